@@ -1,0 +1,65 @@
+"""Ranking models as ordinary probability distributions in PyMC.
+
+>>> import bayesrank as br
+>>> br.Rankings.from_orderings([["a", "b"], ["b", "c"]]).n_items
+3
+
+Names load on first use, so that ``bayesrank --help`` does not wait for PyMC.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bayesrank.data import (
+        PairCounts,
+        Pairs,
+        Rankings,
+        load_movielens,
+        load_nascar,
+        load_sushi,
+    )
+    from bayesrank.distributions import PlackettLuce
+    from bayesrank.results import plot_ranks, rank_draws, rank_summary, win_probability
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "PairCounts",
+    "Pairs",
+    "PlackettLuce",
+    "Rankings",
+    "load_movielens",
+    "load_nascar",
+    "load_sushi",
+    "plot_ranks",
+    "rank_draws",
+    "rank_summary",
+    "win_probability",
+]
+
+_ROOMS = {
+    "bayesrank.data": (
+        "PairCounts",
+        "Pairs",
+        "Rankings",
+        "load_movielens",
+        "load_nascar",
+        "load_sushi",
+    ),
+    "bayesrank.distributions": ("PlackettLuce",),
+    "bayesrank.results": ("plot_ranks", "rank_draws", "rank_summary", "win_probability"),
+}
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module 'bayesrank' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_ROOM_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

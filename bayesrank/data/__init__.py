@@ -1,0 +1,22 @@
+"""Data: rankings and pairs, read, checked and laid out.
+
+This room may import numpy, pandas, scipy and scikit-learn, and no other room of bayesrank.
+"""
+
+from bayesrank.data.connectivity import Connectivity
+from bayesrank.data.datasets import load_movielens, load_nascar, load_sushi
+from bayesrank.data.formats import read_table
+from bayesrank.data.pairs import PairCounts, Pairs
+from bayesrank.data.rankings import Rankings, UninformativeRankingWarning
+
+__all__ = [
+    "Connectivity",
+    "PairCounts",
+    "Pairs",
+    "Rankings",
+    "UninformativeRankingWarning",
+    "load_movielens",
+    "load_nascar",
+    "load_sushi",
+    "read_table",
+]

@@ -1,0 +1,176 @@
+"""Datasets: one bundled, others found in a folder of your own.
+
+`load_nascar` needs nothing. MovieLens and sushi may not be redistributed: download them, and give
+their folder as ``path=`` or put them below the folder that the environment variable
+``BAYESRANK_DATA`` names, as ``ml-100k`` and ``sushi3``.
+"""
+
+import os
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from bayesrank.data.rankings import Rankings
+
+__all__ = ["load_movielens", "load_nascar", "load_sushi"]
+
+
+def load_nascar() -> Rankings:
+    """Load the 36 races of the NASCAR 2002 season: 43 of 87 drivers in each, first to last.
+
+    Races are the rankers. Four drivers (Andy Hillenburg, Gary Bradberry, Jason Hedlesky, Randy
+    Renfrow) came last whenever they drove, so their utilities have no finite
+    maximum-likelihood estimate.
+
+    Returns
+    -------
+    Rankings
+
+    References
+    ----------
+    Hunter, D. R. (2004). MM algorithms for generalized Bradley-Terry models. Annals of
+    Statistics 32, 384-406.
+
+    Examples
+    --------
+    >>> load_nascar()
+    Rankings: 36 rankings of 87 items by 36 rankers, 43 items in each, no ties
+    """
+    with files("bayesrank.data").joinpath("files/nascar2002.csv").open(encoding="utf-8") as file:
+        table = pd.read_csv(file)
+    return Rankings.from_long_ranks(table, ranker="race", item="driver", rank="place")
+
+
+def load_movielens(path: str | Path | None = None) -> Rankings:
+    """Load MovieLens 100K: 943 users rank 20 to 737 of 1,682 movies in five blocks of stars.
+
+    Items are titles in the order of the movie ids; a title that occurs under two ids carries its
+    id, as in ``Chasing Amy (1997) [246]``.
+
+    Parameters
+    ----------
+    path : path, optional
+        Folder with ``u.data`` and ``u.item``; ``ml-100k`` below ``BAYESRANK_DATA`` by default.
+
+    Returns
+    -------
+    Rankings
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder or a file is not there.
+
+    References
+    ----------
+    Harper, F. M., & Konstan, J. A. (2015). The MovieLens datasets. ACM Transactions on
+    Interactive Intelligent Systems 5, 19:1-19:19.
+
+    Examples
+    --------
+    >>> load_movielens("ml-100k")  # doctest: +SKIP
+    Rankings: 943 rankings of 1682 items by 943 rankers, 20 to 737 items in each, 100% ...
+    """
+    folder = _folder(path, "ml-100k", ["u.data", "u.item"])
+    ratings = pd.read_csv(
+        folder / "u.data", sep="\t", names=["user", "movie", "rating", "time"], header=None
+    )
+    movies = pd.read_csv(
+        folder / "u.item",
+        sep="|",
+        names=["movie", "title"],
+        usecols=[0, 1],
+        header=None,
+        encoding="latin-1",
+    )
+    title = movies["title"].str.strip()
+    twice = title.duplicated(keep=False)
+    title = title.where(~twice, title + " [" + movies["movie"].astype(str) + "]")
+    ratings["movie"] = ratings["movie"].map(dict(zip(movies["movie"], title, strict=True)))
+    return Rankings.from_ratings(
+        ratings, ranker="user", item="movie", rating="rating", items=title.tolist()
+    )
+
+
+# Set A by the names of set B, which calls salmon roe ikura (set A calls it sake).
+_SUSHI_A = (
+    "ebi (shrimp)",
+    "anago (sea eel)",
+    "maguro (tuna)",
+    "ika (squid)",
+    "uni (sea urchin)",
+    "ikura (salmon roe)",
+    "tamago (egg)",
+    "toro (fatty tuna)",
+    "tekka-maki (tuna roll)",
+    "kappa-roll (cucumber-roll)",
+)
+
+
+def load_sushi(which: Literal["a", "b"], path: str | Path | None = None) -> Rankings:
+    """Load the sushi orders of 5,000 people, 10 kinds each, full rankings.
+
+    Parameters
+    ----------
+    which : "a" or "b"
+        Set A: everyone ranks the same 10 kinds. Set B: everyone ranks 10 of 100.
+    path : path, optional
+        Folder with ``sushi3a.5000.10.order`` and ``sushi3b.5000.10.order``; ``sushi3`` below
+        ``BAYESRANK_DATA`` by default. The names of set B are read from ``itemset_B_names.csv``
+        (columns id_B and name) if it is there, else the items are the numbers 0 to 99.
+
+    Returns
+    -------
+    Rankings
+        Items in the order of their ids. The ids of set A are not those of set B: both sets are
+        labelled with the names of set B.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder or the file is not there.
+    ValueError
+        If `which` is neither set.
+
+    References
+    ----------
+    Kamishima, T. (2003). Nantonac collaborative filtering: recommendation based on order
+    responses. KDD 2003, 583-588.
+
+    Examples
+    --------
+    >>> load_sushi("a", "sushi3")  # doctest: +SKIP
+    Rankings: 5000 rankings of 10 items by 5000 rankers, 10 items in each, no ties
+    """
+    if which not in ("a", "b"):
+        raise ValueError(f"`which` must be 'a' or 'b'; got {which!r}.")
+    name = f"sushi3{which}.5000.10.order"
+    folder = _folder(path, "sushi3", [name])
+    order = np.loadtxt(folder / name, dtype=np.int64, skiprows=1)[:, 2:]
+    items: list[str] | list[int] = list(_SUSHI_A)
+    if which == "b":
+        names = folder / "itemset_B_names.csv"
+        items = pd.read_csv(names)["name"].tolist() if names.exists() else list(range(100))
+    n, n_slots = order.shape
+    ranks = np.broadcast_to(np.arange(1, n_slots + 1), order.shape)
+    return Rankings(order, ranks, items=items, rankers=range(n))
+
+
+def _folder(path: str | Path | None, name: str, needed: list[str]) -> Path:
+    """Find the folder of a dataset and check that it has the files needed."""
+    if path is None:
+        root = os.environ.get("BAYESRANK_DATA")
+        if not root:
+            raise FileNotFoundError(
+                f"Say where the data are: give the folder as path=, or set the environment "
+                f"variable BAYESRANK_DATA to the folder that holds {name!r}."
+            )
+        path = Path(root) / name
+    folder = Path(path)
+    missing = [file for file in needed if not (folder / file).is_file()]
+    if missing:
+        raise FileNotFoundError(f"The folder {folder} has no file {' and no file '.join(missing)}.")
+    return folder

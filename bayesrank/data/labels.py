@@ -1,0 +1,114 @@
+"""Labels: from the names in a table to positions on an axis, and back to names for xarray.
+
+An *axis* is a pandas Index of distinct labels without missing values. Numbers and strings go into
+``coords`` as they are; any other label (dates, tuples, mixtures) goes in as its string, because
+netCDF files store nothing else.
+"""
+
+import reprlib
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+_PLAIN = {"integer", "floating", "string"}
+
+
+def quoted(labels: Iterable[Any], limit: int = 5) -> str:
+    """Labels for an error message: ``'a', 'b', 3`` and the number left out."""
+    listed = list(labels)
+    shown = ", ".join(label_repr(label) for label in listed[:limit])
+    return shown if len(listed) <= limit else f"{shown} and {len(listed) - limit} more"
+
+
+def label_repr(label: Any) -> str:
+    """One label as Python would write it (NumPy scalars without their type)."""
+    return reprlib.repr(label.item() if isinstance(label, np.generic) else label)
+
+
+def axis_index(labels: Iterable[Any], what: str) -> pd.Index:
+    """Make the axis called `what` of distinct labels, in the order given."""
+    if isinstance(labels, str):
+        raise ValueError(f"`{what}` must be a list of labels; write [{labels!r}].")
+    index = plain_index(labels)
+    if index.hasnans:
+        raise ValueError(f"`{what}` has a missing label at position {index.isna().argmax()}.")
+    twice = index[index.duplicated()]
+    if len(twice):
+        raise ValueError(f"`{what}` must be distinct, but {label_repr(twice[0])} occurs twice.")
+    written = pd.Index(coord_values(index))
+    alike = index[written.duplicated(keep=False)]
+    if len(alike):
+        raise ValueError(
+            f"Labels of `{what}` must differ when written down; {quoted(alike, 2)} do not. "
+            f"Give them one type."
+        )
+    return index
+
+
+def plain_index(labels: Iterable[Any]) -> pd.Index:
+    """Make an index without a name; categories become the labels they stand for."""
+    if isinstance(labels, pd.CategoricalIndex):
+        return labels.categories.take(labels.codes).rename(None)
+    if isinstance(labels, pd.Index):
+        return labels.rename(None)
+    if isinstance(labels, pd.Series | np.ndarray):
+        return plain_index(pd.Index(labels, tupleize_cols=False))
+    return pd.Index(list(labels), tupleize_cols=False)
+
+
+def factorize(values: pd.Series | pd.Index, what: str) -> tuple[NDArray[np.int64], pd.Index]:
+    """Code labels by first appearance; a missing label raises."""
+    codes, distinct = pd.factorize(values, sort=False)
+    if (codes < 0).any():
+        raise ValueError(f"Column {what!r} has a missing label in row {(codes < 0).argmax()}.")
+    return codes.astype(np.int64), pd.Index(distinct)
+
+
+def sorted_axis(values: pd.Series | pd.Index, what: str) -> tuple[NDArray[np.int64], pd.Index]:
+    """Code labels on a sorted axis (categories in their own order, else order of appearance)."""
+    codes, distinct = factorize(values, what)
+    try:
+        order = np.asarray(distinct.argsort())
+    except TypeError:  # labels of several types have no order
+        order = np.arange(len(distinct))
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order))
+    return position[codes], axis_index(distinct.take(order), what)
+
+
+def encode(
+    values: pd.Series | pd.Index, axis: Iterable[Hashable] | None, what: str
+) -> tuple[NDArray[np.int64], pd.Index]:
+    """Code labels on the axis given, or else on a sorted one."""
+    if axis is None:
+        return sorted_axis(values, what)
+    given = axis_index(axis, "items")
+    codes, distinct = factorize(values, what)
+    return locate(plain_index(distinct), given, "item")[codes], given
+
+
+def locate(values: pd.Index, axis: pd.Index, what: str) -> NDArray[np.int64]:
+    """Positions of labels on a given axis; an unknown label raises and lists the axis."""
+    position = axis.get_indexer(values)
+    if (position < 0).any():
+        unknown = values[position < 0].unique()
+        raise ValueError(
+            f"Unknown {what} {quoted(unknown)}: the {what}s are {quoted(axis)}. "
+            f"Check the spelling and the type of the labels."
+        )
+    return position.astype(np.int64)
+
+
+def coord_values(index: pd.Index) -> NDArray[Any]:
+    """Labels as xarray and netCDF take them: numbers stay numbers, all else becomes strings."""
+    if index.inferred_type in _PLAIN - {"string"}:
+        return index.to_numpy()
+    return np.asarray([str(label) for label in index], dtype=str)
+
+
+def same_axis(one: pd.Index, other: pd.Index) -> bool:
+    """Whether two axes have the same labels in the same order."""
+    return len(one) == len(other) and bool(np.all(one == other))

@@ -1,0 +1,61 @@
+"""Weak orders from scores, in the graph: what the draws of ranking distributions share."""
+
+from typing import Any
+
+import numpy as np
+import pytensor.tensor as pt
+from pytensor.tensor import TensorVariable
+
+__all__ = ["batch_shape", "ranks_from_scores", "slot_order_ranks"]
+
+
+def batch_shape(*parameters: TensorVariable) -> tuple[Any, ...]:
+    """Broadcast shape of the axes before the last.
+
+    Taken from one parameter where one has them all, because JAX needs shapes to be concrete and
+    a computed one is not.
+    """
+    batches = [(tuple(p.shape)[:-1], p.type.broadcastable[:-1]) for p in parameters]
+    deepest = max(len(shape) for shape, _ in batches)
+    for shape, broadcastable in batches:
+        if len(shape) == deepest and not any(broadcastable):
+            return shape
+    return tuple(pt.broadcast_shape(*(shape for shape, _ in batches), arrays_are_shapes=True))
+
+
+def ranks_from_scores(score: Any, where: Any, sizes: Any) -> TensorVariable:
+    """Rank slots by falling score and cut the order into blocks.
+
+    Parameters
+    ----------
+    score : TensorVariable of float, (..., n_slots)
+        The highest is first.
+    where : TensorVariable of bool, (..., n_slots)
+        Slots in use; others get rank 0.
+    sizes : TensorVariable of int, (..., n_blocks)
+        Block sizes, best first; ``n_blocks == 0`` is a full ranking.
+
+    Returns
+    -------
+    TensorVariable of int64, (..., n_slots)
+        Dense ranks.
+    """
+    order = pt.argsort(pt.switch(where, -score, np.inf), axis=-1)
+    place = pt.cast(pt.argsort(order, axis=-1), "int64")  # from 0
+    return pt.switch(where, 1 + _blocks_before(place, sizes), 0)
+
+
+def slot_order_ranks(rv: TensorVariable, where: Any, sizes: Any) -> TensorVariable:
+    """Rank the slots in use from left to right and cut that order into blocks; shape of `rv`."""
+    place = pt.cumsum(pt.cast(where, "int64"), axis=-1) - 1
+    ranks = pt.switch(where, 1 + _blocks_before(place, sizes), 0)
+    return pt.zeros_like(rv) + ranks
+
+
+def _blocks_before(place: TensorVariable, sizes: TensorVariable) -> TensorVariable:
+    """Count the blocks that end at or before each place."""
+    if sizes.type.shape[-1] == 0:
+        return place
+    ends = pt.cumsum(sizes, axis=-1)
+    # an empty block after the last ends where the slots in use do, which no place reaches
+    return pt.sum(place[..., :, None] >= ends[..., None, :], axis=-1, dtype="int64")

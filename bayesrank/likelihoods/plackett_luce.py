@@ -1,0 +1,166 @@
+r"""Plackett-Luce on weak orders, as graphs.
+
+A ranking is a weak order :math:`S_1 > S_2 > \dots > S_M` of the items presented: blocks of items,
+best first, the order inside a block unknown. With the remainders
+:math:`R_m = S_m \cup \dots \cup S_M`,
+
+.. math:: \log P(S_1 > \dots > S_M) = \sum_{m < M} \log P(S_m > R_{m+1}),
+
+the Plackett-Luce probability of all orderings consistent with it, given the block sizes. Blocks
+of one are a full ranking, singletons and then one block are a top-k list, two blocks are clicks.
+
+A block of one needs no integral, :math:`\log P = w_i - \log\sum_{j\in R_m} e^{w_j}`; a larger one
+is the stage integral of `bayesrank.likelihoods.quadrature`.
+
+Axes: leading axes are rankings, the last axis is the slots of one ranking. `ranks` are dense
+(1 = best, equal = one block, 0 = empty slot) and aligned with `utility`.
+
+>>> plackett_luce_logp([0.0, 0.0, 0.0], [1, 2, 2]).exp().eval().round(6)
+array(0.333333)
+
+These graphs serve JAX, second derivatives and tests; `bayesrank.likelihoods.stage_op` evaluates
+the same numbers in one compiled pass.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytensor.tensor as pt
+from pytensor.tensor import TensorVariable
+
+from bayesrank.likelihoods.cumulative import NOTHING, log_remainder
+from bayesrank.likelihoods.quadrature import PADDING, block_logp, segment_sum
+
+__all__ = ["matrix_logp", "over_rows", "plackett_luce_logp", "stage_logp", "valid_ranks"]
+
+
+def plackett_luce_logp(utility: Any, ranks: Any, *, nodes: int = 48) -> TensorVariable:
+    r"""Log-probability of weak orders under Plackett-Luce, given their block sizes.
+
+    .. math:: \log P = \sum_{m<M} \log \int_0^1 \prod_{i \in S_m} (1 - u^{a_i})\, du, \qquad
+              a_i = e^{w_i} / \sum_{j \in R_{m+1}} e^{w_j}
+
+    Parameters
+    ----------
+    utility : tensor_like of float, (..., n_slots)
+        Log worth of the item in each slot; any value in empty slots.
+    ranks : tensor_like of int, (..., n_slots)
+        Dense ranks in any order of slots: 1 = best, equal = one block, 0 = empty slot.
+    nodes : int
+        Quadrature nodes per block; see `block_logp`.
+
+    Returns
+    -------
+    TensorVariable, (...)
+        One number per ranking; -inf where the ranks are not dense.
+
+    References
+    ----------
+    Plackett 1975; Ma et al., AISTATS 2021, eq. 3-4.
+
+    Examples
+    --------
+    Items 1 and 2 in whichever order, then item 0:
+
+    >>> round(float(plackett_luce_logp([0.3, 1.2, -0.5], [2, 1, 1]).eval()), 6)
+    -1.284462
+    """
+    return over_rows(lambda u, r: matrix_logp(u, r, nodes=nodes), utility, ranks)
+
+
+def over_rows(
+    logp: Callable[[TensorVariable, TensorVariable], TensorVariable], utility: Any, ranks: Any
+) -> TensorVariable:
+    """Apply a function of matrices (rows, n_slots) to arguments with any leading axes."""
+    utility = pt.cast(pt.as_tensor_variable(utility), "float64")
+    ranks = pt.as_tensor_variable(ranks)
+    if utility.broadcastable != ranks.broadcastable:
+        # sums broadcast where broadcast_arrays would compute shapes, which JAX cannot
+        utility, ranks = utility + pt.zeros_like(ranks), ranks + pt.zeros_like(utility, ranks.dtype)
+    if ranks.ndim == 2:
+        return logp(utility, ranks)
+    batch, n_slots = ranks.shape[:-1], ranks.shape[-1]
+    return logp(utility.reshape((-1, n_slots)), ranks.reshape((-1, n_slots))).reshape(batch)
+
+
+def valid_ranks(ranks: TensorVariable) -> TensorVariable:
+    """Whether the used ranks (> 0) of each row are dense: 1, 2, ... without gaps."""
+    ordered = pt.sort(ranks, axis=-1)
+    step = pt.diff(ordered, axis=-1)
+    return pt.all((step >= 0) & (step <= 1), axis=-1) & (ordered[..., 0] >= 0) & (
+        ordered[..., 0] <= 1
+    )
+
+
+def matrix_logp(
+    utility: TensorVariable, ranks: TensorVariable, *, nodes: int = 48
+) -> TensorVariable:
+    """`plackett_luce_logp` of matrices (n_rankings, n_slots) of equal shape."""
+    n_rows, n_slots = ranks.shape
+    # Best first, empty slots last; by index, because take_along_axis has no JAX form here
+    row = pt.cumsum(pt.ones_like(ranks, dtype="int64"), axis=0) - 1
+    order = pt.argsort(pt.switch(ranks > 0, ranks, n_slots + 1), axis=-1)
+    rank = ranks[row, order]
+    used = rank > 0
+    u = pt.switch(used, utility[row, order], NOTHING)
+
+    # Sizes of the blocks, and where each slot's block ends
+    index, shape = (row, pt.clip(rank - 1, 0, n_slots - 1)), (n_rows, n_slots)
+    sizes = segment_sum(pt.cast(used, "float64"), index, shape)
+    size = sizes[index]
+    end = pt.cast(pt.cumsum(sizes, axis=1)[index], "int64")
+    last = end >= pt.sum(used, axis=1, keepdims=True)
+
+    # Log of the remainder from each slot, and of the remainder below each slot's block
+    remainder = log_remainder(u)
+    below = remainder[row, pt.minimum(end, n_slots - 1)]
+
+    stage = used & ~last
+    single = pt.switch(stage & pt.eq(size, 1), u - remainder, 0.0)
+    blocked = stage & (size > 1)
+    w = pt.switch(blocked, u - below, PADDING)
+    n_blocked = segment_sum(pt.cast(blocked, "float64"), index, shape)
+    block = pt.switch(n_blocked > 0, block_logp(w, index, shape, nodes=nodes), 0.0)
+    return pt.switch(valid_ranks(ranks), pt.sum(single + block, axis=1), -np.inf)
+
+
+def stage_logp(
+    utility: TensorVariable,
+    entry_item: TensorVariable,
+    node_start: TensorVariable,
+    node_child: TensorVariable,
+    single_item: TensorVariable,
+    single_node: TensorVariable,
+    block_item: TensorVariable,
+    block_start: TensorVariable,
+    block_below: TensorVariable,
+    block_entry: TensorVariable,
+    slot_item: TensorVariable,
+    slot_used: TensorVariable,
+    node_slot: TensorVariable,
+    *,
+    nodes: int = 48,
+) -> TensorVariable:
+    r"""Log-probability of every distinct stage of a collection of rankings.
+
+    Parameters
+    ----------
+    utility : TensorVariable, (n_items,)
+        Log worth of every item.
+    entry_item, ..., node_slot : TensorVariable of int
+        The fields of `bayesrank.data.stages.Stages`, in its order.
+    nodes : int
+        Quadrature nodes per block.
+
+    Returns
+    -------
+    TensorVariable, (n_stages,)
+        Stages of one item first, then blocks.
+    """
+    u = pt.switch(slot_used, utility[slot_item], NOTHING)
+    log_total = log_remainder(u).ravel()[node_slot]
+    single = utility[single_item] - log_total[single_node]
+    w = utility[block_item] - log_total[block_below][block_entry]
+    block = block_logp(w, (block_entry,), (block_below.shape[0],), nodes=nodes)
+    return pt.concatenate([single, block])

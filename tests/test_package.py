@@ -1,0 +1,83 @@
+"""What a user gets by installing the package, and what the lock files pin."""
+
+import re
+import tomllib
+from zipfile import ZipFile
+
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+from packaging.requirements import Requirement
+
+import bayesrank as br
+from tests.test_layers import PACKAGE
+
+ROOT = PACKAGE.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Build the wheel, as an installer would."""
+    folder = tmp_path_factory.mktemp("wheel")
+    (path,) = WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"])
+    with ZipFile(path) as archive:
+        yield archive
+
+
+def shipped(archive):
+    """Files of the wheel outside its metadata folder."""
+    return {name for name in archive.namelist() if ".dist-info/" not in name}
+
+
+def metadata(archive, name):
+    (path,) = [path for path in archive.namelist() if path.endswith(f".dist-info/{name}")]
+    return archive.read(path).decode()
+
+
+def test_public_names_are_listed_once():
+    assert len(set(br.__all__)) == len(br.__all__)
+
+
+@pytest.mark.parametrize("name", br.__all__)
+def test_a_public_name_exists_and_has_a_docstring(name):
+    assert getattr(br, name).__doc__
+
+
+def test_the_version_is_that_of_the_metadata(wheel):
+    assert re.findall(r"(?m)^Version: (.*)$", metadata(wheel, "METADATA")) == [br.__version__]
+
+
+def test_the_wheel_ships_the_package_alone(wheel):
+    assert {name.split("/")[0] for name in shipped(wheel)} == {"bayesrank"}
+
+
+def test_the_wheel_ships_every_module_and_every_data_file(wheel):
+    wanted = {
+        path.relative_to(ROOT).as_posix()
+        for path in PACKAGE.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert "bayesrank/py.typed" in wanted
+    assert shipped(wheel) == wanted
+
+
+def test_the_wheel_installs_the_command_and_the_license(wheel):
+    assert "bayesrank = bayesrank.cli:main" in metadata(wheel, "entry_points.txt")
+    assert "Apache License" in metadata(wheel, "licenses/LICENSE")
+
+
+@pytest.mark.parametrize(
+    ("lock", "requirements"),
+    [
+        ("requirements.lock", PROJECT["dependencies"]),
+        ("requirements-dev.lock", PROJECT["dependencies"] + EXTRAS["jax"] + EXTRAS["dev"]),
+    ],
+)
+def test_a_lock_file_pins_what_the_project_requires_and_names_no_address(lock, requirements):
+    text = (ROOT / lock).read_text(encoding="utf-8")
+    pins = dict(re.findall(r"(?m)^([\w.-]+)==([^ ;]+)", text))
+    wanted = [Requirement(line) for line in requirements]
+    unmet = [r for r in wanted if r.name != "bayesrank" and not r.specifier.contains(pins[r.name])]
+    assert unmet == []
+    assert "://" not in text
