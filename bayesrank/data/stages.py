@@ -25,6 +25,7 @@ import numpy.typing as npt
 __all__ = ["Stages", "stage_table"]
 
 Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
 
 
 class Stages(NamedTuple):
@@ -32,13 +33,15 @@ class Stages(NamedTuple):
 
     Nodes are numbered so that ``node_child[n] < n``. The last block of a ranking is a node
     without a child and is no stage: it is certain.
+
+    With remainders L and block stages V, the log-probability of everything is the linear form
+    ``item_weight @ utility + node_weight @ L + block_weight @ V``: a single stage is the utility
+    of its item less L of its node.
     """
 
     entry_item: Ints  # (n_entries,) items that the nodes add, node after node
     node_start: Ints  # (n_nodes + 1,) where the entries of each node begin
     node_child: Ints  # (n_nodes,) the remainder it is added to, -1 for none
-    single_item: Ints  # (n_singles,) stage "this item is first of that remainder"
-    single_node: Ints  # (n_singles,)
     block_item: Ints  # (n_block_entries,) items of the blocks of two and more
     block_start: Ints  # (n_blocks + 1,) where the items of each block begin
     block_below: Ints  # (n_blocks,) the remainder that the block precedes
@@ -46,23 +49,35 @@ class Stages(NamedTuple):
     slot_item: Ints  # (n_rankings, n_slots)
     slot_used: npt.NDArray[np.bool_]  # (n_rankings, n_slots)
     node_slot: Ints  # (n_nodes,) flat slot at which the remainder begins
+    single_item: Ints  # (n_singles,) stage "this item is first of that remainder"
+    single_node: Ints  # (n_singles,)
     stage_of: Ints  # (n_uses,) stages of the rankings, ranking after ranking
     ranking_of: Ints  # (n_uses,)
-    ranking_weight: npt.NDArray[np.float64]  # (n_rankings,)
-    stage_weight: npt.NDArray[np.float64]  # (n_stages,) summed weight of the rankings that use it
+    ranking_weight: Floats  # (n_rankings,)
+    item_weight: Floats  # (n_items,)
+    node_weight: Floats  # (n_nodes,)
+    block_weight: Floats  # (n_blocks,)
 
     @property
     def n_stages(self) -> int:
         """Number of distinct stages."""
-        return self.stage_weight.size
+        return self.single_item.size + self.block_below.size
 
     @property
     def n_nodes(self) -> int:
         """Number of distinct remainders."""
         return self.node_child.size
 
+    @property
+    def stage_weight(self) -> Floats:
+        """Summed weight of the rankings that use each stage."""
+        used = self.ranking_weight[self.ranking_of]
+        return np.bincount(self.stage_of, used, minlength=self.n_stages)
 
-def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray) -> Stages:
+
+def stage_table(
+    item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items: int | None = None
+) -> Stages:
     """Find the distinct remainders and stages of weak orders.
 
     Parameters
@@ -73,6 +88,8 @@ def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray) -> Stag
         Dense ranks, 0 in empty slots.
     weight : ndarray of float, (n_rankings,)
         Multiplicity of each ranking.
+    n_items : int, optional
+        Number of items; default as many as occur.
 
     Returns
     -------
@@ -118,12 +135,15 @@ def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray) -> Stag
 
     flat = np.ascontiguousarray(item, dtype=np.int32).ravel()
     ranking_of = row[stage]
+    n_items = int(item.max(initial=-1)) + 1 if n_items is None else n_items
+    single_item = flat[row[singles] * n_slots + slot[singles]]
+    single_node = node[singles].astype(np.int32)
+    stage_weight = np.bincount(stage_of, weight[ranking_of], minlength=distinct.size)
+    single_weight = stage_weight[: singles.size]
     return Stages(
         entry_item=flat[entry],
         node_start=node_start,
         node_child=below[met].astype(np.int32),
-        single_item=flat[row[singles] * n_slots + slot[singles]],
-        single_node=node[singles].astype(np.int32),
         block_item=flat[block_slot],
         block_start=block_start,
         block_below=below[blocks].astype(np.int32),
@@ -131,10 +151,14 @@ def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray) -> Stag
         slot_item=flat.reshape(n_rankings, n_slots),
         slot_used=used,
         node_slot=(row[met] * n_slots + slot[met]).astype(np.int32),
+        single_item=single_item,
+        single_node=single_node,
         stage_of=stage_of.astype(np.int32),
         ranking_of=ranking_of.astype(np.int32),
         ranking_weight=np.asarray(weight, dtype=np.float64),
-        stage_weight=np.bincount(stage_of, weight[ranking_of], minlength=distinct.size),
+        item_weight=np.bincount(single_item, single_weight, minlength=n_items),
+        node_weight=-np.bincount(single_node, single_weight, minlength=met.size),
+        block_weight=stage_weight[singles.size :],
     )
 
 
@@ -154,7 +178,7 @@ def _fingerprints(item: np.ndarray, used: np.ndarray) -> np.ndarray:
 
 
 def _number_by_first_occurrence(code: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Number of each code and, for each number, where it occurs first."""
+    """Number the codes, and say where each number occurs first."""
     if code.dtype.names:  # sort by one half, and by both only if that half cannot tell them apart
         low, first, inverse = np.unique(code["low"], return_index=True, return_inverse=True)
         if not np.array_equal(code["high"][first][inverse], code["high"]):

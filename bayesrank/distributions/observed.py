@@ -6,12 +6,15 @@ import numpy as np
 import pymc as pm
 import pytensor
 import pytensor.tensor as pt
+from pytensor.graph.basic import equal_computations
+from pytensor.scalar.basic import Cast
 from pytensor.tensor import TensorVariable
+from pytensor.tensor.elemwise import Elemwise
 
 from bayesrank.data.rankings import Rankings
 from bayesrank.data.stages import stage_table
 
-__all__ = ["RankingsData", "refuse_single_precision", "register_rankings"]
+__all__ = ["RankingsData", "is_observed", "refuse_single_precision", "register_rankings"]
 
 
 class RankingsData(NamedTuple):
@@ -67,12 +70,31 @@ def register_rankings(name: str, utility: Any, rankings: Rankings) -> RankingsDa
             )
         return RankingsData(ranks, sizes, utility, None, (), dims)
 
-    table = stage_table(rankings.item, rankings.ranks, rankings.weight)
+    table = stage_table(rankings.item, rankings.ranks, rankings.weight, rankings.n_items)
     stages = tuple(
         pytensor.shared(value, name=f"{model.name_for(name)}_{field}", borrow=True)
         for field, value in table._asdict().items()
     )
     return RankingsData(ranks, sizes, utility[item], utility, stages, dims)
+
+
+def is_observed(value: TensorVariable, ranks: TensorVariable) -> bool:
+    """Whether the value of a log-probability is the data that was registered, whatever its cast.
+
+    Structural, because transformations of a model (freezing its data, cloning it) make new
+    variables.
+    """
+    return equal_computations([_uncast(value)], [_uncast(ranks)])
+
+
+def _uncast(x: TensorVariable) -> TensorVariable:
+    while (
+        x.owner is not None
+        and isinstance(x.owner.op, Elemwise)
+        and isinstance(x.owner.op.scalar_op, Cast)
+    ):
+        x = x.owner.inputs[0]
+    return x
 
 
 def _is_per_item(name: str, utility: TensorVariable, rankings: Rankings) -> bool:

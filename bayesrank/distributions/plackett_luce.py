@@ -21,13 +21,13 @@ from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
 from pymc.distributions.shape_utils import rv_size_is_none
 from pymc.pytensorf import normalize_rng_param
-from pytensor.graph.basic import equal_computations
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data.rankings import Rankings
 from bayesrank.distributions.observed import (
     RankingsData,
+    is_observed,
     refuse_single_precision,
     register_rankings,
 )
@@ -41,7 +41,7 @@ ARRAY_SIGNATURE = "[rng],[size],(n),(n),(m),()->[rng],(n)"
 # and then the observed ranks, the utilities of the items and the fields of Stages
 ITEM_SIGNATURE = (
     "[rng],[size],(n),(n),(m),(),(n),(k),"
-    "(e),(f),(g),(h),(h),(j),(l),(o),(j),(r,s),(r,s),(g),(q),(q),(r),(t)->[rng],(n)"
+    "(e),(f),(g),(j),(l),(o),(j),(r,s),(r,s),(g),(h),(h),(q),(q),(r),(k),(g),(o)->[rng],(n)"
 )
 SLOT_SIGNATURE = "[rng],[size],(n),(n),(m),(),(n)->[rng],(n)"
 
@@ -54,7 +54,7 @@ class PlackettLuceRV(SymbolicRandomVariable):
     _print_name = ("PlackettLuce", "\\operatorname{PlackettLuce}")
 
     @classmethod
-    def rv_op(  # noqa: D102 - PyMC's hook
+    def rv_op(
         cls,
         utility: Any,
         where: Any,
@@ -157,7 +157,7 @@ class PlackettLuce(Discrete):
     rv_type = PlackettLuceRV
     rv_op = PlackettLuceRV.rv_op
 
-    def __new__(  # noqa: D102 - PyMC's hook
+    def __new__(
         cls, name: str, utility: Any, *, observed: Any = None, **kwargs: Any
     ) -> TensorVariable:
         refuse_single_precision()
@@ -177,7 +177,7 @@ class PlackettLuce(Discrete):
         )
 
     @classmethod
-    def dist(  # noqa: D102 - PyMC's hook
+    def dist(
         cls,
         utility: Any,
         *,
@@ -226,7 +226,7 @@ class _ItemPlackettLuce(Discrete):
         return slot_order_ranks(rv, where, sizes)
 
     def logp(value, utility, where, sizes, nodes, ranks, items, *table):  # type: ignore[no-untyped-def]
-        if not equal_computations([value], [ranks]):
+        if not is_observed(value, ranks):
             return PlackettLuce.logp(value, utility, where, sizes, nodes)
         return ranking_logp(items, table, nodes=int(nodes.data))
 
@@ -241,7 +241,7 @@ class _SlotPlackettLuce(Discrete):
         return slot_order_ranks(rv, where, sizes)
 
     def logp(value, utility, where, sizes, nodes, ranks):  # type: ignore[no-untyped-def]
-        if not equal_computations([value], [ranks]):
+        if not is_observed(value, ranks):
             return PlackettLuce.logp(value, utility, where, sizes, nodes)
         return weak_order_logp(utility, value, nodes=int(nodes.data))
 

@@ -32,7 +32,7 @@ from pytensor.tensor import TensorVariable
 from bayesrank.likelihoods.cumulative import NOTHING, log_remainder
 from bayesrank.likelihoods.quadrature import PADDING, block_logp, segment_sum
 
-__all__ = ["matrix_logp", "over_rows", "plackett_luce_logp", "stage_logp", "valid_ranks"]
+__all__ = ["matrix_logp", "over_rows", "plackett_luce_logp", "stage_terms_graph", "valid_ranks"]
 
 
 def plackett_luce_logp(utility: Any, ranks: Any, *, nodes: int = 48) -> TensorVariable:
@@ -88,8 +88,8 @@ def valid_ranks(ranks: TensorVariable) -> TensorVariable:
     """Whether the used ranks (> 0) of each row are dense: 1, 2, ... without gaps."""
     ordered = pt.sort(ranks, axis=-1)
     step = pt.diff(ordered, axis=-1)
-    return pt.all((step >= 0) & (step <= 1), axis=-1) & (ordered[..., 0] >= 0) & (
-        ordered[..., 0] <= 1
+    return (
+        pt.all((step >= 0) & (step <= 1), axis=-1) & (ordered[..., 0] >= 0) & (ordered[..., 0] <= 1)
     )
 
 
@@ -125,15 +125,9 @@ def matrix_logp(
     return pt.switch(valid_ranks(ranks), pt.sum(single + block, axis=1), -np.inf)
 
 
-def stage_logp(
+def stage_terms_graph(
     utility: TensorVariable,
-    entry_item: TensorVariable,
-    node_start: TensorVariable,
-    node_child: TensorVariable,
-    single_item: TensorVariable,
-    single_node: TensorVariable,
     block_item: TensorVariable,
-    block_start: TensorVariable,
     block_below: TensorVariable,
     block_entry: TensorVariable,
     slot_item: TensorVariable,
@@ -141,26 +135,26 @@ def stage_logp(
     node_slot: TensorVariable,
     *,
     nodes: int = 48,
-) -> TensorVariable:
-    r"""Log-probability of every distinct stage of a collection of rankings.
+) -> tuple[TensorVariable, TensorVariable]:
+    r"""Remainders and block stages of a collection of rankings.
 
     Parameters
     ----------
     utility : TensorVariable, (n_items,)
         Log worth of every item.
-    entry_item, ..., node_slot : TensorVariable of int
-        The fields of `bayesrank.data.stages.Stages`, in its order.
+    block_item, ..., node_slot : TensorVariable of int
+        Fields of `bayesrank.data.stages.Stages`.
     nodes : int
         Quadrature nodes per block.
 
     Returns
     -------
-    TensorVariable, (n_stages,)
-        Stages of one item first, then blocks.
+    log_total : TensorVariable, (n_nodes,)
+        Log worth of every distinct remainder.
+    block_logp : TensorVariable, (n_blocks,)
+        Log-probability of every distinct block over its remainder.
     """
     u = pt.switch(slot_used, utility[slot_item], NOTHING)
     log_total = log_remainder(u).ravel()[node_slot]
-    single = utility[single_item] - log_total[single_node]
     w = utility[block_item] - log_total[block_below][block_entry]
-    block = block_logp(w, (block_entry,), (block_below.shape[0],), nodes=nodes)
-    return pt.concatenate([single, block])
+    return log_total, block_logp(w, (block_entry,), (block_below.shape[0],), nodes=nodes)

@@ -32,13 +32,17 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.math import Sum
 from pytensor.tensor.rewriting.basic import register_canonicalize
 
-from bayesrank.likelihoods.plackett_luce import matrix_logp, over_rows, stage_logp
+from bayesrank.likelihoods.plackett_luce import matrix_logp, over_rows, stage_terms_graph
 from bayesrank.likelihoods.quadrature import segment_sum
-from bayesrank.likelihoods.stage_kernel import ranking_sums, stage_logps, weak_order_logps
+from bayesrank.likelihoods.stage_kernel import ranking_sums, stage_terms, weak_order_logps
 
 __all__ = ["RankingLogp", "StageTotal", "WeakOrderLogp", "ranking_logp", "weak_order_logp"]
 
-N_KERNEL = 8  # leading fields of the stage table that the kernels read; the graphs read all twelve
+# Fields of the stage table: what the kernels read, and what the graphs read instead.
+KERNEL = ("entry_item", "node_start", "node_child", "block_item", "block_start", "block_below")
+GRAPH = ("block_item", "block_below", "block_entry", "slot_item", "slot_used", "node_slot")
+TABLE = (*KERNEL, *GRAPH[2:])
+N_KERNEL = len(KERNEL)
 
 
 class _GraphTwinOp(Op):
@@ -58,7 +62,10 @@ def _pull_gradient(value: TensorVariable, wrt: list[Any], gradient_bar: Any) -> 
     """Pull a cotangent of d value / d wrt[0] back to `wrt`: a Hessian-vector product."""
     slope = pytensor.grad(value, wrt[0])
     return pytensor.grad(
-        pt.sum(slope * gradient_bar), wrt, consider_constant=[gradient_bar], return_disconnected="zero"
+        pt.sum(slope * gradient_bar),
+        wrt,
+        consider_constant=[gradient_bar],
+        return_disconnected="zero",
     )
 
 
@@ -68,43 +75,49 @@ def _add(terms: list[list[Any]]) -> list[Any]:
 
 
 class StageTotal(_GraphTwinOp):
-    """Weighted sum of log-probabilities of stages (scalar) and its gradient (n_items,)."""
+    """Weighted sum of stages (scalar) and its gradient (n_items,).
 
-    def make_node(self, utility: Any, stage_weight: Any, *table: Any) -> Apply:
-        inputs = [pt.as_tensor_variable(x) for x in (utility, stage_weight, *table)]
-        return Apply(self, inputs, [pt.dscalar(), inputs[0].type()])
+    Inputs: utility, item_weight, node_weight, block_weight, then `TABLE`.
+    """
+
+    def make_node(self, *inputs: Any) -> Apply:
+        variables = [pt.as_tensor_variable(x) for x in inputs]
+        return Apply(self, variables, [pt.dscalar(), variables[0].type()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
-        utility, weight, *table = inputs
-        logp, output_storage[1][0] = stage_logps(utility, weight, *table[:N_KERNEL])
-        output_storage[0][0] = (weight * logp).sum()
+        value, gradient, _, _ = stage_terms(*inputs[: 4 + N_KERNEL], False)
+        output_storage[0][0], output_storage[1][0] = np.asarray(value), gradient
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
         return [(), shapes[0]]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True, True]] * 2 + [[False, False]] * (len(node.inputs) - 2)
+        return [[True, True]] * 4 + [[False, False]] * len(TABLE)
 
     def twin(self, *inputs: Variable) -> TensorVariable:
-        utility, weight, *table = inputs
-        return pt.sum(weight * stage_logp(utility, *table, nodes=self.nodes))
+        utility, item_weight, node_weight, block_weight, *table = inputs
+        log_total, block = _terms(utility, table, self.nodes)
+        return (
+            pt.sum(item_weight * utility)
+            + pt.sum(node_weight * log_total)
+            + pt.sum(block_weight * block)
+        )
 
     def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
-        utility, weight, *table = inputs
         total_bar, gradient_bar = cotangents
-        logp = stage_logp(utility, *table, nodes=self.nodes)
         bars = []
         if not isinstance(total_bar.type, DisconnectedType):
-            bars.append([total_bar * outputs[1], total_bar * logp])
+            terms = (inputs[0], *_terms(inputs[0], inputs[4:], self.nodes))
+            bars.append([total_bar * outputs[1], *(total_bar * term for term in terms)])
         if not isinstance(gradient_bar.type, DisconnectedType):
-            bars.append(_pull_gradient(pt.sum(weight * logp), [utility, weight], gradient_bar))
-        return [*_add(bars), *(disconnected_type() for _ in table)]
+            bars.append(_pull_gradient(self.twin(*inputs), list(inputs[:4]), gradient_bar))
+        return [*_add(bars), *(disconnected_type() for _ in TABLE)]
 
 
 class RankingLogp(_GraphTwinOp):
     """Weighted log-probability of every ranking, (n_rankings,), from one utility per item.
 
-    Inputs: utility, stage_of, ranking_of, ranking_weight, stage_weight, then the stage table.
+    Inputs: utility, `TABLE`, then the other fields of `bayesrank.data.stages.Stages`.
     """
 
     def make_node(self, *inputs: Any) -> Apply:
@@ -112,27 +125,47 @@ class RankingLogp(_GraphTwinOp):
         return Apply(self, variables, [pt.dvector()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
-        utility, stage_of, ranking_of, ranking_weight, stage_weight, *table = inputs
-        logp, _ = stage_logps(utility, stage_weight, *table[:N_KERNEL])
-        output_storage[0][0] = ranking_sums(logp, stage_of, ranking_of, ranking_weight)
+        utility, table, (s_item, s_node, stage_of, ranking_of, weight, *weights) = _split(inputs)
+        _, _, log_total, block = stage_terms(utility, *weights, *table[:N_KERNEL], True)
+        logp = ranking_sums(
+            utility, log_total, block, s_item, s_node, stage_of, ranking_of, weight.size
+        )
+        output_storage[0][0] = weight * logp
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
-        return [shapes[3]]
+        return [_split(shapes)[2][4]]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True]] + [[False]] * (len(node.inputs) - 1)
 
     def twin(self, *inputs: Variable) -> TensorVariable:
-        utility, stage_of, ranking_of, ranking_weight, _, *table = inputs
-        logp = stage_logp(utility, *table, nodes=self.nodes)[stage_of]
-        return ranking_weight * segment_sum(logp, (ranking_of,), (ranking_weight.shape[0],))
+        utility, table, (s_item, s_node, stage_of, ranking_of, weight, *_) = _split(inputs)
+        log_total, block = _terms(utility, table, self.nodes)
+        stage = pt.concatenate([utility[s_item] - log_total[s_node], block])
+        return weight * segment_sum(stage[stage_of], (ranking_of,), (weight.shape[0],))
 
     def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
-        utility, stage_of, ranking_of, ranking_weight, stage_weight, *table = inputs
-        use_bar = (cotangents[0] * ranking_weight)[ranking_of]
-        stage_bar = segment_sum(use_bar, (stage_of,), (stage_weight.shape[0],))
-        utility_bar = StageTotal(self.nodes)(utility, stage_bar, *table)[1]
-        return [utility_bar] + [disconnected_type() for _ in inputs[1:]]
+        utility, table, (s_item, s_node, stage_of, ranking_of, weight, *weights) = _split(inputs)
+        n_singles, n_blocks = s_item.shape[0], weights[2].shape[0]
+        use_bar = (cotangents[0] * weight)[ranking_of]
+        stage_bar = segment_sum(use_bar, (stage_of,), (n_singles + n_blocks,))
+        single_bar = stage_bar[:n_singles]
+        item_bar = segment_sum(single_bar, (s_item,), (utility.shape[0],))
+        node_bar = -segment_sum(single_bar, (s_node,), (weights[1].shape[0],))
+        total = StageTotal(self.nodes)(utility, item_bar, node_bar, stage_bar[n_singles:], *table)
+        return [total[1], *(disconnected_type() for _ in inputs[1:])]
+
+
+def _split(inputs: Sequence[Any]) -> tuple[Any, Sequence[Any], Sequence[Any]]:
+    """Utility, `TABLE` and the remaining fields."""
+    return inputs[0], inputs[1 : 1 + len(TABLE)], inputs[1 + len(TABLE) :]
+
+
+def _terms(
+    utility: TensorVariable, table: Sequence[Any], nodes: int
+) -> tuple[TensorVariable, TensorVariable]:
+    fields = dict(zip(TABLE, table, strict=True))
+    return stage_terms_graph(utility, *(fields[name] for name in GRAPH), nodes=nodes)
 
 
 class WeakOrderLogp(_GraphTwinOp):
@@ -214,11 +247,7 @@ def ranking_logp(utility: Any, table: Sequence[Any], *, nodes: int = 48) -> Tens
     TensorVariable, (n_rankings,)
         Its sum is evaluated over distinct stages only.
     """
-    *stages, stage_of, ranking_of, ranking_weight, stage_weight = table
-    utility = pt.cast(pt.as_tensor_variable(utility), "float64")
-    return RankingLogp(nodes)(
-        utility, stage_of, ranking_of, ranking_weight, stage_weight, *stages
-    )
+    return RankingLogp(nodes)(pt.cast(pt.as_tensor_variable(utility), "float64"), *table)
 
 
 @register_canonicalize
@@ -230,8 +259,10 @@ def sum_of_rankings_is_total_of_stages(
     rankings = node.inputs[0]
     if rankings.owner is None or not isinstance(rankings.owner.op, RankingLogp):
         return None
-    utility, _, _, _, stage_weight, *table = rankings.owner.inputs
-    total = StageTotal(rankings.owner.op.nodes)(utility, stage_weight, *table)
+    utility, table, (*_, item_weight, node_weight, block_weight) = _split(rankings.owner.inputs)
+    total = StageTotal(rankings.owner.op.nodes)(
+        utility, item_weight, node_weight, block_weight, *table
+    )
     return [total[0]]
 
 
@@ -244,15 +275,14 @@ def sum_of_rankings_is_total_of_stages(
 def _numba_stage_total(op: StageTotal, node: Apply, **kwargs: Any) -> tuple[Any, int]:
     @numba_njit
     def stage_total(  # type: ignore[no-untyped-def]
-        utility, weight, entry, start, child, s_item, s_node, b_item, b_start, b_below, *graph_only
-    ):
-        logp, gradient = stage_logps(
-            utility, weight, entry, start, child, s_item, s_node, b_item, b_start, b_below
-        )
-        total = 0.0  # a loop: a threaded dot product costs more than the whole kernel here
-        for s in range(logp.size):
-            total += weight[s] * logp[s]
-        return np.asarray(total), gradient
+        utility, item_weight, node_weight, block_weight,
+        entry, start, child, b_item, b_start, b_below, *graph_only,
+    ):  # fmt: skip
+        value, gradient, _, _ = stage_terms(
+            utility, item_weight, node_weight, block_weight,
+            entry, start, child, b_item, b_start, b_below, False,
+        )  # fmt: skip
+        return np.asarray(value), gradient
 
     return stage_total, 1
 
@@ -261,13 +291,17 @@ def _numba_stage_total(op: StageTotal, node: Apply, **kwargs: Any) -> tuple[Any,
 def _numba_ranking_logp(op: RankingLogp, node: Apply, **kwargs: Any) -> tuple[Any, int]:
     @numba_njit
     def ranking_logp(  # type: ignore[no-untyped-def]
-        utility, stage_of, ranking_of, ranking_weight, stage_weight,
-        entry, start, child, s_item, s_node, b_item, b_start, b_below, *graph_only,
+        utility, entry, start, child, b_item, b_start, b_below,
+        b_entry, slot_item, slot_used, node_slot,
+        s_item, s_node, stage_of, ranking_of, weight, item_weight, node_weight, block_weight,
     ):  # fmt: skip
-        logp, _ = stage_logps(
-            utility, stage_weight, entry, start, child, s_item, s_node, b_item, b_start, b_below
+        _, _, log_total, block = stage_terms(
+            utility, item_weight, node_weight, block_weight,
+            entry, start, child, b_item, b_start, b_below, True,
+        )  # fmt: skip
+        return weight * ranking_sums(
+            utility, log_total, block, s_item, s_node, stage_of, ranking_of, weight.size
         )
-        return ranking_sums(logp, stage_of, ranking_of, ranking_weight)
 
     return ranking_logp, 1
 
