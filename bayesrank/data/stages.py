@@ -178,7 +178,7 @@ def _fingerprints(item: np.ndarray, used: np.ndarray) -> np.ndarray:
 
 
 def _number_by_first_occurrence(code: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Number the codes, and say where each number occurs first."""
+    """Give each code a number, and each number the place where it occurs first."""
     if code.dtype.names:  # sort by one half, and by both only if that half cannot tell them apart
         low, first, inverse = np.unique(code["low"], return_index=True, return_inverse=True)
         if not np.array_equal(code["high"][first][inverse], code["high"]):

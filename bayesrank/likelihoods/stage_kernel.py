@@ -223,7 +223,8 @@ def chain_table(ranks):  # type: ignore[no-untyped-def]
     -------
     tuple
         The six arrays of `stage_terms`, with flat slots as items, then the items and nodes of
-        single stages, the ranking of each stage, and whether each ranking is valid (its used ranks are 1, 2, ... without gaps).
+        single stages, the ranking of each stage, and whether each ranking is valid (its ranks
+        in use are 1, 2, ... without gaps).
     """
     n_rankings, n_slots = ranks.shape
     entry = np.empty(n_rankings * n_slots, np.int64)

@@ -157,7 +157,7 @@ class RankingLogp(_GraphTwinOp):
 
 
 def _split(inputs: Sequence[Any]) -> tuple[Any, Sequence[Any], Sequence[Any]]:
-    """Utility, `TABLE` and the remaining fields."""
+    """Split into utility, `TABLE` and the remaining fields."""
     return inputs[0], inputs[1 : 1 + len(TABLE)], inputs[1 + len(TABLE) :]
 
 

@@ -1,0 +1,22 @@
+"""Results: what posteriors say about ranks, as tables, pictures and a page.
+
+This room may import numpy, scipy, pandas, xarray, arviz and matplotlib, and no other room of
+bayesrank.
+"""
+
+from bayesrank.results.diagnostics import Convergence, convergence
+from bayesrank.results.plots import plot_ranks
+from bayesrank.results.ranks import rank_draws, rank_summary, win_probability
+from bayesrank.results.report import figure_png, report_html, write_whole
+
+__all__ = [
+    "Convergence",
+    "convergence",
+    "figure_png",
+    "plot_ranks",
+    "rank_draws",
+    "rank_summary",
+    "report_html",
+    "win_probability",
+    "write_whole",
+]
