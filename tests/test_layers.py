@@ -28,9 +28,7 @@ ROOMS = {
     "data": Room("numpy pandas scipy sklearn"),
     "likelihoods": Room("jax numba numpy pytensor scipy"),
     "distributions": Room("numpy pymc pytensor", rooms="data likelihoods"),
-    "results": Room(
-        "arviz arviz_base arviz_plots arviz_stats matplotlib numpy pandas scipy xarray"
-    ),
+    "results": Room("arviz matplotlib numpy pandas scipy xarray"),
 }
 
 # Files beside the rooms. The command line wires everything up, so only its rooms are bounded.

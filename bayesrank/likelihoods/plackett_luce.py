@@ -15,8 +15,8 @@ is the stage integral of `bayesrank.likelihoods.quadrature`.
 Axes: leading axes are rankings, the last axis is the slots of one ranking. `ranks` are dense
 (1 = best, equal = one block, 0 = empty slot) and aligned with `utility`.
 
->>> plackett_luce_logp([0.0, 0.0, 0.0], [1, 2, 2]).exp().eval().round(6)
-array(0.333333)
+>>> round(float(plackett_luce_logp([0.0, 0.0, 0.0], [1, 2, 2]).exp().eval()), 6)
+0.333333
 
 These graphs serve JAX, second derivatives and tests; `bayesrank.likelihoods.stage_op` evaluates
 the same numbers in one compiled pass.

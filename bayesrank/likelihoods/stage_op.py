@@ -224,8 +224,8 @@ def weak_order_logp(utility: Any, ranks: Any, *, nodes: int = 48) -> TensorVaria
 
     Examples
     --------
-    >>> weak_order_logp([0.0, 0.0, 0.0], [1, 2, 2]).exp().eval().round(6)
-    array(0.333333)
+    >>> round(float(weak_order_logp([0.0, 0.0, 0.0], [1, 2, 2]).exp().eval()), 6)
+    0.333333
     """
     return over_rows(lambda u, r: WeakOrderLogp(nodes)(u, r), utility, ranks)
 

@@ -1,0 +1,191 @@
+"""The stage table: what rankings share is there once, and nothing is lost."""
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from bayesrank.data import load_sushi
+from bayesrank.data.rankings import Rankings
+from bayesrank.data.stages import stage_table
+from tests.oracles import inclusion_exclusion, weak_order_by_stages
+
+
+def table(rankings):
+    return stage_table(rankings.item, rankings.ranks, rankings.weight)
+
+
+def remainder(stages, node):
+    """Items of a node: those it adds, and those of its child."""
+    items = set()
+    while node >= 0:
+        items |= set(stages.entry_item[stages.node_start[node] : stages.node_start[node + 1]])
+        node = stages.node_child[node]
+    return {int(i) for i in items}
+
+
+def block(stages, b):
+    return stages.block_item[stages.block_start[b] : stages.block_start[b + 1]].tolist()
+
+
+def random_rankings(rng, n_rankings, n_items):
+    orderings = []
+    for _ in range(n_rankings):
+        items = rng.permutation(n_items)[: rng.integers(2, n_items + 1)]
+        place = rng.integers(3, size=items.size)
+        orderings.append([set(items[place == p].tolist()) for p in np.unique(place)])
+    with_blocks = [o for o in orderings if len(o) > 1]
+    return Rankings.from_orderings(with_blocks, items=range(n_items))
+
+
+# By hand
+
+SMALL = Rankings.from_orderings(
+    [["a", "b", "c"], ["b", "a", "c"], ["a", {"b", "c"}], [{"a", "b"}, "c"], ["a", "b"]],
+    weight=[1, 1, 1, 2, 1],
+)
+
+
+def test_a_small_table_by_hand():
+    s = table(SMALL)
+    # remainders c, bc, abc, ac, abc as {a, b} on c: one set each, shared by all rankings
+    sets = [remainder(s, n) for n in range(s.n_nodes)]
+    assert sets == [{2}, {1, 2}, {0, 1, 2}, {0, 2}, {1}, {0, 1}]
+    singles = list(zip(s.single_item.tolist(), s.single_node.tolist(), strict=True))
+    # b first of bc, a first of abc, a first of ac, b first of abc, a first of ab
+    assert singles == [(1, 1), (0, 2), (0, 3), (1, 2), (0, 5)]
+    assert [block(s, b) for b in range(1)] == [[0, 1]]
+    assert s.block_below.tolist() == [0]
+    assert s.block_entry.tolist() == [0, 0]
+    # "a first of abc" is in the first and the third ranking; the block counts twice
+    assert s.stage_weight.tolist() == [1.0, 2.0, 1.0, 1.0, 1.0, 2.0]
+    assert s.stage_of.tolist() == [0, 1, 2, 3, 1, 5, 4]
+    assert s.ranking_of.tolist() == [0, 0, 1, 1, 2, 3, 4]
+    assert s.ranking_weight.tolist() == [1.0, 1.0, 1.0, 2.0, 1.0]
+
+
+def test_the_same_ranking_again_adds_weight_and_nothing_else():
+    once = table(Rankings.from_orderings([["a", "b", {"c", "d"}]]))
+    thrice = table(Rankings.from_orderings([["a", "b", {"c", "d"}]] * 3))
+    assert thrice.n_stages == once.n_stages == 2
+    assert thrice.n_nodes == once.n_nodes == 3
+    assert thrice.stage_weight.tolist() == [3.0, 3.0]
+
+
+def test_one_remainder_below_different_blocks_is_one():
+    # c d below a, and below b
+    s = table(Rankings.from_orderings([["a", {"c", "d"}], ["b", {"c", "d"}]]))
+    assert [remainder(s, n) for n in range(s.n_nodes)] == [{2, 3}, {0, 2, 3}, {1, 2, 3}]
+
+
+def test_one_remainder_split_differently_makes_different_stages():
+    s = table(Rankings.from_orderings([["a", "b", "c"], [{"a", "b"}, "c"], ["a", {"b", "c"}]]))
+    # a | bc (twice), b | c, ab | c
+    assert s.n_stages == 3
+    assert sorted(s.stage_weight.tolist()) == [1.0, 1.0, 2.0]
+
+
+def test_rankings_of_one_block_have_no_stage():
+    with pytest.warns(UserWarning, match="2 of 2 rankings"):
+        r = Rankings.from_orderings([[{"a", "b"}], ["a"]])
+    s = table(r)
+    assert s.n_stages == 0
+    assert s.stage_of.size == 0
+    assert s.ranking_weight.tolist() == [1.0, 1.0]
+
+
+# In general
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_remainders_and_stages_are_distinct_and_ordered(seed):
+    s = table(random_rankings(np.random.default_rng(seed), 200, 5))
+    assert (s.node_child < np.arange(s.n_nodes)).all()
+    sets = [frozenset(remainder(s, n)) for n in range(s.n_nodes)]
+    assert len(set(sets)) == s.n_nodes
+    assert s.n_nodes <= 2**5 - 1
+    single = [
+        (frozenset([i]), sets[n])
+        for i, n in zip(s.single_item.tolist(), s.single_node.tolist(), strict=True)
+    ]
+    blocks = [
+        (frozenset(block(s, b)), sets[below] | set(block(s, b)))
+        for b, below in enumerate(s.block_below.tolist())
+    ]
+    assert len({*single, *blocks}) == s.n_stages
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_stages_of_a_ranking_multiply_to_its_probability(seed):
+    rng = np.random.default_rng(seed)
+    r = random_rankings(rng, 60, 6)
+    s, utility = table(r), rng.normal(size=6)
+    logp = np.array(
+        [
+            utility[i] - logsumexp(utility[sorted(remainder(s, n))])
+            for i, n in zip(s.single_item, s.single_node, strict=True)
+        ]
+        + [
+            inclusion_exclusion(
+                utility[block(s, b)] - logsumexp(utility[sorted(remainder(s, below))])
+            )
+            for b, below in enumerate(s.block_below)
+        ]
+    )
+    total = np.bincount(s.ranking_of, logp[s.stage_of], minlength=r.n_rankings)
+    for value, item, ranks in zip(total, r.item, r.ranks, strict=True):
+        used = ranks > 0
+        exact = weak_order_by_stages(utility[item[used]], ranks[used], inclusion_exclusion)
+        assert value == pytest.approx(exact, abs=1e-12)
+
+
+def test_stage_weights_are_the_weights_of_the_rankings_that_use_them(rng):
+    r = random_rankings(rng, 100, 5)
+    weight = rng.integers(1, 5, size=r.n_rankings).astype(float)
+    s = stage_table(r.item, r.ranks, weight)
+    assert s.stage_weight.sum() == pytest.approx(((r.ranks.max(axis=1) - 1) * weight).sum())
+    by_hand = [
+        sum(weight[n] for n in s.ranking_of[s.stage_of == stage]) for stage in range(s.n_stages)
+    ]
+    np.testing.assert_allclose(s.stage_weight, by_hand)
+
+
+def test_each_remainder_begins_where_its_slot_says(rng):
+    r = random_rankings(rng, 40, 6)
+    s = table(r)
+    for n, flat in enumerate(s.node_slot.tolist()):
+        row, slot = divmod(flat, r.n_slots)
+        assert set(r.item[row, slot:][r.mask[row, slot:]].tolist()) == remainder(s, n)
+
+
+def test_the_table_grows_as_the_entries_where_nothing_is_shared(rng):
+    item = np.argsort(rng.random((300, 50)), axis=1)[:, :20]
+    ranks = np.tile(np.arange(1, 21), (300, 1))
+    sizes = []
+    for n in (100, 200, 300):
+        s = stage_table(item[:n], ranks[:n], np.ones(n))
+        sizes.append(sum(np.asarray(field).size for field in s))
+    # from one third to all of the rankings: three times as much, up to what chance shares
+    assert 2.9 < sizes[2] / sizes[0] < 3.0
+    assert sizes[1] < sizes[2] < 14 * item.size
+
+
+def test_every_array_is_contiguous_and_narrow():
+    for name, field in table(SMALL)._asdict().items():
+        assert field.flags.c_contiguous, name
+        assert field.dtype in (np.int32, np.float64, np.bool_), name
+
+
+def test_sushi_has_962_remainders_of_two_and_more_and_3684_stages(data_dir):
+    r = load_sushi("a", data_dir / "sushi3")
+    s = table(r)
+    # 10 remainders of one last item, and all but 51 of the 1013 larger sets
+    assert s.n_nodes == 962 + 10
+    assert s.n_stages == 3684
+    assert (s.node_child < np.arange(s.n_nodes)).all()
+    size = np.array([len(remainder(s, n)) for n in range(s.n_nodes)])
+    assert ((size > 1).sum(), (size == 1).sum()) == (962, 10)
+    assert s.stage_weight.sum() == 5000 * 9
+    # counted anew, with sets
+    seen = {frozenset(row[j:].tolist()) for row in r.item for j in range(9)}
+    assert len(seen) == 962
+    assert len({(row[j], frozenset(row[j:].tolist())) for row in r.item for j in range(9)}) == 3684

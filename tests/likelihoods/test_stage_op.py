@@ -1,0 +1,202 @@
+"""The compiled Ops: against their graphs, in every mode and to the second derivative."""
+
+import functools
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor.graph.rewriting.utils import rewrite_graph
+from pytensor.graph.traversal import ancestors
+
+from bayesrank.data.rankings import Rankings
+from bayesrank.data.stages import stage_table
+from bayesrank.likelihoods.plackett_luce import plackett_luce_logp
+from bayesrank.likelihoods.stage_op import (
+    RankingLogp,
+    StageTotal,
+    WeakOrderLogp,
+    ranking_logp,
+    weak_order_logp,
+)
+from tests.oracles import gradient
+from tests.oracles import weak_order_logp as sum_over_orderings
+
+BACKENDS = ("NUMBA", "CVM", "JAX")
+
+# Singletons, blocks in every place, shared stages, unequal lengths, one item nobody ranks
+RANKINGS = Rankings.from_orderings(
+    [
+        ["a", "b", "c", "d"],
+        ["b", "a", {"c", "d"}],
+        [{"a", "b"}, "c", "e"],
+        [{"c", "d", "e"}, {"a", "b"}],
+        ["e", {"b", "c"}, "a"],
+        ["b", "a", {"c", "d"}],
+    ],
+    items=list("abcdef"),
+    weight=[1, 2, 1, 3, 1, 1],
+)
+UTILITY = np.array([0.4, -1.2, 2.0, 0.1, -0.7, 5.0])
+
+
+def exact_logp(utility):
+    """Log-probability of every ranking, without its weight."""
+    return np.array(
+        [
+            sum_over_orderings(utility[item[ranks > 0]], ranks[ranks > 0])
+            for item, ranks in zip(RANKINGS.item, RANKINGS.ranks, strict=True)
+        ]
+    )
+
+
+def exact_total(utility):
+    return float(RANKINGS.weight @ exact_logp(utility))
+
+
+def table(constant=False):
+    """Constants for JAX, which must know the shapes of what a graph in a graph computes."""
+    stages = stage_table(RANKINGS.item, RANKINGS.ranks, RANKINGS.weight)
+    return [pt.constant(x) if constant else pytensor.shared(np.array(x)) for x in stages]
+
+
+def ops(graph):
+    return {type(v.owner.op) for v in ancestors([graph]) if v.owner is not None}
+
+
+def hessian(cost, wrt):
+    """Row by row: `pytensor.gradient.hessian` scans, which JAX cannot nest."""
+    slope = pt.grad(cost, wrt)
+    return pt.stack([pt.grad(slope[i], wrt) for i in range(UTILITY.size)])
+
+
+@functools.cache
+def per_item(mode):
+    """Every ranking, their sum as StageTotal, and two derivatives of each."""
+    utility = pt.dvector("utility")
+    rankings = ranking_logp(utility, table(constant=mode == "JAX"))
+    total = rewrite_graph(rankings.sum())
+    squares = (rankings**2).sum()
+    outputs = [rankings, total, pt.grad(total, utility), pt.grad(squares, utility)]
+    return pytensor.function([utility], outputs, mode=mode)
+
+
+@pytest.mark.parametrize("mode", BACKENDS)
+def test_every_ranking_has_its_log_probability_times_its_weight(mode):
+    logp = per_item(mode)(UTILITY)[0]
+    np.testing.assert_allclose(logp, RANKINGS.weight * exact_logp(UTILITY), atol=1e-9)
+
+
+@pytest.mark.parametrize("mode", BACKENDS)
+def test_the_sum_and_its_gradient_are_those_of_the_rankings(mode):
+    _, total, slope, _ = per_item(mode)(UTILITY)
+    assert float(total) == pytest.approx(exact_total(UTILITY), abs=1e-9)
+    np.testing.assert_allclose(slope, gradient(exact_total, UTILITY), atol=1e-8)
+    assert slope[5] == 0.0  # nobody ranks f
+
+
+@pytest.mark.parametrize("mode", BACKENDS)
+def test_any_function_of_the_rankings_has_its_gradient(mode):
+    slope = per_item(mode)(UTILITY)[3]
+    exact = gradient(lambda u: float(((RANKINGS.weight * exact_logp(u)) ** 2).sum()), UTILITY)
+    np.testing.assert_allclose(slope, exact, atol=1e-6)
+
+
+@functools.cache
+def second_derivatives(mode):
+    utility = pt.dvector("utility")
+    total = rewrite_graph(ranking_logp(utility, table(constant=mode == "JAX")).sum())
+    items, ranks = pt.constant(RANKINGS.item), pt.constant(RANKINGS.ranks)
+    slots = (RANKINGS.weight * weak_order_logp(utility[items], ranks)).sum()
+    twin = (RANKINGS.weight * plackett_luce_logp(utility[items], ranks)).sum()
+    return pytensor.function([utility], [hessian(c, utility) for c in (total, slots, twin)], mode)
+
+
+@pytest.mark.parametrize("mode", ["CVM", "JAX"])
+def test_hessians_of_both_ops_and_of_the_graph_agree_with_differences(mode):
+    utility = pt.dvector("utility")
+    slope = per_item("NUMBA")
+    exact = gradient(lambda u: slope(u)[2], UTILITY, step=1e-4)
+    for found in second_derivatives(mode)(UTILITY):
+        np.testing.assert_allclose(found, exact, atol=1e-6)
+        np.testing.assert_allclose(found, np.transpose(found), atol=1e-12)
+    assert utility.ndim == 1
+
+
+def test_the_sum_is_rewritten_to_the_total_of_the_stages():
+    utility = pt.dvector("utility")
+    rankings = ranking_logp(utility, table())
+    assert RankingLogp in ops(rankings.sum())
+    for total in (rankings.sum(), rankings.sum(axis=0), 2.0 * rankings.sum()):
+        rewritten = ops(rewrite_graph(total))
+        assert StageTotal in rewritten
+        assert RankingLogp not in rewritten
+
+
+def test_what_is_no_plain_sum_is_left_alone():
+    utility = pt.dvector("utility")
+    rankings = ranking_logp(utility, table())
+    for other in (rankings, (rankings * np.arange(6.0)).sum(), rankings[:3].sum(), rankings.max()):
+        rewritten = ops(rewrite_graph(other))
+        assert RankingLogp in rewritten
+        assert StageTotal not in rewritten
+
+
+def test_the_derivative_in_the_weights_of_the_stages_is_their_log_probability():
+    utility, weight = pt.dvector("utility"), pt.dvector("weight")
+    *stages, _, _, _, stage_weight = table()
+    total = StageTotal()(utility, weight, *stages)[0]
+    f = pytensor.function([utility, weight], [total, pt.grad(total, weight)])
+    w = np.array(stage_weight.get_value())
+    value, slope = f(UTILITY, w)
+    # the total is linear in the weights
+    assert float(value) == pytest.approx(float(w @ slope), abs=1e-9)
+    assert float(value) == pytest.approx(exact_total(UTILITY), abs=1e-9)
+
+
+def test_utilities_beyond_one_scale_of_exponentials_are_as_exact():
+    f = per_item("NUMBA")
+    for utility in (UTILITY * 100, UTILITY * 500):  # spread 620 and 3100, past exp's range
+        rankings, total, slope, _ = f(utility)
+        np.testing.assert_allclose(rankings, RANKINGS.weight * exact_logp(utility), rtol=1e-12)
+        assert float(total) == pytest.approx(float(np.sum(rankings)), rel=1e-12)
+        numeric = gradient(lambda u: float(f(u)[1]), utility, step=1e-2)
+        np.testing.assert_allclose(slope, numeric, atol=1e-6)
+
+
+def test_a_wide_and_a_narrow_scale_meet_continuously():
+    f = per_item("NUMBA")
+    for item in (0, 5):  # one that is ranked, one that is not
+        near, far = (np.where(np.arange(6) == item, -495.0 - d, UTILITY) for d in (-0.01, 30.0))
+        narrow, wide = f(near), f(far)
+        if item == 5:
+            np.testing.assert_allclose(narrow[0], wide[0], rtol=1e-13)
+            np.testing.assert_allclose(narrow[2], wide[2], atol=1e-12)
+        else:
+            np.testing.assert_allclose(wide[0], RANKINGS.weight * exact_logp(far), rtol=1e-12)
+            np.testing.assert_allclose(narrow[0], RANKINGS.weight * exact_logp(near), rtol=1e-12)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_utility_that_is_no_number_makes_no_number(bad):
+    _, total, _, _ = per_item("NUMBA")(np.where(np.arange(6) == 2, bad, UTILITY))
+    assert not np.isfinite(total) or np.isnan(total)
+
+
+def test_shapes_are_known_without_values():
+    utility = pt.dvector("utility")
+    shape = rewrite_graph(ranking_logp(utility, table()).shape)
+    assert RankingLogp not in ops(shape)
+    matrix, ranks = pt.dmatrix("matrix"), pt.lmatrix("ranks")
+    assert WeakOrderLogp not in ops(rewrite_graph(weak_order_logp(matrix, ranks).shape))
+
+
+def test_the_op_takes_matrices_only():
+    with pytest.raises(TypeError, match="WeakOrderLogp works on matrices; use weak_order_logp"):
+        WeakOrderLogp()(pt.dvector(), pt.lvector())
+
+
+def test_ops_of_different_nodes_differ():
+    assert StageTotal(48) == StageTotal(48)
+    assert StageTotal(48) != StageTotal(24)
+    assert WeakOrderLogp(48) != RankingLogp(48)
