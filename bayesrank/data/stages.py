@@ -12,7 +12,7 @@ is linear in the number of entries even where no two rankings agree.
 >>> import numpy as np
 >>> item = np.array([[0, 1, 2], [1, 0, 2], [0, 2, 0]])
 >>> ranks = np.array([[1, 2, 3], [1, 2, 3], [1, 2, 0]])
->>> stages = stage_table(item, ranks, np.ones(3))
+>>> stages = stage_table(item, ranks, np.ones(3), n_items=3)
 >>> stages.n_stages, stages.single_item.tolist(), stages.stage_weight.tolist()
 (4, [1, 0, 0, 1], [1.0, 1.0, 2.0, 1.0])
 """
@@ -75,9 +75,7 @@ class Stages(NamedTuple):
         return np.bincount(self.stage_of, used, minlength=self.n_stages)
 
 
-def stage_table(
-    item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items: int | None = None
-) -> Stages:
+def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items: int) -> Stages:
     """Find the distinct remainders and stages of weak orders.
 
     Parameters
@@ -88,8 +86,8 @@ def stage_table(
         Dense ranks, 0 in empty slots.
     weight : ndarray of float, (n_rankings,)
         Multiplicity of each ranking.
-    n_items : int, optional
-        Number of items; default as many as occur.
+    n_items : int
+        Number of items, ranked or not.
 
     Returns
     -------
@@ -135,7 +133,6 @@ def stage_table(
 
     flat = np.ascontiguousarray(item, dtype=np.int32).ravel()
     ranking_of = row[stage]
-    n_items = int(item.max(initial=-1)) + 1 if n_items is None else n_items
     single_item = flat[row[singles] * n_slots + slot[singles]]
     single_node = node[singles].astype(np.int32)
     stage_weight = np.bincount(stage_of, weight[ranking_of], minlength=distinct.size)

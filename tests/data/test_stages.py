@@ -11,7 +11,7 @@ from tests.oracles import inclusion_exclusion, weak_order_by_stages
 
 
 def table(rankings):
-    return stage_table(rankings.item, rankings.ranks, rankings.weight)
+    return stage_table(rankings.item, rankings.ranks, rankings.weight, rankings.n_items)
 
 
 def remainder(stages, node):
@@ -141,12 +141,29 @@ def test_the_stages_of_a_ranking_multiply_to_its_probability(seed):
 def test_stage_weights_are_the_weights_of_the_rankings_that_use_them(rng):
     r = random_rankings(rng, 100, 5)
     weight = rng.integers(1, 5, size=r.n_rankings).astype(float)
-    s = stage_table(r.item, r.ranks, weight)
+    s = stage_table(r.item, r.ranks, weight, r.n_items)
     assert s.stage_weight.sum() == pytest.approx(((r.ranks.max(axis=1) - 1) * weight).sum())
     by_hand = [
         sum(weight[n] for n in s.ranking_of[s.stage_of == stage]) for stage in range(s.n_stages)
     ]
     np.testing.assert_allclose(s.stage_weight, by_hand)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_linear_form_is_the_weighted_sum_of_the_stages(seed):
+    rng = np.random.default_rng(seed)
+    r = random_rankings(rng, 100, 5)
+    weight = rng.uniform(0.5, 3.0, size=r.n_rankings)
+    s = stage_table(r.item, r.ranks, weight, 7)  # two items more than anyone ranks
+    utility, blocks = rng.normal(size=7), rng.normal(size=s.block_below.size)
+    log_total = np.array(
+        [logsumexp(utility[sorted(remainder(s, n))]) for n in range(s.n_nodes)]
+    )
+    single = utility[s.single_item] - log_total[s.single_node]
+    direct = s.stage_weight @ np.concatenate([single, blocks])
+    form = s.item_weight @ utility + s.node_weight @ log_total + s.block_weight @ blocks
+    assert form == pytest.approx(direct, rel=1e-12)
+    assert s.item_weight[5:].tolist() == [0.0, 0.0]
 
 
 def test_each_remainder_begins_where_its_slot_says(rng):
@@ -162,7 +179,7 @@ def test_the_table_grows_as_the_entries_where_nothing_is_shared(rng):
     ranks = np.tile(np.arange(1, 21), (300, 1))
     sizes = []
     for n in (100, 200, 300):
-        s = stage_table(item[:n], ranks[:n], np.ones(n))
+        s = stage_table(item[:n], ranks[:n], np.ones(n), 50)
         sizes.append(sum(np.asarray(field).size for field in s))
     # from one third to all of the rankings: three times as much, up to what chance shares
     assert 2.9 < sizes[2] / sizes[0] < 3.0
