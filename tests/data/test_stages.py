@@ -156,9 +156,7 @@ def test_the_linear_form_is_the_weighted_sum_of_the_stages(seed):
     weight = rng.uniform(0.5, 3.0, size=r.n_rankings)
     s = stage_table(r.item, r.ranks, weight, 7)  # two items more than anyone ranks
     utility, blocks = rng.normal(size=7), rng.normal(size=s.block_below.size)
-    log_total = np.array(
-        [logsumexp(utility[sorted(remainder(s, n))]) for n in range(s.n_nodes)]
-    )
+    log_total = np.array([logsumexp(utility[sorted(remainder(s, n))]) for n in range(s.n_nodes)])
     single = utility[s.single_item] - log_total[s.single_node]
     direct = s.stage_weight @ np.concatenate([single, blocks])
     form = s.item_weight @ utility + s.node_weight @ log_total + s.block_weight @ blocks
