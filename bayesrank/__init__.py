@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         load_nascar,
         load_sushi,
     )
-    from bayesrank.distributions import PlackettLuce
+    from bayesrank.distributions import PlackettLuce, set_rankings
     from bayesrank.results import plot_ranks, rank_draws, rank_summary, win_probability
 
 __version__ = "0.1.0"
@@ -35,6 +35,7 @@ __all__ = [
     "plot_ranks",
     "rank_draws",
     "rank_summary",
+    "set_rankings",
     "win_probability",
 ]
 
@@ -47,7 +48,7 @@ _ROOMS = {
         "load_nascar",
         "load_sushi",
     ),
-    "bayesrank.distributions": ("PlackettLuce",),
+    "bayesrank.distributions": ("PlackettLuce", "set_rankings"),
     "bayesrank.results": ("plot_ranks", "rank_draws", "rank_summary", "win_probability"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}

@@ -47,7 +47,7 @@ class Stages(NamedTuple):
     block_below: Ints  # (n_blocks,) the remainder that the block precedes
     block_entry: Ints  # (n_block_entries,) the block of each item: block_start, spelled out
     slot_item: Ints  # (n_rankings, n_slots)
-    slot_used: npt.NDArray[np.bool_]  # (n_rankings, n_slots)
+    slot_rank: Ints  # (n_rankings, n_slots), 0 in empty slots
     node_slot: Ints  # (n_nodes,) flat slot at which the remainder begins
     single_item: Ints  # (n_singles,) stage "this item is first of that remainder"
     single_node: Ints  # (n_singles,)
@@ -146,7 +146,7 @@ def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items
         block_below=below[blocks].astype(np.int32),
         block_entry=np.repeat(np.arange(blocks.size, dtype=np.int32), np.diff(block_start)),
         slot_item=flat.reshape(n_rankings, n_slots),
-        slot_used=used,
+        slot_rank=np.ascontiguousarray(ranks, dtype=np.int32),
         node_slot=(row[met] * n_slots + slot[met]).astype(np.int32),
         single_item=single_item,
         single_node=single_node,

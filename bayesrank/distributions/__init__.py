@@ -3,6 +3,7 @@
 This room may import numpy, pymc, pytensor and the rooms data and likelihoods.
 """
 
+from bayesrank.distributions.observed import set_rankings
 from bayesrank.distributions.plackett_luce import PlackettLuce
 
-__all__ = ["PlackettLuce"]
+__all__ = ["PlackettLuce", "set_rankings"]

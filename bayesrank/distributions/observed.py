@@ -6,21 +6,30 @@ import numpy as np
 import pymc as pm
 import pytensor
 import pytensor.tensor as pt
+from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import equal_computations
 from pytensor.scalar.basic import Cast
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.elemwise import Elemwise
 
 from bayesrank.data.rankings import Rankings
-from bayesrank.data.stages import stage_table
+from bayesrank.data.stages import Stages, stage_table
 
-__all__ = ["RankingsData", "is_observed", "refuse_single_precision", "register_rankings"]
+__all__ = [
+    "RankingsData",
+    "is_observed",
+    "refuse_single_precision",
+    "register_rankings",
+    "set_rankings",
+    "table_is_current",
+]
 
 
 class RankingsData(NamedTuple):
     """Rankings as tensors of a model."""
 
     ranks: TensorVariable  # (n_rankings, n_slots), the observed value
+    item: TensorVariable  # (n_rankings, n_slots)
     sizes: TensorVariable  # (n_rankings, n_blocks)
     slot_utility: TensorVariable  # (n_rankings, n_slots)
     item_utility: TensorVariable | None  # (n_items,), None if utilities differ between rankings
@@ -68,14 +77,97 @@ def register_rankings(name: str, utility: Any, rankings: Rankings) -> RankingsDa
                 f"{weighted} of {rankings.n_rankings} rankings have a weight other than 1, which "
                 f"needs one utility per item; {name!r} has one per slot. Use rankings.expand()."
             )
-        return RankingsData(ranks, sizes, utility, None, (), dims)
+        return RankingsData(ranks, item, sizes, utility, None, (), dims)
 
-    table = stage_table(rankings.item, rankings.ranks, rankings.weight, rankings.n_items)
     stages = tuple(
         pytensor.shared(value, name=f"{model.name_for(name)}_{field}", borrow=True)
-        for field, value in table._asdict().items()
+        for field, value in _table(rankings)._asdict().items()
     )
-    return RankingsData(ranks, sizes, utility[item], utility, stages, dims)
+    return RankingsData(ranks, item, sizes, utility[item], utility, stages, dims)
+
+
+def set_rankings(name: str, rankings: Rankings, *, model: pm.Model | None = None) -> None:
+    """Replace the rankings of a model, with all that was derived from them.
+
+    What was compiled stays compiled: a loop over folds or problems compiles once. `pm.set_data`
+    on ``{name}_ranks`` alone cannot do this, because the stages that rankings share follow from
+    the ranks and the items together.
+
+    Parameters
+    ----------
+    name : str
+        Name of the distribution that observes the rankings.
+    rankings : Rankings
+        The new ones, over as many items.
+    model : pm.Model, optional
+        Default the model in context.
+
+    Raises
+    ------
+    ValueError
+        If the model has no such observed rankings, or the number of items differs.
+
+    Examples
+    --------
+    >>> import bayesrank as br, pymc as pm
+    >>> both = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"]])
+    >>> one = both.subset([0])
+    >>> with pm.Model(coords=both.coords) as model:
+    ...     y = br.PlackettLuce("y", pm.Normal("utility", 0, 1, dims="item"), observed=both)
+    >>> logp = model.compile_logp()
+    >>> br.set_rankings("y", one, model=model)
+    >>> round(float(logp({"utility": [0.0, 0.0, 0.0]}) + 1.5 * np.log(2 * np.pi)), 4)
+    -1.7918
+    """
+    model = pm.modelcontext(model)
+    full_name = model.name_for(name)
+    needed = [f"{full_name}_{part}" for part in ("ranks", "item", "sizes")]
+    if not all(part in model.named_vars for part in needed):
+        observed = sorted(rv.name for rv in model.observed_RVs)
+        raise ValueError(
+            f"The model has no rankings observed as {full_name!r}; it observes {observed}."
+        )
+    shared = {
+        variable.name: variable
+        for variable in model[full_name].owner.inputs
+        if isinstance(variable, SharedVariable)
+    }
+    table = {}
+    if f"{full_name}_item_weight" in shared:
+        n_items = shared[f"{full_name}_item_weight"].get_value(borrow=True).size
+        if rankings.n_items != n_items:
+            raise ValueError(
+                f"{full_name!r} has {n_items} utilities, but the new rankings have "
+                f"{rankings.n_items} items. Put them on the same axis, such as with subset()."
+            )
+        table = _table(rankings)._asdict()
+    coords = {dim: rankings.coords[dim] for dim in ("ranking", "slot")}
+    for part, value in zip(
+        needed, (rankings.ranks, rankings.item, rankings.block_sizes), strict=True
+    ):
+        model.set_data(part, value, coords=None if part.endswith("_sizes") else coords)
+    for field, value in table.items():
+        shared[f"{full_name}_{field}"].set_value(value, borrow=True)
+
+
+def table_is_current(ranks: TensorVariable, item: TensorVariable, table: Stages) -> bool:
+    """Whether the stage table was made from the ranks and items that the data now hold.
+
+    Asked when a log-probability is built: after `pm.set_data` the table is stale, and the rankings
+    are evaluated one by one instead.
+    """
+    for data, made_from in ((ranks, table.slot_rank), (item, table.slot_item)):
+        now, then = _value(data), _value(made_from)
+        if now is None or then is None or not np.array_equal(now, then):
+            return False
+    return True
+
+
+def _value(x: Any) -> np.ndarray | None:
+    """Value of a shared variable or constant; None of anything that is computed."""
+    x = _uncast(x)
+    value = x.get_value(borrow=True) if isinstance(x, SharedVariable) else getattr(x, "data", None)
+    return None if value is None else np.asarray(value)
 
 
 def is_observed(value: TensorVariable, ranks: TensorVariable) -> bool:
@@ -95,6 +187,10 @@ def _uncast(x: TensorVariable) -> TensorVariable:
     ):
         x = x.owner.inputs[0]
     return x
+
+
+def _table(rankings: Rankings) -> Stages:
+    return stage_table(rankings.item, rankings.ranks, rankings.weight, rankings.n_items)
 
 
 def _is_per_item(name: str, utility: TensorVariable, rankings: Rankings) -> bool:

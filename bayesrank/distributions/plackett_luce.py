@@ -25,11 +25,13 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data.rankings import Rankings
+from bayesrank.data.stages import Stages
 from bayesrank.distributions.observed import (
     RankingsData,
     is_observed,
     refuse_single_precision,
     register_rankings,
+    table_is_current,
 )
 from bayesrank.distributions.orders import batch_shape, ranks_from_scores, slot_order_ranks
 from bayesrank.likelihoods.stage_op import ranking_logp, weak_order_logp
@@ -38,9 +40,9 @@ __all__ = ["PlackettLuce"]
 
 # parameters: utility, where, sizes (length 0: full rankings), nodes
 ARRAY_SIGNATURE = "[rng],[size],(n),(n),(m),()->[rng],(n)"
-# and then the observed ranks, the utilities of the items and the fields of Stages
+# and then the observed ranks, the items in the slots, their utilities and the fields of Stages
 ITEM_SIGNATURE = (
-    "[rng],[size],(n),(n),(m),(),(n),(k),"
+    "[rng],[size],(n),(n),(m),(),(n),(n),(k),"
     "(e),(f),(g),(j),(l),(o),(j),(r,s),(r,s),(g),(h),(h),(q),(q),(r),(k),(g),(o)->[rng],(n)"
 )
 SLOT_SIGNATURE = "[rng],[size],(n),(n),(m),(),(n)->[rng],(n)"
@@ -225,10 +227,12 @@ class _ItemPlackettLuce(Discrete):
     def support_point(rv, size, utility, where, sizes, *_):  # type: ignore[no-untyped-def]
         return slot_order_ranks(rv, where, sizes)
 
-    def logp(value, utility, where, sizes, nodes, ranks, items, *table):  # type: ignore[no-untyped-def]
-        if not is_observed(value, ranks):
-            return PlackettLuce.logp(value, utility, where, sizes, nodes)
-        return ranking_logp(items, table, nodes=int(nodes.data))
+    def logp(  # type: ignore[no-untyped-def]
+        value, utility, where, sizes, nodes, ranks, item, item_utility, *table
+    ):
+        if is_observed(value, ranks) and table_is_current(ranks, item, Stages(*table)):
+            return ranking_logp(item_utility, table, nodes=int(nodes.data))
+        return PlackettLuce.logp(value, utility, where, sizes, nodes)
 
 
 class _SlotPlackettLuce(Discrete):
@@ -250,4 +254,4 @@ def _observed_dist(data: RankingsData, *, nodes: int = 48, **kwargs: Any) -> Ten
     params = [data.slot_utility, data.ranks > 0, data.sizes, pt.constant(nodes), data.ranks]
     if data.item_utility is None:
         return _SlotPlackettLuce.dist(params, **kwargs)
-    return _ItemPlackettLuce.dist([*params, data.item_utility, *data.stages], **kwargs)
+    return _ItemPlackettLuce.dist([*params, data.item, data.item_utility, *data.stages], **kwargs)

@@ -131,7 +131,7 @@ def stage_terms_graph(
     block_below: TensorVariable,
     block_entry: TensorVariable,
     slot_item: TensorVariable,
-    slot_used: TensorVariable,
+    slot_rank: TensorVariable,
     node_slot: TensorVariable,
     *,
     nodes: int = 48,
@@ -154,7 +154,7 @@ def stage_terms_graph(
     block_logp : TensorVariable, (n_blocks,)
         Log-probability of every distinct block over its remainder.
     """
-    u = pt.switch(slot_used, utility[slot_item], NOTHING)
+    u = pt.switch(slot_rank > 0, utility[slot_item], NOTHING)
     log_total = log_remainder(u).ravel()[node_slot]
     w = utility[block_item] - log_total[block_below][block_entry]
     return log_total, block_logp(w, (block_entry,), (block_below.shape[0],), nodes=nodes)

@@ -40,7 +40,7 @@ __all__ = ["RankingLogp", "StageTotal", "WeakOrderLogp", "ranking_logp", "weak_o
 
 # Fields of the stage table: what the kernels read, and what the graphs read instead.
 KERNEL = ("entry_item", "node_start", "node_child", "block_item", "block_start", "block_below")
-GRAPH = ("block_item", "block_below", "block_entry", "slot_item", "slot_used", "node_slot")
+GRAPH = ("block_item", "block_below", "block_entry", "slot_item", "slot_rank", "node_slot")
 TABLE = (*KERNEL, *GRAPH[2:])
 N_KERNEL = len(KERNEL)
 
@@ -292,7 +292,7 @@ def _numba_ranking_logp(op: RankingLogp, node: Apply, **kwargs: Any) -> tuple[An
     @numba_njit
     def ranking_logp(  # type: ignore[no-untyped-def]
         utility, entry, start, child, b_item, b_start, b_below,
-        b_entry, slot_item, slot_used, node_slot,
+        b_entry, slot_item, slot_rank, node_slot,
         s_item, s_node, stage_of, ranking_of, weight, item_weight, node_weight, block_weight,
     ):  # fmt: skip
         _, _, log_total, block = stage_terms(
