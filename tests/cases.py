@@ -1,0 +1,167 @@
+"""The table of families that the battery in `tests/distributions/test_battery.py` goes through.
+
+A new sibling is a row or more of `CASES`: how to make the distribution, an oracle for its
+log-probability, all values it can draw, and what it must refuse. A case is one ranking; the
+battery makes batches, masks and paddings of it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import permutations
+from typing import Any, Self
+
+import numpy as np
+
+import bayesrank as br
+from tests.oracles import block_sizes, weak_order_logp, weak_orders
+
+FINITE_UTILITY = "utility must be finite in the slots in use"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One family at one set of parameters, for a single ranking."""
+
+    name: str
+    dist: Callable[..., Any]
+    utility: np.ndarray  # (n_slots,)
+    oracle: Callable[[np.ndarray, np.ndarray], float]  # utility and value of the slots in use
+    support: np.ndarray  # (number, n_slots), all values that can be drawn
+    parameters: Mapping[str, np.ndarray] = field(default_factory=dict)  # without leading axes
+    more_values: np.ndarray | None = None  # (number, n_slots), accepted but never drawn
+    bad_values: Mapping[str, Any] = field(default_factory=dict)  # what is wrong: value
+    bad_parameters: Mapping[str, tuple[str, Any]] = field(default_factory=dict)  # message: what
+
+    @property
+    def where(self) -> np.ndarray:
+        """Slots in use."""
+        return self.parameters.get("where", np.ones(self.utility.size, dtype=bool))
+
+    @property
+    def values(self) -> np.ndarray:
+        """All values with a log-probability."""
+        more = [] if self.more_values is None else [self.more_values]
+        return np.concatenate([self.support, *more])
+
+    def exact(self, values: np.ndarray, utility: np.ndarray | None = None) -> np.ndarray:
+        """Log-probability of each value by the oracle; masked slots are left out."""
+        used = self.where
+        u = (self.utility if utility is None else utility)[used]
+        return np.array([self.oracle(u, value[used]) for value in values])
+
+    def on_slots(self, slots: Any, **changed: np.ndarray) -> Self:
+        """Select or reorder slots in everything that has a slot axis."""
+        parameters = dict(self.parameters)
+        if "where" in parameters:
+            parameters["where"] = parameters["where"][slots]
+        return replace(
+            self,
+            utility=self.utility[slots],
+            support=self.support[:, slots],
+            more_values=None if self.more_values is None else self.more_values[:, slots],
+            parameters=parameters | changed,
+            bad_values={},
+            bad_parameters={},
+        )
+
+
+# Plackett-Luce
+
+
+def _full_rankings(n: int) -> np.ndarray:
+    return np.array(list(permutations(range(1, n + 1))))
+
+
+def _of_sizes(*sizes: int) -> np.ndarray:
+    return np.array([r for r in weak_orders(sum(sizes)) if block_sizes(r) == sizes])
+
+
+def _spread(ranks: np.ndarray, where: np.ndarray) -> np.ndarray:
+    """Put ranks into the slots in use, 0 into the others."""
+    out = np.zeros((len(ranks), where.size), dtype=np.int64)
+    out[:, where] = ranks
+    return out
+
+
+NO_RANKS = {
+    "a gap": [1, 3, 4, 4],
+    "no first": [2, 2, 3, 4],
+    "a negative rank": [1, 2, -1, 3],
+    "an empty slot in use": [1, 2, 0, 3],
+}
+NOT_FINITE = {
+    "nan": (FINITE_UTILITY, [0.5, np.nan, 0.0, 1.0]),
+    "inf": (FINITE_UTILITY, [np.inf, 0.2, 0.0, 1.0]),
+    "-inf": (FINITE_UTILITY, [0.5, 0.2, 0.0, -np.inf]),
+}
+MASK = np.array([True, False, True, True, False, True])
+
+CASES = [
+    Case(
+        "PlackettLuce: full rankings",
+        br.PlackettLuce.dist,
+        np.array([0.3, 1.2, -0.5, 0.1]),
+        weak_order_logp,
+        _full_rankings(4),
+        more_values=np.array([r for r in weak_orders(4) if r.max() < 4]),
+        bad_values=NO_RANKS,
+        bad_parameters=NOT_FINITE,
+    ),
+    Case(
+        "PlackettLuce: full rankings of some slots",
+        br.PlackettLuce.dist,
+        np.array([0.3, -9.0, 1.2, -0.5, 20.0, 0.1]),
+        weak_order_logp,
+        _spread(_full_rankings(4), MASK),
+        {"where": MASK},
+        more_values=_spread(np.array([r for r in weak_orders(4) if r.max() < 4]), MASK),
+        bad_values={
+            "a gap": [1, 0, 3, 4, 0, 4],
+            "a ranked slot that is not in use": [1, 2, 3, 4, 0, 5],
+            "an empty slot in use": [1, 0, 2, 3, 0, 0],
+        },
+        bad_parameters={
+            "nan": (FINITE_UTILITY, [0.3, -9.0, np.nan, -0.5, 20.0, 0.1]),
+        },
+    ),
+    Case(
+        "PlackettLuce: weak orders of sizes 1, 2, 1",
+        br.PlackettLuce.dist,
+        np.array([0.8, -1.2, 0.5, 0.0]),
+        weak_order_logp,
+        _of_sizes(1, 2, 1),
+        {"where": np.ones(4, dtype=bool), "sizes": np.array([1, 2, 1])},
+        bad_values=NO_RANKS
+        | {
+            "other sizes": [1, 1, 2, 3],
+            "a full ranking": [1, 2, 3, 4],
+            "one block": [1, 1, 1, 1],
+        },
+        bad_parameters=NOT_FINITE,
+    ),
+    Case(
+        "PlackettLuce: the best two of five",
+        br.PlackettLuce.dist,
+        np.array([0.8, -1.2, 2.5, 0.0, 0.3]),
+        weak_order_logp,
+        _of_sizes(1, 1, 3),
+        {"where": np.ones(5, dtype=bool), "sizes": np.array([1, 1, 3])},
+        bad_values={"the best three": [1, 2, 3, 4, 4], "the best two as a block": [1, 1, 2, 2, 2]},
+    ),
+    Case(
+        "PlackettLuce: clicks on some slots",
+        br.PlackettLuce.dist,
+        np.array([0.3, -9.0, 1.2, -0.5, 20.0, 0.1]),
+        weak_order_logp,
+        _spread(_of_sizes(2, 2), MASK),
+        {"where": MASK, "sizes": np.array([2, 2, 0])},
+        bad_values={
+            "other sizes": [1, 0, 2, 2, 0, 2],
+            "another block": [1, 0, 1, 2, 0, 3],
+            "slots that are not in use": [0, 1, 1, 2, 2, 0],
+        },
+        bad_parameters={
+            "inf": (FINITE_UTILITY, [0.3, -9.0, np.inf, -0.5, 20.0, 0.1]),
+        },
+    ),
+]
