@@ -1,5 +1,6 @@
 """Registering a `Rankings` as data of a PyMC model: what ``observed=rankings`` does."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +25,14 @@ __all__ = [
     "table_is_current",
 ]
 
+AXES = ("ranking", "slot")  # coords of a Rankings, and the dims by default
+
 
 class RankingsData(NamedTuple):
     """Rankings as tensors of a model."""
 
     ranks: TensorVariable  # (n_rankings, n_slots), the observed value
+    weight: TensorVariable  # (n_rankings,)
     item: TensorVariable  # (n_rankings, n_slots)
     sizes: TensorVariable  # (n_rankings, n_blocks)
     slot_utility: TensorVariable  # (n_rankings, n_slots)
@@ -37,7 +41,9 @@ class RankingsData(NamedTuple):
     dims: tuple[str, str]
 
 
-def register_rankings(name: str, utility: Any, rankings: Rankings) -> RankingsData:
+def register_rankings(
+    name: str, utility: Any, rankings: Rankings, *, dims: Sequence[str] | None = None
+) -> RankingsData:
     """Add the rankings to the model in context and gather a per-item utility into slots.
 
     Parameters
@@ -48,6 +54,9 @@ def register_rankings(name: str, utility: Any, rankings: Rankings) -> RankingsDa
         Log worth per item or per slot.
     rankings : Rankings
         What was observed.
+    dims : two strings, optional
+        Names of the axes; default ``("ranking", "slot")``. A second collection of rankings in
+        one model needs names of its own.
 
     Returns
     -------
@@ -62,28 +71,23 @@ def register_rankings(name: str, utility: Any, rankings: Rankings) -> RankingsDa
     model = pm.modelcontext(None)
     utility = pt.cast(pt.as_tensor_variable(utility), "float64")
     per_item = _is_per_item(name, utility, rankings)
-    for dim in ("ranking", "slot"):
-        _add_coord(model, dim, rankings.coords[dim])
+    dims = _two_names(name, dims)
+    for dim, axis in zip(dims, AXES, strict=True):
+        _add_coord(model, name, dim, rankings.coords[axis])
 
-    dims = ("ranking", "slot")
     # cast here: pm.Data stores 32 bits, and cumulative sums of those do not fold (PyTensor 3.3)
     ranks = pt.cast(pm.Data(f"{name}_ranks", rankings.ranks, dims=dims), "int64")
     item = pm.Data(f"{name}_item", rankings.item, dims=dims)
     sizes = pt.cast(pm.Data(f"{name}_sizes", rankings.block_sizes), "int64")
+    weight = pm.Data(f"{name}_weight", rankings.weight, dims=dims[0])
     if not per_item:
-        if not np.all(rankings.weight == 1):
-            weighted = int(np.sum(rankings.weight != 1))
-            raise ValueError(
-                f"{weighted} of {rankings.n_rankings} rankings have a weight other than 1, which "
-                f"needs one utility per item; {name!r} has one per slot. Use rankings.expand()."
-            )
-        return RankingsData(ranks, item, sizes, utility, None, (), dims)
+        return RankingsData(ranks, weight, item, sizes, utility, None, (), dims)
 
     stages = tuple(
         pytensor.shared(value, name=f"{model.name_for(name)}_{field}", borrow=True)
         for field, value in _table(rankings)._asdict().items()
     )
-    return RankingsData(ranks, item, sizes, utility[item], utility, stages, dims)
+    return RankingsData(ranks, weight, item, sizes, utility[item], utility, stages, dims)
 
 
 def set_rankings(name: str, rankings: Rankings, *, model: pm.Model | None = None) -> None:
@@ -121,7 +125,7 @@ def set_rankings(name: str, rankings: Rankings, *, model: pm.Model | None = None
     """
     model = pm.modelcontext(model)
     full_name = model.name_for(name)
-    needed = [f"{full_name}_{part}" for part in ("ranks", "item", "sizes")]
+    needed = [f"{full_name}_{part}" for part in ("ranks", "weight", "item", "sizes")]
     if not all(part in model.named_vars for part in needed):
         observed = sorted(rv.name for rv in model.observed_RVs)
         raise ValueError(
@@ -141,26 +145,31 @@ def set_rankings(name: str, rankings: Rankings, *, model: pm.Model | None = None
                 f"{rankings.n_items} items. Put them on the same axis, such as with subset()."
             )
         table = _table(rankings)._asdict()
-    coords = {dim: rankings.coords[dim] for dim in ("ranking", "slot")}
-    for part, value in zip(
-        needed, (rankings.ranks, rankings.item, rankings.block_sizes), strict=True
-    ):
+    dims = model.named_vars_to_dims[full_name]
+    coords = {dim: rankings.coords[axis] for dim, axis in zip(dims, AXES, strict=True)}
+    data = rankings.ranks, rankings.weight, rankings.item, rankings.block_sizes
+    for part, value in zip(needed, data, strict=True):
         model.set_data(part, value, coords=None if part.endswith("_sizes") else coords)
     for field, value in table.items():
         shared[f"{full_name}_{field}"].set_value(value, borrow=True)
 
 
-def table_is_current(ranks: TensorVariable, item: TensorVariable, table: Stages) -> bool:
-    """Whether the stage table was made from the ranks and items that the data now hold.
+def table_is_current(
+    ranks: TensorVariable, weight: TensorVariable, item: TensorVariable, table: Stages
+) -> bool:
+    """Whether the stage table was made from the ranks, weights and items that the data now hold.
 
     Asked when a log-probability is built: after `pm.set_data` the table is stale, and the rankings
     are evaluated one by one instead.
     """
-    for data, made_from in ((ranks, table.slot_rank), (item, table.slot_item)):
-        now, then = _value(data), _value(made_from)
-        if now is None or then is None or not np.array_equal(now, then):
-            return False
-    return True
+    sources = table.slot_rank, table.ranking_weight, table.slot_item
+    return all(map(_same, (ranks, weight, item), sources))
+
+
+def _same(x: TensorVariable, y: TensorVariable) -> bool:
+    """Whether two variables have the same value, and both have one."""
+    known_x, known_y = _value(x), _value(y)
+    return known_x is not None and known_y is not None and np.array_equal(known_x, known_y)
 
 
 def _value(x: Any) -> np.ndarray | None:
@@ -173,10 +182,10 @@ def _value(x: Any) -> np.ndarray | None:
 def is_observed(value: TensorVariable, ranks: TensorVariable) -> bool:
     """Whether the value of a log-probability is the data that was registered, whatever its cast.
 
-    Structural, because transformations of a model (freezing its data, cloning it) make new
-    variables.
+    Structural or by content, because transformations of a model (freezing its data, cloning it)
+    make new variables, and fold the casts of some.
     """
-    return equal_computations([_uncast(value)], [_uncast(ranks)])
+    return equal_computations([_uncast(value)], [_uncast(ranks)]) or _same(value, ranks)
 
 
 def _uncast(x: TensorVariable) -> TensorVariable:
@@ -207,15 +216,26 @@ def _is_per_item(name: str, utility: TensorVariable, rankings: Rankings) -> bool
     )
 
 
-def _add_coord(model: pm.Model, dim: str, labels: Any) -> None:
+def _two_names(name: str, dims: Sequence[str] | None) -> tuple[str, str]:
+    names = AXES if dims is None else tuple(dims)
+    if isinstance(dims, str) or len(names) != 2 or not all(isinstance(d, str) for d in names):
+        raise ValueError(
+            f"`dims` of {name!r} is {dims!r}: name two axes, such as dims=('race', 'place'). "
+            "The first has one label per ranking, the second one per slot."
+        )
+    return names
+
+
+def _add_coord(model: pm.Model, name: str, dim: str, labels: Any) -> None:
     if dim not in model.coords:
         model.add_coord(dim, labels)
         return
     present = model.coords[dim]
     if present is not None and not np.array_equal(np.asarray(present), np.asarray(labels)):
         raise ValueError(
-            f"The model's coord {dim!r} has {len(present)} labels that are not those of the "
-            f"rankings ({len(labels)}). Build the model with pm.Model(coords=rankings.coords)."
+            f"The model's coord {dim!r} has {len(present)} labels that are not the {len(labels)} "
+            f"of the rankings of {name!r}. Build the model with pm.Model(coords=rankings.coords), "
+            "or give a second collection of rankings its own dims=('race', 'place')."
         )
 
 

@@ -40,12 +40,12 @@ __all__ = ["PlackettLuce"]
 
 # parameters: utility, where, sizes (length 0: full rankings), nodes
 ARRAY_SIGNATURE = "[rng],[size],(n),(n),(m),()->[rng],(n)"
-# and then the observed ranks, the items in the slots, their utilities and the fields of Stages
+# and then the observed ranks and weights, the items in the slots, all utilities, fields of Stages
 ITEM_SIGNATURE = (
-    "[rng],[size],(n),(n),(m),(),(n),(n),(k),"
+    "[rng],[size],(n),(n),(m),(),(n),(),(n),(k),"
     "(e),(f),(g),(j),(l),(o),(j),(r,s),(r,s),(g),(h),(h),(q),(q),(r),(k),(g),(o)->[rng],(n)"
 )
-SLOT_SIGNATURE = "[rng],[size],(n),(n),(m),(),(n)->[rng],(n)"
+SLOT_SIGNATURE = "[rng],[size],(n),(n),(m),(),(n),()->[rng],(n)"
 
 
 class PlackettLuceRV(SymbolicRandomVariable):
@@ -85,7 +85,7 @@ class ItemPlackettLuceRV(PlackettLuceRV):
 
 
 class SlotPlackettLuceRV(PlackettLuceRV):
-    """With the observed rankings among its parameters."""
+    """With the observed rankings and their weights among its parameters."""
 
     extended_signature = SLOT_SIGNATURE
 
@@ -123,9 +123,9 @@ class PlackettLuce(Discrete):
         Quadrature nodes of the graph that JAX and second derivatives use. The compiled kernel
         (numba and C modes) spaces its nodes by need.
     observed : Rankings or array_like of int, optional
-        A `Rankings` registers its data as ``{name}_ranks``, ``{name}_item`` and
-        ``{name}_sizes``, gathers a per-item utility into slots and names the dims
-        (ranking, slot). An array holds ranks aligned with `utility`.
+        A `Rankings` registers its data as ``{name}_ranks``, ``{name}_weight``, ``{name}_item``
+        and ``{name}_sizes``, gathers a per-item utility into slots and names the dims (ranking,
+        slot), or what `dims` says. An array holds ranks aligned with `utility`.
 
     Returns
     -------
@@ -165,13 +165,13 @@ class PlackettLuce(Discrete):
         refuse_single_precision()
         if not isinstance(observed, Rankings):
             return super().__new__(cls, name, utility, observed=observed, **kwargs)
-        for taken in ("where", "sizes", "dims", "shape"):
+        for taken in ("where", "sizes", "shape"):
             if kwargs.pop(taken, None) is not None:
                 raise TypeError(
                     f"PlackettLuce got both observed=Rankings and {taken}=: a Rankings brings its "
                     f"own. Leave {taken}= out, or pass observed=rankings.ranks."
                 )
-        data = register_rankings(name, utility, observed)
+        data = register_rankings(name, utility, observed, dims=kwargs.pop("dims", None))
         total_size = kwargs.pop("total_size", None)
         rv = _observed_dist(data, **kwargs)
         return pm.modelcontext(None).register_rv(
@@ -228,11 +228,11 @@ class _ItemPlackettLuce(Discrete):
         return slot_order_ranks(rv, where, sizes)
 
     def logp(  # type: ignore[no-untyped-def]
-        value, utility, where, sizes, nodes, ranks, item, item_utility, *table
+        value, utility, where, sizes, nodes, ranks, weight, item, item_utility, *table
     ):
-        if is_observed(value, ranks) and table_is_current(ranks, item, Stages(*table)):
+        if is_observed(value, ranks) and table_is_current(ranks, weight, item, Stages(*table)):
             return ranking_logp(item_utility, table, nodes=int(nodes.data))
-        return PlackettLuce.logp(value, utility, where, sizes, nodes)
+        return weight * PlackettLuce.logp(value, utility, where, sizes, nodes)
 
 
 class _SlotPlackettLuce(Discrete):
@@ -244,14 +244,15 @@ class _SlotPlackettLuce(Discrete):
     def support_point(rv, size, utility, where, sizes, *_):  # type: ignore[no-untyped-def]
         return slot_order_ranks(rv, where, sizes)
 
-    def logp(value, utility, where, sizes, nodes, ranks):  # type: ignore[no-untyped-def]
-        if not is_observed(value, ranks):
-            return PlackettLuce.logp(value, utility, where, sizes, nodes)
-        return weak_order_logp(utility, value, nodes=int(nodes.data))
+    def logp(value, utility, where, sizes, nodes, ranks, weight):  # type: ignore[no-untyped-def]
+        if is_observed(value, ranks):
+            return weight * weak_order_logp(utility, value, nodes=int(nodes.data))
+        return weight * PlackettLuce.logp(value, utility, where, sizes, nodes)
 
 
 def _observed_dist(data: RankingsData, *, nodes: int = 48, **kwargs: Any) -> TensorVariable:
-    params = [data.slot_utility, data.ranks > 0, data.sizes, pt.constant(nodes), data.ranks]
+    nodes = pt.constant(nodes)
+    params = [data.slot_utility, data.ranks > 0, data.sizes, nodes, data.ranks, data.weight]
     if data.item_utility is None:
         return _SlotPlackettLuce.dist(params, **kwargs)
     return _ItemPlackettLuce.dist([*params, data.item, data.item_utility, *data.stages], **kwargs)

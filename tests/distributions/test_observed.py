@@ -1,0 +1,346 @@
+"""A `Rankings` as observed data: the same numbers by items, by slots and by arrays."""
+
+import functools
+
+import arviz as az
+import numpy as np
+import pymc as pm
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pymc.model.transform.optimization import freeze_dims_and_data
+from pymc.sampling.jax import get_jaxified_logp
+from pytensor.gradient import disconnected_grad
+
+import bayesrank as br
+from bayesrank.likelihoods import quadrature
+from bayesrank.likelihoods.plackett_luce import plackett_luce_logp
+from bayesrank.likelihoods.stage_op import RankingLogp, StageTotal, WeakOrderLogp
+from tests.oracles import gradient
+from tests.oracles import weak_order_logp as sum_over_orderings
+
+BACKENDS = ("NUMBA", "CVM", "JAX")
+FORMS = ("item", "slot", "array")
+
+# Singletons, blocks in every place, shared stages, unequal lengths, weights, one item unranked
+RANKINGS = br.Rankings.from_orderings(
+    [
+        ["a", "b", "c", "d"],
+        ["b", "a", {"c", "d"}],
+        [{"a", "b"}, "c", "e"],
+        [{"c", "d", "e"}, {"a", "b"}],
+        ["e", {"b", "c"}, "a"],
+        ["b", "a", {"c", "d"}],
+    ],
+    items=list("abcdef"),
+    weight=[1, 2, 1, 3, 1, 1],
+)
+UTILITY = np.array([0.4, -1.2, 2.0, 0.1, -0.7, 5.0])
+
+
+def exact_logp(utility, rankings=RANKINGS):
+    """Log-probability of every ranking times its weight."""
+    logp = [
+        sum_over_orderings(utility[item[ranks > 0]], ranks[ranks > 0])
+        for item, ranks in zip(rankings.item, rankings.ranks, strict=True)
+    ]
+    return rankings.weight * np.array(logp)
+
+
+def exact_total(utility):
+    return float(exact_logp(utility).sum())
+
+
+def model_of(form, rankings=RANKINGS, **kwargs):
+    """Flat utilities, so that the model's log density is the likelihood."""
+    with pm.Model(coords=rankings.coords) as model:
+        utility = pm.Flat("utility", dims="item")
+        if form == "item":
+            br.PlackettLuce("y", utility, observed=rankings, **kwargs)
+        elif form == "slot":
+            br.PlackettLuce("y", utility[rankings.item], observed=rankings, **kwargs)
+        else:
+            # a Potential carries the weights, which arrays do not
+            y = br.PlackettLuce.dist(utility[rankings.item], where=rankings.mask)
+            logp = rankings.weight * pm.logp(y, pt.constant(rankings.ranks))
+            pm.Potential("y", logp)
+    return model
+
+
+@functools.cache
+def compiled(form, mode):
+    model = model_of(form)
+    return model.compile_logp(sum=False, mode=mode), model.compile_dlogp(mode=mode)
+
+
+def at(utility):
+    return {"utility": np.array(utility, dtype=np.float64)}
+
+
+def ops(function):
+    return {type(node.op) for node in function.f.maker.fgraph.toposort()}
+
+
+# Values and derivatives
+
+
+@pytest.mark.parametrize("mode", BACKENDS)
+@pytest.mark.parametrize("form", FORMS)
+def test_items_slots_and_arrays_have_the_same_log_probabilities(form, mode):
+    logp, _ = compiled(form, mode)
+    np.testing.assert_allclose(logp(at(UTILITY))[-1], exact_logp(UTILITY), atol=1e-9)
+
+
+@pytest.mark.parametrize("mode", BACKENDS)
+@pytest.mark.parametrize("form", FORMS)
+def test_items_slots_and_arrays_have_the_same_gradient(form, mode):
+    _, slope = compiled(form, mode)
+    np.testing.assert_allclose(slope(at(UTILITY)), gradient(exact_total, UTILITY), atol=1e-8)
+    assert slope(at(UTILITY))[5] == 0.0  # nobody ranks f
+
+
+@pytest.mark.parametrize("form", ["item", "slot"])
+@pytest.mark.parametrize("scale", [200.0, 500.0])
+def test_utilities_of_plus_and_minus_1000_stay_finite(form, scale):
+    logp, slope = compiled(form, "NUMBA")
+    utility = UTILITY * scale
+    np.testing.assert_allclose(logp(at(utility))[-1], exact_logp(utility), rtol=1e-10)
+    assert np.isfinite(slope(at(utility))).all()
+
+
+@pytest.mark.parametrize("form", ["item", "slot"])
+def test_second_derivatives_inside_a_model_are_differences_of_the_first(form):
+    hessian = model_of(form).compile_d2logp(negate_output=False)(at(UTILITY))
+    slope = compiled("item", "NUMBA")[1]
+    np.testing.assert_allclose(
+        hessian, gradient(lambda u: slope(at(u)), UTILITY, step=1e-4), atol=1e-6
+    )
+
+
+@pytest.fixture(scope="module")
+def jax():
+    return pytest.importorskip("jax")
+
+
+@pytest.mark.parametrize("form", ["item", "slot"])
+def test_first_and_second_derivatives_of_what_numpyro_samples(form, jax):
+    logp = get_jaxified_logp(model_of(form))
+    slope = jax.jit(jax.grad(lambda u: logp([u])))
+    np.testing.assert_allclose(float(logp([UTILITY])), exact_total(UTILITY), atol=1e-8)
+    np.testing.assert_allclose(slope(UTILITY), gradient(exact_total, UTILITY), atol=1e-8)
+    np.testing.assert_allclose(
+        jax.jit(jax.hessian(lambda u: logp([u])))(UTILITY),
+        gradient(lambda u: np.asarray(slope(u)), UTILITY, step=1e-4),
+        atol=1e-6,
+    )
+
+
+def test_numpyro_keeps_the_nodes_of_the_quadrature_fixed_and_disconnected_grad_would_not(
+    jax, monkeypatch
+):
+    # With so few nodes it shows whether they move with the utilities when these are differentiated.
+    # A bare graph, differentiated before any rewrite, holds them fixed with either way to say so.
+    utility = pt.dvector("utility")
+    logp = plackett_luce_logp(utility[RANKINGS.item], RANKINGS.ranks, nodes=8)
+    held = pt.grad((RANKINGS.weight * logp).sum(), utility).eval({utility: UTILITY})
+
+    def slope():
+        logp = get_jaxified_logp(model_of("item", nodes=8))
+        return np.asarray(jax.jit(jax.grad(lambda u: logp([u])))(UTILITY))
+
+    np.testing.assert_allclose(slope(), held, atol=1e-12)
+    monkeypatch.setattr(quadrature, "stop_gradient", disconnected_grad)
+    assert abs(slope() - held).max() > 0.01
+
+
+# Stages once
+
+
+def test_the_sum_evaluates_stages_and_not_rankings():
+    logp, slope = compiled("item", "NUMBA")
+    assert StageTotal in ops(slope)
+    assert {RankingLogp, WeakOrderLogp}.isdisjoint(ops(slope))
+    assert RankingLogp in ops(logp)  # one by one, where they are asked for
+
+
+def test_freezing_dims_and_data_keeps_the_stages():
+    slope = freeze_dims_and_data(model_of("item")).compile_dlogp()
+    assert StageTotal in ops(slope)
+    np.testing.assert_allclose(slope(at(UTILITY)), gradient(exact_total, UTILITY), atol=1e-8)
+
+
+def test_a_total_size_scales_the_sum_and_keeps_the_stages():
+    model = model_of("item", total_size=18)  # three times the six that are there
+    slope = model.compile_dlogp()
+    assert StageTotal in ops(slope)
+    np.testing.assert_allclose(slope(at(UTILITY)), 3 * gradient(exact_total, UTILITY), atol=1e-7)
+    logp = model.compile_logp()
+    assert float(logp(at(UTILITY))) == pytest.approx(3 * exact_total(UTILITY), abs=1e-7)
+
+
+def test_two_collections_in_one_model_have_dims_of_their_own():
+    other = br.Rankings.from_orderings([["c", "a"], ["f", "b"]], items=list("abcdef"))
+    with pm.Model(coords=RANKINGS.coords) as model:
+        utility = pm.Flat("utility", dims="item")
+        br.PlackettLuce("y", utility, observed=RANKINGS)
+        br.PlackettLuce("z", utility, observed=other, dims=("match", "place"))
+    assert model.named_vars_to_dims["z"] == ("match", "place")
+    assert list(model.coords["match"]) == list(other.coords["ranking"])
+    logp = model.compile_logp(sum=False)(at(UTILITY))
+    np.testing.assert_allclose(logp[-2], exact_logp(UTILITY), atol=1e-9)
+    np.testing.assert_allclose(logp[-1], exact_logp(UTILITY, other), atol=1e-12)
+
+
+def test_a_model_in_a_model_prefixes_the_names():
+    with pm.Model(name="season") as model:
+        utility = pm.Flat("utility", shape=6)
+        br.PlackettLuce("y", utility, observed=RANKINGS)
+    assert {"season::y", "season::y_ranks", "season::y_item"} <= set(model.named_vars)
+    slope = model.compile_dlogp()
+    assert StageTotal in ops(slope)
+    np.testing.assert_allclose(
+        slope({"season::utility": UTILITY}), gradient(exact_total, UTILITY), atol=1e-8
+    )
+
+
+# Data that change
+
+
+def test_new_rankings_are_used_by_what_is_compiled():
+    other = br.Rankings.from_orderings(
+        [["f", "a"], [{"b", "f"}, "c"], ["d", "e", {"a", "b", "f"}]], items=list("abcdef")
+    )
+    for form in ("item", "slot"):
+        with pm.Model(coords=RANKINGS.coords) as model:
+            utility = pm.Flat("utility", dims="item")
+            item = pm.Data("item_of_slot", RANKINGS.item)
+            given = utility if form == "item" else utility[item]
+            br.PlackettLuce("y", given, observed=RANKINGS)
+        logp, slope = model.compile_logp(sum=False), model.compile_dlogp()
+        with model:
+            br.set_rankings("y", other)
+            pm.set_data({"item_of_slot": other.item})
+        assert list(model.coords["ranking"]) == [0, 1, 2]
+        np.testing.assert_allclose(logp(at(UTILITY))[-1], exact_logp(UTILITY, other), atol=1e-9)
+        exact = gradient(lambda u: float(exact_logp(u, other).sum()), UTILITY)
+        np.testing.assert_allclose(slope(at(UTILITY)), exact, atol=1e-8)
+
+
+def test_ranks_set_by_hand_make_the_stages_stale_and_are_used_one_by_one():
+    model = model_of("item")
+    swapped = RANKINGS.ranks.copy()
+    swapped[0, :2] = [2, 1]
+    with model:
+        pm.set_data({"y_ranks": swapped})
+    logp = model.compile_logp(sum=False)
+    assert RankingLogp not in ops(logp)
+    exact = exact_logp(UTILITY)
+    exact[0] = sum_over_orderings(UTILITY[RANKINGS.item[0]], swapped[0])
+    np.testing.assert_allclose(logp(at(UTILITY))[-1], exact, atol=1e-9)
+
+
+def test_weights_set_by_hand_are_used_too():
+    model = model_of("item")
+    with model:
+        pm.set_data({"y_weight": np.ones(6)})
+    logp = model.compile_logp(sum=False)
+    np.testing.assert_allclose(
+        logp(at(UTILITY))[-1], exact_logp(UTILITY) / RANKINGS.weight, atol=1e-9
+    )
+
+
+def test_new_rankings_need_a_model_that_observes_some():
+    with pytest.raises(ValueError, match=r"no rankings observed as 'z'; it observes \['y'\]"):
+        br.set_rankings("z", RANKINGS, model=model_of("item"))
+
+
+def test_new_rankings_are_over_as_many_items():
+    fewer = br.Rankings.from_orderings([["a", "b"]])
+    with pytest.raises(ValueError, match="'y' has 6 utilities, but the new rankings have 2 items"):
+        br.set_rankings("y", fewer, model=model_of("item"))
+
+
+# Draws and pointwise results
+
+
+def test_names_dims_and_data_are_what_a_user_looks_for():
+    model = model_of("item")
+    assert model.named_vars_to_dims["y"] == ("ranking", "slot")
+    assert {"y_ranks", "y_weight", "y_item", "y_sizes"} <= set(model.named_vars)
+    assert model.initial_point()["utility"].shape == (6,)
+    shape = model["y"].shape.eval(mode="FAST_COMPILE").tolist()
+    assert shape == [RANKINGS.n_rankings, RANKINGS.n_slots]
+
+
+@pytest.mark.parametrize("form", ["item", "slot"])
+def test_predictions_are_weak_orders_of_the_same_items_and_sizes(form):
+    posterior = az.from_dict(
+        {"posterior": {"utility": np.tile(UTILITY, (1, 40, 1))}},
+        dims={"utility": ["item"]},
+        coords={"item": list("abcdef")},
+    )
+    with model_of(form):
+        idata = pm.sample_posterior_predictive(posterior, progressbar=False, random_seed=1)
+    drawn = idata.posterior_predictive["y"]
+    assert drawn.dims == ("chain", "draw", "ranking", "slot")
+    drawn = drawn.values[0]
+    assert len(np.unique(drawn[:, 0], axis=0)) > 5
+    for m in range(1, RANKINGS.n_blocks + 1):
+        counts = (drawn == m).sum(axis=-1)
+        np.testing.assert_array_equal(counts, np.tile(RANKINGS.block_sizes[:, m - 1], (40, 1)))
+    assert (drawn[:, ~RANKINGS.mask] == 0).all()
+
+
+def test_the_log_likelihood_has_one_number_per_ranking():
+    draws = np.random.default_rng(3).normal(size=(2, 5, 6))
+    idata = az.from_dict({"posterior": {"utility": draws}}, dims={"utility": ["item"]})
+    with model_of("item"):
+        pm.compute_log_likelihood(idata, progressbar=False)
+    pointwise = idata.log_likelihood["y"]
+    assert pointwise.dims == ("chain", "draw", "ranking")
+    np.testing.assert_allclose(pointwise[1, 3], exact_logp(draws[1, 3]), atol=1e-9)
+
+
+# Bad input
+
+
+def test_a_utility_of_another_length_says_which_two_fit():
+    message = (
+        r"utility of 'y' has shape \(5,\), but the rankings have 6 items and 6 rankings of up "
+        r"to 5 slots. Give one utility per item, shape \(6,\), or one per slot, shape \(6, 5\)"
+    )
+    with pm.Model(), pytest.raises(ValueError, match=message):
+        br.PlackettLuce("y", pm.Flat("utility", shape=5), observed=RANKINGS)
+
+
+@pytest.mark.parametrize("argument", ["where", "sizes", "shape"])
+def test_what_the_rankings_bring_cannot_be_given_again(argument):
+    message = f"PlackettLuce got both observed=Rankings and {argument}="
+    with pm.Model(), pytest.raises(TypeError, match=message):
+        br.PlackettLuce("y", np.zeros(6), observed=RANKINGS, **{argument: (6, 5)})
+
+
+@pytest.mark.parametrize("dims", ["ranking", ("a", "b", "c"), (0, 1)])
+def test_dims_are_two_names(dims):
+    with pm.Model(), pytest.raises(ValueError, match=r"`dims` of 'y' is .* name two axes"):
+        br.PlackettLuce("y", np.zeros(6), observed=RANKINGS, dims=dims)
+
+
+def test_coords_of_other_rankings_are_refused():
+    message = "coord 'ranking' has 2 labels that are not the 6 of the rankings of 'y'"
+    with pm.Model(coords={"ranking": ["x", "y"]}), pytest.raises(ValueError, match=message):
+        br.PlackettLuce("y", np.zeros(6), observed=RANKINGS)
+
+
+def test_an_unknown_argument_is_refused():
+    with pm.Model(), pytest.raises(TypeError, match="temperature"):
+        br.PlackettLuce("y", np.zeros(6), observed=RANKINGS, temperature=2.0)
+
+
+def test_single_precision_is_refused():
+    message = r"floatX is 'float32': bayesrank computes in double precision"
+    with pytensor.config.change_flags(floatX="float32"):
+        with pytest.raises(ValueError, match=message):
+            br.PlackettLuce.dist(np.zeros(3))
+        with pm.Model(), pytest.raises(ValueError, match=message):
+            br.PlackettLuce("y", np.zeros(6), observed=RANKINGS)
