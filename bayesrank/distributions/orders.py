@@ -20,7 +20,12 @@ def batch_shape(*parameters: TensorVariable) -> tuple[Any, ...]:
     for shape, broadcastable in batches:
         if len(shape) == deepest and not any(broadcastable):
             return shape
-    return tuple(pt.broadcast_shape(*(shape for shape, _ in batches), arrays_are_shapes=True))
+    # lengths of one as constants, without which an axis is taken for one that must not broadcast
+    shapes = [
+        tuple(1 if one else n for n, one in zip(shape, broadcastable, strict=True))
+        for shape, broadcastable in batches
+    ]
+    return tuple(pt.broadcast_shape(*shapes, arrays_are_shapes=True))
 
 
 def ranks_from_scores(score: Any, where: Any, sizes: Any) -> TensorVariable:
