@@ -6,7 +6,8 @@ This room may import numpy, pandas, scipy and scikit-learn, and no other room of
 from bayesrank.data.connectivity import Connectivity
 from bayesrank.data.datasets import load_movielens, load_nascar, load_sushi
 from bayesrank.data.formats import read_table
-from bayesrank.data.pairs import PairCounts, Pairs
+from bayesrank.data.pair_counts import PairCounts
+from bayesrank.data.pairs import Pairs
 from bayesrank.data.rankings import Rankings, UninformativeRankingWarning
 
 __all__ = [

@@ -108,6 +108,10 @@ class Connectivity:
     @property
     def message(self) -> str:
         """The warnings as one text, or that there are none."""
+        if len(self.items) == 1:
+            return (
+                f"There is one item, {label_repr(self.items[0])}, and nothing to compare it with."
+            )
         return " ".join(self.warnings()) or (
             f"All {len(self.items)} items are comparable, and each wins and loses."
         )

@@ -5,105 +5,26 @@ what was expected.
 """
 
 import re
+import warnings
+import zipfile
+import zlib
 from collections.abc import Iterable
-from numbers import Number
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 
-from bayesrank.data.labels import label_repr, quoted
+from bayesrank.data.columns import require_columns
+from bayesrank.data.labels import counted, label_repr
 
 # Tables
 
-
-def require_columns(frame: pd.DataFrame, columns: Iterable[str]) -> None:
-    """Check that a table has each of these columns once.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    columns : iterable of str
-        Names that must be there.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing (the sentence lists those there are) or occurs twice.
-    TypeError
-        If `frame` is not a DataFrame.
-
-    Examples
-    --------
-    >>> require_columns(pd.DataFrame({"user": [1]}), ["user"])
-    """
-    if not isinstance(frame, pd.DataFrame):
-        raise TypeError(f"Expected a pandas DataFrame; got {type(frame).__name__}.")
-    for column in columns:
-        times = int((frame.columns == column).sum())
-        if times == 0:
-            raise ValueError(
-                f"The table has no column {column!r}; its columns are {quoted(frame.columns, 20)}."
-            )
-        if times > 1:
-            raise ValueError(f"The table has {times} columns called {column!r}; rename them.")
-
-
-def finite_numbers(frame: pd.DataFrame, column: str, what: str) -> NDArray[Any]:
-    """Return a column of finite numbers, whole numbers as integers.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    column : str
-        Its column.
-    what : str
-        What the numbers are, for messages.
-
-    Returns
-    -------
-    array of bool, int or float, shape (n_rows,)
-
-    Raises
-    ------
-    ValueError
-        If a value is missing, infinite, or not a number; the sentence names the first row.
-
-    Examples
-    --------
-    >>> finite_numbers(pd.DataFrame({"stars": [3.5, 4.0]}), "stars", "rating")
-    array([3.5, 4. ])
-    """
-    require_columns(frame, [column])
-    values = frame[column].infer_objects()
-    missing = values.isna().to_numpy()
-    if missing.any():
-        raise ValueError(
-            f"A {what} must be a finite number; column {column!r} is missing in row "
-            f"{missing.argmax()}. Leave out rows without one."
-        )
-    if not pd.api.types.is_numeric_dtype(values.dtype):
-        row = next((n for n, v in enumerate(values) if not isinstance(v, Number)), 0)
-        raise ValueError(
-            f"A {what} must be a finite number; column {column!r} has "
-            f"{label_repr(values.iloc[row])} in row {row}. Convert the column with "
-            f"pandas.to_numeric."
-        )
-    array = values.to_numpy()
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        row = int(np.argmin(np.isfinite(array)))
-        raise ValueError(
-            f"A {what} must be a finite number; column {column!r} has {array[row]} in row {row}."
-        )
-    return array
-
-
-_READERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+_SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+# What the readers raise for a file that is broken, cut off or not what its name says.
+_BROKEN = (ValueError, OSError, EOFError, zlib.error, zipfile.BadZipFile)
 
 
 def read_table(path: str | Path, columns: Iterable[str] = ()) -> pd.DataFrame:
@@ -136,35 +57,45 @@ def read_table(path: str | Path, columns: Iterable[str] = ()) -> pd.DataFrame:
     """
     path = _existing(path)
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
-    kind = next((s for s in reversed(suffixes) if s in (*_READERS, ".parquet", ".pq")), None)
+    kind = next((s for s in reversed(suffixes) if s in (*_SEPARATORS, ".parquet", ".pq")), None)
     if kind is None:
         raise ValueError(
             f"{path} is none of the tables known: .csv, .tsv, .txt (tab-separated) or .parquet."
         )
     try:
-        if kind in _READERS:
-            frame = pd.read_csv(
-                path,
-                sep=_READERS[kind],
-                encoding="utf-8-sig",
-                keep_default_na=False,
-                na_values=[""],
-                low_memory=False,
-            )
-        else:
-            frame = pd.read_parquet(path)
+        frame = (
+            _read_text(path, _SEPARATORS[kind]) if kind in _SEPARATORS else pd.read_parquet(path)
+        )
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty.") from None
     except ImportError:
         raise ValueError(
             f"Reading {path} needs the package pyarrow: install it, or write the table as CSV."
         ) from None
-    except (ValueError, OSError) as error:
+    except pd.errors.ParserWarning:
+        raise ValueError(f"{path} has rows with more fields than its header has names.") from None
+    except _BROKEN as error:
         raise ValueError(f"{path} is not a readable {kind[1:]} table: {error}") from error
     if not len(frame):
         raise ValueError(f"{path} has a header and no rows.")
-    require_columns(frame, columns)
+    require_columns(frame, columns, str(path))
     return frame
+
+
+def _read_text(path: Path, separator: str) -> pd.DataFrame:
+    with warnings.catch_warnings():
+        # Without index_col=False a row with more fields than the header shifts all columns in
+        # silence; with it pandas warns that it loses data.
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        return pd.read_csv(
+            path,
+            sep=separator,
+            index_col=False,
+            encoding="utf-8-sig",
+            keep_default_na=False,
+            na_values=[""],
+            low_memory=False,
+        )
 
 
 # Files of rankings
@@ -210,15 +141,18 @@ def read_letor(path: str | Path, *, n_features: int | None = None) -> Letor:
         features, label, qid = load_svmlight_file(
             str(path), n_features=n_features, query_id=True, zero_based=False
         )
-    except ValueError as error:
+    except _BROKEN as error:
         raise ValueError(f"{path} is not a readable SVMlight file: {error}") from error
     if not len(label):
         raise ValueError(f"{path} is empty.")
     if len(qid) != len(label):
         raise ValueError(
-            f"{path} has {len(label)} rows and {len(qid)} of them a qid; each row needs one "
-            f"(label qid:1 1:0.5 2:0.1 ...)."
+            f"{path} has {counted(len(label), 'row')} and {len(qid)} of them a qid; each row needs "
+            f"one (label qid:1 1:0.5 2:0.1 ...)."
         )
+    if not np.isfinite(label).all():
+        row = int(np.argmin(np.isfinite(label)))
+        raise ValueError(f"A label must be a finite number; {path} has {label[row]} in row {row}.")
     return Letor(label, qid, features.toarray())
 
 
@@ -267,7 +201,11 @@ def read_preflib(path: str | Path) -> PreflibOrders:
     orderings: list[list[str | frozenset[str]]] = []
     voters: list[int] = []
     announced = None
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except _BROKEN as error:
+        raise ValueError(f"{path} is not a readable text file: {error}") from error
+    for number, line in enumerate(lines, start=1):
         if match := _ALTERNATIVE.match(line):
             names[int(match[1])] = match[2]
         elif match := _VOTERS.match(line):
@@ -285,7 +223,8 @@ def read_preflib(path: str | Path) -> PreflibOrders:
         raise ValueError(f"{path} holds no order.")
     if announced is not None and announced != sum(voters):
         raise ValueError(
-            f"{path} announces {announced} voters and holds {sum(voters)}: it may be cut off."
+            f"{path} announces {counted(announced, 'voter')} and holds {sum(voters)}: it may be "
+            f"cut off."
         )
     return PreflibOrders(list(names.values()), orderings, voters)
 
@@ -299,6 +238,8 @@ def _preflib_order(text: str, names: dict[int, str], where: str) -> list[str | f
         if match is None:
             raise ValueError(f"{where} is not an order such as 1,2,{{3,4}}: {label_repr(text)}.")
         numbers = [int(n) for n in (match[1] or match[2] or "").split(",") if n.strip()]
+        if not numbers:
+            raise ValueError(f"{where} has an empty block: {label_repr(text)}.")
         for n in numbers:
             if n not in names:
                 raise ValueError(f"{where} names alternative {n}, which the header does not.")

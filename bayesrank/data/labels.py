@@ -13,7 +13,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-_PLAIN = {"integer", "floating", "string"}
+_SHORT = reprlib.Repr(maxstring=80, maxother=80)
+
+# Words for messages
+
+
+def counted(n: int, noun: str) -> str:
+    """Count things: ``1 ranking``, ``2 rankings``."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def label_repr(label: Any) -> str:
+    """One label as Python would write it (NumPy scalars without their type)."""
+    return _SHORT.repr(label.item() if isinstance(label, np.generic) else label)
 
 
 def quoted(labels: Iterable[Any], limit: int = 5) -> str:
@@ -23,16 +35,35 @@ def quoted(labels: Iterable[Any], limit: int = 5) -> str:
     return shown if len(listed) <= limit else f"{shown} and {len(listed) - limit} more"
 
 
-def label_repr(label: Any) -> str:
-    """One label as Python would write it (NumPy scalars without their type)."""
-    return reprlib.repr(label.item() if isinstance(label, np.generic) else label)
+def row_name(index: pd.Index, n: int) -> str:
+    """Name row `n` of a table, with its label unless the index just counts."""
+    plain = isinstance(index, pd.RangeIndex) and (index.start, index.step) == (0, 1)
+    return f"row {n}" if plain else f"row {n} (index {label_repr(index[n])})"
+
+
+# Axes
+
+
+def plain_index(labels: Iterable[Any], what: str = "labels") -> pd.Index:
+    """Make an index without names or levels; categories become the labels they stand for."""
+    if isinstance(labels, str | bytes):
+        raise ValueError(f"`{what}` must be a list of labels; write [{labels!r}].")
+    if not isinstance(labels, Iterable):
+        raise ValueError(f"`{what}` must be a list of labels; got {label_repr(labels)}.")
+    if isinstance(labels, pd.MultiIndex):
+        return labels.to_flat_index()
+    if isinstance(labels, pd.CategoricalIndex):
+        return plain_index(labels.astype(object), what)
+    if isinstance(labels, pd.Index):
+        return labels.infer_objects(copy=False).rename(None)
+    if isinstance(labels, pd.Series | np.ndarray | pd.api.extensions.ExtensionArray):
+        return plain_index(pd.Index(labels, tupleize_cols=False), what)
+    return pd.Index(list(labels), tupleize_cols=False)
 
 
 def axis_index(labels: Iterable[Any], what: str) -> pd.Index:
     """Make the axis called `what` of distinct labels, in the order given."""
-    if isinstance(labels, str):
-        raise ValueError(f"`{what}` must be a list of labels; write [{labels!r}].")
-    index = plain_index(labels)
+    index = plain_index(labels, what)
     if index.hasnans:
         raise ValueError(f"`{what}` has a missing label at position {index.isna().argmax()}.")
     twice = index[index.duplicated()]
@@ -48,23 +79,20 @@ def axis_index(labels: Iterable[Any], what: str) -> pd.Index:
     return index
 
 
-def plain_index(labels: Iterable[Any]) -> pd.Index:
-    """Make an index without a name; categories become the labels they stand for."""
-    if isinstance(labels, pd.CategoricalIndex):
-        return labels.categories.take(labels.codes).rename(None)
-    if isinstance(labels, pd.Index):
-        return labels.rename(None)
-    if isinstance(labels, pd.Series | np.ndarray):
-        return plain_index(pd.Index(labels, tupleize_cols=False))
-    return pd.Index(list(labels), tupleize_cols=False)
-
-
 def factorize(values: pd.Series | pd.Index, what: str) -> tuple[NDArray[np.int64], pd.Index]:
     """Code labels by first appearance; a missing label raises."""
-    codes, distinct = pd.factorize(values, sort=False)
+    try:
+        codes, distinct = pd.factorize(values, sort=False)
+    except TypeError:
+        n, label = next((n, label) for n, label in enumerate(values) if not _is_hashable(label))
+        raise ValueError(
+            f"{_name(values, what)} has {label_repr(label)} {_place(values, n)}, which cannot be a "
+            f"label; write labels as text or numbers."
+        ) from None
     if (codes < 0).any():
-        raise ValueError(f"Column {what!r} has a missing label in row {(codes < 0).argmax()}.")
-    return codes.astype(np.int64), pd.Index(distinct)
+        n = int((codes < 0).argmax())
+        raise ValueError(f"{_name(values, what)} has a missing label {_place(values, n)}.")
+    return codes.astype(np.int64), pd.Index(distinct, tupleize_cols=False)
 
 
 def sorted_axis(values: pd.Series | pd.Index, what: str) -> tuple[NDArray[np.int64], pd.Index]:
@@ -104,7 +132,7 @@ def locate(values: pd.Index, axis: pd.Index, what: str) -> NDArray[np.int64]:
 
 def coord_values(index: pd.Index) -> NDArray[Any]:
     """Labels as xarray and netCDF take them: numbers stay numbers, all else becomes strings."""
-    if index.inferred_type in _PLAIN - {"string"}:
+    if index.inferred_type in ("integer", "floating") and index.dtype != object:
         return index.to_numpy()
     return np.asarray([str(label) for label in index], dtype=str)
 
@@ -112,3 +140,21 @@ def coord_values(index: pd.Index) -> NDArray[Any]:
 def same_axis(one: pd.Index, other: pd.Index) -> bool:
     """Whether two axes have the same labels in the same order."""
     return len(one) == len(other) and bool(np.all(one == other))
+
+
+def _name(values: pd.Series | pd.Index, what: str) -> str:
+    return f"Column {what!r}" if isinstance(values, pd.Series) else f"`{what}`"
+
+
+def _place(values: pd.Series | pd.Index, n: int) -> str:
+    return (
+        f"in {row_name(values.index, n)}" if isinstance(values, pd.Series) else f"at position {n}"
+    )
+
+
+def _is_hashable(label: Any) -> bool:
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return True

@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.data.labels import axis_index, label_repr, quoted
+from bayesrank.data.columns import float_array
+from bayesrank.data.labels import axis_index, counted, label_repr, quoted
 
 Array = NDArray[Any]
 _PACKAGE = str(Path(__file__).parents[1])
@@ -44,7 +45,10 @@ class Entries:
         n = len(self.ranker_idx)
         if self.labels is not None:
             if len(self.labels) != n:
-                raise ValueError(f"`labels` has {len(self.labels)} names for {n} rankings.")
+                raise ValueError(
+                    f"`labels` has {counted(len(self.labels), 'name')} for "
+                    f"{counted(n, 'ranking')}; give one for each."
+                )
             return self.labels
         each_once = n == len(self.rankers) == len(np.unique(self.ranker_idx))
         return self.rankers.take(self.ranker_idx) if each_once else pd.RangeIndex(n)
@@ -138,10 +142,15 @@ def arrange(entries: Entries, *, must_be_dense: bool = False) -> dict[str, Any]:
     }
     silent = np.flatnonzero(layout.ranks.max(axis=1) == 1)
     if len(silent):
+        hold, they_say, are_kept = (
+            ("holds", "it says", "is kept and contributes")
+            if len(silent) == 1
+            else ("hold", "they say", "are kept and contribute")
+        )
         warn(
-            f"{len(silent)} of {n} rankings hold one item or one block "
-            f"({quoted(labels.take(silent), 3)}): they say nothing about preferences, are kept "
-            f"and contribute zero.",
+            f"{len(silent)} of {counted(n, 'ranking')} {hold} one item or one block "
+            f"({quoted(labels.take(silent), 3)}): {they_say} nothing about preferences, "
+            f"{are_kept} zero.",
             UninformativeRankingWarning,
         )
     return attributes
@@ -176,7 +185,7 @@ def _weights(weight: ArrayLike | None, labels: pd.Index) -> NDArray[np.float64]:
     n = len(labels)
     if weight is None:
         return np.ones(n)
-    values = np.array(weight, dtype=np.float64)
+    values = float_array(weight, "weight")
     if values.shape != (n,):
         raise ValueError(f"`weight` must have shape ({n},), one per ranking; got {values.shape}.")
     bad = np.flatnonzero(~((values > 0) & np.isfinite(values)))
@@ -196,7 +205,10 @@ def _padded_features(
     n, given = entries.features.shape[1], entries.feature_names
     names = axis_index(range(n) if given is None else given, "feature_names")
     if len(names) != n:
-        raise ValueError(f"`feature_names` has {len(names)} names for {n} features.")
+        raise ValueError(
+            f"`feature_names` has {counted(len(names), 'name')} for {counted(n, 'feature')}; give "
+            f"one for each."
+        )
     bad = np.argwhere(~np.isfinite(entries.features))
     if len(bad):
         where, column = bad[0]

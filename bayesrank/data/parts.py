@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from bayesrank.data.labels import counted
+
 Array = NDArray[Any]
 
 
@@ -21,7 +23,9 @@ def positions(index: ArrayLike, n: int) -> NDArray[np.int64]:
         raise ValueError("`index` must be a list of positions or booleans; use labels= for names.")
     outside = array[(array < -n) | (array >= n)]
     if len(outside):
-        raise ValueError(f"`index` must hold positions of the {n} rankings; got {outside[0]}.")
+        raise ValueError(
+            f"`index` must hold positions of the {counted(n, 'ranking')}; got {outside[0]}."
+        )
     array = array.astype(np.int64) % n
     if len(np.unique(array)) < len(array):
         raise ValueError("`index` selects a ranking twice; multiplicity is what `weight` is for.")
@@ -34,8 +38,8 @@ def held_out(unit: Array, share: float, seed: int, by: str) -> NDArray[np.bool_]
     first = round(share * len(units)) if 0 < share < 1 else 0
     if not 0 < first < len(units):
         raise ValueError(
-            f"A share of {share} of {len(units)} {by}s leaves a part empty; choose a share between "
-            f"0 and 1 that gives both parts at least one."
+            f"A share of {share} of {counted(len(units), by)} leaves a part empty; choose a share "
+            f"between 0 and 1 that gives both parts at least one."
         )
     return np.isin(unit, units[first:])
 
@@ -45,7 +49,8 @@ def folds(unit: Array, n_folds: int | np.integer, seed: int, by: str) -> list[ND
     units = _shuffled(unit, seed)
     if not 2 <= n_folds <= len(units):
         raise ValueError(
-            f"The number of folds must be between 2 and the {len(units)} {by}s; got {n_folds}."
+            f"The number of folds must be between 2 and the {counted(len(units), by)}; got "
+            f"{n_folds}."
         )
     return [np.isin(unit, fold) for fold in np.array_split(units, n_folds)]
 

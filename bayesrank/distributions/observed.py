@@ -14,7 +14,7 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.elemwise import Elemwise
 
 from bayesrank.data.rankings import Rankings
-from bayesrank.data.stages import Stages, stage_table
+from bayesrank.data.stages import Stages
 
 __all__ = [
     "RankingsData",
@@ -85,7 +85,7 @@ def register_rankings(
 
     stages = tuple(
         pytensor.shared(value, name=f"{model.name_for(name)}_{field}", borrow=True)
-        for field, value in _table(rankings)._asdict().items()
+        for field, value in rankings.stages._asdict().items()
     )
     return RankingsData(ranks, weight, item, sizes, utility[item], utility, stages, dims)
 
@@ -144,7 +144,7 @@ def set_rankings(name: str, rankings: Rankings, *, model: pm.Model | None = None
                 f"{full_name!r} has {n_items} utilities, but the new rankings have "
                 f"{rankings.n_items} items. Put them on the same axis, such as with subset()."
             )
-        table = _table(rankings)._asdict()
+        table = rankings.stages._asdict()
     dims = model.named_vars_to_dims[full_name]
     coords = {dim: rankings.coords[axis] for dim, axis in zip(dims, AXES, strict=True)}
     data = rankings.ranks, rankings.weight, rankings.item, rankings.block_sizes
@@ -196,10 +196,6 @@ def _uncast(x: TensorVariable) -> TensorVariable:
     ):
         x = x.owner.inputs[0]
     return x
-
-
-def _table(rankings: Rankings) -> Stages:
-    return stage_table(rankings.item, rankings.ranks, rankings.weight, rankings.n_items)
 
 
 def _is_per_item(name: str, utility: TensorVariable, rankings: Rankings) -> bool:

@@ -1,5 +1,7 @@
 """Files: tables, LETOR and PrefLib, read as they are and refused with a sentence."""
 
+import gzip
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -80,7 +82,10 @@ def test_an_empty_cell_is_a_missing_value(file):
         ("t.csv", "a,b\n1,2\n1,2,3\n", r"t\.csv is not a readable csv table: .*line 3"),
         ("t.parquet", "not parquet", r"t\.parquet is not a readable parquet table"),
         ("t.xlsx", "", r"t\.xlsx is none of the tables known: \.csv, \.tsv, \.txt"),
-        ("t.csv", "a,b\n1,2\n", "no column 'user'; its columns are 'a', 'b'"),
+        ("t.csv", "a,b\n1,2\n", r"t\.csv has no column 'user'; its columns are 'a', 'b'"),
+        ("t.csv", "user,b\n1,2,3\n", r"t\.csv has rows with more fields than its header has"),
+        ("t.csv.gz", "not compressed", r"t\.csv\.gz is not a readable csv table: Not a gzipped"),
+        ("t.csv.zip", "not compressed", r"t\.csv\.zip is not a readable csv table: File is not a"),
     ],
 )
 def test_a_table_that_does_not_read_is_refused_with_its_name(file, name, text, message):
@@ -93,6 +98,18 @@ def test_a_table_in_another_encoding_is_refused(tmp_path):
     path.write_bytes("user\nJosé\n".encode("latin-1"))
     with pytest.raises(ValueError, match=r"t\.csv is not a readable csv table: .*utf-8"):
         read_table(path)
+
+
+def test_a_compressed_table_that_is_cut_off_is_refused(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"user,stars\n" + b"x,1\n" * 1000)[:30])
+    with pytest.raises(ValueError, match=r"t\.csv\.gz is not a readable csv table: .* ended"):
+        read_table(path)
+
+
+def test_a_separator_at_the_end_of_each_row_shifts_nothing(file):
+    frame = read_table(file("t.csv", "user,stars\nx,1,\ny,2,\n"))
+    assert frame.to_dict("list") == {"user": ["x", "y"], "stars": [1, 2]}
 
 
 @pytest.mark.parametrize(
@@ -130,6 +147,7 @@ def test_judged_documents_are_ranked_per_query_with_their_features(file):
         ("", "is empty"),
         ("2 1:0.5\n1 1:0.25\n", "has 2 rows and 0 of them a qid; each row needs one"),
         ("good qid:1 1:0.5\n", "is not a readable SVMlight file"),
+        ("2 qid:1 1:0.5\nnan qid:1 1:1\n", "has nan in row 1"),
     ],
 )
 def test_a_letor_file_that_does_not_read_is_refused(file, text, message):
@@ -171,7 +189,7 @@ def test_all_four_kinds_of_preflib_orders_read(file, kind):
         ("v.toi", TOI.replace("3: 2,1", "3: 2;1"), "line 11 is not an order such as"),
         ("v.toi", TOI.replace("3: 2,1", "3: {2,1"), "line 11 is not an order such as"),
         ("v.toi", TOI.replace("3: 2,1", "3: {2,2},1"), "line 11 names an alternative twice"),
-        ("v.toi", TOI.replace("3: 2,1", "3: {},1"), "Ordering 0 has an empty block"),
+        ("v.toi", TOI.replace("3: 2,1", "3: {},1"), "line 11 has an empty block"),
         ("v.toi", TOI.replace("3: 2,1", "3: 2,1,2"), "holds item 'Bo: the second' twice"),
         ("v.toi", TOI.replace("3: 2,1", "3,2,1"), "line 11 must read 'count: 1,2,"),
         ("v.soc", "2\n1,Ann\n2,Bo\n5,5,1\n5,1,2\n", "line 1 must read .* the old format"),
@@ -184,5 +202,12 @@ def test_a_preflib_file_that_does_not_read_is_refused(file, name, text, message)
 
 
 def test_a_vote_for_one_alternative_says_nothing_and_is_counted(file):
-    with pytest.warns(UninformativeRankingWarning, match="1 of 3 rankings"):
+    with pytest.warns(UninformativeRankingWarning, match="1 of 3 rankings holds one item"):
         Rankings.from_preflib(file("v.toi", TOI.replace("3: 2,1", "3: 2")))
+
+
+def test_a_preflib_file_in_another_encoding_is_refused(tmp_path):
+    path = tmp_path / "v.soc"
+    path.write_bytes("# ALTERNATIVE NAME 1: José\n1: 1\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"v\.soc is not a readable text file: .*utf-8"):
+        Rankings.from_preflib(path)

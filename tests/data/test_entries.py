@@ -1,0 +1,85 @@
+"""Entries: arrays, wide tables, weights and features are checked before they are laid out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesrank.data import Rankings
+from tests.data.examples import from_places, places
+
+
+def test_a_wide_table_holds_numbers():
+    with pytest.raises(ValueError, match="A rank must be a finite number; column 'b' has 'second'"):
+        Rankings.from_ranks(pd.DataFrame({"a": [1], "b": ["second"]}))
+    with pytest.raises(
+        ValueError, match=r"'b' has '2' in row 1 \(index 'y'\)\. Convert the column"
+    ):
+        Rankings.from_ranks(pd.DataFrame({"a": [1, 1], "b": [2, "2"]}, index=["x", "y"]))
+
+
+def test_a_wide_table_may_have_missing_values_of_every_kind():
+    expected = Rankings.from_orderings([["b", "a"], ["c", "a"]], rankers=["x", "y"])
+    for missing, dtype in ((np.nan, float), (pd.NA, object), (pd.NA, "Int64"), (None, object)):
+        frame = pd.DataFrame({"a": [2, 2], "b": [1, missing], "c": [missing, 1]}, index=["x", "y"])
+        assert Rankings.from_ranks(frame.astype(dtype)) == expected
+
+
+def test_a_weight_column_is_constant_within_a_ranking():
+    frame = places(("x", "a", 1, 2), ("x", "b", 2, 3), columns=("race", "car", "place", "times"))
+    with pytest.raises(ValueError, match=r"'times' has 2\.0 in row 0 and 3\.0 in another row"):
+        from_places(frame, weight="times")
+
+
+def test_there_is_one_ranker_per_ranking():
+    with pytest.raises(ValueError, match="`rankers` has 1 label for 2 rankings"):
+        Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["x"])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ranks": [[1, 2, 0]]}, r"one shape \(n_rankings, n_slots\); they have \(1, 2\) and"),
+        ({"ranks": [1, 2], "item": [0, 1]}, "one shape"),
+        ({"ranks": [[1.0, 2.0]]}, "`ranks` must be integers; got float64"),
+        ({"item": [[0, 2]]}, "`item` must be between 0 and 1, a position on its axis.*got 2"),
+        ({"item": [[-1, 0]]}, "`item` must be between 0 and 1.*got -1"),
+        (
+            {"rankers": ["x", "y"]},
+            "`rankers` has 2 labels for 1 ranking; give one for each, or say",
+        ),
+        ({"ranker_idx": [0, 0]}, r"`ranker_idx` must have shape \(1,\), one position .*got \(2,\)"),
+        ({"rankers": ["x"], "ranker_idx": [1]}, "`ranker_idx` must be between 0 and 0"),
+        ({"labels": ["x", "y"]}, "`labels` has 2 names for 1 ranking; give one for each"),
+        ({"features": [[1.0, 2.0]]}, r"`features` must have shape \(n_rankings, n_slots, n_f"),
+        ({"features": [[[1.0], [np.nan]]]}, "Feature 0 must be finite; it is nan for item 'b'"),
+        (
+            {"features": [[[1.0], [2.0]]], "feature_names": ["x", "y"]},
+            "2 names for 1 feature; give one for each",
+        ),
+    ],
+)
+def test_arrays_are_checked(change, message):
+    arguments = {"item": [[0, 1]], "ranks": [[1, 2]], "items": ["a", "b"]} | change
+    with pytest.raises(ValueError, match=message):
+        Rankings(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (np.ones((3, 1)), r"shape \(n_items, n_features\), aligned with the 2 items; got \(3, 1\)"),
+        (np.ones(2), "`features` must have shape"),
+        (pd.DataFrame({"x": [1.0]}, index=["a"]), "`features` has no row for item 'b'"),
+        (pd.DataFrame({"x": [1.0, np.inf]}, index=["a", "b"]), "Feature 'x' must be finite; it is"),
+        (
+            pd.DataFrame({"x": [1.0, "big"]}, index=["a", "b"]),
+            r"'x' has 'big' in row 1 \(index 'b'\)",
+        ),
+        (np.array([["p"], ["q"]]), "`features` must be an array of numbers: could not convert"),
+        ("x", r"`features` must be a list of columns; write \['x'\]"),
+        (["x"], "`features` must be a DataFrame indexed by item or an array here"),
+    ],
+)
+def test_features_are_checked(features, message):
+    with pytest.raises(ValueError, match=message):
+        Rankings.from_orderings([["a", "b"]], features=features)

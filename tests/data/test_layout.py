@@ -1,0 +1,106 @@
+"""Layout: what is no collection of weak orders is refused, what says nothing is counted."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesrank.data import Rankings, UninformativeRankingWarning
+from tests.data.examples import STARS, from_places, from_stars, places
+
+
+def test_duplicate_items_are_named():
+    frame = places((7, "a", 1), (7, "b", 2), (7, "a", 3))
+    with pytest.raises(ValueError, match="Ranking 7 holds item 'a' twice"):
+        from_places(frame)
+    with pytest.raises(ValueError, match="Ranking 0 holds item 'a' twice"):
+        Rankings.from_orderings([["a", {"b", "a"}]])
+    with pytest.raises(ValueError, match="Ranking 0 holds item 'b' twice"):
+        Rankings([[1, 1]], [[1, 2]], items=["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("row", "shown"),
+    [
+        ([1, 1, 3], r"\[1, 1, 3\]"),
+        ([2, 3, np.nan], r"\[2, 3\]"),
+        ([0, 1, 2], r"\[0, 1, 2\]"),
+        ([1, 1.5, 2], r"\[1, 1.5, 2\]"),
+        ([1, np.inf, 2], r"\[1, 2, inf\]"),
+    ],
+)
+def test_wide_ranks_must_be_dense(row, shown):
+    frame = pd.DataFrame([[1.0, 2.0, 3.0], row], index=["first", "user 17"], columns=list("abc"))
+    message = f"must be dense within a ranking; ranking 'user 17' has ranks {shown}. Use Rankings"
+    with pytest.raises(ValueError, match=message):
+        Rankings.from_ranks(frame)
+
+
+def test_ranks_of_arrays_must_be_dense():
+    with pytest.raises(ValueError, match=r"ranking 0 has ranks \[-1, 1\]"):
+        Rankings([[0, 1]], [[-1, 1]], items=["a", "b"])
+
+
+def test_no_rankings_are_refused():
+    with pytest.raises(ValueError, match="There are no rankings"):
+        Rankings.from_orderings([])
+    with pytest.raises(ValueError, match="There are no rankings"):
+        from_stars(STARS.iloc[:0])
+    with pytest.raises(ValueError, match="There are no rankings"):
+        Rankings.from_ranks(pd.DataFrame({"a": []}))
+    with pytest.raises(ValueError, match="There are no rankings"):
+        Rankings(np.zeros((0, 2), dtype=int), np.zeros((0, 2), dtype=int), items=["a"])
+
+
+def test_an_empty_ranking_is_named():
+    with pytest.raises(ValueError, match="Ranking 1 is empty: it needs an item"):
+        Rankings.from_orderings([["a", "b"], []])
+    wide = pd.DataFrame({"a": [1, np.nan], "b": [2, np.nan]}, index=["x", "y"])
+    with pytest.raises(ValueError, match="Ranking 'y' is empty"):
+        Rankings.from_ranks(wide)
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, np.inf])
+def test_weights_are_positive_and_finite(bad):
+    with pytest.raises(ValueError, match=f"must be positive and finite; ranking 'y' has {bad}"):
+        Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["x", "y"], weight=[1.0, bad])
+
+
+def test_weights_have_one_value_per_ranking():
+    with pytest.raises(ValueError, match=r"`weight` must have shape \(1,\), one per ranking; got"):
+        Rankings.from_orderings([["a", "b"]], weight=[1, 2])
+
+
+# Rankings that say nothing
+
+
+def test_rankings_of_one_item_or_one_block_are_kept_and_counted_once():
+    with pytest.warns(UninformativeRankingWarning) as caught:
+        r = Rankings.from_orderings([["a"], ["a", "b"], [{"a", "b"}]])
+    assert [str(warning.message) for warning in caught] == [
+        "2 of 3 rankings hold one item or one block (0, 2): they say nothing about preferences, "
+        "are kept and contribute zero."
+    ]
+    np.testing.assert_array_equal(r.ranks, [[1, 0], [1, 2], [1, 1]])
+
+
+def test_the_warning_points_at_the_line_of_the_caller():
+    with pytest.warns(UninformativeRankingWarning) as caught:
+        Rankings.from_orderings([["a"]])
+    assert caught[0].filename == __file__
+
+
+def test_a_ranking_with_two_blocks_is_not_counted():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Rankings.from_orderings([["a", {"b", "c"}]])
+
+
+def test_one_ranking_that_says_nothing_is_spoken_of_in_the_singular():
+    message = (
+        r"1 of 1 ranking holds one item or one block \(0\): it says nothing about preferences, "
+        r"is kept and contributes zero\."
+    )
+    with pytest.warns(UninformativeRankingWarning, match=message):
+        Rankings.from_orderings([["a"]])

@@ -1,0 +1,41 @@
+"""What pairs and counts have in common: they cannot be changed, and compare by content."""
+
+import copy
+import pickle
+
+import pandas as pd
+import pytest
+
+from bayesrank.data import PairCounts, Pairs
+
+TABLE = pd.DataFrame({"x": ["a"], "y": ["b"], "result": ["first"], "n": [1]})
+PAIRS = Pairs.from_frame(TABLE, first="x", second="y", outcome="result")
+COUNTS = PairCounts.from_frame(TABLE, first="x", second="y", count="n")
+
+
+@pytest.mark.parametrize("data", [PAIRS, COUNTS])
+def test_pairs_and_counts_cannot_be_changed(data):
+    with pytest.raises(AttributeError):
+        data.count = 1
+    for again in (data, copy.deepcopy(data), pickle.loads(pickle.dumps(data))):
+        assert again == data
+        with pytest.raises(ValueError, match="read-only"):
+            again.count[0] = 5
+
+
+def test_pairs_and_counts_differ_from_each_other_and_by_content():
+    assert PAIRS != COUNTS
+    assert (
+        Pairs.from_frame(TABLE.assign(result="tie"), first="x", second="y", outcome="result")
+        != PAIRS
+    )
+    assert PairCounts.from_frame(TABLE.assign(n=2), first="x", second="y", count="n") != COUNTS
+
+
+def test_a_row_that_is_wrong_is_named_by_its_index():
+    frame = TABLE.assign(y="a").set_axis([5])
+    with pytest.raises(ValueError, match=r"compare item 'a' with itself in row 0 \(index 5\)"):
+        Pairs.from_frame(frame, first="x", second="y", outcome="result")
+    frame = TABLE.assign(n=-1).set_axis([5])
+    with pytest.raises(ValueError, match=r"'n' has -1 in row 0 \(index 5\)"):
+        PairCounts.from_frame(frame, first="x", second="y", count="n")
