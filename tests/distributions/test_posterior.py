@@ -121,7 +121,7 @@ def uniformity(ranks):
 
 
 @pytest.mark.parametrize(
-    "n_simulations", [100, pytest.param(2000, marks=pytest.mark.slow)], ids=["some", "many"]
+    "n_simulations", [100, pytest.param(1000, marks=pytest.mark.slow)], ids=["some", "many"]
 )
 def test_posteriors_of_weak_orders_are_calibrated(n_simulations):
     truth, table = simulated(n_simulations, seed=5)

@@ -1,0 +1,71 @@
+"""The README does what it says: its commands exist, its Python runs."""
+
+import functools
+import re
+import subprocess
+import sys
+
+import matplotlib.pyplot as plt
+import pymc as pm
+import pytest
+
+from tests.test_layers import PACKAGE
+
+ROOT = PACKAGE.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language, text=README):
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
+
+
+def under(heading):
+    (section,) = re.findall(rf"(?ms)^## {heading}\n(.*?)(?=^## |\Z)", README)
+    return section
+
+
+@pytest.mark.parametrize("heading", ["Quickstart", "Tests"])
+def test_one_command_stands_under_the_heading_alone_in_its_block(heading):
+    (block,) = blocks("bash", under(heading))
+    (command,) = block.splitlines()
+    script, name = command.split()
+    usage = subprocess.run(
+        [ROOT / script, "help"], capture_output=True, text=True, check=True
+    ).stdout
+    assert re.search(rf"(?m)^  {name}  ", usage)
+
+
+def test_continuous_integration_runs_the_command_under_tests():
+    (command,) = blocks("bash", under("Tests"))
+    assert (ROOT / ".ci/run").read_text(encoding="utf-8").endswith("\n" + command)
+
+
+def test_its_python_runs_and_shows_what_it_claims(monkeypatch):
+    small = functools.partial(pm.sample, 200, tune=200, chains=2, cores=1, progressbar=False)
+    monkeypatch.setattr(pm, "sample", small)
+    names = {}
+    for block in blocks("python"):
+        exec(compile(block, "README.md", "exec"), names)
+    summary = names["br"].rank_summary(names["posterior"])
+    assert set(summary.index) == {"ale", "stout", "lager"}
+    assert summary.index[0] == "stout"  # never worse than second, lager never first alone
+    assert len(plt.get_fignums()) == 1  # for plt.show()
+    plt.close("all")
+
+
+def test_the_table_of_measurements_names_the_benchmarks_that_are_there():
+    named = set(re.findall(r"`(test_\w+\.py)`", under("Benchmarks")))
+    there = {path.name for path in (ROOT / "tests/benchmarks").glob("test_*.py")}
+    assert named == there
+
+
+def test_the_command_line_it_quotes_has_these_options():
+    (command,) = re.findall(r"`bayesrank (rank FILE\.csv[^`]*)`", README)
+    options = set(re.findall(r"--\w+", command))
+    usage = subprocess.run(
+        [sys.executable, "-m", "bayesrank.cli", "rank", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert options <= set(re.findall(r"--[\w-]+", usage))
