@@ -4,8 +4,9 @@
 anyone's table. Both print a table and write a figure, the table and one self-contained page.
 """
 
-import shutil
+import signal
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -39,6 +40,16 @@ class Fit:
     prior: str
     prior_scale: float
     save: Path | None = None
+
+    @property
+    def sampling(self) -> str:
+        """What the sampler does, in words."""
+        chains = "1 chain" if self.chains == 1 else f"{self.chains} chains"
+        return f"{chains} of {self.draws:,} draws after {self.tune:,} tuning steps"
+
+
+class Interrupted(BaseException):
+    """Ctrl-C. Not a KeyboardInterrupt: nutpie takes that for a wish to keep what it has drawn."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -76,10 +87,10 @@ def _fit_options(command: Callable[..., None]) -> Callable[..., None]:
 def quickstart(**options: Any) -> None:
     """Rank the drivers of the NASCAR 2002 season (36 races, 87 drivers)."""
     fit = Fit(**options)
-    with _errors_as_sentences():
+    with _errors_as_sentences() as notes:
         from bayesrank.data import load_nascar
 
-        _run(load_nascar(), fit, "Drivers of the NASCAR 2002 season")
+        _run(load_nascar(), fit, "Drivers of the NASCAR 2002 season", notes)
 
 
 @main.command()
@@ -96,7 +107,7 @@ def rank(
     if (rating is None) == (rank is None):
         raise click.UsageError("Give either --rating COLUMN (high is good) or --rank COLUMN.")
     fit = Fit(**options)
-    with _errors_as_sentences():
+    with _errors_as_sentences() as notes:
         from bayesrank.data import Rankings, read_table
 
         frame = read_table(file)
@@ -104,10 +115,14 @@ def rank(
             rankings = Rankings.from_ratings(frame, ranker=ranker, item=item, rating=rating)
         elif rank is not None:
             rankings = Rankings.from_long_ranks(frame, ranker=ranker, item=item, rank=rank)
-        _run(rankings, fit, f"Ranks of {item} in {file.name}")
+        _run(rankings, fit, f"Ranks of {item} in {file.name}", notes)
 
 
-def _run(rankings: "Rankings", fit: Fit, title: str) -> None:
+def _run(rankings: "Rankings", fit: Fit, title: str, notes: list[str]) -> None:
+    """Fit, show and write; `notes` are the warnings so far, and those to come."""
+    import matplotlib as mpl
+
+    mpl.use("agg")  # pictures go to files: no display is needed
     import matplotlib.pyplot as plt
 
     from bayesrank.results import (
@@ -116,44 +131,43 @@ def _run(rankings: "Rankings", fit: Fit, title: str) -> None:
         plot_ranks,
         rank_summary,
         report_html,
+        verdict,
+        whole_file,
         write_whole,
     )
 
-    _check_outputs(fit)
+    files = [fit.output_dir / name for name in ("ranks.png", "ranks.csv", "report.html")]
+    _check_places(files, fit.save)
     click.echo(f"{rankings!r}")
-    cautions = _cautions(rankings)
-    for sentence in cautions:
-        click.echo(f"Note: {sentence}", err=True)
+    for sentence in _cautions(rankings, fit):
+        _note(sentence, notes)
 
     posterior = _sample(rankings, fit)
     checked = convergence(posterior)
-    summary = rank_summary(posterior, top=min(fit.top, rankings.n_items))
-    click.echo()
-    click.echo(_table(summary))
-    click.echo()
-    click.echo(("" if checked.ok else "Warning: ") + str(checked))
-
-    plot_ranks(posterior, max_items=100)
-    picture = figure_png(plt.gcf())
+    summary = rank_summary(posterior, top=fit.top)
+    picture = figure_png(plot_ranks(posterior, max_items=100).figure)
     plt.close()
     page = report_html(
         title,
         summary,
         picture,
         paragraphs=[_describe(rankings, fit), *(checked.sentences if checked.ok else ())],
-        warnings=[*cautions, *(() if checked.ok else checked.sentences)],
+        warnings=[*notes, *(() if checked.ok else checked.sentences)],
     )
-    outputs = {
-        fit.output_dir / "ranks.png": picture,
-        fit.output_dir / "ranks.csv": summary.to_csv().encode(),
-        fit.output_dir / "report.html": page.encode(),
-    }
-    if fit.save is not None:
-        _save(posterior, fit.save)
-    for path, content in outputs.items():
-        write_whole(path, content)
+    try:
+        click.echo(f"\n{_table(summary)}\n\n{verdict(summary)}")
+        click.echo(("" if checked.ok else "Warning: ") + str(checked))
+    finally:  # also where the reader of a pipe has gone
+        fit.output_dir.mkdir(parents=True, exist_ok=True)
+        for path, content in zip(
+            files, (picture, summary.to_csv().encode(), page.encode()), strict=True
+        ):
+            write_whole(path, content)
+        if fit.save is not None:
+            with whole_file(fit.save) as beside:
+                posterior.to_netcdf(beside, engine="netcdf4")
     click.echo("\nWritten:")
-    for path in (*outputs, *([fit.save] if fit.save else [])):
+    for path in (*files, *([fit.save] if fit.save else [])):
         click.echo(f"  {path}")
 
 
@@ -164,25 +178,28 @@ def _sample(rankings: "Rankings", fit: Fit) -> Any:
 
     from bayesrank.distributions import PlackettLuce
 
-    say("Compiling the model ...")
+    say("Building the model ...")
     prior = {"normal": pm.Normal, "zero-sum": pm.ZeroSumNormal}[fit.prior]
     with pm.Model(coords=rankings.coords):
         utility = prior("utility", sigma=fit.prior_scale, dims="item")
         PlackettLuce("y", utility, observed=rankings)
-        say(f"Sampling {fit.chains} chains of {fit.tune} + {fit.draws} ...")
+        say(f"Compiling, then sampling {fit.sampling} ...")
         # Independent utilities leave their sum to the prior: a stiff direction that the
         # low-rank mass matrix finds (measured: twelve times the effective draws on NASCAR).
-        posterior = pm.sample(
-            draws=fit.draws,
-            tune=fit.tune,
-            chains=fit.chains,
-            random_seed=fit.seed,
-            nuts_sampler="nutpie",
-            nuts_sampler_kwargs={"low_rank_modified_mass_matrix": True},
-            progressbar=sys.stderr.isatty(),
-            compute_convergence_checks=False,
-            quiet=True,
-        )
+        try:
+            posterior = pm.sample(
+                draws=fit.draws,
+                tune=fit.tune,
+                chains=fit.chains,
+                random_seed=fit.seed,
+                nuts_sampler="nutpie",
+                nuts={"adaptation": "low_rank"},
+                progressbar=sys.stderr.isatty(),
+                compute_convergence_checks=False,
+                quiet=True,
+            )
+        except RuntimeError as error:
+            raise ValueError(f"The sampler failed; try another --prior-scale. {error}") from error
     say("Done.")
     return posterior
 
@@ -192,8 +209,21 @@ def _progress() -> Callable[[str], None]:
     return lambda text: click.echo(f"[{time.perf_counter() - start:5.1f} s] {text}", err=True)
 
 
-def _cautions(rankings: "Rankings") -> list[str]:
-    out = list(rankings.connectivity().warnings())
+def _cautions(rankings: "Rankings", fit: Fit) -> list[str]:
+    """Say what a reader should know about the data."""
+    found = rankings.connectivity()
+    if len(found.uncompared) == rankings.n_items:
+        raise ValueError(
+            "No ranking puts one item above another, so the data say nothing about ranks. Each "
+            "ranker needs two items or more, and not all of them equal."
+        )
+    out = list(found.warnings())
+    if out:
+        out.append(
+            f"This model has a prior ({fit.prior}, standard deviation {fit.prior_scale:g}). Where "
+            "the comparisons leave ranks open it alone decides: another --prior-scale shows how "
+            "much."
+        )
     if rankings.n_rankings == 1 or len(rankings.rankers) == 1:
         out.append(
             f"There is one ranker only ({rankings.rankers[0]!r}): the result says how one opinion "
@@ -205,8 +235,7 @@ def _cautions(rankings: "Rankings") -> list[str]:
 def _describe(rankings: "Rankings", fit: Fit) -> str:
     return (
         f"{rankings!r}. Model: Plackett-Luce, the order inside ties unknown; utilities "
-        f"{fit.prior} with standard deviation {fit.prior_scale:g}; {fit.chains} chains of "
-        f"{fit.draws} draws after {fit.tune} tuning steps"
+        f"{fit.prior} with standard deviation {fit.prior_scale:g}; {fit.sampling}"
         + (f"; seed {fit.seed}." if fit.seed is not None else ".")
     )
 
@@ -214,14 +243,16 @@ def _describe(rankings: "Rankings", fit: Fit) -> str:
 def _table(summary: Any, rows: int = 20) -> str:
     top = next(c for c in summary.columns if c.startswith("p_top"))
     shown = summary.head(rows)
-    width = max([len(str(name)) for name in shown.index] + [4])
+    names = [" ".join(str(name).split()) for name in shown.index]
+    names = [name if len(name) <= 40 else name[:39] + "…" for name in names]
+    width = max([len(name) for name in names] + [4])
     lines = [
         f"{'item':<{width}}  mean rank     ranks  P(best)  P(top {top.removeprefix('p_top')})  tied"
     ]
-    for name, row in shown.iterrows():
+    for name, (_, row) in zip(names, shown.iterrows(), strict=True):
         span = f"{row.rank_low}-{row.rank_high}"
         lines.append(
-            f"{name!s:<{width}}  {row.mean_rank:9.1f}  {span:>8}  {row.p_best:7.2f}  "
+            f"{name:<{width}}  {row.mean_rank:9.1f}  {span:>8}  {row.p_best:7.2f}  "
             f"{row[top]:8.2f}  {'with the leader' if row.tied_with_leader else ''}".rstrip()
         )
     if len(summary) > rows:
@@ -229,49 +260,61 @@ def _table(summary: Any, rows: int = 20) -> str:
     return "\n".join(lines)
 
 
-def _check_outputs(fit: Fit) -> None:
+def _check_places(files: list[Path], save: Path | None) -> None:
     """Fail before sampling, not after, where nothing can be written."""
-    fit.output_dir.mkdir(parents=True, exist_ok=True)
-    folders = {fit.output_dir} | ({fit.save.parent} if fit.save else set())
-    for folder in folders:
+    if save is not None and not save.parent.is_dir():
+        raise ValueError(f"The folder {save.parent} does not exist; make it, or choose another.")
+    for path in (*files, *([save] if save else [])):
+        if path.is_dir():
+            raise ValueError(f"{path} is a folder; a file is to be written there.")
+        # The folder of the outputs may not exist yet: then the one it will be made in counts.
+        folder = next(parent for parent in path.absolute().parents if parent.exists())
         if not folder.is_dir():
-            raise ValueError(f"The folder {folder} does not exist; make it, or choose another.")
-        probe = folder / ".bayesrank-probe"
-        probe.touch()
-        probe.unlink()
+            raise ValueError(f"{folder} is a file, so nothing can be written below it.")
+        try:
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError as error:
+            raise ValueError(f"Nothing can be written to {folder}: {error.strerror}.") from error
 
 
-def _save(posterior: Any, path: Path) -> None:
-    beside = path.with_name(f".{path.name}.part")
-    try:
-        posterior.to_netcdf(beside, engine="netcdf4")
-        shutil.move(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+def _note(sentence: str, notes: list[str]) -> None:
+    """Show a sentence once, and remember it for the page."""
+    if sentence not in notes:
+        notes.append(sentence)
+        click.echo(f"Note: {sentence}", err=True)
 
 
 @contextmanager
-def _errors_as_sentences() -> Iterator[None]:
-    """Show errors and warnings of data as sentences, not as tracebacks."""
+def _errors_as_sentences() -> Iterator[list[str]]:
+    """Show errors and warnings of data as sentences, not as tracebacks; yields the warnings."""
+    notes: list[str] = []
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        if issubclass(category, UserWarning):
-            click.echo(f"Note: {message}", err=True)
+        if str(message).startswith("Glyph "):  # matplotlib: one warning for each character
+            _note("The picture's font lacks some characters of the names; see the table.", notes)
+        elif issubclass(category, UserWarning):
+            _note(str(message), notes)
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")
-        warnings.showwarning = show
-        try:
-            yield
-        except (ValueError, OSError) as error:
-            text = str(error)
-            if isinstance(error, OSError) and error.strerror:
-                text = f"{error.filename}: {error.strerror}."
-            click.echo(f"Error: {text}", err=True)
-            sys.exit(1)
-        except KeyboardInterrupt:
-            click.echo("Interrupted: nothing more is written.", err=True)
-            sys.exit(130)
+    def interrupt(*_: Any) -> None:
+        raise Interrupted
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", UserWarning)  # others are for developers
+            warnings.showwarning = show
+            yield notes
+    except (ValueError, OSError) as error:
+        text = str(error)
+        if isinstance(error, OSError) and error.strerror:
+            text = ": ".join(filter(None, [error.filename, f"{error.strerror}."]))
+        click.echo(f"Error: {text}", err=True)
+        sys.exit(1)
+    except (Interrupted, KeyboardInterrupt):
+        click.echo("Interrupted: nothing is written.", err=True)
+        sys.exit(130)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 if __name__ == "__main__":

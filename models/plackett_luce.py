@@ -4,7 +4,7 @@ Story: every item has a utility, which its features explain in part. A ranker or
 presented by utility plus Gumbel noise; where the table has ties, the order inside is unknown.
 
     coefficient[f] ~ Normal(0, coefficient_scale)
-    item_effect[i] ~ Normal(0, prior_scale)
+    item_effect[i] ~ Normal(0, prior_scale), summing to zero if asked
     utility[i]     = sum_f features[i, f] coefficient[f] + item_effect[i]
     ranking[r]     = order of utility[item[r]] + Gumbel, cut into blocks
 
@@ -28,17 +28,23 @@ Yildiz et al., Fast and accurate ranking regression, AISTATS 2020.
 Run ``python -m models.plackett_luce``: the ten best drivers of the NASCAR 2002 season.
 """
 
+from typing import Literal
+
+import numpy as np
 import pandas as pd
 import pymc as pm
 import pytensor.tensor as pt
 
 import bayesrank as br
 
+PRIORS = {"normal": pm.Normal, "zero-sum": pm.ZeroSumNormal}
+
 
 def build(
     rankings: br.Rankings,
     features: pd.DataFrame | None = None,
     *,
+    prior: Literal["normal", "zero-sum"] = "normal",
     prior_scale: float = 1.0,
     coefficient_scale: float = 1.0,
 ) -> pm.Model:
@@ -49,7 +55,11 @@ def build(
     rankings : Rankings
         What was observed.
     features : DataFrame, optional
-        One row per item (the index are the items), one column per feature, best standardised.
+        One row per item (the index are the items; rows of other items are not used), one column
+        per feature, best standardised.
+    prior : {"normal", "zero-sum"}
+        Of the item effects. "normal", the default, suits sparse data; "zero-sum", many long
+        rankings: it takes out the sum, about which rankings say nothing.
     prior_scale : float
         Standard deviation of the item effects, positive.
     coefficient_scale : float
@@ -63,7 +73,8 @@ def build(
     Raises
     ------
     ValueError
-        If an item has no features.
+        If an item has no features or several rows of them, a feature is not finite, a scale is
+        not positive, or the prior is none of those.
 
     Examples
     --------
@@ -71,19 +82,21 @@ def build(
     >>> [rv.name for rv in model.free_RVs]
     ['item_effect']
     """
+    if prior not in PRIORS:
+        raise ValueError(f"`prior` is {prior!r}; it is one of {', '.join(map(repr, PRIORS))}.")
+    for name, scale in (("prior_scale", prior_scale), ("coefficient_scale", coefficient_scale)):
+        if not scale > 0:
+            raise ValueError(f"`{name}` is {scale}; it must be positive.")
     coords = dict(rankings.coords)
     if features is not None:
-        missing = rankings.items.difference(features.index)
-        if len(missing):
-            raise ValueError(f"`features` has no row for the items {list(missing)[:5]}.")
-        features = features.loc[rankings.items]
+        features = _aligned(features, rankings.items)
         coords["feature"] = features.columns.to_numpy()
 
     with pm.Model(coords=coords) as model:
-        effect = pm.Normal("item_effect", 0, prior_scale, dims="item")
+        effect = PRIORS[prior]("item_effect", sigma=prior_scale, dims="item")
         utility = effect
         if features is not None:
-            x = pm.Data("features", features.to_numpy(dtype=float), dims=("item", "feature"))
+            x = pm.Data("features", features.to_numpy(), dims=("item", "feature"))
             coefficient = pm.Normal("coefficient", 0, coefficient_scale, dims="feature")
             utility = effect + pt.sum(x * coefficient, axis=-1)  # a small matrix: no threaded BLAS
         utility = pm.Deterministic("utility", utility, dims="item")
@@ -91,7 +104,30 @@ def build(
     return model
 
 
+def _aligned(features: pd.DataFrame, items: pd.Index) -> pd.DataFrame:
+    """Rows in the order of the items, checked."""
+    missing = items.difference(features.index)
+    if len(missing):
+        raise ValueError(f"`features` has no row for the items {list(missing)[:5]}.")
+    repeated = features.index[features.index.duplicated()].intersection(items)
+    if len(repeated):
+        raise ValueError(f"`features` has several rows for the items {list(repeated)[:5]}.")
+    features = features.loc[items].astype(float)
+    x = features.to_numpy()
+    for i, f in np.argwhere(~np.isfinite(x)):
+        raise ValueError(
+            f"Feature {features.columns[f]!r} of item {items[i]!r} is {x[i, f]}; it must be a "
+            "finite number."
+        )
+    return features
+
+
 if __name__ == "__main__":
     with build(br.load_nascar()):
-        posterior = pm.sample(nuts_sampler="nutpie", random_seed=1)
-    print(br.rank_summary(posterior).head(10).round(2))
+        # The sum of independent utilities is a stiff direction, which the low-rank matrix finds.
+        posterior = pm.sample(
+            nuts_sampler="nutpie",
+            nuts={"adaptation": "low_rank"},
+            random_seed=1,
+        )
+    print(br.rank_summary(posterior).head(10).round(2).to_string())

@@ -43,6 +43,7 @@ def test_continuous_integration_runs_the_command_under_tests():
 def test_its_python_runs_and_shows_what_it_claims(monkeypatch):
     small = functools.partial(pm.sample, 200, tune=200, chains=2, cores=1, progressbar=False)
     monkeypatch.setattr(pm, "sample", small)
+    plt.close("all")
     names = {}
     for block in blocks("python"):
         exec(compile(block, "README.md", "exec"), names)

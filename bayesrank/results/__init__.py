@@ -7,7 +7,7 @@ bayesrank.
 from bayesrank.results.diagnostics import Convergence, convergence
 from bayesrank.results.plots import plot_ranks
 from bayesrank.results.ranks import rank_draws, rank_summary, win_probability
-from bayesrank.results.report import figure_png, report_html, write_whole
+from bayesrank.results.report import figure_png, report_html, verdict, whole_file, write_whole
 
 __all__ = [
     "Convergence",
@@ -17,6 +17,8 @@ __all__ = [
     "rank_draws",
     "rank_summary",
     "report_html",
+    "verdict",
+    "whole_file",
     "win_probability",
     "write_whole",
 ]

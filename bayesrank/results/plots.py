@@ -1,9 +1,11 @@
 """Pictures of rank posteriors."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
@@ -12,10 +14,9 @@ from bayesrank.results.ranks import posterior_utilities, rank_summary
 
 __all__ = ["plot_ranks"]
 
-LEADING, OTHER = (
-    "#0072B2",
-    "#8a8a8a",
-)  # Okabe-Ito blue and a grey: apart for every eye, and in print
+LEADING, OTHER = "#0072B2", "#8a8a8a"  # Okabe-Ito blue and a grey: apart for every eye
+LONGEST_NAME = 48  # characters; the middle of longer ones is left out
+MANY = 40  # rows beyond which the scale is repeated at the foot
 
 
 def plot_ranks(
@@ -25,6 +26,7 @@ def plot_ranks(
     dim: str = "item",
     prob: float = 0.94,
     tied_prob: float = 0.95,
+    items: Sequence[Any] | None = None,
     max_items: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -45,10 +47,13 @@ def plot_ranks(
         Probability of the thin interval, in (0, 1).
     tied_prob : float
         As in `rank_summary`.
+    items : sequence of labels, optional
+        Show these only, from top to bottom; their ranks are still those among all items.
     max_items : int, optional
-        Show only the best so many; the title says how many there are.
+        Show only the first so many; the picture says how many there are.
     ax : Axes, optional
-        Where to draw; default a new figure, as high as the names need.
+        Where to draw, high enough for the names (0.2 inches each); default a new figure of the
+        size that the names need.
 
     Returns
     -------
@@ -58,65 +63,122 @@ def plot_ranks(
     Raises
     ------
     ValueError
-        As `rank_summary`, and if the variable has more dims: select one group first.
+        As `rank_summary`; if the variable has more dims (select one group first); or if `items`
+        holds an unknown or repeated label or none, or `max_items` is less than 1.
 
     Examples
     --------
     >>> import xarray as xr
     >>> u = xr.DataArray(np.random.default_rng(0).normal([2, 1, 0], 1, (2, 50, 3)),
     ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b", "c"]})
-    >>> plot_ranks(u).get_xlabel()
-    'Rank (1 = best)'
+    >>> ax = plot_ranks(u)
+    >>> [name.get_text() for name in ax.get_yticklabels()]
+    ['a', 'b', 'c']
+    >>> plt.close(ax.figure)
     """
     utility = posterior_utilities(data, var, dim)
     extra = [str(d) for d in utility.dims if d not in ("chain", "draw", dim)]
     if extra:
         raise ValueError(
             f"{var!r} has the further dims {extra}: select one group of each before plotting, such "
-            f"as posterior[{var!r}].isel({extra[0]}=0)."
+            f"as idata.posterior[{var!r}].isel({extra[0]}=0)."
         )
-    thin = rank_summary(utility, dim=dim, top=1, prob=prob, tied_prob=tied_prob)
-    thick = rank_summary(utility, dim=dim, top=1, prob=0.5, tied_prob=tied_prob).loc[thin.index]
-    n_items, shown = len(thin), min(max_items or len(thin), len(thin))
-    thin, thick = thin.iloc[:shown], thick.iloc[:shown]
+    everyone = rank_summary(utility, dim=dim, top=1, prob=prob, tied_prob=tied_prob)
+    shown = _rows(everyone.index, items, max_items)
+    thin = everyone.loc[shown]
+    thick = rank_summary(utility, dim=dim, top=1, prob=0.5, tied_prob=tied_prob).loc[shown]
+    names = [_short(name) for name in shown]
 
+    own = ax is None
     if ax is None:
-        height = 1.6 + 0.24 * shown if shown > 12 else 1.6 + 0.34 * shown
-        _, ax = plt.subplots(figsize=(7.5, height), layout="constrained")
-    y = np.arange(shown)
+        row = 0.24 if len(shown) > 12 else 0.34
+        width = max(7.5, 5.0 + 0.08 * max(map(len, names)))
+        size = (width, 1.6 + row * len(shown))
+        ax = plt.subplots(figsize=size, layout="constrained")[1]
+    y = np.arange(len(shown))
     colours = np.where(thin["tied_with_leader"], LEADING, OTHER)
     ax.hlines(y, thin["rank_low"], thin["rank_high"], color=colours, linewidth=1.2, zorder=2)
-    ax.hlines(y, thick["rank_low"], thick["rank_high"], color=colours, linewidth=4, zorder=3)
+    # An interval of one rank has no length: round ends and 0.04 ranks make it show.
+    ends = thick["rank_low"] - 0.04, thick["rank_high"] + 0.04
+    ax.hlines(y, *ends, color=colours, linewidth=4, capstyle="round", zorder=3)
     ax.scatter(thin["mean_rank"], y, s=26, c=colours, edgecolors="white", linewidths=0.8, zorder=4)
 
-    ax.set_yticks(y, [str(name) for name in thin.index], fontsize=9 if shown <= 40 else 7.5)
-    ax.set_ylim(shown - 0.4, -0.6)
-    ax.set_xlim(0.5, max(thin["rank_high"].max(), 1) + 0.5)
+    # A "$" in a name is no mathematics.
+    ax.set_yticks(y, names, fontsize=9, parse_math=False)
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    # The scale is where the reader begins: above rank 1.
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    ax.set_xlabel("Rank (1 = best)")
-    if shown > 40:  # the scale is a page away from the first names
-        ax.tick_params(axis="x", top=True, labeltop=True)
+    ax.xaxis.set_label_position("top")
+    foot = len(shown) > MANY
+    ax.tick_params(axis="x", top=True, labeltop=True, bottom=foot, labelbottom=foot)
+    right = pd.concat([thin["rank_high"], thick["rank_high"], thin["mean_rank"]]).max()
+    ax.set_xlim(0.5, right + 0.5)
     ax.grid(axis="x", color="#dddddd", linewidth=0.6)
     ax.set_axisbelow(True)
-    for side in ("top", "right", "left"):
+    for side in ("bottom", "right", "left"):
         ax.spines[side].set_visible(False)
-    ax.tick_params(axis="y", length=0)
-    if shown < n_items:
-        ax.set_title(f"Best {shown} of {n_items} items", loc="left", fontsize=10)
-    n_tied = int(
-        rank_summary(utility, dim=dim, top=1, tied_prob=tied_prob)["tied_with_leader"].sum()
-    )
-    first = "the leader" if n_tied == 1 else f"not distinguishable from the leader ({n_tied})"
+    _explain(ax, everyone, len(shown), prob, tied_prob, own)
+    return ax
+
+
+def _rows(ranked: pd.Index, items: Sequence[Any] | None, max_items: int | None) -> pd.Index:
+    """Labels to show, from top to bottom."""
+    if max_items is not None and max_items < 1:
+        raise ValueError(f"`max_items` is {max_items}; it must be 1 or more.")
+    if items is None:
+        return ranked[:max_items]
+    wanted = list(items)
+    unknown = [label for label in wanted if label not in ranked]
+    if unknown:
+        some = ", ".join(map(repr, ranked[:5].tolist())) + (", ..." if len(ranked) > 5 else "")
+        raise ValueError(f"There is no item {unknown[0]!r}; the {len(ranked)} items are {some}")
+    twice = [label for label in wanted if wanted.count(label) > 1]
+    if twice or not wanted:
+        what = f"{twice[0]!r} twice" if twice else "no label"
+        raise ValueError(f"`items` holds {what}; give each item to show once.")
+    return pd.Index(wanted, dtype=ranked.dtype, name=ranked.name)[:max_items]
+
+
+def _short(name: Any) -> str:
+    """One line of at most `LONGEST_NAME` characters, beginning and end kept."""
+    text = " ".join(str(name).split())
+    if len(text) <= LONGEST_NAME:
+        return text
+    kept = LONGEST_NAME - 1
+    return f"{text[: kept - kept // 3].rstrip()}…{text[-(kept // 3) :].lstrip()}"
+
+
+def _explain(
+    ax: Axes, everyone: pd.DataFrame, n_shown: int, prob: float, tied_prob: float, own: bool
+) -> None:
+    """Say what lines and colours mean: a legend on a figure of our own, else in the axis label."""
+    n_items, n_tied = len(everyone), int(everyone["tied_with_leader"].sum())
+    tied = "the leader" if n_tied == 1 else f"not distinguishable from the leader ({n_tied} items)"
+    count = f"{n_shown} of {n_items} items" if n_shown < n_items else ""
+    if not own:  # a legend would cover data, or other axes of the figure
+        colours = "blue: " + tied + (f"; {count}" if count else "")
+        ax.set_xlabel(
+            f"Rank (1 = best): mean, 50% and {100 * prob:g}% interval\n{colours}", fontsize=9
+        )
+        return
+    ax.set_xlabel("Rank (1 = best)")
     handles = [
-        Line2D([], [], color=LEADING, linewidth=4, label=first),
+        Line2D([], [], color=LEADING, linewidth=4, label=tied),
         Line2D([], [], color=OTHER, linewidth=4, label=f"worse with probability ≥ {tied_prob:g}"),
-        Line2D([], [], color="black", linewidth=4, label="50% interval"),
-        Line2D([], [], color="black", linewidth=1.2, label=f"{prob:.0%} interval"),
         Line2D([], [], color="black", marker="o", linestyle="", markersize=4, label="mean rank"),
+        Line2D([], [], color="black", linewidth=4, label="50% interval"),
+        Line2D([], [], color="black", linewidth=1.2, label=f"{100 * prob:g}% interval"),
     ]
     if n_tied == n_items:
         del handles[1]
     ax.figure.legend(
-        handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=8.5
+        handles=handles,
+        loc="outside upper left",
+        ncols=3,
+        frameon=False,
+        fontsize=8.5,
+        title=count,
+        title_fontsize=10,
+        alignment="left",
     )
-    return ax

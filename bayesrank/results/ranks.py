@@ -5,8 +5,9 @@ draws of the ranks. What is read off them are statements such as "rank 3 to 9 wi
 0.94" or "best with probability 0.6", which means and standard deviations of utilities cannot
 give.
 
-Data are an ArviZ `DataTree` with a posterior, an xarray `Dataset`, or a `DataArray`, with the
-dims chain and draw, one dim of items, and any others (groups, rankers), which stay.
+Data are an ArviZ `DataTree` (what `pm.sample` returned, or one group of it), an xarray `Dataset`,
+or a `DataArray`, with the dims chain and draw, one dim of items, and any others (groups, rankers),
+which stay.
 
 >>> import numpy as np, xarray as xr
 >>> u = xr.DataArray([[[2.0, 1.0], [2.5, 3.0]]], dims=("chain", "draw", "item"),
@@ -15,7 +16,7 @@ dims chain and draw, one dim of items, and any others (groups, rankers), which s
 [[[1, 2], [2, 1]]]
 """
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +27,6 @@ from scipy.stats import rankdata
 __all__ = ["posterior_utilities", "rank_draws", "rank_summary", "win_probability"]
 
 SAMPLE = ("chain", "draw")
-BLOCK_BYTES = 2e8  # work array of win_probability
 
 
 def rank_draws(data: Any, var: str = "utility", *, dim: str = "item") -> xr.DataArray:
@@ -50,7 +50,7 @@ def rank_draws(data: Any, var: str = "utility", *, dim: str = "item") -> xr.Data
     Raises
     ------
     ValueError
-        If the variable or a dim is missing, or a draw is NaN.
+        If the variable or a dim is missing, there is no draw, or one is not finite.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def rank_summary(
     dim : str
         The dim of the items.
     top : int
-        The k of the column ``p_top{k}``.
+        The k of the column ``p_top{k}``, at least 1; the column is 1 for k items or fewer.
     prob : float
         Probability of the rank interval, in (0, 1): equal tails, whole ranks.
     tied_prob : float
@@ -101,8 +101,8 @@ def rank_summary(
     Raises
     ------
     ValueError
-        If the variable or a dim is missing, a draw is NaN, or `top`, `prob` or `tied_prob` are
-        out of range.
+        If the variable or a dim is missing, there is no draw or one is not finite, or `top`,
+        `prob` or `tied_prob` are out of range.
 
     Examples
     --------
@@ -117,8 +117,8 @@ def rank_summary(
     """
     utility = posterior_utilities(data, var, dim)
     n_items = utility.sizes[dim]
-    if not 1 <= top <= n_items:
-        raise ValueError(f"`top` is {top}, but there are {n_items} items: give 1 to {n_items}.")
+    if top < 1 or top % 1:
+        raise ValueError(f"`top` is {top!r}; it must be a whole number, 1 or more.")
     _check_probability("prob", prob, 0.0)
     _check_probability("tied_prob", tied_prob, 0.5)
 
@@ -197,7 +197,8 @@ def win_probability(
     Raises
     ------
     ValueError
-        If the variable or a dim is missing, a draw is NaN, or `of` is neither.
+        If the variable or a dim is missing, there is no draw or one is not finite, or `of` is
+        neither.
 
     Examples
     --------
@@ -206,20 +207,20 @@ def win_probability(
     >>> float(win_probability(u).sel(item="a", item_other="b"))
     0.75
     """
-    kernels = {
-        "utility": lambda d: 0.5 * ((d > 0).mean(0) + (d >= 0).mean(0)),
-        "match": lambda d: (0.5 * (1.0 + np.tanh(0.5 * d))).mean(0),
+    kernels: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+        "utility": lambda w, v: 0.5 * ((w > v).mean(1) + (w >= v).mean(1)),
+        "match": lambda w, v: 0.5 + 0.5 * np.tanh(0.5 * (w - v)).mean(1),
     }
     if of not in kernels:
         raise ValueError(f"`of` is {of!r}; it is one of {', '.join(map(repr, kernels))}.")
     utility = posterior_utilities(data, var, dim)
     groups, draws = _by_group(utility, dim)
-    n_draws, n_items = draws.shape[1:]
+    n_items = draws.shape[2]
     out = np.empty((len(draws), n_items, n_items))
-    rows = max(int(BLOCK_BYTES / (8 * n_draws * n_items)), 1)
-    for g, u in enumerate(draws):
-        for i in range(0, n_items, rows):
-            out[g, i : i + rows] = kernels[of](u[:, i : i + rows, None] - u[:, None, :])
+    for g, group in enumerate(draws):
+        by_item = np.ascontiguousarray(group.T)  # one item against all at a time stays in cache
+        for i, w in enumerate(by_item):
+            out[g, i] = kernels[of](w, by_item)
     other = f"{dim}_other"
     coords: dict[Hashable, Any] = {d: utility[d] for d in groups if d in utility.coords}
     if dim in utility.coords:
@@ -244,21 +245,32 @@ def posterior_utilities(data: Any, var: str, dim: str) -> xr.DataArray:
 
     Returns
     -------
-    DataArray
+    DataArray of float64
         With dims chain, draw, `dim` and perhaps others.
 
     Raises
     ------
     ValueError
-        If something is missing (the message says what there is) or a draw is not a number.
+        If something is missing (the message says what there is), there is no draw, or one is not
+        finite.
+    TypeError
+        If `data` is nothing that holds draws.
+
+    Examples
+    --------
+    >>> draws = xr.Dataset({"skill": (("chain", "draw", "player"), [[[2, 1]]])})
+    >>> posterior_utilities(draws, "skill", "player").dims
+    ('chain', 'draw', 'player')
     """
     if isinstance(data, xr.DataTree):
-        if "posterior" not in data.children:
+        if "posterior" in data.children:
+            data = data["posterior"]
+        elif not data.data_vars:  # a group by itself, such as idata.posterior, has variables
             raise ValueError(
-                f"The DataTree has no posterior; it has {sorted(data.children)}. Pass what "
-                "pm.sample() returned."
+                f"The DataTree has no posterior; it has {sorted(map(str, data.children))}. Pass "
+                "what pm.sample() returned."
             )
-        data = data["posterior"].to_dataset()
+        data = data.to_dataset()
     if isinstance(data, xr.Dataset):
         if var not in data:
             raise ValueError(
@@ -269,17 +281,24 @@ def posterior_utilities(data: Any, var: str, dim: str) -> xr.DataArray:
         raise TypeError(
             f"Expected a DataTree, a Dataset or a DataArray with draws; got {type(data).__name__}."
         )
-    for needed in (*SAMPLE, dim):
+    for needed, remedy in (
+        ("chain", "Pass draws with the dims chain and draw, as pm.sample() returns them."),
+        ("draw", "Pass draws with the dims chain and draw, as pm.sample() returns them."),
+        (dim, "Name the dim of the items with dim=."),
+    ):
         if needed not in data.dims:
             raise ValueError(
-                f"{var!r} has no dim {needed!r}; it has {list(data.dims)}. Name the dim of the "
-                "items with dim=."
+                f"{var!r} has no dim {needed!r}; it has {list(map(str, data.dims))}. {remedy}"
             )
-    bad = int(np.isnan(data.values).any(axis=data.get_axis_num(dim)).sum())
+    if not data.size:
+        raise ValueError(f"{var!r} is empty; its sizes are {dict(data.sizes)}.")
+    data = data.astype(np.float64, copy=False)
+    per_draw = np.isfinite(data).all([d for d in data.dims if d not in SAMPLE])
+    bad = int((~per_draw).sum())
     if bad:
         raise ValueError(
-            f"{bad} of {data.sizes['chain'] * data.sizes['draw']} draws of {var!r} are NaN: the "
-            "sampler has failed, and ranks of them would mean nothing."
+            f"{bad} of {per_draw.size} draws of {var!r} hold NaN or infinite values: the sampler "
+            "has failed, and ranks of them would mean nothing."
         )
     return data
 

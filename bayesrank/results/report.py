@@ -5,13 +5,15 @@ import html
 import io
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["figure_png", "report_html", "write_whole"]
+__all__ = ["figure_png", "report_html", "verdict", "whole_file", "write_whole"]
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -21,21 +23,25 @@ PAGE = """<!doctype html>
 body {{ font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 56rem; margin: 0 auto;
        padding: 1rem; }}
 h1 {{ line-height: 1.2; }}
-img {{ width: 100%; max-width: 48rem; height: auto; }}
-.table {{ overflow-x: auto; }}
+/* Wide things scroll by themselves: a narrow screen would make their text unreadable. */
+.wide {{ overflow-x: auto; }}
+img {{ width: 100%; min-width: 34rem; max-width: 48rem; height: auto; }}
 table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }}
 th, td {{ padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #ddd;
           white-space: nowrap; }}
 th:first-child, td:first-child {{ text-align: left; }}
 thead th {{ border-bottom: 2px solid #444; }}
 tr.tied td:first-child {{ color: #0072B2; font-weight: 600; }}
-.note {{ color: #444; }} .warn {{ background: #fff3cd; padding: .5rem .8rem; }}
+.verdict {{ font-size: 1.15rem; }} .note {{ color: #444; }}
+.warn {{ background: #fff3cd; padding: .5rem .8rem; overflow-wrap: anywhere; }}
 </style></head><body>
 <h1>{title}</h1>
+<p class="verdict">{verdict}</p>
 {paragraphs}
-<img alt="Rank intervals of the items, best on top" src="data:image/png;base64,{picture}">
+<div class="wide"><img alt="Rank intervals of the items, best on top"
+src="data:image/png;base64,{picture}"></div>
 <h2>Table</h2>
-<div class="table">{table}</div>
+<div class="wide">{table}</div>
 <h2>How to read this</h2>
 <p class="note">A rank is a place in the order of all items, 1 for the best. The data do not fix
 the order, so every item has a range of ranks that are plausible: the line in the picture, and the
@@ -45,6 +51,61 @@ is better with probability {tied_prob:g} or more. Utility is the logarithm of an
 ranking of two, an item beats another with probability 1 / (1 + exp(&minus;difference)).</p>
 </body></html>
 """
+
+
+def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95, named: int = 5) -> str:
+    """Say in words who leads, how sure that is, and who is tied with the leader.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        From `rank_summary`, one group.
+    tied_prob : float
+        The probability that `summary` was made with.
+    named : int
+        Name at most so many of the tied items, best first.
+
+    Returns
+    -------
+    str
+        One to three sentences.
+
+    Raises
+    ------
+    ValueError
+        If `summary` has several groups.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from bayesrank.results import rank_summary
+    >>> u = xr.DataArray([[[2.0, 1.0], [3.0, 1.0], [2.0, 0.0], [0.0, 1.0]]],
+    ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b"]})
+    >>> verdict(rank_summary(u, tied_prob=0.75), tied_prob=0.75)
+    'a leads: mean rank 1.2, best with probability 0.75. Each other item is worse with ...'
+    """
+    _one_group(summary)
+    leader = summary.iloc[0]
+    said = (
+        f"{summary.index[0]} leads: mean rank {leader['mean_rank']:.1f}, best with probability "
+        f"{leader['p_best']:.2f}."
+    )
+    if len(summary) == 1:
+        return said
+    tied = [str(name) for name in summary.index[1:][summary["tied_with_leader"].iloc[1:]]]
+    if tied:
+        more = f" and {len(tied) - named} more" if len(tied) > named else ""
+        items = f"{len(tied)} other items" if len(tied) > 1 else "One other item"
+        said += f" {items} cannot be told from the leader: {', '.join(tied[:named])}{more}."
+    else:
+        said += f" Each other item is worse with probability {tied_prob:g} or more."
+    surest = summary.iloc[int(summary["p_best"].argmax())]
+    if surest["p_best"] > leader["p_best"]:
+        said += (
+            f" {surest.name} is more often the best (probability {surest['p_best']:.2f}), but its "
+            f"mean rank is {surest['mean_rank']:.1f}: its place is less certain."
+        )
+    return said
 
 
 def report_html(
@@ -75,7 +136,22 @@ def report_html(
     -------
     str
         HTML without any outside request; every text is escaped.
+
+    Raises
+    ------
+    ValueError
+        If `summary` has several groups.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from bayesrank.results import rank_summary
+    >>> u = xr.DataArray([[[2.0, 1.0]]], dims=("chain", "draw", "item"))
+    >>> page = report_html("R & D", rank_summary(u), b"", paragraphs=["Two items."])
+    >>> "<h1>R &amp; D</h1>" in page
+    True
     """
+    _one_group(summary)
     top = next(c.removeprefix("p_top") for c in summary.columns if c.startswith("p_top"))
     text = [f'<p class="warn">{html.escape(w)}</p>' for w in warnings]
     text += [f"<p>{html.escape(p)}</p>" for p in paragraphs]
@@ -85,13 +161,14 @@ def report_html(
         f"<td>{r.mean_rank:.1f}</td><td>{r.rank_low}</td><td>{r.rank_high}</td>"
         f"<td>{r.p_best:.2f}</td><td>{r[f'p_top{top}']:.2f}</td>"
         f"<td>{'yes' if r.tied_with_leader else ''}</td>"
-        f"<td>{r['mean']:.2f} ± {r['sd']:.2f}</td></tr>"
+        f"<td>{r['mean']:.2f}{'' if np.isnan(r['sd']) else f' ± {r["sd"]:.2f}'}</td></tr>"
         for name, r in summary.iterrows()
     ]
     cells = "".join(f"<th>{html.escape(h)}</th>" for h in (*head, "Utility"))
     table = f"<table><thead><tr>{cells}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     return PAGE.format(
         title=html.escape(title),
+        verdict=html.escape(verdict(summary, tied_prob=tied_prob)),
         paragraphs="\n".join(text),
         picture=base64.b64encode(picture).decode("ascii"),
         table=table,
@@ -100,13 +177,21 @@ def report_html(
     )
 
 
-def figure_png(figure: Figure, *, dpi: int = 150) -> bytes:
+def _one_group(summary: pd.DataFrame) -> None:
+    if isinstance(summary.index, pd.MultiIndex):
+        raise ValueError(
+            f"The summary has the groups {list(summary.index.names[:-1])}; select one of each, "
+            "such as summary.loc[group]."
+        )
+
+
+def figure_png(figure: Figure | SubFigure, *, dpi: int = 150) -> bytes:
     """Render a figure as PNG.
 
     Parameters
     ----------
     figure : Figure
-        Matplotlib figure.
+        Matplotlib figure, such as ``plot_ranks(...).figure``.
     dpi : int
         Dots per inch.
 
@@ -114,14 +199,65 @@ def figure_png(figure: Figure, *, dpi: int = 150) -> bytes:
     -------
     bytes
         The file's content.
+
+    Examples
+    --------
+    >>> figure_png(Figure(figsize=(1, 1)))[1:4]
+    b'PNG'
     """
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=dpi)
+    figure.get_figure(root=True).savefig(buffer, format="png", dpi=dpi)
     return buffer.getvalue()
 
 
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Have a file written whole or not at all: beside its place first, then moved there.
+
+    Parameters
+    ----------
+    path : Path
+        Where the file goes; one that is there is replaced when the block ends well, and left
+        alone otherwise.
+
+    Yields
+    ------
+    Path
+        An empty file to write to.
+
+    Raises
+    ------
+    OSError
+        In a sentence, if the folder does not exist or cannot be written to, or `path` is a folder.
+
+    Examples
+    --------
+    >>> with whole_file(Path("draws.nc")) as beside:  # doctest: +SKIP
+    ...     idata.to_netcdf(beside)
+    """
+    folder = path.parent
+    if not folder.exists():
+        raise FileNotFoundError(f"The folder {folder} does not exist; make it, or choose another.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file.")
+    try:
+        handle, name = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.")
+    except OSError as error:
+        raise type(error)(f"The folder {folder} cannot be written to: {error.strerror}.") from error
+    os.close(handle)
+    beside = Path(name)
+    try:
+        yield beside
+        umask = os.umask(0)
+        os.umask(umask)
+        beside.chmod(0o666 & ~umask)  # mkstemp makes files that only their owner can read
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all: beside its place first, then moved there.
+    """Write a file whole or not at all.
 
     Parameters
     ----------
@@ -129,15 +265,18 @@ def write_whole(path: Path, content: bytes) -> None:
         Where the file goes; one that is there is replaced.
     content : bytes
         All of it.
+
+    Raises
+    ------
+    OSError
+        As `whole_file`.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole(Path(folder, "page.html"), b"<p>")
+    ...     Path(folder, "page.html").read_bytes()
+    b'<p>'
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)  # mkstemp makes files that only their owner can read
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with whole_file(path) as beside:
+        beside.write_bytes(content)

@@ -1,0 +1,101 @@
+"""What needs a process of its own: first calls, and peaks of memory.
+
+``python -m tests.benchmarks.fresh FUNCTION [ARGUMENT ...]`` prints a JSON object. Imports are
+inside the functions, because importing is part of what is measured.
+
+Memory is the resident set, numba's and NumPy's allocations alike: its peak during the measured
+part, as Linux keeps it for the process, less its size before. `resource.getrusage` would not do:
+its peak cannot be set back, and a process inherits that of the one which started it.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+KEPT = Path("/proc/self")
+
+
+def resident(field: str) -> int:
+    """Bytes: `VmRSS` is the size now, `VmHWM` the largest since the peak was set back."""
+    status = (KEPT / "status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith(field + ":"))
+    return int(line.split()[1]) * 1024
+
+
+def added(call: Callable[[], object]) -> int:
+    """Bytes that a call needs at its peak, above what is resident before it."""
+    (KEPT / "clear_refs").write_text("5")  # sets the peak back to the present size
+    before = resident("VmRSS")
+    call()
+    return resident("VmHWM") - before
+
+
+def first_map(path: str) -> dict[str, float]:
+    """Import, build, compile and find the MAP; CPU seconds since the process began."""
+    import numpy as np
+    import pymc as pm
+
+    import bayesrank as br
+
+    start = time.process_time()
+    item = np.load(path)
+    ranks = np.broadcast_to(np.arange(1, item.shape[1] + 1), item.shape)
+    rankings = br.Rankings(item, ranks, items=range(item.max() + 1))
+    with pm.Model(coords=rankings.coords):
+        br.PlackettLuce("y", pm.Normal("utility", 0, 1, dims="item"), observed=rankings)
+        pm.find_MAP(progressbar=False, return_inferencedata=True, jitter=False)
+    return {"cpu": time.process_time(), "imports": start}
+
+
+def movielens_memory(folder: str) -> dict[str, float]:
+    """Bytes that building and compiling the model, and then evaluations, add to the data."""
+    import numpy as np
+    import pymc as pm
+
+    import bayesrank as br
+    from tests.benchmarks.book import gradient_function
+    from tests.benchmarks.peers import our_model
+
+    # A toy of the same kind, so that the libraries and compilers are there before
+    toy = our_model(br.Rankings.from_orderings([["a", {"b", "c"}, "d"]]), pm.Normal)
+    gradient_function(toy)(np.zeros(4))
+
+    rankings = br.load_movielens(folder)
+    utility = np.random.default_rng(0).normal(size=rankings.n_items)
+
+    def build_and_evaluate() -> None:
+        function = gradient_function(our_model(rankings, pm.Normal))
+        functions.append(function)
+        function(utility)
+
+    functions: list[Callable[[np.ndarray], object]] = []
+    everything = added(build_and_evaluate)
+    return {
+        "everything": everything,
+        "evaluation": added(lambda: [functions[0](utility) for _ in range(3)]),
+    }
+
+
+def growth_memory(n_rankings: str, ties: str) -> dict[str, float]:
+    """Bytes that building rankings, model and function of one size adds, and an evaluation."""
+    import numpy as np
+    import pymc as pm
+
+    import bayesrank as br
+    from tests.benchmarks.book import gradient_function
+    from tests.benchmarks.peers import our_model, random_rankings
+
+    def build_and_evaluate(item: np.ndarray, ranks: np.ndarray) -> None:
+        rankings = br.Rankings(item, ranks, items=range(5_000))
+        function = gradient_function(our_model(rankings, pm.Normal))
+        function(np.zeros(rankings.n_items))
+
+    build_and_evaluate(*random_rankings(100, ties=ties == "ties"))
+    data = random_rankings(int(n_rankings), ties=ties == "ties")
+    return {"bytes": added(lambda: build_and_evaluate(*data))}
+
+
+if __name__ == "__main__":
+    print(json.dumps(globals()[sys.argv[1]](*sys.argv[2:])))

@@ -1,0 +1,285 @@
+"""The page: one file, valid, escaped, honest; and files that are written whole or not at all."""
+
+import base64
+import os
+import stat
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import xarray as xr
+from matplotlib.figure import Figure
+
+from bayesrank.results import (
+    figure_png,
+    rank_summary,
+    report_html,
+    verdict,
+    whole_file,
+    write_whole,
+)
+
+VOID = {"meta", "img", "br", "hr", "link", "input"}
+
+
+class Page(HTMLParser):
+    """Reads a page strictly: every element is closed, in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.elements, self.cells, self.texts = [], [], [], {}
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.setdefault(self.open[-1] if self.open else "", []).append(data)
+
+    def attributes(self, name):
+        return [attrs[name] for _, attrs in self.elements if name in attrs]
+
+
+def summary(draws=((2.0, 1.0, 0.0), (3.0, 1.0, 0.0), (0.0, 1.0, -1.0), (2.0, 1.0, 0.0)), **more):
+    names = more.pop("names", ["ale", "bock", "cider"])
+    u = xr.DataArray([draws], dims=("chain", "draw", "item"), coords={"item": names})
+    return rank_summary(u, **more)
+
+
+PNG = figure_png(Figure(figsize=(1, 1)))
+
+
+def page(table=None, **more):
+    table = summary() if table is None else table
+    return report_html("Beers", table, PNG, **({"paragraphs": ["Four draws."]} | more))
+
+
+# The page
+
+
+def test_the_page_is_valid_html_with_title_picture_and_table():
+    found = Page(page())
+    assert found.texts["title"] == found.texts["h1"] == ["Beers"]
+    tags = [tag for tag, _ in found.elements]
+    assert (tags.count("img"), tags.count("table"), tags.count("tr")) == (1, 1, 4)
+    assert found.texts["th"] == [
+        "Item", "Mean rank", "From", "To", "P(best)", "P(top 3)", "Tied with leader", "Utility"
+    ]  # fmt: skip
+    # utility of ale: 2 3 0 2; of bock: always 1; of cider: 0 0 -1 0
+    assert found.texts["td"] == [
+        *["ale", "1.2", "1", "2", "0.75", "1.00", "yes", "1.75 ± 1.26"],
+        *["bock", "1.8", "1", "2", "0.25", "1.00", "yes", "1.00 ± 0.00"],
+        *["cider", "3.0", "3", "3", "0.00", "1.00", "-0.25 ± 0.50"],
+    ]
+
+
+def test_the_page_asks_nothing_of_the_network():
+    text = page()
+    found = Page(text)
+    assert [src[:22] for src in found.attributes("src")] == ["data:image/png;base64,"]
+    assert found.attributes("href") == []
+    assert not {"script", "link", "iframe"} & {tag for tag, _ in found.elements}
+    assert "http" not in text.replace(found.attributes("src")[0], "")
+    assert "url(" not in text
+    assert "@import" not in text
+
+
+def test_the_picture_is_the_one_given():
+    (source,) = Page(page()).attributes("src")
+    assert base64.b64decode(source.split(",")[1]) == PNG
+    assert Page(page()).attributes("alt") == ["Rank intervals of the items, best on top"]
+
+
+def test_the_page_fits_narrow_screens():
+    text = page()
+    assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in [
+        attrs for _, attrs in Page(text).elements
+    ]
+    assert Page(text).attributes("class").count("wide") == 2  # picture and table scroll inside
+
+
+def named(text):
+    """Give a page where every text that can be chosen is this one."""
+    table = summary(names=[text, "bock", "cider"])
+    return Page(report_html(text, table, PNG, paragraphs=[text], warnings=[text]))
+
+
+@pytest.mark.parametrize("nasty", ["<b>&", '"><script>alert(1)</script>', "{top}", "a&amp;b", "'"])
+def test_every_text_is_escaped(nasty):
+    found = named(nasty)
+    assert found.elements == named("plain").elements
+    assert found.texts["title"] == found.texts["h1"] == [nasty]
+    assert found.texts["td"][0] == nasty
+    assert found.texts["p"][0].startswith(f"{nasty} leads:")
+    assert found.texts["p"].count(nasty) == 2
+
+
+def test_warnings_are_set_apart_from_paragraphs():
+    found = Page(page(warnings=["Beware."]))
+    assert found.attributes("class").count("warn") == 1
+    assert {"Beware.", "Four draws."} < set(found.texts["p"])
+    assert "warn" not in Page(page()).attributes("class")
+
+
+def test_the_stated_probabilities_are_those_of_the_table():
+    text = page(summary(top=2, tied_prob=0.75), tied_prob=0.75)
+    assert "is better with probability 0.75 or more" in text
+    assert "<b>P(top 2)</b>" in text
+    assert Page(text).attributes("class").count("tied") == 1
+    assert Page(page()).attributes("class").count("tied") == 2  # at 0.95 bock is tied too
+
+
+def test_one_draw_has_no_spread():
+    assert "nan" not in page(summary([[2.0, 1.0, 0.0]]))
+    assert "2.00" in Page(page(summary([[2.0, 1.0, 0.0]]))).texts["td"]
+
+
+def grouped():
+    both = xr.DataArray(
+        np.zeros((2, 1, 3, 2)), dims=("year", "chain", "draw", "item"), coords={"year": [1, 2]}
+    )
+    return rank_summary(both)
+
+
+@pytest.mark.parametrize("function", [page, verdict])
+def test_a_summary_of_groups_raises(function):
+    with pytest.raises(ValueError, match=r"^The summary has the groups \['year'\]; select one of"):
+        function(grouped())
+
+
+# The verdict
+
+
+def test_the_verdict_names_the_leader_and_who_is_tied():
+    assert verdict(summary()) == (
+        "ale leads: mean rank 1.2, best with probability 0.75. One other item cannot be told from "
+        "the leader: bock."
+    )
+
+
+def test_the_verdict_names_some_of_many():
+    table = summary(np.random.default_rng(0).normal(size=(100, 9)), names=list("abcdefghi"))
+    names = table.index.tolist()
+    assert (
+        f" 8 other items cannot be told from the leader: {', '.join(names[1:4])} and 5 more."
+        in (verdict(table, named=3))
+    )
+    assert verdict(table, named=8).count(" more.") == 0
+
+
+def test_the_verdict_says_when_the_leader_is_alone():
+    assert verdict(summary([[2.0, 1.0, 0.0]] * 3), tied_prob=0.9) == (
+        "ale leads: mean rank 1.0, best with probability 1.00. Each other item is worse with "
+        "probability 0.9 or more."
+    )
+
+
+def test_the_verdict_of_one_item_has_no_others():
+    assert verdict(summary([[1.0]], names=["ale"])) == (
+        "ale leads: mean rank 1.0, best with probability 1.00."
+    )
+
+
+def test_the_verdict_says_who_is_oftener_the_best_than_the_leader():
+    # ale is 2 always; bock 1 in three of five draws and last in the others
+    draws = [[1.0, 2.0, 0.0]] * 3 + [[1.0, -1.0, 0.0]] * 2
+    said = verdict(summary(draws))
+    # mean ranks: ale (2 2 2 1 1) 1.6; bock (1 1 1 3 3) 1.8
+    assert said.startswith("ale leads: mean rank 1.6, best with probability 0.40.")
+    assert said.endswith(
+        " bock is more often the best (probability 0.60), but its mean rank is 1.8: its place is "
+        "less certain."
+    )
+    assert "more often" not in verdict(summary())
+
+
+# Files
+
+
+def test_a_picture_has_the_size_asked_for():
+    png = figure_png(Figure(figsize=(2, 1)), dpi=50)
+    assert png.startswith(b"\x89PNG")
+    assert [int.from_bytes(png[i : i + 4]) for i in (16, 20)] == [100, 50]
+
+
+def test_a_file_is_written_and_replaced(tmp_path):
+    path = tmp_path / "page.html"
+    write_whole(path, b"old")
+    write_whole(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_has_the_permissions_of_any_new_file(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "page.html", b"")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "page.html").stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt])
+def test_a_failing_write_leaves_the_old_file_and_no_other(tmp_path, failure):
+    path = tmp_path / "page.html"
+    path.write_bytes(b"old")
+
+    def fail():
+        with whole_file(path) as beside:
+            assert beside.parent == tmp_path  # the same disk, so that the move is atomic
+            beside.write_bytes(b"half")
+            raise failure
+
+    with pytest.raises(failure):
+        fail()
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_failing_move_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
+    path = tmp_path / "page.html"
+    path.write_bytes(b"old")
+
+    def replace(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.replace", replace)
+    with pytest.raises(OSError, match="No space left on device"):
+        write_whole(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_does_not_exist_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"^The folder \S*/nowhere does not exist; make it"):
+        write_whole(tmp_path / "nowhere" / "page.html", b"")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_in_the_place_of_the_file_is_named(tmp_path):
+    with pytest.raises(IsADirectoryError, match=rf"^{tmp_path} is a folder; give the name of a fi"):
+        write_whole(tmp_path, b"")
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    with pytest.raises(
+        PermissionError, match=rf"^The folder {tmp_path} cannot be written to: Perm"
+    ):
+        write_whole(tmp_path / "page.html", b"")
+
+
+def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(NotADirectoryError, match=r"/file cannot be written to: Not a directory\.$"):
+        write_whole(tmp_path / "file" / "page.html", b"")

@@ -1,0 +1,527 @@
+"""The command line: whole runs, exit codes, and a sentence instead of a traceback.
+
+Most tests put draws of their own in the place of the sampler, which takes seconds to compile; the
+model is built and everything else runs. A few run it all.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import nutpie
+import pandas as pd
+import pymc as pm
+import pytest
+import xarray as xr
+from click.testing import CliRunner
+
+import bayesrank
+from bayesrank import cli
+
+BEERS = """judge,beer,stars,place
+ann,ale,5,1
+ann,bock,4,2
+ann,cider,3,3
+ben,bock,5,1
+ben,ale,4,2
+ben,cider,1,3
+cat,cider,2,2
+cat,ale,2,2
+cat,bock,3,1
+"""
+COLUMNS = ("--ranker", "judge", "--item", "beer")
+QUICK = ("--draws", "100", "--tune", "50", "--chains", "2")
+
+
+def run(*args):
+    return CliRunner().invoke(cli.main, [str(a) for a in args])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Work in an empty folder but for a table of beers."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "beers.csv").write_text(BEERS, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def sampler(monkeypatch):
+    """Draw independent normals instead of a posterior, and record what was asked for."""
+    asked = []
+
+    def sample(**settings):
+        model = pm.modelcontext(None)
+        assert [rv.name for rv in model.free_RVs] == ["utility"]
+        items = list(model.coords["item"])
+        asked.append(settings | {"model": model})
+        shape = (settings["chains"], settings["draws"], len(items))
+        draws = np.random.default_rng(0).normal(-np.arange(len(items)), 1.0, shape)
+        u = xr.DataArray(draws, dims=("chain", "draw", "item"), coords={"item": items})
+        return xr.DataTree.from_dict({"posterior": u.to_dataset(name="utility")})
+
+    monkeypatch.setattr(pm, "sample", sample)
+    return asked
+
+
+def refuses(result, sentence, code=1):
+    """Whether a run ended with this sentence, and no traceback."""
+    assert result.exit_code == code, result.output
+    assert isinstance(result.exception, SystemExit)
+    errors = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
+    assert len(errors) == 1
+    assert sentence in errors[0]
+    assert "Traceback" not in result.output
+    return True
+
+
+# Whole runs
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    """Keep the models that nutpie compiles, which takes seconds."""
+    kept = []
+    with pytest.MonkeyPatch.context() as patch:
+        real = nutpie.compile_pymc_model
+        patch.setattr(
+            nutpie, "compile_pymc_model", lambda *a, **k: kept.append(real(*a, **k)) or kept[-1]
+        )
+        yield kept
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory, compiled):
+    """Run `bayesrank rank` on the beers, once for several tests."""
+    folder = tmp_path_factory.mktemp("rank")
+    (folder / "beers.csv").write_text(BEERS, encoding="utf-8")
+    out = ("--output-dir", folder / "out", "--save", folder / "draws.nc")
+    result = run(
+        "rank", folder / "beers.csv", *COLUMNS, "--rating", "stars", *QUICK, "--seed", 3, *out
+    )
+    assert result.exit_code == 0, result.output
+    return folder, result
+
+
+def test_a_run_prints_the_table_the_verdict_and_the_places_of_the_files(first):
+    folder, result = first
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("Rankings: 3 rankings of 3 items by 3 rankers")
+    head, *rows = lines[2:6]
+    assert head.split("  ")[0].strip() == "item"
+    assert sorted(row.split()[0] for row in rows) == ["ale", "bock", "cider"]
+    means = [float(row.split()[1]) for row in rows]
+    assert means == sorted(means)
+    assert lines[7].startswith(f"{rows[0].split()[0]} leads: mean rank {means[0]:.1f}, best with")
+    assert lines[-4:] == [
+        f"  {folder / name}" for name in ("out/ranks.png", "out/ranks.csv", "out/report.html")
+    ] + [f"  {folder / 'draws.nc'}"]
+
+
+def test_progress_goes_to_the_error_stream_with_times(first):
+    _, result = first
+    progress = [line for line in result.stderr.splitlines() if line.startswith("[")]
+    assert [line.partition("] ")[2] for line in progress] == [
+        "Loading PyMC ...",
+        "Building the model ...",
+        "Compiling, then sampling 2 chains of 100 draws after 50 tuning steps ...",
+        "Done.",
+    ]
+    assert "[" not in result.stdout.replace("[cider]", "")
+
+
+def test_convergence_is_told_in_words(first):
+    _, result = first
+    (line,) = [line for line in result.stdout.splitlines() if "effective draws" in line]
+    assert line.startswith(("Warning: ", "The chains agree"))
+
+
+def test_the_files_agree_with_the_table_printed(first):
+    folder, result = first
+    table = pd.read_csv(folder / "out" / "ranks.csv", index_col="item")
+    for name, row in table.iterrows():
+        assert f"{name:<5}  {row['mean_rank']:9.1f}" in result.stdout
+    assert sorted(p.name for p in (folder / "out").iterdir()) == [
+        "ranks.csv", "ranks.png", "report.html"
+    ]  # fmt: skip
+    assert (folder / "out" / "ranks.png").read_bytes().startswith(b"\x89PNG")
+    text = (folder / "out" / "report.html").read_text(encoding="utf-8")
+    assert "<h1>Ranks of beer in beers.csv</h1>" in text
+    assert "2 chains of 100 draws after 50 tuning steps; seed 3." in text
+    assert f"{table.index[0]} leads:" in text
+
+
+def test_the_posterior_that_was_saved_reads_back_with_its_names(first):
+    folder, _ = first
+    with xr.open_datatree(folder / "draws.nc") as tree:
+        utility = tree["posterior"]["utility"]
+        assert utility.sizes == {"chain": 2, "draw": 100, "item": 3}
+        assert utility["item"].values.tolist() == ["ale", "bock", "cider"]
+        assert {"sample_stats", "observed_data"} <= set(tree.children)
+        summary = bayesrank.rank_summary(tree)
+    table = pd.read_csv(folder / "out" / "ranks.csv", index_col="item")
+    pd.testing.assert_frame_equal(summary, table, check_names=False, check_index_type=False)
+
+
+def test_the_same_seed_gives_the_same_result_also_from_ranks_and_parquet(first, folder):
+    pd.read_csv("beers.csv").to_parquet("beers.parquet")
+    result = run("rank", "beers.parquet", *COLUMNS, "--rank", "place", *QUICK, "--seed", 3)
+    assert result.exit_code == 0, result.output
+    before, now = first[0] / "out" / "ranks.csv", folder / "bayesrank-output" / "ranks.csv"
+    assert now.read_bytes() == before.read_bytes()
+
+
+def test_ctrl_c_while_sampling_ends_with_130_and_writes_nothing(
+    first, compiled, folder, monkeypatch
+):
+    monkeypatch.setattr(nutpie, "compile_pymc_model", lambda *_, **__: compiled[0])
+    real = nutpie.sample
+
+    def interrupted(*args, **kwargs):
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(nutpie, "sample", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    result = run(
+        "rank", "beers.csv", *COLUMNS, "--rank", "place", "--draws", 10_000_000, "--save", "d.nc"
+    )
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[-1] == "Interrupted: nothing is written."
+    assert [path.name for path in folder.iterdir()] == ["beers.csv"]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_quickstart_ranks_the_bundled_drivers(folder):
+    result = run("quickstart", *QUICK, "--seed", 1, "--output-dir", "out", "--top", 5)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("Rankings: 36 rankings of 87 items by 36 rankers")
+    table = pd.read_csv("out/ranks.csv", index_col="item")
+    assert len(table) == 87
+    assert {"Mark Martin", "Rusty Wallace"} & set(table.index[:3])
+    assert table["p_top5"].sum() == pytest.approx(5)
+    assert "... and 67 more, in ranks.csv and report.html" in result.stdout
+    # four drivers were last in all their races; nothing else is to be noted
+    notes = [line for line in result.stderr.splitlines() if line.startswith("Note: ")]
+    assert [note.split()[1] for note in notes] == ["4", "This"]
+
+
+# Start and help
+
+
+def test_help_does_not_wait_for_pymc():
+    code = "import sys, bayesrank.cli; print([m for m in ('pymc', 'pytensor', 'arviz', 'pandas', 'matplotlib') if m in sys.modules])"  # fmt: skip # noqa: E501
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_the_module_runs_and_tells_its_version():
+    done = subprocess.run(
+        [sys.executable, "-m", "bayesrank.cli", "--version"], capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    assert done.stdout == f"bayesrank, version {bayesrank.__version__}\n"
+
+
+@pytest.mark.parametrize("args", [["-h"], ["quickstart", "--help"], ["rank", "-h"]])
+def test_help_is_given(args):
+    result = run(*args)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Usage: ")
+
+
+# Wrong use
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (["rank", "beers.csv", *COLUMNS], "Give either --rating COLUMN (high is good) or --rank"),
+        (["rank", "beers.csv", *COLUMNS, "--rating", "stars", "--rank", "place"], "Give either"),
+        (["rank", "beers.csv", "--item", "beer", "--rank", "place"], "Missing option '--ranker'"),
+        (["rank", *COLUMNS, "--rank", "place"], "Missing argument 'FILE'"),
+        (["rank", "beers.csv", *COLUMNS, "--rank", "place", "--burn", "9"], "No such option"),
+        (["quickstart", "--draws", "0"], "Invalid value for '--draws'"),
+        (["quickstart", "--prior", "flat"], "'flat' is not one of 'normal', 'zero-sum'"),
+        (["quickstart", "--prior-scale", "0"], "Invalid value for '--prior-scale'"),
+    ],
+)
+def test_wrong_use_ends_with_2(folder, sampler, args, sentence):
+    refuses(run(*args), sentence, code=2)
+    assert sampler == []
+    assert [path.name for path in folder.iterdir()] == ["beers.csv"]
+
+
+# Data that cannot be ranked
+
+
+def edited(old, new):
+    assert old in BEERS
+    return BEERS.replace(old, new)
+
+
+HEAD = "judge,beer,stars,place\n"
+BAD = {
+    "missing": (None, "There is no file bad.csv."),
+    "empty": ("", "bad.csv is empty."),
+    "header alone": (HEAD, "bad.csv has a header and no rows."),
+    "lacks the ranker": (
+        edited("judge,", "user,"),
+        "no column 'judge'; its columns are 'user', 'beer', 'stars', 'place'.",
+    ),
+    "lacks the item": (edited("beer,", "drink,"), "no column 'beer'; its columns are 'judge', 'dr"),
+    "lacks the rating": (edited("stars", "grade"), "no column 'stars'; its columns are 'judge',"),
+    "no rating in a row": (edited("ann,bock,4", "ann,bock,"), "'stars' is missing in row 1."),
+    "NaN rating": (edited("ann,bock,4", "ann,bock,nan"), "column 'stars' has"),
+    "infinite rating": (edited("ann,bock,4", "ann,bock,inf"), "'stars' has inf in row 1."),
+    "text rating": (edited("ann,bock,4", "ann,bock,good"), "'stars' has 'good' in row 1."),
+    "duplicate item": (edited("ann,bock", "ann,ale"), "Ranking 'ann' holds item 'ale' twice."),
+    "one item each": (
+        f"{HEAD}ann,ale,1,1\nben,bock,2,1\n",
+        "No ranking puts one item above another, so the data say nothing about ranks.",
+    ),
+    "all equal": (f"{HEAD}ann,ale,1,1\nann,bock,1,1\n", "No ranking puts one item above another"),
+    "not a table": ('judge,beer,stars\nann,"ale,1\n' * 3, "bad.csv is not a readable csv table"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_data_end_with_1_and_a_sentence(folder, sampler, case):
+    text, sentence = BAD[case]
+    if text is not None:
+        (folder / "bad.csv").write_text(text, encoding="utf-8")
+    before = set(folder.iterdir())
+    refuses(run("rank", "bad.csv", *COLUMNS, "--rating", "stars"), sentence)
+    assert sampler == []
+    assert set(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("bad.parquet", b"PAR1 is how it begins", "bad.parquet is not a readable parquet table"),
+        ("bad.parquet", b"", "bad.parquet"),
+        ("bad.csv", b"\xff\xfe\x00j\x00u", "bad.csv is not a readable csv table"),
+        ("bad.xlsx", b"PK", "bad.xlsx is none of the tables known: .csv, .tsv,"),
+    ],
+)
+def test_unreadable_files_end_with_1_and_a_sentence(folder, sampler, name, content, sentence):
+    (folder / name).write_bytes(content)
+    refuses(run("rank", name, *COLUMNS, "--rank", "place"), sentence)
+    assert sampler == []
+
+
+def test_a_folder_is_no_table(folder):
+    (folder / "bad.csv").mkdir()
+    refuses(run("rank", "bad.csv", *COLUMNS, "--rank", "place"), "bad.csv is a folder, not a file.")
+
+
+# Data to be told about
+
+
+def notes(result):
+    assert result.exit_code == 0, result.output
+    found = [line[6:] for line in result.stderr.splitlines() if line.startswith("Note: ")]
+    assert len(set(found)) == len(found)
+    page = Path("bayesrank-output/report.html").read_text(encoding="utf-8")
+    assert page.count('class="warn"') >= len(found)
+    return found
+
+
+def test_sound_data_need_no_note(folder, sampler):
+    found = notes(run("rank", "beers.csv", *COLUMNS, "--rating", "stars"))
+    assert [note.split(" never ")[0] for note in found[:1]] == ["Item 'cider'"]
+    (folder / "beers.csv").write_text(
+        f"{HEAD}ann,ale,1,1\nann,bock,2,2\nben,ale,1,2\nben,bock,2,1\n", encoding="utf-8"
+    )
+    assert notes(run("rank", "beers.csv", *COLUMNS, "--rank", "place")) == []
+
+
+def test_disconnected_items_are_named_and_the_role_of_the_prior_is_explained(folder, sampler):
+    (folder / "two.csv").write_text(
+        f"{HEAD}ann,ale,2,1\nann,bock,1,2\nben,cider,2,1\nben,dubbel,1,2\n", encoding="utf-8"
+    )
+    first, *_, last = notes(
+        run("rank", "two.csv", *COLUMNS, "--rating", "stars", "--prior-scale", "2")
+    )
+    assert first == (
+        "The comparison graph has 2 components ({'ale', 'bock'}, {'cider', 'dubbel'}): utilities "
+        "are comparable only within one. A proper prior ties them together."
+    )
+    assert last == (
+        "This model has a prior (normal, standard deviation 2). Where the comparisons leave ranks "
+        "open it alone decides: another --prior-scale shows how much."
+    )
+
+
+def test_one_ranker_alone_is_noted(folder, sampler):
+    (folder / "one.csv").write_text(f"{HEAD}ann,ale,2,1\nann,bock,1,2\n", encoding="utf-8")
+    found = notes(run("rank", "one.csv", *COLUMNS, "--rating", "stars"))
+    assert found[-1].startswith("There is one ranker only ('ann'): the result says how one opinion")
+
+
+def test_rankings_that_say_nothing_are_counted(folder, sampler):
+    (folder / "some.csv").write_text(f"{BEERS}dan,ale,1,1\n", encoding="utf-8")
+    found = notes(run("rank", "some.csv", *COLUMNS, "--rating", "stars"))
+    assert found[0].startswith("1 of 4 rankings holds one item or one block ('dan'): it says noth")
+
+
+def test_names_of_any_kind_are_shown(folder, sampler):
+    table = pd.read_csv("beers.csv")
+    names = {"ale": "<b>& $5 or $6", "bock": "x" * 90, "cider": "寿司"}
+    table.assign(beer=table["beer"].map(names)).to_csv("odd.csv", index=False)
+    result = run("rank", "odd.csv", *COLUMNS, "--rating", "stars")
+    found = notes(result)
+    assert found[-1] == "The picture's font lacks some characters of the names; see the table."
+    assert f"\n{'x' * 39}…  " in result.stdout
+    table = pd.read_csv("bayesrank-output/ranks.csv")
+    assert set(table["item"]) == set(names.values())
+    page = (folder / "bayesrank-output" / "report.html").read_text(encoding="utf-8")
+    assert "<td>&lt;b&gt;&amp; $5 or $6</td>" in page
+    assert "<td>寿司</td>" in page
+
+
+def test_bad_convergence_is_a_warning_on_the_terminal_and_on_the_page(folder, sampler):
+    args = ("rank", "beers.csv", *COLUMNS, "--rank", "place")
+    result = run(*args, "--draws", 50, "--chains", 2)
+    assert result.exit_code == 0
+    assert "\nWarning: The" in result.stdout
+    assert "effective draws (should be 400 or more)" in result.stdout
+    page = (folder / "bayesrank-output" / "report.html").read_text(encoding="utf-8")
+    assert 'class="warn">There are only' in page
+    result = run(*args)
+    assert "Warning:" not in result.stdout
+    assert "\nThe chains agree" in result.stdout
+
+
+# Options
+
+
+def test_options_reach_the_sampler_and_the_model(folder, sampler):
+    options = ("--seed", 7, "--draws", 30, "--tune", 60, "--chains", 3, "--prior-scale", 0.5)
+    assert run("quickstart", *options, "--prior", "zero-sum").exit_code == 0
+    (asked,) = sampler
+    assert asked["nuts_sampler"] == "nutpie"
+    assert asked["nuts"] == {"adaptation": "low_rank"}
+    assert [asked[key] for key in ("random_seed", "draws", "tune", "chains")] == [7, 30, 60, 3]
+    assert asked["model"]["utility"].owner.op.__class__.__name__ == "ZeroSumNormalRV"
+    values = {"utility_zerosum__": np.zeros(86)}
+    logp = asked["model"].compile_logp(vars=[asked["model"]["utility"]])(values)
+    # 86 free directions, each normal with standard deviation one half
+    assert logp == pytest.approx(-86 * (0.5 * np.log(2 * np.pi) + np.log(0.5)))
+
+
+@pytest.mark.parametrize(
+    ("chains", "draws", "said"),
+    [(1, 1, "one point"), (1, 500, "Only one chain"), (2, 2, "only 2 draws")],
+)
+def test_few_draws_are_reported_not_refused(folder, sampler, chains, draws, said):
+    result = run("quickstart", "--chains", chains, "--draws", draws)
+    assert result.exit_code == 0, result.output
+    assert said in result.stdout
+
+
+def test_more_places_than_items_are_no_error(folder, sampler):
+    assert run("rank", "beers.csv", *COLUMNS, "--rank", "place", "--top", 50).exit_code == 0
+
+
+# Places to write to
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--output-dir", "beers.csv"], "beers.csv is a file, so nothing can be written below it."),
+        (["--output-dir", "beers.csv/sub"], "beers.csv is a file, so nothing"),
+        (["--save", "nowhere/draws.nc"], "The folder nowhere does not exist; make it, or choose"),
+        (["--save", "taken"], "taken is a folder; a file is to be written there."),
+        (["--output-dir", "full"], "report.html is a folder; a file is to be written there."),
+    ],
+)
+def test_places_that_cannot_be_written_are_found_before_sampling(
+    folder, sampler, options, sentence
+):
+    (folder / "taken").mkdir()
+    (folder / "full" / "report.html").mkdir(parents=True)
+    before = sorted(folder.rglob("*"))
+    refuses(run("rank", "beers.csv", *COLUMNS, "--rank", "place", *options), sentence)
+    assert sampler == []
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_a_folder_without_permission_is_found_before_sampling(folder, sampler, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)  # root may write anywhere
+    refuses(run("quickstart"), f"Nothing can be written to {folder}: Permission denied.")
+    assert sampler == []
+
+
+def test_folders_are_made_and_earlier_results_replaced(folder, sampler):
+    for _ in range(2):
+        assert run("quickstart", "--output-dir", "a/b", "--save", "d.nc").exit_code == 0
+    assert sorted(path.name for path in (folder / "a" / "b").iterdir()) == [
+        "ranks.csv", "ranks.png", "report.html"
+    ]  # fmt: skip
+    assert sorted(path.name for path in folder.iterdir()) == ["a", "beers.csv", "d.nc"]
+
+
+def test_a_disk_that_fills_up_leaves_no_half_file_and_the_table_is_printed(
+    folder, sampler, monkeypatch
+):
+    (folder / "d.nc").write_bytes(b"old")
+
+    def full(self, path, **_):
+        path.write_bytes(b"half")
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(xr.DataTree, "to_netcdf", full)
+    result = run("rank", "beers.csv", *COLUMNS, "--rank", "place", "--save", "d.nc")
+    refuses(result, "No space left on device.")
+    assert "mean rank" in result.stdout
+    assert (folder / "d.nc").read_bytes() == b"old"
+    assert sorted(p.name for p in folder.iterdir()) == ["bayesrank-output", "beers.csv", "d.nc"]
+
+
+# Failures on the way
+
+
+def test_a_sampler_that_fails_is_told_in_a_sentence(folder, monkeypatch):
+    def fail(**_):
+        raise RuntimeError("All initialization points failed")
+
+    monkeypatch.setattr(pm, "sample", fail)
+    refuses(run("quickstart"), "The sampler failed; try another --prior-scale. All initialization")
+    assert [path.name for path in folder.iterdir()] == ["beers.csv"]
+
+
+def test_ctrl_c_at_any_time_ends_with_130(folder, monkeypatch):
+    def interrupted(**_):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(10)
+
+    monkeypatch.setattr(pm, "sample", interrupted)
+    result = run("quickstart")
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[-1] == "Interrupted: nothing is written."
+    assert [path.name for path in folder.iterdir()] == ["beers.csv"]
+
+
+def test_files_are_written_even_when_the_reader_of_the_table_has_gone(folder, sampler, monkeypatch):
+    echo = cli.click.echo
+
+    def gone(text="", err=False):
+        if not err and "mean rank" in str(text):
+            raise BrokenPipeError(32, "Broken pipe")
+        echo(text, err=err)
+
+    monkeypatch.setattr(cli.click, "echo", gone)
+    refuses(run("quickstart"), "Broken pipe.")
+    assert (folder / "bayesrank-output" / "ranks.csv").exists()
