@@ -72,7 +72,7 @@ class Layout(NamedTuple):
 
 def lay_out(row: Array, item: Array, cost: Array, n_rankings: int) -> Layout:
     """Sort entries into slots; costs become dense ranks, 1 = best."""
-    order = np.lexsort((item, cost, row))
+    order = _sorting(row, cost, item)
     row, item, cost = row[order], item[order], cost[order]
 
     # Slots count from the start of each ranking.
@@ -92,6 +92,15 @@ def lay_out(row: Array, item: Array, cost: Array, n_rankings: int) -> Layout:
     padded_item[row, slot] = item
     padded_rank[row, slot] = rank
     return Layout(padded_item, padded_rank, order, row, slot)
+
+
+def _sorting(*keys: Array) -> Array:
+    """Stable order by the first key, then the next; data that are sorted are not sorted again."""
+    tied, in_order = np.ones(len(keys[0]) - 1, dtype=bool), True
+    for key in keys:
+        in_order = in_order and not (tied & (key[1:] < key[:-1])).any()
+        tied &= key[1:] == key[:-1]
+    return np.arange(len(keys[0])) if in_order else np.lexsort(keys[::-1])
 
 
 def block_sizes(ranks: Array) -> NDArray[np.int32]:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 __all__ = ["Stages", "stage_table"]
 
@@ -176,16 +177,18 @@ def _fingerprints(item: np.ndarray, used: np.ndarray) -> np.ndarray:
 
 def _number_by_first_occurrence(code: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Give each code a number, and each number the place where it occurs first."""
-    if code.dtype.names:  # sort by one half, and by both only if that half cannot tell them apart
-        low, first, inverse = np.unique(code["low"], return_index=True, return_inverse=True)
-        if not np.array_equal(code["high"][first][inverse], code["high"]):
-            low, first, inverse = np.unique(code, return_index=True, return_inverse=True)
-    else:
-        low, first, inverse = np.unique(code, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    number = np.empty_like(order)
-    number[order] = np.arange(low.size)
-    return number[inverse], first[order]
+    if code.dtype.names:  # hash one half, and both only if that half cannot tell them apart
+        number, first = _number_by_first_occurrence(code["low"])
+        if np.array_equal(code["high"][first][number], code["high"]):
+            return number, first
+        high, _ = _number_by_first_occurrence(code["high"])
+        return _number_by_first_occurrence(number.astype(np.int64) * len(code) + high)
+    number, distinct = pd.factorize(code)
+    first = np.empty(len(distinct), dtype=np.int64)
+    first[number[::-1]] = np.arange(
+        len(code) - 1, -1, -1
+    )  # of equal ones, the first is written last
+    return number, first
 
 
 def _ranges(start: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, Ints]:

@@ -77,8 +77,16 @@ def _add(terms: list[list[Any]]) -> list[Any]:
 class StageTotal(_GraphTwinOp):
     """Weighted sum of stages (scalar) and its gradient (n_items,).
 
-    Inputs: utility, item_weight, node_weight, block_weight, then `TABLE`.
+    Inputs: utility, item_weight, node_weight, block_weight, then `TABLE`. Weights that are data
+    are not connected: their cotangents are the stages as a graph, whose construction takes longer
+    than everything else of a gradient.
     """
+
+    __props__ = ("nodes", "weights_are_data")
+
+    def __init__(self, nodes: int = 48, *, weights_are_data: bool = False) -> None:
+        super().__init__(nodes)
+        self.weights_are_data = weights_are_data
 
     def make_node(self, *inputs: Any) -> Apply:
         variables = [pt.as_tensor_variable(x) for x in inputs]
@@ -92,7 +100,8 @@ class StageTotal(_GraphTwinOp):
         return [(), shapes[0]]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True, True]] * 4 + [[False, False]] * len(TABLE)
+        weights = not self.weights_are_data
+        return [[True, True], *[[weights, weights]] * 3, *[[False, False]] * len(TABLE)]
 
     def twin(self, *inputs: Variable) -> TensorVariable:
         utility, item_weight, node_weight, block_weight, *table = inputs
@@ -105,13 +114,17 @@ class StageTotal(_GraphTwinOp):
 
     def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
         total_bar, gradient_bar = cotangents
+        n_connected = 1 if self.weights_are_data else 4
         bars = []
         if not isinstance(total_bar.type, DisconnectedType):
-            terms = (inputs[0], *_terms(inputs[0], inputs[4:], self.nodes))
-            bars.append([total_bar * outputs[1], *(total_bar * term for term in terms)])
+            slopes = [outputs[1]]
+            if not self.weights_are_data:
+                slopes += [inputs[0], *_terms(inputs[0], inputs[4:], self.nodes)]
+            bars.append([total_bar * slope for slope in slopes])
         if not isinstance(gradient_bar.type, DisconnectedType):
-            bars.append(_pull_gradient(self.twin(*inputs), list(inputs[:4]), gradient_bar))
-        return [*_add(bars), *(disconnected_type() for _ in TABLE)]
+            wrt = list(inputs[:n_connected])
+            bars.append(_pull_gradient(self.twin(*inputs), wrt, gradient_bar))
+        return [*_add(bars), *(disconnected_type() for _ in inputs[n_connected:])]
 
 
 class RankingLogp(_GraphTwinOp):
@@ -260,7 +273,7 @@ def sum_of_rankings_is_total_of_stages(
     if rankings.owner is None or not isinstance(rankings.owner.op, RankingLogp):
         return None
     utility, table, (*_, item_weight, node_weight, block_weight) = _split(rankings.owner.inputs)
-    total = StageTotal(rankings.owner.op.nodes)(
+    total = StageTotal(rankings.owner.op.nodes, weights_are_data=True)(
         utility, item_weight, node_weight, block_weight, *table
     )
     return [total[0]]

@@ -9,7 +9,7 @@ from tests.benchmarks.book import Book, gradient_function, plain, run_fresh, tim
 from tests.benchmarks.peers import choix_map, our_model, plain_model, random_rankings
 
 N_RANKINGS, N_ITEMS = 100_000, 5_000
-TIGHT = {"gtol": 1e-9, "ftol": 1e-16, "maxcor": 50}
+TIGHT = {"gtol": 1e-9, "ftol": 1e-15, "maxcor": 50}  # less, and rounding stops the line search
 MAP = {"progressbar": False, "return_inferencedata": True, "jitter": False}
 
 

@@ -14,7 +14,7 @@ import pytest
 from scipy.special import logsumexp
 
 import bayesrank as br
-from bayesrank.data.stages import Stages, stage_table
+from bayesrank.data.stages import Stages
 from bayesrank.likelihoods.stage_op import StageTotal
 from tests.benchmarks.book import Book, gradient_function, megabytes, run_fresh, time_text
 from tests.benchmarks.peers import our_model, paper_rule
@@ -29,8 +29,7 @@ def movielens(data_dir: Path) -> br.Rankings:
 
 @pytest.fixture(scope="module")
 def stages(movielens: br.Rankings) -> Stages:
-    r = movielens
-    return stage_table(r.item, r.ranks, r.weight, r.n_items)
+    return movielens.stages
 
 
 def graph_function(stages: Stages):

@@ -6,7 +6,7 @@ from scipy.special import logsumexp
 
 from bayesrank.data import load_sushi
 from bayesrank.data.rankings import Rankings
-from bayesrank.data.stages import stage_table
+from bayesrank.data.stages import _number_by_first_occurrence, stage_table
 from tests.oracles import inclusion_exclusion, weak_order_by_stages
 
 
@@ -170,6 +170,14 @@ def test_each_remainder_begins_where_its_slot_says(rng):
     for n, flat in enumerate(s.node_slot.tolist()):
         row, slot = divmod(flat, r.n_slots)
         assert set(r.item[row, slot:][r.mask[row, slot:]].tolist()) == remainder(s, n)
+
+
+def test_remainders_whose_first_fingerprints_agree_are_told_apart_by_the_second():
+    pairs = [(7, 1), (7, 2), (8, 1), (7, 1), (8, 1), (9, 9)]
+    code = np.array(pairs, dtype=[("low", np.uint64), ("high", np.uint64)])
+    number, first = _number_by_first_occurrence(code)
+    assert number.tolist() == [0, 1, 2, 0, 2, 3]
+    assert first.tolist() == [0, 1, 2, 5]
 
 
 def test_the_table_grows_as_the_entries_where_nothing_is_shared(rng):
