@@ -131,6 +131,7 @@ def _run(rankings: "Rankings", fit: Fit, title: str, notes: list[str]) -> None:
         plot_ranks,
         rank_summary,
         report_html,
+        table_text,
         verdict,
         whole_file,
         write_whole,
@@ -155,7 +156,7 @@ def _run(rankings: "Rankings", fit: Fit, title: str, notes: list[str]) -> None:
         warnings=[*notes, *(() if checked.ok else checked.sentences)],
     )
     try:
-        click.echo(f"\n{_table(summary)}\n\n{verdict(summary)}")
+        click.echo(f"\n{table_text(summary)}\n\n{verdict(summary)}")
         click.echo(("" if checked.ok else "Warning: ") + str(checked))
     finally:  # also where the reader of a pipe has gone
         fit.output_dir.mkdir(parents=True, exist_ok=True)
@@ -238,26 +239,6 @@ def _describe(rankings: "Rankings", fit: Fit) -> str:
         f"{fit.prior} with standard deviation {fit.prior_scale:g}; {fit.sampling}"
         + (f"; seed {fit.seed}." if fit.seed is not None else ".")
     )
-
-
-def _table(summary: Any, rows: int = 20) -> str:
-    top = next(c for c in summary.columns if c.startswith("p_top"))
-    shown = summary.head(rows)
-    names = [" ".join(str(name).split()) for name in shown.index]
-    names = [name if len(name) <= 40 else name[:39] + "…" for name in names]
-    width = max([len(name) for name in names] + [4])
-    lines = [
-        f"{'item':<{width}}  mean rank     ranks  P(best)  P(top {top.removeprefix('p_top')})  tied"
-    ]
-    for name, (_, row) in zip(names, shown.iterrows(), strict=True):
-        span = f"{row.rank_low}-{row.rank_high}"
-        lines.append(
-            f"{name:<{width}}  {row.mean_rank:9.1f}  {span:>8}  {row.p_best:7.2f}  "
-            f"{row[top]:8.2f}  {'with the leader' if row.tied_with_leader else ''}".rstrip()
-        )
-    if len(summary) > rows:
-        lines.append(f"... and {len(summary) - rows} more, in ranks.csv and report.html")
-    return "\n".join(lines)
 
 
 def _check_places(files: list[Path], save: Path | None) -> None:

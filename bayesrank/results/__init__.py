@@ -5,9 +5,10 @@ bayesrank.
 """
 
 from bayesrank.results.diagnostics import Convergence, convergence
+from bayesrank.results.files import figure_png, whole_file, write_whole
 from bayesrank.results.plots import plot_ranks
 from bayesrank.results.ranks import rank_draws, rank_summary, win_probability
-from bayesrank.results.report import figure_png, report_html, verdict, whole_file, write_whole
+from bayesrank.results.report import report_html, table_text, verdict
 
 __all__ = [
     "Convergence",
@@ -17,6 +18,7 @@ __all__ = [
     "rank_draws",
     "rank_summary",
     "report_html",
+    "table_text",
     "verdict",
     "whole_file",
     "win_probability",

@@ -32,7 +32,7 @@ def plot_ranks(
 ) -> Axes:
     """Draw the rank interval of every item, best on top.
 
-    A thin line is the interval of probability `prob`, a thick one that of one half, the dot the
+    A thin line is the interval of probability `prob`, a thick one that of one half, the circle the
     mean rank. Items that cannot be told from the leader are coloured.
 
     Parameters
@@ -96,12 +96,14 @@ def plot_ranks(
         size = (width, 1.6 + row * len(shown))
         ax = plt.subplots(figsize=size, layout="constrained")[1]
     y = np.arange(len(shown))
-    colours = np.where(thin["tied_with_leader"], LEADING, OTHER)
+    colours = [LEADING if tied else OTHER for tied in thin["tied_with_leader"]]
     ax.hlines(y, thin["rank_low"], thin["rank_high"], color=colours, linewidth=1.2, zorder=2)
-    # An interval of one rank has no length: round ends and 0.04 ranks make it show.
-    ends = thick["rank_low"] - 0.04, thick["rank_high"] + 0.04
-    ax.hlines(y, *ends, color=colours, linewidth=4, capstyle="round", zorder=3)
-    ax.scatter(thin["mean_rank"], y, s=26, c=colours, edgecolors="white", linewidths=0.8, zorder=4)
+    # An interval of one rank has no length: something on either side makes it show.
+    right = pd.concat([thin["rank_high"], thick["rank_high"], thin["mean_rank"]]).max()
+    more = max(0.2, 0.004 * right)
+    ends = thick["rank_low"] - more, thick["rank_high"] + more
+    ax.hlines(y, *ends, color=colours, linewidth=4.5, zorder=3)
+    ax.scatter(thin["mean_rank"], y, s=24, c="white", edgecolors=colours, linewidths=1.4, zorder=4)
 
     # A "$" in a name is no mathematics.
     ax.set_yticks(y, names, fontsize=9, parse_math=False)
@@ -112,7 +114,6 @@ def plot_ranks(
     ax.xaxis.set_label_position("top")
     foot = len(shown) > MANY
     ax.tick_params(axis="x", top=True, labeltop=True, bottom=foot, labelbottom=foot)
-    right = pd.concat([thin["rank_high"], thick["rank_high"], thin["mean_rank"]]).max()
     ax.set_xlim(0.5, right + 0.5)
     ax.grid(axis="x", color="#dddddd", linewidth=0.6)
     ax.set_axisbelow(True)
@@ -166,8 +167,8 @@ def _explain(
     handles = [
         Line2D([], [], color=LEADING, linewidth=4, label=tied),
         Line2D([], [], color=OTHER, linewidth=4, label=f"worse with probability ≥ {tied_prob:g}"),
-        Line2D([], [], color="black", marker="o", linestyle="", markersize=4, label="mean rank"),
-        Line2D([], [], color="black", linewidth=4, label="50% interval"),
+        Line2D([], [], color="black", marker="o", mfc="white", linestyle="", label="mean rank"),
+        Line2D([], [], color="black", linewidth=4.5, label="50% interval"),
         Line2D([], [], color="black", linewidth=1.2, label=f"{100 * prob:g}% interval"),
     ]
     if n_tied == n_items:

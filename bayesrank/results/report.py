@@ -1,19 +1,13 @@
-"""One self-contained HTML page: the picture, the table, and how to read them."""
+"""The result in words, as a table, and as one self-contained HTML page."""
 
 import base64
 import html
-import io
-import os
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["figure_png", "report_html", "verdict", "whole_file", "write_whole"]
+__all__ = ["report_html", "table_text", "verdict"]
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -108,6 +102,57 @@ def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95, named: int = 5) -
     return said
 
 
+def table_text(summary: pd.DataFrame, *, rows: int = 20, longest_name: int = 40) -> str:
+    """Write the summary for a terminal.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        From `rank_summary`, one group.
+    rows : int
+        Show at most so many items; the last line counts the others.
+    longest_name : int
+        Cut longer names.
+
+    Returns
+    -------
+    str
+        Lines of fixed width.
+
+    Raises
+    ------
+    ValueError
+        If `summary` has several groups.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from bayesrank.results import rank_summary
+    >>> u = xr.DataArray([[[2.0, 1.0], [3.0, 1.0], [2.0, 0.0], [0.0, 1.0]]],
+    ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b"]})
+    >>> print(table_text(rank_summary(u, top=1)))
+    item  mean rank     ranks  P(best)  P(top 1)  tied
+    a           1.2       1-2     0.75      0.75  with the leader
+    b           1.8       1-2     0.25      0.25  with the leader
+    """
+    _one_group(summary)
+    shown, top = summary.head(rows), _top(summary)
+    names = [" ".join(str(name).split()) for name in shown.index]
+    names = [n if len(n) <= longest_name else f"{n[: longest_name - 1]}…" for n in names]
+    width = max(len(name) for name in ["item", *names])
+    lines = [f"{'item':<{width}}  mean rank     ranks  P(best)  P(top {top})  tied"]
+    for name, (_, row) in zip(names, shown.iterrows(), strict=True):
+        span = f"{row.rank_low}-{row.rank_high}"
+        line = (
+            f"{name:<{width}}  {row.mean_rank:9.1f}  {span:>8}  {row.p_best:7.2f}  "
+            f"{row[f'p_top{top}']:8.2f}  {'with the leader' if row.tied_with_leader else ''}"
+        )
+        lines.append(line.rstrip())
+    if len(summary) > rows:
+        lines.append(f"... and {len(summary) - rows} more")
+    return "\n".join(lines)
+
+
 def report_html(
     title: str,
     summary: pd.DataFrame,
@@ -152,7 +197,7 @@ def report_html(
     True
     """
     _one_group(summary)
-    top = next(c.removeprefix("p_top") for c in summary.columns if c.startswith("p_top"))
+    top = _top(summary)
     text = [f'<p class="warn">{html.escape(w)}</p>' for w in warnings]
     text += [f"<p>{html.escape(p)}</p>" for p in paragraphs]
     head = ("Item", "Mean rank", "From", "To", "P(best)", f"P(top {top})", "Tied with leader")
@@ -185,98 +230,6 @@ def _one_group(summary: pd.DataFrame) -> None:
         )
 
 
-def figure_png(figure: Figure | SubFigure, *, dpi: int = 150) -> bytes:
-    """Render a figure as PNG.
-
-    Parameters
-    ----------
-    figure : Figure
-        Matplotlib figure, such as ``plot_ranks(...).figure``.
-    dpi : int
-        Dots per inch.
-
-    Returns
-    -------
-    bytes
-        The file's content.
-
-    Examples
-    --------
-    >>> figure_png(Figure(figsize=(1, 1)))[1:4]
-    b'PNG'
-    """
-    buffer = io.BytesIO()
-    figure.get_figure(root=True).savefig(buffer, format="png", dpi=dpi)
-    return buffer.getvalue()
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Have a file written whole or not at all: beside its place first, then moved there.
-
-    Parameters
-    ----------
-    path : Path
-        Where the file goes; one that is there is replaced when the block ends well, and left
-        alone otherwise.
-
-    Yields
-    ------
-    Path
-        An empty file to write to.
-
-    Raises
-    ------
-    OSError
-        In a sentence, if the folder does not exist or cannot be written to, or `path` is a folder.
-
-    Examples
-    --------
-    >>> with whole_file(Path("draws.nc")) as beside:  # doctest: +SKIP
-    ...     idata.to_netcdf(beside)
-    """
-    folder = path.parent
-    if not folder.exists():
-        raise FileNotFoundError(f"The folder {folder} does not exist; make it, or choose another.")
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; give the name of a file.")
-    try:
-        handle, name = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.")
-    except OSError as error:
-        raise type(error)(f"The folder {folder} cannot be written to: {error.strerror}.") from error
-    os.close(handle)
-    beside = Path(name)
-    try:
-        yield beside
-        umask = os.umask(0)
-        os.umask(umask)
-        beside.chmod(0o666 & ~umask)  # mkstemp makes files that only their owner can read
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all.
-
-    Parameters
-    ----------
-    path : Path
-        Where the file goes; one that is there is replaced.
-    content : bytes
-        All of it.
-
-    Raises
-    ------
-    OSError
-        As `whole_file`.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(Path(folder, "page.html"), b"<p>")
-    ...     Path(folder, "page.html").read_bytes()
-    b'<p>'
-    """
-    with whole_file(path) as beside:
-        beside.write_bytes(content)
+def _top(summary: pd.DataFrame) -> str:
+    """Return the k of the column p_top{k}."""
+    return next(c.removeprefix("p_top") for c in summary.columns if c.startswith("p_top"))

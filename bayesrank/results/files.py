@@ -1,0 +1,109 @@
+"""Files: pictures as bytes, and files that are written whole or not at all."""
+
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from matplotlib.figure import Figure, SubFigure
+
+__all__ = ["figure_png", "whole_file", "write_whole"]
+
+
+def figure_png(figure: Figure | SubFigure, *, dpi: int = 150) -> bytes:
+    """Render a figure as PNG.
+
+    Parameters
+    ----------
+    figure : Figure
+        Matplotlib figure, such as ``plot_ranks(...).figure``.
+    dpi : int
+        Dots per inch.
+
+    Returns
+    -------
+    bytes
+        The file's content.
+
+    Examples
+    --------
+    >>> figure_png(Figure(figsize=(1, 1)))[1:4]
+    b'PNG'
+    """
+    buffer = io.BytesIO()
+    figure.get_figure(root=True).savefig(buffer, format="png", dpi=dpi)
+    return buffer.getvalue()
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Have a file written whole or not at all: beside its place first, then moved there.
+
+    Parameters
+    ----------
+    path : Path
+        Where the file goes; one that is there is replaced when the block ends well, and left
+        alone otherwise.
+
+    Yields
+    ------
+    Path
+        An empty file to write to.
+
+    Raises
+    ------
+    OSError
+        In a sentence, if the folder does not exist or cannot be written to, or `path` is a folder.
+
+    Examples
+    --------
+    >>> with whole_file(Path("draws.nc")) as beside:  # doctest: +SKIP
+    ...     idata.to_netcdf(beside)
+    """
+    folder = path.parent
+    if not folder.exists():
+        raise FileNotFoundError(f"The folder {folder} does not exist; make it, or choose another.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file.")
+    try:
+        handle, name = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.")
+    except OSError as error:
+        raise type(error)(f"The folder {folder} cannot be written to: {error.strerror}.") from error
+    os.close(handle)
+    beside = Path(name)
+    try:
+        yield beside
+        umask = os.umask(0)
+        os.umask(umask)
+        beside.chmod(0o666 & ~umask)  # mkstemp makes files that only their owner can read
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        Where the file goes; one that is there is replaced.
+    content : bytes
+        All of it.
+
+    Raises
+    ------
+    OSError
+        As `whole_file`.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole(Path(folder, "page.html"), b"<p>")
+    ...     Path(folder, "page.html").read_bytes()
+    b'<p>'
+    """
+    with whole_file(path) as beside:
+        beside.write_bytes(content)

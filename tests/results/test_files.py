@@ -1,0 +1,91 @@
+"""Files are written whole or not at all."""
+
+import os
+import stat
+
+import pytest
+from matplotlib.figure import Figure
+
+from bayesrank.results import figure_png, whole_file, write_whole
+
+
+def test_a_picture_has_the_size_asked_for():
+    png = figure_png(Figure(figsize=(2, 1)), dpi=50)
+    assert png.startswith(b"\x89PNG")
+    assert [int.from_bytes(png[i : i + 4]) for i in (16, 20)] == [100, 50]
+
+
+def test_a_file_is_written_and_replaced(tmp_path):
+    path = tmp_path / "page.html"
+    write_whole(path, b"old")
+    write_whole(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_has_the_permissions_of_any_new_file(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "page.html", b"")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "page.html").stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt])
+def test_a_failing_write_leaves_the_old_file_and_no_other(tmp_path, failure):
+    path = tmp_path / "page.html"
+    path.write_bytes(b"old")
+
+    def fail():
+        with whole_file(path) as beside:
+            assert beside.parent == tmp_path  # the same disk, so that the move is atomic
+            beside.write_bytes(b"half")
+            raise failure
+
+    with pytest.raises(failure):
+        fail()
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_failing_move_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
+    path = tmp_path / "page.html"
+    path.write_bytes(b"old")
+
+    def replace(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.replace", replace)
+    with pytest.raises(OSError, match="No space left on device"):
+        write_whole(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_does_not_exist_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"^The folder \S*/nowhere does not exist; make it"):
+        write_whole(tmp_path / "nowhere" / "page.html", b"")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_in_the_place_of_the_file_is_named(tmp_path):
+    with pytest.raises(IsADirectoryError, match=rf"^{tmp_path} is a folder; give the name of a fi"):
+        write_whole(tmp_path, b"")
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    with pytest.raises(
+        PermissionError, match=rf"^The folder {tmp_path} cannot be written to: Perm"
+    ):
+        write_whole(tmp_path / "page.html", b"")
+
+
+def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(NotADirectoryError, match=r"/file cannot be written to: Not a directory\.$"):
+        write_whole(tmp_path / "file" / "page.html", b"")
