@@ -65,6 +65,21 @@ class Case:
         )
 
 
+# Singletons, blocks in every place, shared stages, unequal lengths, weights, one item unranked
+RANKINGS = br.Rankings.from_orderings(
+    [
+        ["a", "b", "c", "d"],
+        ["b", "a", {"c", "d"}],
+        [{"a", "b"}, "c", "e"],
+        [{"c", "d", "e"}, {"a", "b"}],
+        ["e", {"b", "c"}, "a"],
+        ["b", "a", {"c", "d"}],
+    ],
+    items=list("abcdef"),
+    weight=[1, 2, 1, 3, 1, 1],
+)
+
+
 # Plackett-Luce
 
 

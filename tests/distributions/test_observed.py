@@ -16,25 +16,13 @@ import bayesrank as br
 from bayesrank.likelihoods import quadrature
 from bayesrank.likelihoods.plackett_luce import plackett_luce_logp
 from bayesrank.likelihoods.stage_op import RankingLogp, StageTotal, WeakOrderLogp
+from tests.cases import RANKINGS
 from tests.oracles import gradient
 from tests.oracles import weak_order_logp as sum_over_orderings
 
 BACKENDS = ("NUMBA", "CVM", "JAX")
 FORMS = ("item", "slot", "array")
 
-# Singletons, blocks in every place, shared stages, unequal lengths, weights, one item unranked
-RANKINGS = br.Rankings.from_orderings(
-    [
-        ["a", "b", "c", "d"],
-        ["b", "a", {"c", "d"}],
-        [{"a", "b"}, "c", "e"],
-        [{"c", "d", "e"}, {"a", "b"}],
-        ["e", {"b", "c"}, "a"],
-        ["b", "a", {"c", "d"}],
-    ],
-    items=list("abcdef"),
-    weight=[1, 2, 1, 3, 1, 1],
-)
 UTILITY = np.array([0.4, -1.2, 2.0, 0.1, -0.7, 5.0])
 
 

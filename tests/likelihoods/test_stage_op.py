@@ -9,7 +9,6 @@ import pytest
 from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors
 
-from bayesrank.data.rankings import Rankings
 from bayesrank.data.stages import Stages, stage_table
 from bayesrank.likelihoods.plackett_luce import plackett_luce_logp
 from bayesrank.likelihoods.stage_op import (
@@ -20,24 +19,12 @@ from bayesrank.likelihoods.stage_op import (
     ranking_logp,
     weak_order_logp,
 )
+from tests.cases import RANKINGS
 from tests.oracles import gradient
 from tests.oracles import weak_order_logp as sum_over_orderings
 
 BACKENDS = ("NUMBA", "CVM", "JAX")
 
-# Singletons, blocks in every place, shared stages, unequal lengths, one item nobody ranks
-RANKINGS = Rankings.from_orderings(
-    [
-        ["a", "b", "c", "d"],
-        ["b", "a", {"c", "d"}],
-        [{"a", "b"}, "c", "e"],
-        [{"c", "d", "e"}, {"a", "b"}],
-        ["e", {"b", "c"}, "a"],
-        ["b", "a", {"c", "d"}],
-    ],
-    items=list("abcdef"),
-    weight=[1, 2, 1, 3, 1, 1],
-)
 UTILITY = np.array([0.4, -1.2, 2.0, 0.1, -0.7, 5.0])
 
 
