@@ -11,18 +11,14 @@ the stages weighted by how many rankings use them, without the scatter to rankin
 canonicalises before it differentiates, so the gradient is that of `StageTotal` too.
 """
 
-import functools
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
 from pytensor.gradient import DisconnectedType, disconnected_type
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
-from pytensor.graph.op import Op
 from pytensor.graph.rewriting.basic import node_rewriter
 from pytensor.link.numba.dispatch.basic import (
     numba_njit,
@@ -35,6 +31,7 @@ from pytensor.tensor.rewriting.basic import register_canonicalize
 from bayesrank.likelihoods.plackett_luce import matrix_logp, over_rows, stage_terms_graph
 from bayesrank.likelihoods.quadrature import segment_sum
 from bayesrank.likelihoods.stage_kernel import ranking_sums, stage_terms, weak_order_logps
+from bayesrank.likelihoods.twin import GraphTwinOp, add_cotangents, pull_gradient
 
 __all__ = ["RankingLogp", "StageTotal", "WeakOrderLogp", "ranking_logp", "weak_order_logp"]
 
@@ -45,36 +42,7 @@ TABLE = (*KERNEL, *GRAPH[2:])
 N_KERNEL = len(KERNEL)
 
 
-class _GraphTwinOp(Op):
-    """An Op with a graph of the same values, used by JAX and for second derivatives."""
-
-    __props__: tuple[str, ...] = ("nodes",)
-
-    def __init__(self, nodes: int = 48) -> None:
-        self.nodes = nodes
-
-    def twin(self, *inputs: Variable) -> TensorVariable:
-        """Return the first output as a graph of the inputs."""
-        raise NotImplementedError
-
-
-def _pull_gradient(value: TensorVariable, wrt: list[Any], gradient_bar: Any) -> list[Any]:
-    """Pull a cotangent of d value / d wrt[0] back to `wrt`: a Hessian-vector product."""
-    slope = pytensor.grad(value, wrt[0])
-    return pytensor.grad(
-        pt.sum(slope * gradient_bar),
-        wrt,
-        consider_constant=[gradient_bar],
-        return_disconnected="zero",
-    )
-
-
-def _add(terms: list[list[Any]]) -> list[Any]:
-    """Add cotangents, input by input, without zeros whose shapes JAX would have to know."""
-    return [functools.reduce(operator.add, term) for term in zip(*terms, strict=True)]
-
-
-class StageTotal(_GraphTwinOp):
+class StageTotal(GraphTwinOp):
     """Weighted sum of stages (scalar) and its gradient (n_items,).
 
     Inputs: utility, item_weight, node_weight, block_weight, then `TABLE`. Weights that are data
@@ -123,11 +91,11 @@ class StageTotal(_GraphTwinOp):
             bars.append([total_bar * slope for slope in slopes])
         if not isinstance(gradient_bar.type, DisconnectedType):
             wrt = list(inputs[:n_connected])
-            bars.append(_pull_gradient(self.twin(*inputs), wrt, gradient_bar))
-        return [*_add(bars), *(disconnected_type() for _ in inputs[n_connected:])]
+            bars.append(pull_gradient(self.twin(*inputs), wrt, gradient_bar))
+        return [*add_cotangents(bars), *(disconnected_type() for _ in inputs[n_connected:])]
 
 
-class RankingLogp(_GraphTwinOp):
+class RankingLogp(GraphTwinOp):
     """Weighted log-probability of every ranking, (n_rankings,), from one utility per item.
 
     Inputs: utility, `TABLE`, then the other fields of `bayesrank.data.stages.Stages`.
@@ -181,7 +149,7 @@ def _terms(
     return stage_terms_graph(utility, *(fields[name] for name in GRAPH), nodes=nodes)
 
 
-class WeakOrderLogp(_GraphTwinOp):
+class WeakOrderLogp(GraphTwinOp):
     """Log-probability of every ranking (n_rankings,) and its gradient (n_rankings, n_slots)."""
 
     default_output = 0
@@ -213,8 +181,8 @@ class WeakOrderLogp(_GraphTwinOp):
             bars.append([logp_bar[:, None] * outputs[1]])
         if not isinstance(gradient_bar.type, DisconnectedType):
             value = pt.sum(matrix_logp(utility, ranks, nodes=self.nodes))
-            bars.append(_pull_gradient(value, [utility], gradient_bar))
-        return [*_add(bars), disconnected_type()]
+            bars.append(pull_gradient(value, [utility], gradient_bar))
+        return [*add_cotangents(bars), disconnected_type()]
 
 
 def weak_order_logp(utility: Any, ranks: Any, *, nodes: int = 48) -> TensorVariable:
@@ -326,27 +294,3 @@ def _numba_weak_order_logp(op: WeakOrderLogp, node: Apply, **kwargs: Any) -> tup
         return weak_order_logps(utility, ranks)
 
     return weak_order_logp, 1
-
-
-try:
-    import jax
-    import jax.numpy as jnp
-    from pytensor.link.jax.dispatch import jax_funcify
-except ImportError:  # JAX is an extra
-    pass
-else:
-
-    @jax_funcify.register(_GraphTwinOp)
-    def _jax_twin(op: _GraphTwinOp, node: Apply, **kwargs: Any) -> Any:
-        inputs = [x.type() for x in node.inputs]
-        # as written: rewrites would turn shapes, concrete under JAX, into traced arithmetic
-        convert = jax_funcify(FunctionGraph(inputs, [op.twin(*inputs)], clone=False))
-
-        def value(*args: Any) -> Any:
-            return convert(*args)[0]
-
-        def value_and_gradient(utility: Any, *rest: Any) -> Any:
-            out, pull = jax.vjp(lambda u: value(u, *rest), utility)
-            return out, pull(jnp.ones_like(out))[0]  # unused gradients are removed by XLA
-
-        return value if len(node.outputs) == 1 else value_and_gradient
