@@ -19,12 +19,13 @@ if TYPE_CHECKING:
         load_nascar,
         load_sushi,
     )
-    from bayesrank.distributions import PlackettLuce, set_rankings
+    from bayesrank.distributions import PMOP, PlackettLuce, set_rankings
     from bayesrank.results import plot_ranks, rank_draws, rank_summary, win_probability
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "PMOP",
     "PairCounts",
     "Pairs",
     "PlackettLuce",
@@ -48,7 +49,7 @@ _ROOMS = {
         "load_nascar",
         "load_sushi",
     ),
-    "bayesrank.distributions": ("PlackettLuce", "set_rankings"),
+    "bayesrank.distributions": ("PMOP", "PlackettLuce", "set_rankings"),
     "bayesrank.results": ("plot_ranks", "rank_draws", "rank_summary", "win_probability"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}

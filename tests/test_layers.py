@@ -28,7 +28,9 @@ ROOMS = {
     "data": Room("numpy pandas scipy sklearn"),
     "likelihoods": Room("jax numba numpy pytensor scipy"),
     "distributions": Room("numpy pymc pytensor", rooms="data likelihoods"),
-    "results": Room("arviz matplotlib numpy pandas scipy xarray"),
+    "inference": Room("numpy scipy", rooms="data"),
+    "results": Room("arviz matplotlib numpy pandas scipy sklearn xarray"),
+    "utility": Room("numpy pytensor sklearn"),
 }
 
 # Files beside the rooms. The command line wires everything up, so only its rooms are bounded.

@@ -151,15 +151,15 @@ def arrange(entries: Entries, *, must_be_dense: bool = False) -> dict[str, Any]:
     }
     silent = np.flatnonzero(layout.ranks.max(axis=1) == 1)
     if len(silent):
-        hold, they_say, are_kept = (
-            ("holds", "it says", "is kept and contributes")
+        hold, they, contribute = (
+            ("holds", "It is kept", "contributes")
             if len(silent) == 1
-            else ("hold", "they say", "are kept and contribute")
+            else ("hold", "They are kept", "contribute")
         )
         warn(
             f"{len(silent)} of {counted(n, 'ranking')} {hold} one item or one block "
-            f"({quoted(labels.take(silent), 3)}): {they_say} nothing about preferences, "
-            f"{are_kept} zero.",
+            f"({quoted(labels.take(silent), 3)}): no item is above another there. {they} "
+            f"and {contribute} zero, unless the sizes of blocks are part of a model, as in PMOP.",
             UninformativeRankingWarning,
         )
     return attributes

@@ -99,7 +99,8 @@ class Rankings(Constructors, Selections):
     Warns
     -----
     UninformativeRankingWarning
-        If rankings hold one item or one block. They are kept and contribute zero.
+        If rankings hold one item or one block. They are kept and contribute zero, unless block
+        sizes are part of a model.
 
     Examples
     --------

@@ -5,5 +5,6 @@ This room may import numpy, pymc, pytensor and the rooms data and likelihoods.
 
 from bayesrank.distributions.observed import set_rankings
 from bayesrank.distributions.plackett_luce import PlackettLuce
+from bayesrank.distributions.pmop import PMOP
 
-__all__ = ["PlackettLuce", "set_rankings"]
+__all__ = ["PMOP", "PlackettLuce", "set_rankings"]

@@ -42,7 +42,12 @@ class RankingsData(NamedTuple):
 
 
 def register_rankings(
-    name: str, utility: Any, rankings: Rankings, *, dims: Sequence[str] | None = None
+    name: str,
+    utility: Any,
+    rankings: Rankings,
+    *,
+    dims: Sequence[str] | None = None,
+    stages: bool = True,
 ) -> RankingsData:
     """Add the rankings to the model in context and gather a per-item utility into slots.
 
@@ -57,6 +62,8 @@ def register_rankings(
     dims : two strings, optional
         Names of the axes; default ``("ranking", "slot")``. A second collection of rankings in
         one model needs names of its own.
+    stages : bool
+        Whether to find the stages that rankings share, for a per-item utility.
 
     Returns
     -------
@@ -82,12 +89,14 @@ def register_rankings(
     weight = pm.Data(f"{name}_weight", rankings.weight, dims=dims[0])
     if not per_item:
         return RankingsData(ranks, weight, item, sizes, utility, None, (), dims)
+    if not stages:
+        return RankingsData(ranks, weight, item, sizes, utility[item], utility, (), dims)
 
-    stages = tuple(
+    table = tuple(
         pytensor.shared(value, name=f"{model.name_for(name)}_{field}", borrow=True)
         for field, value in rankings.stages._asdict().items()
     )
-    return RankingsData(ranks, weight, item, sizes, utility[item], utility, stages, dims)
+    return RankingsData(ranks, weight, item, sizes, utility[item], utility, table, dims)
 
 
 def set_rankings(name: str, rankings: Rankings, *, model: pm.Model | None = None) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
-__all__ = ["batch_shape", "ranks_from_scores", "slot_order_ranks"]
+__all__ = ["batch_shape", "fits", "ranks_from_scores", "slot_order_ranks"]
 
 
 def batch_shape(*parameters: TensorVariable) -> tuple[Any, ...]:
@@ -55,6 +55,16 @@ def slot_order_ranks(rv: TensorVariable, where: Any, sizes: Any) -> TensorVariab
     place = pt.cumsum(pt.cast(where, "int64"), axis=-1) - 1
     ranks = pt.switch(where, 1 + _blocks_before(place, sizes), 0)
     return pt.zeros_like(rv) + ranks
+
+
+def fits(value: TensorVariable, where: TensorVariable, sizes: TensorVariable) -> TensorVariable:
+    """Whether the slots in use, and no others, have ranks, and blocks the sizes given, (...)."""
+    out = pt.all(pt.eq(value > 0, where), axis=-1)
+    if sizes.type.shape[-1] == 0:
+        return out
+    block = pt.cumsum(pt.ones_like(sizes), axis=-1)
+    counts = pt.sum(pt.eq(value[..., :, None], block[..., None, :]), axis=-2)
+    return out & pt.all(pt.eq(counts, sizes), axis=-1)
 
 
 def _blocks_before(place: TensorVariable, sizes: TensorVariable) -> TensorVariable:

@@ -33,7 +33,12 @@ from bayesrank.distributions.observed import (
     register_rankings,
     table_is_current,
 )
-from bayesrank.distributions.orders import batch_shape, ranks_from_scores, slot_order_ranks
+from bayesrank.distributions.orders import (
+    batch_shape,
+    fits,
+    ranks_from_scores,
+    slot_order_ranks,
+)
 from bayesrank.likelihoods.stage_op import ranking_logp, weak_order_logp
 
 __all__ = ["PlackettLuce"]
@@ -206,13 +211,8 @@ class PlackettLuce(Discrete):
     def logp(value: Any, utility: Any, where: Any, sizes: Any, nodes: Any) -> TensorVariable:
         """One log-probability per ranking."""
         logp = weak_order_logp(pt.switch(where, utility, 0.0), value, nodes=int(nodes.data))
-        fits = pt.all(pt.eq(value > 0, where), axis=-1)
-        if sizes.type.shape[-1] != 0:
-            block = pt.cumsum(pt.ones_like(sizes), axis=-1)
-            counts = pt.sum(pt.eq(value[..., :, None], block[..., None, :]), axis=-2)
-            fits = fits & pt.all(pt.eq(counts, sizes), axis=-1)
         return check_parameters(
-            pt.switch(fits, logp, -pt.inf),
+            pt.switch(fits(value, where, sizes), logp, -pt.inf),
             pt.all(~where | pt.isfinite(utility)),
             msg="utility must be finite in the slots in use",
         )

@@ -31,7 +31,7 @@ from pytensor.tensor.rewriting.basic import register_canonicalize
 from bayesrank.likelihoods.plackett_luce import matrix_logp, over_rows, stage_terms_graph
 from bayesrank.likelihoods.quadrature import segment_sum
 from bayesrank.likelihoods.stage_kernel import ranking_sums, stage_terms, weak_order_logps
-from bayesrank.likelihoods.twin import GraphTwinOp, add_cotangents, pull_gradient
+from bayesrank.likelihoods.twin import GraphTwinOp, add_cotangents, pull_gradients
 
 __all__ = ["RankingLogp", "StageTotal", "WeakOrderLogp", "ranking_logp", "weak_order_logp"]
 
@@ -91,7 +91,7 @@ class StageTotal(GraphTwinOp):
             bars.append([total_bar * slope for slope in slopes])
         if not isinstance(gradient_bar.type, DisconnectedType):
             wrt = list(inputs[:n_connected])
-            bars.append(pull_gradient(self.twin(*inputs), wrt, gradient_bar))
+            bars.append(pull_gradients(self.twin(*inputs), wrt, [gradient_bar]))
         return [*add_cotangents(bars), *(disconnected_type() for _ in inputs[n_connected:])]
 
 
@@ -181,7 +181,7 @@ class WeakOrderLogp(GraphTwinOp):
             bars.append([logp_bar[:, None] * outputs[1]])
         if not isinstance(gradient_bar.type, DisconnectedType):
             value = pt.sum(matrix_logp(utility, ranks, nodes=self.nodes))
-            bars.append(pull_gradient(value, [utility], gradient_bar))
+            bars.append(pull_gradients(value, [utility], [gradient_bar]))
         return [*add_cotangents(bars), disconnected_type()]
 
 

@@ -6,18 +6,20 @@ from typing import Any
 
 import pytensor
 import pytensor.tensor as pt
+from pytensor.gradient import DisconnectedType
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import Op
 from pytensor.tensor import TensorVariable
 
-__all__ = ["GraphTwinOp", "add_cotangents", "pull_gradient"]
+__all__ = ["GraphTwinOp", "add_cotangents", "pull_gradients"]
 
 
 class GraphTwinOp(Op):
     """An Op with a graph of the same values, used by JAX and for second derivatives."""
 
     __props__: tuple[str, ...] = ("nodes",)
+    wrt: tuple[int, ...] = (0,)  # inputs of which the outputs after the first are gradients
 
     def __init__(self, nodes: int = 48) -> None:
         self.nodes = nodes
@@ -27,13 +29,20 @@ class GraphTwinOp(Op):
         raise NotImplementedError
 
 
-def pull_gradient(value: TensorVariable, wrt: list[Any], gradient_bar: Any) -> list[Any]:
-    """Pull a cotangent of d value / d wrt[0] back to `wrt`: a Hessian-vector product."""
-    slope = pytensor.grad(value, wrt[0])
+def pull_gradients(value: TensorVariable, wrt: list[Any], gradient_bars: list[Any]) -> list[Any]:
+    """Pull cotangents of d value / d wrt[0], ... back to `wrt`: a Hessian-vector product."""
+    connected = [
+        (x, bar)
+        for x, bar in zip(wrt, gradient_bars, strict=False)
+        if not isinstance(bar.type, DisconnectedType)
+    ]
+    points, bars = zip(*connected, strict=True)
+    slopes = pytensor.grad(value, list(points), return_disconnected="zero")
+    along = [pt.sum(slope * bar) for slope, bar in zip(slopes, bars, strict=True)]
     return pytensor.grad(
-        pt.sum(slope * gradient_bar),
+        functools.reduce(operator.add, along),
         wrt,
-        consider_constant=[gradient_bar],
+        consider_constant=list(bars),
         return_disconnected="zero",
     )
 
@@ -60,8 +69,12 @@ else:
         def value(*args: Any) -> Any:
             return convert(*args)[0]
 
-        def value_and_gradient(utility: Any, *rest: Any) -> Any:
-            out, pull = jax.vjp(lambda u: value(u, *rest), utility)
-            return out, pull(jnp.ones_like(out))[0]  # unused gradients are removed by XLA
+        def value_and_gradients(*args: Any) -> Any:
+            def of_points(*points: Any) -> Any:
+                given = dict(zip(op.wrt, points, strict=True))
+                return value(*(given.get(i, x) for i, x in enumerate(args)))
 
-        return value if len(node.outputs) == 1 else value_and_gradient
+            out, pull = jax.vjp(of_points, *(args[i] for i in op.wrt))
+            return out, *pull(jnp.ones_like(out))  # unused gradients are removed by XLA
+
+        return value if len(node.outputs) == 1 else value_and_gradients
