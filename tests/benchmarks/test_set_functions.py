@@ -1,0 +1,96 @@
+"""PMOP's five set functions: against the paper's Metropolis-Hastings, by length, and on MQ2008."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+
+import bayesrank as br
+from bayesrank.data.layout import UninformativeRankingWarning
+from bayesrank.inference import SET_FUNCTIONS, metropolis_sets
+from bayesrank.likelihoods.set_functions import AGGREGATES, FREE, log_normaliser
+from tests.benchmarks.book import Book, gradient_function, plain, seconds, time_text
+
+LENGTHS = (10, 30, 100, 300, 1000)
+SAMPLES = 1_000  # of the paper's Monte Carlo estimate of a gradient
+NO_WEIGHTS = np.empty(0)
+
+
+def exact(w: np.ndarray, aggregate: str) -> tuple[float, np.ndarray]:
+    """Logarithm of the normaliser and its gradient."""
+    gradient = np.empty_like(w)
+    code = AGGREGATES.index(aggregate)
+    value = log_normaliser(w, code, FREE, NO_WEIGHTS, gradient, NO_WEIGHTS)
+    return value, gradient
+
+
+def by_sampling(w: np.ndarray, seed: int) -> np.ndarray:
+    """Estimate the gradient of the geometric mean: the mean of membership / size."""
+    sets = metropolis_sets(
+        SET_FUNCTIONS["geometric"], w, draws=SAMPLES, tune=100, chains=1, rng=seed
+    ).reshape(-1, w.size)
+    return (sets / sets.sum(axis=1, keepdims=True)).mean(axis=0)
+
+
+@pytest.mark.parametrize("n", [10, 30, 100])
+def test_the_geometric_mean_is_faster_than_a_thousand_samples_and_exact(book: Book, n: int):
+    w = np.random.default_rng(n).normal(size=n)
+    times = book.race(lambda: exact(w, "geometric"), 5, sampling=lambda: by_sampling(w, 0))
+    gradient = exact(w, "geometric")[1]
+    estimates = [by_sampling(w, seed) - gradient for seed in range(20)]
+    error = np.sqrt(np.mean(np.square(estimates))) / np.sqrt(np.mean(gradient**2))
+    what = f"value and gradient of log Z, geometric mean of {n}"
+    book.ratio(
+        what,
+        times["ours"],
+        times["sampling"],
+        f"Metropolis-Hastings, 1,000 samples, gradient only, error {error:.0%}",
+        at_least=10,
+    )
+
+
+@pytest.mark.parametrize("aggregate", AGGREGATES)
+def test_the_cost_of_a_remainder_by_its_length(book: Book, aggregate: str):
+    book.once(lambda: exact(np.zeros(10), aggregate))
+    figures = []
+    for n in LENGTHS:
+        w = np.random.default_rng(n).normal(size=n)
+        number = max(1, 20_000 // n**2)
+        figures.append(min(seconds(lambda w=w: exact(w, aggregate), number).cpu for _ in range(3)))
+    exponent = np.polyfit(np.log(LENGTHS[1:]), np.log(figures[1:]), 1)[0]
+    book.budget(
+        f"log Z and gradient, {aggregate} of {', '.join(map(str, LENGTHS))}: exponent",
+        float(exponent),
+        plain,
+        at_most=2.1 if aggregate == "geometric" else 1.3,
+        peer=", ".join(map(time_text, figures)),
+    )
+
+
+@pytest.fixture(scope="module")
+def queries(data_dir: Path) -> br.Rankings:
+    """Rank the 15,211 documents of 784 queries in grades."""
+    paths = sorted((data_dir / "MQ2008").glob("S?.txt"))
+    with warnings.catch_warnings():
+        # queries of one grade: they count, because the sizes of blocks are part of the outcome
+        warnings.simplefilter("ignore", UninformativeRankingWarning)
+        parts = [br.Rankings.from_letor(path).to_frame() for path in paths]
+        rows = pd.concat([part[["ranker", "item", "rank"]] for part in parts])
+        return br.Rankings.from_long_ranks(rows, ranker="ranker", item="item", rank="rank")
+
+
+@pytest.mark.parametrize("given_sizes", [False, True], ids=["free", "sizes given"])
+@pytest.mark.parametrize("aggregate", AGGREGATES)
+def test_the_documents_of_mq2008(book: Book, queries: br.Rankings, aggregate: str, given_sizes):
+    with pm.Model(coords=queries.coords) as model:
+        utility = pm.Normal("utility", dims="item")
+        br.PMOP("y", utility, aggregate=aggregate, given_sizes=given_sizes, observed=queries)
+    function = gradient_function(model)
+    point = np.random.default_rng(0).normal(size=queries.n_items)
+    cost = book.race(lambda: function(point), 5, min)["ours"]
+    sizes = "sizes given" if given_sizes else "free"
+    what = f"value and gradient, MQ2008 (784 queries, 15,211 documents), {aggregate}, {sizes}"
+    book.budget(what, cost.cpu, time_text, wall=cost.wall, at_most=0.2)
