@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         load_sushi,
     )
     from bayesrank.distributions import PMOP, PlackettLuce, set_rankings
-    from bayesrank.results import plot_ranks, rank_draws, rank_summary, win_probability
+    from bayesrank.results import compare, plot_ranks, rank_draws, rank_summary, win_probability
 
 __version__ = "0.1.0"
 
@@ -30,6 +30,7 @@ __all__ = [
     "Pairs",
     "PlackettLuce",
     "Rankings",
+    "compare",
     "load_movielens",
     "load_nascar",
     "load_sushi",
@@ -50,7 +51,13 @@ _ROOMS = {
         "load_sushi",
     ),
     "bayesrank.distributions": ("PMOP", "PlackettLuce", "set_rankings"),
-    "bayesrank.results": ("plot_ranks", "rank_draws", "rank_summary", "win_probability"),
+    "bayesrank.results": (
+        "compare",
+        "plot_ranks",
+        "rank_draws",
+        "rank_summary",
+        "win_probability",
+    ),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

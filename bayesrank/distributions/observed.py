@@ -46,6 +46,7 @@ def register_rankings(
     utility: Any,
     rankings: Rankings,
     *,
+    outcome: str,
     dims: Sequence[str] | None = None,
     stages: bool = True,
 ) -> RankingsData:
@@ -59,6 +60,9 @@ def register_rankings(
         Log worth per item or per slot.
     rankings : Rankings
         What was observed.
+    outcome : str
+        What the log-probability is one of. It becomes a label in the model's data, and so in the
+        results, where `bayesrank.compare` finds it.
     dims : two strings, optional
         Names of the axes; default ``("ranking", "slot")``. A second collection of rankings in
         one model needs names of its own.
@@ -87,6 +91,8 @@ def register_rankings(
     item = pm.Data(f"{name}_item", rankings.item, dims=dims)
     sizes = pt.cast(pm.Data(f"{name}_sizes", rankings.block_sizes), "int64")
     weight = pm.Data(f"{name}_weight", rankings.weight, dims=dims[0])
+    model.add_coord(f"{name}_outcome", [outcome])
+    pm.Data(f"{name}_outcomes", [rankings.n_rankings], dims=f"{name}_outcome")
     if not per_item:
         return RankingsData(ranks, weight, item, sizes, utility, None, (), dims)
     if not stages:

@@ -176,7 +176,10 @@ class PlackettLuce(Discrete):
                     f"PlackettLuce got both observed=Rankings and {taken}=: a Rankings brings its "
                     f"own. Leave {taken}= out, or pass observed=rankings.ranks."
                 )
-        data = register_rankings(name, utility, observed, dims=kwargs.pop("dims", None))
+        dims = kwargs.pop("dims", None)
+        data = register_rankings(
+            name, utility, observed, outcome="weak orders given their block sizes", dims=dims
+        )
         total_size = kwargs.pop("total_size", None)
         rv = _observed_dist(data, **kwargs)
         return pm.modelcontext(None).register_rv(

@@ -176,7 +176,9 @@ class PMOP(Discrete):
         total_size, dims = kwargs.pop("total_size", None), kwargs.pop("dims", None)
         settings = _Settings(**options)
         settings.check_blocks(observed)
-        data = register_rankings(name, utility, observed, dims=dims, stages=False)
+        data = register_rankings(
+            name, utility, observed, outcome=settings.outcome, dims=dims, stages=False
+        )
         shared = settings.parameters(pt.ones_like(data.sizes, dtype="float64"))
         params = [data.slot_utility, data.ranks > 0, data.sizes, *shared, data.ranks, data.weight]
         rv = _ObservedPMOP.dist(params, **kwargs)
@@ -308,7 +310,9 @@ class _Settings:
             _check_positive("tie_prevalence", tie_prevalence)
             prevalence = pt.cast(pt.atleast_1d(pt.as_tensor_variable(tie_prevalence)), "float64")
             log_ties = pt.log(prevalence)
-            self.log_weight = pt.concatenate([pt.zeros_like(log_ties[..., :1]), log_ties], axis=-1)
+            # a new axis, because a slice of unknown length has a shape that JAX cannot compute
+            single = pt.zeros_like(log_ties[..., 0])[..., None]
+            self.log_weight = pt.concatenate([single, log_ties], axis=-1)
         self.rank_weights = None
         if rank_weights is not None:
             _check_falling("rank_weights", rank_weights)
@@ -319,6 +323,14 @@ class _Settings:
             pt.constant(int(given_sizes)),
             pt.constant(nodes),
         ]
+
+    @property
+    def outcome(self) -> str:
+        """What the log-probability is one of."""
+        if self.rank_weights is not None:
+            return "nothing: rank_weights make a pseudo-likelihood"
+        given_sizes = self.constants[1].data
+        return "weak orders given their block sizes" if given_sizes else "weak orders"
 
     def parameters(self, like: TensorVariable) -> list[TensorVariable]:
         """Log weights of sizes, weights of stages (default ones, shaped as `like`), constants."""

@@ -4,6 +4,7 @@ This is a composite likelihood. The pairs of one ranking are not independent (a 
 before c leave no choice for a and c), so its sum over all weak orders is not one, its posteriors
 are too narrow, and LOO may not compare it with models of whole rankings.
 
+>>> from bayesrank.likelihoods.pairwise import bradley_terry_logp
 >>> pairs = weak_order_pairs([[1, 2, 2]], ties="drop")
 >>> float(pairs_logp([[1.0, 0.0, 0.5]], pairs, bradley_terry_logp).eval()[0].round(4))
 -0.7873
@@ -120,6 +121,7 @@ def pairs_logp(
 
     Examples
     --------
+    >>> from bayesrank.likelihoods.pairwise import bradley_terry_logp
     >>> pairs = weak_order_pairs([[1, 2, 2], [1, 0, 0]], ties="drop")
     >>> pairs_logp(np.zeros((2, 3)), pairs, bradley_terry_logp).eval().round(6).tolist()
     [-1.386294, 0.0]

@@ -43,6 +43,7 @@ from pytensor.tensor import TensorVariable
 from bayesrank.likelihoods.cumulative import NOTHING
 from bayesrank.likelihoods.plackett_luce import valid_ranks
 from bayesrank.likelihoods.set_functions import LEFT
+from bayesrank.likelihoods.stable import softplus
 from bayesrank.likelihoods.stop_gradient import stop_gradient
 from bayesrank.likelihoods.subsets import NEGLIGIBLE
 from bayesrank.likelihoods.symmetric import log_symmetric
@@ -234,8 +235,8 @@ def _harmonic(w: TensorVariable, member: TensorVariable) -> TensorVariable:
     # log[ Π_i (1 + q_i) Σ_j q_j/(1 + q_j) ]
     log_q = -pt.exp(pt.minimum(x[..., :, None] - w[..., None, :], 7.0))
     there = member[..., None, :]
-    product = pt.sum(pt.switch(there, pt.softplus(log_q), 0.0), axis=-1)
-    log_share = pt.switch(there, log_q - pt.softplus(log_q), NOTHING)
+    product = pt.sum(pt.switch(there, softplus(log_q), 0.0), axis=-1)
+    log_share = pt.switch(there, log_q - softplus(log_q), NOTHING)
     terms = x + log_step + product + _log_sum(log_share, log_share > NOTHING / 2)
     return _log_sum(terms, pt.ones_like(terms, dtype=bool))
 

@@ -29,6 +29,7 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods import subsets
 from bayesrank.likelihoods.cumulative import NOTHING
+from bayesrank.likelihoods.stable import softplus
 
 __all__ = ["Tilt", "log_symmetric"]
 
@@ -118,7 +119,7 @@ def log_symmetric(v: Any, member: Any, m: Any, *, nodes: int = 48) -> TensorVari
     turn = pt.sum(pt.switch(there, phase, 0.0), axis=-2) - m[..., None] * angle
     count = pt.mean(pt.exp(log_size) * pt.cos(turn), axis=-1)
 
-    total = pt.sum(pt.switch(member, pt.softplus(z), 0.0), axis=-1) - m * x
+    total = pt.sum(pt.switch(member, softplus(z), 0.0), axis=-1) - m * x
     some = total + pt.log(pt.switch(inside, count, 1.0))
     every = pt.sum(pt.switch(member, v, 0.0), axis=-1)
     return pt.switch(inside, some, pt.switch(pt.eq(m, n) & (n > 0), every, NOTHING))

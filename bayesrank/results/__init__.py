@@ -1,20 +1,27 @@
 """Results: what posteriors say about ranks, as tables, pictures and a page.
 
-This room may import numpy, scipy, pandas, xarray, arviz and matplotlib, and no other room of
-bayesrank.
+This room may import numpy, scipy, pandas, xarray, scikit-learn, arviz and matplotlib, and no
+other room of bayesrank.
 """
 
+from bayesrank.results.compare import compare
 from bayesrank.results.diagnostics import Convergence, convergence
 from bayesrank.results.files import figure_png, whole_file, write_whole
+from bayesrank.results.metrics import QueryMetrics, err, ndcg, query_metrics
 from bayesrank.results.plots import plot_ranks
 from bayesrank.results.ranks import rank_draws, rank_summary, win_probability
 from bayesrank.results.report import report_html, table_text, verdict
 
 __all__ = [
     "Convergence",
+    "QueryMetrics",
+    "compare",
     "convergence",
+    "err",
     "figure_png",
+    "ndcg",
     "plot_ranks",
+    "query_metrics",
     "rank_draws",
     "rank_summary",
     "report_html",

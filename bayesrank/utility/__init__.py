@@ -1,0 +1,20 @@
+"""Utility: what makes the utilities of items, such as a linear function of their features.
+
+This room may import numpy, scikit-learn and pytensor, and no other room of bayesrank.
+"""
+
+from bayesrank.utility.factors import factor_utility
+from bayesrank.utility.linear import (
+    SecondOrderFeatures,
+    linear_utility,
+    standardise_within,
+    transform_slots,
+)
+
+__all__ = [
+    "SecondOrderFeatures",
+    "factor_utility",
+    "linear_utility",
+    "standardise_within",
+    "transform_slots",
+]
