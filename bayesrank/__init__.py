@@ -20,7 +20,16 @@ if TYPE_CHECKING:
         load_sushi,
     )
     from bayesrank.distributions import PMOP, PlackettLuce, set_rankings
-    from bayesrank.results import compare, plot_ranks, rank_draws, rank_summary, win_probability
+    from bayesrank.results import (
+        compare,
+        err,
+        ndcg,
+        plot_ranks,
+        query_metrics,
+        rank_draws,
+        rank_summary,
+        win_probability,
+    )
 
 __version__ = "0.1.0"
 
@@ -31,10 +40,13 @@ __all__ = [
     "PlackettLuce",
     "Rankings",
     "compare",
+    "err",
     "load_movielens",
     "load_nascar",
     "load_sushi",
+    "ndcg",
     "plot_ranks",
+    "query_metrics",
     "rank_draws",
     "rank_summary",
     "set_rankings",
@@ -53,7 +65,10 @@ _ROOMS = {
     "bayesrank.distributions": ("PMOP", "PlackettLuce", "set_rankings"),
     "bayesrank.results": (
         "compare",
+        "err",
+        "ndcg",
         "plot_ranks",
+        "query_metrics",
         "rank_draws",
         "rank_summary",
         "win_probability",
