@@ -310,9 +310,7 @@ class _Settings:
             _check_positive("tie_prevalence", tie_prevalence)
             prevalence = pt.cast(pt.atleast_1d(pt.as_tensor_variable(tie_prevalence)), "float64")
             log_ties = pt.log(prevalence)
-            # a new axis, because a slice of unknown length has a shape that JAX cannot compute
-            single = pt.zeros_like(log_ties[..., 0])[..., None]
-            self.log_weight = pt.concatenate([single, log_ties], axis=-1)
+            self.log_weight = _after_zero(log_ties)
         self.rank_weights = None
         if rank_weights is not None:
             _check_falling("rank_weights", rank_weights)
@@ -358,6 +356,17 @@ class _Settings:
                 f"ranking {rankings.labels[row]!r} has a block of {largest}. Give {largest - 1} "
                 f"entries, or none for equal weights."
             )
+
+
+def _after_zero(x: TensorVariable) -> TensorVariable:
+    """Put a zero before the entries of the last axis.
+
+    By a sum, because JAX has no gradient of joining x to something if the length is not known.
+    """
+    place = pt.cumsum(pt.ones_like(x, dtype="int64"), axis=-1)
+    zero = pt.sum(pt.zeros_like(place), axis=-1, keepdims=True)
+    here = pt.eq(pt.concatenate([zero, place], axis=-1)[..., :, None], place[..., None, :])
+    return pt.sum(pt.switch(here, x[..., None, :], 0.0), axis=-1)
 
 
 def _check_positive(name: str, value: Any) -> None:

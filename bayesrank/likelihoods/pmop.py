@@ -141,8 +141,16 @@ def log_score(w: TensorVariable, member: TensorVariable, aggregate: str) -> Tens
     if aggregate == "geometric":
         return pt.sum(pt.switch(member, w, 0.0), axis=-1) / n
     if aggregate == "max":
-        return pt.max(pt.switch(member, w, NOTHING), axis=-1)
-    return -pt.max(pt.switch(member, -w, NOTHING), axis=-1)
+        return _highest(w, member)
+    return -_highest(-w, member)
+
+
+def _highest(w: TensorVariable, member: TensorVariable) -> TensorVariable:
+    """Highest utility of the members; equal ones share a gradient that `pt.max` gives to each."""
+    peak = stop_gradient(pt.max(pt.switch(member, w, NOTHING), axis=-1))
+    best = member & pt.eq(w, peak[..., None])
+    n_best = pt.maximum(pt.sum(best, axis=-1), 1)
+    return pt.sum(pt.switch(best, w, 0.0), axis=-1) / n_best
 
 
 def log_normaliser(

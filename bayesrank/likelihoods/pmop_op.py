@@ -56,6 +56,10 @@ def weak_order_logps(  # type: ignore[no-untyped-def]
     by_log_weight : ndarray, (n_rankings, n_sizes)
     """
     n_rankings, n_slots = ranks.shape
+    if utility.shape != ranks.shape or not (
+        log_weight.shape[0] == stage_weight.shape[0] == n_rankings
+    ):
+        raise ValueError("utility, ranks and weights must be as many rows, utility and ranks slots")
     n_sizes = log_weight.shape[1]
     logp = np.zeros(n_rankings)
     by_utility = np.zeros((n_rankings, n_slots))
@@ -204,21 +208,40 @@ def pmop_logp(
         pt.ones_like(utility) if stage_weight is None else pt.as_tensor_variable(stage_weight)
     )
     op = OrderedPartitionLogp(aggregate, given_sizes, nodes)
-    inputs = broadcast_batch(utility, pt.as_tensor_variable(ranks), log_weight, stage_weight)
-    batch = inputs[0].shape[:-1]
-    if inputs[0].ndim == 2:
-        return op(*inputs)
-    return op(*(x.reshape((-1, x.shape[-1])) for x in inputs)).reshape(batch)
+    ranks, *rest = broadcast_batch(
+        pt.as_tensor_variable(ranks), utility, log_weight, stage_weight
+    )  # ranks first, which are data: their shape needs no computing
+    utility, log_weight, stage_weight = rest
+    if ranks.ndim == 2:
+        return op(utility, ranks, log_weight, stage_weight)
+    batch = ranks.shape[:-1]
+    utility, ranks, stage_weight = map(_rows, (utility, ranks, stage_weight))
+    # reshape cannot tell how many rows without columns there are
+    no_weights = log_weight.type.shape[-1] == 0
+    log_weight = utility[:, :0] if no_weights else _rows(log_weight)
+    return op(utility, ranks, log_weight, stage_weight).reshape(batch)
+
+
+def _rows(x: TensorVariable) -> TensorVariable:
+    return x.reshape((-1, x.shape[-1]))
 
 
 def broadcast_batch(*inputs: TensorVariable) -> list[TensorVariable]:
     """Give all inputs the same axes before the last.
 
-    By sums with zeros: `pt.broadcast_arrays` would compute shapes, which JAX cannot.
+    By sums with zeros: `pt.broadcast_arrays` would compute shapes, which JAX cannot. Only where an
+    axis is missing, and with zeros of the first input that misses none, if there is one: sums of
+    inputs whose shapes are not known compare them, which JAX cannot either.
     """
-    zeros = [pt.sum(pt.zeros_like(x), axis=-1) for x in inputs]
+    ndim = max(x.ndim for x in inputs)
+    complete = [x.ndim == ndim and not any(x.type.broadcastable[:-1]) for x in inputs]
+    sources = [x for x, whole in zip(inputs, complete, strict=True) if whole][:1] or inputs
+    zeros = [pt.sum(pt.zeros_like(x), axis=-1) for x in sources]
     zero = functools.reduce(operator.add, zeros)
-    return [x + pt.cast(zero, x.dtype)[..., None] for x in inputs]
+    return [
+        x if whole else x + pt.cast(zero, x.dtype)[..., None]
+        for x, whole in zip(inputs, complete, strict=True)
+    ]
 
 
 @register_funcify_default_op_cache_key(OrderedPartitionLogp)

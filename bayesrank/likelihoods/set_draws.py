@@ -194,6 +194,9 @@ def draw_subset(w, aggregate, size, log_weight, state):  # type: ignore[no-untyp
     if size == n or n == 1:
         member[:] = True
         return member
+    if size == 1:  # all means of one worth are that worth
+        member[_pick(w, state)] = True
+        return member
     if aggregate == MEAN:
         m = _pick_size(n, 0, size, log_weight, state)
         anchor = _pick(w, state)
@@ -332,7 +335,7 @@ def _numba_draw(op: OrderedPartitionDraw, node: Apply, **kwargs: Any) -> tuple[A
     def draw(utility, where, sizes, log_weight, seed):  # type: ignore[no-untyped-def]
         return _draw(utility, where, sizes, log_weight, seed, code)
 
-    return draw, 1
+    return draw, 2
 
 
 try:

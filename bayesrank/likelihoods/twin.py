@@ -30,20 +30,24 @@ class GraphTwinOp(Op):
 
 
 def pull_gradients(value: TensorVariable, wrt: list[Any], gradient_bars: list[Any]) -> list[Any]:
-    """Pull cotangents of d value / d wrt[0], ... back to `wrt`: a Hessian-vector product."""
+    """Pull cotangents of d value / d wrt[0], ... back to `wrt`: a Hessian-vector product.
+
+    An input that the value does not depend on gets zeros.
+    """
     connected = [
         (x, bar)
         for x, bar in zip(wrt, gradient_bars, strict=False)
         if not isinstance(bar.type, DisconnectedType)
     ]
     points, bars = zip(*connected, strict=True)
-    slopes = pytensor.grad(value, list(points), return_disconnected="zero")
+    ignore = {"return_disconnected": "zero", "disconnected_inputs": "ignore"}
+    slopes = pytensor.grad(value, list(points), **ignore)
     along = [pt.sum(slope * bar) for slope, bar in zip(slopes, bars, strict=True)]
     return pytensor.grad(
         functools.reduce(operator.add, along),
         wrt,
         consider_constant=list(bars),
-        return_disconnected="zero",
+        **ignore,
     )
 
 
