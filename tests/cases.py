@@ -7,15 +7,19 @@ battery makes batches, masks and paddings of it.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import permutations
 from typing import Any, Self
 
 import numpy as np
 
 import bayesrank as br
-from tests.oracles import block_sizes, weak_order_logp, weak_orders
+from bayesrank.likelihoods.set_functions import AGGREGATES
+from tests.oracles import block_sizes, partition_logp, weak_order_logp, weak_orders
 
+BACKENDS = ("NUMBA", "CVM", "JAX")
 FINITE_UTILITY = "utility must be finite in the slots in use"
+POSITIVE_PREVALENCE = "tie_prevalence must be positive and finite"
 
 
 @dataclass(frozen=True)
@@ -25,12 +29,20 @@ class Case:
     name: str
     dist: Callable[..., Any]
     utility: np.ndarray  # (n_slots,)
-    oracle: Callable[[np.ndarray, np.ndarray], float]  # utility and value of the slots in use
+    # utility and value of the slots in use, and parameters that are real numbers by their names
+    oracle: Callable[..., float]
     support: np.ndarray  # (number, n_slots), all values that can be drawn
     parameters: Mapping[str, np.ndarray] = field(default_factory=dict)  # without leading axes
     more_values: np.ndarray | None = None  # (number, n_slots), accepted but never drawn
     bad_values: Mapping[str, Any] = field(default_factory=dict)  # what is wrong: value
-    bad_parameters: Mapping[str, tuple[str, Any]] = field(default_factory=dict)  # message: what
+    # what is wrong: message, and the arguments that it is about
+    bad_parameters: Mapping[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
+    backends: tuple[str, ...] = BACKENDS
+
+    @property
+    def family(self) -> str:
+        """First word of the name."""
+        return self.name.split()[0].rstrip(":")
 
     @property
     def where(self) -> np.ndarray:
@@ -43,11 +55,17 @@ class Case:
         more = [] if self.more_values is None else [self.more_values]
         return np.concatenate([self.support, *more])
 
-    def exact(self, values: np.ndarray, utility: np.ndarray | None = None) -> np.ndarray:
+    @property
+    def real_parameters(self) -> dict[str, np.ndarray]:
+        """Parameters with a gradient, besides the utility."""
+        return {name: x for name, x in self.parameters.items() if x.dtype == np.float64}
+
+    def exact(self, values: np.ndarray, **changed: np.ndarray) -> np.ndarray:
         """Log-probability of each value by the oracle; masked slots are left out."""
         used = self.where
-        u = (self.utility if utility is None else utility)[used]
-        return np.array([self.oracle(u, value[used]) for value in values])
+        real = {"utility": self.utility} | self.real_parameters | changed
+        u = real.pop("utility")[used]
+        return np.array([self.oracle(u, value[used], **real) for value in values])
 
     def on_slots(self, slots: Any, **changed: np.ndarray) -> Self:
         """Select or reorder slots in everything that has a slot axis."""
@@ -105,13 +123,13 @@ NO_RANKS = {
     "an empty slot in use": [1, 2, 0, 3],
 }
 NOT_FINITE = {
-    "nan": (FINITE_UTILITY, [0.5, np.nan, 0.0, 1.0]),
-    "inf": (FINITE_UTILITY, [np.inf, 0.2, 0.0, 1.0]),
-    "-inf": (FINITE_UTILITY, [0.5, 0.2, 0.0, -np.inf]),
+    "nan": (FINITE_UTILITY, {"utility": [0.5, np.nan, 0.0, 1.0]}),
+    "inf": (FINITE_UTILITY, {"utility": [np.inf, 0.2, 0.0, 1.0]}),
+    "-inf": (FINITE_UTILITY, {"utility": [0.5, 0.2, 0.0, -np.inf]}),
 }
 MASK = np.array([True, False, True, True, False, True])
 
-CASES = [
+PLACKETT_LUCE = [
     Case(
         "PlackettLuce: full rankings",
         br.PlackettLuce.dist,
@@ -136,7 +154,7 @@ CASES = [
             "an empty slot in use": [1, 0, 2, 3, 0, 0],
         },
         bad_parameters={
-            "nan": (FINITE_UTILITY, [0.3, -9.0, np.nan, -0.5, 20.0, 0.1]),
+            "nan": (FINITE_UTILITY, {"utility": [0.3, -9.0, np.nan, -0.5, 20.0, 0.1]}),
         },
     ),
     Case(
@@ -176,7 +194,112 @@ CASES = [
             "slots that are not in use": [0, 1, 1, 2, 2, 0],
         },
         bad_parameters={
-            "inf": (FINITE_UTILITY, [0.3, -9.0, np.inf, -0.5, 20.0, 0.1]),
+            "inf": (FINITE_UTILITY, {"utility": [0.3, -9.0, np.inf, -0.5, 20.0, 0.1]}),
         },
     ),
 ]
+
+
+# PMOP. A function for every form, because functions are compiled once for each.
+
+FREE = {name: partial(br.PMOP.dist, aggregate=name) for name in AGGREGATES}
+GIVEN_SIZES = {name: partial(dist, given_sizes=True) for name, dist in FREE.items()}
+SMALL_MASK = np.array([True, False, True, True, False])
+
+
+def _prevalence_logp(
+    utility: np.ndarray, ranks: np.ndarray, aggregate: str, tie_prevalence: np.ndarray
+) -> float:
+    log_weight = np.append(0.0, np.log(tie_prevalence))
+    return partition_logp(utility, ranks, aggregate, log_weight=log_weight)
+
+
+def _all_weak_orders(aggregate: str) -> Case:
+    return Case(
+        f"PMOP {aggregate}: all weak orders",
+        FREE[aggregate],
+        np.array([0.8, -1.2, 2.5, 0.1]),
+        partial(partition_logp, aggregate=aggregate),
+        weak_orders(4),
+        bad_values=NO_RANKS,
+        bad_parameters=NOT_FINITE,
+    )
+
+
+def _pairs_tie(aggregate: str) -> Case:
+    used = np.array([r for r in weak_orders(3) if max(block_sizes(r)) <= 2])
+    return Case(
+        f"PMOP {aggregate}: ties of two in some slots",
+        FREE[aggregate],
+        np.array([0.3, -9.0, 1.2, -0.5, 20.0]),
+        partial(_prevalence_logp, aggregate=aggregate),
+        _spread(used, SMALL_MASK),
+        {"where": SMALL_MASK, "tie_prevalence": np.array([0.7])},
+        bad_values={
+            "a tie of three": [1, 0, 1, 1, 0],
+            "a gap": [1, 0, 3, 3, 0],
+            "a ranked slot that is not in use": [1, 2, 3, 4, 0],
+            "an empty slot in use": [1, 0, 2, 0, 0],
+        },
+        bad_parameters={
+            "nan": (FINITE_UTILITY, {"utility": [0.3, -9.0, np.nan, -0.5, 20.0]}),
+            "no prevalence": (POSITIVE_PREVALENCE, {"tie_prevalence": [0.0]}),
+            "a negative prevalence": (POSITIVE_PREVALENCE, {"tie_prevalence": [-0.7]}),
+            "nan prevalence": (POSITIVE_PREVALENCE, {"tie_prevalence": [np.nan]}),
+            "inf prevalence": (POSITIVE_PREVALENCE, {"tie_prevalence": [np.inf]}),
+        },
+        backends=_of_sizes_under(aggregate),
+    )
+
+
+def _first_and_two(aggregate: str) -> Case:
+    return Case(
+        f"PMOP {aggregate}: given sizes 1, 2 of some slots",
+        GIVEN_SIZES[aggregate],
+        np.array([0.3, -9.0, 1.2, -0.5, 20.0]),
+        partial(partition_logp, aggregate=aggregate, given_sizes=True),
+        _spread(_of_sizes(1, 2), SMALL_MASK),
+        {"where": SMALL_MASK, "sizes": np.array([1, 2, 0])},
+        bad_values={
+            "other sizes": [1, 0, 1, 2, 0],
+            "a full ranking": [1, 0, 2, 3, 0],
+            "one block": [1, 0, 1, 1, 0],
+            "slots that are not in use": [0, 1, 2, 2, 0],
+        },
+        backends=_of_sizes_under(aggregate),
+    )
+
+
+def _given_sizes(aggregate: str) -> Case:
+    return Case(
+        f"PMOP {aggregate}: given sizes, full rankings drawn",
+        GIVEN_SIZES[aggregate],
+        np.array([0.3, 1.2, -0.5, 0.1]),
+        partial(partition_logp, aggregate=aggregate, given_sizes=True),
+        _full_rankings(4),
+        more_values=np.array([r for r in weak_orders(4) if r.max() < 4]),
+        bad_values=NO_RANKS,
+        bad_parameters=NOT_FINITE,
+        backends=_of_sizes_under(aggregate),
+    )
+
+
+def _of_sizes_under(aggregate: str) -> tuple[str, ...]:
+    """Backends for sizes that are given or weighted.
+
+    Not JAX for the harmonic mean, where the graph has an array of rankings x stages x sizes x items
+    x nodes of the integral x nodes of the circle: seconds and gigabytes for each evaluation. The
+    tests of the graph have its values and gradients.
+    """
+    return tuple(mode for mode in BACKENDS if (aggregate, mode) != ("harmonic", "JAX"))
+
+
+# Given sizes of the extremes are tested with three items; four would be two more functions.
+PMOP = [
+    *map(_all_weak_orders, AGGREGATES),
+    *map(_pairs_tie, AGGREGATES),
+    *map(_first_and_two, AGGREGATES),
+    *map(_given_sizes, ("mean", "geometric", "harmonic")),
+]
+
+CASES = [*PLACKETT_LUCE, *PMOP]

@@ -19,6 +19,7 @@ from bayesrank.data.stages import Stages
 __all__ = [
     "RankingsData",
     "is_observed",
+    "known_value",
     "refuse_single_precision",
     "register_rankings",
     "set_rankings",
@@ -183,11 +184,11 @@ def table_is_current(
 
 def _same(x: TensorVariable, y: TensorVariable) -> bool:
     """Whether two variables have the same value, and both have one."""
-    known_x, known_y = _value(x), _value(y)
+    known_x, known_y = known_value(x), known_value(y)
     return known_x is not None and known_y is not None and np.array_equal(known_x, known_y)
 
 
-def _value(x: Any) -> np.ndarray | None:
+def known_value(x: Any) -> np.ndarray | None:
     """Value of a shared variable or constant; None of anything that is computed."""
     x = _uncast(x)
     value = x.get_value(borrow=True) if isinstance(x, SharedVariable) else getattr(x, "data", None)

@@ -19,13 +19,14 @@ import pytensor.tensor as pt
 from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
 from pymc.distributions.shape_utils import rv_size_is_none
-from pymc.pytensorf import normalize_rng_param
+from pymc.pytensorf import normalize_rng_param, rvs_in_graph
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data.rankings import Rankings
 from bayesrank.distributions.observed import (
     is_observed,
+    known_value,
     refuse_single_precision,
     register_rankings,
 )
@@ -35,6 +36,8 @@ from bayesrank.likelihoods.set_draws import OrderedPartitionDraw
 from bayesrank.likelihoods.set_functions import AGGREGATES
 
 __all__ = ["PMOP"]
+
+POSITIVE = "tie_prevalence must be positive and finite"
 
 # utility, where, sizes, log size weights, stage weights, aggregate, sizes given, nodes
 SIGNATURE = "[rng],[size],(n),(n),(m),(d),(s),(),(),()->[rng],(n)"
@@ -109,6 +112,7 @@ class PMOP(Discrete):
         the outcome. Then `tie_prevalence` cancels and is refused.
     rank_weights : array_like of float, (..., n_stages), optional
         Exponents of the stages, not negative and not increasing, which stress the first places.
+        Numbers or data, not random.
         They make a pseudo-likelihood of it: good for estimates, of no meaning for posterior
         widths or LOO.
     where : tensor_like of bool, (..., n_slots), optional
@@ -244,8 +248,8 @@ class PMOP(Discrete):
             pt.all(~where | pt.isfinite(utility)),
             pt.all(pt.isfinite(log_weight)),
             pt.all(stage_weight >= 0) & pt.all(pt.diff(stage_weight, axis=-1) <= 0),
-            msg="utility must be finite in the slots in use, tie_prevalence must be positive and "
-            "finite, rank_weights must be non-negative and must not increase",
+            msg="utility must be finite in the slots in use, "
+            f"{POSITIVE}, rank_weights must be non-negative and must not increase",
         )
 
 
@@ -264,7 +268,9 @@ class _ObservedPMOP(Discrete):
     ):  # fmt: skip
         constants = code, given_sizes, nodes
         if is_observed(value, ranks):
-            return weight * _logp(value, utility, log_weight, stage_weight, constants)
+            logp = _logp(value, utility, log_weight, stage_weight, constants)
+            # all else is data; this may be random
+            return weight * check_parameters(logp, pt.all(pt.isfinite(log_weight)), msg=POSITIVE)
         sizes = sizes if given_sizes.data else sizes[..., :0]
         return weight * PMOP.logp(
             value, utility, where, sizes, log_weight, stage_weight, *constants
@@ -380,7 +386,14 @@ def _check_positive(name: str, value: Any) -> None:
 
 def _check_falling(name: str, value: Any) -> None:
     if isinstance(value, TensorVariable):
-        return
+        if random := sorted(str(rv) for rv in rvs_in_graph([value])):
+            raise ValueError(
+                f"`{name}` depends on the random {', '.join(random)}: exponents cannot be "
+                "estimated, because a pseudo-likelihood grows as they fall to zero. Pass numbers."
+            )
+        value = known_value(value)
+        if value is None:
+            return
     weights = np.atleast_1d(np.asarray(value, dtype=float))
     if not (np.isfinite(weights) & (weights >= 0)).all() or (np.diff(weights, axis=-1) > 0).any():
         raise ValueError(

@@ -30,7 +30,7 @@ def factor_utility(
     ranker: Any = None,
     item_bias: Any = None,
 ) -> TensorVariable:
-    r"""Utility of the item in each slot, :math:`b_i + \sum_k W_{uk} H_{ik}`, as a graph.
+    r"""Multiply factors into utilities of slots, :math:`b_i + \sum_k W_{uk} H_{ik}`, as a graph.
 
     Parameters
     ----------
@@ -68,9 +68,7 @@ def factor_utility(
     W, H = pt.as_tensor_variable(ranker_factors), pt.as_tensor_variable(item_factors)
     item = pt.as_tensor_variable(item)
     rows = W if ranker is None else W[pt.as_tensor_variable(ranker)]
-    flat = item.ravel()  # gathers, and what their gradients add, are fast for one axis of numbers
-    gathered = H[flat].reshape((*item.shape, H.shape[-1]))
-    utility = pt.sum(rows[:, None, :] * gathered, axis=-1)
+    utility = pt.sum(rows[:, None, :] * H[item], axis=-1)
     if item_bias is not None:
-        utility += pt.as_tensor_variable(item_bias)[flat].reshape(item.shape)
+        utility += pt.as_tensor_variable(item_bias)[item]
     return utility

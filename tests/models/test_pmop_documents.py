@@ -1,0 +1,249 @@
+"""Document ranking: what each method makes of judged documents whose secret is known."""
+
+import re
+import runpy
+import sys
+
+import numpy as np
+import pandas as pd
+import pytensor
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.preprocessing import StandardScaler
+
+import bayesrank as br
+import models.pmop_documents
+from bayesrank.data.letor import Part, folds, read_parts
+from models.pmop_documents import (
+    METHODS,
+    build,
+    compare,
+    evaluate,
+    grade_weights,
+    map_path,
+    posterior_mean,
+    table,
+)
+
+
+@pytest.fixture(autouse=True)
+def compiles_soon():
+    """Toys are too small for what compiling them well would take."""
+    with pytensor.config.change_flags(mode="FAST_COMPILE"):
+        yield
+
+
+QUIET = {"draws": 200, "tune": 200, "chains": 2, "cores": 1, "progressbar": False}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Files in which feature 1 makes the grade, 2 is noise and 3 the place in the file."""
+    rng, folder = np.random.default_rng(4), tmp_path_factory.mktemp("letor")
+    for part in range(5):
+        lines = []
+        for query in range(8):
+            good, noise = rng.normal(size=(2, 6))
+            grade = np.digitize(good + rng.logistic(scale=0.3, size=6), [0.0, 1.0])
+            lines += [
+                f"{g} qid:{10 * part + query + 1} 1:{a:.3f} 2:{b:.3f} 3:{place}"
+                for g, a, b, place in zip(grade, good, noise, np.linspace(-1, 1, 6), strict=True)
+            ]
+        (folder / f"S{part + 1}.txt").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def documents(folder):
+    return read_parts(folder, n_features=3)
+
+
+@pytest.fixture(scope="module")
+def fold(documents):
+    return next(folds(documents, StandardScaler()))
+
+
+def judged(*queries):
+    """Queries of documents with grades and one feature, the grade."""
+    frame = pd.DataFrame(
+        [(q, d, g, float(g)) for q, grades in enumerate(queries) for d, g in enumerate(grades)],
+        columns=["query", "document", "grade", "x"],
+    )
+    rankings = br.Rankings.from_ratings(
+        frame, ranker="query", item="document", rating="grade", features=["x"]
+    )
+    return Part(rankings, rankings.features[..., 0])
+
+
+# ---------------------------------------------------------------------------------------------
+# Methods
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_finds_the_feature_that_makes_the_grade(fold, method):
+    (beta,) = map_path(build(fold.train, method), [1.0])
+    assert beta.shape == (3,)
+    # in the file's order the place in it matters too: that is its leak
+    others = beta[1:2] if method.endswith("the file") else beta[1:]
+    assert beta[0] > 3 * np.abs(others).max()
+    # of the eight test queries one has no relevant document, which counts as 0
+    assert evaluate(fold.test, beta)["ndcg@5"].mean() > 0.9 * 7 / 8
+
+
+def test_breaking_ties_in_the_order_of_the_file_takes_that_order_for_a_judgement(fold):
+    (as_filed,) = map_path(build(fold.train, "ListMLE, ties as in the file"), [1.0])
+    (at_random,) = map_path(build(fold.train, "ListMLE, ties at random"), [1.0])
+    assert as_filed[2] < -0.5 < -0.3 < at_random[2] < 0.3
+
+
+def test_rank_regression_is_ridge_regression(fold):
+    (beta,) = map_path(build(fold.train, "rank regression"), [0.2])
+    grades = fold.train.grades[fold.train.rankings.mask]
+    ridge = Ridge(alpha=1 / 0.2**2, fit_intercept=False)
+    ridge.fit(fold.train.features, grades - grades.mean())
+    np.testing.assert_allclose(beta, ridge.coef_, atol=1e-5)
+
+
+def test_ranknet_is_logistic_regression_on_differences_of_features(fold):
+    (beta,) = map_path(build(fold.train, "RankNet"), [0.5])
+    features, used = fold.train.rankings.features, fold.train.rankings.mask
+    leads = [
+        x[i] - x[j]
+        for x, grades, u in zip(features, fold.train.grades, used, strict=True)
+        for i in np.flatnonzero(u)
+        for j in np.flatnonzero(u)
+        if grades[i] > grades[j]
+    ]
+    both = np.concatenate([leads, np.negative(leads)])  # for the library wants two classes
+    won = np.repeat([1, 0], len(leads))
+    logistic = LogisticRegression(C=0.5**2 / 2, fit_intercept=False, tol=1e-8)
+    logistic.fit(both, won)
+    np.testing.assert_allclose(beta, logistic.coef_[0], atol=1e-3)
+
+
+def test_weights_of_blocks_follow_the_grades_a_query_has():
+    part = judged([2, 1, 1, 0], [0, 1], [2, 2, 0])
+    log2, log3 = np.log([2, 3])
+    np.testing.assert_allclose(
+        grade_weights(part), [[1 + log3, 1 + log2, 1], [1 + log2, 1, 0], [1 + log3, 1, 0]]
+    )
+
+
+def test_the_weighted_form_weighs_the_first_block():
+    # equal utilities: 3 sets may come first, and what is left then is certain
+    model = build(judged([0, 1]), "PMOP mean, weighted")
+    logp = model.compile_logp(vars=model.observed_RVs)({"coefficient": np.zeros(1)})
+    assert logp == pytest.approx(-(1 + np.log(2)) * np.log(3))
+    plain = build(judged([0, 1]), "PMOP mean")
+    logp = plain.compile_logp(vars=plain.observed_RVs)({"coefficient": np.zeros(1)})
+    assert logp == pytest.approx(-np.log(3))
+
+
+def test_the_table_in_the_docstring_names_the_variables(fold):
+    named = set(re.findall(r"``(\w+)`` +\w", models.pmop_documents.__doc__))
+    model = build(fold.train)
+    assert {v.name for v in (*model.basic_RVs, *model.deterministics)} == named
+    assert list(model.coords["feature"]) == ["x1", "x2", "x3"]
+
+
+def test_an_unknown_method_raises(fold):
+    with pytest.raises(ValueError, match=r"^`method` is 'LambdaMART'; it is one of 'PMOP mean', "):
+        build(fold.train, "LambdaMART")
+
+
+@pytest.mark.parametrize("scale", [0, -1.0, np.nan])
+def test_a_scale_that_is_not_positive_raises(fold, scale):
+    with pytest.raises(
+        ValueError, match=rf"^`coefficient_scale` is {scale}; it must be positive\.$"
+    ):
+        build(fold.train, coefficient_scale=scale)
+
+
+# ---------------------------------------------------------------------------------------------
+# Fitting and comparing
+# ---------------------------------------------------------------------------------------------
+
+
+def test_where_a_path_starts_does_not_move_its_modes(fold):
+    model = build(fold.train, "Plackett-Luce")
+    path = map_path(model, [0.01, 0.1, 1.0])
+    alone = [map_path(model, [scale])[0] for scale in (0.01, 0.1, 1.0)]
+    np.testing.assert_allclose(path, alone, atol=2e-4)
+    assert np.ptp([beta[0] for beta in path]) > 0.5
+
+
+def test_the_posterior_mean_of_a_normal_model_is_its_mode(fold):
+    model = build(fold.train, "rank regression")
+    (mode,) = map_path(model, [0.1])
+    model.set_data("coefficient_scale", 9.0)  # whatever it was before
+    # standard deviations are 0.07 and less, those of means of 400 draws 0.004
+    np.testing.assert_allclose(posterior_mean(model, 0.1, **QUIET), mode, atol=0.02)
+
+
+def test_the_metrics_are_of_the_documents_in_the_order_of_their_utilities():
+    part = judged([2, 0], [0, 1, 0])
+    right = evaluate(part, np.array([1.0]))
+    # ERR: 3/4 at place 1; 1/4 at place 1
+    assert right["err"].tolist() == [0.75, 0.25]
+    assert right["ndcg@1"].tolist() == [1.0, 1.0]
+    wrong = evaluate(part, np.array([-1.0]))
+    assert wrong["err"].tolist() == [0.75 / 2, 0.25 / 3]
+    assert wrong["ndcg@1"].tolist() == [0.0, 0.0]
+
+
+def test_the_features_are_chosen_on_the_validation_part(documents):
+    noise = make_column_transformer(("passthrough", ["x2", "x3"]))
+    options = {"methods": ["rank regression"], "scales": [0.01, 0.1]}
+    chosen = compare(documents, prepare=[noise, StandardScaler()], **options)
+    good = compare(documents, **options)
+    pd.testing.assert_frame_equal(chosen["rank regression"], good["rank regression"])
+
+
+def test_every_query_is_tested_once_and_posterior_means_have_a_row_of_their_own(
+    documents, monkeypatch
+):
+    monkeypatch.setattr(
+        models.pmop_documents, "posterior_mean", lambda model, scale: np.array([-scale, 0.0, 0.0])
+    )
+    tested = compare(documents, ["rank regression"], scales=[0.1], sampled=["rank regression"])
+    assert list(tested) == ["rank regression", "rank regression, posterior mean"]
+    mode, backwards = tested.values()
+    for queries in (mode, backwards):
+        assert queries.index.names == ["fold", "query"]
+        assert queries.groupby("fold").size().to_dict() == dict.fromkeys(range(1, 6), 8)
+        assert queries.index.get_level_values("query").is_unique
+    assert mode["ndcg@1"].mean() > 0.7 > 0.1 > backwards["ndcg@1"].mean()
+
+
+def test_the_table_has_means_and_paired_differences_with_standard_errors():
+    tested = {
+        "one": pd.DataFrame({"err": [0.2, 0.4, 0.6]}),
+        "two": pd.DataFrame({"err": [0.5, 0.4, 0.9]}),
+    }
+    rows = table(tested, "one")
+    assert rows["err"].tolist() == pytest.approx([0.4, 0.6])
+    assert rows["err difference"].tolist() == pytest.approx([0.0, 0.2])
+    # of 0.3, 0.0, 0.3: the standard deviation is 0.3 / sqrt 3, over sqrt 3
+    assert rows["err se"].tolist() == pytest.approx([0.0, 0.1])
+
+
+def test_the_file_runs_and_prints_the_table(folder, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["pmop_documents", str(folder), "rank regression"])
+    runpy.run_path(models.pmop_documents.__file__, run_name="__main__")
+    header, first, second = capsys.readouterr().out.splitlines()
+    assert header.split()[:3] == ["err", "ndcg@1", "ndcg@5"]
+    assert first.startswith("rank regression  ")
+    assert float(first.split()[-1]) == 0
+    assert second.startswith("rank regression, products")
+
+
+def test_on_mq2008_the_mode_of_pmop_does_what_was_measured(data_dir):
+    fold = next(folds(read_parts(data_dir / "MQ2008"), StandardScaler()))
+    (beta,) = map_path(build(fold.train), [0.1])
+    found = evaluate(fold.test, beta).mean()
+    blind = evaluate(fold.test, np.zeros(46)).mean()  # expected values of orders at random
+    assert blind["ndcg@5"] < 0.25
+    assert found["ndcg@5"] == pytest.approx(0.4452, abs=0.003)
+    assert found["err"] == pytest.approx(0.3013, abs=0.003)
