@@ -369,7 +369,7 @@ def test_one_ranker_alone_is_noted(folder, sampler):
 def test_rankings_that_say_nothing_are_counted(folder, sampler):
     (folder / "some.csv").write_text(f"{BEERS}dan,ale,1,1\n", encoding="utf-8")
     found = notes(run("rank", "some.csv", *COLUMNS, "--rating", "stars"))
-    assert found[0].startswith("1 of 4 rankings holds one item or one block ('dan'): it says noth")
+    assert found[0].startswith("1 of 4 rankings holds one item or one block ('dan'): no item")
 
 
 def test_names_of_any_kind_are_shown(folder, sampler):

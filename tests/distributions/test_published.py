@@ -2,6 +2,7 @@
 
 import functools
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,9 @@ from scipy.optimize import minimize
 import bayesrank as br
 from tests.oracles import gradient, ordering_logp
 
-NASCAR = json.loads((Path(__file__).parents[1] / "published/nascar2002.json").read_text("utf-8"))
+PUBLISHED = Path(__file__).parents[1] / "published"
+NASCAR = json.loads((PUBLISHED / "nascar2002.json").read_text("utf-8"))
+PUDDING = json.loads((PUBLISHED / "pudding.json").read_text("utf-8"))
 ALWAYS_LAST = ["Andy Hillenburg", "Gary Bradberry", "Jason Hedlesky", "Randy Renfrow"]
 
 
@@ -166,6 +169,49 @@ def test_salad_with_features_is_the_published_regression(per):
     # as printed, from an iteration that stops at 1e-4
     np.testing.assert_allclose(estimate, [3.27431, 0.27392], atol=1e-3)
     assert round(-2 * loglik, 1) == 152.9
+
+
+# Chocolate puddings (Davidson 1970): pairs with ties, of which PMOP of two items is the model
+
+
+@pytest.fixture(scope="module")
+def pudding_mle():
+    orderings, weight = [], []
+    for pair in PUDDING["pairs"]:
+        one, two = pair["first"], pair["second"]
+        orderings += [[one, two], [two, one], [{one, two}]]
+        weight += [pair["first_wins"], pair["second_wins"], pair["ties"]]
+    with warnings.catch_warnings():
+        # a tie of all that there is says nothing to models of given sizes
+        warnings.filterwarnings("ignore", message="15 of 45 rankings hold one item or one block")
+        rankings = br.Rankings.from_orderings(orderings, items=range(1, 7), weight=weight)
+    with pm.Model(coords=rankings.coords) as model:
+        log_worth = pt.concatenate([[0.0], pm.Flat("others", shape=5)])
+        nu = pt.exp(pm.Flat("log_nu"))
+        br.PMOP("y", log_worth, aggregate="geometric", tie_prevalence=nu, observed=rankings)
+    return optimum(model)
+
+
+def test_pudding_worths_and_nu_are_the_published_ones(pudding_mle):
+    x, loglik, covariance = pudding_mle
+    mle = PUDDING["mle"]
+    np.testing.assert_allclose(np.append(0.0, x[:5]), mle["log_worth"], atol=1e-8)
+    assert x[5] == pytest.approx(mle["log_nu"], abs=1e-8)
+    np.testing.assert_allclose(np.sqrt(np.diag(covariance)), mle["standard_error"], atol=1e-7)
+    assert loglik == pytest.approx(mle["loglik"], abs=1e-9)
+
+
+def test_pudding_as_printed(pudding_mle):
+    x, loglik, covariance = pudding_mle
+    printed = PUDDING["printed"]
+    worth = np.exp(np.append(0.0, x[:5]))
+    np.testing.assert_allclose(worth / worth.sum(), printed["worth"], atol=3e-5)
+    assert np.exp(x[5]) == pytest.approx(printed["nu"], abs=2e-5)
+    np.testing.assert_allclose(np.append(0.0, x[:5]), printed["logcoef"], atol=2e-4)
+    errors = np.sqrt(np.diag(covariance))
+    np.testing.assert_allclose(errors, printed["se"][1:], atol=5e-5)
+    assert round(-2 * loglik, 1) == printed["residual_deviance"]
+    assert round(-2 * loglik + 2 * 6, 1) == printed["AIC"]
 
 
 # Small cases: choix 0.4.1, its tests; R package PlackettLuce, its vignette
