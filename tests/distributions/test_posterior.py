@@ -3,6 +3,10 @@
 Tolerances are Monte Carlo standard errors; 5.5 of them raise a false alarm in 4 of 10⁸ runs.
 """
 
+import warnings
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
 import arviz as az
 import numpy as np
 import pandas as pd
@@ -11,6 +15,7 @@ import pytest
 from scipy.stats import chisquare
 
 import bayesrank as br
+from bayesrank.data.layout import UninformativeRankingWarning
 
 SIGMAS = 5.5
 
@@ -77,35 +82,59 @@ def test_the_comparison_would_tell_a_wrong_mean_and_a_wrong_covariance(chain_pos
 # Simulation-based calibration (Talts et al. 2018, arXiv:1804.06788). Every simulation has items
 # of its own, so one model of all simulations has independent posteriors and compiles once.
 
-N_ITEMS, N_RANKINGS = 4, 5
+N_RANKINGS = 5
 SIZES = np.array([[2, 1, 1], [1, 3, 0], [2, 2, 0], [3, 1, 0], [1, 2, 1]])
 N_BINS = 10
 FALSE_ALARM = 1e-7  # of each of the items, so below 1e-6 for all
 
 
-def simulated(n_simulations, seed):
-    """True utilities (n_simulations, N_ITEMS), and weak orders drawn with them."""
-    truth = np.random.default_rng(seed).normal(size=(n_simulations, N_ITEMS))
-    dist = br.PlackettLuce.dist(truth[:, None, :], sizes=SIZES)
-    ranks = pm.draw(dist, random_seed=seed)
+class Family(NamedTuple):
+    """A distribution with its options: those of draws only, and those of both."""
+
+    distribution: Any
+    to_draw: Mapping[str, Any]
+    options: Mapping[str, Any]
+    n_items: int = 4
+
+
+FAMILIES = {
+    "PlackettLuce": Family(br.PlackettLuce, {"sizes": SIZES}, {}),
+    "PMOP mean": Family(br.PMOP, {}, {"aggregate": "mean"}),
+    # three items, at a third of the time of four
+    "PMOP geometric": Family(
+        br.PMOP, {}, {"aggregate": "geometric", "tie_prevalence": [1.0, 0.5]}, n_items=3
+    ),
+}
+
+
+def simulated(family, n_simulations, seed):
+    """True utilities (n_simulations, n_items), and weak orders drawn with them."""
+    distribution, to_draw, options, n_items = FAMILIES[family]
+    truth = np.random.default_rng(seed).normal(size=(n_simulations, n_items))
+    utility = np.repeat(truth[:, None, :], N_RANKINGS, axis=1)
+    ranks = pm.draw(distribution.dist(utility, **to_draw, **options), random_seed=seed)
     simulation, ranking, item = np.indices(ranks.shape)
     return truth, pd.DataFrame(
         {
             "ranker": (simulation * N_RANKINGS + ranking).ravel(),
-            "item": (simulation * N_ITEMS + item).ravel(),
+            "item": (simulation * n_items + item).ravel(),
             "rank": ranks.ravel(),
         }
     )
 
 
-def ranks_of_the_truth(truth, table):
+def ranks_of_the_truth(family, truth, table):
     """Rank of each true utility among draws of its posterior, 0 to the number of draws."""
-    rankings = br.Rankings.from_long_ranks(
-        table, ranker="ranker", item="item", rank="rank", items=range(truth.size)
-    )
+    distribution, _, options, _ = FAMILIES[family]
+    with warnings.catch_warnings():
+        # that all are tied says nothing to PlackettLuce, and something to PMOP
+        warnings.simplefilter("ignore", UninformativeRankingWarning)
+        rankings = br.Rankings.from_long_ranks(
+            table, ranker="ranker", item="item", rank="rank", items=range(truth.size)
+        )
     with pm.Model(coords=rankings.coords):
         utility = pm.Normal("utility", dims="item")
-        br.PlackettLuce("y", utility, observed=rankings)
+        distribution("y", utility, observed=rankings, **options)
         idata = sample(500, tune=500)
     # thinned: ranks among draws that depend on each other are not uniform
     thinned = idata.posterior["utility"].isel(draw=slice(None, None, 10))
@@ -123,15 +152,17 @@ def uniformity(ranks):
 @pytest.mark.parametrize(
     "n_simulations", [100, pytest.param(1000, marks=pytest.mark.slow)], ids=["some", "many"]
 )
-def test_posteriors_of_weak_orders_are_calibrated(n_simulations):
-    truth, table = simulated(n_simulations, seed=5)
-    ranks = ranks_of_the_truth(truth, table)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_posteriors_of_weak_orders_are_calibrated(family, n_simulations):
+    truth, table = simulated(family, n_simulations, seed=5)
+    ranks = ranks_of_the_truth(family, truth, table)
     assert (uniformity(ranks) > FALSE_ALARM).all()
 
 
-def test_ties_broken_by_the_order_of_the_items_would_show():
-    truth, table = simulated(100, seed=5)
+@pytest.mark.parametrize("family", ["PlackettLuce", "PMOP mean"])
+def test_ties_broken_by_the_order_of_the_items_would_show(family):
+    truth, table = simulated(family, 100, seed=5)
     broken = table.sort_values(["ranker", "rank", "item"])
     broken["rank"] = broken.groupby("ranker").cumcount() + 1
-    ranks = ranks_of_the_truth(truth, broken)
+    ranks = ranks_of_the_truth(family, truth, broken)
     assert uniformity(ranks).min() < FALSE_ALARM
