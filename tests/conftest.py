@@ -1,4 +1,4 @@
-"""What all tests share: the data sets that are not in the repository, seeds, and no display."""
+"""What all tests share: cores, the data sets that are not in the repository, seeds, no display."""
 
 import os
 from pathlib import Path
@@ -8,6 +8,16 @@ import pytest
 
 # Before anything imports pyplot: figures are drawn into memory, with or without a display.
 os.environ["MPLBACKEND"] = "Agg"
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Run the whole suite on all cores, and tests that are named in this process alone."""
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return 0
+    # The workers inherit this: a core each, not all cores each.
+    libraries = ("OMP", "OPENBLAS", "MKL", "NUMBA")
+    os.environ.update({f"{library}_NUM_THREADS": "1" for library in libraries})
+    return None  # as many as there are cores
 
 
 @pytest.fixture(scope="session")

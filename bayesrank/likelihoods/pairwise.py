@@ -23,21 +23,19 @@ are not: see `bayesrank.likelihoods.composite`.
 0.75
 """
 
-import math
 from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
-from bayesrank.likelihoods.stable import softplus
+from bayesrank.likelihoods.stable import log_ndtr, log_sigmoid, safe_log, softplus
 
 __all__ = [
     "bradley_terry_logp",
     "davidson_logp",
     "exponential_loss",
     "hinge_loss",
-    "log_ndtr",
     "rao_kupper_logp",
     "squared_loss",
     "thurstone_logp",
@@ -81,7 +79,7 @@ def bradley_terry_logp(utility_first: Any, utility_second: Any, outcome: Any) ->
     -0.693147
     """
     towards, outcome = _towards_winner(utility_first, utility_second, outcome)
-    return _among(WINS, outcome, _log_sigmoid(towards))
+    return _among(WINS, outcome, log_sigmoid(towards))
 
 
 def thurstone_logp(utility_first: Any, utility_second: Any, outcome: Any) -> TensorVariable:
@@ -155,7 +153,7 @@ def davidson_logp(utility_first: Any, utility_second: Any, outcome: Any, nu: Any
     # L = log(e^{d/2} + e^{−d/2}) ≥ log 2, so log(e^L + ν) = L + log1p(ν e^{−L}): no overflow, and a
     # gradient at ν = 0
     log_cosh = softplus(towards) - towards / 2
-    log_score = pt.switch(pt.eq(outcome, TIE), _safe_log(nu), towards / 2)
+    log_score = pt.switch(pt.eq(outcome, TIE), safe_log(nu), towards / 2)
     log_total = log_cosh + pt.log1p(nu * pt.exp(-log_cosh))
     return _among(ALL, outcome, log_score - log_total)
 
@@ -201,11 +199,9 @@ def rao_kupper_logp(
     threshold = pt.log(theta)
 
     # P(tie) = (θ − 1)(θ + 1) σ(d − log θ) σ(−d − log θ): products only, nothing cancels
-    log_factor = _safe_log(theta - 1) + pt.log1p(theta)
-    log_second = pt.switch(
-        pt.eq(outcome, TIE), log_factor + _log_sigmoid(-towards - threshold), 0.0
-    )
-    return _among(ALL, outcome, _log_sigmoid(towards - threshold) + log_second)
+    log_factor = safe_log(theta - 1) + pt.log1p(theta)
+    log_second = pt.switch(pt.eq(outcome, TIE), log_factor + log_sigmoid(-towards - threshold), 0.0)
+    return _among(ALL, outcome, log_sigmoid(towards - threshold) + log_second)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -305,52 +301,6 @@ def exponential_loss(utility_first: Any, utility_second: Any, outcome: Any) -> T
 # ---------------------------------------------------------------------------------------------
 # Parts
 # ---------------------------------------------------------------------------------------------
-
-
-def log_ndtr(z: Any) -> TensorVariable:
-    r"""Logarithm of the standard normal distribution function, :math:`\log\Phi(z)`.
-
-    Below -30, where :math:`\Phi` soon underflows, it is the asymptotic series of Mills' ratio
-    (its error there is 2e-14), which unlike `erfcx` every backend has.
-
-    Parameters
-    ----------
-    z : tensor_like of float
-        Any number, infinite ones too.
-
-    Returns
-    -------
-    TensorVariable
-        As exact as the backend's `erfc`.
-
-    Examples
-    --------
-    >>> log_ndtr([-1000.0, 0.0]).eval().round(6).tolist()
-    [-500007.826695, -0.693147]
-    """
-    z = pt.as_tensor_variable(z)
-
-    # Each part is kept within bounds beyond its own range, so that at the joints no derivative is
-    # that of a bound: log Φ(z) = −z²/2 − log(−z √2π) + log(1 − 1/z² + 3/z⁴ − 15/z⁶ + ...)
-    low = pt.minimum(z, -20.0)
-    s, series = 1 / low**2, 0.0
-    for odd in (11, 9, 7, 5, 3, 1):
-        series = -odd * s * (1 + series)
-    tail = -(low**2) / 2 - pt.log(-low * math.sqrt(2 * math.pi)) + pt.log1p(series)
-
-    left = pt.log(pt.erfc(-pt.clip(z, -35.0, 1.0) / math.sqrt(2)) / 2)
-    right = pt.log1p(-pt.erfc(pt.maximum(z, -1.0) / math.sqrt(2)) / 2)
-    return pt.switch(z < -30, tail, pt.switch(z < 0, left, right))
-
-
-def _safe_log(x: TensorVariable) -> TensorVariable:
-    """Logarithm with a finite gradient at zero, where it is -inf."""
-    positive = x > 0
-    return pt.switch(positive, pt.log(pt.switch(positive, x, 1.0)), -np.inf)
-
-
-def _log_sigmoid(x: TensorVariable) -> TensorVariable:
-    return -softplus(-x)
 
 
 def _towards_winner(first: Any, second: Any, outcome: Any) -> tuple[TensorVariable, TensorVariable]:

@@ -2,17 +2,18 @@
 
 import functools
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import pytensor
 import pytensor.tensor as pt
-from pytensor.gradient import DisconnectedType
+from pytensor.gradient import DisconnectedType, disconnected_type
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import Op
 from pytensor.tensor import TensorVariable
 
-__all__ = ["GraphTwinOp", "add_cotangents", "pull_gradients"]
+__all__ = ["GraphPullbackOp", "GraphTwinOp", "add_cotangents", "pull_gradients"]
 
 
 class GraphTwinOp(Op):
@@ -29,8 +30,46 @@ class GraphTwinOp(Op):
         raise NotImplementedError
 
 
-def pull_gradients(value: TensorVariable, wrt: list[Any], gradient_bars: list[Any]) -> list[Any]:
+class GraphPullbackOp(Op):
+    """Pull the cotangent of a `GraphTwinOp` of one output back to its inputs `wrt`.
+
+    Inputs: those of the forward Op and then the cotangent. Outputs: one gradient for each of `wrt`.
+    """
+
+    __props__: tuple[str, ...] = ("nodes",)
+    forward: type[GraphTwinOp]
+
+    def __init__(self, nodes: int = 48) -> None:
+        self.nodes = nodes
+
+    def make_node(self, *inputs: Any) -> Apply:
+        variables = [pt.as_tensor_variable(x) for x in inputs]
+        return Apply(self, variables, [variables[i].type() for i in self.forward.wrt])
+
+    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
+        return [shapes[i] for i in self.forward.wrt]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        last = len(node.inputs) - 1
+        connected = {*self.forward.wrt, last}
+        return [[i in connected] * len(node.outputs) for i in range(last + 1)]
+
+    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
+        *given, bar = inputs
+        # the bar of its own: the gradient by it is that of a graph that holds it
+        value = pt.sum(bar * self.forward(self.nodes).twin(*given))
+        points = [given[i] for i in self.forward.wrt]
+        *to_points, to_bar = pull_gradients(value, points, cotangents, also=[bar])
+        found = dict(zip(self.forward.wrt, to_points, strict=True)) | {len(given): to_bar}
+        return [found.get(i, disconnected_type()) for i in range(len(inputs))]
+
+
+def pull_gradients(
+    value: TensorVariable, wrt: list[Any], gradient_bars: list[Any], *, also: Sequence[Any] = ()
+) -> list[Any]:
     """Pull cotangents of d value / d wrt[0], ... back to `wrt`: a Hessian-vector product.
+
+    And to the inputs in `also`.
 
     An input that the value does not depend on gets zeros.
     """
@@ -45,7 +84,7 @@ def pull_gradients(value: TensorVariable, wrt: list[Any], gradient_bars: list[An
     along = [pt.sum(slope * bar) for slope, bar in zip(slopes, bars, strict=True)]
     return pytensor.grad(
         functools.reduce(operator.add, along),
-        wrt,
+        [*wrt, *also],
         consider_constant=list(bars),
         **ignore,
     )
@@ -82,3 +121,20 @@ else:
             return out, *pull(jnp.ones_like(out))  # unused gradients are removed by XLA
 
         return value if len(node.outputs) == 1 else value_and_gradients
+
+    @jax_funcify.register(GraphPullbackOp)
+    def _jax_pullback(op: GraphPullbackOp, node: Apply, **kwargs: Any) -> Any:
+        forward = op.forward(op.nodes)
+        convert = jax_funcify(forward, node=forward(*node.inputs[:-1]).owner)
+
+        def gradients(*args: Any) -> Any:
+            *given, bar = args
+
+            def of_points(*points: Any) -> Any:
+                at = dict(zip(forward.wrt, points, strict=True))
+                return convert(*(at.get(i, x) for i, x in enumerate(given)))
+
+            _, pull = jax.vjp(of_points, *(given[i] for i in forward.wrt))
+            return pull(bar)
+
+        return gradients

@@ -14,6 +14,11 @@ from tests.benchmarks.book import Book, Row
 ROWS = pytest.StashKey[list[Row]]()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("numprocesses", None):
+        raise pytest.UsageError("Benchmarks have the machine to themselves: run them without -n.")
+
+
 @pytest.fixture
 def book(benchmark, request: pytest.FixtureRequest) -> Book:
     return Book(benchmark, request.config.stash.setdefault(ROWS, []))

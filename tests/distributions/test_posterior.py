@@ -135,9 +135,9 @@ def ranks_of_the_truth(family, truth, table):
     with pm.Model(coords=rankings.coords):
         utility = pm.Normal("utility", dims="item")
         distribution("y", utility, observed=rankings, **options)
-        idata = sample(500, tune=500)
+        idata = sample(250, tune=300)
     # thinned: ranks among draws that depend on each other are not uniform
-    thinned = idata.posterior["utility"].isel(draw=slice(None, None, 10))
+    thinned = idata.posterior["utility"].isel(draw=slice(None, None, 5))
     draws = az.extract(thinned).values[:, : 10 * N_BINS - 1]
     assert draws.shape == (truth.size, 10 * N_BINS - 1)
     return (draws < truth.ravel()[:, None]).sum(axis=1).reshape(truth.shape)
