@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator, clone
 from bayesrank.data.formats import read_letor
 from bayesrank.data.rankings import Rankings, UninformativeRankingWarning
 
-__all__ = ["Fold", "Part", "folds", "read_parts"]
+__all__ = ["Fold", "Part", "Turn", "folds", "read_parts", "turns"]
 
 N_PARTS = 5
 COLUMNS = ["part", "query", "grade"]
@@ -47,6 +47,14 @@ class Fold(NamedTuple):
     train: Part
     validation: Part
     test: Part
+
+
+class Turn(NamedTuple):
+    """Rows of one turn of the cross-validation, as masks of shape (n_documents,)."""
+
+    train: NDArray[np.bool_]
+    validation: NDArray[np.bool_]
+    test: NDArray[np.bool_]
 
 
 def read_parts(folder: str | Path, *, n_features: int = 46) -> pd.DataFrame:
@@ -88,8 +96,32 @@ def read_parts(folder: str | Path, *, n_features: int = 46) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)[[*COLUMNS, *names]]
 
 
-def folds(documents: pd.DataFrame, prepare: BaseEstimator) -> Iterator[Fold]:
+def turns(part: pd.Series) -> Iterator[Turn]:
     """Turn the five parts: three to train, the next to validate, the last to test.
+
+    Parameters
+    ----------
+    part : Series of int
+        The part of each row, 0 to 4: the column of that name.
+
+    Yields
+    ------
+    Turn
+        Five of them.
+
+    Examples
+    --------
+    >>> [turn.test.tolist() for turn in turns(pd.Series([0, 4, 4]))][:2]
+    [[False, True, True], [True, False, False]]
+    """
+    number = part.to_numpy()
+    for first in range(N_PARTS):
+        turn = (number - first) % N_PARTS
+        yield Turn(turn <= 2, turn == 3, turn == 4)
+
+
+def folds(documents: pd.DataFrame, prepare: BaseEstimator) -> Iterator[Fold]:
+    """Take the `turns` of documents, with features prepared by what the training parts know.
 
     Parameters
     ----------
@@ -104,14 +136,9 @@ def folds(documents: pd.DataFrame, prepare: BaseEstimator) -> Iterator[Fold]:
         Five of them; the features are in ``rankings.features``, by slot.
     """
     features = documents.drop(columns=COLUMNS)
-    for first in range(N_PARTS):
-        turn = (documents["part"] - first) % N_PARTS
-        train, validation, test = turn <= 2, turn == 3, turn == 4
-        fitted = clone(prepare).fit(features[train], documents["grade"][train])
-        yield Fold(*(
-            _part(documents[chosen], fitted, features[chosen])
-            for chosen in (train, validation, test)
-        ))  # fmt: skip
+    for turn in turns(documents["part"]):
+        fitted = clone(prepare).fit(features[turn.train], documents["grade"][turn.train])
+        yield Fold(*(_part(documents[chosen], fitted, features[chosen]) for chosen in turn))
 
 
 def _part(documents: pd.DataFrame, fitted: BaseEstimator, features: pd.DataFrame) -> Part:

@@ -8,64 +8,52 @@ PairCounts: 2 ordered pairs of 2 items by 1 ranker, 4 in all
 """
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.data.columns import require_columns
-from bayesrank.data.labels import axis_index, coord_values, counted, factorize, locate
-from bayesrank.data.pair_table import PairTable, amounts, two_items
+from bayesrank.data.columns import float_array
+from bayesrank.data.count_constructors import CountConstructors
+from bayesrank.data.labels import axis_index, label_repr, locate
+
+__all__ = ["PairCounts"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairCounts(PairTable):
+class PairCounts(CountConstructors):
     """Sparse counts of preference per ranker, C_n(i, j): how much ranker n prefers i to j.
 
-    Made by `from_frame` or by ``Rankings.counts``, which check; the fields themselves are trusted.
+    Made by `from_frame`, `from_ratings`, `from_matrix` or ``Rankings.counts``, which check; the
+    fields themselves are trusted.
 
     Attributes
     ----------
-    items, rankers : pandas.Index
-        Axes.
+    items, rankers, problems : pandas.Index
+        Axes. Items of different problems (queries, say) are never compared; by default all are of
+        one problem 'all'.
+    problem_idx : array of int32, shape (n_items,)
+        The problem of each item.
     ranker_idx, first, second : array of int32, shape (n_entries,)
-        Ranker n, preferred item i and other item j of each entry; each triple once.
+        Ranker n, preferred item i and other item j of each entry; each triple once, sorted.
     count : array of float64, shape (n_entries,)
-        C_n(i, j) > 0; triples not listed are 0.
+        C_n(i, j) > 0, whole; triples not listed are 0.
+    weight : array of float64, shape (n_rankers,)
+        Evidence weight of each ranker, the power to which its likelihood counts; 1 by default. A
+        rank difference of 199 enters as 199 independent draws, so that posteriors from raw
+        differences are far too narrow; a weight below one, or binary counts, say that there is
+        less evidence. No sum or table of counts is multiplied by it.
     """
 
-    items: pd.Index
-    rankers: pd.Index
-    ranker_idx: NDArray[np.int32]
-    first: NDArray[np.int32]
-    second: NDArray[np.int32]
-    count: NDArray[np.float64]
-
-    @classmethod
-    def from_frame(
-        cls,
-        frame: pd.DataFrame,
-        *,
-        first: str,
-        second: str,
-        count: str,
-        ranker: str | None = None,
-        items: Iterable[Hashable] | None = None,
-    ) -> Self:
-        """Read a table of counts; rows for the same ranker and pair add up.
+    def weighted(self, weight: ArrayLike) -> Self:
+        """Return the same counts with this evidence weight.
 
         Parameters
         ----------
-        frame : DataFrame
-            One row per ranker and ordered pair.
-        first, second, count : str
-            Columns with the preferred item, the other item, and how much, >= 0.
-        ranker : str, optional
-            Column that says who prefers; one ranker 'all' by default.
-        items : sequence of labels, optional
-            The item axis; by default the items of the table, sorted.
+        weight : float, array of shape (n_rankers,), or Series indexed by ranker
+            Positive and finite; it takes the place of the weights so far.
 
         Returns
         -------
@@ -74,98 +62,99 @@ class PairCounts(PairTable):
         Raises
         ------
         ValueError
-            For a missing column or label, an unknown item, an item preferred to itself, or a
-            count that is negative or not finite.
+            If a weight is not positive and finite, or there is not one for each ranker.
 
         Examples
         --------
-        >>> table = pd.DataFrame({"winner": ["a", "b"], "loser": ["b", "a"], "games": [3, 1]})
-        >>> PairCounts.from_frame(table, first="winner", second="loser", count="games").net()
-        array([[ 2., -2.]])
+        >>> PairCounts.from_matrix([[0, 3], [1, 0]]).weighted(0.1).weight
+        array([0.1])
         """
-        named = [name for name in (first, second, count, ranker) if name is not None]
-        require_columns(frame, named)
-        if not len(frame):
-            raise ValueError("There are no counts: give at least one row.")
-        one, other, axis = two_items(frame, first, second, items)
-        if ranker is None:
-            who, rankers = np.zeros(len(frame), dtype=np.int64), pd.Index(["all"])
-        else:
-            who, rankers = factorize(frame[ranker], ranker)
-        return cls.summed(
-            axis, axis_index(rankers, "rankers"), who, one, other, amounts(frame, count)
-        )
+        if isinstance(weight, pd.Series):
+            given = axis_index(weight.index, "weight.index")
+            locate(given, self.rankers, "ranker")
+            absent = self.rankers[given.get_indexer(self.rankers) < 0]
+            if len(absent):
+                raise ValueError(f"`weight` has none for ranker {label_repr(absent[0])}.")
+            weight = weight.to_numpy()[given.get_indexer(self.rankers)]
+        values = float_array(weight, "weight")
+        n = len(self.rankers)
+        if values.shape not in ((), (n,)):
+            raise ValueError(
+                f"`weight` must be one number or have shape ({n},), one per ranker; got "
+                f"{values.shape}."
+            )
+        values = np.array(np.broadcast_to(values, (n,)))
+        bad = np.flatnonzero(~((values > 0) & np.isfinite(values)))
+        if len(bad):
+            raise ValueError(
+                f"A weight must be positive and finite; ranker {label_repr(self.rankers[bad[0]])} "
+                f"has {values[bad[0]]:g}. Leave out rankers that should not count: "
+                f"counts.subset(rankers=...)."
+            )
+        return replace(self, weight=values)
 
-    @classmethod
-    def summed(
-        cls,
-        items: pd.Index,
-        rankers: pd.Index,
-        ranker_idx: NDArray[Any],
-        first: NDArray[Any],
-        second: NDArray[Any],
-        count: NDArray[np.float64],
+    def subset(
+        self,
+        *,
+        rankers: Iterable[Hashable] | None = None,
+        problems: Iterable[Hashable] | None = None,
     ) -> Self:
-        """Add up the entries of each (ranker, first, second); leave out zeros."""
-        k = len(items)
-        key = (ranker_idx.astype(np.int64) * k + first) * k + second
-        triple, entry = np.unique(key, return_inverse=True)
-        total = np.bincount(entry, weights=count, minlength=len(triple))
-        triple, total = triple[total > 0], total[total > 0]
-        return cls(
-            items=items,
-            rankers=rankers,
-            ranker_idx=(triple // (k * k)).astype(np.int32),
-            first=(triple // k % k).astype(np.int32),
-            second=(triple % k).astype(np.int32),
-            count=total,
+        """Keep some rankers, some problems, or some of each.
+
+        Parameters
+        ----------
+        rankers : sequence of labels, optional
+            All by default. Those kept stay on their axis, whether or not they have entries left.
+        problems : sequence of labels, optional
+            All by default. Only their items stay.
+
+        Returns
+        -------
+        PairCounts
+            On shorter axes, in the order in which they stand.
+
+        Raises
+        ------
+        ValueError
+            If a label is unknown or nothing is kept.
+
+        Examples
+        --------
+        >>> c = PairCounts.from_matrix([[[0, 3], [1, 0]], [[0, 0], [2, 0]]], rankers=["u", "v"])
+        >>> c.subset(rankers=["v"]).count
+        array([2.])
+        """
+        stays = {}
+        for noun, wanted in (("ranker", rankers), ("problem", problems)):
+            axis = self.rankers if noun == "ranker" else self.problems
+            stays[noun] = (
+                np.ones(len(axis), dtype=bool) if wanted is None else _chosen(wanted, axis, noun)
+            )
+        item = stays["problem"][self.problem_idx]
+        entry = stays["ranker"][self.ranker_idx] & item[self.first]
+
+        def moved(index: NDArray[np.int32], kept: NDArray[np.bool_]) -> NDArray[np.int32]:
+            return (np.cumsum(kept, dtype=np.int32) - np.int32(1))[index]
+
+        return replace(
+            self,
+            items=self.items[item],
+            rankers=self.rankers[stays["ranker"]],
+            problems=self.problems[stays["problem"]],
+            problem_idx=moved(self.problem_idx[item], stays["problem"]),
+            ranker_idx=moved(self.ranker_idx[entry], stays["ranker"]),
+            first=moved(self.first[entry], item),
+            second=moved(self.second[entry], item),
+            count=self.count[entry],
+            weight=self.weight[stays["ranker"]],
         )
 
-    @property
-    def coords(self) -> dict[str, NDArray[Any]]:
-        """Coordinates for ``pm.Model(coords=...)``: item, ranker."""
-        return {"item": coord_values(self.items), "ranker": coord_values(self.rankers)}
 
-    def net(self) -> NDArray[np.float64]:
-        """Net counts, sum_j C_n(i, j) - C_n(j, i), shape (n_rankers, n_items)."""
-        shape = (len(self.rankers), len(self.items))
-        won = self.ranker_idx.astype(np.int64) * shape[1] + self.first
-        lost = self.ranker_idx.astype(np.int64) * shape[1] + self.second
-        size = shape[0] * shape[1]
-        net = np.bincount(won, self.count, size) - np.bincount(lost, self.count, size)
-        return net.reshape(shape)
-
-    def total(self) -> NDArray[np.float64]:
-        """Sum of the counts of each ranker, T_n, shape (n_rankers,)."""
-        return np.bincount(self.ranker_idx, self.count, len(self.rankers))
-
-    def dense(self, ranker: Hashable) -> NDArray[np.float64]:
-        """Return C_n of the ranker with this label, (n_items, n_items): row preferred to column."""
-        n = locate(pd.Index([ranker], tupleize_cols=False), self.rankers, "ranker")[0]
-        mine = self.ranker_idx == n
-        table = np.zeros((len(self.items), len(self.items)))
-        table[self.first[mine], self.second[mine]] = self.count[mine]
-        return table
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per entry: ranker, first, second, count; `from_frame` reads it back."""
-        return pd.DataFrame(
-            {
-                "ranker": self.rankers.take(self.ranker_idx),
-                "first": self.items.take(self.first),
-                "second": self.items.take(self.second),
-                "count": self.count,
-            }
-        )
-
-    def __len__(self) -> int:
-        """Count the entries."""
-        return len(self.count)
-
-    def __repr__(self) -> str:
-        """Say in a line how much of what there is."""
-        return (
-            f"PairCounts: {counted(len(self), 'ordered pair')} of "
-            f"{counted(len(self.items), 'item')} by {counted(len(self.rankers), 'ranker')}, "
-            f"{self.count.sum():g} in all"
-        )
+def _chosen(labels: Iterable[Hashable], axis: pd.Index, noun: str) -> NDArray[np.bool_]:
+    """Mark the labels on an axis."""
+    wanted = locate(axis_index(labels, f"{noun}s"), axis, noun)
+    if not len(wanted):
+        raise ValueError(f"No {noun} is kept: counts need at least one.")
+    stays = np.zeros(len(axis), dtype=bool)
+    stays[wanted] = True
+    return stays

@@ -46,13 +46,25 @@ def two_items(
         factorize(frame[column], column)  # a missing label is named with its own column
     position, axis = encode(both, items, "item")
     one, other = position[: len(frame)], position[len(frame) :]
+    check_differ(frame, first, second, one, other, axis)
+    return one, other, axis
+
+
+def check_differ(
+    frame: pd.DataFrame,
+    first: str,
+    second: str,
+    one: NDArray[np.int64],
+    other: NDArray[np.int64],
+    axis: pd.Index,
+) -> None:
+    """Refuse a row that compares an item with itself."""
     if (one == other).any():
         row = int((one == other).argmax())
         raise ValueError(
             f"Columns {first!r} and {second!r} compare item {label_repr(axis[one[row]])} with "
             f"itself in {row_name(frame.index, row)}."
         )
-    return one, other, axis
 
 
 def amounts(frame: pd.DataFrame, column: str) -> NDArray[np.float64]:

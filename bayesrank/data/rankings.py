@@ -18,6 +18,7 @@ Items stand on a sorted axis (or the one given as ``items=``); rankings and rank
 order of first appearance.
 """
 
+from collections.abc import Hashable, Iterable
 from typing import Literal
 
 import numpy as np
@@ -27,7 +28,9 @@ from bayesrank.data import entries as read
 from bayesrank.data import parts
 from bayesrank.data.connectivity import Connectivity, connectivity
 from bayesrank.data.constructors import Constructors
+from bayesrank.data.count_entries import check_kind, of_problems, one_problem, ordered_pairs
 from bayesrank.data.entries import Labels
+from bayesrank.data.labels import label_repr
 from bayesrank.data.layout import UninformativeRankingWarning, arrange
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.pairs import Pairs
@@ -184,7 +187,11 @@ class Rankings(Constructors, Selections):
             judge_idx=self.ranker_idx[row],
         )
 
-    def counts(self, kind: Literal["difference", "binary"] = "difference") -> PairCounts:
+    def counts(
+        self,
+        kind: Literal["difference", "binary"] = "difference",
+        problem: Iterable[Hashable] | None = None,
+    ) -> PairCounts:
         """Count preferences per ranker, for every pair of items the ranker ordered.
 
         Parameters
@@ -192,10 +199,19 @@ class Rankings(Constructors, Selections):
         kind : "difference" or "binary"
             What a ranking adds to the count of (better, worse), times its weight: the difference
             of the dense ranks, or 1.
+        problem : sequence aligned with the items, or Series or mapping by item, optional
+            The problem (query, say) of each item; by default all are of one problem 'all'. A
+            ranking must not hold items of two.
 
         Returns
         -------
         PairCounts
+
+        Raises
+        ------
+        ValueError
+            If counts are not whole because weights are not, a ranking holds items of two
+            problems, a problem has one item, or an item no problem.
 
         Examples
         --------
@@ -204,10 +220,35 @@ class Rankings(Constructors, Selections):
                [1., 0., 2.],
                [0., 0., 0.]])
         """
-        if kind not in ("difference", "binary"):
-            raise ValueError(f"`kind` must be 'difference' or 'binary'; got {kind!r}.")
-        row, better, worse, steps = parts.all_pairs(self.item, self.ranks, keep_ties=False)
-        amount = self.weight[row] * (1 if kind == "binary" else steps)
-        return PairCounts.summed(
-            self.items, self.rankers, self.ranker_idx[row], better, worse, amount
-        )
+        check_kind(kind)
+        axis = one_problem(self.items) if problem is None else of_problems(self.items, problem)
+        row, slot = np.nonzero(self.mask)
+        item, among = self.item[row, slot], axis.problem_idx
+        stray = among[item] != among[self.item[row, 0]]
+        if stray.any():
+            k = int(stray.argmax())
+            best = self.item[row[k], 0]
+            raise ValueError(
+                f"Items of different problems are never compared, but ranking "
+                f"{label_repr(self.labels[row[k]])} holds {label_repr(self.items[best])} of "
+                f"{label_repr(axis.problems[among[best]])} and {label_repr(self.items[item[k]])} "
+                f"of {label_repr(axis.problems[among[item[k]]])}. Rank each problem by itself."
+            )
+        pairs = ordered_pairs(row, item, -self.ranks[row, slot].astype(np.float64), among)
+        amount = self.weight[pairs.ranker] * (1.0 if kind == "binary" else pairs.step)
+        pairs = pairs._replace(ranker=self.ranker_idx[pairs.ranker], step=amount)
+        if (np.diff(self.ranker_idx) > 0).all():  # one ranking each: nothing to add up or sort
+            counts = PairCounts.of_pairs(axis, self.rankers, pairs)
+        else:
+            counts = PairCounts.summed(axis, self.rankers, *pairs)
+        broken = np.flatnonzero(counts.count % 1)
+        if len(broken):
+            k = int(broken[0])
+            raise ValueError(
+                f"Counts must be whole numbers, but the weights of the rankings give ranker "
+                f"{label_repr(self.rankers[counts.ranker_idx[k]])} {counts.count[k]:g} for item "
+                f"{label_repr(self.items[counts.first[k]])} over "
+                f"{label_repr(self.items[counts.second[k]])}. Weights are multiplicities here: "
+                f"make them whole, and say with `PairCounts.weighted` what evidence counts for."
+            )
+        return counts

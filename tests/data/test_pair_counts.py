@@ -1,4 +1,4 @@
-"""Pair counts: tables in, sums and tables out, and what is refused."""
+"""Pair counts: evidence weights and parts of them. (How they are read: test_count_constructors.)"""
 
 import numpy as np
 import pandas as pd
@@ -7,65 +7,98 @@ import pytest
 from bayesrank.data import PairCounts
 
 
-def counts(frame, **more):
-    return PairCounts.from_frame(frame, first="x", second="y", count="n", **more)
-
-
-def test_rows_for_the_same_ranker_and_pair_add_up():
+@pytest.fixture
+def searches():
+    """Two rankers, two queries of two and three items."""
     frame = pd.DataFrame(
         {
-            "who": ["u", "u", "v", "u", "u"],
-            "x": ["a", "b", "b", "a", "c"],
-            "y": ["b", "a", "a", "b", "a"],
-            "n": [1.5, 2, 4, 1, 0],
+            "who": ["u", "u", "v", "v"],
+            "q": ["q1", "q2", "q2", "q2"],
+            "x": ["a", "a", "c", "b"],
+            "y": ["b", "b", "a", "a"],
+            "n": [1, 2, 3, 4],
         }
     )
-    c = counts(frame, ranker="who")
-    assert c.to_frame().to_dict("list") == {
-        "ranker": ["u", "u", "v"],
-        "first": ["a", "b", "b"],
-        "second": ["b", "a", "a"],
-        "count": [2.5, 2.0, 4.0],
-    }
-    np.testing.assert_array_equal(c.net(), [[0.5, -0.5, 0.0], [-4.0, 4.0, 0.0]])
-    np.testing.assert_array_equal(c.total(), [4.5, 4.0])
-    np.testing.assert_array_equal(c.dense("v"), [[0, 0, 0], [4, 0, 0], [0, 0, 0]])
-    assert c.coords["ranker"].tolist() == ["u", "v"]
-    assert c.coords["item"].tolist() == ["a", "b", "c"]
-    assert repr(c) == "PairCounts: 3 ordered pairs of 3 items by 2 rankers, 8.5 in all"
-    again = PairCounts.from_frame(
-        c.to_frame(),
-        first="first",
-        second="second",
-        count="count",
-        ranker="ranker",
-        items=c.items,
-    )
-    assert again == c
+    return PairCounts.from_frame(frame, first="x", second="y", count="n", ranker="who", problem="q")
 
 
-def test_counts_without_a_ranker_belong_to_all():
-    c = counts(pd.DataFrame({"x": ["a"], "y": ["b"], "n": [3]}))
-    assert c.rankers.tolist() == ["all"]
-    np.testing.assert_array_equal(c.dense("all"), [[0, 3], [0, 0]])
-    with pytest.raises(ValueError, match="Unknown ranker 'v': the rankers are 'all'"):
-        c.dense("v")
+def test_one_evidence_weight_is_for_all_and_several_are_one_each(searches):
+    assert searches.weight.tolist() == [1, 1]
+    assert searches.weighted(0.1).weight.tolist() == [0.1, 0.1]
+    assert searches.weighted([0.1, 2]).weight.tolist() == [0.1, 2]
+    assert searches.weighted(pd.Series({"v": 2, "u": 3})).weight.tolist() == [3, 2]
+
+
+def test_an_evidence_weight_replaces_the_former_and_leaves_the_counts_alone(searches):
+    twice = searches.weighted(0.5).weighted(0.25)
+    assert twice.weight.tolist() == [0.25, 0.25]
+    assert twice.weighted(1) == searches
+    assert twice != searches
+    np.testing.assert_array_equal(twice.net(), searches.net())
+    np.testing.assert_array_equal(twice.total(), searches.total())
+    with pytest.raises(ValueError, match="read-only"):
+        twice.weight[0] = 3
 
 
 @pytest.mark.parametrize(
-    ("row", "message"),
+    ("weight", "message"),
     [
-        ({"x": "b"}, "Columns 'x' and 'y' compare item 'b' with itself in row 0"),
-        ({"n": -1}, "A count must not be negative; column 'n' has -1 in row 0"),
-        ({"x": None}, "Column 'x' has a missing label in row 0"),
+        (0, "A weight must be positive and finite; ranker 'u' has 0"),
+        ([1, -2], "A weight must be positive and finite; ranker 'v' has -2"),
+        ([1, np.nan], "ranker 'v' has nan"),
+        (np.inf, "ranker 'u' has inf"),
+        (
+            [1, 2, 3],
+            r"`weight` must be one number or have shape \(2,\), one per ranker; got \(3,\)",
+        ),
+        (pd.Series({"u": 1}), "`weight` has none for ranker 'v'"),
+        (pd.Series({"u": 1, "v": 1, "w": 1}), "Unknown ranker 'w': the rankers are 'u', 'v'"),
+        ("much", "`weight` must be an array of numbers"),
     ],
 )
-def test_a_table_of_counts_is_checked(row, message):
-    frame = pd.DataFrame([{"x": "a", "y": "b", "n": 3} | row])
+def test_a_weight_that_is_none_is_refused(searches, weight, message):
     with pytest.raises(ValueError, match=message):
-        counts(frame)
+        searches.weighted(weight)
 
 
-def test_an_empty_table_of_counts_is_refused():
-    with pytest.raises(ValueError, match="There are no counts"):
-        counts(pd.DataFrame({"x": [], "y": [], "n": []}))
+def test_a_subset_of_the_problems_keeps_their_items_and_all_rankers(searches):
+    one = searches.subset(problems=["q1"])
+    assert one.items.tolist() == [("q1", "a"), ("q1", "b")]
+    assert one.rankers.tolist() == ["u", "v"]
+    assert one.problems.tolist() == ["q1"]
+    np.testing.assert_array_equal(one.net(), [[1, -1], [0, 0]])
+
+    other = searches.subset(problems=["q2"])
+    assert other.problem_idx.tolist() == [0, 0, 0]
+    np.testing.assert_array_equal(other.net(), [[2, -2, 0], [-7, 4, 3]])
+
+
+def test_a_subset_of_the_rankers_keeps_all_items_and_their_weights(searches):
+    v = searches.weighted([1, 5]).subset(rankers=["v"])
+    assert v.items.equals(searches.items)
+    assert v.problems.equals(searches.problems)
+    assert v.weight.tolist() == [5]
+    np.testing.assert_array_equal(v.net(), [[0, 0, -7, 4, 3]])
+
+
+def test_subsets_stand_in_the_order_of_the_axes_and_combine(searches):
+    assert searches.subset(rankers=["v", "u"], problems=["q2", "q1"]) == searches
+    assert searches.subset(rankers=["u"], problems=["q2"]) == searches.subset(
+        problems=["q2"]
+    ).subset(rankers=["u"])
+    assert searches.subset() == searches
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"rankers": ["w"]}, "Unknown ranker 'w': the rankers are 'u', 'v'"),
+        ({"problems": ["q3"]}, "Unknown problem 'q3': the problems are 'q1', 'q2'"),
+        ({"problems": []}, "No problem is kept"),
+        ({"rankers": []}, "No ranker is kept"),
+        ({"rankers": "u"}, r"`rankers` must be a list of labels; write \['u'\]"),
+    ],
+)
+def test_a_subset_of_nothing_known_is_refused(searches, chosen, message):
+    with pytest.raises(ValueError, match=message):
+        searches.subset(**chosen)

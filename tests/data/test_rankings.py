@@ -53,6 +53,53 @@ def test_counts_add_up_the_pairs(seed):
     assert counts.sort_index().to_dict() == expected.sort_index().to_dict()
 
 
+def test_counts_of_several_rankings_by_a_ranker_add_up_with_their_weights():
+    r = Rankings([[0, 1, 2], [1, 0, 0]], [[1, 2, 3], [1, 2, 0]], items=list("abc"), rankers=["Ann"],
+                 ranker_idx=[0, 0], weight=[3, 2])  # fmt: skip
+    np.testing.assert_array_equal(r.counts().dense("Ann"), [[0, 3, 6], [2, 0, 3], [0, 0, 0]])
+    np.testing.assert_array_equal(
+        r.counts("binary").dense("Ann"), [[0, 3, 3], [2, 0, 3], [0, 0, 0]]
+    )
+
+
+def test_weights_that_make_counts_of_pairs_broken_are_refused():
+    r = Rankings.from_orderings([["a", "b", "c"]], rankers=["Ann"], weight=[0.5])
+    message = r"give ranker 'Ann' 0\.5 for item 'a' over 'b'\. Weights are multiplicities here: .*"
+    with pytest.raises(ValueError, match=message + r"`PairCounts\.weighted`"):
+        r.counts("binary")
+
+
+def test_counts_tell_the_problems_of_the_items():
+    r = Rankings.from_orderings([["b", "a"], ["c", "d"], ["a", "b"]], rankers=["Ann", "Ann", "Bo"])
+    aligned = r.counts(problem=["q1", "q1", "q2", "q2"])
+    assert aligned.items.tolist() == list("abcd")
+    assert aligned.problems.tolist() == ["q1", "q2"]
+    np.testing.assert_array_equal(aligned.totals(), [[1, 1], [1, 0]])
+    by_item = {"d": "q2", "c": "q2", "b": "q1", "a": "q1"}
+    assert r.counts(problem=by_item) == aligned
+    assert r.counts(problem=pd.Series(by_item)) == aligned
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (
+            ["q1", "q2", "q2"],
+            r"never compared, but ranking 'Ann' holds 'b' of 'q2' and 'a' of 'q1'\. Rank each",
+        ),
+        (["q1", "q1"], "`problem` has 2 labels for 3 items"),
+        ({"a": "q1", "b": "q1"}, "`problem` says nothing of item 'c'"),
+        (["q1", "q1", "q2"], "Problem 'q2' has one item, 'c'"),
+        (["q1", "q1", None], "`problem` has a missing label at position 2"),
+        ("q1", r"`problem` must be a list of labels; write \['q1'\]"),
+    ],
+)
+def test_problems_of_the_items_are_checked(problem, message):
+    r = Rankings.from_orderings([["b", "a"]], rankers=["Ann"], items=list("abc"))
+    with pytest.raises(ValueError, match=message):
+        r.counts(problem=problem)
+
+
 def test_pairs_and_counts_know_their_options():
     with pytest.raises(ValueError, match="`ties` must be 'keep' or 'drop'; got 'half'"):
         rankings().pairs(ties="half")
