@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         load_nascar,
         load_sushi,
     )
-    from bayesrank.distributions import PMOP, PlackettLuce, set_rankings
+    from bayesrank.distributions import MPM, PMOP, PlackettLuce, set_counts, set_rankings
     from bayesrank.results import (
         compare,
         err,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "MPM",
     "PMOP",
     "PairCounts",
     "Pairs",
@@ -49,6 +50,7 @@ __all__ = [
     "query_metrics",
     "rank_draws",
     "rank_summary",
+    "set_counts",
     "set_rankings",
     "win_probability",
 ]
@@ -62,7 +64,7 @@ _ROOMS = {
         "load_nascar",
         "load_sushi",
     ),
-    "bayesrank.distributions": ("PMOP", "PlackettLuce", "set_rankings"),
+    "bayesrank.distributions": ("MPM", "PMOP", "PlackettLuce", "set_counts", "set_rankings"),
     "bayesrank.results": (
         "compare",
         "err",

@@ -36,46 +36,33 @@ References
 ----------
 Tran, Phung & Venkatesh, Modelling human preferences for ranking and collaborative filtering: a
 probabilistic ordered partition approach.
-Koren, Bell & Volinsky, Matrix factorization techniques for recommender systems, Computer 42, 2009.
 Rendle et al., BPR: Bayesian personalized ranking from implicit feedback, UAI 2009.
 
-Run ``python -m models.pmop_collaborative FOLDER`` with the folder of MovieLens 100K, by default
-``ml-100k`` below ``BAYESRANK_DATA``: tables for 10 and 50 training ratings, and a figure.
+`models.pmop_collaborative_study` compares the likelihoods on MovieLens.
 """
 
 import math
-import os
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
-from itertools import pairwise, product
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pymc as pm
-import pytensor
 import pytensor.tensor as pt
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
-from pymc.blocking import DictToArrayBijection, RaveledVars
+from pymc.blocking import DictToArrayBijection
 from pytensor.tensor import TensorVariable
-from scipy.optimize import minimize
 
 import bayesrank as br
+from bayesrank.inference.modes import Point, adam, objective, posterior_modes
 from bayesrank.likelihoods.composite import pairs_logp, weak_order_pairs
 from bayesrank.likelihoods.cumulative import NOTHING, log_remainder
 from bayesrank.likelihoods.pairwise import bradley_terry_logp
-from bayesrank.likelihoods.pmop_op import pmop_logp
-from bayesrank.likelihoods.stage_op import weak_order_logp
-from bayesrank.results.metrics import query_metrics
 from bayesrank.utility import factor_utility
+from models.rating_factors import ratings_of
 
-Point = Mapping[str, NDArray[np.float64]]  # values of the variables
 Scales = Mapping[str, float]
-TOP = 5  # stars
+JITTER = 0.1  # of the start, for without factors the objective has a saddle
 
 
 # ---------------------------------------------------------------------------------------------
@@ -194,7 +181,7 @@ def build(
         "level_scale": level_scale,
     }
     _check(likelihood, n_factors, beta, scales)
-    stars = _ratings(rankings, rating) if beta < 1 else None
+    stars = ratings_of(rankings, rating) if beta < 1 else None
     coords = {**rankings.coords, "factor": np.arange(n_factors)}
 
     with pm.Model(coords=coords) as model:
@@ -243,25 +230,15 @@ def _check(
             raise ValueError(f"`{name}` is {scale}; it must be positive.")
 
 
-def _ratings(rankings: br.Rankings, rating: str) -> NDArray[np.float64]:
-    names = [] if rankings.feature_names is None else list(rankings.feature_names)
-    if rankings.features is None or rating not in names:
-        raise ValueError(
-            f"With a beta below 1 ratings are data too, but `rankings` has no feature {rating!r} "
-            f"(it has {names}). Keep them with from_ratings(..., features=[{rating!r}])."
-        )
-    return rankings.features[..., names.index(rating)]
-
-
 # ---------------------------------------------------------------------------------------------
-# Fitting
+# Fitting and predicting
 # ---------------------------------------------------------------------------------------------
 
 
 def fit_map(
     model: pm.Model, scales: Iterable[Scales] = ({},), *, seed: int = 1, max_iterations: int = 300
 ) -> list[Point]:
-    """Find the mode by L-BFGS, for each of some scales; compiled once.
+    """Find the mode by L-BFGS, for each of some scales; compiled once, each from the same start.
 
     Parameters
     ----------
@@ -270,7 +247,7 @@ def fit_map(
     scales : list of dict
         Values for `ranker_scale` and its like, in turn; by default those of the model.
     seed : int
-        Of the start, small factors at random: without factors the objective has a saddle.
+        Of the start: small factors at random.
     max_iterations : int
         Of each fit.
 
@@ -279,24 +256,10 @@ def fit_map(
     list of dict
         Values of the variables.
     """
-    logp, start = _objective(model, seed)
-
-    def loss(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        value, slope = logp(x)
-        return -float(value), -slope
-
-    found = []
-    for values in scales:
-        pm.set_data(dict(values), model=model)
-        x = minimize(
-            loss,
-            start.data,
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": max_iterations, "maxfun": 2 * max_iterations},
-        ).x
-        found.append(DictToArrayBijection.rmap(RaveledVars(x, start.point_map_info)))
-    return found
+    _check_fixed_scales(model)
+    return posterior_modes(
+        model, scales, warm=False, jitter=JITTER, seed=seed, max_iterations=max_iterations
+    )
 
 
 def fit_adam(
@@ -322,7 +285,7 @@ def fit_adam(
     n_epochs : int
         How often every ranking is seen.
     learning_rate : float
-        Of the first step; falls to zero along a half cosine, so that the noise dies out.
+        Of the first step; see `adam`.
     rating : str
         The feature that holds the ratings.
     seed : int
@@ -332,30 +295,24 @@ def fit_adam(
     -------
     dict
         Values of the variables.
-
-    References
-    ----------
-    Kingma & Ba, Adam: a method for stochastic optimization, ICLR 2015.
     """
+    _check_fixed_scales(model)
+    logp, start = objective(model, jitter=JITTER, seed=seed)
     rng = np.random.default_rng(seed)
-    logp, start = _objective(model, seed)
-    x = start.data.copy()
-    mean, square = np.zeros_like(x), np.zeros_like(x)
     n_batches = math.ceil(rankings.n_rankings / batch_size)
-    n_steps = n_epochs * n_batches
-    for step in range(n_steps):
-        if step % n_batches == 0:
-            batches = np.array_split(rng.permutation(rankings.n_rankings), n_batches)
-        observe(model, rankings.subset(np.sort(batches[step % n_batches])), rating=rating)
-        slope = logp(x)[1]
-        mean += 0.1 * (slope - mean)
-        square += 0.001 * (slope**2 - square)
-        # both start at zero, which the powers make good
-        m, v = mean / (1 - 0.9 ** (step + 1)), square / (1 - 0.999 ** (step + 1))
-        rate = learning_rate * (1 + math.cos(math.pi * step / n_steps)) / 2
-        x += rate * m / (np.sqrt(v) + 1e-8)
+    batches = (
+        rankings.subset(np.sort(rows))
+        for _ in range(n_epochs)
+        for rows in np.array_split(rng.permutation(rankings.n_rankings), n_batches)
+    )
+
+    def slope(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        observe(model, next(batches), rating=rating)
+        return logp(x)[1]
+
+    x = adam(slope, start.data, n_steps=n_epochs * n_batches, learning_rate=learning_rate)
     observe(model, rankings, rating=rating)
-    return DictToArrayBijection.rmap(RaveledVars(x, start.point_map_info))
+    return DictToArrayBijection.rmap(start._replace(data=x))
 
 
 def observe(model: pm.Model, rankings: br.Rankings, *, rating: str = "rating") -> None:
@@ -372,350 +329,21 @@ def observe(model: pm.Model, rankings: br.Rankings, *, rating: str = "rating") -
         "y_weight": float(model["beta"].get_value()) * rankings.weight,
     }
     if "slot_rating" in model.named_vars:
-        data |= {
-            "slot_rating": _ratings(rankings, rating),
-            "slot_used": rankings.mask.astype(float),
-        }
+        data["slot_rating"] = ratings_of(rankings, rating)
+        data["slot_used"] = rankings.mask.astype(float)
     pm.set_data(data, model=model)
 
 
-def _objective(model: pm.Model, seed: int) -> tuple[Any, RaveledVars]:
-    """Value and gradient, compiled, and where to start."""
+def _check_fixed_scales(model: pm.Model) -> None:
     free = [rv.name for rv in model.free_RVs if rv.name.endswith("_scale")]
     if free:
         raise ValueError(
             f"The scales {free} are free, and at the mode they vanish. Build the model with "
             "hierarchical=False, or sample it with pm.sample."
         )
-    start = DictToArrayBijection.map(model.initial_point())
-    noise = 0.1 * np.random.default_rng(seed).normal(size=start.data.size)
-    return model.logp_dlogp_function(ravel_inputs=True), start._replace(data=start.data + noise)
 
 
 def predict(point: Point, ranker: NDArray[Any], item: NDArray[Any]) -> NDArray[np.float64]:
     """Give the utility of each of these items for the ranker beside it."""
     utility = np.sum(point["ranker_factor"][ranker] * point["item_factor"][item], axis=-1)
     return utility + point["item_bias"][item] if "item_bias" in point else utility
-
-
-# ---------------------------------------------------------------------------------------------
-# Comparison methods that know only ratings
-# ---------------------------------------------------------------------------------------------
-
-
-def als(
-    rankings: br.Rankings,
-    *,
-    rating: str = "rating",
-    n_factors: int = 5,
-    ranker_scale: float = 0.1,
-    item_scale: float = 1.0,
-    item_bias_scale: float = 0.3,
-    level_scale: float = 0.5,
-    n_sweeps: int = 100,
-    seed: int = 1,
-) -> Point:
-    """Biased matrix factorisation of ratings by alternating least squares.
-
-    The objective is that of `build` with a beta of zero: given the items' part, every ranker is a
-    ridge regression, and the other way round.
-    """
-    row, slot = np.nonzero(rankings.mask)
-    u, i = rankings.ranker_idx[row], rankings.item[row, slot]
-    stars = _ratings(rankings, rating)[row, slot]
-    mean = stars.mean()
-    n_rankers, n_items = len(rankings.rankers), rankings.n_items
-    rng = np.random.default_rng(seed)
-    ranker = 0.1 * rng.normal(size=(n_rankers, 1 + n_factors))  # level, factors
-    item = 0.1 * rng.normal(size=(n_items, 1 + n_factors))  # bias, factors
-    ranker_ridge = np.array([level_scale, *[ranker_scale] * n_factors]) ** -2.0
-    item_ridge = np.array([item_bias_scale, *[item_scale] * n_factors]) ** -2.0
-    for _ in range(n_sweeps):
-        ranker = _ridge(u, n_rankers, item[i], stars - mean - item[i, 0], ranker_ridge)
-        item = _ridge(i, n_items, ranker[u], stars - mean - ranker[u, 0], item_ridge)
-    return {
-        "ranker_level": mean + ranker[:, 0],
-        "ranker_factor": ranker[:, 1:],
-        "item_bias": item[:, 0],
-        "item_factor": item[:, 1:],
-    }
-
-
-def _ridge(
-    group: NDArray[Any],
-    n_groups: int,
-    other: NDArray[np.float64],
-    target: NDArray[np.float64],
-    ridge: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Regress within each group on a constant and the factors of the other side."""
-    x = np.column_stack([np.ones(len(other)), other[:, 1:]])
-    products = np.zeros((n_groups, x.shape[1], x.shape[1]))
-    np.add.at(products, group, x[:, :, None] * x[:, None, :])
-    moments = np.zeros((n_groups, x.shape[1]))
-    np.add.at(moments, group, x * target[:, None])
-    return np.linalg.solve(products + np.diag(ridge), moments[..., None])[..., 0]
-
-
-def item_mean(
-    rankings: br.Rankings, *, item_bias_scale: float = 0.3, rating: str = "rating"
-) -> Point:
-    """Mean rating of every item, shrunken towards the mean of all: a model without rankers."""
-    stars, item = _ratings(rankings, rating)[rankings.mask], rankings.item[rankings.mask]
-    excess = np.bincount(item, stars - stars.mean(), rankings.n_items)
-    shrunken = excess / (np.bincount(item, minlength=rankings.n_items) + item_bias_scale**-2.0)
-    nothing = np.zeros((1, 1))
-    return {
-        "ranker_factor": np.broadcast_to(nothing, (len(rankings.rankers), 1)),
-        "item_factor": np.broadcast_to(nothing, (rankings.n_items, 1)),
-        "item_bias": shrunken,
-    }
-
-
-# ---------------------------------------------------------------------------------------------
-# The study
-# ---------------------------------------------------------------------------------------------
-
-Fit = Callable[[br.Rankings, Sequence[Scales]], list[Point]]
-
-
-def modes(
-    rankings: br.Rankings, scales: Sequence[Scales], *, sort: bool = False, **options: Any
-) -> list[Point]:
-    """Fit `build(rankings, **options)` for each of the scales."""
-    return fit_map(build(break_ties(rankings) if sort else rankings, **options), scales)
-
-
-def each(method: Callable[..., Point]) -> Fit:
-    """Fit a method for each of the scales."""
-    return lambda rankings, scales: [method(rankings, **values) for values in scales]
-
-
-def grid(**scales: Sequence[float]) -> list[Scales]:
-    """All combinations of scales."""
-    return [dict(zip(scales, values, strict=True)) for values in product(*scales.values())]
-
-
-STARS = grid(item_bias_scale=(0.15, 0.3), ranker_scale=(0.07, 0.1, 0.14))
-# Blocks chosen whole say little about their items: utilities must differ more before it shows.
-SETS = grid(item_bias_scale=(0.25, 0.5, 1.0), ranker_scale=(0.35, 0.7))
-
-METHODS: dict[str, tuple[Fit, list[Scales]]] = {
-    "shrunken item mean": (each(item_mean), grid(item_bias_scale=(0.15, 0.2, 0.3, 0.5))),
-    "rating factors (ALS)": (each(als), STARS),
-    "pairs (BPR)": (
-        partial(modes, likelihood="pairs"),
-        grid(item_bias_scale=(0.1, 0.2), ranker_scale=(0.01, 0.02)),
-    ),
-    "PMOP, no item bias": (
-        partial(modes, item_bias_scale=None), grid(ranker_scale=(0.35, 0.7, 1.4))
-    ),
-    "PMOP": (modes, SETS),
-    "PMOP, beta 0.01": (partial(modes, beta=0.01), STARS),
-    "PMOP, beta 0.3": (partial(modes, beta=0.3), STARS),
-    "Plackett-Luce, ties sorted": (partial(modes, likelihood="plackett_luce", sort=True), STARS),
-    "Plackett-Luce, tied denominators": (partial(modes, likelihood="tied_denominators"), STARS),
-    "Plackett-Luce": (partial(modes, likelihood="plackett_luce"), STARS),
-    "Plackett-Luce, beta 0.3": (
-        partial(modes, likelihood="plackett_luce", beta=0.3), STARS
-    ),
-}  # fmt: skip
-
-
-def movielens(folder: str | Path, *, min_ratings: int = 10, min_entropy: float = 1.0) -> Any:
-    """Ratings (user, movie, rating) of the movies about which users differ.
-
-    Parameters
-    ----------
-    folder : path
-        With ``u.data``.
-    min_ratings : int
-        Movies with fewer ratings are left out.
-    min_entropy : float
-        Movies are left out of which the stars have less entropy (in nats, at most log 5 = 1.61).
-    """
-    names = ["user", "movie", "rating", "time"]
-    ratings = pd.read_csv(Path(folder) / "u.data", sep="\t", names=names)
-    counts = pd.crosstab(ratings["movie"], ratings["rating"]).to_numpy()
-    share = counts / counts.sum(axis=1, keepdims=True)
-    entropy = -np.sum(share * np.log(np.where(share > 0, share, 1.0)), axis=1)
-    kept = (counts.sum(axis=1) >= min_ratings) & (entropy >= min_entropy)
-    movies = np.unique(ratings["movie"])[kept]
-    return ratings.loc[ratings["movie"].isin(movies), names[:3]]
-
-
-def split(
-    ratings: pd.DataFrame, sizes: Sequence[int], *, at_least: int, seed: int
-) -> list[pd.DataFrame]:
-    """Split the ratings of each user at random into parts of these sizes, and the rest.
-
-    Users with fewer than `at_least` ratings are left out.
-    """
-    enough = ratings.groupby("user")["rating"].transform("size") >= at_least
-    shuffled = ratings[enough].sample(frac=1, random_state=seed)
-    place = shuffled.groupby("user").cumcount()
-    edges = [0, *np.cumsum(sizes), len(ratings)]
-    return [
-        shuffled[(place >= start) & (place < end)].sort_values(["user", "movie"])
-        for start, end in pairwise(edges)
-    ]
-
-
-def to_rankings(ratings: pd.DataFrame, items: pd.Index) -> br.Rankings:
-    """Rank the movies of each user, and keep the stars as a feature."""
-    return br.Rankings.from_ratings(
-        ratings, ranker="user", item="movie", rating="rating", items=items, features=["rating"]
-    )
-
-
-def evaluate(point: Point, rankings: br.Rankings) -> pd.DataFrame:
-    """ERR and NDCG of each user."""
-    score = predict(point, rankings.ranker_idx[:, None], rankings.item)
-    return query_metrics(
-        _ratings(rankings, "rating"),
-        score,
-        where=rankings.mask,
-        labels=rankings.rankers,
-        max_grade=TOP,
-    ).queries
-
-
-def compare(
-    ratings: pd.DataFrame,
-    n_train: int,
-    at_least: int,
-    *,
-    methods: Mapping[str, tuple[Fit, Sequence[Scales]]] = METHODS,
-    seeds: Iterable[int] = (1,),
-    reference: str = "rating factors (ALS)",
-) -> pd.DataFrame:
-    """Metrics of each method, trained on `n_train` ratings of each user, tested on the rest.
-
-    The scales are chosen across users: for each fifth of them, by the test ratings of the others.
-    Splits of several seeds share their users, so that `se` is then somewhat too small.
-    """
-    items = pd.Index(np.unique(ratings["movie"]))
-    tested: dict[str, list[pd.DataFrame]] = {method: [] for method in methods}
-    for seed in seeds:
-        parts = split(ratings, [n_train], at_least=at_least, seed=seed)
-        train, test = (to_rankings(part, items) for part in parts)
-        fifth = np.random.default_rng(seed).permutation(test.n_rankings) % 5
-        for method, (fit, scales) in methods.items():
-            results = [evaluate(point, test) for point in fit(train, scales)]
-            for part in range(5):
-                marks = [result[fifth != part].mean().sum() for result in results]
-                tested[method].append(results[int(np.argmax(marks))][fifth == part])
-    joined = {method: pd.concat(queries) for method, queries in tested.items()}
-    return pd.DataFrame(
-        {method: _row(queries, joined[reference]) for method, queries in joined.items()}
-    ).T
-
-
-def _row(queries: pd.DataFrame, reference: pd.DataFrame) -> dict[str, float]:
-    lead = queries["ndcg@5"] - reference["ndcg@5"]
-    return {str(name): float(mean) for name, mean in queries.mean().items()} | {
-        "ndcg@5 lead": float(lead.mean()),
-        "se": float(lead.std()) / math.sqrt(len(lead)),
-    }
-
-
-# ---------------------------------------------------------------------------------------------
-# Figure 2: what the models say about movies not seen
-# ---------------------------------------------------------------------------------------------
-
-# Name: what is fitted (likelihood, ties broken by sort?), what is asked of it
-SCORES: dict[str, tuple[str, bool, str]] = {
-    "PMOP mean": ("pmop", False, "pmop"),
-    "Plackett-Luce, ties sorted": ("plackett_luce", True, "plackett_luce"),
-    "PMOP mean, given sizes": ("pmop_given_sizes", False, "pmop_given_sizes"),
-    "Plackett-Luce, given sizes": ("plackett_luce", False, "plackett_luce"),
-}
-FREE = ("PMOP mean", "Plackett-Luce, ties sorted")  # the paper's; the others are on equal terms
-GAPS = grid(item_bias_scale=(0.3, 1.0), ranker_scale=(0.1, 0.2, 0.5))
-OUTCOMES: dict[str, Callable[..., TensorVariable]] = {
-    "pmop": pmop_logp,
-    "pmop_given_sizes": partial(pmop_logp, given_sizes=True),
-    "plackett_luce": weak_order_logp,
-}
-
-
-def log_likelihood(point: Point, rankings: br.Rankings, outcome: str) -> NDArray[np.float64]:
-    """Log-probability of each ranking, (n_rankings,)."""
-    utility = predict(point, rankings.ranker_idx[:, None], rankings.item)
-    ranks = rankings.ranks.astype("int64")
-    return _compiled(outcome)(np.where(rankings.mask, utility, 0.0), ranks)
-
-
-@cache
-def _compiled(outcome: str) -> Callable[..., NDArray[np.float64]]:
-    utility, ranks = pt.dmatrix(), pt.lmatrix()
-    return pytensor.function([utility, ranks], OUTCOMES[outcome](utility, ranks))
-
-
-def figure_table(
-    ratings: pd.DataFrame,
-    sizes: Sequence[int] = (5, 10, 20, 30),
-    *,
-    scales: Sequence[Scales] = GAPS,
-    seed: int = 1,
-) -> pd.DataFrame:
-    """Held-out log-likelihood per user, trained on n movies of each user, tested on n others.
-
-    The users are the same throughout, those with twice the largest size. One in five chooses the
-    scales, by the same test. Beside each column stands what equal utilities give: outcome spaces
-    differ, so only columns of one space may be compared, and each with its own zero.
-    """
-    items = pd.Index(np.unique(ratings["movie"]))
-    rows: dict[int, dict[str, float]] = {}
-    for n in sizes:
-        train, test, _ = split(ratings, [n, n], at_least=2 * max(sizes), seed=seed)
-        fitted, asked = to_rankings(train, items), to_rankings(test, items)
-        chooses = np.random.default_rng(seed).random(asked.n_rankings) < 0.2
-        rows[n] = {}
-        for name, (likelihood, sort, outcome) in SCORES.items():
-            target = break_ties(asked) if sort else asked
-            points = modes(fitted, scales, sort=sort, likelihood=likelihood)
-            logps = [log_likelihood(point, target, outcome) for point in points]
-            best = int(np.argmax([logp[chooses].mean() for logp in logps]))
-            nothing = {name: np.zeros_like(value) for name, value in points[best].items()}
-            equal = log_likelihood(nothing, target, outcome)
-            rows[n][name] = logps[best][~chooses].mean()
-            rows[n][f"{name}: equal utilities"] = equal[~chooses].mean()
-    return pd.DataFrame(rows).T.rename_axis("movies")
-
-
-def plot_figure(table: pd.DataFrame) -> Sequence[Axes]:
-    """Draw the table: the paper's comparison, equal terms, and what utilities gain over none."""
-    given = [name for name in SCORES if name not in FREE]
-    _, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained", sharex=True)
-    for ax, names in zip(axes, (FREE, given, SCORES), strict=True):
-        for name in names:
-            colour = "#0072B2" if name.startswith("PMOP") else "#D55E00"
-            style = {"color": colour, "marker": "o", "mfc": "w" if name in FREE else colour}
-            equal = table[f"{name}: equal utilities"]
-            if ax is axes[2]:
-                ax.plot(table.index, table[name] - equal, label=name, **style)
-            else:
-                ax.plot(table.index, table[name], label=name, **style)
-                ax.plot(table.index, equal, ":", color=colour, label="the same, equal utilities")
-        ax.set(xlabel="Movies per user, to train and to test", xticks=table.index)
-        ax.legend(fontsize=8, frameon=False)
-        ax.spines[["top", "right"]].set_visible(False)
-    axes[0].set(
-        title="As in the paper: different outcomes", ylabel="Held-out log-likelihood per user"
-    )
-    axes[1].set(title="Weak orders given their sizes")
-    axes[2].set(title="Gain over equal utilities")
-    return axes
-
-
-if __name__ == "__main__":
-    default = Path(os.environ.get("BAYESRANK_DATA", "."), "ml-100k")
-    ratings = movielens(sys.argv[1] if len(sys.argv) > 1 else default)
-    for n_train, at_least in ((10, 20), (50, 60)):
-        print(f"{n_train} training ratings, users with at least {at_least}")
-        print(compare(ratings, n_train, at_least).round(4).to_string())
-    table = figure_table(ratings)
-    print(table.round(3).to_string())
-    plot_figure(table)
-    plt.savefig("pmop_collaborative.png", dpi=150)

@@ -28,9 +28,10 @@ ROOMS = {
     "data": Room("numpy pandas scipy sklearn"),
     "likelihoods": Room("jax numba numpy pytensor scipy"),
     "distributions": Room("numpy pymc pytensor", rooms="data likelihoods"),
-    "inference": Room("numpy scipy", rooms="data"),
+    "inference": Room("arviz numpy pymc scipy", rooms="data"),
     "results": Room("arviz matplotlib numpy pandas scipy sklearn xarray"),
     "utility": Room("numpy pytensor sklearn"),
+    "aggregation": Room("numpy pandas scipy", rooms="data"),
 }
 
 # Files beside the rooms. The command line wires everything up, so only its rooms are bounded.

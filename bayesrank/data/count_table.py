@@ -36,6 +36,16 @@ class NetEntries(NamedTuple):
     net: NDArray[np.float64]
 
 
+class ComparedPairs(NamedTuple):
+    """Pairs that a ranker compared, sorted by ranker and items; `first` stands before `second`."""
+
+    ranker_idx: NDArray[np.int32]
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    won: NDArray[np.float64]  # by the first
+    compared: NDArray[np.float64]  # won by either
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class CountTable(PairTable):
     """Sums and tables of `PairCounts`, whose attributes it documents."""
@@ -114,6 +124,34 @@ class CountTable(PairTable):
         """
         each = np.bincount(self.ranker_idx, gammaln(self.count + 1.0), len(self.rankers))
         return gammaln(self.totals() + 1.0).sum(axis=0) - each
+
+    def compared(self) -> ComparedPairs:
+        """How often each ranker compared two items, and how often the first of them won.
+
+        Returns
+        -------
+        ComparedPairs
+            Five arrays, an entry for each ranker and pair that it compared.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> c = br.PairCounts.from_matrix([[0, 2, 0], [1, 0, 4], [0, 0, 0]]).compared()
+        >>> c.won, c.compared
+        (array([2., 4.]), array([3., 4.]))
+        """
+        k = len(self.items)
+        low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
+        key = (self.ranker_idx.astype(np.int64) * k + low) * k + high
+        pair, entry = np.unique(key, return_inverse=True)
+        won = np.bincount(entry, np.where(self.first == low, self.count, 0.0), len(pair))
+        return ComparedPairs(
+            ranker_idx=(pair // (k * k)).astype(np.int32),
+            first=(pair // k % k).astype(np.int32),
+            second=(pair % k).astype(np.int32),
+            won=won,
+            compared=np.bincount(entry, self.count, len(pair)),
+        )
 
     def won_lost(self) -> pd.DataFrame:
         """How much each item was preferred to others, and others to it, by all rankers.

@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from bayesrank.data.columns import float_array
 from bayesrank.data.count_constructors import CountConstructors
@@ -92,6 +93,41 @@ class PairCounts(CountConstructors):
                 f"counts.subset(rankers=...)."
             )
         return replace(self, weight=values)
+
+    def pooled(self, label: Hashable = "all") -> Self:
+        """Add up the counts of all rankers, as those of one.
+
+        Parameters
+        ----------
+        label : hashable
+            The ranker's.
+
+        Returns
+        -------
+        PairCounts
+            With evidence weight one.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> br.Rankings.from_orderings([["b", "a"], ["b", "a"]]).counts().pooled().dense("all")
+        array([[0., 0.],
+               [2., 0.]])
+        """
+        size = (len(self.items),) * 2
+        table = csr_array((self.count, (self.first, self.second)), shape=size).tocsr()
+        table.sum_duplicates()
+        entries = table.tocoo()
+        first, second = (axis.astype(np.int32) for axis in entries.coords)
+        return replace(
+            self,
+            rankers=pd.Index([label], tupleize_cols=False),
+            ranker_idx=np.zeros_like(first),
+            first=first,
+            second=second,
+            count=entries.data,
+            weight=np.ones(1),
+        )
 
     def subset(
         self,

@@ -18,12 +18,14 @@ from bayesrank.data.stages import Stages
 
 __all__ = [
     "RankingsData",
+    "add_coord",
     "is_observed",
     "known_value",
     "refuse_single_precision",
     "register_rankings",
     "set_rankings",
     "table_is_current",
+    "two_names",
 ]
 
 AXES = ("ranking", "slot")  # coords of a Rankings, and the dims by default
@@ -83,9 +85,9 @@ def register_rankings(
     model = pm.modelcontext(None)
     utility = pt.cast(pt.as_tensor_variable(utility), "float64")
     per_item = _is_per_item(name, utility, rankings)
-    dims = _two_names(name, dims)
+    dims = two_names(name, dims)
     for dim, axis in zip(dims, AXES, strict=True):
-        _add_coord(model, name, dim, rankings.coords[axis])
+        add_coord(model, name, dim, rankings.coords[axis])
 
     # cast here: pm.Data stores 32 bits, and cumulative sums of those do not fold (PyTensor 3.3)
     ranks = pt.cast(pm.Data(f"{name}_ranks", rankings.ranks, dims=dims), "int64")
@@ -228,7 +230,8 @@ def _is_per_item(name: str, utility: TensorVariable, rankings: Rankings) -> bool
     )
 
 
-def _two_names(name: str, dims: Sequence[str] | None) -> tuple[str, str]:
+def two_names(name: str, dims: Sequence[str] | None) -> tuple[str, str]:
+    """Check names for the two axes of rankings; by default those of `Rankings`."""
     names = AXES if dims is None else tuple(dims)
     if isinstance(dims, str) or len(names) != 2 or not all(isinstance(d, str) for d in names):
         raise ValueError(
@@ -238,7 +241,8 @@ def _two_names(name: str, dims: Sequence[str] | None) -> tuple[str, str]:
     return names
 
 
-def _add_coord(model: pm.Model, name: str, dim: str, labels: Any) -> None:
+def add_coord(model: pm.Model, name: str, dim: str, labels: Any) -> None:
+    """Add a coord, or check that the model's own has these labels."""
     if dim not in model.coords:
         model.add_coord(dim, labels)
         return

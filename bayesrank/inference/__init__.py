@@ -1,10 +1,14 @@
-"""Inference: estimators for models whose likelihood has no closed form.
+"""Inference: estimators where the likelihood has no closed form, posterior modes, and Laplace.
 
-This room may import numpy, scipy and the room data. It is pure NumPy: what PyMC can sample or
-optimise itself needs nothing from here.
+This room may import arviz, numpy, pymc, scipy and the room data. The estimators are pure NumPy.
+What PyMC can sample or optimise itself needs nothing from here, but for `posterior_modes`, which
+finds the modes of one model for many prior scales and compiles it once, and `laplace`, which draws
+from a normal posterior around a mode.
 """
 
 from bayesrank.inference.contrastive import CDFit, cd_gradient, fit_cd
+from bayesrank.inference.laplace import laplace
+from bayesrank.inference.modes import posterior_modes
 from bayesrank.inference.set_functions import SET_FUNCTIONS, SetFunction, each_set
 from bayesrank.inference.set_sampling import (
     AISEstimate,
@@ -23,5 +27,7 @@ __all__ = [
     "each_set",
     "fit_cd",
     "gibbs_sets",
+    "laplace",
     "metropolis_sets",
+    "posterior_modes",
 ]

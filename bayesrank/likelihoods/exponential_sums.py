@@ -28,7 +28,7 @@ _kernel = numba.njit(cache=True, error_model="numpy", fastmath={"reassoc", "cont
 
 @numba.njit(cache=True, error_model="numpy")
 def n_terms(a):  # type: ignore[no-untyped-def]
-    """Number of coefficients that matter at rates up to a: what is left out sums to 1e-17."""
+    """Return how many coefficients matter at rates up to a: what is left out sums to 1e-17."""
     return 10 + int(math.ceil(9.0 * math.sqrt(a)))
 
 

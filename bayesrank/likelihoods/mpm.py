@@ -62,8 +62,8 @@ def log_normaliser(
 ) -> TensorVariable:
     r"""Logarithm of :math:`Z = \sum_{k \ne l} e^{\theta D_{kl}}`.
 
-    With equal variances it factorises, :math:`Z = \sum_k e^{\theta s_k} \sum_k e^{-\theta s_k} - K`,
-    and costs K instead of K^2.
+    With equal variances it factorises, and costs K instead of K^2:
+    :math:`Z = \sum_k e^{\theta s_k} \sum_k e^{-\theta s_k} - K`.
 
     Parameters
     ----------
@@ -82,11 +82,12 @@ def log_normaliser(
     """
     s, theta = pt.as_tensor_variable(score), pt.as_tensor_variable(adherence)
     where = pt.ones_like(s, dtype="bool") if where is None else pt.as_tensor_variable(where)
+    s = pt.switch(where, s, 0.0)
     if variance is not None:
-        both = where[..., :, None] & where[..., None, :] & ~pt.eye(s.shape[-1], dtype="bool")
-        D = pt.switch(both, differences(s, variance), 0.0)
+        D = differences(s, pt.switch(where, variance, 1.0))
+        both = where[..., :, None] & where[..., None, :] & ~pt.eye(where.shape[-1], dtype="bool")
         return _log_sum(theta[..., None, None] * D, both, axis=(-2, -1))
-    x = theta[..., None] * pt.switch(where, s, 0.0)
+    x = theta[..., None] * s
     # log(up * down - K), of which up * down >= K^2
     both = _log_sum(x, where) + _log_sum(-x, where)
     n = pt.sum(pt.cast(where, "float64"), axis=-1)
@@ -98,7 +99,7 @@ def _log_sum(
     x: TensorVariable, where: TensorVariable, axis: tuple[int, ...] = (-1,)
 ) -> TensorVariable:
     """Logarithm of the sum of exp(x) over the last axes; finite gradients if it is empty."""
-    peak = stop_gradient(pt.max(pt.switch(where, x, -1e300), axis=axis, keepdims=True))
+    peak = stop_gradient(pt.max(pt.switch(where, x, -np.inf), axis=axis, keepdims=True))
     terms = pt.switch(where, pt.exp(pt.switch(where, x - peak, 0.0)), 0.0)
     total = pt.sum(terms, axis=axis, keepdims=True)
     empty = pt.eq(total, 0.0)
@@ -134,10 +135,12 @@ def interpolated_log_normaliser(
     Trefethen, Approximation Theory and Approximation Practice, SIAM 2013, chapters 3 and 8.
     """
     s, theta = pt.as_tensor_variable(score), pt.as_tensor_variable(adherence)
+    theta = pt.switch(theta < 0, -theta, theta)  # Z is even; abs would have no slope at zero
     m = np.arange(nodes)
     angle = np.pi * (m + 0.5) / nodes
-    # a margin at both ends, because the slope of arccos is infinite there
-    largest = stop_gradient(pt.maximum(pt.max(theta), 1e-300))
+    # a margin at both ends, because the slope of arccos is infinite there; and not between points
+    # that are so close that slopes are those of rounding errors
+    largest = stop_gradient(pt.maximum(pt.max(theta), 0.01))
     half, centre = 0.51 * largest, 0.5 * largest
     s_, g_ = s[..., None, :], pt.as_tensor_variable(variance)[..., None, :]
     here = None if where is None else pt.as_tensor_variable(where)[..., None, :]

@@ -38,18 +38,25 @@ def _cumulative(log_weight):  # type: ignore[no-untyped-def]
 @_kernel
 def _pick(cumulative, state):  # type: ignore[no-untyped-def]
     """Position drawn in proportion to the steps of `cumulative`."""
-    return np.searchsorted(cumulative, uniform(state) * cumulative[-1], side="right")
+    total = cumulative[-1]
+    # below the total whatever the rounding, or the position would be behind the last
+    mark = min(uniform(state) * total, np.nextafter(total, 0.0))
+    return np.searchsorted(cumulative, mark, side="right")
 
 
 @_kernel
 def _draw_pairs(s, g, theta, total, state, counts):  # type: ignore[no-untyped-def]
     """Add `total` draws to `counts`: (n_items, n_items), or (n_items, 1) for net counts."""
     dense = counts.shape[1] > 1
+    if not (np.isfinite(theta) and np.isfinite(s).all() and (g > 0.0).all()):
+        raise ValueError(
+            "MPM can only draw with scores and adherences that are finite and variances > 0."
+        )
     if g.size == 0:
         better, worse = _cumulative(theta * s), _cumulative(-theta * s)
         for _ in range(total):
             i = j = 0
-            while i == j:  # less than half of the time, whatever the scores
+            while i == j:  # at most half of the time, whatever the scores
                 i, j = _pick(better, state), _pick(worse, state)
             if dense:
                 counts[i, j] += 1
@@ -67,22 +74,22 @@ def _draw_pairs(s, g, theta, total, state, counts):  # type: ignore[no-untyped-d
     won = np.zeros(s.size, np.int64)
     for _ in range(total):
         won[_pick(of_rows, state)] += 1
-    for i in np.flatnonzero(won):
-        x = theta * (s[i] - s) / (g[i] + g)
-        x[i] = -np.inf
+    for row in np.flatnonzero(won):
+        x = theta * (s[row] - s) / (g[row] + g)
+        x[row] = -np.inf
         of_items = _cumulative(x)
-        for _ in range(won[i]):
+        for _ in range(won[row]):
             j = _pick(of_items, state)
             if dense:
-                counts[i, j] += 1
+                counts[row, j] += 1
             else:
-                counts[i, 0] += 1
+                counts[row, 0] += 1
                 counts[j, 0] -= 1
 
 
 @_kernel
 def draw_counts(score, variance, adherence, total, seed):  # type: ignore[no-untyped-def]
-    """Counts of ordered pairs.
+    """Draw counts of ordered pairs.
 
     Parameters
     ----------
@@ -109,7 +116,7 @@ def draw_counts(score, variance, adherence, total, seed):  # type: ignore[no-unt
 
 @_kernel
 def draw_net_counts(score, variance, adherence, item, where, totals, seed):  # type: ignore[no-untyped-def]
-    """Net counts of the items of all problems.
+    """Draw net counts of the items of all problems.
 
     Parameters
     ----------
@@ -132,9 +139,9 @@ def draw_net_counts(score, variance, adherence, item, where, totals, seed):  # t
     for n in range(adherence.size):
         state[0] = np.uint64(seed[n])
         for p in range(item.shape[0]):
-            if totals[p, n] == 0:
-                continue
             used = item[p][where[p]]
+            if totals[p, n] == 0 or used.size < 2:
+                continue
             g = variance if variance.size == 0 else variance[used]
             counts = np.zeros((used.size, 1), np.int64)
             _draw_pairs(score[used], g, adherence[n], totals[p, n], state, counts)
@@ -197,7 +204,7 @@ def _numba_counts_draw(op: CountsDraw, node: Apply, **kwargs: Any) -> tuple[Any,
     def counts_draw(score, variance, adherence, total, seed):  # type: ignore[no-untyped-def]
         return draw_counts(score, variance, adherence, total, seed)
 
-    return counts_draw, 1
+    return counts_draw, 2
 
 
 @register_funcify_default_op_cache_key(NetCountsDraw)
@@ -206,7 +213,7 @@ def _numba_net_counts_draw(op: NetCountsDraw, node: Apply, **kwargs: Any) -> tup
     def net_counts_draw(score, variance, adherence, item, where, totals, seed):  # type: ignore[no-untyped-def]
         return draw_net_counts(score, variance, adherence, item, where, totals, seed)
 
-    return net_counts_draw, 1
+    return net_counts_draw, 2
 
 
 try:

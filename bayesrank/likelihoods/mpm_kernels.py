@@ -101,9 +101,19 @@ def log_normalisers_pullback(score, variance, adherence, where, bar):  # type: i
 
 
 @_kernel
-def _expands(terms, n_points, n_rates):  # type: ignore[no-untyped-def]
-    """Whether a series of so many terms is less work than an exponential per point and rate."""
+def _expands(largest, share, n_points, n_rates):  # type: ignore[no-untyped-def]
+    """Whether a series is less work than an exponential per point and rate.
+
+    It has a `share` of the terms of the largest rate. Rates that are huge, infinite or not a number
+    are left to the exponentials, before they become a number of terms.
+    """
+    terms = share * (10.0 + 9.0 * math.sqrt(largest))
     return terms * (n_points + n_rates) < EXPONENTIAL * n_points * n_rates
+
+
+@_kernel
+def _largest(rate):  # type: ignore[no-untyped-def]
+    return rate.max() if rate.size else 0.0
 
 
 # -----------------------------------------------------------------------------------------------
@@ -125,13 +135,13 @@ def _centred(s):  # type: ignore[no-untyped-def]
 
 @_kernel
 def _item_sums(x, rate):  # type: ignore[no-untyped-def]
-    """Sums over the points of e^(a x - a), e^(-a x - a), x e^(a x - a) and x e^(-a x - a).
+    """Sum over the points e^(a x - a), e^(-a x - a), x e^(a x - a) and x e^(-a x - a).
 
     The result has a row for each rate a.
     """
     out = np.zeros((rate.size, 4))
-    terms = n_terms(rate.max())
-    if not _expands(terms, x.size, rate.size):
+    largest = _largest(rate)
+    if not _expands(largest, 1.0, x.size, rate.size):
         for n in range(rate.size):
             for i in range(x.size):
                 up, down = math.exp(rate[n] * (x[i] - 1.0)), math.exp(-rate[n] * (x[i] + 1.0))
@@ -140,6 +150,7 @@ def _item_sums(x, rate):  # type: ignore[no-untyped-def]
                 out[n, 2] += x[i] * up
                 out[n, 3] += x[i] * down
         return out
+    terms = n_terms(largest)
     moments, c = chebyshev_moments(x, terms + 1), np.empty(terms)
     for n in range(rate.size):
         last = n_terms(rate[n])
@@ -169,8 +180,9 @@ def _pull_to_items(s, rate, bar, by_rate):  # type: ignore[no-untyped-def]
         to_up[n], to_down[n] = scale * rate[n] * down, scale * rate[n] * up
 
     by_s = np.zeros(x.size)
-    terms = n_terms(half * rate.max())
-    if _expands(terms, x.size, rate.size):
+    largest = half * _largest(rate)
+    if _expands(largest, 1.0, x.size, rate.size):
+        terms = n_terms(largest)
         total, c = np.zeros(terms), np.empty(terms)
         for n in range(rate.size):
             last = n_terms(half * rate[n])
@@ -209,16 +221,17 @@ def _pairs(s, g):  # type: ignore[no-untyped-def]
 
 @_kernel
 def _pair_sums(x, rate):  # type: ignore[no-untyped-def]
-    """Sums over the points of e^-a cosh(a x) and x e^-a sinh(a x), a row for each rate a."""
+    """Sum over the points e^-a cosh(a x) and x e^-a sinh(a x), a row for each rate a."""
     out = np.zeros((rate.size, 2))
-    terms = (n_terms(rate.max()) + 1) // 2  # of cosh, which has the even ones
-    if not _expands(terms, x.size, rate.size):
+    largest = _largest(rate)
+    if not _expands(largest, 0.5, x.size, rate.size):
         for n in range(rate.size):
             for z in x:
                 up, down = math.exp(rate[n] * (z - 1.0)), math.exp(-rate[n] * (z + 1.0))
                 out[n, 0] += 0.5 * (up + down)
                 out[n, 1] += 0.5 * z * (up - down)
         return out
+    terms = (n_terms(largest) + 1) // 2  # of cosh, which has the even ones
     # T_2m(x) = T_m(2 x^2 - 1)
     moments, c = chebyshev_moments(2.0 * x * x - 1.0, terms), np.empty(2 * terms)
     for n in range(rate.size):
@@ -240,8 +253,9 @@ def _pull_to_pairs(s, g, rate, bar, by_rate):  # type: ignore[no-untyped-def]
     weight = bar * rate / sums[:, 0]
 
     by_D = np.zeros(x.size)
-    terms = (n_terms(reach * rate.max()) + 1) // 2
-    if _expands(terms, x.size, rate.size):
+    largest = reach * _largest(rate)
+    if _expands(largest, 0.5, x.size, rate.size):
+        terms = (n_terms(largest) + 1) // 2
         total, c = np.zeros(terms), np.empty(2 * terms)
         for n in range(rate.size):
             coefficients(reach * rate[n], c)

@@ -33,8 +33,8 @@ __all__ = ["Agreement", "LogNormalisers", "agreement", "log_normaliser_table"]
 class LogNormalisers(GraphTwinOp):
     """Log normaliser of every problem and ranker, (n_problems, n_rankers).
 
-    Inputs: score (n_problems, n_items), variance (n_problems, n_items) or, known to be empty, (1, 0),
-    adherence (n_rankers,), where (n_problems, n_items).
+    Inputs: score (n_problems, n_items), variance (n_problems, n_items) or, known to be empty,
+    (1, 0), adherence (n_rankers,), where (n_problems, n_items).
     """
 
     wrt = (0, 1, 2)
@@ -152,9 +152,8 @@ def log_normaliser_table(
     """
     score = pt.cast(pt.as_tensor_variable(score), "float64")
     adherence = pt.cast(pt.as_tensor_variable(adherence), "float64")
-    variance = (
-        pt.constant(np.zeros((1, 0))) if variance is None else pt.as_tensor_variable(variance)
-    )
+    variance = pt.constant(np.zeros((1, 0))) if variance is None else variance
+    variance = pt.cast(pt.as_tensor_variable(variance), "float64")
     where = pt.ones_like(score, dtype="bool") if where is None else pt.as_tensor_variable(where)
     return LogNormalisers(nodes)(score, variance, adherence, where)
 
@@ -177,7 +176,8 @@ def agreement(score: Any, variance: Any, entries: Sequence[Any], *, like: Any) -
     TensorVariable, (n_rankers,)
     """
     score = pt.cast(pt.as_tensor_variable(score), "float64")
-    variance = pt.constant(np.zeros(0)) if variance is None else pt.as_tensor_variable(variance)
+    variance = pt.constant(np.zeros(0)) if variance is None else variance
+    variance = pt.cast(pt.as_tensor_variable(variance), "float64")
     return Agreement()(score, variance, *entries, like)
 
 
@@ -192,7 +192,7 @@ def _numba_log_normalisers(op: LogNormalisers, node: Apply, **kwargs: Any) -> tu
     def log_normalisers_(score, variance, adherence, where):  # type: ignore[no-untyped-def]
         return log_normalisers(score, variance, adherence, where)
 
-    return log_normalisers_, 1
+    return log_normalisers_, 2
 
 
 @register_funcify_default_op_cache_key(LogNormalisersPullback)
@@ -203,7 +203,7 @@ def _numba_log_normalisers_pullback(
     def log_normalisers_pullback_(score, variance, adherence, where, bar):  # type: ignore[no-untyped-def]
         return log_normalisers_pullback(score, variance, adherence, where, bar)
 
-    return log_normalisers_pullback_, 1
+    return log_normalisers_pullback_, 2
 
 
 @register_funcify_default_op_cache_key(Agreement)

@@ -14,4 +14,5 @@ def uniform(state):  # type: ignore[no-untyped-def]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z ^= z >> np.uint64(31)
-    return (float(z >> np.uint64(11)) + 0.5) * 2.0**-53
+    # 52 bits: with 53 the last half would round up to one
+    return (float(z >> np.uint64(12)) + 0.5) * 2.0**-52

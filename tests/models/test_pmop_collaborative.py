@@ -1,9 +1,7 @@
-"""Collaborative filtering: the objective by hand, two ways to each mode, the study at toy size."""
+"""Collaborative filtering: the objective by hand, two ways to each mode, bad input."""
 
-import functools
 import re
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pymc as pm
@@ -11,48 +9,12 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import kendalltau, norm
 
-import bayesrank as br
-import models.pmop_collaborative as study
-from models.pmop_collaborative import als, build, fit_adam, fit_map, observe, predict
-
-QUICK = "FAST_COMPILE"  # for what is evaluated a few times only
-
-# Ann: c (5 stars), then a and b (3 stars). Bo: b (4), then c (1).
-STARS = pd.DataFrame(
-    {"user": ["Ann"] * 3 + ["Bo"] * 2, "movie": list("abcbc"), "rating": [3, 3, 5, 4, 1]}
-)
-TWO = br.Rankings.from_ratings(
-    STARS, ranker="user", item="movie", rating="rating", features=["rating"]
-)
-
-
-def taste(n_users=60, n_movies=30, seed=3):
-    """Ratings of all by all, where two factors move the stars more than the movies' biases."""
-    rng = np.random.default_rng(seed)
-    W, H = rng.normal(size=(n_users, 2)), rng.normal(size=(n_movies, 2))
-    liking = 3 + W @ H.T + 0.3 * rng.normal(size=n_movies)
-    user, movie = np.indices(liking.shape)
-    return pd.DataFrame(
-        {
-            "user": user.ravel(),
-            "movie": movie.ravel(),
-            "rating": np.clip(np.round(liking + 0.3 * rng.normal(size=liking.shape)), 1, 5).ravel(),
-        }
-    )
-
-
-@functools.cache
-def six():
-    """Six users of five movies each, of eight, and the model with all its parts."""
-    ratings = taste(6, 8)
-    (part, _) = study.split(ratings, [5], at_least=8, seed=1)
-    rankings = study.to_rankings(part, pd.Index(range(8)))
-    return rankings, build(rankings, n_factors=2, beta=0.3, ranker_scale=0.5)
-
-
-@functools.cache
-def six_objective():
-    return six()[1].logp_dlogp_function(ravel_inputs=True, mode=QUICK)
+import models.pmop_collaborative
+from models.pmop_collaborative import break_ties, build, fit_adam, fit_map, observe, predict
+from models.pmop_collaborative_figure import log_likelihood
+from models.pmop_collaborative_study import split, to_rankings
+from models.rating_factors import item_mean
+from tests.models.rated import QUICK, TWO, six, six_objective, taste
 
 
 def log_mean_worth_stage(chosen, remainder):
@@ -88,7 +50,7 @@ def test_biases_move_utilities_and_levels_only_the_ratings():
     utility = predict(point, rankings.ranker_idx[:, None], rankings.item)
     mean = rankings.features[..., 0].mean()
     error = rankings.features[..., 0] - utility - point["ranker_level"][:, None]
-    logps = study.log_likelihood(point, rankings, "pmop")
+    logps = log_likelihood(point, rankings, "pmop")
     np.testing.assert_allclose(terms["y"], 0.3 * logps, rtol=1e-10)
     np.testing.assert_allclose(terms["rating"], -0.35 * np.sum(error**2), rtol=1e-10)
     np.testing.assert_allclose(
@@ -126,28 +88,11 @@ def test_adam_on_minibatches_finds_the_mode_of_l_bfgs():
     assert np.ptp(by_newton["item_bias"]) > 0.2
 
 
-def test_alternating_least_squares_ends_where_the_objective_without_order_is_flat():
-    rankings, model = six()
-    found = als(rankings, n_factors=2, ranker_scale=0.5, n_sweeps=3000)
-    pm.set_data({"beta": 0.0, "y_weight": 0 * rankings.weight}, model=model)
-    start = pm.blocking.DictToArrayBijection.map({rv.name: found[rv.name] for rv in model.free_RVs})
-    slope = six_objective()(start.data)[1]
-    pm.set_data({"beta": 0.3, "y_weight": 0.3 * rankings.weight}, model=model)
-    np.testing.assert_allclose(slope, 0, atol=1e-6)
-    assert np.abs(found["ranker_factor"]).max() > 0.1
-
-
-def test_item_means_are_shrunken_towards_the_mean_of_all():
-    # mean 3.2; a has 3 alone, b 3 and 4, c 5 and 1; the prior counts as 1 / 0.5^2 = 4 ratings
-    found = study.item_mean(TWO, item_bias_scale=0.5)
-    np.testing.assert_allclose(found["item_bias"], [-0.2 / 5, 0.6 / 6, -0.4 / 6])
-
-
 @pytest.mark.parametrize("likelihood", ["pmop", "plackett_luce"])
 def test_factors_tell_what_item_means_cannot(likelihood):
-    train, test = study.split(taste(), [20], at_least=30, seed=1)
+    train, test = split(taste(), [20], at_least=30, seed=1)
     items = pd.Index(range(30))
-    rankings, held_out = study.to_rankings(train, items), study.to_rankings(test, items)
+    rankings, held_out = to_rankings(train, items), to_rankings(test, items)
     (found,) = fit_map(
         build(rankings, likelihood=likelihood, n_factors=2, ranker_scale=1.0, beta=0.5)
     )
@@ -161,11 +106,11 @@ def test_factors_tell_what_item_means_cannot(likelihood):
         return np.mean(taus)
 
     assert agreement(found) > 0.7
-    assert agreement(study.item_mean(rankings)) < 0.3
+    assert agreement(item_mean(rankings)) < 0.3
 
 
 def test_ties_are_broken_in_the_order_of_the_items():
-    full = study.break_ties(TWO)
+    full = break_ties(TWO)
     assert full.ranks.tolist() == [[1, 2, 3], [1, 2, 0]]
     np.testing.assert_array_equal(full.item, TWO.item)
     np.testing.assert_array_equal(full.features, TWO.features)
@@ -189,7 +134,7 @@ def test_tied_denominators_leave_tied_items_in_each_others_remainder():
 
 
 def test_the_table_in_the_docstring_names_the_variables():
-    named = set(re.findall(r"``(\w+)`` +\w", study.__doc__))
+    named = set(re.findall(r"``(\w+)`` +\w", models.pmop_collaborative.__doc__))
     assert named == {v.name for v in six()[1].basic_RVs}
 
 
@@ -218,65 +163,3 @@ def test_minibatches_of_a_likelihood_with_fixed_data_are_refused():
 def test_bad_arguments_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         build(TWO, **options)
-
-
-# The study
-
-
-def test_movies_rated_rarely_or_by_all_alike_are_left_out(tmp_path):
-    stars = {1: [1, 2, 3, 4], 2: [5, 5, 5, 4], 3: [1, 5]}  # entropies log 4, 0.56, log 2
-    lines = [f"{u}\t{m}\t{r}\t0" for m, rs in stars.items() for u, r in enumerate(rs)]
-    (tmp_path / "u.data").write_text("\n".join(lines))
-    kept = study.movielens(tmp_path, min_ratings=3, min_entropy=1.0)
-    assert kept["movie"].unique().tolist() == [1]
-    assert study.movielens(tmp_path, min_ratings=2, min_entropy=0.6)["movie"].nunique() == 2
-
-
-def test_a_split_gives_each_user_as_many_and_none_twice():
-    parts = study.split(taste(4, 9), [3, 2], at_least=9, seed=1)
-    assert [part.groupby("user").size().unique().tolist() for part in parts] == [[3], [2], [4]]
-    assert not pd.concat(parts)[["user", "movie"]].duplicated().any()
-    assert all(part.empty for part in study.split(taste(4, 9), [3], at_least=10, seed=1))
-
-
-def test_the_study_sees_what_the_item_means_do_not():
-    names = ("shrunken item mean", "rating factors (ALS)")
-    methods = {name: study.METHODS[name] for name in names}
-    methods[names[1]] = (methods[names[1]][0], [{"ranker_scale": 1.0}])
-    table = study.compare(taste(40, 20), 12, 20, methods=methods)
-    assert table.columns.tolist() == ["err", "ndcg@1", "ndcg@5", "ndcg@5 lead", "se"]
-    assert table.loc[names[0], "ndcg@5"] < table.loc[names[1], "ndcg@5"] - 0.05
-    assert table.loc[names[1], "ndcg@5 lead"] == 0
-
-
-def test_equal_utilities_have_the_log_likelihood_of_counting():
-    nothing = nothing_for(TWO)
-    # 7 and then 3 subsets; 3 subsets. Given sizes: one of three; one of two.
-    for outcome, expected in (("pmop", [1 / 21, 1 / 3]), ("plackett_luce", [1 / 3, 1 / 2])):
-        ours = study.log_likelihood(nothing, TWO, outcome)
-        np.testing.assert_allclose(np.exp(ours), expected, rtol=1e-10)
-
-
-def test_the_figure_stands_beside_what_equal_utilities_give(monkeypatch):
-    monkeypatch.setattr(study, "SCORES", {"PMOP mean": study.SCORES["PMOP mean"]})
-    monkeypatch.setattr(study, "modes", lambda rankings, scales, **_: [nothing_for(rankings)])
-    table = study.figure_table(taste(20, 12), sizes=(6,), scales=[{}])
-    assert table.index.tolist() == [6]
-    assert table.columns.tolist() == ["PMOP mean", "PMOP mean: equal utilities"]
-    assert table.iloc[0, 0] == table.iloc[0, 1] < 0
-
-
-def nothing_for(rankings):
-    return {
-        "ranker_factor": np.zeros((len(rankings.rankers), 1)),
-        "item_factor": np.zeros((rankings.n_items, 1)),
-    }
-
-
-def test_the_figure_draws_each_model_and_its_zero():
-    names = [*study.SCORES, *(f"{name}: equal utilities" for name in study.SCORES)]
-    table = pd.DataFrame({name: [-2.0 - i, -5.0] for i, name in enumerate(names)}, index=[5, 10])
-    paper, given, gain = study.plot_figure(table)
-    assert [len(ax.lines) for ax in (paper, given, gain)] == [4, 4, 4]
-    np.testing.assert_allclose(gain.lines[0].get_ydata(), [4.0, 0.0])
-    plt.close(paper.figure)

@@ -1,0 +1,151 @@
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+from scipy.stats import spearmanr
+
+import bayesrank as br
+from models import mpm, mpm_movielens
+
+SAMPLING = {"draws": 300, "tune": 300, "chains": 2, "cores": 1, "random_seed": 1}
+
+
+def names(model):
+    return [rv.name for rv in model.free_RVs]
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return mpm.judges().counts("binary")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, ["z"]),
+        ({"adherence": "free"}, ["z", "adherence"]),
+        ({"adherence": "unit"}, ["z", "adherence", "scale"]),
+        ({"log_variance_scale": 0.1}, ["z", "variance"]),
+    ],
+    ids=str,
+)
+def test_options_choose_the_variables(counts, options, expected):
+    model = mpm.build(counts, **options)
+    assert names(model) == expected
+    assert model.named_vars_to_dims["score"] == ("item",)
+    assert np.isfinite(model.compile_logp()(model.initial_point()))
+
+
+def test_free_adherences_leave_the_scores_a_scale_of_one(counts):
+    with mpm.build(counts, adherence="free"):
+        prior = pm.sample_prior_predictive(20, random_seed=1)
+    score = prior["prior"]["score"]
+    np.testing.assert_allclose((score**2).mean("item"), 1.0)
+    np.testing.assert_allclose(score.sum("item"), 0.0, atol=1e-10)
+
+
+@pytest.mark.parametrize("adherence", ["free", "unit"])
+def test_judges_who_order_at_random_adhere_least(counts, adherence):
+    with mpm.build(counts, adherence=adherence):
+        posterior = pm.sample(progressbar=False, **SAMPLING)
+    mean = posterior["posterior"]["adherence"].mean(("chain", "draw")).to_series()
+    assert set(mean.nsmallest(2).index) == {"judge 1", "judge 2"}
+    score = posterior["posterior"]["score"].mean(("chain", "draw"))
+    assert spearmanr(score, np.arange(8)).statistic < -0.9
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"adherence": "beta"}, r"`adherence` is 'beta'; it is 'free', 'unit' or None"),
+        ({"score_scale": 0.0}, r"`score_scale` is 0\.0; it must be positive"),
+        ({"log_variance_scale": -1}, r"`log_variance_scale` is -1; it must be positive"),
+    ],
+    ids=str,
+)
+def test_bad_options_are_named(counts, options, match):
+    with pytest.raises(ValueError, match=match):
+        mpm.build(counts, **options)
+
+
+# MovieLens
+
+
+def mode():
+    found = pm.find_MAP(return_inferencedata=True, jitter=False, progressbar=False)
+    return found["posterior"].to_dataset().isel(chain=0, draw=0)
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    """Simulate stars of 12 movies; the last two are rated by few, the first is best."""
+    rng = np.random.default_rng(3)
+    rated = rng.random((60, 12)) < np.r_[np.full(10, 0.9), 0.05, 0.05]
+    stars = np.clip(np.round(3.5 - 0.2 * np.arange(12) + rng.normal(size=(60, 12))), 1, 5)
+    user, movie = np.nonzero(rated)
+    return pd.DataFrame({"user": user, "movie": movie, "rating": stars[rated].astype(int)})
+
+
+@pytest.fixture(scope="module")
+def found(ratings):
+    return mpm_movielens.scores(ratings)
+
+
+def test_every_model_puts_the_best_movie_before_the_tenth(found):
+    models = found.columns.drop("variance")
+    assert len(models) == 5
+    assert (found.loc[0, models] > found.loc[9, models]).all()
+
+
+def test_the_lists_have_the_titles_of_the_first_and_the_last(found):
+    titles = pd.Series([f"movie {i}" for i in range(12)])
+    lists = mpm_movielens.best_and_worst(found, titles, n=2)
+    assert lists.index.to_list() == [1, 2, 11, 12]
+    assert lists.loc[1, "MPM"] == f"movie {found['MPM'].idxmax()}"
+    assert lists.loc[12, "MPM"] == f"movie {found['MPM'].idxmin()}"
+
+
+def test_an_order_by_the_stars_themselves_suits_a_user_perfectly():
+    ratings = pd.DataFrame({"user": [1, 1, 2], "movie": [1, 2, 1], "rating": [5, 2, 4]})
+    order = pd.DataFrame({"good": [2.0, 1.0], "bad": [1.0, 2.0]}, index=[1, 2])
+    suits = mpm_movielens.suits(order, ratings, imputed=0)
+    assert suits.loc["good", "ndcg@10"] == pytest.approx(1.0)
+    assert suits.loc["bad", "ndcg@1"] == pytest.approx((2**2 - 1) / (2**5 - 1) / 2)
+
+
+def test_the_figure_has_a_point_per_movie(found, ratings):
+    axes = mpm_movielens.plot_variances(found, ratings)
+    assert [len(ax.collections[0].get_offsets()) for ax in axes] == [12, 12]
+
+
+def test_movielens_has_the_papers_best_movies_in_its_order(data_dir):
+    ratings, titles = mpm_movielens.read(data_dir / "ml-100k")
+    counts = mpm_movielens.to_counts(ratings).pooled()
+    with mpm.build(counts):
+        score = mode()["score"]
+    order = titles[counts.items[np.argsort(-score)]].to_list()
+    assert order[:5] == [
+        "Star Wars (1977)",
+        "Raiders of the Lost Ark (1981)",
+        "Godfather, The (1972)",
+        "Silence of the Lambs, The (1991)",
+        "Shawshank Redemption, The (1994)",
+    ]
+
+
+def test_movielens_with_variances_has_the_papers_worst_movies(data_dir):
+    ratings, titles = mpm_movielens.read(data_dir / "ml-100k")
+    counts = mpm_movielens.to_counts(ratings).pooled()
+    scales = mpm_movielens.SCORE_SCALE, mpm_movielens.LOG_VARIANCE_SCALE
+    with mpm.build(counts, score_scale=scales[0], log_variance_scale=scales[1]):
+        found = mode()
+    order = titles[counts.items[np.argsort(-found["score"])]].to_list()
+    assert {*order[-5:]} == {
+        "Island of Dr. Moreau, The (1996)",
+        "Jungle2Jungle (1997)",
+        "Very Brady Sequel, A (1996)",
+        "Striptease (1996)",
+        "Cable Guy, The (1996)",
+    }
+    n_ratings = ratings.groupby("movie").size()[counts.items]
+    assert spearmanr(n_ratings, found["variance"]).statistic < -0.9

@@ -1,0 +1,68 @@
+"""The study on MovieLens at toy size: what is kept, how it is split, what is compared."""
+
+import numpy as np
+import pandas as pd
+import pytensor
+import pytest
+
+import models.pmop_collaborative_study as study
+from models.pmop_collaborative import predict
+from tests.models.rated import TWO, taste
+
+
+def test_movies_rated_rarely_or_by_all_alike_are_left_out(tmp_path):
+    stars = {1: [1, 2, 3, 4], 2: [5, 5, 5, 4], 3: [1, 5]}  # entropies log 4, 0.56, log 2
+    lines = [f"{u}\t{m}\t{r}\t0" for m, rs in stars.items() for u, r in enumerate(rs)]
+    (tmp_path / "u.data").write_text("\n".join(lines))
+    kept = study.movielens(tmp_path, min_ratings=3, min_entropy=1.0)
+    assert kept["movie"].unique().tolist() == [1]
+    assert study.movielens(tmp_path, min_ratings=2, min_entropy=0.6)["movie"].nunique() == 2
+
+
+def test_a_split_gives_each_user_as_many_and_none_twice():
+    parts = study.split(taste(4, 9), [3, 2], at_least=9, seed=1)
+    assert [part.groupby("user").size().unique().tolist() for part in parts] == [[3], [2], [4]]
+    assert not pd.concat(parts)[["user", "movie"]].duplicated().any()
+    assert all(part.empty for part in study.split(taste(4, 9), [3], at_least=10, seed=1))
+
+
+def test_the_study_sees_what_the_item_means_do_not():
+    names = ("shrunken item mean", "rating factors (ALS)")
+    methods = {name: study.METHODS[name] for name in names}
+    methods[names[1]] = (methods[names[1]][0], [{"ranker_scale": 1.0}])
+    table = study.compare(taste(40, 20), 12, 20, methods=methods)
+    assert table.columns.tolist() == ["err", "ndcg@1", "ndcg@5", "ndcg@5 lead", "se"]
+    assert table.loc[names[0], "ndcg@5"] < table.loc[names[1], "ndcg@5"] - 0.05
+    assert table.loc[names[1], "ndcg@5 lead"] == 0
+
+
+@pytest.mark.parametrize("method", study.METHODS)
+def test_every_method_of_the_table_learns_what_all_users_like(method):
+    ratings = taste(12, 6).assign(rating=lambda frame: 1 + frame["movie"] % 5)
+    rankings = study.to_rankings(ratings, pd.Index(range(6)))
+    fit, scales = study.METHODS[method]
+    with pytensor.config.change_flags(mode="FAST_COMPILE"):
+        found = fit(rankings, scales[-2:])
+    assert len(found) == min(2, len(scales))
+    for point in found:
+        utility = predict(point, np.arange(12)[:, None], np.arange(6))
+        assert (np.diff(utility[:, :5], axis=1) > 0).all()
+
+
+def test_with_several_seeds_each_user_counts_once():
+    users = ["Ann", "Bo"]
+    one = pd.DataFrame({"err": 0.5, "ndcg@5": [0.6, 0.1, 0.2, 0.7]}, index=users * 2)
+    two = pd.DataFrame({"err": 0.5, "ndcg@5": [0.3, 0.2, 0.2, 0.4]}, index=users * 2)
+    row = study._row(one, two)
+    # Ann is ahead by 0.3 and 0, Bo by -0.1 and 0.3: means 0.15 and 0.1
+    assert row == pytest.approx({"err": 0.5, "ndcg@5": 0.4, "ndcg@5 lead": 0.125, "se": 0.025})
+
+
+def test_metrics_are_those_of_the_stars():
+    point = {"ranker_factor": np.zeros((2, 1)), "item_factor": np.zeros((3, 1))}
+    marks = study.evaluate(point | {"item_bias": np.array([2.0, 1.0, 3.0])}, TWO)
+    assert marks.index.tolist() == ["Ann", "Bo"]
+    # Ann is shown c, a, b as she likes them; Bo c (1 star) before b (4 stars), gains 1 and 15
+    assert marks["ndcg@1"].tolist() == pytest.approx([1.0, 1 / 15])
+    ideal = 15 + 1 / np.log2(3)
+    assert marks["ndcg@5"].tolist() == pytest.approx([1.0, (1 + 15 / np.log2(3)) / ideal])
