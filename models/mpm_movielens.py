@@ -47,10 +47,11 @@ Plackett-Luce, ties sorted    0.2262  0.2033  0.1845   0.3884  0.3802  0.3792
 MPM is far ahead. The measure rewards popular movies: most of what is in the sum is whether a user
 has rated the movie at all, which MPM's preference for movies with many ratings fits.
 
-Figure 5: the variance of a movie falls with its number of ratings (Spearman correlation -0.94); with
-its rank it has no correlation (-0.04), but it is largest in the middle. Both come from the model as much as
-from the movies: without a tight prior the variances of movies with few ratings are what the
-likelihood likes best, because eleven million counts, one for each star, pass for independent.
+Figure 5: the variance of a movie falls with its number of ratings (Spearman correlation -0.94);
+with its rank it has no correlation (-0.04), but it is largest in the middle. Both come from the
+model as much as from the movies: without a tight prior the variances of movies with few ratings
+are what the likelihood likes best, because eleven million counts, one for each star, pass for
+independent.
 
 Posterior of the scores and 943 adherences, by NUTS: 4 chains of 500 + 1,000 draws in 143 s on two
 cores, R-hat at most 1.008, bulk ESS at least 1,050 (scores 4,100). Adherences range from 0 (users

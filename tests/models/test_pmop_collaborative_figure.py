@@ -8,6 +8,18 @@ import models.pmop_collaborative_figure as figure
 from tests.models.rated import TWO, nothing_for, taste
 
 
+def test_ties_are_sorted_by_number_or_by_lot():
+    stars = pd.DataFrame({"user": 1, "movie": [1, 2, 3], "rating": [3, 4, 3]})
+    items = pd.Index([1, 2, 3])
+    for rank, places in (
+        (figure.to_rankings, {1: 2, 2: 1, 3: 2}),
+        (figure.sort_ties, {1: 2, 2: 1, 3: 3}),
+        (figure.draw_lots, {1: 3, 2: 1, 3: 2}),
+    ):
+        rows = rank(stars.assign(lot=[0.1, 0.2, 0.9]), items).to_frame()
+        assert dict(zip(rows["item"], rows["rank"], strict=True)) == places
+
+
 def test_equal_utilities_have_the_log_likelihood_of_counting():
     nothing = nothing_for(TWO)
     # 7 and then 3 subsets; 3 subsets. Given sizes: one of three; one of two.
@@ -38,15 +50,18 @@ def test_given_sizes_or_not_pmop_mean_gains_as_much():
 
 def test_the_figure_draws_each_model_and_its_zero():
     names = [*figure.SCORES, *(f"{name}: equal utilities" for name in figure.SCORES)]
-    table = pd.DataFrame({name: [-2.0 - i, -5.0] for i, name in enumerate(names)}, index=[5, 10])
+    table = pd.DataFrame({name: [-1.0 * i**2, -5.0] for i, name in enumerate(names)}, index=[5, 10])
     paper, gain = figure.plot_figure(table)
-    # PMOP, Plackett-Luce, each with its zero; three gains (two are one line) above a line at zero
-    assert [len(ax.lines) for ax in (paper, gain)] == [4, 4]
+    # PMOP, Plackett-Luce, each with its zero; four gains (two are one line) above a line at zero
+    assert [len(ax.lines) for ax in (paper, gain)] == [4, 5]
     labels = gain.get_legend_handles_labels()[1]
     assert labels == [
         "Plackett-Luce, ties sorted",
+        "Plackett-Luce, ties at random",
         "PMOP mean, given sizes or not",
         "Plackett-Luce, given sizes",
     ]
-    np.testing.assert_allclose(gain.lines[0].get_ydata(), [4.0, 0.0])
+    np.testing.assert_allclose(
+        [line.get_ydata() for line in gain.lines[:4]], [[35, 0], [45, 0], [55, 0], [65, 0]]
+    )
     plt.close(paper.figure)
