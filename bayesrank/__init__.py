@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     )
     from bayesrank.distributions import MPM, PMOP, PlackettLuce, set_counts, set_rankings
     from bayesrank.results import (
+        adherence_summary,
         compare,
         err,
         ndcg,
+        plot_adherence,
         plot_ranks,
         query_metrics,
         rank_draws,
@@ -40,12 +42,14 @@ __all__ = [
     "Pairs",
     "PlackettLuce",
     "Rankings",
+    "adherence_summary",
     "compare",
     "err",
     "load_movielens",
     "load_nascar",
     "load_sushi",
     "ndcg",
+    "plot_adherence",
     "plot_ranks",
     "query_metrics",
     "rank_draws",
@@ -66,9 +70,11 @@ _ROOMS = {
     ),
     "bayesrank.distributions": ("MPM", "PMOP", "PlackettLuce", "set_counts", "set_rankings"),
     "bayesrank.results": (
+        "adherence_summary",
         "compare",
         "err",
         "ndcg",
+        "plot_adherence",
         "plot_ranks",
         "query_metrics",
         "rank_draws",

@@ -4,10 +4,12 @@ This room may import numpy, scipy, pandas, xarray, scikit-learn, arviz and matpl
 other room of bayesrank.
 """
 
+from bayesrank.results.adherence import adherence_summary
 from bayesrank.results.compare import compare
 from bayesrank.results.diagnostics import Convergence, convergence
 from bayesrank.results.files import figure_png, whole_file, write_whole
 from bayesrank.results.metrics import QueryMetrics, err, ndcg, query_metrics
+from bayesrank.results.plot_adherence import plot_adherence
 from bayesrank.results.plots import plot_ranks
 from bayesrank.results.ranks import rank_draws, rank_summary, win_probability
 from bayesrank.results.report import report_html, table_text, verdict
@@ -15,11 +17,13 @@ from bayesrank.results.report import report_html, table_text, verdict
 __all__ = [
     "Convergence",
     "QueryMetrics",
+    "adherence_summary",
     "compare",
     "convergence",
     "err",
     "figure_png",
     "ndcg",
+    "plot_adherence",
     "plot_ranks",
     "query_metrics",
     "rank_draws",

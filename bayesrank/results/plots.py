@@ -1,4 +1,4 @@
-"""Pictures of rank posteriors."""
+"""Pictures of rank posteriors, and what pictures of intervals in rows have in common."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,10 +9,23 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike, NDArray
 
 from bayesrank.results.ranks import posterior_utilities, rank_summary
 
-__all__ = ["plot_ranks"]
+__all__ = [
+    "LEADING",
+    "MANY",
+    "OTHER",
+    "chosen",
+    "draw_intervals",
+    "interval_handles",
+    "legend_above",
+    "plot_ranks",
+    "row_height",
+    "set_up_rows",
+    "short_name",
+]
 
 LEADING, OTHER = "#0072B2", "#8a8a8a"  # Okabe-Ito blue and a grey: apart for every eye
 LONGEST_NAME = 48  # characters; the middle of longer ones is left out
@@ -84,70 +97,121 @@ def plot_ranks(
             f"as idata.posterior[{var!r}].isel({extra[0]}=0)."
         )
     everyone = rank_summary(utility, dim=dim, top=1, prob=prob, tied_prob=tied_prob)
-    shown = _rows(everyone.index, items, max_items)
+    if max_items is not None and max_items < 1:
+        raise ValueError(f"`max_items` is {max_items}; it must be 1 or more.")
+    shown = chosen(everyone.index, items, "item")[:max_items]
     thin = everyone.loc[shown]
     thick = rank_summary(utility, dim=dim, top=1, prob=0.5, tied_prob=tied_prob).loc[shown]
-    names = [_short(name) for name in shown]
+    names = [short_name(name) for name in shown]
 
     own = ax is None
     if ax is None:
-        row = 0.24 if len(shown) > 12 else 0.34
         width = max(7.5, 5.0 + 0.08 * max(map(len, names)))
-        size = (width, 1.6 + row * len(shown))
+        size = (width, 1.6 + row_height(len(shown)) * len(shown))
         ax = plt.subplots(figsize=size, layout="constrained")[1]
     y = np.arange(len(shown))
     colours = [LEADING if tied else OTHER for tied in thin["tied_with_leader"]]
-    ax.hlines(y, thin["rank_low"], thin["rank_high"], color=colours, linewidth=1.2, zorder=2)
     # An interval of one rank has no length: something on either side makes it show.
     right = pd.concat([thin["rank_high"], thick["rank_high"], thin["mean_rank"]]).max()
     more = max(0.2, 0.004 * right)
-    ends = thick["rank_low"] - more, thick["rank_high"] + more
-    ax.hlines(y, *ends, color=colours, linewidth=4.5, zorder=3)
-    ax.scatter(thin["mean_rank"], y, s=24, c="white", edgecolors=colours, linewidths=1.4, zorder=4)
-
-    # A "$" in a name is no mathematics.
-    ax.set_yticks(y, names, fontsize=9, parse_math=False)
-    ax.tick_params(axis="y", length=0)
-    ax.set_ylim(len(shown) - 0.4, -0.6)
-    # The scale is where the reader begins: above rank 1.
+    draw_intervals(
+        ax,
+        y,
+        (thin["rank_low"], thin["rank_high"]),
+        (thick["rank_low"] - more, thick["rank_high"] + more),
+        thin["mean_rank"],
+        colours,
+    )
+    set_up_rows(ax, y, names, foot=len(shown) > MANY)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    ax.xaxis.set_label_position("top")
-    foot = len(shown) > MANY
-    ax.tick_params(axis="x", top=True, labeltop=True, bottom=foot, labelbottom=foot)
     ax.set_xlim(0.5, right + 0.5)
-    ax.grid(axis="x", color="#dddddd", linewidth=0.6)
-    ax.set_axisbelow(True)
-    for side in ("bottom", "right", "left"):
-        ax.spines[side].set_visible(False)
     _explain(ax, everyone, len(shown), prob, tied_prob, own)
     return ax
 
 
-def _rows(ranked: pd.Index, items: Sequence[Any] | None, max_items: int | None) -> pd.Index:
-    """Labels to show, from top to bottom."""
-    if max_items is not None and max_items < 1:
-        raise ValueError(f"`max_items` is {max_items}; it must be 1 or more.")
-    if items is None:
-        return ranked[:max_items]
-    wanted = list(items)
-    unknown = [label for label in wanted if label not in ranked]
+def chosen(labels: pd.Index, wanted: Sequence[Any] | None, what: str) -> pd.Index:
+    """Labels to show, from top to bottom: all, or those wanted, of which each must exist once."""
+    if wanted is None:
+        return labels
+    wanted = list(wanted)
+    unknown = [label for label in wanted if label not in labels]
     if unknown:
-        some = ", ".join(map(repr, ranked[:5].tolist())) + (", ..." if len(ranked) > 5 else "")
-        raise ValueError(f"There is no item {unknown[0]!r}; the {len(ranked)} items are {some}")
+        some = ", ".join(map(repr, labels[:5].tolist())) + (", ..." if len(labels) > 5 else "")
+        raise ValueError(f"There is no {what} {unknown[0]!r}; the {len(labels)} {what}s are {some}")
     twice = [label for label in wanted if wanted.count(label) > 1]
     if twice or not wanted:
-        what = f"{twice[0]!r} twice" if twice else "no label"
-        raise ValueError(f"`items` holds {what}; give each item to show once.")
-    return pd.Index(wanted, dtype=ranked.dtype, name=ranked.name)[:max_items]
+        which = f"{twice[0]!r} twice" if twice else "no label"
+        raise ValueError(f"`{what}s` holds {which}; give each {what} to show once.")
+    return pd.Index(wanted, dtype=labels.dtype, name=labels.name)
 
 
-def _short(name: Any) -> str:
+def short_name(name: Any) -> str:
     """One line of at most `LONGEST_NAME` characters, beginning and end kept."""
     text = " ".join(str(name).split())
     if len(text) <= LONGEST_NAME:
         return text
     kept = LONGEST_NAME - 1
     return f"{text[: kept - kept // 3].rstrip()}…{text[-(kept // 3) :].lstrip()}"
+
+
+def row_height(n_rows: int) -> float:
+    """Inches of a row with a name."""
+    return 0.24 if n_rows > 12 else 0.34
+
+
+def draw_intervals(
+    ax: Axes,
+    y: ArrayLike,
+    thin: tuple[ArrayLike, ArrayLike],
+    thick: tuple[ArrayLike, ArrayLike],
+    mean: ArrayLike,
+    colours: Any,
+    marker: str = "o",
+) -> None:
+    """Draw a thin line, a thick one and a marker in every row."""
+    ax.hlines(y, *thin, color=colours, linewidth=1.2, zorder=2)
+    ax.hlines(y, *thick, color=colours, linewidth=4.5, zorder=3)
+    size = 24 if marker == "o" else 40  # a triangle looks smaller
+    look = {"c": "white", "edgecolors": colours, "linewidths": 1.4, "marker": marker}
+    ax.scatter(mean, y, s=size, zorder=4, **look)
+
+
+def set_up_rows(ax: Axes, y: NDArray[np.number], names: Sequence[str], *, foot: bool) -> None:
+    """Put names beside the rows, which begin at zero, and the scale above them and at the foot."""
+    # A "$" in a name is no mathematics.
+    ax.set_yticks(y, names, fontsize=9, parse_math=False)
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(y.max() + 0.6, -0.6)
+    # The scale is where the reader begins: above the first row.
+    ax.xaxis.set_label_position("top")
+    ax.tick_params(axis="x", top=True, labeltop=True, bottom=foot, labelbottom=foot)
+    ax.grid(axis="x", color="#dddddd", linewidth=0.6)
+    ax.set_axisbelow(True)
+    for side in ("bottom", "right", "left"):
+        ax.spines[side].set_visible(False)
+
+
+def interval_handles(prob: float, mean: str) -> list[Line2D]:
+    """Legend of what `draw_intervals` draws."""
+    return [
+        Line2D([], [], color="black", marker="o", mfc="white", linestyle="", label=mean),
+        Line2D([], [], color="black", linewidth=4.5, label="50% interval"),
+        Line2D([], [], color="black", linewidth=1.2, label=f"{100 * prob:g}% interval"),
+    ]
+
+
+def legend_above(ax: Axes, handles: Sequence[Line2D], title: str, ncols: int = 3) -> None:
+    """Put the legend over the picture, where it covers nothing."""
+    ax.figure.legend(
+        handles=handles,
+        loc="outside upper left",
+        ncols=ncols,
+        frameon=False,
+        fontsize=8.5,
+        title=title,
+        title_fontsize=10,
+        alignment="left",
+    )
 
 
 def _explain(
@@ -167,19 +231,8 @@ def _explain(
     handles = [
         Line2D([], [], color=LEADING, linewidth=4, label=tied),
         Line2D([], [], color=OTHER, linewidth=4, label=f"worse with probability ≥ {tied_prob:g}"),
-        Line2D([], [], color="black", marker="o", mfc="white", linestyle="", label="mean rank"),
-        Line2D([], [], color="black", linewidth=4.5, label="50% interval"),
-        Line2D([], [], color="black", linewidth=1.2, label=f"{100 * prob:g}% interval"),
+        *interval_handles(prob, "mean rank"),
     ]
     if n_tied == n_items:
         del handles[1]
-    ax.figure.legend(
-        handles=handles,
-        loc="outside upper left",
-        ncols=3,
-        frameon=False,
-        fontsize=8.5,
-        title=count,
-        title_fontsize=10,
-        alignment="left",
-    )
+    legend_above(ax, handles, count)

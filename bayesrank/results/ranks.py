@@ -24,7 +24,13 @@ import pandas as pd
 import xarray as xr
 from scipy.stats import rankdata
 
-__all__ = ["posterior_utilities", "rank_draws", "rank_summary", "win_probability"]
+__all__ = [
+    "check_probability",
+    "posterior_utilities",
+    "rank_draws",
+    "rank_summary",
+    "win_probability",
+]
 
 SAMPLE = ("chain", "draw")
 
@@ -119,8 +125,8 @@ def rank_summary(
     n_items = utility.sizes[dim]
     if top < 1 or top % 1:
         raise ValueError(f"`top` is {top!r}; it must be a whole number, 1 or more.")
-    _check_probability("prob", prob, 0.0)
-    _check_probability("tied_prob", tied_prob, 0.5)
+    check_probability("prob", prob, 0.0)
+    check_probability("tied_prob", tied_prob, 0.5)
 
     groups, draws = _by_group(utility, dim)
     labels = utility[dim].values if dim in utility.coords else np.arange(n_items)
@@ -284,7 +290,7 @@ def posterior_utilities(data: Any, var: str, dim: str) -> xr.DataArray:
     for needed, remedy in (
         ("chain", "Pass draws with the dims chain and draw, as pm.sample() returns them."),
         ("draw", "Pass draws with the dims chain and draw, as pm.sample() returns them."),
-        (dim, "Name the dim of the items with dim=."),
+        (dim, "Name the one that is meant with dim=."),
     ):
         if needed not in data.dims:
             raise ValueError(
@@ -298,11 +304,12 @@ def posterior_utilities(data: Any, var: str, dim: str) -> xr.DataArray:
     if bad:
         raise ValueError(
             f"{bad} of {per_draw.size} draws of {var!r} hold NaN or infinite values: the sampler "
-            "has failed, and ranks of them would mean nothing."
+            "has failed, and summaries of them would mean nothing."
         )
     return data
 
 
-def _check_probability(name: str, value: float, lowest: float) -> None:
+def check_probability(name: str, value: float, lowest: float) -> None:
+    """Raise unless `value` lies strictly between `lowest` and 1."""
     if not lowest < value < 1:
         raise ValueError(f"`{name}` is {value}; it must lie between {lowest} and 1.")

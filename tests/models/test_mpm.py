@@ -4,7 +4,6 @@ import pymc as pm
 import pytest
 from scipy.stats import spearmanr
 
-import bayesrank as br
 from models import mpm, mpm_movielens
 
 SAMPLING = {"draws": 300, "tune": 300, "chains": 2, "cores": 1, "random_seed": 1}

@@ -243,8 +243,8 @@ def test_a_tree_without_a_posterior_raises(function):
 def test_an_unknown_dim_of_items_raises(function):
     with pytest.raises(
         ValueError,
-        match=r"^'utility' has no dim 'driver'; it has \['chain', 'draw', 'item'\]\. Name the dim "
-        r"of the items with dim=\.$",
+        match=r"^'utility' has no dim 'driver'; it has \['chain', 'draw', 'item'\]\. Name the one "
+        r"that is meant with dim=\.$",
     ):
         function(posterior(), dim="driver")
 

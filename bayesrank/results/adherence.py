@@ -1,0 +1,162 @@
+"""Posteriors of adherences: which ranker does not follow the consensus.
+
+An adherence is not negative; a ranker whose adherence is 0 has nothing to do with the consensus.
+Half an adherence is half the log odds of every preference: the data know ratios of adherences,
+while their size depends on the scale of the scores. So rankers are judged against the median
+ranker, draw by draw, which no scale can change.
+
+>>> import numpy as np, xarray as xr
+>>> a = xr.DataArray([[[0.1, 1.0, 1.2], [0.2, 1.8, 2.0]]], dims=("chain", "draw", "ranker"),
+...                  coords={"ranker": ["ann", "bob", "cy"]})
+>>> adherence_summary(a)["outlier"].to_dict()
+{'cy': False, 'bob': False, 'ann': True}
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesrank.results.ranks import check_probability, posterior_utilities
+
+__all__ = ["adherence_draws", "adherence_summary", "summarise_adherences"]
+
+
+def adherence_summary(
+    data: Any,
+    var: str = "adherence",
+    *,
+    dim: str = "ranker",
+    prob: float = 0.94,
+    factor: float = 2.0,
+    outlier_prob: float = 0.95,
+    relative: bool | float = False,
+) -> pd.DataFrame:
+    r"""Summarise the posterior of adherences, highest mean first.
+
+    In draw :math:`t`, let :math:`m_t` be the median of the adherences :math:`\theta_{nt}` of all
+    rankers. A ranker does not follow the consensus, and is called an outlier, if
+
+    .. math:: P(\theta_n < m / f) \ge p
+
+    where :math:`f` is `factor` and :math:`p` is `outlier_prob`. The probability is the share of
+    draws, and the inequality is that within a draw. It stays the same if scores are rescaled.
+
+    Rankers are compared with their peers: if most of them have nothing to do with the consensus,
+    so does the median, and those who do follow it show in ``p_far_above``. A ranker without
+    counts has the prior as posterior, which may lie below the others.
+
+    Parameters
+    ----------
+    data : DataTree, Dataset or DataArray
+        Posterior with dims chain, draw and `dim` and no others.
+    var : str
+        The variable, not negative.
+    dim : str
+        The dim of the rankers.
+    prob : float
+        Probability of the interval, in (0, 1): equal tails.
+    factor : float
+        How many times lower than the median (or higher) is far, at least 1.
+    outlier_prob : float
+        Probability from which a ranker is an outlier, in (0.5, 1).
+    relative : bool or float
+        True divides the adherences of every draw by the largest, a number q in (0, 1] by their
+        quantile q: 0.5 by the median. It changes mean, sd, low and high only.
+
+    Returns
+    -------
+    DataFrame
+        One row per ranker with the columns mean, sd, low, high (ends of the interval),
+        p_below_median, p_far_below, p_far_above (more than `factor` times the median) and
+        outlier.
+
+    Raises
+    ------
+    ValueError
+        If the variable or a dim is missing, the variable has more dims, there is no draw or one
+        is not finite, an adherence is negative, or `prob`, `factor`, `outlier_prob` or `relative`
+        are out of range.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> a = xr.DataArray(
+    ...     [[[0.1, 1.0, 1.2], [0.2, 2.0, 1.8], [0.3, 1.0, 1.1], [0.2, 1.0, 1.1]]],
+    ...     dims=("chain", "draw", "ranker"), coords={"ranker": ["ann", "bob", "cy"]})
+    >>> adherence_summary(a)[["mean", "p_below_median", "p_far_below", "outlier"]]
+            mean  p_below_median  p_far_below  outlier
+    ranker
+    cy      1.30             0.0          0.0    False
+    bob     1.25             0.0          0.0    False
+    ann     0.20             1.0          1.0     True
+    """
+    draws = adherence_draws(data, var, dim, relative)
+    return summarise_adherences(draws, prob, factor, outlier_prob)
+
+
+def adherence_draws(data: Any, var: str, dim: str, relative: bool | float) -> pd.DataFrame:
+    """Draws of the adherences, checked, one column per ranker."""
+    found = posterior_utilities(data, var, dim)
+    extra = [str(d) for d in found.dims if d not in ("chain", "draw", dim)]
+    if extra:
+        raise ValueError(
+            f"{var!r} has the further dims {extra}: select one group of each first, such as "
+            f"idata.posterior[{var!r}].isel({extra[0]}=0)."
+        )
+    values = found.transpose("chain", "draw", dim).values.reshape(-1, found.sizes[dim])
+    labels = found[dim].values if dim in found.coords else np.arange(found.sizes[dim])
+    lowest = values.min(axis=0)
+    if lowest.min() < 0:
+        raise ValueError(
+            f"{var!r} of {dim} {labels[lowest.argmin()]} is {lowest.min():.3g} in one draw; "
+            "adherences are not negative. Name the variable that holds them with var=."
+        )
+    if relative is not False:
+        values = values / _unit(values, relative)
+    return pd.DataFrame(values, columns=pd.Index(labels, name=dim))
+
+
+def _unit(theta: NDArray[np.float64], relative: float) -> NDArray[np.float64]:
+    """Divisor of the adherences of each draw (n_draws, 1); True is quantile 1."""
+    if not 0 < relative <= 1:
+        raise ValueError(
+            f"`relative` is {relative}; it is True, False or the quantile to divide by, above 0 "
+            "and at most 1."
+        )
+    unit = np.quantile(theta, float(relative), axis=1, keepdims=True)
+    if not unit.all():
+        which = "largest adherence" if relative == 1 else f"{relative:g} quantile of adherences"
+        raise ValueError(f"The {which} is 0 in one draw: nothing is relative to it.")
+    return unit
+
+
+def summarise_adherences(
+    draws: pd.DataFrame, prob: float, factor: float, outlier_prob: float
+) -> pd.DataFrame:
+    """Summary of draws (n_draws, n_rankers), highest mean first."""
+    check_probability("prob", prob, 0.0)
+    check_probability("outlier_prob", outlier_prob, 0.5)
+    if not 1 <= factor < np.inf:
+        raise ValueError(f"`factor` is {factor}; it must be finite, 1 or more.")
+
+    theta = draws.to_numpy()
+    median = np.median(theta, axis=1, keepdims=True)
+    tail = (1 - prob) / 2
+    low, high = np.quantile(theta, [tail, 1 - tail], axis=0)
+    far_below = (theta < median / factor).mean(0)
+    table = pd.DataFrame(
+        {
+            "mean": theta.mean(0),
+            "sd": theta.std(0, ddof=1) if len(theta) > 1 else np.nan,
+            "low": low,
+            "high": high,
+            "p_below_median": (theta < median).mean(0),
+            "p_far_below": far_below,
+            "p_far_above": (theta > median * factor).mean(0),
+            "outlier": far_below >= outlier_prob,
+        },
+        index=draws.columns,
+    )
+    return table.sort_values("mean", ascending=False, kind="stable")

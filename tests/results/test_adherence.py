@@ -1,0 +1,147 @@
+"""Summaries of adherences: who is an outlier, and that the scale of the scores does not matter."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from bayesrank.results import adherence_summary
+
+NAMES = ["ann", "bob", "cy"]
+
+
+def posterior(draws, names=NAMES):
+    """One chain of rows, one per draw."""
+    return xr.DataArray([draws], dims=("chain", "draw", "ranker"), coords={"ranker": names})
+
+
+# medians 2, 4, 2, 1
+BY_HAND = posterior([[0.5, 2.0, 5.0], [1.0, 4.0, 6.0], [0.5, 2.0, 3.0], [0.6, 1.0, 2.0]])
+
+
+def test_every_column_is_as_by_hand():
+    table = adherence_summary(BY_HAND, prob=0.5)
+    assert table.index.tolist() == ["cy", "bob", "ann"]
+    assert table.index.name == "ranker"
+    expected = pd.DataFrame(
+        {
+            "mean": [4.0, 2.25, 0.65],
+            "sd": [math.sqrt(10 / 3), math.sqrt(4.75 / 3), math.sqrt(0.17 / 3)],
+            "low": [2.75, 1.75, 0.5],
+            "high": [5.25, 2.5, 0.7],
+            "p_below_median": [0.0, 0.0, 1.0],
+            "p_far_below": [0.0, 0.0, 0.75],  # not in the last draw: 0.6 is no less than 1 / 2
+            "p_far_above": [0.25, 0.0, 0.0],  # 2 is not more than 2 times 1
+            "outlier": [False, False, False],
+        },
+        index=table.index,
+    )
+    pd.testing.assert_frame_equal(table, expected)
+
+
+@pytest.mark.parametrize(("outlier_prob", "outliers"), [(0.75, ["ann"]), (0.76, [])])
+def test_an_outlier_is_far_below_with_at_least_the_probability(outlier_prob, outliers):
+    table = adherence_summary(BY_HAND, outlier_prob=outlier_prob)
+    assert table.index[table["outlier"]].tolist() == outliers
+
+
+def test_the_factor_says_what_is_far():
+    assert adherence_summary(BY_HAND, factor=1)["p_far_above"].tolist() == [1.0, 0.0, 0.0]
+    assert adherence_summary(BY_HAND, factor=1)["p_far_below"].tolist() == [0.0, 0.0, 1.0]
+    assert adherence_summary(BY_HAND, factor=5)["p_far_below"].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_probabilities_compare_within_a_draw_whatever_its_scale():
+    # in the second draw the scores are a thousandth as far apart
+    joint = posterior([[0.1, 1.0, 1.1], [100.0, 1000.0, 1100.0]])
+    table = adherence_summary(joint).loc["ann"]
+    assert (table["p_below_median"], table["p_far_below"]) == (1.0, 1.0)
+    assert table["outlier"]
+
+
+@pytest.mark.parametrize(
+    ("relative", "means"),
+    [
+        (True, [1.0, (2 / 5 + 4 / 6 + 2 / 3 + 1 / 2) / 4, (0.1 + 1 / 6 + 1 / 6 + 0.3) / 4]),
+        (1.0, [1.0, (2 / 5 + 4 / 6 + 2 / 3 + 1 / 2) / 4, (0.1 + 1 / 6 + 1 / 6 + 0.3) / 4]),
+        (0.5, [(2.5 + 1.5 + 1.5 + 2) / 4, 1.0, (0.25 + 0.25 + 0.25 + 0.6) / 4]),
+    ],
+)
+def test_relative_divides_every_draw_by_its_quantile(relative, means):
+    table = adherence_summary(BY_HAND, relative=relative)
+    np.testing.assert_allclose(table["mean"], means)
+    chances = ["p_below_median", "p_far_below", "p_far_above", "outlier"]
+    pd.testing.assert_frame_equal(table[chances], adherence_summary(BY_HAND)[chances])
+
+
+def test_the_median_of_an_even_number_lies_between_the_middle_two():
+    table = adherence_summary(posterior([[1.0, 2.0, 4.0, 9.0]], list("abcd")))  # median 3
+    assert table["p_below_median"].to_dict() == {"d": 0.0, "c": 0.0, "b": 1.0, "a": 1.0}
+    assert table["p_far_below"].to_dict() == {"d": 0.0, "c": 0.0, "b": 0.0, "a": 1.0}
+    assert table["sd"].isna().all()  # of one draw
+
+
+def test_a_ranker_alone_is_its_own_median():
+    table = adherence_summary(posterior([[0.0], [1.0]], ["ann"]))
+    assert table["p_below_median"].tolist() == [0.0]
+    assert not table["outlier"].any()
+
+
+def test_names_dims_and_their_order_are_free():
+    data = BY_HAND.rename(ranker="engine").transpose("engine", "draw", "chain")
+    found = adherence_summary(data.to_dataset(name="theta"), "theta", dim="engine")
+    assert found.index.name == "engine"
+    pd.testing.assert_frame_equal(found, adherence_summary(BY_HAND), check_names=False)
+
+
+def test_rankers_without_labels_are_numbered():
+    assert adherence_summary(BY_HAND.drop_vars("ranker")).index.tolist() == [2, 1, 0]
+
+
+def test_negative_adherences_raise():
+    with pytest.raises(
+        ValueError, match=r"^'adherence' of ranker bob is -0\.5 in one draw; .* with var=\.$"
+    ):
+        adherence_summary(posterior([[1.0, -0.5, 0.3]]))
+
+
+def test_more_dims_than_one_of_rankers_raise():
+    with pytest.raises(
+        ValueError, match=r"^'adherence' has the further dims \['year'\]: .*\.isel\(year=0\)\.$"
+    ):
+        adherence_summary(xr.concat([BY_HAND, BY_HAND], "year"))
+
+
+def test_a_missing_dim_or_variable_raises():
+    with pytest.raises(ValueError, match=r"no dim 'judge'; .*\. Name the one that is meant with"):
+        adherence_summary(BY_HAND, dim="judge")
+    with pytest.raises(ValueError, match=r"no variable 'adherence'; it has \['theta'\]"):
+        adherence_summary(BY_HAND.to_dataset(name="theta"))
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"prob": 94}, r"^`prob` is 94; it must lie between 0\.0 and 1\.$"),
+        ({"outlier_prob": 0.5}, r"^`outlier_prob` is 0\.5; it must lie between 0\.5 and 1\.$"),
+        ({"factor": 0.5}, r"^`factor` is 0\.5; it must be finite, 1 or more\.$"),
+        ({"factor": math.inf}, r"^`factor` is inf; it must be finite"),
+        ({"factor": math.nan}, r"^`factor` is nan; it must be finite"),
+        ({"relative": 95}, r"^`relative` is 95; it is True, False or the quantile"),
+        ({"relative": 0.0}, r"^`relative` is 0\.0; it is True"),
+    ],
+)
+def test_bad_numbers_raise(option, message):
+    with pytest.raises(ValueError, match=message):
+        adherence_summary(BY_HAND, **option)
+
+
+def test_nothing_is_relative_to_zero():
+    nobody = posterior([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+    with pytest.raises(ValueError, match=r"^The 0\.5 quantile of adherences is 0 in one draw: "):
+        adherence_summary(nobody, relative=0.5)
+    with pytest.raises(ValueError, match=r"^The largest adherence is 0 in one draw: "):
+        adherence_summary(0 * nobody, relative=True)
+    assert adherence_summary(nobody, relative=True)["mean"].tolist() == [1.0, 0.5, 0.5]
