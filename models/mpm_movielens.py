@@ -57,6 +57,11 @@ Posterior of the scores and 943 adherences, by NUTS: 4 chains of 500 + 1,000 dra
 cores, R-hat at most 1.008, bulk ESS at least 1,050 (scores 4,100). Adherences range from 0 (users
 whose stars have nothing to do with the consensus) to 1.1, the middle half from 0.28 to 0.63, in
 units in which the scores have root mean square one; the order of the five best is that of the mode.
+Of 177 users it is, with probability 0.95 or more, below half of the median user's.
+
+With variances a gradient passes over 1.4 million pairs of movies and 7 million counts, 0.09 s, and
+Laplace's approximation takes 20 minutes beside other work: 81 s to the mode and the rest for the
+curvature in 4,306 directions.
 
 References
 ----------

@@ -1,0 +1,293 @@
+"""`MPM` of tables of counts: against listed tables, draws, and what it must refuse."""
+
+import functools
+import warnings
+
+import numpy as np
+import pymc as pm
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pymc.logprob.utils import ParameterValueError
+from scipy.stats import norm
+
+import bayesrank as br
+from tests.distributions.mpm_examples import (
+    ADHERENCE,
+    COUNTS,
+    FORMS,
+    PAIRS,
+    POINT,
+    SCORE,
+    VARIANCE,
+    array_model,
+    exact_logp,
+)
+from tests.likelihoods.count_tables import count_tables, log_pair_probabilities
+from tests.oracles import frequency_p_value
+
+QUICK = "FAST_COMPILE"
+FALSE_ALARM = 1e-8
+SIGMAS = norm.isf(FALSE_ALARM / 100)
+
+
+def logp_of(dist, value):
+    return pm.logp(dist, value).eval(mode=QUICK)
+
+
+# Tables
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("total", [1, 2, 3])
+def test_all_tables_of_a_total_sum_to_one(form, total):
+    tables = count_tables(3, total)
+    for options in (FORMS[form], FORMS[form] | {"total": total}):
+        logp = logp_of(br.MPM.dist(SCORE, **options), tables)
+        assert np.exp(logp).sum() == pytest.approx(1.0, abs=1e-13)
+        exact = exact_logp(counts=tables, **FORMS[form])
+        np.testing.assert_allclose(logp, exact, atol=1e-13)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_all_outcomes_of_the_compared_pairs_sum_to_one(form):
+    compared = np.array([[0, 2, 1], [2, 0, 0], [1, 0, 0]])
+    tables = count_tables(3, 3)
+    for total in (None, compared):
+        dist = br.MPM.dist(SCORE, given_pairs=True, total=total, **FORMS[form])
+        p = np.exp(logp_of(dist, tables))
+        possible = (tables + tables.swapaxes(1, 2) == compared).all(axis=(1, 2))
+        assert possible.sum() == 6
+        assert p[possible].sum() == pytest.approx(1.0, abs=1e-13)
+        if total is not None:
+            np.testing.assert_array_equal(p[~possible], 0.0)
+
+
+IMPOSSIBLE = {
+    "another total": [[0, 1, 0], [0, 0, 0], [0, 0, 0]],
+    "a negative count": [[0, 3, -1], [0, 0, 0], [0, 0, 0]],
+    "a diagonal": [[0, 1, 0], [0, 1, 0], [0, 0, 0]],
+}
+
+
+@pytest.mark.parametrize("given_pairs", [False, True])
+@pytest.mark.parametrize("what", IMPOSSIBLE)
+def test_an_impossible_table_has_probability_zero_and_no_gradient(what, given_pairs):
+    total = np.array([[0, 2, 0], [2, 0, 0], [0, 0, 0]]) if given_pairs else 2
+    score = pt.dvector("score")
+    dist = br.MPM.dist(score, variance=VARIANCE, total=total, given_pairs=given_pairs)
+    values = np.array([IMPOSSIBLE[what], [[0, 1, 0], [1, 0, 0], [0, 0, 0]]])
+    logp = pm.logp(dist, values)
+    found, slope = pytensor.function([score], [logp, pt.grad(logp.sum(), score)], mode=QUICK)(SCORE)
+    assert found[0] == -np.inf
+    assert np.isfinite(found[1])
+    assert np.isfinite(slope).all()
+
+
+BAD_PARAMETERS = [
+    {"score": [0.0, np.nan, 1.0]},
+    {"score": [0.0, np.inf, 1.0]},
+    {"adherence": -0.1},
+    {"adherence": np.inf},
+    {"variance": [0.5, 0.0, 1.0]},
+    {"variance": [0.5, -1.0, 1.0]},
+]
+
+
+@pytest.mark.parametrize("bad", BAD_PARAMETERS)
+@pytest.mark.parametrize("given_pairs", [False, True])
+def test_a_parameter_out_of_its_range_names_its_condition(bad, given_pairs):
+    # as variables, whose values are only known here
+    given = {name: pt.constant(np.array(x)) for name, x in ({"score": SCORE} | bad).items()}
+    logp = pm.logp(br.MPM.dist(given_pairs=given_pairs, **given), COUNTS[0])
+    with pytest.raises(ParameterValueError, match="score must be finite, adherence finite and >="):
+        logp.eval(mode=QUICK)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("mode", ["NUMBA", "CVM", "JAX"])
+def test_draws_have_the_frequencies_of_their_tables(form, mode):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The RandomType SharedVariables")
+        dist = br.MPM.dist(SCORE, total=2, size=20_000, **FORMS[form])
+        drawn = np.asarray(pm.compile([], dist, mode=mode, random_seed=20020217)())
+    assert drawn.dtype == np.int64
+    tables = count_tables(3, 2)
+    where = {table.tobytes(): i for i, table in enumerate(tables)}
+    outcomes = np.array([where[np.ascontiguousarray(table).tobytes()] for table in drawn])
+    p = np.exp(exact_logp(counts=tables, **FORMS[form]))
+    assert frequency_p_value(outcomes, p) > FALSE_ALARM
+    other = np.exp(exact_logp(SCORE + 0.2 * np.eye(3)[1], counts=tables, **FORMS[form]))
+    assert frequency_p_value(outcomes, other) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_draws_given_the_pairs_are_binomial(form):
+    compared = np.array([[0, 5, 2], [5, 0, 0], [2, 0, 0]])
+    dist = br.MPM.dist(SCORE, total=compared, given_pairs=True, size=10_000, **FORMS[form])
+    drawn = pm.draw(dist, random_seed=1)
+    np.testing.assert_array_equal(drawn + drawn.swapaxes(1, 2), np.tile(compared, (10_000, 1, 1)))
+    p = np.exp(log_pair_probabilities(SCORE, **FORMS[form]))
+    for i, j in ((0, 1), (0, 2)):
+        chance, n = p[i, j] / (p[i, j] + p[j, i]), compared[i, j]
+        z = (drawn[:, i, j].mean() - n * chance) / np.sqrt(n * chance * (1 - chance) / 10_000)
+        assert abs(z) < SIGMAS
+        assert drawn[:, i, j].var() == pytest.approx(n * chance * (1 - chance), rel=0.15)
+
+
+SYMMETRIC = np.array([[0, 2, 1], [2, 0, 4], [1, 4, 0]])
+SHAPES = [
+    ({}, (3, 3), 1),
+    ({"size": 4}, (4, 3, 3), 1),
+    ({"size": (2, 4), "total": 5}, (2, 4, 3, 3), 5),
+    ({"shape": (4, 3, 3)}, (4, 3, 3), 1),
+    ({"score": np.zeros((2, 1, 3)), "adherence": np.ones(4)}, (2, 4, 3, 3), 1),
+    ({"adherence": np.ones(4), "total": [0, 1, 2, 3]}, (4, 3, 3), [0, 1, 2, 3]),
+    ({"variance": np.ones((2, 3)), "total": 4}, (2, 3, 3), 4),
+    ({"score": np.zeros((0, 3))}, (0, 3, 3), 1),
+    ({"score": np.zeros(2), "total": 7}, (2, 2), 7),
+    ({"given_pairs": True}, (3, 3), 3),
+    ({"given_pairs": True, "size": 4, "total": SYMMETRIC}, (4, 3, 3), 7),
+    ({"given_pairs": True, "adherence": np.ones(4), "total": SYMMETRIC}, (4, 3, 3), 7),
+    ({"given_pairs": True, "total": np.array([SYMMETRIC, 0 * SYMMETRIC])}, (2, 3, 3), [7, 0]),
+]
+
+
+@pytest.mark.parametrize(("arguments", "shape", "total"), SHAPES)
+def test_shapes_and_totals_follow_from_the_parameters(arguments, shape, total):
+    dist = br.MPM.dist(**{"score": SCORE} | arguments)
+    assert tuple(dist.shape.eval(mode=QUICK)) == shape
+    drawn = pm.draw(dist, random_seed=1)
+    assert drawn.shape == shape
+    np.testing.assert_array_equal(drawn.sum(axis=(-2, -1)), np.broadcast_to(total, shape[:-2]))
+    point = pm.distributions.distribution.support_point(dist).eval(mode=QUICK)
+    assert point.shape == shape
+    np.testing.assert_array_equal(point.sum(axis=(-2, -1)), np.broadcast_to(total, shape[:-2]))
+    assert np.isfinite(logp_of(dist, point)).all()
+
+
+def test_draws_of_a_model_differ_by_ranker_and_by_draw():
+    drawn = pm.draw(br.MPM.dist(SCORE, total=30, size=3), draws=2, random_seed=1)
+    assert drawn.shape == (2, 3, 3, 3)
+    assert len(np.unique(drawn.reshape(6, 9), axis=0)) == 6
+
+
+# Tables as observed data
+
+
+@pytest.mark.parametrize("observed", [COUNTS, COUNTS.tolist(), COUNTS * 1.0, COUNTS.astype("u1")])
+def test_tables_of_any_numbers_are_observed(observed):
+    logp = array_model(observed).compile_logp(sum=False)(POINT)[-1]
+    np.testing.assert_allclose(logp, exact_logp(adherence=ADHERENCE), rtol=1e-13)
+
+
+def test_tables_may_be_data_and_be_replaced():
+    with pm.Model() as model:
+        counts = pm.Data("counts", COUNTS)
+        br.MPM("y", pm.Flat("score", shape=3), observed=counts)
+    y = pm.do(model, {"score": SCORE})["y"]
+    logp = model.compile_logp(sum=False)
+    np.testing.assert_allclose(logp({"score": SCORE})[-1], exact_logp(), rtol=1e-13)
+    sums = pm.draw(y, random_seed=1).sum(axis=(1, 2))
+    np.testing.assert_array_equal(sums, COUNTS.sum(axis=(1, 2)))
+    with model:
+        pm.set_data({"counts": 2 * COUNTS})
+    np.testing.assert_allclose(logp({"score": SCORE})[-1], exact_logp(counts=2 * COUNTS))
+    y = pm.do(model, {"score": SCORE})["y"]
+    sums = pm.draw(y, random_seed=1).sum(axis=(1, 2))
+    np.testing.assert_array_equal(sums, 2 * COUNTS.sum(axis=(1, 2)))
+
+
+def test_predictions_have_the_observed_totals_and_pairs():
+    silent = np.concatenate([COUNTS, np.zeros((1, 3, 3), dtype=int)])
+    for given_pairs in (False, True):
+        with pm.Model():
+            y = br.MPM("y", SCORE, observed=silent, given_pairs=given_pairs)
+        drawn = pm.draw(y, draws=3, random_seed=1)
+        np.testing.assert_array_equal(drawn.sum((2, 3)), np.tile(silent.sum((1, 2)), (3, 1)))
+        same = drawn + drawn.swapaxes(2, 3) == silent + silent.swapaxes(1, 2)
+        assert same.all() == given_pairs
+
+
+BAD_COUNTS = [
+    (np.where(COUNTS == 7, -7, COUNTS), r"observed count -7 at \[3, 2, 0\] is negative"),
+    (np.where(COUNTS == 7, 0.5, COUNTS), r"observed count 0.5 at \[3, 2, 0\] is not a whole"),
+    (np.where(COUNTS == 7, np.nan, COUNTS), r"observed count nan at .* is not a whole"),
+    (np.where(COUNTS == 7, np.inf, COUNTS), r"observed count inf at .* is not a whole"),
+    (COUNTS + np.eye(3, dtype=int), r"observed count 1 at \[0, 0, 0\] is on the diagonal"),
+    (COUNTS[..., :2], r"counts have shape \(4, 3, 2\); their last two axes must be the preferred"),
+    ([1, 2, 3], r"counts have shape \(3,\); their last two axes"),
+    (np.zeros((2, 4, 4)), "counts are of 4 items, but `score` has 3: give one score per item"),
+]
+
+
+@pytest.mark.parametrize(("observed", "message"), BAD_COUNTS)
+def test_bad_counts_are_refused_with_the_cell(observed, message):
+    with pm.Model(), pytest.raises(ValueError, match=message):
+        br.MPM("y", SCORE, observed=observed)
+
+
+BAD_OPTIONS = [
+    ({"adherence": -1.0}, "`adherence` holds -1; it must be finite and zero or positive"),
+    ({"adherence": [1, np.nan, 1, 1]}, "`adherence` holds nan; it must be finite"),
+    ({"adherence": np.inf}, "`adherence` holds inf; it must be finite"),
+    ({"variance": [0.5, 0.0, 1.0]}, "`variance` holds 0; it must be finite and positive"),
+    ({"variance": [0.5, -2.0, 1.0]}, "`variance` holds -2; it must be finite and positive"),
+    ({"variance": [0.5, np.inf, 1.0]}, "`variance` holds inf; it must be finite"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD_OPTIONS)
+@pytest.mark.parametrize(
+    "make",
+    [
+        functools.partial(br.MPM, "y", SCORE, observed=PAIRS),
+        functools.partial(br.MPM, "y", SCORE, observed=COUNTS),
+        functools.partial(br.MPM.dist, SCORE),
+    ],
+    ids=["pairs", "array", "dist"],
+)
+def test_a_bad_option_is_refused_with_the_reason(make, options, message):
+    with pm.Model(), pytest.raises(ValueError, match=message):
+        make(**options)
+
+
+BAD_TOTALS = [
+    ({"total": -2}, "`total` holds -2; it must be finite and zero or positive"),
+    ({"total": 5, "given_pairs": True}, r"`total` has shape \(\); .* a table of how often each"),
+    (
+        {"total": [[0, 1, 0], [2, 0, 0], [0, 0, 0]], "given_pairs": True},
+        r"`total` is 1 at \[0, 1\]: how often each pair is compared is a symmetric table",
+    ),
+    (
+        {"total": np.eye(3), "given_pairs": True},
+        r"`total` is 1 at \[0, 0\]: .* symmetric table with zeros on the diagonal",
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD_TOTALS)
+def test_a_total_that_cannot_be_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        br.MPM.dist(SCORE, **options)
+
+
+def test_one_item_is_nothing_to_compare():
+    with pytest.raises(ValueError, match="`score` has one item; MPM compares items"):
+        br.MPM.dist([0.0])
+
+
+def test_data_may_be_adherences_and_variances():
+    with pm.Model() as model:
+        theta, g = pm.Data("theta", ADHERENCE), pm.Data("g", VARIANCE)
+        br.MPM("y", SCORE, adherence=theta, variance=g, observed=COUNTS)
+        br.MPM("z", SCORE, adherence=theta, variance=g, observed=PAIRS)
+    exact = exact_logp(adherence=ADHERENCE, variance=VARIANCE)
+    for found in model.compile_logp(sum=False)({}):
+        np.testing.assert_allclose(found, exact, rtol=1e-12)
+
+
+@pytest.mark.parametrize("observed", [None, COUNTS, PAIRS], ids=["free", "array", "pairs"])
+def test_unknown_arguments_are_refused(observed):
+    with pm.Model(), pytest.raises(TypeError, match="temperature"):
+        br.MPM("y", SCORE, observed=observed, temperature=2.0)
