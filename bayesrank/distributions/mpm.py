@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
-from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
 from pymc.distributions.shape_utils import rv_size_is_none
 from pymc.pytensorf import normalize_rng_param
@@ -23,6 +22,12 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data.pair_counts import PairCounts
+from bayesrank.distributions.count_checks import (
+    check_counts,
+    check_numbers,
+    check_sign,
+    check_symmetric,
+)
 from bayesrank.distributions.observed import refuse_single_precision
 from bayesrank.distributions.observed_counts import observe_counts
 from bayesrank.distributions.orders import batch_shape
@@ -35,30 +40,39 @@ __all__ = ["MPM"]
 ANY = -1  # as a total: whatever the value sums to, and draws of one
 
 
-class MPMRV(SymbolicRandomVariable):
+class _CountsRV(SymbolicRandomVariable):
+    """Draws of tables of counts; `draw` makes them."""
+
+    _print_name = ("MPM", "\\operatorname{MPM}")
+
+    @classmethod
+    def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
+        params = [pt.as_tensor_variable(x) for x in parameters]
+        rng = normalize_rng_param(rng)
+        size = normalize_size_param(size)
+        next_rng, counts = cls.draw(rng, None if rv_size_is_none(size) else tuple(size), *params)
+        return cls(inputs=[rng, size, *params], outputs=[next_rng, counts])(rng, size, *params)
+
+    @classmethod
+    def draw(
+        cls, rng: Any, size: Any, score: Any, variance: Any, adherence: Any, total: Any
+    ) -> tuple[Any, TensorVariable]:
+        """Return the next generator and the counts."""
+        raise NotImplementedError
+
+
+class MPMRV(_CountsRV):
     """Draw one seed per ranker, and pairs one after the other."""
 
     name = "mpm"
     extended_signature = "[rng],[size],(n),(v),(),()->[rng],(n,n)"
-    _print_name = ("MPM", "\\operatorname{MPM}")
 
     @classmethod
-    def rv_op(
-        cls,
-        score: Any,
-        variance: Any,
-        adherence: Any,
-        total: Any,
-        *,
-        size: Any = None,
-        rng: Any = None,
-    ) -> TensorVariable:
-        params = [pt.as_tensor_variable(x) for x in (score, variance, adherence, total)]
-        score, variance, adherence, total = params
-        rng = normalize_rng_param(rng)
-        size = normalize_size_param(size)
+    def draw(
+        cls, rng: Any, size: Any, score: Any, variance: Any, adherence: Any, total: Any
+    ) -> tuple[Any, TensorVariable]:
         columns = [score, variance, adherence[..., None], total[..., None]]
-        batch = batch_shape(*columns) if rv_size_is_none(size) else tuple(size)
+        batch = batch_shape(*columns) if size is None else size
         next_rng, seed = pt.random.integers(0, 2**62, size=batch, rng=rng, return_next_rng=True)
         score_, variance_, adherence_, total_, seed_ = broadcast_batch(*columns, seed[..., None])
         n = score.shape[-1]
@@ -71,40 +85,26 @@ class MPMRV(SymbolicRandomVariable):
             _at_random(total_.reshape((-1,))),
             seed_.reshape((-1,)),
         )
-        counts = counts.reshape((*batch, n, n))
-        return cls(inputs=[rng, size, *params], outputs=[next_rng, counts])(rng, size, *params)
+        return next_rng, counts.reshape((*batch, n, n))
 
 
-class GivenPairsRV(SymbolicRandomVariable):
+class GivenPairsRV(_CountsRV):
     """Draw how often the one and the other item of each pair is preferred."""
 
     name = "mpm_given_pairs"
     extended_signature = "[rng],[size],(n),(v),(),(n,n)->[rng],(n,n)"
-    _print_name = ("MPM", "\\operatorname{MPM}")
 
     @classmethod
-    def rv_op(
-        cls,
-        score: Any,
-        variance: Any,
-        adherence: Any,
-        total: Any,
-        *,
-        size: Any = None,
-        rng: Any = None,
-    ) -> TensorVariable:
-        params = [pt.as_tensor_variable(x) for x in (score, variance, adherence, total)]
-        score, variance, adherence, total = params
-        rng = normalize_rng_param(rng)
-        size = normalize_size_param(size)
+    def draw(
+        cls, rng: Any, size: Any, score: Any, variance: Any, adherence: Any, total: Any
+    ) -> tuple[Any, TensorVariable]:
         known = None if variance.type.shape[-1] == 0 else variance
         chance = pt.sigmoid(2.0 * adherence[..., None, None] * differences(score, known))
         upper = pt.triu(_at_random(total), 1)
         n = score.shape[-1]
-        shape = None if rv_size_is_none(size) else (*size, n, n)
+        shape = None if size is None else (*size, n, n)
         next_rng, won = pt.random.binomial(upper, chance, size=shape, rng=rng, return_next_rng=True)
-        counts = won + pt.swapaxes(upper - won, -1, -2)
-        return cls(inputs=[rng, size, *params], outputs=[next_rng, counts])(rng, size, *params)
+        return next_rng, won + pt.swapaxes(upper - won, -1, -2)
 
 
 class MPM(Discrete):
@@ -183,7 +183,7 @@ class MPM(Discrete):
     the largest adherence times the largest :math:`|D_{ij}|`, and (pairs + rankers) times about
     5 + 4 sqrt(r) with others, beside one pass over the counts. With variances and many rankers,
     JAX and second derivatives interpolate: a log normaliser is then off by up to 1e-11 at r = 16,
-    1e-6 at 32 and 1e-3 at 128, for each count.
+    1e-6 at 32 and 4e-3 at 128, for each count.
 
     References
     ----------
@@ -210,11 +210,11 @@ class MPM(Discrete):
     ) -> TensorVariable:
         refuse_single_precision()
         if isinstance(observed, PairCounts):
-            _check_sign("adherence", kwargs.get("adherence"), positive=False)
-            _check_sign("variance", kwargs.get("variance"), positive=True)
+            check_sign("adherence", kwargs.get("adherence"), positive=False)
+            check_sign("variance", kwargs.get("variance"), positive=True)
             return observe_counts(name, score, observed, **kwargs)
         if observed is not None:
-            _check_counts(observed, score)
+            check_counts(observed, score)
             if kwargs.get("total") is None:
                 kwargs["total"] = _totals(observed, kwargs.get("given_pairs", False))
         return super().__new__(cls, name, score, observed=observed, **kwargs)
@@ -231,11 +231,11 @@ class MPM(Discrete):
         **kwargs: Any,
     ) -> TensorVariable:
         refuse_single_precision()
-        _check_sign("adherence", adherence, positive=False)
-        _check_sign("variance", variance, positive=True)
-        _check_sign("total", total, positive=False)
+        check_sign("adherence", adherence, positive=False)
+        check_sign("variance", variance, positive=True)
+        check_sign("total", total, positive=False)
         if given_pairs:
-            _check_symmetric(total)
+            check_symmetric(total)
         score = pt.cast(pt.atleast_1d(pt.as_tensor_variable(score)), "float64")
         if score.type.shape[-1] == 1:
             raise ValueError("`score` has one item; MPM compares items, so give it two or more.")
@@ -299,76 +299,10 @@ def _checked(
 ) -> TensorVariable:
     diagonal = pt.sum(pt.abs(value) * pt.eye(value.shape[-1], dtype="int64"), axis=(-2, -1))
     possible = fits & pt.all(value >= 0, axis=(-2, -1)) & pt.eq(diagonal, 0)
-    return check_parameters(
-        pt.switch(possible, logp, -pt.inf),
-        pt.all(pt.isfinite(score)),
-        pt.all(adherence >= 0) & pt.all(pt.isfinite(adherence)),
-        pt.all(variance > 0) & pt.all(pt.isfinite(variance)),
-        msg="score must be finite, adherence finite and >= 0, variance finite and > 0",
-    )
+    return check_numbers(pt.switch(possible, logp, -pt.inf), score, variance, adherence)
 
 
 def _totals(observed: Any, given_pairs: bool) -> Any:
     """Return what is given of the counts: their sum, or how often each pair is compared."""
     counts = observed if isinstance(observed, Variable) else np.asarray(observed)
     return counts + counts.swapaxes(-1, -2) if given_pairs else counts.sum(axis=(-2, -1))
-
-
-def _check_counts(observed: Any, score: Any) -> None:
-    """Raise for numbers that are no counts; of tensors, `logp` knows."""
-    if isinstance(observed, Variable):
-        return
-    counts = np.asarray(observed)
-    if counts.ndim < 2 or counts.shape[-1] != counts.shape[-2]:
-        raise ValueError(
-            f"The observed counts have shape {counts.shape}; their last two axes must be the "
-            "preferred and the other item."
-        )
-    n_items = pt.as_tensor_variable(score).type.shape[-1:]
-    if n_items not in ((), (1,), (None,), counts.shape[-1:]):
-        raise ValueError(
-            f"The observed counts are of {counts.shape[-1]} items, but `score` has {n_items[0]}: "
-            "give one score per item."
-        )
-    cells = {
-        "not a whole number": (counts != np.round(counts)) | np.isinf(counts),
-        "negative": counts < 0,
-        "on the diagonal": (counts != 0) & np.eye(counts.shape[-1], dtype=bool),
-    }
-    for what, bad in cells.items():
-        if bad.any():
-            where = tuple(int(i) for i in np.argwhere(bad)[0])
-            raise ValueError(
-                f"The observed count {counts[where]:g} at {list(where)} is {what}: counts say how "
-                "much the item of the row is preferred to that of the column."
-            )
-
-
-def _check_symmetric(total: Any) -> None:
-    """Raise for a table that cannot say how often pairs are compared."""
-    if total is None or isinstance(total, Variable):
-        return
-    table = np.asarray(total)
-    if table.ndim < 2 or table.shape[-1] != table.shape[-2]:
-        raise ValueError(
-            f"`total` has shape {table.shape}; with given_pairs=True it is a table of how often "
-            "each pair is compared, (..., n_items, n_items)."
-        )
-    unequal = (table != table.swapaxes(-1, -2)) | ((table != 0) & np.eye(len(table.T), dtype=bool))
-    if unequal.any():
-        where = [int(i) for i in np.argwhere(unequal)[0]]
-        raise ValueError(
-            f"`total` is {table[tuple(where)]:g} at {where}: how often each pair is compared is a "
-            "symmetric table with zeros on the diagonal."
-        )
-
-
-def _check_sign(name: str, value: Any, *, positive: bool) -> None:
-    """Raise for numbers that are no adherence or variance; of tensors, `logp` knows."""
-    if value is None or isinstance(value, Variable):
-        return
-    numbers = np.atleast_1d(np.asarray(value, dtype=float)).ravel()
-    wrong = numbers[~(np.isfinite(numbers) & ((numbers > 0) if positive else (numbers >= 0)))]
-    if wrong.size:
-        need = "positive" if positive else "zero or positive"
-        raise ValueError(f"`{name}` holds {wrong[0]:g}; it must be finite and {need}.")

@@ -230,18 +230,20 @@ def _is_per_item(name: str, utility: TensorVariable, rankings: Rankings) -> bool
     )
 
 
-def two_names(name: str, dims: Sequence[str] | None) -> tuple[str, str]:
-    """Check names for the two axes of rankings; by default those of `Rankings`."""
-    names = AXES if dims is None else tuple(dims)
+def two_names(
+    name: str, dims: Sequence[str] | None, axes: tuple[str, str] = AXES
+) -> tuple[str, str]:
+    """Check names for two axes; by default they are called what they are."""
+    names = axes if dims is None else tuple(dims)
     if isinstance(dims, str) or len(names) != 2 or not all(isinstance(d, str) for d in names):
         raise ValueError(
             f"`dims` of {name!r} is {dims!r}: name two axes, such as dims=('race', 'place'). "
-            "The first has one label per ranking, the second one per slot."
+            f"The first has one label per {axes[0]}, the second one per {axes[1]}."
         )
     return names
 
 
-def add_coord(model: pm.Model, name: str, dim: str, labels: Any) -> None:
+def add_coord(model: pm.Model, name: str, dim: str, labels: Any, source: str = "rankings") -> None:
     """Add a coord, or check that the model's own has these labels."""
     if dim not in model.coords:
         model.add_coord(dim, labels)
@@ -250,8 +252,8 @@ def add_coord(model: pm.Model, name: str, dim: str, labels: Any) -> None:
     if present is not None and not np.array_equal(np.asarray(present), np.asarray(labels)):
         raise ValueError(
             f"The model's coord {dim!r} has {len(present)} labels that are not the {len(labels)} "
-            f"of the rankings of {name!r}. Build the model with pm.Model(coords=rankings.coords), "
-            "or give a second collection of rankings its own dims=('race', 'place')."
+            f"of the {source} of {name!r}. Build the model with pm.Model(coords={source}.coords), "
+            f"or give a second collection of {source} its own dims=('race', 'place')."
         )
 
 

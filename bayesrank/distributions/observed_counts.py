@@ -14,7 +14,6 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 from numpy.typing import NDArray
-from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
 from pymc.pytensorf import normalize_rng_param
 from pytensor.compile.sharedvalue import SharedVariable
@@ -23,6 +22,7 @@ from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.rankings import UninformativeRankingWarning
+from bayesrank.distributions.count_checks import check_numbers
 from bayesrank.distributions.observed import add_coord, is_observed, two_names
 from bayesrank.likelihoods.mpm_draws import NetCountsDraw
 from bayesrank.likelihoods.mpm_op import agreement, log_normaliser_table
@@ -32,7 +32,6 @@ from bayesrank.likelihoods.stable import softplus
 __all__ = ["observe_counts", "set_counts"]
 
 AXES = ("ranker", "item")  # coords of a PairCounts, and the dims by default
-MESSAGE = "score must be finite, adherence finite and >= 0, variance finite and > 0"
 
 
 class ObservedMPMRV(SymbolicRandomVariable):
@@ -105,7 +104,7 @@ class _ObservedMPM(Discrete):
         rate = pt.atleast_1d(adherence)
         log_Z = log_normaliser_table(score[item], rate, unequal, where=where)
         logp = log_ways + adherence * agreed - pt.sum(totals * log_Z.T, axis=-1)
-        return _checked(weight * logp, score, variance, adherence)
+        return check_numbers(weight * logp, score, variance, adherence)
 
 
 class _ObservedGivenPairs(Discrete):
@@ -126,7 +125,7 @@ class _ObservedGivenPairs(Discrete):
         ways = pt.gammaln(compared + 1.0) - pt.gammaln(count + 1.0) - pt.gammaln(lost + 1.0)
         terms = ways - count * softplus(-logit) - lost * softplus(logit)
         logp = segment_sum(terms, (ranker,), (weight.shape[0],))
-        return _checked(weight * logp, score, variance, adherence)
+        return check_numbers(weight * logp, score, variance, adherence)
 
 
 def _logit(
@@ -136,16 +135,6 @@ def _logit(
     if variance.type.shape[0] != 0:
         D = D / (variance[first] + variance[second])
     return 2.0 * D * (adherence if adherence.ndim == 0 else adherence[ranker])
-
-
-def _checked(logp: TensorVariable, score: Any, variance: Any, adherence: Any) -> TensorVariable:
-    return check_parameters(
-        logp,
-        pt.all(pt.isfinite(score)),
-        pt.all(adherence >= 0) & pt.all(pt.isfinite(adherence)),
-        pt.all(variance > 0) & pt.all(pt.isfinite(variance)),
-        msg=MESSAGE,
-    )
 
 
 def _refuse_other(value: TensorVariable, net: TensorVariable) -> None:
@@ -194,9 +183,9 @@ def observe_counts(
     )
     _warn_of_empty(name, counts)
 
-    two_dims = two_names(name, AXES if dims is None else dims)
+    two_dims = two_names(name, dims, AXES)
     for dim, axis in zip(two_dims, AXES, strict=True):
-        add_coord(model, name, dim, counts.coords[axis])
+        add_coord(model, name, dim, counts.coords[axis], source="counts")
     net = pt.cast(pm.Data(f"{name}_net", _net(counts), dims=two_dims), "int64")
     weight = pm.Data(f"{name}_weight", counts.weight, dims=two_dims[0])
     model.add_coord(f"{name}_outcome", [_outcome(counts, given_pairs)])

@@ -1,0 +1,177 @@
+r"""Adherence of rankers to known labels, from problems that have been judged.
+
+Ranker n agrees with the labels of problem p to the extent of the pairs it orders as they do,
+
+.. math:: a_{pn} = 1 - K_{pn}
+                 = \frac{\#\{i \succ_n j : \ell_i > \ell_j\}}
+                        {\#\{i \succ_n j : \ell_i \ne \ell_j\}},
+
+where i and j are items of p and K is the Kendall distance, normalised by the pairs that are both
+ordered by n and of different labels :math:`\ell`. Its supervised adherence is the mean over the
+problems in which there is such a pair: 1 for a ranker that is always right, 1/2 for one that
+orders at random.
+
+>>> c = PairCounts.from_matrix([[0, 0, 2], [1, 0, 5], [0, 0, 0]], items=["a", "b", "c"])
+>>> supervised_adherence(c, {"a": 2, "b": 1, "c": 0}).round(3).to_dict()
+{'all': 0.667}
+"""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from bayesrank.data.columns import float_array
+from bayesrank.data.labels import axis_index, label_repr, quoted
+from bayesrank.data.pair_counts import PairCounts
+from bayesrank.data.rankings import UninformativeRankingWarning
+
+AT_RANDOM = 0.5  # agreement of a ranker whose preferences have nothing to do with the labels
+
+Labels = pd.Series | Mapping[Any, float] | ArrayLike
+
+
+def label_agreement(counts: PairCounts, labels: Labels) -> pd.DataFrame:
+    """Agreement of every ranker with the labels of every problem: 1 - Kendall distance.
+
+    Parameters
+    ----------
+    counts : PairCounts
+        Preferences; a ranker prefers i to j if it has the higher count for that. By how much, and
+        evidence weights, do not matter.
+    labels : Series or mapping from items, or array of shape (n_items,) in the order of the items
+        How good each item is: high is good. Items beyond those of `counts` are left aside.
+
+    Returns
+    -------
+    DataFrame
+        One row per problem, one column per ranker, between 0 and 1; NaN where the ranker orders
+        no two items of different labels.
+
+    Raises
+    ------
+    ValueError
+        If an item has no label, or one that is no number.
+
+    Examples
+    --------
+    >>> import bayesrank as br
+    >>> c = br.Rankings.from_orderings([["a", "b", "c"], ["c", "a"]]).counts()
+    >>> label_agreement(c, {"a": 1, "b": 1, "c": 0}).to_numpy()
+    array([[1., 0.]])
+    """
+    label = _of_items(counts, labels)
+    pairs = counts.compared()
+    lead = np.sign(2 * pairs.won - pairs.compared)
+    right = lead * np.sign(label[pairs.first] - label[pairs.second])
+
+    shape = len(counts.problems), len(counts.rankers)
+    cell = counts.problem_idx[pairs.first].astype(np.int64) * shape[1] + pairs.ranker_idx
+    agree = np.bincount(cell, right > 0, shape[0] * shape[1])
+    both = np.bincount(cell, right != 0, shape[0] * shape[1])
+    share = np.divide(agree, both, out=np.full(both.shape, np.nan), where=both > 0)
+    return pd.DataFrame(share.reshape(shape), counts.problems, counts.rankers)
+
+
+def supervised_adherence(counts: PairCounts, labels: Labels) -> pd.Series:
+    """Adherence of every ranker to labels: its mean agreement over the problems.
+
+    Parameters
+    ----------
+    counts, labels
+        As in `label_agreement`: of the training problems, ``counts.subset(problems=...)``.
+
+    Returns
+    -------
+    Series
+        One number per ranker, between 0 and 1. A problem in which a ranker orders no two items of
+        different labels does not enter its mean.
+
+    Raises
+    ------
+    ValueError
+        As `label_agreement`.
+
+    Warns
+    -----
+    UninformativeRankingWarning
+        If rankers order no such pair in any problem: they have 1/2, as if they ordered at random.
+
+    References
+    ----------
+    Volkovs, M. N., & Zemel, R. S. (2014). New learning methods for supervised and unsupervised
+    preference aggregation. JMLR 15, 1135-1176 (eq. 11).
+
+    Examples
+    --------
+    >>> import bayesrank as br
+    >>> c = br.Rankings.from_orderings([["a", "b", "c"], ["c", "a", "b"]], rankers=["x", "y"])
+    >>> supervised_adherence(c.counts(), {"a": 2, "b": 1, "c": 0}).round(3).to_dict()
+    {'x': 1.0, 'y': 0.333}
+    """
+    return mean_agreement(label_agreement(counts, labels))
+
+
+def mean_agreement(agreement: pd.DataFrame) -> pd.Series:
+    """Mean of each ranker over problems: `supervised_adherence` from some rows of a table.
+
+    Parameters
+    ----------
+    agreement : DataFrame
+        That of `label_agreement`, or some of its rows.
+
+    Returns
+    -------
+    Series
+        As `supervised_adherence`, which warns of the same.
+
+    Examples
+    --------
+    >>> mean_agreement(pd.DataFrame({"x": [1.0, 0.5], "y": [np.nan, 0.2]})).to_dict()
+    {'x': 0.75, 'y': 0.2}
+    """
+    mean = agreement.mean(axis=0)
+    silent = mean.index[mean.isna()]
+    if len(silent):
+        warnings.warn(
+            f"{len(silent)} of the {len(mean)} rankers order no two items of different labels "
+            f"({quoted(silent)}): their adherence is {AT_RANDOM}, as if they ordered at random.",
+            UninformativeRankingWarning,
+            stacklevel=3,
+        )
+    return mean.fillna(AT_RANDOM).rename("adherence")
+
+
+def _of_items(counts: PairCounts, labels: Labels) -> NDArray[np.float64]:
+    """One label per item, in their order."""
+    if isinstance(labels, pd.Series | Mapping):
+        given = labels if isinstance(labels, pd.Series) else _series(labels)
+        place = axis_index(given.index, "labels.index").get_indexer(counts.items)
+        if (place < 0).any():
+            item = counts.items[int(np.argmax(place < 0))]
+            raise ValueError(
+                f"`labels` has none for item {label_repr(item)}: give one to every item, or leave "
+                "its problem out with counts.subset(problems=...)."
+            )
+        label = float_array(given.to_numpy()[place], "labels")
+    else:
+        label = float_array(labels, "labels")
+    if label.shape != (len(counts.items),):
+        raise ValueError(
+            f"`labels` has shape {label.shape}; there are {len(counts.items)} items, give one "
+            "label each."
+        )
+    if not np.isfinite(label).all():
+        n = int(np.argmin(np.isfinite(label)))
+        raise ValueError(
+            f"A label must be a finite number; item {label_repr(counts.items[n])} has {label[n]}."
+        )
+    return label
+
+
+def _series(labels: Mapping[Any, float]) -> pd.Series:
+    """Series of a mapping, whose keys stay whole if they are tuples."""
+    return pd.Series(list(labels.values()), pd.Index(list(labels), tupleize_cols=False))
