@@ -45,12 +45,15 @@ def test_its_python_runs_and_shows_what_it_claims(monkeypatch):
     monkeypatch.setattr(pm, "sample", small)
     plt.close("all")
     names = {}
-    for block in blocks("python"):
+    for number, (block, variable) in enumerate(
+        zip(blocks("python"), ("utility", "score"), strict=True), start=1
+    ):
         exec(compile(block, "README.md", "exec"), names)
-    summary = names["br"].rank_summary(names["posterior"])
-    assert set(summary.index) == {"ale", "stout", "lager"}
-    assert summary.index[0] == "stout"  # never worse than second, lager never first alone
-    assert len(plt.get_fignums()) == 1  # for plt.show()
+        summary = names["br"].rank_summary(names["posterior"], variable)
+        assert set(summary.index) == {"ale", "stout", "lager"}
+        assert summary.index[0] == "stout"  # never worse than second, lager never first alone
+        assert len(plt.get_fignums()) == number  # for plt.show()
+    assert set(names["br"].adherence_summary(names["posterior"]).index) == {0, 1, 2}
     plt.close("all")
 
 
