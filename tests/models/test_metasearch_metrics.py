@@ -1,0 +1,56 @@
+"""Precision of rankings with ties, against all orders of the tied documents."""
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from models.metasearch_metrics import evaluate, precision
+
+
+def mean_over_orders(relevant, score):
+    """Average precision, averaged over the orders that the scores leave open."""
+    found = []
+    for order in permutations(range(len(score))):
+        y, s = np.array(relevant)[list(order)], np.array(score)[list(order)]
+        if (np.diff(s) <= 0).all():
+            at = np.cumsum(y) / np.arange(1, len(y) + 1)
+            found.append({"p@2": at[1], "p@3": at[2], "ap": (at * y).sum() / max(y.sum(), 1)})
+    return pd.DataFrame(found).mean()
+
+
+def test_precision_is_the_share_of_relevant_documents_up_to_each_place():
+    found = precision([1, 0, 0, 1], [4, 3, 2, 1], [1, 2, 4, 5])
+    # the relevant ones stand at 1 and 4
+    assert found == pytest.approx({"p@1": 1, "p@2": 0.5, "p@4": 0.5, "p@5": 0.4, "ap": 0.75})
+
+
+@pytest.mark.parametrize(
+    ("relevant", "score"),
+    [
+        ([1, 0, 1, 0, 1], [1, 1, 1, 0, 0]),
+        ([1, 0, 0, 0, 1], [0, 0, 0, 0, 0]),
+        ([0, 0, 1, 1, 0], [2, 2, 1, 3, 1]),
+        ([1, 1, 1, 1, 1], [2, 2, 1, 3, 1]),
+        ([0, 0, 0, 0, 0], [2, 2, 1, 3, 1]),
+    ],
+)
+def test_ties_are_averaged_over_their_orders(relevant, score):
+    found = precision(relevant, score, [2, 3])
+    assert found == pytest.approx(mean_over_orders(relevant, score).to_dict())
+
+
+def test_a_table_is_evaluated_query_by_query():
+    table = pd.DataFrame({"query": [7, 7, 3, 3, 3], "label": [2, 0, 1, 2, 0]})
+    found = evaluate(table, [0.1, 0.9, 0.5, 0.4, 0.3])
+    assert found.index.to_list() == [7, 3]
+    assert found["p@1"].to_list() == [0, 0]  # grade 1 is not relevant
+    assert found["ap"].to_list() == [0.5, 0.5]
+    assert found["ndcg@1"].to_list() == pytest.approx([0, 1 / 3])
+    assert list(found) == [f"{m}@{k}" for m in ("ndcg", "p") for k in range(1, 6)] + ["ap"]
+
+
+def test_scores_that_differ_by_rounding_are_tied():
+    table = pd.DataFrame({"query": [1, 1], "label": [2, 0]})
+    assert evaluate(table, [0.1 + 0.2, 0.3])["p@1"].item() == 0.5
