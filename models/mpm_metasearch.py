@@ -304,9 +304,6 @@ METHODS: dict[str, Callable[[pd.DataFrame], list[Scores]]] = {
     "supervised MPM, missing, 2a - 1": partial(supervised, unlisted="missing", chance=0.5),
     "supervised MPM, last, 2a - 1": partial(supervised, unlisted="last", chance=0.5),
     "supervised MPM, below, 2a - 1": partial(supervised, chance=0.5),
-    "supervised MPM, last, variances": partial(
-        supervised, unlisted="last", log_variance_scale=LOG_VARIANCE_SCALE
-    ),
     "supervised MPM, below, variances": partial(supervised, log_variance_scale=LOG_VARIANCE_SCALE),
     "supervised Plackett-Luce, last, 2a - 1": partial(plackett_luce, unlisted="last", chance=0.5),
 }
