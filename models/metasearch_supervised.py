@@ -32,7 +32,7 @@ Plackett-Luce, shares   42.35  43.80  45.91  47.69  49.43  25.38
 ======================  =====  =====  =====  =====  =====  =====
 
 With grades the same lists are worth two to three points more than the best consensus of
-`models.mpm_metasearch`.
+`models.mpm_metasearch_study`.
 
 References
 ----------
@@ -60,7 +60,7 @@ from sklearn.preprocessing import StandardScaler
 from bayesrank.data.letor import Part, folds, turns
 from bayesrank.data.letor_aggregation import read_aggregation_parts
 from models.metasearch_metrics import evaluate
-from models.mpm_metasearch import percent
+from models.mpm_metasearch_study import percent
 from models.pmop_documents import build, map_path
 from models.pmop_documents import evaluate as validate
 

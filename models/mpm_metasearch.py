@@ -19,73 +19,41 @@ symbol                  variable                   dims
 :math:`C_n`             ``y`` (net counts)         ranker, item
 ======================  =========================  ===============
 
-Results on MQ2008-agg
----------------------
-NDCG in percent, means over the 784 test queries of five folds (gain 2^grade - 1; queries without a
-relevant document count as 0; standard errors 1.7 at 1 and 1.4 at 5). The paper's row is that of its
-supervised MPM. What it means that an engine does not list a document is most of the difference:
-nothing ("missing"), below all that it lists ("last"), or further below, in roots of ranks
-("below").
+`models.mpm_metasearch_study` compares it with other ways to aggregate.
 
-================================  =====  =====  =====  =====  =====
-method                            @1     @2     @3     @4     @5
-================================  =====  =====  =====  =====  =====
-paper, supervised MPM             38.17  40.57  42.19  43.07  43.99
-Borda, last                       38.37  39.61  42.15  44.30  46.04
-MPM, last                         39.07  40.88  42.52  44.35  46.19
-MPM, below                        40.22  41.52  43.27  45.25  46.92
-learned MPM, last                 38.90  40.45  42.47  44.03  46.02
-learned MPM, below                39.75  41.07  43.06  44.79  46.86
-  posterior mean                  39.63  40.98  42.94  44.69  46.78
-supervised MPM, missing           38.18  39.30  40.39  41.24  42.48
-supervised MPM, last              39.54  40.98  42.80  44.34  46.35
-supervised MPM, below             40.18  41.29  43.45  45.44  47.00
-supervised MPM, below, 2a - 1     40.18  41.92  43.71  45.34  47.19
-supervised MPM, chosen            40.39  41.74  43.58  45.39  47.14
-================================  =====  =====  =====  =====  =====
+References
+----------
+Volkovs & Zemel, A flexible generative model for preference aggregation, WWW 2012; New learning
+methods for supervised and unsupervised preference aggregation, JMLR 15, 2014.
 
-Adherences that are learned without grades do not help here: engines that agree with each other
-need not agree with the judges. Those from grades do, a little.
+Run ``python -m models.mpm_metasearch FOLDER`` with the folder of MQ2008-agg (A1.txt to A5.txt), by
+default ``MQ2008-agg`` below ``BAYESRANK_DATA``, for the posterior of the engines' adherences.
 """
 
 import argparse
 import os
-import warnings
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
+import arviz as az
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pymc as pm
 import pytensor.tensor as pt
+import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 import bayesrank as br
-from bayesrank.aggregation import borda, label_agreement, mean_agreement, svd_scores
-from bayesrank.data.letor import N_PARTS, turns
-from bayesrank.data.letor_aggregation import (
-    metasearch_counts,
-    metasearch_rankings,
-    read_aggregation_parts,
-)
-from bayesrank.data.rankings import UninformativeRankingWarning
+from bayesrank.data.letor_aggregation import metasearch_counts, read_aggregation_parts
 from bayesrank.inference import posterior_modes
-from models.metasearch_metrics import evaluate
 
 EVIDENCE = 20.0  # draws that the counts of an engine in a query pass for, on average
 BELOW = 3.0  # in roots of ranks, unlisted documents are three times as far down as the last listed
-LOG_VARIANCE_SCALE = 0.5  # of the models with variances
 
 Scores = NDArray[np.float64]  # one per document, in the order of the table
 Counting = Literal["missing", "last", "below"]
-
-
-# ---------------------------------------------------------------------------------------------
-# Counts and models
-# ---------------------------------------------------------------------------------------------
 
 
 def to_counts(table: pd.DataFrame, unlisted: Counting, below: float = BELOW) -> br.PairCounts:
@@ -209,174 +177,25 @@ def modes(model: pm.Model, adherences: Iterable[ArrayLike] = ()) -> list[Scores]
     return [mode["z"] * unit for mode in found]
 
 
-# ---------------------------------------------------------------------------------------------
-# Methods: scores of all documents, one vector or one for each turn of the cross-validation
-# ---------------------------------------------------------------------------------------------
-
-
-def adherences(table: pd.DataFrame, counts: br.PairCounts, chance: float) -> list[pd.Series]:
-    """Agreement of every engine with the grades of the training queries of each turn.
-
-    What a ranker at random has, `chance`, becomes 0 and less than that too: with 1/2 agreements
-    are rescaled to 2a - 1, with 0 they stay as they are.
-    """
-    agreement = label_agreement(counts, table["label"].to_numpy())
-    found = []
-    for turn in turns(table["part"]):
-        mean = mean_agreement(agreement.loc[table["query"][turn.train].unique()])
-        found.append(((mean - chance) / (1 - chance)).clip(lower=0))
-    return found
-
-
-def supervised(
-    table: pd.DataFrame,
-    *,
-    unlisted: Counting = "below",
-    chance: float = 0.0,
-    log_variance_scale: float | None = None,
-) -> list[Scores]:
-    """Score by MPM with the adherences of each turn's training queries."""
-    counts = to_counts(table, unlisted)
-    given = adherences(table, counts, chance)
-    return modes(build(counts, given[0], log_variance_scale=log_variance_scale), given)
-
-
-def unsupervised(
-    table: pd.DataFrame, *, unlisted: Counting = "below", **options: Any
-) -> list[Scores]:
-    """Score by MPM without any grades; the options are those of `build`."""
-    return modes(build(to_counts(table, unlisted), **options))
-
-
-def plackett_luce(
-    table: pd.DataFrame, *, unlisted: Literal["missing", "last"], chance: float | None = None
-) -> list[Scores]:
-    """Score by Plackett-Luce; with `chance` given, adherences multiply the engines' utilities."""
-    rankings = ranked(table, unlisted)
-    given: list[pd.Series] = []
-    with pm.Model(coords=rankings.coords) as model:
-        score = utility = pm.Normal("score", 0, 1, dims="item")
-        if chance is not None:
-            given = adherences(table, to_counts(table, unlisted), chance)
-            adherence = pm.Data("adherence", given[0], dims="ranker")
-            utility = score[rankings.item] * adherence[rankings.ranker_idx][:, None]
-        br.PlackettLuce("y", utility, observed=rankings)
-    found = posterior_modes(model, [{"adherence": theta} for theta in given] or [{}])
-    return [mode["score"] for mode in found]
-
-
-def ranked(table: pd.DataFrame, unlisted: Literal["missing", "last"]) -> br.Rankings:
-    """Rankings of the engines; lists of one document, which say nothing by themselves, may be."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UninformativeRankingWarning)
-        return metasearch_rankings(table, unlisted=unlisted)
-
-
-def by_borda(table: pd.DataFrame, *, unlisted: Literal["missing", "last"]) -> list[Scores]:
-    """Score by the mean share of the documents beaten; what no engine ranks comes last."""
-    return [borda(ranked(table, unlisted)).fillna(-1.0).to_numpy()]
-
-
-def by_svd(table: pd.DataFrame, *, unlisted: Counting) -> list[Scores]:
-    """Score by the mean preferences at rank two."""
-    return [svd_scores(to_counts(table, unlisted)).to_numpy()]
-
-
-METHODS: dict[str, Callable[[pd.DataFrame], list[Scores]]] = {
-    "Borda, missing": partial(by_borda, unlisted="missing"),
-    "Borda, last": partial(by_borda, unlisted="last"),
-    "SVD, missing": partial(by_svd, unlisted="missing"),
-    "SVD, last": partial(by_svd, unlisted="last"),
-    "SVD, below": partial(by_svd, unlisted="below"),
-    "Bradley-Terry, missing": partial(unsupervised, unlisted="missing", given_pairs=True),
-    "Bradley-Terry, last": partial(unsupervised, unlisted="last", given_pairs=True),
-    "Plackett-Luce, missing": partial(plackett_luce, unlisted="missing"),
-    "Plackett-Luce, last": partial(plackett_luce, unlisted="last"),
-    "MPM, missing": partial(unsupervised, unlisted="missing"),
-    "MPM, last": partial(unsupervised, unlisted="last"),
-    "MPM, below": unsupervised,
-    "learned MPM, missing": partial(unsupervised, unlisted="missing", adherence="learned"),
-    "learned MPM, last": partial(unsupervised, unlisted="last", adherence="learned"),
-    "learned MPM, below": partial(unsupervised, adherence="learned"),
-    "supervised MPM, missing": partial(supervised, unlisted="missing"),
-    "supervised MPM, last": partial(supervised, unlisted="last"),
-    "supervised MPM, below": supervised,
-    "supervised MPM, missing, 2a - 1": partial(supervised, unlisted="missing", chance=0.5),
-    "supervised MPM, last, 2a - 1": partial(supervised, unlisted="last", chance=0.5),
-    "supervised MPM, below, 2a - 1": partial(supervised, chance=0.5),
-    "supervised MPM, below, variances": partial(supervised, log_variance_scale=LOG_VARIANCE_SCALE),
-    "supervised Plackett-Luce, last, 2a - 1": partial(plackett_luce, unlisted="last", chance=0.5),
-}
-
-# What the validation part chooses from
-CANDIDATES = [name for name in METHODS if name.startswith("supervised MPM")]
-
-
-# What the validation part chooses from, turn by turn
-CANDIDATES = [name for name in METHODS if name.startswith("supervised MPM")]
-
-
-# ---------------------------------------------------------------------------------------------
-# Comparing
-# ---------------------------------------------------------------------------------------------
-
-
-def compare(table: pd.DataFrame, methods: Iterable[str]) -> dict[str, pd.DataFrame]:
-    """Metrics of every test query under every method.
-
-    If there are several of the `CANDIDATES`, a further row has in each turn the one with the
-    highest NDCG of the validation queries, its mean over all depths.
-    """
-    scores = {}
-    for name in methods:
-        found = METHODS[name](table)
-        scores[name] = found * N_PARTS if len(found) == 1 else found
-    parts = list(turns(table["part"]))
-    candidates = [name for name in CANDIDATES if name in scores]
-    if len(candidates) > 1:
-        picked = []
-        for number, turn in enumerate(parts):
-            rows = table[turn.validation]
-            gain = [
-                evaluate(rows, scores[name][number][turn.validation]).filter(like="ndcg").mean()
-                for name in candidates
-            ]
-            picked.append(candidates[int(np.argmax([g.mean() for g in gain]))])
-        print(f"chosen: {', '.join(picked)}")
-        scores["supervised MPM, chosen"] = [
-            scores[name][number] for number, name in enumerate(picked)
-        ]
-    tests = [turn.test for turn in parts]
-    return {name: evaluate(table, np.select(tests, found)) for name, found in scores.items()}
-
-
-def posterior(table: pd.DataFrame, **sampling: Any) -> Any:
+def posterior(counts: br.PairCounts, **sampling: Any) -> xr.DataTree:
     """Sample scores and adherences without any grades, by NUTS; `sampling` is `pm.sample`'s."""
     options = {"draws": 500, "tune": 500, "chains": 2, "random_seed": 1} | sampling
-    with build(to_counts(table, "below"), "learned"):
+    with build(counts, "learned"):
         return pm.sample(nuts_sampler="nutpie", **options)
 
 
-def percent(tested: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Means over queries, in percent."""
-    return pd.DataFrame({name: queries.mean() * 100 for name, queries in tested.items()}).T
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Aggregate the rankings of search engines.")
+    parser = argparse.ArgumentParser(description="Which search engine follows the consensus?")
     parser.add_argument("folder", nargs="?", help="with A1.txt to A5.txt of MQ2008-agg")
-    parser.add_argument("method", nargs="*", help="which; default all")
-    parser.add_argument("--posterior", metavar="FIGURE", help="sample as well; draw adherences")
+    parser.add_argument("--figure", help="file to draw the adherences into")
     arguments = parser.parse_args()
     folder = arguments.folder or Path(os.environ.get("BAYESRANK_DATA", ".")) / "MQ2008-agg"
 
-    table = read_aggregation_parts(folder)
-    tested = compare(table, arguments.method or METHODS)
-    if arguments.posterior:
-        draws = posterior(table)
-        mean = draws["posterior"]["score"].mean(("chain", "draw")).to_numpy()
-        tested["learned MPM, below, posterior mean"] = evaluate(table, mean)
-        print(br.adherence_summary(draws, relative=True).round(2).to_string())
+    draws = posterior(to_counts(read_aggregation_parts(folder), "below"))
+    print(br.adherence_summary(draws, relative=True).round(2).to_string())
+    for name in ("score", "adherence"):
+        rhat, ess = (f(draws, var_names=name)[name] for f in (az.rhat, az.ess))
+        print(f"{name}: R-hat at most {float(rhat.max()):.3f}, ESS at least {float(ess.min()):.0f}")
+    if arguments.figure:
         br.plot_adherence(draws, relative=True)
-        plt.savefig(arguments.posterior, dpi=150)
-    print(percent(tested).round(2).to_string())
+        plt.savefig(arguments.figure, dpi=150)

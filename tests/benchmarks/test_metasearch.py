@@ -1,0 +1,42 @@
+"""Meta-search: the scores of all queries of MQ2008-agg by one optimiser, compiled once."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bayesrank as br
+from bayesrank.data.letor_aggregation import read_aggregation_parts
+from bayesrank.inference.modes import climb, objective
+from models.mpm_metasearch import build, modes, to_counts
+from tests.benchmarks.book import Book, gradient_function, time_text
+
+THETA = np.linspace(0.2, 0.9, 25)  # of the engines
+
+
+@pytest.fixture(scope="module")
+def counts(data_dir: Path) -> br.PairCounts:
+    return to_counts(read_aggregation_parts(data_dir / "MQ2008-agg"), "below")
+
+
+def test_the_gradient_of_all_queries(book: Book, counts: br.PairCounts):
+    model = build(counts, THETA)
+    function, point = gradient_function(model), model.initial_point()["z"]
+    cost = book.race(lambda: function(point), 9, min)["ours"]
+    what = "value and gradient, MQ2008-agg (784 queries, 15,211 documents, 25 engines)"
+    book.budget(what, cost.cpu, time_text, wall=cost.wall, at_most=0.02)
+
+
+def test_the_scores_of_all_queries_take_less_than_a_second(book: Book, counts: br.PairCounts):
+    logp, start = objective(build(counts, THETA))  # compiles
+    climb(logp, start.data, max_iterations=1)  # makes the machine code of the kernels
+    cost = book.race(lambda: climb(logp, start.data), 5, min)["ours"]
+    what = "scores of the 784 queries by MPM with given adherences, one search for all"
+    book.budget(what, cost.cpu, time_text, wall=cost.wall, at_most=1.0)
+
+
+def test_five_sets_of_adherences_share_one_compilation(book: Book, counts: br.PairCounts):
+    model = build(counts, THETA)
+    cost = book.once(lambda: modes(model, [THETA**power for power in (0.5, 1, 1.5, 2, 3)]))
+    what = "the same for five sets of adherences, compilation included"
+    book.budget(what, cost.cpu, time_text, wall=cost.wall, at_most=30.0)
