@@ -7,7 +7,7 @@ from bayesrank.data.connectivity import Connectivity
 from bayesrank.data.datasets import load_movielens, load_nascar, load_sushi
 from bayesrank.data.formats import read_table
 from bayesrank.data.pair_counts import PairCounts
-from bayesrank.data.pairs import Pairs
+from bayesrank.data.pairs import Pairs, UncomparedItemWarning
 from bayesrank.data.rankings import Rankings, UninformativeRankingWarning
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "PairCounts",
     "Pairs",
     "Rankings",
+    "UncomparedItemWarning",
     "UninformativeRankingWarning",
     "load_movielens",
     "load_nascar",

@@ -1,4 +1,4 @@
-"""Connectivity: which items the rankings make comparable.
+"""Connectivity: which items the rankings, or the matches, make comparable.
 
 In the graph of comparisons an item *beats* the items in lower blocks of a ranking that holds both.
 Utilities are comparable within a weak component; they have a finite maximum-likelihood estimate
@@ -32,7 +32,9 @@ class Connectivity:
     never_wins, never_loses : pandas.Index
         Compared items that are never in a higher, or never in a lower, block than another.
     uncompared : pandas.Index
-        Items that no ranking compares with any other.
+        Items that nothing compares with any other.
+    source : "rankings" or "pairs"
+        What compares them.
     """
 
     items: pd.Index
@@ -41,6 +43,7 @@ class Connectivity:
     never_wins: pd.Index
     never_loses: pd.Index
     uncompared: pd.Index
+    source: Literal["rankings", "pairs"] = "rankings"
 
     @property
     def n_components(self) -> int:
@@ -84,15 +87,24 @@ class Connectivity:
         ):
             if len(found) == 1:
                 name = label_repr(found[0])
+                drop = (
+                    f"drop it with rankings.drop_items([{name}])"
+                    if self.source == "rankings"
+                    else "leave out its matches"
+                )
                 sentences.append(
                     f"Item {name} never {verb}: without a prior its utility is {where}. Give it "
-                    f"a prior, or drop it with rankings.drop_items([{name}])."
+                    f"a prior, or {drop}."
                 )
             elif len(found):
+                drop = (
+                    "drop them with rankings.drop_items"
+                    if self.source == "rankings"
+                    else "leave out their matches"
+                )
                 sentences.append(
                     f"{len(found)} items ({quoted(found)}) never {verb[:-1]}: without a prior "
-                    f"their utilities are {where}. Give them a prior, or drop them with "
-                    f"rankings.drop_items."
+                    f"their utilities are {where}. Give them a prior, or {drop}."
                 )
         if self.is_connected and not self.is_strongly_connected and not sentences:
             groups = self.strong_components

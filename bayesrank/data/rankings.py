@@ -166,25 +166,31 @@ class Rankings(Constructors, Selections):
         Returns
         -------
         Pairs
-            The item in the higher block first; counts are the weights, judges the rankers.
+            The item in the higher block first; judges are the rankers. Each pair is one match,
+            with the weight of its ranking.
 
         Examples
         --------
         >>> Rankings.from_orderings([["b", "a"]]).pairs().to_frame()
           first second outcome  count  judge
-        0     b      a   first    1.0      0
+        0     b      a   first      1      0
         """
         if ties not in ("keep", "drop"):
             raise ValueError(f"`ties` must be 'keep' or 'drop'; got {ties!r}.")
         row, better, worse, steps = parts.all_pairs(self.item, self.ranks, keep_ties=ties == "keep")
+        counts = np.zeros((len(row), 3), dtype=np.int64)
+        counts[:, 0] = steps > 0
+        counts[:, 2] = steps == 0
         return Pairs(
             items=self.items,
             judges=self.rankers,
             first=better,
             second=worse,
-            outcome=np.where(steps > 0, 0, 2).astype(np.int8),
-            count=self.weight[row],
+            counts=counts,
+            weight=self.weight[row],
             judge_idx=self.ranker_idx[row],
+            groups={},
+            collapsed=False,
         )
 
     def counts(

@@ -55,7 +55,7 @@ def test_movielens_wins_and_losses_are_those_counted_from_the_ratings(data_dir):
     r = load_movielens(data_dir / "ml-100k")
     counted = pd.read_csv(data_dir / "ml-100k" / "derived_won_lost.csv")
     pairs = r.pairs()
-    tie = pairs.outcome == 2
+    tie = pairs.counts[:, 2] == 1
     n = r.n_items
     np.testing.assert_array_equal(np.bincount(pairs.first[~tie], minlength=n), counted["won"])
     np.testing.assert_array_equal(np.bincount(pairs.second[~tie], minlength=n), counted["lost"])

@@ -8,27 +8,40 @@ import pytest
 
 from bayesrank.data import PairCounts, Pairs
 
-TABLE = pd.DataFrame({"x": ["a"], "y": ["b"], "result": ["first"], "n": [1]})
-PAIRS = Pairs.from_frame(TABLE, first="x", second="y", outcome="result")
+TABLE = pd.DataFrame({"x": ["a"], "y": ["b"], "result": ["first"], "day": ["Mon"], "n": [1]})
+PAIRS = Pairs.from_frame(TABLE, first="x", second="y", outcome="result", by="day")
 COUNTS = PairCounts.from_frame(TABLE, first="x", second="y", count="n")
 
 
-@pytest.mark.parametrize("data", [PAIRS, COUNTS])
-def test_pairs_and_counts_cannot_be_changed(data):
+@pytest.mark.parametrize(
+    ("data", "array"),
+    [
+        (PAIRS, lambda data: data.counts),
+        (PAIRS, lambda data: data.groups["day"].idx),
+        (COUNTS, lambda data: data.count),
+    ],
+)
+def test_pairs_and_counts_cannot_be_changed(data, array):
     with pytest.raises(AttributeError):
-        data.count = 1
+        data.first = 1
     for again in (data, copy.deepcopy(data), pickle.loads(pickle.dumps(data))):
         assert again == data
         with pytest.raises(ValueError, match="read-only"):
-            again.count[0] = 5
+            array(again)[0] = 5
+
+
+def test_groups_of_pairs_cannot_be_exchanged():
+    for again in (PAIRS, copy.deepcopy(PAIRS), pickle.loads(pickle.dumps(PAIRS))):
+        with pytest.raises(TypeError, match="does not support item assignment"):
+            again.groups["day"] = again.groups["day"]
 
 
 def test_pairs_and_counts_differ_from_each_other_and_by_content():
     assert PAIRS != COUNTS
-    assert (
-        Pairs.from_frame(TABLE.assign(result="tie"), first="x", second="y", outcome="result")
-        != PAIRS
-    )
+    for other in ({"result": "tie"}, {"day": "Tue"}, {"y": "c"}):
+        frame = TABLE.assign(**other)
+        assert Pairs.from_frame(frame, first="x", second="y", outcome="result", by="day") != PAIRS
+    assert Pairs.from_frame(TABLE, first="x", second="y", outcome="result") != PAIRS
     assert PairCounts.from_frame(TABLE.assign(n=2), first="x", second="y", count="n") != COUNTS
 
 

@@ -18,10 +18,12 @@ def test_pairs_list_every_pair_with_the_better_item_first():
         "first": ["b", "b", "a", "a", "a", "d", "d"],
         "second": ["a", "c", "c", "d", "b", "b", "a"],
         "outcome": ["first", "first", "first", "tie", "first", "first", "first"],
-        "count": [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 1.0],
+        "count": [1, 1, 1, 1, 1, 1, 1],
         "judge": ["Ann", "Ann", "Ann", "Bo", "Bo", "Bo", "Ann"],
+        "weight": [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 1.0],
     }
     assert "tie" not in set(rankings().pairs(ties="drop").to_frame()["outcome"])
+    assert rankings().pairs().coords["pair"].tolist() == [0, 1, 2, 3, 4, 5, 6]
 
 
 def test_counts_are_differences_of_ranks_or_ones_per_ranker():
