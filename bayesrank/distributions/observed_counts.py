@@ -101,8 +101,9 @@ class _ObservedMPM(Discrete):
         else:
             unequal = variance[item]
             agreed = agreement(score, variance, (ranker, first, second, count), like=weight)
+        needed = pt.gt(totals.T, 0) if adherence.ndim else None
         rate = pt.atleast_1d(adherence)
-        log_Z = log_normaliser_table(score[item], rate, unequal, where=where)
+        log_Z = log_normaliser_table(score[item], rate, unequal, where=where, needed=needed)
         logp = log_ways + adherence * agreed - pt.sum(totals * log_Z.T, axis=-1)
         return check_numbers(weight * logp, score, variance, adherence)
 

@@ -35,7 +35,7 @@ _kernel = numba.njit(cache=True, error_model="numpy")
 
 
 @_kernel
-def log_normalisers(score, variance, adherence, where):  # type: ignore[no-untyped-def]
+def log_normalisers(score, variance, adherence, where, needed):  # type: ignore[no-untyped-def]
     """Log normaliser of every problem and ranker.
 
     Parameters
@@ -46,58 +46,68 @@ def log_normalisers(score, variance, adherence, where):  # type: ignore[no-untyp
     adherence : ndarray, (n_rankers,)
     where : ndarray of bool, (n_problems, n_items)
         Items of each problem.
+    needed : ndarray of bool, (n_problems, n_rankers) or (1, 0)
+        Rankers of each problem; without columns all. The cost is that of these.
 
     Returns
     -------
     ndarray, (n_problems, n_rankers)
-        -inf for problems of fewer than two items.
+        -inf for problems of fewer than two items, and 0 where it is not needed.
     """
-    out = np.full((score.shape[0], adherence.size), -np.inf)
-    rate = np.abs(adherence)  # Z is even
+    out = np.zeros((score.shape[0], adherence.size))
     for p in range(score.shape[0]):
-        used = np.flatnonzero(where[p])
+        used, who = np.flatnonzero(where[p]), _rankers(needed, p, adherence.size)
         if used.size < 2:
+            out[p][who] = -np.inf
             continue
-        s = score[p][used]
+        s, rate = score[p][used], np.abs(adherence[who])  # Z is even
         if variance.shape[1] == 0:
             x, half = _centred(s)
             sums = _item_sums(x, half * rate)
             for n in range(rate.size):
                 a = half * rate[n]
                 Z = sums[n, 0] * sums[n, 1] - s.size * math.exp(-2.0 * a)
-                out[p, n] = 2.0 * a + math.log(Z)
+                out[p, who[n]] = 2.0 * a + math.log(Z)
         else:
             x, reach = _pairs(s, variance[p][used])
             sums = _pair_sums(x, reach * rate)
             for n in range(rate.size):
-                out[p, n] = reach * rate[n] + math.log(2.0 * sums[n, 0])
+                out[p, who[n]] = reach * rate[n] + math.log(2.0 * sums[n, 0])
     return out
 
 
 @_kernel
-def log_normalisers_pullback(score, variance, adherence, where, bar):  # type: ignore[no-untyped-def]
+def log_normalisers_pullback(score, variance, adherence, where, needed, bar):  # type: ignore[no-untyped-def]
     """Gradients of ``sum(bar * log_normalisers(...))`` by score, variance and adherence.
 
     What a problem of fewer than two items is weighed with makes no difference.
     """
     by_score, by_variance = np.zeros(score.shape), np.zeros(variance.shape)
-    by_rate = np.zeros(adherence.size)
-    rate = np.abs(adherence)
+    by_adherence = np.zeros(adherence.size)
     for p in range(score.shape[0]):
-        used = np.flatnonzero(where[p])
-        if used.size < 2:
+        used, who = np.flatnonzero(where[p]), _rankers(needed, p, adherence.size)
+        if used.size < 2 or who.size == 0:
             continue
-        s = score[p][used]
+        s, rate, by_rate = score[p][used], np.abs(adherence[who]), np.zeros(who.size)
         if variance.shape[1] == 0:
-            by_s = _pull_to_items(s, rate, bar[p], by_rate)
+            by_s = _pull_to_items(s, rate, bar[p][who], by_rate)
         else:
             g = variance[p][used]
-            by_s, by_g = _pull_to_pairs(s, g, rate, bar[p], by_rate)
+            by_s, by_g = _pull_to_pairs(s, g, rate, bar[p][who], by_rate)
             for j in range(used.size):
                 by_variance[p, used[j]] = by_g[j]
         for j in range(used.size):
             by_score[p, used[j]] = by_s[j]
-    return by_score, by_variance, np.sign(adherence) * by_rate
+        for n in range(who.size):
+            by_adherence[who[n]] += by_rate[n]
+    return by_score, by_variance, np.sign(adherence) * by_adherence
+
+
+@_kernel
+def _rankers(needed, p, n_rankers):  # type: ignore[no-untyped-def]
+    if needed.shape[1] == 0:
+        return np.arange(n_rankers)
+    return np.flatnonzero(needed[p])
 
 
 @_kernel

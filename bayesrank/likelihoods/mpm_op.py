@@ -34,7 +34,8 @@ class LogNormalisers(GraphTwinOp):
     """Log normaliser of every problem and ranker, (n_problems, n_rankers).
 
     Inputs: score (n_problems, n_items), variance (n_problems, n_items) or, known to be empty,
-    (1, 0), adherence (n_rankers,), where (n_problems, n_items).
+    (1, 0), adherence (n_rankers,), where (n_problems, n_items), needed (n_problems, n_rankers) or,
+    known to be empty, (1, 0).
     """
 
     wrt = (0, 1, 2)
@@ -51,21 +52,26 @@ class LogNormalisers(GraphTwinOp):
         return [(shapes[0][0], shapes[2][0])]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True], [True], [True], [False]]
+        return [[True], [True], [True], [False], [False]]
 
-    def twin(self, score: Any, variance: Any, adherence: Any, where: Any) -> TensorVariable:
+    def twin(
+        self, score: Any, variance: Any, adherence: Any, where: Any, needed: Any
+    ) -> TensorVariable:
         unequal = variance.type.shape[1] != 0
         n_rankers = adherence.type.shape[0]
         if unequal and (n_rankers is None or n_rankers > self.nodes):
-            return interpolated_log_normaliser(
+            log_Z = interpolated_log_normaliser(
                 score, adherence, variance, where=where, nodes=self.nodes
             )
-        s, g, here = (x[:, None, :] for x in (score, variance, where))
-        theta = pt.zeros_like(s[..., 0]) + adherence
-        return log_normaliser(s, theta, g if unequal else None, where=here)
+        else:
+            s, g, here = (x[:, None, :] for x in (score, variance, where))
+            theta = pt.zeros_like(s[..., 0]) + adherence
+            log_Z = log_normaliser(s, theta, g if unequal else None, where=here)
+        return log_Z if needed.type.shape[1] == 0 else pt.switch(needed, log_Z, 0.0)
 
     def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
-        return [*LogNormalisersPullback(self.nodes)(*inputs, *cotangents), disconnected_type()]
+        bars = LogNormalisersPullback(self.nodes)(*inputs, *cotangents)
+        return [*bars, disconnected_type(), disconnected_type()]
 
 
 class LogNormalisersPullback(GraphPullbackOp):
@@ -128,7 +134,13 @@ class AgreementPullback(GraphPullbackOp):
 
 
 def log_normaliser_table(
-    score: Any, adherence: Any, variance: Any = None, *, where: Any = None, nodes: int = 32
+    score: Any,
+    adherence: Any,
+    variance: Any = None,
+    *,
+    where: Any = None,
+    needed: Any = None,
+    nodes: int = 32,
 ) -> TensorVariable:
     """Log normaliser of every problem and ranker, compiled.
 
@@ -141,6 +153,8 @@ def log_normaliser_table(
         Positive; default 1/2, all equal.
     where : tensor_like of bool, (n_problems, n_items), optional
         Items of each problem; default all.
+    needed : tensor_like of bool, (n_problems, n_rankers), optional
+        Rankers of each problem; default all. The compiled cost is that of these.
     nodes : int
         Adherences from which JAX and second derivatives interpolate, if there are variances and
         more rankers than that.
@@ -148,14 +162,16 @@ def log_normaliser_table(
     Returns
     -------
     TensorVariable, (n_problems, n_rankers)
-        -inf for problems of fewer than two items.
+        -inf for problems of fewer than two items, 0 where it is not needed.
     """
     score = pt.cast(pt.as_tensor_variable(score), "float64")
     adherence = pt.cast(pt.as_tensor_variable(adherence), "float64")
     variance = pt.constant(np.zeros((1, 0))) if variance is None else variance
     variance = pt.cast(pt.as_tensor_variable(variance), "float64")
     where = pt.ones_like(score, dtype="bool") if where is None else pt.as_tensor_variable(where)
-    return LogNormalisers(nodes)(score, variance, adherence, where)
+    everyone = pt.constant(np.ones((1, 0), dtype=bool))
+    needed = everyone if needed is None else pt.as_tensor_variable(needed)
+    return LogNormalisers(nodes)(score, variance, adherence, where, needed)
 
 
 def agreement(score: Any, variance: Any, entries: Sequence[Any], *, like: Any) -> TensorVariable:
@@ -189,10 +205,10 @@ def agreement(score: Any, variance: Any, entries: Sequence[Any], *, like: Any) -
 @register_funcify_default_op_cache_key(LogNormalisers)
 def _numba_log_normalisers(op: LogNormalisers, node: Apply, **kwargs: Any) -> tuple[Any, int]:
     @numba_njit
-    def log_normalisers_(score, variance, adherence, where):  # type: ignore[no-untyped-def]
-        return log_normalisers(score, variance, adherence, where)
+    def log_normalisers_(score, variance, adherence, where, needed):  # type: ignore[no-untyped-def]
+        return log_normalisers(score, variance, adherence, where, needed)
 
-    return log_normalisers_, 2
+    return log_normalisers_, 3
 
 
 @register_funcify_default_op_cache_key(LogNormalisersPullback)
@@ -200,10 +216,10 @@ def _numba_log_normalisers_pullback(
     op: LogNormalisersPullback, node: Apply, **kwargs: Any
 ) -> tuple[Any, int]:
     @numba_njit
-    def log_normalisers_pullback_(score, variance, adherence, where, bar):  # type: ignore[no-untyped-def]
-        return log_normalisers_pullback(score, variance, adherence, where, bar)
+    def log_normalisers_pullback_(score, variance, adherence, where, needed, bar):  # type: ignore[no-untyped-def]
+        return log_normalisers_pullback(score, variance, adherence, where, needed, bar)
 
-    return log_normalisers_pullback_, 2
+    return log_normalisers_pullback_, 3
 
 
 @register_funcify_default_op_cache_key(Agreement)

@@ -107,10 +107,11 @@ def sweep(n_items: int, n_rankers: int, unequal: bool) -> float:
     score, adherence = rng.normal(size=(1, n_items)), rng.gamma(4.0, 0.2, size=n_rankers)
     variance = 0.5 * np.exp(0.3 * rng.normal(size=(1, n_items))) if unequal else np.zeros((1, 0))
     where, bar = np.ones((1, n_items), dtype=bool), rng.random((1, n_rankers))
+    everyone = np.ones((1, 0), dtype=bool)
 
     def both() -> None:
-        log_normalisers(score, variance, adherence, where)
-        log_normalisers_pullback(score, variance, adherence, where, bar)
+        log_normalisers(score, variance, adherence, where, everyone)
+        log_normalisers_pullback(score, variance, adherence, where, everyone, bar)
 
     both()
     number = max(1, round(0.02 / seconds(both).cpu))

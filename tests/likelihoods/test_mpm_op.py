@@ -8,6 +8,7 @@ import pytensor.tensor as pt
 import pytest
 from scipy.special import logsumexp
 
+from bayesrank.likelihoods import mpm_kernels
 from bayesrank.likelihoods.exponential_sums import n_terms
 from bayesrank.likelihoods.mpm_kernels import (
     _expands,
@@ -33,6 +34,7 @@ SCORE = np.random.default_rng(1).normal(size=WHERE.shape)
 VARIANCE = np.random.default_rng(2).gamma(5.0, 0.1, size=WHERE.shape)
 ADHERENCE = np.array([0.3, 0.0, 2.0, 1.0])
 EQUAL = np.zeros((1, 0))
+EVERYONE = np.ones((1, 0), dtype=bool)
 BAR = np.array([[0.3, -1.0, 2.0, 0.5], [1.0, 0.7, -0.2, 0.0], [-3.0, 0.1, 1.0, 0.9]])
 
 
@@ -63,7 +65,8 @@ def function(mode, unequal, twin=False):
     """Log Z, gradients of a weighted sum, and of a sum of functions of these."""
     score, variance, adherence = pt.dmatrix("score"), pt.dmatrix("variance"), pt.dvector("theta")
     op = LogNormalisers().twin if twin else LogNormalisers()
-    log_Z = op(score, variance if unequal else pt.zeros((1, 0)), adherence, pt.constant(WHERE))
+    variances = variance if unequal else pt.zeros((1, 0))
+    log_Z = op(score, variances, adherence, pt.constant(WHERE), pt.constant(EVERYONE))
     wrt = [score, adherence, *([variance] if unequal else [])]
     first = pytensor.grad((BAR * log_Z).sum(), wrt)
     second = pytensor.grad(sum(pt.sin(x).sum() for x in first), wrt)
@@ -89,7 +92,7 @@ def test_second_derivatives_are_differences_of_the_kernels_gradients(unequal):
     variance = VARIANCE if unequal else EQUAL
 
     def sum_of_sines(s, theta, *g):
-        pulled = log_normalisers_pullback(s, g[0] if g else EQUAL, theta, WHERE, BAR)
+        pulled = log_normalisers_pullback(s, g[0] if g else EQUAL, theta, WHERE, EVERYONE, BAR)
         return sum(np.sin(x).sum() for x in pulled)
 
     # not at zero, where the slope by the adherence has a kink
@@ -151,8 +154,8 @@ def test_one_ranker_and_thousands_have_the_values_and_slopes_of_all_pairs(
     bar = np.zeros((1, n_rankers))
     bar[0, : min(n_rankers, 5)] = [1.0, -2.0, 0.5, 3.0, -0.1][:n_rankers]
     bar[0, theta.argmax()] = 2.0
-    table = log_normalisers(score, variance, theta, where)
-    pulled = log_normalisers_pullback(score, variance, theta, where, bar)
+    table = log_normalisers(score, variance, theta, where, EVERYONE)
+    pulled = log_normalisers_pullback(score, variance, theta, where, EVERYONE, bar)
     log_Z, by_score, by_variance, by_adherence = dense(score, variance, theta, bar)
     np.testing.assert_allclose(table, log_Z, rtol=1e-12)
     exact = by_score, by_variance if unequal else EQUAL, by_adherence
@@ -172,7 +175,9 @@ def test_gradients_are_finite_differences_of_the_definition(unequal, n_rankers):
     def weighted(s, t, *g):
         return (bar[:, :3] * direct(s, g[0] if g else EQUAL, t, where)).sum()
 
-    by_score, by_variance, by_theta = log_normalisers_pullback(score, variance, theta, where, bar)
+    by_score, by_variance, by_theta = log_normalisers_pullback(
+        score, variance, theta, where, EVERYONE, bar
+    )
     exact = slopes(weighted, [score, theta[:3], *([variance] if unequal else [])])
     np.testing.assert_allclose(by_score, exact[0], atol=1e-7)
     np.testing.assert_allclose(by_theta[:3], exact[1], atol=1e-7)
@@ -186,10 +191,10 @@ def test_gradients_are_finite_differences_of_the_definition(unequal, n_rankers):
 def test_normalisers_are_even_in_the_adherence(unequal, n_rankers):
     score, variance, where = problem(50, 1.0, unequal)
     theta, bar = rates(n_rankers) + 0.1, np.ones((1, n_rankers))
-    at = [log_normalisers(score, variance, t, where) for t in (theta, -theta)]
+    at = [log_normalisers(score, variance, t, where, EVERYONE) for t in (theta, -theta)]
     np.testing.assert_array_equal(*at)
-    here = log_normalisers_pullback(score, variance, theta, where, bar)
-    there = log_normalisers_pullback(score, variance, -theta, where, bar)
+    here = log_normalisers_pullback(score, variance, theta, where, EVERYONE, bar)
+    there = log_normalisers_pullback(score, variance, -theta, where, EVERYONE, bar)
     np.testing.assert_array_equal(here[0], there[0])
     np.testing.assert_array_equal(here[2], -there[2])
 
@@ -200,9 +205,11 @@ def test_scores_of_plus_and_minus_1000_stay_exact(unequal, n_rankers):
     score, variance, where = problem(30, 0.0, unequal)
     score[0, :4] = [1000.0, -1000.0, 1000.0, 3.0]
     theta = np.linspace(0.0, 2.0, n_rankers + 1)[1:]
-    table = log_normalisers(score, variance, theta, where)
+    table = log_normalisers(score, variance, theta, where, EVERYONE)
     np.testing.assert_allclose(table, direct(score, variance, theta, where), rtol=1e-12)
-    pulled = log_normalisers_pullback(score, variance, theta, where, np.ones((1, n_rankers)))
+    pulled = log_normalisers_pullback(
+        score, variance, theta, where, EVERYONE, np.ones((1, n_rankers))
+    )
     assert all(np.isfinite(x).all() for x in pulled)
 
 
@@ -215,8 +222,10 @@ def test_numbers_beyond_all_bounds_do_not_stop_a_sampler(unequal, n_rankers, bad
     score, variance, where = problem(30, 1.0, unequal)
     theta = rates(n_rankers) + 0.1
     (score[0] if what == "score" else theta)[-1] = bad
-    table = log_normalisers(score, variance, theta, where)
-    pulled = log_normalisers_pullback(score, variance, theta, where, np.ones((1, n_rankers)))
+    table = log_normalisers(score, variance, theta, where, EVERYONE)
+    pulled = log_normalisers_pullback(
+        score, variance, theta, where, EVERYONE, np.ones((1, n_rankers))
+    )
     assert table.shape == (1, n_rankers)
     assert [x.shape for x in pulled] == [score.shape, variance.shape, theta.shape]
     if np.isnan(bad):
@@ -227,9 +236,9 @@ def test_numbers_beyond_all_bounds_do_not_stop_a_sampler(unequal, n_rankers, bad
 def test_no_rankers_have_no_normalisers(unequal):
     score, variance, where = problem(5, 1.0, unequal)
     nobody, nothing = np.zeros(0), np.zeros((1, 0))
-    assert log_normalisers(score, variance, nobody, where).shape == (1, 0)
+    assert log_normalisers(score, variance, nobody, where, EVERYONE).shape == (1, 0)
     by_score, by_variance, by_theta = log_normalisers_pullback(
-        score, variance, nobody, where, nothing
+        score, variance, nobody, where, EVERYONE, nothing
     )
     np.testing.assert_array_equal(by_score, 0.0)
     np.testing.assert_array_equal(by_variance, np.zeros_like(variance))
@@ -242,10 +251,45 @@ def test_problems_of_fewer_than_two_items_have_no_gradient(unequal):
     score = np.random.default_rng(0).normal(size=(3, 3))
     variance = np.full((3, 3), 0.3) if unequal else EQUAL
     theta, bar = np.array([0.5, 1.0]), np.ones((3, 2))
-    table = log_normalisers(score, variance, theta, where)
+    table = log_normalisers(score, variance, theta, where, EVERYONE)
     np.testing.assert_array_equal(np.isneginf(table), [[True] * 2, [True] * 2, [False] * 2])
-    by_score, *_ = log_normalisers_pullback(score, variance, theta, where, bar)
+    by_score, *_ = log_normalisers_pullback(score, variance, theta, where, EVERYONE, bar)
     np.testing.assert_array_equal(by_score != 0, [[0, 0, 0], [0, 0, 0], [1, 1, 0]])
+
+
+NEEDED = np.array([[1, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 1]], dtype=bool)
+
+
+@pytest.mark.parametrize("mode", BACKENDS)
+@pytest.mark.parametrize("unequal", [False, True])
+def test_rankers_that_a_problem_does_not_need_have_zeros_and_no_gradient(unequal, mode):
+    variance = VARIANCE if unequal else None
+    score, theta = pt.dmatrix("score"), pt.dvector("theta")
+    table = log_normaliser_table(score, theta, variance, where=WHERE, needed=NEEDED)
+    whole = log_normaliser_table(score, theta, variance, where=WHERE)
+    outputs = [table, *pt.grad((BAR * table).sum(), [score, theta])]
+    expected = [NEEDED * whole, *pt.grad((BAR * NEEDED * whole).sum(), [score, theta])]
+    found = pytensor.function([score, theta], outputs + expected, mode=mode)(SCORE, ADHERENCE)
+    for part, of_whole in zip(found[:3], found[3:], strict=True):
+        np.testing.assert_allclose(part, of_whole, rtol=1e-12, atol=1e-14)
+
+
+def test_the_cost_is_that_of_the_rankers_that_are_needed(monkeypatch):
+    # One ranker for each of 300 problems, and not 300: by what the kernel hands to its sums
+    rates = []
+    python = {name: getattr(mpm_kernels, name).py_func for name in ("_rankers", "_centred")}
+    for name, function_ in python.items():
+        monkeypatch.setattr(mpm_kernels, name, function_)
+    monkeypatch.setattr(
+        mpm_kernels,
+        "_item_sums",
+        lambda x, rate: rates.append(rate.size) or np.full((rate.size, 4), 9.0),
+    )
+    score = np.random.default_rng(0).normal(size=(300, 5))
+    everything = np.ones(score.shape, dtype=bool)
+    own = np.eye(300, dtype=bool)
+    mpm_kernels.log_normalisers.py_func(score, EQUAL, np.ones(300), everything, own)
+    assert rates == [1] * 300
 
 
 def test_a_large_problem_expands_with_no_more_terms_than_it_needs():
@@ -320,7 +364,7 @@ def test_no_entries_agree_with_nothing():
 def test_shapes_are_known_without_values():
     score, variance, theta = pt.dmatrix("score"), pt.dmatrix("variance"), pt.dvector("theta")
     where = pt.matrix("where", dtype="bool")
-    table = LogNormalisers()(score, variance, theta, where)
+    table = LogNormalisers()(score, variance, theta, where, EVERYONE)
     entries = [pt.lvector(), pt.lvector(), pt.lvector(), pt.dvector()]
     like = pt.dvector()
     out = agreement(score[0], None, entries, like=like)
