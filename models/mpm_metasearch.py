@@ -21,6 +21,13 @@ symbol                  variable                   dims
 
 `models.mpm_metasearch_study` compares it with other ways to aggregate.
 
+Posterior of the learned model on MQ2008-agg, 784 queries and 25 engines, by NUTS: two chains of
+500 + 500 draws, 31 gradients each, take 15 CPU minutes. Of the 15,211 scores R-hat is at most 1.03
+and the bulk ESS at least 627, of the adherences 1.012 and 665. Relative to the largest, five
+engines (6, 8, 9, 11, 22) have an adherence from 0.96, the median 0.50, and four (13, 20, 24, 25)
+none at all. That is agreement with the others, not quality: engine 18, which tells most of the
+grades (`models.metasearch_supervised`), has 0.42.
+
 References
 ----------
 Volkovs & Zemel, A flexible generative model for preference aggregation, WWW 2012; New learning
@@ -48,6 +55,7 @@ from numpy.typing import ArrayLike, NDArray
 import bayesrank as br
 from bayesrank.data.letor_aggregation import metasearch_counts, read_aggregation_parts
 from bayesrank.inference import posterior_modes
+from bayesrank.likelihoods.quadrature import segment_sum
 
 EVIDENCE = 20.0  # draws that the counts of an engine in a query pass for, on average
 BELOW = 3.0  # in roots of ranks, unlisted documents are three times as far down as the last listed
@@ -140,8 +148,13 @@ def build(
 
     with pm.Model(coords=counts.coords) as model:
         unit = pm.Data("unit", per_z, dims="item")
+        query = pm.Data("query", counts.problem_idx, dims="item")
         z = pm.Normal("z", 0, 1 / unit, dims="item", initval=start)
-        score = z * unit
+        # What the scores of a query have in common is without effect. It is kept as narrow as what
+        # they differ by: as wide as its prior it would be what the sampler is longest about.
+        common = segment_sum(z * unit, (query,), size.shape) / size
+        pm.Potential("common", -0.5 * pt.sum(size * (bend - 1) * common**2))
+        score = z * unit - common[query]
         if learned:
             square = pt.mean(score**2)
             score = score / pt.sqrt(square)

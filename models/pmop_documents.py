@@ -94,10 +94,10 @@ from bayesrank.likelihoods.composite import pairs_logp, weak_order_pairs
 from bayesrank.likelihoods.pairwise import (
     bradley_terry_logp,
     davidson_logp,
-    hinge_loss,
     rao_kupper_logp,
     thurstone_logp,
 )
+from bayesrank.likelihoods.pairwise_losses import hinge_loss
 from bayesrank.results.metrics import query_metrics
 from bayesrank.utility import SecondOrderFeatures, linear_utility
 

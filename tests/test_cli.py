@@ -229,7 +229,9 @@ def test_the_module_runs_and_tells_its_version():
     assert done.stdout == f"bayesrank, version {bayesrank.__version__}\n"
 
 
-@pytest.mark.parametrize("args", [["-h"], ["quickstart", "--help"], ["rank", "-h"]])
+@pytest.mark.parametrize(
+    "args", [["-h"], ["quickstart", "--help"], ["rank", "-h"], ["matches", "-h"]]
+)
 def test_help_is_given(args):
     result = run(*args)
     assert result.exit_code == 0

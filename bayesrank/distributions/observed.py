@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 AXES = ("ranking", "slot")  # coords of a Rankings, and the dims by default
+EXAMPLE = ("race", "place")  # other names for them
 
 
 class RankingsData(NamedTuple):
@@ -231,19 +232,29 @@ def _is_per_item(name: str, utility: TensorVariable, rankings: Rankings) -> bool
 
 
 def two_names(
-    name: str, dims: Sequence[str] | None, axes: tuple[str, str] = AXES
+    name: str,
+    dims: Sequence[str] | None,
+    axes: tuple[str, str] = AXES,
+    example: tuple[str, str] = EXAMPLE,
 ) -> tuple[str, str]:
     """Check names for two axes; by default they are called what they are."""
     names = axes if dims is None else tuple(dims)
     if isinstance(dims, str) or len(names) != 2 or not all(isinstance(d, str) for d in names):
         raise ValueError(
-            f"`dims` of {name!r} is {dims!r}: name two axes, such as dims=('race', 'place'). "
+            f"`dims` of {name!r} is {dims!r}: name two axes, such as dims={example}. "
             f"The first has one label per {axes[0]}, the second one per {axes[1]}."
         )
     return names
 
 
-def add_coord(model: pm.Model, name: str, dim: str, labels: Any, source: str = "rankings") -> None:
+def add_coord(
+    model: pm.Model,
+    name: str,
+    dim: str,
+    labels: Any,
+    source: str = "rankings",
+    example: tuple[str, str] = EXAMPLE,
+) -> None:
     """Add a coord, or check that the model's own has these labels."""
     if dim not in model.coords:
         model.add_coord(dim, labels)
@@ -253,7 +264,7 @@ def add_coord(model: pm.Model, name: str, dim: str, labels: Any, source: str = "
         raise ValueError(
             f"The model's coord {dim!r} has {len(present)} labels that are not the {len(labels)} "
             f"of the {source} of {name!r}. Build the model with pm.Model(coords={source}.coords), "
-            f"or give a second collection of {source} its own dims=('race', 'place')."
+            f"or give a second collection of {source} its own dims={example}."
         )
 
 

@@ -1,9 +1,9 @@
 """Inference: estimators where the likelihood has no closed form, posterior modes, and Laplace.
 
-This room may import arviz, numpy, pymc, scipy and the room data. The estimators are pure NumPy.
-What PyMC can sample or optimise itself needs nothing from here, but for `posterior_modes`, which
-finds the modes of one model for many prior scales and compiles it once, and `laplace`, which draws
-from a normal posterior around a mode.
+This room may import arviz, numpy, pymc, scipy, threadpoolctl and the room data. The estimators are
+pure NumPy. What PyMC can sample or optimise itself needs nothing from here, but for
+`posterior_modes`, which finds the modes of one model for many prior scales and compiles it once,
+and `laplace`, which draws from a normal posterior around a mode.
 """
 
 from bayesrank.inference.contrastive import CDFit, cd_gradient, fit_cd

@@ -123,7 +123,7 @@ def climb(
         value, slope = logp(x)
         return -float(value), -slope
 
-    options = {"maxiter": max_iterations, "maxfun": 2 * max_iterations}
+    options: Any = {"maxiter": max_iterations, "maxfun": 2 * max_iterations}
     # Its vectors are too small for threads, which would wait busily for each other: up to 100 times
     # slower beside other work.
     with threadpool_limits(1, "blas"):

@@ -1,7 +1,7 @@
-r"""Pairwise models: log-probabilities and losses of comparisons of two items, as graphs.
+r"""Pairwise models: log-probabilities of comparisons of two items, as graphs.
 
 A pair has the outcome 0 (the first item wins), 1 (the second wins) or 2 (a tie: judged equal).
-With the difference :math:`d = w_1 - w_2` of the utilities,
+With the *lead* :math:`d = w_1 - w_2` of the first item, the difference of the utilities,
 
 =============  ==============================  ===================
 model          P(first wins)                   P(tie)
@@ -12,9 +12,10 @@ Davidson       :math:`\propto e^{d/2}`         :math:`\propto \nu`
 Rao-Kupper     :math:`\sigma(d - \log\theta)`  the rest
 =============  ==============================  ===================
 
-and P(second wins) is P(first wins) at :math:`-d`. Beside them stand the losses that others
-minimise in place of a log-probability: hinge, squared and exponential. All of them take
-``(utility_first, utility_second, outcome)`` of any shapes that broadcast.
+and P(second wins) is P(first wins) at :math:`-d`. Each model gives the log-probabilities of all
+outcomes at a lead, ``*_log_probabilities(lead, ...)``, from which follow that of one outcome,
+``*_logp(utility_first, utility_second, outcome, ...)``, and that of counts of outcomes,
+`outcome_counts_logp`. Shapes are any that broadcast.
 
 Pairs that were observed as pairs, such as matches, are a proper likelihood. All pairs of a ranking
 are not: see `bayesrank.likelihoods.composite`.
@@ -23,37 +24,154 @@ are not: see `bayesrank.likelihoods.composite`.
 0.75
 """
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
-from bayesrank.likelihoods.stable import log_ndtr, log_sigmoid, safe_log, softplus
+from bayesrank.likelihoods.stable import log_ndtr, log_sigmoid, safe_log
 
 __all__ = [
+    "bradley_terry_log_probabilities",
     "bradley_terry_logp",
+    "davidson_log_probabilities",
     "davidson_logp",
-    "exponential_loss",
-    "hinge_loss",
+    "outcome_counts_logp",
+    "rao_kupper_log_probabilities",
     "rao_kupper_logp",
-    "squared_loss",
+    "thurstone_log_probabilities",
     "thurstone_logp",
 ]
 
 FIRST, SECOND, TIE = 0, 1, 2  # codes of the outcomes, as in `Pairs`
-WINS, ALL = range(2), range(3)
+
+LogProbabilities = tuple[TensorVariable, ...]  # of the outcomes in the order of their codes
 
 
 # ---------------------------------------------------------------------------------------------
-# Models of a pair
+# All outcomes of a pair
+# ---------------------------------------------------------------------------------------------
+
+
+def bradley_terry_log_probabilities(lead: Any) -> LogProbabilities:
+    r"""Log-probabilities that the first and that the second item wins, under Bradley-Terry.
+
+    .. math:: P(\text{first}) = \frac{\phi_1}{\phi_1 + \phi_2} = \sigma(d), \qquad \phi = e^w
+
+    Parameters
+    ----------
+    lead : tensor_like of float
+        Log worth of the first item less that of the second.
+
+    Returns
+    -------
+    tuple of two TensorVariable
+
+    Examples
+    --------
+    >>> [round(float(x.exp().eval()), 6) for x in bradley_terry_log_probabilities(np.log(3.0))]
+    [0.75, 0.25]
+    """
+    return davidson_log_probabilities(lead, 0.0)[:TIE]
+
+
+def thurstone_log_probabilities(lead: Any) -> LogProbabilities:
+    r"""Log-probabilities that the first and that the second item wins, under Thurstone's model.
+
+    .. math:: P(\text{first}) = \Phi(d)
+
+    Parameters
+    ----------
+    lead : tensor_like of float
+        Utility of the first item less that of the second, in standard deviations of the noise on
+        the difference.
+
+    Returns
+    -------
+    tuple of two TensorVariable
+
+    Examples
+    --------
+    >>> [round(float(x.exp().eval()), 3) for x in thurstone_log_probabilities(1.96)]
+    [0.975, 0.025]
+    """
+    lead = pt.as_tensor_variable(lead)
+    return log_ndtr(lead), log_ndtr(-lead)
+
+
+def davidson_log_probabilities(lead: Any, nu: Any) -> LogProbabilities:
+    r"""Log-probabilities that the first wins, the second wins and the two tie, under Davidson.
+
+    .. math:: P(\text{first}) = \phi_1 / Z, \quad P(\text{tie}) = \nu\sqrt{\phi_1\phi_2} / Z,
+              \qquad Z = \phi_1 + \phi_2 + \nu\sqrt{\phi_1\phi_2}
+
+    Parameters
+    ----------
+    lead : tensor_like of float
+        Log worth of the first item less that of the second.
+    nu : tensor_like of float, >= 0
+        Prevalence of ties.
+
+    Returns
+    -------
+    tuple of three TensorVariable
+
+    Examples
+    --------
+    >>> [round(float(x.exp().eval()), 6) for x in davidson_log_probabilities(0.0, 2.0)]
+    [0.25, 0.25, 0.5]
+    """
+    lead, nu = pt.as_tensor_variable(lead), pt.as_tensor_variable(nu)
+
+    # Both sides of the switch are log(e^{d/2} + e^{−d/2} + ν), so that all its derivatives at zero
+    # are right, which those of |d| would not be
+    a = pt.switch(lead < 0, -lead, lead) / 2
+    y = pt.exp(-a)
+    # halves, because PyTensor makes log1p of log(1 + x), at three times the cost
+    log_total = a + pt.log(0.5 + 0.5 * y * (y + nu)) + math.log(2)
+    return lead / 2 - log_total, -lead / 2 - log_total, safe_log(nu) - log_total
+
+
+def rao_kupper_log_probabilities(lead: Any, theta: Any) -> LogProbabilities:
+    r"""Log-probabilities that the first wins, the second wins and the two tie, Rao and Kupper.
+
+    .. math:: P(\text{first}) = \frac{\phi_1}{\phi_1 + \theta\phi_2}, \qquad
+              P(\text{tie}) = \frac{(\theta^2 - 1)\,\phi_1\phi_2}
+                                   {(\phi_1 + \theta\phi_2)(\theta\phi_1 + \phi_2)}
+
+    Parameters
+    ----------
+    lead : tensor_like of float
+        Log worth of the first item less that of the second.
+    theta : tensor_like of float, >= 1
+        Threshold.
+
+    Returns
+    -------
+    tuple of three TensorVariable
+
+    Examples
+    --------
+    >>> [round(float(x.exp().eval()), 6) for x in rao_kupper_log_probabilities(0.0, 3.0)]
+    [0.25, 0.25, 0.5]
+    """
+    lead, theta = pt.as_tensor_variable(lead), pt.as_tensor_variable(theta)
+    threshold = pt.log(theta)
+    first, second = log_sigmoid(lead - threshold), log_sigmoid(-lead - threshold)
+    # P(tie) = (θ − 1)(θ + 1) P(first) P(second): products only, nothing cancels
+    return first, second, safe_log(theta - 1) + pt.log1p(theta) + first + second
+
+
+# ---------------------------------------------------------------------------------------------
+# One outcome, and counts
 # ---------------------------------------------------------------------------------------------
 
 
 def bradley_terry_logp(utility_first: Any, utility_second: Any, outcome: Any) -> TensorVariable:
-    r"""Log-probability of outcomes under Bradley-Terry.
-
-    .. math:: P(\text{first}) = \frac{\phi_1}{\phi_1 + \phi_2} = \sigma(d), \qquad \phi = e^w
+    r"""Log-probability of outcomes under Bradley-Terry: `bradley_terry_log_probabilities`.
 
     On the ordered pairs of judged documents its negative is the loss of RankNet.
 
@@ -78,14 +196,12 @@ def bradley_terry_logp(utility_first: Any, utility_second: Any, outcome: Any) ->
     >>> round(float(bradley_terry_logp(0.3, 0.3, 1).eval()), 6)
     -0.693147
     """
-    towards, outcome = _towards_winner(utility_first, utility_second, outcome)
-    return _among(WINS, outcome, log_sigmoid(towards))
+    lead = pt.sub(utility_first, utility_second)
+    return _of(outcome, bradley_terry_log_probabilities(lead))
 
 
 def thurstone_logp(utility_first: Any, utility_second: Any, outcome: Any) -> TensorVariable:
-    r"""Log-probability of outcomes under Thurstone's model (probit).
-
-    .. math:: P(\text{first}) = \Phi(d)
+    r"""Log-probability of outcomes under Thurstone's model: `thurstone_log_probabilities`.
 
     The first item wins where :math:`d` plus standard normal noise is positive. Noise of variance
     one on each *item* (Thurstone's case V with unit variances) is the same model with utilities
@@ -112,15 +228,12 @@ def thurstone_logp(utility_first: Any, utility_second: Any, outcome: Any) -> Ten
     >>> round(float(thurstone_logp(1.96, 0.0, 0).exp().eval()), 3)
     0.975
     """
-    towards, outcome = _towards_winner(utility_first, utility_second, outcome)
-    return _among(WINS, outcome, log_ndtr(towards))
+    lead = pt.sub(utility_first, utility_second)
+    return _of(outcome, thurstone_log_probabilities(lead))
 
 
 def davidson_logp(utility_first: Any, utility_second: Any, outcome: Any, nu: Any) -> TensorVariable:
-    r"""Log-probability of outcomes under Davidson's model of ties.
-
-    .. math:: P(\text{first}) = \phi_1 / Z, \quad P(\text{tie}) = \nu\sqrt{\phi_1\phi_2} / Z,
-              \qquad Z = \phi_1 + \phi_2 + \nu\sqrt{\phi_1\phi_2}
+    r"""Log-probability of outcomes under Davidson's model of ties: `davidson_log_probabilities`.
 
     Parameters
     ----------
@@ -147,25 +260,14 @@ def davidson_logp(utility_first: Any, utility_second: Any, outcome: Any, nu: Any
     >>> davidson_logp(0.0, 0.0, [0, 1, 2], 2.0).exp().eval().round(6).tolist()
     [0.25, 0.25, 0.5]
     """
-    towards, outcome = _towards_winner(utility_first, utility_second, outcome)
-    nu = pt.as_tensor_variable(nu)
-
-    # L = log(e^{d/2} + e^{−d/2}) ≥ log 2, so log(e^L + ν) = L + log1p(ν e^{−L}): no overflow, and a
-    # gradient at ν = 0
-    log_cosh = softplus(towards) - towards / 2
-    log_score = pt.switch(pt.eq(outcome, TIE), safe_log(nu), towards / 2)
-    log_total = log_cosh + pt.log1p(nu * pt.exp(-log_cosh))
-    return _among(ALL, outcome, log_score - log_total)
+    lead = pt.sub(utility_first, utility_second)
+    return _of(outcome, davidson_log_probabilities(lead, nu))
 
 
 def rao_kupper_logp(
     utility_first: Any, utility_second: Any, outcome: Any, theta: Any
 ) -> TensorVariable:
-    r"""Log-probability of outcomes under Rao and Kupper's model of ties.
-
-    .. math:: P(\text{first}) = \frac{\phi_1}{\phi_1 + \theta\phi_2}, \qquad
-              P(\text{tie}) = \frac{(\theta^2 - 1)\,\phi_1\phi_2}
-                                   {(\phi_1 + \theta\phi_2)(\theta\phi_1 + \phi_2)}
+    r"""Log-probability of outcomes under Rao and Kupper's model: `rao_kupper_log_probabilities`.
 
     A tie is a difference, with logistic noise, of less than :math:`\log\theta`.
 
@@ -194,121 +296,47 @@ def rao_kupper_logp(
     >>> rao_kupper_logp(0.0, 0.0, [0, 1, 2], 3.0).exp().eval().round(6).tolist()
     [0.25, 0.25, 0.5]
     """
-    towards, outcome = _towards_winner(utility_first, utility_second, outcome)
-    theta = pt.as_tensor_variable(theta)
-    threshold = pt.log(theta)
-
-    # P(tie) = (θ − 1)(θ + 1) σ(d − log θ) σ(−d − log θ): products only, nothing cancels
-    log_factor = safe_log(theta - 1) + pt.log1p(theta)
-    log_second = pt.switch(pt.eq(outcome, TIE), log_factor + log_sigmoid(-towards - threshold), 0.0)
-    return _among(ALL, outcome, log_sigmoid(towards - threshold) + log_second)
+    lead = pt.sub(utility_first, utility_second)
+    return _of(outcome, rao_kupper_log_probabilities(lead, theta))
 
 
-# ---------------------------------------------------------------------------------------------
-# Losses of a pair
-# ---------------------------------------------------------------------------------------------
+def outcome_counts_logp(counts: Any, log_probabilities: Sequence[Any]) -> TensorVariable:
+    r"""Log-probability of counts of outcomes, up to the number of orders they can come in.
 
+    .. math:: \sum_o c_o \log P(o), \qquad 0 \log 0 = 0
 
-def hinge_loss(utility_first: Any, utility_second: Any, outcome: Any) -> TensorVariable:
-    r"""Hinge loss :math:`\max(0, 1 - d)` of the winner's lead :math:`d`: linear ranking SVM.
+    The logarithm of that number, which no parameter changes, is
+    :math:`\log n! - \sum_o \log c_o!` with :math:`n = \sum_o c_o`.
 
     Parameters
     ----------
-    utility_first, utility_second : tensor_like of float
-        Utilities of the two items.
-    outcome : tensor_like of int
-        0 = first wins, 1 = second wins, 2 = tie, which costs nothing.
+    counts : tensor_like of int or float, (..., n_outcomes), >= 0
+        How often each outcome came; not whole where they are weighted.
+    log_probabilities : sequence of tensor_like of float, (...)
+        Of each outcome.
 
     Returns
     -------
-    TensorVariable
-        One number per pair, >= 0.
-
-    References
-    ----------
-    Joachims, Optimizing search engines using clickthrough data, KDD 2002.
+    TensorVariable, (...)
+        With a finite gradient where an outcome that is impossible did not come.
 
     Examples
     --------
-    >>> hinge_loss([2.0, 0.25, 0.0], 0.0, [0, 0, 1]).eval().tolist()
-    [0.0, 0.75, 1.0]
+    >>> even = davidson_log_probabilities(0.0, 0.0)
+    >>> round(float(outcome_counts_logp([2, 1, 0], even).eval()), 4)
+    -2.0794
     """
-    towards, outcome = _towards_winner(utility_first, utility_second, outcome)
-    return pt.switch(pt.eq(outcome, TIE), 0.0, pt.maximum(1 - towards, 0.0))
+    counts = pt.as_tensor_variable(counts)
+    terms = [
+        pt.switch(pt.eq(counts[..., outcome], 0), 0.0, counts[..., outcome] * logp)
+        for outcome, logp in enumerate(log_probabilities)
+    ]
+    return sum(terms[1:], start=terms[0])
 
 
-def squared_loss(utility_first: Any, utility_second: Any, outcome: Any) -> TensorVariable:
-    r"""Squared loss :math:`(y - d)^2` with y = 1 (first wins), -1 (second) or 0 (tie).
-
-    Rank regression on pairs.
-
-    Parameters
-    ----------
-    utility_first, utility_second : tensor_like of float
-        Utilities of the two items.
-    outcome : tensor_like of int
-        0 = first wins, 1 = second wins, 2 = tie.
-
-    Returns
-    -------
-    TensorVariable
-        One number per pair, >= 0.
-
-    References
-    ----------
-    Cossock & Zhang, Statistical analysis of Bayes optimal subset ranking, IEEE Transactions on
-    Information Theory 54, 2008.
-
-    Examples
-    --------
-    >>> squared_loss(0.5, 0.0, [0, 1, 2]).eval().tolist()
-    [0.25, 2.25, 0.25]
-    """
-    towards, outcome = _towards_winner(utility_first, utility_second, outcome)
-    return (pt.switch(pt.eq(outcome, TIE), 0.0, 1.0) - towards) ** 2
-
-
-def exponential_loss(utility_first: Any, utility_second: Any, outcome: Any) -> TensorVariable:
-    r"""Exponential loss :math:`e^{-d}` of the winner's lead :math:`d`: RankBoost.
-
-    Parameters
-    ----------
-    utility_first, utility_second : tensor_like of float
-        Utilities of the two items.
-    outcome : tensor_like of int
-        0 = first wins, 1 = second wins, 2 = tie, which costs nothing.
-
-    Returns
-    -------
-    TensorVariable
-        One number per pair, >= 0; inf where the loser leads by more than 709, for the number is
-        too large for double precision.
-
-    References
-    ----------
-    Freund et al., An efficient boosting algorithm for combining preferences, JMLR 4, 2003.
-
-    Examples
-    --------
-    >>> exponential_loss(0.0, np.log(2.0), [0, 1, 2]).eval().tolist()
-    [2.0, 0.5, 0.0]
-    """
-    towards, outcome = _towards_winner(utility_first, utility_second, outcome)
-    tie = pt.eq(outcome, TIE)
-    return pt.switch(tie, 0.0, pt.exp(-pt.switch(tie, 0.0, towards)))
-
-
-# ---------------------------------------------------------------------------------------------
-# Parts
-# ---------------------------------------------------------------------------------------------
-
-
-def _towards_winner(first: Any, second: Any, outcome: Any) -> tuple[TensorVariable, TensorVariable]:
-    """Lead of the winner (of the first item in a tie), and the outcome as a tensor."""
-    outcome = pt.as_tensor_variable(outcome)
-    lead = pt.as_tensor_variable(first) - pt.as_tensor_variable(second)
-    return pt.switch(pt.eq(outcome, SECOND), -lead, lead), outcome
-
-
-def _among(outcomes: range, outcome: TensorVariable, logp: TensorVariable) -> TensorVariable:
-    return pt.switch((outcome >= outcomes.start) & (outcome < outcomes.stop), logp, -np.inf)
+def _of(outcome: Any, log_probabilities: LogProbabilities) -> TensorVariable:
+    """Pick the log-probability of the outcome, -inf if it is none of them."""
+    outcome, logp = pt.as_tensor_variable(outcome), -np.inf
+    for code, of_code in enumerate(log_probabilities):
+        logp = pt.switch(pt.eq(outcome, code), of_code, logp)
+    return logp

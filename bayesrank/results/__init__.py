@@ -8,20 +8,34 @@ from bayesrank.results.adherence import adherence_summary
 from bayesrank.results.compare import compare
 from bayesrank.results.diagnostics import Convergence, convergence
 from bayesrank.results.files import figure_png, whole_file, write_whole
+from bayesrank.results.groups import group_log_likelihood
 from bayesrank.results.metrics import QueryMetrics, err, ndcg, query_metrics
 from bayesrank.results.plot_adherence import plot_adherence
 from bayesrank.results.plots import plot_ranks
 from bayesrank.results.ranks import rank_draws, rank_summary, win_probability
 from bayesrank.results.report import report_html, table_text, verdict
+from bayesrank.results.sections import Section
+from bayesrank.results.separation import (
+    Separation,
+    match_probability,
+    matches_between,
+    matches_to_separate,
+)
 
 __all__ = [
     "Convergence",
     "QueryMetrics",
+    "Section",
+    "Separation",
     "adherence_summary",
     "compare",
     "convergence",
     "err",
     "figure_png",
+    "group_log_likelihood",
+    "match_probability",
+    "matches_between",
+    "matches_to_separate",
     "ndcg",
     "plot_adherence",
     "plot_ranks",

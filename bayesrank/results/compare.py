@@ -14,11 +14,18 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bayesrank.results.groups import group_log_likelihood
+
 __all__ = ["compare"]
 
 
-def compare(models: Mapping[str, xr.DataTree], *, var: str = "y", **kwargs: Any) -> pd.DataFrame:
-    """Compare models by the expected log predictive density of a ranking left out.
+def compare(
+    models: Mapping[str, xr.DataTree], *, var: str = "y", group: str | None = None, **kwargs: Any
+) -> pd.DataFrame:
+    """Compare models by the expected log predictive density of what is left out.
+
+    That is a ranking, a pair or a ranker's counts, what one log-likelihood is of; or, with `group`,
+    all pairs of a judge, a prompt or a day.
 
     Parameters
     ----------
@@ -27,6 +34,9 @@ def compare(models: Mapping[str, xr.DataTree], *, var: str = "y", **kwargs: Any)
         (`pm.compute_log_likelihood`).
     var : str
         The observed variable.
+    group : str, optional
+        What to leave out together, as in `group_log_likelihood`. Where matches of one judge or of
+        one day are alike, leaving out single ones flatters models that learn what they share.
     **kwargs
         Passed to `arviz.compare`.
 
@@ -38,8 +48,8 @@ def compare(models: Mapping[str, xr.DataTree], *, var: str = "y", **kwargs: Any)
     Raises
     ------
     ValueError
-        If the log-likelihood is missing, the models have different data or outcomes, or one of
-        them is a pseudo-likelihood.
+        If the log-likelihood is missing, the models have different data or outcomes, one of them
+        is a pseudo-likelihood, or there is no such group.
 
     Examples
     --------
@@ -61,13 +71,15 @@ def compare(models: Mapping[str, xr.DataTree], *, var: str = "y", **kwargs: Any)
                 f"{one!r} ({outcome[one]}) and {other!r} ({outcome[other]}) describe different "
                 "data: their expected log predictive densities cannot be compared."
             )
-        for part in ("ranks", "item", "weight"):
-            x, y = (models[name]["constant_data"].dataset[f"{var}_{part}"] for name in (one, other))
-            if not np.array_equal(x, y):
+        data = [models[name]["constant_data"].dataset for name in (one, other)]
+        for name in (str(x) for x in data[0].data_vars if str(x).startswith(f"{var}_")):
+            if name in data[1] and not np.array_equal(data[0][name], data[1][name]):
                 raise ValueError(
-                    f"{one!r} and {other!r} were fitted to different rankings: {var}_{part} "
-                    "differs. Fit both to the same Rankings."
+                    f"{one!r} and {other!r} were fitted to different data: {name} differs. "
+                    "Fit both to the same."
                 )
+    if group is not None:
+        models = {name: group_log_likelihood(x, group, var=var) for name, x in models.items()}
     return az.compare(dict(models), var_name=var, **kwargs)
 
 
@@ -81,7 +93,7 @@ def _outcome(name: str, tree: xr.DataTree, var: str) -> str:
     label = f"{var}_outcome"
     if "constant_data" not in tree.children or label not in tree["constant_data"].coords:
         raise ValueError(
-            f"{name!r} does not say what the outcomes of {var!r} are: observe a Rankings with a "
-            "distribution of bayesrank, or use arviz.compare and see to it yourself."
+            f"{name!r} does not say what the outcomes of {var!r} are: observe a Rankings or "
+            "Pairs with a distribution of bayesrank, or use arviz.compare and see to it yourself."
         )
     return str(tree["constant_data"].coords[label].values[0])

@@ -65,7 +65,7 @@ def plot_adherence(
     var : str
         The variable, not negative.
     dim : str
-        The dim of the rankers.
+        The dim of the rankers; its name, such as judge, is what they are called.
     prob : float
         Probability of the thin interval, in (0, 1).
     factor, outlier_prob : float
@@ -144,10 +144,10 @@ def plot_adherence(
 
     everyone_colour = _colours(everyone, outlier_prob)
     counts = {kind: int((everyone_colour == kind).sum()) for kind in MARKERS}
-    title = f"{len(shown)} of {len(everyone)} rankers" if len(shown) < len(everyone) else ""
+    title = f"{len(shown)} of {len(everyone)} {dim}s" if len(shown) < len(everyone) else ""
     if gap is not None:
         title += f": the {gap} highest and the {len(shown) - gap} lowest"
-    _explain(ax, counts, _unit_name(relative), title, (prob, factor, outlier_prob), own)
+    _explain(ax, counts, _unit_name(relative, dim), title, dim, (prob, factor, outlier_prob), own)
     return ax
 
 
@@ -216,11 +216,11 @@ def _say_what_lacks(
     ax.get_yticklabels()[-1].set(color="#666666", style="italic")
 
 
-def _unit_name(relative: bool | float) -> str:
+def _unit_name(relative: bool | float, dim: str) -> str:
     """Say what adherences are measured in."""
     if relative is False:
         return "per unit of score"
-    named = {1.0: "largest", 0.5: "median ranker's"}
+    named = {1.0: "largest", 0.5: f"median {dim}'s"}
     return f"relative to the {named.get(relative, f'{100 * relative:g}% quantile of all')}"
 
 
@@ -229,6 +229,7 @@ def _explain(
     counts: dict[str, int],
     unit: str,
     title: str,
+    dim: str,
     numbers: tuple[float, float, float],
     own: bool,
 ) -> None:
@@ -244,17 +245,17 @@ def _explain(
         words = {BELOW: "orange", ABOVE: "blue"}
         lines = [f"Adherence, {unit}: mean, 50% and {100 * prob:g}% interval"]
         lines += [f"{words[kind]}: {text}" for kind, text in far.items()]
-        lines += ["dashed: median ranker", *([title] if title else [])]
+        lines += [f"dashed: median {dim}", *([title] if title else [])]
         ax.set_xlabel("\n".join(lines), fontsize=9)
         return
     ax.set_xlabel(f"Adherence, {unit} (0 = nothing to do with the consensus)")
-    far[OTHER] = f"other rankers ({counts[OTHER]})"
+    far[OTHER] = f"other {dim}s ({counts[OTHER]})"
     handles = [
         Line2D([], [], color=kind, marker=MARKERS[kind], mfc="white", linewidth=4, label=text)
         for kind, text in far.items()
         if counts[kind]
     ]
-    handles += [Line2D([], [], color=DARK, linewidth=0.9, linestyle="--", label="median ranker")]
+    handles += [Line2D([], [], color=DARK, linewidth=0.9, linestyle="--", label=f"median {dim}")]
     if factor > 1:
         text = f"{less} × and {more} × the median"
         handles += [Line2D([], [], color=DARK, linewidth=0.9, linestyle=":", label=text)]

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from bayesrank.results.sections import Section
+
 __all__ = ["report_html", "table_text", "verdict"]
 
 PAGE = """<!doctype html>
@@ -36,15 +38,18 @@ tr.tied td:first-child {{ color: #0072B2; font-weight: 600; }}
 src="data:image/png;base64,{picture}"></div>
 <h2>Table</h2>
 <div class="wide">{table}</div>
+{sections}
 <h2>How to read this</h2>
 <p class="note">A rank is a place in the order of all items, 1 for the best. The data do not fix
 the order, so every item has a range of ranks that are plausible: the line in the picture, and the
 columns <b>from</b> and <b>to</b>. <b>P(best)</b> is the probability of rank 1, <b>P(top {top})</b>
 that of rank {top} or better. An item is <b>tied with the leader</b> (in blue) unless the leader
-is better with probability {tied_prob:g} or more. Utility is the logarithm of an item's worth: in a
-ranking of two, an item beats another with probability 1 / (1 + exp(&minus;difference)).</p>
+is better with probability {tied_prob:g} or more. Utility is the logarithm of an item's worth:
+{reading}.</p>
 </body></html>
 """
+
+READING = "in a ranking of two, an item beats another with probability 1 / (1 + exp(−difference))"
 
 
 def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95, named: int = 5) -> str:
@@ -160,6 +165,8 @@ def report_html(
     *,
     paragraphs: Sequence[str],
     warnings: Sequence[str] = (),
+    sections: Sequence[Section] = (),
+    reading: str | None = None,
     tied_prob: float = 0.95,
 ) -> str:
     """Compose the page.
@@ -174,6 +181,10 @@ def report_html(
         A PNG, from `figure_png`.
     paragraphs, warnings : sequence of str
         Plain text above the picture; warnings are set apart.
+    sections : sequence of Section
+        What follows the table.
+    reading : str, optional
+        What a difference of utilities means; by default what it means in rankings.
     tied_prob : float
         The probability that `summary` was made with.
 
@@ -217,6 +228,8 @@ def report_html(
         paragraphs="\n".join(text),
         picture=base64.b64encode(picture).decode("ascii"),
         table=table,
+        sections="\n".join(section.html() for section in sections),
+        reading=html.escape(reading or READING),
         top=top,
         tied_prob=tied_prob,
     )

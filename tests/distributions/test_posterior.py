@@ -45,12 +45,19 @@ def sample(draws, tune):
     )
 
 
-@pytest.fixture(scope="module")
-def chain_posterior():
-    rankings = br.Rankings.from_orderings(CHAIN, items=range(4))
-    with pm.Model(coords=rankings.coords):
+@pytest.fixture(scope="module", params=["PlackettLuce", "BradleyTerry"])
+def chain_posterior(request):
+    if request.param == "PlackettLuce":
+        data, distribution = br.Rankings.from_orderings(CHAIN, items=range(4)), br.PlackettLuce
+    else:
+        table = pd.DataFrame(CHAIN, columns=["winner", "other"]).assign(outcome="first")
+        data = br.Pairs.from_frame(
+            table, first="winner", second="other", outcome="outcome", items=range(4)
+        )
+        distribution = br.BradleyTerry
+    with pm.Model(coords=data.coords):
         utility = pm.Normal("utility", 0, np.sqrt(8), dims="item")
-        br.PlackettLuce("y", utility, observed=rankings)
+        distribution("y", utility, observed=data)
         return sample(20_000, tune=1000)
 
 

@@ -12,6 +12,7 @@ import pytensor.tensor as pt
 import pytest
 from pymc.blocking import DictToArrayBijection
 from scipy.optimize import minimize
+from scipy.special import gammaln
 
 import bayesrank as br
 from tests.oracles import gradient, ordering_logp
@@ -171,16 +172,31 @@ def test_salad_with_features_is_the_published_regression(per):
     assert round(-2 * loglik, 1) == 152.9
 
 
-# Chocolate puddings (Davidson 1970): pairs with ties, of which PMOP of two items is the model
+# Chocolate puddings (Davidson 1970): pairs with ties, of which PMOP of two items is the model too
 
 
-@pytest.fixture(scope="module")
-def pudding_mle():
-    orderings, weight = [], []
-    for pair in PUDDING["pairs"]:
-        one, two = pair["first"], pair["second"]
+def pudding_by_pairs(distribution, parameter):
+    """Maximum, with the log-likelihood of the matches one by one, as publications have it."""
+    pairs = br.load_pudding()
+    with pm.Model(coords=pairs.coords) as model:
+        log_worth = pt.concatenate([[0.0], pm.Flat("others", shape=5)])
+        tie = pt.exp(pm.Flat("log_tie", initval=0.5))
+        distribution("y", log_worth, observed=pairs, **{parameter: tie})
+    x, loglik, covariance = optimum(model)
+    outcomes = pairs.counts
+    orders = gammaln(outcomes.sum(axis=1) + 1).sum() - gammaln(outcomes + 1).sum()
+    return x, loglik - orders, covariance
+
+
+@pytest.fixture(scope="module", params=["PMOP", "Davidson"])
+def pudding_mle(request):
+    if request.param == "Davidson":
+        return pudding_by_pairs(br.Davidson, "nu")
+    pairs = br.load_pudding()
+    orderings = []
+    for one, two in zip(pairs.items[pairs.first], pairs.items[pairs.second], strict=True):
         orderings += [[one, two], [two, one], [{one, two}]]
-        weight += [pair["first_wins"], pair["second_wins"], pair["ties"]]
+    weight = pairs.counts.ravel()
     with warnings.catch_warnings():
         # a tie of all that there is says nothing to models of given sizes
         warnings.filterwarnings("ignore", message="15 of 45 rankings hold one item or one block")
@@ -212,6 +228,17 @@ def test_pudding_as_printed(pudding_mle):
     np.testing.assert_allclose(errors, printed["se"][1:], atol=5e-5)
     assert round(-2 * loglik, 1) == printed["residual_deviance"]
     assert round(-2 * loglik + 2 * 6, 1) == printed["AIC"]
+
+
+def test_pudding_under_rao_and_kupper_is_a_little_likelier():
+    # their maximum to the last digits, computed apart from this package
+    x, loglik, _ = pudding_by_pairs(br.RaoKupper, "theta")
+    exact = [
+        0.17371810870196464, 0.1200491978261488, 0.13987866450922848, 0.10496910970532082,
+        0.2980092983073382, 0.5587338291383347,
+    ]  # fmt: skip
+    np.testing.assert_allclose(x, exact, atol=1e-7)
+    assert loglik == pytest.approx(-809.6971334885842, abs=1e-9)
 
 
 # Small cases: choix 0.4.1, its tests; R package PlackettLuce, its vignette

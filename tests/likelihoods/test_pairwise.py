@@ -13,13 +13,13 @@ from scipy import stats
 
 from bayesrank.likelihoods.pairwise import (
     bradley_terry_logp,
+    davidson_log_probabilities,
     davidson_logp,
-    exponential_loss,
-    hinge_loss,
+    outcome_counts_logp,
     rao_kupper_logp,
-    squared_loss,
     thurstone_logp,
 )
+from bayesrank.likelihoods.pairwise_losses import exponential_loss, hinge_loss, squared_loss
 from tests.oracles import gradient
 
 BACKENDS = ("NUMBA", "CVM", "JAX")
@@ -204,6 +204,18 @@ def test_bradley_terry_and_thurstone_know_no_ties():
 def test_arguments_broadcast():
     value = davidson_logp(np.zeros((3, 1)), np.zeros(2), [0, 2], np.ones((3, 1)))
     np.testing.assert_allclose(value.exp().eval(), np.full((3, 2), 1 / 3))
+
+
+def test_counts_add_up_and_what_did_not_come_costs_nothing():
+    d, nu, counts = pt.dvector("d"), pt.dscalar("nu"), pt.dmatrix("counts")
+    logp = outcome_counts_logp(counts, davidson_log_probabilities(d, nu))
+    f = pytensor.function([d, nu, counts], [logp, *pt.grad(logp.sum(), [d, nu])])
+    value, *slopes = f([0.0, 1000.0, 0.0], 0.0, [[2.5, 1.0, 0.0], [3.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    np.testing.assert_allclose(value, [3.5 * np.log(0.5), 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(slopes[0], [0.75, 0.0, 0.0], atol=1e-15)
+    assert slopes[1] == pytest.approx(-3.5 / 2)
+    value, *_ = f([0.0], 0.0, [[1.0, 0.0, 1.0]])
+    assert value.tolist() == [-np.inf]
 
 
 # Losses

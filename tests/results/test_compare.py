@@ -63,8 +63,8 @@ def test_a_pseudo_likelihood_is_refused_with_the_reason():
         ("weight", np.full(N_RANKINGS, 2.0)),
     ],
 )
-def test_models_of_different_rankings_are_not_compared(part, value):
-    with pytest.raises(ValueError, match=rf"fitted to different rankings: y_{part} differs\. Fit"):
+def test_models_of_different_data_are_not_compared(part, value):
+    with pytest.raises(ValueError, match=rf"fitted to different data: y_{part} differs\. Fit both"):
         compare({"one": tree(), "two": tree(**{part: value})})
 
 

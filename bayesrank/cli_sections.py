@@ -1,0 +1,147 @@
+"""What ``bayesrank matches`` says beside the ranks: the leader, the judges, the categories."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bayesrank.cli_run import Part
+from bayesrank.results import (
+    Section,
+    adherence_summary,
+    figure_png,
+    match_probability,
+    matches_between,
+    plot_adherence,
+    rank_summary,
+)
+
+if TYPE_CHECKING:
+    from bayesrank.data import Pairs
+
+
+def leader(posterior: Any, summary: pd.DataFrame, n_others: int) -> Part:
+    """Set the leader against the next few."""
+    first, *others = summary.index[: n_others + 1]
+    draws = posterior["posterior"].to_dataset().sel(item=[first, *others])
+    chances = match_probability(draws).sel(item=first)
+    found = [matches_between(draws, first, other) for other in others]
+    names = {"win": "Leader wins", "tie": "Tie", "loss": "Leader loses"}
+    table = pd.DataFrame({"P(leader better)": [f"{one.p_better:.2f}" for one in found]})
+    for result in chances["result"].values:
+        chance = chances.sel(item_other=others, result=result).values
+        table[names[str(result)]] = [f"{p:.2f}" for p in chance]
+    table["Matches to separate"] = [_matches(one.matches, one.table.index[-1]) for one in found]
+    table.index = pd.Index(others, name=f"{first} against")
+    text = (
+        "Leader wins, tie and leader loses: the probabilities of the next match between the two"
+        + (", a typical judge deciding" if "adherence" in draws else "")
+        + (" and neither being favoured for coming first." if "order_effect" in draws else ".")
+        + " Matches to separate: how many more matches between the two it takes until one of them "
+        f"is better with probability {found[0].prob:g} or more, in at least "
+        f"{100 * found[0].power:g} of 100 cases."
+    )
+    return Part(Section("The leader and the next", [str(found[0]), text], table), {})
+
+
+def _matches(n: float, most: int) -> str:
+    return "separated" if n == 0 else f"more than {most:,}" if np.isinf(n) else f"{int(n):,}"
+
+
+def judges(posterior: Any, pairs: "Pairs", most: int) -> Part:
+    """Say how closely judges follow the utilities, and how much being first gains with them."""
+    summary = adherence_summary(posterior, dim="judge")[::-1]
+    ax = plot_adherence(posterior, dim="judge", max_rankers=most)
+    ax.set_xlabel("Adherence (0 = nothing to do with the utilities)")
+    picture = figure_png(ax.figure)
+    csv = summary.copy()
+    n_matches = np.bincount(pairs.judge_idx, pairs.counts.sum(axis=1), len(pairs.judges))
+    csv["matches"] = pd.Series(n_matches.astype(int), pairs.coords["judge"])[csv.index]
+    table = pd.DataFrame(index=pd.Index(csv.index, name="Judge"))
+    table["Matches"] = [f"{n:,}" for n in csv["matches"]]
+    table["Adherence"] = [f"{x:.2f}" for x in csv["mean"]]
+    table["From"] = [f"{x:.2f}" for x in csv["low"]]
+    table["To"] = [f"{x:.2f}" for x in csv["high"]]
+    text = [
+        "Adherence says how closely a judge follows the utilities: the log odds of a judgement are "
+        "the difference of utilities times the adherence, 0 for judgements that have nothing to do "
+        "with them. The geometric mean of all judges is 1. In the table the least adherent come "
+        "first.",
+        _off(csv.index[csv["outlier"]]),
+    ]
+    if "judge_order_effect" in posterior["posterior"]:
+        order = posterior["posterior"]["judge_order_effect"]
+        draws = order.transpose("judge", "chain", "draw").values.reshape(len(csv), -1)
+        labels = order["judge"].values
+        csv["order_effect"] = pd.Series(draws.mean(1), labels)[csv.index]
+        csv["order_effect_sd"] = pd.Series(draws.std(1), labels)[csv.index]
+        table["First gains"] = [
+            f"{mean:.2f} ± {sd:.2f}"
+            for mean, sd in zip(csv["order_effect"], csv["order_effect_sd"], strict=True)
+        ]
+        text.append("First gains: what being the first of the two adds to the log odds.")
+    if "judge_nu" in posterior["posterior"]:
+        nu = posterior["posterior"]["judge_nu"]
+        share = (nu / (2 + nu)).mean(("chain", "draw"))
+        csv["equals_tie"] = pd.Series(share.values, share["judge"].values)[csv.index]
+        table["Equals tie"] = [f"{x:.2f}" for x in csv["equals_tie"]]
+        text.append("Equals tie: how often the judge calls a tie between items that are equal.")
+    if len(table) > most:
+        text.append(
+            f"The table has the {most} least adherent of {len(table)} judges; see the file."
+        )
+    section = Section(
+        "Judges", text, table.head(most), picture, "Adherence of the judges, highest on top"
+    )
+    return Part(section, {"adherence.png": picture, "judges.csv": csv.to_csv().encode()})
+
+
+def _off(outliers: pd.Index) -> str:
+    if not len(outliers):
+        return (
+            "No judge is off: none has less than half the adherence of the median judge with "
+            "probability 0.95 or more."
+        )
+    named = ", ".join(map(str, outliers[:10])) + (", ..." if len(outliers) > 10 else "")
+    return (
+        f"Off {'is' if len(outliers) == 1 else 'are'} {named}: less than half the adherence of the "
+        "median judge with probability 0.95 or more."
+    )
+
+
+def categories(posterior: Any, pairs: "Pairs", summary: pd.DataFrame, top: int) -> list[Part]:
+    """Say who leads in each category, and show the ranks in all of them."""
+    by_category = rank_summary(posterior, "category_utility", top=top)
+    labels = pairs.coords["category"]
+    n_matches = np.bincount(pairs.group_idx("category"), pairs.counts.sum(axis=1))
+    rows, ranks = [], {}
+    for label, n in zip(labels, n_matches, strict=True):
+        here = by_category.loc[label]
+        others = here.index[1:][here["tied_with_leader"].iloc[1:]]
+        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+        rows.append(
+            {
+                "Matches": f"{int(n):,}",
+                "Leader": str(here.index[0]),
+                "P(best)": f"{here['p_best'].iloc[0]:.2f}",
+                "Tied with it": ", ".join(map(str, others[:3])) + more,
+            }
+        )
+        ranks[str(label)] = [
+            f"{r.mean_rank:.1f} ({r.rank_low}–{r.rank_high})"
+            for r in here.loc[summary.index].itertuples()
+        ]
+    leaders = pd.DataFrame(rows, index=pd.Index(labels, name="Category"))
+    table = pd.DataFrame(ranks, index=pd.Index(summary.index, name="Item"))
+    text = [
+        "Utilities of an item in the categories are drawn together as much as the data allow; the "
+        "ranks above are those of their mean, in which each category counts the same."
+    ]
+    return [
+        Part(
+            Section("Categories", text, leaders), {"categories.csv": by_category.to_csv().encode()}
+        ),
+        Part(
+            Section("Ranks by category", ["Mean rank, and from where to where."], table), {}, False
+        ),
+    ]

@@ -1,0 +1,120 @@
+"""Terms whose sum has a cheaper graph of its own.
+
+A sampler wants the sum of a log-likelihood, over and over; LOO wants its terms, once. Where many
+terms are alike, their sum is that of few weighted ones. `with_sum` holds both graphs: a
+canonicalisation replaces the sum of its terms by the other graph, and what is left is the terms.
+PyMC canonicalises before it differentiates, so that the gradient is that of the cheaper graph too.
+
+>>> x = pt.dvector("x")
+>>> terms = with_sum(pt.exp(x[[0, 1, 0]]), pt.sum([2.0, 1.0] * pt.exp(x)))
+>>> [part.eval({x: [0.0, 1.0]}).round(3).tolist() for part in (terms, terms.sum())]
+[[1.0, 2.718, 1.0], 4.718]
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytensor.tensor as pt
+from pytensor.gradient import disconnected_type
+from pytensor.graph.basic import Apply
+from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.op import Op
+from pytensor.graph.rewriting.basic import node_rewriter
+from pytensor.link.numba.dispatch.basic import (
+    numba_njit,
+    register_funcify_default_op_cache_key,
+)
+from pytensor.tensor import TensorVariable
+from pytensor.tensor.math import Sum
+from pytensor.tensor.rewriting.basic import register_canonicalize, register_specialize
+
+__all__ = ["WithSum", "with_sum"]
+
+
+class WithSum(Op):
+    """The first input, of which the second is the sum; use `with_sum`."""
+
+    __props__ = ()
+    view_map = {0: [0]}
+
+    def make_node(self, terms: Any, total: Any) -> Apply:
+        terms, total = pt.as_tensor_variable(terms), pt.as_tensor_variable(total)
+        return Apply(self, [terms, total], [terms.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
+        output_storage[0][0] = inputs[0]
+
+    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
+        return [shapes[0]]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True], [False]]
+
+    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
+        return [cotangents[0], disconnected_type()]
+
+    def pushforward(self, inputs: Any, outputs: Any, tangents: Any) -> list[Any]:
+        return [tangents[0]]
+
+
+_with_sum = WithSum()
+
+
+def with_sum(terms: Any, total: Any) -> TensorVariable:
+    """Return terms that know another graph of their sum.
+
+    Parameters
+    ----------
+    terms : tensor_like of float
+        Any tensor.
+    total : tensor_like of float, scalar
+        Must be equal to the sum of the terms, whatever the inputs of the two graphs.
+
+    Returns
+    -------
+    TensorVariable
+        The terms; where only their sum is used, `total` is evaluated instead.
+    """
+    return _with_sum(terms, total)
+
+
+@register_canonicalize
+@node_rewriter([Sum])
+def sum_is_the_known_one(fgraph: FunctionGraph, node: Apply) -> list[TensorVariable] | None:
+    """Sum(WithSum(terms, total)) -> total."""
+    terms = node.inputs[0]
+    if terms.owner is None or not isinstance(terms.owner.op, WithSum) or node.outputs[0].ndim:
+        return None
+    return [terms.owner.inputs[1]]
+
+
+@register_specialize
+@node_rewriter([WithSum])
+def terms_are_themselves(fgraph: FunctionGraph, node: Apply) -> list[TensorVariable]:
+    """WithSum(terms, total) -> terms, once its sum has been looked for."""
+    return [node.inputs[0]]
+
+
+# ---------------------------------------------------------------------------------------------
+# Backends, where graphs are not specialised
+# ---------------------------------------------------------------------------------------------
+
+
+@register_funcify_default_op_cache_key(WithSum)
+def _numba_with_sum(op: WithSum, node: Apply, **kwargs: Any) -> tuple[Any, int]:
+    @numba_njit
+    def first(terms, total):  # type: ignore[no-untyped-def]
+        return terms
+
+    return first, 1
+
+
+try:
+    from pytensor.link.jax.dispatch import jax_funcify
+except ImportError:  # JAX is an extra
+    pass
+else:
+
+    @jax_funcify.register(WithSum)
+    def _jax_with_sum(op: WithSum, **kwargs: Any) -> Any:
+        return lambda terms, total: terms

@@ -1,0 +1,598 @@
+"""Observed `Pairs`: against the definitions, changed data, and what comes after sampling."""
+
+import warnings
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytensor.tensor as pt
+import pytest
+from pymc.model.transform.optimization import freeze_dims_and_data
+from pymc.sampling.jax import get_jaxified_logp
+
+import bayesrank as br
+from bayesrank.distributions.observed_pairs import Observed
+from bayesrank.likelihoods.with_sum import WithSum
+from tests.cases import BACKENDS
+from tests.distributions.pair_examples import (
+    FAMILIES,
+    MATCHES,
+    UTILITY,
+    WITH_TIES,
+    pairs_model,
+    pairs_of,
+)
+from tests.oracles import gradient
+
+QUICK = "FAST_COMPILE"
+EFFECTS = {None: 0.0, "one": 0.3, "each": np.linspace(-0.6, 0.8, len(MATCHES))}
+
+
+def point_of(family, order_effect=None):
+    point = {"utility": UTILITY} | dict(FAMILIES[family].parameter)
+    return point if order_effect is None else point | {"order_effect": EFFECTS[order_effect]}
+
+
+def exact_logp(family, pairs, utility=UTILITY, tie=None, order_effect=0.0):
+    """Log-probability of every pair by the definition."""
+    counts = pairs.counts[:, : FAMILIES[family].n_outcomes]
+    lead = utility[pairs.first] - utility[pairs.second] + order_effect
+    return pairs.weight * FAMILIES[family].logp(counts, lead, tie)
+
+
+def exact_slope(family, pairs, point):
+    """Its gradient, by finite differences."""
+    sizes = np.cumsum([np.size(x) for x in point.values()])[:-1]
+
+    def total(flat):
+        x = dict(zip(point, np.split(flat, sizes), strict=True))
+        tie = next((x[name] for name in FAMILIES[family].parameter), None)
+        return exact_logp(family, pairs, x["utility"], tie, x.get("order_effect", 0.0)).sum()
+
+    return gradient(total, np.concatenate([np.ravel(x) for x in point.values()]))
+
+
+def total_and_slope(model, point):
+    """Log density of a model of flat parameters, which is the likelihood, and its gradient."""
+    f = model.logp_dlogp_function(ravel_inputs=True)
+    f.set_extra_values({})
+    value, slope = f(np.concatenate([np.ravel(point[v.name]) for v in model.value_vars]))
+    return float(value), np.array(slope)
+
+
+def pointwise(model, point):
+    return model.compile_logp(vars=model["y"], sum=False, mode=QUICK)(point)[0]
+
+
+def uses(model, op_type):
+    """Whether the log density of a model, before rewriting, has an Op."""
+    (y,) = model.logp(vars=model["y"], sum=False)
+    return y.owner is not None and isinstance(y.owner.op, op_type)
+
+
+# Pairs as observed data
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_values_and_gradients_are_those_of_the_definition(family, effect):
+    pairs = pairs_of(ties=family in WITH_TIES)
+    model, point = pairs_model(family, pairs, order_effect=effect), point_of(family, effect)
+    exact = exact_logp(family, pairs, order_effect=EFFECTS[effect])
+    np.testing.assert_allclose(pointwise(model, point), exact, rtol=1e-12)
+    total, slope = total_and_slope(model, point)
+    assert total == pytest.approx(exact.sum(), rel=1e-13)
+    np.testing.assert_allclose(slope, exact_slope(family, pairs, point), atol=1e-7)
+
+
+def test_the_sum_is_over_distinct_pairs_of_items_where_only_items_matter():
+    n_distinct = {None: 5, "one": 6}  # a-b, b-a, b-c, d-c, c-a, a-d
+    for effect, n in n_distinct.items():
+        model = pairs_model("Davidson", order_effect=effect)
+        p = Observed(*model["y"].owner.inputs[2:])
+        assert p.distinct_counts.get_value().shape == (3, n)
+        assert p.distinct_counts.get_value().sum() == pairs_of().n_matches
+        assert uses(model, WithSum)
+    assert not uses(pairs_model("Davidson", order_effect="each"), WithSum)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_utilities_per_pair_are_used_as_they_are(family):
+    pairs = pairs_of(ties=family in WITH_TIES)
+    given = np.random.default_rng(3).normal(size=(pairs.n_pairs, 2))
+    with pm.Model(coords=pairs.coords) as model:
+        utility = pm.Flat("utility", shape=given.shape)
+        FAMILIES[family].distribution(
+            "y", utility, order_effect=0.2, observed=pairs, **FAMILIES[family].parameter
+        )
+    counts = pairs.counts[:, : FAMILIES[family].n_outcomes]
+    exact = FAMILIES[family].logp(counts, given[:, 0] - given[:, 1] + 0.2)
+    np.testing.assert_allclose(pointwise(model, {"utility": given}), exact, rtol=1e-12)
+    assert float(model.compile_logp()({"utility": given})) == pytest.approx(exact.sum(), rel=1e-13)
+
+
+@pytest.mark.parametrize("family", WITH_TIES)
+def test_parameters_of_ties_may_differ_between_pairs(family):
+    pairs = pairs_of()
+    tie = 1.0 + np.arange(pairs.n_pairs) / 4
+    (name,) = FAMILIES[family].parameter
+    with pm.Model(coords=pairs.coords) as model:
+        utility = pm.Flat("utility", dims="item")
+        FAMILIES[family].distribution("y", utility, observed=pairs, **{name: tie})
+    exact = exact_logp(family, pairs, tie=tie)
+    np.testing.assert_allclose(pointwise(model, {"utility": UTILITY}), exact, rtol=1e-12)
+    total = float(model.compile_logp()({"utility": UTILITY}))
+    assert total == pytest.approx(exact.sum(), rel=1e-13)
+
+
+def test_collapsed_counts_are_matches_one_by_one_up_to_their_orders():
+    rows = pd.DataFrame({"one": list("aabca"), "two": list("bbcab"), "result": [0, 1, 2, 0, 0]})
+    rows["result"] = rows["result"].map(dict(enumerate(["first", "second", "tie"])))
+    columns = {"first": "one", "second": "two", "outcome": "result"}
+    models = []
+    for collapse in (True, False):
+        pairs = br.Pairs.from_frame(rows, collapse=collapse, **columns)
+        with pm.Model(coords=pairs.coords) as model:
+            br.Davidson("y", pm.Normal("utility", 0, 1, dims="item"), nu=0.7, observed=pairs)
+        models.append(model)
+    point = {"utility": np.array([0.3, -0.2, 0.9])}
+    together, apart = (float(model.compile_logp()(point)) for model in models)
+    assert together - apart == pytest.approx(np.log(3), rel=1e-12)  # a and b: two wins and a loss
+    modes = [
+        pm.find_MAP(model=m, progressbar=False, return_inferencedata=True, jitter=False)
+        for m in models
+    ]
+    one, other = (found.posterior["utility"].values for found in modes)
+    np.testing.assert_allclose(one, other, atol=1e-7)
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_evidence_weights_are_powers_of_pairs(effect):
+    matches = MATCHES.assign(evidence=[0.5, 1.0, 2.0, 0.0, 1.0, 0.1, 1.0, 3.0])
+    pairs = pairs_of(matches, weight="evidence", collapse=True)
+    model, point = pairs_model("Davidson", pairs, order_effect=effect), point_of("Davidson", effect)
+    if effect == "each":
+        point["order_effect"] = np.linspace(-0.6, 0.8, pairs.n_pairs)
+    exact = exact_logp("Davidson", pairs, order_effect=point.get("order_effect", 0.0))
+    assert len(set(pairs.weight)) > 3
+    np.testing.assert_allclose(pointwise(model, point), exact, rtol=1e-12)
+    assert float(model.compile_logp()(point)) == pytest.approx(exact.sum(), rel=1e-12)
+
+
+def test_a_total_size_scales_the_sum():
+    pairs = pairs_of()
+    model = pairs_model("Davidson", pairs, total_size=3 * pairs.n_pairs)
+    exact = exact_logp("Davidson", pairs).sum()
+    assert float(model.compile_logp()(point_of("Davidson"))) == pytest.approx(3 * exact, rel=1e-12)
+
+
+@pytest.mark.parametrize("limit", [("Davidson", 0.0), ("RaoKupper", 1.0)])
+def test_without_ties_at_the_limit_the_model_is_bradley_terry_with_a_finite_gradient(limit):
+    family, tie = limit
+    pairs = pairs_of(ties=False)
+    model, bare = pairs_model(family, pairs), pairs_model("BradleyTerry", pairs)
+    (name,) = FAMILIES[family].parameter
+    for scale in (1.0, 1000.0):
+        point = {"utility": scale * UTILITY}
+        found = model.compile_dlogp()(point | {name: tie})
+        np.testing.assert_allclose(found[:4], bare.compile_dlogp()(point), rtol=1e-12, atol=1e-12)
+        assert np.isfinite(found).all()
+        value = float(model.compile_logp()(point | {name: tie}))
+        assert value == pytest.approx(float(bare.compile_logp()(point)), rel=1e-13)
+    impossible = pairs_model(family).compile_logp()({"utility": UTILITY, name: tie})
+    assert impossible == -np.inf
+
+
+@pytest.mark.parametrize(("family", "tie"), [("Davidson", -0.1), ("RaoKupper", 0.9)])
+def test_a_parameter_out_of_its_range_gives_minus_infinity(family, tie):
+    (name,) = FAMILIES[family].parameter
+    model = pairs_model(family)
+    assert model.compile_logp()({"utility": UTILITY, name: tie}) == -np.inf
+    assert np.isneginf(pointwise(model, {"utility": UTILITY, name: tie})).all()
+
+
+# Names
+
+
+def test_names_and_dims_are_what_a_user_looks_for():
+    pairs = pairs_of()
+    model = pairs_model("Davidson", pairs)
+    assert model.named_vars_to_dims["y"] == ("pair", "result")
+    assert list(model.coords["result"]) == ["first", "second", "tie"]
+    assert list(model.coords["pair"]) == list(pairs.labels)
+    data = {
+        name: model[f"y_{name}"].get_value() for name in ("first", "second", "counts", "weight")
+    }
+    for name, value in data.items():
+        np.testing.assert_array_equal(value, getattr(pairs, name), err_msg=name)
+    assert list(pairs_model("BradleyTerry").coords["result"]) == ["first", "second"]
+
+
+def test_judges_and_groups_are_data_with_their_labels_and_matches():
+    pairs = pairs_of()
+    model = pairs_model("Davidson", pairs)
+    for group, labels in {"judge": ["u", "v"], "kind": ["x", "y"]}.items():
+        assert model.named_vars_to_dims[f"y_{group}"] == ("pair",)
+        np.testing.assert_array_equal(model[f"y_{group}"].get_value(), pairs.group_idx(group))
+        assert model.named_vars_to_dims[f"y_{group}_matches"] == (group,)
+        assert list(model.coords[group]) == labels
+    column = {"judge": "who", "kind": "kind"}
+    for group, name in column.items():
+        played = MATCHES.groupby(name)[["first", "second", "tie"]].sum().sum(axis=1)
+        assert model[f"y_{group}_matches"].get_value().tolist() == played.tolist()
+    assert model["y_item_matches"].get_value().tolist() == [26, 20, 15, 9]
+    assert model.named_vars_to_dims["y_item_matches"] == ("item",)
+
+
+def test_what_the_outcomes_are_is_a_label():
+    weighted = pairs_of(MATCHES.assign(evidence=0.5), weight="evidence")
+    labels = {
+        "BradleyTerry": "pair outcomes given the pairs",
+        "Thurstone": "pair outcomes given the pairs",
+        "Davidson": "pair outcomes with ties given the pairs",
+        "RaoKupper": "pair outcomes with ties given the pairs",
+    }
+    for family, label in labels.items():
+        model = pairs_model(family)
+        assert list(model.coords["y_outcome"]) == [label]
+    model = pairs_model("Davidson", weighted)
+    assert list(model.coords["y_outcome"]) == ["nothing: evidence weights make a pseudo-likelihood"]
+
+
+def test_two_collections_in_one_model_have_dims_of_their_own():
+    pairs = pairs_of()
+    others = br.Pairs.from_matrix([[0, 3, 0], [1, 0, 2], [0, 2, 0]], items=["e", "f", "g"])
+    with pm.Model(coords=pairs.coords) as model:
+        utility = pm.Flat("utility", dims="item")
+        br.Davidson("y", utility, nu=0.7, observed=pairs)
+        br.BradleyTerry("z", utility[:3], observed=others, dims=("game", "winner"))
+    assert model.named_vars_to_dims["z"] == ("game", "winner")
+    assert model.named_vars_to_dims["z_judge_matches"] == ("z_judges",)
+    assert list(model.coords["z_judges"]) == ["all"]
+    assert list(model.coords["z_items"]) == ["e", "f", "g"]
+    y, z = model.compile_logp(sum=False, mode=QUICK)({"utility": UTILITY})[1:]
+    np.testing.assert_allclose(y, exact_logp("Davidson", pairs), rtol=1e-12)
+    np.testing.assert_allclose(z, exact_logp("BradleyTerry", others), rtol=1e-12)
+
+
+def test_a_second_collection_without_dims_of_its_own_is_refused():
+    pairs = pairs_of(ties=False)
+    with pm.Model(coords=pairs.coords):
+        br.Davidson("y", UTILITY, nu=0.7, observed=pairs)
+        message = (
+            r"coord 'result' has 3 labels that are not the 2 of the pairs of 'z'.*'match', 'end'"
+        )
+        with pytest.raises(ValueError, match=message):
+            br.BradleyTerry("z", UTILITY, observed=pairs)
+        with pytest.raises(ValueError, match=r"`dims` of 'z' is 'game': name two axes, such as"):
+            br.BradleyTerry("z", UTILITY, observed=pairs, dims="game")
+
+
+# What is refused
+
+
+def test_ties_in_models_without_ties_are_refused_with_the_way_out():
+    for family in ("BradleyTerry", "Thurstone"):
+        message = (
+            r"The pairs of 'y' have 9 ties, the first between 'a' and 'b', .* Davidson and "
+            r"RaoKupper have them. pairs.split_ties\(\) would count half a win of each item"
+        )
+        with pytest.raises(ValueError, match=message):
+            pairs_model(family, pairs_of())
+
+
+def test_split_ties_are_half_a_win_of_each():
+    pairs = pairs_of()
+    model = pairs_model("BradleyTerry", pairs.split_ties())
+    first, second, tie = pairs.counts.T
+    lead = UTILITY[pairs.first] - UTILITY[pairs.second]
+    p = 1 / (1 + np.exp(-lead))
+    slope = (first + tie / 2) * (1 - p) - (second + tie / 2) * p
+    expected = np.bincount(pairs.first, slope, 4) - np.bincount(pairs.second, slope, 4)
+    np.testing.assert_allclose(model.compile_dlogp()({"utility": UTILITY}), expected, rtol=1e-12)
+    assert list(model.coords["y_outcome"]) == ["nothing: evidence weights make a pseudo-likelihood"]
+
+
+BAD_SHAPES = [
+    (
+        {"utility": np.zeros(3)},
+        r"`utility` of 'y' has shape \(3,\); .* one per item, shape \(4,\), or two per pair, "
+        r"shape \(8, 2\)",
+    ),
+    ({"utility": np.zeros((2, 8))}, r"`utility` of 'y' has shape \(2, 8\)"),
+    (
+        {"order_effect": np.zeros(2)},
+        r"`order_effect` of 'y' has shape \(2,\); .* one for all, shape \(\), or one per pair, "
+        r"shape \(8,\)",
+    ),
+    ({"nu": np.ones(3)}, r"`nu` of 'y' has shape \(3,\); with these pairs it is one for all"),
+    ({"nu": -1.0}, "`nu` holds -1; it must be finite and 0 or more"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_SHAPES)
+def test_parameters_must_fit_the_pairs(arguments, message):
+    with pm.Model(), pytest.raises(ValueError, match=message):
+        br.Davidson("y", **{"utility": UTILITY, "nu": 1.0} | arguments, observed=pairs_of())
+
+
+def test_pairs_of_other_items_are_refused():
+    with pm.Model(coords={"item": ["a", "b", "d", "c"]}):
+        utility = pm.Normal("utility", 0, 1, dims="item")
+        message = "not those of the model's coord 'item', which has 'd' where they have 'c'"
+        with pytest.raises(ValueError, match=message):
+            br.Davidson("y", utility, nu=1.0, observed=pairs_of())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_unknown_arguments_are_refused(family):
+    with pm.Model(), pytest.raises(TypeError, match=f"{family} got an unexpected .*'temperature'"):
+        FAMILIES[family].distribution(
+            "y", UTILITY, observed=pairs_of(), temperature=2.0, **FAMILIES[family].parameter
+        )
+    for taken in ("total", "shape"):
+        message = f"{family} got both observed=Pairs and {taken}="
+        with pm.Model(), pytest.raises(TypeError, match=message):
+            FAMILIES[family].distribution(
+                "y", UTILITY, observed=pairs_of(), **{taken: 3}, **FAMILIES[family].parameter
+            )
+
+
+@pytest.mark.parametrize("family", WITH_TIES)
+def test_models_of_ties_need_their_parameter(family):
+    (name,) = FAMILIES[family].parameter
+    with pm.Model(), pytest.raises(TypeError, match=f"{family} needs {name}=, its parameter"):
+        FAMILIES[family].distribution("y", UTILITY, observed=pairs_of())
+
+
+def test_counts_beyond_32_bits_are_refused():
+    huge = br.Pairs.from_matrix(np.array([[0, 3_000_000_000], [0, 0]]))
+    with pm.Model(), pytest.raises(ValueError, match="is 3000000000; models hold 32 bits"):
+        br.BradleyTerry("y", np.zeros(2), observed=huge)
+
+
+def test_a_group_that_is_called_like_other_data_is_refused():
+    pairs = pairs_of()
+    groups = {"counts": pairs.groups["kind"]}
+    other = type(pairs)(**{**vars(pairs), "groups": groups})
+    with pm.Model(), pytest.raises(ValueError, match="grouped by 'counts', but y_counts is"):
+        br.Davidson("y", UTILITY, nu=1.0, observed=other)
+
+
+# Other data in the same model
+
+MORE = MATCHES.assign(first=[1, 0, 4, 0, 2, 7, 0, 3])
+LESS = MATCHES.iloc[[0, 3, 6, 7]].replace({"who": {"u": "w"}})
+
+
+@pytest.mark.parametrize("effect", [None, "one"])
+@pytest.mark.parametrize("matches", [MORE, LESS], ids=["as many", "fewer"])
+def test_new_pairs_are_used_by_what_is_compiled(matches, effect):
+    model, point = pairs_model("Davidson", order_effect=effect), point_of("Davidson", effect)
+    logp, slope = model.compile_logp(), model.compile_dlogp()
+    each = model.compile_logp(vars=model["y"], sum=False, mode=QUICK)
+    logp(point)
+    pairs = pairs_of(matches)
+    br.set_pairs("y", pairs, model=model)
+    exact = exact_logp("Davidson", pairs, order_effect=EFFECTS[effect])
+    np.testing.assert_allclose(each(point)[0], exact, rtol=1e-12)
+    assert float(logp(point)) == pytest.approx(exact.sum(), rel=1e-12)
+    fresh = pairs_model("Davidson", pairs, order_effect=effect)
+    np.testing.assert_allclose(slope(point), fresh.compile_dlogp()(point), atol=1e-12)
+    assert list(model.coords["pair"]) == list(pairs.labels)
+    assert list(model.coords["judge"]) == list(pairs.judges)
+    for name in ("y_judge", "y_judge_matches", "y_kind", "y_item_matches", "y_outcomes"):
+        np.testing.assert_array_equal(model[name].get_value(), fresh[name].get_value())
+    drawn = pm.draw(pm.do(model, point)["y"], random_seed=1, mode=QUICK)
+    np.testing.assert_array_equal(drawn.sum(axis=1), pairs.counts.sum(axis=1))
+
+
+def test_what_is_one_per_pair_by_its_dims_follows_the_pairs():
+    model, point = pairs_model("Davidson", order_effect="each"), point_of("Davidson", "each")
+    logp = model.compile_logp()
+    logp(point)
+    pairs = pairs_of(LESS)
+    br.set_pairs("y", pairs, model=model)
+    effect = np.array([0.1, -0.4, 0.0, 0.9])
+    exact = exact_logp("Davidson", pairs, order_effect=effect).sum()
+    assert float(logp(point | {"order_effect": effect})) == pytest.approx(exact, rel=1e-12)
+
+
+def test_what_the_outcomes_are_follows_the_pairs():
+    model = pairs_model("Davidson")
+    br.set_pairs("y", pairs_of(MATCHES.assign(evidence=0.5), weight="evidence"), model=model)
+    assert list(model.coords["y_outcome"]) == ["nothing: evidence weights make a pseudo-likelihood"]
+    br.set_pairs("y", pairs_of(), model=model)
+    assert list(model.coords["y_outcome"]) == ["pair outcomes with ties given the pairs"]
+
+
+def test_new_pairs_that_do_not_fit_are_refused_before_anything_changes():
+    model = pairs_model("BradleyTerry", order_effect="each")
+    before = model["y_counts"].get_value()
+    plain = br.Pairs.from_matrix(np.ones((4, 4)) - np.eye(4), items=list("abcd"))
+    cases = [
+        (pairs_of(), "The pairs of 'y' have 9 ties"),
+        (plain, r"grouped by \['judge', 'kind'\], the new ones by \['judge'\]"),
+    ]
+    for pairs, message in cases:
+        with pytest.raises(ValueError, match=message):
+            br.set_pairs("y", pairs, model=model)
+    np.testing.assert_array_equal(model["y_counts"].get_value(), before)
+
+
+def test_new_pairs_of_other_items_or_numbers_are_refused():
+    one = br.Pairs.from_matrix([[0, 3, 1], [1, 0, 1], [1, 1, 0]], items=["a", "b", "c"])
+    cases = [
+        (br.Pairs.from_matrix([[0, 3], [1, 0]], items=["a", "b"]), "has 3 labels, and they have 2"),
+        (
+            br.Pairs.from_matrix([[0, 3, 1], [1, 0, 1], [1, 1, 0]], items=["a", "x", "c"]),
+            "'item', which has 'b' where they have 'x'. Read the pairs with items=",
+        ),
+        (
+            br.Pairs.from_matrix([[0, 3, 0], [1, 0, 1], [0, 1, 0]], items=["a", "b", "c"]),
+            "'y' has a parameter for each of 3 pairs, but the new ones are 2. Declare it with dims",
+        ),
+    ]
+    with pm.Model(coords=one.coords) as model:
+        utility, effect = pm.Flat("utility", dims="item"), pm.Flat("effect", shape=3)
+        br.BradleyTerry("y", utility, order_effect=effect, observed=one)
+    for pairs, message in cases:
+        with pytest.raises(ValueError, match=message):
+            br.set_pairs("y", pairs, model=model)
+    np.testing.assert_array_equal(model["y_counts"].get_value(), one.counts[:, :2])
+
+
+def test_only_observed_pairs_can_be_replaced():
+    for name in ("z", "utility"):
+        with pytest.raises(
+            ValueError, match=rf"no pairs observed as '{name}'; it observes \['y'\]"
+        ):
+            br.set_pairs(name, pairs_of(), model=pairs_model("Davidson"))
+
+
+def test_counts_set_by_themselves_are_noticed_when_a_log_probability_is_built():
+    model, point = pairs_model("Davidson"), point_of("Davidson")
+    other = pairs_of(MORE)
+    with model:
+        pm.set_data({"y_counts": other.counts.astype(np.int32)})
+    exact = exact_logp("Davidson", other)
+    assert not uses(model, WithSum)
+    np.testing.assert_allclose(pointwise(model, point), exact, rtol=1e-12)
+    assert float(model.compile_logp()(point)) == pytest.approx(exact.sum(), rel=1e-12)
+    drawn = pm.draw(pm.do(model, point)["y"], random_seed=1, mode=QUICK)
+    np.testing.assert_array_equal(drawn.sum(axis=1), other.counts.sum(axis=1))
+
+
+def test_values_that_are_not_the_observed_have_their_probability_too():
+    pairs = pairs_of()
+    with pm.Model():
+        y = br.Davidson("y", UTILITY, nu=0.7, observed=pairs)
+    value = pairs.counts[:, [1, 0, 2]]
+    lead = UTILITY[pairs.second] - UTILITY[pairs.first]
+    exact = FAMILIES["Davidson"].logp(pairs.counts, lead)
+    np.testing.assert_allclose(pm.logp(y, value).eval(mode=QUICK), exact, rtol=1e-12)
+    negative = np.where(value == 5, -5, value)
+    found = pm.logp(y, negative).eval(mode=QUICK)
+    assert np.isneginf(found).tolist() == (value == 5).any(axis=1).tolist()
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_transformed_models_keep_their_probabilities_and_draws(effect):
+    model, point = pairs_model("Davidson", order_effect=effect), point_of("Davidson", effect)
+    exact = exact_logp("Davidson", pairs_of(), order_effect=EFFECTS[effect])
+    for other in (freeze_dims_and_data(model), model.copy()):
+        np.testing.assert_allclose(pointwise(other, point), exact, rtol=1e-12)
+        assert float(other.compile_logp()(point)) == pytest.approx(exact.sum(), rel=1e-12)
+    fixed = pm.do(model, {"nu": 0.7})
+    rest = {name: x for name, x in point.items() if name != "nu"}
+    np.testing.assert_allclose(pointwise(fixed, rest), exact, rtol=1e-12)
+    assert pm.draw(pm.do(model, point)["y"], random_seed=1, mode=QUICK).shape == (8, 3)
+
+
+@pytest.mark.parametrize("mode", BACKENDS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_outcomes_are_drawn_in_every_backend(family, mode):
+    pairs = pairs_of(ties=family in WITH_TIES)
+    y = pm.do(pairs_model(family, pairs), point_of(family))["y"]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The RandomType SharedVariables")
+        drawn = np.asarray(pm.compile([], y, mode=mode, random_seed=1)())
+    assert drawn.shape == (pairs.n_pairs, FAMILIES[family].n_outcomes)
+    np.testing.assert_array_equal(drawn.sum(axis=1), pairs.counts.sum(axis=1))
+
+
+# Samplers and what comes after them
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    pairs = pairs_of()
+    with pm.Model(coords=pairs.coords):
+        utility = pm.Normal("utility", 0, 1, dims="item")
+        effect, nu = pm.Normal("order_effect", 0, 0.5), pm.LogNormal("nu", 0, 1)
+        br.Davidson("y", utility, nu=nu, order_effect=effect, observed=pairs)
+        idata = pm.sample_prior_predictive(30, random_seed=1)
+        idata.update(
+            pm.sample(
+                300,
+                tune=300,
+                chains=2,
+                cores=1,
+                nuts_sampler="nutpie",
+                progressbar=False,
+                random_seed=20020217,
+                compute_convergence_checks=False,
+            )
+        )
+        pm.compute_log_likelihood(idata, progressbar=False)
+        pm.sample_posterior_predictive(
+            idata, extend_inferencedata=True, progressbar=False, random_seed=1
+        )
+    return idata
+
+
+def test_the_log_likelihood_has_one_number_per_pair(posterior):
+    each = posterior.log_likelihood["y"]
+    assert each.dims == ("chain", "draw", "pair")
+    draw = posterior.posterior.isel(chain=1, draw=7)
+    exact = exact_logp(
+        "Davidson",
+        pairs_of(),
+        draw["utility"].values,
+        float(draw["nu"]),
+        float(draw["order_effect"]),
+    )
+    np.testing.assert_allclose(each[1, 7], exact, rtol=1e-11)
+
+
+def test_loo_is_by_pair(posterior):
+    with warnings.catch_warnings():
+        # eight pairs with six parameters: none of them is like the others
+        warnings.simplefilter("ignore", UserWarning)
+        loo = az.loo(posterior, pointwise=True)
+    assert loo.elpd_i.dims == ("pair",)
+    assert np.isfinite(loo.elpd_i).all()
+
+
+@pytest.mark.parametrize("group", ["prior_predictive", "posterior_predictive"])
+def test_predictions_have_the_matches_of_each_pair(posterior, group):
+    drawn = posterior[group]["y"]
+    assert drawn.dims == ("chain", "draw", "pair", "result")
+    assert drawn.coords["result"].values.tolist() == ["first", "second", "tie"]
+    played = pairs_of().counts.sum(axis=1)
+    np.testing.assert_array_equal(drawn.sum("result"), np.broadcast_to(played, drawn.shape[:3]))
+
+
+def test_the_data_of_the_results_have_the_labels_of_judges_and_groups(posterior):
+    data = posterior.constant_data
+    assert data["y_judge_matches"].coords["judge"].values.tolist() == ["u", "v"]
+    assert data["y_kind_matches"].coords["kind"].values.tolist() == ["x", "y"]
+    assert data["y_judge"].dims == ("pair",)
+    np.testing.assert_array_equal(posterior.observed_data["y"], pairs_of().counts)
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_jax_has_the_value_and_the_gradient(family, effect):
+    jax = pytest.importorskip("jax")
+    pairs = pairs_of(ties=family in WITH_TIES)
+    model, point = pairs_model(family, pairs, order_effect=effect), point_of(family, effect)
+    inputs = [np.asarray(point[v.name], dtype=float) for v in model.value_vars]
+    logp = get_jaxified_logp(model)
+    value, slopes = jax.jit(jax.value_and_grad(lambda x: logp(x)))(inputs)
+    exact = exact_logp(family, pairs, order_effect=EFFECTS[effect])
+    assert float(value) == pytest.approx(exact.sum(), rel=1e-12)
+    flat = np.concatenate([np.ravel(slope) for slope in slopes])
+    np.testing.assert_allclose(flat, exact_slope(family, pairs, point), atol=1e-7)
+
+
+def test_second_derivatives_are_differences_of_the_first():
+    with pm.Model() as model:
+        z = pm.Normal("z", 0, 1, shape=6)
+        br.Davidson("y", z[:4], nu=pt.exp(z[4]), order_effect=z[5], observed=pairs_of())
+    slope = model.compile_dlogp()
+    hessian = model.compile_d2logp(negate_output=False, mode="JAX")
+    for point in (np.zeros(6), np.random.default_rng(4).normal(size=6)):
+        numeric = gradient(lambda z: slope({"z": z}), point)
+        np.testing.assert_allclose(hessian({"z": point}), numeric, atol=1e-7)

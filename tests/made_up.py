@@ -1,0 +1,31 @@
+"""Draws made up in the place of a posterior, for tests of what is done with one."""
+
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+
+POSITIVE = ("adherence", "nu", "spread")
+
+
+def made_up(*, chains: int = 2, draws: int = 200, **_: Any) -> xr.DataTree:
+    """Stand in for `pm.sample`: normal draws of all variables of the model in context.
+
+    The first entry of each is the greatest, and draws of the next ones are lower by one each;
+    adherences and tie parameters are exponentials of such draws.
+    """
+    model = pm.modelcontext(None)
+    rng = np.random.default_rng(0)
+    found = {}
+    for variable in (*model.free_RVs, *model.deterministics):
+        name = variable.name
+        dims = model.named_vars_to_dims.get(name, ())
+        shape = tuple(len(model.coords[dim]) for dim in dims)
+        mean = -np.arange(shape[-1]) if shape else 0.0
+        values = rng.normal(mean, 1.0, (chains, draws, *shape))
+        if name.endswith(POSITIVE):
+            values = np.exp(values)
+        coords = {dim: list(model.coords[dim]) for dim in dims}
+        found[name] = xr.DataArray(values, dims=("chain", "draw", *dims), coords=coords)
+    return xr.DataTree.from_dict({"posterior": xr.Dataset(found)})

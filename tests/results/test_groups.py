@@ -1,0 +1,103 @@
+"""Log-likelihoods summed by judge, so that LOO leaves out judges."""
+
+import arviz as az
+import numpy as np
+import pytest
+import xarray as xr
+
+from bayesrank.results import compare, group_log_likelihood
+
+
+def tree(seed=0):
+    """Two chains of three draws, five pairs by judges b, a, b, c, a; nobody is judged by d."""
+    rng = np.random.default_rng(seed)
+    logp = rng.normal(-1, 0.1, size=(2, 3, 5))
+    groups = {
+        "posterior": xr.Dataset({"x": (("chain", "draw"), np.zeros((2, 3)))}),
+        "log_likelihood": xr.Dataset(
+            {"y": (("chain", "draw", "pair"), logp), "z": (("chain", "draw"), logp[..., 0])},
+            coords={"chain": [0, 1], "draw": [0, 1, 2]},
+        ),
+        "constant_data": xr.Dataset(
+            {
+                "y_judge": ("pair", [1, 0, 1, 2, 0]),
+                "y_judge_matches": ("judge", [5, 3, 1, 0]),
+                "y_day": ("pair", [0, 0, 0, 1, 1]),
+                "y_day_matches": ("day", [6, 3]),
+                "y_item_matches": ("item", [9, 9]),
+                "y_outcomes": ("y_outcome", [5]),
+            },
+            coords={"judge": list("abcd"), "day": [8, 9], "y_outcome": ["pair outcomes"]},
+        ),
+    }
+    return xr.DataTree.from_dict(groups), logp
+
+
+def test_pairs_of_a_judge_are_added_up():
+    data, logp = tree()
+    found = group_log_likelihood(data, "judge")["log_likelihood"]["y"]
+    assert found.dims == ("chain", "draw", "judge")
+    assert found["judge"].values.tolist() == ["a", "b", "c"]  # d has no pairs to leave out
+    expected = np.stack(
+        [logp[..., 1] + logp[..., 4], logp[..., 0] + logp[..., 2], logp[..., 3]], -1
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
+
+
+def test_the_total_stays_and_so_does_the_rest():
+    data, logp = tree()
+    found = group_log_likelihood(data, "day")
+    np.testing.assert_allclose(found["log_likelihood"]["y"].sum("day"), logp.sum(-1), rtol=1e-14)
+    xr.testing.assert_equal(found["log_likelihood"]["z"], data["log_likelihood"]["z"])
+    xr.testing.assert_equal(found["posterior"]["x"], data["posterior"]["x"])
+    assert data["log_likelihood"]["y"].dims == ("chain", "draw", "pair")  # untouched
+
+
+def test_models_are_compared_by_judge():
+    rng = np.random.default_rng(1)
+    judge = np.repeat(np.arange(20), 3)
+    trees = {}
+    for name, better in {"worse": 0.0, "better": 0.5}.items():
+        logp = better - 2 + 0.1 * rng.normal(size=(2, 200, 60))
+        trees[name] = xr.DataTree.from_dict(
+            {
+                "posterior": xr.Dataset(
+                    {"x": (("chain", "draw", "i"), rng.normal(size=(2, 200, 2)))}
+                ),
+                "log_likelihood": xr.Dataset({"y": (("chain", "draw", "pair"), logp)}),
+                "constant_data": xr.Dataset(
+                    {
+                        "y_judge": ("pair", judge),
+                        "y_judge_matches": ("judge", np.full(20, 3)),
+                        "y_outcomes": ("y_outcome", [60]),
+                    },
+                    coords={"judge": np.arange(20), "y_outcome": ["pair outcomes"]},
+                ),
+            }
+        )
+    table = compare(trees, group="judge")
+    assert table.index.tolist() == ["better", "worse"]
+    alone = az.loo(group_log_likelihood(trees["better"], "judge"), var_name="y")
+    assert table.loc["better", "elpd"] == pytest.approx(
+        alone.elpd, abs=0.01
+    )  # which az.compare rounds
+    assert alone.n_data_points == 20
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (
+            {"group": "prompt"},
+            r"^'y' is not grouped by 'prompt': there is 'judge', 'day'\. Name its",
+        ),
+        ({"group": "item"}, r"^'y' is not grouped by 'item': there is 'judge', 'day'\."),
+        ({"group": "judge", "var": "v"}, r"^There is no log-likelihood of 'v': call pm\.compute"),
+        ({"group": "judge", "var": "z"}, r"^'z' is not grouped by 'judge': it has no groups\."),
+    ],
+    ids=str,
+)
+def test_what_is_not_there_is_named(change, match):
+    data, _ = tree()
+    with pytest.raises(ValueError, match=match):
+        group_log_likelihood(data, **change)

@@ -1,0 +1,337 @@
+"""The command `bayesrank matches`: what it reads, prints and writes, and how it refuses.
+
+Most tests put draws of their own in the place of the sampler, which takes seconds to compile.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+import xarray as xr
+
+import bayesrank
+from tests.made_up import made_up
+from tests.test_cli import notes, refuses, run
+
+HEAD = "left,right,result,who,kind,times\n"
+MATCHES = f"""{HEAD}ale,bock,first,ann,taste,3
+bock,ale,tie,ben,look,1
+bock,cider,first,ann,look,2
+cider,ale,second,cat,taste,2
+cider,bock,first,ben,taste,1
+"""
+COLUMNS = ("--first", "left", "--second", "right", "--outcome", "result")
+COUNTED = (*COLUMNS, "--count", "times")
+ALL = (*COUNTED, "--judge", "who", "--category", "kind")
+PLAIN_FILES = ["ranks.csv", "ranks.png", "report.html"]
+OUT = Path("bayesrank-output")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Work in an empty folder but for a table of matches."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.csv").write_text(MATCHES, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def sampler(monkeypatch):
+    """Make draws up instead of sampling a posterior, and record what was asked for."""
+    asked = []
+
+    def sample(**settings):
+        asked.append(settings | {"model": pm.modelcontext(None)})
+        return made_up(**settings)
+
+    monkeypatch.setattr(pm, "sample", sample)
+    return asked
+
+
+def edited(old, new):
+    assert old in MATCHES
+    return MATCHES.replace(old, new)
+
+
+# A whole run
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Run it all once: with the sampler, a judge and a category."""
+    folder = tmp_path_factory.mktemp("matches")
+    (folder / "m.csv").write_text(MATCHES, encoding="utf-8")
+    quick = ("--draws", 100, "--tune", 50, "--chains", 2, "--seed", 3)
+    places = ("--output-dir", folder / "out", "--save", folder / "draws.nc")
+    result = run("matches", folder / "m.csv", *ALL, *quick, *places)
+    assert result.exit_code == 0, result.output
+    return folder, result
+
+
+def test_a_run_prints_ranks_the_next_match_judges_and_categories(whole):
+    folder, result = whole
+    lines = result.stdout.splitlines()
+    assert lines[0] == (
+        "Pairs: 5 pairs of 3 items by 3 judges and 2 of 'category', 9 matches "
+        "(6 first, 2 second, 1 tie)"
+    )
+    assert lines[2].startswith("item   mean rank     ranks  P(best)  P(top 3)  tied")
+    assert sorted(line.split()[0] for line in lines[3:6]) == ["ale", "bock", "cider"]
+    headings = [lines[n + 1] for n, line in enumerate(lines[:-1]) if not line]
+    assert headings[2:] == ["The leader and the next", "Judges", "Categories", "Written:"]
+    names = ("ranks.png", "ranks.csv", "adherence.png", "judges.csv", "categories.csv")
+    written = [folder / "out" / name for name in (*names, "report.html")] + [folder / "draws.nc"]
+    assert lines[-7:] == [f"  {path}" for path in written]
+
+
+def test_the_page_has_it_all(whole):
+    folder, _ = whole
+    page = (folder / "out" / "report.html").read_text(encoding="utf-8")
+    assert "<h1>Ranks by the matches in m.csv</h1>" in page
+    assert page.count('src="data:image/png;base64,') == 2
+    sections = [part.split("</h2>")[0] for part in page.split("<h2>")[1:]]
+    assert sections == [
+        "Table", "The leader and the next", "Judges", "Categories", "Ranks by category",
+        "How to read this",
+    ]  # fmt: skip
+    assert (
+        "Model: Davidson&#x27;s, with ties as outcomes, the first item having an advantage" in page
+    )
+    assert "an item beats another, if the two do not tie, with probability" in page
+
+
+def test_the_files_read_back(whole):
+    folder, _ = whole
+    assert sorted(path.name for path in (folder / "out").iterdir()) == [
+        "adherence.png", "categories.csv", "judges.csv", *PLAIN_FILES
+    ]  # fmt: skip
+    judges = pd.read_csv(folder / "out" / "judges.csv", index_col="judge")
+    assert judges["matches"].to_dict() == {"ann": 5, "ben": 2, "cat": 2}
+    assert {"mean", "outlier", "order_effect", "order_effect_sd"} <= set(judges.columns)
+    by_category = pd.read_csv(folder / "out" / "categories.csv", index_col=["category", "item"])
+    assert len(by_category) == 6
+    with xr.open_datatree(folder / "draws.nc") as tree:
+        utility = tree["posterior"]["category_utility"]
+        assert utility.sizes == {"chain": 2, "draw": 100, "category": 2, "item": 3}
+        summary = bayesrank.rank_summary(tree)
+    table = pd.read_csv(folder / "out" / "ranks.csv", index_col="item")
+    pd.testing.assert_frame_equal(summary, table, check_names=False, check_index_type=False)
+
+
+# What is fitted
+
+
+def model_of(sampler, *args):
+    """Run, and return the model that was to be sampled."""
+    result = run("matches", "m.csv", *args)
+    assert result.exit_code == 0, result.output
+    return sampler[-1]["model"]
+
+
+def test_counts_and_ties_reach_the_model(folder, sampler):
+    model = model_of(sampler, *COUNTED)
+    assert {rv.name for rv in model.free_RVs} == {"utility", "order_effect", "nu"}
+    # sorted by the two items: ale-bock, bock-ale, bock-cider, cider-ale, cider-bock
+    assert model["y_counts"].get_value().tolist() == [
+        [3, 0, 0], [0, 0, 1], [2, 0, 0], [0, 2, 0], [1, 0, 0]
+    ]  # fmt: skip
+    assert sorted(path.name for path in OUT.iterdir()) == PLAIN_FILES
+    assert sampler[-1]["nuts"] == {"adaptation": "low_rank"}
+
+
+def test_each_row_is_a_match_without_counts(folder, sampler):
+    assert model_of(sampler, *COLUMNS)["y_counts"].get_value().sum() == 5
+
+
+def test_without_ties_it_is_bradley_terry(folder, sampler):
+    (folder / "m.csv").write_text(edited("tie", "first"), encoding="utf-8")
+    model = model_of(sampler, *COUNTED)
+    assert {rv.name for rv in model.free_RVs} == {"utility", "order_effect"}
+    page = (OUT / "report.html").read_text(encoding="utf-8")
+    assert "Model: Bradley-Terry, as nothing ties, the first item having" in page
+    assert "<th>Tie</th>" not in page
+
+
+def test_options_reach_the_model_and_the_sampler(folder, sampler):
+    options = ("--seed", 7, "--draws", 30, "--tune", 60, "--chains", 3, "--no-order")
+    model = model_of(sampler, *ALL, *options, "--prior", "normal", "--prior-scale", 0.5)
+    assert "order_effect" not in model.named_vars
+    point = model.initial_point() | {"utility": np.zeros(3)}
+    logp = model.compile_logp(vars=model["utility"], mode="FAST_COMPILE")(point)
+    assert logp == pytest.approx(-3 * (0.5 * np.log(2 * np.pi) + np.log(0.5)))
+    asked = sampler[-1]
+    assert [asked[key] for key in ("random_seed", "draws", "tune", "chains")] == [7, 30, 60, 3]
+    assert asked["nuts"] == {"adaptation": "low_rank", "target_accept": 0.95}
+
+
+def test_the_prior_has_no_sum_by_default(folder, sampler):
+    model = model_of(sampler, *COUNTED)
+    assert model["utility"].owner.op.__class__.__name__ == "ZeroSumNormalRV"
+
+
+# How outcomes are written
+
+
+SPELLED = {"first": "model_a", "second": "model_b", "tie": "tie (bothbad)"}
+SPELLINGS = (
+    *("--first-wins", "model_a", "--second-wins", "model_b"),
+    *("--tie", "tie", "--tie", "tie (bothbad)"),
+)
+
+
+def test_outcomes_may_be_written_otherwise(folder, sampler):
+    frame = pd.read_csv("m.csv")
+    frame["result"] = frame["result"].map(SPELLED)
+    frame.to_csv("m.csv", index=False)
+    model = model_of(sampler, *COUNTED, *SPELLINGS)
+    assert model["y_counts"].get_value().sum(axis=0).tolist() == [6, 2, 1]
+
+
+def test_outcomes_may_be_numbers(folder, sampler):
+    frame = pd.read_csv("m.csv")
+    frame["result"] = frame["result"].map({"first": 1, "second": 0, "tie": 0.5})
+    frame.to_csv("m.csv", index=False)
+    numbers = ("--first-wins", "1", "--second-wins", "0", "--tie", "0.5")
+    model = model_of(sampler, *COUNTED, *numbers)
+    assert model["y_counts"].get_value().sum(axis=0).tolist() == [6, 2, 1]
+
+
+def test_an_outcome_not_known_names_its_row_and_the_way_out(folder, sampler):
+    (folder / "m.csv").write_text(edited("bock,cider,first", "bock,cider,left"), encoding="utf-8")
+    result = run("matches", "m.csv", *COUNTED)
+    refuses(result, "column 'result' has 'left' in row 2. If outcomes are written otherwise, say")
+    assert "must be 'first' (the first wins), 'second' (the second wins), 'tie' (a tie);" in (
+        result.stderr
+    )
+    result = run("matches", "m.csv", *COUNTED, *SPELLINGS)
+    refuses(result, "'tie' or 'tie (bothbad)' (a tie); column 'result' has 'first' in row 0.")
+
+
+def test_an_outcome_cannot_mean_two_things(folder, sampler):
+    result = run("matches", "m.csv", *COLUMNS, "--tie", "first")
+    refuses(result, "'first' cannot mean both first and tie: look at --first-wins, --sec", code=2)
+
+
+# Bad input
+
+
+BAD = {
+    "itself": (
+        edited("ale,bock,first", "ale,ale,first"),
+        "compare item 'ale' with itself in row 0",
+    ),
+    "missing outcome": (edited("bock,ale,tie", "bock,ale,"), "'result' has nan in row 1."),
+    "lacks the outcome": (edited("result", "winner"), "no column 'result'; its columns are 'left'"),
+    "lacks the judge": (edited("who", "judge"), "no column 'who'; its columns are 'left', 'right'"),
+    "lacks the first": (
+        edited("left", "home"),
+        "no column 'left'; its columns are 'home', 'right'",
+    ),
+    "no item": (edited("ale,bock,first", ",bock,first"), "'left' has a missing label in row 0."),
+    "no judge": (
+        edited("bock,ale,tie,ben", "bock,ale,tie,"),
+        "'who' has a missing label in row 1.",
+    ),
+    "half a match": (edited("taste,3", "taste,0.5"), "'times' has 0.5 in row 0."),
+    "no match": (
+        f"{HEAD}ale,bock,first,ann,taste,0\n",
+        "Column 'times' counts no match, so the da",
+    ),
+    "no rows": (HEAD, "has a header and no rows."),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_bad_data_end_with_1_and_a_sentence(folder, sampler, case):
+    text, sentence = BAD[case]
+    (folder / "m.csv").write_text(text, encoding="utf-8")
+    refuses(run("matches", "m.csv", *ALL), sentence)
+    assert sampler == []
+    assert [path.name for path in folder.iterdir()] == ["m.csv"]
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (COLUMNS[:4], "Missing option '--outcome'"),
+        (COLUMNS[2:], "Missing option '--first'"),
+        ((*COLUMNS, "--prior", "flat"), "'flat' is not one of 'normal', 'zero-sum'"),
+    ],
+)
+def test_wrong_use_ends_with_2(folder, sampler, args, sentence):
+    refuses(run("matches", "m.csv", *args), sentence, code=2)
+
+
+# Data to be told about
+
+
+def test_sound_data_need_no_note(folder, sampler):
+    assert notes(run("matches", "m.csv", *ALL)) == []
+
+
+def test_judges_with_one_match_are_kept_without_a_word(folder, sampler):
+    (folder / "m.csv").write_text(f"{MATCHES}ale,cider,first,dan,look,1\n", encoding="utf-8")
+    assert notes(run("matches", "m.csv", *ALL)) == []
+    assert pd.read_csv(OUT / "judges.csv")["judge"].tolist().count("dan") == 1
+
+
+def test_items_never_compared_are_named(folder, sampler):
+    (folder / "m.csv").write_text(f"{MATCHES}ale,mead,first,ann,look,0\n", encoding="utf-8")
+    found = notes(run("matches", "m.csv", *ALL))
+    assert found[0].startswith("1 of 4 items is never compared ('mead'): the data say nothing of")
+    assert found[-1].startswith("This model has a prior (zero-sum, standard deviation 1).")
+
+
+def test_one_judge_and_one_category_change_nothing_and_are_noted(folder, sampler):
+    frame = pd.read_csv("m.csv").assign(who="ann", kind="look")
+    frame.to_csv("m.csv", index=False)
+    found = notes(run("matches", "m.csv", *ALL))
+    assert found[0].startswith("There is one judge only ('ann'): the result says how one opinion")
+    assert found[1] == "There is one category only ('look'): --category changes nothing."
+    assert sorted(path.name for path in OUT.iterdir()) == PLAIN_FILES
+
+
+def test_columns_of_winner_and_loser_are_suspected(folder, sampler):
+    rows = [("ale", "bock"), ("bock", "cider"), ("cider", "ale")]
+    text = "".join(f"{one},{other},first,ann,look,7\n" for one, other in rows)
+    (folder / "m.csv").write_text(HEAD + text, encoding="utf-8")
+    (found,) = notes(run("matches", "m.csv", *COUNTED))
+    assert found.startswith("The first item wins all 21 matches that are decided. If the columns")
+    assert found.endswith("does not exist: use --no-order.")
+    assert notes(run("matches", "m.csv", *COUNTED, "--no-order")) == []
+
+
+def test_two_items_suffice(folder, sampler):
+    text = f"{HEAD}ale,bock,first,ann,look,1\nale,bock,second,ben,taste,1\n"
+    (folder / "m.csv").write_text(text, encoding="utf-8")
+    assert notes(run("matches", "m.csv", *ALL)) == []
+
+
+def test_many_judges_are_cut_on_the_page_but_not_in_the_file(folder, sampler):
+    frame = pd.concat([pd.read_csv("m.csv").assign(who=f"judge {n}") for n in range(130)])
+    frame.to_csv("m.csv", index=False)
+    assert notes(run("matches", "m.csv", *COUNTED, "--judge", "who")) == []
+    page = (OUT / "report.html").read_text(encoding="utf-8")
+    assert "The table has the 100 least adherent of 130 judges; see the file." in page
+    assert page.count("<td>judge ") == 100
+    assert len(pd.read_csv(OUT / "judges.csv")) == 130
+    assert sampler[-1]["nuts"] == {}
+
+
+def test_names_of_any_kind_are_shown(folder, sampler):
+    text = edited("ale", "<b>&").replace("ann", "<i>").replace("taste", '"a/b"')
+    (folder / "m.csv").write_text(text, encoding="utf-8")
+    assert notes(run("matches", "m.csv", *ALL)) == []
+    page = (OUT / "report.html").read_text(encoding="utf-8")
+    assert "<td>&lt;b&gt;&amp;</td>" in page
+    assert "<td>&lt;i&gt;</td>" in page
+    assert "<th>a/b</th>" in page
+
+
+def test_places_are_checked_before_sampling(folder, sampler):
+    (OUT / "judges.csv").mkdir(parents=True)
+    refuses(run("matches", "m.csv", *ALL), "judges.csv is a folder; a file is to be written there.")
+    assert sampler == []

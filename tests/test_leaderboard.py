@@ -1,0 +1,269 @@
+"""The model of a leaderboard: its variables, its likelihood written by hand, its replacement."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+from pymc.distributions.multivariate import ZeroSumNormalRV
+from scipy import stats
+
+import bayesrank as br
+import bayesrank.leaderboard
+from bayesrank.leaderboard import leaderboard_model, nuts_settings, set_matches
+
+TABLE = pd.DataFrame(
+    [
+        ("a", "b", "first", "ann", "code", 3),
+        ("b", "a", "tie", "bob", "prose", 1),
+        ("b", "c", "second", "ann", "prose", 2),
+        ("c", "a", "first", "bob", "code", 1),
+        ("a", "b", "tie", "ann", "code", 2),
+    ],
+    columns=["first", "second", "outcome", "judge", "category", "count"],
+)
+JUDGED = {"judge": "judge"}
+SORTED = {"by": "category"}
+QUICK = "FAST_COMPILE"
+
+
+def pairs_of(table=TABLE, **more):
+    return br.Pairs.from_frame(
+        table, first="first", second="second", outcome="outcome", count="count", **more
+    )
+
+
+def names(model):
+    return {variable.name for variable in (*model.free_RVs, *model.deterministics)}
+
+
+# Variables
+
+
+def test_ties_are_outcomes_of_davidson_and_without_ties_it_is_bradley_terry():
+    tied = leaderboard_model(pairs_of())
+    assert names(tied) == {"utility", "order_effect", "nu"}
+    assert tied["y"].type.shape[-1] in (None, 3)
+    assert list(tied.coords["result"]) == ["first", "second", "tie"]
+    decided = leaderboard_model(pairs_of(TABLE[TABLE["outcome"] != "tie"]))
+    assert names(decided) == {"utility", "order_effect"}
+    assert list(decided.coords["result"]) == ["first", "second"]
+
+
+def test_judges_and_categories_add_their_variables():
+    model = leaderboard_model(pairs_of(**JUDGED, **SORTED), category="category")
+    assert names(model) == {
+        "utility", "order_effect", "nu", "category_spread", "category_z", "category_utility",
+        "adherence_spread", "adherence_z", "adherence", "order_spread", "order_z",
+        "judge_order_effect", "tie_spread", "tie_z", "judge_nu",
+    }  # fmt: skip
+    dims = model.named_vars_to_dims
+    assert dims["category_utility"] == ("category", "item")
+    assert dims["adherence"] == dims["judge_order_effect"] == ("judge",)
+    assert list(model.coords["judge"]) == ["ann", "bob"]
+
+
+def test_the_table_in_the_docstring_names_the_variables():
+    named = set(re.findall(r"(?m)^``(\w+)`` ", bayesrank.leaderboard.__doc__))
+    model = leaderboard_model(pairs_of(**JUDGED, **SORTED), category="category")
+    assert named == {name for name in names(model) if not name.endswith("_z")}
+
+
+def test_one_judge_or_one_category_adds_nothing():
+    one = TABLE.assign(judge="ann", category="code")
+    model = leaderboard_model(pairs_of(one, **JUDGED, **SORTED), category="category")
+    assert names(model) == {"utility", "order_effect", "nu"}
+
+
+def test_categories_not_asked_for_only_keep_pairs_apart():
+    pairs = pairs_of(**SORTED)
+    model = leaderboard_model(pairs)
+    assert names(model) == {"utility", "order_effect", "nu"}
+    assert len(model.coords["pair"]) == pairs.n_pairs == 4
+
+
+def test_without_an_order_effect_nothing_is_gained_by_being_first():
+    model = leaderboard_model(pairs_of(**JUDGED), order_effect=False)
+    assert {name for name in names(model) if "order" in name} == set()
+    assert "adherence" in names(model)
+
+
+def test_judges_without_ties_have_no_tie_parameter():
+    model = leaderboard_model(pairs_of(TABLE[TABLE["outcome"] != "tie"], **JUDGED))
+    assert {name for name in names(model) if "nu" in name or "tie" in name} == set()
+
+
+def test_judges_with_one_match_are_kept():
+    lone = TABLE.assign(judge=["ann", "bob", "cy", "dee", "ann"], count=1)
+    model = leaderboard_model(pairs_of(lone, **JUDGED))
+    assert list(model.coords["judge"]) == ["ann", "bob", "cy", "dee"]
+    assert model["y_judge_matches"].get_value().tolist() == [2, 1, 1, 1]
+
+
+def test_items_never_compared_are_named_and_keep_their_prior():
+    with pytest.warns(br.data.pairs.UncomparedItemWarning, match=r"never compared \('z'\)"):
+        pairs = pairs_of(items=["a", "b", "c", "z"])
+    model = leaderboard_model(pairs)
+    assert list(model.coords["item"]) == ["a", "b", "c", "z"]
+    assert np.isfinite(model.compile_logp(mode=QUICK)(model.initial_point()))
+
+
+def test_priors_are_those_asked_for():
+    model = leaderboard_model(pairs_of(), prior="normal", utility_scale=2.0)
+    point = model.initial_point() | {"utility": np.array([1.0, 0.0, -3.0])}
+    logp = model.compile_logp(vars=model["utility"], mode=QUICK)(point)
+    assert logp == pytest.approx(stats.norm.logpdf([1, 0, -3], 0, 2).sum())
+    assert isinstance(leaderboard_model(pairs_of())["utility"].owner.op, ZeroSumNormalRV)
+
+
+def test_deviations_sum_to_zero():
+    model = leaderboard_model(pairs_of(**JUDGED, **SORTED), category="category")
+    variables = [model[name] for name in (
+        "utility", "category_utility", "adherence", "order_effect", "judge_order_effect", "nu",
+        "judge_nu",
+    )]  # fmt: skip
+    utility, by_category, adherence, order, orders, nu, nus = pm.draw(
+        variables, random_seed=1, mode=QUICK
+    )
+    np.testing.assert_allclose(by_category.mean(axis=0), utility, atol=1e-12)
+    np.testing.assert_allclose(by_category.mean(axis=1), 0, atol=1e-12)
+    assert np.log(adherence).mean() == pytest.approx(0, abs=1e-12)
+    assert orders.mean() == pytest.approx(order)
+    assert np.log(nus).mean() == pytest.approx(np.log(nu))
+    assert np.ptp(adherence) > 0
+    assert np.ptp(by_category, axis=0).min() > 0
+
+
+# The likelihood
+
+
+def by_hand(table, utility, adherence, order, nu):
+    """Log-likelihood of every row: its outcome's probability, as often as it counts."""
+    out = 0.0
+    for _, row in table.iterrows():
+        w = utility[row["category"]]
+        lead = adherence[row["judge"]] * (w[row["first"]] - w[row["second"]]) + order[row["judge"]]
+        worth = {"first": np.exp(lead / 2), "second": np.exp(-lead / 2), "tie": nu[row["judge"]]}
+        out += row["count"] * np.log(worth[row["outcome"]] / sum(worth.values()))
+    return out
+
+
+FIXED = {
+    "category_utility": np.array([[1.5, 0.0, -1.5], [0.5, 0.4, -0.9]]),
+    "adherence": np.array([0.5, 2.0]),
+    "judge_order_effect": np.array([0.3, -0.1]),
+    "nu": np.array(0.8),
+    "judge_nu": np.array([0.4, 1.6]),
+}
+W = pd.DataFrame(FIXED["category_utility"].T, index=list("abc"), columns=["code", "prose"])
+ADHERENCE = {"ann": 0.5, "bob": 2.0}
+ORDER = {"ann": 0.3, "bob": -0.1}
+NU = {"ann": 0.4, "bob": 1.6}
+ALIKE = {"ann": 0.8, "bob": 0.8}
+
+
+def log_likelihood(model, **change):
+    """Log-likelihood at the values above, or at others."""
+    fixed = {name: value for name, value in (FIXED | change).items() if name in model.named_vars}
+    model = pm.do(model, fixed)
+    return float(model.compile_logp(vars=model["y"], mode=QUICK)(model.initial_point()))
+
+
+def test_the_likelihood_is_that_of_the_story():
+    model = leaderboard_model(pairs_of(**JUDGED, **SORTED), category="category")
+    # three wins and two ties of a and b, of ann in code, come in ten orders
+    expected = by_hand(TABLE, W, ADHERENCE, ORDER, NU) + np.log(10)
+    assert log_likelihood(model) == pytest.approx(expected)
+
+
+def test_without_judges_and_categories_all_matches_are_alike():
+    model = leaderboard_model(pairs_of())
+    one = pd.DataFrame({"code": W["code"], "prose": W["code"]})
+    same = {"ann": 1.0, "bob": 1.0}, {"ann": 0.3, "bob": 0.3}
+    expected = by_hand(TABLE, one, *same, ALIKE) + np.log(10)
+    values = {"utility": W["code"].to_numpy(), "order_effect": np.array(0.3)}
+    assert log_likelihood(model, **values) == pytest.approx(expected)
+
+
+def test_categories_alone_change_the_utilities_only():
+    model = leaderboard_model(pairs_of(**SORTED), category="category", order_effect=False)
+    plain = {"ann": 1.0, "bob": 1.0}, {"ann": 0.0, "bob": 0.0}
+    expected = by_hand(TABLE, W, *plain, ALIKE) + np.log(10)
+    assert log_likelihood(model) == pytest.approx(expected)
+
+
+def test_new_matches_take_the_place_of_the_old_ones():
+    pairs = pairs_of(**JUDGED, **SORTED)
+    model = leaderboard_model(pairs, category="category")
+    new = TABLE.iloc[[0, 2, 3, 4]].assign(count=[1, 4, 2, 5])
+    set_matches(pairs_of(new, **JUDGED, **SORTED), model=model)
+    # one win and five ties come in six orders
+    expected = by_hand(new, W, ADHERENCE, ORDER, NU) + np.log(6)
+    assert log_likelihood(model) == pytest.approx(expected)
+    with model:
+        set_matches(pairs)
+    assert log_likelihood(model) == pytest.approx(
+        by_hand(TABLE, W, ADHERENCE, ORDER, NU) + np.log(10)
+    )
+
+
+def test_new_matches_need_no_new_compilation():
+    pairs = pairs_of(**JUDGED, **SORTED)
+    model = pm.do(leaderboard_model(pairs, category="category"), FIXED)
+    logp = model.compile_logp(vars=model["y"], mode=QUICK)
+    before = logp(model.initial_point())
+    new = TABLE.iloc[[0, 2, 3]]
+    set_matches(pairs_of(new, **JUDGED, **SORTED), model=model)
+    assert logp(model.initial_point()) != before
+    expected = by_hand(new, W, ADHERENCE, ORDER, NU)
+    assert logp(model.initial_point()) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"first": ["z", "b", "b", "c", "a"]},
+            r"^The item axis of the model has the labels 'a', 'b",
+        ),
+        (
+            {"judge": "ann"},
+            r"^The judge axis .* 'ann', 'bob', that of the new matches 'ann'\. Build",
+        ),
+        (
+            {"category": list("ppppq")},
+            r"^The category axis .* 'code', 'prose', .* 'p', 'q'\. Build",
+        ),
+    ],
+)
+def test_new_matches_on_other_axes_raise(change, message):
+    model = leaderboard_model(pairs_of(**JUDGED, **SORTED), category="category")
+    with pytest.raises(ValueError, match=message):
+        set_matches(pairs_of(TABLE.assign(**change), **JUDGED, **SORTED), model=model)
+
+
+# Settings and bad input
+
+
+def test_settings_of_the_sampler_suit_the_model():
+    low_rank = {"adaptation": "low_rank"}
+    assert nuts_settings(leaderboard_model(pairs_of())) == low_rank
+    short = low_rank | {"target_accept": 0.95}
+    assert nuts_settings(leaderboard_model(pairs_of(**JUDGED))) == short
+    assert nuts_settings(leaderboard_model(pairs_of(**SORTED), category="category")) == short
+    many = pd.concat([TABLE.assign(judge=n) for n in range(101)])
+    assert nuts_settings(leaderboard_model(pairs_of(many, **JUDGED))) == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"prior": "flat"}, r"^`prior` is 'flat'; it is one of 'normal', 'zero-sum'\.$"),
+        ({"utility_scale": 0.0}, r"^`utility_scale` is 0.0; it must be positive and finite\.$"),
+        ({"category": "day"}, r"^There is no group 'day': pairs are kept apart by 'judge'"),
+    ],
+)
+def test_wrong_arguments_raise(options, message):
+    with pytest.raises(ValueError, match=message):
+        leaderboard_model(pairs_of(), **options)
