@@ -12,6 +12,7 @@ data variables, and then everything is compiled once; `pymc.find_MAP` compiles a
 [1.5, 2.4]
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -21,7 +22,7 @@ import pymc as pm
 from numpy.typing import NDArray
 from pymc.blocking import DictToArrayBijection, RaveledVars
 from scipy.optimize import minimize
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 __all__ = ["Point", "adam", "climb", "objective", "posterior_modes"]
 
@@ -101,6 +102,7 @@ def climb(
     start: NDArray[np.float64],
     *,
     max_iterations: int = 15_000,
+    tolerance: float = 2.2e-9,
 ) -> NDArray[np.float64]:
     """Climb by L-BFGS to where a log density is highest.
 
@@ -112,6 +114,8 @@ def climb(
         Where to start.
     max_iterations : int
         Where to end at the latest.
+    tolerance : float
+        Relative gain in log density of a step that is taken to be the last.
 
     Returns
     -------
@@ -123,11 +127,17 @@ def climb(
         value, slope = logp(x)
         return -float(value), -slope
 
-    options: Any = {"maxiter": max_iterations, "maxfun": 2 * max_iterations}
+    options: Any = {"maxiter": max_iterations, "maxfun": 2 * max_iterations, "ftol": tolerance}
     # Its vectors are too small for threads, which would wait busily for each other: up to 100 times
     # slower beside other work.
-    with threadpool_limits(1, "blas"):
+    with _threads().limit(limits=1, user_api="blas"):
         return minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x
+
+
+@functools.cache
+def _threads() -> Any:
+    """Find the thread pools, which takes as long as a small search: once."""
+    return ThreadpoolController()
 
 
 def adam(

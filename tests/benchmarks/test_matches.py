@@ -1,0 +1,166 @@
+"""A million matches between 200 systems: reading, gradients, maximum likelihood, posterior.
+
+Rows collapse to counts of 39,800 pairs, and these to 19,900 where the order does not matter: what a
+gradient costs does not depend on the number of matches.
+"""
+
+from functools import partial
+
+import arviz as az
+import choix
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+
+import bayesrank as br
+from bayesrank.inference.modes import climb, objective
+from tests.benchmarks.book import Book, gradient_function, seconds, time_text
+
+N_SYSTEMS, N_MATCHES = 200, 1_000_000
+TIES = 0.2  # share of the matches, in the table that has them
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    """One row per match, labels as text, a fifth of them ties in the column `judged`."""
+    rng = np.random.default_rng(1)
+    worth = rng.normal(size=N_SYSTEMS)
+    one = rng.integers(0, N_SYSTEMS, N_MATCHES)
+    other = (one + rng.integers(1, N_SYSTEMS, N_MATCHES)) % N_SYSTEMS
+    won = rng.random(N_MATCHES) < 1 / (1 + np.exp(worth[other] - worth[one]))
+    names = np.array([f"system {i:03d}" for i in range(N_SYSTEMS)])
+    winner = np.where(won, "first", "second")
+    return pd.DataFrame(
+        {
+            "left": names[one],
+            "right": names[other],
+            "winner": winner,
+            "judged": np.where(rng.random(N_MATCHES) < TIES, "tie", winner),
+        }
+    )
+
+
+def read(table: pd.DataFrame, outcome: str) -> br.Pairs:
+    return br.Pairs.from_frame(table, first="left", second="right", outcome=outcome)
+
+
+@pytest.fixture(scope="module")
+def decided(table: pd.DataFrame) -> br.Pairs:
+    return read(table, "winner")
+
+
+@pytest.fixture(scope="module")
+def tied(table: pd.DataFrame) -> br.Pairs:
+    return read(table, "judged")
+
+
+def davidson(pairs: br.Pairs, order_effect: bool = False) -> pm.Model:
+    with pm.Model(coords=pairs.coords) as model:
+        utility = pm.ZeroSumNormal("utility", 1, dims="item")
+        nu = pm.LogNormal("nu", 0, 1)
+        order = pm.Normal("order_effect", 0, 0.5) if order_effect else None
+        br.Davidson("y", utility, nu=nu, order_effect=order, observed=pairs)
+    return model
+
+
+def bradley_terry(pairs: br.Pairs, order_effect: bool = False) -> pm.Model:
+    with pm.Model(coords=pairs.coords) as model:
+        utility = pm.Flat("utility", dims="item")
+        order = pm.Normal("order_effect", 0, 0.5) if order_effect else None
+        br.BradleyTerry("y", utility, order_effect=order, observed=pairs)
+    return model
+
+
+def test_a_million_rows_are_read(book: Book, table: pd.DataFrame):
+    cost = book.race(partial(read, table, "judged"), 3, min)["ours"]
+    what = "a million matches of 200 systems, rows to counts"
+    book.budget(what, cost.cpu, time_text, wall=cost.wall, at_most=3.0)
+
+
+@pytest.mark.parametrize("order_effect", [False, True], ids=["", "order effect"])
+@pytest.mark.parametrize("family", [bradley_terry, davidson], ids=["Bradley-Terry", "Davidson"])
+def test_a_gradient_takes_less_than_a_millisecond(
+    book: Book, decided: br.Pairs, tied: br.Pairs, family, order_effect: bool
+):
+    model = family(decided if family is bradley_terry else tied, order_effect)
+    function = gradient_function(model)
+    start = model.initial_point()
+    point = np.concatenate([np.ravel(start[rv.name]) for rv in model.value_vars])
+    cost = book.race(lambda: function(point), 9, min)["ours"]
+    name = "Bradley-Terry" if family is bradley_terry else "Davidson, with nu"
+    what = f"a million matches, {name}{', order effect' if order_effect else ''}"
+    book.budget(what, cost.cpu, time_text, wall=cost.wall, at_most=1e-3)
+
+
+def test_the_maximum_is_that_of_choix(book: Book, table: pd.DataFrame, decided: br.Pairs):
+    logp, start = objective(bradley_terry(decided))
+    wins = np.zeros((N_SYSTEMS, N_SYSTEMS))
+    np.add.at(wins, (decided.first, decided.second), decided.counts[:, 0])
+    np.add.at(wins, (decided.second, decided.first), decided.counts[:, 1])
+
+    def ours() -> np.ndarray:
+        return climb(logp, start.data, tolerance=1e-15)
+
+    def theirs() -> np.ndarray:
+        return choix.ilsr_pairwise_dense(wins, tol=1e-10)
+
+    mine, its = ours(), theirs()
+    error = np.abs((mine - mine.mean()) - (its - its.mean())).max()
+    assert error < 1e-6
+    cost = book.race(ours, choix=theirs)
+    what = f"maximum of Bradley-Terry, a million matches, within {error:.1e} of choix"
+    book.ratio(what, cost["ours"], cost["choix"], "choix.ilsr_pairwise_dense")
+
+
+def test_the_same_from_a_table_where_choix_has_its_list(book: Book, table: pd.DataFrame):
+    """From rows to utilities, compilation included; choix gets a hundredth of the rows."""
+    rows = table.iloc[: N_MATCHES // 100]
+    first = rows["winner"] == "first"
+    better, worse = (
+        pd.Categorical(x).codes.tolist()
+        for x in (
+            rows["left"].where(first, rows["right"]),
+            rows["right"].where(first, rows["left"]),
+        )
+    )
+    pairs = list(zip(better, worse, strict=True))
+
+    def ours() -> np.ndarray:
+        logp, start = objective(bradley_terry(read(table, "winner")))
+        return climb(logp, start.data, tolerance=1e-15)
+
+    ours()
+    mine = book.once(ours)
+    a_hundredth = seconds(lambda: choix.opt_pairwise(N_SYSTEMS, pairs, alpha=1e-6))
+    book.budget(
+        "a million rows to their maximum, model built and compiled",
+        mine.cpu,
+        time_text,
+        wall=mine.wall,
+        peer=f"choix.opt_pairwise on a hundredth of the rows: {time_text(a_hundredth.cpu)}",
+        at_most=10.0,
+    )
+
+
+def test_the_posterior_takes_less_than_a_minute(book: Book, tied: br.Pairs):
+    model = davidson(tied)
+    kept = []
+
+    def sample() -> None:
+        with model:
+            kept.append(
+                pm.sample(
+                    draws=1000, tune=500, chains=2, cores=2, nuts_sampler="nutpie",
+                    random_seed=1, progressbar=False, quiet=True,
+                )
+            )  # fmt: skip
+
+    cost = book.once(sample)
+    posterior = kept[0]["posterior"].dataset[["utility", "nu"]]
+    least = min(float(x.min()) for x in az.ess(posterior).data_vars.values())
+    most = max(float(x.max()) for x in az.rhat(posterior).data_vars.values())
+    assert most < 1.02
+    assert least > 400
+    what = f"NUTS, Davidson, a million matches: 2 x (500 + 1,000), least ESS {least:.0f}"
+    book.budget(what, cost.wall, time_text, at_most=60.0)
