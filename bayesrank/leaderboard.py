@@ -28,9 +28,11 @@ variable                dims            prior                                   
 The normal deviations sum to zero: over the judges, and over the categories and over the items. So
 the geometric mean of the adherences is one, that of the judges' tie parameters is ``nu``,
 ``order_effect`` is the mean over the judges, and ``utility`` that over the categories, each of
-which counts the same, by construction. Judges need a tie parameter each: with one for all, those who call
-ties readily pass for careless (four judges of adherence 1 whose parameters go from 0.05 to 3 were
-given adherences from 1.37 to 0.58, standard deviation 0.06; now from 1.02 to 0.99).
+which counts the same, by construction.
+
+Judges need a tie parameter each: with one for all, those who call ties readily pass for careless.
+Four judges of adherence 1, with tie parameters from 0.05 to 3, were given adherences from 1.37 to
+0.58 (standard deviation 0.06); with a parameter each it is 1.02 to 0.99.
 
 What fixes the scales: the data know the products of adherences and differences of utilities only.
 With the geometric mean of the adherences at one, a difference of utilities is the log odds with a
@@ -166,10 +168,9 @@ def nuts_settings(model: pm.Model) -> dict[str, Any]:
     """
     dims = model.named_vars_to_dims
     n_judges = len(model.coords["judge"]) if "adherence" in dims else 0
-    if n_judges > MANY_JUDGES:
-        return {}
+    low_rank = {} if n_judges > MANY_JUDGES else {"adaptation": "low_rank"}
     short = {"target_accept": 0.95} if n_judges or "category_utility" in dims else {}
-    return {"adaptation": "low_rank", **short}
+    return low_rank | short
 
 
 def set_matches(pairs: Pairs, *, model: pm.Model | None = None) -> None:

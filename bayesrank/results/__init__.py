@@ -10,17 +10,13 @@ from bayesrank.results.diagnostics import Convergence, convergence
 from bayesrank.results.files import figure_png, whole_file, write_whole
 from bayesrank.results.groups import group_log_likelihood
 from bayesrank.results.metrics import QueryMetrics, err, ndcg, query_metrics
+from bayesrank.results.next_match import match_probability
 from bayesrank.results.plot_adherence import plot_adherence
 from bayesrank.results.plots import plot_ranks
 from bayesrank.results.ranks import rank_draws, rank_summary, win_probability
 from bayesrank.results.report import report_html, table_text, verdict
 from bayesrank.results.sections import Section
-from bayesrank.results.separation import (
-    Separation,
-    match_probability,
-    matches_between,
-    matches_to_separate,
-)
+from bayesrank.results.separation import Separation, matches_between, matches_to_separate
 
 __all__ = [
     "Convergence",

@@ -5,16 +5,14 @@ posteriors and compiles once. Its tables are an array; that a `PairCounts` has t
 log-probability is tested beside.
 """
 
-import arviz as az
 import numpy as np
 import pymc as pm
 import pytest
-from scipy.stats import chisquare
 
 import bayesrank as br
+from tests.distributions.calibration import bins_of_ranks, sample, uniformity
 
 N_ITEMS, N_RANKERS, TOTAL = 4, 3, 12
-N_BINS = 10
 FALSE_ALARM = 1e-8  # of each of seven numbers and three families, so below 1e-6 for all
 VARIANCE = np.array([0.3, 0.5, 0.9, 0.5])
 
@@ -38,36 +36,14 @@ def simulated(family, n_simulations, seed):
 
 
 def ranks_of_the_truth(family, truth, counts):
-    """Rank of each true number among draws of its posterior, 0 to the number of draws."""
+    """Rank of each true number among draws of its posterior, in tenths."""
     score, adherence = truth
     with pm.Model():
         s = pm.Normal("score", 0, 1, shape=score.shape)
         theta = pm.HalfNormal("adherence", 1, shape=adherence.shape)
         br.MPM("y", s[:, None, :], adherence=theta, observed=counts, **FAMILIES[family])
-        idata = pm.sample(
-            250,
-            tune=300,
-            chains=1,
-            cores=1,
-            nuts_sampler="nutpie",
-            progressbar=False,
-            random_seed=20020217,
-            compute_convergence_checks=False,
-        )
-    # thinned: ranks among draws that depend on each other are not uniform
-    thinned = idata.posterior.isel(draw=slice(None, None, 5))
-    out = []
-    for name, true in (("score", score), ("adherence", adherence)):
-        draws = az.extract(thinned[name]).values[..., : 5 * N_BINS - 1]
-        assert draws.shape == (*true.shape, 5 * N_BINS - 1)
-        out.append((draws < true[..., None]).sum(axis=-1))
-    return np.hstack(out)
-
-
-def uniformity(ranks):
-    """p-values of a chi-square test, one per number; simulations are independent."""
-    counts = [np.bincount(column // 5, minlength=N_BINS) for column in ranks.T]
-    return np.array([chisquare(count).pvalue for count in counts])
+        found = sample(250)
+    return bins_of_ranks(truth, ("score", "adherence"), found)
 
 
 @pytest.mark.parametrize(

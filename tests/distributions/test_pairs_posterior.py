@@ -4,17 +4,15 @@ Every simulation has items and parameters of its own, so that one model of all o
 independent posteriors and compiles once.
 """
 
-import arviz as az
 import numpy as np
 import pymc as pm
 import pytest
-from scipy.stats import chisquare
 
 import bayesrank as br
+from tests.distributions.calibration import bins_of_ranks, sample, uniformity
 
 N_ITEMS, MATCHES = 3, 3
 FIRST, SECOND = np.array([0, 0, 1, 2]), np.array([1, 2, 2, 0])  # one pair both ways round
-N_BINS = 10
 FALSE_ALARM = 1e-8  # of each of five numbers
 
 
@@ -30,41 +28,20 @@ def simulated(n_simulations, seed):
         nu=nu[:, None],
         total=MATCHES,
     )
-    return np.column_stack([utility, effect, nu]), pm.draw(dist, random_seed=seed)
+    return (utility, effect, nu), pm.draw(dist, random_seed=seed)
 
 
 def ranks_of_the_truth(truth, counts):
-    """Rank of each true number among draws of its posterior, 0 to the number of draws."""
-    n = len(truth)
+    """Rank of each true number among draws of its posterior, in tenths."""
+    n = len(counts)
     with pm.Model():
         utility = pm.Normal("utility", 0, 1, shape=(n, N_ITEMS))
         effect = pm.Normal("effect", 0, 0.5, shape=(n, 1))
         nu = pm.LogNormal("nu", 0, 1, shape=(n, 1))
         pairs = utility[:, np.stack([FIRST, SECOND], axis=-1)]
         br.Davidson("y", pairs, order_effect=effect, nu=nu, observed=counts)
-        idata = pm.sample(
-            250,
-            tune=300,
-            chains=1,
-            cores=1,
-            nuts_sampler="nutpie",
-            progressbar=False,
-            random_seed=20020217,
-            compute_convergence_checks=False,
-        )
-    # thinned: ranks among draws that depend on each other are not uniform
-    thinned = idata.posterior.isel(draw=slice(None, None, 5))
-    draws = np.concatenate(
-        [az.extract(thinned[name]).values for name in ("utility", "effect", "nu")], axis=1
-    )[..., : 5 * N_BINS - 1]
-    assert draws.shape == (*truth.shape, 5 * N_BINS - 1)
-    return (draws < truth[..., None]).sum(axis=-1)
-
-
-def uniformity(ranks):
-    """p-values of a chi-square test, one per number; simulations are independent."""
-    counts = [np.bincount(column // 5, minlength=N_BINS) for column in ranks.T]
-    return np.array([chisquare(count).pvalue for count in counts])
+        found = sample(250)
+    return bins_of_ranks(truth, ("utility", "effect", "nu"), found)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
-from scipy.stats import chisquare
 
 import bayesrank as br
 from bayesrank.data.layout import UninformativeRankingWarning
+from tests.distributions.calibration import bins_of_ranks, sample, uniformity
 
 SIGMAS = 5.5
 
@@ -32,19 +32,6 @@ COVARIANCE = np.array(
 )
 
 
-def sample(draws, tune):
-    return pm.sample(
-        draws,
-        tune=tune,
-        chains=2,
-        cores=1,
-        nuts_sampler="nutpie",
-        progressbar=False,
-        random_seed=20020217,
-        compute_convergence_checks=False,
-    )
-
-
 @pytest.fixture(scope="module", params=["PlackettLuce", "BradleyTerry"])
 def chain_posterior(request):
     if request.param == "PlackettLuce":
@@ -58,7 +45,7 @@ def chain_posterior(request):
     with pm.Model(coords=data.coords):
         utility = pm.Normal("utility", 0, np.sqrt(8), dims="item")
         distribution("y", utility, observed=data)
-        return sample(20_000, tune=1000)
+        return sample(20_000, tune=1000, chains=2)
 
 
 def assert_within_monte_carlo_error(x, exact, *, worse_than=0.05):
@@ -86,12 +73,10 @@ def test_the_comparison_would_tell_a_wrong_mean_and_a_wrong_covariance(chain_pos
         assert_within_monte_carlo_error((x - MEAN) ** 2, np.diag(COVARIANCE) * 1.2, worse_than=0.1)
 
 
-# Simulation-based calibration (Talts et al. 2018, arXiv:1804.06788). Every simulation has items
-# of its own, so one model of all simulations has independent posteriors and compiles once.
+# Simulation-based calibration
 
 N_RANKINGS = 5
 SIZES = np.array([[2, 1, 1], [1, 3, 0], [2, 2, 0], [3, 1, 0], [1, 2, 1]])
-N_BINS = 10
 FALSE_ALARM = 1e-7  # of each of the items, so below 1e-6 for all
 
 
@@ -131,7 +116,7 @@ def simulated(family, n_simulations, seed):
 
 
 def ranks_of_the_truth(family, truth, table):
-    """Rank of each true utility among draws of its posterior, 0 to the number of draws."""
+    """Rank of each true utility among draws of its posterior, in tenths."""
     distribution, _, options, _ = FAMILIES[family]
     with warnings.catch_warnings():
         # that all are tied says nothing to PlackettLuce, and something to PMOP
@@ -142,18 +127,8 @@ def ranks_of_the_truth(family, truth, table):
     with pm.Model(coords=rankings.coords):
         utility = pm.Normal("utility", dims="item")
         distribution("y", utility, observed=rankings, **options)
-        idata = sample(250, tune=300)
-    # thinned: ranks among draws that depend on each other are not uniform
-    thinned = idata.posterior["utility"].isel(draw=slice(None, None, 5))
-    draws = az.extract(thinned).values[:, : 10 * N_BINS - 1]
-    assert draws.shape == (truth.size, 10 * N_BINS - 1)
-    return (draws < truth.ravel()[:, None]).sum(axis=1).reshape(truth.shape)
-
-
-def uniformity(ranks):
-    """p-values of a chi-square test, one per item; simulations are independent, items are not."""
-    counts = [np.bincount(column // 10, minlength=N_BINS) for column in ranks.T]
-    return np.array([chisquare(count).pvalue for count in counts])
+        found = sample(250, chains=2)
+    return bins_of_ranks([truth], ["utility"], found)
 
 
 @pytest.mark.parametrize(

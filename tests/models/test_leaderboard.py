@@ -1,0 +1,130 @@
+"""Made-up systems and judges, of which the truth is known, and what is found of it."""
+
+import runpy
+import sys
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+
+import bayesrank as br
+import models.leaderboard
+from models.leaderboard import build, fit, report, simulate, to_pairs
+from tests.made_up import made_up
+
+SHORT = {
+    "draws": 250,
+    "tune": 400,
+    "cores": 1,
+    "progressbar": False,
+    "compute_convergence_checks": False,
+}
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Fit 2,000 matches of eight systems in three categories, by five judges."""
+    pairs, truth = simulate(2000, seed=1)
+    return pairs, truth, fit(pairs, **SHORT)
+
+
+def apart(draws, truth):
+    """How many posterior standard deviations the truth is from the mean, one by one."""
+    mean, sd = draws.mean(("chain", "draw")), draws.std(("chain", "draw"))
+    return np.abs((mean.values - truth) / sd.values)
+
+
+# 24 utilities, and 5 adherences, order effects and tie parameters: 39 values, which a normal
+# posterior has all within 4 standard deviations but once in 400 truths.
+def test_the_truth_is_within_the_posterior(found):
+    _, truth, posterior = found
+    draws = posterior["posterior"].to_dataset()
+    assert apart(draws["category_utility"], truth.utility.to_numpy()).max() < 4
+    assert apart(np.log(draws["adherence"]), np.log(truth.adherence.to_numpy())).max() < 4
+    assert apart(draws["judge_order_effect"], truth.order_effect.to_numpy()).max() < 4
+    assert apart(np.log(draws["judge_nu"]), np.log(truth.nu.to_numpy())).max() < 4
+
+
+def test_the_posterior_is_narrow(found):
+    _, _, posterior = found
+    draws = posterior["posterior"].to_dataset()
+    assert draws["utility"].std(("chain", "draw")).max() < 0.2
+    assert draws["nu"].std() < 0.07
+
+
+def test_the_careless_judge_has_the_least_adherence_and_is_off(found):
+    judges = br.adherence_summary(found[2], dim="judge")
+    assert judges.index[-1] == "careless"
+    assert judges.index[judges["outlier"]].tolist() == ["careless"]
+    assert judges.index[0] == "strict"
+
+
+def test_the_judge_who_favours_the_first_is_found(found):
+    order = found[2]["posterior"]["judge_order_effect"].mean(("chain", "draw")).to_series()
+    assert order.idxmax() == "first-lover"
+    assert order["first-lover"] > 0.7
+    assert order.drop("first-lover").abs().max() < 0.4
+
+
+def test_the_strict_judge_calls_the_fewest_ties(found):
+    nu = found[2]["posterior"]["judge_nu"].mean(("chain", "draw")).to_series()
+    assert nu.idxmin() == "strict"
+    assert nu["bob"] > 2 * nu["strict"]
+
+
+def test_the_chains_agree(found):
+    posterior = found[2]
+    assert int(posterior["sample_stats"]["diverging"].sum()) <= 3
+    for var, dim in (("utility", "item"), ("adherence", "judge"), ("category_utility", "item")):
+        assert br.results.convergence(posterior, var, dim=dim).rhat < 1.03
+
+
+def test_the_report_has_it_all(found):
+    text = report(found[2])
+    headings = [part.split("\n")[0] for part in text.split("\n\n")]
+    assert headings[:3] == ["Ranks", "Tied with the leader", "P(better), row than column"]
+    assert headings[3].startswith("Next match of ")
+    assert headings[4:] == ["How many more matches", "Judges", "Mean ranks by category"]
+    assert "nan" not in text.lower().replace("nan  ", "")
+    for name in ("Alder", "careless", "prose", "tie"):
+        assert name in text
+
+
+# Other tables
+
+
+def test_made_up_matches_are_the_same_with_the_same_seed():
+    one, same, other = simulate(500)[0], simulate(500)[0], simulate(500, seed=2)[0]
+    assert one == same
+    assert one != other
+    assert one.n_matches == 500
+
+
+def test_made_up_ties_are_as_frequent_as_they_should_be():
+    pairs, truth = simulate(40_000, nu=2.0)
+    share = pairs.counts[:, 2].sum() / pairs.n_matches
+    # of equal systems nu / (2 + nu) = 1/2 are ties, of others less
+    assert 0.35 < share < 0.5
+    assert np.log(truth.nu).mean() == pytest.approx(np.log(2.0))
+    assert simulate(1000, nu=0.0)[0].counts[:, 2].sum() == 0
+
+
+def test_a_table_without_judge_and_category_will_do():
+    table = pd.DataFrame({"first": ["a", "b"], "second": ["b", "c"], "outcome": ["first", "tie"]})
+    model = build(to_pairs(table))
+    assert {rv.name for rv in model.free_RVs} == {"utility", "order_effect", "nu"}
+
+
+def test_the_file_runs_on_a_table_of_ones_own(tmp_path, monkeypatch, capsys):
+    rows = [("a", "b", "first"), ("b", "c", "second"), ("c", "a", "first")]
+    table = pd.DataFrame(rows, columns=["first", "second", "outcome"])
+    table.to_csv(tmp_path / "matches.csv", index=False)
+    monkeypatch.setattr(pm, "sample", made_up)
+    monkeypatch.setattr(sys, "argv", ["leaderboard", str(tmp_path / "matches.csv")])
+    runpy.run_path(models.leaderboard.__file__, run_name="__main__")
+    out = capsys.readouterr().out
+    assert out.startswith("Pairs: 3 pairs of 3 items by 1 judge, 3 matches")
+    assert "\nNext match of a and b\n" in out
+    assert "Judges" not in out
+    assert out.split("Next match of a and b\n")[1].split()[:3] == ["result", "win", "loss"]
