@@ -40,21 +40,37 @@ def test_continuous_integration_runs_the_command_under_tests():
     assert (ROOT / ".ci/run").read_text(encoding="utf-8").endswith("\n" + command)
 
 
-def test_its_python_runs_and_shows_what_it_claims(monkeypatch):
+@pytest.fixture
+def few_draws(monkeypatch):
+    """What the examples sample, in less time."""
     small = functools.partial(pm.sample, 200, tune=200, chains=2, cores=1, progressbar=False)
     monkeypatch.setattr(pm, "sample", small)
     plt.close("all")
+    yield
+    plt.close("all")
+
+
+def run(block, names):
+    exec(compile(block, "README.md", "exec"), names)
+    return names
+
+
+def test_its_rankings_run_and_show_what_it_claims(few_draws):
     names = {}
-    for number, (block, variable) in enumerate(
-        zip(blocks("python"), ("utility", "score"), strict=True), start=1
-    ):
-        exec(compile(block, "README.md", "exec"), names)
+    for number, variable in enumerate(("utility", "score"), start=1):
+        run(blocks("python")[number - 1], names)
         summary = names["br"].rank_summary(names["posterior"], variable)
         assert set(summary.index) == {"ale", "stout", "lager"}
         assert summary.index[0] == "stout"  # never worse than second, lager never first alone
         assert len(plt.get_fignums()) == number  # for plt.show()
     assert set(names["br"].adherence_summary(names["posterior"]).index) == {0, 1, 2}
-    plt.close("all")
+
+
+def test_its_matches_run_and_show_what_it_claims(few_draws, capsys):
+    names = run(blocks("python")[2], {})
+    assert set(names["br"].rank_summary(names["posterior"]).index) == {"Alder", "Birch", "Cedar"}
+    said = r"Alder is better than Birch with probability 0\.\d+\. \d+ more matches"
+    assert re.match(said, capsys.readouterr().out)
 
 
 def test_the_table_of_measurements_names_the_benchmarks_that_are_there():
@@ -63,13 +79,15 @@ def test_the_table_of_measurements_names_the_benchmarks_that_are_there():
     assert named == there
 
 
-def test_the_command_line_it_quotes_has_these_options():
-    (command,) = re.findall(r"`bayesrank (rank FILE\.csv[^`]*)`", README)
-    options = set(re.findall(r"--\w+", command))
+@pytest.mark.parametrize("command", ["rank", "matches"])
+def test_the_command_lines_it_quotes_have_these_options(command):
+    (quoted,) = re.findall(rf"`bayesrank ({command} FILE\.csv[^`]*)`", README)
+    options = set(re.findall(r"--[\w-]+", quoted))
     usage = subprocess.run(
-        [sys.executable, "-m", "bayesrank.cli", "rank", "--help"],
+        [sys.executable, "-m", "bayesrank.cli", command, "--help"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout
+    assert len(options) >= 3
     assert options <= set(re.findall(r"--[\w-]+", usage))
