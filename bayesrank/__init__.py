@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bayesrank.data import (
+        Interactions,
         PairCounts,
         Pairs,
         Rankings,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         load_sushi,
     )
     from bayesrank.distributions import (
+        BPR,
         MPM,
         PMOP,
         BradleyTerry,
@@ -53,10 +55,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "BPR",
     "MPM",
     "PMOP",
     "BradleyTerry",
     "Davidson",
+    "Interactions",
     "PairCounts",
     "Pairs",
     "PlackettLuce",
@@ -89,6 +93,7 @@ __all__ = [
 
 _ROOMS = {
     "bayesrank.data": (
+        "Interactions",
         "PairCounts",
         "Pairs",
         "Rankings",
@@ -99,6 +104,7 @@ _ROOMS = {
         "load_sushi",
     ),
     "bayesrank.distributions": (
+        "BPR",
         "MPM",
         "PMOP",
         "BradleyTerry",

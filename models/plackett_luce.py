@@ -30,12 +30,12 @@ Run ``python -m models.plackett_luce``: the ten best drivers of the NASCAR 2002 
 
 from typing import Literal
 
-import numpy as np
 import pandas as pd
 import pymc as pm
 import pytensor.tensor as pt
 
 import bayesrank as br
+from models.item_features import aligned, check_scales
 
 PRIORS = {"normal": pm.Normal, "zero-sum": pm.ZeroSumNormal}
 
@@ -84,12 +84,10 @@ def build(
     """
     if prior not in PRIORS:
         raise ValueError(f"`prior` is {prior!r}; it is one of {', '.join(map(repr, PRIORS))}.")
-    for name, scale in (("prior_scale", prior_scale), ("coefficient_scale", coefficient_scale)):
-        if not scale > 0:
-            raise ValueError(f"`{name}` is {scale}; it must be positive.")
+    check_scales(prior_scale=prior_scale, coefficient_scale=coefficient_scale)
     coords = dict(rankings.coords)
     if features is not None:
-        features = _aligned(features, rankings.items)
+        features = aligned(features, rankings.items)
         coords["feature"] = features.columns.to_numpy()
 
     with pm.Model(coords=coords) as model:
@@ -102,24 +100,6 @@ def build(
         utility = pm.Deterministic("utility", utility, dims="item")
         br.PlackettLuce("y", utility, observed=rankings)
     return model
-
-
-def _aligned(features: pd.DataFrame, items: pd.Index) -> pd.DataFrame:
-    """Rows in the order of the items, checked."""
-    missing = items.difference(features.index)
-    if len(missing):
-        raise ValueError(f"`features` has no row for the items {list(missing)[:5]}.")
-    repeated = features.index[features.index.duplicated()].intersection(items)
-    if len(repeated):
-        raise ValueError(f"`features` has several rows for the items {list(repeated)[:5]}.")
-    features = features.loc[items].astype(float)
-    x = features.to_numpy()
-    for i, f in np.argwhere(~np.isfinite(x)):
-        raise ValueError(
-            f"Feature {features.columns[f]!r} of item {items[i]!r} is {x[i, f]}; it must be a "
-            "finite number."
-        )
-    return features
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ ROOMS = {
     "data": Room("numpy pandas scipy sklearn"),
     "likelihoods": Room("jax numba numpy pytensor scipy"),
     "distributions": Room("numpy pymc pytensor", rooms="data likelihoods"),
-    "inference": Room("arviz numpy pymc scipy threadpoolctl", rooms="data"),
+    "inference": Room("arviz numba numpy pymc scipy threadpoolctl", rooms="data likelihoods"),
     "results": Room("arviz matplotlib numpy pandas scipy sklearn xarray"),
     "utility": Room("numpy pytensor sklearn"),
     "aggregation": Room("numpy pandas scipy", rooms="data"),

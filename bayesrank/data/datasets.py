@@ -1,8 +1,8 @@
-"""Datasets: one bundled, others found in a folder of your own.
+"""Datasets: some bundled, others found in a folder of your own.
 
-`load_nascar` needs nothing. MovieLens and sushi may not be redistributed: download them, and give
-their folder as ``path=`` or put them below the folder that the environment variable
-``BAYESRANK_DATA`` names, as ``ml-100k`` and ``sushi3``.
+`load_nascar`, `load_baseball` and `load_pudding` need nothing. MovieLens and sushi may not be
+redistributed: download them, and give their folder as ``path=`` or put them below the folder that
+the environment variable ``BAYESRANK_DATA`` names, as ``ml-100k`` and ``sushi3``.
 """
 
 import os
@@ -13,9 +13,10 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from bayesrank.data.pairs import Pairs
 from bayesrank.data.rankings import Rankings
 
-__all__ = ["load_movielens", "load_nascar", "load_sushi"]
+__all__ = ["load_baseball", "load_movielens", "load_nascar", "load_pudding", "load_sushi"]
 
 
 def load_nascar() -> Rankings:
@@ -39,9 +40,68 @@ def load_nascar() -> Rankings:
     >>> load_nascar()
     Rankings: 36 rankings of 87 items by 36 rankers, 43 items in each, no ties
     """
-    with files("bayesrank.data").joinpath("files/nascar2002.csv").open(encoding="utf-8") as file:
-        table = pd.read_csv(file)
-    return Rankings.from_long_ranks(table, ranker="race", item="driver", rank="place")
+    return Rankings.from_long_ranks(
+        _bundled("nascar2002.csv"), ranker="race", item="driver", rank="place"
+    )
+
+
+def load_baseball() -> Pairs:
+    """Load the 1987 season in the east of the American League: 7 teams, 13 games of each two.
+
+    The first item is the home team, which won 154 games and lost 119.
+
+    Returns
+    -------
+    Pairs
+
+    References
+    ----------
+    Agresti, A. (2002). Categorical Data Analysis, 2nd edition, section 10.6. Wiley.
+
+    Examples
+    --------
+    >>> load_baseball()
+    Pairs: 42 pairs of 7 items by 1 judge, 273 matches (154 first, 119 second, 0 tie)
+    """
+    wins = {"home_wins": "first", "away_wins": "second"}
+    return _counted(_bundled("baseball1987.csv"), first="home", second="away", outcomes=wins)
+
+
+def load_pudding() -> Pairs:
+    """Load six brands of chocolate pudding, compared two by two with ties.
+
+    The brands have no names, but the numbers 1 to 6. Which of two was tasted first is not known.
+
+    Returns
+    -------
+    Pairs
+
+    References
+    ----------
+    Davidson, R. R. (1970). On extending the Bradley-Terry model to accommodate ties in paired
+    comparison experiments. Journal of the American Statistical Association 65, 317-328, Example 2.
+
+    Examples
+    --------
+    >>> load_pudding()
+    Pairs: 15 pairs of 6 items by 1 judge, 745 matches (254 first, 289 second, 202 tie)
+    """
+    outcomes = {"first_wins": "first", "second_wins": "second", "ties": "tie"}
+    table = _bundled("pudding1970.csv")
+    return _counted(table, first="first", second="second", outcomes=outcomes)
+
+
+def _bundled(name: str) -> pd.DataFrame:
+    """Read one of the bundled tables."""
+    with files("bayesrank.data").joinpath("files", name).open(encoding="utf-8") as file:
+        return pd.read_csv(file)
+
+
+def _counted(table: pd.DataFrame, *, first: str, second: str, outcomes: dict[str, str]) -> Pairs:
+    """Read counts that stand in a column for every outcome."""
+    rows = table.melt([first, second], list(outcomes), var_name="outcome", value_name="count")
+    rows["outcome"] = rows["outcome"].map(outcomes)
+    return Pairs.from_frame(rows, first=first, second=second, outcome="outcome", count="count")
 
 
 def load_movielens(path: str | Path | None = None) -> Rankings:

@@ -3,6 +3,7 @@
 This room may import numpy, pymc, pytensor and the rooms data and likelihoods.
 """
 
+from bayesrank.distributions.bpr import BPR
 from bayesrank.distributions.mpm import MPM
 from bayesrank.distributions.observed import set_rankings
 from bayesrank.distributions.observed_counts import set_counts
@@ -12,6 +13,7 @@ from bayesrank.distributions.plackett_luce import PlackettLuce
 from bayesrank.distributions.pmop import PMOP
 
 __all__ = [
+    "BPR",
     "MPM",
     "PMOP",
     "BradleyTerry",

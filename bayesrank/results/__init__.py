@@ -14,6 +14,7 @@ from bayesrank.results.next_match import match_probability
 from bayesrank.results.plot_adherence import plot_adherence
 from bayesrank.results.plots import plot_ranks
 from bayesrank.results.ranks import rank_draws, rank_summary, win_probability
+from bayesrank.results.recommendation import leave_one_out, recommendation_metrics
 from bayesrank.results.report import report_html, table_text, verdict
 from bayesrank.results.sections import Section
 from bayesrank.results.separation import Separation, matches_between, matches_to_separate
@@ -29,6 +30,7 @@ __all__ = [
     "err",
     "figure_png",
     "group_log_likelihood",
+    "leave_one_out",
     "match_probability",
     "matches_between",
     "matches_to_separate",
@@ -38,6 +40,7 @@ __all__ = [
     "query_metrics",
     "rank_draws",
     "rank_summary",
+    "recommendation_metrics",
     "report_html",
     "table_text",
     "verdict",

@@ -1,4 +1,4 @@
-"""Datasets: the bundled one against its published facts, the others where their folder is set."""
+"""Datasets: the bundled ones against published facts, the others where their folder is set."""
 
 import numpy as np
 import pandas as pd
@@ -7,8 +7,10 @@ import pytest
 from bayesrank.data import (
     Rankings,
     UninformativeRankingWarning,
+    load_baseball,
     load_movielens,
     load_nascar,
+    load_pudding,
     load_sushi,
 )
 
@@ -39,6 +41,34 @@ def test_four_nascar_drivers_never_beat_anyone():
     kept = load_nascar().drop_items(c.never_wins)
     assert kept.n_items == 83
     assert kept.connectivity().is_strongly_connected
+
+
+def test_baseball_has_13_games_of_each_two_teams():
+    pairs = load_baseball()
+    games = np.zeros((7, 7), dtype=int)
+    np.add.at(games, (pairs.first, pairs.second), pairs.counts.sum(axis=1))
+    assert (games + games.T == 13 * (1 - np.eye(7))).all()
+    home = pairs.to_frame().query("first == 'Milwaukee' and second == 'Baltimore'")
+    assert home[["outcome", "count"]].to_numpy().tolist() == [["first", 6]]
+    assert pairs.counts.sum(axis=0).tolist() == [154, 119, 0]
+    # the season's wins against these six teams, first to last
+    wins = games_won(pairs)
+    assert wins.sort_values(ascending=False).index[[0, -1]].tolist() == ["Milwaukee", "Baltimore"]
+
+
+def games_won(pairs):
+    rows = pairs.to_frame()
+    winner = rows["first"].where(rows["outcome"] == "first", rows["second"])
+    return rows["count"].groupby(winner).sum()
+
+
+def test_puddings_are_the_published_table():
+    pairs = load_pudding()
+    assert pairs.items.tolist() == [1, 2, 3, 4, 5, 6]
+    assert (pairs.n_pairs, pairs.counts.sum(axis=0).tolist()) == (15, [254, 289, 202])
+    rows = pairs.to_frame().query("first == 2 and second == 4")
+    assert rows["outcome"].tolist() == ["first", "second", "tie"]
+    assert rows["count"].tolist() == [23, 19, 9]
 
 
 def test_movielens_users_rank_20_to_737_movies(data_dir):

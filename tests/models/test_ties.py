@@ -1,58 +1,139 @@
-"""Ties by chance and ties by judgement, compared on rankings of which the answer is known."""
+"""Davidson and Rao-Kupper side by side: published estimates, checks, and ties of known origin."""
+
+import json
+from itertools import combinations
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytest
+import xarray as xr
 
 import bayesrank as br
-from models.ties import MODELS, build, compared, popular
+from models.ties import MODELS, build, fitted, summary, tie_check
 
-SAMPLING = {
-    "draws": 200,
-    "tune": 200,
-    "chains": 2,
+PUDDING = json.loads((Path(__file__).parents[1] / "published/pudding.json").read_text("utf-8"))
+SHORT = {
+    "draws": 500,
+    "tune": 300,
     "cores": 1,
-    "random_seed": 1,
     "progressbar": False,
     "compute_convergence_checks": False,
 }
 
 
 @pytest.fixture(scope="module")
-def judged():
-    """Rankings drawn from PMOP with the maximum: the best of a block is there for its worth."""
-    rng = np.random.default_rng(3)
-    utility = np.tile([2.0, 1.0, 0.0, -1.0, -2.0, -3.0], (150, 1))
-    sizes = rng.permuted(np.tile([3, 2, 1], (150, 1)), axis=1)
-    dist = br.PMOP.dist(utility, aggregate="max", given_sizes=True, sizes=sizes)
-    item = np.tile(np.arange(6), (150, 1))
-    return br.Rankings(item, pm.draw(dist, random_seed=3), items=range(6))
+def puddings():
+    return fitted(br.load_pudding(), **SHORT)
 
 
-def test_leave_one_out_finds_the_model_that_made_the_ties(judged):
-    table = compared(judged, ("Plackett-Luce", "PMOP max"), **SAMPLING)
-    assert table.index[0] == "PMOP max"
-    assert -table.loc["Plackett-Luce", "elpd_diff"] > 4 * table.loc["Plackett-Luce", "dse"]
+def test_with_a_wide_prior_the_mode_is_the_published_estimate():
+    # The density of nu, the only prior left, has the slope -1 - log nu = -0.71 in log nu, which a
+    # standard error of 0.0825 makes a shift of 0.0048. Utilities go with 2 + nu, by 0.13%.
+    with build(br.load_pudding(), "Davidson", prior_scale=30.0):
+        found = pm.find_MAP(
+            progressbar=False, jitter=False, return_inferencedata=True, ftol=0.0, gtol=1e-10
+        )["posterior"].isel(chain=0, draw=0)
+    log_worth = np.array(PUDDING["mle"]["log_worth"])
+    np.testing.assert_allclose(found["utility"], log_worth - log_worth.mean(), atol=3e-4)
+    assert np.log(found["nu"]) == pytest.approx(PUDDING["mle"]["log_nu"] - 0.0048, abs=3e-4)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_every_model_has_a_finite_log_probability(judged, name):
-    model = build(judged.subset(range(5)), name)
-    assert np.isfinite(model.compile_logp()(model.initial_point()))
+def test_the_models_cannot_be_told_apart_on_puddings(puddings):
+    table = br.compare(puddings)
+    assert set(table.index) == set(MODELS)
+    last = table.iloc[1]
+    assert abs(last["elpd_diff"]) < max(2 * last["dse"], 0.2)
+
+
+def test_equal_puddings_tie_as_often_under_both(puddings):
+    table = summary(puddings)
+    # 202 of 745 are 0.271, and the brands are almost equal
+    np.testing.assert_allclose(table.xs("mean", axis=1, level=1).loc["equal_tie"], 0.272, atol=0.01)
+    davidson = table["Davidson"]["mean"]
+    assert davidson["nu"] / (2 + davidson["nu"]) == pytest.approx(davidson["equal_tie"], abs=1e-3)
+    assert table.index[:6].tolist() == [1, 2, 3, 4, 5, 6]
+    assert np.isnan(table.loc["nu", ("Rao-Kupper", "mean")])
+
+
+def test_the_worst_and_the_best_brand_are_those_of_the_estimate(puddings):
+    for name in MODELS:
+        ranks = br.rank_summary(puddings[name])
+        assert (ranks.index[0], ranks.index[-1]) == (6, 1)
+
+
+def test_the_models_draw_as_many_ties_as_there_are(puddings):
+    for name in MODELS:
+        check = tie_check(puddings[name])
+        assert check.loc["ties", "observed"] == 202
+        # the sampling error of the posterior mean of nu is some 7% of 202
+        assert check.loc["ties", "expected"] == pytest.approx(202, abs=4)
+        assert (check["low"] < check["observed"]).all()
+        assert (check["observed"] < check["high"]).all()
+        assert check["p_value"].between(0.05, 0.95).all()
+
+
+def tree(observed, predictive):
+    dims = ("pair", "result")
+    coords = {"result": ["first", "second", "tie"]}
+    y = xr.DataArray(np.array([predictive]), dims=("chain", "draw", *dims), coords=coords)
+    seen = xr.DataArray(np.array(observed), dims=dims, coords=coords)
+    return xr.DataTree.from_dict(
+        {
+            "observed_data": xr.Dataset({"y": seen}),
+            "posterior_predictive": xr.Dataset({"y": y}),
+        }
+    )
+
+
+def test_the_check_counts_ties_and_their_spread():
+    # two pairs of four matches; ties seen: 2 + 0; drawn: 2 + 2, 1 + 1, and 4 + 0
+    drawn = [[[1, 1, 2], [1, 1, 2]], [[2, 1, 1], [3, 0, 1]], [[0, 0, 4], [2, 2, 0]]]
+    check = tie_check(tree([[1, 1, 2], [4, 0, 0]], drawn))
+    assert check.loc["ties", "observed"] == 2
+    assert check.loc["ties", "expected"] == pytest.approx((4 + 2 + 4) / 3)
+    assert check.loc["ties", "p_value"] == pytest.approx((1 + 0.5 + 1) / 3)
+    # shares 1/2 and 0: standard deviation 1/4; of the draws 0, 0 and 1/2
+    assert check.loc["spread", "observed"] == pytest.approx(0.25)
+    assert check.loc["spread", "expected"] == pytest.approx(1 / 6)
+    assert check.loc["spread", "p_value"] == pytest.approx(1 / 3)
+
+
+def matches(distribution, **tie):
+    """Eight items far apart, of which each two met 30 times before each of ten judges."""
+    pair = list(combinations(range(8), 2))
+    utility = np.linspace(3.0, -3.0, 8)
+    counts = pm.draw(
+        distribution.dist(np.tile(utility[pair], (10, 1)), total=30, **tie), random_seed=1
+    )
+    rows = pd.DataFrame(counts, columns=["first", "second", "tie"])
+    rows[["one", "two"]] = np.tile(pair, (10, 1))
+    rows["judge"] = np.repeat(np.arange(10), len(pair))
+    long = rows.melt(["one", "two", "judge"], var_name="outcome", value_name="n")
+    return br.Pairs.from_frame(
+        long, first="one", second="two", outcome="outcome", count="n", judge="judge"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("Davidson", lambda: matches(br.Davidson, nu=1.0)),
+        ("Rao-Kupper", lambda: matches(br.RaoKupper, theta=2.0)),
+    ],
+)
+def test_leave_one_out_finds_the_model_that_made_the_ties(name, made):
+    table = br.compare(fitted(made(), **SHORT))
+    assert table.index[0] == name
+    assert -table.iloc[1]["elpd_diff"] > 2 * table.iloc[1]["dse"]
 
 
 def test_an_unknown_model_raises():
-    rankings = br.Rankings.from_orderings([["a", {"b", "c"}]])
-    with pytest.raises(ValueError, match=r"^`model` is 'PMOP median'; it is one of 'Plackett"):
-        build(rankings, "PMOP median")
+    with pytest.raises(ValueError, match=r"^`model` is 'Thurstone'; it is one of 'Davidson', 'Rao"):
+        build(br.load_pudding(), "Thurstone")
 
 
-def test_the_popular_items_are_those_ranked_most_often_and_ranks_stay_dense():
-    rankings = br.Rankings.from_orderings(
-        [["a", "b", "c"], ["b", "x", "a"], [{"a", "c"}, "y"], ["c", {"a", "b"}]]
-    )
-    few = popular(rankings, 3)
-    assert set(few.items) == {"a", "b", "c"}
-    # the third ranking says nothing about a and c and is left out
-    assert few.n_rankings == 3
-    assert few.ranks.tolist() == [[1, 2, 3], [1, 2, 0], [1, 2, 2]]
+def test_a_scale_that_is_not_positive_raises():
+    with pytest.raises(ValueError, match=r"^`prior_scale` is 0; it must be positive\.$"):
+        build(br.load_pudding(), prior_scale=0)

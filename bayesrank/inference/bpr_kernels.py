@@ -1,0 +1,72 @@
+"""The compiled loops of LearnBPR: triples at random, and steps along the gradient of each."""
+
+import numba
+import numpy as np
+
+from bayesrank.likelihoods.splitmix import uniform
+
+__all__ = ["climb", "draw_triple", "step_factors"]
+
+# What LLVM needs to add in any order, and so in vectors. Infinities and NaN stay what they are.
+_FAST = {"reassoc", "contract", "nsz", "arcp"}
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _has(item, first, n, wanted):  # type: ignore[no-untyped-def]
+    """Whether one of the `n` ascending numbers from `item[first]` on is the wanted one."""
+    while n > 1:
+        half = n >> 1
+        middle = first + half
+        # a choice and not a branch, every other of which would be mispredicted
+        first = middle if item[middle] <= wanted else first
+        n -= half
+    return item[first] == wanted
+
+
+@numba.njit(cache=True, error_model="numpy")
+def draw_triple(start, who, item, n_items, state):  # type: ignore[no-untyped-def]
+    """Draw a triple, all of which are equally likely; unsigned, for they index faster."""
+    while True:
+        pick = np.uintp(uniform(state) * len(item))
+        j = np.uintp(uniform(state) * n_items)
+        u = np.uintp(who[pick])
+        first = np.uintp(start[u])
+        if not _has(item, first, np.uintp(start[u + np.uintp(1)]) - first, np.int32(j)):
+            return u, np.uintp(item[pick]), j
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=_FAST)
+def step_factors(W, H, b, u, i, j, on_user, on_positive, on_negative, on_bias, biased, rate):  # type: ignore[no-untyped-def]
+    """Move along the gradient of one triple."""
+    number = W.dtype.type  # of the factors: one double would make doubles of all
+    one, rate = number(1), number(rate)
+    w, h_i, h_j = W[u], H[i], H[j]
+    lead = b[i] - b[j]
+    for k in range(len(w)):
+        lead += w[k] * (h_i[k] - h_j[k])
+    move = rate / (one + np.exp(lead))
+
+    keep_w = one - rate * on_user[u]
+    keep_i, keep_j = one - rate * on_positive[i], one - rate * on_negative[j]
+    for k in range(len(w)):
+        before, had, had_not = w[k], h_i[k], h_j[k]
+        w[k] = keep_w * before + move * (had - had_not)
+        h_i[k] = keep_i * had + move * before
+        h_j[k] = keep_j * had_not - move * before
+    if biased:
+        b[i] += move - rate * on_bias[i] * b[i]
+        b[j] -= move + rate * on_bias[j] * b[j]
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=_FAST)
+def climb(  # type: ignore[no-untyped-def]
+    W, H, b, start, who, item, on_user, on_positive, on_negative, on_bias, biased,
+    first, last, rate, slope, state,
+):  # fmt: skip
+    """Take the steps from number `first` to `last`; the rate changes by `slope` in each."""
+    for step in range(first, last):
+        u, i, j = draw_triple(start, who, item, len(b), state)
+        step_factors(
+            W, H, b, u, i, j, on_user, on_positive, on_negative, on_bias, biased,
+            rate + slope * step,
+        )  # fmt: skip

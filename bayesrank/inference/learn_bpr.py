@@ -1,0 +1,262 @@
+r"""LearnBPR: stochastic gradient ascent on triples, Rendle et al.'s way to factors of preference.
+
+A step draws a user u, an item i that u has and an item j that u has not, uniformly from all such
+triples and with replacement, and moves by the learning rate along the gradient of
+
+.. math:: \log\sigma(x_{ui} - x_{uj}) - \text{penalties of what occurs in the triple}, \qquad
+          x_{ui} = b_i + \sum_k W_{uk} H_{ik}
+
+With :math:`g = \sigma(x_{uj} - x_{ui})` that is
+
+====================  ==================================================
+:math:`W_u`           :math:`g (H_i - H_j) - \lambda_W W_u`
+:math:`H_i`           :math:`g W_u - \lambda_{H+} H_i`
+:math:`H_j`           :math:`-g W_u - \lambda_{H-} H_j`
+:math:`b_i`           :math:`g - \lambda_b b_i`
+:math:`b_j`           :math:`-g - \lambda_b b_j`
+====================  ==================================================
+
+Its expectation is the gradient, over the number of triples, of BPR-OPT: the sum over all triples.
+A penalty therefore counts as often as what it is on occurs. `prior_penalties` turns that round, so
+that the mode is that of a model with normal priors.
+
+Triples are cheap: about 10 million in a second on one core, with 64 factors in single precision.
+
+References
+----------
+Rendle et al., BPR: Bayesian personalized ranking from implicit feedback, UAI 2009, figure 4.
+"""
+
+import math
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayesrank.data.interactions import Interactions
+from bayesrank.inference.bpr_kernels import climb
+
+__all__ = ["FactorFit", "Penalties", "learn_bpr", "prior_penalties"]
+
+CHUNK = 2_000_000  # steps between which the keyboard can interrupt
+
+
+class FactorFit(NamedTuple):
+    """Factors and biases: the utility of item i to user u is ``b[i] + W[u] @ H[i]``."""
+
+    user_factor: NDArray[Any]  # (n_users, n_factors)
+    item_factor: NDArray[Any]  # (n_items, n_factors)
+    item_bias: NDArray[Any]  # (n_items,)
+
+    def utility(self, user_idx: Any = slice(None)) -> NDArray[Any]:
+        """Utilities of all items to some users, (n_items,) for one or (n, n_items)."""
+        return self.user_factor[user_idx] @ self.item_factor.T + self.item_bias
+
+
+class Penalties(NamedTuple):
+    """Half of each times the square is taken off in every triple in which the parameter occurs.
+
+    Numbers >= 0, or arrays with one of them for each user or item.
+    """
+
+    user: ArrayLike = 0.01  # factors of the user
+    positive: ArrayLike = 0.01  # factors of the item that the user has
+    negative: ArrayLike = 0.01  # factors of the item that the user has not
+    bias: ArrayLike = 0.01  # biases of both items
+
+
+def learn_bpr(
+    interactions: Interactions,
+    *,
+    n_factors: int = 32,
+    n_epochs: float = 100,
+    learning_rate: float = 0.05,
+    last_rate: float | None = None,
+    penalties: Penalties = Penalties(),  # noqa: B008  (immutable)
+    item_bias: bool = True,
+    start: FactorFit | None = None,
+    start_scale: float = 0.1,
+    dtype: Literal["float32", "float64"] = "float32",
+    seed: int = 1,
+) -> FactorFit:
+    """Learn factors and item biases from interactions, by LearnBPR.
+
+    Parameters
+    ----------
+    interactions : Interactions
+        Who has what.
+    n_factors : int
+        Number of factors; 0 with biases learns what everybody likes.
+    n_epochs : float
+        How many triples are drawn, in units of the number of interactions.
+    learning_rate : float
+        Of the first step, positive.
+    last_rate : float, optional
+        Of the last step; the rate changes linearly in between. By default it stays. With 0 the
+        noise of the steps dies out.
+    penalties : Penalties
+        On the factors of the user, of the positive and of the negative item, and on the biases.
+    item_bias : bool
+        Whether items have biases, which all users share.
+    start : FactorFit, optional
+        Where to start; by default at normal factors and zero biases.
+    start_scale : float
+        Standard deviation of a product of factors there: of ``W[u] @ H[i]``.
+    dtype : "float32" or "float64"
+        Of the result.
+    seed : int
+        Of the start and the triples; the result is the same for the same seed.
+
+    Returns
+    -------
+    FactorFit
+        Users without a triple, those with all items or none, have factors of zero: penalties are
+        all that there is.
+
+    Raises
+    ------
+    ValueError
+        If there are no triples, a number is out of its range, a shape does not fit, or the steps
+        ran away to infinity.
+
+    Examples
+    --------
+    >>> import bayesrank as br
+    >>> r = br.Rankings.from_orderings([[{"a", "b"}, "c"], ["b", {"a", "c"}]])
+    >>> fit = learn_bpr(br.Interactions.from_rankings(r), n_factors=0)
+    >>> [str(item) for item in r.items[np.argsort(-fit.item_bias)]]
+    ['b', 'a', 'c']
+    """
+    interactions.check_triples()
+    n_users, n_items = interactions.n_users, interactions.n_items
+    last = learning_rate if last_rate is None else last_rate
+    _check_numbers(n_factors, n_epochs, learning_rate, last)
+    kind = np.dtype(dtype)
+    if kind not in (np.float32, np.float64):
+        raise ValueError(f"`dtype` is {dtype!r}; it is 'float32' or 'float64'.")
+    on = [
+        _per_label(name, value, n_users if name == "user" else n_items, kind)
+        for name, value in penalties._asdict().items()
+    ]
+
+    W, H, b = start or _random_start(n_users, n_items, n_factors, start_scale, seed)
+    if (W.shape, H.shape, b.shape) != ((n_users, n_factors), (n_items, n_factors), (n_items,)):
+        raise ValueError(
+            f"`start` has factors of shapes {W.shape} and {H.shape}; with {n_users} users, "
+            f"{n_items} items and n_factors={n_factors} they are {(n_users, n_factors)} and "
+            f"{(n_items, n_factors)}."
+        )
+    fit = FactorFit(*(np.array(x, dtype=kind, order="C") for x in (W, H, b)))
+    n_of_user = interactions.n_items_of_user
+    fit.user_factor[(n_of_user == 0) | (n_of_user == n_items)] = 0
+
+    n_steps = math.ceil(n_epochs * interactions.n_interactions)
+    state = np.random.SeedSequence(seed).generate_state(1, np.uint64)
+    where = interactions.start, interactions.user_idx, interactions.item
+    slope = (last - learning_rate) / max(n_steps, 1)
+    for first in range(0, n_steps, CHUNK):
+        end = min(first + CHUNK, n_steps)
+        climb(*fit, *where, *on, item_bias, first, end, float(learning_rate), slope, state)
+    if not all(np.isfinite(x).all() for x in fit):
+        raise ValueError(
+            f"The steps ran away to infinity with learning_rate={learning_rate:g}: lower it. The "
+            f"learning rate times any penalty has to stay below 1."
+        )
+    return fit
+
+
+def prior_penalties(
+    interactions: Interactions,
+    *,
+    user_scale: float,
+    item_scale: float,
+    bias_scale: float,
+    evidence: float | None = None,
+) -> Penalties:
+    r"""Penalties with which LearnBPR climbs the posterior of a model with normal priors.
+
+    .. math:: \frac{E}{T} \sum_{(u, i, j)} \log\sigma(x_{ui} - x_{uj})
+              - \sum_\theta \frac{\theta^2}{2 s_\theta^2}
+
+    with T triples, of which parameter :math:`\theta` occurs in a share :math:`p_\theta`: its
+    penalty per triple is :math:`1 / (E p_\theta s_\theta^2)`.
+
+    Parameters
+    ----------
+    interactions : Interactions
+        Who has what.
+    user_scale, item_scale, bias_scale : float
+        Standard deviations of the user factors, the item factors and the item biases.
+    evidence : float, optional
+        As how many independent comparisons all triples together count, E: one for every
+        interaction by default, and with `interactions.n_triples` all of them.
+
+    Returns
+    -------
+    Penalties
+        Arrays, one number per user or item.
+
+    Examples
+    --------
+    >>> import bayesrank as br
+    >>> r = br.Rankings.from_orderings([[{"a", "b"}, "c"], ["b", {"a", "c"}]])
+    >>> have = br.Interactions.from_rankings(r)
+    >>> prior_penalties(have, user_scale=1, item_scale=0.5, bias_scale=1, evidence=4).user
+    array([0.5, 0.5])
+    """
+    interactions.check_triples()
+    n, n_items = interactions.n_items_of_user, interactions.n_items
+    # item i is the better of n_items - n[u] triples of each u who has it, and the other of n[u]
+    # triples of each who has it not
+    more = (n_items - 2 * n)[interactions.user_idx]
+    of_item = n.sum() + np.bincount(interactions.item, weights=more, minlength=n_items)
+    of_user = n * (n_items - n)
+    weight = interactions.n_interactions if evidence is None else evidence
+
+    def penalty(occurs: NDArray[Any], scale: float) -> NDArray[np.float64]:
+        # what never occurs is never penalised either
+        share = np.where(occurs > 0, occurs, np.inf) / interactions.n_triples
+        return 1 / (weight * share * scale**2)
+
+    item = penalty(of_item, item_scale)
+    return Penalties(penalty(of_user, user_scale), item, item, penalty(of_item, bias_scale))
+
+
+# ---------------------------------------------------------------------------------------------
+# Where to start, and checks
+# ---------------------------------------------------------------------------------------------
+
+
+def _random_start(n_users: int, n_items: int, n_factors: int, scale: float, seed: int) -> FactorFit:
+    rng = np.random.default_rng(seed)
+    spread = math.sqrt(scale / math.sqrt(max(n_factors, 1)))
+    return FactorFit(
+        spread * rng.normal(size=(n_users, n_factors)),
+        spread * rng.normal(size=(n_items, n_factors)),
+        np.zeros(n_items),
+    )
+
+
+def _check_numbers(n_factors: int, n_epochs: float, rate: float, last: float) -> None:
+    if n_factors < 0 or n_factors % 1:
+        raise ValueError(f"`n_factors` is {n_factors!r}; it must be a whole number, 0 or more.")
+    if not 0 <= n_epochs < math.inf:
+        raise ValueError(f"`n_epochs` is {n_epochs!r}; it must be 0 or more.")
+    if not 0 < rate < math.inf:
+        raise ValueError(f"`learning_rate` is {rate!r}; it must be positive.")
+    if not 0 <= last < math.inf:
+        raise ValueError(f"`last_rate` is {last!r}; it must be 0 or more.")
+
+
+def _per_label(name: str, value: ArrayLike, n: int, kind: Any) -> NDArray[Any]:
+    """Return a penalty for each user or item."""
+    given = np.asarray(value, dtype=np.float64)
+    if given.shape not in ((), (n,)):
+        what = "user" if name == "user" else "item"
+        raise ValueError(
+            f"The penalty `{name}` has shape {given.shape}; it is one number, or one for each of "
+            f"{n} {what}s."
+        )
+    if not (np.isfinite(given) & (given >= 0)).all():
+        raise ValueError(f"The penalty `{name}` must be finite and 0 or more.")
+    return np.full(n, given, dtype=kind)

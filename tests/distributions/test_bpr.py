@@ -1,0 +1,240 @@
+"""BPR: all pairs of small data, triples of large ones, draws, and what is refused."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytensor
+import pytest
+
+import bayesrank as br
+from bayesrank.likelihoods.bpr import bpr_logp
+from tests.cases import BACKENDS
+from tests.oracles import gradient
+
+RANKINGS = br.Rankings.from_orderings(
+    [["b", {"a", "c", "d"}], [{"a", "d"}, {"b", "c"}], [{"b", "c", "d"}, "a"]]
+)
+HAVE = br.Interactions.from_rankings(RANKINGS)  # 3 + 4 + 3 triples
+STARS = pd.DataFrame({"user": [1, 1], "movie": ["a", "b"], "stars": [2, 5]})
+
+
+def observed_model(utility, observed, **options):
+    """Model of one free tensor of utilities that nothing else is said of."""
+    with pm.Model() as model:
+        x = pm.Flat("x", shape=np.shape(utility))
+        br.BPR("y", x, observed=observed, **options)
+    return model
+
+
+def total_and_slope(model, x):
+    f = model.logp_dlogp_function(ravel_inputs=True)
+    f.set_extra_values({})
+    value, slope = f(np.ravel(x))
+    return float(value), slope.reshape(np.shape(x))
+
+
+def each(model, x):
+    return model.compile_fn(model.logp(sum=False, vars=model.observed_RVs))({"x": x})[0]
+
+
+# All pairs of small data
+
+
+def test_interactions_have_one_number_per_pair_and_the_sum_of_the_composite(rng):
+    x = rng.normal(size=(3, 4))
+    model = observed_model(x, HAVE)
+    value, slope = total_and_slope(model, x)
+    total = float(bpr_logp(x, HAVE.all_triples()).sum().eval())
+    assert value == pytest.approx(total, rel=1e-12)
+    u, i, j = HAVE.all_triples().T
+    np.testing.assert_allclose(each(model, x), -np.logaddexp(0, x[u, j] - x[u, i]), rtol=1e-12)
+    numeric = gradient(lambda y: float(-np.logaddexp(0, y[u, j] - y[u, i]).sum()), x)
+    np.testing.assert_allclose(slope, numeric, atol=1e-8)
+    assert model.named_vars_to_dims["y"] == ("triple",)
+    names = ("y_user", "y_positive", "y_negative")
+    np.testing.assert_array_equal(np.stack([model[n].get_value() for n in names]), [u, i, j])
+
+
+def test_rankings_in_two_blocks_are_the_same(rng):
+    x = rng.normal(size=(3, 4))
+    slots = x[np.arange(3)[:, None], RANKINGS.item]
+    value = total_and_slope(observed_model(x, HAVE), x)[0]
+    other = total_and_slope(observed_model(slots, RANKINGS), slots)[0]
+    assert other == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("observed", [HAVE, RANKINGS])
+def test_one_utility_per_item_is_that_of_all_users(rng, observed):
+    x = rng.normal(size=4)
+    value = total_and_slope(observed_model(x, observed), x)[0]
+    same = np.tile(x, (3, 1))
+    assert value == pytest.approx(total_and_slope(observed_model(same, HAVE), same)[0], rel=1e-12)
+
+
+def test_only_items_presented_together_are_compared_and_weights_count():
+    r = br.Rankings(
+        [[0, 1], [2, 3]], [[1, 2], [1, 2]], items=list("abcd"), weight=[1, 3], rankers=["x", "y"]
+    )
+    x = np.array([1.0, 0.0, 2.0, 0.0])
+    value, slope = total_and_slope(observed_model(x, r), x)
+    assert value == pytest.approx(-np.log1p(np.exp(-1)) - 3 * np.log1p(np.exp(-2)))
+    g = 1 / (1 + np.exp([1, 2]))
+    np.testing.assert_allclose(slope, [g[0], -g[0], 3 * g[1], -3 * g[1]])
+
+
+def test_rankings_of_one_block_contribute_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        r = br.Rankings.from_orderings([["a", "b"], [{"a", "b"}]])
+    x = np.zeros(2)
+    assert total_and_slope(observed_model(x, r), x)[0] == pytest.approx(-np.log(2))
+
+
+def test_total_size_says_what_the_pairs_count_for(rng):
+    x = rng.normal(size=(3, 4))
+    one = total_and_slope(observed_model(x, HAVE), x)[0]
+    six = total_and_slope(observed_model(x, HAVE, total_size=6), x)[0]
+    assert six == pytest.approx(0.6 * one)
+
+
+def test_a_second_collection_has_dims_of_its_own(rng):
+    with pm.Model(coords=HAVE.coords) as model:
+        x = pm.Normal("x", dims=("user", "item"))
+        br.BPR("y", x, observed=HAVE)
+        with pytest.raises(ValueError, match="coord 'triple' has 10 labels that are not the 1 of"):
+            br.BPR("z", np.zeros(2), observed=br.Rankings.from_orderings([["a", "b"]]))
+        br.BPR("w", x, observed=HAVE, dims="click")
+    assert model.named_vars_to_dims["w"] == ("click",)
+
+
+# Triples
+
+
+def test_minibatches_of_triples_climb_the_same_posterior():
+    n, batch = 3, 6
+    triples = HAVE.sample_triples(5000, seed=1).astype("int32")
+    models = []
+    for scale in ("all", "some"):
+        with pm.Model(coords=HAVE.coords) as model:
+            x = pm.Normal("x", 0, 1, dims=("user", "item"))
+            if scale == "all":
+                br.BPR("y", x, observed=HAVE, total_size=len(HAVE))
+            else:
+                user, *pair = pm.Minibatch(*triples.T, batch_size=batch)
+                utility = x[user[:, None], pm.math.stack(pair, axis=-1)]
+                br.BPR("y", utility, observed=[0] * batch, total_size=len(HAVE))
+        models.append(model)
+    logp = [model.compile_logp(vars=model.observed_RVs, sum=True) for model in models]
+    point = {"x": np.random.default_rng(n).normal(size=(3, 4))}
+    some = [float(logp[1](point)) for _ in range(3000)]
+    assert np.ptp(some) > 0
+    error = np.std(some) / np.sqrt(len(some))
+    assert abs(np.mean(some) - float(logp[0](point))) < 5 * error
+
+
+def test_advi_on_minibatches_runs():
+    triples = HAVE.sample_triples(500, seed=1).astype("int32")
+    with pm.Model(coords=HAVE.coords):
+        x = pm.Normal("x", 0, 1, dims="item")
+        _, *pair = pm.Minibatch(*triples.T, batch_size=20)
+        br.BPR("y", x[pm.math.stack(pair, axis=-1)], observed=[0] * 20, total_size=len(HAVE))
+        fit = pm.fit(
+            2000, random_seed=1, progressbar=False, obj_optimizer=pm.adam(learning_rate=0.02)
+        )
+    assert np.argsort(fit.mean.eval())[[0, -1]].tolist() == [2, 3]  # c and d, by hand below
+
+
+# Draws
+
+
+@pytest.mark.parametrize("mode", BACKENDS)
+def test_draws_are_coins_of_each_pair(mode):
+    x = np.array([[1.0, 0.0], [0.0, 2.0], [0.5, 0.5]])
+    draws = pm.draw(br.BPR.dist(x), 4000, random_seed=3, mode=mode)
+    assert draws.shape == (4000, 3)
+    chance = 1 / (1 + np.exp(x[:, 0] - x[:, 1]))
+    np.testing.assert_allclose(draws.mean(axis=0), chance, atol=5 * 0.5 / np.sqrt(4000))
+    independent = np.cov(draws.T)
+    np.testing.assert_allclose(independent - np.diag(np.diag(independent)), 0, atol=0.02)
+
+
+def test_shapes_of_draws_and_values():
+    x = np.zeros((5, 2))
+    assert pm.draw(br.BPR.dist(x), random_seed=1).shape == (5,)
+    assert pm.draw(br.BPR.dist(x[0], shape=(7,)), random_seed=1).shape == (7,)
+    assert pm.draw(br.BPR.dist(x[0], weight=np.ones(3)), random_seed=1).shape == (3,)
+    assert pm.logp(br.BPR.dist(x), 0).eval().shape == (5,)
+
+
+def test_an_impossible_value_has_probability_zero():
+    assert pm.logp(br.BPR.dist([0.0, 0.0]), 2).eval() == -np.inf
+
+
+def test_posterior_predictive_draws_have_the_axis_of_pairs():
+    with pm.Model(coords=HAVE.coords):
+        br.BPR("y", pm.Normal("x", dims="item"), observed=HAVE)
+        idata = pm.sample_prior_predictive(20, random_seed=1)
+    assert idata["prior_predictive"]["y"].dims == ("chain", "draw", "triple")
+    assert set(np.unique(idata["prior_predictive"]["y"])) == {0, 1}
+
+
+# What is refused
+
+
+def test_compare_refuses_it():
+    trees = {}
+    for name in ("one", "other"):
+        with pm.Model(coords=HAVE.coords):
+            br.BPR("y", pm.Normal("x", dims="item"), observed=HAVE)
+            trees[name] = pm.sample(
+                20, tune=20, chains=1, random_seed=1, progressbar=False, quiet=True,
+                nuts_sampler="pymc", compute_convergence_checks=False,
+                idata_kwargs={"log_likelihood": True},
+            )  # fmt: skip
+    with pytest.raises(ValueError, match=r"'one' describes nothing: pairs of what .* composite"):
+        br.compare(trees)
+
+
+def test_parameters_out_of_range_are_named():
+    with pytest.raises(
+        pm.exceptions.ParameterValueError
+        if hasattr(pm.exceptions, "ParameterValueError")
+        else Exception,
+        match="utility must be finite, weig",
+    ):
+        pm.logp(br.BPR.dist([np.inf, 0.0]), 0).eval()
+
+
+@pytest.mark.parametrize(
+    ("utility", "observed", "message"),
+    [
+        (np.zeros(3), br.Rankings.from_orderings([["a", "b", "c"]]), r"3 blocks.*from_ratings\(fr"),
+        (
+            np.zeros((2, 4)),
+            HAVE,
+            r"shape \(2, 4\); .* one per item, shape \(4,\), or one per user ",
+        ),
+        (np.zeros((3, 5)), RANKINGS, r"shape \(3, 5\); .*, or one per slot, shape \(3, 4\)"),
+        (np.zeros((4, 3)), [0, 0, 0, 0], "the last axis are the two items of a triple"),
+    ],
+)
+def test_data_and_utilities_that_do_not_fit_raise(utility, observed, message):
+    with pm.Model(), pytest.raises(ValueError, match=message):
+        br.BPR("y", utility, observed=observed)
+
+
+def test_a_table_of_ratings_is_refused_with_the_way_out():
+    with pm.Model(), pytest.raises(TypeError, match=r"from_ratings\(\.\.\., rating=\.\.\., at_lea"):
+        br.BPR("y", np.zeros(2), observed=STARS)
+
+
+def test_unknown_arguments_and_single_precision_are_refused():
+    with pm.Model(), pytest.raises(TypeError, match="BPR got both observed=Interactions and weigh"):
+        br.BPR("y", np.zeros(4), observed=HAVE, weight=2.0)
+    with (
+        pytensor.config.change_flags(floatX="float32"),
+        pytest.raises(ValueError, match="computes in double precision"),
+    ):
+        br.BPR.dist(np.zeros(2))

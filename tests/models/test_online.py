@@ -1,0 +1,262 @@
+"""Yesterday's posterior as today's prior: as good as all matches at once, and faster to forget."""
+
+import runpy
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+import xarray as xr
+
+import bayesrank as br
+import models.online
+from models.online import (
+    build,
+    by_category,
+    drifted,
+    follow,
+    forecast,
+    from_draws,
+    on_axis,
+    set_day,
+    simulate,
+    start,
+    with_items,
+)
+
+SHORT = {
+    "draws": 500,
+    "tune": 300,
+    "chains": 2,
+    "cores": 1,
+    "random_seed": 1,
+    "progressbar": False,
+    "nuts_sampler": "nutpie",
+}
+
+
+def pairs_of(rows):
+    table = pd.DataFrame(rows, columns=["first", "second", "outcome"])
+    return br.Pairs.from_frame(table, first="first", second="second", outcome="outcome")
+
+
+def at_once(days):
+    """All matches as those of one day."""
+    table = pd.concat([day.to_frame() for day in days])
+    return br.Pairs.from_frame(
+        table, first="first", second="second", outcome="outcome", count="count"
+    )
+
+
+def last(states):
+    return list(states)[-1]
+
+
+def apart(state, other):
+    """How far the means of two states are apart, in standard deviations of the other."""
+    place = [*state.items.get_indexer(other.items), -2, -1]
+    return (state.mean[place] - other.mean) / np.sqrt(np.diag(other.covariance))
+
+
+def spread(state, other):
+    """Standard deviations over those of the other."""
+    place = [*state.items.get_indexer(other.items), -2, -1]
+    return np.sqrt(np.diag(state.covariance)[place] / np.diag(other.covariance))
+
+
+@pytest.fixture(scope="module")
+def season():
+    return simulate(8, 10, 100, drift=0.0)
+
+
+@pytest.fixture(scope="module")
+def followed(season):
+    return list(follow(season[0]))
+
+
+def test_after_ten_days_we_know_what_all_matches_at_once_say(season, followed):
+    one = last(follow([at_once(season[0])]))
+    # a normal each day instead of one at the end: some 0.1, of 5 to 10 already known
+    assert abs(apart(followed[-1], one)).max() < 0.25
+    np.testing.assert_allclose(spread(followed[-1], one), 1, atol=0.05)
+
+
+def test_the_normal_is_that_of_nuts_on_all_matches(season, followed):
+    pairs = at_once(season[0])
+    with build(start(pairs.items), pairs):
+        exact = from_draws(pm.sample(**SHORT))
+    # draws of 1,000 or so effective ones have an error of 0.03 in a mean and of 2% in a spread
+    assert abs(apart(followed[-1], exact)).max() < 0.35
+    np.testing.assert_allclose(spread(followed[-1], exact), 1, atol=0.12)
+
+
+def test_what_is_known_grows_and_holds_the_truth(season, followed):
+    utility = season[1][-1]
+    sizes = [np.sqrt(state.covariance.diagonal()[-2:]) for state in followed]
+    assert (np.diff(sizes, axis=0) < 0).all()
+    state = followed[-1]
+    truth = utility[[int(name.split()[1]) for name in state.items]]
+    contrast = np.eye(8) - 1 / 8
+    sd = np.sqrt(np.diag(contrast @ state.covariance[:8, :8] @ contrast))
+    assert (abs(contrast @ (state.mean[:8] - truth)) < 3.5 * sd).all()
+    assert abs(state.mean[-2] - 0.3) < 3.5 * sizes[-1][0]
+    assert abs(state.mean[-1] - np.log(0.6)) < 3.5 * sizes[-1][1]
+
+
+def test_days_of_the_same_items_compile_once(season, monkeypatch):
+    built = []
+
+    def counted(*args, build=build):
+        built.append(args)
+        return build(*args)
+
+    monkeypatch.setattr(models.online, "build", counted)
+    list(follow(season[0][:4]))
+    assert len(built) == 1
+
+
+# Drift
+
+
+def test_with_drift_a_changing_item_is_followed():
+    days, utility = simulate(8, 40, 60, drift=0.2, seed=2)
+    slow, fast = (list(follow(days, drift=drift)) for drift in (0.0, 0.2))
+    scores = [sum(map(forecast, states, days[1:])) for states in (slow, fast)]
+    assert scores[1] > scores[0] + 10
+    contrast = np.eye(8) - 1 / 8
+    errors = {}
+    for name, states in (("slow", slow), ("fast", fast)):
+        scaled = []
+        for state, truth in zip(states[10:], utility[10:], strict=True):
+            order = [int(item.split()[1]) for item in state.items]
+            sd = np.sqrt(np.diag(contrast @ state.covariance[:8, :8] @ contrast))
+            scaled.append(contrast @ (state.mean[:8] - truth[order]) / sd)
+        errors[name] = np.sqrt(np.mean(np.square(scaled)))
+    # with the drift that made the season the intervals are right, without they are far too narrow
+    assert 0.75 < errors["fast"] < 1.25
+    assert errors["slow"] > 3
+
+
+def test_a_night_adds_variance_to_differences_and_none_to_the_mean():
+    state = drifted(start("abc"), 0.5)
+    mean, difference = np.array([1, 1, 1, 0, 0]) / 3, np.array([1, -1, 0, 0, 0])
+    assert mean @ state.covariance @ mean == pytest.approx(1 / 3)
+    assert difference @ state.covariance @ difference == pytest.approx(2 + 2 * 0.25)
+    np.testing.assert_array_equal(state.covariance[3:], start("abc").covariance[3:])
+
+
+# Items that are new
+
+
+def test_a_new_item_enters_under_its_prior_and_what_was_known_stays():
+    known = start(["a", "c"])._replace(mean=np.array([1.0, 2.0, 3.0, 4.0]))
+    known.covariance[0, 3] = known.covariance[3, 0] = 0.1
+    state = with_items(known, ["b", "a"], prior_scale=2.0)
+    assert state.items.tolist() == ["a", "c", "b"]
+    assert state.mean.tolist() == [1, 2, 0, 3, 4]
+    assert state.covariance.diagonal().tolist() == [1, 1, 4, 0.25, 1]
+    assert state.covariance[0].tolist() == [1, 0, 0, 0, 0.1]
+    assert with_items(state, ["c"]) is state
+
+
+def test_items_that_enter_late_are_known_as_if_all_had_been_there():
+    days, _ = simulate(8, 6, 80, drift=0.0)
+    rows = [day.to_frame() for day in days]
+    # two items do not play before the fourth day
+    for number in range(3):
+        rows[number] = rows[number].query(
+            "first not in ['item 0', 'item 7'] and second not in ['item 0', 'item 7']"
+        )
+    days = [
+        br.Pairs.from_frame(x, first="first", second="second", outcome="outcome", count="count")
+        for x in rows
+    ]
+    states = list(follow(days))
+    assert [len(state.items) for state in states] == [6, 6, 6, 8, 8, 8]
+    one = last(follow([at_once(days)]))
+    assert abs(apart(states[-1], one)).max() < 0.25
+    np.testing.assert_allclose(spread(states[-1], one), 1, atol=0.06)
+
+
+def test_a_forecast_knows_the_prior_of_new_items():
+    pairs = pairs_of([("a", "new", "first")])
+    state = start("a")
+    # equal items at the prior means: 1, 1 and nu = 1
+    assert forecast(state, pairs) == pytest.approx(np.log(1 / 3))
+
+
+def test_a_day_with_items_that_are_not_in_the_state_is_refused():
+    with pytest.raises(ValueError, match=r"^The state does not have the items \['z'\]: add them"):
+        on_axis(pairs_of([("a", "z", "tie")]), pd.Index(["a", "b"]))
+
+
+# Categories
+
+
+def test_a_win_in_one_category_says_something_of_the_others():
+    state = by_category(["a", "b"], ["maths", "prose"])
+    played = [("a / maths", "b / maths", "first")] * 20
+    state = last(follow([pairs_of(played)], state))
+    mean = pd.Series(state.mean[:4], state.items)
+    lead = [mean[f"a / {x}"] - mean[f"b / {x}"] for x in ("maths", "prose")]
+    # the cells of an item have a correlation of 1 / 1.25
+    assert lead[0] > 1
+    assert lead[1] == pytest.approx(0.8 * lead[0])
+
+
+# Other ways
+
+
+def test_the_prior_may_be_replaced_by_do(season, followed):
+    first, second = season[0][:2]
+    model = build(start(first.items), second)
+    prior = {"prior_mean": followed[0].mean, "prior_factor": followed[0].factor}
+    with pm.do(model, prior):
+        state = from_draws(pm.sample(**SHORT))
+    assert abs(apart(state, followed[1])).max() < 0.3
+
+
+def test_days_may_be_sampled_by_nuts_in_one_model(season, followed):
+    first, second = season[0][:2]
+    state = start(first.items)
+    model = build(state, first)
+    with model:
+        state = from_draws(pm.sample(**SHORT))
+    set_day(model, state, second)
+    with model:
+        state = from_draws(pm.sample(**SHORT))
+    # two times the noise of the draws
+    assert abs(apart(state, followed[1])).max() < 0.4
+
+
+def test_draws_of_what_is_known_are_those_of_its_normal(followed):
+    state = followed[-1]
+    draws = state.draws(4000)
+    assert dict(draws["utility"].sizes) == {"chain": 1, "draw": 4000, "item": 8}
+    back = from_draws(xr.DataTree.from_dict({"posterior": draws}))
+    assert abs(apart(back, state)).max() < 4 / np.sqrt(4000)
+    ranks = br.rank_summary(draws)
+    assert set(ranks.index) == set(state.items)
+
+
+# Bad input
+
+
+def test_scales_that_make_no_sense_raise():
+    days = [pairs_of([("a", "b", "tie")])]
+    with pytest.raises(ValueError, match=r"^`drift` is -1; it must be 0 or more\.$"):
+        next(follow(days, drift=-1))
+    with pytest.raises(ValueError, match=r"^`prior_scale` is 0; it must be positive\.$"):
+        next(follow(days, prior_scale=0))
+    with pytest.raises(ValueError, match=r"^`order_scale` is 0; it must be positive\.$"):
+        start("ab", order_scale=0)
+    with pytest.raises(ValueError, match=r"^`spread` is -2; it must be positive\.$"):
+        by_category("ab", "xy", spread=-2)
+
+
+def test_the_file_runs(capsys):
+    runpy.run_path(models.online.__file__, run_name="__main__")
+    lines = capsys.readouterr().out.splitlines()
+    scores = [float(line.split()[-1]) for line in lines[:5]]
+    assert int(np.argmax(scores)) in (1, 2, 3)  # made with a drift of 0.1, the third
+    assert len(lines) == 5 + 3 + 6

@@ -1,0 +1,58 @@
+"""Ties by chance and ties by judgement, compared on rankings of which the answer is known."""
+
+import numpy as np
+import pymc as pm
+import pytest
+
+import bayesrank as br
+from models.tied_rankings import MODELS, build, compared, popular
+
+SAMPLING = {
+    "draws": 200,
+    "tune": 200,
+    "chains": 2,
+    "cores": 1,
+    "random_seed": 1,
+    "progressbar": False,
+    "compute_convergence_checks": False,
+}
+
+
+@pytest.fixture(scope="module")
+def judged():
+    """Rankings drawn from PMOP with the maximum: the best of a block is there for its worth."""
+    rng = np.random.default_rng(3)
+    utility = np.tile([2.0, 1.0, 0.0, -1.0, -2.0, -3.0], (150, 1))
+    sizes = rng.permuted(np.tile([3, 2, 1], (150, 1)), axis=1)
+    dist = br.PMOP.dist(utility, aggregate="max", given_sizes=True, sizes=sizes)
+    item = np.tile(np.arange(6), (150, 1))
+    return br.Rankings(item, pm.draw(dist, random_seed=3), items=range(6))
+
+
+def test_leave_one_out_finds_the_model_that_made_the_ties(judged):
+    table = compared(judged, ("Plackett-Luce", "PMOP max"), **SAMPLING)
+    assert table.index[0] == "PMOP max"
+    assert -table.loc["Plackett-Luce", "elpd_diff"] > 4 * table.loc["Plackett-Luce", "dse"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_has_a_finite_log_probability(judged, name):
+    model = build(judged.subset(range(5)), name)
+    assert np.isfinite(model.compile_logp()(model.initial_point()))
+
+
+def test_an_unknown_model_raises():
+    rankings = br.Rankings.from_orderings([["a", {"b", "c"}]])
+    with pytest.raises(ValueError, match=r"^`model` is 'PMOP median'; it is one of 'Plackett"):
+        build(rankings, "PMOP median")
+
+
+def test_the_popular_items_are_those_ranked_most_often_and_ranks_stay_dense():
+    rankings = br.Rankings.from_orderings(
+        [["a", "b", "c"], ["b", "x", "a"], [{"a", "c"}, "y"], ["c", {"a", "b"}]]
+    )
+    few = popular(rankings, 3)
+    assert set(few.items) == {"a", "b", "c"}
+    # the third ranking says nothing about a and c and is left out
+    assert few.n_rankings == 3
+    assert few.ranks.tolist() == [[1, 2, 3], [1, 2, 0], [1, 2, 2]]

@@ -1,0 +1,233 @@
+"""Recommendation metrics: by hand, ties against all orders, scikit-learn, MovieLens, bad input."""
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.metrics import ndcg_score, roc_auc_score
+
+from bayesrank.results.metrics import err
+from bayesrank.results.recommendation import leave_one_out, recommendation_metrics
+
+
+def one_user(score, relevant, k, known=None):
+    known = np.zeros(len(score)) if known is None else known
+    return recommendation_metrics([score], [relevant], [known], k=k).queries.iloc[0]
+
+
+def of_order(hits, k):
+    """All metrics of an order without ties, from the definitions."""
+    hits = np.asarray(hits, dtype=bool)
+    P, N = hits.sum(), len(hits)
+    place = np.flatnonzero(hits) + 1
+    top = place[place <= k]
+    pairs = [(i, j) for i in place for j in range(1, N + 1) if not hits[j - 1]]
+    ideal = sum(1 / np.log2(1 + r) for r in range(1, min(k, P) + 1))
+    return [
+        np.mean([i < j for i, j in pairs]),
+        sum(1 / np.log2(1 + r) for r in top) / ideal,
+        len(top) / k,
+        len(top) / P,
+        1 / place[0],
+        sum(0.5 ** (n + 1) / r for n, r in enumerate(top)),
+    ]
+
+
+def test_metrics_by_hand():
+    # the order is miss, hit, miss, hit, miss
+    row = one_user([0.9, 0.8, 0.7, 0.6, 0.5], [0, 1, 0, 1, 0], k=3)
+    assert row.to_dict() == pytest.approx(
+        {
+            "auc": 3 / 6,
+            "ndcg@3": (1 / np.log2(3)) / (1 + 1 / np.log2(3)),
+            "precision@3": 1 / 3,
+            "recall@3": 1 / 2,
+            "mrr": 1 / 2,
+            "err@3": 1 / 4,
+        }
+    )
+
+
+def test_known_items_are_no_candidates_and_their_scores_are_not_looked_at():
+    alone = one_user([0.9, 0.8, 0.7], [0, 1, 0], k=2)
+    among = one_user([np.nan, 0.9, 0.8, np.inf, 0.7], [0, 0, 1, 0, 0], 2, known=[1, 0, 0, 1, 0])
+    pd.testing.assert_series_equal(alone, among)
+    last = one_user([0.95, 0.9, 0.8, 5.0, 0.7], [0, 0, 1, 0, 0], 2)
+    assert last["mrr"] == 1 / 4  # had they been candidates
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 6])
+@pytest.mark.parametrize(
+    "score", [[2, 2, 1, 2, 1, 0], [0, 0, 0, 0, 0, 0], [3, 1, 1, 1, 1, 0], [5, 4, 3, 2, 1, 1]]
+)
+@pytest.mark.parametrize("relevant", [[1, 0, 1, 0, 1, 0], [0, 0, 0, 1, 0, 0], [1, 1, 0, 1, 1, 1]])
+def test_ties_give_the_mean_over_all_orders_of_the_tied(score, relevant, k):
+    score, relevant = np.array(score), np.array(relevant)
+    orders = [
+        of_order(relevant[list(order)], k)
+        for order in permutations(range(6))
+        if (np.diff(score[list(order)]) <= 0).all()
+    ]
+    ours = one_user(score, relevant, k)
+    np.testing.assert_allclose(ours, np.mean(orders, axis=0), rtol=1e-13)
+
+
+@pytest.mark.parametrize("levels", [4, 10_000])
+def test_auc_ndcg_and_err_agree_with_those_of_scikit_learn_and_of_metrics(rng, levels):
+    score = rng.integers(0, levels, size=(20, 60)).astype(float)
+    relevant = rng.random((20, 60)) < 0.2
+    ours = recommendation_metrics(score, relevant, np.zeros((20, 60)), k=7).queries
+    for u in range(20):
+        assert ours["auc"][u] == pytest.approx(roc_auc_score(relevant[u], score[u]), rel=1e-12)
+        assert ours["ndcg@7"][u] == pytest.approx(
+            ndcg_score([relevant[u]], [score[u]], k=7), rel=1e-12
+        )
+        assert ours["err@7"][u] == pytest.approx(
+            err(relevant[u], score[u], k=7, max_grade=1), rel=1e-12
+        )
+
+
+def test_a_thousand_equal_scores_have_the_metrics_of_random_orders(rng):
+    relevant = np.arange(1000) < 40
+    ours = one_user(np.zeros(1000), relevant, k=10)
+    drawn = np.array([of_order_quick(rng.permutation(relevant), 10) for _ in range(4000)])
+    se = drawn.std(axis=0) / np.sqrt(len(drawn))
+    assert (np.abs(drawn.mean(axis=0) - ours[["precision@10", "mrr", "err@10"]]) < 4 * se).all()
+    assert ours["auc"] == 0.5
+
+
+def of_order_quick(hits, k):
+    place = np.flatnonzero(hits) + 1
+    top = place[place <= k]
+    return len(top) / k, 1 / place[0], np.sum(0.5 ** np.arange(1, len(top) + 1) / top)
+
+
+def test_users_with_nothing_held_out_have_nan_and_do_not_count():
+    queries, means = recommendation_metrics(
+        [[1.0, 2.0], [2.0, 1.0]], [[0, 0], [1, 0]], np.zeros((2, 2)), k=1, users=["Ann", "Bo"]
+    )
+    assert queries.loc["Ann"].isna().all()
+    assert queries.index.name == "user"
+    assert means.to_dict() == {**queries.loc["Bo"].to_dict(), "auc": 1.0}
+
+
+def test_auc_is_nan_where_every_candidate_is_held_out():
+    row = one_user([3.0, 1.0, 2.0], [1, 0, 1], 2, known=[0, 1, 0])
+    assert np.isnan(row["auc"])
+    assert row.drop("auc").tolist() == pytest.approx([1, 1, 1, 1, 0.5 + 0.25 / 2])
+
+
+def test_fewer_candidates_than_k_count_as_misses_in_precision():
+    row = one_user([3.0, 1.0, 2.0], [1, 0, 0], 3, known=[0, 1, 0])
+    assert row["precision@3"] == pytest.approx(1 / 3)
+    assert row["ndcg@3"] == row["recall@3"] == 1
+
+
+def test_scores_may_be_a_function_of_the_user_and_matrices_sparse(rng):
+    score = rng.normal(size=(5, 8))
+    held_out = np.eye(5, 8, dtype=bool)
+    known = np.eye(5, 8, k=1, dtype=bool)
+    whole = recommendation_metrics(score, held_out, known, k=3)
+    asked = []
+
+    def of_user(u):
+        asked.append(u)
+        return score[u]
+
+    held_out[2, 2] = False
+    some = recommendation_metrics(of_user, csr_array(held_out), csr_array(known), k=3)
+    assert asked == [0, 1, 3, 4]
+    pd.testing.assert_frame_equal(some.queries.drop(2), whole.queries.drop(2), check_names=True)
+
+
+def test_the_matrices_given_stay_as_they_were():
+    zero = csr_array((np.array([0.0, 1.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 3))
+    leave_one_out(zero, seed=1)
+    assert zero.nnz == 2
+    assert zero.indices.tolist() == [0, 1]
+
+
+def test_leave_one_out_takes_one_item_of_each_user_who_has_more(rng):
+    whole = rng.random((200, 30)) < 0.1
+    whole[0], whole[1] = False, np.arange(30) == 4
+    known, held_out = leave_one_out(csr_array(whole), seed=3)
+    np.testing.assert_array_equal(known.toarray() + held_out.toarray(), whole)
+    np.testing.assert_array_equal(held_out.sum(axis=1), whole.sum(axis=1) > 1)
+    again = leave_one_out(whole, seed=3)[1]
+    other = leave_one_out(whole, seed=4)[1]
+    np.testing.assert_array_equal(held_out.toarray(), again.toarray())
+    assert (held_out.toarray() != other.toarray()).any()
+
+
+def test_leave_one_out_chooses_each_item_equally_often():
+    held_out = leave_one_out(np.ones((4000, 4), dtype=bool), seed=1)[1]
+    assert np.abs(held_out.sum(axis=0) - 1000).max() < 4 * np.sqrt(4000 * 0.25 * 0.75)
+
+
+def test_with_one_item_held_out_recall_is_the_hit_rate_and_precision_a_kth_of_it(rng):
+    known, held_out = leave_one_out(rng.random((50, 20)) < 0.3, seed=1)
+    means = recommendation_metrics(rng.normal(size=(50, 20)), held_out, known, k=5).means
+    assert means["recall@5"] == pytest.approx(5 * means["precision@5"])
+    assert 0 < means["recall@5"] < 1
+
+
+def test_popularity_on_movielens_has_the_known_figures(data_dir):
+    parts = [
+        pd.read_csv(data_dir / "ml-100k" / f"ua.{part}", sep="\t", header=None)
+        for part in ("base", "test")
+    ]
+    known, held_out = (
+        csr_array((np.ones(len(part)), (part[0] - 1, part[1] - 1)), shape=(943, 1682))
+        for part in parts
+    )
+    popularity = known.sum(axis=0)
+    means = recommendation_metrics(lambda u: popularity, held_out, known).means
+    assert means["auc"] == pytest.approx(0.857, abs=5e-4)
+    assert means["ndcg@10"] == pytest.approx(0.133, abs=5e-4)
+
+
+# Bad input
+
+NONE = np.zeros((1, 3))
+ONE = [[0, 1, 0]]
+
+
+@pytest.mark.parametrize("name", ["held_out", "known"])
+def test_ratings_are_refused_with_the_way_to_threshold_them(name):
+    matrices = {"held_out": ONE, "known": NONE} | {name: [[4, 0, 5]]}
+    with pytest.raises(ValueError, match=rf"`{name}` holds 4; .* `{name}` > 0 for all"):
+        recommendation_metrics([[1, 2, 3]], **matrices, k=1)
+
+
+def test_an_item_both_known_and_held_out_is_named():
+    with pytest.raises(ValueError, match=r"1 items are in .* item 1 of user 'Ann'"):
+        recommendation_metrics([[1, 2, 3]], ONE, [[1, 1, 0]], k=1, users=["Ann"])
+
+
+@pytest.mark.parametrize("k", [0, 4, 1.5])
+def test_a_depth_outside_the_catalogue_is_refused(k):
+    with pytest.raises(ValueError, match=rf"`k` is {k}; .* from 1 to 3"):
+        recommendation_metrics([[1, 2, 3]], ONE, NONE, k=k)
+
+
+def test_nothing_held_out_from_anybody_is_refused():
+    with pytest.raises(ValueError, match="`held_out` has no items at all"):
+        recommendation_metrics([[1, 2, 3]], NONE, ONE, k=1)
+
+
+def test_shapes_that_differ_are_named():
+    with pytest.raises(ValueError, match=r"`known` has shape \(1, 2\) and `held_out` \(1, 3\)"):
+        recommendation_metrics([[1, 2, 3]], ONE, [[0, 0]], k=1)
+    with pytest.raises(ValueError, match=r"`scores` has shape \(1, 2\) and `held_out` \(1, 3\)"):
+        recommendation_metrics([[1, 2]], ONE, NONE, k=1)
+    with pytest.raises(ValueError, match=r"user 0 have shape \(2,\); expected one for each of 3"):
+        recommendation_metrics(lambda u: [1, 2], ONE, NONE, k=1)
+    with pytest.raises(ValueError, match="`users` has 2 labels for 1 users"):
+        recommendation_metrics([[1, 2, 3]], ONE, NONE, k=1, users=["Ann", "Bo"])
+
+
+def test_a_candidate_without_a_finite_score_is_named():
+    with pytest.raises(ValueError, match="got nan for item 2 of user 0"):
+        recommendation_metrics([[1, 2, np.nan]], ONE, NONE, k=1)
