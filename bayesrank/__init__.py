@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         adherence_summary,
         compare,
         err,
+        group_log_likelihood,
         match_probability,
         matches_between,
         matches_to_separate,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         query_metrics,
         rank_draws,
         rank_summary,
+        recommendation_metrics,
         win_probability,
     )
 
@@ -70,6 +72,7 @@ __all__ = [
     "adherence_summary",
     "compare",
     "err",
+    "group_log_likelihood",
     "leaderboard_model",
     "load_baseball",
     "load_movielens",
@@ -85,6 +88,7 @@ __all__ = [
     "query_metrics",
     "rank_draws",
     "rank_summary",
+    "recommendation_metrics",
     "set_counts",
     "set_pairs",
     "set_rankings",
@@ -121,6 +125,7 @@ _ROOMS = {
         "adherence_summary",
         "compare",
         "err",
+        "group_log_likelihood",
         "match_probability",
         "matches_between",
         "matches_to_separate",
@@ -130,6 +135,7 @@ _ROOMS = {
         "query_metrics",
         "rank_draws",
         "rank_summary",
+        "recommendation_metrics",
         "win_probability",
     ),
 }

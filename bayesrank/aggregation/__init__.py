@@ -1,9 +1,17 @@
-"""Aggregation: consensus scores by methods without a likelihood, and adherence to known labels.
+"""Aggregation: scores by methods without a likelihood, and adherence to known labels.
 
-This room may import numpy, pandas, scipy and the room data.
+This room may import numba, numpy, pandas, scipy and the room data.
 """
 
 from bayesrank.aggregation.borda import borda
+from bayesrank.aggregation.eigenrank import (
+    eigenrank,
+    greedy_scores,
+    kendall_similarity,
+    preferences,
+    stationary_scores,
+)
+from bayesrank.aggregation.rating_neighbours import pearson_similarity, predict_ratings
 from bayesrank.aggregation.supervised import (
     label_agreement,
     mean_agreement,
@@ -11,4 +19,17 @@ from bayesrank.aggregation.supervised import (
 )
 from bayesrank.aggregation.svd import svd_scores
 
-__all__ = ["borda", "label_agreement", "mean_agreement", "supervised_adherence", "svd_scores"]
+__all__ = [
+    "borda",
+    "eigenrank",
+    "greedy_scores",
+    "kendall_similarity",
+    "label_agreement",
+    "mean_agreement",
+    "pearson_similarity",
+    "predict_ratings",
+    "preferences",
+    "stationary_scores",
+    "supervised_adherence",
+    "svd_scores",
+]

@@ -66,8 +66,8 @@ class BPR(Discrete):
     pairs of a user need fit no set of items, nor any order.
 
     With all pairs the evidence of a user's n items counts n times as many as there are other
-    items, so that posteriors are far too narrow. `total_size` says what all pairs together count
-    for; one comparison for every interaction is a modest choice.
+    items, so that posteriors are far too narrow. `weight`, or for minibatches `total_size`, says
+    what they count for; in all one comparison for every interaction is a modest choice.
 
     ========  ==================================================================
     Support   0 (the item that the user has is preferred) or 1
@@ -84,6 +84,7 @@ class BPR(Discrete):
         that the user has, and of the one that the user has not.
     weight : tensor_like of float, (...), optional
         Evidence weight of each triple, >= 0, that multiplies its log-probability; 1 by default.
+        With interactions and rankings one number for all pairs, beside the weights of rankings.
     observed : Interactions, Rankings or array_like of int, optional
         Interactions, or rankings in two blocks (a ranker's items over the others that were
         presented), for small data: all pairs are written out. They register as data
@@ -119,7 +120,7 @@ class BPR(Discrete):
     >>> have = br.Interactions.from_rankings(clicks)
     >>> with pm.Model(coords=have.coords) as model:
     ...     utility = pm.Normal("utility", 0, 1, dims=("user", "item"))
-    ...     y = br.BPR("y", utility, observed=have, total_size=len(have))
+    ...     y = br.BPR("y", utility, observed=have, weight=len(have) / have.n_triples)
     >>> model["y_positive"].eval().tolist()
     [0, 0, 1, 1, 1, 1, 1]
 
@@ -193,6 +194,7 @@ def _observe(
     utility: Any,
     observed: Interactions | Rankings,
     *,
+    weight: Any = None,
     dims: Any = None,
     total_size: Any = None,
     **unknown: Any,
@@ -204,7 +206,8 @@ def _observe(
             f"triples. Leave it out."
         )
     model = pm.modelcontext(None)
-    weight: Any = None
+    weights = np.ones(1)
+    forms: dict[tuple[int, ...], str]
     if isinstance(observed, Interactions):
         observed.check_triples()
         who, positive, negative = observed.all_triples().T
@@ -221,7 +224,7 @@ def _observe(
         forms = {(observed.n_rankings, observed.n_slots): "one per slot"}
         item_of = observed.item
         if (observed.weight != 1).any():
-            weight = observed.weight[who]
+            weights = observed.weight[who]
     x = shaped(name, "utility", utility, {(observed.n_items,): "one per item", **forms})
     if x.ndim == 1 and item_of is not None:  # slots hold items
         positive, negative = item_of[who, positive], item_of[who, negative]
@@ -235,8 +238,11 @@ def _observe(
     }
     ends = [data["positive"], data["negative"]]
     both = pt.stack([x[end] if x.ndim == 1 else x[data["user"], end] for end in ends], axis=-1)
-    if weight is not None:
-        weight = pm.Data(f"{name}_weight", weight, dims=dim)
+    if np.ndim(weight := 1.0 if weight is None else weight):
+        raise ValueError(
+            f"`weight` of {name!r} has shape {np.shape(weight)}; it is one number for all pairs."
+        )
+    weight = pm.Data(f"{name}_weight", np.broadcast_to(weight * weights, len(who)), dims=dim)
     values = np.zeros(len(who), dtype=np.int64)
     _label(model, name, values)
     return model.register_rv(

@@ -10,6 +10,11 @@ and `laplace`, which draws from a normal posterior around a mode.
 from bayesrank.inference.contrastive import CDFit, cd_gradient, fit_cd
 from bayesrank.inference.laplace import laplace
 from bayesrank.inference.learn_bpr import FactorFit, Penalties, learn_bpr, prior_penalties
+from bayesrank.inference.learn_bpr_neighbours import (
+    NeighbourFit,
+    NeighbourPenalties,
+    learn_bpr_neighbours,
+)
 from bayesrank.inference.modes import posterior_modes
 from bayesrank.inference.set_functions import SET_FUNCTIONS, SetFunction, each_set
 from bayesrank.inference.set_sampling import (
@@ -24,6 +29,8 @@ __all__ = [
     "AISEstimate",
     "CDFit",
     "FactorFit",
+    "NeighbourFit",
+    "NeighbourPenalties",
     "Penalties",
     "SetFunction",
     "ais_log_normaliser",
@@ -33,6 +40,7 @@ __all__ = [
     "gibbs_sets",
     "laplace",
     "learn_bpr",
+    "learn_bpr_neighbours",
     "metropolis_sets",
     "posterior_modes",
     "prior_penalties",

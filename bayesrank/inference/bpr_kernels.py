@@ -70,3 +70,39 @@ def climb(  # type: ignore[no-untyped-def]
             W, H, b, u, i, j, on_user, on_positive, on_negative, on_bias, biased,
             rate + slope * step,
         )  # fmt: skip
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=_FAST)
+def step_neighbours(C, b, mine, i, j, on_positive, on_negative, on_bias, biased, rate):  # type: ignore[no-untyped-def]
+    """Move along the gradient of one triple of a user with the items `mine`; C is symmetric."""
+    number = C.dtype.type
+    one, rate = number(1), number(rate)
+    lead = b[i] - b[j]
+    for l in mine:  # noqa: E741  (the paper's letter)
+        # the user has item i, which does not speak for itself
+        lead += (number(0) if l == i else C[i, l]) - C[j, l]
+    move = rate / (one + np.exp(lead))
+
+    keep_i, keep_j = one - rate * on_positive[i], one - rate * on_negative[j]
+    for l in mine:  # noqa: E741
+        if l != i:
+            C[i, l] = C[l, i] = keep_i * C[i, l] + move
+    for l in mine:  # noqa: E741
+        C[j, l] = C[l, j] = keep_j * C[j, l] - move
+    if biased:
+        b[i] += move - rate * on_bias[i] * b[i]
+        b[j] -= move + rate * on_bias[j] * b[j]
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=_FAST)
+def climb_neighbours(  # type: ignore[no-untyped-def]
+    C, b, start, who, item, on_positive, on_negative, on_bias, biased,
+    first, last, rate, slope, state,
+):  # fmt: skip
+    """Take the steps from number `first` to `last`; the rate changes by `slope` in each."""
+    for step in range(first, last):
+        u, i, j = draw_triple(start, who, item, len(b), state)
+        step_neighbours(
+            C, b, item[start[u] : start[u + np.uintp(1)]], i, j, on_positive, on_negative, on_bias,
+            biased, rate + slope * step,
+        )  # fmt: skip

@@ -28,6 +28,7 @@ Rendle et al., BPR: Bayesian personalized ranking from implicit feedback, UAI 20
 """
 
 import math
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -130,12 +131,11 @@ def learn_bpr(
     interactions.check_triples()
     n_users, n_items = interactions.n_users, interactions.n_items
     last = learning_rate if last_rate is None else last_rate
-    _check_numbers(n_factors, n_epochs, learning_rate, last)
-    kind = np.dtype(dtype)
-    if kind not in (np.float32, np.float64):
-        raise ValueError(f"`dtype` is {dtype!r}; it is 'float32' or 'float64'.")
+    if n_factors < 0 or n_factors % 1:
+        raise ValueError(f"`n_factors` is {n_factors!r}; it must be a whole number, 0 or more.")
+    kind = check_numbers(n_epochs, learning_rate, last, dtype)
     on = [
-        _per_label(name, value, n_users if name == "user" else n_items, kind)
+        per_label(name, value, n_users if name == "user" else n_items, kind)
         for name, value in penalties._asdict().items()
     ]
 
@@ -150,18 +150,12 @@ def learn_bpr(
     n_of_user = interactions.n_items_of_user
     fit.user_factor[(n_of_user == 0) | (n_of_user == n_items)] = 0
 
-    n_steps = math.ceil(n_epochs * interactions.n_interactions)
-    state = np.random.SeedSequence(seed).generate_state(1, np.uint64)
-    where = interactions.start, interactions.user_idx, interactions.item
-    slope = (last - learning_rate) / max(n_steps, 1)
-    for first in range(0, n_steps, CHUNK):
-        end = min(first + CHUNK, n_steps)
-        climb(*fit, *where, *on, item_bias, first, end, float(learning_rate), slope, state)
-    if not all(np.isfinite(x).all() for x in fit):
-        raise ValueError(
-            f"The steps ran away to infinity with learning_rate={learning_rate:g}: lower it. The "
-            f"learning rate times any penalty has to stay below 1."
-        )
+    ascend(
+        interactions,
+        lambda where, *steps: climb(*fit, *where, *on, item_bias, *steps),
+        (n_epochs, learning_rate, last, seed),
+    )
+    check_finite(fit, learning_rate)
     return fit
 
 
@@ -223,32 +217,48 @@ def prior_penalties(
 
 
 # ---------------------------------------------------------------------------------------------
-# Where to start, and checks
+# What all predictors share: steps, and checks
 # ---------------------------------------------------------------------------------------------
 
 
-def _random_start(n_users: int, n_items: int, n_factors: int, scale: float, seed: int) -> FactorFit:
-    rng = np.random.default_rng(seed)
-    spread = math.sqrt(scale / math.sqrt(max(n_factors, 1)))
-    return FactorFit(
-        spread * rng.normal(size=(n_users, n_factors)),
-        spread * rng.normal(size=(n_items, n_factors)),
-        np.zeros(n_items),
-    )
+def ascend(
+    interactions: Interactions,
+    climb: Callable[..., None],
+    schedule: tuple[float, float, float, int],  # epochs, first and last rate, seed
+) -> None:
+    """Take all steps, some at a time."""
+    n_epochs, rate, last, seed = schedule
+    n_steps = math.ceil(n_epochs * interactions.n_interactions)
+    state = np.random.SeedSequence(seed).generate_state(1, np.uint64)
+    where = interactions.start, interactions.user_idx, interactions.item
+    slope = (last - rate) / max(n_steps, 1)
+    for first in range(0, n_steps, CHUNK):
+        climb(where, first, min(first + CHUNK, n_steps), float(rate), slope, state)
 
 
-def _check_numbers(n_factors: int, n_epochs: float, rate: float, last: float) -> None:
-    if n_factors < 0 or n_factors % 1:
-        raise ValueError(f"`n_factors` is {n_factors!r}; it must be a whole number, 0 or more.")
+def check_finite(fit: Iterable[NDArray[Any]], rate: float) -> None:
+    """Raise if the steps did not stay within bounds."""
+    if not all(np.isfinite(x).all() for x in fit):
+        raise ValueError(
+            f"The steps ran away to infinity with learning_rate={rate:g}: lower it. The learning "
+            f"rate times any penalty has to stay below 1."
+        )
+
+
+def check_numbers(n_epochs: float, rate: float, last: float, dtype: str) -> np.dtype[Any]:
+    """Raise for numbers out of their range, and return the type of the result."""
     if not 0 <= n_epochs < math.inf:
         raise ValueError(f"`n_epochs` is {n_epochs!r}; it must be 0 or more.")
     if not 0 < rate < math.inf:
         raise ValueError(f"`learning_rate` is {rate!r}; it must be positive.")
     if not 0 <= last < math.inf:
         raise ValueError(f"`last_rate` is {last!r}; it must be 0 or more.")
+    if dtype not in ("float32", "float64"):
+        raise ValueError(f"`dtype` is {dtype!r}; it is 'float32' or 'float64'.")
+    return np.dtype(dtype)
 
 
-def _per_label(name: str, value: ArrayLike, n: int, kind: Any) -> NDArray[Any]:
+def per_label(name: str, value: ArrayLike, n: int, kind: np.dtype[Any]) -> NDArray[Any]:
     """Return a penalty for each user or item."""
     given = np.asarray(value, dtype=np.float64)
     if given.shape not in ((), (n,)):
@@ -260,3 +270,13 @@ def _per_label(name: str, value: ArrayLike, n: int, kind: Any) -> NDArray[Any]:
     if not (np.isfinite(given) & (given >= 0)).all():
         raise ValueError(f"The penalty `{name}` must be finite and 0 or more.")
     return np.full(n, given, dtype=kind)
+
+
+def _random_start(n_users: int, n_items: int, n_factors: int, scale: float, seed: int) -> FactorFit:
+    rng = np.random.default_rng(seed)
+    spread = math.sqrt(scale / math.sqrt(max(n_factors, 1)))
+    return FactorFit(
+        spread * rng.normal(size=(n_users, n_factors)),
+        spread * rng.normal(size=(n_items, n_factors)),
+        np.zeros(n_items),
+    )

@@ -102,7 +102,7 @@ def recommendation_metrics(
             f"`known` has shape {seen.shape} and `held_out` {wanted.shape}; both are "
             "(n_users, n_items)."
         )
-    names: "pd.Index[Any]" = pd.RangeIndex(n_users) if users is None else pd.Index(users)
+    names: pd.Index[Any] = pd.RangeIndex(n_users) if users is None else pd.Index(users)
     if len(names) != n_users:
         raise ValueError(f"`users` has {len(names)} labels for {n_users} users; give one each.")
     _check_disjoint(wanted, seen, names)
@@ -255,7 +255,7 @@ def _check_disjoint(wanted: csr_array, seen: csr_array, names: "pd.Index[Any]") 
     if user.size:
         raise ValueError(
             f"{user.size} items are in `held_out` and in `known`, the first being item {item[0]} "
-            f"of user {names[int(user[0])]!r}. What is known is not ranked: take it out of one of them."
+            f"of user {names[int(user[0])]!r}. What is known is not ranked: take it out of one."
         )
 
 

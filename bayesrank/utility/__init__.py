@@ -10,11 +10,14 @@ from bayesrank.utility.linear import (
     standardise_within,
     transform_slots,
 )
+from bayesrank.utility.neighbours import neighbour_utility, symmetric_correlations
 
 __all__ = [
     "SecondOrderFeatures",
     "factor_utility",
     "linear_utility",
+    "neighbour_utility",
     "standardise_within",
+    "symmetric_correlations",
     "transform_slots",
 ]

@@ -1,0 +1,48 @@
+"""LearnBPR on MovieLens 100K with 64 factors: triples per second, beside `implicit` if installed.
+
+`implicit` has a bias as the 64th factor; one thread each.
+"""
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+import bayesrank as br
+from bayesrank.inference.learn_bpr import learn_bpr
+from models.bpr_study import load
+from tests.benchmarks.book import Book, plain
+
+N_FACTORS, N_EPOCHS = 64, 20
+
+
+@pytest.fixture(scope="module")
+def have(data_dir: Path) -> br.Interactions:
+    return load(data_dir / "ml-100k")[0]
+
+
+def test_learn_bpr_takes_millions_of_triples_in_a_second(book: Book, have: br.Interactions):
+    learn = partial(learn_bpr, have, n_factors=N_FACTORS, n_epochs=N_EPOCHS)
+    cost = book.race(learn, 5, min)["ours"]
+    per_second = N_EPOCHS * len(have) / cost.cpu
+    what = f"LearnBPR, {N_FACTORS} factors, triples in a CPU second"
+    book.budget(what, per_second, plain, wall=cost.wall, at_least=5e6)
+
+
+def test_learn_bpr_is_no_slower_than_implicit(book: Book, have: br.Interactions):
+    bpr = pytest.importorskip("implicit.cpu.bpr", reason="needs implicit, to compare with")
+    cells = np.ones(len(have), dtype=np.float32), have.item, have.start
+    table = csr_matrix(cells, shape=(have.n_users, have.n_items))
+
+    def theirs() -> None:
+        model = bpr.BayesianPersonalizedRanking(
+            factors=N_FACTORS - 1, iterations=N_EPOCHS, num_threads=1, random_state=1
+        )
+        model.fit(table, show_progress=False)
+
+    ours = partial(learn_bpr, have, n_factors=N_FACTORS, n_epochs=N_EPOCHS)
+    cost = book.race(ours, 5, implicit=theirs)
+    what = f"{N_EPOCHS * len(have) / 1e6:.1f} million triples, {N_FACTORS} factors"
+    book.ratio(what, cost["ours"], cost["implicit"], "implicit", at_least=1.0)

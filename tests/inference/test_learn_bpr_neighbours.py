@@ -1,0 +1,109 @@
+"""LearnBPR of correlations: steps against the gradient of the objective, fits, arguments."""
+
+import numpy as np
+import pytest
+
+from bayesrank.inference.bpr_kernels import step_neighbours
+from bayesrank.inference.learn_bpr_neighbours import NeighbourPenalties, learn_bpr_neighbours
+from bayesrank.utility import neighbour_utility
+from tests.inference.test_learn_bpr import HAVE, log_sigmoid
+from tests.oracles import gradient
+
+BELOW = np.tril_indices(4, -1)
+PENALTIES = NeighbourPenalties(0.3, 0.2, 0.1)
+
+
+def parts(flat):
+    """Correlations and biases of a flat vector of 6 + 4 numbers."""
+    C = np.zeros((4, 4))
+    C[BELOW] = flat[:6]
+    return C + C.T, np.array(flat[6:])
+
+
+def one_triple(flat, triple):
+    """Objective of a triple by the definition."""
+    (C, b), (u, i, j) = parts(flat), triple
+    mine = [HAVE.items.get_loc(item) for item in HAVE.items_of(HAVE.users[u])]
+    others = [other for other in mine if other != i]
+    lead = b[i] + C[i, others].sum() - b[j] - C[j, mine].sum()
+    positive, negative, bias = PENALTIES
+    squares = positive * (C[i, others] ** 2).sum() + negative * (C[j, mine] ** 2).sum()
+    return log_sigmoid(lead) - (squares + bias * (b[i] ** 2 + b[j] ** 2)) / 2
+
+
+def move(flat, triple):
+    """Take one step, and give what it added for a rate of one."""
+    (C, b), (u, i, j) = parts(flat), triple
+    mine = HAVE.item[HAVE.start[u] : HAVE.start[u + 1]]
+    on = [np.full(4, x) for x in PENALTIES]
+    step_neighbours(C, b, mine, np.uintp(i), np.uintp(j), *on, True, 1.0)
+    np.testing.assert_array_equal(C, C.T)
+    assert (np.diag(C) == 0).all()
+    return np.concatenate([C[BELOW], b]) - flat
+
+
+def test_a_step_is_that_of_the_formulas():
+    # Cy has a, b and d: x_a = C_ab + C_ad = 0.5, x_c = C_ca + C_cb + C_cd = 1.5; g = sigmoid(1)
+    C = np.array([[0, 0.2, 9, 0.3], [0.2, 0, 0.4, 9], [9, 0.4, 0, 0.1], [0.3, 9, 0.1, 0]])
+    C[0, 2] = C[2, 0] = 1.0
+    g = 1 / (1 + np.exp(-1.0))
+    expected = C.copy()
+    for at, value in (
+        ((0, 1), 0.2 + 0.5 * (g - 0.3 * 0.2)),
+        ((0, 3), 0.3 + 0.5 * (g - 0.3 * 0.3)),
+        ((2, 0), 1.0 + 0.5 * (-g - 0.2 * 1.0)),
+        ((2, 1), 0.4 + 0.5 * (-g - 0.2 * 0.4)),
+        ((2, 3), 0.1 + 0.5 * (-g - 0.2 * 0.1)),
+    ):
+        expected[at] = expected[at[::-1]] = value
+    b, mine = np.zeros(4), np.array([0, 1, 3], dtype=np.int32)
+    on = [np.full(4, x) for x in PENALTIES]
+    step_neighbours(C, b, mine, np.uintp(0), np.uintp(2), *on, True, 0.5)
+    np.testing.assert_allclose(C, expected, rtol=1e-12)
+    np.testing.assert_allclose(b, [0.5 * g, 0, -0.5 * g, 0], rtol=1e-12)
+
+
+def test_a_step_is_the_gradient_of_the_objective_of_its_triple(rng):
+    for triple in HAVE.all_triples():
+        flat = rng.normal(size=10)
+        slope = gradient(lambda x, t=triple: one_triple(x, t), flat)
+        np.testing.assert_allclose(move(flat, triple), slope, atol=1e-9)
+
+
+def test_the_mean_step_over_all_triples_is_the_gradient_of_the_whole_objective(rng):
+    flat, triples = rng.normal(size=10), HAVE.all_triples()
+    mean = np.mean([move(flat, t) for t in triples], axis=0)
+    slope = gradient(lambda x: sum(one_triple(x, t) for t in triples), flat)
+    np.testing.assert_allclose(len(triples) * mean, slope, atol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_fit_is_symmetric_reproducible_and_read_as_the_graph_reads_it(dtype):
+    one, again = (learn_bpr_neighbours(HAVE, dtype=dtype, seed=3) for _ in range(2))
+    np.testing.assert_array_equal(one.correlation, again.correlation)
+    np.testing.assert_array_equal(one.correlation, one.correlation.T)
+    assert (np.diag(one.correlation) == 0).all()
+    assert one.correlation.dtype == one.item_bias.dtype == dtype
+    have = HAVE.to_matrix()
+    graph = neighbour_utility(one.correlation, have, item_bias=one.item_bias).eval()
+    np.testing.assert_allclose(one.utility(have), graph, rtol=1e-5)
+    other = learn_bpr_neighbours(HAVE, dtype=dtype, seed=4)
+    assert (one.correlation != other.correlation).any()
+
+
+def test_without_biases_they_stay():
+    assert (learn_bpr_neighbours(HAVE, item_bias=False).item_bias == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"learning_rate": -1}, "`learning_rate` is -1; it must be positive"),
+        ({"n_epochs": np.inf}, "`n_epochs` is inf; it must be 0 or more"),
+        ({"penalties": NeighbourPenalties(bias=np.nan)}, "`bias` must be finite and 0 or more"),
+        ({"penalties": NeighbourPenalties(positive=[1])}, r"\(1,\); .* one for each of 4 items"),
+    ],
+)
+def test_bad_arguments_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        learn_bpr_neighbours(HAVE, **options)
