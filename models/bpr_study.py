@@ -1,8 +1,8 @@
 """The figures of `models.bpr`: MovieLens 100K, ua split, every rating an interaction.
 
 ``python -m models.bpr_study FOLDER``, with the folder of ``ua.base`` and ``ua.test``: about five
-minutes. Settings were chosen, by NDCG@10 or by AUC, on five ratings of each user held out of
-``ua.base``.
+minutes. Penalties and scales were chosen, by NDCG@10 or by AUC, on five ratings of each user held
+out of ``ua.base``.
 """
 
 import sys

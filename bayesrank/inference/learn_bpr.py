@@ -20,7 +20,7 @@ Its expectation is the gradient, over the number of triples, of BPR-OPT: the sum
 A penalty therefore counts as often as what it is on occurs. `prior_penalties` turns that round, so
 that the mode is that of a model with normal priors.
 
-Triples are cheap: about 10 million in a second on one core, with 64 factors in single precision.
+Triples are cheap: 7 to 8 million in a second on one core, with 64 factors in single precision.
 
 References
 ----------

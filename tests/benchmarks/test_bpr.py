@@ -33,7 +33,8 @@ def test_learn_bpr_takes_millions_of_triples_in_a_second(book: Book, have: br.In
 
 def test_learn_bpr_is_no_slower_than_implicit(book: Book, have: br.Interactions):
     bpr = pytest.importorskip("implicit.cpu.bpr", reason="needs implicit, to compare with")
-    cells = np.ones(len(have), dtype=np.float32), have.item, have.start
+    # copies, because it wants arrays that it may write to
+    cells = np.ones(len(have), dtype=np.float32), have.item.copy(), have.start.copy()
     table = csr_matrix(cells, shape=(have.n_users, have.n_items))
 
     def theirs() -> None:
