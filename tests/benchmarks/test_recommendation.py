@@ -1,6 +1,6 @@
-"""LearnBPR on MovieLens 100K with 64 factors: triples per second, beside `implicit` if installed.
+"""Recommendation on MovieLens 100K: LearnBPR beside `implicit`, EigenRank, and growing memory.
 
-`implicit` has a bias as the 64th factor; one thread each.
+LearnBPR has 64 factors; `implicit`, if it is installed, has a bias as the 64th. One thread each.
 """
 
 from functools import partial
@@ -11,11 +11,14 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import bayesrank as br
+from bayesrank.aggregation import eigenrank
 from bayesrank.inference.learn_bpr import learn_bpr
 from models.bpr_study import load
-from tests.benchmarks.book import Book, plain
+from models.list_rank_mf_study import read_split
+from tests.benchmarks.book import Book, megabytes, plain, run_fresh, time_text
 
 N_FACTORS, N_EPOCHS = 64, 20
+SIZES = (1_000_000, 3_000_000, 9_000_000)  # interactions
 
 
 @pytest.fixture(scope="module")
@@ -47,3 +50,30 @@ def test_learn_bpr_is_no_slower_than_implicit(book: Book, have: br.Interactions)
     cost = book.race(ours, 5, implicit=theirs)
     what = f"{N_EPOCHS * len(have) / 1e6:.1f} million triples, {N_FACTORS} factors"
     book.ratio(what, cost["ours"], cost["implicit"], "implicit", at_least=1.0)
+
+
+@pytest.mark.parametrize("order", ["greedy", "walk"])
+def test_eigenrank_ranks_for_all_users_in_a_minute(book: Book, data_dir: Path, order: str):
+    ratings, _ = read_split(data_dir / "ml-100k")
+    eigenrank(ratings, 0, order=order)  # compiles
+    users = range(ratings.shape[0])
+    cost = book.once(lambda: [eigenrank(ratings, user, order=order) for user in users])
+    what = f"EigenRank, {order}, all 943 users"
+    book.budget(what, cost.cpu, time_text, wall=cost.wall, at_most=60.0)
+
+
+def test_memory_is_linear_in_the_interactions(book: Book):
+    figures: list[float] = []
+    sizes = iter(SIZES)
+    book.benchmark.pedantic(
+        lambda: figures.append(run_fresh({}, "interactions_memory", str(next(sizes)))["bytes"]),
+        rounds=len(SIZES),
+    )
+    exponent = float(np.polyfit(np.log(SIZES), np.log(figures), 1)[0])
+    book.budget(
+        f"memory of interactions and LearnBPR, {SIZES[0]:,} to {SIZES[-1]:,}: exponent",
+        exponent,
+        "{:.2f}".format,
+        at_most=1.2,
+        peer=", ".join(megabytes(x) for x in figures),
+    )
