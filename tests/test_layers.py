@@ -31,7 +31,7 @@ ROOMS = {
     "inference": Room("arviz numba numpy pymc scipy threadpoolctl", rooms="data likelihoods"),
     "results": Room("arviz matplotlib numpy pandas scipy sklearn xarray"),
     "utility": Room("numpy pytensor sklearn"),
-    "aggregation": Room("numba numpy pandas scipy", rooms="data"),
+    "aggregation": Room("numba numpy pandas pytensor scipy", rooms="data"),
 }
 
 # Files beside the rooms. The command line wires everything up, so it is not bounded.

@@ -25,10 +25,10 @@ array([0.363, 0.287, 0.351])
 
 from typing import Any, Literal
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayesrank.aggregation.eigenrank_kernels import greedy, kendall, mean_differences, walk
 from bayesrank.aggregation.rating_neighbours import (
     Neighbours,
     Similarity,
@@ -38,8 +38,6 @@ from bayesrank.aggregation.rating_neighbours import (
 )
 
 __all__ = ["eigenrank", "greedy_scores", "kendall_similarity", "preferences", "stationary_scores"]
-
-TIED = 1e-9  # difference of potentials that is rounding
 
 
 def eigenrank(
@@ -157,7 +155,7 @@ def kendall_similarity(ratings: Any, user: int) -> Similarity:
     """
     rows = rating_rows(ratings)
     mine, has = row_of(rows, user)
-    similarity, common = _kendall(rows.indptr, rows.indices, rows.data, mine, has > 0)
+    similarity, common = kendall(rows.indptr, rows.indices, rows.data, mine, has > 0)
     similarity[user] = 0.0
     return Similarity(similarity, common)
 
@@ -198,7 +196,7 @@ def preferences(
     """
     rows = rating_rows(ratings)[neighbours.users][:, items]
     given = rows.tocsc()
-    return _preferences(
+    return mean_differences(
         (rows.indptr, rows.indices, rows.data),
         (given.indptr, given.indices, given.data),
         neighbours.weight,
@@ -236,7 +234,7 @@ def greedy_scores(psi: ArrayLike) -> NDArray[np.float64]:
     array([ 0., -1., -1.])
     """
     matrix = _square(psi)
-    return _greedy(matrix - matrix.T)
+    return greedy(matrix - matrix.T)
 
 
 def stationary_scores(
@@ -289,7 +287,7 @@ def stationary_scores(
     # from the item of the column; the highest exponent of a column is 0
     move = psi - psi.max(axis=0, initial=0.0)
     np.exp(move, out=move)
-    return _walk(move, n, epsilon, tolerance)
+    return walk(move, n, epsilon, tolerance)
 
 
 def _square(psi: ArrayLike) -> NDArray[np.float64]:
@@ -299,101 +297,3 @@ def _square(psi: ArrayLike) -> NDArray[np.float64]:
     if not np.isfinite(matrix).all():
         raise ValueError("`psi` holds a number that is not finite.")
     return matrix
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _kendall(start, item, rating, mine, has):  # type: ignore[no-untyped-def]
-    """Similarity of every user to one, and the number of common items."""
-    n_users = start.size - 1
-    similarity, common = np.zeros(n_users), np.zeros(n_users, dtype=np.int64)
-    x, y = np.empty(mine.size), np.empty(mine.size)
-    for v in range(n_users):
-        n = 0
-        opposite = 0
-        for e in range(start[v], start[v + 1]):
-            if has[item[e]]:
-                x[n], y[n] = mine[item[e]], rating[e]
-                for m in range(n):
-                    opposite += (x[m] - x[n]) * (y[m] - y[n]) < 0
-                n += 1
-        common[v] = n
-        if n > 1:
-            similarity[v] = 1 - 4 * opposite / (n * (n - 1))
-    return similarity, common
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _preferences(by_user, by_item, weight):  # type: ignore[no-untyped-def]
-    """Preferences, from the ratings of the neighbours, by user and by item."""
-    start, item, rating = by_user
-    begin, user, value = by_item
-    n = begin.size - 1
-    psi = np.zeros((n, n))
-    # One row of sums at a time: they stay in the cache, and half of the matrix would not.
-    lead, total = np.zeros(n), np.zeros(n)
-    for i in range(n):
-        lead[:] = 0.0
-        total[:] = 0.0
-        for e in range(begin[i], begin[i + 1]):
-            v = user[e]
-            s = weight[v]
-            for f in range(start[v], start[v + 1]):
-                lead[item[f]] += s * (value[e] - rating[f])
-                total[item[f]] += s
-        for j in range(n):
-            if total[j] > 0:
-                psi[i, j] = lead[j] / total[j]
-    return psi
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _greedy(lead):  # type: ignore[no-untyped-def]
-    """Minus the step in which each item is chosen, from psi less its transpose."""
-    n = len(lead)
-    potential, score = lead.sum(axis=1), np.ones(n)  # 1: not yet chosen
-    chosen = np.empty(n, dtype=np.int64)
-    done, step = 0, 0.0
-    while done < n:
-        best = -np.inf
-        for i in range(n):
-            if score[i] > 0:
-                best = max(best, potential[i])
-        together = 0
-        for i in range(n):
-            if score[i] > 0 and potential[i] >= best - TIED:
-                chosen[together] = i
-                together += 1
-        for c in chosen[:together]:
-            score[c] = step
-        for c in chosen[:together]:
-            for i in range(n):
-                potential[i] += lead[c, i]  # less lead[i, c], but along the row
-        done += together
-        step -= 1.0
-    return score
-
-
-# A loop instead of a matrix product, whose threads would wait for each other beside other work.
-@numba.njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
-def _walk(move, copies, epsilon, tolerance):  # type: ignore[no-untyped-def]
-    """Stationary probabilities of a copy of each item, from unnormalised moves by columns."""
-    n = len(move)
-    leaving = np.zeros(n)
-    for j in range(n):
-        for i in range(n):
-            leaving[i] += copies[j] * move[j, i]
-    here, flow = np.full(n, 1 / copies.sum()), np.empty(n)
-    # All entries of `move` are positive, so that this ends without jumps as well.
-    moving = n > 0
-    while moving:
-        for i in range(n):
-            flow[i] = copies[i] * here[i] / leaving[i]
-        moving = False
-        for j in range(n):
-            arriving = 0.0
-            for i in range(n):
-                arriving += move[j, i] * flow[i]
-            now = epsilon * arriving + (1 - epsilon) / copies.sum()
-            moving |= abs(now - here[j]) > tolerance * here[j]
-            here[j] = now
-    return here
