@@ -8,7 +8,7 @@ import pymc as pm
 from numpy.typing import NDArray
 from pytensor.tensor import TensorVariable
 
-from bayesrank.data.labels import label_repr
+from bayesrank.data.labels import counted, label_repr
 from bayesrank.data.pairs import OUTCOMES, Pairs
 from bayesrank.distributions.pair_outcomes import as_double
 
@@ -100,8 +100,8 @@ def check_ties(n_outcomes: int, name: str, pairs: Pairs) -> None:
     row = int((ties > 0).argmax())
     one, other = (label_repr(pairs.items[idx[row]]) for idx in (pairs.first, pairs.second))
     raise ValueError(
-        f"The pairs of {name!r} have {ties.sum()} ties, the first between {one} and {other}, but "
-        "BradleyTerry and Thurstone have no ties. Davidson and RaoKupper have them. "
+        f"The pairs of {name!r} have {counted(int(ties.sum()), 'tie')}, the first between {one} "
+        f"and {other}, but BradleyTerry and Thurstone have no ties. Davidson and RaoKupper have them. "
         "pairs.split_ties() would count half a win of each item: a pseudo-likelihood, without LOO."
     )
 
