@@ -101,8 +101,9 @@ def check_ties(n_outcomes: int, name: str, pairs: Pairs) -> None:
     one, other = (label_repr(pairs.items[idx[row]]) for idx in (pairs.first, pairs.second))
     raise ValueError(
         f"The pairs of {name!r} have {counted(int(ties.sum()), 'tie')}, the first between {one} "
-        f"and {other}, but BradleyTerry and Thurstone have no ties. Davidson and RaoKupper have them. "
-        "pairs.split_ties() would count half a win of each item: a pseudo-likelihood, without LOO."
+        f"and {other}, but BradleyTerry and Thurstone have no ties. Davidson and RaoKupper "
+        "have them. pairs.split_ties() would count half a win of each item: a pseudo-likelihood, "
+        "without LOO."
     )
 
 
