@@ -37,7 +37,8 @@ def recommend(idata: Any, user: Hashable, k: int = 10) -> pd.DataFrame:
     DataFrame
         One row per item, best first by mean utility: ``utility``; ``top_k``, the probability that
         the item is among the k best of the user's new ones; ``preferred``, the probability that
-        the user prefers it to another of them at random. A mode is one draw: its ``top_k`` is 1.
+        the user prefers it to another of them at random, NaN if there is no other. A mode is one
+        draw: its ``top_k`` is 1.
 
     Raises
     ------
@@ -62,7 +63,7 @@ def recommend(idata: Any, user: Hashable, k: int = 10) -> pd.DataFrame:
     at = np.flatnonzero(users == user)
     if not len(at):
         raise ValueError(
-            f"Unknown user {user!r}: the users are {list(users[:5])}"
+            f"Unknown user {user!r}: the users are {users[:5].tolist()}"
             f"{' and others' if len(users) > 5 else ''}. Recommend to someone new with "
             f"recommend_new(idata, items)."
         )
@@ -189,7 +190,7 @@ def _positions(idata: Any, items: Iterable[Hashable]) -> NDArray[np.int64]:
     position = axis.get_indexer(wanted)
     if (position < 0).any():
         raise ValueError(
-            f"Unknown item {wanted[position < 0][0]!r}: the items are {list(axis[:5])}"
+            f"Unknown item {wanted[position < 0][0]!r}: the items are {axis[:5].tolist()}"
             f"{' and others' if len(axis) > 5 else ''}."
         )
     if not 0 < len(wanted) < len(axis):
@@ -217,7 +218,7 @@ def _best(idata: Any, utility: Array, known: Array, k: int, whom: str) -> pd.Dat
         {
             "utility": x.mean(axis=0)[chosen],
             "top_k": (x[:, chosen] >= kth).mean(axis=0),
-            "preferred": np.array(ahead) / max(len(new) - 1, 1),
+            "preferred": np.array(ahead) / (len(new) - 1) if len(new) > 1 else np.nan,
         },
         index=pd.Index(idata["posterior"]["item"].values[new[chosen]], name="item"),
     )

@@ -268,3 +268,11 @@ def test_full_posteriors_of_small_data_are_sampled_as_any_other():
         idata = pm.sample_prior_predictive(3, random_seed=1)
     assert idata["prior"]["user_factor"].dims == ("chain", "draw", "user", "factor")
     assert idata["prior_predictive"]["y"].dims == ("chain", "draw", "triple")
+
+
+def test_the_only_item_left_has_no_other_to_be_preferred_to():
+    table = pd.DataFrame({"user": ["a", "a", "b", "b", "c"], "item": ["x", "y", "y", "z", "x"]})
+    mode = fit_map(br.Interactions.from_frame(table, user="user", item="item"), n_factors=2)
+    (row,) = recommend(mode, "a", 1).itertuples()
+    assert (row.Index, row.top_k) == ("z", 1.0)
+    assert np.isnan(row.preferred)
