@@ -22,7 +22,8 @@ from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data.interactions import Interactions, check_two_blocks
 from bayesrank.data.rankings import Rankings
-from bayesrank.distributions.observed import add_coord, refuse_single_precision
+from bayesrank.distributions.axes import add_coord
+from bayesrank.distributions.observed import refuse_single_precision
 from bayesrank.distributions.pair_data import shaped
 from bayesrank.distributions.pair_outcomes import as_double
 from bayesrank.likelihoods.bpr import triple_logp

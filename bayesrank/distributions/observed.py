@@ -15,21 +15,17 @@ from pytensor.tensor.elemwise import Elemwise
 
 from bayesrank.data.rankings import Rankings
 from bayesrank.data.stages import Stages
+from bayesrank.distributions.axes import AXES, add_coord, label_axis, two_names
 
 __all__ = [
     "RankingsData",
-    "add_coord",
     "is_observed",
     "known_value",
     "refuse_single_precision",
     "register_rankings",
     "set_rankings",
     "table_is_current",
-    "two_names",
 ]
-
-AXES = ("ranking", "slot")  # coords of a Rankings, and the dims by default
-EXAMPLE = ("race", "place")  # other names for them
 
 
 class RankingsData(NamedTuple):
@@ -97,6 +93,12 @@ def register_rankings(
     weight = pm.Data(f"{name}_weight", rankings.weight, dims=dims[0])
     model.add_coord(f"{name}_outcome", [outcome])
     pm.Data(f"{name}_outcomes", [rankings.n_rankings], dims=f"{name}_outcome")
+    # who ranked, and the labels of rankers and items, for what is read off the results
+    pm.Data(f"{name}_ranker", rankings.ranker_idx, dims=dims[0])
+    for axis, n_rankings in _rankings_of(rankings).items():
+        labels = rankings.coords[axis]
+        dim = label_axis(model, name, axis, labels, "rankings", known=per_item and axis == "item")
+        pm.Data(f"{name}_{axis}_rankings", n_rankings, dims=dim)
     if not per_item:
         return RankingsData(ranks, weight, item, sizes, utility, None, (), dims)
     if not stages:
@@ -169,6 +171,11 @@ def set_rankings(name: str, rankings: Rankings, *, model: pm.Model | None = None
     data = rankings.ranks, rankings.weight, rankings.item, rankings.block_sizes
     for part, value in zip(needed, data, strict=True):
         model.set_data(part, value, coords=None if part.endswith("_sizes") else coords)
+    model.set_data(f"{full_name}_ranker", rankings.ranker_idx, coords=coords)
+    for axis, n_rankings in _rankings_of(rankings).items():
+        part = f"{full_name}_{axis}_rankings"
+        (dim,) = model.named_vars_to_dims[part]
+        model.set_data(part, n_rankings, coords={dim: rankings.coords[axis]})
     for field, value in table.items():
         shared[f"{full_name}_{field}"].set_value(value, borrow=True)
 
@@ -231,41 +238,12 @@ def _is_per_item(name: str, utility: TensorVariable, rankings: Rankings) -> bool
     )
 
 
-def two_names(
-    name: str,
-    dims: Sequence[str] | None,
-    axes: tuple[str, str] = AXES,
-    example: tuple[str, str] = EXAMPLE,
-) -> tuple[str, str]:
-    """Check names for two axes; by default they are called what they are."""
-    names = axes if dims is None else tuple(dims)
-    if isinstance(dims, str) or len(names) != 2 or not all(isinstance(d, str) for d in names):
-        raise ValueError(
-            f"`dims` of {name!r} is {dims!r}: name two axes, such as dims={example}. "
-            f"The first has one label per {axes[0]}, the second one per {axes[1]}."
-        )
-    return names
-
-
-def add_coord(
-    model: pm.Model,
-    name: str,
-    dim: str,
-    labels: Any,
-    source: str = "rankings",
-    example: tuple[str, str] = EXAMPLE,
-) -> None:
-    """Add a coord, or check that the model's own has these labels."""
-    if dim not in model.coords:
-        model.add_coord(dim, labels)
-        return
-    present = model.coords[dim]
-    if present is not None and not np.array_equal(np.asarray(present), np.asarray(labels)):
-        raise ValueError(
-            f"The model's coord {dim!r} has {len(present)} labels that are not the {len(labels)} "
-            f"of the {source} of {name!r}. Build the model with pm.Model(coords={source}.coords), "
-            f"or give a second collection of {source} its own dims={example}."
-        )
+def _rankings_of(rankings: Rankings) -> dict[str, np.ndarray]:
+    """Count the rankings of every ranker, and those that every item is in."""
+    return {
+        "ranker": np.bincount(rankings.ranker_idx, minlength=len(rankings.rankers)),
+        "item": np.bincount(rankings.item[rankings.mask], minlength=rankings.n_items),
+    }
 
 
 def refuse_single_precision() -> None:

@@ -22,8 +22,9 @@ from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.rankings import UninformativeRankingWarning
+from bayesrank.distributions.axes import add_coord, two_names
 from bayesrank.distributions.count_checks import check_numbers
-from bayesrank.distributions.observed import add_coord, is_observed, two_names
+from bayesrank.distributions.observed import is_observed
 from bayesrank.likelihoods.mpm_draws import NetCountsDraw
 from bayesrank.likelihoods.mpm_op import agreement, log_normaliser_table
 from bayesrank.likelihoods.quadrature import segment_sum

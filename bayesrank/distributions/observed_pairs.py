@@ -18,14 +18,14 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data.pair_totals import PairTotals, log_ways, pair_totals
 from bayesrank.data.pairs import Pairs
-from bayesrank.distributions.observed import add_coord, is_observed, known_value, two_names
+from bayesrank.distributions.axes import add_coord, label_axis, two_names
+from bayesrank.distributions.observed import is_observed, known_value
 from bayesrank.distributions.pair_data import (
     check_new,
     check_ties,
     counts_of,
     group_names,
     item_matches,
-    label_axis,
     label_of,
     matches_of,
     pair_labels,
@@ -182,10 +182,10 @@ def observe_pairs(
     pm.Data(f"{name}_outcomes", [pairs.n_pairs], dims=f"{name}_outcome")
     for group in group_names(name, pairs):
         pm.Data(f"{name}_{group}", pairs.group_idx(group), dims=two_dims[0])
-        axis = label_axis(model, name, group, pairs)
+        axis = label_axis(model, name, group, pairs.coords[group], "pairs", known=False)
         pm.Data(f"{name}_{group}_matches", matches_of(pairs, group), dims=axis)
     if per_item:
-        axis = label_axis(model, name, "item", pairs)
+        axis = label_axis(model, name, "item", pairs.coords["item"], "pairs", known=True)
         pm.Data(f"{name}_item_matches", item_matches(pairs), dims=axis)
 
     # the variable

@@ -10,6 +10,7 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data.labels import counted, label_repr
 from bayesrank.data.pairs import OUTCOMES, Pairs
+from bayesrank.distributions.axes import same_labels
 from bayesrank.distributions.pair_outcomes import as_double
 
 __all__ = [
@@ -18,7 +19,6 @@ __all__ = [
     "counts_of",
     "group_names",
     "item_matches",
-    "label_axis",
     "label_of",
     "matches_of",
     "pair_labels",
@@ -74,20 +74,6 @@ def item_matches(pairs: Pairs) -> NDArray[np.int64]:
     return np.bincount(both, np.tile(each, 2), pairs.n_items).astype(np.int64)
 
 
-def label_axis(model: pm.Model, name: str, axis: str, pairs: Pairs) -> str:
-    """Name the dim of the labels of an axis, a new one if the model's own has others.
-
-    As many items under other labels are a mistake, or the utilities would be those of others.
-    """
-    labels, present = pairs.coords[axis], model.coords.get(axis)
-    if present is not None and axis == "item" and len(present) == len(labels):
-        _check_items(f"the model's coord {axis!r}", name, np.asarray(present), labels)
-    dim = axis if present is None or np.array_equal(present, labels) else f"{name}_{axis}s"
-    if dim not in model.coords:
-        model.add_coord(dim, labels)
-    return dim
-
-
 # ---------------------------------------------------------------------------------------------
 # Checks
 # ---------------------------------------------------------------------------------------------
@@ -120,7 +106,7 @@ def check_new(model: pm.Model, name: str, pairs: Pairs, per_pair: Sequence[Any])
     if "item" in known:
         (axis,) = model.named_vars_to_dims[f"{name}_item_matches"]
         present = np.asarray(model.coords[axis])
-        _check_items(f"the model's coord {axis!r}", name, present, pairs.coords["item"])
+        same_labels(f"the model's coord {axis!r}", name, present, pairs.coords["item"], "pairs")
     for x in per_pair:
         n = x.type.shape[0] if x.ndim else None
         if n not in (None, pairs.n_pairs):
@@ -129,19 +115,6 @@ def check_new(model: pm.Model, name: str, pairs: Pairs, per_pair: Sequence[Any])
                 f"{pairs.n_pairs}. Declare it with dims, which set_pairs can change, instead of a "
                 "shape."
             )
-
-
-def _check_items(whose: str, name: str, present: Any, labels: Any) -> None:
-    if np.array_equal(present, labels):
-        return
-    what = f"has {len(present)} labels, and they have {len(labels)}"
-    if len(present) == len(labels):
-        row = int((present != labels).argmax())
-        what = f"has {label_repr(present[row])} where they have {label_repr(labels[row])}"
-    raise ValueError(
-        f"The items of the pairs of {name!r} are not those of {whose}, which {what}. Read the "
-        "pairs with items=, in the order of the model."
-    )
 
 
 def shaped(

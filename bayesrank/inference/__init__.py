@@ -1,13 +1,15 @@
-"""Inference: estimators where the likelihood has no closed form, LearnBPR, modes, and Laplace.
+"""Inference: estimators without a closed form, LearnBPR, modes, Laplace and cross-validation.
 
-This room may import arviz, numba, numpy, pymc, scipy, threadpoolctl and the rooms data and
-likelihoods. The estimators of set functions are pure NumPy. What PyMC can sample or optimise
-itself needs nothing from here, but for `learn_bpr`, gradient ascent on triples of interactions,
-`posterior_modes`, which finds the modes of one model for many prior scales and compiles it once,
-and `laplace`, which draws from a normal posterior around a mode.
+This room may import arviz, numba, numpy, nutpie, pymc, pytensor, scipy, threadpoolctl, xarray and
+the rooms data and likelihoods. The estimators of set functions are pure NumPy. What PyMC can sample
+or optimise itself needs nothing from here, but for `learn_bpr`, gradient ascent on triples of
+interactions, `posterior_modes`, which finds the modes of one model for many prior scales and
+compiles it once, `laplace`, which draws from a normal posterior around a mode, and `kfold`, which
+compiles one model for all folds.
 """
 
 from bayesrank.inference.contrastive import CDFit, cd_gradient, fit_cd
+from bayesrank.inference.kfold import FoldWarning, kfold
 from bayesrank.inference.laplace import laplace
 from bayesrank.inference.learn_bpr import FactorFit, Penalties, learn_bpr, prior_penalties
 from bayesrank.inference.learn_bpr_neighbours import (
@@ -29,6 +31,7 @@ __all__ = [
     "AISEstimate",
     "CDFit",
     "FactorFit",
+    "FoldWarning",
     "NeighbourFit",
     "NeighbourPenalties",
     "Penalties",
@@ -38,6 +41,7 @@ __all__ = [
     "each_set",
     "fit_cd",
     "gibbs_sets",
+    "kfold",
     "laplace",
     "learn_bpr",
     "learn_bpr_neighbours",

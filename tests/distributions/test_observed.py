@@ -248,6 +248,55 @@ def test_new_rankings_are_over_as_many_items():
         br.set_rankings("y", fewer, model=model_of("item"))
 
 
+# Who ranked what
+
+BY_RANKER = br.Rankings.from_orderings(
+    [["a", "b"], ["b", "c"], ["c", "a"]], rankers=["ann", "bob", "ann"]
+)
+
+
+def data_of(model, part):
+    dims = model.named_vars_to_dims[part]
+    values = model[part].get_value().tolist()
+    return dict(zip(model.coords[dims[0]], values, strict=True))
+
+
+def test_results_know_who_ranked_and_what():
+    with pm.Model(coords=BY_RANKER.coords) as model:
+        utility = pm.Flat("utility", dims="item")
+        br.PlackettLuce("y", utility, observed=BY_RANKER)
+    assert data_of(model, "y_ranker") == {0: 0, 1: 1, 2: 0}
+    assert data_of(model, "y_ranker_rankings") == {"ann": 2, "bob": 1}
+    assert data_of(model, "y_item_rankings") == {"a": 2, "b": 2, "c": 2}
+
+    br.set_rankings("y", BY_RANKER.subset([1]), model=model)
+    assert data_of(model, "y_ranker") == {1: 1}
+    assert data_of(model, "y_ranker_rankings") == {"ann": 0, "bob": 1}
+    assert data_of(model, "y_item_rankings") == {"a": 0, "b": 1, "c": 1}
+
+
+def test_rankers_and_items_of_a_second_collection_have_axes_of_their_own():
+    other = br.Rankings.from_orderings([["d", "c"]], rankers=["cy"])
+    with pm.Model(coords=BY_RANKER.coords) as model:
+        br.PlackettLuce("y", pm.Flat("utility", dims="item"), observed=BY_RANKER)
+        br.PlackettLuce("z", pm.Flat("v", shape=2), observed=other, dims=("race", "place"))
+    assert data_of(model, "z_ranker_rankings") == {"cy": 1}
+    assert data_of(model, "z_item_rankings") == {"c": 1, "d": 1}
+    assert list(model.coords["ranker"]) == ["ann", "bob"]
+    assert list(model.coords["item"]) == ["a", "b", "c"]
+
+
+def test_as_many_items_under_other_labels_are_refused():
+    message = (
+        r"^The items of the rankings of 'y' are not those of the model's coord 'item', which has "
+        r"'x' where they have 'a'\. Read the rankings with items=, in the order of the model\.$"
+    )
+    with pm.Model(coords={"item": ["x", "b", "c"]}):
+        utility = pm.Flat("utility", dims="item")
+        with pytest.raises(ValueError, match=message):
+            br.PlackettLuce("y", utility, observed=BY_RANKER)
+
+
 # Draws and pointwise results
 
 

@@ -1,0 +1,302 @@
+r"""K-fold cross-validation: predict what was left out, by refitting; one model, compiled once.
+
+Importance sampling (PSIS-LOO) tells what the posterior would be without one ranking from the
+posterior with it, and says by Pareto k when it cannot: where a ranking, or all those of one
+ranker, changes the posterior too much. Then there is no way around fitting again without it.
+
+.. math:: \widehat{\mathrm{elpd}} = \sum_u \log \frac1S \sum_s
+          p\bigl(y_u \mid \theta^{(s)}_{-f(u)}\bigr)
+
+where a unit :math:`u` is a ranking, or all rankings of a ranker, and :math:`\theta_{-f}` are draws
+of the posterior given all units but those of fold :math:`f`.
+
+What is left out is masked in the log posterior and not taken out of the data, so that every fold
+has the same parameters, shapes and compiled code, and a ranker of whom nothing is left is a new
+one: the parameters of that ranker come from their prior.
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import arviz as az
+import numpy as np
+import nutpie
+import pymc as pm
+import pytensor.tensor as pt
+import xarray as xr
+from arviz import ELPDDataLOOKFold
+from numpy.typing import ArrayLike, NDArray
+from pymc.model.fgraph import clone_model
+from pymc.model.transform.conditioning import remove_value_transforms
+from scipy.special import logsumexp
+
+__all__ = ["FoldWarning", "kfold"]
+
+MASK = "in_training"
+COUNTED = ("rankings", "matches")  # what a group has so many of; its labels are on that axis
+WORST_RHAT = 1.01  # Vehtari et al. 2021, Bayesian Analysis 16(2)
+
+
+class FoldWarning(UserWarning):
+    """A fold's chains disagree, so its part of the result is not reliable."""
+
+
+def kfold(
+    model: pm.Model,
+    *,
+    var: str = "y",
+    by: str | None = None,
+    k: int = 10,
+    folds: ArrayLike | None = None,
+    draws: int = 1000,
+    tune: int = 500,
+    chains: int = 4,
+    seed: int = 1,
+    nuts: dict[str, Any] | None = None,
+    progressbar: bool = False,
+) -> ELPDDataLOOKFold:
+    """Estimate the expected log predictive density by K-fold cross-validation.
+
+    Parameters
+    ----------
+    model : pm.Model
+        A model that observes rankings, pairs or counts as `var`, all other variables continuous.
+        It is not changed.
+    var : str
+        The observed variable.
+    by : str, optional
+        What is left out and predicted as one: "ranker", "judge", or a group of the `Pairs`. By
+        default each ranking, pair or ranker's counts by itself, what one log-likelihood is of.
+    k : int
+        Number of folds, 2 or more. As many folds as there are units is leave-one-out, exactly.
+    folds : array of int, (n_units,), optional
+        The fold of every unit, 0, 1, ...; by default k random ones of equal size, up to one. For
+        `by`, units are in the order of the group's labels, those without data left out.
+    draws, tune, chains : int
+        Of every fold, as in `pm.sample`.
+    seed : int
+        Of the folds and of the sampler. The same seed gives two models the same folds, as
+        `bayesrank.compare` wants.
+    nuts : dict, optional
+        Passed to nutpie, such as ``{"adaptation": "low_rank", "target_accept": 0.95}``.
+    progressbar : bool
+        Show the sampler's progress in every fold.
+
+    Returns
+    -------
+    ELPDDataLOOKFold
+        ArviZ's result: elpd, its standard error and ``elpd_i`` by unit, for `bayesrank.compare`.
+        The effective number of parameters `p` is NaN: it would need a fit to all data.
+
+    Raises
+    ------
+    ValueError
+        If there is no such observed variable or group, or `k` or `folds` do not fit the units.
+
+    Warns
+    -----
+    FoldWarning
+        If the chains of a fold disagree.
+
+    Notes
+    -----
+    Costs k fits and one compilation. A fold's model is fitted to a share 1 - 1/k of the data, and
+    predicts a little worse than one fitted to all but one: compare K-fold with K-fold only.
+
+    References
+    ----------
+    Vehtari, Gelman, Gabry, Practical Bayesian model evaluation using leave-one-out
+    cross-validation and WAIC, Statistics and Computing 2017.
+
+    Examples
+    --------
+    >>> import bayesrank as br, pymc as pm
+    >>> rankings = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]])
+    >>> with pm.Model(coords=rankings.coords) as model:
+    ...     utility = pm.Normal("utility", 0, 1, dims="item")
+    ...     y = br.PlackettLuce("y", utility, observed=rankings)
+    >>> left_out = kfold(model, k=3, draws=500, chains=2)
+    >>> left_out.n_folds, left_out.elpd_i.sizes
+    (3, Frozen({'ranking': 3}))
+    """
+    units = _units(model, var, by)
+    fold = _folds(len(units.labels), k, folds, seed, by or units.rows)
+    n_folds = int(fold.max()) + 1
+    training = _training_model(model, var)
+    compiled = nutpie.compile_pymc_model(
+        training, var_names=[rv.name for rv in training.free_RVs], freeze_model=False
+    )
+    log_likelihood = _pointwise(model, var)
+
+    elpd_i = np.empty(len(units.labels))
+    bad = {}
+    for f in range(n_folds):
+        inside = fold == f
+        left_out = inside[units.of_row]
+        fit = nutpie.sample(
+            compiled.with_data(**{training.name_for(MASK): ~left_out}),
+            draws=draws, tune=tune, chains=chains, seed=seed + f, progress_bar=progressbar,
+            save_warmup=False, **(nuts or {}),
+        )["posterior"].dataset  # fmt: skip
+        logp = log_likelihood(fit)  # (n_draws, n_rows)
+        if np.isnan(logp[:, left_out]).any():
+            raise ValueError(f"The log-likelihood of {var!r} is NaN in fold {f}: see to the model.")
+        per_unit = np.zeros((len(logp), len(units.labels)))
+        np.add.at(per_unit.T, units.of_row, logp.T)
+        elpd_i[inside] = logsumexp(per_unit[:, inside], axis=0) - np.log(len(logp))
+        worst = _worst_rhat(fit)
+        if chains > 1 and not worst <= WORST_RHAT:
+            bad[f] = worst
+    if bad:
+        warnings.warn(_disagree(bad, n_folds), FoldWarning, stacklevel=2)
+
+    dim = by or units.rows
+    pointwise = xr.DataArray(elpd_i, dims=dim, coords={dim: units.labels}, name="elpd_i")
+    pointwise.attrs = {"outcome": _outcome(model, var), "folds": fold.tolist()}
+    return ELPDDataLOOKFold(
+        elpd=float(elpd_i.sum()),
+        se=float(np.sqrt(len(elpd_i) * elpd_i.var())),
+        p=np.nan,
+        n_samples=draws * chains,
+        n_data_points=len(elpd_i),
+        scale="log",
+        warning=bool(bad),
+        good_k=None,
+        elpd_i=pointwise,
+        n_folds=n_folds,
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# Units and folds
+# ---------------------------------------------------------------------------------------------
+
+
+class _Units(NamedTuple):
+    labels: NDArray[Any]  # (n_units,)
+    of_row: NDArray[np.int64]  # (n_rows,)
+    rows: str  # dim of what one log-likelihood is of
+
+
+def _units(model: pm.Model, var: str, by: str | None) -> _Units:
+    """Find what is left out and predicted as one."""
+    name = model.name_for(var)
+    observed = [rv.name for rv in model.observed_RVs]
+    if name not in observed:
+        raise ValueError(f"The model observes no {name!r}; it observes {sorted(observed)}.")
+    if f"{name}_outcomes" not in model.named_vars:
+        raise ValueError(
+            f"{name!r} does not observe Rankings, Pairs or PairCounts by a distribution of "
+            "bayesrank: kfold does not know what to leave out."
+        )
+    rows = model.named_vars_to_dims[name][0]
+    labels = np.asarray(model.coords[rows])
+    if by is None:
+        return _Units(labels, np.arange(len(labels)), rows)
+    axes = _groups(model, name, rows)
+    if by not in axes:
+        there = f"there is {', '.join(map(repr, axes))}" if axes else "it has no groups"
+        raise ValueError(f"{name!r} is not grouped by {by!r}: {there}.")
+    present, of_row = np.unique(model[f"{name}_{by}"].get_value(), return_inverse=True)
+    return _Units(np.asarray(model.coords[axes[by]])[present], of_row, rows)
+
+
+def _groups(model: pm.Model, name: str, rows: str) -> dict[str, str]:
+    """Find what rows are grouped by, and on which axis its labels are."""
+    found = {}
+    for part, dims in model.named_vars_to_dims.items():
+        for suffix in COUNTED:
+            group = part.removeprefix(f"{name}_").removesuffix(f"_{suffix}")
+            # items are counted, too, but no row is of one item alone
+            if part == f"{name}_{group}_{suffix}" and (
+                model.named_vars_to_dims.get(f"{name}_{group}") == (rows,)
+            ):
+                found[group] = dims[0]
+    return found
+
+
+def _folds(n: int, k: int, folds: ArrayLike | None, seed: int, what: str) -> NDArray[np.int64]:
+    """Return the fold of every unit."""
+    if folds is None:
+        if isinstance(k, bool) or k % 1 or not 2 <= k <= n:
+            raise ValueError(
+                f"`k` is {k!r}; it is a whole number of folds from 2 to the {n} units ({what})."
+            )
+        return np.random.default_rng(seed).permutation(np.arange(n) % int(k))
+    given = np.asarray(folds)
+    if given.shape != (n,) or given.dtype.kind not in "iu":
+        raise ValueError(
+            f"`folds` has shape {given.shape} and dtype {given.dtype}; it is one whole number for "
+            f"each of the {n} units ({what})."
+        )
+    n_folds = given.max() + 1
+    if n_folds < 2 or not np.array_equal(np.unique(given), np.arange(n_folds)):
+        raise ValueError(
+            f"`folds` has the numbers {np.unique(given).tolist()}; they must be 0, 1, ... without "
+            "a gap, two or more."
+        )
+    return given.astype(np.int64)
+
+
+# ---------------------------------------------------------------------------------------------
+# The model
+# ---------------------------------------------------------------------------------------------
+
+
+def _training_model(model: pm.Model, var: str) -> pm.Model:
+    """Return the model with a potential in the place of `var`: its terms that are not masked."""
+    copy = clone_model(model)
+    name = copy.name_for(var)
+    rv = copy.named_vars.pop(name)
+    value = copy.rvs_to_values.pop(rv)
+    del copy.values_to_rvs[value]
+    copy.observed_RVs.remove(rv)
+    rows = copy.named_vars_to_dims.pop(name)[0]
+    with copy:
+        mask = pm.Data(MASK, np.ones(len(copy.coords[rows]), dtype=bool))
+        terms = pt.switch(mask, pm.logp(rv, value), 0.0)
+        pm.Potential(f"{var}_{MASK}", pt.sum(terms))
+    return copy
+
+
+def _pointwise(model: pm.Model, var: str) -> Callable[[xr.Dataset], NDArray[np.float64]]:
+    """Compile the log-likelihood of every row, given a posterior: (n_draws, n_rows)."""
+    # a posterior holds values as they are, not as the sampler sees them
+    plain = remove_value_transforms(model)
+    inputs = plain.value_vars
+    terms = plain.logp(vars=[plain[plain.name_for(var)]], sum=False)[0]
+    compiled = plain.compile_fn(terms, inputs=inputs, on_unused_input="ignore", point_fn=False)
+    names = [plain.values_to_rvs[value].name for value in inputs]
+
+    def evaluate(posterior: xr.Dataset) -> NDArray[np.float64]:
+        draws = posterior.stack(sample=("chain", "draw")).transpose("sample", ...)
+        values = [
+            draws[name].to_numpy().astype(x.dtype) for name, x in zip(names, inputs, strict=True)
+        ]
+        return np.array([compiled(*point) for point in zip(*values, strict=True)])
+
+    return evaluate
+
+
+# ---------------------------------------------------------------------------------------------
+# What to say
+# ---------------------------------------------------------------------------------------------
+
+
+def _worst_rhat(posterior: xr.Dataset) -> float:
+    rhat = az.rhat(posterior)
+    return max(float(rhat[name].max()) for name in rhat.data_vars)
+
+
+def _disagree(bad: dict[int, float], n_folds: int) -> str:
+    worst = max(bad, key=bad.__getitem__)
+    return (
+        f"The chains disagree in {len(bad)} of {n_folds} folds (largest R-hat {bad[worst]:.3f} in "
+        f"fold {worst}, should be at most {WORST_RHAT}): raise the number of tuning steps and "
+        "draws before the result is trusted."
+    )
+
+
+def _outcome(model: pm.Model, name: str) -> str:
+    return str(model.coords[f"{model.name_for(name)}_outcome"][0])
