@@ -5,7 +5,6 @@ needs beside them (how often, and with variances every ordered pair) goes along 
 shared variables, which stay out of compiled code and of the stored data.
 """
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +12,6 @@ import numpy as np
 import pymc as pm
 import pytensor
 import pytensor.tensor as pt
-from numpy.typing import NDArray
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
 from pymc.pytensorf import normalize_rng_param
 from pytensor.compile.sharedvalue import SharedVariable
@@ -21,9 +19,15 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data.pair_counts import PairCounts
-from bayesrank.data.rankings import UninformativeRankingWarning
 from bayesrank.distributions.axes import add_coord, two_names
 from bayesrank.distributions.count_checks import check_numbers
+from bayesrank.distributions.count_data import (
+    at_random,
+    label_of,
+    net_counts,
+    tables_of,
+    warn_of_empty,
+)
 from bayesrank.distributions.observed import is_observed
 from bayesrank.likelihoods.mpm_draws import NetCountsDraw
 from bayesrank.likelihoods.mpm_op import agreement, log_normaliser_table
@@ -183,19 +187,21 @@ def observe_counts(
     adherence = _shaped(
         name, "adherence", adherence, [(), (n_rankers,)], "one per ranker, or one for all"
     )
-    _warn_of_empty(name, counts)
+    warn_of_empty(name, counts)
 
     two_dims = two_names(name, dims, AXES)
     for dim, axis in zip(two_dims, AXES, strict=True):
         add_coord(model, name, dim, counts.coords[axis], source="counts")
-    net = pt.cast(pm.Data(f"{name}_net", _net(counts), dims=two_dims), "int64")
+    net = pt.cast(pm.Data(f"{name}_net", net_counts(counts), dims=two_dims), "int64")
     weight = pm.Data(f"{name}_weight", counts.weight, dims=two_dims[0])
-    model.add_coord(f"{name}_outcome", [_outcome(counts, given_pairs)])
+    # net counts do not tell the counts, so that what they are worth at random goes along
+    pm.Data(f"{name}_at_random", at_random(counts, given_pairs), dims=two_dims[0])
+    model.add_coord(f"{name}_outcome", [label_of(counts, given_pairs)])
     pm.Data(f"{name}_outcomes", [n_rankers], dims=f"{name}_outcome")
     equal = variance.type.shape[0] == 0
     tables = [
         pytensor.shared(value, name=f"{model.name_for(name)}_{field}", borrow=True)
-        for field, value in _tables(counts, equal=equal, given_pairs=given_pairs).items()
+        for field, value in tables_of(counts, equal=equal, given_pairs=given_pairs).items()
     ]
     kind = _ObservedGivenPairs if given_pairs else _ObservedMPM
     rv = kind.dist([score, variance, adherence, weight, *tables, net], **kwargs)
@@ -246,13 +252,14 @@ def set_counts(name: str, counts: PairCounts, *, model: pm.Model | None = None) 
     shared = {x.name: x for x in inputs if isinstance(x, SharedVariable)}
     equal = inputs[3].type.shape[0] == 0
     given_pairs = isinstance(model[full_name].owner.op, ObservedGivenPairsRV)
-    tables = _tables(counts, equal=equal, given_pairs=given_pairs)
-    _warn_of_empty(name, counts, stacklevel=3)
+    tables = tables_of(counts, equal=equal, given_pairs=given_pairs)
+    warn_of_empty(name, counts, stacklevel=3)
     dims = model.named_vars_to_dims[full_name]
     coords = {dim: counts.coords[axis] for dim, axis in zip(dims, AXES, strict=True)}
-    model.set_data(f"{full_name}_net", _net(counts), coords=coords)
+    model.set_data(f"{full_name}_net", net_counts(counts), coords=coords)
     model.set_data(f"{full_name}_weight", counts.weight, coords=coords)
-    label = {f"{full_name}_outcome": [_outcome(counts, given_pairs)]}
+    model.set_data(f"{full_name}_at_random", at_random(counts, given_pairs), coords=coords)
+    label = {f"{full_name}_outcome": [label_of(counts, given_pairs)]}
     model.set_data(f"{full_name}_outcomes", [len(counts.rankers)], coords=label)
     for field, value in tables.items():
         shared[f"{full_name}_{field}"].set_value(value, borrow=True)
@@ -272,62 +279,6 @@ def _check_sizes(name: str, counts: PairCounts, score: Any, variance: Any, adher
                 f"{name!r} has {n} {what}, but the new counts have {len(axis)} {noun}. Declare the "
                 f"{what} with dims, which set_counts can change, instead of a shape."
             )
-
-
-def _net(counts: PairCounts) -> NDArray[np.int32]:
-    net = counts.net()
-    if np.abs(net).max(initial=0.0) > np.iinfo(np.int32).max:
-        raise ValueError(
-            f"A net count is {np.abs(net).max():g}; models hold 32 bits of it. Divide the counts, "
-            "and give rankers an evidence weight instead."
-        )
-    return net.astype(np.int32)
-
-
-def _tables(counts: PairCounts, *, equal: bool, given_pairs: bool) -> dict[str, NDArray[Any]]:
-    """Return what the likelihood needs beside the net counts, in the order of its parameters."""
-    if given_pairs:
-        pairs = counts.compared()
-        return {
-            "ranker": pairs.ranker_idx,
-            "first": pairs.first,
-            "second": pairs.second,
-            "count": pairs.won,
-            "compared": pairs.compared.astype(np.int64),
-        }
-    layout = counts.layout()
-    tables: dict[str, NDArray[Any]] = {
-        "log_ways": counts.log_ways(),
-        "totals": np.ascontiguousarray(counts.totals().T).astype(np.int64),
-        "item": layout.item,
-        "where": layout.where,
-    }
-    if equal:
-        ranker, first, count = counts.net_entries()
-        second = np.zeros(0, np.int32)
-    else:
-        ranker, first, second = counts.ranker_idx, counts.first, counts.second
-        count = counts.count
-    return tables | {"ranker": ranker, "first": first, "second": second, "count": count}
-
-
-def _outcome(counts: PairCounts, given_pairs: bool) -> str:
-    if (counts.weight != 1).any():
-        return "nothing: evidence weights make a pseudo-likelihood"
-    given = "how often each pair is compared" if given_pairs else "their sum"
-    return f"counts of ordered pairs given {given}"
-
-
-def _warn_of_empty(name: str, counts: PairCounts, stacklevel: int = 4) -> None:
-    empty = counts.rankers[counts.total() == 0]
-    if len(empty):
-        shown = ", ".join(map(repr, empty[:5])) + (", ..." if len(empty) > 5 else "")
-        warnings.warn(
-            f"{len(empty)} of the {len(counts.rankers)} rankers of {name!r} preferred nothing to "
-            f"anything ({shown}): their adherence is its prior.",
-            UninformativeRankingWarning,
-            stacklevel=stacklevel,
-        )
 
 
 def _shaped(

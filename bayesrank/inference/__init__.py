@@ -1,11 +1,13 @@
 """Inference: estimators without a closed form, LearnBPR, modes, Laplace and cross-validation.
 
-This room may import arviz, numba, numpy, nutpie, pymc, pytensor, scipy, threadpoolctl, xarray and
+This room may import arviz, numba, numpy, nutpie, pymc, pytensor, rich, scipy, threadpoolctl, xarray
+and
 the rooms data and likelihoods. The estimators of set functions are pure NumPy. What PyMC can sample
 or optimise itself needs nothing from here, but for `learn_bpr`, gradient ascent on triples of
 interactions, `posterior_modes`, which finds the modes of one model for many prior scales and
-compiles it once, `laplace`, which draws from a normal posterior around a mode, and `kfold`, which
-compiles one model for all folds.
+compiles it once, `train`, which finds the mode of a model of many weights by batches, `laplace`,
+which draws from a normal posterior around a mode, and `kfold`, which compiles one model for all
+folds.
 """
 
 from bayesrank.inference.contrastive import CDFit, cd_gradient, fit_cd
@@ -25,6 +27,7 @@ from bayesrank.inference.set_sampling import (
     gibbs_sets,
     metropolis_sets,
 )
+from bayesrank.inference.training import train
 
 __all__ = [
     "SET_FUNCTIONS",
@@ -48,4 +51,5 @@ __all__ = [
     "metropolis_sets",
     "posterior_modes",
     "prior_penalties",
+    "train",
 ]

@@ -156,7 +156,7 @@ def kfold(
     pointwise.attrs = {"outcome": _outcome(model, var), "folds": fold.tolist()}
     return ELPDDataLOOKFold(
         elpd=float(elpd_i.sum()),
-        se=float(np.sqrt(len(elpd_i) * elpd_i.var())),
+        se=float(np.sqrt(len(elpd_i) * elpd_i.var(ddof=1))),  # as arviz.loo has it
         p=np.nan,
         n_samples=draws * chains,
         n_data_points=len(elpd_i),

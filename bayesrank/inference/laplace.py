@@ -16,15 +16,14 @@ square of their number.
 
 from typing import Any
 
-import arviz as az
 import numpy as np
 import pymc as pm
 from numpy.typing import NDArray
-from pymc.backends.arviz import coords_and_dims_for_inferencedata
-from pymc.blocking import DictToArrayBijection, RaveledVars
+from pymc.blocking import DictToArrayBijection
 from scipy.linalg import LinAlgError, cho_factor, solve_triangular
 
 from bayesrank.inference.modes import Point, objective, posterior_modes
+from bayesrank.inference.unconstrained import constrained
 
 __all__ = ["laplace"]
 
@@ -80,18 +79,7 @@ def laplace(
         ) from error
     noise = np.random.default_rng(seed).normal(size=(x.size, draws))
     found = x + solve_triangular(factor, noise, lower=True, trans="T").T
-    return _constrained(model, start, found)
-
-
-def _constrained(model: pm.Model, start: RaveledVars, found: NDArray[np.float64]) -> Any:
-    """Put unconstrained draws (n_draws, n) into a DataTree of the model's variables."""
-    names = {rv.name for rv in model.unobserved_RVs}
-    shown = [x for x in model.unobserved_value_vars if x.name in names]  # without transformed ones
-    convert = model.compile_fn(shown, inputs=model.value_vars, point_fn=True)
-    rows = [convert(DictToArrayBijection.rmap(start._replace(data=row))) for row in found]
-    values = {x.name: np.stack([row[i] for row in rows])[None] for i, x in enumerate(shown)}
-    coords, dims = coords_and_dims_for_inferencedata(model)
-    return az.from_dict({"posterior": values}, coords=coords, dims=dims)
+    return constrained(model, start, found)
 
 
 def hessian(slope: Any, x: NDArray[np.float64], *, step: float = 1e-4) -> NDArray[np.float64]:

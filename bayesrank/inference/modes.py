@@ -146,6 +146,7 @@ def adam(
     *,
     n_steps: int,
     learning_rate: float = 0.05,
+    after: Callable[[int, NDArray[np.float64]], bool] | None = None,
 ) -> NDArray[np.float64]:
     """Climb by Adam, the gradient being known up to noise, as from a minibatch.
 
@@ -160,6 +161,8 @@ def adam(
     learning_rate : float
         Of the first step, positive: about how far each coordinate moves in it. It falls to zero
         along a half cosine, so that the noise dies out.
+    after : callable, optional
+        Called after every step with its number and where it ended; true to stop there.
 
     Returns
     -------
@@ -185,4 +188,6 @@ def adam(
         m, v = mean / (1 - 0.9 ** (step + 1)), square / (1 - 0.999 ** (step + 1))
         rate = learning_rate * (1 + math.cos(math.pi * step / n_steps)) / 2
         x += rate * m / (np.sqrt(v) + 1e-8)
+        if after is not None and after(step, x):
+            break
     return x

@@ -75,7 +75,7 @@ def test_as_many_folds_as_rankings_are_leave_one_out_exactly():
     error = np.abs(found.elpd_i.to_numpy() - exact)
     assert (error < 5.5 * spread / np.sqrt(LEAST_EFFECTIVE)).all()
     assert found.elpd == pytest.approx(found.elpd_i.sum())
-    assert found.se == pytest.approx(np.sqrt(7 * found.elpd_i.to_numpy().var()))
+    assert found.se == pytest.approx(np.sqrt(7 * found.elpd_i.to_numpy().var(ddof=1)))
     assert found.elpd_i.attrs["outcome"] == "weak orders given their block sizes"
 
 

@@ -1,0 +1,175 @@
+"""Minibatch training: unbiased gradients, the mode of a convex problem, stopping, bad input."""
+
+import numpy as np
+import pymc as pm
+import pytest
+from pymc.blocking import DictToArrayBijection
+
+import bayesrank as br
+from bayesrank.inference import posterior_modes, train
+from bayesrank.inference.divided import divided
+from bayesrank.utility import linear_utility
+
+N = 60
+TRUTH = np.array([1.0, -0.5])
+
+
+def made_up(n=N, seed=0):
+    """Rankings of four items by two features, ties among the last two of every other one."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(n, 4, 2))
+    order = np.argsort(-(features @ TRUTH + rng.gumbel(size=(n, 4))), axis=1)
+    ranks = np.argsort(order, axis=1) + 1
+    ranks[::2] = np.minimum(ranks[::2], 3)
+    item = np.tile(np.arange(4), (n, 1))
+    return br.Rankings(item, ranks, items=list("abcd"), features=features)
+
+
+def model_of(rankings, *, hinge=False):
+    with pm.Model(coords=rankings.coords) as model:
+        features = pm.Data("features", rankings.features, dims=("ranking", "slot", "feature"))
+        slope = pm.Normal("slope", 0, 1, dims="feature")
+        scale = pm.HalfNormal("scale", 1)
+        utility = scale * linear_utility(features, slope)
+        br.PlackettLuce("y", utility, observed=rankings)
+        if hinge:
+            pm.Potential("loss", -pm.math.maximum(0, 1 - utility[:, 0]).sum())
+            pm.Potential("rule", -(slope.sum() ** 2))
+    return model
+
+
+@pytest.mark.parametrize("hinge", [False, True])
+@pytest.mark.parametrize("mode", [None, "JAX"])
+def test_gradients_of_batches_add_up_to_that_of_the_log_posterior(mode, hinge):
+    if mode == "JAX":
+        pytest.importorskip("jax")
+    model = model_of(made_up(), hinge=hinge)
+    problem = divided(model, "ranking")
+    at = DictToArrayBijection.map({"slope": np.array([0.3, 0.4]), "scale_log__": np.array(-0.2)})
+    slope = problem.compile_slope(15, N, at, mode)
+    batches = [problem.rows(np.arange(15) + 15 * k) for k in range(4)]
+    parts = [slope(at.data, batch) for batch in batches]
+    point = DictToArrayBijection.rmap(at)
+    value = model.compile_logp(jacobian=False)(point)
+    gradient = model.compile_dlogp(jacobian=False)(point)
+    assert list(point) == [x.name for x in model.value_vars]
+    assert np.mean([part[0] for part in parts]) == pytest.approx(value / N, rel=1e-9)
+    np.testing.assert_allclose(
+        np.mean([part[1] for part in parts], axis=0), gradient / N, rtol=1e-7
+    )
+
+
+def test_the_mode_of_a_convex_problem_is_found():
+    rankings = made_up()
+    with pm.Model(coords=rankings.coords) as model:
+        features = pm.Data("features", rankings.features, dims=("ranking", "slot", "feature"))
+        slope = pm.Normal("slope", 0, 1, dims="feature")
+        pm.Deterministic("double", 2 * slope, dims="feature")
+        br.PlackettLuce("y", linear_utility(features, slope), observed=rankings)
+    fit = train(
+        model, batch_size=N, epochs=600, learning_rate=0.05, validation=0, progressbar=False
+    )
+    exact = posterior_modes(model)[0]["slope"]
+    found = fit["posterior"]["slope"]
+    assert found.dims == ("chain", "draw", "feature")
+    np.testing.assert_allclose(found.values[0, 0], exact, atol=1e-4)
+    np.testing.assert_allclose(fit["posterior"]["double"].values[0, 0], 2 * exact, atol=2e-4)
+    assert fit["training"].sizes["epoch"] == 600
+    assert np.isnan(fit["training"]["held_back"]).all()
+
+
+def test_training_stops_when_what_is_held_back_is_no_longer_predicted_better():
+    # more weights than rankings can tell, and a weak prior: the fit soon is too close
+    rng = np.random.default_rng(1)
+    rankings = made_up(n=30)
+    noise = rng.normal(size=(30, 4, 40))
+    with pm.Model(coords=rankings.coords) as model:
+        features = pm.Data("features", noise, dims=("ranking", "slot", "noise"))
+        slope = pm.Normal("slope", 0, 10, shape=40)
+        br.PlackettLuce("y", linear_utility(features, slope), observed=rankings)
+    start = {"slope": np.zeros(40)}
+    options = {"batch_size": 10, "learning_rate": 0.05, "validation": 0.33, "start": start}
+    fit = train(model, epochs=200, patience=5, progressbar=False, **options)
+    held_back = fit["training"]["held_back"].values
+    best = fit["training"].attrs["best_epoch"]
+    assert best == held_back.argmax()
+    assert len(held_back) == best + 6 < 200
+    # the point that is returned is that of the best epoch
+    problem = divided(model, "ranking")
+    again = train(model, epochs=200, patience=5, progressbar=False, **options)
+    assert again["posterior"].equals(fit["posterior"])
+    rows = np.sort(np.random.default_rng(1).permutation(30)[:10])
+    at = DictToArrayBijection.map({"slope": fit["posterior"]["slope"].values[0, 0]})
+    score = problem.compile_score(10, at, None)(at.data, problem.rows(rows))
+    assert score == pytest.approx(held_back[best], rel=1e-9)
+
+
+def test_rankings_to_hold_back_can_be_named_and_batches_augmented():
+    model = model_of(made_up())
+    seen = []
+
+    def mirror(rng, batch):
+        seen.append(batch["features"].copy())
+        return {"features": -batch["features"]}
+
+    fit = train(
+        model, batch_size=50, epochs=3, validation=[0, 7], augment=mirror, progressbar=False,
+        learning_rate=0.3, patience=100,
+    )  # fmt: skip
+    assert len(seen) == 3
+    left_out = made_up().features[[0, 7]]
+    assert not any((row == left).all((-1, -2)).any() for row in seen for left in left_out)
+    assert fit["training"].sizes["epoch"] == 3
+
+
+def test_what_cannot_be_divided_is_refused():
+    rankings = made_up()
+    with pm.Model(coords=rankings.coords) as per_item:
+        br.PlackettLuce("y", pm.Normal("utility", 0, 1, dims="item"), observed=rankings)
+    with pytest.raises(ValueError, match=r"log-likelihood of 'y' depends on no data of 'ranking'"):
+        train(per_item, progressbar=False)
+    with pytest.raises(ValueError, match=r"^The model has no dim 'set'; it has \['feature', 'item"):
+        train(model_of(rankings), dim="set", progressbar=False)
+    with pytest.raises(ValueError, match=r"^Nothing that is observed, and no potential, has the d"):
+        train(model_of(rankings), dim="slot", progressbar=False)
+    with pm.Model(coords=rankings.coords) as own:
+        effect = pm.Normal("effect", 0, 1, dims="ranking")
+        br.PlackettLuce("y", effect[:, None] * rankings.features[..., 0], observed=rankings)
+    with pytest.raises(
+        ValueError, match=r"^'effect' has the dim 'ranking': it has a value for each"
+    ):
+        train(own, progressbar=False)
+    with pm.Model(coords=rankings.coords) as constant:
+        slope = pm.Normal("slope", 0, 1, dims="feature")
+        br.PlackettLuce("y", linear_utility(rankings.features, slope), observed=rankings)
+    with pytest.raises(ValueError, match=r"^A batch of 10 cannot be evaluated: .* 60, no pm\.Data"):
+        train(constant, batch_size=10, progressbar=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batch_size": 0}, r"^`batch_size` is 0; it is a whole number, 1 or more\.$"),
+        ({"epochs": 1.5}, r"^`epochs` is 1\.5; it is a whole number"),
+        ({"validation": 1.0}, r"^`validation` is 1\.0; a share lies in \[0, 1\)\.$"),
+        (
+            {"validation": [0, 60]},
+            r"^`validation` holds \[0, 60\]; it names some, not all, of the 60",
+        ),
+        ({"start": {"w": 0.0}}, r"^`start` has \['w'\]; the free variables are \['scale_log__'"),
+    ],
+)
+def test_arguments_out_of_range_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        train(model_of(made_up()), progressbar=False, **options)
+
+
+def test_a_log_posterior_that_runs_away_is_told():
+    with pm.Model(coords={"ranking": range(4)}) as model:
+        x = pm.Normal("x", 0, 1)
+        y = pm.Data("y_data", np.ones(4), dims="ranking")
+        pm.Normal("y", pm.math.exp(pm.math.exp(x)), 1, observed=y, dims="ranking")
+    with pytest.raises(
+        FloatingPointError, match=r"^The log posterior is .* in epoch 0: lower the le"
+    ):
+        train(model, start={"x": np.array(400.0)}, validation=0, progressbar=False)
