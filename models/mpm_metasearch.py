@@ -44,7 +44,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import arviz as az
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pymc as pm
@@ -210,5 +209,4 @@ if __name__ == "__main__":
         rhat, ess = (f(draws, var_names=name)[name] for f in (az.rhat, az.ess))
         print(f"{name}: R-hat at most {float(rhat.max()):.3f}, ESS at least {float(ess.min()):.0f}")
     if arguments.figure:
-        br.plot_adherence(draws, relative=True)
-        plt.savefig(arguments.figure, dpi=150)
+        br.plot_adherence(draws, relative=True).savefig(arguments.figure, dpi=150)

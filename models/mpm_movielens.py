@@ -246,8 +246,7 @@ def main(folder: str | Path) -> None:
     summary = az.summary(posterior, var_names=["score", "adherence"], kind="diagnostics")
     print(f"\nNUTS over scores and adherences in {seconds:.0f} s")
     print(summary.agg({"r_hat": "max", "ess_bulk": "min"}).to_string())
-    br.plot_adherence(posterior)
-    plt.savefig("mpm_movielens_adherence.png", dpi=150)
+    br.plot_adherence(posterior).savefig("mpm_movielens_adherence.png", dpi=150)
 
     started = time.perf_counter()
     model = mpm.build(counts, adherence="free", log_variance_scale=LOG_VARIANCE_SCALE)

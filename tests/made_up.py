@@ -2,9 +2,15 @@
 
 from typing import Any
 
+import arviz as az
 import numpy as np
 import pymc as pm
 import xarray as xr
+from pymc.backends.arviz import (
+    coords_and_dims_for_inferencedata,
+    find_constants,
+    find_observations,
+)
 
 POSITIVE = ("adherence", "nu", "spread")
 
@@ -28,4 +34,8 @@ def made_up(*, chains: int = 2, draws: int = 200, **_: Any) -> xr.DataTree:
             values = np.exp(values)
         coords = {dim: list(model.coords[dim]) for dim in dims}
         found[name] = xr.DataArray(values, dims=("chain", "draw", *dims), coords=coords)
-    return xr.DataTree.from_dict({"posterior": xr.Dataset(found)})
+    coords, dims = coords_and_dims_for_inferencedata(model)
+    data = {"constant_data": find_constants(model), "observed_data": find_observations(model)}
+    tree = az.from_dict(data, coords=coords, dims=dims, sample_dims=[])
+    tree["posterior"] = xr.DataTree(xr.Dataset(found))
+    return tree

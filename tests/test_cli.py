@@ -5,6 +5,7 @@ model is built and everything else runs. A few run it all.
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from click.testing import CliRunner
 
 import bayesrank
 from bayesrank import cli
+from tests.made_up import made_up
 
 BEERS = """judge,beer,stars,place
 ann,ale,5,1
@@ -36,6 +38,10 @@ cat,ale,2,2
 cat,bock,3,1
 """
 COLUMNS = ("--ranker", "judge", "--item", "beer")
+FILES = [
+    "checks.csv", "checks.png", "places.png", "predictions.csv", "ranks.csv", "ranks.png",
+    "report.html", "wins.png",
+]  # fmt: skip
 QUICK = ("--draws", "100", "--tune", "50", "--chains", "2")
 
 
@@ -59,12 +65,8 @@ def sampler(monkeypatch):
     def sample(**settings):
         model = pm.modelcontext(None)
         assert [rv.name for rv in model.free_RVs] == ["utility"]
-        items = list(model.coords["item"])
         asked.append(settings | {"model": model})
-        shape = (settings["chains"], settings["draws"], len(items))
-        draws = np.random.default_rng(0).normal(-np.arange(len(items)), 1.0, shape)
-        u = xr.DataArray(draws, dims=("chain", "draw", "item"), coords={"item": items})
-        return xr.DataTree.from_dict({"posterior": u.to_dataset(name="utility")})
+        return made_up(**settings)
 
     monkeypatch.setattr(pm, "sample", sample)
     return asked
@@ -119,9 +121,12 @@ def test_a_run_prints_the_table_the_verdict_and_the_places_of_the_files(first):
     means = [float(row.split()[1]) for row in rows]
     assert means == sorted(means)
     assert lines[7].startswith(f"{rows[0].split()[0]} leads: mean rank {means[0]:.1f}, best with")
-    assert lines[-4:] == [
-        f"  {folder / name}" for name in ("out/ranks.png", "out/ranks.csv", "out/report.html")
-    ] + [f"  {folder / 'draws.nc'}"]
+    names = (
+        "ranks.png", "ranks.csv", "predictions.csv", "checks.png", "checks.csv", "places.png",
+        "wins.png", "report.html",
+    )  # fmt: skip
+    written = [folder / "out" / name for name in names] + [folder / "draws.nc"]
+    assert lines[-9:] == [f"  {path}" for path in written]
 
 
 def test_progress_goes_to_the_error_stream_with_times(first):
@@ -131,6 +136,7 @@ def test_progress_goes_to_the_error_stream_with_times(first):
         "Loading PyMC ...",
         "Building the model ...",
         "Compiling, then sampling 2 chains of 100 draws after 50 tuning steps ...",
+        "Predicting ...",
         "Done.",
     ]
     assert "[" not in result.stdout.replace("[cider]", "")
@@ -147,14 +153,56 @@ def test_the_files_agree_with_the_table_printed(first):
     table = pd.read_csv(folder / "out" / "ranks.csv", index_col="item")
     for name, row in table.iterrows():
         assert f"{name:<5}  {row['mean_rank']:9.1f}" in result.stdout
-    assert sorted(p.name for p in (folder / "out").iterdir()) == [
-        "ranks.csv", "ranks.png", "report.html"
-    ]  # fmt: skip
+    assert sorted(p.name for p in (folder / "out").iterdir()) == FILES
     assert (folder / "out" / "ranks.png").read_bytes().startswith(b"\x89PNG")
     text = (folder / "out" / "report.html").read_text(encoding="utf-8")
     assert "<h1>Ranks of beer in beers.csv</h1>" in text
     assert "2 chains of 100 draws after 50 tuning steps; seed 3." in text
     assert f"{table.index[0]} leads:" in text
+
+
+def test_the_page_says_how_well_the_model_predicts_and_what_it_misses(first):
+    folder, _ = first
+    page = (folder / "out" / "report.html").read_text(encoding="utf-8")
+    sections = [part.split("</h2>")[0] for part in page.split("<h2>")[1:]]
+    assert sections == [
+        "Table", "How well it predicts", "What it misses", "Places", "Who beats whom",
+        "How to read this",
+    ]  # fmt: skip
+    assert page.count('src="data:image/png;base64,') == 4
+    judges = pd.read_csv(folder / "out" / "predictions.csv", index_col="ranker")
+    assert sorted(judges.index) == ["ann", "ben", "cat"]
+    gain = (judges["elpd"] - judges["elpd_random"]).sum() / 3
+    assert f"The mean gain per ranking is {gain:.2f} ±" in page
+    checks = pd.read_csv(folder / "out" / "checks.csv")
+    odd, predicted = checks["surprising"].sum(), checks["note"].isna().sum()
+    assert f"{odd} of {predicted} numbers lie outside the 94% interval" in page
+    assert "The first three by mean rank are" in page
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
+@pytest.mark.parametrize("width", [390, 1100])
+def test_a_browser_shows_the_page_without_scrolling_sideways(first, width, tmp_path):
+    # a page in a frame as wide as a phone, because windows of a browser are wider
+    page = first[0] / "out" / "report.html"
+    (tmp_path / "frame.html").write_text(
+        f"<iframe id=f src='{page.as_uri()}' style='width:{width}px;height:800px;border:0'>"
+        "</iframe>"
+        "<script>f.onload = () => { const d = f.contentDocument; const r = d.documentElement;"
+        "document.title = [r.scrollWidth, r.clientWidth,"
+        " [...d.images].every(i => i.complete && i.naturalWidth > 100)].join(' ') }</script>",
+        encoding="utf-8",
+    )
+    quiet = ["gpu", "background-networking", "component-update", "sync"]
+    shown = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--allow-file-access-from-files",
+         "--no-first-run", *(f"--disable-{what}" for what in quiet),
+         f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1300,900",
+         "--virtual-time-budget=5000", "--dump-dom", (tmp_path / "frame.html").as_uri()],
+        capture_output=True, text=True, timeout=120, check=True,
+    ).stdout  # fmt: skip
+    title = shown.split("<title>")[1].split("</title>")[0]
+    assert title == f"{width} {width} true" or title == f"{width - 15} {width - 15} true"
 
 
 def test_the_posterior_that_was_saved_reads_back_with_its_names(first):
@@ -469,9 +517,7 @@ def test_a_folder_without_permission_is_found_before_sampling(folder, sampler, m
 def test_folders_are_made_and_earlier_results_replaced(folder, sampler):
     for _ in range(2):
         assert run("quickstart", "--output-dir", "a/b", "--save", "d.nc").exit_code == 0
-    assert sorted(path.name for path in (folder / "a" / "b").iterdir()) == [
-        "ranks.csv", "ranks.png", "report.html"
-    ]  # fmt: skip
+    assert sorted(path.name for path in (folder / "a" / "b").iterdir()) == FILES
     assert sorted(path.name for path in folder.iterdir()) == ["a", "beers.csv", "d.nc"]
 
 
@@ -517,13 +563,13 @@ def test_ctrl_c_at_any_time_ends_with_130(folder, monkeypatch):
 
 
 def test_files_are_written_even_when_the_reader_of_the_table_has_gone(folder, sampler, monkeypatch):
-    echo = cli.click.echo
+    echo = cli.commands.click.echo
 
     def gone(text="", err=False):
         if not err and "mean rank" in str(text):
             raise BrokenPipeError(32, "Broken pipe")
         echo(text, err=err)
 
-    monkeypatch.setattr(cli.click, "echo", gone)
+    monkeypatch.setattr(cli.commands.click, "echo", gone)
     refuses(run("quickstart"), "Broken pipe.")
     assert (folder / "bayesrank-output" / "ranks.csv").exists()

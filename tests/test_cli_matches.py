@@ -25,7 +25,9 @@ cider,bock,first,ben,taste,1
 COLUMNS = ("--first", "left", "--second", "right", "--outcome", "result")
 COUNTED = (*COLUMNS, "--count", "times")
 ALL = (*COUNTED, "--judge", "who", "--category", "kind")
-PLAIN_FILES = ["ranks.csv", "ranks.png", "report.html"]
+PLAIN_FILES = [
+    "places.png", "predictions.csv", "ranks.csv", "ranks.png", "report.html", "wins.png",
+]  # fmt: skip
 OUT = Path("bayesrank-output")
 
 
@@ -81,20 +83,23 @@ def test_a_run_prints_ranks_the_next_match_judges_and_categories(whole):
     assert sorted(line.split()[0] for line in lines[3:6]) == ["ale", "bock", "cider"]
     headings = [lines[n + 1] for n, line in enumerate(lines[:-1]) if not line]
     assert headings[2:] == ["The leader and the next", "Judges", "Categories", "Written:"]
-    names = ("ranks.png", "ranks.csv", "adherence.png", "judges.csv", "categories.csv")
+    names = (
+        "ranks.png", "ranks.csv", "adherence.png", "judges.csv", "categories.csv",
+        "predictions.csv", "places.png", "wins.png",
+    )  # fmt: skip
     written = [folder / "out" / name for name in (*names, "report.html")] + [folder / "draws.nc"]
-    assert lines[-7:] == [f"  {path}" for path in written]
+    assert lines[-10:] == [f"  {path}" for path in written]
 
 
 def test_the_page_has_it_all(whole):
     folder, _ = whole
     page = (folder / "out" / "report.html").read_text(encoding="utf-8")
     assert "<h1>Ranks by the matches in m.csv</h1>" in page
-    assert page.count('src="data:image/png;base64,') == 2
+    assert page.count('src="data:image/png;base64,') == 4
     sections = [part.split("</h2>")[0] for part in page.split("<h2>")[1:]]
     assert sections == [
         "Table", "The leader and the next", "Judges", "Categories", "Ranks by category",
-        "How to read this",
+        "How well it predicts", "Places", "Who beats whom", "How to read this",
     ]  # fmt: skip
     assert (
         "Model: Davidson&#x27;s, with ties as outcomes, the first item having an advantage" in page
@@ -281,6 +286,9 @@ def test_judges_with_one_match_are_kept_without_a_word(folder, sampler):
 def test_items_never_compared_are_named(folder, sampler):
     (folder / "m.csv").write_text(f"{MATCHES}ale,mead,first,ann,look,0\n", encoding="utf-8")
     found = notes(run("matches", "m.csv", *ALL))
+    predictions = pd.read_csv(OUT / "predictions.csv", index_col="pair")
+    assert predictions["n"].tolist()[-1] == 0
+    assert np.isnan(predictions["gain"].iloc[-1])
     assert found[0].startswith("1 of 4 items is never compared ('mead'): the data say nothing of")
     assert found[-1].startswith("This model has a prior (zero-sum, standard deviation 1).")
 

@@ -28,18 +28,22 @@ ROOMS = {
     "data": Room("numpy pandas scipy sklearn"),
     "likelihoods": Room("jax numba numpy pytensor scipy"),
     "distributions": Room("numpy pymc pytensor", rooms="data likelihoods"),
-    "inference": Room("arviz numba numpy pymc scipy threadpoolctl", rooms="data likelihoods"),
+    "inference": Room(
+        "arviz numba numpy nutpie pymc pytensor rich scipy threadpoolctl xarray",
+        rooms="data likelihoods",
+    ),
     "results": Room("arviz matplotlib numpy pandas scipy sklearn xarray"),
+    "plots": Room("arviz arviz_plots matplotlib numpy pandas xarray", rooms="results"),
     "utility": Room("numpy pytensor sklearn"),
     "aggregation": Room("numba numpy pandas pytensor scipy", rooms="data"),
 }
 
 # Files beside the rooms. The command line wires everything up, so it is not bounded.
 FILES = {
-    "__init__": Room("", rooms="data distributions leaderboard likelihoods results"),
+    "__init__": Room("", rooms="data distributions inference leaderboard plots results"),
     "leaderboard": Room("numpy pymc pytensor", rooms="data distributions"),
 }
-UNBOUNDED = {"cli", "cli_matches", "cli_run", "cli_sections"}
+UNBOUNDED = {"cli"}
 
 
 def imports_of(source: str, module: str) -> Iterator[str]:

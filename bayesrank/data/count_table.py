@@ -16,6 +16,7 @@ from scipy.special import gammaln
 
 from bayesrank.data.labels import coord_values, counted, locate
 from bayesrank.data.pair_table import PairTable
+from bayesrank.data.pair_totals import log_ways
 
 ONE_PROBLEM = pd.Index(["all"])
 """Axis of the problems where none are named."""
@@ -124,6 +125,30 @@ class CountTable(PairTable):
         """
         each = np.bincount(self.ranker_idx, gammaln(self.count + 1.0), len(self.rankers))
         return gammaln(self.totals() + 1.0).sum(axis=0) - each
+
+    def log_at_random(self, *, given_pairs: bool = False) -> NDArray[np.float64]:
+        r"""Log-probability of each ranker's counts if all preferences are random, (n_rankers,).
+
+        .. math:: \log \mathrm{ways}_n - \sum_p T_{pn} \log n_p (n_p - 1)
+
+        every ordered pair of the :math:`n_p` items of a problem being as probable as any other; or,
+        ``given_pairs``, each of two compared items with probability one half, given which pairs
+        were compared how often.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> c = br.PairCounts.from_matrix([[0, 2], [1, 0]])  # 3 orders, each with probability 1/8
+        >>> float(np.exp(c.log_at_random())[0].round(6))
+        0.375
+        """
+        if given_pairs:
+            pairs = self.compared()
+            lost = pairs.compared - pairs.won
+            each = log_ways(np.stack([pairs.won, lost], axis=1)) - pairs.compared * np.log(2.0)
+            return np.bincount(pairs.ranker_idx, each, len(self.rankers))
+        n = np.bincount(self.problem_idx, minlength=len(self.problems))
+        return self.log_ways() - np.log(np.maximum(n * (n - 1), 1)) @ self.totals()
 
     def compared(self) -> ComparedPairs:
         """How often each ranker compared two items, and how often the first of them won.

@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.rankings import UninformativeRankingWarning
 
-__all__ = ["at_random", "label_of", "net_counts", "tables_of", "warn_of_empty"]
+__all__ = ["label_of", "net_counts", "tables_of", "warn_of_empty"]
 
 
 def net_counts(counts: PairCounts) -> NDArray[np.int32]:
@@ -49,20 +48,6 @@ def tables_of(counts: PairCounts, *, equal: bool, given_pairs: bool) -> dict[str
         ranker, first, second = counts.ranker_idx, counts.first, counts.second
         count = counts.count
     return tables | {"ranker": ranker, "first": first, "second": second, "count": count}
-
-
-def at_random(counts: PairCounts, given_pairs: bool) -> NDArray[np.float64]:
-    """Log-probability of the counts of each ranker at adherence zero."""
-    if given_pairs:
-        pairs = counts.compared()
-        each = -pairs.compared * np.log(2.0) + gammaln(pairs.compared + 1.0)
-        each -= gammaln(pairs.won + 1.0) + gammaln(pairs.compared - pairs.won + 1.0)
-        logp = np.bincount(pairs.ranker_idx, each, len(counts.rankers))
-    else:
-        n = np.bincount(counts.problem_idx, minlength=len(counts.problems))
-        log_pairs = np.log(np.maximum(n * (n - 1), 1))
-        logp = counts.log_ways() - log_pairs @ counts.totals()
-    return counts.weight * logp
 
 
 def label_of(counts: PairCounts, given_pairs: bool) -> str:

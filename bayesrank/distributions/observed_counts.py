@@ -22,7 +22,6 @@ from bayesrank.data.pair_counts import PairCounts
 from bayesrank.distributions.axes import add_coord, two_names
 from bayesrank.distributions.count_checks import check_numbers
 from bayesrank.distributions.count_data import (
-    at_random,
     label_of,
     net_counts,
     tables_of,
@@ -195,7 +194,8 @@ def observe_counts(
     net = pt.cast(pm.Data(f"{name}_net", net_counts(counts), dims=two_dims), "int64")
     weight = pm.Data(f"{name}_weight", counts.weight, dims=two_dims[0])
     # net counts do not tell the counts, so that what they are worth at random goes along
-    pm.Data(f"{name}_at_random", at_random(counts, given_pairs), dims=two_dims[0])
+    at_random = counts.weight * counts.log_at_random(given_pairs=given_pairs)
+    pm.Data(f"{name}_at_random", at_random, dims=two_dims[0])
     model.add_coord(f"{name}_outcome", [label_of(counts, given_pairs)])
     pm.Data(f"{name}_outcomes", [n_rankers], dims=f"{name}_outcome")
     equal = variance.type.shape[0] == 0
@@ -258,7 +258,8 @@ def set_counts(name: str, counts: PairCounts, *, model: pm.Model | None = None) 
     coords = {dim: counts.coords[axis] for dim, axis in zip(dims, AXES, strict=True)}
     model.set_data(f"{full_name}_net", net_counts(counts), coords=coords)
     model.set_data(f"{full_name}_weight", counts.weight, coords=coords)
-    model.set_data(f"{full_name}_at_random", at_random(counts, given_pairs), coords=coords)
+    at_random = counts.weight * counts.log_at_random(given_pairs=given_pairs)
+    model.set_data(f"{full_name}_at_random", at_random, coords=coords)
     label = {f"{full_name}_outcome": [label_of(counts, given_pairs)]}
     model.set_data(f"{full_name}_outcomes", [len(counts.rankers)], coords=label)
     for field, value in tables.items():

@@ -5,44 +5,56 @@ other room of bayesrank.
 """
 
 from bayesrank.results.adherence import adherence_summary
+from bayesrank.results.baseline import random_elpd
+from bayesrank.results.checks import ranking_checks
 from bayesrank.results.compare import compare
+from bayesrank.results.consensus import consensus_ordering, expected_kendall
 from bayesrank.results.diagnostics import Convergence, convergence
 from bayesrank.results.files import figure_png, whole_file, write_whole
 from bayesrank.results.groups import group_log_likelihood
+from bayesrank.results.leading import tied_with_leader
+from bayesrank.results.loo import ParetoKWarning, loo_by_ranker
 from bayesrank.results.metrics import QueryMetrics, err, ndcg, query_metrics
 from bayesrank.results.next_match import match_probability
-from bayesrank.results.plot_adherence import plot_adherence
-from bayesrank.results.plots import plot_ranks
-from bayesrank.results.ranks import rank_draws, rank_summary, win_probability
+from bayesrank.results.places import place_probability, top_probability
+from bayesrank.results.ranks import rank_draws, rank_summary
 from bayesrank.results.recommendation import leave_one_out, recommendation_metrics
 from bayesrank.results.report import report_html, table_text, verdict
 from bayesrank.results.sections import Section
 from bayesrank.results.separation import Separation, matches_between, matches_to_separate
+from bayesrank.results.wins import win_probability
 
 __all__ = [
     "Convergence",
+    "ParetoKWarning",
     "QueryMetrics",
     "Section",
     "Separation",
     "adherence_summary",
     "compare",
+    "consensus_ordering",
     "convergence",
     "err",
+    "expected_kendall",
     "figure_png",
     "group_log_likelihood",
     "leave_one_out",
+    "loo_by_ranker",
     "match_probability",
     "matches_between",
     "matches_to_separate",
     "ndcg",
-    "plot_adherence",
-    "plot_ranks",
+    "place_probability",
     "query_metrics",
+    "random_elpd",
     "rank_draws",
     "rank_summary",
+    "ranking_checks",
     "recommendation_metrics",
     "report_html",
     "table_text",
+    "tied_with_leader",
+    "top_probability",
     "verdict",
     "whole_file",
     "win_probability",

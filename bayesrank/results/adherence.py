@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesrank.results.ranks import check_probability, posterior_utilities
+from bayesrank.results.draws import check_probability, posterior_utilities
 
 __all__ = ["adherence_draws", "adherence_summary", "summarise_adherences"]
 

@@ -7,7 +7,7 @@ import arviz as az
 import numpy as np
 import xarray as xr
 
-from bayesrank.results.ranks import posterior_utilities
+from bayesrank.results.draws import posterior_utilities
 
 __all__ = ["Convergence", "convergence"]
 

@@ -7,18 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from arviz import PlotCollection
 from matplotlib.figure import Figure, SubFigure
 
 __all__ = ["figure_png", "whole_file", "write_whole"]
 
 
-def figure_png(figure: Figure | SubFigure, *, dpi: int = 150) -> bytes:
+def figure_png(figure: Figure | SubFigure | PlotCollection, *, dpi: int = 150) -> bytes:
     """Render a figure as PNG.
 
     Parameters
     ----------
-    figure : Figure
-        Matplotlib figure, such as ``plot_ranks(...).figure``.
+    figure : Figure or PlotCollection
+        Matplotlib figure, or what `plot_ranks` and its like return.
     dpi : int
         Dots per inch.
 
@@ -32,6 +33,8 @@ def figure_png(figure: Figure | SubFigure, *, dpi: int = 150) -> bytes:
     >>> figure_png(Figure(figsize=(1, 1)))[1:4]
     b'PNG'
     """
+    if isinstance(figure, PlotCollection):
+        figure = figure.viz["figure"].item()
     buffer = io.BytesIO()
     figure.get_figure(root=True).savefig(buffer, format="png", dpi=dpi)
     return buffer.getvalue()

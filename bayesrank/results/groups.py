@@ -1,4 +1,4 @@
-"""Log-likelihoods by judge, prompt or day: what to leave out together.
+"""Log-likelihoods by ranker, judge, prompt or day: what to leave out together.
 
 Leave-one-out asks how well a model predicts what it has not seen. What that is, is a choice: one
 more match between known judges, or the matches of a judge who was never asked before.
@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-__all__ = ["group_log_likelihood"]
+__all__ = ["group_log_likelihood", "grouped", "observed_dim", "pointwise_log_likelihood"]
+
+SUFFIXES = ("_matches", "_rankings")  # of the counts that stand beside the codes of a group
 
 
 def group_log_likelihood(data: xr.DataTree, group: str, *, var: str = "y") -> xr.DataTree:
@@ -22,7 +24,8 @@ def group_log_likelihood(data: xr.DataTree, group: str, *, var: str = "y") -> xr
     data : DataTree
         What `pm.sample` returned, with the group log_likelihood (`pm.compute_log_likelihood`).
     group : str
-        "judge", or a column that was named in ``by`` of `Pairs.from_frame`.
+        "ranker" of rankings; "judge" of pairs, or a column that was named in ``by`` of
+        `Pairs.from_frame`.
     var : str
         The observed variable.
 
@@ -47,37 +50,125 @@ def group_log_likelihood(data: xr.DataTree, group: str, *, var: str = "y") -> xr
     >>> import arviz as az
     >>> az.loo(group_log_likelihood(posterior, "judge"))  # doctest: +SKIP
     """
-    if "log_likelihood" not in data.children or var not in data["log_likelihood"]:
-        raise ValueError(
-            f"There is no log-likelihood of {var!r}: call pm.compute_log_likelihood() in its model "
-            "first, or name the observed variable with var=."
-        )
-    constant = data["constant_data"].dataset if "constant_data" in data.children else xr.Dataset()
-    if f"{var}_{group}_matches" not in constant or f"{var}_{group}" not in constant:
-        ends = (f"{var}_", "_matches")
-        names = [str(x).removeprefix(ends[0]).removesuffix(ends[1]) for x in constant
-                 if str(x).startswith(ends[0]) and str(x).endswith(ends[1])]  # fmt: skip
-        there = [name for name in names if f"{var}_{name}" in constant]
-        raise ValueError(
-            f"{var!r} is not grouped by {group!r}: "
-            + (f"there is {', '.join(map(repr, there))}." if there else "it has no groups.")
-            + " Name its column when the Pairs are read."
-        )
-    pointwise: Any = data["log_likelihood"][var]
-    codes = constant[f"{var}_{group}"].to_numpy()
-    axis = constant[f"{var}_{group}_matches"].dims[0]
-    labels = constant[axis].to_numpy() if axis in constant.coords else np.arange(codes.max() + 1)
-
-    order = np.argsort(codes, kind="stable")
-    present, start = np.unique(codes[order], return_index=True)
-    values = pointwise.transpose("chain", "draw", ...).to_numpy()[..., order]
-    summed = xr.DataArray(
-        np.add.reduceat(values, start, axis=-1),
-        dims=("chain", "draw", group),
-        coords={name: pointwise[name] for name in ("chain", "draw") if name in pointwise.coords}
-        | {group: labels[present]},
-    )
+    pointwise = pointwise_log_likelihood(data, var)
+    if group in pointwise.dims:  # counts have one log-likelihood per ranker
+        return data
+    summed = grouped(pointwise, data, group, var=var)
     out = data.copy()
     others = data["log_likelihood"].dataset.drop_vars(var)
     out["log_likelihood"] = xr.DataTree(others.assign({var: summed}))
     return out
+
+
+def pointwise_log_likelihood(
+    data: xr.DataTree, var: str, *, whose: str = "The results"
+) -> xr.DataArray:
+    """Return the pointwise log-likelihood, chains and draws first.
+
+    Parameters
+    ----------
+    data : DataTree
+        What `pm.sample` returned.
+    var : str
+        The observed variable.
+    whose : str
+        How a sentence about what is missing begins.
+
+    Returns
+    -------
+    DataArray
+        With dims chain, draw and those of what was observed.
+
+    Raises
+    ------
+    ValueError
+        If there is no log-likelihood, or none of `var`.
+    """
+    if "log_likelihood" not in data.children or not data["log_likelihood"].data_vars:
+        raise ValueError(
+            f"{whose} have no log-likelihood. Add it in place: `with model: "
+            "pm.compute_log_likelihood(idata)`."
+        )
+    known = data["log_likelihood"].dataset
+    if var not in known:
+        names = ", ".join(repr(str(name)) for name in known)
+        raise ValueError(
+            f"{whose} have no log-likelihood of {var!r}, but of {names}: name the observed "
+            "variable with var=."
+        )
+    return known[var].transpose("chain", "draw", ...)
+
+
+def observed_dim(pointwise: xr.DataArray, var: str) -> str:
+    """Name the one dim of what is observed, such as ranking.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or more than one.
+    """
+    dims = [str(dim) for dim in pointwise.dims if dim not in ("chain", "draw")]
+    if len(dims) != 1:
+        raise ValueError(
+            f"The log-likelihood of {var!r} has the dims {list(map(str, pointwise.dims))}: besides "
+            "chain and draw there must be one, of the rankings, pairs or rankers."
+        )
+    return dims[0]
+
+
+def grouped(values: xr.DataArray, data: xr.DataTree, group: str, *, var: str = "y") -> xr.DataArray:
+    """Sum numbers, one per ranking or pair, over what belongs together.
+
+    Parameters
+    ----------
+    values : DataArray
+        Its last dim is that of the rankings or pairs.
+    data : DataTree
+        What says, in its group constant_data, what belongs where.
+    group, var : str
+        As in `group_log_likelihood`.
+
+    Returns
+    -------
+    DataArray
+        With `group` as last dim, and the labels to which something belongs.
+
+    Raises
+    ------
+    ValueError
+        If there is no such group, or no one dim of what is in it.
+    """
+    constant = data["constant_data"].dataset if "constant_data" in data.children else xr.Dataset()
+    axes = _groups(constant, var)
+    if group not in axes:
+        known = f"there is {', '.join(map(repr, axes))}." if axes else "it has no groups."
+        way = "" if f"{var}_ranks" in constant else " Name its column when the Pairs are read."
+        raise ValueError(f"{var!r} is not grouped by {group!r}: {known}{way}")
+    observed_dim(values, var)  # that there is one
+    codes, axis = constant[f"{var}_{group}"].to_numpy(), axes[group]
+    labels = constant[axis].to_numpy() if axis in constant.coords else np.arange(codes.max() + 1)
+
+    order = np.argsort(codes, kind="stable")
+    present, start = np.unique(codes[order], return_index=True)
+    *others, last = values.dims
+    coords: dict[Any, Any] = {
+        name: x for name, x in values.coords.items() if last not in x.dims and name != group
+    }
+    return xr.DataArray(
+        np.add.reduceat(values.to_numpy()[..., order], start, axis=-1),
+        dims=(*others, group),
+        coords=coords | {group: labels[present]},
+    )
+
+
+def _groups(constant: xr.Dataset, var: str) -> dict[str, str]:
+    """Find the groups that the data name, and the dim of the labels of each."""
+    axes = {}
+    for name in map(str, constant):
+        for suffix in SUFFIXES:
+            if name.startswith(f"{var}_") and name.endswith(suffix):
+                codes = constant.get(name.removesuffix(suffix))
+                if codes is not None and codes.ndim == 1:  # items have a code for every slot
+                    group = name.removeprefix(f"{var}_").removesuffix(suffix)
+                    axes[group] = str(constant[name].dims[0])
+    return axes

@@ -19,7 +19,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.results.ranks import posterior_utilities
+from bayesrank.results.draws import posterior_utilities
 
 __all__ = ["item_draws", "match_probability", "outcome_probability", "tie_draws"]
 

@@ -43,9 +43,9 @@ src="data:image/png;base64,{picture}"></div>
 <p class="note">A rank is a place in the order of all items, 1 for the best. The data do not fix
 the order, so every item has a range of ranks that are plausible: the line in the picture, and the
 columns <b>from</b> and <b>to</b>. <b>P(best)</b> is the probability of rank 1, <b>P(top {top})</b>
-that of rank {top} or better. An item is <b>tied with the leader</b> (in blue) unless the leader
-is better with probability {tied_prob:g} or more. Utility is the logarithm of an item's worth:
-{reading}.</p>
+that of rank {top} or better. The items <b>tied with the leader</b> (in blue) cannot be
+told from it; it is better than all others at once with probability {tied_prob:g} or more. Utility
+is the logarithm of an item's worth: {reading}.</p>
 </body></html>
 """
 
@@ -81,7 +81,7 @@ def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95, named: int = 5) -
     >>> u = xr.DataArray([[[2.0, 1.0], [3.0, 1.0], [2.0, 0.0], [0.0, 1.0]]],
     ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b"]})
     >>> verdict(rank_summary(u, tied_prob=0.75), tied_prob=0.75)
-    'a leads: mean rank 1.2, best with probability 0.75. Each other item is worse with ...'
+    'a leads: mean rank 1.2, best with probability 0.75. It is better than the other ...'
     """
     _one_group(summary)
     leader = summary.iloc[0]
@@ -97,7 +97,8 @@ def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95, named: int = 5) -
         items = f"{len(tied)} other items" if len(tied) > 1 else "One other item"
         said += f" {items} cannot be told from the leader: {', '.join(tied[:named])}{more}."
     else:
-        said += f" Each other item is worse with probability {tied_prob:g} or more."
+        others = "all other items at once" if len(summary) > 2 else "the other item"
+        said += f" It is better than {others} with probability {tied_prob:g} or more."
     surest = summary.iloc[int(summary["p_best"].argmax())]
     if surest["p_best"] > leader["p_best"]:
         said += (

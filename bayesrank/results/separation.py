@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from bayesrank.results.draws import check_probability
 from bayesrank.results.next_match import item_draws, outcome_probability, tie_draws
-from bayesrank.results.ranks import check_probability
 
 __all__ = ["Separation", "matches_between", "matches_to_separate"]
 

@@ -119,5 +119,21 @@ def interactions_memory(n_interactions: str) -> dict[str, float]:
     return {"bytes": added(lambda: learn(frame))}
 
 
+def rank_summary_memory(simultaneous: str) -> dict[str, float]:
+    """Bytes that the summary of 4,000 draws of 2,000 items adds to the draws."""
+    import numpy as np
+    import xarray as xr
+
+    import bayesrank as br
+
+    def summarise(draws: np.ndarray) -> None:
+        u = xr.DataArray(draws[None], dims=("chain", "draw", "item"))
+        br.rank_summary(u, simultaneous=simultaneous == "1")
+
+    summarise(np.zeros((5, 4)))
+    draws = np.random.default_rng(0).normal(size=(4_000, 2_000))
+    return {"bytes": added(lambda: summarise(draws))}
+
+
 if __name__ == "__main__":
     print(json.dumps(globals()[sys.argv[1]](*sys.argv[2:])))

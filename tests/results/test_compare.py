@@ -1,41 +1,273 @@
 """Only models of the same data and the same outcomes are compared."""
 
+from dataclasses import replace
+
 import arviz as az
 import numpy as np
 import pytest
 import xarray as xr
 
-from bayesrank.results import compare
+from bayesrank.results import ParetoKWarning, compare
 
 GIVEN_SIZES = "weak orders given their block sizes"
 N_RANKINGS = 30
+LABELS = [f"r{i}" for i in range(N_RANKINGS)]
+RANKS = np.tile([1, 2, 2], (N_RANKINGS, 1))
+ITEM = np.random.default_rng(1).permuted(np.tile([0, 1, 2], (N_RANKINGS, 1)), axis=1)
+ITEM[:, 1:].sort(axis=1)
 
 
-def tree(outcome=GIVEN_SIZES, better=0.0, **changed):
+def tree(outcome=GIVEN_SIZES, better=0.0, *, seed=0, items="abc", order=None, chains=2, **changed):
     """What a sampled model leaves, with a log-likelihood that is `better` by so much."""
-    rng = np.random.default_rng(0)
-    utility = rng.normal(size=(2, 200, 3))
-    logp = better - 3 + 0.1 * rng.normal(size=(2, 200, N_RANKINGS))
+    rng = np.random.default_rng(seed)
+    utility = rng.normal(size=(chains, 200, 3))
+    logp = better - 3 + 0.1 * rng.normal(size=(chains, 200, N_RANKINGS))
     data = {
-        "y_ranks": (("ranking", "slot"), np.tile([1, 2, 3], (N_RANKINGS, 1))),
-        "y_item": (("ranking", "slot"), np.tile([2, 0, 1], (N_RANKINGS, 1))),
+        "y_ranks": (("ranking", "slot"), RANKS),
+        "y_item": (("ranking", "slot"), ITEM),
         "y_weight": (("ranking",), np.ones(N_RANKINGS)),
         "y_outcomes": (("y_outcome",), [N_RANKINGS]),
+        "y_item_rankings": (("item",), np.full(3, N_RANKINGS)),
+        "y_ranker": (("ranking",), np.arange(N_RANKINGS) // 3),
+        "y_ranker_rankings": (("ranker",), np.full(N_RANKINGS // 3, 3)),
     }
     data |= {f"y_{part}": (data[f"y_{part}"][0], value) for part, value in changed.items()}
+    coords = {"y_outcome": [outcome], "ranking": LABELS, "item": list(items)}
     groups = {
         "posterior": xr.Dataset({"utility": (("chain", "draw", "item"), utility)}),
-        "log_likelihood": xr.Dataset({"y": (("chain", "draw", "ranking"), logp)}),
-        "constant_data": xr.Dataset(data, coords={"y_outcome": [outcome]}),
+        "log_likelihood": xr.Dataset(
+            {"y": (("chain", "draw", "ranking"), logp)}, coords={"ranking": LABELS}
+        ),
+        "constant_data": xr.Dataset(data, coords=coords),
     }
+    if order is not None:
+        groups = {
+            name: x.isel(ranking=order) if "ranking" in x.dims else x for name, x in groups.items()
+        }
     return xr.DataTree.from_dict(groups)
+
+
+def constant(data, value=-2.0):
+    """The same of a model without parameters."""
+    out = data.copy()
+    logp = data["log_likelihood"].dataset
+    out["log_likelihood"] = xr.DataTree(xr.full_like(logp, value))
+    del out["posterior"]
+    return out
+
+
+def kfold(better=0.0, *, n_folds=10, folds=None, labels=LABELS, outcome=GIVEN_SIZES):
+    """What `bayesrank.kfold` leaves."""
+    values = better - 3 + 0.1 * np.random.default_rng(2).normal(size=len(labels))
+    elpd_i = xr.DataArray(values, dims="ranking", coords={"ranking": labels})
+    folds = np.arange(len(labels)) % n_folds if folds is None else folds
+    elpd_i.attrs = {"outcome": outcome, "folds": list(folds)}
+    return az.ELPDDataLOOKFold(
+        elpd=values.sum(), se=1.0, p=np.nan, n_samples=400, n_data_points=len(labels), scale="log",
+        warning=False, good_k=None, elpd_i=elpd_i, n_folds=n_folds,
+    )  # fmt: skip
+
+
+# What the table says
 
 
 def test_the_better_of_two_models_comes_first_as_arviz_has_it():
     models = {"worse": tree(), "better": tree(better=1.0)}
-    table = compare(models)
+    table = compare(models, baseline=False)
     assert table.index.tolist() == ["better", "worse"]
-    assert table["elpd"].tolist() == az.compare(models, var_name="y")["elpd"].tolist()
+    exact = az.compare(models, var_name="y", round_to="none")
+    assert table.equals(exact)
+
+
+def test_numbers_are_rounded_only_if_asked_for():
+    models = {"worse": tree(), "better": tree(better=1.0)}
+    rounded = compare(models, round_to=1)["elpd"]
+    assert (rounded == compare(models)["elpd"].round(1)).all()
+    assert not (rounded == compare(models)["elpd"]).any()
+
+
+def test_random_ranking_is_a_row():
+    table = compare({"good": tree(better=2.5), "bad": tree()})
+    assert table.index.tolist() == ["good", "random ranking", "bad"]
+    row = table.loc["random ranking"]
+    assert row["elpd"] == pytest.approx(-N_RANKINGS * np.log(3))  # 3 orders of blocks of 1 and 2
+    assert (row["p"], row["se"]) == (0, pytest.approx(0, abs=1e-12))
+    difference = table.loc["good", "elpd"] - row["elpd"]
+    assert row["elpd_diff"] == pytest.approx(-difference)
+
+
+def test_a_single_model_is_compared_with_random_ranking():
+    assert compare({"bad": tree()}).index.tolist() == ["random ranking", "bad"]
+
+
+def test_random_ranking_can_be_the_reference():
+    table = compare({"good": tree(better=2.5)}, reference="random ranking")
+    assert table.loc["random ranking", "elpd_diff"] == 0
+    assert table.loc["good", "elpd_diff"] > 0
+
+
+def test_a_model_without_parameters_is_worth_its_log_likelihood():
+    table = compare({"sampled": tree(), "fixed": constant(tree())})
+    assert table.loc["fixed", "elpd"] == pytest.approx(-2 * N_RANKINGS, rel=1e-14)
+    assert table.loc["fixed", "p"] == 0
+
+
+def test_rankers_are_left_out_together():
+    models = {"worse": tree(), "better": tree(better=0.5)}
+    table = compare(models, group="ranker")
+    assert table.loc["random ranking", "elpd"] == pytest.approx(-N_RANKINGS * np.log(3))
+    single = compare(models)
+    assert table.loc["better", "p"] > single.loc["better", "p"]
+
+
+def test_weights_survive_rankings_so_long_that_their_probabilities_are_zero():
+    rng = np.random.default_rng(3)
+    gain = 0.3 * rng.normal(size=N_RANKINGS)
+    one, other = kfold(), kfold()
+    other.elpd_i = one.elpd_i + gain
+    models = {"one": one, "other": other}
+    other.elpd_i.attrs = one.elpd_i.attrs
+    near = compare(models, baseline=False)
+    far = {
+        name: replace(x, elpd_i=(x.elpd_i - 2000).assign_attrs(x.elpd_i.attrs))
+        for name, x in models.items()
+    }
+    table = compare(far, baseline=False)
+    assert 0.05 < table.loc["one", "weight"] < 0.95
+    np.testing.assert_allclose(table["weight"], near["weight"], atol=1e-3)
+    np.testing.assert_allclose(table["dse"], near["dse"], rtol=1e-9)
+
+
+def test_one_chain_is_enough_for_arviz():
+    table = compare({"one": tree(chains=1), "two": tree(better=1.0, chains=1)})
+    assert np.isfinite(table["elpd"]).all()
+
+
+# Alignment
+
+
+def test_rankings_in_another_order_are_put_in_the_order_of_the_first_model():
+    order = np.random.default_rng(4).permutation(N_RANKINGS)
+    one, other = tree(), tree(better=0.1, seed=5)
+    moved = tree(better=0.1, seed=5, order=order)
+    expected = compare({"one": one, "other": other})
+    table = compare({"one": one, "other": moved})
+    np.testing.assert_allclose(table["dse"], expected["dse"], rtol=1e-12)
+    np.testing.assert_allclose(table["elpd"], expected["elpd"], rtol=1e-12)
+    naive = az.compare({"one": one, "other": moved}, var_name="y", round_to="none")
+    assert abs(naive.loc["one", "dse"] - table["dse"].sort_values().iloc[1]) > 1e-3
+
+
+def test_items_on_another_axis_are_compared_by_label():
+    swapped = np.array([2, 1, 0])[ITEM]  # c, b, a, which also turns the blocks around
+    swapped[:, 1:].sort(axis=1)
+    other = tree(items="cba", item=swapped)
+    table = compare({"one": tree(), "other": other})
+    assert len(table) == 3
+    with pytest.raises(
+        ValueError, match=r"different data: y_item differs, first of ranking 'r\d+'"
+    ):
+        compare({"one": tree(), "other": tree(items="abc", item=swapped)})
+
+
+def test_an_empty_slot_more_is_no_other_data():
+    other = tree()
+    data = other["constant_data"].dataset
+    wider = data.drop_vars(["y_ranks", "y_item"])
+    for part in ("y_ranks", "y_item"):
+        wider[part] = (("ranking", "slot"), np.pad(data[part].values, ((0, 0), (0, 1))))
+    other["constant_data"] = xr.DataTree(wider)
+    assert len(compare({"one": tree(), "other": other})) == 3
+
+
+def test_different_rankings_are_refused_and_named():
+    few = tree(order=np.arange(N_RANKINGS - 4))
+    with pytest.raises(
+        ValueError,
+        match=r"^'all' and 'few' describe different rankings: 'all' has 30, of which 'few' lacks 4 "
+        r"\('r26', 'r27', 'r28', \.\.\.\); 'few' has 26\. Fit both to the same\.$",
+    ):
+        compare({"all": tree(), "few": few})
+    renamed = tree()
+    for group in ("log_likelihood", "constant_data"):
+        data = renamed[group].dataset
+        renamed[group] = xr.DataTree(data.assign_coords(ranking=["x", *LABELS[1:]]))
+    with pytest.raises(
+        ValueError,
+        match=r"'one' has 30, of which 'two' lacks 1 \('r0'\); 'two' has 30, of which 'one' lacks "
+        r"1 \('x'\)",
+    ):
+        compare({"one": tree(), "two": renamed})
+
+
+def test_labels_that_stand_there_twice_are_matched_in_order():
+    twice = ["r", *LABELS[1:-1], "r"]
+    one, other = (kfold(labels=twice) for _ in range(2))
+    assert compare({"one": one, "two": other}, baseline=False)["elpd_diff"].tolist() == [0, 0]
+
+
+# K-fold
+
+
+def test_results_of_kfold_are_compared():
+    table = compare({"worse": kfold(), "better": kfold(0.5)}, baseline=tree())
+    assert table.index.tolist() == ["random ranking", "better", "worse"]
+    assert table.loc["random ranking", "elpd"] == pytest.approx(-N_RANKINGS * np.log(3))
+
+
+def test_results_of_kfold_by_ranker_have_random_rankers():
+    rankers = np.arange(N_RANKINGS // 3)
+    by_ranker = kfold(labels=rankers, n_folds=5)
+    by_ranker.elpd_i = by_ranker.elpd_i.rename(ranking="ranker")
+    table = compare({"one": by_ranker}, baseline=tree())
+    assert table.loc["random ranking", "elpd"] == pytest.approx(-N_RANKINGS * np.log(3))
+
+
+def test_results_of_kfold_alone_do_not_know_what_was_observed():
+    with pytest.raises(ValueError, match=r"^No model says how probable .* pass baseline=, results"):
+        compare({"one": kfold()})
+
+
+def test_a_baseline_of_other_outcomes_is_refused():
+    with pytest.raises(ValueError, match=r"'random ranking' \(weak orders\) describe different"):
+        compare({"one": kfold()}, baseline=tree("weak orders"))
+
+
+def test_leaving_out_one_and_a_tenth_are_not_compared():
+    with pytest.raises(
+        ValueError,
+        match=r"^'loo' was predicted by leave-one-out and 'kfold' by 10-fold cross-validation: .* "
+        r"training sets of different sizes",
+    ):
+        compare({"loo": tree(), "kfold": kfold()})
+    with pytest.raises(ValueError, match=r"by 10-fold cross-validation and 'five' by 5-fold"):
+        compare({"ten": kfold(), "five": kfold(n_folds=5)}, baseline=False)
+
+
+def test_different_folds_are_not_compared():
+    folds = np.arange(N_RANKINGS) % 10
+    renumbered = kfold(0.5, folds=9 - folds)
+    assert len(compare({"one": kfold(), "two": renumbered}, baseline=False)) == 2
+    moved = kfold(0.5, folds=np.sort(folds))
+    with pytest.raises(ValueError, match=r"^'one' and 'two' were predicted in different folds"):
+        compare({"one": kfold(), "two": moved}, baseline=False)
+
+
+def test_results_without_what_is_needed_are_refused():
+    silent = kfold()
+    silent.elpd_i.attrs = {}
+    with pytest.raises(ValueError, match=r"^'one' does not say what its outcomes are: pass the D"):
+        compare({"one": silent}, baseline=False or tree())
+    silent.elpd_i = None
+    with pytest.raises(ValueError, match=r"^'one' has no pointwise values: pass pointwise=True"):
+        compare({"one": silent})
+    wrong = kfold()
+    wrong.elpd_i[3] = np.nan
+    with pytest.raises(ValueError, match=r"^'one' has pointwise values that are not finite"):
+        compare({"one": wrong}, baseline=tree())
+
+
+# What is refused
 
 
 def test_models_of_different_outcomes_are_not_compared():
@@ -58,23 +290,53 @@ def test_a_pseudo_likelihood_is_refused_with_the_reason():
 @pytest.mark.parametrize(
     ("part", "value"),
     [
-        ("ranks", np.tile([1, 2, 2], (N_RANKINGS, 1))),
+        ("ranks", np.tile([1, 2, 3], (N_RANKINGS, 1))),
         ("item", np.tile([0, 1, 2], (N_RANKINGS, 1))),
         ("weight", np.full(N_RANKINGS, 2.0)),
+        ("ranker", np.arange(N_RANKINGS) % 10),
     ],
 )
 def test_models_of_different_data_are_not_compared(part, value):
-    with pytest.raises(ValueError, match=rf"fitted to different data: y_{part} differs\. Fit both"):
+    with pytest.raises(
+        ValueError,
+        match=rf"fitted to different data: y_{part} differs, first of ranking 'r\d+'\. Fit both",
+    ):
         compare({"one": tree(), "two": tree(**{part: value})})
 
 
 def test_a_missing_log_likelihood_is_asked_for():
     without = tree()
     del without["log_likelihood"]
-    with pytest.raises(ValueError, match=r"^'two' has no log-likelihood of 'y': call pm\.compute"):
+    with pytest.raises(
+        ValueError,
+        match=r"^The results of 'two' have no log-likelihood\. Add it in place: `with model: "
+        r"pm\.compute_log_likelihood\(idata\)`\.$",
+    ):
         compare({"one": tree(), "two": without})
-    with pytest.raises(ValueError, match=r"^'one' has no log-likelihood of 'z'"):
+    with pytest.raises(
+        ValueError, match=r"^The results of 'one' have no log-likelihood of 'z', but of 'y': name "
+    ):
         compare({"one": tree(), "two": tree()}, var="z")
+
+
+def test_a_log_likelihood_that_is_no_number_is_refused_with_its_ranking():
+    for value, text in ((np.nan, "nan"), (-np.inf, "-inf")):
+        wrong = tree()
+        wrong["log_likelihood"]["y"][1, 7, 5] = value
+        with pytest.raises(
+            ValueError,
+            match=rf"^The results of 'two' have the log-likelihood {text} of 'y' in ranking 'r5', "
+            r"in 1 of 400 draws: it must be finite",
+        ):
+            compare({"one": tree(), "two": wrong})
+
+
+def test_a_point_estimate_is_refused():
+    point = tree().isel(chain=[0], draw=[0])
+    with pytest.raises(
+        ValueError, match=r"^The results of 'MAP' have 1 draws: leaving out by impo"
+    ):
+        compare({"MAP": point})
 
 
 def test_a_model_that_does_not_say_what_its_outcomes_are_is_refused():
@@ -85,5 +347,48 @@ def test_a_model_that_does_not_say_what_its_outcomes_are_is_refused():
 
 
 def test_one_model_is_no_comparison():
-    with pytest.raises(ValueError, match=r"^There is nothing to compare: got 1 model, needs two"):
-        compare({"one": tree()})
+    with pytest.raises(
+        ValueError, match=r"^There is nothing to compare: got 1 model, needs two or"
+    ):
+        compare({"one": tree()}, baseline=False)
+    with pytest.raises(ValueError, match=r"got no model, needs one or more\.$"):
+        compare({})
+
+
+def test_a_name_that_the_baseline_has_is_refused():
+    with pytest.raises(ValueError, match=r"^A model is called 'random ranking', as the row of the"):
+        compare({"random ranking": tree()})
+    assert len(compare({"random ranking": tree(), "x": tree(better=1)}, baseline=False)) == 2
+
+
+def test_what_is_no_dict_of_results_is_refused():
+    with pytest.raises(
+        TypeError, match=r"^compare takes a dict of results by name, and got a DataT"
+    ):
+        compare(tree())
+    with pytest.raises(
+        TypeError, match=r"^'x' is a Dataset: compare takes the DataTree that pm\.s"
+    ):
+        compare({"x": tree()["posterior"].to_dataset()})
+
+
+# Pareto k
+
+
+def test_rankings_that_change_the_posterior_too_much_are_said_in_words():
+    heavy = tree(better=1.0)
+    rng = np.random.default_rng(6)
+    for label, scale in (("r4", 1.5), ("r9", 3.0)):
+        logp = -3 - scale * rng.exponential(size=(2, 200))
+        heavy["log_likelihood"]["y"].loc[{"ranking": label}] = logp
+    with pytest.warns(ParetoKWarning) as caught:
+        table = compare({"light": tree(), "heavy": heavy})
+    (warning,) = caught
+    text = str(warning.message)
+    assert text.startswith("2 of 30 rankings of 'heavy' have Pareto k above 0.62 (the largest, ")
+    assert "is 'r9'): leaving them out changes the posterior too much for importance" in text
+    assert text.endswith(
+        "Refit for them with bayesrank.kfold, or improve the weights with arviz.loo_moment_match."
+    )
+    assert table.loc["heavy", "diag_elpd"].startswith("2 ")
+    assert warning.filename == __file__

@@ -69,19 +69,69 @@ def test_models_are_compared_by_judge():
                     {
                         "y_judge": ("pair", judge),
                         "y_judge_matches": ("judge", np.full(20, 3)),
+                        "y_counts": (("pair", "result"), np.tile([1, 0], (60, 1))),
                         "y_outcomes": ("y_outcome", [60]),
                     },
-                    coords={"judge": np.arange(20), "y_outcome": ["pair outcomes"]},
+                    coords={
+                        "judge": np.arange(20),
+                        "y_outcome": ["pair outcomes given the pairs"],
+                    },
                 ),
             }
         )
     table = compare(trees, group="judge")
-    assert table.index.tolist() == ["better", "worse"]
+    assert table.index.tolist() == ["random ranking", "better", "worse"]
+    assert table.loc["random ranking", "elpd"] == pytest.approx(-60 * np.log(2))
     alone = az.loo(group_log_likelihood(trees["better"], "judge"), var_name="y")
-    assert table.loc["better", "elpd"] == pytest.approx(
-        alone.elpd, abs=0.01
-    )  # which az.compare rounds
+    assert table.loc["better", "elpd"] == pytest.approx(alone.elpd, abs=1e-9)
     assert alone.n_data_points == 20
+
+
+def rankings():
+    """Four rankings by rankers y, x, y, y; z ranked nothing."""
+    logp = np.random.default_rng(0).normal(-1, 0.1, size=(2, 3, 4))
+    groups = {
+        "log_likelihood": xr.Dataset({"y": (("chain", "draw", "ranking"), logp)}),
+        "constant_data": xr.Dataset(
+            {
+                "y_ranks": (("ranking", "slot"), np.tile([1, 2], (4, 1))),
+                "y_item": (("ranking", "slot"), np.tile([0, 1], (4, 1))),
+                "y_item_rankings": ("item", [4, 4]),
+                "y_ranker": ("ranking", [1, 0, 1, 1]),
+                "y_ranker_rankings": ("ranker", [1, 3, 0]),
+            },
+            coords={"ranker": list("xyz")},
+        ),
+    }
+    return xr.DataTree.from_dict(groups), logp
+
+
+def test_rankings_of_a_ranker_are_added_up():
+    data, logp = rankings()
+    found = group_log_likelihood(data, "ranker")["log_likelihood"]["y"]
+    assert found["ranker"].values.tolist() == ["x", "y"]
+    expected = np.stack([logp[..., 1], logp[..., [0, 2, 3]].sum(-1)], -1)
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
+
+
+def test_items_are_no_group_of_rankings():
+    data, _ = rankings()
+    with pytest.raises(ValueError, match=r"^'y' is not grouped by 'item': there is 'ranker'\.$"):
+        group_log_likelihood(data, "item")
+
+
+def test_what_is_one_number_per_ranker_already_stays():
+    data, _ = rankings()
+    assert group_log_likelihood(data, "ranking") is data
+
+
+def test_log_likelihoods_of_more_than_one_axis_are_refused():
+    data, _ = rankings()
+    data["log_likelihood"] = data["log_likelihood"].dataset.expand_dims("fold", -1)
+    with pytest.raises(
+        ValueError, match=r"'y' has the dims \['chain', 'draw', 'ranking', 'fold'\]"
+    ):
+        group_log_likelihood(data, "ranker")
 
 
 @pytest.mark.parametrize(
@@ -92,7 +142,7 @@ def test_models_are_compared_by_judge():
             r"^'y' is not grouped by 'prompt': there is 'judge', 'day'\. Name its",
         ),
         ({"group": "item"}, r"^'y' is not grouped by 'item': there is 'judge', 'day'\."),
-        ({"group": "judge", "var": "v"}, r"^There is no log-likelihood of 'v': call pm\.compute"),
+        ({"group": "judge", "var": "v"}, r"have no log-likelihood of 'v', but of 'y', 'z': name"),
         ({"group": "judge", "var": "z"}, r"^'z' is not grouped by 'judge': it has no groups\."),
     ],
     ids=str,

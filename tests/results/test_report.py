@@ -121,7 +121,7 @@ def test_warnings_are_set_apart_from_paragraphs():
 
 def test_the_stated_probabilities_are_those_of_the_table():
     text = page(summary(top=2, tied_prob=0.75), tied_prob=0.75)
-    assert "is better with probability 0.75 or more" in text
+    assert "all others at once with probability 0.75 or more" in text
     assert "<b>P(top 2)</b>" in text
     assert Page(text).attributes("class").count("tied") == 1
     assert Page(page()).attributes("class").count("tied") == 2  # at 0.95 bock is tied too
@@ -181,8 +181,12 @@ def test_the_verdict_names_some_of_many():
 
 def test_the_verdict_says_when_the_leader_is_alone():
     assert verdict(summary([[2.0, 1.0, 0.0]] * 3), tied_prob=0.9) == (
-        "ale leads: mean rank 1.0, best with probability 1.00. Each other item is worse with "
-        "probability 0.9 or more."
+        "ale leads: mean rank 1.0, best with probability 1.00. It is better than all other items "
+        "at once with probability 0.9 or more."
+    )
+    assert verdict(summary([[2.0, 1.0]] * 3, names=["ale", "bock"])) == (
+        "ale leads: mean rank 1.0, best with probability 1.00. It is better than the other item "
+        "with probability 0.95 or more."
     )
 
 

@@ -1,22 +1,15 @@
-"""The command line: from a table of preferences to a posterior of ranks.
-
-``bayesrank rank`` takes a table of ratings or ranks, ``bayesrank matches`` one of matches or
-comparisons of two, and ``bayesrank quickstart`` the bundled NASCAR 2002 season. All print a table
-and write a figure, the table and one self-contained page.
-"""
+"""The commands and their options."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 import bayesrank
-from bayesrank.cli_matches import Columns, matches_job
-from bayesrank.cli_run import PRIORS, Fit, Job, cautions_of, errors_as_sentences, run
-
-if TYPE_CHECKING:
-    from bayesrank.data import Rankings
+from bayesrank.cli.matches import Columns, matches_job
+from bayesrank.cli.rank import rank_job
+from bayesrank.cli.run import PRIORS, Fit, errors_as_sentences, run
 
 # PyMC takes seconds to import: commands import what they need, so that --help is instant.
 
@@ -63,7 +56,7 @@ def quickstart(**options: Any) -> None:
     with errors_as_sentences() as notes:
         from bayesrank.data import load_nascar
 
-        _rank(load_nascar(), fit, "Drivers of the NASCAR 2002 season", notes)
+        run(rank_job(load_nascar(), "Drivers of the NASCAR 2002 season", fit), fit, notes)
 
 
 @main.command()
@@ -88,7 +81,7 @@ def rank(
             rankings = Rankings.from_ratings(frame, ranker=ranker, item=item, rating=rating)
         elif rank is not None:
             rankings = Rankings.from_long_ranks(frame, ranker=ranker, item=item, rank=rank)
-        _rank(rankings, fit, f"Ranks of {item} in {file.name}", notes)
+        run(rank_job(rankings, f"Ranks of {item} in {file.name}", fit), fit, notes)
 
 
 @main.command()
@@ -137,42 +130,3 @@ def matches(file: Path, **options: Any) -> None:
     fit = Fit(**options)
     with errors_as_sentences() as notes:
         run(matches_job(file, columns, fit), fit, notes)
-
-
-def _rank(rankings: "Rankings", fit: Fit, title: str, notes: list[str]) -> None:
-    """Fit rankings by Plackett-Luce."""
-
-    def build() -> Any:
-        import pymc as pm
-
-        from bayesrank.distributions import PlackettLuce
-
-        prior = {"normal": pm.Normal, "zero-sum": pm.ZeroSumNormal}[fit.prior]
-        with pm.Model(coords=rankings.coords) as model:
-            utility = prior("utility", sigma=fit.prior_scale, dims="item")
-            PlackettLuce("y", utility, observed=rankings)
-        return model
-
-    model = "Plackett-Luce, the order inside ties unknown"
-    run(Job(title, rankings, build, model, lambda: _cautions(rankings, fit)), fit, notes)
-
-
-def _cautions(rankings: "Rankings", fit: Fit) -> list[str]:
-    """Say what a reader should know about the data."""
-    found = rankings.connectivity()
-    if len(found.uncompared) == rankings.n_items:
-        raise ValueError(
-            "No ranking puts one item above another, so the data say nothing about ranks. Each "
-            "ranker needs two items or more, and not all of them equal."
-        )
-    out = cautions_of(found, fit)
-    if rankings.n_rankings == 1 or len(rankings.rankers) == 1:
-        out.append(
-            f"There is one ranker only ({rankings.rankers[0]!r}): the result says how one opinion "
-            "compares with the prior, not what others would say."
-        )
-    return out
-
-
-if __name__ == "__main__":
-    main()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from bayesrank.cli_run import Fit, Job, Part, cautions_of
+from bayesrank.cli.run import Fit, Job, Part, cautions_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,15 +137,18 @@ def matches_job(file: Path, columns: Columns, fit: Fit) -> Job:
 
         return nuts_settings(model)
 
-    def parts(posterior: Any, summary: "pd.DataFrame") -> list[Part]:
-        from bayesrank import cli_sections as sections
+    def parts(posterior: Any, predicted: Any, summary: "pd.DataFrame") -> list[Part]:
+        from bayesrank.cli import match_sections, sections
 
-        out = [sections.leader(posterior, summary, COMPARED)] if len(summary) > 1 else []
+        out = [match_sections.leader(posterior, summary, COMPARED)] if len(summary) > 1 else []
         if judges:
-            out.append(sections.judges(posterior, pairs, MOST_JUDGES))
+            out.append(match_sections.judges(posterior, pairs, MOST_JUDGES))
         if categories:
-            out += sections.categories(posterior, pairs, summary, fit.top)
-        return out
+            out += match_sections.categories(posterior, pairs, summary, fit.top)
+        out.append(sections.predictions(predicted, "pair", "match"))
+        out.append(sections.places(posterior, summary))
+        win = sections.wins(posterior, summary, "match")
+        return [*out, win] if win is not None else out
 
     model = "Davidson's, with ties as outcomes" if ties else "Bradley-Terry, as nothing ties"
     model += ", the first item having an advantage or not" * columns.order
@@ -170,7 +173,12 @@ def matches_job(file: Path, columns: Columns, fit: Fit) -> Job:
         ],
         parts=parts,
         nuts=nuts,
-        files=[*(["adherence.png", "judges.csv"] * judges), *(["categories.csv"] * categories)],
+        files=[
+            *(["adherence.png", "judges.csv"] * judges),
+            *(["categories.csv"] * categories),
+            *("predictions.csv", "places.png", "wins.png"),
+        ],
+        entries=pairs.n_pairs,
     )
 
 

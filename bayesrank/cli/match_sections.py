@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesrank.cli_run import Part
+from bayesrank.cli.run import Part
+from bayesrank.plots import plot_adherence
 from bayesrank.results import (
     Section,
     adherence_summary,
     figure_png,
     match_probability,
     matches_between,
-    plot_adherence,
     rank_summary,
 )
 
@@ -51,9 +51,10 @@ def _matches(n: float, most: int) -> str:
 def judges(posterior: Any, pairs: "Pairs", most: int) -> Part:
     """Say how closely judges follow the utilities, and how much being first gains with them."""
     summary = adherence_summary(posterior, dim="judge")[::-1]
-    ax = plot_adherence(posterior, dim="judge", max_rankers=most)
-    ax.set_xlabel("Adherence (0 = nothing to do with the utilities)")
-    picture = figure_png(ax.figure)
+    plot = plot_adherence(posterior, dim="judge", max_rankers=most)
+    axes = plot.get_target("adherence", {})
+    axes.set_xlabel("Adherence (0 = nothing to do with the utilities)")
+    picture = figure_png(plot)
     csv = summary.copy()
     n_matches = np.bincount(pairs.judge_idx, pairs.counts.sum(axis=1), len(pairs.judges))
     csv["matches"] = pd.Series(n_matches.astype(int), pairs.coords["judge"])[csv.index]

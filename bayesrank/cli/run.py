@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 # PyMC takes seconds to import: functions import what they need, so that --help is instant.
 
 PRIORS = ("normal", "zero-sum")
+MOST_NUMBERS = 20_000_000  # of predictions, 8 bytes each
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,11 @@ class Job:
     cautions: Callable[[], list[str]]  # what a reader should know about the data
     reading: str | None = None  # what a difference of utilities means
     checked: Sequence[tuple[str, str]] = (("utility", "item"),)  # variables, and their dims
-    parts: Callable[[Any, Any], list[Part]] = lambda *_: []  # of the posterior and its summary
-    files: Sequence[str] = ()  # that the parts have
+    # of the posterior, the same with predictions of what was observed, and the summary of ranks
+    parts: Callable[[Any, Any, Any], list[Part]] = lambda *_: []
+    files: Sequence[str] = ()  # that the parts may have
+    entries: int = 0  # numbers of the observed variable
+    simulated: bool = False  # whether parts want draws of it
     # Independent utilities leave their sum to the prior: a stiff direction that the low-rank mass
     # matrix finds (measured: twelve times the effective draws on NASCAR).
     nuts: Callable[[Any], dict[str, Any]] = lambda _: {"adaptation": "low_rank"}  # of the model
@@ -89,9 +94,9 @@ def run(job: Job, fit: Fit, notes: list[str]) -> None:
     mpl.use("agg")  # pictures go to files: no display is needed
     import matplotlib.pyplot as plt
 
+    from bayesrank.plots import plot_ranks
     from bayesrank.results import (
         figure_png,
-        plot_ranks,
         rank_summary,
         report_html,
         table_text,
@@ -101,17 +106,17 @@ def run(job: Job, fit: Fit, notes: list[str]) -> None:
     )
 
     names = ("ranks.png", "ranks.csv", *job.files, "report.html")
-    files = [fit.output_dir / name for name in names]
-    _check_places(files, fit.save)
+    possible = [fit.output_dir / name for name in names]
+    _check_places(possible, fit.save)
     click.echo(f"{job.data!r}")
     for sentence in job.cautions():
         _note(sentence, notes)
 
-    posterior = _sample(job, fit)
+    posterior, predicted = _sample(job, fit)
     ok, checked = _checked(posterior, job)
     summary = rank_summary(posterior, top=fit.top)
-    picture = figure_png(plot_ranks(posterior, max_items=100).figure)
-    parts = job.parts(posterior, summary)
+    picture = figure_png(plot_ranks(posterior, max_items=100))
+    parts = job.parts(posterior, predicted, summary)
     plt.close("all")
     page = report_html(
         job.title,
@@ -133,6 +138,7 @@ def run(job: Job, fit: Fit, notes: list[str]) -> None:
             click.echo(f"\n{part.section.text()}")
     finally:  # also where the reader of a pipe has gone
         fit.output_dir.mkdir(parents=True, exist_ok=True)
+        files = [path for path in possible if path.name in contents]
         for path in files:
             write_whole(path, contents[path.name])
         if fit.save is not None:
@@ -143,7 +149,8 @@ def run(job: Job, fit: Fit, notes: list[str]) -> None:
         click.echo(f"  {path}")
 
 
-def _sample(job: Job, fit: Fit) -> Any:
+def _sample(job: Job, fit: Fit) -> tuple[Any, Any]:
+    """Draw from the posterior, and predict what was observed."""
     say = _progress()
     say("Loading PyMC ...")
     import pymc as pm
@@ -165,8 +172,28 @@ def _sample(job: Job, fit: Fit) -> Any:
             )
         except RuntimeError as error:
             raise ValueError(f"The sampler failed; try another --prior-scale. {error}") from error
+        say("Predicting ...")
+        predicted = _predicted(posterior, job, fit)
     say("Done.")
-    return posterior
+    return posterior, predicted
+
+
+def _predicted(posterior: Any, job: Job, fit: Fit) -> Any:
+    """Compute what the model, which is in context, makes of what was observed.
+
+    As many draws as fit into memory, evenly spaced, with the log-likelihood of what was observed
+    and, if wanted, draws of it.
+    """
+    import pymc as pm
+
+    every = ceil(fit.chains * fit.draws * job.entries / MOST_NUMBERS)
+    some = posterior.isel(draw=slice(None, None, max(every, 1)), missing_dims="ignore")
+    pm.compute_log_likelihood(some, progressbar=False)
+    if job.simulated:
+        pm.sample_posterior_predictive(
+            some, extend_inferencedata=True, random_seed=fit.seed, progressbar=False
+        )
+    return some
 
 
 def _checked(posterior: Any, job: Job) -> tuple[bool, list[str]]:

@@ -1,0 +1,65 @@
+"""The command ``bayesrank rank``: what it fits, and what it says beside the ranks."""
+
+from typing import TYPE_CHECKING, Any
+
+from bayesrank.cli.run import Fit, Job, Part, cautions_of
+
+if TYPE_CHECKING:
+    from bayesrank.data import Rankings
+
+# PyMC takes seconds to import: functions import what they need, so that --help is instant.
+
+
+def rank_job(rankings: "Rankings", title: str, fit: Fit) -> Job:
+    """Say what is to be done with rankings: Plackett-Luce."""
+
+    def build() -> Any:
+        import pymc as pm
+
+        from bayesrank.distributions import PlackettLuce
+
+        prior = {"normal": pm.Normal, "zero-sum": pm.ZeroSumNormal}[fit.prior]
+        with pm.Model(coords=rankings.coords) as model:
+            utility = prior("utility", sigma=fit.prior_scale, dims="item")
+            PlackettLuce("y", utility, observed=rankings)
+        return model
+
+    def parts(posterior: Any, predicted: Any, summary: Any) -> list[Part]:
+        from bayesrank.cli import sections
+
+        out = [
+            sections.predictions(predicted, "ranker", "ranking"),
+            sections.checks(predicted),
+            sections.places(posterior, summary),
+            sections.wins(posterior, summary, "utility"),
+        ]
+        return [part for part in out if part is not None]
+
+    return Job(
+        title=title,
+        data=rankings,
+        build=build,
+        model="Plackett-Luce, the order inside ties unknown",
+        cautions=lambda: _cautions(rankings, fit),
+        parts=parts,
+        files=["predictions.csv", "checks.png", "checks.csv", "places.png", "wins.png"],
+        entries=rankings.item.size,
+        simulated=True,
+    )
+
+
+def _cautions(rankings: "Rankings", fit: Fit) -> list[str]:
+    """Say what a reader should know about the data."""
+    found = rankings.connectivity()
+    if len(found.uncompared) == rankings.n_items:
+        raise ValueError(
+            "No ranking puts one item above another, so the data say nothing about ranks. Each "
+            "ranker needs two items or more, and not all of them equal."
+        )
+    out = cautions_of(found, fit)
+    if rankings.n_rankings == 1 or len(rankings.rankers) == 1:
+        out.append(
+            f"There is one ranker only ({rankings.rankers[0]!r}): the result says how one opinion "
+            "compares with the prior, not what others would say."
+        )
+    return out

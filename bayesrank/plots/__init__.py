@@ -1,0 +1,24 @@
+"""Plots: what posteriors say about ranks, places, wins and models, as pictures.
+
+Every function returns the `PlotCollection` of arviz_plots, drawn with matplotlib: it shows itself
+(``show``), goes to a file (``savefig``) and has the axes in ``viz["plot"]``. A variable with
+further dims, such as a category, gets one panel per label.
+
+This room may import numpy, pandas, xarray, arviz, arviz_plots, matplotlib and the room results.
+"""
+
+from bayesrank.plots.adherence import plot_adherence
+from bayesrank.plots.checks import plot_ranking_checks
+from bayesrank.plots.compare import plot_compare
+from bayesrank.plots.places import plot_places
+from bayesrank.plots.ranks import plot_ranks
+from bayesrank.plots.wins import plot_wins
+
+__all__ = [
+    "plot_adherence",
+    "plot_compare",
+    "plot_places",
+    "plot_ranking_checks",
+    "plot_ranks",
+    "plot_wins",
+]

@@ -1,0 +1,278 @@
+"""The picture of predictive checks: observed rankings beside those a model predicts."""
+
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from arviz import PlotCollection
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+from numpy.typing import NDArray
+
+from bayesrank.plots.panels import figure_of, keep, short_name
+from bayesrank.plots.rows import LEADING, OTHER, WARNING, legend_above, set_up_rows
+from bayesrank.results.checks import GIVEN, ranking_checks
+
+__all__ = ["plot_ranking_checks"]
+
+PANELS = {  # statistic -> title, what the axis is
+    "top item": ("Top item", "Share of the lists with the item that put it first"),
+    "pair order": ("Pair orders", "Predicted share of the lists with i above j"),
+    "block size": ("Block sizes", "Share of the blocks; blocks per item of a list"),
+    "Kendall distance": ("Distance to the consensus", "Kendall distance (0 = same, ½ = random)"),
+}
+MOST = 20  # items in their panel, besides surprising ones
+EXTRA = 5  # such surprising ones
+NAMED = 6  # surprising pairs with a name
+NAME = 22  # characters of a name beside a row
+ROW = 0.24  # inches of a row
+WIDTH = 3.4  # inches of a panel, without names
+DARK = "#333333"
+
+
+def plot_ranking_checks(
+    data: xr.DataTree, *, figure_kwargs: dict[str, Any] | None = None, **options: Any
+) -> PlotCollection:
+    """Draw what `ranking_checks` finds: top items, pair orders, block sizes, Kendall distances.
+
+    A line is the interval of the predicted rankings and the bar on it their mean; the marker is
+    what was observed, a coloured triangle where it lies outside its interval. Pairs are points,
+    observed over predicted: on the diagonal the two are equal.
+
+    Of more than 20 items the 20 most often on top are shown, and up to five surprising others.
+
+    Parameters
+    ----------
+    data : DataTree
+        As in `ranking_checks`.
+    figure_kwargs : dict, optional
+        Passed to the figure, such as ``{"figsize": (10, 8)}`` in inches.
+    **options
+        Passed to `ranking_checks`.
+
+    Returns
+    -------
+    PlotCollection
+        With one panel per statistic: ``pc.get_target("observed", {"statistic": "top item"})`` is
+        an Axes. ``savefig`` and ``show`` work.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `ranking_checks`.
+
+    Examples
+    --------
+    >>> pc = plot_ranking_checks(idata)  # doctest: +SKIP
+    >>> pc.savefig("checks.png")  # doctest: +SKIP
+    """
+    table = ranking_checks(data, **options)
+    parts = {name: pd.DataFrame(table.loc[name]) for name in PANELS}
+    rows = {name: _rows(name, part) for name, part in parts.items() if name != "pair order"}
+
+    needed = {name: ROW * (len(shown) + 0.2) for name, shown in rows.items()}
+    heights = [max(needed["top item"], 2.9), max(needed["block size"], needed["Kendall distance"])]
+    panels = xr.Dataset({"observed": ("statistic", np.arange(4.0))}, {"statistic": list(PANELS)})
+    pc = PlotCollection.wrap(
+        panels,
+        cols=["statistic"],
+        col_wrap=2,
+        backend="matplotlib",
+        figure_kwargs={
+            "figsize": (9.0, 2.6 + sum(heights)),
+            "layout": "constrained",
+            "gridspec_kw": {"height_ratios": heights},
+        }
+        | (figure_kwargs or {}),
+    )
+    axes = {name: pc.get_target("observed", {"statistic": name}) for name in PANELS}
+    for name, shown in rows.items():
+        _draw_rows(axes[name], shown)
+        # few rows stay together, at the top of their panel
+        if needed[name] < heights[name != "top item"] - ROW:
+            axes[name].set_box_aspect(needed[name] / WIDTH)
+            axes[name].set_anchor("N")
+    _draw_pairs(axes["pair order"], parts["pair order"])
+    for name, ax in axes.items():
+        title, what = PANELS[name]
+        note = _note(name, parts[name], len(rows.get(name, parts[name])), table.attrs["n_pairs"])
+        ax.set_title(title, fontsize=10, fontweight="bold", loc="left", pad=18 if note else 6)
+        look: dict[str, Any] = {"textcoords": "offset points", "xycoords": "axes fraction"}
+        ax.annotate(note, (0, 1), (0, 5), fontsize=8.5, color=DARK, **look)
+        ax.set_xlabel(what, fontsize=9)
+        ax.tick_params(labelsize=8.5)
+    if named := _number(axes["pair order"], parts["pair order"]):
+        text = f"{PANELS['pair order'][1]}\n{named}"
+        axes["pair order"].set_xlabel(text, fontsize=9, parse_math=False)
+    keep(pc, "legend", legend_above(figure_of(pc), _handles(table), _sentence(table), ncols=4))
+    return pc
+
+
+def _rows(name: str, part: pd.DataFrame) -> pd.DataFrame:
+    """Rows to show of a statistic, from top to bottom, named in the column name."""
+    if name == "top item":
+        part = part.sort_values("observed", ascending=False, kind="stable")
+        rest = part.iloc[MOST:]
+        part = pd.concat([part.iloc[:MOST], _farthest(rest, EXTRA)])
+        names = [str(label) for label, _ in part.index]
+    elif name == "block size":
+        names = [
+            str(label).replace("blocks per item, spread", "blocks/item, spread")
+            for label, _ in part.index
+        ]
+    else:
+        part = part.iloc[
+            np.argsort(part.index.get_level_values("label") == "spread", kind="stable")
+        ]
+        names = [f"{label}, {_length_name(n)}" for label, n in part.index]
+    return part.assign(name=[short_name(text, NAME) for text in names])
+
+
+def _length_name(n_items: Any) -> str:
+    return "all lists" if n_items == "all" else f"{n_items} items"
+
+
+def _farthest(part: pd.DataFrame, most: int) -> pd.DataFrame:
+    """Surprising rows, those farthest outside their intervals first."""
+    part = part[part["surprising"]]
+    beyond = np.maximum(part["low"] - part["observed"], part["observed"] - part["high"])
+    width = part["high"] - part["low"] + 0.01  # an interval may have no length
+    return part.iloc[np.argsort(-(beyond / width).to_numpy(), kind="stable")[:most]]
+
+
+def _draw_rows(ax: Axes, rows: pd.DataFrame) -> None:
+    """Draw intervals, means and observed values under each other."""
+    y = np.arange(len(rows))
+    odd, given = rows["surprising"].to_numpy(), (rows["note"] == GIVEN).to_numpy()
+    drawn = ~given
+    colour = np.where(odd, WARNING, OTHER)
+    ax.hlines(y[drawn], rows["low"][drawn], rows["high"][drawn], color=colour[drawn], linewidth=4)
+    ax.scatter(rows["mean"][drawn], y[drawn], marker="|", s=70, c=DARK, linewidths=1.4, zorder=3)
+    _draw_observed(ax, rows["observed"].to_numpy(), y, odd)
+    set_up_rows(ax, y, rows["name"].tolist(), foot=True)
+    ax.tick_params(top=False, labeltop=False)
+    ax.xaxis.set_label_position("bottom")
+    ax.margins(x=0.04)
+
+
+def _draw_observed(ax: Axes, x: Any, y: Any, odd: NDArray[np.bool_], small: bool = False) -> None:
+    """Draw what was observed: circles, and triangles where it is surprising."""
+    share = 0.4 if small else 1.0
+    for some, marker, colour, size in ((~odd, "o", LEADING, 26), (odd, "^", WARNING, 46)):
+        look: dict[str, Any] = {
+            "c": "white",
+            "edgecolors": colour,
+            "linewidths": 0.9 + 0.6 * share,
+            "zorder": 4,
+        }
+        if some.any():
+            ax.scatter(x[some], y[some], s=share * size, marker=marker, **look)
+
+
+def _draw_pairs(ax: Axes, pairs: pd.DataFrame) -> None:
+    """Draw every pair, observed over predicted."""
+    shares = pairs[["low", "high", "observed"]].to_numpy()
+    ends = np.array([shares.min(), shares.max()])
+    ends += np.array([-0.04, 0.04]) * max(ends[1] - ends[0], 0.1)
+    ax.plot(ends, ends, color=DARK, linewidth=0.9, linestyle="--", zorder=1)
+    odd = pairs["surprising"].to_numpy()
+    x, y = pairs["mean"].to_numpy(), pairs["observed"].to_numpy()
+    faint = 0.25 if len(pairs) > 60 else 0.6
+    for some, colour, alpha in ((~odd, OTHER, faint), (odd, WARNING, 0.8)):
+        part = pairs[some]
+        ax.hlines(part["observed"], part["low"], part["high"], color=colour, alpha=alpha, lw=1.5)
+    _draw_observed(ax, x, y, odd, small=len(pairs) > 60)
+    ax.set_xlim(*ends)
+    ax.set_ylim(*ends)
+    ax.set_ylabel("Observed share", fontsize=9)
+    ax.grid(color="#dddddd", linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _note(name: str, part: pd.DataFrame, n_shown: int, n_pairs: int) -> str:
+    """Say what a panel leaves out, or why there is nothing to see."""
+    if name == "top item" and n_shown < len(part):
+        more = f" and {n_shown - MOST} surprising others" if n_shown > MOST else ""
+        return f"of {len(part)} the {MOST} most often on top{more}"
+    if name == "pair order" and n_shown < n_pairs:
+        return f"of {n_pairs:,} the {n_shown} most often presented together"
+    if name == "block size" and (part["note"] == GIVEN).any():
+        return f"{GIVEN} by the model"
+    if name == "block size" and (part[["observed", "low"]].iloc[0] == 1).all():
+        return "no ties, neither observed nor predicted"
+    return ""
+
+
+def _number(ax: Axes, pairs: pd.DataFrame) -> str:
+    """Write numbers beside the most surprising pairs; return what they are."""
+    found = _farthest(pairs, len(pairs))
+    apart = 0.06 * (ax.get_xlim()[1] - ax.get_xlim()[0])
+    taken: list[tuple[float, float]] = []
+    names = []
+    for (label, _), x, y in zip(found.index, found["mean"], found["observed"], strict=True):
+        # numbers side by side would read as one
+        if any(max(abs(x - x0), abs(y - y0)) < apart for x0, y0 in taken):
+            continue
+        taken.append((x, y))
+        names.append(f"{len(taken)}: {short_name(label, 2 * NAME)}")
+        side = 8 if y < x else -8  # away from the diagonal
+        ax.annotate(
+            str(len(taken)),
+            (x, y),
+            xytext=(side, -side),
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            fontsize=9,
+            fontweight="bold",
+            color=DARK,
+            path_effects=[withStroke(linewidth=2.5, foreground="white")],
+            zorder=5,
+        )
+        if len(taken) == NAMED:
+            break
+    more = len(found) - len(taken)
+    names += [f"{more} more"] if more else []
+    # a line ends between names, not inside of them
+    return fill("; ".join(text.replace(" ", "\N{NO-BREAK SPACE}") for text in names), 48)
+
+
+def _sentence(table: pd.DataFrame) -> str:
+    """Say how many checks are surprising, and how many would be by chance."""
+    varies = (table["note"] != GIVEN) & ((table["low"] < table["high"]) | table["surprising"])
+    n, prob = int(varies.sum()), table.attrs["prob"]
+    out, chance = int(table["surprising"].sum()), (1 - prob) * n
+    return (
+        f"{out} of {n} checks lie outside their {100 * prob:g}% interval; "
+        f"{chance:.{2 if chance < 10 else 3}g} or fewer would by chance, on average."
+    )
+
+
+def _handles(table: pd.DataFrame) -> list[Line2D]:
+    """Legend of all panels."""
+    prob = 100 * table.attrs["prob"]
+    none: dict[str, Any] = {"linestyle": "", "mfc": "white", "mew": 1.5}
+    handles = [
+        Line2D([], [], color=LEADING, marker="o", label="observed", **none),
+        Line2D(
+            [], [], color=WARNING, marker="^", markersize=8, label="outside its interval", **none
+        ),
+        Line2D([], [], color=OTHER, linewidth=4, label=f"predicted, {prob:g}% interval"),
+        Line2D(
+            [],
+            [],
+            color=DARK,
+            marker="|",
+            markersize=9,
+            mew=1.4,
+            linestyle="",
+            label="predicted, mean",
+        ),
+    ]
+    if not table["surprising"].any():
+        del handles[1]
+    return handles

@@ -1,0 +1,193 @@
+"""The picture of a comparison of models: who predicts what is left out better, and how surely."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from arviz import PlotCollection
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.transforms import blended_transform_factory
+from numpy.typing import NDArray
+
+from bayesrank.plots.panels import figure_of, keep, make_panels, short_name
+from bayesrank.plots.rows import (
+    LEADING,
+    OTHER,
+    WARNING,
+    figure_size,
+    interval,
+    legend_above,
+    means,
+    row_height,
+    set_up_rows,
+)
+
+__all__ = ["plot_compare"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+DARK = "#333333"
+FAR = 5.0  # how many times farther than all better models a model is that is left off the scale
+
+
+def plot_compare(
+    table: pd.DataFrame, *, plot_collection: PlotCollection | None = None, **pc_kwargs: Any
+) -> PlotCollection:
+    """Draw how much worse than the best model each model predicts what is left out.
+
+    The marker is the difference of the expected log predictive density (elpd) from that of the
+    best model, a thick line one standard error of the difference on either side, a thin one two.
+    Models within two standard errors of the best are coloured like it. A triangle marks models
+    of which the table says that leaving out is not reliable (Pareto k).
+
+    A model five times as far from the best as all better ones, as random ranking often is, would
+    press them together: it stands at the edge, with an arrow and its number.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `bayesrank.compare`: a row per model with elpd_diff and dse, best first, and diag_elpd
+        if there is something to say.
+    plot_collection : PlotCollection, optional
+        What to draw on, with one panel; default a new figure of the size that the names need.
+    **pc_kwargs
+        Passed to `PlotCollection.wrap`, such as ``figure_kwargs={"figsize": (8, 6)}`` in inches.
+
+    Returns
+    -------
+    PlotCollection
+        With the legend in ``viz`` on a new figure.
+
+    Raises
+    ------
+    TypeError
+        If `table` is no DataFrame.
+    ValueError
+        If it has no such columns or no rows, or one of the numbers is not finite.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> table = pd.DataFrame({"elpd_diff": [0.0, -2.5], "dse": [0.0, 1.1]}, ["ties", "no ties"])
+    >>> pc = plot_compare(table)
+    >>> [name.get_text() for name in pc.get_target("elpd_diff", {}).get_yticklabels()]
+    ['ties', 'no ties']
+    >>> plt.close()
+    """
+    table = _checked(table)
+    names = [short_name(name) for name in table.index]
+    diff, dse = table["elpd_diff"].to_numpy(float), table["dse"].to_numpy(float)
+    near = diff + 2 * dse >= 0
+    doubtful = table["diag_elpd"].fillna("").astype(str).to_numpy() != ""
+    far = _far(diff, dse)
+
+    values = xr.DataArray(diff, dims="model", name="elpd_diff")
+    size = figure_size(names, row_height(len(names)) * len(names), 1.9)
+    pc = make_panels(values, [], plot_collection, size, pc_kwargs)
+    ax: Axes = pc.get_target("elpd_diff", {})
+    y = np.arange(len(names))
+    set_up_rows(ax, y, names, foot=False)
+    ax.axvline(0, color=DARK, linewidth=0.9, linestyle="--", zorder=1)
+    _draw(ax, y, diff, dse, np.where(near, LEADING, OTHER), doubtful, far)
+    for row in range(len(names)):
+        text = "best" if diff[row] == 0 else _in_words(diff[row], dse[row])
+        beside = blended_transform_factory(ax.transAxes, ax.transData)
+        ax.text(1.01, row, text, transform=beside, va="center", fontsize=9, color=DARK)
+
+    ax.set_xlabel(
+        "Expected log predictive density (elpd) minus that of the best model\n"
+        "← the further left, the worse the predictions",
+        fontsize=9,
+    )
+    if plot_collection is None:
+        keep(pc, "legend", legend_above(figure_of(pc), _handles(near, doubtful, far), ""))
+    return pc
+
+
+def _checked(table: pd.DataFrame) -> pd.DataFrame:
+    """Table with the columns that are drawn."""
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError(
+            f"`table` is a {type(table).__name__}; pass the DataFrame that compare returned."
+        )
+    lacking = [name for name in ("elpd_diff", "dse") if name not in table]
+    if lacking or table.empty:
+        what = f"no column {lacking[0]!r}" if lacking else "no rows"
+        raise ValueError(f"`table` has {what}; pass the DataFrame that compare returned.")
+    for name in ("elpd_diff", "dse"):
+        bad = table.index[~np.isfinite(table[name].to_numpy(float))]
+        if len(bad):
+            raise ValueError(f"{name} of {bad[0]!r} is {table[name][bad[0]]}; it must be finite.")
+    above = table.index[table["elpd_diff"] > 0]
+    if len(above):
+        raise ValueError(
+            f"elpd_diff of {above[0]!r} is {table['elpd_diff'][above[0]]:g}; differences from the "
+            "best model are 0 or less, as compare returns them."
+        )
+    return table if "diag_elpd" in table else table.assign(diag_elpd="")
+
+
+def _far(diff: Floats, dse: Floats) -> Bools:
+    """Whether a model is so far off that a scale with it would show nothing of the others."""
+    order = np.argsort(-diff, kind="stable")
+    reach = np.maximum.accumulate((2 * dse - diff)[order])
+    cut = next((i for i in range(2, len(order)) if -diff[order[i]] > FAR * reach[i - 1]), None)
+    far = np.full(len(diff), False)
+    far[order[cut:] if cut else []] = True
+    return far
+
+
+def _draw(
+    ax: Axes,
+    y: NDArray[np.int_],
+    diff: Floats,
+    dse: Floats,
+    colour: NDArray[np.str_],
+    doubtful: Bools,
+    far: Bools,
+) -> None:
+    """Draw the models that are on the scale, and arrows for those that are not."""
+    for k, linewidth in ((2, 1.2), (1, 4.5)):
+        ends = (diff - k * dse)[~far], (diff + k * dse)[~far]
+        interval(ends[0], ax, high=ends[1], y=y[~far], colour=colour[~far], linewidth=linewidth)
+    for some, marker in ((~doubtful, "o"), (doubtful, "^")):
+        rows = some & ~far
+        if rows.any():
+            edge = colour[rows] if marker == "o" else WARNING
+            means(diff[rows], ax, y=y[rows], colour=edge, marker=marker)
+    low = float((diff - 2 * dse)[~far].min())
+    high = float((diff + 2 * dse)[~far].max())
+    air = 0.06 * (high - low) or 1.0
+    left = low - (4 if far.any() else 1) * air
+    ax.set_xlim(left, high + air)
+    for row in y[far]:
+        text = "off the scale" + ("; Pareto k" if doubtful[row] else "")
+        ax.plot(left + air / 2, row, "<", color=WARNING if doubtful[row] else OTHER, zorder=4)
+        note = ax.text(left + 1.2 * air, row, text, va="center", fontsize=9, color=DARK)
+        note.set_fontstyle("italic")
+
+
+def _handles(near: Bools, doubtful: Bools, far: Bools) -> list[Line2D]:
+    """Legend of what occurs."""
+    worse = "worse by more"
+    handles = [
+        Line2D([], [], color=LEADING, linewidth=4, label="within 2 standard errors of the best"),
+        Line2D([], [], color=OTHER, linewidth=4, label=worse) if not near.all() else None,
+        Line2D([], [], color="black", marker="o", mfc="white", linestyle="", label="difference"),
+        Line2D([], [], color="black", linewidth=4.5, label="± 1 standard error"),
+        Line2D([], [], color="black", linewidth=1.2, label="± 2 standard errors"),
+    ]
+    if doubtful.any():
+        look: dict[str, Any] = {"marker": "^", "mfc": "white", "linestyle": ""}
+        label = "Pareto k too high: not reliable"
+        handles.append(Line2D([], [], color=WARNING, label=label, **look))
+    return [handle for handle in handles if handle]
+
+
+def _in_words(diff: float, dse: float) -> str:
+    """Write a difference and its error with the digits that are read."""
+    digits = 0 if abs(diff) >= 100 else 1
+    return f"{diff:,.{digits}f} ± {dse:,.{digits}f}".replace("-", "−")  # a minus, no hyphen

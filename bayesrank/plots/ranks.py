@@ -1,0 +1,172 @@
+"""The picture of rank posteriors: which items are ahead, and how sure that is."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from arviz import PlotCollection
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from bayesrank.plots.panels import (
+    best_first,
+    by_panel,
+    chosen,
+    each_panel,
+    facets_of,
+    figure_of,
+    keep,
+    make_panels,
+    short_name,
+    title_panels,
+)
+from bayesrank.plots.rows import (
+    LEADING,
+    MANY,
+    OTHER,
+    figure_size,
+    interval_handles,
+    legend_above,
+    map_intervals,
+    row_height,
+    set_up_rows,
+)
+from bayesrank.results.draws import posterior_utilities
+from bayesrank.results.ranks import rank_summary
+
+__all__ = ["plot_ranks"]
+
+
+def plot_ranks(
+    data: Any,
+    var: str = "utility",
+    *,
+    dim: str = "item",
+    prob: float = 0.94,
+    tied_prob: float = 0.95,
+    simultaneous: bool = False,
+    items: Sequence[Any] | None = None,
+    max_items: int | None = None,
+    plot_collection: PlotCollection | None = None,
+    **pc_kwargs: Any,
+) -> PlotCollection:
+    """Draw the rank interval of every item, best on top.
+
+    A thin line is the interval of probability `prob`, a thick one that of one half, the circle the
+    mean rank. Items that cannot be told from the leader are coloured. Further dims, such as a
+    category, have one panel per label; the items are in the same order in all of them, that of
+    the mean rank averaged over the panels.
+
+    Parameters
+    ----------
+    data : DataTree, Dataset or DataArray
+        Posterior with dims chain, draw and `dim`.
+    var : str
+        The variable to rank, highest first.
+    dim : str
+        The dim of the items.
+    prob : float
+        Probability of the thin interval, in (0, 1).
+    tied_prob : float
+        As in `rank_summary`.
+    simultaneous : bool
+        Whether intervals hold for all items at once, as in `rank_summary`.
+    items : sequence of labels, optional
+        Show these only, from top to bottom; their ranks are still those among all items.
+    max_items : int, optional
+        Show only the first so many; the picture says how many there are.
+    plot_collection : PlotCollection, optional
+        What to draw on, with panels by the further dims, high enough for the names (0.2 inches
+        each); default a new figure of the size that the names need.
+    **pc_kwargs
+        Passed to `PlotCollection.wrap`, such as ``figure_kwargs={"figsize": (8, 6)}`` in inches
+        and ``col_wrap``, default 3.
+
+    Returns
+    -------
+    PlotCollection
+        With the visuals interval, half and mean in ``viz``, and legend on a new figure.
+
+    Raises
+    ------
+    ValueError
+        As `rank_summary`; if `items` holds an unknown or repeated label or none, `max_items` is
+        less than 1, or `plot_collection` has other panels.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> u = xr.DataArray(np.random.default_rng(0).normal([2, 1, 0], 1, (2, 50, 3)),
+    ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b", "c"]})
+    >>> pc = plot_ranks(u)
+    >>> [name.get_text() for name in pc.get_target("utility", {}).get_yticklabels()]
+    ['a', 'b', 'c']
+    >>> plt.close()
+    """
+    utility = posterior_utilities(data, var, dim).rename(var)
+    facets = facets_of(utility, dim)
+    shown = chosen(best_first(utility, dim), items, max_items)
+    everyone, half = (
+        by_panel(
+            rank_summary(
+                utility, dim=dim, top=1, prob=p, simultaneous=simultaneous, tied_prob=tied_prob
+            ),
+            utility,
+            [*facets, dim],
+        )
+        for p in (prob, 0.5)
+    )
+    thin, thick = everyone.sel({dim: shown}), half.sel({dim: shown})
+    names = [short_name(name) for name in shown]
+
+    size = figure_size(names, row_height(len(shown)) * len(shown))
+    pc = make_panels(utility, facets, plot_collection, size, pc_kwargs)
+    y = np.arange(len(shown))
+    # An interval of one rank has no length: something on either side makes it show.
+    right = max(float(x.max()) for x in (thin["rank_high"], thick["rank_high"], thin["mean_rank"]))
+    more = max(0.2, 0.004 * right)
+    map_intervals(
+        pc,
+        y,
+        (thin["rank_low"], thin["rank_high"]),
+        (thick["rank_low"] - more, thick["rank_high"] + more),
+        thin["mean_rank"].rename(var),
+        xr.where(thin["tied_with_leader"], LEADING, OTHER),
+    )
+    for ax, first in each_panel(pc, utility, facets):
+        set_up_rows(ax, y, names, foot=len(shown) > MANY, named=first)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        ax.set_xlim(0.5, right + 0.5)
+    title_panels(pc, utility, facets)
+
+    at_once = ", all items at once" if simultaneous else ""
+    tied = _words_of_tied(everyone["tied_with_leader"], dim)
+    n_items = utility.sizes[dim]
+    count = f"{len(shown)} of {n_items} {dim}s" if len(shown) < n_items else ""
+    if plot_collection is not None:  # a legend would cover data, or other axes of the figure
+        text = f"Rank (1 = best): mean, 50% and {100 * prob:g}% interval{at_once}\nblue: {tied}"
+        for ax, _ in each_panel(pc, utility, facets):
+            ax.set_xlabel(text + (f"; {count}" if count else ""), fontsize=9)
+        return pc
+    for ax, _ in each_panel(pc, utility, facets):
+        ax.set_xlabel("Rank (1 = best)")
+    worse = f"worse, all at once, with probability ≥ {tied_prob:g}"
+    handles = [
+        Line2D([], [], color=LEADING, linewidth=4, label=tied),
+        Line2D([], [], color=OTHER, linewidth=4, label=worse),
+        *interval_handles(prob, "mean rank", at_once),
+    ]
+    if everyone["tied_with_leader"].all():
+        del handles[1]
+    keep(pc, "legend", legend_above(figure_of(pc), handles, count))
+    return pc
+
+
+def _words_of_tied(tied: xr.DataArray, dim: str) -> str:
+    """Say what the coloured items are: of one panel also how many."""
+    where = " of the panel" if tied.ndim > 1 else ""
+    if (tied.sum(dim) == 1).all():
+        return f"the leader{where}"
+    n = f" ({int(tied.sum())} {dim}s)" if tied.ndim == 1 else ""
+    return f"not distinguishable from the leader{where}{n}"

@@ -1,0 +1,188 @@
+r"""Random ranking: what every observation is worth to someone who knows nothing of the items.
+
+It has no parameters, and it is a model of the same outcomes as those it is compared with:
+
+=========================================  ======================================================
+outcomes                                   random ranking
+=========================================  ======================================================
+weak orders given their block sizes        every such order is equally likely:
+                                           :math:`\prod_m n_m! / n!`
+weak orders                                every weak order of the n items presented is equally
+                                           likely: one over their number, the Fubini number
+pair outcomes (with ties) given the pairs  both items win with probability 1/2 (1/3, as they tie)
+counts of ordered pairs given their sum    the model at adherence zero: every pair is equally likely
+counts ... given how often each pair is    the model at adherence zero: either item is preferred
+compared                                   with probability 1/2
+=========================================  ======================================================
+
+Under Plackett-Luce, Bradley-Terry and Thurstone's model it is what equal utilities say. Under
+`PMOP` with free sizes it is not: there equal utilities make all sets equally likely as the next
+block, so that three items are one block with probability 1/7, and at random with 1/13. Weak orders
+that a model makes impossible, by the `tie_prevalence` of a largest block, are outcomes all the
+same.
+"""
+
+from functools import cache
+from math import comb, log
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+__all__ = ["outcome_of", "random_elpd"]
+
+EXACT = 20  # items up to which weak orders are counted; from there the asymptotic form is exact
+
+Floats = NDArray[np.float64]
+
+
+def random_elpd(data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
+    """Log-probability of every observation under random ranking.
+
+    Parameters
+    ----------
+    data : DataTree
+        Results of a model that observes `Rankings`, `Pairs` or `PairCounts`; of these only the
+        group constant_data is read.
+    var : str
+        The observed variable.
+
+    Returns
+    -------
+    DataArray
+        With the dim and the labels of what was observed, times its weight.
+
+    Raises
+    ------
+    ValueError
+        If the results do not say what the outcomes are, or random ranking gives them no
+        probability, such as those of a pseudo-likelihood.
+
+    Examples
+    --------
+    >>> import bayesrank as br, pymc as pm
+    >>> rankings = br.Rankings.from_orderings([["a", "b", "c"], ["b", {"a", "c"}]])
+    >>> with pm.Model(coords=rankings.coords):
+    ...     y = br.PlackettLuce("y", pm.Normal("utility", 0, 1, dims="item"), observed=rankings)
+    ...     prior = pm.sample_prior_predictive(draws=1, random_seed=0)
+    >>> np.exp(random_elpd(prior)).round(4).values
+    array([0.1667, 0.3333])
+    """
+    outcome = outcome_of(data, var)
+    constant = data["constant_data"].dataset
+    if outcome.startswith("weak orders"):
+        ranks = constant[f"{var}_ranks"]
+        each = (
+            _log_share_of_weak_orders(ranks.to_numpy())
+            if outcome == "weak orders"
+            else _log_share_of_orderings(ranks.to_numpy())
+        )
+        found = xr.DataArray(each, dims=ranks.dims[:1]) * constant[f"{var}_weight"]
+    elif outcome.startswith("pair outcomes"):
+        counts = constant[f"{var}_counts"]
+        each = counts.to_numpy()
+        n, n_outcomes = each.sum(axis=-1), each.shape[-1]
+        ways = gammaln(n + 1.0) - gammaln(each + 1.0).sum(axis=-1)
+        found = xr.DataArray(ways - n * log(n_outcomes), dims=counts.dims[:1])
+    elif outcome.startswith("counts of ordered pairs"):
+        if f"{var}_at_random" not in constant:
+            raise ValueError(
+                f"The results hold the net counts of {var!r} alone, which do not tell how probable "
+                "the counts are at random. Sample the model again with this version, or compare "
+                "with baseline=False."
+            )
+        found = constant[f"{var}_at_random"]
+    else:
+        raise ValueError(
+            f"{var!r} describes {outcome}: random ranking gives it no probability. Compare with "
+            "baseline=False."
+        )
+    (dim,) = found.dims
+    coords = {dim: constant[dim]} if dim in constant.coords else {}
+    return xr.DataArray(found.to_numpy(), dims=(dim,), coords=coords, name="random")
+
+
+def outcome_of(data: xr.DataTree, var: str, *, whose: str | None = None) -> str:
+    """Read what the outcomes of a variable are.
+
+    Parameters
+    ----------
+    data : DataTree
+        Results of a model.
+    var : str
+        The observed variable.
+    whose : str, optional
+        Name of the model, for the sentence.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If the results do not say.
+    """
+    label = f"{var}_outcome"
+    if "constant_data" not in data.children or label not in data["constant_data"].coords:
+        silent = "The results do" if whose is None else f"{whose!r} does"
+        raise ValueError(
+            f"{silent} not say what the outcomes of {var!r} are: observe a Rankings, Pairs or "
+            "PairCounts with a distribution of bayesrank, or use arviz.compare and see to it "
+            "yourself."
+        )
+    return str(data["constant_data"].coords[label].values[0])
+
+
+def _log_share_of_orderings(ranks: NDArray[np.integer[Any]]) -> Floats:
+    """Share of the orderings of the items that the blocks are consistent with."""
+    n_blocks = int(ranks.max(initial=0))
+    row, slot = np.nonzero(ranks)
+    flat = row * n_blocks + ranks[row, slot] - 1
+    sizes = np.bincount(flat, minlength=len(ranks) * n_blocks).reshape(len(ranks), n_blocks)
+    return gammaln(sizes + 1.0).sum(axis=1) - gammaln((ranks > 0).sum(axis=1) + 1.0)
+
+
+def _log_share_of_weak_orders(ranks: NDArray[np.integer[Any]]) -> Floats:
+    """One among all weak orders of the items."""
+    n, which = np.unique((ranks > 0).sum(axis=1), return_inverse=True)
+    return -np.array([log_n_weak_orders(int(each)) for each in n])[which]
+
+
+def log_n_weak_orders(n: int) -> float:
+    r"""Logarithm of the Fubini number a(n) of weak orders of n items.
+
+    .. math:: a(n) = \sum_{k=1}^{n} \binom{n}{k} a(n - k)
+              \approx \frac{n!}{2 (\log 2)^{n + 1}}
+
+    The relative error of the second is about :math:`2 \cdot 0.11^{n + 1}`: the generating function
+    :math:`1 / (2 - e^x)` has its next poles at :math:`\log 2 \pm 2 \pi i`.
+
+    Parameters
+    ----------
+    n : int
+        Not negative.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    Flajolet, Sedgewick, Analytic Combinatorics, Cambridge 2009, on surjections.
+
+    Examples
+    --------
+    >>> [round(np.exp(log_n_weak_orders(n))) for n in range(7)]
+    [1, 1, 3, 13, 75, 541, 4683]
+    """
+    if n < EXACT:
+        return log(_n_weak_orders(n))
+    return float(gammaln(n + 1.0)) - log(2.0) - (n + 1) * log(log(2.0))
+
+
+@cache
+def _n_weak_orders(n: int) -> int:
+    return 1 if n == 0 else sum(comb(n, k) * _n_weak_orders(n - k) for k in range(1, n + 1))

@@ -1,0 +1,230 @@
+"""Draws of utilities: found in what samplers return, checked, ranked, taken group by group.
+
+Data are an ArviZ `DataTree` (what `pm.sample` returned, or one group of it), an xarray `Dataset`,
+or a `DataArray`, with the dims chain and draw, one dim of items, and any others (groups, rankers),
+which stay. Each combination of the others is a *group* here; its draws are an array of the shape
+(n_draws, n_items), chains one after the other.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "check_probability",
+    "check_tops",
+    "each_group",
+    "group_dims",
+    "group_results",
+    "item_labels",
+    "posterior_utilities",
+    "ranks_of",
+]
+
+SAMPLE = ("chain", "draw")
+CHUNK = 2**19
+"""Numbers ranked at a time: a few megabytes, so that what sorting needs stays in the cache."""
+
+
+def posterior_utilities(data: Any, var: str, dim: str) -> xr.DataArray:
+    """Find a variable in a posterior and check it.
+
+    Parameters
+    ----------
+    data : DataTree, Dataset or DataArray
+        Where to look.
+    var, dim : str
+        The variable, and the dim of the items it must have.
+
+    Returns
+    -------
+    DataArray of float64
+        With dims chain, draw, `dim` and perhaps others.
+
+    Raises
+    ------
+    ValueError
+        If something is missing (the message says what there is), there is no draw, or one is not
+        finite.
+    TypeError
+        If `data` is nothing that holds draws.
+
+    Examples
+    --------
+    >>> draws = xr.Dataset({"skill": (("chain", "draw", "player"), [[[2, 1]]])})
+    >>> posterior_utilities(draws, "skill", "player").dims
+    ('chain', 'draw', 'player')
+    """
+    if isinstance(data, xr.DataTree):
+        if "posterior" in data.children:
+            data = data["posterior"]
+        elif not data.data_vars:  # a group by itself, such as idata.posterior, has variables
+            raise ValueError(
+                f"The DataTree has no posterior; it has {sorted(map(str, data.children))}. Pass "
+                "what pm.sample() returned."
+            )
+        data = data.to_dataset()
+    if isinstance(data, xr.Dataset):
+        if var not in data:
+            raise ValueError(
+                f"The posterior has no variable {var!r}; it has {sorted(map(str, data.data_vars))}."
+            )
+        data = data[var]
+    if not isinstance(data, xr.DataArray):
+        raise TypeError(
+            f"Expected a DataTree, a Dataset or a DataArray with draws; got {type(data).__name__}."
+        )
+    for needed, remedy in (
+        ("chain", "Pass draws with the dims chain and draw, as pm.sample() returns them."),
+        ("draw", "Pass draws with the dims chain and draw, as pm.sample() returns them."),
+        (dim, "Name the one that is meant with dim=."),
+    ):
+        if needed not in data.dims:
+            raise ValueError(
+                f"{var!r} has no dim {needed!r}; it has {list(map(str, data.dims))}. {remedy}"
+            )
+    if not data.size:
+        raise ValueError(f"{var!r} is empty; its sizes are {dict(data.sizes)}.")
+    data = data.astype(np.float64, copy=False)
+    per_draw = np.isfinite(data).all([d for d in data.dims if d not in SAMPLE])
+    bad = int((~per_draw).sum())
+    if bad:
+        raise ValueError(
+            f"{bad} of {per_draw.size} draws of {var!r} hold NaN or infinite values: the sampler "
+            "has failed, and summaries of them would mean nothing."
+        )
+    return data
+
+
+def check_probability(name: str, value: float, lowest: float) -> None:
+    """Raise unless `value` lies strictly between `lowest` and 1."""
+    if not lowest < value < 1:
+        raise ValueError(f"`{name}` is {value}; it must lie between {lowest} and 1.")
+
+
+def check_tops(top: int | Sequence[int]) -> tuple[int, ...]:
+    """Return the places asked for, one or several; raise unless they are whole, 1 or more."""
+    tops: tuple[Any, ...] = tuple(top) if isinstance(top, Sequence | np.ndarray) else (top,)
+    for k in tops:
+        if not isinstance(k, Real) or k < 1 or k % 1:
+            raise ValueError(f"`top` is {k!r}; it must be a whole number, 1 or more.")
+    if not tops or len(set(tops)) < len(tops):
+        raise ValueError(f"`top` is {top!r}; name at least one place, and each of them once.")
+    return tuple(int(k) for k in tops)
+
+
+def group_dims(utility: xr.DataArray, dim: Hashable) -> list[Hashable]:
+    """Names of the dims beside draws and items."""
+    return [d for d in utility.dims if d not in (*SAMPLE, dim)]
+
+
+def each_group(utility: xr.DataArray, dim: Hashable) -> Iterator[NDArray[np.float64]]:
+    """Draws (n_draws, n_items) of one group after the other, the last dim fastest."""
+    groups = group_dims(utility, dim)
+    values = utility.transpose(*groups, *SAMPLE, dim).values
+    for at in np.ndindex(values.shape[: len(groups)]):
+        yield values[at].reshape(-1, values.shape[-1])
+
+
+def group_results(
+    results: Sequence[ArrayLike],
+    utility: xr.DataArray,
+    dim: Hashable,
+    name: str,
+    *,
+    by_item: bool = True,
+    new: Mapping[str, Any] | None = None,
+) -> xr.DataArray:
+    """Put the results of all groups together.
+
+    Parameters
+    ----------
+    results : sequence of arrays, one for each group
+        Of the shape (n_items, ...), or (...) unless `by_item`; the rest are the dims of `new`.
+    utility : DataArray
+        Where the draws were from; coordinates are taken from it.
+    dim : str
+        The dim of the items.
+    name : str
+        Of the DataArray.
+    by_item : bool
+        Whether the results have the dim of the items.
+    new : dict
+        Names of further dims, and their labels (None for no labels).
+
+    Returns
+    -------
+    DataArray, (..., dim, *new)
+        Or (..., *new) unless `by_item`.
+
+    Raises
+    ------
+    ValueError
+        If the draws have a dim called as one in `new`.
+    """
+    new = new or {}
+    for d in new:
+        if d in utility.dims:
+            raise ValueError(
+                f"The draws have a dim {d!r}, and so would the result, for something else: rename "
+                f"it, such as draws.rename({d}=...)."
+            )
+    like = utility.isel(dict.fromkeys(SAMPLE, 0), drop=True)
+    like = like if by_item else like.isel({dim: 0}, drop=True)
+    kept = [*group_dims(utility, dim), *([dim] if by_item else [])]
+    # A coordinate of one's own may be called as a dim to come: that of the result is meant.
+    coords = like.drop_vars([d for d in new if d in like.coords]).coords
+    values = np.array(results)
+    shape = (*(like.sizes[d] for d in kept), *values.shape[1 + by_item :])
+    return xr.DataArray(
+        values.reshape(shape),
+        dims=(*kept, *new),
+        coords=coords.assign({d: labels for d, labels in new.items() if labels is not None}),
+        name=name,
+    )
+
+
+def item_labels(utility: xr.DataArray, dim: Hashable) -> NDArray[Any]:
+    """Names of the items, or their numbers from 0 if they have no names."""
+    return utility[dim].values
+
+
+def ranks_of(utility: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Rank in every draw, 1 = highest; equal ones share the better rank.
+
+    As `scipy.stats.rankdata` of the negatives with ``method="min"``, but in a fifth of the time
+    and little memory beside the result.
+
+    Parameters
+    ----------
+    utility : array, shape (n_draws, n_items)
+        Finite numbers.
+
+    Returns
+    -------
+    array of int32, shape (n_draws, n_items)
+        Ranks from 1.
+
+    Examples
+    --------
+    >>> ranks_of(np.array([[0.3, 1.2, 0.3, -0.5]])).tolist()
+    [[2, 1, 2, 4]]
+    """
+    n_draws, n_items = utility.shape
+    ranks = np.empty(utility.shape, np.int32)
+    place = np.arange(1, n_items + 1, dtype=np.int32)
+    step = max(1, CHUNK // n_items)
+    for start in range(0, n_draws, step):
+        negative = -utility[start : start + step]
+        order = negative.argsort(axis=1)
+        ordered = np.take_along_axis(negative, order, axis=1)
+        # The place of an item, or the first place of those equal to it
+        first = np.broadcast_to(place, order.shape).copy()
+        first[:, 1:][ordered[:, 1:] == ordered[:, :-1]] = 0
+        np.maximum.accumulate(first, axis=1, out=first)
+        np.put_along_axis(ranks[start : start + step], order, first, axis=1)
+    return ranks

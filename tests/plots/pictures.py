@@ -1,0 +1,77 @@
+"""Posteriors to draw, and what is seen in a picture: its axes, and where its names are."""
+
+import numpy as np
+import xarray as xr
+from arviz import PlotCollection
+from matplotlib.axes import Axes
+
+LONG = [f"The film number {i} with a title that goes on and on (19{i:02d})" for i in range(60)]
+GROUPS = ["coding", "writing", "maths", "roleplay", "law", "translation"]
+
+
+def posterior(n_items, names=None, n_draws=100, sd=0.5):
+    """Draws of items that are equally far apart, the best first."""
+    draws = np.random.default_rng(0).normal(
+        np.linspace(1.5, -1.5, n_items), sd, (2, n_draws, n_items)
+    )
+    names = names or [f"Item {i + 1}" for i in range(n_items)]
+    return xr.DataArray(draws, dims=("chain", "draw", "item"), coords={"item": names})
+
+
+def by_category(n_groups, n_items, names=None):
+    """Draws in which the items of each category are rolled by one more than in that before."""
+    u = posterior(n_items, names)
+    rolled = [u.roll(item=g, roll_coords=False) for g in range(n_groups)]
+    return xr.concat(rolled, "category").assign_coords(category=GROUPS[:n_groups])
+
+
+def axes_of(pc, **where) -> Axes:
+    """Axes of a picture, or of its panel."""
+    assert isinstance(pc, PlotCollection)
+    return pc.viz["plot"].sel(where).item()
+
+
+def figure_of(pc):
+    return pc.viz["figure"].item()
+
+
+def panel_of(ax):
+    """Axes made elsewhere, as a PlotCollection."""
+    held = {"figure": np.array(ax.figure, dtype=object), "plot": np.array(ax, dtype=object)}
+    viz = {name: xr.DataArray(one) for name, one in held.items()}
+    return PlotCollection(
+        xr.Dataset(), xr.DataTree.from_dict({"/": xr.Dataset(viz)}), backend="matplotlib"
+    )
+
+
+def names_of(ax, which="y"):
+    return [label.get_text() for label in getattr(ax, f"get_{which}ticklabels")()]
+
+
+def legend_of(pc):
+    (legend,) = figure_of(pc).legends
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def boxes(ax, which="y", *, draw=True):
+    """Where the names of the ticks in view are, in pixels; `draw` unless the figure is drawn."""
+    if draw:
+        ax.figure.canvas.draw()
+    axis = ax.yaxis if which == "y" else ax.xaxis
+    low, high = sorted(axis.get_view_interval())
+    ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+    labels = [label for tick in ticks for label in (tick.label1, tick.label2)]
+    return [text.get_window_extent() for text in labels if text.get_visible() and text.get_text()]
+
+
+def inside(figure, boxes):
+    """Whether all of them are on the figure."""
+    edge = figure.bbox
+    return all(
+        edge.x0 <= b.x0 < b.x1 <= edge.x1 and edge.y0 <= b.y0 < b.y1 <= edge.y1 for b in boxes
+    )
+
+
+def apart(boxes):
+    """Whether no two of them overlap."""
+    return not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])

@@ -1,0 +1,170 @@
+"""The picture of predictive checks: what is drawn, named and said, at 5, 30 and 200 items."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import xarray as xr
+from matplotlib.colors import to_hex
+
+from bayesrank.plots.checks import PANELS, plot_ranking_checks
+from bayesrank.results.checks import ranking_checks
+
+DIMS = ("ranking", "slot")
+
+
+def tree(n_items=5, length=5, n_rankings=60, n_draws=60, outcome="weak orders", odd=0, names=None):
+    """Rankings of equally distant items, `odd` of which were turned upside down."""
+    rng = np.random.default_rng(0)
+    utility = np.linspace(2, -2, n_items)
+    item = np.array([rng.choice(n_items, length, replace=False) for _ in range(n_rankings)])
+    score = utility[item] + rng.gumbel(size=(n_draws + 1, n_rankings, length))
+    ranks = (-score).argsort(axis=2).argsort(axis=2) + 1
+    observed = ranks[0]
+    observed[:odd] = length + 1 - observed[:odd]
+    names = names or [f"Item {i + 1}" for i in range(n_items)]
+    draws = np.broadcast_to(utility, (1, n_draws, n_items))
+    return xr.DataTree.from_dict(
+        {
+            "posterior": xr.Dataset(
+                {"utility": (("chain", "draw", "item"), draws)}, coords={"item": names}
+            ),
+            "posterior_predictive": xr.Dataset({"y": (("chain", "draw", *DIMS), ranks[None, 1:])}),
+            "observed_data": xr.Dataset({"y": (DIMS, observed)}),
+            "constant_data": xr.Dataset(
+                {
+                    "y_item": (DIMS, item),
+                    "y_weight": ("ranking", np.ones(n_rankings)),
+                    "y_item_rankings": ("item", np.bincount(item.ravel(), minlength=n_items)),
+                },
+                coords={"y_outcome": [outcome], "item": names},
+            ),
+        }
+    )
+
+
+def axes_of(pc, statistic):
+    return pc.get_target("observed", {"statistic": statistic})
+
+
+def names_of(ax):
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+def notes_of(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def test_there_is_one_panel_per_statistic_with_a_row_per_check():
+    pc = plot_ranking_checks(tree(), by_length=False)
+    assert pc.viz["plot"].sizes == {"statistic": 4}
+    top = ranking_checks(tree()).loc["top item", "observed"].sort_values(ascending=False)
+    assert names_of(axes_of(pc, "top item")) == [label for label, _ in top.index]
+    assert names_of(axes_of(pc, "Kendall distance")) == ["mean, all lists", "spread, all lists"]
+    assert names_of(axes_of(pc, "block size"))[0] == "1 item"
+    for statistic, (title, axis) in PANELS.items():
+        ax = axes_of(pc, statistic)
+        assert ax.get_title(loc="left") == title
+        assert ax.get_xlabel().startswith(axis)
+
+
+def test_lines_are_intervals_and_markers_what_was_observed():
+    ax = axes_of(plot_ranking_checks(tree()), "top item")
+    table = ranking_checks(tree()).loc["top item"]
+    table = table.sort_values("observed", ascending=False, kind="stable")
+    lines, means, observed = ax.collections
+    ends = [path.vertices[:, 0].tolist() for path in lines.get_paths()]
+    np.testing.assert_allclose(ends, table[["low", "high"]])
+    np.testing.assert_allclose(means.get_offsets()[:, 0], table["mean"])
+    np.testing.assert_allclose(observed.get_offsets()[:, 0], table["observed"])
+
+
+def test_surprising_checks_are_triangles_in_another_colour_and_pairs_are_named():
+    data = tree(odd=8)
+    pc = plot_ranking_checks(data)
+    pairs = ranking_checks(data).loc["pair order"]
+    odd = pairs[pairs["surprising"]]
+    assert 0 < len(odd) < len(pairs)
+    ax = axes_of(pc, "pair order")
+    circles, triangles = ax.collections[-2:]
+    assert [to_hex(c.get_edgecolor()[0]) for c in (circles, triangles)] == ["#0072b2", "#d55e00"]
+    np.testing.assert_allclose(triangles.get_offsets(), odd[["mean", "observed"]])
+    assert len(circles.get_paths()[0].vertices) != len(triangles.get_paths()[0].vertices)
+    named = ax.get_xlabel().replace("\N{NO-BREAK SPACE}", " ")
+    beyond = (odd["low"] - odd["observed"]) / (odd["high"] - odd["low"] + 0.01)
+    assert f"1: {beyond.idxmax()[0]}" in named
+    legend = [text.get_text() for text in pc.viz["legend"].item().get_texts()]
+    assert legend == [
+        "observed",
+        "outside its interval",
+        "predicted, 94% interval",
+        "predicted, mean",
+    ]
+
+
+def test_the_title_counts_what_is_surprising_and_what_chance_would_make_so():
+    data = tree(odd=30)
+    table = ranking_checks(data, prob=0.5)
+    varies = table[(table["low"] < table["high"]) | table["surprising"]]
+    title = plot_ranking_checks(data, prob=0.5).viz["legend"].item().get_title().get_text()
+    n, out = len(varies), int(table["surprising"].sum())
+    assert title.startswith(f"{out} of {n} checks lie outside their 50% interval; {n / 2:.2g} or")
+
+
+def test_given_block_sizes_are_shown_without_predictions():
+    pc = plot_ranking_checks(tree(outcome="weak orders given their block sizes"))
+    ax = axes_of(pc, "block size")
+    assert "given, not predicted by the model" in notes_of(ax)
+    lines, means, observed = ax.collections
+    assert (len(lines.get_paths()), len(means.get_offsets()), len(observed.get_offsets())) == (
+        0,
+        0,
+        3,
+    )
+    free = axes_of(plot_ranking_checks(tree()), "block size")
+    assert "no ties, neither observed nor predicted" in notes_of(free)
+
+
+@pytest.mark.parametrize("n_items", [5, 30, 200])
+def test_names_do_not_overlap_and_the_panel_says_what_it_leaves_out(n_items):
+    pc = plot_ranking_checks(tree(n_items, 5, 400, odd=200), max_pairs=50)
+    figure = pc.viz["figure"].item()
+    figure.canvas.draw()
+    for statistic in PANELS:
+        ax = axes_of(pc, statistic)
+        shown = [label for label in ax.get_yticklabels() if label.get_text()]
+        boxes = sorted((label.get_window_extent() for label in shown), key=lambda box: box.y0)
+        assert all(a.y1 <= b.y0 + 1 for a, b in pairwise(boxes))
+        assert min(box.x0 for box in boxes) >= 0
+    top = axes_of(pc, "top item")
+    rows = len(names_of(top))
+    if n_items == 5:
+        assert rows == 5
+        assert notes_of(top) == [""]
+    else:
+        assert 20 <= rows <= 25
+        assert notes_of(top)[0].startswith(f"of {n_items} the 20 most often on top")
+        assert "the 50 most often presented together" in notes_of(axes_of(pc, "pair order"))[0]
+
+
+def test_long_names_and_names_with_dollars_are_drawn_as_they_are():
+    names = ["$a$ cheap", "The film with a title that goes on and on", "c", "d", "e_1"]
+    pc = plot_ranking_checks(tree(names=names, odd=40))
+    shown = names_of(axes_of(pc, "top item"))
+    assert "$a$ cheap" in shown
+    assert max(map(len, shown)) <= 22
+    pc.viz["figure"].item().canvas.draw()
+
+
+def test_the_picture_goes_to_a_file(tmp_path):
+    plot_ranking_checks(tree(), figure_kwargs={"figsize": (6, 5)}).savefig(tmp_path / "checks.png")
+    assert (tmp_path / "checks.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_bad_input_is_told_as_in_the_table():
+    data = tree()
+    del data["posterior_predictive"]
+    with pytest.raises(ValueError, match="extend_inferencedata=True"):
+        plot_ranking_checks(data)
+    with pytest.raises(ValueError, match="no variable 'x'"):
+        plot_ranking_checks(tree(), var="x")

@@ -1,0 +1,390 @@
+"""Predictive checks: statistics by hand, models that are wrong in one way each, bad input."""
+
+from functools import cache
+
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+
+import bayesrank as br
+from bayesrank.data import UninformativeRankingWarning
+from bayesrank.results import checks
+from bayesrank.results.checks import GIVEN, ranking_checks
+
+DIMS = ("ranking", "slot")
+# a over b over c, c over b, and a and b over c, which counts twice; the empty slot holds item 0
+ITEM = [[0, 1, 2], [2, 1, 0], [0, 1, 2]]
+RANKS = [[1, 2, 3], [1, 2, 0], [1, 1, 2]]
+WEIGHT = [1.0, 1.0, 2.0]
+# the same in each draw but for the first ranking
+DRAWN = [[first, *RANKS[1:]] for first in ([1, 2, 3], [1, 2, 3], [2, 1, 3], [3, 2, 1])]
+
+
+def tree(ranks=RANKS, drawn=DRAWN, item=ITEM, weight=WEIGHT, outcome="weak orders"):
+    drawn = np.array(drawn)
+    drawn = drawn[None] if drawn.ndim == 3 else drawn
+    n_items = np.max(item) + 1
+    return xr.DataTree.from_dict(
+        {
+            "posterior_predictive": xr.Dataset({"y": (("chain", "draw", *DIMS), drawn)}),
+            "observed_data": xr.Dataset({"y": (DIMS, np.array(ranks))}),
+            "constant_data": xr.Dataset(
+                {
+                    "y_item": (DIMS, np.array(item)),
+                    "y_weight": ("ranking", np.array(weight)),
+                    "y_item_rankings": ("item", np.ones(n_items)),
+                },
+                coords={"y_outcome": [outcome], "item": list("abcdefghijkl")[:n_items]},
+            ),
+        }
+    )
+
+
+def found(data, **options):
+    return ranking_checks(data, consensus=["a", "b", "c"], **options)
+
+
+def column(table, statistic, name="observed"):
+    return {key[0]: x for key, x in table.loc[statistic][name].items() if key[1] == "all"}
+
+
+def test_a_top_block_of_two_counts_half_for_each():
+    table = found(tree())
+    # a: one of two lists whole, half of that with weight 2; b and c are in all lists, of weight 4
+    expected = {"a": (1 + 2 / 2) / 3, "b": (2 / 2) / 4, "c": 1 / 4}
+    assert column(table, "top item") == pytest.approx(expected)
+
+
+def test_a_tie_of_two_items_is_half_an_order():
+    table = found(tree())
+    expected = {"a > b": (1 + 2 / 2) / 3, "a > c": 3 / 3, "b > c": (1 + 0 + 2) / 4}
+    assert column(table, "pair order") == pytest.approx(expected)
+
+
+def test_blocks_are_counted_by_their_size():
+    # seven blocks of one item (3 + 2 + 2 x 1) and two of two; no list has or gets one of three
+    table = column(found(tree()), "block size")
+    spread = table.pop("blocks per item, spread")
+    assert table == pytest.approx(
+        {"1 item": 7 / 9, "2 items": 2 / 9, "blocks per item": (1 + 1 + 2 * 2 / 3) / 4}
+    )
+    # 1, 1, 2/3, 2/3
+    assert spread == pytest.approx(1 / 6)
+
+
+def test_the_distance_is_the_share_of_pairs_against_the_consensus():
+    table = found(tree()).loc["Kendall distance", "observed"]
+    # none of three pairs, one of one, and, twice, half a pair of three
+    assert table["mean", "all"] == pytest.approx((0 + 1 + 2 / 6) / 4)
+    assert table["spread", "all"] == pytest.approx(np.sqrt((1 + 2 / 36) / 4 - 1 / 9))
+    assert table["mean", 2] == 1
+    assert table["mean", 3] == pytest.approx((0 + 2 / 6) / 3)
+    assert table["spread", 2] == 0
+    assert table["spread", 3] == pytest.approx(np.sqrt(2 / 36 / 3 - 1 / 81))
+
+
+def test_the_tail_probability_counts_equal_draws_half():
+    table = found(tree()).loc["pair order"]
+    # a over b is in the first ranking of two draws as observed, and less in two
+    assert table.loc[("a > b", "all"), "p"].item() == pytest.approx(2 * 0 + 2 / 4)
+    assert table.loc[("a > b", "all"), "mean"].item() == pytest.approx((2 * 2 / 3 + 2 * 1 / 3) / 4)
+    reversed_ = [[[3, 2, 1], *RANKS[1:]]] * 4
+    table = found(tree(drawn=reversed_)).loc["pair order"]
+    assert table["p"].tolist() == [0, 0, 0]
+    assert table["surprising"].all()
+    same = found(tree(drawn=[RANKS] * 4))
+    assert (same["p"] == 1).all()
+    assert not same["surprising"].any()
+
+
+def test_the_interval_holds_the_draws_between_its_tails():
+    rng = np.random.default_rng(0)
+    drawn = np.array([[1, 2], [2, 1]])[rng.integers(0, 2, (200, 8))]
+    data = tree([[1, 2]] * 8, drawn, [[0, 1]] * 8, [1.0] * 8)
+    row = ranking_checks(data, consensus=["a", "b"], prob=0.5).loc[("pair order", "a > b", "all")]
+    shares = np.sort((drawn[:, :, 0] == 1).mean(axis=1))
+    assert (row["low"], row["high"]) == (shares[49], shares[149])
+
+
+def test_lists_of_one_item_have_blocks_and_nothing_else():
+    data = tree(
+        ranks=[[1, 2], [1, 0]], drawn=[[[1, 2], [1, 0]]], item=[[0, 1], [1, 0]], weight=[1.0, 9.0]
+    )
+    table = ranking_checks(data, consensus=["a", "b"])
+    assert column(table, "top item") == {"a": 1, "b": 0}
+    assert column(table, "Kendall distance")["mean"] == 0
+    assert column(table, "block size")["1 item"] == 1
+
+
+def test_the_pairs_checked_are_those_most_often_together():
+    table = found(tree(), max_pairs=1)
+    assert list(column(table, "pair order")) == ["b > c"]
+    assert table.attrs["n_pairs"] == 3
+
+
+def test_more_than_eight_lengths_are_put_into_groups():
+    n = 12
+    ranks = np.tril(np.tile(np.arange(1, n + 1), (n, 1)))
+    data = tree(ranks, [ranks], np.tile(np.arange(n), (n, 1)), np.ones(n))
+    table = ranking_checks(data, consensus=list("abcdefghijkl"))
+    lengths = table.loc["Kendall distance"].loc["mean"].index.tolist()
+    assert lengths == ["all", "2 to 3", 4, "5 to 6", 7, 8, "9 to 10", 11, 12]
+
+
+def test_sizes_that_are_given_are_not_said_to_be_predicted():
+    table = found(tree(outcome="weak orders given their block sizes"))
+    assert (table.loc["block size", "note"] == GIVEN).all()
+    assert table.loc["block size", "p"].isna().all()
+    assert not table.loc["block size", "surprising"].any()
+    assert (table.loc[["top item", "pair order", "Kendall distance"], "note"] == "").all()
+    assert (found(tree())["note"] == "").all()
+
+
+def test_draws_are_thinned_evenly_and_the_table_says_so():
+    drawn = [DRAWN[k // 25] for k in range(100)]
+    table = found(tree(drawn=drawn), draws=4)
+    assert table.attrs["n_draws"] == 4
+    exact = found(tree(drawn=drawn), draws=None)
+    assert exact.attrs["n_draws"] == 100
+    np.testing.assert_allclose(table["mean"], exact["mean"])
+
+
+def test_blocks_of_draws_and_chains_do_not_matter(monkeypatch):
+    once = found(tree(drawn=DRAWN * 5))
+    two_chains = found(tree(drawn=np.array(DRAWN * 5).reshape(2, 10, 3, 3)))
+    monkeypatch.setattr(checks, "AT_ONCE", 30)
+    pieces = found(tree(drawn=DRAWN * 5))
+    for other in (two_chains, pieces):
+        np.testing.assert_allclose(
+            other.drop(columns="note").astype(float), once.drop(columns="note").astype(float)
+        )
+
+
+def test_the_order_of_the_slots_does_not_matter():
+    order = [2, 0, 1]
+    moved = tree(np.array(RANKS)[:, order], np.array(DRAWN)[:, :, order], np.array(ITEM)[:, order])
+    for name in ("observed", "mean", "p"):
+        np.testing.assert_allclose(found(moved)[name], found(tree())[name])
+
+
+def test_the_consensus_is_that_of_the_utilities_or_of_the_predictions():
+    data = tree()
+    assert ranking_checks(data).attrs["consensus"] == "mean place in the predicted lists"
+    u = xr.DataArray([[[0.0, 1.0, 2.0]] * 4], dims=("chain", "draw", "item"))
+    data["posterior"] = xr.Dataset({"utility": u, "skill": -u}, coords={"item": list("abc")})
+    table = ranking_checks(data)
+    assert table.attrs["consensus"] == "posterior mean rank by 'utility'"
+    assert list(column(table, "pair order")) == ["c > b", "b > a", "c > a"]
+    reverse = found(data).loc[("Kendall distance", "mean", "all"), "observed"].item()
+    assert table.loc[("Kendall distance", "mean", "all"), "observed"].item() == 1 - reverse
+    by_skill = ranking_checks(data, consensus="skill")
+    np.testing.assert_allclose(by_skill["observed"], found(data)["observed"])
+
+
+# Models that are wrong in one way each, in one compiled model.
+
+
+def by_utility(utility, n, rng, items="abcdef"):
+    """Orderings of all items with Gumbel noise: Plackett-Luce."""
+    scores = np.asarray(utility) + rng.gumbel(size=(n, len(items)))
+    return [[items[i] for i in np.argsort(-row)] for row in scores]
+
+
+def of_some(utility, size, n, rng, items="abcdef"):
+    """Orderings of so many items at a time."""
+    out = []
+    for _ in range(n):
+        some = np.sort(rng.choice(len(items), size, replace=False))
+        out += by_utility(np.asarray(utility)[some], 1, rng, [items[i] for i in some])
+    return out
+
+
+def wrong_and_right():
+    rng = np.random.default_rng(2)
+    u = np.linspace(1.5, -1.5, 6)
+    return {
+        "right": of_some(u, 3, 80, rng) + of_some(u, 4, 100, rng) + by_utility(u, 300, rng),
+        # f is best or worst
+        "favourite": [
+            ["f", *x] if rng.random() < 0.5 else [*x, "f"]
+            for x in by_utility(u[:5], 300, rng, "abcde")
+        ],
+        # a beats b beats c beats a
+        "cycle": [pair[::step] for pair in ("ab", "bc", "ca") for step in [1] * 240 + [-1] * 60],
+        # half of the rankers are careful, half of them choose at random
+        "mixed": by_utility(4 * u, 150, rng) + by_utility(0 * u, 150, rng),
+        # careful over three items, at random over four, and as the model has it over six
+        "lengths": of_some(4 * u, 3, 80, rng)
+        + of_some(0 * u, 4, 100, rng)
+        + by_utility(u, 300, rng),
+    }
+
+
+def with_predictions(model):
+    # Python instead of compiled code, which would take longer to make than to run
+    python = {"mode": "FAST_COMPILE"}
+    quick = {"draws": 250, "tune": 250, "chains": 2, "cores": 1, "nuts_sampler": "pymc"}
+    quiet = {"progressbar": False, "compile_kwargs": python, "random_seed": 1}
+    with model:
+        idata = pm.sample(**quick, **quiet, compute_convergence_checks=False)
+        return pm.sample_posterior_predictive(idata, extend_inferencedata=True, **quiet)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Checks of Plackett-Luce, by the name of the data; other names of the dims change nothing."""
+
+    @cache
+    def checks_of(name):
+        rankings = br.Rankings.from_orderings([list(x) for x in wrong_and_right()[name]])
+        with pm.Model() as model:
+            model.add_coord("contestant", rankings.items)
+            utility = pm.ZeroSumNormal("worth", 2.0, dims="contestant")
+            br.PlackettLuce("race", utility, observed=rankings, dims=("heat", "place"))
+        return ranking_checks(with_predictions(model), var="race", consensus="worth")
+
+    return checks_of
+
+
+def beyond(table):
+    """Half widths of its interval that an observed value is from the middle.
+
+    One is 1.9 standard deviations of the predictions, three are 5.6.
+    """
+    middle, half = (table["high"] + table["low"]) / 2, (table["high"] - table["low"]) / 2
+    return ((table["observed"] - middle).abs() / half.where(half > 0)).dropna()
+
+
+def test_a_right_model_passes_every_check(fitted):
+    table = fitted("right")
+    assert beyond(table).max() < 1.5
+    assert table["surprising"].sum() <= 0.06 * len(table)
+    assert set(table.loc["Kendall distance"].loc["mean"].index) == {"all", 3, 4, 6}
+
+
+def test_a_favourite_of_half_the_rankers_is_caught_by_top_items(fitted):
+    row = fitted("favourite").loc[("top item", "f", "all")]
+    assert row["surprising"]
+    assert row["p"] == 0
+    assert beyond(fitted("favourite"))["top item", "f", "all"] > 3
+
+
+def test_a_cycle_is_caught_by_pair_orders_and_not_by_top_items(fitted):
+    table = fitted("cycle")
+    assert (table.loc["pair order", "p"] == 0).all()
+    assert beyond(table)["pair order"].min() > 3
+    assert not table.loc["top item", "surprising"].any()
+
+
+def test_careless_rankers_are_caught_by_the_spread_of_distances(fitted):
+    table = fitted("mixed")
+    assert table.loc[("Kendall distance", "spread", "all"), "p"].item() == 0
+    assert beyond(table)["Kendall distance", "spread", "all"] > 3
+
+
+def test_care_that_goes_with_length_is_caught_by_length_and_not_overall(fitted):
+    far = beyond(fitted("lengths"))["Kendall distance"]["mean"]
+    assert far[3] > 3
+    assert far[4] > 3
+    assert far["all"] < 1
+    observed = fitted("lengths").loc["Kendall distance"].loc["mean"]["observed"]
+    predicted = fitted("lengths").loc["Kendall distance"].loc["mean"]["mean"]
+    assert observed[3] < predicted[3]
+    assert observed[4] > predicted[4]
+
+
+def test_ties_that_are_rare_are_caught_by_block_sizes_unless_the_model_knows():
+    utility = np.tile(np.linspace(1.5, -0.5, 4), (150, 1))
+    options = {"aggregate": "geometric"}
+    ranks = pm.draw(br.PMOP.dist(utility, tie_prevalence=[0.1] * 3, **options), random_seed=3)
+    with pytest.warns(UninformativeRankingWarning):  # some are one block
+        rankings = br.Rankings(np.tile(np.arange(4), (150, 1)), ranks, items=list("abcd"))
+
+    def checks_of(**more):
+        with pm.Model(coords=rankings.coords) as model:
+            utility = pm.ZeroSumNormal("utility", 2.0, dims="item")
+            more = {key: prior() for key, prior in more.items()}
+            br.PMOP("y", utility, observed=rankings, **options, **more)
+        return ranking_checks(with_predictions(model)).loc["block size"]
+
+    blind = checks_of()
+    knowing = checks_of(tie_prevalence=lambda: pm.LogNormal("delta", 0, 2, shape=3))
+    assert blind.loc[("1 item", "all"), "p"].item() == 0
+    assert beyond(blind)["1 item", "all"] > 3
+    assert beyond(blind)["blocks per item", "all"] > 3
+    assert not knowing["surprising"].any()
+
+
+# Bad input.
+
+
+def test_data_without_predictions_say_how_to_get_them():
+    data = tree()
+    del data["posterior_predictive"]
+    with pytest.raises(ValueError, match=r"no posterior_predictive.*extend_inferencedata=True"):
+        ranking_checks(data)
+    data = tree()
+    del data["observed_data"]
+    with pytest.raises(ValueError, match="no observed_data; it has"):
+        ranking_checks(data)
+    with pytest.raises(TypeError, match=r"Expected a DataTree .* got Dataset"):
+        ranking_checks(tree()["observed_data"].to_dataset())
+
+
+def test_an_unknown_variable_is_answered_with_those_there_are():
+    with pytest.raises(ValueError, match=r"no variable 'x'; it has \['y'\]"):
+        ranking_checks(tree(), var="x")
+
+
+def test_pairs_are_not_rankings():
+    data = tree(outcome="pair outcomes given the pairs")
+    data["constant_data"] = data["constant_data"].to_dataset().drop_vars("y_item")
+    with pytest.raises(
+        ValueError, match=r"'y' was not observed as rankings\. It holds pair outcome"
+    ):
+        ranking_checks(data)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "told"),
+    [
+        ([1, 3, 3], r"ranks \[1, 3, 3\]"),  # not dense
+        ([1.0, np.nan, 2.0], r"ranks \[1.0, nan, 2.0\]"),
+        ([1, 2, 0], r"ranks \[1, 2, 0\]"),  # an item is lost
+        ([1, 2, 4], r"ranks \[1, 2, 4\]"),
+        ([-1, 2, 1], r"ranks \[-1, 2, 1\]"),
+    ],
+)
+def test_predictions_must_be_weak_orders(ranks, told):
+    drawn = [*DRAWN, [ranks, *RANKS[1:]]]
+    with pytest.raises(ValueError, match=f"ranking 0 has {told}.*observed ranks"):
+        ranking_checks(tree(drawn=drawn))
+
+
+def test_predictions_of_other_rankings_are_refused():
+    with pytest.raises(ValueError, match="predict the rankings that were observed"):
+        ranking_checks(tree(drawn=np.array(DRAWN)[:, :2]))
+    with pytest.raises(ValueError, match="hold no draw"):
+        ranking_checks(tree(drawn=np.ones((1, 0, 3, 3), int)))
+
+
+def test_a_consensus_is_an_order_of_all_items_or_a_variable():
+    for wrong in (["a", "b"], ["a", "b", "b"], ["a", "b", "x"]):
+        with pytest.raises(ValueError, match="each of the 3 items once, best first; it holds"):
+            ranking_checks(tree(), consensus=wrong)
+    data = tree()
+    data["posterior"] = xr.Dataset({"sd": (("chain", "draw"), np.ones((1, 4)))})
+    for wrong in ("skill", "sd"):
+        with pytest.raises(ValueError, match=rf"no variable '{wrong}' with one .* it has \['sd'\]"):
+            ranking_checks(data, consensus=wrong)
+    assert ranking_checks(data).attrs["consensus"].startswith("mean place")
+
+
+def test_settings_out_of_range_are_refused():
+    for name in ("max_pairs", "draws"):
+        for value in (0, 1.5):
+            with pytest.raises(ValueError, match=f"`{name}` is {value}; it must be a whole number"):
+                ranking_checks(tree(), **{name: value})
+    with pytest.raises(ValueError, match=r"`prob` is 1\.2"):
+        ranking_checks(tree(), prob=1.2)

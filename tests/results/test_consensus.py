@@ -1,0 +1,246 @@
+"""Consensus orderings and their distance: by hand, and against all permutations."""
+
+from itertools import permutations
+from math import comb
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy.stats import kendalltau
+
+from bayesrank.results import consensus_ordering, expected_kendall
+from bayesrank.results.kemeny import LONGEST_CYCLE, cheapest_order, kemeny_ordering
+from tests.results.small_posteriors import noise, orders, posterior
+
+METHODS = ("mean_rank", "copeland", "kendall")
+
+
+def best_first(u, method):
+    places = consensus_ordering(u, method=method)
+    assert sorted(places.values.tolist()) == list(range(1, places.size + 1))
+    return "".join(places.sortby(places)["item"].values)
+
+
+def test_places_are_whole_and_keep_the_labels():
+    places = consensus_ordering(posterior())
+    assert places.dims == ("item",)
+    assert np.issubdtype(places.dtype, np.integer)
+    assert places.to_series().to_dict() == {"ale": 1, "bock": 2, "cider": 3}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_all_methods_agree_where_there_is_no_doubt(method):
+    assert best_first(orders(*["dbca"] * 5), method) == "dbca"
+
+
+def test_the_methods_differ_where_a_majority_has_a_favourite_that_others_put_last():
+    # mean ranks: a (3 + 6) / 5, b (6 + 2) / 5, c (9 + 4) / 5; a is above b and c in 3 of 5
+    u = orders("abc", "abc", "abc", "bca", "bca")
+    assert {m: best_first(u, m) for m in METHODS} == {
+        "mean_rank": "bac", "copeland": "abc", "kendall": "abc"
+    }  # fmt: skip
+
+
+def test_a_pair_that_is_even_counts_half_for_copeland():
+    # a and b are even, a and c are even, b is above c: scores 1, 1.5, 0.5
+    assert best_first(orders("abc", "bca"), "copeland") == "bac"
+
+
+def test_copeland_and_kendall_differ_where_majorities_contradict_each_other():
+    # a beats b and c, b beats c and d, c beats d, d beats a; mean ranks are 7/3, 2, 3 and 8/3
+    u = orders("abcd", "dabc", "bcda")
+    assert best_first(u, "copeland") == "badc"
+    assert best_first(u, "kendall") == "abcd"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_ties_are_broken_by_mean_rank_and_then_by_the_order_of_the_items(method):
+    assert best_first(orders("abc", "cba"), method) == "abc"
+    assert best_first(orders("abc", "bca", "cab"), method) == "abc"  # a cycle, and mean rank 2 each
+
+
+def test_draws_with_equal_items_have_an_ordering():
+    u = posterior([[[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]])  # bock is first in both
+    assert [consensus_ordering(u, method=m).values.tolist() for m in METHODS] == [[2, 1, 3]] * 3
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_item_is_first(method):
+    assert consensus_ordering(posterior([[[0.1]]], ["ale"]), method=method).values.tolist() == [1]
+
+
+def test_an_unknown_method_raises():
+    with pytest.raises(
+        ValueError,
+        match=r"^`method` is 'borda'; it is one of 'mean_rank', 'copeland', 'kendall'\.$",
+    ):
+        consensus_ordering(posterior(), method="borda")
+
+
+# Least expected distance, against all permutations
+
+
+def contradicted(above, ordering):
+    """Draws against the order, over all pairs."""
+    return sum(
+        above[after][before] for k, before in enumerate(ordering) for after in ordering[k + 1 :]
+    )
+
+
+def in_a_cycle(above):
+    """Whether some items beat each other in a circle: their majorities reach themselves."""
+    majority = above > above.T
+    reach = np.linalg.matrix_power(majority + np.eye(len(above), dtype=int), len(above)) > 0
+    return bool((reach & reach.T & ~np.eye(len(above), dtype=bool)).any())
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6, 7])
+def test_kemenys_ordering_is_the_best_of_all_permutations(n):
+    rng = np.random.default_rng(n)
+    circular = 0
+    for _ in range(12 if n < 7 else 4):
+        above = rng.integers(0, 8, (n, n))  # odd counts and even ones, wins and exact halves
+        np.fill_diagonal(above, 0)
+        circular += in_a_cycle(above)
+        ordering = kemeny_ordering(above)
+        assert sorted(ordering.tolist()) == list(range(n))
+        least = min(contradicted(above, p) for p in permutations(range(n)))
+        assert contradicted(above, ordering) == least
+    assert circular >= 3
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_kendall_consensus_has_the_least_expected_distance_of_all_orderings(seed):
+    u = noise(7, 6, seed)  # seven draws of noise: majorities that contradict each other
+    every = [expected_kendall(u, p).item() for p in permutations(range(1, 7))]
+    found = consensus_ordering(u, method="kendall")
+    assert expected_kendall(u, found).item() == pytest.approx(min(every), abs=1e-12)
+    for method in ("mean_rank", "copeland"):
+        other = expected_kendall(u, consensus_ordering(u, method=method)).item()
+        assert other >= min(every) - 1e-12
+
+
+def test_of_several_best_orders_the_one_with_the_first_items_first_is_found():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        cost = rng.integers(0, 3, (5, 5))
+        costs = {p: contradicted(cost.T, p) for p in permutations(range(5))}
+        least = min(p for p, c in costs.items() if c == min(costs.values()))
+        assert tuple(cheapest_order(cost).tolist()) == least
+
+
+def test_cycles_among_many_items_are_ordered_inside_and_the_rest_by_majority():
+    # a hundred items in a chain, of which 10 11 12 and 60 61 62 63 are in cycles
+    above = np.triu(np.full((100, 100), 5), 1)
+    for first, last in ((10, 12), (60, 63)):
+        above[first, last], above[last, first] = 0, 9
+    ordering = kemeny_ordering(above)
+    # the last before the first costs 5 of every pair between them, rather than 9
+    expected = [*range(10), 10, 11, 12, *range(13, 100)]
+    for cycle in ([10, 11, 12], [60, 61, 62, 63]):
+        best = min(permutations(cycle), key=lambda p: contradicted(above, p))
+        expected[cycle[0] : cycle[-1] + 1] = best
+    assert ordering.tolist() == expected
+    assert expected != list(range(100))
+
+
+def rotations(n):
+    """Draws that put the items in a circle: each is above the next in all but one."""
+    return xr.DataArray(
+        [[np.roll(np.arange(n, 0.0, -1.0), k) for k in range(n)]], dims=("chain", "draw", "item")
+    )
+
+
+def test_as_many_items_in_a_cycle_as_are_said_are_ordered():
+    places = consensus_ordering(rotations(LONGEST_CYCLE), method="kendall")
+    assert places.values.tolist() == list(range(1, LONGEST_CYCLE + 1))
+
+
+def test_more_items_in_a_cycle_raise_and_the_way_out_works():
+    u = rotations(19)
+    with pytest.raises(
+        ValueError,
+        match=r"^19 items are in cycles of majorities with each other; the order of least expected "
+        r"Kendall distance is found for at most 18\. Select fewer items, .* method=\"copeland\"\.$",
+    ):
+        consensus_ordering(u, method="kendall")
+    assert consensus_ordering(u, method="copeland").values.tolist() == list(range(1, 20))
+    fewer = consensus_ordering(u.isel(item=slice(18)), method="kendall")
+    assert fewer.values.tolist() == list(range(1, 19))
+
+
+# Expected distance
+
+
+def test_the_expected_distance_is_counted_by_hand():
+    # against a b c: no pair, one pair (b a), all three
+    u = orders("abc", "bac", "cba")
+    assert expected_kendall(u, [1, 2, 3]).item() == pytest.approx((0 + 1 + 3) / 3)
+    assert expected_kendall(u, [3, 2, 1]).item() == pytest.approx((3 + 2 + 0) / 3)
+
+
+def test_a_pair_equal_in_one_counts_half_and_in_both_nothing():
+    u = posterior([[[2.0, 2.0, 1.0]]])
+    assert expected_kendall(u, [1, 2, 3]).item() == 0.5  # ale and bock are equal in the draw
+    assert expected_kendall(u, [1, 1, 2]).item() == 0  # and here too
+    assert expected_kendall(u, [2, 1, 1]).item() == 0.5 + 1 + 0.5
+    assert expected_kendall(u, [1, 1, 1]).item() == 1  # two pairs, each equal here only
+    assert expected_kendall(posterior(), [1, 1, 1]).item() == 1.5
+
+
+def test_the_expected_distance_is_that_of_scipys_tau():
+    u = noise(30, 12)
+    places = np.random.default_rng(1).permutation(12) + 1
+    tau = [kendalltau(places, -draw).statistic for draw in u.values[0]]
+    expected = np.mean([(1 - t) / 2 * comb(12, 2) for t in tau])
+    assert expected_kendall(u, places).item() == pytest.approx(expected)
+
+
+def test_places_are_matched_with_items_by_label():
+    u = posterior()
+    by_hand = expected_kendall(u, [2, 1, 3])
+    labelled = pd.Series({"cider": 3, "ale": 2, "bock": 1})
+    assert expected_kendall(u, labelled).equals(by_hand)
+    assert expected_kendall(u, labelled.rename_axis("item").to_xarray()).equals(by_hand)
+    assert by_hand.item() != expected_kendall(u, [3, 2, 1]).item()
+
+
+def test_each_group_may_have_places_of_its_own():
+    u = xr.concat([orders("abc"), orders("cba")], xr.IndexVariable("year", [2001, 2002]))
+    assert expected_kendall(u, consensus_ordering(u)).values.tolist() == [0, 0]
+    turned = consensus_ordering(u).isel(year=[1, 0], item=[2, 0, 1]).transpose("item", "year")
+    assert expected_kendall(u, turned).values.tolist() == [0, 0]
+    assert expected_kendall(u, [[1, 2, 3], [1, 2, 3]]).values.tolist() == [0, 3]
+    assert expected_kendall(u, [1, 2, 3])["year"].values.tolist() == [2001, 2002]
+
+
+@pytest.mark.parametrize(
+    ("places", "said"),
+    [
+        (
+            pd.Series({"ale": 1, "bock": 2}),
+            r"^`places` and the draws differ in 'item': \['cider'\]",
+        ),
+        (
+            pd.Series({"ale": 1, "bock": 2, "cider": 3, "dunkel": 4}),
+            r"differ in 'item': \['dunkel'\]\. Give every one a place, and only those\.$",
+        ),
+        (
+            pd.Series([1, 2, 3, 4], index=["ale", "bock", "cider", "ale"]),
+            r"^`places` name 'ale' in 'item' more than once\.$",
+        ),
+        ([1, 2], r"^`places` have 2 of 'item'; the draws have 3\.$"),
+        ([1, 2, np.nan], r"^`places` hold NaN or infinite values; give every item a place\.$"),
+        ([[1, 2, 3]], r"^`places` have 2 dims; they have \['item'\], or \['item'\]\.$"),
+        (5, r"^`places` have 0 dims; "),
+        (
+            xr.DataArray([[1, 2, 3]], dims=("year", "item")),
+            r"^`places` have the dims \['year', 'item'\]; they must have 'item', and may have \[\]",
+        ),
+        (xr.DataArray([1, 2, 3], dims="team"), r"have the dims \['team'\]; they must have 'item'"),
+    ],
+)
+def test_places_that_are_not_those_of_the_items_raise(places, said):
+    with pytest.raises(ValueError, match=said):
+        expected_kendall(posterior(), places)

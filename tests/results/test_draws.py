@@ -1,0 +1,254 @@
+"""What all summaries of ranks share: where draws come from, groups, and bad input."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.stats import rankdata
+
+from bayesrank.results import (
+    consensus_ordering,
+    expected_kendall,
+    place_probability,
+    rank_draws,
+    rank_summary,
+    tied_with_leader,
+    top_probability,
+    win_probability,
+)
+from bayesrank.results.draws import check_tops, posterior_utilities, ranks_of
+from tests.results.small_posteriors import DRAWS, RANKS, posterior
+
+FUNCTIONS = {
+    "rank_draws": rank_draws,
+    "rank_summary": rank_summary,
+    "rank_summary, simultaneous": lambda u, **k: rank_summary(u, simultaneous=True, **k),
+    "place_probability": place_probability,
+    "top_probability": lambda u, **k: top_probability(u, 1, **k),
+    "top_probability, several": lambda u, **k: top_probability(u, [1, 2], **k),
+    "tied_with_leader": tied_with_leader,
+    "win_probability": win_probability,
+    "win_probability, match": lambda u, **k: win_probability(u, of="match", **k),
+    "consensus_ordering": consensus_ordering,
+    "consensus_ordering, copeland": lambda u, **k: consensus_ordering(u, method="copeland", **k),
+    "consensus_ordering, kendall": lambda u, **k: consensus_ordering(u, method="kendall", **k),
+    "expected_kendall": lambda u, **k: expected_kendall(u, [1, 2, 3], **k),
+}
+
+FORMS = {
+    "DataArray": lambda u: u,
+    "Dataset": lambda u: u.to_dataset(name="utility"),
+    "DataTree": lambda u: xr.DataTree.from_dict({"posterior": u.to_dataset(name="utility")}),
+    "group of a DataTree": lambda u: xr.DataTree.from_dict(
+        {"posterior": u.to_dataset(name="utility")}
+    )["posterior"],
+}
+
+
+@pytest.fixture(params=FUNCTIONS)
+def function(request):
+    return FUNCTIONS[request.param]
+
+
+def same(one, other):
+    return one.equals(other)
+
+
+# Where draws come from
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_draws_are_found_in(form, function):
+    assert same(function(FORMS[form](posterior())), function(posterior()))
+
+
+def test_one_chain_is_enough(function):
+    chains = posterior()
+    one = posterior([[*DRAWS[0], *DRAWS[1]]])
+    if function is rank_draws:
+        assert function(one).values.tolist() == [[*RANKS[0], *RANKS[1]]]
+    else:
+        assert same(function(one), function(chains))
+
+
+def test_the_order_of_the_dims_does_not_matter(function):
+    turned = function(posterior().transpose("item", "draw", "chain"))
+    straight = function(posterior())
+    assert same(turned.transpose(*straight.dims) if function is rank_draws else turned, straight)
+
+
+def test_items_without_names_are_numbered(function):
+    plain = xr.DataArray(DRAWS, dims=("chain", "draw", "item"))
+    numbered = function(plain.assign_coords(item=[0, 1, 2]))
+    found = function(plain)
+    if not hasattr(found, "index"):  # xarray's: there a dim without labels stays without
+        numbered = numbered.drop_vars(["item", "item_other"], errors="ignore")
+    assert same(found, numbered)
+
+
+def test_the_input_is_left_as_it_was(function):
+    u = posterior()
+    function(u)
+    assert u.identical(posterior())
+
+
+def test_whole_numbers_and_single_precision_become_doubles():
+    for dtype in (np.int64, np.uint8, np.float32):
+        u = xr.DataArray([[[0, 2, 1]]], dims=("chain", "draw", "item")).astype(dtype)
+        assert posterior_utilities(u, "utility", "item").dtype == np.float64
+        assert rank_draws(u).values.tolist() == [[[3, 1, 2]]]
+
+
+# Groups
+
+
+def several():
+    """Draws with two dims of groups, the dims in no natural order."""
+    draws = np.random.default_rng(3).normal(size=(2, 3, 4, 2, 25))
+    u = xr.DataArray(
+        draws, dims=("problem", "item", "user", "chain", "draw"),
+        coords={"item": ["ale", "bock", "cider"], "problem": ["p", "q"], "user": [7, 8, 9, 10]},
+    )  # fmt: skip
+    return u.assign_coords(strong=("item", [True, False, True]), age=("user", [30, 31, 32, 33]))
+
+
+def test_every_group_is_summarised_by_itself(function):
+    u = several()
+    found = function(u)
+    for problem in ("p", "q"):
+        for user in (7, 10):
+            alone = function(u.sel(problem=problem, user=user, drop=True))
+            if hasattr(found, "index"):
+                assert found.index.names == ["problem", "user", "item"]
+                assert same(found.loc[problem, user], alone)
+            else:
+                here = found.sel(problem=problem, user=user, drop=True)
+                dims = alone.dims if isinstance(alone, xr.DataArray) else ()
+                assert same(here.transpose(*dims) if dims else here, alone)
+
+
+def test_groups_come_before_items_and_coordinates_of_both_are_kept():
+    p = place_probability(several())
+    assert p.dims == ("problem", "user", "item", "place")
+    assert p["strong"].dims == ("item",)
+    assert p["age"].values.tolist() == [30, 31, 32, 33]
+    assert p["place"].values.tolist() == [1, 2, 3]
+    assert top_probability(several(), [2, 1]).dims == ("problem", "user", "item", "top")
+    assert win_probability(several()).dims == ("problem", "user", "item", "item_other")
+    assert consensus_ordering(several()).dims == ("problem", "user", "item")
+    assert expected_kendall(several(), [1, 2, 3]).dims == ("problem", "user")
+    assert "strong" not in expected_kendall(several(), [1, 2, 3]).coords
+    assert tied_with_leader(several())["leader"].dims == ("problem", "user")
+    assert tied_with_leader(several())["tied"].dims == ("problem", "user", "item")
+
+
+@pytest.mark.parametrize(
+    ("dim", "call"),
+    [
+        ("place", place_probability),
+        ("top", lambda u: top_probability(u, [1])),
+        ("item_other", win_probability),
+    ],
+)
+def test_a_group_called_as_a_dim_of_the_result_raises(dim, call):
+    with pytest.raises(
+        ValueError, match=rf"^The draws have a dim '{dim}', .*\.rename\({dim}=\.\.\.\)"
+    ):
+        call(posterior().expand_dims(dim))
+
+
+def test_a_group_called_top_is_no_hindrance_where_the_result_has_no_such_dim():
+    assert top_probability(posterior().expand_dims("top"), 1).dims == ("top", "item")
+
+
+# Ranks and places
+
+
+@pytest.mark.parametrize("n_items", [1, 2, 7, 3000])
+def test_ranks_are_those_of_scipy_with_ties_and_without(n_items):
+    rng = np.random.default_rng(n_items)
+    for draws in (rng.normal(size=(400, n_items)), rng.integers(-2, 3, (400, n_items)) * 1.0):
+        ranks = ranks_of(draws)
+        assert ranks.dtype == np.int32
+        assert (ranks == rankdata(-draws, method="min", axis=1)).all()
+
+
+def test_zero_with_a_minus_is_zero():
+    assert ranks_of(np.array([[0.0, -0.0, 1.0]])).tolist() == [[2, 2, 1]]
+
+
+def test_places_asked_for_are_one_or_several():
+    assert check_tops(3) == (3,)
+    assert check_tops(np.int64(3)) == (3,)
+    assert check_tops((10, 3)) == (10, 3)
+    assert check_tops(np.array([1, 2])) == (1, 2)
+
+
+@pytest.mark.parametrize("top", [0, -1, 1.5, np.nan, np.inf, "3", None, [1, 0], [[1]]])
+def test_a_top_that_is_no_place_raises(top):
+    with pytest.raises(ValueError, match=r"^`top` is .*; it must be a whole number, 1 or more\.$"):
+        check_tops(top)
+
+
+@pytest.mark.parametrize("top", [[], (), [3, 3], [3, 3.0]])
+def test_no_place_and_the_same_twice_raise(top):
+    with pytest.raises(ValueError, match=r"^`top` is .*; name at least one place, and each of"):
+        check_tops(top)
+
+
+# Bad input
+
+
+def test_an_unknown_variable_raises_and_the_known_ones_are_named(function):
+    data = xr.DataTree.from_dict(
+        {"posterior": xr.Dataset({"skill": posterior(), "luck": posterior()})}
+    )
+    with pytest.raises(
+        ValueError, match=r"^The posterior has no variable 'utility'; it has \['luck', 'skill'\]\.$"
+    ):
+        function(data)
+
+
+def test_a_tree_without_a_posterior_raises(function):
+    data = xr.DataTree.from_dict({"prior": posterior().to_dataset()})
+    with pytest.raises(ValueError, match=r"has no posterior; it has \['prior'\]\. Pass what pm\."):
+        function(data)
+
+
+def test_an_unknown_dim_of_items_raises(function):
+    with pytest.raises(
+        ValueError,
+        match=r"^'utility' has no dim 'driver'; it has \['chain', 'draw', 'item'\]\. Name the one "
+        r"that is meant with dim=\.$",
+    ):
+        function(posterior(), dim="driver")
+
+
+def test_draws_without_chains_raise(function):
+    with pytest.raises(ValueError, match=r"has no dim 'chain'; it has \['draw', 'item'\]\. Pass d"):
+        function(posterior().isel(chain=0))
+    with pytest.raises(ValueError, match=r"has no dim 'chain'; it has \['item', 'sample'\]\."):
+        function(posterior().stack(sample=["chain", "draw"]))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_draws_that_are_not_finite_raise_and_are_counted(function, bad):
+    u = posterior().copy()
+    u[0, 1, :2] = bad
+    u[1, 1, 2] = bad
+    with pytest.raises(ValueError, match=r"^2 of 4 draws of 'utility' hold NaN or infinite values"):
+        function(u)
+
+
+def test_nothing_that_holds_draws_raises(function):
+    with pytest.raises(TypeError, match=r"^Expected a DataTree, .* with draws; got dict\.$"):
+        function({"utility": DRAWS})
+
+
+def test_no_draw_raises(function):
+    with pytest.raises(ValueError, match=r"^'utility' is empty; its sizes are \{'chain': 2, 'dr"):
+        function(posterior().isel(draw=[]))
+
+
+def test_an_unknown_argument_raises(function):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'topp'"):
+        function(posterior(), topp=2)
