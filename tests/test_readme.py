@@ -4,11 +4,13 @@ import functools
 import re
 import subprocess
 import sys
+import warnings
 
 import matplotlib.pyplot as plt
 import pymc as pm
 import pytest
 
+from bayesrank.results import ParetoKWarning
 from tests.test_layers import PACKAGE
 
 ROOT = PACKAGE.parent
@@ -57,17 +59,25 @@ def run(block, names):
 
 def test_its_rankings_run_and_show_what_it_claims(few_draws):
     names = {}
-    for number, variable in enumerate(("utility", "score"), start=1):
-        run(blocks("python")[number - 1], names)
+    first, checked, second, _ = blocks("python")
+    for number, (block, variable) in enumerate(((first, "utility"), (second, "score")), start=1):
+        run(block, names)
         summary = names["br"].rank_summary(names["posterior"], variable)
         assert set(summary.index) == {"ale", "stout", "lager"}
         assert summary.index[0] == "stout"  # never worse than second, lager never first alone
-        assert len(plt.get_fignums()) == number  # for plt.show()
+        assert len(plt.get_fignums()) == 2 * number - 1  # for plt.show()
+        if block == first:
+            with warnings.catch_warnings():  # three rankings: each changes the posterior
+                warnings.simplefilter("ignore", ParetoKWarning)
+                run(checked, names)
+            assert set(names["table"].index) == {"Plackett-Luce", "random ranking"}
+            assert set(names["checks"].index.levels[0]) >= {"top item", "pair order"}
+            assert len(plt.get_fignums()) == 2
     assert set(names["br"].adherence_summary(names["posterior"]).index) == {0, 1, 2}
 
 
 def test_its_matches_run_and_show_what_it_claims(few_draws, capsys):
-    names = run(blocks("python")[2], {})
+    names = run(blocks("python")[3], {})
     assert set(names["br"].rank_summary(names["posterior"]).index) == {"Alder", "Birch", "Cedar"}
     said = r"Alder is better than Birch with probability 0\.\d+\. \d+ more matches"
     assert re.match(said, capsys.readouterr().out)
@@ -77,6 +87,12 @@ def test_the_table_of_measurements_names_the_benchmarks_that_are_there():
     named = set(re.findall(r"`(test_\w+\.py)`", under("Benchmarks")))
     there = {path.name for path in (ROOT / "tests/benchmarks").glob("test_*.py")}
     assert named == there
+
+
+def test_the_files_that_it_shows_and_links_to_are_there():
+    linked = set(re.findall(r"\]\(([\w/.-]+)\)", README))
+    assert {"docs/ranks.png", "docs/places.png", "docs/checks.png", "LICENSE"} <= linked
+    assert [path for path in linked if not (ROOT / path).exists()] == []
 
 
 @pytest.mark.parametrize("command", ["rank", "matches"])

@@ -20,6 +20,7 @@ from bayesrank.data.interactions import (
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.pairs import Pairs, UncomparedItemWarning
 from bayesrank.data.rankings import Rankings, UninformativeRankingWarning
+from bayesrank.data.simulate import context_effect, simulate_hypervolume, simulate_medoid
 
 __all__ = [
     "Connectivity",
@@ -31,10 +32,13 @@ __all__ = [
     "UncomparedItemWarning",
     "UninformativeRankingWarning",
     "UninformativeUserWarning",
+    "context_effect",
     "load_baseball",
     "load_movielens",
     "load_nascar",
     "load_pudding",
     "load_sushi",
     "read_table",
+    "simulate_hypervolume",
+    "simulate_medoid",
 ]

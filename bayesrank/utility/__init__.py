@@ -3,7 +3,11 @@
 This room may import numpy, scikit-learn and pytensor, and no other room of bayesrank.
 """
 
+from bayesrank.utility.deep_sets import deep_sets_utility, deep_sets_weights
+from bayesrank.utility.dense import ACTIVATIONS, dense_utility, dense_weights
 from bayesrank.utility.factors import factor_utility
+from bayesrank.utility.fate import fate_utility, fate_weights
+from bayesrank.utility.feta import feta_utility, feta_weights
 from bayesrank.utility.linear import (
     SecondOrderFeatures,
     linear_utility,
@@ -11,13 +15,28 @@ from bayesrank.utility.linear import (
     transform_slots,
 )
 from bayesrank.utility.neighbours import neighbour_utility, symmetric_correlations
+from bayesrank.utility.sets import check_features
+from bayesrank.utility.weights import WeightSpec, draw_weights, weight_coords
 
 __all__ = [
+    "ACTIVATIONS",
     "SecondOrderFeatures",
+    "WeightSpec",
+    "check_features",
+    "deep_sets_utility",
+    "deep_sets_weights",
+    "dense_utility",
+    "dense_weights",
+    "draw_weights",
     "factor_utility",
+    "fate_utility",
+    "fate_weights",
+    "feta_utility",
+    "feta_weights",
     "linear_utility",
     "neighbour_utility",
     "standardise_within",
     "symmetric_correlations",
     "transform_slots",
+    "weight_coords",
 ]

@@ -1,0 +1,154 @@
+"""Dense layers: names, shapes and scales of weights, values by hand, bad input."""
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from scipy.special import expit
+
+from bayesrank.utility import (
+    ACTIVATIONS,
+    check_features,
+    deep_sets_weights,
+    dense_utility,
+    dense_weights,
+    draw_weights,
+    fate_weights,
+    feta_weights,
+    linear_utility,
+    weight_coords,
+)
+
+SELU = (1.0507009873554805, 1.6732632423543772)
+BY_HAND = {
+    "relu": lambda x: np.where(x > 0, x, 0),
+    "selu": lambda x: SELU[0] * np.where(x > 0, x, SELU[1] * np.expm1(np.minimum(x, 0))),
+    "silu": lambda x: x * expit(x),
+    "tanh": np.tanh,
+}
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activations_by_hand_and_at_a_thousand(name):
+    x = pt.dvector("x")
+    y = ACTIVATIONS[name].function(x)
+    at = np.array([-1000.0, -2.0, -0.1, 0.1, 3.0, 1000.0])
+    np.testing.assert_allclose(y.eval({x: at}), BY_HAND[name](at), rtol=1e-14)
+    slope = pt.grad(y.sum(), x).eval({x: at})
+    step = (BY_HAND[name](at + 1e-6) - BY_HAND[name](at - 1e-6)) / 2e-6
+    np.testing.assert_allclose(slope, step, rtol=1e-4, atol=1e-8)
+
+
+def test_every_activation_has_a_test():
+    assert set(BY_HAND) == set(ACTIVATIONS)
+
+
+def test_layers_by_hand(rng):
+    w = draw_weights(dense_weights(3, (4, 2)), seed=1)
+    w["score_0_b"] += 0.3
+    x = rng.normal(size=(2, 5, 3))
+    h = BY_HAND["relu"](x @ w["score_0_W"] + 0.3)
+    expected = BY_HAND["relu"](h @ w["score_1_W"]) @ w["score_out_W"]
+    np.testing.assert_allclose(dense_utility(x, w).eval(), expected, rtol=1e-13)
+
+
+def test_without_hidden_layers_it_is_linear(rng):
+    x, beta = rng.normal(size=(5, 3)), rng.normal(size=3)
+    expected = linear_utility(x, beta).eval()
+    np.testing.assert_allclose(dense_utility(x, {"score_out_W": beta}).eval(), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+@pytest.mark.parametrize(
+    "list_weights",
+    [
+        lambda a: dense_weights(10, (100, 50), activation=a),
+        lambda a: fate_weights(10, (100,), (100, 50), activation=a),
+        lambda a: feta_weights(10, (50,), (50,), activation=a),
+        lambda a: deep_sets_weights(10, 50, 3, activation=a),
+    ],
+)
+def test_scales_are_about_one_over_the_root_of_the_inputs_and_dims_are_distinct(name, list_weights):
+    specs = list_weights(name)
+    assert set(weight_coords(specs)) == {dim for spec in specs.values() for dim in spec.dims}
+    for label, spec in specs.items():
+        assert len(spec.dims) == len(set(spec.dims)) == len(spec.shape)
+        if not label.endswith("_b"):
+            assert 0.25 <= spec.scale * spec.shape[0] ** 0.5 <= 1.5
+
+
+def test_axes_of_one_name_have_one_length():
+    for specs in (fate_weights(3, (4, 5), (6,)), feta_weights(3), deep_sets_weights(3, 7, 2)):
+        for spec in specs.values():
+            for dim, n in zip(spec.dims, spec.shape, strict=True):
+                assert weight_coords(specs)[dim] == range(n)
+
+
+def test_equal_seeds_give_equal_weights_and_biases_start_at_zero():
+    specs = fate_weights(2, (4,), (4,))
+    one, same, other = (draw_weights(specs, seed) for seed in (1, np.random.default_rng(1), 2))
+    for name, value in one.items():
+        np.testing.assert_array_equal(value, same[name])
+        assert (value == other[name]).all() == name.endswith("_b")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: dense_weights(2, (4, 0)), r"^`score_widths` must be positive whole .*; got 0\.$"),
+        (lambda: fate_weights(2, (2.5,)), r"^`set_widths` must be positive whole .*; got 2\.5\.$"),
+        (lambda: feta_weights(0), r"^`n_features` must be positive whole numbers; got 0\.$"),
+        (lambda: deep_sets_weights(2, -1), r"^`width` must be positive whole numbers; got -1\.$"),
+        (lambda: deep_sets_weights(2, 4, -1), r"^`n_layers` must be positive whole .*; got -1\.$"),
+        (
+            lambda: dense_weights(2, (4,), activation="gelu"),
+            r"^`activation` must be one of 'relu', 'selu', 'silu', 'tanh'; got 'gelu'\.$",
+        ),
+    ],
+)
+def test_weights_that_cannot_be_raise(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+# Features of new sets
+
+
+def test_features_of_new_sets_pass_and_padding_becomes_zero():
+    x = np.array([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [np.nan, np.nan]]])
+    out = check_features(x, 2, mask=[[True, True], [True, False]])
+    assert out[1].tolist() == [[5, 6], [0, 0]]
+    assert out[0].tolist() == x[0].tolist()
+    assert check_features(x[0], 2).tolist() == x[0].tolist()
+
+
+def test_a_feature_that_is_not_finite_is_named_with_its_item():
+    x = np.ones((2, 2, 2))
+    x[1, 0, 1] = np.nan
+    with pytest.raises(
+        ValueError,
+        match=r"^Feature 1 must be finite; it is nan for the item in "
+        r"slot 0 of set 1\.$",
+    ):
+        check_features(x, 2)
+    items = [["ebi", "uni"], ["toro", "ebi"]]
+    with pytest.raises(ValueError, match=r"^Feature 'price' .* nan for item 'toro' of set 1\.$"):
+        check_features(x, 2, items=items, feature_names=["oily", "price"])
+    with pytest.raises(ValueError, match=r"it is nan for item 'toro'\.$"):
+        check_features(x[1], 2, items=items[1])
+
+
+@pytest.mark.parametrize("shape", [(2, 4, 3), (3,)])
+def test_another_number_of_features_raises(shape):
+    with pytest.raises(ValueError, match=r"^`features` must have shape \(\.\.\., n_slots, 2\), "):
+        check_features(np.ones(shape), 2)
+
+
+def test_an_empty_set_and_a_mask_of_another_shape_raise():
+    x = np.ones((2, 3, 2))
+    mask = np.array([[True, True, True], [False] * 3])
+    with pytest.raises(ValueError, match=r"^Set 1 is empty: it needs an item\.$"):
+        check_features(x, 2, mask=mask)
+    with pytest.raises(ValueError, match=r"^The set is empty: it needs an item\.$"):
+        check_features(np.ones((0, 2)), 2)
+    with pytest.raises(ValueError, match=r"^`mask` must have shape \(2, 3\), .* got \(3,\)\.$"):
+        check_features(x, 2, mask=[True] * 3)
