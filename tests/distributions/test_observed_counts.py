@@ -235,6 +235,16 @@ def test_new_counts_may_be_of_other_items_and_rankers():
     assert list(model.coords["item"]) == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("given_pairs", [False, True])
+def test_what_random_counts_are_worth_is_known_to_the_results(given_pairs):
+    model = pairs_model(given_pairs=given_pairs)
+    for counts in (PAIRS, MORE):
+        br.set_counts("y", counts, model=model)
+        at_random = POINT | {"adherence": np.zeros_like(POINT["adherence"])}
+        expected = model.compile_logp(sum=False)(at_random)[-1]
+        np.testing.assert_allclose(model["y_at_random"].get_value(), expected, rtol=1e-12)
+
+
 def test_new_counts_that_do_not_fit_are_refused_before_anything_changes():
     smaller = br.PairCounts.from_matrix(COUNTS[:, :2, :2], rankers=list("wxyz"))
     fewer = PAIRS.subset(rankers=["w", "z"])

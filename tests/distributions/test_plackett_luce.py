@@ -171,6 +171,21 @@ def test_a_minibatch_has_the_expected_sum():
     assert len(values) > 3
 
 
+def test_rankers_of_two_kinds_are_a_mixture():
+    ranks = np.array([[1, 2, 3], [3, 2, 1], [1, 1, 2]])
+    kinds = np.array([[1.0, 0.0, -1.0], [-1.0, 0.0, 1.5]])
+    weight = np.array([0.3, 0.7])
+    with pm.Model() as model:
+        shift = pm.Normal("shift")
+        parts = [br.PlackettLuce.dist(np.tile(u, (3, 1)) + shift * [0, 1, 0]) for u in kinds]
+        pm.Mixture("y", w=weight, comp_dists=parts, observed=ranks)
+    found = model.compile_logp(sum=False)({"shift": 0.0})[-1]
+    exact = [[np.exp(weak_order_logp(u, r)) for u in kinds] for r in ranks]
+    np.testing.assert_allclose(found, np.log(np.array(exact) @ weight), rtol=1e-10)
+    drawn = pm.draw(model["y"], draws=50, random_seed=1)
+    assert {tuple(sorted(row)) for row in drawn.reshape(-1, 3).tolist()} == {(1, 2, 3)}
+
+
 # Bad input
 
 
