@@ -10,6 +10,7 @@ which draws from a normal posterior around a mode, and `kfold`, which compiles o
 folds.
 """
 
+from bayesrank.inference.conditional import given
 from bayesrank.inference.contrastive import CDFit, cd_gradient, fit_cd
 from bayesrank.inference.kfold import FoldWarning, kfold
 from bayesrank.inference.laplace import laplace
@@ -44,6 +45,7 @@ __all__ = [
     "each_set",
     "fit_cd",
     "gibbs_sets",
+    "given",
     "kfold",
     "laplace",
     "learn_bpr",
