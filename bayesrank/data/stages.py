@@ -73,7 +73,7 @@ class Stages(NamedTuple):
     def stage_weight(self) -> Floats:
         """Summed weight of the rankings that use each stage."""
         used = self.ranking_weight[self.ranking_of]
-        return np.bincount(self.stage_of, used, minlength=self.n_stages)
+        return _sums(self.stage_of, used, self.n_stages)
 
 
 def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items: int) -> Stages:
@@ -136,7 +136,7 @@ def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items
     ranking_of = row[stage]
     single_item = flat[row[singles] * n_slots + slot[singles]]
     single_node = node[singles].astype(np.int32)
-    stage_weight = np.bincount(stage_of, weight[ranking_of], minlength=distinct.size)
+    stage_weight = _sums(stage_of, weight[ranking_of], distinct.size)
     single_weight = stage_weight[: singles.size]
     return Stages(
         entry_item=flat[entry],
@@ -154,10 +154,15 @@ def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items
         stage_of=stage_of.astype(np.int32),
         ranking_of=ranking_of.astype(np.int32),
         ranking_weight=np.asarray(weight, dtype=np.float64),
-        item_weight=np.bincount(single_item, single_weight, minlength=n_items),
-        node_weight=-np.bincount(single_node, single_weight, minlength=met.size),
+        item_weight=_sums(single_item, single_weight, n_items),
+        node_weight=-_sums(single_node, single_weight, met.size),
         block_weight=stage_weight[singles.size :],
     )
+
+
+def _sums(group: np.ndarray, weight: np.ndarray, n: int) -> Floats:
+    """Sum weights by group; `np.bincount` of nothing has whole numbers, whatever the weights."""
+    return np.bincount(group, weight, minlength=n).astype(np.float64, copy=False)
 
 
 def _fingerprints(item: np.ndarray, used: np.ndarray) -> np.ndarray:

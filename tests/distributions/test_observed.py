@@ -191,6 +191,17 @@ def test_a_model_in_a_model_prefixes_the_names():
     )
 
 
+def test_where_nothing_is_singled_out_the_gradient_is_that_of_blocks():
+    clicks = br.Rankings.from_orderings([[{"a", "b"}, {"c", "d"}], [{"c", "b"}, "a"]])
+    assert {clicks.stages.item_weight.dtype, clicks.stages.node_weight.dtype} == {np.dtype(float)}
+    with pm.Model(coords=clicks.coords) as model:
+        br.PlackettLuce("y", pm.Flat("utility", dims="item"), observed=clicks)
+    slope = model.compile_dlogp()(at(UTILITY[:4]))
+    exact = gradient(lambda u: float(exact_logp(u, clicks).sum()), UTILITY[:4])
+    assert np.abs(exact).max() > 0.1
+    np.testing.assert_allclose(slope, exact, atol=1e-8)
+
+
 # Data that change
 
 
