@@ -17,14 +17,19 @@ from bayesrank.data.interactions import (
     RepeatedInteractionWarning,
     UninformativeUserWarning,
 )
+from bayesrank.data.multilabel import Multilabel, read_multilabel
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.pairs import Pairs, UncomparedItemWarning
+from bayesrank.data.partial_orders import LostPreferenceWarning
 from bayesrank.data.rankings import Rankings, UninformativeRankingWarning
 from bayesrank.data.simulate import context_effect, simulate_hypervolume, simulate_medoid
+from bayesrank.data.simulate_partitions import simulate_partitions
 
 __all__ = [
     "Connectivity",
     "Interactions",
+    "LostPreferenceWarning",
+    "Multilabel",
     "PairCounts",
     "Pairs",
     "Rankings",
@@ -38,7 +43,9 @@ __all__ = [
     "load_nascar",
     "load_pudding",
     "load_sushi",
+    "read_multilabel",
     "read_table",
     "simulate_hypervolume",
     "simulate_medoid",
+    "simulate_partitions",
 ]

@@ -12,10 +12,10 @@ from bayesrank.data.columns import finite_numbers
 from bayesrank.data.entries import Features, Labels
 from bayesrank.data.formats import read_letor, read_preflib
 from bayesrank.data.orderings import from_orderings
-from bayesrank.data.weak_orders import WeakOrders
+from bayesrank.data.partial_orders import PreferenceConstructor
 
 
-class Constructors(WeakOrders):
+class Constructors(PreferenceConstructor):
     """The named constructors of `Rankings`."""
 
     @classmethod

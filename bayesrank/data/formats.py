@@ -201,11 +201,7 @@ def read_preflib(path: str | Path) -> PreflibOrders:
     orderings: list[list[str | frozenset[str]]] = []
     voters: list[int] = []
     announced = None
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except _BROKEN as error:
-        raise ValueError(f"{path} is not a readable text file: {error}") from error
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(read_lines(path), start=1):
         if match := _ALTERNATIVE.match(line):
             names[int(match[1])] = match[2]
         elif match := _VOTERS.match(line):
@@ -248,6 +244,15 @@ def _preflib_order(text: str, names: dict[int, str], where: str) -> list[str | f
         order.append(names[numbers[0]] if match[2] else frozenset(names[n] for n in numbers))
         at = match.end()
     return order
+
+
+def read_lines(path: str | Path) -> list[str]:
+    """Read the lines of a text file."""
+    path = _existing(path)
+    try:
+        return path.read_text(encoding="utf-8-sig").splitlines()
+    except _BROKEN as error:
+        raise ValueError(f"{path} is not a readable text file: {error}") from error
 
 
 def _existing(path: str | Path) -> Path:

@@ -10,9 +10,14 @@ import pytensor
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.blocking import DictToArrayBijection, RaveledVars
+from pytensor.compile.mode import get_mode
 from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Apply
+from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import clone_replace
+from pytensor.graph.rewriting.basic import WalkingGraphRewriter, node_rewriter
 from pytensor.graph.traversal import ancestors
+from pytensor.tensor.math import Sum
 
 __all__ = ["Batch", "Divided", "divided"]
 
@@ -44,7 +49,9 @@ class Divided(NamedTuple):
         with self._batch_of(size):
             (value, *lengths), point, data = self._as_function([value, *lengths], size, at)
             slopes = pytensor.grad(value, point)
-            compiled = pytensor.function([*point, *data], [value, *lengths, *slopes], mode=mode)
+            compiled = pytensor.function(
+                [*point, *data], [value, *lengths, *slopes], mode=_training_mode(mode)
+            )
 
         def evaluate(x: NDArray[np.float64], batch: Batch) -> tuple[float, NDArray[np.float64]]:
             with self._batch_of(size):
@@ -139,6 +146,23 @@ def divided(model: pm.Model, dim: str) -> Divided:
     data = {name: x for name, x in data.items() if x in used}
     n_rows = _value(model.dim_lengths[dim])
     return Divided(model, dim, data, pt.add(pt.zeros(()), *prior), per_row, summed, n_rows)
+
+
+def _training_mode(mode: str | None) -> Any:
+    return get_mode(mode).register((WalkingGraphRewriter(single_sums), 90.0))  # after all that add
+
+
+@node_rewriter([Sum])
+def single_sums(fgraph: FunctionGraph, node: Apply) -> list[Any] | None:
+    """Let single precision be summed in single precision.
+
+    PyTensor sums it in double, which under JAX takes as long as the matrix products between. A
+    gradient of a batch is noisy anyway.
+    """
+    (x,), op = node.inputs, node.op
+    if x.dtype != "float32" or op.acc_dtype != "float64" or op.dtype != "float32":
+        return None
+    return [Sum(axis=op.axis, dtype="float32", acc_dtype="float32")(x)]
 
 
 def _value(length: Any) -> int:

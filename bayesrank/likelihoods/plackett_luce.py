@@ -32,7 +32,14 @@ from pytensor.tensor import TensorVariable
 from bayesrank.likelihoods.cumulative import NOTHING, log_remainder
 from bayesrank.likelihoods.quadrature import PADDING, block_logp, segment_sum
 
-__all__ = ["matrix_logp", "over_rows", "plackett_luce_logp", "stage_terms_graph", "valid_ranks"]
+__all__ = [
+    "matrix_logp",
+    "need_quadrature",
+    "over_rows",
+    "plackett_luce_logp",
+    "stage_terms_graph",
+    "valid_ranks",
+]
 
 
 def plackett_luce_logp(utility: Any, ranks: Any, *, nodes: int = 48) -> TensorVariable:
@@ -93,10 +100,20 @@ def valid_ranks(ranks: TensorVariable) -> TensorVariable:
     )
 
 
+def need_quadrature(ranks: TensorVariable) -> TensorVariable:
+    """Whether some row has a block of several items that is not its last."""
+    ordered = pt.sort(ranks, axis=-1)
+    tied = pt.eq(pt.diff(ordered, axis=-1), 0) & (ordered[..., 1:] > 0)
+    return pt.any(tied & (ordered[..., 1:] < pt.max(ranks, axis=-1, keepdims=True)))
+
+
 def matrix_logp(
-    utility: TensorVariable, ranks: TensorVariable, *, nodes: int = 48
+    utility: TensorVariable, ranks: TensorVariable, *, nodes: int = 48, quadrature: bool = True
 ) -> TensorVariable:
-    """`plackett_luce_logp` of matrices (n_rankings, n_slots) of equal shape."""
+    """`plackett_luce_logp` of matrices (n_rankings, n_slots) of equal shape.
+
+    Without quadrature where `need_quadrature` says that it is not needed.
+    """
     n_rows, n_slots = ranks.shape
     # Best first, empty slots last; by index, because take_along_axis has no JAX form here
     row = pt.cumsum(pt.ones_like(ranks, dtype="int64"), axis=0) - 1
@@ -118,6 +135,8 @@ def matrix_logp(
 
     stage = used & ~last
     single = pt.switch(stage & pt.eq(size, 1), u - remainder, 0.0)
+    if not quadrature:
+        return pt.switch(valid_ranks(ranks), pt.sum(single, axis=1), -np.inf)
     blocked = stage & (size > 1)
     w = pt.switch(blocked, u - below, PADDING)
     n_blocked = segment_sum(pt.cast(blocked, "float64"), index, shape)

@@ -2,7 +2,7 @@
 
 `RankingLogp` and `StageTotal` take one utility per item and a table of distinct stages;
 `WeakOrderLogp` takes one utility per slot.  Numba and C modes run the kernels of
-`bayesrank.likelihoods.stage_kernel`; JAX and second derivatives run the graphs of
+`bayesrank.likelihoods.stage_kernel` and `slot_kernel`; JAX and second derivatives run the graphs of
 `bayesrank.likelihoods.plackett_luce`, which must agree.
 
 ``RankingLogp`` gives one number per ranking.  When only its sum is wanted, as in every
@@ -28,9 +28,15 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.math import Sum
 from pytensor.tensor.rewriting.basic import register_canonicalize
 
-from bayesrank.likelihoods.plackett_luce import matrix_logp, over_rows, stage_terms_graph
+from bayesrank.likelihoods.plackett_luce import (
+    matrix_logp,
+    need_quadrature,
+    over_rows,
+    stage_terms_graph,
+)
 from bayesrank.likelihoods.quadrature import segment_sum
-from bayesrank.likelihoods.stage_kernel import ranking_sums, stage_terms, weak_order_logps
+from bayesrank.likelihoods.slot_kernel import weak_order_logps
+from bayesrank.likelihoods.stage_kernel import ranking_sums, stage_terms
 from bayesrank.likelihoods.twin import GraphTwinOp, add_cotangents, pull_gradients
 
 __all__ = ["RankingLogp", "StageTotal", "WeakOrderLogp", "ranking_logp", "weak_order_logp"]
@@ -173,6 +179,10 @@ class WeakOrderLogp(GraphTwinOp):
         utility, ranks = inputs
         return matrix_logp(utility, ranks, nodes=self.nodes)
 
+    def shortcut(self, *inputs: Variable) -> tuple[TensorVariable, TensorVariable]:
+        utility, ranks = inputs
+        return ~need_quadrature(ranks), matrix_logp(utility, ranks, quadrature=False)
+
     def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
         utility, ranks = inputs
         logp_bar, gradient_bar = cotangents
@@ -293,4 +303,4 @@ def _numba_weak_order_logp(op: WeakOrderLogp, node: Apply, **kwargs: Any) -> tup
     def weak_order_logp(utility, ranks):  # type: ignore[no-untyped-def]
         return weak_order_logps(utility, ranks)
 
-    return weak_order_logp, 1
+    return weak_order_logp, 2

@@ -29,6 +29,13 @@ class GraphTwinOp(Op):
         """Return the first output as a graph of the inputs."""
         raise NotImplementedError
 
+    def shortcut(self, *inputs: Variable) -> tuple[TensorVariable, TensorVariable] | None:
+        """Return when a cheaper graph gives the same, and that graph; None if there is none.
+
+        JAX asks at every evaluation, so that data may be replaced by others.
+        """
+        return None
+
 
 class GraphPullbackOp(Op):
     """Pull the cotangent of a `GraphTwinOp` of one output back to its inputs `wrt`.
@@ -105,22 +112,30 @@ else:
 
     @jax_funcify.register(GraphTwinOp)
     def _jax_twin(op: GraphTwinOp, node: Apply, **kwargs: Any) -> Any:
+        def evaluate(inputs: list[Any], graph: TensorVariable) -> Any:
+            # as written: rewrites would turn shapes, concrete under JAX, into traced arithmetic
+            convert = jax_funcify(FunctionGraph(inputs, [graph], clone=False))
+
+            def value(*args: Any) -> Any:
+                return convert(*args)[0]
+
+            def value_and_gradients(*args: Any) -> Any:
+                def of_points(*points: Any) -> Any:
+                    given = dict(zip(op.wrt, points, strict=True))
+                    return value(*(given.get(i, x) for i, x in enumerate(args)))
+
+                out, pull = jax.vjp(of_points, *(args[i] for i in op.wrt))
+                return out, *pull(jnp.ones_like(out))  # unused gradients are removed by XLA
+
+            return value if len(node.outputs) == 1 else value_and_gradients
+
         inputs = [x.type() for x in node.inputs]
-        # as written: rewrites would turn shapes, concrete under JAX, into traced arithmetic
-        convert = jax_funcify(FunctionGraph(inputs, [op.twin(*inputs)], clone=False))
-
-        def value(*args: Any) -> Any:
-            return convert(*args)[0]
-
-        def value_and_gradients(*args: Any) -> Any:
-            def of_points(*points: Any) -> Any:
-                given = dict(zip(op.wrt, points, strict=True))
-                return value(*(given.get(i, x) for i, x in enumerate(args)))
-
-            out, pull = jax.vjp(of_points, *(args[i] for i in op.wrt))
-            return out, *pull(jnp.ones_like(out))  # unused gradients are removed by XLA
-
-        return value if len(node.outputs) == 1 else value_and_gradients
+        full, shortcut = evaluate(inputs, op.twin(*inputs)), op.shortcut(*inputs)
+        if shortcut is None:
+            return full
+        is_open = jax_funcify(FunctionGraph(inputs, [shortcut[0]], clone=False))
+        short = evaluate(inputs, shortcut[1])
+        return lambda *args: jax.lax.cond(is_open(*args)[0], short, full, *args)
 
     @jax_funcify.register(GraphPullbackOp)
     def _jax_pullback(op: GraphPullbackOp, node: Apply, **kwargs: Any) -> Any:

@@ -63,7 +63,8 @@ def loo_by_ranker(data: xr.DataTree, *, var: str = "y", group: str = "ranker") -
             The same if rankings were random: `random_elpd`.
         gain
             By how much the model is better than that, per ranking or match, in nats. Below zero it
-            is worse than no model: such a ranker disagrees with the others. NaN of no match.
+            is worse than no model: such a ranker disagrees with the others, or ranks at random
+            where the others do not. NaN of no match.
         pareto_k
             Whether `elpd` can be trusted: not above 0.7. NaN where all draws say the same.
 

@@ -30,7 +30,13 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.utility.dense import activation_of, leading_lengths, product
 from bayesrank.utility.sets import mean_of_set, padded_set, unpad
-from bayesrank.utility.weights import WeightSpec, check_counts, check_names, weight
+from bayesrank.utility.weights import (
+    WeightSpec,
+    check_counts,
+    check_names,
+    weight,
+    weights_in_precision,
+)
 
 __all__ = ["deep_sets_utility", "deep_sets_weights"]
 
@@ -87,7 +93,12 @@ def deep_sets_weights(
 
 
 def deep_sets_utility(
-    features: Any, weights: Mapping[str, Any], *, mask: Any = None, activation: str = "relu"
+    features: Any,
+    weights: Mapping[str, Any],
+    *,
+    mask: Any = None,
+    activation: str = "relu",
+    dtype: str | None = None,
 ) -> TensorVariable:
     r"""Evaluate items by residual layers that see the mean of the set, as a graph.
 
@@ -101,6 +112,9 @@ def deep_sets_utility(
         Slots in use: ``rankings.mask``. All by default.
     activation : str
         One of `ACTIVATIONS`: relu, selu, silu or tanh.
+    dtype : str, optional
+        "float32" computes the network in single precision, at half the time, for training; the
+        utilities are double all the same. Sampling needs the default, that of the weights.
 
     Returns
     -------
@@ -124,7 +138,8 @@ def deep_sets_utility(
     check_names(weights, ("embed", "layer", "out"))
     function = activation_of(activation).function
 
-    x, used = padded_set(features, mask)
+    x, used = padded_set(features, mask, dtype)
+    weights = weights_in_precision(weights, dtype)
     slots = leading_lengths(x)
 
     def times(a: TensorVariable, name: str, leading: list[Any] = slots) -> TensorVariable:

@@ -31,7 +31,7 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.utility.dense import dense_layers, dense_output, dense_weights
 from bayesrank.utility.sets import mean_of_set, padded_set, unpad
-from bayesrank.utility.weights import WeightSpec, check_names
+from bayesrank.utility.weights import WeightSpec, check_names, weights_in_precision
 
 __all__ = ["fate_utility", "fate_weights"]
 
@@ -86,7 +86,12 @@ def fate_weights(
 
 
 def fate_utility(
-    features: Any, weights: Mapping[str, Any], *, mask: Any = None, activation: str = "relu"
+    features: Any,
+    weights: Mapping[str, Any],
+    *,
+    mask: Any = None,
+    activation: str = "relu",
+    dtype: str | None = None,
 ) -> TensorVariable:
     r"""Evaluate items in view of the mean of the embedded set, as a graph.
 
@@ -100,6 +105,9 @@ def fate_utility(
         Slots in use: ``rankings.mask``. All by default.
     activation : str
         One of `ACTIVATIONS`: relu, selu, silu or tanh.
+    dtype : str, optional
+        "float32" computes the network in single precision, at half the time, for training; the
+        utilities are double all the same. Sampling needs the default, that of the weights.
 
     Returns
     -------
@@ -121,7 +129,8 @@ def fate_utility(
     [0.0, 0.0, 3.0]
     """
     check_names(weights, ("set", "score"))
-    x, used = padded_set(features, mask)
+    x, used = padded_set(features, mask, dtype)
+    weights = weights_in_precision(weights, dtype)
     embedded = dense_layers(x, weights, "set", activation=activation)
     context = mean_of_set(embedded, used)
     utility = dense_output(x, weights, "score", activation=activation, context=context)

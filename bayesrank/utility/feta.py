@@ -34,7 +34,7 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.utility.dense import dense_output, dense_weights
 from bayesrank.utility.sets import count_used, padded_set, unpad
-from bayesrank.utility.weights import WeightSpec, check_names, weight
+from bayesrank.utility.weights import WeightSpec, check_names, weight, weights_in_precision
 
 __all__ = ["feta_utility", "feta_weights"]
 
@@ -96,6 +96,7 @@ def feta_utility(
     mask: Any = None,
     bounded: bool = True,
     activation: str = "relu",
+    dtype: str | None = None,
 ) -> TensorVariable:
     r"""Evaluate items beside each of the others and take the mean, as a graph.
 
@@ -111,6 +112,9 @@ def feta_utility(
         Whether U_1 lies between 0 and 1.
     activation : str
         One of `ACTIVATIONS`: relu, selu, silu or tanh.
+    dtype : str, optional
+        "float32" computes the network in single precision, at half the time, for training; the
+        utilities are double all the same. Sampling needs the default, that of the weights.
 
     Returns
     -------
@@ -136,7 +140,8 @@ def feta_utility(
     [0.0, 0.5, 1.0]
     """
     check_names(weights, ("item", "pair"))
-    x, used = padded_set(features, mask)
+    x, used = padded_set(features, mask, dtype)
+    weights = weights_in_precision(weights, dtype)
     one, other = x[..., :, None, :], x[..., None, :, :]
     beside = dense_output(one, weights, "pair", activation=activation, context=other)
     if bounded:
@@ -152,7 +157,7 @@ def feta_utility(
     position = pt.cumsum(pt.ones_like(present, dtype="int64"), axis=-1)
     is_other = pt.neq(position[..., :, None], position[..., None, :]) & present[..., None, :]
     total = pt.sum(pt.switch(is_other, beside, 0.0), axis=-1)
-    utility = total / count_used(present, less=1)
+    utility = total / pt.cast(count_used(present, less=1), total.dtype)
 
     if any(name.startswith("item_") for name in weights):
         utility = utility + dense_output(x, weights, "item", activation=activation)

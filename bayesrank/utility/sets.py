@@ -8,6 +8,8 @@ import pytensor.tensor as pt
 from numpy.typing import ArrayLike, NDArray
 from pytensor.tensor import TensorVariable
 
+from bayesrank.utility.weights import in_precision
+
 __all__ = ["check_features", "mean_of_set", "padded_set", "unpad"]
 
 
@@ -81,9 +83,11 @@ def _position(index: Sequence[int]) -> str:
     return str(int(index[0])) if len(index) == 1 else str(tuple(int(i) for i in index))
 
 
-def padded_set(features: Any, mask: Any) -> tuple[TensorVariable, TensorVariable | None]:
+def padded_set(
+    features: Any, mask: Any, dtype: str | None = None
+) -> tuple[TensorVariable, TensorVariable | None]:
     """Set the features of empty slots to zero: whatever stood there would reach the gradient."""
-    x = pt.as_tensor_variable(features)
+    x = in_precision(features, dtype)
     if mask is None:
         return x, None
     used = pt.cast(pt.as_tensor_variable(mask), "bool")
@@ -95,7 +99,7 @@ def mean_of_set(h: TensorVariable, used: TensorVariable | None) -> TensorVariabl
     if used is None:
         return pt.mean(h, axis=-2, keepdims=True)
     total = pt.sum(pt.switch(used[..., None], h, 0.0), axis=-2, keepdims=True)
-    return total / count_used(used)[..., None]
+    return total / pt.cast(count_used(used)[..., None], h.dtype)
 
 
 def count_used(used: TensorVariable, less: int = 0) -> TensorVariable:
@@ -104,5 +108,6 @@ def count_used(used: TensorVariable, less: int = 0) -> TensorVariable:
 
 
 def unpad(utility: TensorVariable, used: TensorVariable | None) -> TensorVariable:
-    """Zero utilities in empty slots."""
+    """Zero utilities in empty slots, in double precision."""
+    utility = pt.cast(utility, "float64")
     return utility if used is None else pt.switch(used, utility, 0.0)

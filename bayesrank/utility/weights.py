@@ -110,6 +110,22 @@ def weight(weights: Mapping[str, Any], name: str) -> TensorVariable:
     return pt.as_tensor_variable(weights[name])
 
 
+def in_precision(x: Any, dtype: str | None) -> TensorVariable:
+    """Make a tensor of it, of the precision that a network computes in: its own by default."""
+    if dtype not in (None, "float32"):
+        raise ValueError(
+            f"`dtype` must be None or 'float32'; got {dtype!r}. It is the precision of the network "
+            "alone, whose utilities are always double."
+        )
+    x = pt.as_tensor_variable(x)
+    return x if dtype is None else pt.cast(x, dtype)
+
+
+def weights_in_precision(weights: Mapping[str, Any], dtype: str | None) -> Mapping[str, Any]:
+    """Cast all weights."""
+    return weights if dtype is None else {k: in_precision(w, dtype) for k, w in weights.items()}
+
+
 def check_names(weights: Mapping[str, Any], prefixes: tuple[str, ...]) -> None:
     """Raise if a weight belongs to no part of the network."""
     parts = tuple(f"{prefix}_" for prefix in prefixes)

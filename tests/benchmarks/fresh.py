@@ -135,5 +135,15 @@ def rank_summary_memory(simultaneous: str) -> dict[str, float]:
     return {"bytes": added(lambda: summarise(draws))}
 
 
+def partitions_memory(name: str, n_items: str) -> dict[str, float]:
+    """Bytes that three steps of one objective of two blocks add to their data."""
+    from tests.benchmarks.test_partitions import batch, step
+
+    call = step(name)
+    call(*batch(100))
+    given = batch(int(n_items))
+    return {"bytes": added(lambda: [call(*given) for _ in range(3)])}
+
+
 if __name__ == "__main__":
     print(json.dumps(globals()[sys.argv[1]](*sys.argv[2:])))

@@ -10,7 +10,7 @@ from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors
 
 from bayesrank.data.stages import Stages, stage_table
-from bayesrank.likelihoods.plackett_luce import plackett_luce_logp
+from bayesrank.likelihoods.plackett_luce import matrix_logp, need_quadrature, plackett_luce_logp
 from bayesrank.likelihoods.stage_op import (
     TABLE,
     RankingLogp,
@@ -199,3 +199,27 @@ def test_ops_of_different_nodes_differ():
     assert StageTotal(48) == StageTotal(48)
     assert StageTotal(48) != StageTotal(24)
     assert WeakOrderLogp(48) != RankingLogp(48)
+
+
+def test_jax_needs_no_quadrature_but_for_ties_and_asks_every_time():
+    # compiled once; full rankings, top-k lists and padding, then a tie in front
+    utility = np.array([[0.4, -1.2, 2.0, 0.1], [-0.7, 5.0, 0.3, 0.0]])
+    full = np.array([[2, 1, 3, 3], [1, 3, 2, 0]])
+    tied = np.array([[2, 1, 3, 3], [1, 1, 2, 0]])
+    assert [bool(need_quadrature(pt.constant(r)).eval()) for r in (full, tied)] == [False, True]
+    u, ranks = pt.tensor("u", shape=(2, 4)), pt.tensor("r", shape=(2, 4), dtype="int64")
+    logp = weak_order_logp(u, ranks)
+    slope = pt.grad(logp.sum(), u)
+    jax, numba = (
+        pytensor.function([u, ranks], [logp, slope, logp.sum()], mode=mode)
+        for mode in ("JAX", "NUMBA")
+    )
+    for data in (full, tied, full):
+        for one, other in zip(jax(utility, data), numba(utility, data), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+def test_ranks_that_are_not_dense_need_no_quadrature_to_be_impossible():
+    u, ranks = pt.constant(np.zeros((2, 3))), pt.constant([[1, 2, 4], [1, 2, 3]])
+    short = matrix_logp(u, ranks, quadrature=False).eval()
+    assert short.tolist() == pytest.approx([-np.inf, -np.log(6)])

@@ -8,6 +8,7 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pytensor.graph.traversal import ancestors
 
 import bayesrank as br
 from bayesrank.data.simulate import simulate_medoid
@@ -15,6 +16,7 @@ from bayesrank.utility import (
     deep_sets_utility,
     deep_sets_weights,
     dense_utility,
+    dense_weights,
     draw_weights,
     fate_utility,
     fate_weights,
@@ -215,6 +217,60 @@ def test_jax_needs_to_know_no_length_of_deep_networks(rng, net, n_axes):
     ]
     for one, other in zip(*by_mode, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+# In single precision
+
+
+@pytest.mark.parametrize("masked", [True, False])
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [("fate", "JAX"), ("feta", "JAX"), ("deep sets", "JAX"), ("deep sets", "NUMBA")],
+)
+def test_single_precision_agrees_in_value_and_gradient(rng, name, mode, masked):
+    net, specs = SMALLEST[name]
+    x, values = rng.normal(size=(2, 3, 2)), draw_weights(specs, seed=3)
+    used = np.array([[True] * 3, [True, True, False]]) if masked else None
+    wrt = {n: pt.tensor(n, dtype="float64", shape=v.shape) for n, v in values.items()}
+    found = []
+    for dtype, by in ((None, "FAST_COMPILE"), ("float32", mode)):
+        u = net(x, wrt, mask=used, dtype=dtype)
+        outputs = [u, *pt.grad(pt.sum(u**2), [*wrt.values()])]
+        assert u.dtype == "float64"
+        found.append(pytensor.function([*wrt.values()], outputs, mode=by)(*values.values()))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+    assert any((one != other).any() for one, other in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("masked", [True, False])
+def test_nothing_in_a_network_of_single_precision_is_double(network, weights, masked):
+    x = pt.dtensor3("x")
+    mask = pt.matrix("mask", dtype="bool") if masked else None
+    wrt = {n: pt.tensor(n, dtype="float64", shape=v.shape) for n, v in weights.items()}
+    graph = network.utility(x, wrt, mask=mask, dtype="float32", **network.options)
+    parts = [v for v in ancestors([graph]) if v.owner is not None and v.dtype == "float64"]
+    names = {type(getattr(v.owner.op, "scalar_op", v.owner.op)).__name__ for v in parts}
+    assert names <= {"Cast", "Switch"}  # the way out, and the zeros of empty slots
+
+
+def test_dense_utility_in_single_precision(rng):
+    w, x = draw_weights(dense_weights(2, (4,)), seed=1), rng.normal(size=(5, 2))
+    single = dense_utility(x, w, dtype="float32")
+    assert single.dtype == "float64"
+    np.testing.assert_allclose(single.eval(), dense_utility(x, w).eval(), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("net", [dense_utility, fate_utility, feta_utility, deep_sets_utility])
+def test_a_precision_that_is_not_known_raises(net):
+    specs = {
+        dense_utility: dense_weights(2, ()),
+        fate_utility: fate_weights(2, (), ()),
+        feta_utility: feta_weights(2, None, ()),
+        deep_sets_utility: deep_sets_weights(2, 2, 0),
+    }[net]
+    with pytest.raises(ValueError, match=r"^`dtype` must be None or 'float32'; got 'float16'\."):
+        net(np.zeros((3, 2)), draw_weights(specs, seed=1), dtype="float16")
 
 
 # What each is by hand

@@ -1,0 +1,194 @@
+r"""What is maximised in place of the exact likelihood of weak orders: bound, oracle, attention.
+
+They take ``(utility, ranks)``, (..., n_slots) both, as `plackett_luce_logp` does, and give one
+number per ranking. `ranks` are dense (1 = best, equal = one block, order unknown, 0 = empty slot),
+in any order of the slots, and may be a tensor. All cost one sort and a few passes over the slots.
+
+>>> utility, ranks = [0.0, 0.0, 0.0], [1, 1, 2]
+>>> round(float(plackett_luce_bound(utility, ranks).exp().eval()), 4)  # 2!/3²; the exact is 1/3
+0.2222
+
+Losses of pairs (RankNet, the hinge loss of RankSVM) are in `bayesrank.likelihoods.list_losses` and,
+for long rankings, in `bayesrank.likelihoods.composite`.
+
+References
+----------
+Ma et al., Learning-to-rank with partitioned preference: fast estimation for the Plackett-Luce
+model, AISTATS 2021.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytensor.tensor as pt
+from pytensor.tensor import TensorVariable
+
+from bayesrank.likelihoods.cumulative import NOTHING, log_remainder
+from bayesrank.likelihoods.plackett_luce import over_rows
+from bayesrank.likelihoods.quadrature import segment_sum
+
+__all__ = ["attention_rank_loss", "plackett_luce_bound", "top_k_logp"]
+
+
+class _BestFirst(NamedTuple):
+    """Slots in the order of a key, (n_rankings, n_slots) all."""
+
+    rank: TensorVariable
+    stage: (
+        TensorVariable  # whether the slot is chosen from others: not in the last block, not empty
+    )
+    utility: TensorVariable  # 0 outside the stages
+    remainder: TensorVariable  # log of the worth from the slot on
+
+
+def _best_first(utility: TensorVariable, ranks: TensorVariable, key: TensorVariable) -> _BestFirst:
+    used = ranks > 0
+    # By index, because take_along_axis has no JAX form here; empty slots come last
+    row = pt.cumsum(pt.ones_like(ranks, dtype="int64"), axis=0) - 1
+    order = pt.argsort(pt.switch(used, key, pt.max(key, axis=-1, keepdims=True) + 1), axis=-1)
+    rank, w = ranks[row, order], pt.switch(used, utility, NOTHING)[row, order]
+    stage = (rank > 0) & (rank < pt.max(rank, axis=-1, keepdims=True))
+    return _BestFirst(rank, stage, pt.switch(stage, w, 0.0), log_remainder(w))
+
+
+def plackett_luce_bound(utility: Any, ranks: Any) -> TensorVariable:
+    r"""Lower bound of the log-probability of weak orders under Plackett-Luce (PL-LB).
+
+    .. math:: \sum_{m<M} \Bigl( \log |S_m|! + \sum_{i \in S_m} \log
+              \frac{e^{w_i}}{\sum_{j \in R_m} e^{w_j}} \Bigr) \le \log P(S_1 > \dots > S_M)
+
+    The items of a block are chosen as if those chosen before were still there: in each of the
+    :math:`|S_m|!` orders no denominator is larger than that of the whole remainder :math:`R_m`.
+
+    Parameters
+    ----------
+    utility : tensor_like of float, (..., n_slots)
+        Log worth of the item in each slot; any value in empty slots.
+    ranks : tensor_like of int, (..., n_slots)
+        Dense ranks in any order of slots: 1 = best, equal = one block, 0 = empty slot.
+
+    Returns
+    -------
+    TensorVariable, (...)
+        At most `plackett_luce_logp`, and equal to it where all blocks but the last are of one item;
+        0 for a ranking of one block.
+
+    Notes
+    -----
+    Its maximum is not that of the likelihood, however many rankings there are: to chosen items it
+    gives too little.
+
+    References
+    ----------
+    Ma et al., AISTATS 2021.
+
+    Examples
+    --------
+    >>> plackett_luce_bound([[0.0, 0.0, 0.0]], [[2, 1, 3]]).eval().round(4).tolist()  # -log 6
+    [-1.7918]
+    """
+    return over_rows(_bound, utility, ranks)
+
+
+def _bound(utility: TensorVariable, ranks: TensorVariable) -> TensorVariable:
+    n_rows, n_slots = ranks.shape
+    rank, stage, w, remainder = _best_first(utility, ranks, ranks)
+
+    # Where each block starts, and so the place of each slot inside its block: |S|! = ∏ places
+    slot = pt.cumsum(pt.ones_like(rank, dtype="int64"), axis=1) - 1
+    row = pt.cumsum(pt.ones_like(rank, dtype="int64"), axis=0) - 1
+    index, shape = (row, pt.clip(rank - 1, 0, n_slots - 1)), (n_rows, n_slots)
+    sizes = segment_sum(pt.cast(rank > 0, "float64"), index, shape)
+    start = pt.cast((pt.cumsum(sizes, axis=1) - sizes)[index], "int64")
+    place = pt.switch(stage, slot - start + 1, 1)
+    among = remainder[row, pt.switch(stage, start, slot)]
+    return pt.sum(pt.switch(stage, pt.log(place) + w - among, 0.0), axis=1)
+
+
+def top_k_logp(utility: Any, ranks: Any, places: Any) -> TensorVariable:
+    r"""Log-probability of what an oracle saw: the order inside all blocks but the last (PL-TopK).
+
+    .. math:: \sum_{i \notin S_M} \log \frac{e^{w_i}}{\sum_{j \,\text{not before}\, i} e^{w_j}}
+
+    Parameters
+    ----------
+    utility : tensor_like of float, (..., n_slots)
+        Log worth of the item in each slot; any value in empty slots.
+    ranks : tensor_like of int, (..., n_slots)
+        Dense ranks in any order of slots: 1 = best, equal = one block, 0 = empty slot.
+    places : tensor_like of int, (..., n_slots)
+        The places of the items in the full order, low is good, all different; any value in empty
+        slots. Those in the last block may be anything from the number of items above it on.
+
+    Returns
+    -------
+    TensorVariable, (...)
+        -inf where the places contradict the ranks. Where all blocks are of one item,
+        `plackett_luce_logp`.
+
+    Examples
+    --------
+    >>> round(float(top_k_logp([0.0, 0.0, 0.0], [1, 1, 2], [2, 1, 3]).exp().eval()), 6)
+    0.166667
+    """
+    places = pt.as_tensor_variable(places)
+    # Rankings of one row share the leading axes of all three
+    utility = pt.cast(pt.as_tensor_variable(utility), "float64")
+    ranks = pt.as_tensor_variable(ranks) + pt.zeros_like(places)
+    shape = ranks.shape
+    utility = utility + pt.zeros_like(ranks, dtype="float64")
+    flat = [x.reshape((-1, shape[-1])) for x in (utility, ranks, places)]
+    rank, stage, w, remainder = _best_first(*flat)
+    after = pt.switch(rank > 0, rank, pt.max(rank, axis=-1, keepdims=True))
+    agrees = pt.all(pt.diff(after, axis=-1) >= 0, axis=-1)
+    total = pt.sum(pt.switch(stage, w - remainder, 0.0), axis=-1)
+    return pt.switch(agrees, total, -np.inf).reshape(shape[:-1])
+
+
+def attention_rank_loss(utility: Any, ranks: Any, labels: Any = None) -> TensorVariable:
+    r"""AttRank: cross-entropy of the shares of attention that labels and utilities ask for.
+
+    .. math:: -\sum_i p_i \log q_i, \qquad p_i = \frac{e^{l_i}}{\sum_j e^{l_j}}, \quad
+              q_i = \frac{e^{w_i}}{\sum_j e^{w_j}}
+
+    Parameters
+    ----------
+    utility : tensor_like of float, (..., n_slots)
+        Utilities w; any value in empty slots.
+    ranks : tensor_like of int, (..., n_slots)
+        1 = best, equal = tied, 0 = empty slot.
+    labels : tensor_like of float, (..., n_slots), optional
+        Grades l; any value in empty slots. By default the number of blocks below, :math:`M - r_i`.
+
+    Returns
+    -------
+    TensorVariable, (...)
+        At least the entropy of p; 0 for a ranking without items.
+
+    Notes
+    -----
+    Over rankings of the same items it has its minimum where the shares q are the mean of the p. Of
+    ratings, with bounded utilities, it is `bayesrank.likelihoods.list_rank`.
+
+    References
+    ----------
+    Ai et al., Learning a deep listwise context model for ranking refinement, SIGIR 2018.
+
+    Examples
+    --------
+    >>> attention_rank_loss([[0.0, 0.0, 9.0]], [[1, 2, 0]]).eval().round(4).tolist()  # log 2
+    [0.6931]
+    """
+    ranks = pt.as_tensor_variable(ranks)
+    used = ranks > 0
+    if labels is None:
+        labels = pt.max(ranks, axis=-1, keepdims=True) - ranks
+    w, grade = (
+        pt.switch(used, pt.cast(pt.as_tensor_variable(x), "float64"), NOTHING)
+        for x in (utility, labels)
+    )
+    share = pt.exp(grade - pt.max(grade, axis=-1, keepdims=True))
+    share = share / pt.sum(share, axis=-1, keepdims=True)
+    best = pt.max(w, axis=-1, keepdims=True)
+    log_q = w - best - pt.log(pt.sum(pt.exp(w - best), axis=-1, keepdims=True))
+    return pt.sum(pt.switch(used, -share * log_q, 0.0), axis=-1)
