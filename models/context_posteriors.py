@@ -11,9 +11,25 @@ where data are few. Three of them are compared with the mode:
 The last layer is linear in the hidden units, which are constants once all else is fixed
 (`bayesrank.inference.given`): NUTS takes seconds.
 
-TABLE
+Mean log density of 5,000 held-out sets of five, in nats, with standard errors; one training set
+and one start each. Random order has -4.787.
 
-``python -m models.context_posteriors`` prints the table, in about twenty minutes.
+===============  ================  ================  ================
+weights          100 sets          1,000 sets        10,000 sets
+===============  ================  ================  ================
+mode             -4.814 ± 0.005    -2.928 ± 0.015    -2.727 ± 0.020
+last, Laplace    -4.646 ± 0.002    -2.891 ± 0.016    -2.723 ± 0.020
+last, NUTS       -4.650 ± 0.003    -2.890 ± 0.016
+all, ADVI        -4.768 ± 0.000    -2.869 ± 0.014
+===============  ================  ================  ================
+
+With 100 sets the mode is worse than random order, being sure of what it has not learned, and the
+posterior of the last layer alone makes it better; at 1,000 both it and ADVI gain 0.04 to 0.06 nats
+a set; at 10,000 there is next to nothing to gain. Laplace and NUTS agree, as they should on a layer
+that is linear. The two empty cells were not measured.
+
+``python -m models.context_posteriors`` prints the table, in about an hour; NUTS for 10,000 sets and
+ADVI are most of it.
 """
 
 import time

@@ -1,0 +1,55 @@
+"""Posteriors of a small FATE: held-out densities, and a last layer given the rest."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from bayesrank.data import simulate_medoid
+from bayesrank.utility import draw_weights, fate_weights
+from models.context_posteriors import LAST, build, fit_last_layer, held_out
+
+SPECS = fate_weights(2, (4,), (4,))
+
+
+def tree(point, n_draws=1):
+    """Draws that are all the same point."""
+    return xr.DataTree.from_dict(
+        {
+            "posterior": xr.Dataset(
+                {
+                    name: (
+                        ("chain", "draw", *(f"{name}_{axis}" for axis in range(value.ndim))),
+                        np.broadcast_to(value, (1, n_draws, *value.shape)),
+                    )
+                    for name, value in point.items()
+                }
+            )
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def mode():
+    return tree(draw_weights(SPECS, 1))
+
+
+def test_draws_that_are_the_mode_have_its_density(mode):
+    test = simulate_medoid(20, seed=2)
+    at_mode = held_out(test, mode)
+    assert at_mode.shape == (20,)
+    same = tree({LAST: mode["posterior"][LAST].values[0, 0]}, n_draws=3)
+    np.testing.assert_allclose(held_out(test, mode, same), at_mode, rtol=1e-12)
+    # a score of nothing is random order
+    nothing = tree({LAST: np.zeros(4)})
+    np.testing.assert_allclose(held_out(test, mode, nothing), -np.log(120), rtol=1e-12)
+
+
+def test_the_last_layer_is_drawn_given_the_rest(mode):
+    model = build(simulate_medoid(60, seed=1), SPECS)
+    draws = fit_last_layer(model, mode, method="laplace", draws=200)
+    assert list(draws["posterior"].data_vars) == [LAST]
+    assert draws["posterior"][LAST].shape == (1, 200, 4)
+    # sixty sets say something: the posterior is narrower than the prior
+    spread = draws["posterior"][LAST].std(("chain", "draw")).to_numpy()
+    assert (spread < 1.05 * SPECS[LAST].scale).all()
+    assert spread.min() < 0.9 * SPECS[LAST].scale
