@@ -139,6 +139,12 @@ class PMOP(Discrete):
     TypeError
         On unknown arguments.
 
+    Notes
+    -----
+    Without `tie_prevalence` every subset weighs as its mean does, whatever its size. Most subsets
+    of many items are large, so that large blocks are expected, and rankings with few ties can be
+    less probable than under random ranking. Learn `tie_prevalence` where sizes are free.
+
     References
     ----------
     Truyen, Phung, Venkatesh, Probabilistic models over ordered partitions with applications in
