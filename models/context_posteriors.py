@@ -28,8 +28,7 @@ posterior of the last layer alone makes it better; at 1,000 both it and ADVI gai
 a set; at 10,000 there is next to nothing to gain. Laplace and NUTS agree, as they should on a layer
 that is linear. The two empty cells were not measured.
 
-``python -m models.context_posteriors`` prints the table, in about an hour; NUTS for 10,000 sets and
-ADVI are most of it.
+``python -m models.context_posteriors`` prints the table; NUTS for 10,000 sets takes longest.
 """
 
 import time

@@ -4,7 +4,7 @@ The pictures of many items show the first ones: a matrix of more cannot be read 
 """
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,9 +18,6 @@ from bayesrank.results import (
     loo_by_ranker,
     ranking_checks,
 )
-
-if TYPE_CHECKING:
-    from typing import Literal
 
 SHOWN = 30  # items of a matrix
 WORST = 10  # rows of what is predicted badly
@@ -40,15 +37,15 @@ def places(posterior: Any, summary: pd.DataFrame) -> Part:
 
 def _other_rules(posterior: Any, summary: pd.DataFrame) -> str:
     """Say who is first by rules other than the mean rank."""
-    rules = {
-        "copeland": "by the most items beaten",
-        "kendall": "by the least expected disagreement",
+    rules: dict[Literal["copeland", "kendall"], str] = {
+        "copeland": "by most items beaten",
+        "kendall": "by least expected disagreement",
     }
     first = list(summary.index[:3])
     same, other = [], []
     for method, rule in rules.items():
         try:
-            place = consensus_ordering(posterior, method=method)  # type: ignore[arg-type]
+            place = consensus_ordering(posterior, method=method)
         except ValueError:  # too many items of which each may beat each
             continue
         order = place.to_series().sort_values(kind="stable").index[:3]
@@ -62,7 +59,7 @@ def _other_rules(posterior: Any, summary: pd.DataFrame) -> str:
     )
 
 
-def wins(posterior: Any, summary: pd.DataFrame, of: "Literal['utility', 'match']") -> Part | None:
+def wins(posterior: Any, summary: pd.DataFrame, of: Literal["utility", "match"]) -> Part | None:
     """Show the probability that each item beats each other one."""
     if len(summary) < 2:
         return None

@@ -212,14 +212,14 @@ def _split(
     """Positions of the rows to train on, and of those that are held back."""
     if np.ndim(validation):
         held_back = np.unique(np.asarray(validation))
-        fits = held_back.dtype.kind in "iu" and held_back[0] >= 0 and held_back[-1] < n_rows
-        if not fits or len(held_back) == n_rows:
+        known = np.isin(held_back, np.arange(n_rows)).all()
+        if held_back.dtype.kind not in "iu" or not known or not 0 < len(held_back) < n_rows:
             raise ValueError(
                 f"`validation` holds {held_back.tolist()}; it names some, not all, of the "
                 f"{n_rows} rankings by position, 0 to {n_rows - 1}, or is a share of them."
             )
     else:
-        share = float(validation)  # type: ignore[arg-type]
+        share = np.asarray(validation, dtype=np.float64).item()
         if not 0 <= share < 1:
             raise ValueError(f"`validation` is {share}; a share lies in [0, 1).")
         n_held = round(share * n_rows)

@@ -156,6 +156,7 @@ def test_what_cannot_be_divided_is_refused():
             {"validation": [0, 60]},
             r"^`validation` holds \[0, 60\]; it names some, not all, of the 60",
         ),
+        ({"validation": np.zeros(0, int)}, r"^`validation` holds \[\]; it names some, not all"),
         ({"start": {"w": 0.0}}, r"^`start` has \['w'\]; the free variables are \['scale_log__'"),
     ],
 )
