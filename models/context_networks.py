@@ -5,6 +5,7 @@ of weights and a graph that turns features and weights into utilities; the model
 
     weight  ~ Normal(0, prior_scale x its scale)           for every weight of every layer
     utility = network(features of the set; weights)        (n_rankings, n_slots)
+              + worth of the item, if asked for
     y       ~ Plackett-Luce(utility)                       one ranking of each set
 
 >>> from models.fate import fate_network
@@ -52,7 +53,9 @@ def build(
     network: Network,
     *,
     prior_scale: float = 1.0,
+    item_scale: float | None = None,
     dtype: str | None = None,
+    loss: Callable[[Any, Any], Any] | None = None,
 ) -> pm.Model:
     """Build the model of rankings whose items have features.
 
@@ -64,8 +67,15 @@ def build(
         As `models.fate.fate_network` or `models.feta.feta_network` makes it.
     prior_scale : float
         Standard deviation of all weights, times the scale of each; positive.
+    item_scale : float, optional
+        Standard deviation, positive, of a worth that each item has of its own, in all company and
+        whatever its features: ``worth``, which is added to what the network says. Without it
+        items of equal features are equal.
     dtype : str, optional
         "float32" for training at half the time; the default is for sampling.
+    loss : callable, optional
+        Of ``(utility, ranks)``, as in `bayesrank.likelihoods.list_losses`: stands in the place of
+        the likelihood, and gives no posterior that could be relied on.
 
     Returns
     -------
@@ -74,7 +84,8 @@ def build(
     Raises
     ------
     ValueError
-        If there are no features, or of another number than the network was made for.
+        If there are no features, or of another number than the network was made for, or a scale is
+        not positive.
     """
     check_scales(prior_scale=prior_scale)
     check_features(features_of(rankings), network.n_features, mask=rankings.mask)
@@ -89,7 +100,15 @@ def build(
         if not rankings.mask.all():
             mask = pm.Data("mask", rankings.mask, dims=("ranking", "slot"))
         utility = network.utility(features, weights, mask=mask, dtype=dtype)
-        br.PlackettLuce("y", utility, observed=rankings)
+        if item_scale is not None:
+            check_scales(item_scale=item_scale)
+            worth = pm.Normal("worth", 0.0, item_scale, dims="item")
+            utility += worth[pm.Data("item_idx", rankings.item, dims=("ranking", "slot"))]
+        if loss is None:
+            br.PlackettLuce("y", utility, observed=rankings)
+        else:
+            ranks = pm.Data("ranks", rankings.ranks, dims=("ranking", "slot"))
+            pm.Potential("y", -loss(utility, ranks), dims="ranking")
     return model
 
 
@@ -105,7 +124,9 @@ def fit(
     network: Network,
     *,
     prior_scale: float = 1.0,
+    item_scale: float | None = None,
     dtype: str | None = "float32",
+    loss: Callable[[Any, Any], Any] | None = None,
     seed: int = 1,
     **training: Any,
 ) -> xr.DataTree:
@@ -113,7 +134,7 @@ def fit(
 
     Parameters
     ----------
-    rankings, network, prior_scale, dtype
+    rankings, network, prior_scale, item_scale, dtype, loss
         As in `build`, but in single precision.
     seed : int
         Of the starting values and of the batches.
@@ -125,8 +146,18 @@ def fit(
     DataTree
         For `predict`.
     """
-    model = build(rankings, network, prior_scale=prior_scale, dtype=dtype)
-    return br.train(model, start=draw_weights(network.weights, seed), seed=seed, **training)
+    model = build(
+        rankings,
+        network,
+        prior_scale=prior_scale,
+        item_scale=item_scale,
+        dtype=dtype,
+        loss=loss,
+    )
+    start = draw_weights(network.weights, seed)
+    if item_scale is not None:
+        start["worth"] = np.zeros(rankings.n_items)
+    return br.train(model, start=start, seed=seed, **training)
 
 
 def predict(

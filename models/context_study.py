@@ -1,25 +1,33 @@
 """The figures of `models.fate` and `models.feta`: medoid and hypervolume, and sets of other sizes.
 
-``python -m models.context_study FIGURE [N_SEEDS] [ROW ...]`` prints the table, means and standard
-deviations over seeds, and draws how well the order of sets of 3 to 24 points is found by networks
-that were trained on five. Each fit has 10,000 sets of its seed to learn from and is judged by
-90,000 others. The scale of the prior was chosen for FATE on the medoid, on sets of other seeds. The
-rate of the linear row was raised after its first fit had not converged; nothing else was chosen.
+``python -m models.context_study FOLDER`` writes a line for each fit (``fits.csv``), prints means
+and standard deviations over five seeds, and draws how well networks that were trained on sets of
+five find the order of sets of 3 to 24 points (``sizes.csv``, ``sizes.png``). Each fit has 10,000
+sets of its seed to learn from and is judged by 90,000 others. Settings were chosen on sets of
+another seed.
 """
 
-import sys
+import argparse
+import functools
+import itertools
 import time
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import pandas as pd
+import pytensor.tensor as pt
 import xarray as xr
 
 import bayesrank as br
 from bayesrank.data.simulate import simulate_hypervolume, simulate_medoid
+from bayesrank.likelihoods.list_losses import (
+    expected_rank_loss,
+    hinge_rank_loss,
+    list_net_loss,
+    rank_net_loss,
+)
 from bayesrank.utility import deep_sets_utility, deep_sets_weights, dense_utility, dense_weights
 from models.context_networks import (
     Network,
@@ -32,10 +40,12 @@ from models.context_networks import (
 )
 from models.fate import PRIOR_SCALE, fate_network
 from models.feta import feta_network
+from models.study_rows import write_rows
 
 Simulate = Callable[..., br.Rankings]
-N_TRAIN, N_TEST = 10_000, 90_000
+N_TRAIN, N_TEST, N_TEST_SIZES = 10_000, 90_000, 10_000
 SIZES = (3, 4, 5, 7, 10, 15, 24)
+SEEN_IN_SIZES = ("FATE", "DeepSets")
 
 
 class Problem(NamedTuple):
@@ -54,31 +64,47 @@ PROBLEMS = {
 def deep_sets_network(width: int, n_layers: int, activation: str) -> Network:
     """Make a network of residual layers that all see the mean of the set."""
     specs = deep_sets_weights(2, width, n_layers, activation=activation)
-    return Network(specs, partial(deep_sets_utility, activation=activation))
+    return Network(specs, functools.partial(deep_sets_utility, activation=activation))
 
 
 def dense_network(*widths: int) -> Network:
-    """Make a network that sees one item at a time."""
+    """Make a network that sees one item at a time; without layers it is linear."""
 
-    def utility(features: Any, weights: Mapping[str, Any], *, mask: Any, dtype: Any) -> Any:
+    def utility(features: Any, weights: Mapping[str, Any], *, mask: Any, dtype: Any = None) -> Any:
+        if not widths:  # to losses of differences it makes no difference, and the others need it
+            features = features - pt.mean(features, axis=-2, keepdims=True)
         return dense_utility(features, weights, dtype=dtype)  # in sets of one size
 
     return Network(dense_weights(2, widths), utility)
 
 
 # What is trained, and with which settings if not those of all
+BLIND = {"augment": None, "epochs": 20}  # what sees no company learns nothing from symmetries
+LINEAR = {"augment": None, "epochs": 10, "learning_rate": 0.1}
+DEEP = {"epochs": 200, "learning_rate": 5e-3, "prior_scale": 100.0}
 ROWS: dict[str, tuple[Callable[[], Network], dict[str, Any]]] = {
-    "linear": (lambda: dense_network(), {"epochs": 10, "learning_rate": 0.1}),
-    "dense": (lambda: dense_network(64, 64, 64), {"epochs": 20}),
-    "FETA, bounded": (lambda: feta_network(2, bounded=True), {}),
-    "FETA": (lambda: feta_network(2), {}),
+    "linear": (lambda: dense_network(), LINEAR),
+    "linear, hinge": (lambda: dense_network(), {**LINEAR, "loss": hinge_rank_loss}),
+    "linear, expected rank": (lambda: dense_network(), {**LINEAR, "loss": expected_rank_loss}),
+    "dense": (lambda: dense_network(64, 64, 64), BLIND),
+    "RankNet": (lambda: dense_network(64, 64, 64), {**BLIND, "loss": rank_net_loss}),
+    "ListNet": (lambda: dense_network(64, 64, 64), {**BLIND, "loss": list_net_loss}),
+    "FETA, bounded": (
+        lambda: feta_network(
+            2, item_widths=None, pair_widths=(64,) * 3, bounded=True, activation="silu"
+        ),
+        {"learning_rate": 5e-3, "prior_scale": 100.0},
+    ),
+    "FETA": (
+        lambda: feta_network(2, item_widths=(64,) * 2, pair_widths=(64,) * 3),
+        {"learning_rate": 5e-3},
+    ),
     "FATE": (lambda: fate_network(2), {}),
-    "DeepSets, 6 of 64": (lambda: deep_sets_network(64, 6, "relu"), {}),
-    "DeepSets, 4 of 64": (lambda: deep_sets_network(64, 4, "silu"), {}),
+    "DeepSets": (lambda: deep_sets_network(64, 6, "silu"), DEEP),
 }
-BLIND = ("linear", "dense")  # what sees no company learns nothing from symmetries
 
 
+@functools.cache  # the figure shows fits of the table
 def train(
     row: str, problem: str, seed: int, *, n_train: int = N_TRAIN, **settings: Any
 ) -> tuple[xr.DataTree, Network, float]:
@@ -91,7 +117,7 @@ def train(
         "prior_scale": PRIOR_SCALE,
         "progressbar": False,
     }
-    options |= {"augment": None if row in BLIND else augment, "seed": seed, **own, **settings}
+    options |= {"augment": augment, "seed": seed, **own, **settings}
     sets, network = simulate(n_train, seed=seed), make()
     start = time.process_time()
     fitted = fit(sets, network, **options)
@@ -103,20 +129,15 @@ def compare(
     seeds: Iterable[int],
     *,
     problems: Iterable[str] = tuple(PROBLEMS),
-    n_test: int = N_TEST,
+    n_test: int | None = None,
     **settings: Any,
-) -> pd.DataFrame:
+) -> Iterator[dict[str, Any]]:
     """Train and judge: a line for each row, problem and seed."""
-    lines = []
-    for problem in problems:
-        for row in rows:
-            for seed in seeds:
-                fitted, network, cpu = train(row, problem, seed, **settings)
-                new = PROBLEMS[problem].simulate(n_test, seed=1000 + seed)
-                found = metrics(predict(fitted, network, features_of(new)), new.ranks)
-                lines.append({"problem": problem, "row": row, "seed": seed, **found, "cpu": cpu})
-                print(*lines[-1].values(), flush=True)
-    return pd.DataFrame(lines)
+    for problem, row, seed in itertools.product(problems, rows, seeds):
+        fitted, network, cpu = train(row, problem, seed, **settings)
+        new = PROBLEMS[problem].simulate(n_test or N_TEST, seed=1000 + seed)
+        found = metrics(predict(fitted, network, features_of(new)), new.ranks)
+        yield {"problem": problem, "row": row, "seed": seed, **found, "cpu": cpu}
 
 
 def by_size(
@@ -124,7 +145,7 @@ def by_size(
     problem: str,
     *,
     sizes: Iterable[int] = SIZES,
-    n_test: int = 10_000,
+    n_test: int = N_TEST_SIZES,
     seed: int = 1000,
 ) -> pd.DataFrame:
     """Judge fits in sets of other sizes: ranking accuracy, a row for each size."""
@@ -157,19 +178,32 @@ def draw(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
     plt.close(figure)
 
 
-def main(path: Path, n_seeds: int = 5, rows: Iterable[str] = tuple(ROWS)) -> None:
-    """Print the table and draw the figure."""
-    lines = compare(rows, range(1, n_seeds + 1))
+def main(arguments: list[str] | None = None) -> None:
+    """Write the tables and the figure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--rows", nargs="*", choices=ROWS, default=list(ROWS))
+    given = parser.parse_args(arguments)
+    given.folder.mkdir(parents=True, exist_ok=True)
+
+    fits = write_rows(compare(given.rows, range(1, given.seeds + 1)), given.folder / "fits.csv")
     figures = ["RA", "ACC", "Spearman", "cpu"]
-    print(lines.groupby(["problem", "row"], sort=False)[figures].agg(["mean", "std"]).round(3))
-    tables = {}
-    for problem, deep in (("medoid", "DeepSets, 6 of 64"), ("hypervolume", "DeepSets, 4 of 64")):
-        fits = {name: train(name, problem, 1)[:2] for name in ("FATE", deep)}
-        tables[problem] = by_size(fits, problem)
-        print(problem, tables[problem].round(3), sep="\n")
-    draw(tables, path)
+    table = fits.groupby(["problem", "row"], sort=False)[figures].agg(["mean", "std"])
+    print(table.round(3).to_string())
+
+    tables: dict[str, pd.DataFrame] = {}
+
+    def in_sizes() -> Iterator[dict[str, Any]]:
+        for problem in PROBLEMS:
+            trained = {name: train(name, problem, 1)[:2] for name in SEEN_IN_SIZES}
+            tables[problem] = by_size(trained, problem, sizes=SIZES, n_test=N_TEST_SIZES)
+            for size, line in tables[problem].to_dict("index").items():
+                yield {"problem": problem, "points": size} | {str(k): x for k, x in line.items()}
+
+    write_rows(in_sizes(), given.folder / "sizes.csv")
+    draw(tables, given.folder / "sizes.png")
 
 
 if __name__ == "__main__":
-    wanted = tuple(sys.argv[3:]) or tuple(ROWS)
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 5, wanted)
+    main()
