@@ -16,6 +16,7 @@ of weights and a graph that turns features and weights into utilities; the model
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,10 +28,30 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 import bayesrank as br
-from bayesrank.utility import WeightSpec, check_features, draw_weights, weight_coords
+from bayesrank.utility import (
+    WeightSpec,
+    check_features,
+    deep_sets_utility,
+    deep_sets_weights,
+    dense_utility,
+    dense_weights,
+    draw_weights,
+    weight_coords,
+)
 from models.item_features import check_scales
 
-__all__ = ["Network", "build", "fit", "metrics", "predict", "square_symmetries", "swaps"]
+__all__ = [
+    "Network",
+    "build",
+    "deep_sets_network",
+    "dense_network",
+    "features_of",
+    "fit",
+    "metrics",
+    "predict",
+    "square_symmetries",
+    "swaps",
+]
 
 Floats = NDArray[np.float64]
 CHUNK = 2_000  # sets predicted at a time, so that their layers fit into memory
@@ -46,6 +67,25 @@ class Network(NamedTuple):
     def n_features(self) -> int:
         """Number of features of an item."""
         return next(s.shape[0] for s in self.weights.values() if s.dims[:1] == ("feature",))
+
+
+def deep_sets_network(
+    n_features: int, width: int, n_layers: int, *, activation: str = "silu"
+) -> Network:
+    """Make a network of residual layers that all see the mean of the set."""
+    specs = deep_sets_weights(n_features, width, n_layers, activation=activation)
+    return Network(specs, partial(deep_sets_utility, activation=activation))
+
+
+def dense_network(n_features: int, *widths: int) -> Network:
+    """Make a network that sees one item at a time; without layers it is linear."""
+
+    def utility(
+        features: Any, weights: Mapping[str, Any], *, mask: Any = None, dtype: Any = None
+    ) -> Any:
+        return dense_utility(features, weights, dtype=dtype)  # what is empty counts nowhere
+
+    return Network(dense_weights(n_features, widths), utility)
 
 
 def build(

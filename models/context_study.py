@@ -28,9 +28,10 @@ from bayesrank.likelihoods.list_losses import (
     list_net_loss,
     rank_net_loss,
 )
-from bayesrank.utility import deep_sets_utility, deep_sets_weights, dense_utility, dense_weights
 from models.context_networks import (
     Network,
+    deep_sets_network,
+    dense_network,
     features_of,
     fit,
     metrics,
@@ -61,21 +62,18 @@ PROBLEMS = {
 }
 
 
-def deep_sets_network(width: int, n_layers: int, activation: str) -> Network:
-    """Make a network of residual layers that all see the mean of the set."""
-    specs = deep_sets_weights(2, width, n_layers, activation=activation)
-    return Network(specs, functools.partial(deep_sets_utility, activation=activation))
+def linear_network() -> Network:
+    """Make a linear utility, of features relative to those of the set.
 
+    To losses of differences that makes no difference; expected ranks have to add up to nothing.
+    """
+    network = dense_network(2)
 
-def dense_network(*widths: int) -> Network:
-    """Make a network that sees one item at a time; without layers it is linear."""
+    def utility(features: Any, weights: Mapping[str, Any], **options: Any) -> Any:
+        centre = pt.mean(features, axis=-2, keepdims=True)  # in sets of one size
+        return network.utility(features - centre, weights, **options)
 
-    def utility(features: Any, weights: Mapping[str, Any], *, mask: Any, dtype: Any = None) -> Any:
-        if not widths:  # to losses of differences it makes no difference, and the others need it
-            features = features - pt.mean(features, axis=-2, keepdims=True)
-        return dense_utility(features, weights, dtype=dtype)  # in sets of one size
-
-    return Network(dense_weights(2, widths), utility)
+    return network._replace(utility=utility)
 
 
 # What is trained, and with which settings if not those of all
@@ -83,12 +81,12 @@ BLIND = {"augment": None, "epochs": 20}  # what sees no company learns nothing f
 LINEAR = {"augment": None, "epochs": 10, "learning_rate": 0.1}
 DEEP = {"epochs": 200, "learning_rate": 5e-3, "prior_scale": 100.0}
 ROWS: dict[str, tuple[Callable[[], Network], dict[str, Any]]] = {
-    "linear": (lambda: dense_network(), LINEAR),
-    "linear, hinge": (lambda: dense_network(), {**LINEAR, "loss": hinge_rank_loss}),
-    "linear, expected rank": (lambda: dense_network(), {**LINEAR, "loss": expected_rank_loss}),
-    "dense": (lambda: dense_network(64, 64, 64), BLIND),
-    "RankNet": (lambda: dense_network(64, 64, 64), {**BLIND, "loss": rank_net_loss}),
-    "ListNet": (lambda: dense_network(64, 64, 64), {**BLIND, "loss": list_net_loss}),
+    "linear": (linear_network, LINEAR),
+    "linear, hinge": (linear_network, {**LINEAR, "loss": hinge_rank_loss}),
+    "linear, expected rank": (linear_network, {**LINEAR, "loss": expected_rank_loss}),
+    "dense": (lambda: dense_network(2, 64, 64, 64), BLIND),
+    "RankNet": (lambda: dense_network(2, 64, 64, 64), {**BLIND, "loss": rank_net_loss}),
+    "ListNet": (lambda: dense_network(2, 64, 64, 64), {**BLIND, "loss": list_net_loss}),
     "FETA, bounded": (
         lambda: feta_network(
             2, item_widths=None, pair_widths=(64,) * 3, bounded=True, activation="silu"
@@ -100,7 +98,7 @@ ROWS: dict[str, tuple[Callable[[], Network], dict[str, Any]]] = {
         {"learning_rate": 5e-3},
     ),
     "FATE": (lambda: fate_network(2), {}),
-    "DeepSets": (lambda: deep_sets_network(64, 6, "silu"), DEEP),
+    "DeepSets": (lambda: deep_sets_network(2, 64, 6), DEEP),
 }
 
 

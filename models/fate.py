@@ -41,7 +41,7 @@ DeepSets, 6 layers of 64, SiLU         .984 (.000)  .882 (.002)  .980 (.001)    
 =====================================  ===========  ===========  ===========  =====  ==============
 
 =====================================  ===========  ===========  ===========  =====  ==============
-hypervolume                            RA           ACC          Spearman     CPU s  paper, see below
+hypervolume                            RA           ACC          Spearman     CPU s  paper: below
 =====================================  ===========  ===========  ===========  =====  ==============
 linear: likelihood, hinge, exp. rank   .690 (.001)  .104 (.001)  .440 (.002)  1 - 3
 dense: likelihood, RankNet, ListNet    .690 (.001)  .104 (.001)  .439 (.002)  3 - 5
@@ -61,8 +61,8 @@ in the place of the likelihood it has no more (.748; .730 without a worth of its
 
 Trained on five points, in sets of 3, 4, 5, 7, 10, 15 and 24 (10,000 of each, seed 1, RA) FATE has
 .956 .880 .911 .886 .873 .865 .865 on the medoid and .926 .947 .949 .866 .791 .734 .692 on the
-hypervolume, DeepSets .979 .974 .984 .965 .942 .915 .893 and .904 .948 .990 .862 .788 .730 .688: what
-was learned on five points carries over to other sizes on the medoid, hardly on the hypervolume.
+hypervolume, DeepSets .979 .974 .984 .965 .942 .915 .893 and .904 .948 .990 .862 .788 .730 .688:
+what was learned on five points carries over on the medoid, hardly on the hypervolume.
 
 The paper's hypervolume rows do not fit the data it describes. The sum of the two objectives, a
 linear score without anything to learn, ranks .691 of the pairs (ACC .105, Spearman .440), where

@@ -11,7 +11,9 @@ import pytest
 from pytensor.graph.traversal import ancestors
 
 import bayesrank as br
+from bayesrank.data.rankings import UninformativeRankingWarning
 from bayesrank.data.simulate import simulate_medoid
+from bayesrank.likelihoods.stage_op import weak_order_logp
 from bayesrank.utility import (
     deep_sets_utility,
     deep_sets_weights,
@@ -219,7 +221,33 @@ def test_jax_needs_to_know_no_length_of_deep_networks(rng, net, n_axes):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
 
 
+def test_a_set_of_one_item_has_a_utility_and_padding_does_not_change_it(rng, utility):
+    x = rng.normal(size=(3, 1, 2))
+    alone = utility(x)
+    assert np.isfinite(alone).all()
+    padded = np.concatenate([np.full((3, 2, 2), np.nan), x], axis=1)
+    u = utility(padded, np.tile([False, False, True], (3, 1)))
+    np.testing.assert_allclose(u[:, 2:], alone, rtol=1e-12)
+
+
 # In single precision
+
+
+@pytest.mark.parametrize("mode", ["FAST_COMPILE", "JAX"])
+@pytest.mark.parametrize("top", [90.0, 1000.0])
+def test_utilities_beyond_what_single_precision_exponentiates_have_finite_densities(mode, top):
+    # exp(89) is infinite in float32, and the network hands its utilities on in double
+    x = np.tile([[1.0, 0.0], [0.0, 0.0], [-1.0, 0.0]], (4, 1, 1))
+    ranks = np.array([[1, 2, 3], [3, 2, 1], [1, 3, 2], [2, 2, 1]])
+    beta = pt.tensor("beta", dtype="float64", shape=(2,))
+    utility = fate_utility(x, {"score_out_W": beta, "score_out_V": np.zeros(2)}, dtype="float32")
+    logp = weak_order_logp(utility, ranks)
+    f = pytensor.function([beta], [logp, pt.grad(pt.sum(logp), beta)], mode=mode)
+    value, slope = f([top, 0.0])
+    # an item that is taken before a better one costs how much the best that is left is better
+    lost = np.array([0, 3, 1, 2])
+    np.testing.assert_allclose(value, -lost * top, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(slope, [-lost.sum(), 0.0], rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("masked", [True, False])
@@ -347,6 +375,17 @@ def test_feta_reproduces_preferences_that_turn_with_the_company():
     assert u[1, 1] > u[1, 0] > u[1, 2]
 
 
+def test_feta_without_its_pairs_is_linear(rng):
+    x, coefficient = rng.normal(size=(2, 3, 2)), np.array([2.0, -1.0])
+    pairs = {"pair_out_W": np.zeros(2), "pair_out_V": np.zeros(2)}
+    linear = {"item_out_W": coefficient, **pairs}
+    u = feta_utility(x, linear, bounded=False).eval()
+    np.testing.assert_allclose(u, x @ coefficient, rtol=1e-12)
+    # bounded, all pairs count a half
+    u = feta_utility(x, linear | {"pair_out_b": 0.0}).eval()
+    np.testing.assert_allclose(u, x @ coefficient + 0.5, rtol=1e-12)
+
+
 def test_fate_without_context_is_dense_and_without_layers_linear(rng):
     x, coefficient = rng.normal(size=(2, 3, 2)), np.array([2.0, -1.0])
     w = draw_weights(fate_weights(2, (4,), (5,)), seed=1)
@@ -374,6 +413,24 @@ def test_every_likelihood_takes_it():
     # at weights of zero all orderings are alike: 20 times log 24
     logp = model.compile_logp(vars=model["y"], mode="FAST_COMPILE")(point)
     assert logp == pytest.approx(-20 * np.log(24))
+
+
+def test_a_set_of_one_item_says_nothing_and_teaches_nothing():
+    with pytest.warns(UninformativeRankingWarning):
+        r = br.Rankings(
+            [[0, 1], [1, 0]], [[2, 1], [1, 0]], items=range(2), features=np.ones((2, 2, 2))
+        )
+    specs = fate_weights(2, (3,), (3,))
+    weights = draw_weights(specs, seed=1)
+    with pm.Model(coords=r.coords) as model:
+        scale = pm.Normal("scale", 1, 1)
+        scaled = {n: scale * v for n, v in weights.items()}
+        br.PlackettLuce("y", fate_utility(r.features, scaled, mask=r.mask), observed=r)
+    logp = model.compile_logp(vars=model["y"], sum=False, mode="FAST_COMPILE")
+    # of two items that are alike, and of one
+    np.testing.assert_allclose(logp({"scale": np.array(1.3)})[0], [-np.log(2), 0], atol=1e-12)
+    slope = model.compile_dlogp(vars=model["scale"], mode="FAST_COMPILE")
+    np.testing.assert_allclose(slope({"scale": np.array(1.3)}), [-0.3], atol=1e-12)
 
 
 # Bad input

@@ -1,6 +1,7 @@
 """Dense layers: names, shapes and scales of weights, values by hand, bad input."""
 
 import numpy as np
+import pandas as pd
 import pytensor.tensor as pt
 import pytest
 from scipy.special import expit
@@ -133,8 +134,10 @@ def test_a_feature_that_is_not_finite_is_named_with_its_item():
     items = [["ebi", "uni"], ["toro", "ebi"]]
     with pytest.raises(ValueError, match=r"^Feature 'price' .* nan for item 'toro' of set 1\.$"):
         check_features(x, 2, items=items, feature_names=["oily", "price"])
-    with pytest.raises(ValueError, match=r"it is nan for item 'toro'\.$"):
-        check_features(x[1], 2, items=items[1])
+    labels = pd.Index(items[1]).to_numpy(dtype=object)
+    for of_set in (items[1], labels):
+        with pytest.raises(ValueError, match=r"it is nan for item 'toro'\.$"):
+            check_features(x[1], 2, items=of_set)
 
 
 @pytest.mark.parametrize("shape", [(2, 4, 3), (3,)])
