@@ -1,45 +1,54 @@
-"""The figures of `models.partitioned_preference`: errors of simulated shares, and their intervals.
+"""The study of `models.partitioned_preference`: errors of simulated shares, and their posteriors.
 
-``python -m models.partitioned_preference_study FOLDER`` writes ``errors.csv``, ``posteriors.csv``
-and the two figures of the paper into the folder. The largest cells take most of the time:
-``--items 100,1000`` leaves them out.
+``python -m models.partitioned_preference_study FOLDER`` writes ``errors.csv``, ``items.csv`` and
+``posteriors.csv`` and three figures into the folder. The largest cell takes most of the time:
+``--items 100,1000`` leaves it and its neighbours out.
 """
 
 import argparse
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
+import arviz as az
 import numpy as np
 import pandas as pd
 import pymc as pm
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 import bayesrank as br
 from bayesrank.data.simulate_partitions import SimulatedPartitions, simulate_partitions
 from bayesrank.inference.modes import climb
 from bayesrank.inference.modes import objective as log_density
-from models.partitioned_preference import OBJECTIVES, OF_PAIRS, OF_RANKINGS, build, pairs_above
+from models.partitioned_preference import OBJECTIVES, OF_RANKINGS, build, pairs_above
+from models.partitioned_preference_figures import along_figure, posterior_figure
+from models.study_rows import write_rows, write_table
 
 ITEMS, RANKINGS, SEEDS = (100, 1000, 10_000), (10, 100, 1000), (1, 2, 3, 4, 5)
 MAX_ITERATIONS = 1000  # without a prior some maxima are at infinity
+# Relative gain of the last step. Errors are settled long before: of 100 rankings, 1e-13 takes up to
+# twice the steps and changes none by more than 0.03% (RankSVM, whose objective has edges, 1%); of
+# 10, where a maximum is at infinity, by 3%.
+TOLERANCE = 1e-9
 STOPS = (1, 2, 3, 5, 8, 12, 20, 30)  # iterations after which RankNet is looked at
-MOST_PAIRS = 3e7  # of items above others; more would fill the memory
+FOLDS = 5  # of rankings held out in turn, to choose among iterations without the truth
+PRIOR_SCALE = 2.0
+MOST_SAMPLED = 100  # rankings of which a posterior is drawn; time is linear in them
 
 
 class Objective:
     """An objective compiled once, for collections of rankings of as many items."""
 
-    def __init__(self, name: str, rankings: br.Rankings, prior_scale: float | None = None) -> None:
+    def __init__(self, name: str, rankings: br.Rankings) -> None:
         """Compile it."""
         self.name = name
-        self.model = build(rankings, objective=name, prior_scale=prior_scale)
+        self.model = build(rankings, objective=name, prior_scale=None)
         self.logp, self.start = log_density(self.model)
 
-    def shares(self, rankings: br.Rankings, max_iterations: int) -> NDArray[np.float64]:
-        """Give the shares where the objective of these rankings is highest."""
+    def of(self, rankings: br.Rankings) -> None:
+        """Make it that of other rankings."""
         if self.name in OF_RANKINGS:
             data: dict[str, Any] = {
                 "item_idx": rankings.item,
@@ -49,9 +58,28 @@ class Objective:
         else:
             data = dict(zip(("better", "counts"), pairs_above(rankings), strict=True))
         pm.set_data(data, model=self.model)
-        return shares(
-            climb(self.logp, self.start.data, max_iterations=max_iterations, tolerance=1e-13)
+
+    def highest(self) -> NDArray[np.float64]:
+        """Give the shares where it is highest."""
+        return shares(_climb(self.logp, self.start.data))
+
+    def steps(self) -> list[NDArray[np.float64]]:
+        """Give the utilities at the start and after each of the first steps on the way there."""
+
+        def loss(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            value, slope = self.logp(x)
+            return -float(value), -slope
+
+        passed = [self.start.data]
+        minimize(
+            loss,
+            self.start.data,
+            jac=True,
+            method="L-BFGS-B",
+            callback=lambda x: passed.append(x.copy()),
+            options={"maxiter": max(STOPS), "ftol": 0, "gtol": 0},
         )
+        return passed + passed[-1:] * (max(STOPS) + 1 - len(passed))
 
 
 def shares(utility: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -60,61 +88,67 @@ def shares(utility: NDArray[np.float64]) -> NDArray[np.float64]:
     return worth / worth.sum()
 
 
-def exact_shares(
-    rankings: br.Rankings, prior_scale: float | None, max_iterations: int
-) -> NDArray[np.float64]:
+def exact_shares(rankings: br.Rankings, prior_scale: float | None) -> NDArray[np.float64]:
     """Maximise the exact likelihood or posterior."""
     logp, start = log_density(build(rankings, prior_scale=prior_scale))
-    return shares(climb(logp, start.data, max_iterations=max_iterations, tolerance=1e-13))
+    return shares(_climb(logp, start.data))
+
+
+def _climb(logp: Any, start: NDArray[np.float64]) -> NDArray[np.float64]:
+    return climb(logp, start, max_iterations=MAX_ITERATIONS, tolerance=TOLERANCE)
 
 
 def errors(
-    n_items: int,
-    n_rankings: Iterable[int],
-    seeds: Iterable[int] = SEEDS,
-    max_iterations: int = MAX_ITERATIONS,
+    n_items: int, n_rankings: Iterable[int], seeds: Iterable[int] = SEEDS
 ) -> Iterator[dict[str, Any]]:
     """Give the mean squared error of the shares, one row per collection and objective."""
     compiled: dict[str, Objective] = {}
     for n in n_rankings:
         for seed in seeds:
             drawn = simulate_partitions(n_items, n, seed=seed)
-            truth = np.exp(drawn.utility)
-            for name, found, seconds in _fits(drawn, compiled, max_iterations):
+            truth, begin = np.exp(drawn.utility), time.process_time()
+            for name, found in _fits(drawn, compiled):
                 yield {
                     "n_items": n_items,
                     "n_rankings": n,
                     "seed": seed,
                     "objective": name,
                     "error": float(np.mean((found - truth) ** 2)),
-                    "seconds": seconds,
+                    "seconds": time.process_time() - begin,
                 }
+                begin = time.process_time()
 
 
 def _fits(
-    drawn: SimulatedPartitions, compiled: dict[str, Objective], max_iterations: int
-) -> Iterator[tuple[str, NDArray[np.float64], float]]:
-    clock = time.process_time
-    for name, rankings, scale in (
-        ("PL-TopK", drawn.top, None),
-        ("exact", drawn.rankings, None),
-        ("exact, prior", drawn.rankings, 2.0),
-    ):
-        begin = clock()
-        yield name, exact_shares(rankings, scale, max_iterations), clock() - begin
+    drawn: SimulatedPartitions, compiled: dict[str, Objective]
+) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    yield "equal shares", np.full(len(drawn.utility), 1 / len(drawn.utility))
+    yield "PL-TopK", exact_shares(drawn.top, None)
+    yield "exact", exact_shares(drawn.rankings, None)
+    yield "exact, prior", exact_shares(drawn.rankings, PRIOR_SCALE)
     for name in OBJECTIVES[1:]:
-        if name in OF_PAIRS:
-            last = drawn.rankings.ranks < drawn.rankings.n_blocks
-            if len(np.unique(drawn.rankings.item[last])) * drawn.rankings.n_items > MOST_PAIRS:
-                continue
-        if name not in compiled:
+        if name in compiled:
+            compiled[name].of(drawn.rankings)
+        else:
             compiled[name] = Objective(name, drawn.rankings)
         fit = compiled[name]
-        begin = clock()
-        yield name, fit.shares(drawn.rankings, max_iterations), clock() - begin
-        if name == "RankNet" and len(drawn.rankings) == 10:
+        yield name, fit.highest()
+        if name == "RankNet" and len(drawn.rankings) == min(RANKINGS):
+            passed = fit.steps()
             for stop in STOPS:
-                yield f"RankNet, {stop} steps", fit.shares(drawn.rankings, stop), 0.0
+                yield f"RankNet, {stop} steps", shares(passed[stop])
+            yield "RankNet, stopped", shares(passed[_best_step(fit, drawn.rankings)])
+
+
+def _best_step(fit: Objective, rankings: br.Rankings) -> int:
+    """Give the step after which rankings left out are told best."""
+    told = np.zeros(max(STOPS) + 1)
+    for train, test in rankings.split(FOLDS, seed=1):
+        fit.of(train)
+        passed = fit.steps()
+        fit.of(test)
+        told += [float(fit.logp(utility)[0]) for utility in passed]
+    return int(told.argmax())
 
 
 def posteriors(
@@ -122,81 +156,70 @@ def posteriors(
     n_rankings: Iterable[int],
     seeds: Iterable[int] = SEEDS,
     *,
-    prior_scale: float = 2.0,
     draws: int = 500,
     tune: int = 500,
 ) -> Iterator[dict[str, Any]]:
-    """Give the error of the posterior mean of the shares, and how many intervals hold the truth."""
+    """Give the posterior of each share and its true place in it, one row per item."""
     for n in n_rankings:
         for seed in seeds:
             drawn = simulate_partitions(n_items, n, seed=seed)
             truth, begin = np.exp(drawn.utility), time.process_time()
-            with build(drawn.rankings, prior_scale=prior_scale):
+            with build(drawn.rankings, prior_scale=PRIOR_SCALE):
                 trace = pm.sample(
                     draws=draws, tune=tune, chains=2, cores=1, random_seed=seed, progressbar=False
                 )
-            posterior = trace["posterior"]
-            share = posterior["share"].values.reshape(-1, n_items)
-            row: dict[str, Any] = {
-                "n_items": n_items,
-                "n_rankings": n,
-                "seed": seed,
-                "error": float(np.mean((share.mean(axis=0) - truth) ** 2)),
-                "seconds": time.process_time() - begin,
+            seconds = time.process_time() - begin
+            share, w = (
+                trace["posterior"][name].values.reshape(-1, n_items)
+                for name in ("share", "utility")
+            )
+            centred = w - w.mean(axis=1, keepdims=True)
+            low, high = np.percentile(share, (5, 95), axis=0)
+            columns = {
+                "truth": truth,
+                "mode": exact_shares(drawn.rankings, PRIOR_SCALE),
+                "mean": share.mean(axis=0),
+                "low": low,
+                "high": high,
+                # the share of draws below the truth
+                "place of share": (share < truth).mean(axis=0),
+                "place of utility": (centred < drawn.utility - drawn.utility.mean()).mean(axis=0),
+                # of utilities it would be that of their common level, which rankings do not tell
+                "rhat": az.rhat(trace)["share"].values,
             }
-            w = posterior["utility"].values.reshape(-1, n_items)
-            centred = w - w.mean(axis=1, keepdims=True), drawn.utility - drawn.utility.mean()
-            for what, (draws_of, true) in {"share": (share, truth), "utility": centred}.items():
-                for percent in (50, 90):
-                    edges = [50 - percent / 2, 50 + percent / 2]
-                    low, high = np.percentile(draws_of, edges, axis=0)
-                    row[f"{what} in {percent}%"] = float(np.mean((low <= true) & (true <= high)))
-            yield row
+            for item in range(n_items):
+                row = {name: float(values[item]) for name, values in columns.items()}
+                where = {"n_items": n_items, "n_rankings": n, "seed": seed, "item": item}
+                yield where | row | {"seconds": seconds}
 
 
-def write(rows: Iterable[dict[str, Any]], path: Path) -> pd.DataFrame:
-    """Write rows as they come, so that a run that ends early leaves what it found."""
-    listed = []
-    for row in rows:
-        listed.append(row)
-        print(row, flush=True)
-        pd.DataFrame(listed).to_csv(path.with_suffix(".part"), index=False)
-        path.with_suffix(".part").replace(path)
-    return pd.DataFrame(listed)
-
-
-def figure(table: pd.DataFrame, along: str, across: str) -> Any:
-    """Draw the errors along the number of rankings or of items, a panel for each of the other.
+def calibration(items: pd.DataFrame, percents: Sequence[int] = (50, 90)) -> pd.DataFrame:
+    """Sum up `posteriors` by the number of rankings.
 
     Parameters
     ----------
-    table : DataFrame
-        What `errors` gives.
-    along, across : {"n_items", "n_rankings"}
-        What is on the axis, and what has panels.
+    items : DataFrame
+        What `posteriors` gives.
+    percents : sequence of int
+        Of central intervals.
 
     Returns
     -------
-    Figure
+    DataFrame
+        Mean squared errors of posterior mean and mode, how many intervals hold the truth, the worst
+        R-hat, and CPU seconds of a collection.
     """
-    panels = sorted(table[across].unique())
-    size, words = (4 * len(panels), 3.6), {"n_items": "items", "n_rankings": "rankings"}
-    fig, axes = plt.subplots(1, len(panels), figsize=size, squeeze=False, layout="constrained")
-    table = table[~table["objective"].str.contains("steps")]
-    for ax, panel in zip(axes[0], panels, strict=True):
-        for name, rows in table[table[across] == panel].groupby("objective", sort=False):
-            logs = np.log10(rows["error"]).groupby(rows[along]).mean()
-            ax.plot(logs.index, 10**logs, marker="o", markersize=4, label=name)
-        ax.set(
-            xscale="log",
-            yscale="log",
-            xlabel=f"number of {words[along]}",
-            title=f"{panel:,} {words[across]}",
-        )
-    axes[0, 0].set_ylabel("mean squared error of the shares")
-    handles, names = axes[0, 0].get_legend_handles_labels()
-    fig.legend(handles, names, loc="outside right center", fontsize="small", frameon=False)
-    return fig
+    rows = {}
+    for n, group in items.groupby("n_rankings"):
+        row = {
+            f"error of {what}": ((group[what] - group["truth"]) ** 2).mean()
+            for what in ("mean", "mode")
+        }
+        for what in ("share", "utility"):
+            off = (group[f"place of {what}"] - 0.5).abs()
+            row |= {f"{what} in {p}%": (off <= p / 200).mean() for p in percents}
+        rows[n] = row | {"worst rhat": group["rhat"].max(), "seconds": group["seconds"].mean()}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("n_rankings").reset_index()
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -207,13 +230,18 @@ def main(arguments: list[str] | None = None) -> None:
         parser.add_argument(f"--{name}", type=_numbers, default=default)
     given = parser.parse_args(arguments)
     given.folder.mkdir(parents=True, exist_ok=True)
-    table = write(
+    if few := [n for n in given.rankings if n <= MOST_SAMPLED]:
+        rows = posteriors(min(given.items), few, given.seeds)
+        items = write_rows(rows, given.folder / "items.csv", show=False)
+        write_table(calibration(items), given.folder / "posteriors.csv")
+        posterior_figure(items).savefig(given.folder / "posteriors.png", dpi=150)
+    table = write_rows(
         (row for n in given.items for row in errors(n, given.rankings, given.seeds)),
         given.folder / "errors.csv",
     )
     for along, across in (("n_rankings", "n_items"), ("n_items", "n_rankings")):
-        figure(table, along, across).savefig(given.folder / f"errors_by_{along}.png")
-    write(posteriors(100, given.rankings, given.seeds), given.folder / "posteriors.csv")
+        figure = along_figure(table, along, across)
+        figure.savefig(given.folder / f"errors_by_{along}.png", dpi=150)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

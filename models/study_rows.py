@@ -1,33 +1,47 @@
 """Tables of the studies: written while they grow, and never half a line."""
 
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-__all__ = ["write_rows"]
+from bayesrank.results import write_whole
+
+__all__ = ["write_rows", "write_table"]
 
 
-def write_rows(rows: Iterable[dict[str, Any]], path: Path) -> pd.DataFrame:
-    """Print rows and write them as they come, so that a run that ends early leaves what it found.
+def write_rows(rows: Iterable[dict[str, Any]], path: Path, *, show: bool = True) -> pd.DataFrame:
+    """Write rows as they come, so that a run that ends early leaves what it found.
 
     Parameters
     ----------
     rows : iterable of dict
         The rows of one table, made while they are asked for.
     path : Path
-        The CSV file; replaced whole after every row.
+        The CSV file; replaced whole, at most once a second and at the end.
+    show : bool
+        Print them, too.
 
     Returns
     -------
     DataFrame
         All rows.
     """
-    listed = []
+    listed, written = [], 0.0
     for row in rows:
         listed.append(row)
-        print(*(f"{x:.4g}" if isinstance(x, float) else x for x in row.values()), flush=True)
-        pd.DataFrame(listed).to_csv(path.with_suffix(".part"), index=False)
-        path.with_suffix(".part").replace(path)
-    return pd.DataFrame(listed)
+        if show:
+            print(*(f"{x:.4g}" if isinstance(x, float) else x for x in row.values()), flush=True)
+        if time.monotonic() > written + 1:
+            write_table(pd.DataFrame(listed), path)
+            written = time.monotonic()
+    table = pd.DataFrame(listed)
+    write_table(table, path)
+    return table
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write a table whole or not at all, without its index."""
+    write_whole(path, table.to_csv(index=False).encode())

@@ -17,38 +17,16 @@ Ma et al., Learning-to-rank with partitioned preference: fast estimation for the
 model, AISTATS 2021.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.cumulative import NOTHING, log_remainder
-from bayesrank.likelihoods.plackett_luce import over_rows
-from bayesrank.likelihoods.quadrature import segment_sum
+from bayesrank.likelihoods.plackett_luce import BestFirst, best_first, over_rows
 
 __all__ = ["attention_rank_loss", "plackett_luce_bound", "top_k_logp"]
-
-
-class _BestFirst(NamedTuple):
-    """Slots in the order of a key, (n_rankings, n_slots) all."""
-
-    rank: TensorVariable
-    stage: (
-        TensorVariable  # whether the slot is chosen from others: not in the last block, not empty
-    )
-    utility: TensorVariable  # 0 outside the stages
-    remainder: TensorVariable  # log of the worth from the slot on
-
-
-def _best_first(utility: TensorVariable, ranks: TensorVariable, key: TensorVariable) -> _BestFirst:
-    used = ranks > 0
-    # By index, because take_along_axis has no JAX form here; empty slots come last
-    row = pt.cumsum(pt.ones_like(ranks, dtype="int64"), axis=0) - 1
-    order = pt.argsort(pt.switch(used, key, pt.max(key, axis=-1, keepdims=True) + 1), axis=-1)
-    rank, w = ranks[row, order], pt.switch(used, utility, NOTHING)[row, order]
-    stage = (rank > 0) & (rank < pt.max(rank, axis=-1, keepdims=True))
-    return _BestFirst(rank, stage, pt.switch(stage, w, 0.0), log_remainder(w))
 
 
 def plackett_luce_bound(utility: Any, ranks: Any) -> TensorVariable:
@@ -91,18 +69,21 @@ def plackett_luce_bound(utility: Any, ranks: Any) -> TensorVariable:
 
 
 def _bound(utility: TensorVariable, ranks: TensorVariable) -> TensorVariable:
-    n_rows, n_slots = ranks.shape
-    rank, stage, w, remainder = _best_first(utility, ranks, ranks)
+    slots = best_first(utility, ranks)
+    stage = _in_stages(slots)
 
     # Where each block starts, and so the place of each slot inside its block: |S|! = ∏ places
-    slot = pt.cumsum(pt.ones_like(rank, dtype="int64"), axis=1) - 1
-    row = pt.cumsum(pt.ones_like(rank, dtype="int64"), axis=0) - 1
-    index, shape = (row, pt.clip(rank - 1, 0, n_slots - 1)), (n_rows, n_slots)
-    sizes = segment_sum(pt.cast(rank > 0, "float64"), index, shape)
-    start = pt.cast((pt.cumsum(sizes, axis=1) - sizes)[index], "int64")
+    slot = pt.cumsum(pt.ones_like(slots.rank, dtype="int64"), axis=1) - 1
+    before = pt.cumsum(slots.sizes, axis=1) - slots.sizes
+    start = pt.cast(before[slots.block], "int64")
     place = pt.switch(stage, slot - start + 1, 1)
-    among = remainder[row, pt.switch(stage, start, slot)]
-    return pt.sum(pt.switch(stage, pt.log(place) + w - among, 0.0), axis=1)
+    among = log_remainder(slots.utility)[slots.row, pt.switch(stage, start, slot)]
+    return pt.sum(pt.switch(stage, pt.log(place) + slots.utility - among, 0.0), axis=1)
+
+
+def _in_stages(slots: BestFirst) -> TensorVariable:
+    """Whether a slot is chosen from others: not in the last block, not empty."""
+    return (slots.rank > 0) & (slots.rank < pt.max(slots.rank, axis=-1, keepdims=True))
 
 
 def top_k_logp(utility: Any, ranks: Any, places: Any) -> TensorVariable:
@@ -138,10 +119,11 @@ def top_k_logp(utility: Any, ranks: Any, places: Any) -> TensorVariable:
     shape = ranks.shape
     utility = utility + pt.zeros_like(ranks, dtype="float64")
     flat = [x.reshape((-1, shape[-1])) for x in (utility, ranks, places)]
-    rank, stage, w, remainder = _best_first(*flat)
+    slots = best_first(*flat)
+    rank, w = slots.rank, slots.utility
     after = pt.switch(rank > 0, rank, pt.max(rank, axis=-1, keepdims=True))
     agrees = pt.all(pt.diff(after, axis=-1) >= 0, axis=-1)
-    total = pt.sum(pt.switch(stage, w - remainder, 0.0), axis=-1)
+    total = pt.sum(pt.switch(_in_stages(slots), w - log_remainder(w), 0.0), axis=-1)
     return pt.switch(agrees, total, -np.inf).reshape(shape[:-1])
 
 
