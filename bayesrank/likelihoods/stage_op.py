@@ -303,4 +303,4 @@ def _numba_weak_order_logp(op: WeakOrderLogp, node: Apply, **kwargs: Any) -> tup
     def weak_order_logp(utility, ranks):  # type: ignore[no-untyped-def]
         return weak_order_logps(utility, ranks)
 
-    return weak_order_logp, 2
+    return weak_order_logp, 5

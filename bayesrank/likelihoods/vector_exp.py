@@ -1,0 +1,86 @@
+"""An exponential function that compiles to vector instructions.
+
+Numba calls the one of the C library number by number, unless a library of Intel's is installed;
+of an inlined polynomial LLVM computes as many values at once as the processor has room for, four
+times as fast (measured: 1.0 ns against 4.2 ns a number). With x = k log 2 + r, where r is at most
+log(2) / 2 in size,
+
+    exp(x) = 2^k (1 + r + r^2 / 2! + ... + r^13 / 13!),
+
+and what is left out is below r^14 / 14! = 4e-18. Results are within two units in the last place.
+"""
+
+import math
+from typing import Any
+
+import numba
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+__all__ = ["vector_exp"]
+
+LOG2_E = 1 / math.log(2)
+# log 2 in two parts: products of the first with a whole number below 2^21 are exact
+LOG_2_HIGH, LOG_2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+# Whole numbers are the last bits of their sum with this
+WHOLE = 1.5 * 2.0**52
+BIAS, MANTISSA = 1023, 52  # of the exponent of a double
+C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1 / math.factorial(i) for i in range(2, 14))
+
+
+@intrinsic
+def _rounded(context: Any, x: Any) -> Any:
+    """Give the next whole number, as a double.
+
+    To add a large number and take it off again does the same, but not under `fastmath`, which a
+    function inherits from whoever called it first if it does not say what it wants itself.
+    """
+    return types.float64(types.float64), lambda c, builder, s, given: builder.call(
+        builder.module.declare_intrinsic("llvm.rint", [ir.DoubleType()]), given
+    )
+
+
+@intrinsic
+def _bits(context: Any, x: Any) -> Any:
+    """Give the 64 bits of a double as a whole number."""
+    return types.int64(types.float64), lambda c, builder, s, given: builder.bitcast(
+        given[0], ir.IntType(64)
+    )
+
+
+@intrinsic
+def _double(context: Any, x: Any) -> Any:
+    """Give the double that 64 bits are."""
+    return types.float64(types.int64), lambda c, builder, s, given: builder.bitcast(
+        given[0], ir.DoubleType()
+    )
+
+
+@numba.njit(inline="always", error_model="numpy", fastmath=False)
+def vector_exp(x):  # type: ignore[no-untyped-def]
+    """Exponential function of numbers from -708 to 709; nan of nan, anything of all others.
+
+    Parameters
+    ----------
+    x : float
+
+    Returns
+    -------
+    float
+    """
+    k = _rounded(x * LOG2_E)
+    r = x - k * LOG_2_HIGH - k * LOG_2_LOW
+    p = C13
+    p = p * r + C12
+    p = p * r + C11
+    p = p * r + C10
+    p = p * r + C9
+    p = p * r + C8
+    p = p * r + C7
+    p = p * r + C6
+    p = p * r + C5
+    p = p * r + C4
+    p = p * r + C3
+    p = p * r + C2
+    return (p * r * r + r + 1.0) * _double((_bits(k + WHOLE) + BIAS) << MANTISSA)
