@@ -61,11 +61,11 @@ Bibtex, RankSVM     46.23 (0.37)  49.28 (0.28)  54.93 (0.53)  68.07 (0.26)
 The exact likelihood is ahead of its bound at all depths on both, by 1.6 points of P@1 and 0.7 of
 P@10 on Delicious, where the paper has 0.6 and 1.9. In PSP it leads by 0.6 to 0.8 there, where the
 paper has 2.9 to 3.4: PL-LB does better here than there, the exact likelihood as well in PSP and 1.5
-points better in P. RankNet is level with the bound, RankSVM behind. What decides is the width of the
-priors: on Bibtex precision@5 of what is held back is 11% at width 1 and 31% at 8. A loss of pairs,
-thousands of terms a sample beside which a prior weighs less, wants a narrow one on Delicious,
-without which the second epoch is the best; RankSVM had widths from 0.5 on only there, and may do
-better. A rate of 1e-4 was tried only with the exact likelihood on Delicious at width 1 (54.5% held
+points better in P. RankNet is level with the bound, RankSVM behind. What decides is the width of
+the priors: on Bibtex precision@5 of what is held back is 11% at width 1 and 31% at 8. A loss of
+pairs, thousands of terms a sample beside which a prior weighs less, wants a narrow one on
+Delicious, without which the second epoch is the best; RankSVM had widths from 0.5 on only there,
+and may do better. A rate of 1e-4 was tried only with the exact likelihood on Delicious at width 1 (54.5% held
 back after 100 epochs, still rising; 55.4% at 1e-2, 58.9% at the width chosen).
 
 References

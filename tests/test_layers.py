@@ -26,7 +26,7 @@ class Room(NamedTuple):
 # JAX is an extra: likelihoods import it only where a graph is translated for it.
 ROOMS = {
     "data": Room("numpy pandas scipy sklearn"),
-    "likelihoods": Room("jax numba numpy pytensor scipy"),
+    "likelihoods": Room("jax llvmlite numba numpy pytensor scipy"),
     "distributions": Room("numpy pymc pytensor", rooms="data likelihoods"),
     "inference": Room(
         "arviz numba numpy nutpie pymc pytensor rich scipy threadpoolctl xarray",
