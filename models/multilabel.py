@@ -65,8 +65,8 @@ points better in P. RankNet is level with the bound, RankSVM behind. What decide
 the priors: on Bibtex precision@5 of what is held back is 11% at width 1 and 31% at 8. A loss of
 pairs, thousands of terms a sample beside which a prior weighs less, wants a narrow one on
 Delicious, without which the second epoch is the best; RankSVM had widths from 0.5 on only there,
-and may do better. A rate of 1e-4 was tried only with the exact likelihood on Delicious at width 1 (54.5% held
-back after 100 epochs, still rising; 55.4% at 1e-2, 58.9% at the width chosen).
+and may do better. A rate of 1e-4 was tried only with the exact likelihood on Delicious at width 1
+(54.5% held back after 100 epochs, still rising; 55.4% at 1e-2, 58.9% at the width chosen).
 
 References
 ----------

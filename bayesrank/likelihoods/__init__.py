@@ -1,6 +1,7 @@
 """Likelihoods: pure PyTensor graphs and the compiled Ops behind them.
 
-This room may import numpy, scipy, numba, pytensor and jax, and no other room of bayesrank.
+This room may import numpy, scipy, llvmlite, numba, pytensor and jax, and no other room of
+bayesrank.
 """
 
 # Before any kernel compiles, because it gives compiled functions names that no other process gives.
