@@ -47,7 +47,7 @@ from scipy.special import logsumexp
 import bayesrank as br
 from bayesrank.data import simulate_medoid
 from bayesrank.inference import given, laplace
-from bayesrank.likelihoods.stage_op import weak_order_logp
+from bayesrank.likelihoods.slot_op import weak_order_logp
 from bayesrank.utility import WeightSpec, draw_weights, fate_utility, fate_weights, weight_coords
 
 __all__ = ["build", "fit_advi", "fit_last_layer", "held_out", "main"]

@@ -77,7 +77,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 import bayesrank as br
-from bayesrank.likelihoods.stage_op import weak_order_logp
+from bayesrank.likelihoods.slot_op import weak_order_logp
 from models.context_networks import (
     Network,
     deep_sets_network,

@@ -87,6 +87,7 @@ from pytensor.tensor import TensorVariable
 
 import bayesrank as br
 from bayesrank.data.multilabel import Multilabel
+from bayesrank.likelihoods.slot_op import weak_order_bound
 from bayesrank.utility import WeightSpec, draw_weights, weight_coords
 from bayesrank.utility.dense import dense_layers, dense_weights
 
@@ -169,12 +170,7 @@ def _exact(utility: TensorVariable, ranks: TensorVariable, data: Multilabel) -> 
 
 
 def _bound(utility: TensorVariable, ranks: TensorVariable, data: Multilabel) -> None:
-    # `plackett_luce_bound` of two blocks, which needs no sort
-    has = pt.eq(ranks, 1)
-    n = pt.sum(has, axis=1)
-    chosen = pt.sum(pt.where(has, utility, 0.0), axis=1)
-    logp = pt.gammaln(n + 1.0) + chosen - n * pt.logsumexp(utility, axis=1)
-    pm.Potential("y", pt.where(n < data.n_labels, logp, 0.0), dims="ranking")
+    pm.Potential("y", weak_order_bound(utility, ranks), dims="ranking")
 
 
 def _ranknet(utility: TensorVariable, ranks: TensorVariable, data: Multilabel) -> None:

@@ -93,11 +93,12 @@ from bayesrank.inference.modes import climb
 from bayesrank.inference.modes import objective as log_density
 from bayesrank.likelihoods.pairwise import FIRST, bradley_terry_logp
 from bayesrank.likelihoods.pairwise_losses import hinge_loss
-from bayesrank.likelihoods.partition_objectives import attention_rank_loss, plackett_luce_bound
+from bayesrank.likelihoods.partition_objectives import attention_rank_loss
+from bayesrank.likelihoods.slot_op import weak_order_bound
 
 # From the utilities of the slots and their ranks to one number per ranking
 OF_RANKINGS: dict[str, Callable[[Any, Any], TensorVariable]] = {
-    "PL-LB": plackett_luce_bound,
+    "PL-LB": weak_order_bound,
     "AttRank": lambda utility, ranks: -attention_rank_loss(utility, ranks),
 }
 # From the utilities of the better and the worse item of pairs to one number per pair

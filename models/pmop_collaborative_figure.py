@@ -50,7 +50,7 @@ from pytensor.tensor import TensorVariable
 import bayesrank as br
 from bayesrank.inference.modes import Point
 from bayesrank.likelihoods.pmop_op import pmop_logp
-from bayesrank.likelihoods.stage_op import weak_order_logp
+from bayesrank.likelihoods.slot_op import weak_order_logp
 from models.pmop_collaborative import Scales, break_ties, predict
 from models.pmop_collaborative_study import grid, modes, movielens, split, to_rankings
 

@@ -39,7 +39,8 @@ from bayesrank.distributions.orders import (
     ranks_from_scores,
     slot_order_ranks,
 )
-from bayesrank.likelihoods.stage_op import ranking_logp, weak_order_logp
+from bayesrank.likelihoods.slot_op import weak_order_logp
+from bayesrank.likelihoods.stage_op import ranking_logp
 
 __all__ = ["PlackettLuce"]
 

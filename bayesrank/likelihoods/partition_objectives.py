@@ -2,7 +2,8 @@ r"""What is maximised in place of the exact likelihood of weak orders: bound, or
 
 They take ``(utility, ranks)``, (..., n_slots) both, as `plackett_luce_logp` does, and give one
 number per ranking. `ranks` are dense (1 = best, equal = one block, order unknown, 0 = empty slot),
-in any order of the slots, and may be a tensor. All cost one sort and a few passes over the slots.
+in any order of the slots, and may be a tensor. All cost one sort and a few passes over the slots;
+`bayesrank.likelihoods.slot_op` evaluates the bound without a sort, in one compiled pass.
 
 >>> utility, ranks = [0.0, 0.0, 0.0], [1, 1, 2]
 >>> round(float(plackett_luce_bound(utility, ranks).exp().eval()), 4)  # 2!/3²; the exact is 1/3
@@ -24,9 +25,9 @@ import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.cumulative import NOTHING, log_remainder
-from bayesrank.likelihoods.plackett_luce import BestFirst, best_first, over_rows
+from bayesrank.likelihoods.plackett_luce import BestFirst, best_first, over_rows, valid_ranks
 
-__all__ = ["attention_rank_loss", "plackett_luce_bound", "top_k_logp"]
+__all__ = ["attention_rank_loss", "bound_of_matrix", "plackett_luce_bound", "top_k_logp"]
 
 
 def plackett_luce_bound(utility: Any, ranks: Any) -> TensorVariable:
@@ -49,7 +50,7 @@ def plackett_luce_bound(utility: Any, ranks: Any) -> TensorVariable:
     -------
     TensorVariable, (...)
         At most `plackett_luce_logp`, and equal to it where all blocks but the last are of one item;
-        0 for a ranking of one block.
+        0 for a ranking of one block, -inf where the ranks are not dense.
 
     Notes
     -----
@@ -65,10 +66,11 @@ def plackett_luce_bound(utility: Any, ranks: Any) -> TensorVariable:
     >>> plackett_luce_bound([[0.0, 0.0, 0.0]], [[2, 1, 3]]).eval().round(4).tolist()  # -log 6
     [-1.7918]
     """
-    return over_rows(_bound, utility, ranks)
+    return over_rows(bound_of_matrix, utility, ranks)
 
 
-def _bound(utility: TensorVariable, ranks: TensorVariable) -> TensorVariable:
+def bound_of_matrix(utility: TensorVariable, ranks: TensorVariable) -> TensorVariable:
+    """`plackett_luce_bound` of matrices (n_rankings, n_slots) of equal shape."""
     slots = best_first(utility, ranks)
     stage = _in_stages(slots)
 
@@ -78,7 +80,8 @@ def _bound(utility: TensorVariable, ranks: TensorVariable) -> TensorVariable:
     start = pt.cast(before[slots.block], "int64")
     place = pt.switch(stage, slot - start + 1, 1)
     among = log_remainder(slots.utility)[slots.row, pt.switch(stage, start, slot)]
-    return pt.sum(pt.switch(stage, pt.log(place) + slots.utility - among, 0.0), axis=1)
+    each = pt.switch(stage, pt.log(place) + slots.utility - among, 0.0)
+    return pt.switch(valid_ranks(ranks), pt.sum(each, axis=1), -np.inf)
 
 
 def _in_stages(slots: BestFirst) -> TensorVariable:

@@ -18,8 +18,8 @@ Axes: leading axes are rankings, the last axis is the slots of one ranking. `ran
 >>> round(float(plackett_luce_logp([0.0, 0.0, 0.0], [1, 2, 2]).exp().eval()), 6)
 0.333333
 
-These graphs serve JAX, second derivatives and tests; `bayesrank.likelihoods.stage_op` evaluates
-the same numbers in one compiled pass.
+These graphs serve JAX, second derivatives and tests; `bayesrank.likelihoods.slot_op` and `stage_op`
+evaluate the same numbers in one compiled pass.
 """
 
 from collections.abc import Callable

@@ -17,15 +17,15 @@ import numba
 import numpy as np
 
 from bayesrank.likelihoods.quadrature import block_kernel
-from bayesrank.likelihoods.stage_kernel import WIDEST_SCALE, ranking_sums, stage_terms
+from bayesrank.likelihoods.stage_kernel import WIDEST_SCALE, stage_terms
 from bayesrank.likelihoods.vector_exp import vector_exp
 
-__all__ = ["chain_table", "weak_order_logps"]
+__all__ = ["weak_order_logps"]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def weak_order_logps(utility, ranks):  # type: ignore[no-untyped-def]
-    """Log-probability of weak orders and its gradient.
+def weak_order_logps(utility, ranks, bound):  # type: ignore[no-untyped-def]
+    """Log-probability of weak orders, or its lower bound, and the gradient.
 
     Parameters
     ----------
@@ -33,6 +33,8 @@ def weak_order_logps(utility, ranks):  # type: ignore[no-untyped-def]
         Log worth of the item in each slot; anything in empty slots.
     ranks : ndarray of int, (n_rankings, n_slots)
         Dense ranks in any order of slots, 0 in empty ones.
+    bound : bool
+        Give `bayesrank.likelihoods.partition_objectives.plackett_luce_bound`.
 
     Returns
     -------
@@ -58,10 +60,10 @@ def weak_order_logps(utility, ranks):  # type: ignore[no-untyped-def]
         elif deepest <= 1:
             g[:] = 0.0
         elif not highest - lowest < WIDEST_SCALE:
-            logp[row] = _on_many_scales(utility[row : row + 1], ranks[row : row + 1], g)
+            logp[row] = _on_many_scales(u, r, g, bound)
         else:
             logp[row] = _on_one_scale(
-                u, r, g, deepest, highest, size, end, total, share, order, slope, w, a, q
+                u, r, g, bound, deepest, highest, size, end, total, share, order, slope, w, a, q
             )
     return logp, gradient
 
@@ -85,7 +87,7 @@ def _counts(u, r, size):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy", fastmath=False)  # for the digits of `vector_exp`
 def _on_one_scale(  # type: ignore[no-untyped-def]
-    u, r, g, deepest, highest, size, end, total, share, order, slope, w, a, q
+    u, r, g, bound, deepest, highest, size, end, total, share, order, slope, w, a, q
 ):
     """Log-probability of one ranking; fills its gradient `g`. The others are workspace."""
     end[1] = 0  # where each block begins in `order`, and later ends
@@ -109,10 +111,12 @@ def _on_one_scale(  # type: ignore[no-untyped-def]
     share[1 : deepest + 1] = 0.0
     for m in range(1, deepest):
         first = end[m] - size[m]
-        if size[m] == 1:
-            logp += u[order[first]] - highest - math.log(total[m])
-            slope[first] = 1.0
-            share[m] -= 1.0
+        if size[m] == 1 or bound:  # each as if the others of its block were still there
+            logp += math.lgamma(size[m] + 1) - size[m] * math.log(total[m])
+            for p in range(first, end[m]):
+                logp += u[order[p]] - highest
+                slope[p] = 1.0
+            share[m] -= size[m]
         else:
             below = highest + math.log(total[m + 1])
             for p in range(first, end[m]):
@@ -140,114 +144,67 @@ def _sum_of_rank(worth, r, rank):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _on_many_scales(utility, ranks, g):  # type: ignore[no-untyped-def]
+def _on_many_scales(u, r, g, bound):  # type: ignore[no-untyped-def]
     """Do the same where utilities are too far apart for one scale, by a table of stages."""
-    entry, start, child, b_item, b_start, b_below, s_item, s_node, ranking_of, _ = chain_table(
-        ranks
-    )
-    flat = np.ascontiguousarray(utility).reshape(utility.size)
-    item_weight, node_weight = np.zeros(flat.size), np.zeros(child.size)
-    item_weight[s_item] = 1.0
-    node_weight[s_node] = -1.0
-    _, gradient, log_total, block_logp = stage_terms(
-        flat, item_weight, node_weight, np.ones(b_below.size),
-        entry, start, child, b_item, b_start, b_below, True,
+    entry, start, child, single, single_node, b_item, b_start, b_below = _stage_table(r)
+    item_weight, node_weight = np.zeros(u.size), np.zeros(child.size)
+    item_weight[single] = 1.0
+    node_weight[single_node] = -1.0
+    logp = 0.0
+    if bound:  # a block is as many stages, all of the remainder that begins with it
+        item_weight[b_item] = 1.0
+        for b in range(b_below.size):
+            size = b_start[b + 1] - b_start[b]
+            node_weight[b_below[b] + 1] = -size
+            logp += math.lgamma(size + 1)
+        b_item, b_start, b_below = b_item[:0], b_start[:1], b_below[:0]
+    value, gradient, _, _ = stage_terms(
+        u.copy(), item_weight, node_weight, np.ones(b_below.size),
+        entry, start, child, b_item, b_start, b_below, False,
     )  # fmt: skip
     g[:] = gradient
-    stages = np.arange(ranking_of.size)
-    return ranking_sums(flat, log_total, block_logp, s_item, s_node, stages, ranking_of, 1)[0]
+    return logp + value
 
 
 @numba.njit(cache=True, error_model="numpy")
-def chain_table(ranks):  # type: ignore[no-untyped-def]
-    """Stage table of rankings whose slots each have a utility of their own.
-
-    Parameters
-    ----------
-    ranks : ndarray of int, (n_rankings, n_slots)
-        Dense ranks in any order of slots, 0 in empty ones.
-
-    Returns
-    -------
-    tuple
-        The six arrays of `stage_terms`, with flat slots as items, then the items and nodes of
-        single stages, the ranking of each stage, and whether each ranking is valid (its ranks
-        in use are 1, 2, ... without gaps).
-    """
-    n_rankings, n_slots = ranks.shape
-    entry = np.empty(n_rankings * n_slots, np.int64)
-    node_start = np.empty(entry.size + 1, np.int64)
-    node_child = np.empty(entry.size, np.int64)
-    single_item = np.empty(entry.size, np.int64)
-    single_node = np.empty(entry.size, np.int64)
-    single_ranking = np.empty(entry.size, np.int64)
-    block_item = np.empty(entry.size, np.int64)
-    block_start = np.zeros(entry.size + 1, np.int64)
-    block_below = np.empty(entry.size, np.int64)
-    block_ranking = np.empty(entry.size, np.int64)
-    valid = np.ones(n_rankings, np.bool_)
-    n_entries = n_nodes = n_singles = n_blocks = n_blocked = 0
-
-    end = np.empty(n_slots + 2, np.int64)  # end[m]: end of block m in `order`, by counting sort
+def _stage_table(r):  # type: ignore[no-untyped-def]
+    """Stages of one ranking, whose slots are the items, as `stage_terms` wants them."""
+    n_slots = r.size
+    end = np.zeros(n_slots + 2, np.int64)  # of block m in `order`, by counting sort
     order = np.empty(n_slots, np.int64)
-    for row in range(n_rankings):
-        deepest = used = 0
-        end[: n_slots + 2] = 0
-        for j in range(n_slots):
-            r = ranks[row, j]
-            if r < 0 or r > n_slots:
-                valid[row] = False
-            elif r > 0:
-                end[r] += 1
-                deepest = max(deepest, r)
-                used += 1
-        for m in range(1, deepest + 1):
-            if end[m] == 0:
-                valid[row] = False
-        if not valid[row]:
-            continue
-        for m in range(1, deepest + 1):
-            end[m] += end[m - 1]
-        for j in range(n_slots - 1, -1, -1):  # from the right, so that `end` becomes the start
-            r = ranks[row, j]
-            if r > 0:
-                end[r] -= 1
-                order[end[r]] = row * n_slots + j
-        end[deepest + 1] = used
+    deepest = n_singles = n_blocks = n_blocked = n_entries = 0
+    for j in range(n_slots):
+        if r[j] > 0:
+            end[r[j]] += 1
+            deepest = max(deepest, r[j])
+    for m in range(1, deepest + 1):
+        end[m] += end[m - 1]
+    end[deepest + 1] = end[deepest]
+    for j in range(n_slots - 1, -1, -1):  # from the right, so that `end` becomes the start
+        if r[j] > 0:
+            end[r[j]] -= 1
+            order[end[r[j]]] = j
 
-        for m in range(deepest, 0, -1):
-            first, last = end[m], end[m + 1]
-            node_start[n_nodes] = n_entries
-            node_child[n_nodes] = n_nodes - 1 if m < deepest else -1
-            for j in range(first, last):
-                entry[n_entries] = order[j]
-                n_entries += 1
-            if m < deepest and last - first == 1:
-                single_item[n_singles] = order[first]
-                single_node[n_singles] = n_nodes
-                single_ranking[n_singles] = row
-                n_singles += 1
-            elif m < deepest:
-                block_start[n_blocks] = n_blocked
-                for j in range(first, last):
-                    block_item[n_blocked] = order[j]
-                    n_blocked += 1
-                block_below[n_blocks] = n_nodes - 1
-                block_ranking[n_blocks] = row
-                n_blocks += 1
-            n_nodes += 1
-    node_start[n_nodes] = n_entries
-    block_start[n_blocks] = n_blocked
-    ranking_of = np.concatenate((single_ranking[:n_singles], block_ranking[:n_blocks]))
+    # A node is a remainder; the deepest comes first, so that the child of n is n - 1
+    entry, start = np.empty(end[deepest + 1], np.int64), np.zeros(deepest + 1, np.int64)
+    single, single_node = np.empty(deepest, np.int64), np.empty(deepest, np.int64)
+    b_item, b_start = np.empty(entry.size, np.int64), np.zeros(deepest + 1, np.int64)
+    b_below = np.empty(deepest, np.int64)
+    for node, m in enumerate(range(deepest, 0, -1)):
+        block = order[end[m] : end[m + 1]]
+        entry[n_entries : n_entries + block.size] = block
+        n_entries += block.size
+        if m < deepest and block.size == 1:
+            single[n_singles], single_node[n_singles] = block[0], node
+            n_singles += 1
+        elif m < deepest:
+            b_item[n_blocked : n_blocked + block.size] = block
+            b_below[n_blocks] = node - 1
+            n_blocked += block.size
+            n_blocks += 1
+            b_start[n_blocks] = n_blocked
+        start[node + 1] = n_entries
     return (
-        entry[:n_entries],
-        node_start[: n_nodes + 1],
-        node_child[:n_nodes],
-        block_item[:n_blocked],
-        block_start[: n_blocks + 1],
-        block_below[:n_blocks],
-        single_item[:n_singles],
-        single_node[:n_singles],
-        ranking_of,
-        valid,
-    )
+        entry, start, np.arange(deepest) - 1, single[:n_singles], single_node[:n_singles],
+        b_item[:n_blocked], b_start[: n_blocks + 1], b_below[:n_blocks],
+    )  # fmt: skip

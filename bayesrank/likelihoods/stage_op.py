@@ -1,9 +1,8 @@
 """Compiled Ops for Plackett-Luce on weak orders: value and gradient in one pass.
 
-`RankingLogp` and `StageTotal` take one utility per item and a table of distinct stages;
-`WeakOrderLogp` takes one utility per slot.  Numba and C modes run the kernels of
-`bayesrank.likelihoods.stage_kernel` and `slot_kernel`; JAX and second derivatives run the graphs of
-`bayesrank.likelihoods.plackett_luce`, which must agree.
+They take one utility per item and a table of distinct stages; `bayesrank.likelihoods.slot_op` takes
+one utility per slot. Numba and C modes run the kernels of `bayesrank.likelihoods.stage_kernel`; JAX
+and second derivatives run the graphs of `bayesrank.likelihoods.plackett_luce`, which must agree.
 
 ``RankingLogp`` gives one number per ranking.  When only its sum is wanted, as in every
 evaluation of a sampler, a canonicalisation replaces ``Sum(RankingLogp(...))`` by `StageTotal`:
@@ -28,18 +27,12 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.math import Sum
 from pytensor.tensor.rewriting.basic import register_canonicalize
 
-from bayesrank.likelihoods.plackett_luce import (
-    matrix_logp,
-    need_quadrature,
-    over_rows,
-    stage_terms_graph,
-)
+from bayesrank.likelihoods.plackett_luce import stage_terms_graph
 from bayesrank.likelihoods.quadrature import segment_sum
-from bayesrank.likelihoods.slot_kernel import weak_order_logps
 from bayesrank.likelihoods.stage_kernel import ranking_sums, stage_terms
 from bayesrank.likelihoods.twin import GraphTwinOp, add_cotangents, pull_gradients
 
-__all__ = ["RankingLogp", "StageTotal", "WeakOrderLogp", "ranking_logp", "weak_order_logp"]
+__all__ = ["RankingLogp", "StageTotal", "ranking_logp"]
 
 # Fields of the stage table: what the kernels read, and what the graphs read instead.
 KERNEL = ("entry_item", "node_start", "node_child", "block_item", "block_start", "block_below")
@@ -155,72 +148,6 @@ def _terms(
     return stage_terms_graph(utility, *(fields[name] for name in GRAPH), nodes=nodes)
 
 
-class WeakOrderLogp(GraphTwinOp):
-    """Log-probability of every ranking (n_rankings,) and its gradient (n_rankings, n_slots)."""
-
-    default_output = 0
-
-    def make_node(self, utility: Any, ranks: Any) -> Apply:
-        utility, ranks = pt.as_tensor_variable(utility), pt.as_tensor_variable(ranks)
-        if utility.ndim != 2 or ranks.ndim != 2:
-            raise TypeError("WeakOrderLogp works on matrices; use weak_order_logp.")
-        return Apply(self, [utility, ranks], [pt.dvector(), utility.type()])
-
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
-        output_storage[0][0], output_storage[1][0] = weak_order_logps(*inputs)
-
-    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
-        return [(shapes[0][0],), shapes[0]]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True, True], [False, False]]
-
-    def twin(self, *inputs: Variable) -> TensorVariable:
-        utility, ranks = inputs
-        return matrix_logp(utility, ranks, nodes=self.nodes)
-
-    def shortcut(self, *inputs: Variable) -> tuple[TensorVariable, TensorVariable]:
-        utility, ranks = inputs
-        return ~need_quadrature(ranks), matrix_logp(utility, ranks, quadrature=False)
-
-    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
-        utility, ranks = inputs
-        logp_bar, gradient_bar = cotangents
-        bars = []
-        if not isinstance(logp_bar.type, DisconnectedType):
-            bars.append([logp_bar[:, None] * outputs[1]])
-        if not isinstance(gradient_bar.type, DisconnectedType):
-            value = pt.sum(matrix_logp(utility, ranks, nodes=self.nodes))
-            bars.append(pull_gradients(value, [utility], [gradient_bar]))
-        return [*add_cotangents(bars), disconnected_type()]
-
-
-def weak_order_logp(utility: Any, ranks: Any, *, nodes: int = 48) -> TensorVariable:
-    """Log-probability of weak orders, compiled; the arguments of `plackett_luce_logp`.
-
-    Parameters
-    ----------
-    utility : tensor_like of float, (..., n_slots)
-        Log worth of the item in each slot.
-    ranks : tensor_like of int, (..., n_slots)
-        Dense ranks, 0 in empty slots.
-    nodes : int
-        Quadrature nodes of the graph used by JAX and second derivatives; the kernel spaces its
-        own to 1e-11.
-
-    Returns
-    -------
-    TensorVariable, (...)
-        One number per ranking, -inf where the ranks are not dense.
-
-    Examples
-    --------
-    >>> round(float(weak_order_logp([0.0, 0.0, 0.0], [1, 2, 2]).exp().eval()), 6)
-    0.333333
-    """
-    return over_rows(lambda u, r: WeakOrderLogp(nodes)(u, r), utility, ranks)
-
-
 def ranking_logp(utility: Any, table: Sequence[Any], *, nodes: int = 48) -> TensorVariable:
     """Weighted log-probability of every ranking from one utility per item.
 
@@ -295,12 +222,3 @@ def _numba_ranking_logp(op: RankingLogp, node: Apply, **kwargs: Any) -> tuple[An
         )
 
     return ranking_logp, 1
-
-
-@register_funcify_default_op_cache_key(WeakOrderLogp)
-def _numba_weak_order_logp(op: WeakOrderLogp, node: Apply, **kwargs: Any) -> tuple[Any, int]:
-    @numba_njit
-    def weak_order_logp(utility, ranks):  # type: ignore[no-untyped-def]
-        return weak_order_logps(utility, ranks)
-
-    return weak_order_logp, 5

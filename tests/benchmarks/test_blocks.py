@@ -12,7 +12,7 @@ import pytensor.tensor as pt
 import pytest
 
 from bayesrank.likelihoods.quadrature import block_kernel
-from bayesrank.likelihoods.stage_op import WeakOrderLogp
+from bayesrank.likelihoods.slot_op import WeakOrderLogp
 from tests.benchmarks.book import Book, plain
 from tests.benchmarks.peers import paper_rule, paper_rule_in_powers
 from tests.oracles import dense_trapezoid

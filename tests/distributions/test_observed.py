@@ -15,7 +15,8 @@ from pytensor.gradient import disconnected_grad
 import bayesrank as br
 from bayesrank.likelihoods import quadrature
 from bayesrank.likelihoods.plackett_luce import plackett_luce_logp
-from bayesrank.likelihoods.stage_op import RankingLogp, StageTotal, WeakOrderLogp
+from bayesrank.likelihoods.slot_op import WeakOrderLogp
+from bayesrank.likelihoods.stage_op import RankingLogp, StageTotal
 from tests.cases import RANKINGS
 from tests.oracles import gradient
 from tests.oracles import weak_order_logp as sum_over_orderings

@@ -12,7 +12,7 @@ import pytest
 from scipy.special import expit, logsumexp
 
 from bayesrank.likelihoods.plackett_luce import plackett_luce_logp, valid_ranks
-from bayesrank.likelihoods.stage_op import weak_order_logp
+from bayesrank.likelihoods.slot_op import weak_order_logp
 from tests.oracles import (
     N_WEAK_ORDERS,
     block_sizes,

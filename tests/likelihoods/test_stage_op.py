@@ -10,15 +10,9 @@ from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors
 
 from bayesrank.data.stages import Stages, stage_table
-from bayesrank.likelihoods.plackett_luce import matrix_logp, need_quadrature, plackett_luce_logp
-from bayesrank.likelihoods.stage_op import (
-    TABLE,
-    RankingLogp,
-    StageTotal,
-    WeakOrderLogp,
-    ranking_logp,
-    weak_order_logp,
-)
+from bayesrank.likelihoods.plackett_luce import plackett_luce_logp
+from bayesrank.likelihoods.slot_op import weak_order_logp
+from bayesrank.likelihoods.stage_op import TABLE, RankingLogp, StageTotal, ranking_logp
 from tests.cases import RANKINGS
 from tests.oracles import gradient
 from tests.oracles import weak_order_logp as sum_over_orderings
@@ -183,43 +177,12 @@ def test_a_utility_that_is_no_number_makes_no_number(bad):
 
 def test_shapes_are_known_without_values():
     utility = pt.dvector("utility")
-    matrix, ranks = pt.dmatrix("matrix"), pt.lmatrix("ranks")
-    shapes = ranking_logp(utility, table()).shape, weak_order_logp(matrix, ranks).shape
-    f = pytensor.function([utility, matrix, ranks], shapes, mode="FAST_COMPILE")
-    left = {type(node.op) for node in f.maker.fgraph.toposort()}
-    assert left.isdisjoint({RankingLogp, WeakOrderLogp})
-
-
-def test_the_op_takes_matrices_only():
-    with pytest.raises(TypeError, match="WeakOrderLogp works on matrices; use weak_order_logp"):
-        WeakOrderLogp()(pt.dvector(), pt.lvector())
+    shape = ranking_logp(utility, table()).shape
+    f = pytensor.function([utility], shape, mode="FAST_COMPILE")
+    assert RankingLogp not in {type(node.op) for node in f.maker.fgraph.toposort()}
 
 
 def test_ops_of_different_nodes_differ():
     assert StageTotal(48) == StageTotal(48)
     assert StageTotal(48) != StageTotal(24)
-    assert WeakOrderLogp(48) != RankingLogp(48)
-
-
-def test_jax_needs_no_quadrature_but_for_ties_and_asks_every_time():
-    # compiled once; full rankings, top-k lists and padding, then a tie in front
-    utility = np.array([[0.4, -1.2, 2.0, 0.1], [-0.7, 5.0, 0.3, 0.0]])
-    full = np.array([[2, 1, 3, 3], [1, 3, 2, 0]])
-    tied = np.array([[2, 1, 3, 3], [1, 1, 2, 0]])
-    assert [bool(need_quadrature(pt.constant(r)).eval()) for r in (full, tied)] == [False, True]
-    u, ranks = pt.tensor("u", shape=(2, 4)), pt.tensor("r", shape=(2, 4), dtype="int64")
-    logp = weak_order_logp(u, ranks)
-    slope = pt.grad(logp.sum(), u)
-    jax, numba = (
-        pytensor.function([u, ranks], [logp, slope, logp.sum()], mode=mode)
-        for mode in ("JAX", "NUMBA")
-    )
-    for data in (full, tied, full):
-        for one, other in zip(jax(utility, data), numba(utility, data), strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
-
-
-def test_ranks_that_are_not_dense_need_no_quadrature_to_be_impossible():
-    u, ranks = pt.constant(np.zeros((2, 3))), pt.constant([[1, 2, 4], [1, 2, 3]])
-    short = matrix_logp(u, ranks, quadrature=False).eval()
-    assert short.tolist() == pytest.approx([-np.inf, -np.log(6)])
+    assert StageTotal(48) != RankingLogp(48)

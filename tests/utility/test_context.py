@@ -13,7 +13,7 @@ from pytensor.graph.traversal import ancestors
 import bayesrank as br
 from bayesrank.data.rankings import UninformativeRankingWarning
 from bayesrank.data.simulate import simulate_medoid
-from bayesrank.likelihoods.stage_op import weak_order_logp
+from bayesrank.likelihoods.slot_op import weak_order_logp
 from bayesrank.utility import (
     deep_sets_utility,
     deep_sets_weights,
