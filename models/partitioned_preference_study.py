@@ -156,8 +156,9 @@ def posteriors(
     n_rankings: Iterable[int],
     seeds: Iterable[int] = SEEDS,
     *,
-    draws: int = 500,
+    draws: int = 1000,
     tune: int = 500,
+    chains: int = 4,
 ) -> Iterator[dict[str, Any]]:
     """Give the posterior of each share and its true place in it, one row per item."""
     for n in n_rankings:
@@ -166,8 +167,9 @@ def posteriors(
             truth, begin = np.exp(drawn.utility), time.process_time()
             with build(drawn.rankings, prior_scale=PRIOR_SCALE):
                 trace = pm.sample(
-                    draws=draws, tune=tune, chains=2, cores=1, random_seed=seed, progressbar=False
-                )
+                    draws=draws, tune=tune, chains=chains, cores=1, random_seed=seed,
+                    progressbar=False,
+                )  # fmt: skip
             seconds = time.process_time() - begin
             share, w = (
                 trace["posterior"][name].values.reshape(-1, n_items)

@@ -17,8 +17,8 @@ Two routes evaluate it and must agree:
 
 * `block_logp`, a PyTensor graph with a fixed number of stretched nodes: for JAX, for second
   derivatives and as the readable twin;
-* `block_kernel`, a numba function that spaces its nodes by need and returns the value with its
-  whole gradient in one pass, in memory linear in the block.
+* `bayesrank.likelihoods.block_kernel`, a numba function that spaces its nodes by need and returns
+  the value with its whole gradient in one pass, in memory linear in the block.
 
 Both clip :math:`w` to [-40, 60] and give the part below -40 back as :math:`\sum_i \min(w_i+40, 0)`,
 which is exact in double precision: below, a factor is linear in :math:`a_i`; above, it is one.
@@ -32,25 +32,19 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numba
 import numpy as np
 import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.stop_gradient import stop_gradient
 
-__all__ = ["PADDING", "block_kernel", "block_logp", "segment_sum"]
+__all__ = ["LOWEST", "PADDING", "block_logp", "segment_sum"]
 
 LOWEST = -40.0  # below, 1 - exp(-a t) = a t to the last digit
 PADDING = 60.0  # above, 1 - exp(-a t) = 1 to the last digit
 
 Index = Sequence[Any]
 Shape = Sequence[Any]
-
-
-# ---------------------------------------------------------------------------------------------
-# Graph
-# ---------------------------------------------------------------------------------------------
 
 
 def segment_sum(x: TensorVariable, index: Index, shape: Shape) -> TensorVariable:
@@ -170,127 +164,3 @@ def _bose(x: TensorVariable) -> TensorVariable:
     """r(x) = x / (e^x − 1), without overflow."""
     x = pt.minimum(x, 600.0)
     return x / pt.expm1(x)
-
-
-# ---------------------------------------------------------------------------------------------
-# Kernel
-# ---------------------------------------------------------------------------------------------
-
-LN2 = math.log(2.0)
-CHUNK = 8  # factors per logarithm: each is above exp(-80), so eight stay in double range
-NEGLIGIBLE = 1e-19
-
-
-# NaN is tested before, so these sums and products may be reordered; 'nnan' and 'ninf' stay off
-@numba.njit(cache=True, error_model="numpy", fastmath={"nsz", "arcp", "contract", "reassoc"})
-def block_kernel(w, gamma, a, q):  # type: ignore[no-untyped-def]
-    r"""Value and gradient of ``log P(S > R)`` for one block, in one pass.
-
-    Parameters
-    ----------
-    w : ndarray of float, (n,)
-        Utilities less the logsumexp of the remainder.
-    gamma : ndarray, (n,)
-        Overwritten with the gradient, :math:`\gamma_i = E[t_i / (e^{t_i} - 1)]`,
-        :math:`t_i = a_i e^y`, under the normalised integrand.
-    a, q : ndarray, (n,)
-        Workspace.
-
-    Returns
-    -------
-    float
-        ``log P(S > R)``, with error below 1e-11.
-
-    Notes
-    -----
-    Going one octave up doubles :math:`t`, and :math:`q = 1 - e^{-t}` obeys
-    :math:`q(2t) = q(2-q)`, stable in both tails; so only the nodes of the first octave need an
-    exponential per item. Cost O(n x nodes), memory O(n).
-    """
-    n = w.size
-    below = 0.0
-    for i in range(n):
-        if math.isnan(w[i]):
-            gamma[:n] = math.nan
-            return math.nan
-        below += min(w[i] - LOWEST, 0.0)
-        a[i] = math.exp(min(max(w[i], LOWEST), PADDING))
-    if below == -math.inf:
-        gamma[:n] = 0.0
-        return -math.inf
-
-    # Mode by Newton, as in the graph
-    z, curvature = 1.0, -1.0
-    for _ in range(10):
-        slope, bend = 1.0 - z, -z
-        for i in range(n):
-            x = a[i] * z
-            if x < 600.0:
-                r = x / math.expm1(x)
-                slope += r
-                bend += r * (1.0 - x - r)
-        curvature = bend
-        step = -slope * z / bend
-        z += step
-        if abs(step) < 0.02 * z:
-            break
-    log_z = math.log(z)
-
-    # Window
-    drop = 26.0
-    c = drop / z
-    right = log_z + math.log1p(c + math.sqrt(2.0 * c))
-    d = c + 1.0 - math.exp(-(c + math.sqrt(2.0 * c)))
-    d = c + 1.0 - math.exp(-d)
-    left = log_z - d
-    peak = log_z - z
-    s = math.exp(left)
-    value, slope = left - s, 1.0 - s
-    for i in range(n):
-        if a[i] * z < 40.0:
-            peak += math.log(-math.expm1(-a[i] * z))
-        x = a[i] * s
-        if x < 40.0:
-            share = -math.expm1(-x)
-            value += math.log(share)
-            slope += x * (1.0 - share) / share
-    if value < peak - drop:
-        left = min(left + (peak - drop - value) / slope, log_z)
-
-    # Nodes: `per_octave` to a doubling of t, finer for narrow and for homogeneous blocks
-    sigma = 1.0 / math.sqrt(-curvature)
-    widest = min(0.36, 0.5 * sigma, 0.25 / math.sqrt(math.log(n + 1.0)))
-    per_octave = max(int(math.ceil(LN2 / widest)), 1)
-    h = LN2 / per_octave
-    octaves = (int(math.ceil((right - left) / h)) + per_octave) // per_octave
-
-    mass = 0.0
-    for i in range(n):
-        gamma[i] = 0.0
-    for first in range(per_octave):
-        y = left + first * h
-        s = math.exp(y)
-        for i in range(n):
-            q[i] = -math.expm1(-a[i] * s)
-        for octave in range(octaves):
-            log_g, i = y - s, 0
-            while i < n:
-                product = 1.0
-                for j in range(i, min(n, i + CHUNK)):
-                    product *= q[j]
-                log_g += math.log(product)
-                i += CHUNK
-            p = math.exp(log_g - peak)
-            mass += p
-            if p > NEGLIGIBLE:
-                p *= s
-                for i in range(n):
-                    gamma[i] += p * (1.0 - q[i]) / q[i]
-            if octave + 1 < octaves:
-                for i in range(n):
-                    q[i] *= 2.0 - q[i]
-            y += LN2
-            s *= 2.0
-    for i in range(n):
-        gamma[i] *= a[i] / mass
-    return peak + math.log(mass * h) + below

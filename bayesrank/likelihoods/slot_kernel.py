@@ -16,7 +16,7 @@ import math
 import numba
 import numpy as np
 
-from bayesrank.likelihoods.quadrature import block_kernel
+from bayesrank.likelihoods.block_kernel import block_kernel, workspace
 from bayesrank.likelihoods.stage_kernel import WIDEST_SCALE, stage_terms
 from bayesrank.likelihoods.vector_exp import vector_exp
 
@@ -49,7 +49,7 @@ def weak_order_logps(utility, ranks, bound):  # type: ignore[no-untyped-def]
     size, end = np.zeros(n_slots + 2, np.int64), np.empty(n_slots + 2, np.int64)
     total, share = np.empty(n_slots + 2), np.empty(n_slots + 2)
     order, slope = np.empty(n_slots, np.int64), np.empty(n_slots)
-    w, a, q = np.empty(n_slots), np.empty(n_slots), np.empty(n_slots)
+    w, work = np.empty(n_slots), workspace(n_slots)
     for row in range(n_rankings):
         u, r, g = utility[row], ranks[row], gradient[row]
         size[:] = 0
@@ -63,7 +63,7 @@ def weak_order_logps(utility, ranks, bound):  # type: ignore[no-untyped-def]
             logp[row] = _on_many_scales(u, r, g, bound)
         else:
             logp[row] = _on_one_scale(
-                u, r, g, bound, deepest, highest, size, end, total, share, order, slope, w, a, q
+                u, r, g, bound, deepest, highest, size, end, total, share, order, slope, w, work
             )
     return logp, gradient
 
@@ -87,7 +87,7 @@ def _counts(u, r, size):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy", fastmath=False)  # for the digits of `vector_exp`
 def _on_one_scale(  # type: ignore[no-untyped-def]
-    u, r, g, bound, deepest, highest, size, end, total, share, order, slope, w, a, q
+    u, r, g, bound, deepest, highest, size, end, total, share, order, slope, w, work
 ):
     """Log-probability of one ranking; fills its gradient `g`. The others are workspace."""
     end[1] = 0  # where each block begins in `order`, and later ends
@@ -121,7 +121,7 @@ def _on_one_scale(  # type: ignore[no-untyped-def]
             below = highest + math.log(total[m + 1])
             for p in range(first, end[m]):
                 w[p - first] = u[order[p]] - below
-            logp += block_kernel(w[: size[m]], slope[first : end[m]], a, q)
+            logp += block_kernel(w[: size[m]], slope[first : end[m]], work)
             for p in range(first, end[m]):
                 share[m + 1] -= slope[p]
     share[1] /= total[1]

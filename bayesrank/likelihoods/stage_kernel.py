@@ -14,7 +14,7 @@ import math
 import numba
 import numpy as np
 
-from bayesrank.likelihoods.quadrature import block_kernel
+from bayesrank.likelihoods.block_kernel import block_kernel, workspace
 
 __all__ = ["WIDEST_SCALE", "ranking_sums", "stage_terms"]
 
@@ -86,12 +86,15 @@ def stage_terms(  # type: ignore[no-untyped-def]
         for n in range(n_nodes):
             value += node_weight[n] * log_total[n]
 
-    w, gamma, a, q = _workspace(block_start)
+    largest = 0
+    for b in range(n_blocks):
+        largest = max(largest, block_start[b + 1] - block_start[b])
+    w, gamma, work = np.empty(largest), np.empty(largest), workspace(largest)
     for b in range(n_blocks):
         first, size = block_start[b], block_start[b + 1] - block_start[b]
         for i in range(size):
             w[i] = utility[block_item[first + i]] - log_total[block_below[b]]
-        block_logp[b] = block_kernel(w[:size], gamma, a, q)
+        block_logp[b] = block_kernel(w[:size], gamma[:size], work)
         value += block_weight[b] * block_logp[b]
         for i in range(size):
             slope = block_weight[b] * gamma[i]
@@ -184,14 +187,6 @@ def _pull_log_worths(  # type: ignore[no-untyped-def]
         child = node_child[n]
         if child >= 0:
             node_bar[child] += node_bar[n] * math.exp(log_total[child] - log_total[n])
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _workspace(block_start):  # type: ignore[no-untyped-def]
-    largest = 0
-    for b in range(block_start.size - 1):
-        largest = max(largest, block_start[b + 1] - block_start[b])
-    return np.empty(largest), np.empty(largest), np.empty(largest), np.empty(largest)
 
 
 @numba.njit(cache=True, error_model="numpy")

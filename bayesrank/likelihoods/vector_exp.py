@@ -1,4 +1,4 @@
-"""An exponential function that compiles to vector instructions.
+"""Exponential functions that compile to vector instructions.
 
 Numba calls the one of the C library number by number, unless a library of Intel's is installed;
 of an inlined polynomial LLVM computes as many values at once as the processor has room for, four
@@ -18,7 +18,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-__all__ = ["vector_exp"]
+__all__ = ["vector_exp", "vector_expm1"]
 
 LOG2_E = 1 / math.log(2)
 # log 2 in two parts: products of the first with a whole number below 2^21 are exact
@@ -69,8 +69,37 @@ def vector_exp(x):  # type: ignore[no-untyped-def]
     -------
     float
     """
+    k, r = _octaves(x)
+    return (_rest(r) + r + 1.0) * _power_of_two(k)
+
+
+@numba.njit(inline="always", error_model="numpy", fastmath=False)
+def vector_expm1(x):  # type: ignore[no-untyped-def]
+    """Exponential function less one, as exact near zero, of numbers from -708 to 709.
+
+    Parameters
+    ----------
+    x : float
+
+    Returns
+    -------
+    float
+    """
+    k, r = _octaves(x)
+    power = _power_of_two(k)
+    return (_rest(r) + r) * power + (power - 1.0)
+
+
+@numba.njit(inline="always", error_model="numpy", fastmath=False)
+def _octaves(x):  # type: ignore[no-untyped-def]
+    """Split x into k log 2 + r."""
     k = _rounded(x * LOG2_E)
-    r = x - k * LOG_2_HIGH - k * LOG_2_LOW
+    return k, x - k * LOG_2_HIGH - k * LOG_2_LOW
+
+
+@numba.njit(inline="always", error_model="numpy", fastmath=False)
+def _rest(r):  # type: ignore[no-untyped-def]
+    """Give exp(r) - 1 - r."""
     p = C13
     p = p * r + C12
     p = p * r + C11
@@ -83,4 +112,9 @@ def vector_exp(x):  # type: ignore[no-untyped-def]
     p = p * r + C4
     p = p * r + C3
     p = p * r + C2
-    return (p * r * r + r + 1.0) * _double((_bits(k + WHOLE) + BIAS) << MANTISSA)
+    return p * r * r
+
+
+@numba.njit(inline="always", error_model="numpy", fastmath=False)
+def _power_of_two(k):  # type: ignore[no-untyped-def]
+    return _double((_bits(k + WHOLE) + BIAS) << MANTISSA)

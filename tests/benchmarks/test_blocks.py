@@ -11,7 +11,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.likelihoods.quadrature import block_kernel
+from bayesrank.likelihoods.block_kernel import block_kernel, workspace
 from bayesrank.likelihoods.slot_op import WeakOrderLogp
 from tests.benchmarks.book import Book, plain
 from tests.benchmarks.peers import paper_rule, paper_rule_in_powers
@@ -33,9 +33,9 @@ def settings(n: int) -> np.ndarray:
 @numba.njit
 def kernel(w, gradient):
     """All rows, called from compiled code as in the package; the log-probabilities."""
-    out, a, q = np.empty(len(w)), np.empty(w.shape[1]), np.empty(w.shape[1])
+    out, work = np.empty(len(w)), workspace(w.shape[1])
     for k in range(len(w)):
-        out[k] = block_kernel(w[k], gradient[k], a, q)
+        out[k] = block_kernel(w[k], gradient[k], work)
     return out
 
 

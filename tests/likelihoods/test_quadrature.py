@@ -8,15 +8,16 @@ import pytensor.tensor as pt
 import pytest
 from scipy.special import gammaln
 
-from bayesrank.likelihoods.quadrature import PADDING, block_kernel, block_logp, segment_sum
+from bayesrank.likelihoods.block_kernel import FEW, _integral, block_kernel, workspace
+from bayesrank.likelihoods.quadrature import PADDING, block_logp, segment_sum
 from tests.oracles import dense_trapezoid, gradient, inclusion_exclusion
 
 LENGTHS = "n <= 15", "n <= 150", "n <= 800"
 
 
 def kernel(w):
-    gamma, a, q = np.empty((3, len(w)))
-    return block_kernel(np.asarray(w, dtype=float), gamma, a, q), gamma
+    gamma = np.empty(len(w))
+    return block_kernel(np.asarray(w, dtype=float), gamma, workspace(len(w))), gamma
 
 
 @functools.cache
@@ -90,6 +91,22 @@ def test_the_kernel_is_exact_to_1e10_on_small_blocks():
     assert np.abs(np.array([kernel(w)[0] for w in blocks]) - exact).max() < 1e-11
 
 
+def test_blocks_of_a_few_items_are_exact_to_the_last_digits():
+    cases = [(w, e) for w, e in zip(*small_cases(), strict=True) if len(w) <= FEW]
+    assert {len(w) for w, _ in cases} == set(range(2, FEW + 1))
+    found, exact = np.array([(kernel(w)[0], e) for w, e in cases]).T
+    np.testing.assert_allclose(found, exact, rtol=2e-15, atol=2e-15)
+
+
+@pytest.mark.parametrize("n", range(1, FEW + 1))
+def test_the_integral_of_a_few_items_is_the_sum_over_their_subsets(rng, n):
+    for w in [*blocks_of(rng, [n] * 20), np.full(n, -40.0), np.full(n, 60.0), np.zeros(n)]:
+        summed, slope = kernel(w)
+        worth, gamma = np.exp(np.pad(w, (0, 8 - n), constant_values=PADDING)), np.empty(n)
+        assert _integral(worth, gamma, workspace(8)) == pytest.approx(summed, rel=1e-12, abs=1e-11)
+        np.testing.assert_allclose(gamma, slope, atol=1e-11)
+
+
 def test_the_kernel_is_exact_to_1e10_up_to_800_items():
     blocks, exact = large_cases()
     worst = worst_by_length(np.array([kernel(w)[0] for w in blocks]) - exact, blocks)
@@ -148,6 +165,13 @@ def test_the_gradient_of_the_kernel_is_that_of_inclusion_exclusion(rng):
     for w in blocks_of(rng, [2, 3, 5, 8]):
         exact = gradient(inclusion_exclusion, w, step=1e-4)
         np.testing.assert_allclose(kernel(w)[1], exact, atol=1e-8)
+
+
+@pytest.mark.parametrize("n", [1, FEW, FEW + 1, 12])
+@pytest.mark.parametrize("w", [15.0, 25.0, 35.0])
+def test_items_that_are_certain_to_come_first_have_no_gradient(n, w):
+    # P(S > R) >= 1 - sum of 1 / (1 + a): the gradient is below n e^-w
+    assert (np.abs(kernel(np.full(n, w))[1]) <= 2 * n * np.exp(-w) + 1e-15).all()
 
 
 def test_the_gradient_of_the_kernel_is_that_of_its_differences(rng):
