@@ -140,7 +140,7 @@ def partitions_memory(name: str, n_items: str) -> dict[str, float]:
     from tests.benchmarks.test_partitions import batch, step
 
     call = step(name)
-    call(*batch(100))
+    call(*batch(int(n_items), 1))  # JAX compiles for each shape
     given = batch(int(n_items))
     return {"bytes": added(lambda: [call(*given) for _ in range(3)])}
 

@@ -212,7 +212,7 @@ def test_time_grows_no_faster_than_the_items(book: Book, cpu, name: str):
 
 
 @pytest.mark.parametrize("n", LENGTHS)
-@pytest.mark.parametrize("name", ["exact", "bound", "pairs"])
+@pytest.mark.parametrize("name", NAMES)
 def test_peak_memory(book: Book, name: str, n: int):
     found: dict[str, float] = {}
     book.once(lambda: found.update(run_fresh({}, "partitions_memory", name, str(n))))
