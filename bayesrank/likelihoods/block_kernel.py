@@ -18,7 +18,7 @@ import numba
 import numpy as np
 
 from bayesrank.likelihoods.quadrature import LOWEST, PADDING
-from bayesrank.likelihoods.vector_exp import vector_exp, vector_expm1
+from bayesrank.likelihoods.vector_exp import FARTHEST, vector_exp, vector_expm1
 
 __all__ = ["block_kernel", "workspace"]
 
@@ -26,7 +26,6 @@ LN2 = math.log(2.0)
 # Factors per logarithm, and items per pass of a loop, to which blocks are padded: left over items
 # would be done one by one. Each factor is above exp(-80), so eight stay in double range.
 CHUNK = 8
-FAR = 700.0  # 1 - exp(-t) is one long before
 NEGLIGIBLE = 1e-19
 FEW = 6  # items of blocks that are summed over their subsets
 
@@ -195,7 +194,7 @@ def _ratios(a, w):  # type: ignore[no-untyped-def]
 def _chances(q, a, s):  # type: ignore[no-untyped-def]
     """Factors of the integrand, 1 - exp(-a s)."""
     for i in range(a.size):
-        q[i] = -vector_expm1(-min(a[i] * s, FAR))
+        q[i] = -vector_expm1(-min(a[i] * s, FARTHEST))
 
 
 @_as_written  # q(2 - q) would not get from the last number below one to one

@@ -119,7 +119,7 @@ def _numba_draw(op: OrderedPartitionDraw, node: Apply, **kwargs: Any) -> tuple[A
     def draw(utility, where, sizes, log_weight, seed):  # type: ignore[no-untyped-def]
         return _draw(utility, where, sizes, log_weight, seed, code)
 
-    return draw, 3
+    return draw, 4
 
 
 try:

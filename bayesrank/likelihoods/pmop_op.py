@@ -254,4 +254,4 @@ def _numba_ordered_partition_logp(
     def ordered_partition_logp(utility, ranks, log_weight, stage_weight):  # type: ignore[no-untyped-def]
         return weak_order_logps(utility, ranks, log_weight, stage_weight, code, given_sizes)
 
-    return ordered_partition_logp, 2
+    return ordered_partition_logp, 3

@@ -15,7 +15,8 @@ import math
 import numba
 import numpy as np
 
-from bayesrank.likelihoods.subsets import NEGLIGIBLE, log_binomial, log_sum, log_symmetric
+from bayesrank.likelihoods.subsets import NEGLIGIBLE, RUN, log_binomial, log_sum, log_symmetric
+from bayesrank.likelihoods.vector_exp import FARTHEST, vector_exp
 
 __all__ = ["AGGREGATES", "FREE", "log_normaliser", "log_score"]
 
@@ -233,19 +234,9 @@ def _harmonic(w, gradient):  # type: ignore[no-untyped-def]
         y = low + k * STEP
         jump = math.exp(-y)
         x = centre + y - jump
-        log_f, product, total = x + math.log1p(jump), 1.0, 0.0
-        for i in range(n):
-            tau[i] = math.exp(min(x - w[i], 7.0))  # beyond, q is zero
-            q = math.exp(-tau[i])
-            share[i] = q / (1.0 + q)
-            total += share[i]
-            product *= 1.0 + q
-            if product > 1e200:
-                log_f += math.log(product)
-                product = 1.0
-        if total == 0.0:
-            break
-        log_f += math.log(product) + math.log(total)
+        _exponents(tau, x, w)
+        total, log_product = _shares(share, tau)
+        log_f = x + math.log1p(jump) + log_product + math.log(total)
         if log_f > peak:
             shrink = math.exp(peak - log_f)
             gradient *= shrink
@@ -257,6 +248,29 @@ def _harmonic(w, gradient):  # type: ignore[no-untyped-def]
             gradient[i] += p * tau[i] * share[i] * (1.0 + (1.0 - share[i]) / total)
     gradient /= mass
     return peak + math.log(mass * STEP)
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=False)  # for `vector_exp`
+def _exponents(tau, x, w):  # type: ignore[no-untyped-def]
+    """Fill in t exp(-w), where t = exp(x), as far as exp(-tau) is not zero."""
+    for i in range(w.size):
+        tau[i] = min(vector_exp(min(max(x - w[i], -FARTHEST), FARTHEST)), FARTHEST)
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath={"nsz", "contract", "reassoc"})
+def _shares(share, tau):  # type: ignore[no-untyped-def]
+    """Fill in q / (1 + q), where q = exp(-tau); their sum, and the sum of log(1 + q)."""
+    total, log_product = 0.0, 0.0
+    for i in range(tau.size):
+        q = vector_exp(-tau[i])
+        share[i] = q / (1.0 + q)
+        total += share[i]
+    for first in range(0, tau.size, RUN):
+        product = 1.0
+        for i in range(first, min(first + RUN, tau.size)):
+            product *= 1.0 - share[i]  # 1 / (1 + q)
+        log_product -= math.log(product)
+    return total, log_product
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -271,8 +285,9 @@ def _harmonic_of_size(w, down, m, gradient, share, work):  # type: ignore[no-unt
         y = low + k * STEP
         jump = math.exp(-y)
         x = centre + y - jump
+        _exponents(log_q, x, w)
         for i in range(n):
-            log_q[i] = -math.exp(min(x - w[i], 7.0))  # beyond, q is zero
+            log_q[i] = -log_q[i]
         log_f = x + math.log1p(jump) + math.log(m) + log_symmetric(log_q, m, share, work, True)
         if log_f > peak:
             shrink = math.exp(peak - log_f)

@@ -32,10 +32,24 @@ import math
 import numba
 import numpy as np
 
-__all__ = ["count_by_contour", "count_by_recursion", "log_binomial", "log_symmetric", "tilt"]
+from bayesrank.likelihoods.vector_exp import FARTHEST, vector_exp
+
+__all__ = [
+    "NEGLIGIBLE",
+    "RUN",
+    "count_by_contour",
+    "count_by_recursion",
+    "log_binomial",
+    "log_sum",
+    "log_symmetric",
+    "tilt",
+]
 
 FEW = 32  # sizes up to this are counted by the recursion: it is faster there
+RUN = 512  # factors from 1/2 to 1 in one logarithm
 NEGLIGIBLE = 40.0  # logarithm of what is lost in double precision
+# Sums of positive terms, several at once
+_reordered = numba.njit(cache=True, error_model="numpy", fastmath={"nsz", "contract", "reassoc"})
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -62,11 +76,7 @@ def tilt(v, m):  # type: ignore[no-untyped-def]
     low, high = odds - v.max(), odds - v.min()
     x = min(max(odds - v.mean(), low), high)
     for _ in range(200):
-        size, slope = 0.0, 0.0
-        for y in v:
-            p = 1.0 / (1.0 + math.exp(-(y + x)))
-            size += p
-            slope += p * (1.0 - p)
+        size, slope = _expected_size(v, x)
         gap = size - m
         if abs(gap) <= 1e-3 + 0.05 * math.sqrt(slope) or high - low < 1e-9 * (1.0 + abs(x)):
             break
@@ -80,7 +90,19 @@ def tilt(v, m):  # type: ignore[no-untyped-def]
     return x
 
 
-@numba.njit(cache=True, error_model="numpy")
+@_reordered
+def _expected_size(v, x):  # type: ignore[no-untyped-def]
+    """Mean and variance of the number of bits at a tilt."""
+    size, slope = 0.0, 0.0
+    for i in range(v.size):
+        z = min(max(v[i] + x, -FARTHEST), FARTHEST)
+        p = 1.0 / (1.0 + vector_exp(-z))
+        size += p
+        slope += p * (1.0 - p)
+    return size, slope
+
+
+@_reordered
 def count_by_recursion(p, q, m, share, wanted):  # type: ignore[no-untyped-def]
     """Probability that m of independent bits are one, and each bit's share in it.
 
@@ -198,12 +220,25 @@ def _log_symmetric(v, m, share, work, wanted):  # type: ignore[no-untyped-def]
     n = v.size
     p, q = work[0, :n], work[1, :n]
     x = tilt(v, m)
-    out = -m * x
-    for i in range(n):
-        z = v[i] + x
-        e = math.exp(-abs(z))
-        out += max(z, 0.0) + math.log1p(e)
-        p[i], q[i] = (1.0 / (1.0 + e), e / (1.0 + e)) if z > 0 else (e / (1.0 + e), 1.0 / (1.0 + e))
+    out = _bits(v, x, p, q) - m * x
     if m <= FEW:
         return out + math.log(count_by_recursion(p, q, m, share, wanted))
     return out + math.log(count_by_contour(p, q, m, share, wanted))
+
+
+@_reordered
+def _bits(v, x, p, q):  # type: ignore[no-untyped-def]
+    """Fill the probabilities of one and zero; the sum of log(1 + exp(v + x))."""
+    out, factor = 0.0, 1.0
+    for i in range(v.size):
+        z = v[i] + x
+        e = vector_exp(-min(abs(z), FARTHEST))
+        more, less = 1.0 / (1.0 + e), e / (1.0 + e)
+        p[i], q[i] = (more, less) if z > 0 else (less, more)
+        out += max(z, 0.0)
+    for first in range(0, v.size, RUN):
+        factor = 1.0
+        for i in range(first, min(first + RUN, v.size)):
+            factor *= max(p[i], q[i])  # 1 / (1 + e^-|z|)
+        out -= math.log(factor)
+    return out

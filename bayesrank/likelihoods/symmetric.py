@@ -131,7 +131,7 @@ def _numba_tilt(op: Tilt, node: Apply, **kwargs: Any) -> tuple[Any, int]:
     def tilts(v, member, m):  # type: ignore[no-untyped-def]
         return _tilts(v, member, m)
 
-    return tilts, 1
+    return tilts, 2
 
 
 try:

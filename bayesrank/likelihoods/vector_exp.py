@@ -18,13 +18,14 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-__all__ = ["vector_exp", "vector_expm1"]
+__all__ = ["FARTHEST", "vector_exp", "vector_expm1"]
 
 LOG2_E = 1 / math.log(2)
 # log 2 in two parts: products of the first with a whole number below 2^21 are exact
 LOG_2_HIGH, LOG_2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 # Whole numbers are the last bits of their sum with this
 WHOLE = 1.5 * 2.0**52
+FARTHEST = 700.0  # where both functions may be called, on either side of zero
 BIAS, MANTISSA = 1023, 52  # of the exponent of a double
 C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1 / math.factorial(i) for i in range(2, 14))
 
