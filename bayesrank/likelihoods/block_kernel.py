@@ -23,9 +23,9 @@ from bayesrank.likelihoods.vector_exp import FARTHEST, vector_exp, vector_expm1
 __all__ = ["block_kernel", "workspace"]
 
 LN2 = math.log(2.0)
-# Factors per logarithm, and items per pass of a loop, to which blocks are padded: left over items
-# would be done one by one. Each factor is above exp(-80), so eight stay in double range.
+# Items per pass of a loop, to which blocks are padded: those left over would be done one by one
 CHUNK = 8
+SMALLEST = 1e-290  # product that has digits; as a factor is above exp(-80), that of a chunk does
 NEGLIGIBLE = 1e-19
 FEW = 6  # items of blocks that are summed over their subsets
 
@@ -167,7 +167,8 @@ def _integral(a, gamma, work):  # type: ignore[no-untyped-def]
         s = math.exp(y)
         _chances(q, a, s)
         for octave in range(octaves):
-            p = math.exp(y - s + _log_product(q) - peak)
+            log_part, product = _product(q)
+            p = math.exp(y - s + log_part - peak) * product
             mass += p
             if p > NEGLIGIBLE:
                 p *= s
@@ -204,11 +205,22 @@ def _double_times(q):  # type: ignore[no-untyped-def]
 
 
 @_reordered
-def _log_product(q):  # type: ignore[no-untyped-def]
-    out = 0.0
+def _product(q):  # type: ignore[no-untyped-def]
+    """Give the product as a logarithm and a factor, because logarithms take long."""
+    out, product = 0.0, 1.0
     for i in range(0, q.size, CHUNK):
-        out += math.log(
-            ((q[i] * q[i + 1]) * (q[i + 2] * q[i + 3]))
-            * ((q[i + 4] * q[i + 5]) * (q[i + 6] * q[i + 7]))
+        chunk = ((q[i] * q[i + 1]) * (q[i + 2] * q[i + 3])) * (
+            (q[i + 4] * q[i + 5]) * (q[i + 6] * q[i + 7])
         )
-    return out
+        if product * chunk < SMALLEST:
+            out += math.log(product)
+            product = chunk
+        else:
+            product *= chunk
+    return out, product
+
+
+@_reordered
+def _log_product(q):  # type: ignore[no-untyped-def]
+    out, product = _product(q)
+    return out + math.log(product)

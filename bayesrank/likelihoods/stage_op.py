@@ -202,7 +202,7 @@ def _numba_stage_total(op: StageTotal, node: Apply, **kwargs: Any) -> tuple[Any,
         )  # fmt: skip
         return np.asarray(value), gradient
 
-    return stage_total, 2
+    return stage_total, 3
 
 
 @register_funcify_default_op_cache_key(RankingLogp)
@@ -221,4 +221,4 @@ def _numba_ranking_logp(op: RankingLogp, node: Apply, **kwargs: Any) -> tuple[An
             utility, log_total, block, s_item, s_node, stage_of, ranking_of, weight.size
         )
 
-    return ranking_logp, 2
+    return ranking_logp, 3
