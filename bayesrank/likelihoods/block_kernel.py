@@ -33,10 +33,11 @@ FEW = 6  # items of blocks that are summed over their subsets
 _reordered = numba.njit(
     cache=True, error_model="numpy", fastmath={"nsz", "arcp", "contract", "reassoc"}
 )
-_as_written = numba.njit(cache=True, error_model="numpy", fastmath=False)  # for `vector_exp`
+# said, because a function that does not say it takes over what its first caller has
+_as_written = numba.njit(cache=True, error_model="numpy", fastmath=False)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@_as_written
 def workspace(largest):  # type: ignore[no-untyped-def]
     """Room for `block_kernel` and blocks of up to so many items."""
     return np.empty(max(3 * (largest + CHUNK), FEW + 3 * 2**FEW))
@@ -81,7 +82,7 @@ def block_kernel(w, gamma, work):  # type: ignore[no-untyped-def]
     return below + (_over_subsets(a, gamma, rest) if n <= FEW else _integral(a, gamma, rest))
 
 
-@numba.njit(cache=True, error_model="numpy")
+@_as_written
 def _over_subsets(a, gamma, work):  # type: ignore[no-untyped-def]
     n, n_subsets = a.size, 1 << a.size
     # of every subset T: P(T > R), its worth and that of the remainder, d P(S > R) / d P(T > R)
