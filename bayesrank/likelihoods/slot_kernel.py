@@ -17,10 +17,13 @@ import numba
 import numpy as np
 
 from bayesrank.likelihoods.block_kernel import block_kernel, workspace
-from bayesrank.likelihoods.stage_kernel import WIDEST_SCALE, stage_terms
-from bayesrank.likelihoods.vector_exp import vector_exp
+from bayesrank.likelihoods.stage_kernel import stage_terms
+from bayesrank.likelihoods.vector_exp import FARTHEST, vector_exp
 
 __all__ = ["weak_order_logps"]
+
+LEAST = 1e-220  # worth of a last block that has all its digits; what is below adds nothing to it
+RUN = 256  # slots that are looked at together for ranks above the last
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -46,65 +49,106 @@ def weak_order_logps(utility, ranks, bound):  # type: ignore[no-untyped-def]
     n_rankings, n_slots = ranks.shape
     # every slot is filled below: to clear all of them before is another pass through the memory
     logp, gradient = np.zeros(n_rankings), np.empty((n_rankings, n_slots))
-    size, end = np.zeros(n_slots + 2, np.int64), np.empty(n_slots + 2, np.int64)
+    size, end = np.empty(n_slots + 2, np.int64), np.empty(n_slots + 2, np.int64)
     total, share = np.empty(n_slots + 2), np.empty(n_slots + 2)
-    order, slope = np.empty(n_slots, np.int64), np.empty(n_slots)
+    staged, order = np.empty(n_slots, np.int64), np.empty(n_slots, np.int64)
+    slope = np.empty(n_slots)
     w, work = np.empty(n_slots), workspace(n_slots)
     for row in range(n_rankings):
         u, r, g = utility[row], ranks[row], gradient[row]
-        size[:] = 0
-        deepest, lowest, highest, valid = _counts(u, r, size)
-        if not valid:
-            logp[row] = -np.inf
+        least, deepest = _extent(r)
+        valid = least >= 0 and deepest <= n_slots
+        n_staged = _count(r, deepest, size, staged) if valid else -1
+        if n_staged <= 0:
+            logp[row] = -np.inf if n_staged < 0 else 0.0
             g[:] = 0.0
-        elif deepest <= 1:
-            g[:] = 0.0
-        elif not highest - lowest < WIDEST_SCALE:
-            logp[row] = _on_many_scales(u, r, g, bound)
+            continue
+        scale = u[staged[0]]  # any item will do, nearly always, and to find the best takes a while
+        for _ in range(2):
+            logp[row], fits = _on_one_scale(
+                u, r, g, bound, deepest, scale, size, staged[:n_staged],
+                end, total, share, order, slope, w, work,
+            )  # fmt: skip
+            if fits:
+                break
+            scale = _highest(u, r)
         else:
-            logp[row] = _on_one_scale(
-                u, r, g, bound, deepest, highest, size, end, total, share, order, slope, w, work
-            )
+            logp[row] = _on_many_scales(u, r, g, bound)
     return logp, gradient
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _counts(u, r, size):  # type: ignore[no-untyped-def]
-    """Count the items of every rank; the last rank, the range of the utilities, and validity."""
-    lowest, highest, deepest = np.inf, -np.inf, 0
+def _extent(r):  # type: ignore[no-untyped-def]
+    """Least and greatest rank, and 0."""
+    least, deepest = np.int64(0), np.int64(0)
     for j in range(r.size):
-        if r[j] < 0 or r[j] > r.size:
-            return 0, 0.0, 0.0, False
-        if r[j] > 0:
-            size[r[j]] += 1
-            deepest = max(deepest, r[j])
-            lowest, highest = min(lowest, u[j]), max(highest, u[j])
-    for m in range(1, deepest + 1):
+        least, deepest = min(least, np.int64(r[j])), max(deepest, np.int64(r[j]))
+    return least, deepest
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _highest(u, r):  # type: ignore[no-untyped-def]
+    highest = -np.inf
+    for j in range(r.size):
+        if r[j] > 0 and u[j] > highest:
+            highest = u[j]
+    return highest
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _count(r, deepest, size, staged):  # type: ignore[no-untyped-def]
+    """Count the items of every rank and list the slots above the last; -1 if a rank has none."""
+    size[: deepest + 1] = 0
+    n_staged = n_empty = 0
+    for first in range(0, r.size, RUN):
+        run = r[first : first + RUN]
+        if _all_equal(run, deepest):  # nearly all, where two blocks are few items and the others
+            continue
+        for j in range(run.size):
+            if run[j] == 0:
+                n_empty += 1
+            elif run[j] != deepest:
+                size[run[j]] += 1
+                staged[n_staged] = first + j
+                n_staged += 1
+    for m in range(1, deepest):
         if size[m] == 0:
-            return 0, 0.0, 0.0, False
-    return deepest, lowest, highest, True
+            return -1
+    size[deepest] = r.size - n_empty - n_staged
+    return n_staged
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _all_equal(r, rank):  # type: ignore[no-untyped-def]
+    others = 0
+    for j in range(r.size):  # to the end, as that is done in vectors
+        others += r[j] != rank
+    return others == 0
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=False)  # for the digits of `vector_exp`
 def _on_one_scale(  # type: ignore[no-untyped-def]
-    u, r, g, bound, deepest, highest, size, end, total, share, order, slope, w, work
+    u, r, g, bound, deepest, scale, size, staged, end, total, share, order, slope, w, work
 ):
-    """Log-probability of one ranking; fills its gradient `g`. The others are workspace."""
+    """Log-probability of one ranking, and whether worths in units of exp(scale) had room.
+
+    Fills its gradient `g`. From `end` on all is workspace.
+    """
     end[1] = 0  # where each block begins in `order`, and later ends
     for m in range(1, deepest):
         end[m + 1] = end[m] + size[m]
         total[m] = 0.0
-    n_staged = end[deepest]
     for j in range(r.size):  # of empty slots, too, as what has no branch is done in vectors
-        g[j] = vector_exp(u[j] - highest)
+        g[j] = vector_exp(min(max(u[j] - scale, -FARTHEST), FARTHEST))
     total[deepest] = _sum_of_rank(g, r, deepest)  # of most items, where blocks are two
-    for j in range(r.size):
-        if 0 < r[j] < deepest:
-            total[r[j]] += g[j]
-            order[end[r[j]]] = j
-            end[r[j]] += 1
+    for j in staged:
+        total[r[j]] += g[j]
+        order[end[r[j]]] = j
+        end[r[j]] += 1
     for m in range(deepest - 1, 0, -1):
         total[m] += total[m + 1]
+    if not (total[deepest] > LEAST and total[1] < 1 / LEAST):
+        return 0.0, False
 
     # share[m]: d logp / d log T_m, and then the sum of (d logp / d log T) / T up to m
     logp = 0.0
@@ -114,11 +158,11 @@ def _on_one_scale(  # type: ignore[no-untyped-def]
         if size[m] == 1 or bound:  # each as if the others of its block were still there
             logp += math.lgamma(size[m] + 1) - size[m] * math.log(total[m])
             for p in range(first, end[m]):
-                logp += u[order[p]] - highest
+                logp += u[order[p]] - scale
                 slope[p] = 1.0
             share[m] -= size[m]
         else:
-            below = highest + math.log(total[m + 1])
+            below = scale + math.log(total[m + 1])
             for p in range(first, end[m]):
                 w[p - first] = u[order[p]] - below
             logp += block_kernel(w[: size[m]], slope[first : end[m]], work)
@@ -128,11 +172,14 @@ def _on_one_scale(  # type: ignore[no-untyped-def]
     for m in range(2, deepest + 1):
         share[m] = share[m - 1] + share[m] / total[m]
 
+    for p in range(staged.size):
+        slope[p] += g[order[p]] * share[r[order[p]]]
+    last = share[deepest]
     for j in range(r.size):
-        g[j] = g[j] * share[r[j]] if r[j] > 0 else 0.0
-    for p in range(n_staged):
-        g[order[p]] += slope[p]
-    return logp
+        g[j] = g[j] * last if r[j] == deepest else 0.0
+    for p in range(staged.size):
+        g[order[p]] = slope[p]
+    return logp, True
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath={"reassoc"})  # several sums side by side

@@ -16,7 +16,7 @@ import numpy as np
 
 from bayesrank.likelihoods.block_kernel import block_kernel, workspace
 
-__all__ = ["WIDEST_SCALE", "ranking_sums", "stage_terms"]
+__all__ = ["ranking_sums", "stage_terms"]
 
 # Exponentials of utilities are shared by all remainders when they fit one scale: sums of terms
 # within exp(±500) of each other neither overflow nor vanish.

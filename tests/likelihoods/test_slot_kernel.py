@@ -27,7 +27,7 @@ def by_table(utility, ranks, bound):
 
 
 @pytest.mark.parametrize("bound", [False, True], ids=["exact", "bound"])
-@pytest.mark.parametrize("spread", [0.1, 3.0, 60.0])
+@pytest.mark.parametrize("spread", [0.1, 3.0, 60.0, 300.0, 1000.0])
 def test_value_and_gradient_are_those_of_the_table_of_stages(rng, spread, bound):
     ranks = random_ranks(rng, 300, 9)
     utility = spread * rng.normal(size=ranks.shape)
