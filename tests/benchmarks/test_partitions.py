@@ -2,23 +2,24 @@
 
 As in data of many labels, a sample prefers a few (positive) items to all others. A step is the
 value and the gradient with respect to the utilities of the next batch of 20 samples. CPU seconds of
-1,000 steps, taken in ten rounds in turn, one thread of BLAS; with a star from fewer steps (540 of
-PL-LB, 10 to 580 of the others). In brackets the peak of memory above the data, in a process of its
-own, three steps.
+1,000 steps, taken in ten rounds in turn, one thread of BLAS; with a star from fewer steps (550 of
+the bound in PyTensor, 10 to 180 of RankNet). In brackets the peak of memory above the data, in a
+process of its own, three steps.
 
 =================  =============  =============  =============  ==============
 items              100            1,000          10,000         100,000
 =================  =============  =============  =============  ==============
-exact              0.09 (0 MB)    0.16 (0 MB)    0.71 (5 MB)    6.3 (49 MB)
-PL-LB              0.03 (0 MB)    0.21 (1 MB)    2.1 (6 MB)     36* (64 MB)
-PL-LB in JAX       0.06           0.22           0.62           4.9
-PL-LB, any blocks  0.23           2.3            36*            371*
-RankNet            1.2 (0 MB)     11 (0 MB)      106* (5 MB)    1,060* (48 MB)
+exact              0.05 (0 MB)    0.09 (0 MB)    0.46 (3 MB)    4.1 (48 MB)
+PL-LB, any blocks  0.01 (0 MB)    0.05 (0 MB)    0.42 (3 MB)    4.2 (48 MB)
+PL-LB              0.03 (0 MB)    0.21 (0 MB)    2.1 (3 MB)     39* (64 MB)
+PL-LB in JAX       0.06 (0 MB)    0.25 (1 MB)    0.70 (5 MB)    5.9 (64 MB)
+RankNet            1.2 (0 MB)     11 (0 MB)      111* (3 MB)    1,090* (48 MB)
 =================  =============  =============  =============  ==============
 
 Time and memory of the exact likelihood are linear in the items (exponent of time 0.8). At 100,000
-items it takes a sixth of the time of its lower bound compiled by PyTensor to the same backend, and
-1.3 times that of the bound in JAX; 1.5 is demanded below against both.
+items it takes as long as its lower bound in the same kernel, a tenth of the time of that bound
+compiled by PyTensor to the same backend, and 0.7 times that of the bound in JAX; 1.5 times is
+demanded below against the last two.
 
 The lower bound of Ma et al. is written out for two blocks, where it is a softmax without any sort;
 so are pairs (RankNet), each positive item against each other one. "Any blocks" is
