@@ -97,24 +97,21 @@ def _highest(u, r):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _count(r, deepest, size, staged):  # type: ignore[no-untyped-def]
-    """Count the items of every rank and list the slots above the last; -1 if a rank has none."""
-    size[: deepest + 1] = 0
-    n_staged = n_empty = 0
+    """List the slots above the last rank and count them by rank; -1 if a rank has none."""
+    size[:deepest] = 0
+    n_staged = 0
     for first in range(0, r.size, RUN):
         run = r[first : first + RUN]
         if _all_equal(run, deepest):  # nearly all, where two blocks are few items and the others
             continue
         for j in range(run.size):
-            if run[j] == 0:
-                n_empty += 1
-            elif run[j] != deepest:
+            if 0 < run[j] < deepest:
                 size[run[j]] += 1
                 staged[n_staged] = first + j
                 n_staged += 1
     for m in range(1, deepest):
         if size[m] == 0:
             return -1
-    size[deepest] = r.size - n_empty - n_staged
     return n_staged
 
 

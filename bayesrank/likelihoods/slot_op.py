@@ -137,4 +137,4 @@ def _numba_weak_order_logp(op: WeakOrderLogp, node: Apply, **kwargs: Any) -> tup
     def weak_order_logp(utility, ranks):  # type: ignore[no-untyped-def]
         return weak_order_logps(utility, ranks, bound)
 
-    return weak_order_logp, 13
+    return weak_order_logp, 14

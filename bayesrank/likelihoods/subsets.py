@@ -229,7 +229,7 @@ def _log_symmetric(v, m, share, work, wanted):  # type: ignore[no-untyped-def]
 @_reordered
 def _bits(v, x, p, q):  # type: ignore[no-untyped-def]
     """Fill the probabilities of one and zero; the sum of log(1 + exp(v + x))."""
-    out, factor = 0.0, 1.0
+    out = 0.0
     for i in range(v.size):
         z = v[i] + x
         e = vector_exp(-min(abs(z), FARTHEST))

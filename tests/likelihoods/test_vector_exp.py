@@ -1,4 +1,4 @@
-"""The exponential function of vector instructions against the one of the C library."""
+"""The exponential functions of vector instructions against those of the C library."""
 
 import math
 
@@ -6,13 +6,21 @@ import numba
 import numpy as np
 import pytest
 
-from bayesrank.likelihoods.vector_exp import vector_exp
+from bayesrank.likelihoods.vector_exp import FARTHEST, vector_exp, vector_expm1
 
 
 def of_all(x):
     out = np.empty_like(x)
     for i in range(x.size):
         out[i] = vector_exp(x[i])
+    return out
+
+
+@numba.njit
+def less_one(x):
+    out = np.empty_like(x)
+    for i in range(x.size):
+        out[i] = vector_expm1(x[i])
     return out
 
 
@@ -24,6 +32,14 @@ def test_it_is_within_two_units_in_the_last_place(rng):
     x = np.concatenate([rng.uniform(-708, 709, 200_000), rng.uniform(-1, 1, 200_000), steps])
     expected = np.exp(x)
     assert (np.abs(of_all(x) - expected) <= 2 * np.spacing(expected)).all()
+
+
+def test_less_one_it_is_within_three_units_in_the_last_place_also_near_zero(rng):
+    small = rng.choice([-1, 1], 100_000) * 10 ** rng.uniform(-300, 0, 100_000)
+    steps = np.log(2) / 2 * np.arange(-2019, 2019)
+    x = np.concatenate([rng.uniform(-FARTHEST, FARTHEST, 200_000), small, steps, [0.0]])
+    expected = np.expm1(x)
+    assert (np.abs(less_one(x) - expected) <= 3 * np.spacing(np.abs(expected))).all()
 
 
 @pytest.mark.parametrize("x", [0.0, -0.0, 1e-300, -1e-20])
