@@ -35,7 +35,8 @@ class WeakOrderLogp(GraphTwinOp):
     def make_node(self, utility: Any, ranks: Any) -> Apply:
         utility, ranks = pt.as_tensor_variable(utility), pt.as_tensor_variable(ranks)
         if utility.ndim != 2 or ranks.ndim != 2:
-            raise TypeError(f"{type(self).__name__} works on matrices; use weak_order_logp.")
+            way = "weak_order_bound" if self.bound else "weak_order_logp"
+            raise TypeError(f"{type(self).__name__} works on matrices; use {way}.")
         return Apply(self, [utility, ranks], [pt.dvector(), utility.type()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
