@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 import bayesrank as br
-from bayesrank.likelihoods.set_functions import AGGREGATES
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
 from tests.oracles import block_sizes, partition_logp, weak_order_logp, weak_orders
 
 BACKENDS = ("NUMBA", "CVM", "JAX")

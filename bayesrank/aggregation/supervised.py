@@ -24,10 +24,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.data.columns import float_array
-from bayesrank.data.labels import axis_index, label_repr, quoted
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.rankings import UninformativeRankingWarning
+from bayesrank.data.read.columns import float_array
+from bayesrank.data.read.labels import axis_index, label_repr, quoted
 
 AT_RANDOM = 0.5  # agreement of a ranker whose preferences have nothing to do with the labels
 

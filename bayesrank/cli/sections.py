@@ -11,13 +11,7 @@ import pandas as pd
 
 from bayesrank.cli.run import Part
 from bayesrank.plots import plot_places, plot_ranking_checks, plot_wins
-from bayesrank.results import (
-    Section,
-    consensus_ordering,
-    figure_png,
-    loo_by_ranker,
-    ranking_checks,
-)
+from bayesrank.results import Section, consensus_ordering, figure_png, loo_by_ranker, ranking_checks
 
 SHOWN = 30  # items of a matrix
 WORST = 10  # rows of what is predicted badly

@@ -7,12 +7,12 @@ from typing import Any, Literal, Self
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from bayesrank.data import entries as read
-from bayesrank.data.columns import finite_numbers
-from bayesrank.data.entries import Features, Labels
-from bayesrank.data.formats import read_letor, read_preflib
-from bayesrank.data.orderings import from_orderings
-from bayesrank.data.partial_orders import PreferenceConstructor
+from bayesrank.data.read import entries as read
+from bayesrank.data.read.columns import finite_numbers
+from bayesrank.data.read.entries import Features, Labels
+from bayesrank.data.read.formats import read_letor, read_preflib
+from bayesrank.data.read.orderings import from_orderings
+from bayesrank.data.read.preferences import PreferenceConstructor
 
 
 class Constructors(PreferenceConstructor):

@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.data.columns import finite_numbers, float_array, require_columns
-from bayesrank.data.count_entries import (
+from bayesrank.data.count_table import CountTable
+from bayesrank.data.pair_table import amounts, check_differ
+from bayesrank.data.read.columns import finite_numbers, float_array, require_columns
+from bayesrank.data.read.count_entries import (
     ItemAxis,
     OrderedPairs,
     check_cells,
@@ -20,9 +22,7 @@ from bayesrank.data.count_entries import (
     ordered_pairs,
     whole_steps,
 )
-from bayesrank.data.count_table import CountTable
-from bayesrank.data.labels import axis_index, counted, factorize, label_repr, row_name
-from bayesrank.data.pair_table import amounts, check_differ
+from bayesrank.data.read.labels import axis_index, counted, factorize, label_repr, row_name
 
 
 @dataclass(frozen=True, eq=False, repr=False)

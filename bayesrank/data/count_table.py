@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
-from bayesrank.data.labels import coord_values, counted, locate
+from bayesrank.data.derive.pair_totals import log_ways
 from bayesrank.data.pair_table import PairTable
-from bayesrank.data.pair_totals import log_ways
+from bayesrank.data.read.labels import coord_values, counted, locate
 
 ONE_PROBLEM = pd.Index(["all"])
 """Axis of the problems where none are named."""

@@ -8,8 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesrank.data.columns import finite_numbers, require_columns
-from bayesrank.data.labels import (
+from bayesrank.data.derive.layout import warn
+from bayesrank.data.pair_table import PairTable
+from bayesrank.data.rankings import Rankings
+from bayesrank.data.read.columns import finite_numbers, require_columns
+from bayesrank.data.read.labels import (
     axis_index,
     counted,
     factorize,
@@ -19,9 +22,6 @@ from bayesrank.data.labels import (
     quoted,
     sorted_axis,
 )
-from bayesrank.data.layout import warn
-from bayesrank.data.pair_table import PairTable
-from bayesrank.data.rankings import Rankings
 
 
 class RepeatedInteractionWarning(UserWarning):

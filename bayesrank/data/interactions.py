@@ -29,8 +29,8 @@ from bayesrank.data.interaction_constructors import (
     UninformativeUserWarning,
     check_two_blocks,
 )
-from bayesrank.data.labels import coord_values, counted, locate
 from bayesrank.data.rankings import Rankings
+from bayesrank.data.read.labels import coord_values, counted, locate
 
 __all__ = [
     "Interactions",

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.data.columns import require_columns
-from bayesrank.data.labels import counted, label_repr, quoted, sorted_axis
-from bayesrank.data.layout import warn
-from bayesrank.data.pair_entries import (
+from bayesrank.data.derive.layout import warn
+from bayesrank.data.pair_table import PairTable, amounts, two_items
+from bayesrank.data.read.columns import require_columns
+from bayesrank.data.read.labels import counted, label_repr, quoted, sorted_axis
+from bayesrank.data.read.pair_entries import (
     check_names,
     distinct_rows,
     results,
@@ -20,7 +21,6 @@ from bayesrank.data.pair_entries import (
     square_counts,
     whole_counts,
 )
-from bayesrank.data.pair_table import PairTable, amounts, two_items
 
 
 class UncomparedItemWarning(UserWarning):

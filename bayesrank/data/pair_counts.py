@@ -16,9 +16,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from bayesrank.data.columns import float_array
 from bayesrank.data.count_constructors import CountConstructors
-from bayesrank.data.labels import axis_index, label_repr, locate
+from bayesrank.data.read.columns import float_array
+from bayesrank.data.read.labels import axis_index, label_repr, locate
 
 __all__ = ["PairCounts"]
 

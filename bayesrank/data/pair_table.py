@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesrank.data.columns import finite_numbers
-from bayesrank.data.labels import encode, factorize, label_repr, row_name, same_axis
+from bayesrank.data.read.columns import finite_numbers
+from bayesrank.data.read.labels import encode, factorize, label_repr, row_name, same_axis
 
 
 class PairTable:

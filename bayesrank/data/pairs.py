@@ -21,10 +21,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesrank.data.connectivity import Connectivity, connectivity
-from bayesrank.data.labels import coord_values, counted, label_repr, quoted
+from bayesrank.data.derive.connectivity import Connectivity, connectivity
 from bayesrank.data.pair_constructors import Group, PairConstructors, UncomparedItemWarning
-from bayesrank.data.pair_entries import OUTCOMES
+from bayesrank.data.read.labels import coord_values, counted, label_repr, quoted
+from bayesrank.data.read.pair_entries import OUTCOMES
 
 __all__ = ["OUTCOMES", "Group", "Pairs", "UncomparedItemWarning"]
 

@@ -24,16 +24,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayesrank.data import entries as read
-from bayesrank.data import parts
-from bayesrank.data.connectivity import Connectivity, connectivity
 from bayesrank.data.constructors import Constructors
-from bayesrank.data.count_entries import check_kind, of_problems, one_problem, ordered_pairs
-from bayesrank.data.entries import Labels
-from bayesrank.data.labels import label_repr
-from bayesrank.data.layout import UninformativeRankingWarning, arrange
+from bayesrank.data.derive import parts
+from bayesrank.data.derive.connectivity import Connectivity, connectivity
+from bayesrank.data.derive.layout import UninformativeRankingWarning, arrange
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.pairs import Pairs
+from bayesrank.data.read import entries as read
+from bayesrank.data.read.count_entries import check_kind, of_problems, one_problem, ordered_pairs
+from bayesrank.data.read.entries import Labels
+from bayesrank.data.read.labels import label_repr
 from bayesrank.data.selections import Selections
 
 __all__ = ["Rankings", "UninformativeRankingWarning"]

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.data import parts
-from bayesrank.data.entries import Labels
-from bayesrank.data.labels import axis_index, counted, label_repr, locate, quoted
-from bayesrank.data.layout import Entries, warn
+from bayesrank.data.derive import parts
+from bayesrank.data.derive.layout import Entries, warn
+from bayesrank.data.read.entries import Labels
+from bayesrank.data.read.labels import axis_index, counted, label_repr, locate, quoted
 from bayesrank.data.weak_orders import WeakOrders
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesrank.data.labels import coord_values, counted, same_axis
-from bayesrank.data.layout import Entries, arrange, block_sizes
-from bayesrank.data.stages import Stages, stage_table
+from bayesrank.data.derive.layout import Entries, arrange, block_sizes
+from bayesrank.data.derive.stages import Stages, stage_table
+from bayesrank.data.read.labels import coord_values, counted, same_axis
 
 
 class WeakOrders:

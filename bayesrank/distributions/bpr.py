@@ -26,8 +26,8 @@ from bayesrank.distributions.axes import add_coord
 from bayesrank.distributions.observed import refuse_single_precision
 from bayesrank.distributions.pair_data import shaped
 from bayesrank.distributions.pair_outcomes import as_double
-from bayesrank.likelihoods.bpr import triple_logp
-from bayesrank.likelihoods.composite import weak_order_pairs
+from bayesrank.likelihoods.pairs.bpr import triple_logp
+from bayesrank.likelihoods.pairs.of_rankings import weak_order_pairs
 
 __all__ = ["BPR"]
 

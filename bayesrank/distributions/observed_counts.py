@@ -28,10 +28,10 @@ from bayesrank.distributions.count_data import (
     warn_of_empty,
 )
 from bayesrank.distributions.observed import is_observed
-from bayesrank.likelihoods.mpm_draws import NetCountsDraw
-from bayesrank.likelihoods.mpm_op import agreement, log_normaliser_table
-from bayesrank.likelihoods.quadrature import segment_sum
-from bayesrank.likelihoods.stable import softplus
+from bayesrank.likelihoods.mpm.draws import NetCountsDraw
+from bayesrank.likelihoods.mpm.op import agreement, log_normaliser_table
+from bayesrank.likelihoods.ops.arrays import segment_sum
+from bayesrank.likelihoods.ops.stable import softplus
 
 __all__ = ["observe_counts", "set_counts"]
 

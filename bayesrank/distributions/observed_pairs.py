@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pytensor.graph.basic import Constant
 from pytensor.tensor import TensorVariable
 
-from bayesrank.data.pair_totals import PairTotals, log_ways, pair_totals
+from bayesrank.data.derive.pair_totals import PairTotals, log_ways, pair_totals
 from bayesrank.data.pairs import Pairs
 from bayesrank.distributions.axes import add_coord, label_axis, two_names
 from bayesrank.distributions.observed import is_observed, known_value
@@ -42,8 +42,8 @@ from bayesrank.distributions.pair_outcomes import (
     counts_logp,
     logprob_of,
 )
-from bayesrank.likelihoods.pairwise import outcome_counts_logp
-from bayesrank.likelihoods.with_sum import with_sum
+from bayesrank.likelihoods.ops.with_sum import with_sum
+from bayesrank.likelihoods.pairs.graph import outcome_counts_logp
 
 __all__ = ["observe_pairs", "set_pairs"]
 

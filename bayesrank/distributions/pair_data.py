@@ -8,8 +8,8 @@ import pymc as pm
 from numpy.typing import NDArray
 from pytensor.tensor import TensorVariable
 
-from bayesrank.data.labels import counted, label_repr
 from bayesrank.data.pairs import OUTCOMES, Pairs
+from bayesrank.data.read.labels import counted, label_repr
 from bayesrank.distributions.axes import same_labels
 from bayesrank.distributions.pair_outcomes import as_double
 

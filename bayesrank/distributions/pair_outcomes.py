@@ -20,7 +20,7 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
-from bayesrank.likelihoods.pairwise import (
+from bayesrank.likelihoods.pairs.graph import (
     LogProbabilities,
     bradley_terry_log_probabilities,
     davidson_log_probabilities,

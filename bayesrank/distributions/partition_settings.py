@@ -16,7 +16,7 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data.rankings import Rankings
 from bayesrank.distributions.observed import known_value
-from bayesrank.likelihoods.set_functions import AGGREGATES
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
 
 __all__ = ["PartitionSettings"]
 

@@ -24,8 +24,8 @@ from pymc.pytensorf import normalize_rng_param
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
+from bayesrank.data.derive.stages import Stages
 from bayesrank.data.rankings import Rankings
-from bayesrank.data.stages import Stages
 from bayesrank.distributions.observed import (
     RankingsData,
     is_observed,
@@ -39,8 +39,8 @@ from bayesrank.distributions.orders import (
     ranks_from_scores,
     slot_order_ranks,
 )
-from bayesrank.likelihoods.slot_op import weak_order_logp
-from bayesrank.likelihoods.stage_op import ranking_logp
+from bayesrank.likelihoods.plackett_luce.per_item import ranking_logp
+from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_logp
 
 __all__ = ["PlackettLuce"]
 

@@ -11,7 +11,6 @@ folds.
 """
 
 from bayesrank.inference.conditional import given
-from bayesrank.inference.contrastive import CDFit, cd_gradient, fit_cd
 from bayesrank.inference.kfold import FoldWarning, kfold
 from bayesrank.inference.laplace import laplace
 from bayesrank.inference.learn_bpr import FactorFit, Penalties, learn_bpr, prior_penalties
@@ -21,36 +20,19 @@ from bayesrank.inference.learn_bpr_neighbours import (
     learn_bpr_neighbours,
 )
 from bayesrank.inference.modes import posterior_modes
-from bayesrank.inference.set_functions import SET_FUNCTIONS, SetFunction, each_set
-from bayesrank.inference.set_sampling import (
-    AISEstimate,
-    ais_log_normaliser,
-    gibbs_sets,
-    metropolis_sets,
-)
 from bayesrank.inference.training import train
 
 __all__ = [
-    "SET_FUNCTIONS",
-    "AISEstimate",
-    "CDFit",
     "FactorFit",
     "FoldWarning",
     "NeighbourFit",
     "NeighbourPenalties",
     "Penalties",
-    "SetFunction",
-    "ais_log_normaliser",
-    "cd_gradient",
-    "each_set",
-    "fit_cd",
-    "gibbs_sets",
     "given",
     "kfold",
     "laplace",
     "learn_bpr",
     "learn_bpr_neighbours",
-    "metropolis_sets",
     "posterior_modes",
     "prior_penalties",
     "train",

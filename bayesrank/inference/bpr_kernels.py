@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from bayesrank.likelihoods.splitmix import uniform
+from bayesrank.likelihoods.ops.splitmix import uniform
 
 __all__ = ["climb", "draw_triple", "step_factors"]
 

@@ -15,7 +15,6 @@ from bayesrank.results.groups import group_log_likelihood
 from bayesrank.results.leading import tied_with_leader
 from bayesrank.results.loo import ParetoKWarning, loo_by_ranker
 from bayesrank.results.metrics import QueryMetrics, err, ndcg, query_metrics
-from bayesrank.results.multilabel_metrics import label_propensities, multilabel_metrics
 from bayesrank.results.next_match import match_probability
 from bayesrank.results.places import place_probability, top_probability
 from bayesrank.results.ranks import rank_draws, rank_summary
@@ -39,13 +38,11 @@ __all__ = [
     "expected_kendall",
     "figure_png",
     "group_log_likelihood",
-    "label_propensities",
     "leave_one_out",
     "loo_by_ranker",
     "match_probability",
     "matches_between",
     "matches_to_separate",
-    "multilabel_metrics",
     "ndcg",
     "place_probability",
     "query_metrics",

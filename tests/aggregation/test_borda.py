@@ -7,7 +7,7 @@ import pytest
 from bayesrank import query_metrics
 from bayesrank.aggregation import borda
 from bayesrank.data import PairCounts, Rankings, UninformativeRankingWarning
-from bayesrank.data.letor_aggregation import metasearch_rankings, read_aggregation_parts
+from models.metasearch.data import metasearch_rankings, read_aggregation_parts
 from tests.data.examples import random_rankings
 
 

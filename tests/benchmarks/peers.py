@@ -126,7 +126,7 @@ def gibbs_draws(
     prior variance of a log worth is that of the normal priors it is compared with.
 
     With `distinct`, remainders that rankings share have one latent, the sum of theirs: the idea
-    of `bayesrank.data.stages`, given to the peer.
+    of `bayesrank.data.derive.stages`, given to the peer.
     """
     item, n_items = rankings.item, rankings.n_items
     a = root_scalar(lambda x: polygamma(1, x) - 1, bracket=(0.5, 5)).root

@@ -11,8 +11,8 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.likelihoods.block_kernel import block_kernel, workspace
-from bayesrank.likelihoods.slot_op import WeakOrderLogp
+from bayesrank.likelihoods.plackett_luce.block_kernel import block_kernel, workspace
+from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderLogp
 from tests.benchmarks.book import Book, plain
 from tests.benchmarks.peers import paper_rule, paper_rule_in_powers
 from tests.oracles import dense_trapezoid

@@ -14,13 +14,13 @@ import pytest
 from pymc.blocking import DictToArrayBijection, RaveledVars
 
 import bayesrank as br
-from bayesrank.data.simulate import simulate_medoid
 from bayesrank.inference.divided import divided
 from bayesrank.inference.modes import adam
 from bayesrank.utility import draw_weights
-from models.context_networks import build
-from models.context_study import train
-from models.fate import fate_network
+from models.context.fate import fate_network
+from models.context.model import build
+from models.context.simulate import simulate_medoid
+from models.context.study import train
 from tests.benchmarks.book import Book, Seconds, time_text
 
 jax = pytest.importorskip("jax", reason="needs JAX, to train with and to compare with")

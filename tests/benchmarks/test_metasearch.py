@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import bayesrank as br
-from bayesrank.data.letor_aggregation import read_aggregation_parts
 from bayesrank.inference.modes import climb, objective
-from models.mpm_metasearch import build, modes, to_counts
+from models.metasearch.data import read_aggregation_parts
+from models.metasearch.model import build, modes, to_counts
 from tests.benchmarks.book import Book, gradient_function, time_text
 
 THETA = np.linspace(0.2, 0.9, 25)  # of the engines

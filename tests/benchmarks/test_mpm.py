@@ -11,7 +11,7 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
-from bayesrank.likelihoods.mpm_kernels import log_normalisers, log_normalisers_pullback
+from bayesrank.likelihoods.mpm.kernels import log_normalisers, log_normalisers_pullback
 from tests.benchmarks.book import Book, Seconds, gradient_function, plain, seconds, time_text
 
 N_DIRECT = 4  # rankers of which the double sum is timed

@@ -39,7 +39,7 @@ import pytest
 from pytensor.tensor import TensorVariable
 from scipy.special import gammaln
 
-from bayesrank.likelihoods.slot_op import weak_order_bound, weak_order_logp
+from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_bound, weak_order_logp
 from tests.benchmarks.book import Book, megabytes, plain, run_fresh, seconds, time_text
 
 BATCH = 20

@@ -13,8 +13,8 @@ from scipy.sparse import csr_matrix
 import bayesrank as br
 from bayesrank.aggregation import eigenrank
 from bayesrank.inference.learn_bpr import learn_bpr
-from models.bpr_study import load
-from models.list_rank_mf_study import read_split
+from models.bpr.study import load
+from models.list_rank_mf.study import read_split
 from tests.benchmarks.book import Book, megabytes, plain, run_fresh, time_text
 
 N_FACTORS, N_EPOCHS = 64, 20

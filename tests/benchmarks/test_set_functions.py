@@ -9,9 +9,10 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
-from bayesrank.data.layout import UninformativeRankingWarning
-from bayesrank.inference import SET_FUNCTIONS, metropolis_sets
-from bayesrank.likelihoods.set_functions import AGGREGATES, FREE, log_normaliser
+from bayesrank.data.derive.layout import UninformativeRankingWarning
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, log_normaliser
+from models.pmop_sampling.set_functions import SET_FUNCTIONS
+from models.pmop_sampling.set_sampling import metropolis_sets
 from tests.benchmarks.book import Book, gradient_function, plain, seconds, time_text
 
 LENGTHS = (10, 30, 100, 300, 1000)

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesrank.data import PairCounts, count_entries
+from bayesrank.data import PairCounts
+from bayesrank.data.read import count_entries
 
 
 def counts(frame, **more):

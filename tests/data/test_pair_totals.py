@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from bayesrank.data.pair_totals import log_ways, pair_totals
+from bayesrank.data.derive.pair_totals import log_ways, pair_totals
 
 FIRST = np.array([2, 0, 1, 0, 2])
 SECOND = np.array([0, 1, 0, 1, 1])

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import logsumexp
 
 from bayesrank.data import load_sushi
+from bayesrank.data.derive.stages import _number_by_first_occurrence, stage_table
 from bayesrank.data.rankings import Rankings
-from bayesrank.data.stages import _number_by_first_occurrence, stage_table
 from tests.oracles import inclusion_exclusion, weak_order_by_stages
 
 

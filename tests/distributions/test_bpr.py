@@ -11,7 +11,7 @@ import pytest
 from pymc.logprob.utils import ParameterValueError
 
 import bayesrank as br
-from bayesrank.likelihoods.bpr import bpr_logp
+from bayesrank.likelihoods.pairs.bpr import bpr_logp
 from tests.cases import BACKENDS
 from tests.oracles import gradient
 

@@ -13,10 +13,10 @@ from pymc.sampling.jax import get_jaxified_logp
 from pytensor.gradient import disconnected_grad
 
 import bayesrank as br
-from bayesrank.likelihoods import quadrature
-from bayesrank.likelihoods.plackett_luce import plackett_luce_logp
-from bayesrank.likelihoods.slot_op import WeakOrderLogp
-from bayesrank.likelihoods.stage_op import RankingLogp, StageTotal
+from bayesrank.likelihoods.plackett_luce import quadrature
+from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
+from bayesrank.likelihoods.plackett_luce.per_item import RankingLogp, StageTotal
+from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderLogp
 from tests.cases import RANKINGS
 from tests.oracles import gradient
 from tests.oracles import weak_order_logp as sum_over_orderings

@@ -13,7 +13,7 @@ from pymc.sampling.jax import get_jaxified_logp
 
 import bayesrank as br
 from bayesrank.distributions.observed_pairs import Observed
-from bayesrank.likelihoods.with_sum import WithSum
+from bayesrank.likelihoods.ops.with_sum import WithSum
 from tests.cases import BACKENDS
 from tests.distributions.pair_examples import (
     FAMILIES,

@@ -6,9 +6,9 @@ import pytensor.tensor as pt
 import pytest
 
 from bayesrank.data import Interactions, Rankings
-from bayesrank.likelihoods.bpr import bpr_logp, triple_logp
-from bayesrank.likelihoods.composite import pairs_logp, weak_order_pairs
-from bayesrank.likelihoods.pairwise import bradley_terry_logp
+from bayesrank.likelihoods.pairs.bpr import bpr_logp, triple_logp
+from bayesrank.likelihoods.pairs.graph import bradley_terry_logp
+from bayesrank.likelihoods.pairs.of_rankings import pairs_logp, weak_order_pairs
 from tests.cases import BACKENDS
 from tests.oracles import gradient
 

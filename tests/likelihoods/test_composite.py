@@ -7,8 +7,8 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.likelihoods.composite import WeakOrderPairs, pairs_logp, weak_order_pairs
-from bayesrank.likelihoods.pairwise import bradley_terry_logp, davidson_logp
+from bayesrank.likelihoods.pairs.graph import bradley_terry_logp, davidson_logp
+from bayesrank.likelihoods.pairs.of_rankings import WeakOrderPairs, pairs_logp, weak_order_pairs
 from tests.oracles import gradient
 
 BACKENDS = ("NUMBA", "CVM", "JAX")

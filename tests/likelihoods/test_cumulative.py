@@ -5,7 +5,8 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.likelihoods.cumulative import NOTHING, LogRemainder, log_remainder
+from bayesrank.likelihoods.ops.arrays import NOTHING
+from bayesrank.likelihoods.plackett_luce.remainders import LogRemainder, log_remainder
 from tests.oracles import gradient
 
 BACKENDS = ("NUMBA", "CVM", "JAX")

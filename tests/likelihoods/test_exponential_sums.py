@@ -7,7 +7,7 @@ import pytest
 from numpy.polynomial.chebyshev import chebval
 from scipy.special import ive
 
-from bayesrank.likelihoods.exponential_sums import (
+from bayesrank.likelihoods.mpm.exponential_sums import (
     BLOCK,
     chebyshev_moments,
     coefficients,

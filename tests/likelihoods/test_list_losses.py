@@ -7,16 +7,16 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.likelihoods.composite import pairs_logp, weak_order_pairs
-from bayesrank.likelihoods.list_losses import (
+from bayesrank.likelihoods.losses import (
     expected_rank_loss,
+    hinge_loss,
     hinge_rank_loss,
     list_net_loss,
     rank_net_loss,
 )
-from bayesrank.likelihoods.pairwise import bradley_terry_logp
-from bayesrank.likelihoods.pairwise_losses import hinge_loss
-from bayesrank.likelihoods.plackett_luce import plackett_luce_logp
+from bayesrank.likelihoods.pairs.graph import bradley_terry_logp
+from bayesrank.likelihoods.pairs.of_rankings import pairs_logp, weak_order_pairs
+from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
 from tests.oracles import gradient, ordering_logp
 
 LOSSES = {

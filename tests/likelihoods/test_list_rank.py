@@ -8,7 +8,7 @@ from scipy.optimize import check_grad
 from scipy.special import expit, softmax
 from scipy.stats import entropy
 
-from bayesrank.likelihoods.list_rank import list_rank_loss
+from bayesrank.likelihoods.losses import list_rank_loss
 
 # Two lists, told apart by an index in no order
 RANKING = np.array([0, 1, 0, 1, 1, 0])

@@ -8,7 +8,7 @@ import pytensor.tensor as pt
 import pytest
 from scipy.special import gammaln
 
-from bayesrank.likelihoods.mpm import (
+from bayesrank.likelihoods.mpm.graph import (
     differences,
     interpolated_log_normaliser,
     log_normaliser,
@@ -16,8 +16,8 @@ from bayesrank.likelihoods.mpm import (
     mpm_given_pairs_logp,
     mpm_logp,
 )
-from bayesrank.likelihoods.mpm_kernels import log_normalisers
-from bayesrank.likelihoods.pairwise import bradley_terry_logp
+from bayesrank.likelihoods.mpm.kernels import log_normalisers
+from bayesrank.likelihoods.pairs.graph import bradley_terry_logp
 from tests.likelihoods.count_tables import count_tables, log_pair_probabilities, table_logp
 from tests.oracles import gradient
 

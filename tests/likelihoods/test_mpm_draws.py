@@ -11,14 +11,14 @@ import pytensor.tensor as pt
 import pytest
 from scipy.stats import norm
 
-from bayesrank.likelihoods.mpm_draws import (
+from bayesrank.likelihoods.mpm.draws import (
     CountsDraw,
     NetCountsDraw,
     _pick,
     draw_counts,
     draw_net_counts,
 )
-from bayesrank.likelihoods.splitmix import uniform
+from bayesrank.likelihoods.ops.splitmix import uniform
 from tests.likelihoods.count_tables import count_tables, log_pair_probabilities, table_logp
 from tests.oracles import frequency_p_value
 

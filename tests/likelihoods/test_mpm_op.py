@@ -8,20 +8,15 @@ import pytensor.tensor as pt
 import pytest
 from scipy.special import logsumexp
 
-from bayesrank.likelihoods import mpm_kernels
-from bayesrank.likelihoods.exponential_sums import n_terms
-from bayesrank.likelihoods.mpm_kernels import (
+from bayesrank.likelihoods.mpm import kernels as mpm_kernels
+from bayesrank.likelihoods.mpm.exponential_sums import n_terms
+from bayesrank.likelihoods.mpm.kernels import (
     _expands,
     agreements,
     log_normalisers,
     log_normalisers_pullback,
 )
-from bayesrank.likelihoods.mpm_op import (
-    Agreement,
-    LogNormalisers,
-    agreement,
-    log_normaliser_table,
-)
+from bayesrank.likelihoods.mpm.op import Agreement, LogNormalisers, agreement, log_normaliser_table
 from tests.likelihoods.count_tables import log_pair_probabilities
 from tests.oracles import gradient
 

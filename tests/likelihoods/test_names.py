@@ -19,4 +19,4 @@ def number_of_the_first_function(module):
 def test_kernels_have_names_that_other_processes_do_not_give():
     # or two that are loaded from the cache are taken for one another: a crash
     assert number_of_the_first_function("numba") < 1000
-    assert number_of_the_first_function("bayesrank.likelihoods.subsets") > 2**32
+    assert number_of_the_first_function("bayesrank.likelihoods.pmop.subset_kernels") > 2**32

@@ -11,7 +11,8 @@ from pytensor.graph.fg import FunctionGraph
 from pytensor.link.jax.dispatch import jax_funcify
 from scipy import stats
 
-from bayesrank.likelihoods.pairwise import (
+from bayesrank.likelihoods.losses import exponential_loss, hinge_loss, squared_loss
+from bayesrank.likelihoods.pairs.graph import (
     bradley_terry_logp,
     davidson_log_probabilities,
     davidson_logp,
@@ -19,7 +20,6 @@ from bayesrank.likelihoods.pairwise import (
     rao_kupper_logp,
     thurstone_logp,
 )
-from bayesrank.likelihoods.pairwise_losses import exponential_loss, hinge_loss, squared_loss
 from tests.oracles import gradient
 
 BACKENDS = ("NUMBA", "CVM", "JAX")

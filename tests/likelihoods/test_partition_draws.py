@@ -10,8 +10,8 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.likelihoods.partition_draws import OrderedPartitionDraw, draw_rankings
-from bayesrank.likelihoods.set_functions import AGGREGATES
+from bayesrank.likelihoods.pmop.draws import OrderedPartitionDraw, draw_rankings
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
 from tests.oracles import block_sizes, frequency_p_value, partition_logp, weak_orders
 
 FALSE_ALARM = 1e-8

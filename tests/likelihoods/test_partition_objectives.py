@@ -7,13 +7,9 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.likelihoods.list_losses import list_net_loss
-from bayesrank.likelihoods.partition_objectives import (
-    attention_rank_loss,
-    plackett_luce_bound,
-    top_k_logp,
-)
-from bayesrank.likelihoods.plackett_luce import plackett_luce_logp
+from bayesrank.likelihoods.losses import attention_rank_loss, list_net_loss
+from bayesrank.likelihoods.plackett_luce.bounds import plackett_luce_bound, top_k_logp
+from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
 from tests.oracles import gradient, ordering_logp, weak_order_logp, weak_orders
 
 RANKS = np.array([[2, 1, 3, 0], [1, 2, 2, 3], [1, 0, 0, 0], [0, 0, 0, 0], [1, 1, 1, 0]])

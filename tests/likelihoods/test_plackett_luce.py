@@ -11,8 +11,9 @@ import pytensor.tensor as pt
 import pytest
 from scipy.special import expit, logsumexp
 
-from bayesrank.likelihoods.plackett_luce import plackett_luce_logp, valid_ranks
-from bayesrank.likelihoods.slot_op import weak_order_logp
+from bayesrank.likelihoods.ops.arrays import valid_ranks
+from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
+from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_logp
 from tests.oracles import (
     N_WEAK_ORDERS,
     block_sizes,

@@ -11,9 +11,9 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.likelihoods.pmop import matrix_logp
-from bayesrank.likelihoods.pmop_op import weak_order_logps
-from bayesrank.likelihoods.set_functions import AGGREGATES
+from bayesrank.likelihoods.pmop.graph import matrix_logp
+from bayesrank.likelihoods.pmop.op import weak_order_logps
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
 from tests.oracles import (
     N_WEAK_ORDERS,
     block_sizes,

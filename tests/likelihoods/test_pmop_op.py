@@ -7,13 +7,9 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.likelihoods.pmop_op import (
-    OrderedPartitionLogp,
-    broadcast_batch,
-    pmop_logp,
-    weak_order_logps,
-)
-from bayesrank.likelihoods.set_functions import AGGREGATES
+from bayesrank.likelihoods.ops.arrays import broadcast_batch
+from bayesrank.likelihoods.pmop.op import OrderedPartitionLogp, pmop_logp, weak_order_logps
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
 from tests.oracles import gradient, partition_logp
 
 BACKENDS = ("NUMBA", "CVM", "JAX")

@@ -8,8 +8,9 @@ import pytensor.tensor as pt
 import pytest
 from scipy.special import gammaln
 
-from bayesrank.likelihoods.block_kernel import FEW, _integral, block_kernel, workspace
-from bayesrank.likelihoods.quadrature import PADDING, block_logp, segment_sum
+from bayesrank.likelihoods.ops.arrays import segment_sum
+from bayesrank.likelihoods.plackett_luce.block_kernel import FEW, _integral, block_kernel, workspace
+from bayesrank.likelihoods.plackett_luce.quadrature import PADDING, block_logp
 from tests.oracles import dense_trapezoid, gradient, inclusion_exclusion
 
 LENGTHS = "n <= 15", "n <= 150", "n <= 800"

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, logsumexp
 
-from bayesrank.likelihoods.set_draw_terms import geometric_bounds, harmonic_nodes, harmonic_terms
-from bayesrank.likelihoods.set_functions import AGGREGATES, FREE, STEP, log_normaliser
+from bayesrank.likelihoods.pmop.draw_terms import geometric_bounds, harmonic_nodes, harmonic_terms
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, STEP, log_normaliser
 
 EQUAL = np.empty(0)
 GEOMETRIC, HARMONIC = AGGREGATES.index("geometric"), AGGREGATES.index("harmonic")

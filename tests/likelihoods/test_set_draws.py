@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from bayesrank.likelihoods.set_draws import draw_subset
-from bayesrank.likelihoods.set_functions import AGGREGATES, FREE, log_normaliser
+from bayesrank.likelihoods.pmop.draw_kernels import draw_subset
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, log_normaliser
 from tests.oracles import frequency_p_value, log_set_weights
 
 FALSE_ALARM = 1e-8

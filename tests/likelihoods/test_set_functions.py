@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from bayesrank.likelihoods.set_functions import AGGREGATES, FREE, log_normaliser, log_score
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, log_normaliser, log_score
 from tests.oracles import (
     dense_harmonic,
     gradient,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayesrank.likelihoods.slot_kernel import _on_many_scales, weak_order_logps
+from bayesrank.likelihoods.plackett_luce.per_slot_kernel import _on_many_scales, weak_order_logps
 
 
 def random_ranks(rng, n_rankings, n_slots):

@@ -7,9 +7,13 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.likelihoods.partition_objectives import plackett_luce_bound
-from bayesrank.likelihoods.plackett_luce import matrix_logp, need_quadrature, plackett_luce_logp
-from bayesrank.likelihoods.slot_op import (
+from bayesrank.likelihoods.plackett_luce.bounds import plackett_luce_bound
+from bayesrank.likelihoods.plackett_luce.graph import (
+    matrix_logp,
+    need_quadrature,
+    plackett_luce_logp,
+)
+from bayesrank.likelihoods.plackett_luce.per_slot import (
     WeakOrderBound,
     WeakOrderLogp,
     weak_order_bound,

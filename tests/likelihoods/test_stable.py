@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.special import log_expit
 from scipy.special import log_ndtr as scipy_log_ndtr
 
-from bayesrank.likelihoods.stable import log_ndtr, log_sigmoid, safe_log, softplus
+from bayesrank.likelihoods.ops.stable import log_ndtr, log_sigmoid, safe_log, softplus
 
 BACKENDS = ("NUMBA", "CVM", "JAX")
 FAR = np.array([-1e6, -1000.0, -710.0, -40.0, -34.5, -1.0, 0.0, 2.0, 34.0, 34.5, 40.0, 1000.0, 1e6])

@@ -9,10 +9,15 @@ import pytest
 from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors
 
-from bayesrank.data.stages import Stages, stage_table
-from bayesrank.likelihoods.plackett_luce import plackett_luce_logp
-from bayesrank.likelihoods.slot_op import weak_order_logp
-from bayesrank.likelihoods.stage_op import TABLE, RankingLogp, StageTotal, ranking_logp
+from bayesrank.data.derive.stages import Stages, stage_table
+from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
+from bayesrank.likelihoods.plackett_luce.per_item import (
+    TABLE,
+    RankingLogp,
+    StageTotal,
+    ranking_logp,
+)
+from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_logp
 from tests.cases import RANKINGS
 from tests.oracles import gradient
 from tests.oracles import weak_order_logp as sum_over_orderings

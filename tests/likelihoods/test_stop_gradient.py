@@ -12,7 +12,7 @@ import pytest
 from pymc.sampling.jax import get_jaxified_logp
 from pytensor.gradient import disconnected_grad
 
-from bayesrank.likelihoods.stop_gradient import stop_gradient
+from bayesrank.likelihoods.ops.stop_gradient import stop_gradient
 
 BACKENDS = ("NUMBA", "CVM", "JAX")
 HELD, LEAKED = 4.0, 12.0

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logsumexp
 
-from bayesrank.likelihoods.subsets import (
+from bayesrank.likelihoods.pmop.subset_kernels import (
     FEW,
     count_by_contour,
     count_by_recursion,

@@ -7,8 +7,8 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.likelihoods import subsets
-from bayesrank.likelihoods.symmetric import Tilt, log_symmetric
+from bayesrank.likelihoods.pmop import subset_kernels as subsets
+from bayesrank.likelihoods.pmop.elementary_symmetric import Tilt, log_symmetric
 from tests.oracles import gradient, log_elementary_symmetric
 
 IMPOSSIBLE = -1e30

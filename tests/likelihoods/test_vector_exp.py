@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from bayesrank.likelihoods.vector_exp import FARTHEST, vector_exp, vector_expm1
+from bayesrank.likelihoods.ops.vector_exp import FARTHEST, vector_exp, vector_expm1
 
 
 def of_all(x):

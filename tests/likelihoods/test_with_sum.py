@@ -10,7 +10,7 @@ from pytensor.compile.mode import get_mode
 from pytensor.graph.fg import FunctionGraph
 from pytensor.link.jax.dispatch import jax_funcify
 
-from bayesrank.likelihoods.with_sum import WithSum, with_sum
+from bayesrank.likelihoods.ops.with_sum import WithSum, with_sum
 
 X = np.array([0.3, -1.2, 0.8])
 

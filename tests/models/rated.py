@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 import bayesrank as br
-from models.pmop_collaborative import build
-from models.pmop_collaborative_study import split, to_rankings
+from models.pmop_collaborative.model import build
+from models.pmop_collaborative.study import split, to_rankings
 
 QUICK = "FAST_COMPILE"  # for what is evaluated a few times only
 

@@ -12,8 +12,8 @@ from scipy.special import expit
 import bayesrank as br
 from bayesrank.inference.learn_bpr import learn_bpr
 from bayesrank.results.recommendation import recommendation_metrics
-from models.bpr import build, fit_advi, fit_map, fold_in, recommend, recommend_new
-from models.bpr_study import MF, held_out_pairs, load, log_score
+from models.bpr.model import build, fit_advi, fit_map, fold_in, recommend, recommend_new
+from models.bpr.study import MF, held_out_pairs, load, log_score
 from tests.oracles import gradient
 
 QUICK = "FAST_COMPILE"  # for what is evaluated a few times only

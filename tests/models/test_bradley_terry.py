@@ -13,7 +13,7 @@ import xarray as xr
 
 import bayesrank as br
 import models.bradley_terry
-from models.bradley_terry import (
+from models.bradley_terry.model import (
     build,
     sampled,
     sushi_features,
@@ -60,7 +60,7 @@ def test_the_variables_and_their_dims_are_those_of_the_table():
     assert [dims[name] for name in ("item_effect", "utility", "coefficient", "y")] == [
         ("item",), ("item",), ("feature",), ("pair", "result")
     ]  # fmt: skip
-    named = set(re.findall(r"``(\w+)``(?: {2,}\w|\n)", models.bradley_terry.__doc__))
+    named = set(re.findall(r"``(\w+)``(?: {2,}\w|\n)", models.bradley_terry.model.__doc__))
     assert named == {v.name for v in (*model.basic_RVs, *model.deterministics)}
 
 
@@ -242,7 +242,7 @@ def test_features_tell_of_sushi_whose_matches_were_taken_away(data_dir):
 def test_the_file_runs_and_prints_the_teams_and_the_home_advantage(monkeypatch, capsys):
     monkeypatch.setattr(pm, "sample", functools.partial(pm.sample, **SHORT | {"draws": 500}))
     monkeypatch.setattr(sys, "argv", ["bradley_terry"])
-    runpy.run_path(models.bradley_terry.__file__, run_name="__main__")
+    runpy.run_path(models.bradley_terry.model.__file__, run_name="__main__")
     out = capsys.readouterr().out
     teams = [line.split()[0] for line in out.splitlines()[2:9]]
     assert teams[0] == "Milwaukee"

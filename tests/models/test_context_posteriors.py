@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayesrank.data import simulate_medoid
 from bayesrank.utility import draw_weights, fate_weights
-from models.context_posteriors import LAST, build, fit_last_layer, held_out
+from models.context.posteriors import LAST, build, fit_last_layer, held_out
+from models.context.simulate import simulate_medoid
 
 SPECS = fate_weights(2, (4,), (4,))
 

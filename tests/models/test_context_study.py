@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from models import context_study as study
+from models.context import study
 
 FAST = {"epochs": 1, "batch_size": 20, "mode": "FAST_COMPILE"}
 

@@ -8,10 +8,10 @@ import pytest
 
 import bayesrank as br
 from bayesrank.inference import posterior_modes
-from models.context_networks import build
-from models.context_sushi import compare, correlations, cross_validate, density, judge, table
-from models.fate import fate_network
-from models.sushi_menus import (
+from models.context.fate import fate_network
+from models.context.model import build
+from models.context.sushi import compare, correlations, cross_validate, density, judge, table
+from models.context.sushi_menus import (
     GROUPS,
     build_kinds,
     crowd,
@@ -190,7 +190,7 @@ def test_settings_are_chosen_by_what_is_held_back(toy, monkeypatch):
         assert not set(train.labels) & set(test.labels)
         return held_back, np.full(len(test), logp), 1.0 * test.item
 
-    monkeypatch.setattr("models.context_sushi.judge", judged)
+    monkeypatch.setattr("models.context.sushi.judge", judged)
     found = cross_validate("dense", toy[0], n_folds=2)
     assert (found["scale"] == 1.0).all()
     assert (found["logp"] == -2.0).all()
@@ -202,7 +202,7 @@ def test_rows_are_compared_with_the_first(toy, monkeypatch, capsys):
     def judged(name, train, test, **settings):
         return 0.0, np.full(len(test), {"linear": -3.0, "FATE": -1.0}[name]), 1.0 * test.item
 
-    monkeypatch.setattr("models.context_sushi.judge", judged)
+    monkeypatch.setattr("models.context.sushi.judge", judged)
     found = compare(["linear", "FATE"], toy[0], n_folds=2)
     assert found["log density"].tolist() == [-3, -1]
     assert found["gain"].tolist() == [0, 2]

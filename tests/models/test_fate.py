@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import bayesrank as br
-from bayesrank.data.simulate import medoid_distances, simulate_medoid
-from models.context_networks import metrics, square_symmetries, swaps
-from models.fate import PRIOR_SCALE, build, fate_network, fit, predict
+from models.context.fate import PRIOR_SCALE, build, fate_network, fit, predict
+from models.context.model import metrics, square_symmetries, swaps
+from models.context.simulate import medoid_distances, simulate_medoid
 
 NETWORK = fate_network(2, set_widths=(16, 16), score_widths=(16,))
 
@@ -64,7 +64,7 @@ def test_one_set_and_many_chunks_of_sets_are_predicted_alike(fitted, rng, monkey
     x = rng.uniform(size=(7, 3, 2))
     together = predict(fitted, NETWORK, x)
     np.testing.assert_allclose(predict(fitted, NETWORK, x[2]), together[2], rtol=1e-10)
-    monkeypatch.setattr("models.context_networks.CHUNK", 3)
+    monkeypatch.setattr("models.context.model.CHUNK", 3)
     np.testing.assert_allclose(predict(fitted, NETWORK, x), together, rtol=1e-10)
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from bayesrank.data.simulate import simulate_medoid
-from models.context_networks import metrics, square_symmetries
-from models.fate import PRIOR_SCALE
-from models.feta import build, feta_network, fit, predict
+from models.context.fate import PRIOR_SCALE
+from models.context.feta import build, feta_network, fit, predict
+from models.context.model import metrics, square_symmetries
+from models.context.simulate import simulate_medoid
 
 FORMS = {
     bounded: feta_network(2, item_widths=(8,), pair_widths=(16, 16), bounded=bounded)

@@ -10,7 +10,7 @@ import pytest
 
 import bayesrank as br
 import models.leaderboard
-from models.leaderboard import build, fit, report, simulate, to_pairs
+from models.leaderboard.model import build, fit, report, simulate, to_pairs
 from tests.made_up import made_up
 
 SHORT = {
@@ -122,7 +122,7 @@ def test_the_file_runs_on_a_table_of_ones_own(tmp_path, monkeypatch, capsys):
     table.to_csv(tmp_path / "matches.csv", index=False)
     monkeypatch.setattr(pm, "sample", made_up)
     monkeypatch.setattr(sys, "argv", ["leaderboard", str(tmp_path / "matches.csv")])
-    runpy.run_path(models.leaderboard.__file__, run_name="__main__")
+    runpy.run_path(models.leaderboard.model.__file__, run_name="__main__")
     out = capsys.readouterr().out
     assert out.startswith("Pairs: 3 pairs of 3 items by 1 judge, 3 matches")
     assert "\nNext match of a and b\n" in out

@@ -8,8 +8,8 @@ from scipy.stats import spearmanr
 
 import bayesrank as br
 from bayesrank.inference.modes import objective
-from models.list_rank_mf import build, fit_map, scores
-from models.pmop_collaborative_study import split, to_rankings
+from models.list_rank_mf.model import build, fit_map, scores
+from models.pmop_collaborative.study import split, to_rankings
 from tests.models.rated import QUICK, TWO, taste
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from models.list_rank_mf_study import METHODS, compare, item_mean, list_rank, popularity, read_split
+from models.list_rank_mf.study import METHODS, compare, item_mean, list_rank, popularity, read_split
 from tests.models.rated import taste
 
 

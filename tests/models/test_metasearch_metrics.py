@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from models.metasearch_metrics import evaluate, precision
+from models.metasearch.metrics import evaluate, precision
 
 
 def mean_over_orders(relevant, score):

@@ -6,10 +6,10 @@ import pytensor
 import pytest
 from sklearn.preprocessing import StandardScaler
 
-from bayesrank.data.letor import folds, turns
-from bayesrank.data.letor_aggregation import read_aggregation_parts
-from models import metasearch_supervised as ms
-from models.metasearch_metrics import evaluate
+from models.metasearch import supervised as ms
+from models.metasearch.data import read_aggregation_parts
+from models.metasearch.metrics import evaluate
+from models.shared.letor import folds, turns
 from tests.models.searched import searched
 
 SAMPLING = {"draws": 200, "tune": 200, "chains": 1, "cores": 1, "progressbar": False}

@@ -4,7 +4,8 @@ import pymc as pm
 import pytest
 from scipy.stats import spearmanr
 
-from models import mpm, mpm_movielens
+from models.mpm import model as mpm
+from models.mpm import study as mpm_movielens
 
 SAMPLING = {"draws": 300, "tune": 300, "chains": 2, "cores": 1, "random_seed": 1}
 

@@ -6,8 +6,8 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
-from models import mpm_metasearch as ms
-from models.metasearch_metrics import evaluate
+from models.metasearch import model as ms
+from models.metasearch.metrics import evaluate
 from tests.models.searched import searched
 
 

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from bayesrank.aggregation import borda
-from bayesrank.data.letor import turns
-from bayesrank.data.letor_aggregation import read_aggregation_parts
-from models import mpm_metasearch_study as study
-from models.metasearch_metrics import evaluate
-from models.mpm_metasearch import to_counts
+from models.metasearch import study
+from models.metasearch.data import read_aggregation_parts
+from models.metasearch.metrics import evaluate
+from models.metasearch.model import to_counts
+from models.shared.letor import turns
 from tests.models.searched import searched
 
 

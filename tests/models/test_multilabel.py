@@ -9,14 +9,14 @@ import pytensor.tensor as pt
 import pytest
 from scipy.sparse import csr_array
 
-from bayesrank.data.multilabel import Multilabel
-from bayesrank.likelihoods.pairwise import FIRST, bradley_terry_logp
-from bayesrank.likelihoods.pairwise_losses import hinge_loss
-from bayesrank.likelihoods.partition_objectives import plackett_luce_bound
-from bayesrank.likelihoods.plackett_luce import plackett_luce_logp
-from bayesrank.results.multilabel_metrics import multilabel_metrics
-from models.multilabel import OBJECTIVES, build, fit, predict
-from models.multilabel_study import held_back
+from bayesrank.likelihoods.losses import hinge_loss
+from bayesrank.likelihoods.pairs.graph import FIRST, bradley_terry_logp
+from bayesrank.likelihoods.plackett_luce.bounds import plackett_luce_bound
+from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
+from models.multilabel.data import Multilabel
+from models.multilabel.metrics import multilabel_metrics
+from models.multilabel.model import OBJECTIVES, build, fit, predict
+from models.multilabel.study import held_back
 
 
 def toy(n, seed):

@@ -1,15 +1,15 @@
 """The study of multilabel networks: how settings are chosen, what is written, what goes on."""
 
+import models.multilabel_study as study
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
 
-import models.multilabel_study as study
-from bayesrank.data.multilabel import Multilabel
 from bayesrank.utility import draw_weights
-from models.multilabel import _weights
-from models.multilabel_study import Table, choose, figures_of_test, held_back, load, main, summary
+from models.multilabel.data import Multilabel
+from models.multilabel.model import _weights
+from models.multilabel.study import Table, choose, figures_of_test, held_back, load, main, summary
 
 
 def choosing(best):

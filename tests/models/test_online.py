@@ -10,7 +10,7 @@ import xarray as xr
 
 import bayesrank as br
 import models.online
-from models.online import (
+from models.online.model import (
     build,
     by_category,
     drifted,
@@ -110,7 +110,7 @@ def test_days_of_the_same_items_compile_once(season, monkeypatch):
         built.append(args)
         return build(*args)
 
-    monkeypatch.setattr(models.online, "build", counted)
+    monkeypatch.setattr(models.online.model, "build", counted)
     list(follow(season[0][:4]))
     assert len(built) == 1
 
@@ -251,7 +251,7 @@ def test_scales_that_make_no_sense_raise():
 
 
 def test_the_file_runs(capsys):
-    runpy.run_path(models.online.__file__, run_name="__main__")
+    runpy.run_path(models.online.model.__file__, run_name="__main__")
     lines = capsys.readouterr().out.splitlines()
     scores = [float(line.split()[-1]) for line in lines[:5]]
     assert int(np.argmax(scores)) in (1, 2, 3)  # made with a drift of 0.1, the third

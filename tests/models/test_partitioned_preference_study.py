@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from bayesrank.data.simulate_partitions import simulate_partitions
-from models import partitioned_preference_study as study
-from models.partitioned_preference import fit
-from models.partitioned_preference_figures import along_figure, posterior_figure
+from models.partitioned_preference import study
+from models.partitioned_preference.figures import along_figure, posterior_figure
+from models.partitioned_preference.model import fit
+from models.partitioned_preference.simulate import simulate_partitions
 
 
 @pytest.fixture

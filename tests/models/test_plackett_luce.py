@@ -12,7 +12,7 @@ from pymc.distributions.multivariate import ZeroSumNormalRV
 
 import bayesrank as br
 import models.plackett_luce
-from models.plackett_luce import build
+from models.plackett_luce.model import build
 
 LN2 = np.log(2)
 
@@ -61,7 +61,7 @@ def test_features_are_put_in_the_order_of_the_items_and_others_are_left_out():
 
 
 def test_the_table_in_the_docstring_names_the_variables():
-    named = set(re.findall(r"``(\w+)`` +\w", models.plackett_luce.__doc__))
+    named = set(re.findall(r"``(\w+)`` +\w", models.plackett_luce.model.__doc__))
     model = build(three_to_one(), FEATURES)
     ours = {v.name for v in (*model.basic_RVs, *model.deterministics)}
     assert named == ours == {"utility", "coefficient", "item_effect", "y"}
@@ -140,7 +140,7 @@ def test_the_file_runs_and_prints_the_ten_best_drivers(monkeypatch, capsys):
         compute_convergence_checks=False,
     )  # fmt: skip
     monkeypatch.setattr(pm, "sample", short)
-    runpy.run_path(models.plackett_luce.__file__, run_name="__main__")
+    runpy.run_path(models.plackett_luce.model.__file__, run_name="__main__")
     rows = capsys.readouterr().out.splitlines()
     assert rows[0].split()[0] == "mean_rank"
     names = [" ".join(row.split()[:2]) for row in rows[2:]]

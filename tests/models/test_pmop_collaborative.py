@@ -10,10 +10,10 @@ from scipy.special import logsumexp
 from scipy.stats import kendalltau, norm
 
 import models.pmop_collaborative
-from models.pmop_collaborative import break_ties, build, fit_adam, fit_map, observe, predict
-from models.pmop_collaborative_figure import log_likelihood
-from models.pmop_collaborative_study import split, to_rankings
-from models.rating_factors import item_mean
+from models.pmop_collaborative.figure import log_likelihood
+from models.pmop_collaborative.model import break_ties, build, fit_adam, fit_map, observe, predict
+from models.pmop_collaborative.study import split, to_rankings
+from models.shared.rating_factors import item_mean
 from tests.models.rated import QUICK, TWO, six, six_objective, taste
 
 
@@ -134,7 +134,7 @@ def test_tied_denominators_leave_tied_items_in_each_others_remainder():
 
 
 def test_the_table_in_the_docstring_names_the_variables():
-    named = set(re.findall(r"``(\w+)`` +\w", models.pmop_collaborative.__doc__))
+    named = set(re.findall(r"``(\w+)`` +\w", models.pmop_collaborative.model.__doc__))
     assert named == {v.name for v in six()[1].basic_RVs}
 
 

@@ -14,8 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import bayesrank as br
 import models.pmop_documents
-from bayesrank.data.letor import Part, folds, read_parts
-from models.pmop_documents import (
+from models.pmop_documents.model import (
     METHODS,
     build,
     compare,
@@ -25,6 +24,7 @@ from models.pmop_documents import (
     posterior_mean,
     table,
 )
+from models.shared.letor import Part, folds, read_parts
 
 
 @pytest.fixture(autouse=True)
@@ -142,7 +142,7 @@ def test_the_weighted_form_weighs_the_first_block():
 
 
 def test_the_table_in_the_docstring_names_the_variables(fold):
-    named = set(re.findall(r"``(\w+)`` +\w", models.pmop_documents.__doc__))
+    named = set(re.findall(r"``(\w+)`` +\w", models.pmop_documents.model.__doc__))
     model = build(fold.train)
     assert {v.name for v in (*model.basic_RVs, *model.deterministics)} == named
     assert list(model.coords["feature"]) == ["x1", "x2", "x3"]
@@ -205,7 +205,9 @@ def test_every_query_is_tested_once_and_posterior_means_have_a_row_of_their_own(
     documents, monkeypatch
 ):
     monkeypatch.setattr(
-        models.pmop_documents, "posterior_mean", lambda model, scale: np.array([-scale, 0.0, 0.0])
+        models.pmop_documents.model,
+        "posterior_mean",
+        lambda model, scale: np.array([-scale, 0.0, 0.0]),
     )
     tested = compare(documents, ["rank regression"], scales=[0.1], sampled=["rank regression"])
     assert list(tested) == ["rank regression", "rank regression, posterior mean"]
@@ -231,7 +233,7 @@ def test_the_table_has_means_and_paired_differences_with_standard_errors():
 
 def test_the_file_runs_and_prints_the_table(folder, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["pmop_documents", str(folder), "rank regression"])
-    runpy.run_path(models.pmop_documents.__file__, run_name="__main__")
+    runpy.run_path(models.pmop_documents.model.__file__, run_name="__main__")
     header, first, second = capsys.readouterr().out.splitlines()
     assert header.split()[:3] == ["err", "ndcg@1", "ndcg@5"]
     assert first.startswith("rank regression  ")

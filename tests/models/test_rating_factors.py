@@ -6,7 +6,7 @@ import pytest
 from pymc.blocking import DictToArrayBijection
 
 import bayesrank as br
-from models.rating_factors import als, item_mean, ratings_of
+from models.shared.rating_factors import als, item_mean, ratings_of
 from tests.models.rated import TWO, six, six_objective
 
 

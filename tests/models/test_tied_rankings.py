@@ -5,7 +5,7 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
-from models.tied_rankings import MODELS, build, compared, popular
+from models.ties.rankings import MODELS, build, compared, popular
 
 SAMPLING = {
     "draws": 200,

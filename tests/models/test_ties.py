@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import bayesrank as br
-from models.ties import MODELS, build, fitted, summary, tie_check
+from models.ties.model import MODELS, build, fitted, summary, tie_check
 
 PUDDING = json.loads((Path(__file__).parents[1] / "published/pudding.json").read_text("utf-8"))
 SHORT = {

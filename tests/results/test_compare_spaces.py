@@ -7,13 +7,15 @@ import pytest
 import xarray as xr
 
 import bayesrank as br
-from bayesrank.likelihoods.set_functions import AGGREGATES
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
 from bayesrank.results import random_elpd
 from tests.distributions.pair_examples import FAMILIES, table
 from tests.oracles import block_sizes, compositions, weak_orders
 
 # among all weak orders is the one that says nothing: all items in one block
-pytestmark = pytest.mark.filterwarnings("ignore::bayesrank.data.layout.UninformativeRankingWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::bayesrank.data.derive.layout.UninformativeRankingWarning"
+)
 
 N_ITEMS, N_MATCHES = 4, 3
 ITEMS = list("abcd")[:N_ITEMS]

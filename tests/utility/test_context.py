@@ -12,8 +12,7 @@ from pytensor.graph.traversal import ancestors
 
 import bayesrank as br
 from bayesrank.data.rankings import UninformativeRankingWarning
-from bayesrank.data.simulate import simulate_medoid
-from bayesrank.likelihoods.slot_op import weak_order_logp
+from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_logp
 from bayesrank.utility import (
     deep_sets_utility,
     deep_sets_weights,
@@ -26,6 +25,7 @@ from bayesrank.utility import (
     feta_weights,
     weight_coords,
 )
+from models.context.simulate import simulate_medoid
 from tests.oracles import gradient
 
 

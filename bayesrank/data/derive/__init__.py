@@ -1,0 +1,1 @@
+"""What is derived from data: layout, stages, totals, connectivity, parts."""

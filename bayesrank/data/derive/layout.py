@@ -1,0 +1,229 @@
+"""Layout: from entries in any order to padded slots sorted best first.
+
+An *entry* is one item in one ranking, with a cost (low is good). Within a ranking the entries are
+sorted by cost, equal costs form a block, and the items of a block stand in the order of the item
+axis, so that equal weak orders have equal arrays.
+"""
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from bayesrank.data.read.columns import float_array
+from bayesrank.data.read.labels import axis_index, counted, label_repr, quoted
+
+Array = NDArray[Any]
+_PACKAGE = str(Path(__file__).parents[2])
+
+
+class UninformativeRankingWarning(UserWarning):
+    """Some rankings hold one item or one block, so their likelihood is one whatever the model."""
+
+
+@dataclass(frozen=True)
+class Entries:
+    """All that makes a collection of rankings, as read and not yet checked."""
+
+    row: Array  # (n_entries,) the ranking
+    item: Array  # (n_entries,) position on `items`
+    cost: Array  # (n_entries,) low is good
+    items: pd.Index
+    rankers: pd.Index
+    ranker_idx: Array  # (n_rankings,)
+    labels: pd.Index | None = None
+    weight: ArrayLike | None = None
+    features: NDArray[np.float64] | None = None  # (n_entries, n_features)
+    feature_names: pd.Index | None = None
+
+    def ranking_labels(self) -> pd.Index:
+        """Return the labels given, else those of the rankers if each ranked once, else numbers."""
+        n = len(self.ranker_idx)
+        if self.labels is not None:
+            if len(self.labels) != n:
+                raise ValueError(
+                    f"`labels` has {counted(len(self.labels), 'name')} for "
+                    f"{counted(n, 'ranking')}; give one for each."
+                )
+            return self.labels
+        each_once = n == len(self.rankers) == len(np.unique(self.ranker_idx))
+        return self.rankers.take(self.ranker_idx) if each_once else pd.RangeIndex(n)
+
+
+class Layout(NamedTuple):
+    """Padded slots, and where each entry went."""
+
+    item: NDArray[np.int32]
+    ranks: NDArray[np.int32]
+    order: Array  # (n_entries,) entries in the order of the slots, ranking by ranking
+    row: Array
+    slot: Array
+
+    def pad(self, values: Array) -> Array:
+        """Move values per entry, (n_entries, ...), into their slots, (n_rankings, n_slots, ...)."""
+        padded = np.zeros((*self.item.shape, *values.shape[1:]), dtype=values.dtype)
+        padded[self.row, self.slot] = values[self.order]
+        return padded
+
+
+def lay_out(row: Array, item: Array, cost: Array, n_rankings: int) -> Layout:
+    """Sort entries into slots; costs become dense ranks, 1 = best."""
+    order = _sorting(row, cost, item)
+    row, item, cost = row[order], item[order], cost[order]
+
+    # Slots count from the start of each ranking.
+    length = np.bincount(row, minlength=n_rankings)
+    start = np.cumsum(length) - length
+    slot = np.arange(len(row)) - start[row]
+
+    # A block begins where the cost changes or the ranking does.
+    begins = np.ones(len(row), dtype=bool)
+    begins[1:] = (slot[1:] == 0) | (cost[1:] != cost[:-1])
+    block = np.cumsum(begins)
+    rank = block - block[start[row]] + 1
+
+    shape = (n_rankings, int(length.max(initial=0)))
+    padded_item = np.zeros(shape, dtype=np.int32)
+    padded_rank = np.zeros(shape, dtype=np.int32)
+    padded_item[row, slot] = item
+    padded_rank[row, slot] = rank
+    return Layout(padded_item, padded_rank, order, row, slot)
+
+
+def _sorting(*keys: Array) -> Array:
+    """Stable order by the first key, then the next; data that are sorted are not sorted again."""
+    tied, in_order = np.ones(len(keys[0]) - 1, dtype=bool), True
+    for key in keys:
+        in_order = in_order and not (tied & (key[1:] < key[:-1])).any()
+        tied &= key[1:] == key[:-1]
+    return np.arange(len(keys[0])) if in_order else np.lexsort(keys[::-1])
+
+
+def block_sizes(ranks: Array) -> NDArray[np.int32]:
+    """Count the items of each block, shape (n_rankings, n_blocks), 0 after the last."""
+    n_blocks = int(ranks.max(initial=0))
+    row, slot = np.nonzero(ranks)
+    flat = row * n_blocks + ranks[row, slot] - 1
+    sizes = np.bincount(flat, minlength=len(ranks) * n_blocks)
+    return sizes.reshape(len(ranks), n_blocks).astype(np.int32)
+
+
+def arrange(entries: Entries, *, must_be_dense: bool = False) -> dict[str, Any]:
+    """Check entries and return the attributes of `Rankings`."""
+    row, item, n = entries.row, entries.item, len(entries.ranker_idx)
+    if n == 0:
+        raise ValueError("There are no rankings: give at least one.")
+    labels = entries.ranking_labels()
+
+    # A weak order: each ranking has an item, and no item twice.
+    empty = np.flatnonzero(np.bincount(row, minlength=n) == 0)
+    if len(empty):
+        raise ValueError(f"Ranking {label_repr(labels[empty[0]])} is empty: it needs an item.")
+    twice = _first_duplicate(row, item, len(entries.items))
+    if twice is not None:
+        raise ValueError(
+            f"Ranking {label_repr(labels[row[twice]])} holds item "
+            f"{label_repr(entries.items[item[twice]])} twice. An item has one place in a ranking: "
+            f"merge its rows, or, if the ranker ranked several times, give each ranking a row or "
+            f"a label of its own."
+        )
+    layout = lay_out(row, item, entries.cost, n)
+    if must_be_dense:
+        _check_dense(layout, entries.cost, labels)
+
+    features, names = _padded_features(layout, entries)
+    attributes = {
+        "items": entries.items,
+        "rankers": entries.rankers,
+        "labels": labels,
+        "item": layout.item,
+        "ranks": layout.ranks,
+        "mask": layout.ranks > 0,
+        "block_sizes": block_sizes(layout.ranks),
+        "ranker_idx": np.array(entries.ranker_idx, dtype=np.int32),
+        "weight": _weights(entries.weight, labels),
+        "features": features,
+        "feature_names": names,
+    }
+    silent = np.flatnonzero(layout.ranks.max(axis=1) == 1)
+    if len(silent):
+        hold, they, contribute = (
+            ("holds", "It is kept", "contributes")
+            if len(silent) == 1
+            else ("hold", "They are kept", "contribute")
+        )
+        warn(
+            f"{len(silent)} of {counted(n, 'ranking')} {hold} one item or one block "
+            f"({quoted(labels.take(silent), 3)}): no item is above another there. {they} "
+            f"and {contribute} zero, unless the sizes of blocks are part of a model, as in PMOP.",
+            UninformativeRankingWarning,
+        )
+    return attributes
+
+
+def warn(message: str, category: type[UserWarning] = UserWarning) -> None:
+    """Warn at the caller's line outside the package."""
+    warnings.warn(message, category, stacklevel=2, skip_file_prefixes=(_PACKAGE,))
+
+
+def _first_duplicate(row: Array, item: Array, n_items: int) -> int | None:
+    """Return the first entry whose item its ranking already has, if there is one."""
+    key = row.astype(np.int64) * n_items + item
+    order = np.argsort(key, kind="stable")
+    again = order[1:][key[order][1:] == key[order][:-1]]
+    return int(again.min()) if len(again) else None
+
+
+def _check_dense(layout: Layout, cost: Array, labels: pd.Index) -> None:
+    given = layout.pad(cost)
+    broken = np.flatnonzero((given != layout.ranks).any(axis=1))
+    if len(broken):
+        row = given[broken[0]][layout.ranks[broken[0]] > 0]
+        raise ValueError(
+            f"`ranks` must be dense within a ranking; ranking {label_repr(labels[broken[0]])} has "
+            f"ranks [{', '.join(f'{rank:g}' for rank in row)}]. Use Rankings.from_ratings, which "
+            f"ranks densely."
+        )
+
+
+def _weights(weight: ArrayLike | None, labels: pd.Index) -> NDArray[np.float64]:
+    n = len(labels)
+    if weight is None:
+        return np.ones(n)
+    values = float_array(weight, "weight")
+    if values.shape != (n,):
+        raise ValueError(f"`weight` must have shape ({n},), one per ranking; got {values.shape}.")
+    bad = np.flatnonzero(~((values > 0) & np.isfinite(values)))
+    if len(bad):
+        raise ValueError(
+            f"A weight must be positive and finite; ranking {label_repr(labels[bad[0]])} has "
+            f"{values[bad[0]]}. Leave out rankings that should not count."
+        )
+    return values
+
+
+def _padded_features(
+    layout: Layout, entries: Entries
+) -> tuple[NDArray[np.float64] | None, pd.Index | None]:
+    if entries.features is None:
+        return None, None
+    n, given = entries.features.shape[1], entries.feature_names
+    names = axis_index(range(n) if given is None else given, "feature_names")
+    if len(names) != n:
+        raise ValueError(
+            f"`feature_names` has {counted(len(names), 'name')} for {counted(n, 'feature')}; give "
+            f"one for each."
+        )
+    bad = np.argwhere(~np.isfinite(entries.features))
+    if len(bad):
+        where, column = bad[0]
+        raise ValueError(
+            f"Feature {label_repr(names[column])} must be finite; it is "
+            f"{entries.features[where, column]} for item "
+            f"{label_repr(entries.items[entries.item[where]])}."
+        )
+    return layout.pad(entries.features), names

@@ -1,0 +1,1 @@
+"""Readers: tables, files and lists, checked and brought onto axes of labels."""

@@ -1,0 +1,185 @@
+"""Columns: numbers out of tables and arrays, with a sentence where there are none.
+
+Rows are counted from 0; where the index of a table is not 0, 1, 2, ... its label is named too.
+"""
+
+from collections.abc import Iterable
+from decimal import Decimal
+from numbers import Real
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from bayesrank.data.read.labels import counted, label_repr, quoted, row_name
+
+_NUMBERS = (Real, Decimal, np.bool_)
+
+
+def require_columns(frame: pd.DataFrame, columns: Iterable[str], where: str = "The table") -> None:
+    """Check that a table has each of these columns once.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    columns : iterable of str
+        Names that must be there.
+    where : str
+        What the table is, for messages.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing (the sentence lists those there are) or occurs twice.
+    TypeError
+        If `frame` is not a DataFrame.
+
+    Examples
+    --------
+    >>> require_columns(pd.DataFrame({"user": [1]}), ["user"])
+    """
+    if not isinstance(frame, pd.DataFrame):
+        raise TypeError(f"Expected a pandas DataFrame; got {type(frame).__name__}.")
+    for column in columns:
+        times = int((frame.columns == column).sum())
+        if times == 0:
+            raise ValueError(
+                f"{where} has no column {column!r}; its columns are {quoted(frame.columns, 20)}."
+            )
+        if times > 1:
+            raise ValueError(f"{where} has {times} columns called {column!r}; rename them.")
+
+
+def finite_numbers(frame: pd.DataFrame, column: str, what: str) -> NDArray[Any]:
+    """Return a column of finite numbers, whole numbers as integers.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    column : str
+        Its column.
+    what : str
+        What the numbers are, for messages.
+
+    Returns
+    -------
+    array of bool, int or float, shape (n_rows,)
+
+    Raises
+    ------
+    ValueError
+        If a value is missing, infinite, or not a number; the sentence names the first row.
+
+    Examples
+    --------
+    >>> finite_numbers(pd.DataFrame({"stars": [3.5, 4.0]}), "stars", "rating")
+    array([3.5, 4. ])
+    """
+    require_columns(frame, [column])
+    array = numbers(frame[column], what)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        n = int(np.argmin(np.isfinite(array)))
+        row = row_name(frame.index, n)
+        if np.isnan(array[n]):
+            raise ValueError(
+                f"A {what} must be a finite number; column {column!r} is missing in {row}. "
+                f"Leave out rows without one."
+            )
+        raise ValueError(
+            f"A {what} must be a finite number; column {column!r} has {array[n]} in {row}."
+        )
+    return array
+
+
+def numbers(values: pd.Series, what: str) -> NDArray[Any]:
+    """Return the numbers of a column, NaN where they are missing.
+
+    Parameters
+    ----------
+    values : Series
+        Numbers of any type: integers, booleans, nullable and Arrow types, decimals, categories.
+    what : str
+        What the numbers are, for messages.
+
+    Returns
+    -------
+    array of bool, int or float, shape (n_rows,)
+
+    Raises
+    ------
+    ValueError
+        If a value is not a number; the sentence names the first one and its row.
+
+    Examples
+    --------
+    >>> numbers(pd.Series([1, None, 2], dtype="Int64"), "rank")
+    array([ 1., nan,  2.])
+    """
+    given = values
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        values = values.astype(object)
+    values = values.infer_objects()
+    missing = values.isna().to_numpy()
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        array = values.to_numpy(np.float64, na_value=np.nan) if missing.any() else values.to_numpy()
+    else:
+        array = values.to_numpy(dtype=object)
+    if array.dtype == object and all(isinstance(v, _NUMBERS) for v in array[~missing]):
+        array = np.where(missing, np.nan, array).astype(np.float64)
+    if array.dtype.kind not in "biuf":
+        _refuse(given, missing, what)
+    return array
+
+
+def float_array(values: ArrayLike, what: str) -> NDArray[np.float64]:
+    """Copy an array of numbers; `what` names the argument in messages."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`{what}` must be an array of numbers: {error}.") from error
+
+
+def whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int64]:
+    """Copy an array of integers; `what` names the argument in messages."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError(
+            f"`{what}` must be an array of integers with rows of one length: fill up short rows, "
+            f"and write 0 in `ranks` where a slot is empty."
+        ) from None
+    if array.size and array.dtype.kind not in "iu":
+        raise ValueError(f"`{what}` must be integers; got {array.dtype}.")
+    return array.astype(np.int64)
+
+
+def _refuse(values: pd.Series, missing: NDArray[np.bool_], what: str) -> NoReturn:
+    """Name the first value that is not a number, before those that only need converting."""
+    known = [(n, value) for n, value in enumerate(values) if not missing[n]]
+    unreadable = [(n, value) for n, value in known if not _reads_as_number(value)]
+    text = [(n, value) for n, value in known if not isinstance(value, _NUMBERS)]
+    n, value = (unreadable or text or known)[0]
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        way_out = f"Ordered categories have numbers in frame[{values.name!r}].cat.codes."
+    elif len(unreadable) == len(known):
+        way_out = "No value in it is one: name another column, or convert this one."
+    elif unreadable:
+        affected = counted(len(unreadable), "row")
+        way_out = f"Correct or leave out the {affected} without a number."
+    else:
+        way_out = "Convert the column with pandas.to_numeric."
+    raise ValueError(
+        f"A {what} must be a finite number; column {values.name!r} has {label_repr(value)} in "
+        f"{row_name(values.index, n)}. {way_out}"
+    )
+
+
+def _reads_as_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -1,0 +1,213 @@
+"""Count entries: items within problems, and the pairs that a ranker's ratings order.
+
+A *problem* (a query, say) is a set of items that may be compared with each other; items of
+different problems are not.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesrank.data.count_table import ONE_PROBLEM
+from bayesrank.data.read.labels import (
+    axis_index,
+    counted,
+    encode,
+    factorize,
+    label_repr,
+    locate,
+    plain_index,
+    sorted_axis,
+)
+
+KINDS = ("difference", "binary")
+"""What an ordered pair adds to a count: the difference of the ratings (or ranks), or 1."""
+
+_CHUNK = 2**20  # cells compared at a time: 8 MB an array, where all of MovieLens would take 160
+
+
+class ItemAxis(NamedTuple):
+    """Items and the problem of each."""
+
+    items: pd.Index
+    problems: pd.Index
+    problem_idx: NDArray[np.int32]  # (n_items,)
+
+
+class OrderedPairs(NamedTuple):
+    """Pairs of items in the order of one ranker."""
+
+    ranker: NDArray[np.int32]
+    better: NDArray[np.int32]
+    worse: NDArray[np.int32]
+    step: NDArray[np.float64]  # by how much, > 0
+
+
+# Axes
+
+
+def one_problem(items: pd.Index) -> ItemAxis:
+    """All items in one problem."""
+    return ItemAxis(items, ONE_PROBLEM, np.zeros(len(items), dtype=np.int32))
+
+
+def of_problems(items: pd.Index, problem: Iterable[Hashable]) -> ItemAxis:
+    """Items with one label of a problem each: aligned, or a Series or mapping by item."""
+    if isinstance(problem, Mapping):
+        problem = pd.Series(
+            list(problem.values()), index=pd.Index(list(problem), tupleize_cols=False), dtype=object
+        )
+    if isinstance(problem, pd.Series):
+        given = axis_index(problem.index, "problem.index")
+        absent = items[given.get_indexer(items) < 0]
+        if len(absent):
+            raise ValueError(f"`problem` says nothing of item {label_repr(absent[0])}.")
+        problem = problem.iloc[given.get_indexer(items)].infer_objects()
+    labels = plain_index(problem, "problem")
+    if len(labels) != len(items):
+        raise ValueError(
+            f"`problem` has {counted(len(labels), 'label')} for {counted(len(items), 'item')}; "
+            f"give one for each."
+        )
+    code, problems = factorize(labels, "problem")
+    return ItemAxis(items, axis_index(problems, "problems"), code.astype(np.int32))
+
+
+def identify(
+    item: pd.Series, problem: pd.Series | None, items: Iterable[Hashable] | None
+) -> tuple[NDArray[np.int64], ItemAxis]:
+    """Code a column of items on the axis given, or else on a sorted one.
+
+    With a column of problems the labels of the items are (problem, item).
+    """
+    if problem is None:
+        position, axis = encode(item, items, str(item.name))
+        return position, one_problem(axis)
+
+    # Problems and items in their own order; the pairs of them that occur are the items.
+    which, problems = sorted_axis(problem, str(problem.name))
+    inner, labels = sorted_axis(item, str(item.name))
+    pair, position = np.unique(which * len(labels) + inner, return_inverse=True)
+    both = zip(problems.take(pair // len(labels)), labels.take(pair % len(labels)), strict=True)
+    found = pd.Index(list(both), tupleize_cols=False)
+    if items is None:
+        return position, ItemAxis(found, problems, (pair // len(labels)).astype(np.int32))
+
+    axis = axis_index(items, "items")
+    for label in axis:
+        if not (isinstance(label, tuple) and len(label) == 2):
+            raise ValueError(
+                f"With problems the labels of `items` must be tuples (problem, item); got "
+                f"{label_repr(label)}."
+            )
+    named = of_problems(axis, [label[0] for label in axis])
+    return locate(found, axis, "item")[position], named
+
+
+# Pairs
+
+
+def ordered_pairs(
+    ranker: NDArray[Any],
+    item: NDArray[Any],
+    value: NDArray[np.float64],
+    problem: NDArray[np.int32],
+) -> OrderedPairs:
+    """All pairs of items of one problem to which a ranker gave different values, high is good.
+
+    Parameters
+    ----------
+    ranker, item : array of int, shape (n_ratings,)
+        Who rated what, each pair once.
+    value : array, shape (n_ratings,)
+        The rating.
+    problem : array of int, shape (n_items,)
+        The problem of each item.
+
+    Returns
+    -------
+    OrderedPairs
+        Sorted by ranker, better and worse item.
+    """
+    # What a ranker rated in one problem stands together, in the order of the items.
+    order = np.lexsort((item, problem[item], ranker))
+    ranker, item, value = ranker[order], item[order], value[order]
+    begins = np.ones(len(item), dtype=bool)
+    begins[1:] = (np.diff(ranker) != 0) | (np.diff(problem[item]) != 0)
+    group = np.cumsum(begins) - 1
+    start, size = np.flatnonzero(begins)[group], np.bincount(group)[group]
+
+    # Each rating beside all of its group, some at a time; those above stay.
+    rows = np.lexsort((item, ranker))  # 0, 1, 2, ... unless problems share a stretch of the axis
+    ends = np.cumsum(size[rows])
+    cuts = np.searchsorted(ends, np.arange(_CHUNK, size.sum(), _CHUNK))
+    pairs: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
+    for chunk in np.split(rows, np.unique(cuts)):
+        n = size[chunk]
+        one = np.repeat(chunk, n)
+        other = np.arange(n.sum()) + np.repeat(start[chunk] - np.cumsum(n) + n, n)
+        above = value[one] > value[other]
+        pairs.append((one[above].astype(np.int32), other[above].astype(np.int32)))
+    one = np.concatenate([first for first, _ in pairs])
+    other = np.concatenate([second for _, second in pairs])
+    item = item.astype(np.int32)
+    return OrderedPairs(
+        ranker.astype(np.int32)[one], item[one], item[other], value[one] - value[other]
+    )
+
+
+# Checks
+
+
+def check_comparable(axis: ItemAxis) -> None:
+    """Refuse a problem with one item."""
+    size = np.bincount(axis.problem_idx, minlength=len(axis.problems))
+    if (size < 2).any():
+        p = int((size < 2).argmax())
+        alone = axis.items[axis.problem_idx == p]
+        raise ValueError(
+            f"Problem {label_repr(axis.problems[p])} has one item, {label_repr(alone[0])}: nothing "
+            f"can be compared there; leave it out."
+        )
+
+
+def check_kind(kind: str) -> None:
+    """Refuse a way of counting that is not known."""
+    if kind not in KINDS:
+        raise ValueError(f"`kind` must be {KINDS[0]!r} or {KINDS[1]!r}; got {kind!r}.")
+
+
+def whole_steps(pairs: OrderedPairs, items: pd.Index, rankers: pd.Index) -> NDArray[np.float64]:
+    """Differences of ratings as the whole numbers that they must be."""
+    whole = np.rint(pairs.step)
+    broken = np.abs(whole - pairs.step) > 1e-9  # 3.3 - 2.3 is not quite 1
+    if broken.any():
+        k = int(broken.argmax())
+        raise ValueError(
+            f"Differences of ratings must be whole numbers, for they are counts; ranker "
+            f"{label_repr(rankers[pairs.ranker[k]])} rates item "
+            f"{label_repr(items[pairs.better[k]])} {pairs.step[k]:g} above "
+            f"{label_repr(items[pairs.worse[k]])}. Multiply the ratings to make them whole (half "
+            f"stars by 2), or count with kind='binary'."
+        )
+    return whole
+
+
+def check_cells(table: NDArray[np.float64], items: pd.Index, rankers: pd.Index) -> None:
+    """Refuse tables of counts, (n_rankers, n_items, n_items), with a cell that is no count."""
+    diagonal = np.eye(len(items), dtype=bool)
+    for broken, must in (
+        (~np.isfinite(table), "must be finite"),
+        (diagonal & (table != 0), "on the diagonal must be 0, for no item is preferred to itself"),
+        (table < 0, "must not be negative"),
+        (table != np.rint(table), "must be a whole number"),
+    ):
+        if broken.any():
+            n, i, j = np.argwhere(broken)[0]
+            raise ValueError(
+                f"A count {must}; ranker {label_repr(rankers[n])} has {table[n, i, j]:g} for item "
+                f"{label_repr(items[i])} over {label_repr(items[j])}."
+            )

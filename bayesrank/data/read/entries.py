@@ -1,0 +1,249 @@
+"""Entries: what the constructors of `Rankings` read, checked as far as the source allows.
+
+Each function turns one way of writing rankings down into `Entries`; `layout.arrange` does the rest.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from bayesrank.data.derive.layout import Entries
+from bayesrank.data.read.columns import (
+    finite_numbers,
+    float_array,
+    numbers,
+    require_columns,
+    whole_numbers,
+)
+from bayesrank.data.read.formats import Letor
+from bayesrank.data.read.labels import (
+    axis_index,
+    counted,
+    encode,
+    factorize,
+    label_repr,
+    plain_index,
+    row_name,
+)
+
+type Labels = Iterable[Hashable]
+type Features = pd.DataFrame | ArrayLike
+
+
+def from_arrays(
+    item: ArrayLike,
+    ranks: ArrayLike,
+    items: Labels,
+    rankers: Labels | None,
+    ranker_idx: ArrayLike | None,
+    weight: ArrayLike | None,
+    labels: Labels | None,
+    features: ArrayLike | None,
+    feature_names: Labels | None,
+) -> Entries:
+    """Read padded arrays, slots in any order."""
+    axis = axis_index(items, "items")
+    item, ranks = whole_numbers(item, "item"), whole_numbers(ranks, "ranks")
+    if ranks.ndim != 2 or item.shape != ranks.shape:
+        raise ValueError(
+            f"`item` and `ranks` must have one shape (n_rankings, n_slots); they have "
+            f"{item.shape} and {ranks.shape}."
+        )
+    n = len(ranks)
+    ranker_axis = axis_index(range(n) if rankers is None else rankers, "rankers")
+    if ranker_idx is None and len(ranker_axis) != n:
+        raise ValueError(
+            f"`rankers` has {counted(len(ranker_axis), 'label')} for {counted(n, 'ranking')}; give "
+            f"one for each, or say with `ranker_idx` who ranked."
+        )
+    who = np.arange(n) if ranker_idx is None else whole_numbers(ranker_idx, "ranker_idx")
+    if who.shape != (n,):
+        raise ValueError(
+            f"`ranker_idx` must have shape ({n},), one position on `rankers` per ranking; got "
+            f"{who.shape}."
+        )
+    row, slot = np.nonzero(ranks)
+    _check_positions("item", item[row, slot], axis)
+    _check_positions("ranker_idx", who, ranker_axis)
+    covariates = None
+    if features is not None:
+        covariates = float_array(features, "features")
+        if covariates.ndim != 3 or covariates.shape[:2] != ranks.shape:
+            raise ValueError(
+                f"`features` must have shape (n_rankings, n_slots, n_features) with the "
+                f"{ranks.shape} of `ranks`; got {covariates.shape}."
+            )
+        covariates = covariates[row, slot]
+    return Entries(
+        row,
+        item[row, slot],
+        ranks[row, slot],
+        items=axis,
+        rankers=ranker_axis,
+        ranker_idx=who,
+        labels=None if labels is None else axis_index(labels, "labels"),
+        weight=weight,
+        features=covariates,
+        feature_names=None if feature_names is None else plain_index(feature_names),
+    )
+
+
+def from_table(
+    frame: pd.DataFrame,
+    cost: NDArray[Any],
+    *,
+    ranker: str,
+    item: str,
+    ranking: str | None,
+    weight: str | None,
+    items: Labels | None,
+    features: Features | Sequence[str] | None,
+) -> Entries:
+    """Read a long table, one row per item in a ranking, its cost given."""
+    require_columns(frame, [ranker, item, *(c for c in (ranking, weight) if c is not None)])
+    position, axis = encode(frame[item], items, item)
+    row, ranker_axis = factorize(frame[ranker], ranker)
+    who, labels = np.arange(len(ranker_axis)), None
+    if ranking is not None:
+        named, names = factorize(frame[ranking], ranking)
+        row, key = pd.factorize(row * len(names) + named)
+        who, labels = key // len(names), names.take(key % len(names))
+        if labels.has_duplicates:  # numbered anew for each ranker: name the ranker too
+            both = zip(ranker_axis.take(who), labels, strict=True)
+            labels = pd.Index([f"{one}/{other}" for one, other in both])
+    covariates, feature_names = item_features(features, axis, position, frame)
+    return Entries(
+        row,
+        position,
+        cost,
+        items=axis,
+        rankers=axis_index(ranker_axis, ranker),
+        ranker_idx=who,
+        labels=None if labels is None else axis_index(labels, "ranking"),
+        weight=None if weight is None else _weight_per_ranking(frame, weight, row, len(who)),
+        features=covariates,
+        feature_names=feature_names,
+    )
+
+
+def from_wide(
+    frame: pd.DataFrame,
+    *,
+    rankers: Labels | None,
+    weight: ArrayLike | None,
+    features: Features | None,
+) -> Entries:
+    """Read a wide table, one row per ranking and one column per item."""
+    require_columns(frame, [])
+    axis = axis_index(frame.columns, "items")
+    table = np.empty(frame.shape)
+    for k in range(len(axis)):
+        table[:, k] = numbers(frame.iloc[:, k], "rank")
+    who, ranker_axis = who_ranked(frame.index if rankers is None else rankers, len(frame))
+    row, position = np.nonzero(~np.isnan(table))
+    covariates, feature_names = item_features(features, axis, position)
+    return Entries(
+        row,
+        position,
+        table[row, position],
+        items=axis,
+        rankers=ranker_axis,
+        ranker_idx=who,
+        weight=weight,
+        features=covariates,
+        feature_names=feature_names,
+    )
+
+
+def from_judged(letor: Letor) -> Entries:
+    """Read judged documents: queries rank, and no two queries share a document."""
+    query, queries = factorize(pd.Index(letor.qid), "qid")
+    within = pd.Series(query).groupby(query).cumcount()
+    return Entries(
+        query,
+        np.arange(len(query)),
+        -letor.label,
+        items=pd.Index([f"{q}/{n}" for q, n in zip(letor.qid, within, strict=True)]),
+        rankers=queries,
+        ranker_idx=np.arange(len(queries)),
+        features=letor.features,
+        feature_names=pd.RangeIndex(1, letor.features.shape[1] + 1),
+    )
+
+
+def _check_positions(what: str, values: NDArray[np.int64], axis: pd.Index) -> None:
+    outside = values[(values < 0) | (values >= len(axis))]
+    if len(outside):
+        raise ValueError(
+            f"`{what}` must be between 0 and {len(axis) - 1}, a position on its axis of labels; "
+            f"got {outside[0]}."
+        )
+
+
+def who_ranked(rankers: Labels | None, n: int) -> tuple[NDArray[np.int64], pd.Index]:
+    """Code one label per ranking; by default all rankers differ."""
+    if rankers is None:
+        return np.arange(n), pd.RangeIndex(n)
+    listed = plain_index(rankers, "rankers")
+    if len(listed) != n:
+        raise ValueError(
+            f"`rankers` has {counted(len(listed), 'label')} for {counted(n, 'ranking')}; give one "
+            f"for each."
+        )
+    who, axis = factorize(listed, "rankers")
+    return who, axis_index(axis, "rankers")
+
+
+def _weight_per_ranking(
+    frame: pd.DataFrame, column: str, row: NDArray[Any], n: int
+) -> NDArray[np.float64]:
+    values = finite_numbers(frame, column, "weight").astype(np.float64)
+    weight = np.empty(n)
+    weight[row] = values
+    differs = np.flatnonzero(weight[row] != values)
+    if len(differs):
+        raise ValueError(
+            f"The weight of a ranking must be the same in all its rows; column {column!r} has "
+            f"{values[differs[0]]} in {row_name(frame.index, int(differs[0]))} and "
+            f"{weight[row[differs[0]]]} in another row of the same ranking."
+        )
+    return weight
+
+
+def item_features(
+    features: Features | Sequence[str] | None,
+    axis: pd.Index,
+    position: NDArray[Any],
+    frame: pd.DataFrame | None = None,
+) -> tuple[NDArray[np.float64] | None, pd.Index | None]:
+    """Read covariates of each entry from columns, a table by item, or an aligned array."""
+    if features is None:
+        return None, None
+    if isinstance(features, pd.DataFrame):
+        row = axis_index(features.index, "features.index").get_indexer(axis)
+        if (row < 0).any():
+            raise ValueError(
+                f"`features` has no row for item {label_repr(axis[int(row.argmin())])}."
+            )
+        table = np.empty(features.shape)
+        for k in range(features.shape[1]):
+            table[:, k] = numbers(features.iloc[:, k], "feature")
+        return table[row][position], plain_index(features.columns)
+    if isinstance(features, str):
+        raise ValueError(f"`features` must be a list of columns; write [{features!r}].")
+    if isinstance(features, list | tuple) and all(isinstance(name, str) for name in features):
+        if frame is None or not features:
+            raise ValueError("`features` must be a DataFrame indexed by item or an array here.")
+        columns = [finite_numbers(frame, name, "feature") for name in features]
+        return np.column_stack(columns).astype(np.float64), pd.Index(list(features))
+    table = float_array(features, "features")
+    if table.ndim != 2 or len(table) != len(axis):
+        raise ValueError(
+            f"`features` must have shape (n_items, n_features), aligned with the "
+            f"{counted(len(axis), 'item')}; got {table.shape}. A DataFrame indexed by item needs "
+            f"no order."
+        )
+    return table[position], None

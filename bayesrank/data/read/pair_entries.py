@@ -1,0 +1,179 @@
+"""Pair entries: columns of outcomes and square tables of wins, read and checked for `Pairs`."""
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from bayesrank.data.pair_table import amounts
+from bayesrank.data.read.columns import float_array
+from bayesrank.data.read.labels import (
+    axis_index,
+    counted,
+    label_repr,
+    plain_index,
+    quoted,
+    row_name,
+    same_axis,
+)
+
+OUTCOMES = ("first", "second", "tie")
+"""Outcomes of a pair, in the order of their codes 0, 1, 2."""
+
+TAKEN = ("item", "pair", "result", "judge", "first", "second", "outcome", "count", "weight")
+"""Names of axes and columns of `Pairs`, which no group can have."""
+
+_NOT_WHOLE = (
+    "A count says how often an outcome was seen: how much a match is worth as evidence goes into "
+    "weight= of from_frame, and half a win for each tie is what Pairs.split_ties makes."
+)
+
+# Tables
+
+
+def check_names(by: Sequence[str]) -> None:
+    """Refuse names of groups that pairs cannot have as names of axes and columns."""
+    for n, name in enumerate(by):
+        if not isinstance(name, str):
+            raise ValueError(f"`by` must hold names of columns; got {label_repr(name)}.")
+        if name in by[:n]:
+            raise ValueError(f"`by` names column {name!r} twice; name it once.")
+        if name in TAKEN:
+            way_out = " or give the column as judge=" if name == "judge" else ""
+            raise ValueError(
+                f"`by` cannot name a column {name!r}: pairs have an axis or a column of that name "
+                f"already. Rename it{way_out}."
+            )
+
+
+def results(frame: pd.DataFrame, column: str) -> NDArray[np.int64]:
+    """Read a column of outcomes as their codes."""
+    try:
+        code, distinct = pd.factorize(frame[column])
+        known = pd.Index(OUTCOMES).get_indexer(pd.Index(distinct))
+        result = np.append(known, -1)[code]  # missing values have the code -1
+    except TypeError:  # a value that cannot be hashed is no outcome
+        told = [isinstance(value, str) and value in OUTCOMES for value in frame[column]]
+        result = np.array(told) - 1
+    if (result < 0).any():
+        row = int((result < 0).argmax())
+        raise ValueError(
+            f"An outcome must be one of {quoted(OUTCOMES)}; column {column!r} has "
+            f"{label_repr(frame[column].iloc[row])} in {row_name(frame.index, row)}. Translate the "
+            f"column: frame[{column!r}].map({{...}})."
+        )
+    return result.astype(np.int64)
+
+
+def whole_counts(frame: pd.DataFrame, column: str) -> NDArray[np.float64]:
+    """Read a column of whole numbers >= 0, which add up exactly."""
+    times = amounts(frame, column)
+    broken = np.flatnonzero(times % 1)
+    if len(broken):
+        raise ValueError(
+            f"A count must be a whole number; column {column!r} has {times[broken[0]]:g} in "
+            f"{row_name(frame.index, int(broken[0]))}. {_NOT_WHOLE}"
+        )
+    _check_exact(times, f"column {column!r}")
+    return times
+
+
+def _check_exact(times: NDArray[np.float64], where: str) -> None:
+    if times.sum() > 2.0**53:
+        raise ValueError(
+            f"The counts in {where} add up to {times.sum():g}; more than 2^53 cannot be counted."
+        )
+
+
+def distinct_rows(
+    codes: Sequence[tuple[NDArray[np.int64], int]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sort the distinct combinations of codes.
+
+    Returns
+    -------
+    row : array of int, shape (n_distinct,)
+        A row that has the combination.
+    pair : array of int, shape (n_rows,)
+        The combination that a row has.
+    """
+    key, radix = codes[0]
+    for code, size in codes[1:]:
+        if radix > np.iinfo(np.int64).max // size:  # no room: number what there is so far
+            distinct, key = np.unique(key, return_inverse=True)
+            radix = len(distinct)
+        key, radix = key * size + code, radix * size
+    n = len(key)
+    if radix <= 4 * n:  # counting is faster than sorting
+        there = np.bincount(key, minlength=radix) > 0
+        pair = (np.cumsum(there) - 1)[key]
+        n_pairs = int(np.count_nonzero(there))
+    else:
+        distinct, pair = np.unique(key, return_inverse=True)
+        n_pairs = len(distinct)
+    row = np.empty(n_pairs, dtype=np.int64)
+    row[pair] = np.arange(n)
+    return row, pair
+
+
+# Matrices
+
+
+def square_axis(wins: ArrayLike | pd.DataFrame, items: Iterable[Hashable] | None) -> pd.Index:
+    """Find the item axis of a square table."""
+    shape = wins.shape if isinstance(wins, pd.DataFrame) else float_array(wins, "wins").shape
+    if len(shape) != 2 or shape[0] != shape[1] or not math.prod(shape):
+        raise ValueError(
+            f"`wins` must have shape (n_items, n_items), rows over columns; got {shape}."
+        )
+    if isinstance(wins, pd.DataFrame):
+        if items is not None:
+            raise ValueError(
+                "`items` names the rows of an array, but `wins` is a DataFrame, which names its "
+                "own. Leave `items` out."
+            )
+        return axis_index(wins.index, "wins.index")
+    axis = axis_index(range(shape[0]) if items is None else items, "items")
+    if len(axis) != shape[0]:
+        raise ValueError(
+            f"`items` has {counted(len(axis), 'label')} for {counted(shape[0], 'item')} in "
+            f"`wins`; give one for each."
+        )
+    return axis
+
+
+def square_counts(
+    table: ArrayLike | pd.DataFrame, what: str, axis: pd.Index
+) -> NDArray[np.float64]:
+    """Read a square table of counts."""
+    if isinstance(table, pd.DataFrame):
+        for side in ("index", "columns"):
+            labels = plain_index(getattr(table, side), f"{what}.{side}")
+            if not same_axis(labels, axis):
+                raise ValueError(
+                    f"The {side} of `{what}` must be the items in their order, {quoted(axis)}; got "
+                    f"{quoted(labels)}. Use {what}.loc[items, items]."
+                )
+    cells = float_array(table, what)
+    n = len(axis)
+    if cells.shape != (n, n):
+        raise ValueError(f"`{what}` must have the shape of `wins`, ({n}, {n}); got {cells.shape}.")
+    own = np.eye(n, dtype=bool) & (cells != 0)
+    checks: tuple[tuple[NDArray[Any], str, str], ...] = (
+        (~np.isfinite(cells), "must be finite", ""),
+        (own, "on the diagonal must be 0", " No item meets itself."),
+        (cells < 0, "must not be negative", ""),
+        (cells != np.rint(cells), "must be a whole number", f" {_NOT_WHOLE}"),
+    )
+    for broken, must, why in checks:
+        if broken.any():
+            i, j = np.argwhere(broken)[0]
+            raise ValueError(
+                f"A count {must}; `{what}` has {cells[i, j]:g} in the row of "
+                f"{label_repr(axis[i])} and the column of {label_repr(axis[j])}.{why}"
+            )
+    _check_exact(cells, f"`{what}`")
+    return cells

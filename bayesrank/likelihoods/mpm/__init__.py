@@ -1,0 +1,1 @@
+"""MPM, the multinomial preference model: normalisers, compiled Ops and exact draws."""

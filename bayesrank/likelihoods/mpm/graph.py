@@ -1,0 +1,226 @@
+r"""Multinomial preference model (Volkovs & Zemel): counts of all ordered pairs, jointly.
+
+Ranker n spreads evidence over the ordered pairs of K items: the count of "i over j" is
+:math:`C_{ij}`, and T counts in all are one multinomial draw,
+
+.. math:: P(i \succ j) = \frac{e^{\theta D_{ij}}}{\sum_{k \ne l} e^{\theta D_{kl}}}, \qquad
+          D_{ij} = \frac{s_i - s_j}{\gamma_i + \gamma_j}
+
+with scores s, variances :math:`\gamma` (1/2 where all are equal) and the adherence
+:math:`\theta \ge 0` of the ranker to the scores.
+
+The last axes of counts are (preferred item, other item), that of scores and variances is items;
+axes before are rankers or problems, and adherences have only those.
+
+>>> once = [[0, 1, 0], [0, 0, 0], [0, 0, 0]]  # the first item over the second
+>>> float(mpm_logp(once, [0.0, 0.0, 0.0], 1.0).exp().eval().round(6))
+0.166667
+"""
+
+from typing import Any
+
+import numpy as np
+import pytensor.tensor as pt
+from pytensor.tensor import TensorVariable
+
+from bayesrank.likelihoods.ops.stable import softplus
+from bayesrank.likelihoods.ops.stop_gradient import stop_gradient
+
+__all__ = [
+    "differences",
+    "interpolated_log_normaliser",
+    "log_normaliser",
+    "log_ways",
+    "mpm_given_pairs_logp",
+    "mpm_logp",
+]
+
+
+def differences(score: Any, variance: Any = None) -> TensorVariable:
+    r"""Standardised differences :math:`D_{ij} = (s_i - s_j) / (\gamma_i + \gamma_j)`.
+
+    Parameters
+    ----------
+    score : tensor_like of float, (..., n_items)
+    variance : tensor_like of float, (..., n_items), optional
+        Positive; default 1/2.
+
+    Returns
+    -------
+    TensorVariable, (..., n_items, n_items)
+    """
+    s = pt.as_tensor_variable(score)
+    D = s[..., :, None] - s[..., None, :]
+    if variance is None:
+        return D
+    g = pt.as_tensor_variable(variance)
+    return D / (g[..., :, None] + g[..., None, :])
+
+
+def log_normaliser(
+    score: Any, adherence: Any, variance: Any = None, *, where: Any = None
+) -> TensorVariable:
+    r"""Logarithm of :math:`Z = \sum_{k \ne l} e^{\theta D_{kl}}`.
+
+    With equal variances it factorises, and costs K instead of K^2:
+    :math:`Z = \sum_k e^{\theta s_k} \sum_k e^{-\theta s_k} - K`.
+
+    Parameters
+    ----------
+    score : tensor_like of float, (..., n_items)
+    adherence : tensor_like of float, (...)
+        Not negative.
+    variance : tensor_like of float, (..., n_items), optional
+        Positive; default 1/2, all equal.
+    where : tensor_like of bool, (..., n_items), optional
+        Items of the problem; default all.
+
+    Returns
+    -------
+    TensorVariable, (...)
+        -inf of fewer than two items.
+    """
+    s, theta = pt.as_tensor_variable(score), pt.as_tensor_variable(adherence)
+    where = pt.ones_like(s, dtype="bool") if where is None else pt.as_tensor_variable(where)
+    s = pt.switch(where, s, 0.0)
+    if variance is not None:
+        D = differences(s, pt.switch(where, variance, 1.0))
+        both = where[..., :, None] & where[..., None, :] & ~pt.eye(where.shape[-1], dtype="bool")
+        return _log_sum(theta[..., None, None] * D, both, axis=(-2, -1))
+    x = theta[..., None] * s
+    # log(up * down - K), of which up * down >= K^2
+    both = _log_sum(x, where) + _log_sum(-x, where)
+    n = pt.sum(pt.cast(where, "float64"), axis=-1)
+    rest = pt.switch(n > 1, 1.0 - n * pt.exp(-both), 1.0)
+    return pt.switch(n > 1, both + pt.log(rest), -np.inf)
+
+
+def _log_sum(
+    x: TensorVariable, where: TensorVariable, axis: tuple[int, ...] = (-1,)
+) -> TensorVariable:
+    """Logarithm of the sum of exp(x) over the last axes; finite gradients if it is empty."""
+    peak = stop_gradient(pt.max(pt.switch(where, x, -np.inf), axis=axis, keepdims=True))
+    terms = pt.switch(where, pt.exp(pt.switch(where, x - peak, 0.0)), 0.0)
+    total = pt.sum(terms, axis=axis, keepdims=True)
+    empty = pt.eq(total, 0.0)
+    log_total = pt.switch(empty, -np.inf, peak + pt.log(pt.switch(empty, 1.0, total)))
+    return log_total[(..., *(0 for _ in axis))]
+
+
+def interpolated_log_normaliser(
+    score: Any, adherence: Any, variance: Any, *, where: Any = None, nodes: int = 32
+) -> TensorVariable:
+    r"""Log normalisers of many adherences from those of a few, by Chebyshev interpolation.
+
+    All rankers share the differences, so that :math:`\log Z(\theta)` is one smooth function,
+    evaluated at `nodes` points between 0 and the largest adherence. The error falls geometrically,
+    the slower the larger :math:`\theta_{max} \max |D|`.
+
+    Parameters
+    ----------
+    score, variance : tensor_like of float, (..., n_items)
+    adherence : tensor_like of float, (n_rankers,)
+        Not negative.
+    where : tensor_like of bool, (..., n_items), optional
+        Items of the problem; default all.
+    nodes : int
+        Number of normalisers that are evaluated.
+
+    Returns
+    -------
+    TensorVariable, (..., n_rankers)
+
+    References
+    ----------
+    Trefethen, Approximation Theory and Approximation Practice, SIAM 2013, chapters 3 and 8.
+    """
+    s, theta = pt.as_tensor_variable(score), pt.as_tensor_variable(adherence)
+    theta = pt.switch(theta < 0, -theta, theta)  # Z is even; abs would have no slope at zero
+    m = np.arange(nodes)
+    angle = np.pi * (m + 0.5) / nodes
+    # a margin at both ends, because the slope of arccos is infinite there; and not between points
+    # that are so close that slopes are those of rounding errors
+    largest = stop_gradient(pt.maximum(pt.max(theta), 0.01))
+    half, centre = 0.51 * largest, 0.5 * largest
+    s_, g_ = s[..., None, :], pt.as_tensor_variable(variance)[..., None, :]
+    here = None if where is None else pt.as_tensor_variable(where)[..., None, :]
+    values = log_normaliser(s_, centre + half * np.cos(angle), g_, where=here)  # (..., nodes)
+
+    # coefficients of T_0, T_1, ...: the discrete cosine transform of the values
+    transform = np.where(m > 0, 2.0, 1.0) / nodes * np.cos(m * angle[:, None])
+    coefficient = pt.sum(values[..., :, None] * transform, axis=-2)
+    T = pt.cos(m * pt.arccos((theta - centre) / half)[:, None])  # (n_rankers, nodes)
+    return pt.sum(coefficient[..., None, :] * T, axis=-1)
+
+
+def log_ways(counts: Any) -> TensorVariable:
+    r"""Logarithm of the number of orders of the draws, :math:`\log T! - \sum \log C_{ij}!`.
+
+    Parameters
+    ----------
+    counts : tensor_like, (..., n_items, n_items)
+
+    Returns
+    -------
+    TensorVariable, (...)
+    """
+    C = pt.cast(pt.as_tensor_variable(counts), "float64")
+    return pt.gammaln(pt.sum(C, axis=(-2, -1)) + 1.0) - pt.sum(pt.gammaln(C + 1.0), axis=(-2, -1))
+
+
+def mpm_logp(counts: Any, score: Any, adherence: Any = 1.0, variance: Any = None) -> TensorVariable:
+    r"""Log-probability of the counts of all ordered pairs, given how many there are.
+
+    .. math:: \log P(C) = \log T! - \sum_{i \ne j} \log C_{ij}!
+              + \theta \sum_{i \ne j} C_{ij} D_{ij} - T \log Z
+
+    Parameters
+    ----------
+    counts : tensor_like of int, (..., n_items, n_items)
+        How much the item of the row is preferred to that of the column; zeros on the diagonal.
+    score : tensor_like of float, (..., n_items)
+    adherence : tensor_like of float, (...)
+        Not negative.
+    variance : tensor_like of float, (..., n_items), optional
+        Positive; default 1/2, all equal.
+
+    Returns
+    -------
+    TensorVariable, (...)
+
+    References
+    ----------
+    Volkovs & Zemel, New learning methods for supervised and unsupervised preference aggregation,
+    JMLR 15, 2014, eq. 8 and 9.
+    """
+    C, theta = pt.cast(pt.as_tensor_variable(counts), "float64"), pt.as_tensor_variable(adherence)
+    agreement = pt.sum(C * differences(score, variance), axis=(-2, -1))
+    total = pt.sum(C, axis=(-2, -1))
+    log_Z = log_normaliser(score, theta, variance)
+    return log_ways(C) + theta * agreement - pt.switch(pt.eq(total, 0), 0.0, total * log_Z)
+
+
+def mpm_given_pairs_logp(
+    counts: Any, score: Any, adherence: Any = 1.0, variance: Any = None
+) -> TensorVariable:
+    r"""Log-probability of the counts, given how often each pair of items was compared.
+
+    .. math:: \log P = \sum_{i < j} \log \binom{C_{ij} + C_{ji}}{C_{ij}}
+              + \sum_{i \ne j} C_{ij} \log \operatorname{logit}^{-1}(2 \theta D_{ij})
+
+    which is Bradley-Terry with doubled scores.
+
+    Parameters
+    ----------
+    counts, score, adherence, variance
+        As in `mpm_logp`.
+
+    Returns
+    -------
+    TensorVariable, (...)
+    """
+    C, theta = pt.cast(pt.as_tensor_variable(counts), "float64"), pt.as_tensor_variable(adherence)
+    both = C + pt.swapaxes(C, -1, -2)
+    ways = pt.gammaln(both + 1.0) / 2 - pt.gammaln(C + 1.0)  # each pair stands there twice
+    logit = 2.0 * theta[..., None, None] * differences(score, variance)
+    return pt.sum(ways - C * softplus(-logit), axis=(-2, -1))

@@ -1,0 +1,1 @@
+"""What all families share: the base of compiled Ops, sums that are known, stable functions."""

@@ -1,0 +1,95 @@
+"""Arrays in graphs that all families share: sums by segment, rows of rankings."""
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytensor.tensor as pt
+from pytensor.tensor import TensorVariable
+
+__all__ = [
+    "NOTHING",
+    "Index",
+    "Shape",
+    "broadcast_batch",
+    "over_rows",
+    "segment_sum",
+    "valid_ranks",
+]
+
+Index = Sequence[Any]
+
+
+Shape = Sequence[Any]
+
+
+NOTHING = -1e30  # the logarithm of an empty sum, finite so that no gradient becomes NaN
+
+
+def segment_sum(x: TensorVariable, index: Index, shape: Shape) -> TensorVariable:
+    """Sum `x` by segment: ``out[s] = sum of x[e] with index[e] == s``.
+
+    Written as an increment of an allocated NumPy zero because that is the form which is fast on
+    every backend and keeps float64 under JAX (`pt.zeros` is weakly typed there).
+
+    Parameters
+    ----------
+    x : TensorVariable, (*entries, ...)
+        What to sum; trailing axes are kept.
+    index : tuple of TensorVariable of int, (*entries)
+        Coordinates of the segment of each entry.
+    shape : tuple of int or scalar tensor
+        Shape of the segments: one number, or rankings by blocks.
+
+    Returns
+    -------
+    TensorVariable, (*shape, ...)
+        Zero where a segment has no entry.
+    """
+    kept = [x.shape[axis] for axis in range(index[0].ndim, x.ndim)]
+    zero = np.zeros((1,) * (len(shape) + len(kept)))
+    return pt.alloc(zero, *shape, *kept)[tuple(index)].inc(x)
+
+
+def over_rows(
+    logp: Callable[[TensorVariable, TensorVariable], TensorVariable], utility: Any, ranks: Any
+) -> TensorVariable:
+    """Apply a function of matrices (rows, n_slots) to arguments with any leading axes."""
+    utility = pt.cast(pt.as_tensor_variable(utility), "float64")
+    ranks = pt.as_tensor_variable(ranks)
+    if utility.broadcastable != ranks.broadcastable:
+        # sums broadcast where broadcast_arrays would compute shapes, which JAX cannot
+        utility, ranks = utility + pt.zeros_like(ranks), ranks + pt.zeros_like(utility, ranks.dtype)
+    if ranks.ndim == 2:
+        return logp(utility, ranks)
+    batch, n_slots = ranks.shape[:-1], ranks.shape[-1]
+    return logp(utility.reshape((-1, n_slots)), ranks.reshape((-1, n_slots))).reshape(batch)
+
+
+def valid_ranks(ranks: TensorVariable) -> TensorVariable:
+    """Whether the used ranks (> 0) of each row are dense: 1, 2, ... without gaps."""
+    ordered = pt.sort(ranks, axis=-1)
+    step = pt.diff(ordered, axis=-1)
+    return (
+        pt.all((step >= 0) & (step <= 1), axis=-1) & (ordered[..., 0] >= 0) & (ordered[..., 0] <= 1)
+    )
+
+
+def broadcast_batch(*inputs: TensorVariable) -> list[TensorVariable]:
+    """Give all inputs the same axes before the last.
+
+    By sums with zeros: `pt.broadcast_arrays` would compute shapes, which JAX cannot. Only where an
+    axis is missing, and with zeros of the first input that misses none, if there is one: sums of
+    inputs whose shapes are not known compare them, which JAX cannot either.
+    """
+    ndim = max(x.ndim for x in inputs)
+    complete = [x.ndim == ndim and not any(x.type.broadcastable[:-1]) for x in inputs]
+    sources = [x for x, whole in zip(inputs, complete, strict=True) if whole][:1] or inputs
+    zeros = [pt.sum(pt.zeros_like(x), axis=-1) for x in sources]
+    zero = functools.reduce(operator.add, zeros)
+    return [
+        x if whole else x + pt.cast(zero, x.dtype)[..., None]
+        for x, whole in zip(inputs, complete, strict=True)
+    ]

@@ -1,0 +1,342 @@
+r"""Pairwise models: log-probabilities of comparisons of two items, as graphs.
+
+A pair has the outcome 0 (the first item wins), 1 (the second wins) or 2 (a tie: judged equal).
+With the *lead* :math:`d = w_1 - w_2` of the first item, the difference of the utilities,
+
+=============  ==============================  ===================
+model          P(first wins)                   P(tie)
+=============  ==============================  ===================
+Bradley-Terry  :math:`\sigma(d)`               0
+Thurstone      :math:`\Phi(d)`                 0
+Davidson       :math:`\propto e^{d/2}`         :math:`\propto \nu`
+Rao-Kupper     :math:`\sigma(d - \log\theta)`  the rest
+=============  ==============================  ===================
+
+and P(second wins) is P(first wins) at :math:`-d`. Each model gives the log-probabilities of all
+outcomes at a lead, ``*_log_probabilities(lead, ...)``, from which follow that of one outcome,
+``*_logp(utility_first, utility_second, outcome, ...)``, and that of counts of outcomes,
+`outcome_counts_logp`. Shapes are any that broadcast.
+
+Pairs that were observed as pairs, such as matches, are a proper likelihood. All pairs of a ranking
+are not: see `bayesrank.likelihoods.pairs.of_rankings`.
+
+>>> round(float(bradley_terry_logp(np.log(3.0), 0.0, 0).exp().eval()), 6)
+0.75
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytensor.tensor as pt
+from pytensor.tensor import TensorVariable
+
+from bayesrank.likelihoods.ops.stable import log_ndtr, log_sigmoid, safe_log
+
+__all__ = [
+    "bradley_terry_log_probabilities",
+    "bradley_terry_logp",
+    "davidson_log_probabilities",
+    "davidson_logp",
+    "outcome_counts_logp",
+    "rao_kupper_log_probabilities",
+    "rao_kupper_logp",
+    "thurstone_log_probabilities",
+    "thurstone_logp",
+]
+
+FIRST, SECOND, TIE = 0, 1, 2  # codes of the outcomes, as in `Pairs`
+
+LogProbabilities = tuple[TensorVariable, ...]  # of the outcomes in the order of their codes
+
+
+# ---------------------------------------------------------------------------------------------
+# All outcomes of a pair
+# ---------------------------------------------------------------------------------------------
+
+
+def bradley_terry_log_probabilities(lead: Any) -> LogProbabilities:
+    r"""Log-probabilities that the first and that the second item wins, under Bradley-Terry.
+
+    .. math:: P(\text{first}) = \frac{\phi_1}{\phi_1 + \phi_2} = \sigma(d), \qquad \phi = e^w
+
+    Parameters
+    ----------
+    lead : tensor_like of float
+        Log worth of the first item less that of the second.
+
+    Returns
+    -------
+    tuple of two TensorVariable
+
+    Examples
+    --------
+    >>> [round(float(x.exp().eval()), 6) for x in bradley_terry_log_probabilities(np.log(3.0))]
+    [0.75, 0.25]
+    """
+    return davidson_log_probabilities(lead, 0.0)[:TIE]
+
+
+def thurstone_log_probabilities(lead: Any) -> LogProbabilities:
+    r"""Log-probabilities that the first and that the second item wins, under Thurstone's model.
+
+    .. math:: P(\text{first}) = \Phi(d)
+
+    Parameters
+    ----------
+    lead : tensor_like of float
+        Utility of the first item less that of the second, in standard deviations of the noise on
+        the difference.
+
+    Returns
+    -------
+    tuple of two TensorVariable
+
+    Examples
+    --------
+    >>> [round(float(x.exp().eval()), 3) for x in thurstone_log_probabilities(1.96)]
+    [0.975, 0.025]
+    """
+    lead = pt.as_tensor_variable(lead)
+    return log_ndtr(lead), log_ndtr(-lead)
+
+
+def davidson_log_probabilities(lead: Any, nu: Any) -> LogProbabilities:
+    r"""Log-probabilities that the first wins, the second wins and the two tie, under Davidson.
+
+    .. math:: P(\text{first}) = \phi_1 / Z, \quad P(\text{tie}) = \nu\sqrt{\phi_1\phi_2} / Z,
+              \qquad Z = \phi_1 + \phi_2 + \nu\sqrt{\phi_1\phi_2}
+
+    Parameters
+    ----------
+    lead : tensor_like of float
+        Log worth of the first item less that of the second.
+    nu : tensor_like of float, >= 0
+        Prevalence of ties.
+
+    Returns
+    -------
+    tuple of three TensorVariable
+
+    Examples
+    --------
+    >>> [round(float(x.exp().eval()), 6) for x in davidson_log_probabilities(0.0, 2.0)]
+    [0.25, 0.25, 0.5]
+    """
+    lead, nu = pt.as_tensor_variable(lead), pt.as_tensor_variable(nu)
+
+    # Both sides of the switch are log(e^{d/2} + e^{−d/2} + ν), so that all its derivatives at zero
+    # are right, which those of |d| would not be
+    a = pt.switch(lead < 0, -lead, lead) / 2
+    y = pt.exp(-a)
+    # halves, because PyTensor makes log1p of log(1 + x), at three times the cost
+    log_total = a + pt.log(0.5 + 0.5 * y * (y + nu)) + math.log(2)
+    return lead / 2 - log_total, -lead / 2 - log_total, safe_log(nu) - log_total
+
+
+def rao_kupper_log_probabilities(lead: Any, theta: Any) -> LogProbabilities:
+    r"""Log-probabilities that the first wins, the second wins and the two tie, Rao and Kupper.
+
+    .. math:: P(\text{first}) = \frac{\phi_1}{\phi_1 + \theta\phi_2}, \qquad
+              P(\text{tie}) = \frac{(\theta^2 - 1)\,\phi_1\phi_2}
+                                   {(\phi_1 + \theta\phi_2)(\theta\phi_1 + \phi_2)}
+
+    Parameters
+    ----------
+    lead : tensor_like of float
+        Log worth of the first item less that of the second.
+    theta : tensor_like of float, >= 1
+        Threshold.
+
+    Returns
+    -------
+    tuple of three TensorVariable
+
+    Examples
+    --------
+    >>> [round(float(x.exp().eval()), 6) for x in rao_kupper_log_probabilities(0.0, 3.0)]
+    [0.25, 0.25, 0.5]
+    """
+    lead, theta = pt.as_tensor_variable(lead), pt.as_tensor_variable(theta)
+    threshold = pt.log(theta)
+    first, second = log_sigmoid(lead - threshold), log_sigmoid(-lead - threshold)
+    # P(tie) = (θ − 1)(θ + 1) P(first) P(second): products only, nothing cancels
+    return first, second, safe_log(theta - 1) + pt.log1p(theta) + first + second
+
+
+# ---------------------------------------------------------------------------------------------
+# One outcome, and counts
+# ---------------------------------------------------------------------------------------------
+
+
+def bradley_terry_logp(utility_first: Any, utility_second: Any, outcome: Any) -> TensorVariable:
+    r"""Log-probability of outcomes under Bradley-Terry: `bradley_terry_log_probabilities`.
+
+    On the ordered pairs of judged documents its negative is the loss of RankNet.
+
+    Parameters
+    ----------
+    utility_first, utility_second : tensor_like of float
+        Log worths of the two items.
+    outcome : tensor_like of int
+        0 = first wins, 1 = second wins.
+
+    Returns
+    -------
+    TensorVariable
+        One number per pair; -inf for a tie, which the model does not know.
+
+    References
+    ----------
+    Bradley & Terry 1952; Burges et al., Learning to rank using gradient descent, ICML 2005.
+
+    Examples
+    --------
+    >>> round(float(bradley_terry_logp(0.3, 0.3, 1).eval()), 6)
+    -0.693147
+    """
+    lead = pt.sub(utility_first, utility_second)
+    return _of(outcome, bradley_terry_log_probabilities(lead))
+
+
+def thurstone_logp(utility_first: Any, utility_second: Any, outcome: Any) -> TensorVariable:
+    r"""Log-probability of outcomes under Thurstone's model: `thurstone_log_probabilities`.
+
+    The first item wins where :math:`d` plus standard normal noise is positive. Noise of variance
+    one on each *item* (Thurstone's case V with unit variances) is the same model with utilities
+    divided by :math:`\sqrt 2`.
+
+    Parameters
+    ----------
+    utility_first, utility_second : tensor_like of float
+        Utilities, in standard deviations of the noise on a difference.
+    outcome : tensor_like of int
+        0 = first wins, 1 = second wins.
+
+    Returns
+    -------
+    TensorVariable
+        One number per pair; -inf for a tie, which the model does not know.
+
+    References
+    ----------
+    Thurstone, A law of comparative judgment, Psychological Review 34, 1927.
+
+    Examples
+    --------
+    >>> round(float(thurstone_logp(1.96, 0.0, 0).exp().eval()), 3)
+    0.975
+    """
+    lead = pt.sub(utility_first, utility_second)
+    return _of(outcome, thurstone_log_probabilities(lead))
+
+
+def davidson_logp(utility_first: Any, utility_second: Any, outcome: Any, nu: Any) -> TensorVariable:
+    r"""Log-probability of outcomes under Davidson's model of ties: `davidson_log_probabilities`.
+
+    Parameters
+    ----------
+    utility_first, utility_second : tensor_like of float
+        Log worths of the two items.
+    outcome : tensor_like of int
+        0 = first wins, 1 = second wins, 2 = tie.
+    nu : tensor_like of float, >= 0
+        Prevalence of ties: equal items tie with probability :math:`\nu / (2 + \nu)`. Zero is
+        Bradley-Terry.
+
+    Returns
+    -------
+    TensorVariable
+        One number per pair.
+
+    References
+    ----------
+    Davidson, On extending the Bradley-Terry model to accommodate ties in paired comparison
+    experiments, JASA 65, 1970.
+
+    Examples
+    --------
+    >>> davidson_logp(0.0, 0.0, [0, 1, 2], 2.0).exp().eval().round(6).tolist()
+    [0.25, 0.25, 0.5]
+    """
+    lead = pt.sub(utility_first, utility_second)
+    return _of(outcome, davidson_log_probabilities(lead, nu))
+
+
+def rao_kupper_logp(
+    utility_first: Any, utility_second: Any, outcome: Any, theta: Any
+) -> TensorVariable:
+    r"""Log-probability of outcomes under Rao and Kupper's model: `rao_kupper_log_probabilities`.
+
+    A tie is a difference, with logistic noise, of less than :math:`\log\theta`.
+
+    Parameters
+    ----------
+    utility_first, utility_second : tensor_like of float
+        Log worths of the two items.
+    outcome : tensor_like of int
+        0 = first wins, 1 = second wins, 2 = tie.
+    theta : tensor_like of float, >= 1
+        Threshold: equal items tie with probability :math:`(\theta - 1)/(\theta + 1)`. One is
+        Bradley-Terry.
+
+    Returns
+    -------
+    TensorVariable
+        One number per pair.
+
+    References
+    ----------
+    Rao & Kupper, Ties in paired-comparison experiments: a generalization of the Bradley-Terry
+    model, JASA 62, 1967.
+
+    Examples
+    --------
+    >>> rao_kupper_logp(0.0, 0.0, [0, 1, 2], 3.0).exp().eval().round(6).tolist()
+    [0.25, 0.25, 0.5]
+    """
+    lead = pt.sub(utility_first, utility_second)
+    return _of(outcome, rao_kupper_log_probabilities(lead, theta))
+
+
+def outcome_counts_logp(counts: Any, log_probabilities: Sequence[Any]) -> TensorVariable:
+    r"""Log-probability of counts of outcomes, up to the number of orders they can come in.
+
+    .. math:: \sum_o c_o \log P(o), \qquad 0 \log 0 = 0
+
+    The logarithm of that number, which no parameter changes, is
+    :math:`\log n! - \sum_o \log c_o!` with :math:`n = \sum_o c_o`.
+
+    Parameters
+    ----------
+    counts : tensor_like of int or float, (..., n_outcomes), >= 0
+        How often each outcome came; not whole where they are weighted.
+    log_probabilities : sequence of tensor_like of float, (...)
+        Of each outcome.
+
+    Returns
+    -------
+    TensorVariable, (...)
+        With a finite gradient where an outcome that is impossible did not come.
+
+    Examples
+    --------
+    >>> even = davidson_log_probabilities(0.0, 0.0)
+    >>> round(float(outcome_counts_logp([2, 1, 0], even).eval()), 4)
+    -2.0794
+    """
+    counts = pt.as_tensor_variable(counts)
+    terms = [
+        pt.switch(pt.eq(counts[..., outcome], 0), 0.0, counts[..., outcome] * logp)
+        for outcome, logp in enumerate(log_probabilities)
+    ]
+    return sum(terms[1:], start=terms[0])
+
+
+def _of(outcome: Any, log_probabilities: LogProbabilities) -> TensorVariable:
+    """Pick the log-probability of the outcome, -inf if it is none of them."""
+    outcome, logp = pt.as_tensor_variable(outcome), -np.inf
+    for code, of_code in enumerate(log_probabilities):
+        logp = pt.switch(pt.eq(outcome, code), of_code, logp)
+    return logp

@@ -1,0 +1,132 @@
+"""Rankings as pairs: a pairwise model or loss summed over the pairs of each ranking.
+
+This is a composite likelihood. The pairs of one ranking are not independent (a before b and b
+before c leave no choice for a and c), so its sum over all weak orders is not one, its posteriors
+are too narrow, and LOO may not compare it with models of whole rankings.
+
+>>> from bayesrank.likelihoods.pairs.graph import bradley_terry_logp
+>>> pairs = weak_order_pairs([[1, 2, 2]], ties="drop")
+>>> float(pairs_logp([[1.0, 0.0, 0.5]], pairs, bradley_terry_logp).eval()[0].round(4))
+-0.7873
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pytensor.tensor as pt
+from numpy.typing import ArrayLike
+from pytensor.tensor import TensorVariable
+
+from bayesrank.likelihoods.ops.arrays import segment_sum
+from bayesrank.likelihoods.pairs.graph import FIRST, TIE
+
+__all__ = ["WeakOrderPairs", "pairs_logp", "weak_order_pairs"]
+
+
+class WeakOrderPairs(NamedTuple):
+    """The pairs of a collection of rankings: arrays, or tensors that hold them."""
+
+    ranking: Any  # (n_pairs,), the ranking that the pair belongs to, in ascending order
+    first: Any  # (n_pairs,), slot of one item, the better where they are not tied
+    second: Any  # (n_pairs,), slot of the other
+    outcome: Any  # (n_pairs,), 0 = first wins, 2 = tie
+
+
+def weak_order_pairs(ranks: ArrayLike, *, ties: Literal["keep", "drop"] = "keep") -> WeakOrderPairs:
+    """List all pairs of items that were presented together.
+
+    A list, made once, rather than all pairs of slots in the graph: padded to the longest
+    ranking those are many times as many.
+
+    Parameters
+    ----------
+    ranks : array of int, shape (n_rankings, n_slots)
+        1 = best, equal = tied, 0 = empty slot; the slots in any order.
+    ties : "keep" or "drop"
+        Whether two items of one block are an outcome, 2 (judged equal), or no pair at all (order
+        unknown). Bradley-Terry and Thurstone give a tie probability zero: drop.
+
+    Returns
+    -------
+    WeakOrderPairs
+        Four arrays of length n_pairs; each pair once, the better item first.
+
+    Raises
+    ------
+    ValueError
+        If `ranks` is no matrix of whole numbers >= 0, or `ties` is neither.
+
+    Examples
+    --------
+    >>> pairs = weak_order_pairs([[2, 1, 2, 0]])
+    >>> [array.tolist() for array in pairs]
+    [[0, 0, 0], [1, 0, 1], [0, 2, 2], [0, 2, 0]]
+    """
+    ranks = np.asarray(ranks)
+    if ties not in ("keep", "drop"):
+        raise ValueError(f"`ties` must be 'keep' or 'drop'; got {ties!r}.")
+    if ranks.ndim != 2 or ranks.dtype.kind not in "iu":
+        raise ValueError(
+            f"`ranks` must be a matrix (n_rankings, n_slots) of whole numbers; got shape "
+            f"{ranks.shape} of {ranks.dtype}."
+        )
+    if (ranks < 0).any():
+        row = int((ranks < 0).any(axis=1).argmax())
+        raise ValueError(
+            f"`ranks` must be 1 (best) or more, or 0 in empty slots; row {row} has "
+            f"{ranks[row].min()}."
+        )
+    row, slot = np.nonzero(ranks)
+    n_used = np.count_nonzero(ranks, axis=1)
+    end = np.cumsum(n_used)[row]  # of the ranking of each entry
+
+    # each entry with every later one of its ranking
+    later = end - 1 - np.arange(len(row))
+    one = np.repeat(np.arange(len(row)), later)
+    other = np.arange(len(one)) - np.repeat(np.cumsum(later) - later, later) + one + 1
+
+    lead = ranks[row[other], slot[other]].astype(np.int64) - ranks[row[one], slot[one]]
+    one, other = np.where(lead >= 0, one, other), np.where(lead >= 0, other, one)
+    kept = (lead != 0) | (ties == "keep")
+    outcome = np.where(lead[kept] == 0, TIE, FIRST)
+    return WeakOrderPairs(row[one[kept]], slot[one[kept]], slot[other[kept]], outcome)
+
+
+def pairs_logp(
+    utility: Any,
+    pairs: WeakOrderPairs,
+    pair_logp: Callable[[TensorVariable, TensorVariable, Any], TensorVariable],
+) -> TensorVariable:
+    r"""Sum of a pairwise log-probability (or loss) over the pairs of each ranking.
+
+    .. math:: \sum_{(i, j)} \log P(y_{ij} \mid w_i, w_j)
+
+    A composite likelihood: fit with it, but compare it by LOO with nothing.
+
+    Parameters
+    ----------
+    utility : tensor_like of float, (n_rankings, n_slots)
+        Log worth of the item in each slot; any value in empty slots.
+    pairs : WeakOrderPairs
+        What `weak_order_pairs` lists.
+    pair_logp : callable
+        ``(utility_first, utility_second, outcome) -> one number per pair``, such as
+        `bradley_terry_logp`, or `davidson_logp` with its `nu` bound by a lambda or partial.
+
+    Returns
+    -------
+    TensorVariable, (n_rankings,)
+        Zero for a ranking without pairs.
+
+    Examples
+    --------
+    >>> from bayesrank.likelihoods.pairs.graph import bradley_terry_logp
+    >>> pairs = weak_order_pairs([[1, 2, 2], [1, 0, 0]], ties="drop")
+    >>> pairs_logp(np.zeros((2, 3)), pairs, bradley_terry_logp).eval().round(6).tolist()
+    [-1.386294, 0.0]
+    """
+    utility = pt.as_tensor_variable(utility)
+    ranking, first, second, outcome = (pt.as_tensor_variable(x) for x in pairs)
+    terms = pair_logp(utility[ranking, first], utility[ranking, second], outcome)
+    return segment_sum(terms, (ranking,), (utility.shape[0],))

@@ -1,0 +1,1 @@
+"""Plackett-Luce on weak orders: graphs, the stage integral, compiled Ops per item and per slot."""

@@ -1,0 +1,177 @@
+r"""Plackett-Luce on weak orders, as graphs.
+
+A ranking is a weak order :math:`S_1 > S_2 > \dots > S_M` of the items presented: blocks of items,
+best first, the order inside a block unknown. With the remainders
+:math:`R_m = S_m \cup \dots \cup S_M`,
+
+.. math:: \log P(S_1 > \dots > S_M) = \sum_{m < M} \log P(S_m > R_{m+1}),
+
+the Plackett-Luce probability of all orderings consistent with it, given the block sizes. Blocks
+of one are a full ranking, singletons and then one block are a top-k list, two blocks are clicks.
+
+A block of one needs no integral, :math:`\log P = w_i - \log\sum_{j\in R_m} e^{w_j}`; a larger one
+is the stage integral of `bayesrank.likelihoods.plackett_luce.quadrature`.
+
+Axes: leading axes are rankings, the last axis is the slots of one ranking. `ranks` are dense
+(1 = best, equal = one block, 0 = empty slot) and aligned with `utility`.
+
+>>> round(float(plackett_luce_logp([0.0, 0.0, 0.0], [1, 2, 2]).exp().eval()), 6)
+0.333333
+
+These graphs serve JAX, second derivatives and tests; `bayesrank.likelihoods.plackett_luce.per_slot`
+and `per_item` evaluate the same numbers in one compiled pass.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytensor.tensor as pt
+from pytensor.tensor import TensorVariable
+
+from bayesrank.likelihoods.ops.arrays import NOTHING, over_rows, segment_sum, valid_ranks
+from bayesrank.likelihoods.plackett_luce.quadrature import PADDING, block_logp
+from bayesrank.likelihoods.plackett_luce.remainders import log_remainder
+
+__all__ = [
+    "BestFirst",
+    "best_first",
+    "matrix_logp",
+    "need_quadrature",
+    "plackett_luce_logp",
+    "stage_terms_graph",
+]
+
+
+def plackett_luce_logp(utility: Any, ranks: Any, *, nodes: int = 48) -> TensorVariable:
+    r"""Log-probability of weak orders under Plackett-Luce, given their block sizes.
+
+    .. math:: \log P = \sum_{m<M} \log \int_0^1 \prod_{i \in S_m} (1 - u^{a_i})\, du, \qquad
+              a_i = e^{w_i} / \sum_{j \in R_{m+1}} e^{w_j}
+
+    Parameters
+    ----------
+    utility : tensor_like of float, (..., n_slots)
+        Log worth of the item in each slot; any value in empty slots.
+    ranks : tensor_like of int, (..., n_slots)
+        Dense ranks in any order of slots: 1 = best, equal = one block, 0 = empty slot.
+    nodes : int
+        Quadrature nodes per block; see `block_logp`.
+
+    Returns
+    -------
+    TensorVariable, (...)
+        One number per ranking; -inf where the ranks are not dense.
+
+    References
+    ----------
+    Plackett 1975; Ma et al., AISTATS 2021, eq. 3-4.
+
+    Examples
+    --------
+    Items 1 and 2 in whichever order, then item 0:
+
+    >>> round(float(plackett_luce_logp([0.3, 1.2, -0.5], [2, 1, 1]).eval()), 6)
+    -1.284462
+    """
+    return over_rows(lambda u, r: matrix_logp(u, r, nodes=nodes), utility, ranks)
+
+
+def need_quadrature(ranks: TensorVariable) -> TensorVariable:
+    """Whether some row has a block of several items that is not its last."""
+    ordered = pt.sort(ranks, axis=-1)
+    tied = pt.eq(pt.diff(ordered, axis=-1), 0) & (ordered[..., 1:] > 0)
+    return pt.any(tied & (ordered[..., 1:] < pt.max(ranks, axis=-1, keepdims=True)))
+
+
+class BestFirst(NamedTuple):
+    """Slots of a matrix of rankings, best first, empty ones last; (n_rankings, n_slots) all."""
+
+    rank: TensorVariable
+    utility: TensorVariable  # NOTHING in empty slots
+    row: TensorVariable
+    block: tuple[TensorVariable, TensorVariable]  # of each slot: row, and rank - 1
+    shape: tuple[TensorVariable, TensorVariable]
+    sizes: TensorVariable  # of the blocks
+
+
+def best_first(
+    utility: TensorVariable, ranks: TensorVariable, places: TensorVariable | None = None
+) -> BestFirst:
+    """Sort slots by their ranks, or by `places` that refine them."""
+    key = pt.cast(ranks if places is None else places, "int64")
+    # By index, because take_along_axis has no JAX form here
+    row = pt.cumsum(pt.ones_like(ranks, dtype="int64"), axis=0) - 1
+    after = pt.max(key, axis=-1, keepdims=True) + 1
+    order = pt.argsort(pt.switch(ranks > 0, key, after), axis=-1)
+    rank = ranks[row, order]
+    u = pt.switch(rank > 0, utility[row, order], NOTHING)
+
+    n_rows, n_slots = ranks.shape
+    index, shape = (row, pt.clip(rank - 1, 0, n_slots - 1)), (n_rows, n_slots)
+    sizes = segment_sum(pt.cast(rank > 0, "float64"), index, shape)
+    return BestFirst(rank, u, row, index, shape, sizes)
+
+
+def matrix_logp(
+    utility: TensorVariable, ranks: TensorVariable, *, nodes: int = 48, quadrature: bool = True
+) -> TensorVariable:
+    """`plackett_luce_logp` of matrices (n_rankings, n_slots) of equal shape.
+
+    Without quadrature where `need_quadrature` says that it is not needed.
+    """
+    rank, u, row, index, shape, sizes = best_first(utility, ranks)
+    used, n_slots = rank > 0, shape[1]
+
+    # Sizes of the blocks, and where each slot's block ends
+    size = sizes[index]
+    end = pt.cast(pt.cumsum(sizes, axis=1)[index], "int64")
+    last = end >= pt.sum(used, axis=1, keepdims=True)
+
+    # Log of the remainder from each slot, and of the remainder below each slot's block
+    remainder = log_remainder(u)
+    below = remainder[row, pt.minimum(end, n_slots - 1)]
+
+    stage = used & ~last
+    single = pt.switch(stage & pt.eq(size, 1), u - remainder, 0.0)
+    if not quadrature:
+        return pt.switch(valid_ranks(ranks), pt.sum(single, axis=1), -np.inf)
+    blocked = stage & (size > 1)
+    w = pt.switch(blocked, u - below, PADDING)
+    n_blocked = segment_sum(pt.cast(blocked, "float64"), index, shape)
+    block = pt.switch(n_blocked > 0, block_logp(w, index, shape, nodes=nodes), 0.0)
+    return pt.switch(valid_ranks(ranks), pt.sum(single + block, axis=1), -np.inf)
+
+
+def stage_terms_graph(
+    utility: TensorVariable,
+    block_item: TensorVariable,
+    block_below: TensorVariable,
+    block_entry: TensorVariable,
+    slot_item: TensorVariable,
+    slot_rank: TensorVariable,
+    node_slot: TensorVariable,
+    *,
+    nodes: int = 48,
+) -> tuple[TensorVariable, TensorVariable]:
+    r"""Remainders and block stages of a collection of rankings.
+
+    Parameters
+    ----------
+    utility : TensorVariable, (n_items,)
+        Log worth of every item.
+    block_item, ..., node_slot : TensorVariable of int
+        Fields of `bayesrank.data.derive.stages.Stages`.
+    nodes : int
+        Quadrature nodes per block.
+
+    Returns
+    -------
+    log_total : TensorVariable, (n_nodes,)
+        Log worth of every distinct remainder.
+    block_logp : TensorVariable, (n_blocks,)
+        Log-probability of every distinct block over its remainder.
+    """
+    u = pt.switch(slot_rank > 0, utility[slot_item], NOTHING)
+    log_total = log_remainder(u).ravel()[node_slot]
+    w = utility[block_item] - log_total[block_below][block_entry]
+    return log_total, block_logp(w, (block_entry,), (block_below.shape[0],), nodes=nodes)

@@ -1,0 +1,205 @@
+"""Weak orders in numba: values and gradients of stages in one pass.
+
+The kernels work on the table of `bayesrank.data.derive.stages`: remainders ("nodes") that are each
+one block on top of a smaller remainder, single stages (an item is first of a remainder) and block
+stages (a block precedes a remainder).  `utility` is a flat vector that the table indexes: one entry
+per item, or one per slot for utilities that differ between rankings.
+
+Time is linear in the entries of the table (times the nodes of the quadrature for blocks of two
+and more), memory in entries.
+"""
+
+import math
+
+import numba
+import numpy as np
+
+from bayesrank.likelihoods.plackett_luce.block_kernel import block_kernel, workspace
+
+__all__ = ["ranking_sums", "stage_terms"]
+
+# Exponentials of utilities are shared by all remainders when they fit one scale: sums of terms
+# within exp(±500) of each other neither overflow nor vanish.
+WIDEST_SCALE = 500.0
+
+
+@numba.njit(cache=True, error_model="numpy")
+def stage_terms(  # type: ignore[no-untyped-def]
+    utility,
+    item_weight,
+    node_weight,
+    block_weight,
+    entry_item,
+    node_start,
+    node_child,
+    block_item,
+    block_start,
+    block_below,
+    every_log,
+):
+    """Weighted sum of stages, its gradient, and the terms it is made of.
+
+    Parameters
+    ----------
+    utility : ndarray of float, (n_items,)
+    item_weight, node_weight, block_weight : ndarray of float
+        Coefficients of the linear form of `bayesrank.data.derive.stages.Stages`.
+    entry_item, ..., block_below : ndarray of int
+        The table.
+    every_log : bool
+        Fill `log_total` for every node; otherwise only where a block needs it, because sums of
+        logarithms are then taken as logarithms of products.
+
+    Returns
+    -------
+    value : float
+    gradient : ndarray, (n_items,)
+    log_total : ndarray, (n_nodes,)
+    block_logp : ndarray, (n_blocks,)
+    """
+    n_nodes, n_blocks = node_child.size, block_below.size
+    gradient = item_weight.copy()
+    node_bar = node_weight.copy()
+    log_total = np.empty(n_nodes)
+    block_logp = np.empty(n_blocks)
+    value = 0.0
+    for i in range(utility.size):
+        if item_weight[i] != 0.0:  # a slot that is not in use may hold anything
+            value += item_weight[i] * utility[i]
+
+    highest, width = _scale(utility)
+    one_scale = width < WIDEST_SCALE
+    if one_scale:
+        worth = np.exp(utility - highest)
+        total = np.empty(n_nodes)
+        _worths(total, worth, entry_item, node_start, node_child)
+        value += _weighted_logs(node_weight, total, highest)
+        if every_log:
+            for n in range(n_nodes):
+                log_total[n] = highest + math.log(total[n])
+        else:
+            for b in range(n_blocks):
+                log_total[block_below[b]] = highest + math.log(total[block_below[b]])
+    else:
+        worth = total = np.empty(0)
+        _log_worths(log_total, utility, entry_item, node_start, node_child)
+        for n in range(n_nodes):
+            value += node_weight[n] * log_total[n]
+
+    largest = 0
+    for b in range(n_blocks):
+        largest = max(largest, block_start[b + 1] - block_start[b])
+    w, gamma, work = np.empty(largest), np.empty(largest), workspace(largest)
+    for b in range(n_blocks):
+        first, size = block_start[b], block_start[b + 1] - block_start[b]
+        for i in range(size):
+            w[i] = utility[block_item[first + i]] - log_total[block_below[b]]
+        block_logp[b] = block_kernel(w[:size], gamma[:size], work)
+        value += block_weight[b] * block_logp[b]
+        for i in range(size):
+            slope = block_weight[b] * gamma[i]
+            gradient[block_item[first + i]] += slope
+            node_bar[block_below[b]] -= slope
+
+    if one_scale:
+        _pull_worths(gradient, node_bar, total, worth, entry_item, node_start, node_child)
+    else:
+        _pull_log_worths(gradient, node_bar, log_total, utility, entry_item, node_start, node_child)
+    return value, gradient, log_total, block_logp
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _scale(utility):  # type: ignore[no-untyped-def]
+    """Highest utility, and how far below it the lowest is."""
+    lowest, highest = np.inf, -np.inf
+    for u in utility:
+        lowest, highest = min(lowest, u), max(highest, u)
+    return highest, highest - lowest
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _worths(total, worth, entry_item, node_start, node_child):  # type: ignore[no-untyped-def]
+    """Total worth of every remainder."""
+    for n in range(node_child.size):
+        t = total[node_child[n]] if node_child[n] >= 0 else 0.0
+        for e in range(node_start[n], node_start[n + 1]):
+            t += worth[entry_item[e]]
+        total[n] = t
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _pull_worths(  # type: ignore[no-untyped-def]
+    gradient, node_bar, total, worth, entry_item, node_start, node_child
+):
+    """Add ``d (node_bar @ log total) / d utility`` to `gradient`; overwrites `node_bar`."""
+    # d log total[n] / d utility[i] = worth[i] / total[n]: sum the quotients down the graph
+    for n in range(node_child.size):
+        node_bar[n] /= total[n]
+    for n in range(node_child.size - 1, -1, -1):
+        share = node_bar[n]
+        for e in range(node_start[n], node_start[n + 1]):
+            gradient[entry_item[e]] += worth[entry_item[e]] * share
+        if node_child[n] >= 0:
+            node_bar[node_child[n]] += share
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _weighted_logs(weight, total, log_scale):  # type: ignore[no-untyped-def]
+    """Sum of ``weight * (log_scale + log(total))``, one logarithm per run of equal weights.
+
+    A product is closed before it can leave the range of double precision: each factor is above
+    exp(-WIDEST_SCALE) = 1e-217.
+    """
+    out, product, current = 0.0, 1.0, 0.0
+    for n in range(weight.size):
+        if weight[n] != current or product < 1e-80 or product > 1e80:
+            out += current * math.log(product)
+            product, current = 1.0, weight[n]
+        if current != 0.0:
+            product *= total[n]
+            out += current * log_scale
+    return out + current * math.log(product)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _log_worths(log_total, utility, entry_item, node_start, node_child):  # type: ignore[no-untyped-def]
+    """Log worth of every remainder, each on a scale of its own."""
+    for n in range(node_child.size):
+        below = log_total[node_child[n]] if node_child[n] >= 0 else -np.inf
+        peak = below
+        for e in range(node_start[n], node_start[n + 1]):
+            peak = max(peak, utility[entry_item[e]])
+        t = math.exp(below - peak)
+        for e in range(node_start[n], node_start[n + 1]):
+            t += math.exp(utility[entry_item[e]] - peak)
+        log_total[n] = peak + math.log(t)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _pull_log_worths(  # type: ignore[no-untyped-def]
+    gradient, node_bar, log_total, utility, entry_item, node_start, node_child
+):
+    """Do as `_pull_worths`, each remainder on a scale of its own."""
+    for n in range(node_child.size - 1, -1, -1):
+        for e in range(node_start[n], node_start[n + 1]):
+            i = entry_item[e]
+            gradient[i] += node_bar[n] * math.exp(utility[i] - log_total[n])
+        child = node_child[n]
+        if child >= 0:
+            node_bar[child] += node_bar[n] * math.exp(log_total[child] - log_total[n])
+
+
+@numba.njit(cache=True, error_model="numpy")
+def ranking_sums(  # type: ignore[no-untyped-def]
+    utility, log_total, block_logp, single_item, single_node, stage_of, ranking_of, n_rankings
+):
+    """Log-probability of every ranking, from the terms of its stages."""
+    n_singles = single_item.size
+    out = np.zeros(n_rankings)
+    for k in range(stage_of.size):
+        s = stage_of[k]
+        if s < n_singles:
+            out[ranking_of[k]] += utility[single_item[s]] - log_total[single_node[s]]
+        else:
+            out[ranking_of[k]] += block_logp[s - n_singles]
+    return out

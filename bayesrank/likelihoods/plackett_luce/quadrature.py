@@ -1,0 +1,139 @@
+r"""The stage integral: the probability that a block comes before everything below it.
+
+A block :math:`S` of items, whose order inside is unknown, precedes a remainder :math:`R` under
+Plackett-Luce with probability (Ma et al. 2021, eq. 4)
+
+.. math:: P(S > R) = \int_0^1 \prod_{i \in S} (1 - u^{a_i})\, du,
+          \qquad a_i = e^{w_i}, \quad w_i = \text{utility}_i - \log \sum_{j \in R} \text{worth}_j .
+
+With :math:`u = \exp(-e^y)` the integrand becomes
+
+.. math:: g(y) = \exp(y - e^y) \prod_i (1 - \exp(-a_i e^y)),
+
+log-concave with one mode and analytic in the strip :math:`|\Im y| < \pi/2`, so the trapezoidal
+rule on a window around the mode converges geometrically in the number of nodes.
+
+Two routes evaluate it and must agree:
+
+* `block_logp`, a PyTensor graph with a fixed number of stretched nodes: for JAX, for second
+  derivatives and as the readable twin;
+* `bayesrank.likelihoods.plackett_luce.block_kernel`, a numba function that spaces its nodes by need
+and returns
+  the value with its whole gradient in one pass, in memory linear in the block.
+
+Both clip :math:`w` to [-40, 60] and give the part below -40 back as :math:`\sum_i \min(w_i+40, 0)`,
+which is exact in double precision: below, a factor is linear in :math:`a_i`; above, it is one.
+A slot with w = 60 therefore contributes nothing, which is what padding is.
+
+>>> float(block_logp([0.0, 0.0], ([0, 0],), (1,)).exp().eval()[0].round(6))
+0.333333
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytensor.tensor as pt
+from pytensor.tensor import TensorVariable
+
+from bayesrank.likelihoods.ops.arrays import Index, Shape, segment_sum
+from bayesrank.likelihoods.ops.stop_gradient import stop_gradient
+
+__all__ = ["LOWEST", "PADDING", "block_logp"]
+
+LOWEST = -40.0  # below, 1 - exp(-a t) = a t to the last digit
+PADDING = 60.0  # above, 1 - exp(-a t) = 1 to the last digit
+
+
+def block_logp(w: Any, index: Index, shape: Shape, *, nodes: int = 48) -> TensorVariable:
+    r"""Log-probability of each block over its remainder, by quadrature in the graph.
+
+    Parameters
+    ----------
+    w : tensor_like of float, (*entries)
+        Utility of each blocked item less the logsumexp of its remainder; 60 (`PADDING`) and more
+        is padding.
+    index : tuple of tensor_like of int, (*entries)
+        Coordinates of the block of each entry.
+    shape : tuple of int or scalar tensor
+        Shape of the blocks. One without entries has probability one, up to quadrature error.
+    nodes : int
+        Nodes per block. Error in log P with 48: 2e-11 up to 15 items, 3e-8 at 150, 7e-7 at 800.
+
+    Returns
+    -------
+    TensorVariable, (*shape)
+        ``log P(S > R)``.
+
+    References
+    ----------
+    Ma et al., Learning-to-rank with partitioned preference, AISTATS 2021, eq. 4.
+
+    Examples
+    --------
+    >>> float(block_logp([0.0, 0.0, 60.0], ([0, 0, 0],), (1,)).exp().eval()[0].round(6))
+    0.333333
+    """
+    w, index = pt.as_tensor_variable(w), tuple(pt.as_tensor_variable(i) for i in index)
+    a = pt.exp(pt.clip(w, LOWEST, PADDING))
+    y, log_weight = _nodes(stop_gradient(a), index, shape, nodes)
+
+    # log g(y) = y − e^y + Σ_i log(1 − exp(−a_i e^y))
+    t = a[..., None] * pt.exp(y)[index]
+    log_g = y - pt.exp(y) + segment_sum(pt.log(-pt.expm1(-t)), index, shape)
+
+    terms = log_g + log_weight
+    peak = stop_gradient(pt.max(terms, axis=-1, keepdims=True))
+    log_integral = peak[..., 0] + pt.log(pt.sum(pt.exp(terms - peak), axis=-1))
+    return log_integral + segment_sum(pt.minimum(w - LOWEST, 0.0), index, shape)
+
+
+def _nodes(
+    a: TensorVariable, index: Index, shape: Shape, nodes: int, drop: float = 23.0
+) -> tuple[TensorVariable, TensorVariable]:
+    """Nodes and log weights (*shape, nodes) on the window where log g is within `drop`."""
+
+    def total(entries: TensorVariable) -> TensorVariable:
+        return segment_sum(entries, index, shape)
+
+    # Mode in z = e^y: G(z) = 1 − z + Σ r(a_i z) = 0, r(x) = x/expm1(x). r is convex and falls,
+    # so Newton from z = 1 rises monotonically to the root.
+    z = pt.alloc(np.ones((1,) * len(shape)), *shape)
+    for _ in range(4):
+        x = a * z[index]
+        r = _bose(x)
+        z = z - (1 - z + total(r)) / (total(r * (1 - x - r)) / z - 1)
+    z = pt.maximum(z, 1.0)
+    log_z = pt.log(z)
+
+    # Window, conservative by concavity, then one Newton step on log g for the left end
+    c = drop / z
+    right = log_z + pt.log1p(c + pt.sqrt(2 * c))
+    d = c + pt.sqrt(2 * c)
+    for _ in range(2):
+        d = c + 1 - pt.exp(-d)
+    left = log_z - d
+    floor = log_z - z + total(pt.log(-pt.expm1(-a * z[index]))) - drop
+    s = pt.exp(left)
+    x = a * s[index]
+    value = left - s + total(pt.log(-pt.expm1(-x)))
+    slope = 1 - s + total(_bose(x))
+    left = pt.minimum(left + pt.maximum(floor - value, 0.0) / slope, log_z)
+
+    # Stretched nodes y = log z + A(1 − exp(−k x)): the left flank of a saturated block is steep
+    d_left, d_right = log_z - left, right - log_z
+    n = total(pt.cast(pt.lt(a, math.exp(PADDING) * 0.999), "float64"))
+    theta = 0.7 / (2 + pt.log(pt.maximum(n, 1.0)))
+    k = theta * pt.log(pt.maximum(d_left / d_right, 1.05))
+    stretch = d_right / -pt.expm1(-k)
+    x_left = -pt.log1p(d_left / stretch) / k
+    x = x_left[..., None] + (1 - x_left)[..., None] * np.linspace(0.0, 1.0, nodes)
+    y = log_z[..., None] - stretch[..., None] * pt.expm1(-k[..., None] * x)
+    log_weight = pt.log(stretch * k * (1 - x_left) / (nodes - 1))[..., None] - k[..., None] * x
+    return stop_gradient(y), stop_gradient(log_weight)
+
+
+def _bose(x: TensorVariable) -> TensorVariable:
+    """r(x) = x / (e^x − 1), without overflow."""
+    x = pt.minimum(x, 600.0)
+    return x / pt.expm1(x)

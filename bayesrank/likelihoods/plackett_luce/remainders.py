@@ -1,0 +1,121 @@
+r"""Logarithms of running sums from the end: the remainders of a ranking.
+
+With slots sorted best first, the remainder of slot :math:`j` is everything from it to the end,
+
+.. math:: C_j = \log \sum_{i \ge j} e^{x_i}.
+
+Differences of flat cumulative sums lose all digits when utilities spread, so this is a
+recursion in log space: an Op of its own, because PyTensor has none.
+
+>>> log_remainder([0.0, 0.0, 0.0]).eval().round(4).tolist()
+[1.0986, 0.6931, 0.0]
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytensor.tensor as pt
+from pytensor.graph.basic import Apply
+from pytensor.graph.op import Op
+from pytensor.link.numba.dispatch.basic import (
+    numba_njit,
+    register_funcify_default_op_cache_key,
+)
+from pytensor.tensor import TensorVariable
+
+from bayesrank.likelihoods.ops.arrays import NOTHING
+
+__all__ = ["LogRemainder", "log_remainder"]
+
+
+class LogRemainder(Op):
+    """Reverse cumulative logsumexp along the rows of a matrix; use `log_remainder`."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        x = pt.as_tensor_variable(x)
+        if x.ndim != 2:
+            raise TypeError(f"LogRemainder works on matrices; got {x.ndim} dimensions.")
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
+        x = inputs[0]
+        output_storage[0][0] = np.logaddexp.accumulate(x[:, ::-1], axis=1)[:, ::-1].copy()
+
+    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
+        return shapes
+
+    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
+        # x̄_i = Σ_{j≤i} C̄_j exp(x_i − C_j): the same sum from the other end, in log space,
+        # for the positive and the negative part of C̄
+        x, c, c_bar = inputs[0], outputs[0], cotangents[0]
+        return [
+            _signed_exp_sum(x, c, pt.maximum(c_bar, 0.0))
+            - _signed_exp_sum(x, c, pt.maximum(-c_bar, 0.0))
+        ]
+
+
+def _signed_exp_sum(x: TensorVariable, c: TensorVariable, weight: Any) -> TensorVariable:
+    there = pt.gt(weight, 0.0)
+    term = pt.switch(there, pt.log(pt.switch(there, weight, 1.0)) - c, NOTHING)
+    running = log_remainder(term[:, ::-1])[:, ::-1]
+    live = pt.gt(running, NOTHING / 2)
+    return pt.switch(live, pt.exp(pt.switch(live, x + running, 0.0)), 0.0)
+
+
+_log_remainder = LogRemainder()
+
+
+def log_remainder(x: Any) -> TensorVariable:
+    r"""Reverse cumulative logsumexp along the last axis, :math:`C_j = \log \sum_{i\ge j} e^{x_i}`.
+
+    Parameters
+    ----------
+    x : tensor_like of float, (..., n)
+        Finite values; an absent slot is `NOTHING` (-1e30).
+
+    Returns
+    -------
+    TensorVariable, (..., n)
+        The running sums from the end, in logarithms.
+
+    Examples
+    --------
+    >>> log_remainder([1000.0, 1000.0]).eval().round(4).tolist()
+    [1000.6931, 1000.0]
+    """
+    x = pt.as_tensor_variable(x)
+    flat = x.reshape((-1, x.shape[-1])) if x.ndim != 2 else x
+    out = _log_remainder(flat)
+    return out if x.ndim == 2 else out.reshape(x.shape)
+
+
+@register_funcify_default_op_cache_key(LogRemainder)
+def _numba_log_remainder(op: LogRemainder, node: Apply, **kwargs: Any) -> tuple[Any, int]:
+    @numba_njit
+    def reverse_logcumsumexp(x):  # type: ignore[no-untyped-def]
+        out = np.empty_like(x)
+        n_rows, n = x.shape
+        for row in range(n_rows):
+            total = -np.inf
+            for j in range(n - 1, -1, -1):
+                high, low = max(total, x[row, j]), min(total, x[row, j])
+                total = high + np.log1p(np.exp(low - high))
+                out[row, j] = total
+        return out
+
+    return reverse_logcumsumexp, 1
+
+
+try:
+    import jax
+    from pytensor.link.jax.dispatch import jax_funcify
+except ImportError:  # JAX is an extra
+    pass
+else:
+
+    @jax_funcify.register(LogRemainder)
+    def _jax_log_remainder(op: LogRemainder, **kwargs: Any) -> Any:
+        return lambda x: jax.lax.cumlogsumexp(x, axis=1, reverse=True)

@@ -1,0 +1,1 @@
+"""PMOP, ordered partitions: set functions, their normalisers, compiled Op and exact draws."""

@@ -1,0 +1,224 @@
+"""Recommendations from the posterior of `models.bpr.model`, to users it knows and to someone new.
+
+Results hold all that is needed: the draws, which items each user has, and what a pair counts for.
+"""
+
+import warnings
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit
+
+from bayesrank.inference.learn_bpr import FactorFit
+from bayesrank.inference.modes import climb
+
+__all__ = ["fold_in", "recommend", "recommend_new"]
+
+Array = NDArray[Any]
+
+
+def recommend(idata: Any, user: Hashable, k: int = 10) -> pd.DataFrame:
+    """Recommend items that a user has not yet.
+
+    Parameters
+    ----------
+    idata : DataTree
+        From `fit_map`, `fit_advi`, or `pm.sample` of a model from `build`.
+    user : label
+        Whom to.
+    k : int
+        How many, 1 or more.
+
+    Returns
+    -------
+    DataFrame
+        One row per item, best first by mean utility: ``utility``; ``top_k``, the probability that
+        the item is among the k best of the user's new ones; ``preferred``, the probability that
+        the user prefers it to another of them at random, NaN if there is no other. A mode is one
+        draw: its ``top_k`` is 1.
+
+    Raises
+    ------
+    ValueError
+        If there is no such user, or k is not between 1 and the number of items the user has not.
+
+    Warns
+    -----
+    UserWarning
+        If the user has no items.
+
+    Examples
+    --------
+    >>> import bayesrank as br
+    >>> from models.bpr.model import fit_map
+    >>> clicks = br.Rankings.from_orderings([[{"a", "b"}, {"c", "d"}], [{"b", "c"}, {"a", "d"}]])
+    >>> mode = fit_map(br.Interactions.from_rankings(clicks), n_factors=2)
+    >>> recommend(mode, 0, 1).index.tolist()
+    ['c']
+    """
+    users = idata["posterior"]["user"].values
+    at = np.flatnonzero(users == user)
+    if not len(at):
+        raise ValueError(
+            f"Unknown user {user!r}: the users are {users[:5].tolist()}"
+            f"{' and others' if len(users) > 5 else ''}. Recommend to someone new with "
+            f"recommend_new(idata, items)."
+        )
+    data = idata["constant_data"]
+    start = data["known_start"].values
+    known = data["known_item"].values[start[at[0]] : start[at[0] + 1]]
+    if not len(known):
+        warnings.warn(
+            f"User {user!r} has no items: what is recommended is what all like.", stacklevel=2
+        )
+    fits = _draws(idata)
+    utility = np.stack([fit.utility(at[0]) for fit in fits])
+    return _best(idata, utility, known, k, f"user {user!r}")
+
+
+def recommend_new(
+    idata: Any, items: Iterable[Hashable], k: int = 10, *, seed: int = 1
+) -> pd.DataFrame:
+    """Recommend to someone who was not there when the model was fitted; nothing is refitted.
+
+    Parameters
+    ----------
+    idata : DataTree
+        As in `recommend`.
+    items : sequence of labels
+        What the user has.
+    k : int
+        How many, 1 or more.
+    seed : int
+        Of the user's factors: see `fold_in`.
+
+    Returns
+    -------
+    DataFrame
+        As that of `recommend`.
+
+    Raises
+    ------
+    ValueError
+        If an item is unknown, there are none, the user has them all, or k is out of its range.
+
+    Examples
+    --------
+    >>> import bayesrank as br
+    >>> from models.bpr.model import fit_map
+    >>> clicks = br.Rankings.from_orderings([[{"a", "b"}, {"c", "d"}], [{"b", "c"}, {"a", "d"}]])
+    >>> mode = fit_map(br.Interactions.from_rankings(clicks), n_factors=2)
+    >>> recommend_new(mode, ["a"], 1).index.tolist()
+    ['b']
+    """
+    known = _positions(idata, items)
+    W = fold_in(idata, items, seed=seed)
+    fits = _draws(idata)
+    utility = np.stack(
+        [fit.item_factor @ w + fit.item_bias for fit, w in zip(fits, W, strict=True)]
+    )
+    return _best(idata, utility, known, k, "the new user")
+
+
+def fold_in(idata: Any, items: Iterable[Hashable], *, seed: int = 1) -> NDArray[np.float64]:
+    """Draw the factors of a user who was not there when the model was fitted.
+
+    Given the items' part of a draw, the user's factors are a logistic regression: one is drawn from
+    the normal approximation around its mode. Of a posterior of one draw, which is a mode, the mode
+    itself is returned.
+
+    Parameters
+    ----------
+    idata : DataTree
+        As in `recommend`.
+    items : sequence of labels
+        What the user has.
+    seed : int
+        Of the draws.
+
+    Returns
+    -------
+    array, (n_draws, n_factors)
+
+    Raises
+    ------
+    ValueError
+        If an item is unknown, there are none, or the user has them all.
+    """
+    known = _positions(idata, items)
+    data = idata["constant_data"]
+    weight, ridge = float(data["pair_weight"]), float(data["user_scale"]) ** -2
+    fits = _draws(idata)
+    rng = np.random.default_rng(seed)
+    found = np.empty((len(fits), fits[0].item_factor.shape[1]))
+    for n, (_, H, b) in enumerate(fits):
+        had, other = H[known], np.delete(H, known, axis=0)
+        lead_b = b[known][:, None] - np.delete(b, known)
+
+        def logp(w: Array, had: Array = had, other: Array = other, lead_b: Array = lead_b) -> Any:
+            lead = lead_b + (had @ w)[:, None] - other @ w
+            g = expit(-lead)
+            slope = weight * (g.sum(axis=1) @ had - g.sum(axis=0) @ other) - ridge * w
+            return weight * log_expit(lead).sum() - ridge * w @ w / 2, slope
+
+        w = climb(logp, np.zeros(H.shape[1]))
+        if len(fits) > 1:
+            g = expit(-(lead_b + (had @ w)[:, None] - other @ w))
+            s = weight * g * (1 - g)
+            cross = had.T @ s @ other
+            precision = (had.T * s.sum(axis=1)) @ had + (other.T * s.sum(axis=0)) @ other
+            precision += ridge * np.eye(len(w)) - cross - cross.T
+            w = w + np.linalg.solve(np.linalg.cholesky(precision).T, rng.normal(size=len(w)))
+        found[n] = w
+    return found
+
+
+def _draws(idata: Any) -> list[FactorFit]:
+    """List the draws of all chains."""
+    posterior = idata["posterior"]
+    parts = [posterior[name].values for name in FactorFit._fields]
+    flat = [x.reshape(-1, *x.shape[2:]) for x in parts]
+    return [FactorFit(*draw) for draw in zip(*flat, strict=True)]
+
+
+def _positions(idata: Any, items: Iterable[Hashable]) -> NDArray[np.int64]:
+    axis = pd.Index(idata["posterior"]["item"].values)
+    wanted = pd.Index(list(items)).unique()
+    position = axis.get_indexer(wanted)
+    if (position < 0).any():
+        raise ValueError(
+            f"Unknown item {wanted[position < 0][0]!r}: the items are {axis[:5].tolist()}"
+            f"{' and others' if len(axis) > 5 else ''}."
+        )
+    if not 0 < len(wanted) < len(axis):
+        raise ValueError(
+            f"The new user has {len(wanted)} of {len(axis)} items: with none there is nothing to "
+            f"go by but `item_bias`, what all like, and with all there is nothing to recommend."
+        )
+    return position.astype(np.int64)
+
+
+def _best(idata: Any, utility: Array, known: Array, k: int, whom: str) -> pd.DataFrame:
+    """Make the table of the k best items that are not known, from utilities (n_draws, n_items)."""
+    new = np.delete(np.arange(utility.shape[1]), known)
+    if k % 1 or not 1 <= k <= len(new):
+        raise ValueError(
+            f"`k` is {k}, but {whom} has all but {len(new)} of {utility.shape[1]} items: "
+            f"k must be between 1 and that."
+        )
+    x = utility[:, new]
+    chosen = np.argsort(-x.mean(axis=0), kind="stable")[:k]
+    kth = -np.partition(-x, k - 1, axis=1)[:, k - 1 : k]
+    # item by item: all pairs at once would be draws times k times items
+    ahead = [expit(x[:, [i]] - x).sum(axis=1).mean() - 0.5 for i in chosen]
+    return pd.DataFrame(
+        {
+            "utility": x.mean(axis=0)[chosen],
+            "top_k": (x[:, chosen] >= kth).mean(axis=0),
+            "preferred": np.array(ahead) / (len(new) - 1) if len(new) > 1 else np.nan,
+        },
+        index=pd.Index(idata["posterior"]["item"].values[new[chosen]], name="item"),
+    )

@@ -1,0 +1,203 @@
+"""Menus of sushi, of which people have ranked the items; and made-up people who shun a crowd.
+
+>>> rankings = br.Rankings.from_orderings([["tea", "ale"], ["ale", "gin", "tea"]])
+>>> table = pd.DataFrame({"hot": [1, 0, 0]}, index=["tea", "ale", "gin"])
+>>> with_features(rankings, table).features[..., 0].tolist()
+[[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytensor.tensor as pt
+from numpy.typing import NDArray
+
+import bayesrank as br
+from bayesrank.inference import laplace
+from bayesrank.likelihoods.plackett_luce.remainders import log_remainder
+from models.context.model import build, dense_network, features_of
+from models.shared.item_features import aligned, check_scales
+
+__all__ = [
+    "GROUPS",
+    "build_kinds",
+    "crowd",
+    "crowding",
+    "menus",
+    "planted",
+    "with_features",
+]
+
+Floats = NDArray[np.float64]
+NUMBERS = {5: "oiliness", 6: "frequency eaten", 7: "price", 8: "frequency sold"}
+GROUPS = (
+    "blue fish", "red fish", "white fish", "eel", "clam", "squid", "shrimp", "roe",
+    "other seafood", "egg", "meat", "vegetables",
+)  # fmt: skip
+
+
+def menus(folder: str | Path) -> br.Rankings:
+    """Read set B of the sushi survey with the features of its items.
+
+    Parameters
+    ----------
+    folder : path
+        With ``sushi3b.5000.10.order`` and ``sushi3.idata``.
+
+    Returns
+    -------
+    Rankings
+        Of 5,000 people, ten of 100 items each. Features: four numbers, standardised over the
+        items; whether it is a roll; a column for each minor group, which tell the major ones.
+    """
+    rankings = br.load_sushi("b", folder)
+    items = pd.read_csv(Path(folder) / "sushi3.idata", sep="\t", comment="#", header=None)
+    x = items[list(NUMBERS)].rename(columns=NUMBERS)
+    x = (x - x.mean()) / x.std(ddof=0)
+    x["roll"] = 1.0 - items[2]
+    for number, group in enumerate(GROUPS):
+        x[group] = (items[4] == number).astype(float)
+    return with_features(rankings, x.set_axis(rankings.items[items[0]]))
+
+
+def with_features(rankings: br.Rankings, table: pd.DataFrame) -> br.Rankings:
+    """Give the items of every ranking their rows of a table of features, padding zeros."""
+    x = aligned(table, rankings.items)
+    return br.Rankings(
+        rankings.item,
+        rankings.ranks,
+        items=rankings.items,
+        rankers=rankings.labels,
+        features=np.where(rankings.mask[..., None], x.to_numpy()[rankings.item], 0.0),
+        feature_names=x.columns,
+    )
+
+
+def crowd(rankings: br.Rankings, like: Sequence[str] = GROUPS) -> Floats:
+    """Count the others of a set that share a feature, zero or one: (n_rankings, n_slots)."""
+    names = rankings.coords["feature"]
+    missing = sorted(set(like) - set(names))
+    if missing:
+        known = ", ".join(names)
+        raise ValueError(f"The rankings have no feature {missing[0]!r}; they have {known}.")
+    columns = pd.Index(names).get_indexer(pd.Index(like))
+    group = features_of(rankings)[..., columns]
+    return np.asarray(np.einsum("nsg,ntg->ns", group, group) - 1)
+
+
+def planted(
+    rankings: br.Rankings,
+    worth: Floats,
+    effect: float,
+    *,
+    like: Sequence[str] = GROUPS,
+    seed: int = 1,
+) -> br.Rankings:
+    """Let made-up people rank the same menus, in which items suffer from others that are like them.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        Menus, all of one length, with features.
+    worth : array, (n_items,)
+        Utility of an item in a menu without any that is like it.
+    effect : float
+        What each other item of the same group takes off.
+    like : sequence of str
+        The features, zero or one, that say of which group an item is.
+    seed : int
+        Of the draws.
+
+    Returns
+    -------
+    Rankings
+        Full rankings drawn from Plackett-Luce.
+    """
+    utility = worth[rankings.item] - effect * crowd(rankings, like)
+    noise = np.random.default_rng(seed).gumbel(size=utility.shape)
+    order = np.argsort(-(utility + noise), axis=1)
+    return br.Rankings(
+        np.take_along_axis(rankings.item, order, axis=1),
+        np.broadcast_to(np.arange(1, order.shape[1] + 1), order.shape),
+        items=rankings.items,
+        rankers=rankings.labels,
+        features=np.take_along_axis(features_of(rankings), order[..., None], axis=1),
+        feature_names=rankings.feature_names,
+    )
+
+
+def crowding(
+    rankings: br.Rankings, *, like: Sequence[str] = GROUPS, draws: int = 1000, seed: int = 1
+) -> Floats:
+    """Draw by how much the utility of an item changes with another of its group in the menu.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        With features.
+    like : sequence of str
+        The features, zero or one, that say of which group an item is.
+    draws : int
+        How many, of the normal approximation of the posterior.
+    seed : int
+        Of the draws.
+
+    Returns
+    -------
+    array, (draws,)
+        Draws of the coefficient of `crowd` beside items that have a worth of their own.
+    """
+    counted = br.Rankings(
+        rankings.item,
+        rankings.ranks,
+        items=rankings.items,
+        rankers=rankings.labels,
+        features=crowd(rankings, like)[..., None],
+        feature_names=["others of the group"],
+    )
+    model = build(counted, dense_network(1), item_scale=1.0)
+    drawn = laplace(model, draws=draws, seed=seed)
+    return np.asarray(drawn["posterior"]["score_out_W"]).ravel()
+
+
+def build_kinds(rankings: br.Rankings, n_kinds: int = 1, *, item_scale: float = 1.0) -> pm.Model:
+    """Build the model without features and context: people are of kinds, with utilities each.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        Full rankings of one length.
+    n_kinds : int
+        How many kinds; with one it is Plackett-Luce.
+    item_scale : float
+        Standard deviation of the worths, positive.
+
+    Returns
+    -------
+    pm.Model
+        Variables ``worth`` (kind, item) and ``share`` (kind). The likelihood is a potential.
+
+    Raises
+    ------
+    ValueError
+        If there are ties, lengths differ, or the scale is not positive.
+    """
+    check_scales(item_scale=item_scale)
+    if (rankings.block_sizes > 1).any() or not rankings.mask.all():
+        raise ValueError(
+            "The rankings have ties or differ in length: the model of kinds of people takes full "
+            "rankings of one length."
+        )
+    with pm.Model(coords={**rankings.coords, "kind": range(n_kinds)}) as model:
+        worth = pm.Normal("worth", 0.0, item_scale, dims=("kind", "item"))
+        share = pm.Dirichlet("share", np.ones(n_kinds), dims="kind") if n_kinds > 1 else pt.ones(1)
+        item = pm.Data("item_idx", rankings.item, dims=("ranking", "slot"))
+        terms = []
+        for kind in range(n_kinds):
+            utility = worth[kind][item]  # best first
+            terms.append(pt.sum(utility - log_remainder(utility), axis=1) + pt.log(share[kind]))
+        pm.Potential("y", pt.logsumexp(pt.stack(terms), axis=0), dims="ranking")
+    return model

@@ -1,0 +1,270 @@
+"""Rank aggregation collections of LETOR: what search engines say of the documents of queries.
+
+The queries are problems, the engines rankers, and the documents of a query its items, numbered 0,
+1, 2, ... as they stand in the file, so that the label of an item is (query, document). An engine
+says where a document stands in its own list of results, which goes on beyond the documents here;
+or it does not list it, and what that means is a choice:
+
+- ``unlisted="missing"``: the engine says nothing of the document;
+- ``unlisted="last"``: the engine puts it below all that it lists, tied with what else it does not
+  list, one place after the last document of the query that it lists.
+
+>>> table = pd.DataFrame(
+...     {"query": [7, 7, 7], "document": [0, 1, 2], "label": [0, 1, 0], "engine1": [3, 1, np.nan]}
+... )
+>>> metasearch_counts(table, unlisted="missing").to_frame()[["first", "second", "count"]]
+   first  second  count
+0      1       0    2.0
+>>> metasearch_counts(table, unlisted="last").to_frame()[["first", "second", "count"]]
+   first  second  count
+0      0       2    1.0
+1      1       0    2.0
+2      1       2    3.0
+"""
+
+import re
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesrank.data.derive.layout import Entries
+from bayesrank.data.pair_counts import PairCounts
+from bayesrank.data.rankings import Rankings
+from bayesrank.data.read.columns import numbers, require_columns
+from bayesrank.data.read.count_entries import of_problems
+from bayesrank.data.read.labels import axis_index, label_repr, plain_index, row_name
+from models.shared.letor import N_PARTS
+
+__all__ = [
+    "metasearch_counts",
+    "metasearch_rankings",
+    "read_aggregation",
+    "read_aggregation_parts",
+]
+
+COLUMNS = ["part", "query", "document", "label"]
+MEANINGS = ("missing", "last")
+
+_LINE = re.compile(r"(?P<label>\d+) qid:(?P<query>\d+) (?P<ranks>(?:\d+:(?:\d+|NULL)\s*)+)(?:#.*)?")
+
+
+class Places(NamedTuple):
+    """Where engines put documents, engine by engine."""
+
+    items: pd.Index  # (query, document)
+    queries: pd.Index  # of each item
+    engines: pd.Index
+    item: NDArray[np.int64]
+    engine: NDArray[np.int64]
+    rank: NDArray[np.float64]  # low is good
+
+
+def read_aggregation(path: str | Path) -> pd.DataFrame:
+    """Read a file of documents with their ranks in several lists.
+
+    Parameters
+    ----------
+    path : path
+        A file with lines ``label qid:10002 1:30 2:NULL ... # comment``, such as A1.txt. Comments,
+        with the ids of the documents in them, are left aside.
+
+    Returns
+    -------
+    DataFrame
+        One row per query and document, in the order of the file: query, document (its position in
+        the query: 0, 1, ...), label (grade of relevance), and the ranks engine1, engine2, ...
+        (1 = best, NaN = not listed).
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is empty or a line does not parse.
+
+    Examples
+    --------
+    >>> read_aggregation("A1.txt").shape  # doctest: +SKIP
+    (2933, 28)
+    """
+    rows, n_engines = [], None
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
+        match = _LINE.fullmatch(line.strip())
+        if match is None:
+            raise ValueError(
+                f"{path}, line {number} must read 'label qid:1 1:30 2:NULL ...'; got "
+                f"{label_repr(line)}."
+            )
+        fields = [field.partition(":") for field in match["ranks"].split()]
+        n_engines = n_engines or len(fields)
+        if [int(name) for name, _, _ in fields] != list(range(1, n_engines + 1)):
+            raise ValueError(
+                f"{path}, line {number} must have ranks 1 to {n_engines}, as line 1 does; it has "
+                f"{', '.join(name for name, _, _ in fields)}."
+            )
+        ranks = [np.nan if rank == "NULL" else float(rank) for _, _, rank in fields]
+        rows.append([int(match["query"]), int(match["label"]), *ranks])
+    if not rows:
+        raise ValueError(f"{path} is empty.")
+    engines = [f"engine{n}" for n in range(1, (n_engines or 0) + 1)]
+    table = pd.DataFrame(rows, columns=["query", "label", *engines])
+    document = table.groupby("query").cumcount()
+    return table.assign(document=document)[["query", "document", "label", *engines]]
+
+
+def read_aggregation_parts(folder: str | Path) -> pd.DataFrame:
+    """Read A1.txt to A5.txt.
+
+    Parameters
+    ----------
+    folder : path
+        Where the five files are.
+
+    Returns
+    -------
+    DataFrame
+        That of `read_aggregation`, after a column part (0 to 4), of which
+        `models.shared.letor.turns` makes a cross-validation.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file is missing.
+    ValueError
+        If a file does not parse.
+
+    Examples
+    --------
+    >>> read_aggregation_parts("MQ2008-agg").shape  # doctest: +SKIP
+    (15211, 29)
+    """
+    tables = [read_aggregation(Path(folder) / f"A{n + 1}.txt") for n in range(N_PARTS)]
+    for number, table in enumerate(tables):
+        table.insert(0, "part", number)
+    return pd.concat(tables, ignore_index=True)
+
+
+def metasearch_counts(
+    table: pd.DataFrame,
+    kind: Literal["difference", "binary"] = "difference",
+    *,
+    unlisted: Literal["missing", "last"],
+) -> PairCounts:
+    """Count, for every engine and query, by how much it prefers one document to another.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns query and document, and one column per engine with its ranks (low is good, NaN =
+        not listed); part and label are left aside.
+    kind : "difference" or "binary"
+        The difference of the ranks, or 1.
+    unlisted : "missing" or "last"
+        What it means that an engine does not list a document: nothing is known, or it is below all
+        that are listed, by one place after the last of them in this query.
+
+    Returns
+    -------
+    PairCounts
+        Problems are the queries, rankers the engines, items (query, document).
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, a rank is no number, a document occurs twice in a query, or a query
+        has one document.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"query": [7, 7], "document": [0, 1], "engine1": [4, np.nan]})
+    >>> metasearch_counts(table, unlisted="last")
+    PairCounts: 1 ordered pair of 2 items by 1 ranker, 1 in all
+    """
+    places = _places(table, unlisted)
+    axis = of_problems(places.items, places.queries)
+    return PairCounts.of_ratings(
+        axis, places.engines, places.engine, places.item, -places.rank, kind
+    )
+
+
+def metasearch_rankings(table: pd.DataFrame, *, unlisted: Literal["missing", "last"]) -> Rankings:
+    """Collect the rankings of the documents of each query by each engine.
+
+    Parameters
+    ----------
+    table, unlisted
+        As in `metasearch_counts`; ``unlisted="last"`` makes the unlisted documents the last block.
+
+    Returns
+    -------
+    Rankings
+        One per engine and query, labelled ``engine1/10002``; items are (query, document). Where an
+        engine lists no document of a query, there is none.
+
+    Raises
+    ------
+    ValueError
+        As `metasearch_counts`; also if no engine lists a document.
+
+    Warns
+    -----
+    UninformativeRankingWarning
+        If a ranking holds one item: an engine lists one document of a query.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"query": [7, 7], "document": [0, 1], "engine1": [4, np.nan]})
+    >>> metasearch_rankings(table, unlisted="last").to_frame()
+         ranking   ranker    item  rank  weight
+    0  engine1/7  engine1  (7, 0)     1     1.0
+    1  engine1/7  engine1  (7, 1)     2     1.0
+    """
+    places = _places(table, unlisted)
+    queries = axis_index(places.queries.unique(), "query")
+    key = places.engine * len(queries) + queries.get_indexer(places.queries)[places.item]
+    ranking, row = np.unique(key, return_inverse=True)
+    who = ranking // len(queries)
+    names = zip(places.engines.take(who), queries.take(ranking % len(queries)), strict=True)
+    return Rankings._of(
+        Entries(
+            row,
+            places.item,
+            places.rank,
+            items=places.items,
+            rankers=places.engines,
+            ranker_idx=who,
+            labels=axis_index([f"{engine}/{query}" for engine, query in names], "labels"),
+        )
+    )
+
+
+def _places(table: pd.DataFrame, unlisted: str) -> Places:
+    """Read the ranks of a table, with those of unlisted documents as chosen."""
+    if unlisted not in MEANINGS:
+        raise ValueError(
+            f"`unlisted` must be {MEANINGS[0]!r} (the engine says nothing of the document) or "
+            f"{MEANINGS[1]!r} (it is below all that are listed); got {unlisted!r}."
+        )
+    require_columns(table, ["query", "document"])
+    engines = axis_index([name for name in table.columns if name not in COLUMNS], "engines")
+    if not len(table) or not len(engines):
+        raise ValueError("The table must have a document and an engine: a row, and a rank column.")
+    queries = plain_index(table["query"], "query")
+    both = zip(queries, plain_index(table["document"], "document"), strict=True)
+    items = axis_index(pd.Index(list(both), tupleize_cols=False), "(query, document)")
+
+    rank = np.column_stack([numbers(table[engine], "rank") for engine in engines]).astype(float)
+    if np.isinf(rank).any():
+        n, e = np.argwhere(np.isinf(rank))[0]
+        raise ValueError(
+            f"A rank must be a finite number, or missing; column {engines[e]!r} has {rank[n, e]} "
+            f"in {row_name(table.index, int(n))}."
+        )
+    if unlisted == "last":
+        worst = pd.DataFrame(rank).groupby(queries.to_numpy()).transform("max").to_numpy()
+        rank = np.where(np.isnan(rank), worst + 1, rank)
+    engine, item = np.nonzero(~np.isnan(rank.T))  # still NaN where the engine lists nothing
+    return Places(items, queries, engines, item, engine, rank[item, engine])

@@ -1,0 +1,280 @@
+r"""Matches day after day: yesterday's posterior is today's prior.
+
+Story: matches come in day by day, and nobody wants to fit all of the past again every night. What
+is known of the items, of the advantage of the first and of ties, is kept as a normal: its mean m
+and its covariance, the square of a factor L. A day is a model of its own, whose prior is that
+normal; utilities may change over night.
+
+    z[k]          ~ Normal(0, 1)
+    state         = m + L z, of all utilities, the order effect and log nu
+    outcome       ~ Davidson(utility[first] - utility[second] + order_effect, nu)
+    over night    utility[i] += Normal(0, drift), less the mean of these steps
+
+=======================  =========================  ===============
+symbol                   variable                   dims
+=======================  =========================  ===============
+:math:`m`                ``prior_mean``             state
+:math:`L`                ``prior_factor``           state, whitened
+:math:`z`                ``z``                      whitened
+:math:`w_i`              ``utility``                item
+:math:`\delta`           ``order_effect``
+:math:`\nu`              ``nu``
+outcomes                 ``y``                      pair, result
+=======================  =========================  ===============
+
+Where an item drifts to is known against the others only, so that the steps of a night sum to zero.
+A new item has the prior that all had on their first day, independently of them.
+
+The model is compiled once. A day sets its data, `br.set_pairs` the matches and `pm.set_data` the
+prior, and the posterior is Laplace's normal around the mode: see `follow`. A day that brings new
+items is compiled again.
+
+**By NUTS instead**: `from_draws` is the normal of what `pm.sample` returned.
+
+>>> model = build(state, today)                                        # doctest: +SKIP
+>>> with model:                                                        # doctest: +SKIP
+...     state = from_draws(pm.sample())
+>>> set_day(model, state, tomorrow)                                    # doctest: +SKIP
+
+Or with another prior in the same model, which leaves the model alone, but is compiled again:
+
+>>> prior = {"prior_mean": state.mean, "prior_factor": state.factor}   # doctest: +SKIP
+>>> with pm.do(model, prior):                                          # doctest: +SKIP
+...     posterior = pm.sample()
+
+**Categories**: let an item be an item in a category, such as "Alder / maths". `by_category` is a
+state to start from in which the cells of an item have a part in common, so that matches in one
+category say something of the others.
+
+**How good it is.** Each day the posterior is replaced by a normal. Ten days of 100 matches of
+eight items end within 0.15 posterior standard deviations of one fit to all matches, 200 days of
+two matches as well, and within 0.2 of NUTS on all matches, standard deviations within 4%. By NUTS
+the noise of the draws adds up: ten days of 1,000 draws each were 0.4 off, intervals 15% too
+narrow. A day takes 5 ms with eight items, 27 ms with 200 items and 1,000 matches.
+
+**Which drift?** That with the best `forecast`. In seasons of 60 days made with a drift of 0, 0.1
+and 0.3 a night the best of 0, 0.05, 0.1, 0.2, 0.3 and 0.5 were 0.05, 0.1 and 0.3.
+
+References
+----------
+Glickman, Parameter estimation in large dynamic paired comparison experiments, Applied Statistics
+48, 1999: what chess ratings are made of, item by item, where here the covariance of all is kept.
+Opper, A Bayesian approach to on-line learning, 1998: assumed density filtering.
+
+Run ``python -m models.online.model``: an item that gets better through a made-up season.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytensor.tensor as pt
+from numpy.typing import NDArray
+
+import bayesrank as br
+from bayesrank.inference.laplace import hessian
+from bayesrank.inference.modes import climb, objective
+from models.online.state import OTHERS, State, by_category, drifted, from_draws, start, with_items
+from models.shared.item_features import check_scales
+
+__all__ = [
+    "State",
+    "build",
+    "by_category",
+    "drifted",
+    "follow",
+    "forecast",
+    "from_draws",
+    "on_axis",
+    "set_day",
+    "simulate",
+    "start",
+    "with_items",
+]
+
+
+def on_axis(pairs: br.Pairs, items: pd.Index) -> br.Pairs:
+    """Put pairs on another axis of items.
+
+    Raises
+    ------
+    ValueError
+        If the axis lacks one of them.
+    """
+    place = items.get_indexer(pairs.items).astype(np.int32)
+    if (place < 0).any():
+        raise ValueError(
+            f"The state does not have the items {list(pairs.items[place < 0])[:5]}: add them by "
+            "with_items."
+        )
+    return replace(pairs, items=items, first=place[pairs.first], second=place[pairs.second])
+
+
+def build(state: State, pairs: br.Pairs) -> pm.Model:
+    """Build the model of a day.
+
+    Parameters
+    ----------
+    state : State
+        The prior.
+    pairs : Pairs
+        The matches of the day, between items of the state.
+
+    Returns
+    -------
+    pm.Model
+        With the variables of the table above.
+
+    Examples
+    --------
+    >>> pairs = br.load_pudding()
+    >>> [rv.name for rv in build(start(pairs.items), pairs).free_RVs]
+    ['z']
+    """
+    pairs = on_axis(pairs, state.items)
+    names = [*map(str, state.items), *OTHERS]
+    coords = pairs.coords | {"state": names, "whitened": range(len(names))}
+    with pm.Model(coords=coords) as model:
+        mean = pm.Data("prior_mean", state.mean, dims="state")
+        factor = pm.Data("prior_factor", state.factor, dims=("state", "whitened"))
+        z = pm.Normal("z", 0, 1, dims="whitened")
+        x = mean + pt.sum(factor * z, axis=-1)  # a small matrix: no threaded BLAS
+        utility = pm.Deterministic("utility", x[:-2], dims="item")
+        order = pm.Deterministic("order_effect", x[-2])
+        nu = pm.Deterministic("nu", pt.exp(x[-1]))
+        br.Davidson("y", utility, order_effect=order, nu=nu, observed=pairs)
+    return model
+
+
+def set_day(model: pm.Model, state: State, pairs: br.Pairs) -> None:
+    """Give the model another prior and other matches; what was compiled stays compiled."""
+    with model:
+        pm.set_data({"prior_mean": state.mean, "prior_factor": state.factor})
+        br.set_pairs("y", on_axis(pairs, state.items))
+
+
+def follow(
+    days: Iterable[br.Pairs],
+    state: State | None = None,
+    *,
+    drift: float = 0.0,
+    prior_scale: float = 1.0,
+) -> Iterator[State]:
+    """Follow the matches: yield, day after day, what is known after it.
+
+    Parameters
+    ----------
+    days : iterable of Pairs
+        The matches of each day, with any items; judges and groups of the same names.
+    state : State, optional
+        What is known before the first day; by default nothing: see `start`.
+    drift : float
+        Standard deviation of what a utility changes by over night, 0 or more.
+    prior_scale : float
+        Standard deviation of the utilities of items that were not there before, positive.
+
+    Yields
+    ------
+    State
+        The Laplace approximation of the posterior.
+    """
+    check_scales(prior_scale=prior_scale)
+    if not drift >= 0:
+        raise ValueError(f"`drift` is {drift}; it must be 0 or more.")
+    model: Any = None
+    for number, pairs in enumerate(days):
+        if state is None:
+            state = start(pairs.items, prior_scale=prior_scale)
+        n_known = len(state.items)
+        if number:
+            state = drifted(state, drift)
+        state = with_items(state, pairs.items, prior_scale=prior_scale)
+        if model is None or len(state.items) > n_known:
+            model = build(state, pairs)
+            logp, at = objective(model)
+        else:
+            set_day(model, state, pairs)
+        # Whitened, the prior is standard normal, and z = 0 is yesterday's mean.
+        z = climb(logp, np.zeros_like(at.data))
+        precision = -hessian(lambda z, logp=logp: logp(z)[1], z)
+        factor = state.factor
+        half = np.linalg.solve(np.linalg.cholesky(precision), factor.T)
+        state = state._replace(mean=state.mean + factor @ z, covariance=half.T @ half)
+        yield state
+
+
+def forecast(state: State, pairs: br.Pairs) -> float:
+    """Log score of matches to come, at the mean of what is known: the higher, the better."""
+    state = with_items(state, pairs.items)
+    p = on_axis(pairs, state.items)
+    lead = state.mean[p.first] - state.mean[p.second] + state.mean[-2]
+    weights = np.stack([lead / 2, -lead / 2, np.full(lead.size, state.mean[-1])], axis=1)
+    log_p = weights - np.logaddexp.reduce(weights, axis=1, keepdims=True)
+    return float((p.counts * log_p).sum())
+
+
+# ---------------------------------------------------------------------------------------------
+# A made-up season
+# ---------------------------------------------------------------------------------------------
+
+
+def simulate(
+    n_items: int = 10,
+    n_days: int = 60,
+    n_matches: int = 40,
+    *,
+    drift: float = 0.1,
+    order_effect: float = 0.3,
+    nu: float = 0.6,
+    seed: int = 1,
+) -> tuple[list[br.Pairs], NDArray[np.float64]]:
+    """Make up a season; the utilities of each day (n_days, n_items) are returned too."""
+    rng = np.random.default_rng(seed)
+    nights = rng.normal(0, drift, (n_days, n_items)) if drift else np.zeros((n_days, n_items))
+    utility = rng.normal(0, 1, n_items) + nights.cumsum(axis=0)
+    names = np.array([f"item {i}" for i in range(n_items)])
+    kinds = np.array(["first", "second", "tie"])
+    first = rng.integers(n_items, size=(n_days, n_matches))
+    second = (first + rng.integers(1, n_items, size=first.shape)) % n_items
+    each = np.arange(n_days)[:, None]
+    of_two = np.stack([utility[each, first], utility[each, second]], axis=-1)
+    outcomes = br.Davidson.dist(of_two, nu=nu, order_effect=order_effect)
+    result = pm.draw(outcomes, random_seed=rng).argmax(axis=-1)
+    days = [
+        br.Pairs.from_frame(
+            pd.DataFrame({"first": names[one], "second": names[two], "outcome": kinds[k]}),
+            first="first",
+            second="second",
+            outcome="outcome",
+        )
+        for one, two, k in zip(first, second, result, strict=True)
+    ]
+    return days, utility
+
+
+def main() -> None:
+    """Print which drift forecasts best, and the item that moved most, as it was followed."""
+    days, utility = simulate()
+    best, found = -np.inf, []
+    for drift in (0.0, 0.05, 0.1, 0.2, 0.4):
+        states = list(follow(days, drift=drift))
+        score = sum(map(forecast, states, days[1:]))
+        print(f"drift {drift:.2f}: log score of the next days {score:.1f}")
+        if score > best:
+            best, found = score, states
+    mover = int(np.abs(utility[-1] - utility[0]).argmax())
+    print(f"\nitem {mover}, less the mean of all:\n day  true  known    sd")
+    for day in range(9, len(days), 10):
+        state = found[day]
+        n = len(state.items)
+        contrast = (state.items == f"item {mover}") - 1 / n
+        sd = np.sqrt(contrast @ state.covariance[:n, :n] @ contrast)
+        true = utility[day, mover] - utility[day].mean()
+        print(f"{day + 1:4} {true:5.2f}  {contrast @ state.mean[:n]:5.2f} {sd:5.2f}")
+
+
+if __name__ == "__main__":
+    main()

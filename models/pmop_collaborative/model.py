@@ -1,0 +1,350 @@
+r"""Collaborative filtering with ordered partitions (Tran et al., section on factor models).
+
+Story: a ranker rates a few of many items with stars. What they like is what the items have times
+what they care for, beside what everybody likes. Stars sort the items into blocks; beside the
+order, the stars themselves are data, by a penalty.
+
+    ranker_factor[u, k] ~ Normal(0, ranker_scale)
+    item_factor[i, k]   ~ Normal(0, item_scale)
+    item_bias[i]        ~ Normal(0, item_bias_scale)               unless the scale is None
+    ranker_level[u]     ~ Normal(mean rating, level_scale)         unless the scale is None
+    utility[r, s]       = item_bias[i] + sum_k ranker_factor[u, k] item_factor[i, k]
+    blocks of ranking r ~ PMOP(utility[r, :])^beta                 or another of `LIKELIHOODS`
+    rating[r, s]        ~ Normal(ranker_level[u] + utility[r, s], 1)^(1 - beta)
+
+with the ranker u of ranking r and the item i in its slot s. The mode is the maximum of eq. 25,
+
+.. math:: \beta \sum_r \log P(S^r) - \frac{1 - \beta}{2} \sum_{ui} (r_{ui} - w_{ui})^2
+          - \text{ridge terms} .
+
+======================  =========================  ===============
+symbol                  variable                   dims
+======================  =========================  ===============
+:math:`W`               ``ranker_factor``          ranker, factor
+:math:`H`               ``item_factor``            item, factor
+:math:`b`               ``item_bias``              item
+level of :math:`r`      ``ranker_level``           ranker
+weak order              ``y``                      ranking, slot
+======================  =========================  ===============
+
+Differs from the paper in item biases and ranker levels, in the constants of the likelihood, in
+the sign of the squared errors, printed as a reward, and in what it stands beside: the exact
+Plackett-Luce likelihood of weak orders. Order and stars are the same data twice: eq. 25 is an
+objective and not a likelihood, except for beta of one, and has no LOO.
+
+References
+----------
+Tran, Phung & Venkatesh, Modelling human preferences for ranking and collaborative filtering: a
+probabilistic ordered partition approach.
+Rendle et al., BPR: Bayesian personalized ranking from implicit feedback, UAI 2009.
+
+`models.pmop_collaborative.study` compares the likelihoods on MovieLens.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from numpy.typing import NDArray
+from pymc.blocking import DictToArrayBijection
+from pytensor.tensor import TensorVariable
+
+import bayesrank as br
+from bayesrank.inference.modes import Point, adam, objective, posterior_modes
+from bayesrank.likelihoods.ops.arrays import NOTHING
+from bayesrank.likelihoods.pairs.graph import bradley_terry_logp
+from bayesrank.likelihoods.pairs.of_rankings import pairs_logp, weak_order_pairs
+from bayesrank.likelihoods.plackett_luce.remainders import log_remainder
+from bayesrank.utility import factor_utility
+from models.shared.rating_factors import ratings_of
+
+Scales = Mapping[str, float]
+JITTER = 0.1  # of the start, for without factors the objective has a saddle
+
+
+# ---------------------------------------------------------------------------------------------
+# Likelihoods: what the utilities of the slots say about the order
+# ---------------------------------------------------------------------------------------------
+
+
+def distribution(utility: TensorVariable, rankings: br.Rankings, beta: Any, **more: Any) -> None:
+    """Observe the rankings; their weights carry beta, which minibatches then keep."""
+    kind = more.pop("kind")
+    kind("y", utility, observed=rankings, total_size=rankings.n_rankings, **more)
+    pm.set_data({"y_weight": float(beta.get_value()) * rankings.weight})
+
+
+def pairs(utility: TensorVariable, rankings: br.Rankings, beta: Any) -> None:
+    """BPR: all pairs of different stars, each as if compared by itself."""
+    listed = weak_order_pairs(rankings.ranks, ties="drop")
+    pm.Potential("y", beta * pt.sum(pairs_logp(utility, listed, bradley_terry_logp)))
+
+
+def tied_denominators(utility: TensorVariable, rankings: br.Rankings, beta: Any) -> None:
+    """Bound Plackett-Luce: every item of a block is chosen from the whole remainder."""
+    slot, row = np.arange(rankings.n_slots), np.arange(rankings.n_rankings)[:, None]
+    opens = np.diff(rankings.ranks, axis=1, prepend=-1) != 0
+    opening = np.maximum.accumulate(np.where(opens, slot, 0), axis=1)
+    remainder = log_remainder(pt.switch(rankings.mask, utility, NOTHING))[row, opening]
+    terms = pt.switch(rankings.mask, utility - remainder, 0.0)
+    pm.Potential("y", beta * pt.sum(terms))
+
+
+LIKELIHOODS: dict[str, Callable[[TensorVariable, br.Rankings, Any], None]] = {
+    "pmop": partial(distribution, kind=br.PMOP),
+    "pmop_given_sizes": partial(distribution, kind=br.PMOP, given_sizes=True),
+    "plackett_luce": partial(distribution, kind=br.PlackettLuce),
+    "tied_denominators": tied_denominators,
+    "pairs": pairs,
+}
+
+
+def break_ties(rankings: br.Rankings) -> br.Rankings:
+    """Order the items of a block as they stand on the item axis: ties broken by sort."""
+    return br.Rankings(
+        rankings.item,
+        np.where(rankings.mask, np.arange(1, rankings.n_slots + 1), 0),
+        items=rankings.items,
+        rankers=rankings.rankers,
+        ranker_idx=rankings.ranker_idx,
+        weight=rankings.weight,
+        labels=rankings.labels,
+        features=rankings.features,
+        feature_names=rankings.feature_names,
+    )
+
+
+def build(
+    rankings: br.Rankings,
+    *,
+    likelihood: str = "pmop",
+    rating: str = "rating",
+    n_factors: int = 5,
+    beta: float = 1.0,
+    ranker_scale: float = 0.1,
+    item_scale: float = 1.0,
+    item_bias_scale: float | None = 0.3,
+    level_scale: float | None = 0.5,
+    hierarchical: bool = False,
+) -> pm.Model:
+    """Build the model.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        What was observed.
+    likelihood : str
+        One of `LIKELIHOODS`.
+    rating : str
+        The feature of `rankings` that holds the ratings, as from
+        ``Rankings.from_ratings(..., rating="rating", features=["rating"])``. Only read for a beta
+        below one.
+    n_factors : int
+        Number of factors, 1 or more.
+    beta : float
+        Weight of the order against the ratings, from 0 to 1.
+    ranker_scale, item_scale : float
+        Standard deviations of the factors, positive. Only their product is seen in the utilities.
+    item_bias_scale : float, optional
+        Standard deviation of the item biases; None leaves them out.
+    level_scale : float, optional
+        Standard deviation of the rankers' levels around the mean rating; with None the ratings
+        are predicted by the utilities alone, as in the paper.
+    hierarchical : bool
+        Give the scales half-normal priors with these scales, instead of fixing them. For
+        samplers: a mode with free scales is where they vanish, so `fit_map` refuses.
+
+    Returns
+    -------
+    pm.Model
+        With the variables of the table above, and the scales.
+
+    Raises
+    ------
+    ValueError
+        If the likelihood is unknown, a number is out of its range, or the rankings have no
+        ratings where they are needed.
+
+    Examples
+    --------
+    >>> model = build(br.Rankings.from_orderings([["a", "b"], ["b", "c"]]), n_factors=2)
+    >>> [rv.name for rv in model.free_RVs]
+    ['ranker_factor', 'item_factor', 'item_bias']
+    """
+    scales = {
+        "ranker_scale": ranker_scale,
+        "item_scale": item_scale,
+        "item_bias_scale": item_bias_scale,
+        "level_scale": level_scale,
+    }
+    _check(likelihood, n_factors, beta, scales)
+    stars = ratings_of(rankings, rating) if beta < 1 else None
+    coords = {**rankings.coords, "factor": np.arange(n_factors)}
+
+    with pm.Model(coords=coords) as model:
+        weight = pm.Data("beta", beta)
+        item = pm.Data("slot_item", rankings.item)
+        ranker = pm.Data("ranking_ranker", rankings.ranker_idx)
+
+        def prior(name: str, scale: str, dims: tuple[str, ...], mean: float = 0.0) -> Any:
+            make = pm.HalfNormal if hierarchical else pm.Data
+            return pm.Normal(name, mean, make(scale, scales[scale]), dims=dims)
+
+        W = prior("ranker_factor", "ranker_scale", ("ranker", "factor"))
+        H = prior("item_factor", "item_scale", ("item", "factor"))
+        bias = None
+        if item_bias_scale is not None:
+            bias = prior("item_bias", "item_bias_scale", ("item",))
+        utility = factor_utility(W, H, item, ranker=ranker, item_bias=bias)
+        LIKELIHOODS[likelihood](utility, rankings, weight)
+        if stars is None:
+            return model
+
+        expected = utility
+        if level_scale is not None:
+            mean = float(stars[rankings.mask].mean())
+            level = prior("ranker_level", "level_scale", ("ranker",), mean)
+            expected = utility + level[ranker][:, None]
+        used = pm.Data("slot_used", rankings.mask.astype(float))
+        error = used * (pm.Data("slot_rating", stars) - expected)
+        share = rankings.n_rankings / ranker.shape[0]  # of which the minibatch is one
+        pm.Potential("rating", -(1 - weight) / 2 * share * pt.sum(error**2))
+    return model
+
+
+def _check(
+    likelihood: str, n_factors: int, beta: float, scales: Mapping[str, float | None]
+) -> None:
+    if likelihood not in LIKELIHOODS:
+        known = ", ".join(map(repr, LIKELIHOODS))
+        raise ValueError(f"`likelihood` is {likelihood!r}; it is one of {known}.")
+    if n_factors < 1:
+        raise ValueError(f"`n_factors` is {n_factors}; give at least one.")
+    if not 0 <= beta <= 1:
+        raise ValueError(f"`beta` is {beta}; a weight lies between 0 and 1.")
+    for name, scale in scales.items():
+        if scale is not None and not 0 < scale < math.inf:
+            raise ValueError(f"`{name}` is {scale}; it must be positive.")
+
+
+# ---------------------------------------------------------------------------------------------
+# Fitting and predicting
+# ---------------------------------------------------------------------------------------------
+
+
+def fit_map(
+    model: pm.Model, scales: Iterable[Scales] = ({},), *, seed: int = 1, max_iterations: int = 300
+) -> list[Point]:
+    """Find the mode by L-BFGS, for each of some scales; compiled once, each from the same start.
+
+    Parameters
+    ----------
+    model : pm.Model
+        From `build`.
+    scales : list of dict
+        Values for `ranker_scale` and its like, in turn; by default those of the model.
+    seed : int
+        Of the start: small factors at random.
+    max_iterations : int
+        Of each fit.
+
+    Returns
+    -------
+    list of dict
+        Values of the variables.
+    """
+    _check_fixed_scales(model)
+    return posterior_modes(
+        model, scales, warm=False, jitter=JITTER, seed=seed, max_iterations=max_iterations
+    )
+
+
+def fit_adam(
+    model: pm.Model,
+    rankings: br.Rankings,
+    *,
+    batch_size: int = 64,
+    n_epochs: int = 100,
+    learning_rate: float = 0.05,
+    rating: str = "rating",
+    seed: int = 1,
+) -> Point:
+    """Find the mode by Adam on minibatches of rankings.
+
+    Parameters
+    ----------
+    model : pm.Model
+        From `build`, of a likelihood that is a distribution. Holds all rankings again afterwards.
+    rankings : Rankings
+        Those it was built with.
+    batch_size : int
+        Rankings in a step; their terms count as many times as makes them stand for all.
+    n_epochs : int
+        How often every ranking is seen.
+    learning_rate : float
+        Of the first step; see `adam`.
+    rating : str
+        The feature that holds the ratings.
+    seed : int
+        Of the start and the minibatches.
+
+    Returns
+    -------
+    dict
+        Values of the variables.
+    """
+    _check_fixed_scales(model)
+    logp, start = objective(model, jitter=JITTER, seed=seed)
+    rng = np.random.default_rng(seed)
+    n_batches = math.ceil(rankings.n_rankings / batch_size)
+    batches = (
+        rankings.subset(np.sort(rows))
+        for _ in range(n_epochs)
+        for rows in np.array_split(rng.permutation(rankings.n_rankings), n_batches)
+    )
+
+    def slope(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        observe(model, next(batches), rating=rating)
+        return logp(x)[1]
+
+    x = adam(slope, start.data, n_steps=n_epochs * n_batches, learning_rate=learning_rate)
+    observe(model, rankings, rating=rating)
+    return DictToArrayBijection.rmap(start._replace(data=x))
+
+
+def observe(model: pm.Model, rankings: br.Rankings, *, rating: str = "rating") -> None:
+    """Put other rankings, of the same rankers and items, into the model; nothing is compiled."""
+    if "y_weight" not in model.named_vars:
+        raise ValueError(
+            "The likelihood of this model is no distribution, its data are fixed: minibatches "
+            "need one of 'pmop', 'pmop_given_sizes' and 'plackett_luce'."
+        )
+    br.set_rankings("y", rankings, model=model)
+    data = {
+        "slot_item": rankings.item,
+        "ranking_ranker": rankings.ranker_idx,
+        "y_weight": float(model["beta"].get_value()) * rankings.weight,
+    }
+    if "slot_rating" in model.named_vars:
+        data["slot_rating"] = ratings_of(rankings, rating)
+        data["slot_used"] = rankings.mask.astype(float)
+    pm.set_data(data, model=model)
+
+
+def _check_fixed_scales(model: pm.Model) -> None:
+    free = [rv.name for rv in model.free_RVs if rv.name.endswith("_scale")]
+    if free:
+        raise ValueError(
+            f"The scales {free} are free, and at the mode they vanish. Build the model with "
+            "hierarchical=False, or sample it with pm.sample."
+        )
+
+
+def predict(point: Point, ranker: NDArray[Any], item: NDArray[Any]) -> NDArray[np.float64]:
+    """Give the utility of each of these items for the ranker beside it."""
+    utility = np.sum(point["ranker_factor"][ranker] * point["item_factor"][item], axis=-1)
+    return utility + point["item_bias"][item] if "item_bias" in point else utility

@@ -1,0 +1,198 @@
+r"""Ties in pairs: Davidson and Rao-Kupper side by side.
+
+Story: two items are compared, and the judge prefers one of them or neither. Under Davidson a tie
+is an answer with a weight of its own, that of the geometric mean of the two worths. Under Rao and
+Kupper it is a difference too small to be noticed. Both are Bradley-Terry where nothing ties.
+
+    prior_scale ~ HalfNormal(1), if it is not given
+    utility[i]  ~ Normal(0, prior_scale), summing to zero
+    outcome     ~ Davidson(utility[first], utility[second], nu),        nu ~ LogNormal(0, 1); or
+    outcome     ~ RaoKupper(utility[first], utility[second], exp(tau)), tau ~ HalfNormal(1)
+
+=======================  =========================  ===============
+symbol                   variable                   dims
+=======================  =========================  ===============
+:math:`w_i`              ``utility``                item
+:math:`\sigma`           ``prior_scale``
+:math:`\nu`              ``nu``
+:math:`\log\theta`       ``log_theta``
+P(tie) of equal items    ``equal_tie``
+outcomes                 ``y``                      pair, result
+=======================  =========================  ===============
+
+:math:`\nu` and :math:`\theta` do not compare, but ``equal_tie`` does: :math:`\nu / (2 + \nu)` and
+:math:`(\theta - 1)/(\theta + 1)`. Where the models differ is in how ties become rarer as items
+differ: at a lead of d log odds Davidson's decrease as :math:`e^{-d/2}`, Rao and Kupper's as
+:math:`e^{-d}`.
+
+Differs from the papers in having a posterior, with the spread of the utilities learned.
+
+**Puddings**, six brands, 745 comparisons, 202 ties (Davidson's Example 2). Utilities less their
+mean: maximum likelihood (of the worths that are published, 0.139, 0.173, 0.162, 0.165, 0.159,
+0.202, with nu 0.747), and posterior means with standard deviations.
+
+=============  ==============  ==============  ==============
+brand          ML, Davidson    Davidson        Rao-Kupper
+=============  ==============  ==============  ==============
+1              -0.18           -0.06 (0.08)    -0.04 (0.07)
+2              0.04            0.02 (0.07)     0.01 (0.05)
+3              -0.02           -0.01 (0.07)    0.00 (0.06)
+4              0.00            0.00 (0.07)     0.00 (0.06)
+5              -0.04           -0.01 (0.07)    -0.01 (0.06)
+6              0.20            0.06 (0.09)     0.05 (0.07)
+nu             0.747           0.75 (0.06)
+log theta                                      0.56 (0.04)
+P(tie), equal  0.272           0.272 (0.016)   0.272 (0.016)
+elpd (LOO)                     -72             -72
+=============  ==============  ==============  ==============
+
+The brands are so alike that their spread may well be nothing (0.10, sd 0.08), and that ties cannot
+become rarer with the lead: LOO does not tell the models apart (difference 0.0, standard error
+0.06). On matches of items that differ it does, for the model that made them (see the tests).
+Either model draws as many ties as there are (202, interval 170 to 234), which its one parameter of
+ties should bring about, and shares of ties that differ as much from pair to pair (standard
+deviation 0.055, interval 0.038 to 0.083).
+
+References
+----------
+Davidson, On extending the Bradley-Terry model to accommodate ties in paired comparison
+experiments, JASA 65, 1970.
+Rao & Kupper, Ties in paired-comparison experiments: a generalization of the Bradley-Terry model,
+JASA 62, 1967.
+
+Ties in rankings of many items are in `models.ties.rankings`.
+
+Run ``python -m models.ties.model``: the puddings.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import xarray as xr
+
+import bayesrank as br
+from models.shared.item_features import check_scales
+
+MODELS = ("Davidson", "Rao-Kupper")
+
+
+def build(
+    pairs: br.Pairs, model: str = "Davidson", *, prior_scale: float | None = None
+) -> pm.Model:
+    """Declare one of the models.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Matches, with ties or without.
+    model : {"Davidson", "Rao-Kupper"}
+        What a tie is.
+    prior_scale : float, optional
+        Standard deviation of the utilities, positive; by default it is learned.
+
+    Returns
+    -------
+    pm.Model
+        With the variables of the table above.
+
+    Raises
+    ------
+    ValueError
+        If there is no such model, or the scale is not positive.
+
+    Examples
+    --------
+    >>> [rv.name for rv in build(br.load_pudding(), "Rao-Kupper").free_RVs]
+    ['prior_scale', 'utility_z', 'log_theta']
+    """
+    if model not in MODELS:
+        raise ValueError(f"`model` is {model!r}; it is one of {', '.join(map(repr, MODELS))}.")
+    check_scales(**({} if prior_scale is None else {"prior_scale": prior_scale}))
+    with pm.Model(coords=pairs.coords) as built:
+        scale = pm.HalfNormal("prior_scale", 1.0) if prior_scale is None else prior_scale
+        # Not centred: puddings are so alike that the scale may be zero.
+        utility = scale * pm.ZeroSumNormal("utility_z", 1.0, dims="item")
+        utility = pm.Deterministic("utility", utility, dims="item")
+        if model == "Davidson":
+            nu = pm.LogNormal("nu", 0, 1)
+            pm.Deterministic("equal_tie", nu / (2 + nu))
+            br.Davidson("y", utility, nu=nu, observed=pairs)
+        else:
+            theta = pm.math.exp(pm.HalfNormal("log_theta", 1))
+            pm.Deterministic("equal_tie", (theta - 1) / (theta + 1))
+            br.RaoKupper("y", utility, theta=theta, observed=pairs)
+    return built
+
+
+def fitted(
+    pairs: br.Pairs, *, prior_scale: float | None = None, **sampling: Any
+) -> dict[str, xr.DataTree]:
+    """Sample both, with the log-likelihoods for LOO and draws of the same matches anew."""
+    options = {"chains": 2, "random_seed": 1, "progressbar": False} | sampling
+    found = {}
+    for name in MODELS:
+        with build(pairs, name, prior_scale=prior_scale):
+            tree = pm.sample(nuts_sampler="nutpie", **options)
+            pm.compute_log_likelihood(tree, progressbar=False)
+            pm.sample_posterior_predictive(
+                tree, extend_inferencedata=True, random_seed=1, progressbar=False
+            )
+        found[name] = tree
+    return found
+
+
+def tie_check(posterior: xr.DataTree, var: str = "y") -> pd.DataFrame:
+    """Compare ties with those of the same matches drawn from the posterior predictive.
+
+    Parameters
+    ----------
+    posterior : DataTree
+        With the groups observed_data and posterior_predictive, as `fitted` returns it.
+    var : str
+        The observed variable.
+
+    Returns
+    -------
+    DataFrame
+        Rows: the number of "ties", and the "spread" from pair to pair, the standard deviation of
+        their shares of ties. Columns: observed; expected, low and high, mean and central 95% of
+        the draws; p_value, the probability of at least as much, what is as much counting half.
+    """
+    seen = _of_ties(posterior["observed_data"].dataset[var])
+    drawn = _of_ties(posterior["posterior_predictive"].dataset[var])
+    rows = {}
+    for name, value in seen.items():
+        draws, at = drawn[name].to_numpy().ravel(), float(value)
+        more = float(np.mean(np.sign(draws - at) + 1)) / 2
+        rows[name] = [at, draws.mean(), *np.quantile(draws, [0.025, 0.975]), more]
+    columns = ["observed", "expected", "low", "high", "p_value"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def _of_ties(counts: xr.DataArray) -> dict[str, xr.DataArray]:
+    """How many ties, and how different their shares are: numbers that a model should meet."""
+    ties = counts.sel(result="tie")
+    return {"ties": ties.sum("pair"), "spread": (ties / counts.sum("result")).std("pair")}
+
+
+def summary(found: dict[str, xr.DataTree]) -> pd.DataFrame:
+    """Put utilities, tie parameters and the chance that equal items tie side by side."""
+    columns = {}
+    for name, tree in found.items():
+        draws = tree["posterior"].to_dataset()
+        scalars = [x for x in ("nu", "log_theta", "equal_tie", "prior_scale") if x in draws]
+        rows = {item: draws["utility"].sel(item=item) for item in draws["item"].to_numpy()}
+        rows |= {x: draws[x] for x in scalars}
+        table = {key: (float(x.mean()), float(x.std())) for key, x in rows.items()}
+        columns[name] = pd.DataFrame.from_dict(table, orient="index", columns=["mean", "std"])
+    return pd.concat(columns, axis=1)
+
+
+if __name__ == "__main__":
+    found = fitted(br.load_pudding())
+    print(summary(found).round(3).to_string())
+    for name, tree in found.items():
+        print(name, tie_check(tree).round(3).to_string(), sep="\n")
+    print(br.compare(found).to_string())

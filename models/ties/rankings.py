@@ -1,0 +1,118 @@
+"""What is a tie? Two answers for the same rankings, compared by leave-one-out.
+
+Story: users rate movies, and movies with equal ratings form a block. Either the user has an order
+inside a block and does not tell it (Plackett-Luce, the order marginalised), or the user judges the
+movies of a block as equally good and chooses them together (PMOP). Both give probabilities to the
+weak order given the sizes of its blocks, so that their predictive densities can be compared.
+
+    utility[i]  ~ Normal(0, 1), summing to zero
+    ranking[r]  ~ PlackettLuce(utility[item[r]]), cut into blocks of the sizes observed; or
+    ranking[r]  ~ PMOP(utility[item[r]], aggregate) given the sizes of its blocks
+
+========================  ================
+symbol                    variable
+========================  ================
+w_i, log worth            utility
+ranking r                 y
+========================  ================
+
+Differs from the paper, which compares PMOP with Plackett-Luce after breaking ties by sorting: here
+Plackett-Luce is exact for partitions, and both are conditioned on the sizes.
+
+On the ten movies rated most often in MovieLens 100K (840 users) Plackett-Luce is ahead of PMOP with
+the geometric mean by 60 (standard error 15), the minimum by 60 (16), the mean by 90 (16) and the
+maximum by 110 (16) in expected log predictive density: these ties are rather orders that five stars
+cannot tell than judgements of equality. That the minimum beats the maximum says the same: a block
+is as good as its worst member, where the cut is.
+
+Ties in pairs are in `models.ties.model`.
+
+References: Truyen, Phung, Venkatesh, Probabilistic models over ordered partitions, SDM 2011; Ma et
+al., Learning-to-rank with partitioned preference, AISTATS 2021.
+
+Run ``python -m models.ties.rankings FOLDER`` with the folder of MovieLens 100K.
+"""
+
+import sys
+from typing import Any
+
+import pandas as pd
+import pymc as pm
+
+import bayesrank as br
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
+
+PLACKETT_LUCE = "Plackett-Luce"
+MODELS = (PLACKETT_LUCE, *(f"PMOP {aggregate}" for aggregate in AGGREGATES))
+
+
+def build(
+    rankings: br.Rankings, model: str = PLACKETT_LUCE, *, prior_scale: float = 1.0
+) -> pm.Model:
+    """Declare one of the models.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        Weak orders, with ties.
+    model : str
+        One of `MODELS`.
+    prior_scale : float
+        Standard deviation of the utilities.
+
+    Returns
+    -------
+    pm.Model
+        With the variables utility (item) and y (ranking, slot).
+
+    Raises
+    ------
+    ValueError
+        If there is no such model.
+
+    Examples
+    --------
+    >>> rankings = br.Rankings.from_orderings([["a", {"b", "c"}], [{"a", "b"}, "c"]])
+    >>> [rv.name for rv in build(rankings, "PMOP mean").observed_RVs]
+    ['y']
+    """
+    if model not in MODELS:
+        raise ValueError(f"`model` is {model!r}; it is one of {', '.join(map(repr, MODELS))}.")
+    with pm.Model(coords=rankings.coords) as built:
+        utility = pm.ZeroSumNormal("utility", prior_scale, dims="item")
+        if model == PLACKETT_LUCE:
+            br.PlackettLuce("y", utility, observed=rankings)
+        else:
+            aggregate = model.removeprefix("PMOP ")
+            br.PMOP("y", utility, aggregate=aggregate, given_sizes=True, observed=rankings)
+    return built
+
+
+def compared(
+    rankings: br.Rankings, models: tuple[str, ...] = MODELS, **sampling: Any
+) -> pd.DataFrame:
+    """Sample every model and compare them by leave-one-out."""
+    fitted = {}
+    for name in models:
+        with build(rankings, name):
+            fitted[name] = pm.sample(nuts_sampler="nutpie", **sampling)
+            pm.compute_log_likelihood(fitted[name], progressbar=False)
+    return br.compare(fitted)
+
+
+def popular(ratings: br.Rankings, n_items: int = 10) -> br.Rankings:
+    """Take the items that are ranked most often, and the rankings that tell two of them apart."""
+    rows = ratings.to_frame()
+    rows = rows[rows["item"].isin(rows["item"].value_counts().index[:n_items])]
+    rows = rows[rows.groupby("ranker")["rank"].transform("nunique") > 1]
+    rows = rows.assign(rank=rows.groupby("ranker")["rank"].rank("dense"))
+    return br.Rankings.from_long_ranks(rows, ranker="ranker", item="item", rank="rank")
+
+
+if __name__ == "__main__":
+    few = popular(br.load_movielens(sys.argv[1]))
+    print(few)
+    # The harmonic mean given sizes takes some ten times as long as the others.
+    names = tuple(name for name in MODELS if name != "PMOP harmonic")
+    table = compared(few, names, draws=500, tune=500, chains=2, random_seed=1, progressbar=False)
+    print(table.to_string())
