@@ -1,13 +1,12 @@
 """Inference: estimators without a closed form, LearnBPR, modes, Laplace and cross-validation.
 
-This room may import arviz, numba, numpy, nutpie, pymc, pytensor, rich, scipy, threadpoolctl, xarray
-and
-the rooms data and likelihoods. The estimators of set functions are pure NumPy. What PyMC can sample
-or optimise itself needs nothing from here, but for `learn_bpr`, gradient ascent on triples of
-interactions, `posterior_modes`, which finds the modes of one model for many prior scales and
-compiles it once, `train`, which finds the mode of a model of many weights by batches, `laplace`,
-which draws from a normal posterior around a mode, and `kfold`, which compiles one model for all
-folds.
+This room may import arviz, numba, numpy, nutpie, pymc, pytensor, rich, scipy, threadpoolctl,
+xarray, the rooms data and likelihoods, and schema. The estimators of set functions are pure NumPy.
+What PyMC can sample or optimise itself needs nothing from here, but for `learn_bpr`, gradient
+ascent on triples of interactions, `posterior_modes`, which finds the modes of one model for many
+prior scales and compiles it once, `train`, which finds the mode of a model of many weights by
+batches, `laplace`, which draws from a normal posterior around a mode, and `kfold`, which compiles
+one model for all folds.
 """
 
 from bayesrank.inference.conditional import given
