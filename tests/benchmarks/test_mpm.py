@@ -86,7 +86,7 @@ def test_movielens_is_faster_than_the_double_sum(
     names = ["score", "adherence_log__", "variance_log__"]
     logp = model.compile_logp(vars=[model["y"]], sum=False)(dict(zip(names, parts, strict=False)))
     values = np.array([value for value, *_ in direct()])
-    ways = movielens.log_ways()[:N_DIRECT]
+    ways = movielens.log_multinomial()[:N_DIRECT]
     np.testing.assert_allclose(logp[0][:N_DIRECT], values + ways, rtol=1e-9)
     slopes = np.array([by_adherence for *_, by_adherence in direct()])
     prior = 1.0 - adherence[:N_DIRECT] ** 2  # on the logarithmic scale
