@@ -88,7 +88,7 @@ def test_figures_stand_in_results_and_not_in_docstrings():
         source = path.read_text(encoding="utf-8")
         text = ast.get_docstring(ast.parse(source)) or ""
         assert len(text.splitlines()) <= 75, path
-        assert not re.search(rr"^Results[^\n]*\n-", text, re.MULTILINE), path
+        assert not re.search(r"^Results[^\n]*\n-", text, re.MULTILINE), path
         if "``RESULTS.md``" in text:
             assert (path.parent / "RESULTS.md").is_file(), path
     for folder in FOLDERS:
