@@ -41,7 +41,8 @@ ROOMS = {
 # Files beside the rooms. The command line wires everything up, so it is not bounded.
 FILES = {
     "__init__": Room("lazy_loader"),
-    "leaderboard": Room("numpy pymc pytensor", rooms="data distributions"),
+    "leaderboard": Room("numpy pymc pytensor", rooms="data distributions priors"),
+    "priors": Room("pymc"),
 }
 UNBOUNDED = {"cli"}
 

@@ -15,7 +15,7 @@ from bayesrank.results.groups import group_log_likelihood
 from bayesrank.results.leading import tied_with_leader
 from bayesrank.results.loo import ParetoKWarning, loo_by_ranker
 from bayesrank.results.metrics import QueryMetrics, err, ndcg, query_metrics
-from bayesrank.results.next_match import match_probability
+from bayesrank.results.next_match import match_probability, outcome_probability
 from bayesrank.results.places import place_probability, top_probability
 from bayesrank.results.ranks import rank_draws, rank_summary
 from bayesrank.results.recommendation import leave_one_out, recommendation_metrics
@@ -44,6 +44,7 @@ __all__ = [
     "matches_between",
     "matches_to_separate",
     "ndcg",
+    "outcome_probability",
     "place_probability",
     "query_metrics",
     "random_elpd",

@@ -1,4 +1,4 @@
-"""The figures of `models.multilabel.model`: Delicious and Bibtex, four objectives, three seeds.
+"""The figures in ``RESULTS.md``: Delicious and Bibtex, four objectives, three seeds.
 
 ``python -m models.multilabel.study DATA FOLDER``, with DATA the folder of ``delicious`` and
 ``bibtex``, writes ``choices.csv`` and ``figures.csv`` into FOLDER and prints means and standard

@@ -11,8 +11,8 @@ import pytest
 import bayesrank as br
 from bayesrank.data import UninformativeRankingWarning
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, set_normaliser_kernel
-from models.pmop_sampling.set_functions import SET_FUNCTIONS
-from models.pmop_sampling.set_sampling import metropolis_sets
+from models.pmop_sampling.model import SET_FUNCTIONS
+from models.pmop_sampling.sampling import metropolis_sets
 from tests.benchmarks.book import Book, gradient_function, plain, seconds, time_text
 
 LENGTHS = (10, 30, 100, 300, 1000)
