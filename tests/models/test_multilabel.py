@@ -9,7 +9,6 @@ import pytensor.tensor as pt
 import pytest
 from scipy.sparse import csr_array
 
-from bayesrank.likelihoods.losses import hinge_loss
 from bayesrank.likelihoods.pairs.graph import FIRST, bradley_terry_logp
 from bayesrank.likelihoods.plackett_luce.bounds import plackett_luce_bound
 from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
@@ -110,11 +109,14 @@ def test_the_fast_forms_are_sums_over_pairs_and_the_bound(objective, scale):
 
     u = pt.vector("u")
     pairs = has[:, :, None] & ~has[:, None, :]
-    of_pair = {"RankNet": bradley_terry_logp, "RankSVM": lambda *pair: -hinge_loss(*pair)}
+    of_pair = {
+        "RankNet": lambda better, worse: bradley_terry_logp(better, worse, FIRST),
+        "RankSVM": lambda better, worse: -pt.maximum(1 - (better - worse), 0.0),
+    }
     if objective == "bound":
         expected = plackett_luce_bound(pt.tile(u[None, :], (6, 1)), ranks)
     else:
-        terms = of_pair[objective](u[:, None], u[None, :], FIRST)
+        terms = of_pair[objective](u[:, None], u[None, :])
         expected = pt.sum(pt.where(pairs, terms, 0.0), axis=(1, 2))
     slow = pytensor.function([u], [expected, pt.grad(expected.sum(), u)], mode="FAST_COMPILE")
     for got, value in zip(evaluate(objective, w, has.astype(int)), slow(w), strict=True):
