@@ -22,7 +22,7 @@ from pymc.pytensorf import normalize_rng_param
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
-from bayesrank.data.rankings import Rankings
+from bayesrank.data import Rankings
 from bayesrank.distributions.observed import (
     is_observed,
     refuse_single_precision,
@@ -31,8 +31,7 @@ from bayesrank.distributions.observed import (
 from bayesrank.distributions.orders import batch_shape, fits, slot_order_ranks
 from bayesrank.distributions.partition_settings import PartitionSettings
 from bayesrank.likelihoods.ops.arrays import broadcast_batch
-from bayesrank.likelihoods.pmop.draws import OrderedPartitionDraw
-from bayesrank.likelihoods.pmop.op import pmop_logp
+from bayesrank.likelihoods.pmop.op import OrderedPartitionDraw, pmop_logp
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
 
 __all__ = ["PMOP"]

@@ -52,7 +52,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.data.interactions import Interactions
+from bayesrank.data import Interactions
 from bayesrank.inference.bpr_kernels import climb_factors, climb_neighbours
 
 __all__ = [

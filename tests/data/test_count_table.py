@@ -65,13 +65,13 @@ def test_net_entries_of_no_entries_are_none():
     assert [len(part) for part in c.net_entries()] == [0, 0, 0]
     assert c.net().tolist() == [[0, 0]]
     assert c.totals().tolist() == [[0]]
-    assert c.log_ways().tolist() == [0]
+    assert c.log_multinomial().tolist() == [0]
     assert c.won_lost().to_numpy().tolist() == [[0, 0], [0, 0]]
 
 
-def test_log_ways_count_the_orders_within_each_problem(counts):
+def test_log_multinomials_count_the_orders_within_each_problem(counts):
     # u: 1!/1! and 6!/(2! 1! 3!) orders; v: 4!/4!
-    np.testing.assert_allclose(counts.log_ways(), [log(factorial(6) / 12), 0.0], atol=1e-12)
+    np.testing.assert_allclose(counts.log_multinomial(), [log(factorial(6) / 12), 0.0], atol=1e-12)
 
 
 def test_the_layout_has_the_items_of_each_problem_in_slots(counts):

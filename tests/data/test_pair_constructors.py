@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bayesrank.data import Pairs, UncomparedItemWarning
-from bayesrank.data.read.pair_entries import distinct_rows
+from bayesrank.data.read import distinct_rows
 
 MATCHES = pd.DataFrame(
     {

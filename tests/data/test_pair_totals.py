@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from bayesrank.data.derive.pair_totals import log_ways, pair_totals
+from bayesrank.data.derive import log_multinomial, pair_totals
 
 FIRST = np.array([2, 0, 1, 0, 2])
 SECOND = np.array([0, 1, 0, 1, 1])
@@ -46,13 +46,15 @@ def test_ways_are_the_distinct_orders_of_the_outcomes():
         outcomes = np.repeat(np.arange(3), counts)
         if len(outcomes) < 8:
             exact = len(set(permutations(outcomes.tolist())))
-            assert float(np.exp(log_ways(counts[None]))[0]) == pytest.approx(exact, rel=1e-12)
-    total = pair_totals(FIRST, SECOND, COUNTS, WEIGHT, ordered=False).log_ways
-    assert float(total) == pytest.approx(WEIGHT @ log_ways(COUNTS))
+            assert float(np.exp(log_multinomial(counts[None]))[0]) == pytest.approx(
+                exact, rel=1e-12
+            )
+    total = pair_totals(FIRST, SECOND, COUNTS, WEIGHT, ordered=False).log_multinomial
+    assert float(total) == pytest.approx(WEIGHT @ log_multinomial(COUNTS))
 
 
 def test_no_pairs_have_no_totals():
     none = slice(0)
     totals = pair_totals(FIRST[none], SECOND[none], COUNTS[none], WEIGHT[none], ordered=True)
     assert totals.counts.shape == (3, 0)
-    assert totals.log_ways == 0.0
+    assert totals.log_multinomial == 0.0

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import bayesrank as br
-from bayesrank.data.rankings import UninformativeRankingWarning
-from bayesrank.data.read.preferences import LostPreferenceWarning, blocks
+from bayesrank.data import LostPreferenceWarning, UninformativeRankingWarning
+from bayesrank.data.read import blocks
 from tests.oracles import weak_orders
 
 READ = br.Rankings.from_preferences

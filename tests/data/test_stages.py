@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from bayesrank.data import load_sushi
-from bayesrank.data.derive.stages import _number_by_first_occurrence, stage_table
-from bayesrank.data.rankings import Rankings
+from bayesrank.data import Rankings, load_sushi
+from bayesrank.data.derive import stage_table
+from bayesrank.data.derive.stages import _number_by_first_occurrence
 from tests.oracles import inclusion_exclusion, weak_order_by_stages
 
 

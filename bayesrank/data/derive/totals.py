@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-__all__ = ["PairTotals", "log_ways", "pair_totals"]
+__all__ = ["PairTotals", "log_multinomial", "pair_totals"]
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -23,7 +23,7 @@ class PairTotals(NamedTuple):
     first: Ints  # (n_distinct,)
     second: Ints  # (n_distinct,)
     counts: Floats  # (n_outcomes, n_distinct), evidence weight times counts
-    log_ways: Floats  # (), evidence weight times log number of orders, of all pairs together
+    log_multinomial: Floats  # (), evidence weight times log number of orders, of all pairs together
 
 
 def pair_totals(
@@ -61,7 +61,7 @@ def pair_totals(
     >>> pair_totals(*data, ordered=False).counts.T.tolist()
     [[7.0, 3.0]]
     """
-    ways = np.asarray(weight @ log_ways(counts))
+    ways = np.asarray(weight @ log_multinomial(counts))
     weighted = (weight[:, None] * counts).T
     one, other = first.astype(np.int64), second.astype(np.int64)
     if not ordered:
@@ -75,7 +75,7 @@ def pair_totals(
     return PairTotals(one.astype(np.int32), other.astype(np.int32), totals, ways)
 
 
-def log_ways(counts: NDArray[np.integer]) -> Floats:
+def log_multinomial(counts: NDArray[np.integer]) -> Floats:
     r"""Log number of orders in which the outcomes of each pair can have come.
 
     .. math:: \log n! - \sum_o \log c_o!, \qquad n = \sum_o c_o
@@ -91,7 +91,7 @@ def log_ways(counts: NDArray[np.integer]) -> Floats:
 
     Examples
     --------
-    >>> np.exp(log_ways(np.array([[2, 1, 0], [1, 1, 1]]))).round(6).tolist()
+    >>> np.exp(log_multinomial(np.array([[2, 1, 0], [1, 1, 1]]))).round(6).tolist()
     [3.0, 6.0]
     """
     return gammaln(counts.sum(axis=1) + 1.0) - gammaln(counts + 1.0).sum(axis=1)

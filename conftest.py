@@ -1,6 +1,10 @@
-"""What all tests share: cores, the data sets that are not in the repository, seeds, no display."""
+"""What all tests share: how graphs are compiled, cores, data sets, seeds, no display.
+
+It stands at the top because the doctests in the package need it as well.
+"""
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +12,14 @@ import pytest
 
 # Before anything imports pyplot: figures are drawn into memory, with or without a display.
 os.environ["MPLBACKEND"] = "Agg"
+
+# Before anything imports PyTensor: graphs run in Python, calling the same `perform` as other modes,
+# because compiling them by numba (27 CPU seconds for one log-probability) is what a suite of small
+# examples would spend its time on. Tests that are about a backend name it. Workers and the
+# processes that tests start inherit this; a mode in the flags that are given wins.
+FLAGS = os.environ.get("PYTENSOR_FLAGS", "")
+if not re.search(r"(^|,)\s*mode\s*=", FLAGS):
+    os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [FLAGS, "mode=FAST_COMPILE"]))
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
