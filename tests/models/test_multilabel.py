@@ -29,18 +29,18 @@ def toy(n, seed):
 
 
 @pytest.mark.parametrize(
-    "objective",
-    # each compiles for half a minute
+    ("objective", "mode"),
+    # the default mode of fits compiles for half a minute
     [
-        name if name == "exact" else pytest.param(name, marks=pytest.mark.slow)
-        for name in OBJECTIVES
+        *((name, "FAST_COMPILE") for name in OBJECTIVES),
+        *(pytest.param(name, "NUMBA", marks=pytest.mark.slow) for name in OBJECTIVES),
     ],
 )
-def test_every_objective_learns_which_labels_a_sample_has(objective):
+def test_every_objective_learns_which_labels_a_sample_has(objective, mode):
     train, test = toy(600, 1), toy(200, 2)
     fitted = fit(
         train, objective=objective, learning_rate=0.03, n_units=8, epochs=12, batch_size=50,
-        validation=held_back(train), progressbar=False,
+        validation=held_back(train), progressbar=False, mode=mode,
     )  # fmt: skip
     scores = predict(fitted, test.features)
     assert scores.shape == (200, 6)
@@ -138,7 +138,15 @@ def test_an_unknown_objective_is_named():
 
 
 def test_features_of_another_length_are_refused():
-    fitted = fit(toy(4, 1), n_units=1, epochs=1, batch_size=4, validation=0, progressbar=False)
+    fitted = fit(
+        toy(4, 1),
+        n_units=1,
+        epochs=1,
+        batch_size=4,
+        validation=0,
+        progressbar=False,
+        mode="FAST_COMPILE",
+    )
     with pytest.raises(ValueError, match="`features` has 2 columns; the model was fitted to 3"):
         predict(fitted, np.ones((1, 2)))
 
