@@ -34,7 +34,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.data import Interactions
+from bayesrank.data.interactions import Interactions
 from bayesrank.inference.bpr_kernels import climb
 
 __all__ = ["FactorFit", "Penalties", "learn_bpr", "prior_penalties"]

@@ -25,7 +25,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.data import Interactions
+from bayesrank.data.interactions import Interactions
 from bayesrank.inference.bpr_kernels import climb_neighbours
 from bayesrank.inference.learn_bpr import ascend, check_finite, check_numbers, per_label
 

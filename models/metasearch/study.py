@@ -70,7 +70,7 @@ import pymc as pm
 
 import bayesrank as br
 from bayesrank.aggregation import borda, label_agreement, mean_agreement, svd_scores
-from bayesrank.data import UninformativeRankingWarning
+from bayesrank.data.rankings import UninformativeRankingWarning
 from bayesrank.inference import posterior_modes
 from models.metasearch.data import metasearch_rankings, read_aggregation_parts
 from models.metasearch.metrics import evaluate

@@ -24,7 +24,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesrank.data import UninformativeRankingWarning
+from bayesrank.data.derive.layout import UninformativeRankingWarning
 from models.multilabel.data import Multilabel, read_multilabel
 from models.multilabel.metrics import label_propensities, multilabel_metrics
 from models.multilabel.model import OBJECTIVES, fit, predict

@@ -9,7 +9,7 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
-from bayesrank.data import UninformativeRankingWarning
+from bayesrank.data.derive.layout import UninformativeRankingWarning
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, log_normaliser
 from models.pmop_sampling.set_functions import SET_FUNCTIONS
 from models.pmop_sampling.set_sampling import metropolis_sets

@@ -14,7 +14,7 @@ import pytest
 from scipy.special import logsumexp
 
 import bayesrank as br
-from bayesrank.data.derive import Stages
+from bayesrank.data.derive.stages import Stages
 from bayesrank.likelihoods.plackett_luce.per_item import StageTotal
 from tests.benchmarks.book import Book, gradient_function, megabytes, run_fresh, time_text
 from tests.benchmarks.peers import our_model, paper_rule

@@ -9,7 +9,7 @@ import pytest
 from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors
 
-from bayesrank.data.derive import Stages, stage_table
+from bayesrank.data.derive.stages import Stages, stage_table
 from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
 from bayesrank.likelihoods.plackett_luce.per_item import (
     TABLE,
