@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 # PyMC takes seconds to import: functions import what they need, so that --help is instant.
 
-PRIORS = ("normal", "zero-sum")
 MOST_NUMBERS = 20_000_000  # of predictions, 8 bytes each
 
 

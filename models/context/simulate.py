@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.data.rankings import Rankings
+from bayesrank.data import Rankings
 
 __all__ = [
     "CONTEXT_EFFECTS",

@@ -11,12 +11,12 @@ from scipy.special import gammaln
 from bayesrank.likelihoods.mpm.graph import (
     differences,
     interpolated_log_normaliser,
-    log_normaliser,
-    log_ways,
+    log_multinomial,
+    log_pair_normaliser,
     mpm_given_pairs_logp,
     mpm_logp,
 )
-from bayesrank.likelihoods.mpm.kernels import log_normalisers
+from bayesrank.likelihoods.mpm.kernels import pair_normalisers_kernel
 from bayesrank.likelihoods.pairs.graph import bradley_terry_logp
 from tests.likelihoods.count_tables import count_tables, log_pair_probabilities, table_logp
 from tests.oracles import gradient
@@ -131,8 +131,8 @@ def test_the_scale_of_scores_adherences_and_variances_is_one_number():
 
 def test_orders_of_the_draws_are_counted():
     counts = [[0, 3, 0], [1, 0, 2], [0, 0, 0]]  # 6! / (3! 1! 2!)
-    assert log_ways(counts).exp().eval(mode=QUICK) == pytest.approx(60.0, rel=1e-13)
-    assert log_ways(np.zeros((2, 3, 3))).eval(mode=QUICK).tolist() == [0.0, 0.0]
+    assert log_multinomial(counts).exp().eval(mode=QUICK) == pytest.approx(60.0, rel=1e-13)
+    assert log_multinomial(np.zeros((2, 3, 3))).eval(mode=QUICK).tolist() == [0.0, 0.0]
 
 
 def test_differences_by_hand():
@@ -220,7 +220,7 @@ def normaliser(unequal, mode=QUICK):
     """Log Z (n_rankers,), and gradients of the sum by score, adherence and variance."""
     score, variance, where = pt.dvector("score"), pt.dvector("variance"), pt.bvector("where")
     theta = pt.dvector("theta")
-    log_Z = log_normaliser(
+    log_Z = log_pair_normaliser(
         score, theta, variance if unequal else None, where=pt.cast(where, "bool")
     )
     wrt = [score, theta, *([variance] if unequal else [])]
@@ -320,9 +320,9 @@ def test_the_error_of_interpolation_is_that_of_the_table(reach, nodes, rng):
     theta = np.linspace(0.0, 1.0, 201)
     log_Z, *_ = interpolated(nodes)(score, theta, variance)
     every = np.ones((1, 500), dtype=bool)
-    exact = log_normalisers(score[None], variance[None], theta, every, np.ones((1, 0), dtype=bool))[
-        0
-    ]
+    exact = pair_normalisers_kernel(
+        score[None], variance[None], theta, every, np.ones((1, 0), dtype=bool)
+    )[0]
     error = np.abs(log_Z - exact).max()
     assert error < ERRORS[reach, nodes]
     if error > 1e-12:  # nor is the table older than what it is of
@@ -336,9 +336,9 @@ def test_sixteen_nodes_serve_five_hundred_items_to_nine_digits(nodes, rng):
     theta = rng.uniform(size=943)
     log_Z, *slopes, _ = interpolated(nodes)(score, theta, variance)
     every = np.ones((1, 500), dtype=bool)
-    exact = log_normalisers(score[None], variance[None], theta, every, np.ones((1, 0), dtype=bool))[
-        0
-    ]
+    exact = pair_normalisers_kernel(
+        score[None], variance[None], theta, every, np.ones((1, 0), dtype=bool)
+    )[0]
     assert np.abs(log_Z - exact).max() < 1e-9
     assert all(np.isfinite(slope).all() for slope in slopes)
 

@@ -11,13 +11,12 @@ import pytensor.tensor as pt
 import pytest
 from scipy.stats import norm
 
-from bayesrank.likelihoods.mpm.draws import (
-    CountsDraw,
-    NetCountsDraw,
+from bayesrank.likelihoods.mpm.draw_kernels import (
     _pick,
-    draw_counts,
-    draw_net_counts,
+    draw_counts_kernel,
+    draw_net_counts_kernel,
 )
+from bayesrank.likelihoods.mpm.op import CountsDraw, NetCountsDraw
 from bayesrank.likelihoods.ops.splitmix import uniform
 from tests.likelihoods.count_tables import count_tables, log_pair_probabilities, table_logp
 from tests.oracles import frequency_p_value
@@ -40,7 +39,7 @@ def draws(score, adherence, variance, total, n_draws=N_DRAWS, seed=1):
     score = np.tile(score, (n_draws, 1))
     theta, T = np.full(n_draws, adherence), np.full(n_draws, total)
     seeds = np.random.default_rng(seed).integers(0, 2**62, n_draws)
-    return draw_counts(score, columns(variance, n_draws), theta, T, seeds)
+    return draw_counts_kernel(score, columns(variance, n_draws), theta, T, seeds)
 
 
 def position(tables, drawn):
@@ -97,7 +96,7 @@ def test_equal_items_and_two_items_come_to_an_end(form):
 def test_nothing_is_drawn_of_a_total_of_zero_or_of_one_item():
     assert draws(SCORE, 1.0, None, 0, n_draws=5).sum() == 0
     assert draws(np.zeros(1), 1.0, None, 3, n_draws=5).sum() == 0
-    net = draw_net_counts(
+    net = draw_net_counts_kernel(
         SCORE,
         np.zeros(0),
         np.array([1.0]),
@@ -129,10 +128,10 @@ def test_a_seed_is_a_ranker_whoever_else_there_is():
     seeds, theta = np.array([5, 9, 5]), np.ones(3)
     score, T = np.tile(SCORE, (3, 1)), np.full(3, 40)
     for g in FORMS.values():
-        all_three = draw_counts(score, columns(g, 3), theta, T, seeds)
+        all_three = draw_counts_kernel(score, columns(g, 3), theta, T, seeds)
         np.testing.assert_array_equal(all_three[0], all_three[2])
         assert (all_three[0] != all_three[1]).any()
-        alone = draw_counts(score[:1], columns(g, 1), theta[:1], T[:1], seeds[1:2])
+        alone = draw_counts_kernel(score[:1], columns(g, 1), theta[:1], T[:1], seeds[1:2])
         np.testing.assert_array_equal(alone[0], all_three[1])
 
 
@@ -152,10 +151,10 @@ def test_net_counts_are_those_of_the_tables_of_every_problem(variance):
     for p, total in ((0, 30), (1, 500)):
         totals = np.zeros((2, 1), dtype=np.int64)
         totals[p] = total
-        net = draw_net_counts(FIVE, variance, theta, ITEM, WHERE, totals, seed)[0]
+        net = draw_net_counts_kernel(FIVE, variance, theta, ITEM, WHERE, totals, seed)[0]
         used = ITEM[p, WHERE[p]]
         g = variance[used][None] if variance.size else np.zeros((1, 0))
-        table = draw_counts(FIVE[used][None], g, theta, totals[p], seed)[0]
+        table = draw_counts_kernel(FIVE[used][None], g, theta, totals[p], seed)[0]
         expected = np.zeros(5)
         expected[used] = table.sum(axis=1) - table.sum(axis=0)
         np.testing.assert_array_equal(net, expected)
@@ -166,7 +165,7 @@ def test_net_counts_have_the_means_of_their_pairs(variance):
     n = 4000
     seeds = np.random.default_rng(3).integers(0, 2**62, n)
     totals = np.repeat([[7], [12]], n, axis=1)
-    net = draw_net_counts(FIVE, variance, np.full(n, 0.8), ITEM, WHERE, totals, seeds)
+    net = draw_net_counts_kernel(FIVE, variance, np.full(n, 0.8), ITEM, WHERE, totals, seeds)
     mean, square = np.zeros(5), np.zeros(5)
     for p, total in ((0, 7), (1, 12)):
         used = ITEM[p, WHERE[p]]
@@ -225,7 +224,7 @@ def test_every_backend_draws_the_same(mode, unequal):
     inputs = [np.tile(SCORE, (n, 1)), columns(g, n), np.linspace(0, 2, n), np.arange(n), seeds]
     found = np.asarray(compiled(CountsDraw, unequal, mode)(*inputs))
     assert found.dtype == np.int64
-    np.testing.assert_array_equal(found, draw_counts(*inputs))
+    np.testing.assert_array_equal(found, draw_counts_kernel(*inputs))
     np.testing.assert_array_equal(found.sum(axis=(1, 2)), np.arange(n))
 
     totals = np.random.default_rng(0).integers(0, 20, (2, n))
@@ -233,7 +232,7 @@ def test_every_backend_draws_the_same(mode, unequal):
     inputs = [FIVE, g, np.linspace(0, 2, n), ITEM, WHERE, totals, seeds]
     found = np.asarray(compiled(NetCountsDraw, unequal, mode)(*inputs))
     assert found.dtype == np.int64
-    np.testing.assert_array_equal(found, draw_net_counts(*inputs))
+    np.testing.assert_array_equal(found, draw_net_counts_kernel(*inputs))
 
 
 def test_shapes_are_known_without_drawing():

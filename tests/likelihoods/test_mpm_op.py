@@ -12,9 +12,9 @@ from bayesrank.likelihoods.mpm import kernels as mpm_kernels
 from bayesrank.likelihoods.mpm.exponential_sums import n_terms
 from bayesrank.likelihoods.mpm.kernels import (
     _expands,
-    agreements,
-    log_normalisers,
-    log_normalisers_pullback,
+    agreements_kernel,
+    pair_normalisers_kernel,
+    pair_normalisers_pullback_kernel,
 )
 from bayesrank.likelihoods.mpm.op import Agreement, LogNormalisers, agreement, log_normaliser_table
 from tests.likelihoods.count_tables import log_pair_probabilities
@@ -87,7 +87,9 @@ def test_second_derivatives_are_differences_of_the_kernels_gradients(unequal):
     variance = VARIANCE if unequal else EQUAL
 
     def sum_of_sines(s, theta, *g):
-        pulled = log_normalisers_pullback(s, g[0] if g else EQUAL, theta, WHERE, EVERYONE, BAR)
+        pulled = pair_normalisers_pullback_kernel(
+            s, g[0] if g else EQUAL, theta, WHERE, EVERYONE, BAR
+        )
         return sum(np.sin(x).sum() for x in pulled)
 
     # not at zero, where the slope by the adherence has a kink
@@ -149,8 +151,8 @@ def test_one_ranker_and_thousands_have_the_values_and_slopes_of_all_pairs(
     bar = np.zeros((1, n_rankers))
     bar[0, : min(n_rankers, 5)] = [1.0, -2.0, 0.5, 3.0, -0.1][:n_rankers]
     bar[0, theta.argmax()] = 2.0
-    table = log_normalisers(score, variance, theta, where, EVERYONE)
-    pulled = log_normalisers_pullback(score, variance, theta, where, EVERYONE, bar)
+    table = pair_normalisers_kernel(score, variance, theta, where, EVERYONE)
+    pulled = pair_normalisers_pullback_kernel(score, variance, theta, where, EVERYONE, bar)
     log_Z, by_score, by_variance, by_adherence = dense(score, variance, theta, bar)
     np.testing.assert_allclose(table, log_Z, rtol=1e-12)
     exact = by_score, by_variance if unequal else EQUAL, by_adherence
@@ -170,7 +172,7 @@ def test_gradients_are_finite_differences_of_the_definition(unequal, n_rankers):
     def weighted(s, t, *g):
         return (bar[:, :3] * direct(s, g[0] if g else EQUAL, t, where)).sum()
 
-    by_score, by_variance, by_theta = log_normalisers_pullback(
+    by_score, by_variance, by_theta = pair_normalisers_pullback_kernel(
         score, variance, theta, where, EVERYONE, bar
     )
     exact = slopes(weighted, [score, theta[:3], *([variance] if unequal else [])])
@@ -186,10 +188,10 @@ def test_gradients_are_finite_differences_of_the_definition(unequal, n_rankers):
 def test_normalisers_are_even_in_the_adherence(unequal, n_rankers):
     score, variance, where = problem(50, 1.0, unequal)
     theta, bar = rates(n_rankers) + 0.1, np.ones((1, n_rankers))
-    at = [log_normalisers(score, variance, t, where, EVERYONE) for t in (theta, -theta)]
+    at = [pair_normalisers_kernel(score, variance, t, where, EVERYONE) for t in (theta, -theta)]
     np.testing.assert_array_equal(*at)
-    here = log_normalisers_pullback(score, variance, theta, where, EVERYONE, bar)
-    there = log_normalisers_pullback(score, variance, -theta, where, EVERYONE, bar)
+    here = pair_normalisers_pullback_kernel(score, variance, theta, where, EVERYONE, bar)
+    there = pair_normalisers_pullback_kernel(score, variance, -theta, where, EVERYONE, bar)
     np.testing.assert_array_equal(here[0], there[0])
     np.testing.assert_array_equal(here[2], -there[2])
 
@@ -200,9 +202,9 @@ def test_scores_of_plus_and_minus_1000_stay_exact(unequal, n_rankers):
     score, variance, where = problem(30, 0.0, unequal)
     score[0, :4] = [1000.0, -1000.0, 1000.0, 3.0]
     theta = np.linspace(0.0, 2.0, n_rankers + 1)[1:]
-    table = log_normalisers(score, variance, theta, where, EVERYONE)
+    table = pair_normalisers_kernel(score, variance, theta, where, EVERYONE)
     np.testing.assert_allclose(table, direct(score, variance, theta, where), rtol=1e-12)
-    pulled = log_normalisers_pullback(
+    pulled = pair_normalisers_pullback_kernel(
         score, variance, theta, where, EVERYONE, np.ones((1, n_rankers))
     )
     assert all(np.isfinite(x).all() for x in pulled)
@@ -217,8 +219,8 @@ def test_numbers_beyond_all_bounds_do_not_stop_a_sampler(unequal, n_rankers, bad
     score, variance, where = problem(30, 1.0, unequal)
     theta = rates(n_rankers) + 0.1
     (score[0] if what == "score" else theta)[-1] = bad
-    table = log_normalisers(score, variance, theta, where, EVERYONE)
-    pulled = log_normalisers_pullback(
+    table = pair_normalisers_kernel(score, variance, theta, where, EVERYONE)
+    pulled = pair_normalisers_pullback_kernel(
         score, variance, theta, where, EVERYONE, np.ones((1, n_rankers))
     )
     assert table.shape == (1, n_rankers)
@@ -231,8 +233,8 @@ def test_numbers_beyond_all_bounds_do_not_stop_a_sampler(unequal, n_rankers, bad
 def test_no_rankers_have_no_normalisers(unequal):
     score, variance, where = problem(5, 1.0, unequal)
     nobody, nothing = np.zeros(0), np.zeros((1, 0))
-    assert log_normalisers(score, variance, nobody, where, EVERYONE).shape == (1, 0)
-    by_score, by_variance, by_theta = log_normalisers_pullback(
+    assert pair_normalisers_kernel(score, variance, nobody, where, EVERYONE).shape == (1, 0)
+    by_score, by_variance, by_theta = pair_normalisers_pullback_kernel(
         score, variance, nobody, where, EVERYONE, nothing
     )
     np.testing.assert_array_equal(by_score, 0.0)
@@ -246,9 +248,9 @@ def test_problems_of_fewer_than_two_items_have_no_gradient(unequal):
     score = np.random.default_rng(0).normal(size=(3, 3))
     variance = np.full((3, 3), 0.3) if unequal else EQUAL
     theta, bar = np.array([0.5, 1.0]), np.ones((3, 2))
-    table = log_normalisers(score, variance, theta, where, EVERYONE)
+    table = pair_normalisers_kernel(score, variance, theta, where, EVERYONE)
     np.testing.assert_array_equal(np.isneginf(table), [[True] * 2, [True] * 2, [False] * 2])
-    by_score, *_ = log_normalisers_pullback(score, variance, theta, where, EVERYONE, bar)
+    by_score, *_ = pair_normalisers_pullback_kernel(score, variance, theta, where, EVERYONE, bar)
     np.testing.assert_array_equal(by_score != 0, [[0, 0, 0], [0, 0, 0], [1, 1, 0]])
 
 
@@ -349,7 +351,7 @@ def test_agreements_are_sums_over_the_entries(mode, unequal):
 
 def test_no_entries_agree_with_nothing():
     none = np.zeros(0, np.int64)
-    out = agreements(SCORE[0], np.zeros(0), none, none, none, np.zeros(0), LIKE)
+    out = agreements_kernel(SCORE[0], np.zeros(0), none, none, none, np.zeros(0), LIKE)
     np.testing.assert_array_equal(out, np.zeros(5))
 
 

@@ -10,7 +10,8 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.likelihoods.pmop.draws import OrderedPartitionDraw, draw_rankings
+from bayesrank.likelihoods.pmop.draw_kernels import draw_rankings_kernel
+from bayesrank.likelihoods.pmop.op import OrderedPartitionDraw
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
 from tests.oracles import block_sizes, frequency_p_value, partition_logp, weak_orders
 
@@ -34,7 +35,7 @@ def draw(utility, aggregate, *, where=True, sizes=(), log_weight=EQUAL, n=N_DRAW
     inputs = utility, where, np.array(sizes, dtype=np.int64), log_weight
     inputs = (np.tile(x, (n, 1)) for x in inputs)
     seeds = np.random.default_rng(seed).integers(0, 2**62, size=n)
-    return draw_rankings(*inputs, seeds, AGGREGATES.index(aggregate))
+    return draw_rankings_kernel(*inputs, seeds, AGGREGATES.index(aggregate))
 
 
 def order_index(ranks, orders):
@@ -79,7 +80,7 @@ def test_a_seed_is_a_ranking_whatever_stands_beside_it(aggregate):
     np.testing.assert_array_equal(draw(UTILITY, aggregate, n=50), rows)
     assert (draw(UTILITY, aggregate, n=50, seed=1) != rows).any()
     seeds = np.random.default_rng(0).integers(0, 2**62, size=50)
-    alone = draw_rankings(
+    alone = draw_rankings_kernel(
         UTILITY[None], np.ones((1, 4), bool), np.zeros((1, 0), np.int64), np.zeros((1, 0)),
         seeds[-1:], AGGREGATES.index(aggregate),
     )  # fmt: skip
@@ -154,7 +155,7 @@ def op_function(mode):
 def test_every_backend_draws_the_same(mode, sizes):
     seeds = np.arange(9) * 7**20
     inputs = np.tile(UTILITY, (9, 1)), np.ones((9, 4), bool), sizes, np.zeros((9, 0)), seeds
-    exact = draw_rankings(*inputs, AGGREGATES.index("harmonic"))
+    exact = draw_rankings_kernel(*inputs, AGGREGATES.index("harmonic"))
     utility, where, *rest = inputs
     drawn = op_function(mode)(utility, where.astype(np.int8), *rest)
     np.testing.assert_array_equal(np.asarray(drawn), exact)

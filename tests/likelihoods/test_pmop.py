@@ -11,8 +11,8 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.likelihoods.pmop.graph import matrix_logp
-from bayesrank.likelihoods.pmop.op import weak_order_logps
+from bayesrank.likelihoods.pmop.graph import pmop_logp_of_matrix
+from bayesrank.likelihoods.pmop.op import ordered_partitions_kernel
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
 from tests.oracles import (
     N_WEAK_ORDERS,
@@ -38,7 +38,7 @@ def graph(aggregate, given_sizes, weighted):
         pt.tensor("log_weight", dtype="float64", shape=(None, None if weighted else 0)),
         pt.dmatrix("stage_weight"),
     ]
-    logp = matrix_logp(*inputs, aggregate=aggregate, given_sizes=given_sizes)
+    logp = pmop_logp_of_matrix(*inputs, aggregate=aggregate, given_sizes=given_sizes)
     slopes = pytensor.grad(logp.sum(), [inputs[0], inputs[2]], disconnected_inputs="ignore")
     return pytensor.function(inputs, [logp, *slopes], mode="FAST_COMPILE", on_unused_input="ignore")
 
@@ -62,7 +62,7 @@ def evaluate(
     weights = rows(log_weight, len(ranks)), rows(stage_weight, len(ranks))
     inputs = rows(utility, len(ranks)), ranks, *weights
     if form == "compiled":
-        return weak_order_logps(*inputs, AGGREGATES.index(aggregate), given_sizes)
+        return ordered_partitions_kernel(*inputs, AGGREGATES.index(aggregate), given_sizes)
     return graph(aggregate, given_sizes, weights[0].shape[1] > 0)(*inputs)
 
 

@@ -8,7 +8,7 @@ import pytensor.tensor as pt
 import pytest
 
 from bayesrank.likelihoods.ops.arrays import broadcast_batch
-from bayesrank.likelihoods.pmop.op import OrderedPartitionLogp, pmop_logp, weak_order_logps
+from bayesrank.likelihoods.pmop.op import OrderedPartitionLogp, ordered_partitions_kernel, pmop_logp
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
 from tests.oracles import gradient, partition_logp
 
@@ -129,7 +129,9 @@ def test_hessians_are_differences_of_the_kernels_gradients(mode, aggregate, kind
 
     def slopes(h):
         weights = LOG_WEIGHT + h * d if kind == WEIGHTED else np.zeros((4, 0))
-        return weak_order_logps(UTILITY + h * v, RANKS, weights, ones, code, kind == GIVEN)[1:]
+        return ordered_partitions_kernel(
+            UTILITY + h * v, RANKS, weights, ones, code, kind == GIVEN
+        )[1:]
 
     step = 1e-4
     exact = [(a - b) / (2 * step) for a, b in zip(slopes(step), slopes(-step), strict=True)]

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, logsumexp
 
-from bayesrank.likelihoods.pmop.draw_terms import geometric_bounds, harmonic_nodes, harmonic_terms
-from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, STEP, log_normaliser
+from bayesrank.likelihoods.pmop.draw_kernels import geometric_bounds, harmonic_nodes, harmonic_terms
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, STEP, set_normaliser_kernel
 
 EQUAL = np.empty(0)
 GEOMETRIC, HARMONIC = AGGREGATES.index("geometric"), AGGREGATES.index("harmonic")
@@ -15,7 +15,7 @@ GEOMETRIC, HARMONIC = AGGREGATES.index("geometric"), AGGREGATES.index("harmonic"
 def normaliser(w, aggregate, size=FREE, log_weight=EQUAL):
     """Logarithm, and the probability of every size."""
     chances = np.empty(log_weight.size)
-    return log_normaliser(w, aggregate, size, log_weight, np.empty(w.size), chances), chances
+    return set_normaliser_kernel(w, aggregate, size, log_weight, np.empty(w.size), chances), chances
 
 
 def log_binomial(n, k):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from bayesrank.likelihoods.pmop.draw_kernels import draw_subset
-from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, log_normaliser
+from bayesrank.likelihoods.pmop.draw_kernels import draw_subset_kernel
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, set_normaliser_kernel
 from tests.oracles import frequency_p_value, log_set_weights
 
 FALSE_ALARM = 1e-8
@@ -29,7 +29,7 @@ def generator(seed):
 
 def draw_subsets(w, aggregate, size, log_weight, n_draws, seed=1):
     state, code = generator(seed), AGGREGATES.index(aggregate)
-    draws = (draw_subset(w, code, size, log_weight, state) for _ in range(n_draws))
+    draws = (draw_subset_kernel(w, code, size, log_weight, state) for _ in range(n_draws))
     return np.fromiter(draws, dtype=(bool, w.size), count=n_draws)
 
 
@@ -78,14 +78,14 @@ def inclusion(w, i, aggregate, size):
     slope, code = np.empty(w.size), AGGREGATES.index(aggregate)
     others = np.delete(w, i)
     return -np.expm1(
-        log_normaliser(others, code, size, EQUAL, slope[1:], EQUAL.copy())
-        - log_normaliser(w, code, size, EQUAL, slope, EQUAL.copy())
+        set_normaliser_kernel(others, code, size, EQUAL, slope[1:], EQUAL.copy())
+        - set_normaliser_kernel(w, code, size, EQUAL, slope, EQUAL.copy())
     )
 
 
 def test_the_gradient_of_the_geometric_mean_is_the_inclusion_probability_by_size(rng):
     w, m, slope = rng.normal(scale=2.0, size=40), 15, np.empty(40)
-    log_normaliser(w, AGGREGATES.index("geometric"), m, EQUAL, slope, EQUAL.copy())
+    set_normaliser_kernel(w, AGGREGATES.index("geometric"), m, EQUAL, slope, EQUAL.copy())
     chance = np.array([inclusion(w, i, "geometric", m) for i in range(40)])
     np.testing.assert_allclose(m * slope, chance, atol=1e-11)
     members = draw_subsets(w, "geometric", m, EQUAL, 4000)
@@ -98,7 +98,7 @@ def test_sizes_come_in_proportion_to_their_weighted_normalisers(aggregate, rng, 
     # weights of one sign would leave most sizes without draws
     w, log_weight = rng.normal(scale=spread, size=30), np.linspace(0.0, -15.0, 25)
     slope, chances = np.empty(30), np.empty(25)
-    log_normaliser(w, AGGREGATES.index(aggregate), FREE, log_weight, slope, chances)
+    set_normaliser_kernel(w, AGGREGATES.index(aggregate), FREE, log_weight, slope, chances)
     drawn = draw_subsets(w, aggregate, FREE, log_weight, 4000).sum(axis=1) - 1
     assert frequency_p_value(drawn, chances) > FALSE_ALARM
     other = chances * np.exp(0.15 * np.arange(25))

@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, log_normaliser, log_score
+from bayesrank.likelihoods.pmop.set_kernels import (
+    AGGREGATES,
+    FREE,
+    score_kernel,
+    set_normaliser_kernel,
+)
 from tests.oracles import (
     dense_harmonic,
     gradient,
@@ -30,13 +35,13 @@ def normaliser(w, aggregate, size=FREE, log_weight=EQUAL):
     w, log_weight = np.array(w, dtype=float), np.array(log_weight, dtype=float)
     slope, chances = np.full(w.size, np.nan), np.full(log_weight.size, np.nan)
     code = AGGREGATES.index(aggregate)
-    return log_normaliser(w, code, size, log_weight, slope, chances), slope, chances
+    return set_normaliser_kernel(w, code, size, log_weight, slope, chances), slope, chances
 
 
 def score(w, aggregate):
     w = np.array(w, dtype=float)
     slope = np.full(w.size, np.nan)
-    return log_score(w, AGGREGATES.index(aggregate), slope), slope
+    return score_kernel(w, AGGREGATES.index(aggregate), slope), slope
 
 
 @pytest.fixture(params=AGGREGATES)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayesrank.likelihoods.plackett_luce.per_slot_kernel import _on_many_scales, weak_order_logps
+from bayesrank.likelihoods.plackett_luce.per_slot_kernel import _on_many_scales, per_slot_kernel
 
 
 def random_ranks(rng, n_rankings, n_slots):
@@ -31,7 +31,7 @@ def by_table(utility, ranks, bound):
 def test_value_and_gradient_are_those_of_the_table_of_stages(rng, spread, bound):
     ranks = random_ranks(rng, 300, 9)
     utility = spread * rng.normal(size=ranks.shape)
-    logp, gradient = weak_order_logps(utility, ranks, bound)
+    logp, gradient = per_slot_kernel(utility, ranks, bound)
     expected, slope = by_table(utility, ranks, bound)
     np.testing.assert_allclose(logp, expected, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(gradient, slope, atol=1e-7)
@@ -42,7 +42,7 @@ def test_many_labels_by_hand():
     # one positive of 1,000 equal items, then two: P = 1 / n and 2 / (n (n - 1))
     ranks = np.full((2, 1000), 2, dtype=np.int8)
     ranks[0, 500] = ranks[1, 3] = ranks[1, 700] = 1
-    logp, gradient = weak_order_logps(np.full((2, 1000), -7.0), ranks, False)
+    logp, gradient = per_slot_kernel(np.full((2, 1000), -7.0), ranks, False)
     np.testing.assert_allclose(logp, [-np.log(1000), np.log(2 / (1000 * 999))], rtol=1e-12)
     assert gradient[0, 500] == pytest.approx(0.999)
     assert gradient[0, 0] == pytest.approx(-0.001)
@@ -51,9 +51,9 @@ def test_many_labels_by_hand():
 def test_a_ranking_out_of_scale_leaves_the_others_as_they_are(rng):
     ranks = np.array([[1, 1, 2], [2, 1, 1], [1, 2, 3]])
     utility = rng.normal(size=(3, 3))
-    logp, gradient = weak_order_logps(utility, ranks, False)
+    logp, gradient = per_slot_kernel(utility, ranks, False)
     utility[1] = [0.0, 900.0, -900.0]
-    far, slope = weak_order_logps(utility, ranks, False)
+    far, slope = per_slot_kernel(utility, ranks, False)
     np.testing.assert_array_equal(far[[0, 2]], logp[[0, 2]])
     np.testing.assert_array_equal(slope[[0, 2]], gradient[[0, 2]])
     # the last item of the block against the remainder: log P = -900
@@ -64,14 +64,14 @@ def test_a_ranking_out_of_scale_leaves_the_others_as_they_are(rng):
 @pytest.mark.parametrize("anything", [np.nan, np.inf, -np.inf, 1e300])
 def test_what_stands_in_empty_slots_is_not_looked_at(anything):
     ranks = np.array([[1, 0, 2, 2]])
-    logp, gradient = weak_order_logps(np.array([[0.0, anything, 0.0, 0.0]]), ranks, False)
+    logp, gradient = per_slot_kernel(np.array([[0.0, anything, 0.0, 0.0]]), ranks, False)
     assert logp[0] == pytest.approx(-np.log(3))
     np.testing.assert_allclose(gradient, [[2 / 3, 0, -1 / 3, -1 / 3]], rtol=1e-12)
 
 
 @pytest.mark.parametrize("ranks", [[1, 3, 3], [2, 2, 3], [1, -1, 2], [1, 2, 9]])
 def test_ranks_with_gaps_have_probability_zero_and_no_slope(ranks):
-    logp, gradient = weak_order_logps(np.zeros((2, 3)), np.array([ranks, [1, 1, 2]]), False)
+    logp, gradient = per_slot_kernel(np.zeros((2, 3)), np.array([ranks, [1, 1, 2]]), False)
     assert logp[0] == -np.inf
     assert logp[1] == pytest.approx(np.log(1 / 3))
     assert not gradient[0].any()
@@ -82,4 +82,4 @@ def test_a_utility_that_is_no_number_makes_the_ranking_none(ranks):
     for slot in range(4):
         utility = np.zeros((1, 4))
         utility[0, slot] = np.nan
-        assert np.isnan(weak_order_logps(utility, np.array([ranks]), False)[0][0])
+        assert np.isnan(per_slot_kernel(utility, np.array([ranks]), False)[0][0])

@@ -17,8 +17,8 @@ from bayesrank.likelihoods.pmop.subset_kernels import (
     count_by_recursion,
     log_binomial,
     log_sum,
-    log_symmetric,
-    tilt,
+    symmetric_kernel,
+    tilt_kernel,
 )
 from tests.oracles import elementary_symmetric, gradient, log_elementary_symmetric
 
@@ -30,12 +30,12 @@ SPREADS = (0.0, 0.5, 1.0, 3.0, 5.0, 100.0, 1000.0)
 
 def symmetric(v, m, wanted=True):
     share, work = np.full(v.size, np.nan), np.empty((2, v.size))
-    return log_symmetric(v, m, share, work, wanted), share
+    return symmetric_kernel(v, m, share, work, wanted), share
 
 
 def counted(route, v, m, x=None):
     """Probability of the count m and the shares, at the tilt of m unless another is given."""
-    x, share = tilt(v, m) if x is None else x, np.empty(v.size)
+    x, share = tilt_kernel(v, m) if x is None else x, np.empty(v.size)
     return route(expit(v + x), expit(-v - x), m, share, True), share
 
 
@@ -135,7 +135,7 @@ def test_recursion_and_contour_agree_at_any_size(rng, n, spread):
 
 def test_the_contour_needs_the_expected_count_near_the_size_and_the_recursion_does_not(rng):
     v = rng.normal(size=80)
-    near, far = tilt(v, 40), tilt(v, 70)
+    near, far = tilt_kernel(v, 40), tilt_kernel(v, 70)
     exact = log_elementary_symmetric(v, 40)
 
     def log_e(route, x):
@@ -152,7 +152,7 @@ def test_the_contour_needs_the_expected_count_near_the_size_and_the_recursion_do
 def test_the_tilt_puts_the_expected_size_within_a_fraction_of_its_deviation(rng, n, spread):
     v = rng.normal(scale=spread, size=n)
     for m in range(1, n):
-        p = expit(v + tilt(v, m))
+        p = expit(v + tilt_kernel(v, m))
         assert abs(p.sum() - m) <= 1e-3 + 0.05 * np.sqrt((p * (1 - p)).sum()) + 1e-6
 
 

@@ -13,14 +13,8 @@ import xarray as xr
 
 import bayesrank as br
 import models.bradley_terry
-from models.bradley_terry.model import (
-    build,
-    sampled,
-    sushi_features,
-    sushi_matches,
-    with_new_items,
-    without,
-)
+from models.bradley_terry.model import build, with_new_items
+from models.bradley_terry.study import sampled, sushi_features, sushi_matches, without
 
 LN2 = np.log(2)
 SHORT = {
@@ -242,7 +236,7 @@ def test_features_tell_of_sushi_whose_matches_were_taken_away(data_dir):
 def test_the_file_runs_and_prints_the_teams_and_the_home_advantage(monkeypatch, capsys):
     monkeypatch.setattr(pm, "sample", functools.partial(pm.sample, **SHORT | {"draws": 500}))
     monkeypatch.setattr(sys, "argv", ["bradley_terry"])
-    runpy.run_path(models.bradley_terry.model.__file__, run_name="__main__")
+    runpy.run_path(models.bradley_terry.study.__file__, run_name="__main__")
     out = capsys.readouterr().out
     teams = [line.split()[0] for line in out.splitlines()[2:9]]
     assert teams[0] == "Milwaukee"

@@ -14,16 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 import bayesrank as br
 import models.pmop_documents
-from models.pmop_documents.model import (
-    METHODS,
-    build,
-    compare,
-    evaluate,
-    grade_weights,
-    map_path,
-    posterior_mean,
-    table,
-)
+from models.pmop_documents.model import METHODS, build, grade_weights, map_path, posterior_mean
+from models.pmop_documents.study import compare, evaluate, table
 from models.shared.letor import Part, folds, read_parts
 
 
@@ -205,7 +197,7 @@ def test_every_query_is_tested_once_and_posterior_means_have_a_row_of_their_own(
     documents, monkeypatch
 ):
     monkeypatch.setattr(
-        models.pmop_documents.model,
+        models.pmop_documents.study,
         "posterior_mean",
         lambda model, scale: np.array([-scale, 0.0, 0.0]),
     )
@@ -233,7 +225,7 @@ def test_the_table_has_means_and_paired_differences_with_standard_errors():
 
 def test_the_file_runs_and_prints_the_table(folder, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["pmop_documents", str(folder), "rank regression"])
-    runpy.run_path(models.pmop_documents.model.__file__, run_name="__main__")
+    runpy.run_path(models.pmop_documents.study.__file__, run_name="__main__")
     header, first, second = capsys.readouterr().out.splitlines()
     assert header.split()[:3] == ["err", "ndcg@1", "ndcg@5"]
     assert first.startswith("rank regression  ")

@@ -11,7 +11,7 @@ import pytest
 from pytensor.graph.traversal import ancestors
 
 import bayesrank as br
-from bayesrank.data.rankings import UninformativeRankingWarning
+from bayesrank.data import UninformativeRankingWarning
 from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_logp
 from bayesrank.utility import (
     deep_sets_utility,

@@ -8,7 +8,7 @@ The empty set is no state. Gibbs sampling refuses the flip that would lead there
 Metropolis-Hastings start at size one.
 
 >>> import numpy as np
->>> from models.pmop_sampling.set_functions import SET_FUNCTIONS
+>>> from models.pmop_sampling.model import SET_FUNCTIONS
 >>> w, rng = np.array([1.0, 0.0, -1.0]), np.random.default_rng(1)
 >>> sets = Sets(np.array([[True, False, False]]), np.array([1.0]))
 >>> gibbs_sweep(SET_FUNCTIONS["max"], w, sets, rng).member.shape
@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, gammaln
 
-from models.pmop_sampling.set_functions import Bools, Floats, LogPhi, evaluate
+from models.pmop_sampling.model import Bools, Floats, LogPhi, evaluate
 
 __all__ = [
     "KERNELS",
@@ -109,7 +109,7 @@ def gibbs_sweep(
     Parameters
     ----------
     log_phi : callable
-        The set function; see `models.pmop_sampling.set_functions`.
+        The set function; see `models.pmop_sampling.model`.
     utility : array, (..., n_items)
         Log worths.
     sets : Sets
@@ -171,7 +171,7 @@ def metropolis_step(
     Parameters
     ----------
     log_phi : callable
-        The set function; see `models.pmop_sampling.set_functions`.
+        The set function; see `models.pmop_sampling.model`.
     utility : array, (..., n_items)
         Log worths.
     sets : Sets

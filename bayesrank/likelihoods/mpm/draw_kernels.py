@@ -8,23 +8,12 @@ A draw is a function of one 64-bit seed per ranker, expanded by SplitMix64: one 
 serves numba, C and, by a callback, JAX.
 """
 
-from collections.abc import Sequence
-from typing import Any
-
 import numba
 import numpy as np
-import pytensor.tensor as pt
-from pytensor.gradient import disconnected_type
-from pytensor.graph.basic import Apply
-from pytensor.graph.op import Op
-from pytensor.link.numba.dispatch.basic import (
-    numba_njit,
-    register_funcify_default_op_cache_key,
-)
 
 from bayesrank.likelihoods.ops.splitmix import uniform
 
-__all__ = ["CountsDraw", "NetCountsDraw", "draw_counts", "draw_net_counts"]
+__all__ = ["draw_counts_kernel", "draw_net_counts_kernel"]
 
 _kernel = numba.njit(cache=True, error_model="numpy")
 
@@ -88,7 +77,7 @@ def _draw_pairs(s, g, theta, total, state, counts):  # type: ignore[no-untyped-d
 
 
 @_kernel
-def draw_counts(score, variance, adherence, total, seed):  # type: ignore[no-untyped-def]
+def draw_counts_kernel(score, variance, adherence, total, seed):  # type: ignore[no-untyped-def]
     """Draw counts of ordered pairs.
 
     Parameters
@@ -115,7 +104,7 @@ def draw_counts(score, variance, adherence, total, seed):  # type: ignore[no-unt
 
 
 @_kernel
-def draw_net_counts(score, variance, adherence, item, where, totals, seed):  # type: ignore[no-untyped-def]
+def draw_net_counts_kernel(score, variance, adherence, item, where, totals, seed):  # type: ignore[no-untyped-def]
     """Draw net counts of the items of all problems.
 
     Parameters
@@ -148,100 +137,3 @@ def draw_net_counts(score, variance, adherence, item, where, totals, seed):  # t
             for j in range(used.size):
                 net[n, used[j]] += counts[j, 0]
     return net
-
-
-# ---------------------------------------------------------------------------------------------
-# Ops
-# ---------------------------------------------------------------------------------------------
-
-
-class _Draw(Op):
-    """Draws of int64 as a function of parameters and seeds."""
-
-    __props__ = ()
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[False]] * len(node.inputs)
-
-    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
-        return [disconnected_type() for _ in inputs]
-
-
-class CountsDraw(_Draw):
-    """Counts (n_rankers, n_items, n_items); the inputs of `draw_counts`."""
-
-    def make_node(self, *inputs: Any) -> Apply:
-        variables = [pt.as_tensor_variable(x) for x in inputs]
-        n, k = variables[0].type.shape
-        return Apply(self, variables, [pt.tensor(dtype="int64", shape=(n, k, k))])
-
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
-        output_storage[0][0] = draw_counts(*inputs)
-
-    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
-        n, k = shapes[0]
-        return [(n, k, k)]
-
-
-class NetCountsDraw(_Draw):
-    """Net counts (n_rankers, n_items); the inputs of `draw_net_counts`."""
-
-    def make_node(self, *inputs: Any) -> Apply:
-        variables = [pt.as_tensor_variable(x) for x in inputs]
-        shape = variables[2].type.shape[0], variables[0].type.shape[0]
-        return Apply(self, variables, [pt.tensor(dtype="int64", shape=shape)])
-
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
-        output_storage[0][0] = draw_net_counts(*inputs)
-
-    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
-        return [(shapes[2][0], shapes[0][0])]
-
-
-@register_funcify_default_op_cache_key(CountsDraw)
-def _numba_counts_draw(op: CountsDraw, node: Apply, **kwargs: Any) -> tuple[Any, int]:
-    @numba_njit
-    def counts_draw(score, variance, adherence, total, seed):  # type: ignore[no-untyped-def]
-        return draw_counts(score, variance, adherence, total, seed)
-
-    return counts_draw, 2
-
-
-@register_funcify_default_op_cache_key(NetCountsDraw)
-def _numba_net_counts_draw(op: NetCountsDraw, node: Apply, **kwargs: Any) -> tuple[Any, int]:
-    @numba_njit
-    def net_counts_draw(score, variance, adherence, item, where, totals, seed):  # type: ignore[no-untyped-def]
-        return draw_net_counts(score, variance, adherence, item, where, totals, seed)
-
-    return net_counts_draw, 2
-
-
-try:
-    import jax
-    from pytensor.link.jax.dispatch import jax_funcify
-except ImportError:  # JAX is an extra
-    pass
-else:
-
-    def _on_host(draw: Any, shape: Any, *inputs: Any) -> Any:
-        return jax.pure_callback(
-            lambda *values: draw(*map(np.asarray, values)),
-            jax.ShapeDtypeStruct(shape, np.int64),
-            *inputs,
-            vmap_method="sequential",
-        )
-
-    @jax_funcify.register(CountsDraw)
-    def _jax_counts_draw(op: CountsDraw, **kwargs: Any) -> Any:
-        def draw(score: Any, *rest: Any) -> Any:
-            return _on_host(draw_counts, (*score.shape, score.shape[-1]), score, *rest)
-
-        return draw
-
-    @jax_funcify.register(NetCountsDraw)
-    def _jax_net_counts_draw(op: NetCountsDraw, **kwargs: Any) -> Any:
-        def draw(score: Any, variance: Any, adherence: Any, *rest: Any) -> Any:
-            shape = *adherence.shape, *score.shape
-            return _on_host(draw_net_counts, shape, score, variance, adherence, *rest)
-
-        return draw

@@ -42,7 +42,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from models.pmop_sampling.set_chains import (
+from models.pmop_sampling.chains import (
     Seed,
     Sets,
     gibbs_sweep,
@@ -50,7 +50,7 @@ from models.pmop_sampling.set_chains import (
     metropolis_step,
     uniform_sets,
 )
-from models.pmop_sampling.set_functions import Bools, Floats, LogPhi, evaluate
+from models.pmop_sampling.model import Bools, Floats, LogPhi, evaluate
 
 __all__ = ["AISEstimate", "ais_log_normaliser", "gibbs_sets", "metropolis_sets"]
 
@@ -80,7 +80,7 @@ def gibbs_sets(
     Parameters
     ----------
     log_phi : callable
-        The set function; see `models.pmop_sampling.set_functions`.
+        The set function; see `models.pmop_sampling.model`.
     utility : array, (n_items,)
         Log worths.
     draws, tune : int
@@ -107,7 +107,7 @@ def gibbs_sets(
 
     Examples
     --------
-    >>> from models.pmop_sampling.set_functions import each_set
+    >>> from models.pmop_sampling.model import each_set
     >>> sets = gibbs_sets(each_set(np.median), [2.0, 0.0, -2.0], draws=300, rng=1)
     >>> sets.shape
     (4, 300, 3)
@@ -134,7 +134,7 @@ def metropolis_sets(
     Parameters
     ----------
     log_phi : callable
-        The set function; see `models.pmop_sampling.set_functions`.
+        The set function; see `models.pmop_sampling.model`.
     utility : array, (n_items,)
         Log worths.
     draws, tune : int
@@ -166,7 +166,7 @@ def metropolis_sets(
 
     Examples
     --------
-    >>> from models.pmop_sampling.set_functions import SET_FUNCTIONS
+    >>> from models.pmop_sampling.model import SET_FUNCTIONS
     >>> sets = metropolis_sets(SET_FUNCTIONS["mean"], [2.0, 0.0, -2.0], size=2, draws=50, rng=1)
     >>> set(sets.sum(axis=-1).ravel().tolist())
     {2}
@@ -201,7 +201,7 @@ def ais_log_normaliser(
     Parameters
     ----------
     log_phi : callable
-        The set function; see `models.pmop_sampling.set_functions`.
+        The set function; see `models.pmop_sampling.model`.
     utility : array, (n_items,)
         Log worths.
     temperatures : int
@@ -231,7 +231,7 @@ def ais_log_normaliser(
 
     Examples
     --------
-    >>> from models.pmop_sampling.set_functions import SET_FUNCTIONS
+    >>> from models.pmop_sampling.model import SET_FUNCTIONS
     >>> w = [1.0, 0.0, -1.0]  # mean: Z = (2^3 - 1) (e + 1 + 1/e) / 3, log Z = 2.2551
     >>> round(ais_log_normaliser(SET_FUNCTIONS["mean"], w, rng=1).log_normaliser, 1)
     2.3
