@@ -47,8 +47,8 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
-from bayesrank.data import Pairs
-from bayesrank.data.read import quoted
+from bayesrank.data.pairs import Pairs
+from bayesrank.data.read.labels import quoted
 from bayesrank.distributions.observed_pairs import set_pairs
 from bayesrank.distributions.pairwise import BradleyTerry, Davidson
 from bayesrank.priors import utility_prior

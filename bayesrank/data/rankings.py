@@ -53,9 +53,9 @@ __all__ = ["Rankings"]
 class Rankings:
     """An immutable, validated, ragged collection of weak orders.
 
-    Most tables go through one of the constructors ``from_ratings``, ``from_long_ranks``,
-    ``from_orderings``, ``from_ranks``, ``from_letor`` and ``from_preflib``. This one takes padded
-    arrays, in any order of the slots, and sorts the slots best first.
+    Most data go through one of the constructors ``from_ratings``, ``from_long_ranks``,
+    ``from_orderings``, ``from_ranks``, ``from_preferences``, ``from_letor`` and ``from_preflib``.
+    This one takes padded arrays, in any order of the slots, and sorts the slots best first.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pymc as pm
 
-from bayesrank.data.read import label_repr
+from bayesrank.data.read.labels import label_repr
 
 __all__ = ["AXES", "EXAMPLE", "add_coord", "label_axis", "same_labels", "two_names"]
 

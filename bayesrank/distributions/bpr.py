@@ -20,7 +20,8 @@ from pymc.pytensorf import normalize_rng_param
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
-from bayesrank.data import Interactions, Rankings, check_two_blocks
+from bayesrank.data.interactions import Interactions, check_two_blocks
+from bayesrank.data.rankings import Rankings
 from bayesrank.distributions.axes import add_coord
 from bayesrank.distributions.observed import refuse_single_precision
 from bayesrank.distributions.pair_data import shaped

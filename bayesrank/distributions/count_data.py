@@ -35,7 +35,7 @@ def tables_of(counts: PairCounts, *, equal: bool, given_pairs: bool) -> dict[str
         }
     layout = counts.layout()
     tables: dict[str, NDArray[Any]] = {
-        "log_multinomial": counts.log_multinomial(),
+        "log_ways": counts.log_multinomial(),
         "totals": np.ascontiguousarray(counts.totals().T).astype(np.int64),
         "item": layout.item,
         "where": layout.where,

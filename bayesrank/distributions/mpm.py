@@ -21,7 +21,7 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
-from bayesrank.data import PairCounts
+from bayesrank.data.pair_counts import PairCounts
 from bayesrank.distributions.count_checks import (
     check_counts,
     check_numbers,

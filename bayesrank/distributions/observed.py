@@ -13,8 +13,8 @@ from pytensor.scalar.basic import Cast
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.elemwise import Elemwise
 
-from bayesrank.data import Rankings
-from bayesrank.data.derive import Stages
+from bayesrank.data.derive.stages import Stages
+from bayesrank.data.rankings import Rankings
 from bayesrank.distributions.axes import AXES, add_coord, label_axis, two_names
 
 __all__ = [
@@ -37,7 +37,7 @@ class RankingsData(NamedTuple):
     sizes: TensorVariable  # (n_rankings, n_blocks)
     slot_utility: TensorVariable  # (n_rankings, n_slots)
     item_utility: TensorVariable | None  # (n_items,), None if utilities differ between rankings
-    stages: tuple[TensorVariable, ...]  # fields of `bayesrank.data.derive.Stages`
+    stages: tuple[TensorVariable, ...]  # fields of `bayesrank.data.derive.stages.Stages`
     dims: tuple[str, str]
 
 

@@ -18,7 +18,7 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
-from bayesrank.data import PairCounts
+from bayesrank.data.pair_counts import PairCounts
 from bayesrank.distributions.axes import add_coord, two_names
 from bayesrank.distributions.count_checks import check_numbers
 from bayesrank.distributions.count_data import (
@@ -95,7 +95,7 @@ class _ObservedMPM(Discrete):
         return pt.zeros_like(rv)
 
     def logp(  # type: ignore[no-untyped-def]
-        value, score, variance, adherence, weight, log_multinomial, totals, item, where,
+        value, score, variance, adherence, weight, log_ways, totals, item, where,
         ranker, first, second, count, net,
     ):  # fmt: skip
         _refuse_other(value, net)
@@ -107,7 +107,7 @@ class _ObservedMPM(Discrete):
         needed = pt.gt(totals.T, 0) if adherence.ndim else None
         rate = pt.atleast_1d(adherence)
         log_Z = log_normaliser_table(score[item], rate, unequal, where=where, needed=needed)
-        logp = log_multinomial + adherence * agreed - pt.sum(totals * log_Z.T, axis=-1)
+        logp = log_ways + adherence * agreed - pt.sum(totals * log_Z.T, axis=-1)
         return check_numbers(weight * logp, score, variance, adherence)
 
 

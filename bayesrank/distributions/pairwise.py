@@ -28,7 +28,7 @@ from pymc.distributions.distribution import Discrete
 from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorVariable
 
-from bayesrank.data import Pairs
+from bayesrank.data.pairs import Pairs
 from bayesrank.distributions.observed import refuse_single_precision
 from bayesrank.distributions.observed_pairs import observe_pairs
 from bayesrank.distributions.pair_outcomes import (

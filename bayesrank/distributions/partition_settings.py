@@ -14,7 +14,7 @@ import pytensor.tensor as pt
 from pymc.pytensorf import rvs_in_graph
 from pytensor.tensor import TensorVariable
 
-from bayesrank.data import Rankings
+from bayesrank.data.rankings import Rankings
 from bayesrank.distributions.observed import known_value
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
 

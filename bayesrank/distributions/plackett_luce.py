@@ -24,8 +24,8 @@ from pymc.pytensorf import normalize_rng_param
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
-from bayesrank.data import Rankings
-from bayesrank.data.derive import Stages
+from bayesrank.data.derive.stages import Stages
+from bayesrank.data.rankings import Rankings
 from bayesrank.distributions.observed import (
     RankingsData,
     is_observed,

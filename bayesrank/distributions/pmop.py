@@ -22,7 +22,7 @@ from pymc.pytensorf import normalize_rng_param
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
-from bayesrank.data import Rankings
+from bayesrank.data.rankings import Rankings
 from bayesrank.distributions.observed import (
     is_observed,
     refuse_single_precision,

@@ -96,29 +96,29 @@ def test_one_item_has_nothing_to_be_compared_with():
     assert c.message == "There is one item, 'a', and nothing to compare it with."
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_components_are_those_of_the_graph_of_all_pairs(seed):
-    rng = np.random.default_rng(seed)
-    n_items, n = 8, int(rng.integers(1, 7))
-    ranks = np.zeros((n, 4), dtype=int)
-    item = np.zeros((n, 4), dtype=int)
-    for i in range(n):
-        item[i] = rng.choice(n_items, 4, replace=False)
-        blocks = int(rng.integers(2, 5))
-        ranks[i] = rng.permutation([*range(1, blocks + 1), *rng.integers(1, blocks + 1, 4)][:4])
-    r = Rankings(item, ranks, items=range(n_items))
+def test_components_are_those_of_the_graph_of_all_pairs():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        n_items, n = 8, int(rng.integers(1, 7))
+        ranks = np.zeros((n, 4), dtype=int)
+        item = np.zeros((n, 4), dtype=int)
+        for i in range(n):
+            item[i] = rng.choice(n_items, 4, replace=False)
+            blocks = int(rng.integers(2, 5))
+            ranks[i] = rng.permutation([*range(1, blocks + 1), *rng.integers(1, blocks + 1, 4)][:4])
+        r = Rankings(item, ranks, items=range(n_items))
 
-    # Warshall's closure of "beats", over all pairs
-    beats = np.eye(n_items, dtype=bool)
-    pairs = r.pairs(ties="drop")
-    beats[pairs.first, pairs.second] = True
-    linked = beats | beats.T
-    for k in range(n_items):
-        beats |= beats[:, [k]] & beats[[k]]
-        linked |= linked[:, [k]] & linked[[k]]
-    c = r.connectivity()
-    np.testing.assert_array_equal(c.strong[:, None] == c.strong, beats & beats.T)
-    np.testing.assert_array_equal(c.weak[:, None] == c.weak, linked)
+        # Warshall's closure of "beats", over all pairs
+        beats = np.eye(n_items, dtype=bool)
+        pairs = r.pairs(ties="drop")
+        beats[pairs.first, pairs.second] = True
+        linked = beats | beats.T
+        for k in range(n_items):
+            beats |= beats[:, [k]] & beats[[k]]
+            linked |= linked[:, [k]] & linked[[k]]
+        c = r.connectivity()
+        np.testing.assert_array_equal(c.strong[:, None] == c.strong, beats & beats.T)
+        np.testing.assert_array_equal(c.weak[:, None] == c.weak, linked)
 
 
 def test_long_rankings_cost_their_entries_and_not_their_pairs():

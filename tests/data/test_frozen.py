@@ -1,4 +1,4 @@
-"""What pairs and counts have in common: they cannot be changed, and compare by content."""
+"""Pairs, counts and interactions cannot be changed, and compare by content."""
 
 import copy
 import pickle
@@ -6,28 +6,29 @@ import pickle
 import pandas as pd
 import pytest
 
-from bayesrank.data import PairCounts, Pairs
+from bayesrank.data import Interactions, PairCounts, Pairs
 
 TABLE = pd.DataFrame({"x": ["a"], "y": ["b"], "result": ["first"], "day": ["Mon"], "n": [1]})
 PAIRS = Pairs.from_frame(TABLE, first="x", second="y", outcome="result", by="day")
 COUNTS = PairCounts.from_frame(TABLE, first="x", second="y", count="n")
+HAVE = Interactions.from_frame(TABLE, user="x", item="y", items=["b", "c"])
 
 
-@pytest.mark.parametrize(
-    ("data", "array"),
-    [
+def test_none_can_be_changed_or_hashed_and_copies_are_equal():
+    for data, array in (
         (PAIRS, lambda data: data.counts),
         (PAIRS, lambda data: data.groups["day"].idx),
         (COUNTS, lambda data: data.count),
-    ],
-)
-def test_pairs_and_counts_cannot_be_changed(data, array):
-    with pytest.raises(AttributeError):
-        data.first = 1
-    for again in (data, copy.deepcopy(data), pickle.loads(pickle.dumps(data))):
-        assert again == data
-        with pytest.raises(ValueError, match="read-only"):
-            array(again)[0] = 5
+        (HAVE, lambda data: data.item),
+    ):
+        with pytest.raises(AttributeError):
+            data.first = 1
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(data)
+        for again in (data, copy.deepcopy(data), pickle.loads(pickle.dumps(data))):
+            assert again == data
+            with pytest.raises(ValueError, match="read-only"):
+                array(again)[0] = 5
 
 
 def test_groups_of_pairs_cannot_be_exchanged():
@@ -36,8 +37,9 @@ def test_groups_of_pairs_cannot_be_exchanged():
             again.groups["day"] = again.groups["day"]
 
 
-def test_pairs_and_counts_differ_from_each_other_and_by_content():
-    assert PAIRS != COUNTS
+def test_they_differ_from_each_other_and_by_content():
+    assert PAIRS != COUNTS != HAVE
+    assert Interactions.from_frame(TABLE, user="x", item="y", items=["c", "b"]) != HAVE
     for other in ({"result": "tie"}, {"day": "Tue"}, {"y": "c"}):
         frame = TABLE.assign(**other)
         assert Pairs.from_frame(frame, first="x", second="y", outcome="result", by="day") != PAIRS
