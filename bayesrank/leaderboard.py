@@ -51,12 +51,10 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Pairs
 from bayesrank.distributions import BradleyTerry, Davidson
+from bayesrank.priors import utility_prior
 from bayesrank.schema import FIRST, JUDGE, SECOND, name_of
 
-__all__ = ["PRIORS", "leaderboard_model", "nuts_settings"]
-
-PRIORS = {"normal": pm.Normal, "zero-sum": pm.ZeroSumNormal}
-"""Priors of utilities: independent, or without the sum, of which the data say nothing."""
+__all__ = ["leaderboard_model", "nuts_settings"]
 
 
 # 472 judges with three matches each: two chains take 71 s with a diagonal mass matrix, 266 s with a
@@ -108,8 +106,6 @@ def leaderboard_model(
     >>> [rv.name for rv in leaderboard_model(pairs, order_effect=False).free_RVs]
     ['utility', 'nu']
     """
-    if prior not in PRIORS:
-        raise ValueError(f"`prior` is {prior!r}; it is one of {', '.join(map(repr, PRIORS))}.")
     if not 0 < utility_scale < np.inf:
         raise ValueError(f"`utility_scale` is {utility_scale}; it must be positive and finite.")
     if category is not None and len(pairs.group_labels(category)) == 1:
@@ -117,7 +113,7 @@ def leaderboard_model(
     judges = len(pairs.judges) > 1
 
     with pm.Model(coords=pairs.coords) as model:
-        utility = PRIORS[prior]("utility", sigma=utility_scale, dims="item")
+        utility = utility_prior(prior, "utility", sigma=utility_scale, dims="item")
         order = pm.Normal("order_effect", 0, 0.5) if order_effect else None
         nu = pm.LogNormal("nu", 0, 1) if pairs.counts[:, 2].any() else None
         # otherwise a utility per item, which the likelihood has faster

@@ -23,8 +23,7 @@ from pymc.pytensorf import normalize_rng_param
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
-from bayesrank.data import Interactions, Rankings
-from bayesrank.data.interactions import check_two_blocks
+from bayesrank.data import Interactions, Rankings, check_two_blocks
 from bayesrank.distributions.observed import (
     ObservedRV,
     Part,

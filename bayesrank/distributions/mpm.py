@@ -397,7 +397,7 @@ class ObservedMPMRV(_ObservedCountsRV):
     parameters: ClassVar[Mapping[str, str]] = {
         **PARAMETERS,
         "weight": "",
-        "log_ways": "",
+        "log_multinomial": "",
         "totals": "problem",
         "item": "problem,place",
         "where": "problem,place",
@@ -423,7 +423,7 @@ class ObservedMPMRV(_ObservedCountsRV):
     def tables(cls, counts: PairCounts, *, equal: bool) -> dict[str, NDArray[Any]]:
         layout = counts.layout()
         tables: dict[str, NDArray[Any]] = {
-            "log_ways": counts.log_ways(),
+            "log_multinomial": counts.log_multinomial(),
             "totals": np.ascontiguousarray(counts.totals().T).astype(np.int64),
             "item": layout.item,
             "where": layout.where,
@@ -447,7 +447,7 @@ class ObservedMPMRV(_ObservedCountsRV):
         needed = pt.gt(p.totals.T, 0) if p.adherence.ndim else None
         rate = pt.atleast_1d(p.adherence)
         log_Z = log_normaliser_table(p.score[p.item], rate, unequal, where=p.where, needed=needed)
-        return p.log_ways + p.adherence * agreed - pt.sum(p.totals * log_Z.T, axis=-1)
+        return p.log_multinomial + p.adherence * agreed - pt.sum(p.totals * log_Z.T, axis=-1)
 
 
 class ObservedGivenPairsRV(_ObservedCountsRV):

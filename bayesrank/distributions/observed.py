@@ -36,7 +36,7 @@ from pytensor.scalar.basic import Cast
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.elemwise import Elemwise
 
-from bayesrank.data.read.labels import label_repr
+from bayesrank.data.read import label_repr
 from bayesrank.schema import ITEM, OUTCOME, OUTCOMES, name_of
 
 __all__ = [

@@ -37,10 +37,10 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import Pairs
-from bayesrank.data.derive import log_ways, pair_totals
-from bayesrank.data.pairs import OUTCOMES as RESULTS
-from bayesrank.data.read.labels import counted as counted_noun
-from bayesrank.data.read.labels import label_repr, quoted
+from bayesrank.data.derive import log_multinomial, pair_totals
+from bayesrank.data.read import OUTCOMES as RESULTS
+from bayesrank.data.read import counted as counted_noun
+from bayesrank.data.read import label_repr, quoted
 from bayesrank.distributions.observed import (
     ObservedRV,
     Part,
@@ -60,6 +60,7 @@ from bayesrank.distributions.observed import (
 )
 from bayesrank.likelihoods.ops import with_sum
 from bayesrank.likelihoods.pairs import (
+    LogProbabilities,
     bradley_terry_log_probabilities,
     davidson_log_probabilities,
     outcome_counts_logp,
@@ -127,7 +128,7 @@ class _PairRV(SymbolicRandomVariable):
         return cls(inputs=[rng, size, *params], outputs=[next_rng, counts])(rng, size, *params)
 
     @classmethod
-    def log_probabilities(cls, lead: Any, tie: Any) -> tuple[TensorVariable, ...]:
+    def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
         """Log-probabilities of the outcomes of one match."""
         raise NotImplementedError
 
@@ -139,7 +140,7 @@ class BradleyTerryRV(_PairRV):
     _print_name = ("BradleyTerry", "\\operatorname{BradleyTerry}")
 
     @classmethod
-    def log_probabilities(cls, lead: Any, tie: Any) -> tuple[TensorVariable, ...]:
+    def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
         return bradley_terry_log_probabilities(lead)
 
 
@@ -150,7 +151,7 @@ class ThurstoneRV(_PairRV):
     _print_name = ("Thurstone", "\\operatorname{Thurstone}")
 
     @classmethod
-    def log_probabilities(cls, lead: Any, tie: Any) -> tuple[TensorVariable, ...]:
+    def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
         return thurstone_log_probabilities(lead)
 
 
@@ -163,7 +164,7 @@ class DavidsonRV(_PairRV):
     tie_parameter = "nu"
 
     @classmethod
-    def log_probabilities(cls, lead: Any, tie: Any) -> tuple[TensorVariable, ...]:
+    def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
         return davidson_log_probabilities(lead, tie)
 
 
@@ -177,7 +178,7 @@ class RaoKupperRV(_PairRV):
     tie_least = 1.0
 
     @classmethod
-    def log_probabilities(cls, lead: Any, tie: Any) -> tuple[TensorVariable, ...]:
+    def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
         return rao_kupper_log_probabilities(lead, tie)
 
 
@@ -527,11 +528,11 @@ class RaoKupper(_PairOutcomes):
 
 # what follows from the data, and is kept beside them
 DERIVED = {
-    "log_ways": "",
+    "log_multinomial": "",
     "distinct_first": "distinct",  # fields of `PairTotals`, of no pairs if more than the items
     "distinct_second": "distinct",  # tells pairs apart
     "distinct_counts": "result,distinct",
-    "distinct_log_ways": "",
+    "distinct_log_multinomial": "",
 }
 TAKEN = (FIRST, SECOND, WEIGHT, COUNTS, OUTCOME, OUTCOMES, "result", *DERIVED)
 
@@ -588,21 +589,21 @@ class _ObservedPairRV(ObservedRV, _PairRV):
         _check_groups(model, name, data)
         _check_axes(model, name, data)
         n = data.n_pairs
-        check_length(name, "utilities", p.lead, n, "pairs", "rows")
         check_length(name, "order effects", p.order_effect, n, "pairs", "rows")
         check_length(name, "parameters of ties", p.tie, n, "pairs", "rows")
+        check_length(name, "utilities", p.lead, n, "pairs", "rows")
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         if not is_observed(value, p.counts) or not _is_current(p):
             return p.weight * _counts_logp(cls, value, p.lead, p.tie, p.total)
         each = outcome_counts_logp(value, cls.log_probabilities(p.lead, p.tie))
-        each = _check_parameters_of(cls, p.weight * (p.log_ways + each), [p.lead], p.tie)
+        each = _check_parameters_of(cls, p.weight * (p.log_multinomial + each), [p.lead], p.tie)
         if not _by_items(p):
             return each
         lead = p.utility[p.distinct_first] - p.utility[p.distinct_second] + p.order_effect
         distinct = outcome_counts_logp(p.distinct_counts.T, cls.log_probabilities(lead, p.tie))
-        total = p.distinct_log_ways + pt.sum(distinct)
+        total = p.distinct_log_multinomial + pt.sum(distinct)
         finite = [p.utility, p.order_effect]
         return with_sum(each, _check_parameters_of(cls, total, finite, p.tie))
 
@@ -662,7 +663,7 @@ def _derived(p: SimpleNamespace, *data: Any) -> dict[str, NDArray[Any]]:
     ordered = not (isinstance(p.order_effect, Constant) and p.order_effect.data == 0)
     totals = pair_totals(first[used], second[used], counts[used], weight[used], ordered=ordered)
     distinct = {f"distinct_{field}": value for field, value in totals._asdict().items()}
-    return {"log_ways": log_ways(counts)} | distinct
+    return {"log_multinomial": log_multinomial(counts)} | distinct
 
 
 def _observe(

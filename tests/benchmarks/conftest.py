@@ -4,8 +4,10 @@ Two kinds of demand: a *ratio* to a peer timed in the same rounds of the same pr
 *budget* in absolute figures, stated for two cores of an AMD EPYC (Zen 4).
 """
 
+import os
 from pathlib import Path
 
+import pytensor
 import pytest
 
 import bayesrank as br
@@ -17,6 +19,9 @@ ROWS = pytest.StashKey[list[Row]]()
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("numprocesses", None):
         raise pytest.UsageError("Benchmarks have the machine to themselves: run them without -n.")
+    # What a user gets is measured, here and in fresh processes, not the mode of the tests.
+    pytensor.config.mode = "Mode"
+    os.environ["PYTENSOR_FLAGS"] += ",mode=Mode"
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from pymc.sampling.jax import get_jaxified_logp
 from scipy.stats import norm
 
 import bayesrank as br
-from bayesrank.data.rankings import UninformativeRankingWarning
+from bayesrank.data import UninformativeRankingWarning
 from tests.distributions.mpm_examples import (
     ADHERENCE,
     COUNTS,
@@ -329,7 +329,8 @@ BAD_SHAPES = [
     ({"variance": np.ones(2)}, r"`variance` of 'y' has shape \(2,\); .* one per item"),
     (
         {"adherence": np.ones(3)},
-        r"`adherence` of 'y' has shape \(3,\); .* one for all, shape \(\), or one per ranker, shape \(4,\)",
+        r"`adherence` of 'y' has shape \(3,\); .* one for all, shape \(\), or one per ranker, "
+        r"shape \(4,\)",
     ),
 ]
 

@@ -431,7 +431,7 @@ def test_new_pairs_of_other_items_or_numbers_are_refused():
         ),
         (
             br.Pairs.from_matrix([[0, 3, 0], [1, 0, 1], [0, 1, 0]], items=["a", "b", "c"]),
-            "'y' has 3 order effects, but the new pairs have 2 rows. Declare the order effects with",
+            "'y' has 3 order effects, but the new pairs have 2 rows. Declare the order effects",
         ),
     ]
     with pm.Model(coords=one.coords) as model:

@@ -1,0 +1,156 @@
+"""What all tests share: how graphs are compiled, cores, data sets, seeds, no display.
+
+It stands at the top because the doctests in the package need it as well.
+"""
+
+import functools
+import gc
+import os
+import re
+import resource
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+# Before anything imports pyplot: figures are drawn into memory, with or without a display.
+os.environ["MPLBACKEND"] = "Agg"
+
+# Before anything imports PyTensor: graphs run in Python, calling the same `perform` as other modes,
+# because compiling them by numba (27 CPU seconds for one log-probability) is what a suite of small
+# examples would spend its time on. Tests that are about a backend name it. Workers and the
+# processes that tests start inherit this; a mode in the flags that are given wins.
+FLAGS = os.environ.get("PYTENSOR_FLAGS", "")
+if not re.search(r"(^|,)\s*mode\s*=", FLAGS):
+    os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [FLAGS, "mode=FAST_COMPILE"]))
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Run the whole suite on all cores, and tests that are named in this process alone."""
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return 0
+    # The workers inherit this: a core each, not all cores each.
+    libraries = ("OMP", "OPENBLAS", "MKL", "NUMBA")
+    os.environ.update({f"{library}_NUM_THREADS": "1" for library in libraries})
+    return None  # as many as there are cores
+
+
+# ---------------------------------------------------------------------------------------------
+# Workers: kernels compiled once, memory given back, what a run took
+# ---------------------------------------------------------------------------------------------
+
+LARGE = 1_000_000_000  # bytes resident, above which a file that is done is cleared away
+SPENT = pytest.StashKey[dict[str, tuple[float, float]]]()
+
+
+def _claims(config: pytest.Config) -> Path | None:
+    """Give the folder in which workers of a whole run share the kernels to compile."""
+    name = getattr(config, "workerinput", {}).get("claims")
+    return None if name is None else Path(name)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node) -> None:
+    """Tell a worker, if all tests run, where the claims are."""
+    config = node.config
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        if not hasattr(config, "claims"):
+            config.claims = tempfile.mkdtemp()
+            config.add_cleanup(lambda: shutil.rmtree(config.claims))
+        node.workerinput["claims"] = config.claims
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile a share of the kernels."""
+    claims = _claims(session.config)
+    if claims:
+        from tests import warm
+
+        warm.take(claims)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Wait for the kernels that other workers compile."""
+    claims = _claims(session.config)
+    if claims:
+        from tests import warm
+
+        warm.wait(claims)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_is_kept(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let go of what the tests of a file compiled and sampled, when the last has run."""
+    yield
+    module = request.module
+    for x in vars(module).values():
+        if isinstance(x, functools._lru_cache_wrapper) and x.__module__ == module.__name__:
+            x.cache_clear()
+    if _resident() > LARGE:  # collecting takes a second
+        if "jax" in sys.modules:
+            sys.modules["jax"].clear_caches()
+        gc.collect()
+
+
+def _resident() -> float:
+    """Bytes of this process in memory; where that is not told, more than any."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    except OSError:
+        return np.inf
+
+
+def _spent() -> tuple[float, float]:
+    """CPU seconds of this process and its children, and its largest resident bytes."""
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    others = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
+    unit = 1 if sys.platform == "darwin" else 1024
+    return cpu, own.ru_maxrss * unit
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tell the first process what this worker took."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["spent"] = _spent()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node) -> None:
+    """Keep what a worker took."""
+    spent = getattr(node, "workeroutput", {}).get("spent")
+    if spent:
+        node.config.stash.setdefault(SPENT, {})[node.gateway.id] = spent
+
+
+def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
+    """Print what each worker took."""
+    for name, (cpu, memory) in config.stash.get(SPENT, {}).items():
+        terminalreporter.write_line(f"{name}: {cpu:.0f} CPU s, at most {memory / 1e9:.2f} GB")
+
+
+# ---------------------------------------------------------------------------------------------
+# Fixtures
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """Give the folder of data sets that may not be redistributed."""
+    name = os.environ.get("BAYESRANK_DATA")
+    if not name:
+        pytest.skip("needs the data sets that are not bundled: set BAYESRANK_DATA to their folder")
+    folder = Path(name)
+    # A wrong name must not pass for a missing one.
+    assert folder.is_dir(), f"BAYESRANK_DATA is {name!r}, which is not a folder"
+    return folder
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Give a fresh generator with a fixed seed to each test."""
+    return np.random.default_rng(20020217)

@@ -1,0 +1,311 @@
+"""What the tests are worth: wrong formulas, one at a time, each of which some test must notice.
+
+``./dev run python -m tests.mutants`` takes the mutants of `MUTANTS` in turn: it copies the tree to
+a temporary folder, puts the wrong text in the place of the right one, runs the tests named, to the
+first that fails, and says whether one did. The working tree is not touched. It ends with 1 if a
+mutant survives. ``--list`` prints the names, ``--only NAME`` takes one, and may be repeated.
+
+A survivor means that a test is missing, not that a mutant is to be taken out. A mutant whose text
+is not there any more, which `tests/test_mutants.py` tells, has to follow the formula.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["MUTANTS", "Mutant", "mutate", "place"]
+
+ROOT = Path(__file__).resolve().parents[1]
+COPIED = ("bayesrank", "models", "tests", "conftest.py", "pyproject.toml")
+FAILED, PASSED = 1, 0  # what pytest returns
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A wrong formula: the only place with the right text, in the files of a folder."""
+
+    name: str
+    folder: str
+    right: str
+    wrong: str
+    tests: tuple[str, ...]  # of which those are run whose nearest existing folder this is
+
+
+PAIRS, LUCE = "bayesrank/likelihoods/pairs", "bayesrank/likelihoods/plackett_luce"
+PMOP, MPM = "bayesrank/likelihoods/pmop", "bayesrank/likelihoods/mpm"
+DISTRIBUTIONS = "bayesrank/distributions"
+
+MUTANTS = (
+    # Pairs
+    Mutant(
+        "Davidson: nu squared",
+        PAIRS,
+        "0.5 * y * (y + nu)",
+        "0.5 * y * (y + nu**2)",
+        ("tests/likelihoods/pairs",),
+    ),
+    Mutant(
+        "Rao-Kupper: theta on the wrong side",
+        PAIRS,
+        "log_sigmoid(-lead - threshold)",
+        "log_sigmoid(-lead + threshold)",
+        ("tests/likelihoods/pairs",),
+    ),
+    Mutant(
+        "Thurstone: noise on each item instead of the difference",
+        PAIRS,
+        "return log_ndtr(lead), log_ndtr(-lead)",
+        "return log_ndtr(lead / math.sqrt(2)), log_ndtr(-lead / math.sqrt(2))",
+        ("tests/likelihoods/pairs",),
+    ),
+    Mutant(
+        "pairs: impossible outcomes that did not come are not left out",
+        PAIRS,
+        "pt.eq(counts[..., outcome], 0)",
+        "pt.eq(counts[..., outcome], -1)",
+        ("tests/likelihoods/pairs", "tests/distributions"),
+    ),
+    Mutant(
+        "pairs: the order effect is the second item's",
+        DISTRIBUTIONS,
+        "lead = lead + as_double(order_effect)",
+        "lead = lead - as_double(order_effect)",
+        ("tests/distributions",),
+    ),
+    Mutant(
+        "BPR: the item that the user has not is preferred",
+        PAIRS,
+        "lead = utility[..., 0] - utility[..., 1]",
+        "lead = utility[..., 1] - utility[..., 0]",
+        ("tests/likelihoods/pairs",),
+    ),
+    Mutant(
+        "ListNet: a choice without its normaliser",
+        "bayesrank/likelihoods",
+        "pt.sum(pt.switch(choose, total - w, 0.0), axis=-1)",
+        "pt.sum(pt.switch(choose, -w, 0.0), axis=-1)",
+        ("tests/likelihoods/test_list_losses.py",),
+    ),
+    # Plackett-Luce
+    Mutant(
+        "Plackett-Luce: the remainder below a block begins a slot too early",
+        LUCE,
+        "remainder[row, pt.minimum(end, n_slots - 1)]",
+        "remainder[row, pt.minimum(end - 1, n_slots - 1)]",
+        ("tests/likelihoods/plackett_luce", "tests/distributions"),
+    ),
+    Mutant(
+        "Plackett-Luce: a choice without its normaliser",
+        LUCE,
+        "pt.switch(stage & pt.eq(size, 1), u - remainder, 0.0)",
+        "pt.switch(stage & pt.eq(size, 1), u, 0.0)",
+        ("tests/likelihoods/plackett_luce", "tests/distributions"),
+    ),
+    Mutant(
+        "Plackett-Luce: the last block is a stage like the others",
+        LUCE,
+        "stage = used & ~last",
+        "stage = used",
+        ("tests/likelihoods/plackett_luce", "tests/distributions"),
+    ),
+    Mutant(
+        "Plackett-Luce: the sign of a subset in the gradient of a block",
+        LUCE,
+        "gamma[i] += share * (chance[subset ^ (1 << i)] - chance[subset])",
+        "gamma[i] += share * (chance[subset ^ (1 << i)] + chance[subset])",
+        ("tests/likelihoods/plackett_luce", "tests/distributions"),
+    ),
+    Mutant(
+        "Plackett-Luce: the density of the quadrature's variable is dropped",
+        LUCE,
+        "log_g = y - pt.exp(y) + segment_sum",
+        "log_g = -pt.exp(y) + segment_sum",
+        ("tests/likelihoods/plackett_luce", "tests/distributions"),
+    ),
+    Mutant(
+        "Plackett-Luce: weights of rankings are ignored",
+        LUCE,
+        "return weight * segment_sum(stage[stage_of]",
+        "return segment_sum(stage[stage_of]",
+        ("tests/likelihoods/plackett_luce", "tests/distributions"),
+    ),
+    Mutant(
+        "Plackett-Luce: draws ignore the sizes of blocks",
+        DISTRIBUTIONS,
+        "return pt.switch(where, 1 + _blocks_before(place, sizes), 0)",
+        "return pt.switch(where, 1 + place, 0)",
+        ("tests/distributions",),
+    ),
+    Mutant(
+        "Plackett-Luce: in draws, slots not in use take places",
+        DISTRIBUTIONS,
+        "pt.argsort(pt.switch(where, -score, np.inf), axis=-1)",
+        "pt.argsort(pt.switch(where, -score, 0.0), axis=-1)",
+        ("tests/distributions",),
+    ),
+    # PMOP
+    Mutant(
+        "PMOP: the set function of the mean is that of the sum",
+        PMOP,
+        "return total - math.log(n)",
+        "return total",
+        ("tests/likelihoods/pmop", "tests/distributions"),
+    ),
+    Mutant(
+        "PMOP: tie prevalences are those of one item more",
+        PMOP,
+        "log_weight[s - 1] + log_binomial(k, s - extra)",
+        "log_weight[s % log_weight.size] + log_binomial(k, s - extra)",
+        ("tests/likelihoods/pmop", "tests/distributions"),
+    ),
+    Mutant(
+        "PMOP: the recursion over subsets leaves the last item out",
+        PMOP,
+        "for k in range(1, min(i + 1, m) + 1):",
+        "for k in range(1, min(i, m) + 1):",
+        ("tests/likelihoods/pmop", "tests/distributions"),
+    ),
+    # MPM
+    Mutant(
+        "MPM: adherence is dropped from the agreement",
+        MPM,
+        "+ theta * agreement - pt.switch(",
+        "+ agreement - pt.switch(",
+        ("tests/likelihoods/mpm", "tests/distributions"),
+    ),
+    Mutant(
+        "MPM: variances are ignored where counts agree",
+        MPM,
+        "out[ranker[e]] += count[e] * (score[i] - score[j]) / scale",
+        "out[ranker[e]] += count[e] * (score[i] - score[j])",
+        ("tests/likelihoods/mpm", "tests/distributions"),
+    ),
+    Mutant(
+        "MPM: items are compared with themselves",
+        MPM,
+        "sums[n, 0] * sums[n, 1] - s.size * math.exp(-2.0 * a)",
+        "sums[n, 0] * sums[n, 1]",
+        ("tests/likelihoods/mpm", "tests/distributions"),
+    ),
+    Mutant(
+        "MPM: given the pairs, scores are not doubled",
+        MPM,
+        "logit = 2.0 * theta[..., None, None] * differences(score, variance)",
+        "logit = theta[..., None, None] * differences(score, variance)",
+        ("tests/likelihoods/mpm", "tests/distributions"),
+    ),
+)
+
+
+def place(mutant: Mutant, root: Path = ROOT) -> Path:
+    """Find the file that has the right text.
+
+    Parameters
+    ----------
+    mutant : Mutant
+    root : path
+        The tree.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    LookupError
+        If the text is not there exactly once.
+    """
+    found = {
+        path: path.read_text(encoding="utf-8").count(mutant.right)
+        for path in sorted((root / mutant.folder).rglob("*.py"))
+    }
+    if sum(found.values()) != 1:
+        raise LookupError(
+            f"Mutant {mutant.name!r}: {mutant.right!r} must stand once in the files of "
+            f"{mutant.folder}; it stands there {sum(found.values())} times."
+        )
+    return next(path for path, times in found.items() if times)
+
+
+def mutate(mutant: Mutant, root: Path) -> None:
+    """Put the wrong text in the place of the right one in the tree at `root`, a copy."""
+    path = place(mutant, root)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(mutant.right, mutant.wrong), encoding="utf-8")
+
+
+def _named(tests: tuple[str, ...], root: Path) -> list[str]:
+    """The tests, or of each what holds it and is there."""
+    nearest = [next(p for p in (Path(t), *Path(t).parents) if (root / p).exists()) for t in tests]
+    return list(dict.fromkeys(str(path) for path in nearest))
+
+
+def caught(mutant: Mutant, folder: Path) -> bool:
+    """Whether a test fails if a copy of the tree in an empty folder has this formula.
+
+    Raises
+    ------
+    RuntimeError
+        If the tests could not be run.
+    """
+    root = folder / "tree"
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            # without what numba has compiled, as its cache does not know what a kernel calls
+            shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(ROOT / name, root / name)
+    mutate(mutant, root)
+    flags = f"base_compiledir={folder / 'pytensor'},{os.environ.get('PYTENSOR_FLAGS', '')}"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider",
+         *_named(mutant.tests, root)],
+        cwd=root,
+        env=os.environ | {"PYTENSOR_FLAGS": flags.rstrip(","), "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # fmt: skip
+    if done.returncode not in (PASSED, FAILED):
+        raise RuntimeError(f"The tests of mutant {mutant.name!r} did not run:\n{done.stdout}")
+    for line in done.stdout.splitlines():
+        if line.startswith(("FAILED", "ERROR")):
+            print(f"  {line}", flush=True)
+    return done.returncode == FAILED
+
+
+def main() -> int:
+    """Run the mutants that are named, or all."""
+    parser = argparse.ArgumentParser(description="Whether tests notice wrong formulas.")
+    parser.add_argument("--list", action="store_true", help="print the names")
+    parser.add_argument("--only", action="append", metavar="NAME", help="this one")
+    options = parser.parse_args()
+    chosen = [m for m in MUTANTS if options.only is None or m.name in options.only]
+    if options.list:
+        print("\n".join(mutant.name for mutant in chosen))
+        return 0
+    if not chosen:
+        parser.error(f"there is no mutant {options.only}; see --list")
+    survivors = []
+    for mutant in chosen:
+        place(mutant)
+    for mutant in chosen:
+        start = time.perf_counter()
+        with tempfile.TemporaryDirectory() as folder:
+            noticed = caught(mutant, Path(folder))
+        verdict = "caught" if noticed else "SURVIVED"
+        print(f"{verdict}: {mutant.name} ({time.perf_counter() - start:.0f} s)", flush=True)
+        if not noticed:
+            survivors.append(mutant.name)
+    print(f"{len(chosen) - len(survivors)} of {len(chosen)} caught")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,146 @@
+"""Compile every kernel once, before the tests of a whole run.
+
+Numba keeps on disk what it compiled, but workers that meet a kernel at the same time compile it
+each: minutes of the suite's first run. So the workers share `TASKS` between them, small data by
+public names, and wait for each other; `conftest.py` calls `take` and `wait`. By itself,
+``python -m tests.warm`` tells what each task takes.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+__all__ = ["TASKS", "take", "wait"]
+
+PATIENCE = 300.0  # seconds
+
+
+def per_slot() -> None:
+    """Weak orders with one utility for each slot."""
+    import pymc as pm
+
+    import bayesrank as br
+
+    pm.logp(br.PlackettLuce.dist([0.0, 0.5, 1.0]), [1, 2, 2]).eval()
+
+
+def per_item() -> None:
+    """Weak orders with one utility for each item: each ranking, and the sum and its gradient."""
+    import pymc as pm
+
+    import bayesrank as br
+
+    rankings = br.Rankings.from_orderings([["a", {"b", "c"}, "d"]])
+    with pm.Model(coords=rankings.coords) as model:
+        br.PlackettLuce("y", pm.Flat("utility", dims="item"), observed=rankings)
+    at = {"utility": np.zeros(4)}
+    model.compile_logp(sum=False)(at)
+    model.compile_dlogp()(at)
+
+
+def partitions() -> None:
+    """Partitions in an order, their sizes given and not."""
+    import pymc as pm
+
+    import bayesrank as br
+
+    utility = [0.0, 0.5, 1.0]
+    for dist in (br.PMOP.dist(utility), br.PMOP.dist(utility, given_sizes=True, sizes=[1, 2])):
+        pm.logp(dist, [1, 2, 2]).eval()
+
+
+def partition_draws() -> None:
+    """Draws of partitions."""
+    import pymc as pm
+
+    import bayesrank as br
+
+    pm.draw(br.PMOP.dist([0.0, 0.5, 1.0]))
+
+
+def count_tables() -> None:
+    """Tables of counts under the multinomial preference model, and their gradients."""
+    import pymc as pm
+
+    import bayesrank as br
+
+    counts = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"]]).counts()
+    for variance in (None, [0.5, 1.0, 2.0]):
+        with pm.Model(coords=counts.coords) as model:
+            score = pm.Flat("score", dims="item")
+            adherence = pm.Flat("adherence", dims="ranker")
+            br.MPM("y", score, adherence=adherence, variance=variance, observed=counts)
+        at = {"score": np.zeros(3), "adherence": np.ones(2)}
+        model.compile_logp(sum=False)(at)
+        model.compile_dlogp()(at)
+
+
+def count_draws() -> None:
+    """Draws of tables of counts."""
+    import pymc as pm
+
+    import bayesrank as br
+
+    pm.draw(br.MPM.dist([0.0, 0.5, 1.0], total=[[0, 3, 3], [0, 0, 3], [0, 0, 0]]))
+
+
+def learners() -> None:
+    """Learning by BPR, and EigenRank."""
+    from scipy.sparse import csr_array
+
+    import bayesrank as br
+    from bayesrank import aggregation, inference
+
+    have = br.Interactions.from_rankings(
+        br.Rankings.from_orderings([[{"a", "b"}, "c"], ["b", {"a", "c"}]])
+    )
+    inference.learn_bpr(have, n_epochs=1)
+    inference.learn_bpr_neighbours(have, n_epochs=1)
+    ratings = csr_array([[5.0, 1, 0, 0, 0], [4, 2, 5, 3, 0], [4, 3, 4, 0, 0]])
+    aggregation.eigenrank(ratings, 0)
+
+
+# Longest first
+TASKS: dict[str, Callable[[], None]] = {
+    task.__name__: task
+    for task in (
+        partitions, count_tables, per_slot, partition_draws, learners, per_item, count_draws,
+    )
+}  # fmt: skip
+
+
+def take(claims: Path) -> None:
+    """Do the tasks that no other process has taken, one after the other.
+
+    Parameters
+    ----------
+    claims : path
+        A folder that the processes share, empty at first.
+    """
+    for name, task in TASKS.items():
+        try:
+            (claims / name).touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        try:
+            task()
+        finally:
+            (claims / f"{name}.done").touch()
+
+
+def wait(claims: Path) -> None:
+    """Wait until all tasks are done, or given up."""
+    start = time.monotonic()
+    while not all((claims / f"{name}.done").exists() for name in TASKS):
+        if time.monotonic() - start > PATIENCE:
+            break  # a worker has died: whoever needs its kernels compiles them
+        time.sleep(0.2)
+
+
+if __name__ == "__main__":
+    for name, task in TASKS.items():
+        start = time.process_time()
+        task()
+        print(f"{name}: {time.process_time() - start:.1f} s")
