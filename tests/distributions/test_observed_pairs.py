@@ -563,8 +563,19 @@ def test_the_data_of_the_results_have_the_labels_of_judges_and_groups(posterior)
     np.testing.assert_array_equal(posterior.observed_data["y"], pairs_of().counts)
 
 
-@pytest.mark.parametrize("effect", EFFECTS)
-@pytest.mark.parametrize("family", FAMILIES)
+# seconds of compilation each: all models with one effect, and one with all
+@pytest.mark.parametrize(
+    ("family", "effect"),
+    [
+        pytest.param(
+            family,
+            effect,
+            marks=[pytest.mark.slow] * (effect != "one" and family != "Davidson"),
+        )
+        for family in FAMILIES
+        for effect in EFFECTS
+    ],
+)
 def test_jax_has_the_value_and_the_gradient(family, effect):
     jax = pytest.importorskip("jax")
     pairs = pairs_of(ties=family in WITH_TIES)
