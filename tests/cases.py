@@ -20,7 +20,7 @@ from tests.likelihoods.count_tables import count_tables, table_logp
 from tests.oracles import block_sizes, partition_logp, weak_order_logp, weak_orders
 
 # Without a compiler, and the independent graph. Numba, the mode of samplers, takes half a minute
-# for each random variable: one case of each asks for it.
+# for each random variable: one case of each that has compiled Ops of its own asks for it.
 BACKENDS = ("FAST_COMPILE", "JAX")
 WITH_NUMBA = (*BACKENDS, "NUMBA")
 FINITE_UTILITY = "utility must be finite in the slots in use"
@@ -205,7 +205,6 @@ PLACKETT_LUCE = [
             "another block": [1, 0, 1, 2, 0, 3],
             "slots that are not in use": [0, 1, 1, 2, 2, 0],
         },
-        backends=WITH_NUMBA,
         bad_parameters={
             "inf": (FINITE_UTILITY, {"utility": [0.3, -9.0, np.inf, -0.5, 20.0, 0.1]}),
         },
@@ -279,7 +278,7 @@ def _first_and_two(aggregate: str) -> Case:
             "one block": [1, 0, 1, 1, 0],
             "slots that are not in use": [0, 1, 2, 2, 0],
         },
-        backends=_of_sizes_under(aggregate),
+        backends=WITH_NUMBA if aggregate == "max" else _of_sizes_under(aggregate),
     )
 
 
@@ -304,8 +303,7 @@ def _of_sizes_under(aggregate: str) -> tuple[str, ...]:
     x nodes of the integral x nodes of the circle: seconds and gigabytes for each evaluation. The
     tests of the graph have its values and gradients.
     """
-    modes = WITH_NUMBA if aggregate == "max" else BACKENDS
-    return tuple(mode for mode in modes if (aggregate, mode) != ("harmonic", "JAX"))
+    return tuple(mode for mode in BACKENDS if (aggregate, mode) != ("harmonic", "JAX"))
 
 
 # Given sizes of the extremes are tested with three items; four would be two more functions.
@@ -369,7 +367,6 @@ FINITE_PAIR = "utility and order_effect must be finite"
 def _pair(
     name: str,
     log_probabilities: Callable[..., Any],
-    backends: tuple[str, ...] = BACKENDS,
     bad_ties: tuple[float, ...] = (),
     **tie: float,
 ) -> PairCase:
@@ -405,7 +402,6 @@ def _pair(
             "an infinite effect": (FINITE_PAIR, {"order_effect": np.inf}),
             **of_ties,
         },
-        backends=backends,
         has_slots=False,
     )
 
@@ -413,7 +409,7 @@ def _pair(
 PAIRS = [
     _pair("BradleyTerry", lambda lead: [log_expit(lead), log_expit(-lead)]),
     _pair("Thurstone", lambda lead: [log_ndtr(lead), log_ndtr(-lead)]),
-    _pair("Davidson", _davidson, WITH_NUMBA, (-0.1, np.inf, np.nan), nu=0.7),
+    _pair("Davidson", _davidson, (-0.1, np.inf, np.nan), nu=0.7),
     _pair("RaoKupper", _rao_kupper, bad_ties=(0.9, np.inf, np.nan), theta=1.6),
 ]
 

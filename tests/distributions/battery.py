@@ -9,7 +9,7 @@ import functools
 import warnings
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pymc as pm
@@ -28,39 +28,61 @@ N_ROWS = max(len(case.values) for case in ALL)
 N_DRAWS = 20_000
 FALSE_ALARM = 1e-8  # of each frequency test, so 1e-6 for the battery with room for siblings
 
-PROPERTIES: list[tuple[Callable[..., None], Callable[[Case], Any], bool]] = []
+# One case for each set of parameters of a family, the first
+FORMS = {(case.family, *case.parameters): case.name for case in reversed(ALL)}.values()
 
 
-def of_cases(applies: Callable[[Case], Any] = bool, *, draws: bool = False) -> Any:
-    """Make a property of a function: of which cases, and whether it draws."""
+class Property(NamedTuple):
+    """A test, the cases that it is of, and what it costs."""
+
+    test: Callable[..., None]
+    applies: Callable[[Case], Any]
+    draws: bool
+    reshapes: bool
+
+    def is_slow(self, case: Case, mode: str) -> bool:
+        """Whether a compiler works too long for the short suite.
+
+        Numba takes half a minute for a log-probability, and its kernels are tested with their Ops:
+        it draws only. JAX compiles anew for other shapes: for one case of each form.
+        """
+        if mode == "NUMBA":
+            return not self.draws
+        return mode == "JAX" and self.reshapes and case.name not in FORMS
+
+
+PROPERTIES: list[Property] = []
+
+
+def of_cases(
+    applies: Callable[[Case], Any] = bool, *, draws: bool = False, reshapes: bool = False
+) -> Any:
+    """Make a property of a function: of which cases, whether it draws or has other shapes."""
 
     def add(test: Callable[..., None]) -> Callable[..., None]:
-        PROPERTIES.append((test, applies, draws))
+        PROPERTIES.append(Property(test, applies, draws, reshapes))
         return test
 
     return add
 
 
 def battery(cases: Sequence[Case]) -> dict[str, Callable[..., None]]:
-    """Tests of these cases, backend by backend, for the namespace of a test file.
-
-    Numba compiles half a minute for a log-probability, and its kernels are tested with their Ops:
-    in the short suite it draws only.
-    """
+    """Tests of these cases, backend by backend, for the namespace of a test file."""
     tests = {}
-    for test, applies, draws in PROPERTIES:
+    for each in PROPERTIES:
         params = [
             pytest.param(
                 case,
                 mode,
                 id=f"{case.name}-{mode}",
-                marks=[pytest.mark.slow] * (mode == "NUMBA" and not draws),
+                marks=[pytest.mark.slow] * each.is_slow(case, mode),
             )
             for mode in WITH_NUMBA
             for case in cases
-            if mode in case.backends and applies(case)
+            if mode in case.backends and each.applies(case)
         ]
         # a function of its own, because marks stay on it
+        test = each.test
         copy = FunctionType(test.__code__, test.__globals__, test.__name__, test.__defaults__)
         if params:
             tests[test.__name__] = pytest.mark.parametrize(("case", "mode"), params)(copy)
@@ -224,7 +246,7 @@ def test_a_parameter_out_of_its_range_names_its_condition(case, mode):
 # Masks, padding, batches
 
 
-@of_cases(has_masked_slots)
+@of_cases(has_masked_slots, reshapes=True)
 def test_masking_slots_is_removing_them(case, mode):
     bare = case.on_slots(case.where)
     masked, slope, *_ = evaluate(case, mode, case.values)
@@ -244,7 +266,7 @@ def test_what_stands_in_a_masked_slot_does_not_matter(case, mode):
         np.testing.assert_allclose(filled_slope, slope, atol=TOLERANCE, err_msg=str(filler))
 
 
-@of_cases(has_a_mask)
+@of_cases(has_a_mask, reshapes=True)
 def test_the_width_of_the_padding_does_not_matter(case, mode):
     n = case.utility.size
     logp, slope, *_ = evaluate(case, mode, case.support[:3])
@@ -264,10 +286,6 @@ def test_a_ranking_of_nothing_is_certain_and_has_no_gradient(case, mode):
     logp, slope, *_ = evaluate(nothing, mode, np.zeros((2, n)))
     np.testing.assert_array_equal(logp, [0.0, 0.0])
     np.testing.assert_array_equal(slope, np.zeros((2, n)))
-
-
-# One case for each set of parameters of a family, the first
-FORMS = {(case.family, *case.parameters): case.name for case in reversed(ALL)}.values()
 
 
 @of_cases(lambda case: case.name in FORMS)
