@@ -115,7 +115,13 @@ def build(
         utility = pt.sum(U[ranker] * V[item], axis=-1)
 
         share = pm.Data("rating", stars / top)
-        loss = list_rank_loss(utility, share, ranking, n_rankings=rankings.n_rankings)
+        loss = list_rank_loss(
+            utility,
+            rankings.ranks[row, slot],
+            labels=share,
+            segments=ranking,
+            n_rankings=rankings.n_rankings,
+        )
         pm.Potential("y", -pt.sum(pm.Data("ranking_weight", rankings.weight) * loss))
     return model
 

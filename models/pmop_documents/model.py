@@ -41,7 +41,7 @@ from pytensor.tensor import TensorVariable
 
 import bayesrank as br
 from bayesrank.inference import posterior_modes
-from bayesrank.likelihoods.losses import hinge_loss
+from bayesrank.likelihoods.losses import hinge_rank_loss
 from bayesrank.likelihoods.pairs import (
     bradley_terry_logp,
     davidson_logp,
@@ -61,15 +61,22 @@ Likelihood = Callable[[TensorVariable, Part], Any]
 
 
 def composite(
-    pair_logp: Callable[..., TensorVariable], *, ties: Literal["keep", "drop"], sign: int = 1
+    pair_logp: Callable[..., TensorVariable], *, ties: Literal["keep", "drop"]
 ) -> Likelihood:
     """Add all pairs of each query, each as if it had been compared by itself."""
 
     def likelihood(utility: TensorVariable, part: Part) -> None:
         pairs = weak_order_pairs(part.rankings.ranks, ties=ties)
-        pm.Potential("y", sign * pt.sum(pairs_logp(utility, pairs, pair_logp)))
+        pm.Potential("y", pt.sum(pairs_logp(utility, pairs, pair_logp)))
 
     return likelihood
+
+
+def ranking_svm(utility: TensorVariable, part: Part) -> None:
+    """Hinge loss of all pairs of each query."""
+    ranks = part.rankings.ranks
+    pairs = weak_order_pairs(ranks, ties="drop")
+    pm.Potential("y", -pt.sum(hinge_rank_loss(utility, ranks, pairs=pairs)))
 
 
 def davidson(utility: TensorVariable, part: Part) -> None:
@@ -134,7 +141,7 @@ METHODS: dict[str, Likelihood] = {
     "rank regression": rank_regression,
     "RankNet": composite(bradley_terry_logp, ties="drop"),
     "Thurstone pairs": composite(thurstone_logp, ties="drop"),
-    "ranking SVM": composite(hinge_loss, ties="drop", sign=-1),
+    "ranking SVM": ranking_svm,
     "Davidson pairs": davidson,
     "Rao-Kupper pairs": rao_kupper,
     "ListMLE, ties as in the file": partial(list_mle, seed=None),

@@ -3,6 +3,7 @@
 import re
 import runpy
 import sys
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ import models.pmop_documents
 from models.pmop_documents.model import METHODS, build, grade_weights, map_path, posterior_mean
 from models.pmop_documents.study import compare, evaluate, table
 from models.shared.letor import Part, folds, read_parts
+from tests.models.normal_draws import normal_posteriors
 
 
 @pytest.fixture(autouse=True)
@@ -166,12 +168,15 @@ def test_where_a_path_starts_does_not_move_its_modes(fold):
     assert np.ptp([beta[0] for beta in path]) > 0.5
 
 
-def test_the_posterior_mean_of_a_normal_model_is_its_mode(fold):
+@pytest.mark.parametrize("nuts", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_posterior_mean_of_a_normal_model_is_its_mode(fold, nuts):
     model = build(fold.train, "rank regression")
     (mode,) = map_path(model, [0.1])
     model.set_data("coefficient_scale", 9.0)  # whatever it was before
     # standard deviations are 0.07 and less, those of means of 400 draws 0.004
-    np.testing.assert_allclose(posterior_mean(model, 0.1, **QUIET), mode, atol=0.02)
+    with nullcontext() if nuts else normal_posteriors():
+        found = posterior_mean(model, 0.1, **QUIET)
+    np.testing.assert_allclose(found, mode, atol=0.02)
 
 
 def test_the_metrics_are_of_the_documents_in_the_order_of_their_utilities():

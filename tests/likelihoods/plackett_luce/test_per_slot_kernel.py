@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bayesrank.likelihoods.plackett_luce.per_slot_kernel import _on_many_scales, per_slot_kernel
+from tests.likelihoods.loops import for_each
 
 
 def random_ranks(rng, n_rankings, n_slots):
@@ -26,8 +27,8 @@ def by_table(utility, ranks, bound):
     return np.array(logp), gradient
 
 
-@pytest.mark.parametrize("bound", [False, True], ids=["exact", "bound"])
-@pytest.mark.parametrize("spread", [0.1, 3.0, 60.0, 300.0, 1000.0])
+@for_each("bound", [False, True])
+@for_each("spread", [0.1, 3.0, 60.0, 300.0, 1000.0])
 def test_value_and_gradient_are_those_of_the_table_of_stages(rng, spread, bound):
     ranks = random_ranks(rng, 300, 9)
     utility = spread * rng.normal(size=ranks.shape)
@@ -61,7 +62,7 @@ def test_a_ranking_out_of_scale_leaves_the_others_as_they_are(rng):
     np.testing.assert_allclose(slope[1], [-1, 0, 1], atol=1e-9)
 
 
-@pytest.mark.parametrize("anything", [np.nan, np.inf, -np.inf, 1e300])
+@for_each("anything", [np.nan, np.inf, -np.inf, 1e300])
 def test_what_stands_in_empty_slots_is_not_looked_at(anything):
     ranks = np.array([[1, 0, 2, 2]])
     logp, gradient = per_slot_kernel(np.array([[0.0, anything, 0.0, 0.0]]), ranks, False)
@@ -69,7 +70,7 @@ def test_what_stands_in_empty_slots_is_not_looked_at(anything):
     np.testing.assert_allclose(gradient, [[2 / 3, 0, -1 / 3, -1 / 3]], rtol=1e-12)
 
 
-@pytest.mark.parametrize("ranks", [[1, 3, 3], [2, 2, 3], [1, -1, 2], [1, 2, 9]])
+@for_each("ranks", [[1, 3, 3], [2, 2, 3], [1, -1, 2], [1, 2, 9]])
 def test_ranks_with_gaps_have_probability_zero_and_no_slope(ranks):
     logp, gradient = per_slot_kernel(np.zeros((2, 3)), np.array([ranks, [1, 1, 2]]), False)
     assert logp[0] == -np.inf
@@ -77,7 +78,7 @@ def test_ranks_with_gaps_have_probability_zero_and_no_slope(ranks):
     assert not gradient[0].any()
 
 
-@pytest.mark.parametrize("ranks", [[1, 1, 2, 2], [1, 2, 3, 4]])
+@for_each("ranks", [[1, 1, 2, 2], [1, 2, 3, 4]])
 def test_a_utility_that_is_no_number_makes_the_ranking_none(ranks):
     for slot in range(4):
         utility = np.zeros((1, 4))

@@ -19,10 +19,11 @@ from bayesrank.likelihoods.plackett_luce.per_item import (
 )
 from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_logp
 from tests.cases import RANKINGS
+from tests.likelihoods.loops import for_each
 from tests.oracles import gradient
 from tests.oracles import weak_order_logp as sum_over_orderings
 
-BACKENDS = ("FAST_COMPILE", "NUMBA", "JAX")
+BACKENDS = ("FAST_COMPILE", "JAX")
 
 UTILITY = np.array([0.4, -1.2, 2.0, 0.1, -0.7, 5.0])
 
@@ -63,13 +64,13 @@ def per_item(mode):
     return pytensor.function([utility], outputs, mode=mode)
 
 
-@pytest.mark.parametrize("mode", BACKENDS)
+@for_each("mode", BACKENDS)
 def test_every_ranking_has_its_log_probability_times_its_weight(mode):
     logp = per_item(mode)(UTILITY)[0]
     np.testing.assert_allclose(logp, RANKINGS.weight * exact_logp(UTILITY), atol=1e-9)
 
 
-@pytest.mark.parametrize("mode", BACKENDS)
+@for_each("mode", BACKENDS)
 def test_the_sum_and_its_gradient_are_those_of_the_rankings(mode):
     _, total, slope, _ = per_item(mode)(UTILITY)
     assert float(total) == pytest.approx(exact_total(UTILITY), abs=1e-9)
@@ -77,7 +78,7 @@ def test_the_sum_and_its_gradient_are_those_of_the_rankings(mode):
     assert slope[5] == 0.0  # nobody ranks f
 
 
-@pytest.mark.parametrize("mode", BACKENDS)
+@for_each("mode", BACKENDS)
 def test_any_function_of_the_rankings_has_its_gradient(mode):
     slope = per_item(mode)(UTILITY)[3]
     exact = gradient(lambda u: float(((RANKINGS.weight * exact_logp(u)) ** 2).sum()), UTILITY)
@@ -99,9 +100,9 @@ def hessian_products(mode):
     return pytensor.function([utility, v], outputs, mode=mode)
 
 
-@pytest.mark.parametrize("mode", ["NUMBA", "JAX"])
+@for_each("mode", BACKENDS)
 def test_hessians_of_both_ops_and_of_the_graph_agree_with_differences(mode):
-    exact = gradient(lambda u: per_item("NUMBA")(u)[2], UTILITY, step=1e-4)
+    exact = gradient(lambda u: per_item("FAST_COMPILE")(u)[2], UTILITY, step=1e-4)
     columns = [hessian_products(mode)(UTILITY, v) for v in np.eye(6)]
     for hessian in np.array(columns).swapaxes(0, 1):
         np.testing.assert_allclose(hessian, exact, atol=1e-6)
@@ -160,7 +161,7 @@ def sum_of_single_utilities():
 
 
 def test_utilities_beyond_one_scale_of_exponentials_are_as_exact():
-    f = per_item("NUMBA")
+    f = per_item("FAST_COMPILE")
     for utility in (UTILITY * 100, UTILITY * 500):  # spread 620 and 3100, past exp's range
         rankings, total, slope, _ = f(utility)
         np.testing.assert_allclose(rankings, RANKINGS.weight * exact_logp(utility), rtol=1e-12)
@@ -170,7 +171,7 @@ def test_utilities_beyond_one_scale_of_exponentials_are_as_exact():
 
 
 def test_a_wide_and_a_narrow_scale_meet_continuously():
-    f = per_item("NUMBA")
+    f = per_item("FAST_COMPILE")
     for item in (0, 5):  # one that is ranked, one that is not
         near, far = (np.where(np.arange(6) == item, -495.0 - d, UTILITY) for d in (-0.01, 30.0))
         narrow, wide = f(near), f(far)
@@ -182,9 +183,9 @@ def test_a_wide_and_a_narrow_scale_meet_continuously():
             np.testing.assert_allclose(narrow[0], RANKINGS.weight * exact_logp(near), rtol=1e-12)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@for_each("bad", [np.nan, np.inf])
 def test_a_utility_that_is_no_number_makes_no_number(bad):
-    _, total, _, _ = per_item("NUMBA")(np.where(np.arange(6) == 2, bad, UTILITY))
+    _, total, _, _ = per_item("FAST_COMPILE")(np.where(np.arange(6) == 2, bad, UTILITY))
     assert not np.isfinite(total) or np.isnan(total)
 
 

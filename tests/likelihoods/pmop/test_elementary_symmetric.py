@@ -10,6 +10,7 @@ import pytest
 from bayesrank.likelihoods.pmop import subset_kernels as subsets
 from bayesrank.likelihoods.pmop.elementary_symmetric import Tilt, log_elementary_symmetric
 from tests import oracles
+from tests.likelihoods.loops import for_each
 from tests.oracles import gradient
 
 IMPOSSIBLE = -1e30
@@ -36,8 +37,8 @@ def kernel(v, m):
     return subsets.symmetric_kernel(v, m, share, np.empty((2, v.size)), True), share
 
 
-@pytest.mark.parametrize("spread", [0.0, 0.5, 1.0, 3.0, 5.0, 100.0])
-@pytest.mark.parametrize("n", [1, 2, 3, 12, 66])
+@for_each("spread", [0.0, 0.5, 1.0, 3.0, 5.0, 100.0])
+@for_each("n", [1, 2, 3, 12, 66])
 def test_every_size_is_exact_with_its_gradient(rng, n, spread):
     v, sizes = rng.normal(scale=spread, size=n), np.arange(1, n + 1)
     value, slope = evaluate(v, sizes)
@@ -48,7 +49,7 @@ def test_every_size_is_exact_with_its_gradient(rng, n, spread):
     np.testing.assert_allclose(slope.sum(axis=1), sizes, atol=1e-10)
 
 
-@pytest.mark.parametrize("spread", [0.0, 3.0])
+@for_each("spread", [0.0, 3.0])
 def test_three_hundred_members_need_no_more_nodes(rng, spread):
     v, sizes = rng.normal(scale=spread, size=300), np.array([1, 2, 40, 150, 151, 299, 300])
     value, slope = evaluate(v, sizes)
@@ -109,7 +110,7 @@ def tilts(mode):
     return pytensor.function(inputs, Tilt()(v, pt.cast(member, "bool"), m), mode=mode)
 
 
-@pytest.mark.parametrize("mode", ["NUMBA", "CVM", "JAX"])
+@for_each("mode", ["FAST_COMPILE", "JAX"])
 def test_the_tilt_centres_the_size_on_every_backend(mode, rng):
     v = rng.normal(scale=[[0.0], [1.0], [5.0], [300.0]], size=(4, 50))
     v[:, 40:] = 1e9  # no members
@@ -121,7 +122,7 @@ def test_the_tilt_centres_the_size_on_every_backend(mode, rng):
         assert (np.abs(p.sum(axis=1) - m) <= 2e-3 + 0.06 * deviation).all()
 
 
-@pytest.mark.parametrize("mode", ["NUMBA", "CVM", "JAX"])
+@for_each("mode", ["FAST_COMPILE", "JAX"])
 def test_there_is_no_tilt_for_none_all_or_more(mode):
     member = np.array([[1, 1, 0]] * 4, dtype=np.int8)
     x = tilts(mode)(np.ones((4, 3)), member, np.array([0.0, 2.0, 3.0, -1.0]))
@@ -129,5 +130,5 @@ def test_there_is_no_tilt_for_none_all_or_more(mode):
 
 
 def test_the_tilt_takes_one_size_per_row():
-    with pytest.raises(TypeError, match=r"Tilt got arguments of \[2, 2, 2\] dimensions"):
+    with pytest.raises(TypeError, match=r"Tilt takes .*; got \[2, 2, 2\] dimensions"):
         Tilt()(pt.dmatrix(), pt.bmatrix(), pt.dmatrix())

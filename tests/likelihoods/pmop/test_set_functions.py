@@ -16,6 +16,7 @@ from bayesrank.likelihoods.pmop.set_kernels import (
     score_kernel,
     set_normaliser_kernel,
 )
+from tests.likelihoods.loops import for_each
 from tests.oracles import (
     dense_harmonic,
     gradient,
@@ -44,16 +45,12 @@ def score(w, aggregate):
     return score_kernel(w, AGGREGATES.index(aggregate), slope), slope
 
 
-@pytest.fixture(params=AGGREGATES)
-def aggregate(request):
-    return request.param
-
-
 # By hand
 
 MEANS_OF_1_AND_4 = {"mean": 5 / 2, "max": 4, "min": 1, "geometric": 2, "harmonic": 8 / 5}
 
 
+@for_each("aggregate", AGGREGATES)
 def test_the_five_means_of_one_and_four_by_hand(aggregate):
     exact = MEANS_OF_1_AND_4[aggregate]
     assert score(np.log([4.0, 1.0]), aggregate)[0] == pytest.approx(log(exact), abs=1e-15)
@@ -70,7 +67,8 @@ def test_the_five_means_of_one_and_four_by_hand(aggregate):
     np.testing.assert_allclose(chances, [share, 1 - share], atol=1e-12)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 31, 200, 1000])
+@for_each("n", [1, 2, 3, 31, 200, 1000])
+@for_each("aggregate", AGGREGATES)
 def test_sets_of_equal_items_are_counted(aggregate, n):
     total, slope, _ = normaliser(np.full(n, 0.7), aggregate)
     assert total == pytest.approx(0.7 + n * log(2) + np.log1p(-(2.0**-n)), rel=3e-14, abs=1e-13)
@@ -80,6 +78,7 @@ def test_sets_of_equal_items_are_counted(aggregate, n):
         assert of_size == pytest.approx(0.7 + log(comb(n, m)), rel=4e-14, abs=1e-13)
 
 
+@for_each("aggregate", AGGREGATES)
 def test_a_single_item_is_certain(aggregate):
     for size, log_weight in ((FREE, EQUAL), (1, EQUAL), (FREE, np.log([1.0, 0.5]))):
         total, slope, chances = normaliser([-3.25], aggregate, size, log_weight)
@@ -92,8 +91,9 @@ def test_a_single_item_is_certain(aggregate):
 # Against all subsets
 
 
-@pytest.mark.parametrize("spread", SPREADS)
-@pytest.mark.parametrize("n", [2, 3, 5, 8, 10])
+@for_each("spread", SPREADS)
+@for_each("n", [2, 3, 5, 8, 10])
+@for_each("aggregate", AGGREGATES)
 def test_every_normaliser_is_the_sum_over_all_subsets(aggregate, rng, n, spread):
     w = rng.normal(scale=spread, size=n)
     exact = logsumexp(log_set_weights(w, aggregate))
@@ -111,6 +111,7 @@ def test_every_normaliser_is_the_sum_over_all_subsets(aggregate, rng, n, spread)
         assert chances.sum() == pytest.approx(1.0, abs=1e-12)
 
 
+@for_each("aggregate", AGGREGATES)
 def test_twelve_items_are_the_sum_over_all_4095_subsets(aggregate, rng):
     for spread in SPREADS:
         w = rng.normal(scale=spread, size=12)
@@ -121,6 +122,7 @@ def test_twelve_items_are_the_sum_over_all_4095_subsets(aggregate, rng):
             assert normaliser(w, aggregate, m)[0] == pytest.approx(of_size, abs=1e-12)
 
 
+@for_each("aggregate", AGGREGATES)
 def test_the_score_of_a_set_is_its_mean(aggregate, rng):
     for n in range(1, 9):
         w = rng.normal(scale=3.0, size=n)
@@ -135,7 +137,8 @@ def test_the_score_of_a_set_is_its_mean(aggregate, rng):
 # Gradients
 
 
-@pytest.mark.parametrize("spread", [1.0, 5.0])
+@for_each("spread", [1.0, 5.0])
+@for_each("aggregate", AGGREGATES)
 def test_gradients_are_differences_of_the_sum_over_all_subsets(aggregate, rng, spread):
     w = rng.normal(scale=spread, size=6)
     cases = [(FREE, EQUAL), *((m, EQUAL) for m in range(1, 7)), (FREE, TIES)]
@@ -147,8 +150,9 @@ def test_gradients_are_differences_of_the_sum_over_all_subsets(aggregate, rng, s
     np.testing.assert_allclose(chances, numeric, atol=1e-8)
 
 
-@pytest.mark.parametrize("spread", [0.5, 5.0])
-@pytest.mark.parametrize("n", [70, 200])
+@for_each("spread", [0.5, 5.0])
+@for_each("n", [70, 200])
+@for_each("aggregate", AGGREGATES)
 def test_gradients_of_many_items_are_differences_and_add_up_to_one(aggregate, rng, n, spread):
     w = rng.normal(scale=spread, size=n)
     items = rng.permutation(n)[:4]
@@ -178,7 +182,8 @@ def two_hundred(aggregate, spread):
     return w, log_sums_by_size(w, aggregate)
 
 
-@pytest.mark.parametrize("spread", SPREADS)
+@for_each("spread", SPREADS)
+@for_each("aggregate", AGGREGATES)
 def test_two_hundred_items_equal_the_slow_route(aggregate, spread):
     w, of_size = two_hundred(aggregate, spread)
     assert normaliser(w, aggregate)[0] == pytest.approx(logsumexp(of_size), abs=1e-11)
@@ -191,6 +196,7 @@ def test_two_hundred_items_equal_the_slow_route(aggregate, spread):
         np.testing.assert_allclose(chances, np.exp(of_size[:d] + log_weight - total), atol=1e-11)
 
 
+@for_each("aggregate", AGGREGATES)
 def test_the_slow_routes_are_the_sum_over_all_subsets(aggregate, rng):
     for spread in SPREADS:
         w = rng.normal(scale=spread, size=9)
@@ -236,7 +242,7 @@ TWO_MODES = [
 ]
 
 
-@pytest.mark.parametrize("w", TWO_MODES, ids=len)
+@for_each("w", TWO_MODES)
 def test_an_integrand_of_two_modes_is_integrated_over_both(w):
     assert n_modes(w) == 2
     assert n_modes(np.zeros(21)) == 1
@@ -278,7 +284,8 @@ FAR = [
 ]
 
 
-@pytest.mark.parametrize("w", FAR)
+@for_each("w", FAR)
+@for_each("aggregate", AGGREGATES)
 def test_utilities_of_plus_and_minus_1000_lose_nothing(aggregate, w):
     w = np.array(w)
     cases = [(FREE, EQUAL), *((m, EQUAL) for m in range(1, w.size + 1)), (FREE, TIES)]
@@ -290,6 +297,7 @@ def test_utilities_of_plus_and_minus_1000_lose_nothing(aggregate, w):
         assert slope.sum() == pytest.approx(1.0, abs=1e-12)
 
 
+@for_each("aggregate", AGGREGATES)
 def test_weights_may_favour_large_sets_over_far_better_ones(aggregate):
     w = np.array([1000.0, 0.0, 1.0, -5.0])
     for log_weight in ([0.0, 600.0], [0.0, 0.0, 900.0], [0.0, 2000.0, 0.0, 2000.0]):
@@ -300,6 +308,7 @@ def test_weights_may_favour_large_sets_over_far_better_ones(aggregate):
         assert chances.sum() == pytest.approx(1.0, abs=1e-12)
 
 
+@for_each("aggregate", AGGREGATES)
 def test_a_shift_of_all_utilities_shifts_the_logarithm(aggregate, rng):
     w = rng.normal(scale=3.0, size=50)
     for size, log_weight in ((FREE, EQUAL), (1, EQUAL), (20, EQUAL), (50, EQUAL), (FREE, TIES)):
@@ -309,6 +318,7 @@ def test_a_shift_of_all_utilities_shifts_the_logarithm(aggregate, rng):
         np.testing.assert_allclose(same, slope, atol=1e-11)
 
 
+@for_each("aggregate", AGGREGATES)
 def test_the_order_of_the_items_does_not_matter(aggregate, rng):
     w, order = rng.normal(scale=3.0, size=50), rng.permutation(50)
     for size, log_weight in ((FREE, EQUAL), (20, EQUAL), (FREE, TIES)):
@@ -318,6 +328,7 @@ def test_the_order_of_the_items_does_not_matter(aggregate, rng):
         np.testing.assert_allclose(permuted_slope, slope[order], atol=1e-11)
 
 
+@for_each("aggregate", AGGREGATES)
 def test_weights_of_sizes_do_not_matter_where_the_size_is_given(aggregate, rng):
     w = rng.normal(size=7)
     plain, weighted = (normaliser(w, aggregate, 3, d) for d in (EQUAL, TIES))

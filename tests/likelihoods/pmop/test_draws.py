@@ -13,6 +13,7 @@ import pytest
 from bayesrank.likelihoods.pmop.draw_kernels import draw_rankings_kernel
 from bayesrank.likelihoods.pmop.op import OrderedPartitionDraw
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
+from tests.likelihoods.loops import for_each
 from tests.oracles import block_sizes, frequency_p_value, partition_logp, weak_orders
 
 FALSE_ALARM = 1e-8
@@ -21,11 +22,6 @@ TIES = np.log([1.0, 0.4, 2.0])
 N_DRAWS = 40_000
 UTILITY = np.array([0.0, 1.2, -0.8, 0.5])
 OTHER = np.array([0.4, -0.4, 0.0, 0.0])  # off by so much must be told apart
-
-
-@pytest.fixture(params=AGGREGATES)
-def aggregate(request):
-    return request.param
 
 
 def draw(utility, aggregate, *, where=True, sizes=(), log_weight=EQUAL, n=N_DRAWS, seed=0):
@@ -48,7 +44,8 @@ def order_index(ranks, orders):
     return found
 
 
-@pytest.mark.parametrize("kind", ["free", "weighted", "given"])
+@for_each("kind", ["free", "weighted", "given"])
+@for_each("aggregate", AGGREGATES)
 def test_weak_orders_come_as_often_as_they_should(aggregate, kind):
     sizes = (1, 2, 1) if kind == "given" else ()
     log_weight = TIES if kind == "weighted" else EQUAL
@@ -75,6 +72,7 @@ def test_draws_of_the_five_are_told_apart():
         assert (frequency_p_value(of_mean, chance) > FALSE_ALARM) == (other == "mean")
 
 
+@for_each("aggregate", AGGREGATES)
 def test_a_seed_is_a_ranking_whatever_stands_beside_it(aggregate):
     rows = draw(UTILITY, aggregate, n=50)
     np.testing.assert_array_equal(draw(UTILITY, aggregate, n=50), rows)
@@ -87,6 +85,7 @@ def test_a_seed_is_a_ranking_whatever_stands_beside_it(aggregate):
     np.testing.assert_array_equal(alone[0], rows[-1])
 
 
+@for_each("aggregate", AGGREGATES)
 def test_slots_that_are_not_in_use_stay_empty_and_change_nothing(aggregate):
     where = np.array([True, False, True, True, False, True])
     utility = np.array([0.0, np.nan, 1.2, -0.8, 1e9, 0.5])
@@ -96,7 +95,7 @@ def test_slots_that_are_not_in_use_stay_empty_and_change_nothing(aggregate):
     np.testing.assert_array_equal(draw(utility, aggregate, where=False, n=3), 0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sizes", "drawn"),
     [
         ((1, 1), (1, 1, 2)),  # too few: what is left is a last block
@@ -106,17 +105,20 @@ def test_slots_that_are_not_in_use_stay_empty_and_change_nothing(aggregate):
         ((2, 1, 1, 7, 9), (2, 1, 1)),
     ],
 )
+@for_each("aggregate", AGGREGATES)
 def test_sizes_that_do_not_add_up_end_with_what_is_left(aggregate, sizes, drawn):
     ranks = draw(UTILITY, aggregate, sizes=sizes, n=50)
     assert {block_sizes(r) for r in ranks} == {drawn}
 
 
+@for_each("aggregate", AGGREGATES)
 def test_blocks_are_no_larger_than_their_weights(aggregate):
     ranks = draw(np.zeros(9), aggregate, log_weight=TIES, n=300)
     assert max(max(block_sizes(r)) for r in ranks) == 3
     assert draw(np.zeros(9), aggregate, log_weight=np.zeros(1), n=20).max(axis=1).min() == 9
 
 
+@for_each("aggregate", AGGREGATES)
 def test_extreme_utilities_are_drawn_in_their_order(aggregate):
     utility = np.array([0.0, 1000.0, -1000.0, 500.0])
     ranks = draw(utility, aggregate, sizes=(1, 1, 1, 1), n=30)
@@ -127,7 +129,8 @@ def test_extreme_utilities_are_drawn_in_their_order(aggregate):
         assert (free[:, 1] == 1).all()
 
 
-@pytest.mark.parametrize("sizes", [(), (1,) * 500 + (500,), (100,) * 10])
+@for_each("sizes", [(), (1,) * 500 + (500,), (100,) * 10])
+@for_each("aggregate", AGGREGATES)
 def test_a_thousand_items_are_ranked(aggregate, sizes, rng):
     w = rng.normal(scale=2.0, size=1000)
     ranks = draw(w, aggregate, sizes=sizes, n=1)[0]
@@ -150,8 +153,8 @@ def op_function(mode):
     return pytensor.function(inputs, draws, mode=mode)
 
 
-@pytest.mark.parametrize("mode", ["NUMBA", "CVM", "JAX"])
-@pytest.mark.parametrize("sizes", [np.zeros((9, 0), int), np.tile([2, 1, 1], (9, 1))])
+@for_each("mode", ["FAST_COMPILE", "JAX"])
+@for_each("sizes", [np.zeros((9, 0), int), np.tile([2, 1, 1], (9, 1))])
 def test_every_backend_draws_the_same(mode, sizes):
     seeds = np.arange(9) * 7**20
     inputs = np.tile(UTILITY, (9, 1)), np.ones((9, 4), bool), sizes, np.zeros((9, 0)), seeds
@@ -168,7 +171,7 @@ def test_a_draw_has_the_shape_of_the_utilities_and_no_gradient():
         pt.constant(np.arange(6).reshape(2, 3)),
     )  # fmt: skip
     draws = OrderedPartitionDraw("max")(utility, *inputs)
-    value = draws.eval({utility: np.zeros((2, 3, 5))}, mode="CVM")
+    value = draws.eval({utility: np.zeros((2, 3, 5))})
     assert value.shape == (2, 3, 5)
     assert value.dtype == np.int64
     assert len({tuple(row) for row in value.reshape(6, 5)}) > 1  # a seed for each

@@ -4,11 +4,11 @@ A frequency test raises a false alarm once in 10^8, and each has a twin that mus
 """
 
 import numpy as np
-import pytest
 from scipy.special import logsumexp
 
 from bayesrank.likelihoods.pmop.draw_kernels import draw_subset_kernel
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, set_normaliser_kernel
+from tests.likelihoods.loops import for_each
 from tests.oracles import frequency_p_value, log_set_weights
 
 FALSE_ALARM = 1e-8
@@ -16,11 +16,6 @@ EQUAL = np.empty(0)
 TIES = np.log([1.0, 0.4, 2.0])
 N_DRAWS = 40_000
 OTHER = np.array([0.4, -0.4, 0.0, 0.0, 0.0])  # off by so much must be told apart
-
-
-@pytest.fixture(params=AGGREGATES)
-def aggregate(request):
-    return request.param
 
 
 def generator(seed):
@@ -41,7 +36,8 @@ def set_index(members):
 CASES = [(FREE, EQUAL), (1, EQUAL), (2, EQUAL), (3, EQUAL), (FREE, TIES)]
 
 
-@pytest.mark.parametrize(("size", "log_weight"), CASES, ids=["free", "1", "2", "3", "weighted"])
+@for_each(("size", "log_weight"), CASES)
+@for_each("aggregate", AGGREGATES)
 def test_sets_come_in_proportion_to_their_mean_worth(aggregate, size, log_weight):
     w = np.array([0.3, 2.0, -1.5, 0.9, 0.0])
     members = draw_subsets(w, aggregate, size, log_weight, N_DRAWS)
@@ -53,12 +49,14 @@ def test_sets_come_in_proportion_to_their_mean_worth(aggregate, size, log_weight
     assert frequency_p_value(drawn, np.exp(other - logsumexp(other))) < FALSE_ALARM
 
 
+@for_each("aggregate", AGGREGATES)
 def test_all_and_one_are_certain(aggregate):
     for n, size in ((1, FREE), (1, 1), (4, 4)):
         assert draw_subsets(np.zeros(n), aggregate, size, EQUAL, 20).all()
 
 
-@pytest.mark.parametrize("size", [FREE, 300, 950])
+@for_each("size", [FREE, 300, 950])
+@for_each("aggregate", AGGREGATES)
 def test_a_thousand_items_are_included_as_often_as_normalisers_say(aggregate, size, rng):
     w = rng.normal(scale=2.0, size=1000)
     n_draws = 400
@@ -93,7 +91,8 @@ def test_the_gradient_of_the_geometric_mean_is_the_inclusion_probability_by_size
     assert np.abs(z).max() < 6.5
 
 
-@pytest.mark.parametrize("spread", [0.0, 2.0, 50.0])
+@for_each("spread", [0.0, 2.0, 50.0])
+@for_each("aggregate", AGGREGATES)
 def test_sizes_come_in_proportion_to_their_weighted_normalisers(aggregate, rng, spread):
     # weights of one sign would leave most sizes without draws
     w, log_weight = rng.normal(scale=spread, size=30), np.linspace(0.0, -15.0, 25)

@@ -20,6 +20,7 @@ from bayesrank.likelihoods.pmop.subset_kernels import (
     symmetric_kernel,
     tilt_kernel,
 )
+from tests.likelihoods.loops import for_each
 from tests.oracles import elementary_symmetric, gradient, log_elementary_symmetric
 
 # Relative to the value: that of adding hundreds of terms of its size in double precision
@@ -66,7 +67,7 @@ def test_the_oracle_is_the_sum_over_all_subsets(rng):
         assert log_elementary_symmetric(v, m) == pytest.approx(logsumexp(products), abs=1e-12)
 
 
-@pytest.mark.parametrize("n", [1, 2, 17, 300])
+@for_each("n", [1, 2, 17, 300])
 def test_binomials_are_those_of_integers(n):
     for k in range(n + 1):
         assert log_binomial(n, k) == pytest.approx(log(comb(n, k)), abs=1e-12)
@@ -80,8 +81,8 @@ def test_the_logarithm_of_a_sum_survives_what_exp_does_not():
 # Against long decimals
 
 
-@pytest.mark.parametrize("spread", SPREADS)
-@pytest.mark.parametrize("n", [1, 2, 3, 12])
+@for_each("spread", SPREADS)
+@for_each("n", [1, 2, 3, 12])
 def test_every_size_of_a_few_items_is_exact(rng, n, spread):
     v = rng.normal(scale=spread, size=n)
     for m in range(1, n + 1):
@@ -91,8 +92,8 @@ def test_every_size_of_a_few_items_is_exact(rng, n, spread):
         np.testing.assert_allclose(share, exact_shares(v, m, range(n)), atol=1e-12)
 
 
-@pytest.mark.parametrize("spread", SPREADS)
-@pytest.mark.parametrize("n", [63, 64, 65, 66, 72, 200])
+@for_each("spread", SPREADS)
+@for_each("n", [63, 64, 65, 66, 72, 200])
 def test_sizes_around_the_switch_and_around_half_are_exact(rng, n, spread):
     v = rng.normal(scale=spread, size=n)
     items = [int(v.argmin()), int(v.argmax()), 0]
@@ -103,7 +104,7 @@ def test_sizes_around_the_switch_and_around_half_are_exact(rng, n, spread):
         np.testing.assert_allclose(share[items], exact_shares(v, m, items), atol=1e-11)
 
 
-@pytest.mark.parametrize("n", [64, 400])
+@for_each("n", [64, 400])
 def test_two_far_clusters_are_exact_at_and_beside_the_gap(n):
     v = np.where(np.arange(n) < n // 2, 30.0, -30.0)
     for m in (n // 2 - 2, n // 2 - 1, n // 2, n // 2 + 1, n // 4):
@@ -122,8 +123,8 @@ def test_equal_items_are_counted():
 # The two routes
 
 
-@pytest.mark.parametrize("spread", SPREADS)
-@pytest.mark.parametrize("n", [40, 80, 250])
+@for_each("spread", SPREADS)
+@for_each("n", [40, 80, 250])
 def test_recursion_and_contour_agree_at_any_size(rng, n, spread):
     v = rng.normal(scale=spread, size=n)
     for m in (1, 2, 7, *range(FEW - 3, FEW + 8), n // 2, n - 1):
@@ -147,8 +148,8 @@ def test_the_contour_needs_the_expected_count_near_the_size_and_the_recursion_do
     assert abs(log_e(count_by_contour, far) - exact) > 1e-6
 
 
-@pytest.mark.parametrize("spread", SPREADS)
-@pytest.mark.parametrize("n", [2, 9, 300])
+@for_each("spread", SPREADS)
+@for_each("n", [2, 9, 300])
 def test_the_tilt_puts_the_expected_size_within_a_fraction_of_its_deviation(rng, n, spread):
     v = rng.normal(scale=spread, size=n)
     for m in range(1, n):
@@ -159,7 +160,7 @@ def test_the_tilt_puts_the_expected_size_within_a_fraction_of_its_deviation(rng,
 # Gradients and symmetries
 
 
-@pytest.mark.parametrize(("n", "m"), [(6, 1), (6, 2), (6, 4), (6, 6), (70, 34), (70, 36)])
+@for_each(("n", "m"), [(6, 1), (6, 2), (6, 4), (6, 6), (70, 34), (70, 36)])
 def test_the_shares_are_the_gradient_and_add_up_to_the_size(rng, n, m):
     v = rng.normal(scale=2.0, size=n)
     share = symmetric(v, m)[1]

@@ -19,6 +19,7 @@ from bayesrank.likelihoods.mpm.draw_kernels import (
 from bayesrank.likelihoods.mpm.op import CountsDraw, NetCountsDraw
 from bayesrank.likelihoods.ops.splitmix import uniform
 from tests.likelihoods.count_tables import count_tables, log_pair_probabilities, table_logp
+from tests.likelihoods.loops import for_each
 from tests.oracles import frequency_p_value
 
 FALSE_ALARM = 1e-8
@@ -48,8 +49,8 @@ def position(tables, drawn):
     return np.array([where[table.tobytes()] for table in drawn])
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("adherence", "total"), [(1.0, 1), (0.6, 2), (2.0, 3), (0.0, 2)])
+@for_each("form", FORMS)
+@for_each(("adherence", "total"), [(1.0, 1), (0.6, 2), (2.0, 3), (0.0, 2)])
 def test_tables_come_as_often_as_they_are_probable(form, adherence, total):
     tables, g = count_tables(3, total), FORMS[form]
     drawn = position(tables, draws(SCORE, adherence, g, total))
@@ -60,7 +61,7 @@ def test_tables_come_as_often_as_they_are_probable(form, adherence, total):
     assert frequency_p_value(drawn, other) < FALSE_ALARM
 
 
-@pytest.mark.parametrize("form", FORMS)
+@for_each("form", FORMS)
 def test_millions_of_counts_spread_over_the_pairs_in_proportion(form, rng):
     score, g, total = rng.normal(size=7), rng.gamma(5.0, 0.1, size=7), 2_000_000
     g = None if form == "equal" else g
@@ -74,7 +75,7 @@ def test_millions_of_counts_spread_over_the_pairs_in_proportion(form, rng):
     assert z.std() > 0.5  # nor are they rounded expectations
 
 
-@pytest.mark.parametrize("form", FORMS)
+@for_each("form", FORMS)
 def test_a_probability_too_small_to_be_seen_is_never_drawn(form):
     # 1000 over -1000 with probability one, to all digits
     score, g = np.array([-1000.0, 0.0, 1000.0]), FORMS[form]
@@ -85,7 +86,7 @@ def test_a_probability_too_small_to_be_seen_is_never_drawn(form):
     assert (np.abs(flat - 1000 * (1 - np.eye(3))) < SIGMAS * np.sqrt(1000)).all()
 
 
-@pytest.mark.parametrize("form", FORMS)
+@for_each("form", FORMS)
 def test_equal_items_and_two_items_come_to_an_end(form):
     g = None if form == "equal" else np.array([0.5, 2.0])
     counts = draws(np.zeros(2), 1.0, g, 10_000, n_draws=1)[0]
@@ -108,8 +109,8 @@ def test_nothing_is_drawn_of_a_total_of_zero_or_of_one_item():
     np.testing.assert_array_equal(net, np.zeros((1, 3)))
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
+@for_each("form", FORMS)
+@for_each(
     ("score", "adherence"),
     [([0.0, np.nan, 1.0], 1.0), ([0.0, np.inf, 1.0], 1.0), ([0, 1.0, 2.0], np.nan)],
 )
@@ -118,7 +119,7 @@ def test_numbers_that_are_none_are_refused_instead_of_drawn_for_ever(form, score
         draws(np.array(score), adherence, FORMS[form], 3, n_draws=1)
 
 
-@pytest.mark.parametrize("variance", [[0.5, 0.0, 1.0], [0.5, -1.0, 1.0], [0.5, np.nan, 1.0]])
+@for_each("variance", [[0.5, 0.0, 1.0], [0.5, -1.0, 1.0], [0.5, np.nan, 1.0]])
 def test_variances_that_are_none_are_refused(variance):
     with pytest.raises(ValueError, match="variances > 0"):
         draws(SCORE, 1.0, np.array(variance), 3, n_draws=1)
@@ -144,7 +145,7 @@ FIVE = np.array([0.3, -1.0, 0.8, 1.1, 0.0])
 FIVE_VARIANCES = np.array([0.5, 0.8, 0.3, 1.2, 0.4])
 
 
-@pytest.mark.parametrize("variance", [np.zeros(0), FIVE_VARIANCES], ids=FORMS)
+@for_each("variance", [np.zeros(0), FIVE_VARIANCES])
 def test_net_counts_are_those_of_the_tables_of_every_problem(variance):
     # one problem after the other from one seed: their tables by themselves, with the same numbers
     seed, theta = np.array([11]), np.array([0.8])
@@ -160,7 +161,7 @@ def test_net_counts_are_those_of_the_tables_of_every_problem(variance):
         np.testing.assert_array_equal(net, expected)
 
 
-@pytest.mark.parametrize("variance", [np.zeros(0), FIVE_VARIANCES], ids=FORMS)
+@for_each("variance", [np.zeros(0), FIVE_VARIANCES])
 def test_net_counts_have_the_means_of_their_pairs(variance):
     n = 4000
     seeds = np.random.default_rng(3).integers(0, 2**62, n)
@@ -216,8 +217,8 @@ def compiled(op, unequal, mode):
     return pytensor.function(inputs, op()(*inputs), mode=mode)
 
 
-@pytest.mark.parametrize("mode", ["NUMBA", "CVM", "JAX"])
-@pytest.mark.parametrize("unequal", [False, True])
+@for_each("mode", ["FAST_COMPILE", "JAX"])
+@for_each("unequal", [False, True])
 def test_every_backend_draws_the_same(mode, unequal):
     n, seeds = 6, np.arange(6)
     g = VARIANCE if unequal else None

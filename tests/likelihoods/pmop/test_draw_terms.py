@@ -7,6 +7,7 @@ from scipy.special import gammaln, logsumexp
 
 from bayesrank.likelihoods.pmop.draw_kernels import geometric_bounds, harmonic_nodes, harmonic_terms
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, STEP, set_normaliser_kernel
+from tests.likelihoods.loops import for_each
 
 EQUAL = np.empty(0)
 GEOMETRIC, HARMONIC = AGGREGATES.index("geometric"), AGGREGATES.index("harmonic")
@@ -25,8 +26,8 @@ def log_binomial(n, k):
 # The harmonic mean
 
 
-@pytest.mark.parametrize("size", [FREE, 2, 20, 39])
-@pytest.mark.parametrize("spread", [0.0, 2.0, 300.0])
+@for_each("size", [FREE, 2, 20, 39])
+@for_each("spread", [0.0, 2.0, 300.0])
 def test_the_terms_of_the_nodes_add_up_to_the_normaliser(rng, size, spread):
     w = rng.normal(scale=spread, size=40)
     *_, log_f = harmonic_nodes(w, size)
@@ -34,9 +35,9 @@ def test_the_terms_of_the_nodes_add_up_to_the_normaliser(rng, size, spread):
     np.testing.assert_allclose(logsumexp(log_f) + np.log(STEP), exact, rtol=1e-13, atol=1e-12)
 
 
-@pytest.mark.parametrize("weight_spread", [0.0, 5.0, 400.0])
-@pytest.mark.parametrize("spread", [0.0, 2.0, 300.0])
-@pytest.mark.parametrize(("n", "n_weights"), [(2, 1), (3, 3), (4, 9), (40, 12), (40, 40)])
+@for_each("weight_spread", [0.0, 5.0, 400.0])
+@for_each("spread", [0.0, 2.0, 300.0])
+@for_each(("n", "n_weights"), [(2, 1), (3, 3), (4, 9), (40, 12), (40, 40)])
 def test_the_terms_by_node_and_size_add_up_to_the_normaliser_and_its_sizes(
     rng, n, n_weights, spread, weight_spread
 ):
@@ -52,7 +53,7 @@ def test_the_terms_by_node_and_size_add_up_to_the_normaliser_and_its_sizes(
     np.testing.assert_allclose(share, chances[: share.size], atol=1e-11)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "log_weight",
     [
         np.zeros(3),  # less than the smallest double of all sets
@@ -60,7 +61,6 @@ def test_the_terms_by_node_and_size_add_up_to_the_normaliser_and_its_sizes(
         np.where(np.isin(np.arange(1500), [0, 749, 1499]), 0.0, -1200.0),
         np.linspace(0.0, 3000.0, 1500),
     ],
-    ids=["three sizes", "all", "few and far between", "many weigh more"],
 )
 def test_sizes_that_underflow_in_a_thousand_and_a_half_equal_items_are_not_lost(log_weight):
     # any mean of equal items is their worth
@@ -76,8 +76,8 @@ def test_sizes_that_underflow_in_a_thousand_and_a_half_equal_items_are_not_lost(
 # The geometric mean
 
 
-@pytest.mark.parametrize("spread", [0.0, 2.0, 50.0, 1000.0])
-@pytest.mark.parametrize("n", [1, 2, 3, 40])
+@for_each("spread", [0.0, 2.0, 50.0, 1000.0])
+@for_each("n", [1, 2, 3, 40])
 def test_bounds_are_above_the_sums_and_equal_for_single_items(rng, n, spread):
     w = rng.normal(scale=spread, size=n)
     exact = np.array([normaliser(w, GEOMETRIC, m)[0] for m in range(1, n + 1)])
@@ -93,7 +93,7 @@ def test_bounds_of_equal_items_are_their_sums():
     )
 
 
-@pytest.mark.parametrize("spread", [1.0, 5.0])
+@for_each("spread", [1.0, 5.0])
 def test_proposals_of_sizes_of_a_thousand_items_are_seldom_rejected(rng, spread):
     w = rng.normal(scale=spread, size=1000)
     exact, _ = normaliser(w, GEOMETRIC)

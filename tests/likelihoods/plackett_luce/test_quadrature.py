@@ -11,6 +11,7 @@ from scipy.special import gammaln
 from bayesrank.likelihoods.ops.arrays import segment_sum
 from bayesrank.likelihoods.plackett_luce.block_kernel import FEW, _integral, block_kernel, workspace
 from bayesrank.likelihoods.plackett_luce.quadrature import PADDING, block_logp
+from tests.likelihoods.loops import for_each
 from tests.oracles import dense_trapezoid, gradient, inclusion_exclusion
 
 LENGTHS = "n <= 15", "n <= 150", "n <= 800"
@@ -26,7 +27,7 @@ def graph_function(nodes=48):
     """Value of every block and gradient of their sum, blocks one after the other in `w`."""
     w, block, n_blocks = pt.dvector("w"), pt.lvector("block"), pt.lscalar("n_blocks")
     logp = block_logp(w, (block,), (n_blocks,), nodes=nodes)
-    return pytensor.function([w, block, n_blocks], [logp, pt.grad(logp.sum(), w)], mode="NUMBA")
+    return pytensor.function([w, block, n_blocks], [logp, pt.grad(logp.sum(), w)])
 
 
 def graph(blocks, nodes=48):
@@ -99,7 +100,7 @@ def test_blocks_of_a_few_items_are_exact_to_the_last_digits():
     np.testing.assert_allclose(found, exact, rtol=2e-15, atol=2e-15)
 
 
-@pytest.mark.parametrize("n", range(1, FEW + 1))
+@for_each("n", range(1, FEW + 1))
 def test_the_integral_of_a_few_items_is_the_sum_over_their_subsets(rng, n):
     for w in [*blocks_of(rng, [n] * 20), np.full(n, -40.0), np.full(n, 60.0), np.zeros(n)]:
         summed, slope = kernel(w)
@@ -129,7 +130,7 @@ def test_half_the_nodes_miss_what_48_reach():
     assert worst["n <= 800"] > 1e-6
 
 
-@pytest.mark.parametrize("offset", [-7.0, 0.0, 6.0, 12.0])
+@for_each("offset", [-7.0, 0.0, 6.0, 12.0])
 def test_500_equal_items_lose_nothing(offset):
     w = np.full(500, offset)
     exact = dense_trapezoid(w)
@@ -168,8 +169,8 @@ def test_the_gradient_of_the_kernel_is_that_of_inclusion_exclusion(rng):
         np.testing.assert_allclose(kernel(w)[1], exact, atol=1e-8)
 
 
-@pytest.mark.parametrize("n", [1, FEW, FEW + 1, 12])
-@pytest.mark.parametrize("w", [15.0, 25.0, 35.0])
+@for_each("n", [1, FEW, FEW + 1, 12])
+@for_each("w", [15.0, 25.0, 35.0])
 def test_items_that_are_certain_to_come_first_have_no_gradient(n, w):
     # P(S > R) >= 1 - sum of 1 / (1 + a): the gradient is below n e^-w
     assert (np.abs(kernel(np.full(n, w))[1]) <= 2 * n * np.exp(-w) + 1e-15).all()
@@ -209,7 +210,7 @@ def test_a_weak_item_beside_strong_ones_costs_its_utility_and_no_more():
     assert kernel([-1000.0, 500.0, 500.0])[0] == pytest.approx(-1000.0, abs=1e-10)
 
 
-@pytest.mark.parametrize("w", [[-np.inf, 0.0], [-np.inf, -np.inf], [0.3, 1.0, -np.inf]])
+@for_each("w", [[-np.inf, 0.0], [-np.inf, -np.inf], [0.3, 1.0, -np.inf]])
 def test_an_item_without_worth_makes_the_block_impossible(w):
     value, gamma = kernel(w)
     assert value == -np.inf
@@ -223,7 +224,7 @@ def test_a_very_long_product_of_small_factors_stays_in_log_space():
     assert kernel(w)[0] == pytest.approx(800 * -45.0 + gammaln(801), rel=1e-12)
 
 
-@pytest.mark.parametrize("n_padded", [1, 7, 100])
+@for_each("n_padded", [1, 7, 100])
 def test_padding_contributes_nothing(rng, n_padded):
     w = rng.normal(size=6)
     padded = np.concatenate([w, np.full(n_padded, PADDING)])

@@ -4,9 +4,9 @@ import math
 
 import numba
 import numpy as np
-import pytest
 
 from bayesrank.likelihoods.ops.vector_exp import FARTHEST, vector_exp, vector_expm1
+from tests.likelihoods.loops import for_each
 
 
 def of_all(x):
@@ -42,7 +42,7 @@ def test_less_one_it_is_within_three_units_in_the_last_place_also_near_zero(rng)
     assert (np.abs(less_one(x) - expected) <= 3 * np.spacing(np.abs(expected))).all()
 
 
-@pytest.mark.parametrize("x", [0.0, -0.0, 1e-300, -1e-20])
+@for_each("x", [0.0, -0.0, 1e-300, -1e-20])
 def test_it_is_one_at_zero_and_beside_it(x):
     assert of_all(np.array([x])).tolist() == [1.0]
 

@@ -19,6 +19,7 @@ from bayesrank.likelihoods.mpm.graph import (
 from bayesrank.likelihoods.mpm.kernels import pair_normalisers_kernel
 from bayesrank.likelihoods.pairs.graph import bradley_terry_logp
 from tests.likelihoods.count_tables import count_tables, log_pair_probabilities, table_logp
+from tests.likelihoods.loops import for_each
 from tests.oracles import gradient
 
 QUICK = "FAST_COMPILE"
@@ -59,8 +60,8 @@ def logp_of(counts, score, adherence=1.0, variance=None, **options):
 # Probabilities
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("n_items", "total"), [(3, 1), (3, 2), (3, 3), (4, 1), (4, 2)])
+@for_each("form", FORMS)
+@for_each(("n_items", "total"), [(3, 1), (3, 2), (3, 3), (4, 1), (4, 2)])
 def test_all_tables_of_a_total_sum_to_one(form, n_items, total):
     options = FORMS[form] | ({"variance": VARIANCE[:n_items]} if "variance" in FORMS[form] else {})
     tables, score = count_tables(n_items, total), SCORE[:n_items]
@@ -106,7 +107,7 @@ def test_equal_variances_are_the_general_formula_with_one_half():
         np.testing.assert_allclose(equal, half, atol=1e-13)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@for_each("form", FORMS)
 def test_a_shift_of_all_scores_changes_nothing(form):
     tables = count_tables(4, 2)
     logp, slope, *_ = evaluate(tables, SCORE, **FORMS[form])
@@ -146,7 +147,7 @@ def test_differences_by_hand():
 MANY = np.random.default_rng(3).integers(0, 9, size=(5, 4, 4)) * (1 - np.eye(4, dtype=int))
 
 
-@pytest.mark.parametrize("form", FORMS)
+@for_each("form", FORMS)
 def test_given_the_pairs_it_is_bradley_terry_with_doubled_scores(form):
     options = FORMS[form]
     theta, g = options.get("adherence", 1.0), options.get("variance")
@@ -163,7 +164,7 @@ def test_given_the_pairs_it_is_bradley_terry_with_doubled_scores(form):
     np.testing.assert_allclose(logp, exact, rtol=1e-14)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@for_each("form", FORMS)
 def test_the_counts_are_how_often_pairs_are_compared_and_then_who_is_preferred(form):
     p = np.exp(log_pair_probabilities(SCORE, **FORMS[form]))
     both = np.triu(MANY + MANY.swapaxes(1, 2))
@@ -177,9 +178,9 @@ def test_the_counts_are_how_often_pairs_are_compared_and_then_who_is_preferred(f
 # Gradients, batches, backends
 
 
-@pytest.mark.parametrize("mode", ["NUMBA", "JAX"])
-@pytest.mark.parametrize("formula", [mpm_logp, mpm_given_pairs_logp])
-@pytest.mark.parametrize("unequal", [False, True])
+@for_each("mode", BACKENDS)
+@for_each("formula", [mpm_logp, mpm_given_pairs_logp])
+@for_each("unequal", [False, True])
 def test_gradients_are_finite_differences_on_every_backend(mode, formula, unequal):
     g = VARIANCE if unequal else None
     logp, by_score, by_adherence, *by_variance = evaluate(
@@ -201,8 +202,8 @@ def test_gradients_are_finite_differences_on_every_backend(mode, formula, unequa
         np.testing.assert_allclose(by_variance[0], numeric, atol=1e-7)
 
 
-@pytest.mark.parametrize("formula", [mpm_logp, mpm_given_pairs_logp])
-@pytest.mark.parametrize("unequal", [False, True])
+@for_each("formula", [mpm_logp, mpm_given_pairs_logp])
+@for_each("unequal", [False, True])
 def test_leading_axes_are_rankers_and_problems(formula, unequal, rng):
     score, theta = rng.normal(size=(2, 1, 4)), np.array([0.2, 1.0, 3.0])
     g = rng.gamma(5.0, 0.1, size=(2, 1, 4)) if unequal else None
@@ -229,8 +230,8 @@ def normaliser(unequal, mode=QUICK):
     return pytensor.function(inputs, outputs, mode=mode, on_unused_input="ignore")
 
 
-@pytest.mark.parametrize("mode", BACKENDS)
-@pytest.mark.parametrize("unequal", [False, True])
+@for_each("mode", BACKENDS)
+@for_each("unequal", [False, True])
 def test_masking_items_is_removing_them(mode, unequal):
     f, theta = normaliser(unequal, mode), np.array([0.0, 0.4, 3.0])
     bare = f(SCORE[1:], theta, VARIANCE[1:], np.ones(3, dtype=np.int8))
@@ -244,9 +245,9 @@ def test_masking_items_is_removing_them(mode, unequal):
             np.testing.assert_allclose(masked[3], [0.0, *bare[3], 0.0], atol=1e-13)
 
 
-@pytest.mark.parametrize("mode", BACKENDS)
-@pytest.mark.parametrize("unequal", [False, True])
-@pytest.mark.parametrize("n_items", [0, 1])
+@for_each("mode", BACKENDS)
+@for_each("unequal", [False, True])
+@for_each("n_items", [0, 1])
 def test_fewer_than_two_items_have_no_pair_and_no_gradient(mode, unequal, n_items):
     where = (np.arange(4) < n_items).astype(np.int8)
     log_Z, *slopes = normaliser(unequal, mode)(SCORE, np.array([0.0, 1.0]), VARIANCE, where)
@@ -255,8 +256,8 @@ def test_fewer_than_two_items_have_no_pair_and_no_gradient(mode, unequal, n_item
         np.testing.assert_array_equal(slope, np.zeros_like(slope))
 
 
-@pytest.mark.parametrize("mode", BACKENDS)
-@pytest.mark.parametrize("unequal", [False, True])
+@for_each("mode", BACKENDS)
+@for_each("unequal", [False, True])
 def test_equal_scores_leave_the_number_of_pairs(mode, unequal):
     f, theta = normaliser(unequal, mode), np.array([0.0, 1.0, 50.0])
     log_Z, slope, *_ = f(np.full(4, 7.0), theta, VARIANCE, np.ones(4, dtype=np.int8))
@@ -264,8 +265,8 @@ def test_equal_scores_leave_the_number_of_pairs(mode, unequal):
     np.testing.assert_allclose(slope, 0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("mode", BACKENDS)
-@pytest.mark.parametrize("unequal", [False, True])
+@for_each("mode", BACKENDS)
+@for_each("unequal", [False, True])
 def test_scores_of_plus_and_minus_1000_stay_exact(mode, unequal):
     g = VARIANCE if unequal else None
     score = np.array([1000.0, -1000.0, 0.0, 3.0])
@@ -314,7 +315,7 @@ def five_hundred_items(rng, reach):
     return score * reach / D.max(), variance
 
 
-@pytest.mark.parametrize(("reach", "nodes"), ERRORS)
+@for_each(("reach", "nodes"), ERRORS)
 def test_the_error_of_interpolation_is_that_of_the_table(reach, nodes, rng):
     score, variance = five_hundred_items(rng, reach)
     theta = np.linspace(0.0, 1.0, 201)
@@ -329,7 +330,7 @@ def test_the_error_of_interpolation_is_that_of_the_table(reach, nodes, rng):
         assert error > ERRORS[reach, nodes] / 10
 
 
-@pytest.mark.parametrize("nodes", [16, 20])
+@for_each("nodes", [16, 20])
 def test_sixteen_nodes_serve_five_hundred_items_to_nine_digits(nodes, rng):
     # the setting of the paper: adherences up to one, differences up to 7.3
     score, variance = five_hundred_items(rng, 7.3)
@@ -343,7 +344,7 @@ def test_sixteen_nodes_serve_five_hundred_items_to_nine_digits(nodes, rng):
     assert all(np.isfinite(slope).all() for slope in slopes)
 
 
-@pytest.mark.parametrize("mode", BACKENDS)
+@for_each("mode", BACKENDS)
 def test_gradients_flow_through_the_interpolation(mode):
     theta = np.array([0.0, 0.3, 1.1, 2.0])
     log_Z, by_score, by_theta, by_variance, curvature = interpolated(32, mode)(

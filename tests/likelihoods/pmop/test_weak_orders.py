@@ -12,8 +12,8 @@ import pytensor.tensor as pt
 import pytest
 
 from bayesrank.likelihoods.pmop.graph import pmop_logp_of_matrix
-from bayesrank.likelihoods.pmop.op import ordered_partitions_kernel
-from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, ordered_partitions_kernel
+from tests.likelihoods.loops import for_each
 from tests.oracles import (
     N_WEAK_ORDERS,
     block_sizes,
@@ -41,16 +41,6 @@ def graph(aggregate, given_sizes, weighted):
     logp = pmop_logp_of_matrix(*inputs, aggregate=aggregate, given_sizes=given_sizes)
     slopes = pytensor.grad(logp.sum(), [inputs[0], inputs[2]], disconnected_inputs="ignore")
     return pytensor.function(inputs, [logp, *slopes], mode="FAST_COMPILE", on_unused_input="ignore")
-
-
-@pytest.fixture(params=FORMS)
-def form(request):
-    return request.param
-
-
-@pytest.fixture(params=AGGREGATES)
-def aggregate(request):
-    return request.param
 
 
 def evaluate(
@@ -90,6 +80,8 @@ def some_ranks(rng, n_rankings, n_slots, largest=None):
 FIRST = {"mean": 5 / 2, "max": 4, "min": 1, "geometric": 2, "harmonic": 8 / 5}
 
 
+@for_each("aggregate", AGGREGATES)
+@for_each("form", FORMS)
 def test_worths_one_and_four_by_hand(form, aggregate):
     # first stage among {1}, {4} and both; a single item that is left is certain
     both = FIRST[aggregate]
@@ -97,6 +89,8 @@ def test_worths_one_and_four_by_hand(form, aggregate):
     np.testing.assert_allclose(np.exp(logp), np.array([1, 4, both]) / (5 + both), atol=1e-12)
 
 
+@for_each("aggregate", AGGREGATES)
+@for_each("form", FORMS)
 def test_three_equal_items_by_hand(form, aggregate):
     # any of 7 sets is first, any of 3 second; given sizes, any of 3, then 2, or 1
     ranks = [[1, 2, 3], [1, 2, 2], [1, 1, 2], [1, 1, 1]]
@@ -106,6 +100,7 @@ def test_three_equal_items_by_hand(form, aggregate):
     np.testing.assert_allclose(np.exp(logp), [1 / 6, 1 / 3, 1 / 3, 1.0], atol=1e-12)
 
 
+@for_each("form", FORMS)
 def test_two_items_and_the_geometric_mean_are_davidson(form):
     nu, phi, psi = 1.7, 0.6, 2.5
     logp, _, _ = evaluate(
@@ -120,8 +115,9 @@ def test_two_items_and_the_geometric_mean_are_davidson(form):
 # Enumeration
 
 
-@pytest.mark.parametrize("spread", [0.5, 5.0])
-@pytest.mark.parametrize(("form", "n"), [("graph", 3), ("compiled", 3), ("compiled", 4)])
+@for_each("spread", [0.5, 5.0])
+@for_each(("form", "n"), [("graph", 3), ("compiled", 3), ("compiled", 4)])
+@for_each("aggregate", AGGREGATES)
 def test_every_weak_order_is_a_product_of_choices_among_sets(form, n, aggregate, rng, spread):
     utility, ranks = rng.normal(scale=spread, size=n), weak_orders(n)
     for given_sizes, log_weight in ((False, ()), (True, ()), (False, rng.normal(size=n))):
@@ -142,7 +138,8 @@ LENGTHS = [("graph", 3), ("graph", 4), *(("compiled", n) for n in (3, 4, 5, 6))]
 WEIGHTED_LENGTHS = [case for case in LENGTHS if case != ("graph", 4)]
 
 
-@pytest.mark.parametrize(("form", "n"), LENGTHS)
+@for_each(("form", "n"), LENGTHS)
+@for_each("aggregate", AGGREGATES)
 def test_all_weak_orders_add_up_to_one(form, aggregate, rng, n):
     utility, ranks = rng.normal(scale=2.0, size=n), weak_orders(n)
     assert len(ranks) == N_WEAK_ORDERS[n]
@@ -150,7 +147,8 @@ def test_all_weak_orders_add_up_to_one(form, aggregate, rng, n):
     assert np.exp(logp).sum() == pytest.approx(1.0, abs=1e-11)
 
 
-@pytest.mark.parametrize(("form", "n"), LENGTHS)
+@for_each(("form", "n"), LENGTHS)
+@for_each("aggregate", AGGREGATES)
 def test_the_weak_orders_of_given_sizes_add_up_to_one(form, aggregate, rng, n):
     utility, ranks = rng.normal(scale=2.0, size=n), weak_orders(n)
     logp, _, _ = evaluate(form, aggregate, utility, ranks, given_sizes=True)
@@ -160,7 +158,8 @@ def test_the_weak_orders_of_given_sizes_add_up_to_one(form, aggregate, rng, n):
     np.testing.assert_allclose(list(of_sizes.values()), np.ones(2 ** (n - 1)), atol=1e-11)
 
 
-@pytest.mark.parametrize(("form", "n"), WEIGHTED_LENGTHS)
+@for_each(("form", "n"), WEIGHTED_LENGTHS)
+@for_each("aggregate", AGGREGATES)
 def test_weak_orders_of_weighted_sizes_add_up_to_one_and_large_blocks_are_impossible(
     form, aggregate, rng, n
 ):
@@ -175,6 +174,8 @@ def test_weak_orders_of_weighted_sizes_add_up_to_one_and_large_blocks_are_imposs
 # Special cases
 
 
+@for_each("aggregate", AGGREGATES)
+@for_each("form", FORMS)
 def test_single_items_given_sizes_are_plackett_luce(form, aggregate, rng):
     n = 5
     ranks = np.argsort(rng.random((30, n)), axis=1) + 1
@@ -184,6 +185,8 @@ def test_single_items_given_sizes_are_plackett_luce(form, aggregate, rng):
     np.testing.assert_allclose(logp, exact, atol=1e-11)
 
 
+@for_each("aggregate", AGGREGATES)
+@for_each("form", FORMS)
 def test_ties_of_no_prevalence_are_plackett_luce(form, aggregate, rng):
     ranks = np.argsort(rng.random((30, 5)), axis=1) + 1
     utility = rng.normal(scale=3.0, size=ranks.shape)
@@ -193,6 +196,7 @@ def test_ties_of_no_prevalence_are_plackett_luce(form, aggregate, rng):
     np.testing.assert_allclose(slope, 0.0, atol=1e-12)
 
 
+@for_each("form", FORMS)
 def test_the_five_differ_where_sets_of_more_items_are_possible(form, rng):
     utility, ranks = rng.normal(size=4), [[1, 2, 3, 4], [1, 1, 2, 3]]
     free = [evaluate(form, a, utility, ranks)[0] for a in AGGREGATES]
@@ -202,6 +206,8 @@ def test_the_five_differ_where_sets_of_more_items_are_possible(form, rng):
         assert np.diff(np.sort(values)).min() > 1e-4
 
 
+@for_each("aggregate", AGGREGATES)
+@for_each("form", FORMS)
 def test_equal_weights_of_all_sizes_are_no_weights(form, aggregate, rng):
     ranks = some_ranks(rng, 20, 5)
     utility = rng.normal(scale=2.0, size=ranks.shape)
@@ -214,7 +220,9 @@ def test_equal_weights_of_all_sizes_are_no_weights(form, aggregate, rng):
 # Symmetries
 
 
-@pytest.mark.parametrize("given_sizes", [False, True])
+@for_each("given_sizes", [False, True])
+@for_each("aggregate", AGGREGATES)
+@for_each("form", FORMS)
 def test_a_shift_of_all_utilities_changes_nothing(form, aggregate, rng, given_sizes):
     ranks = some_ranks(rng, 20, 6)
     utility = rng.normal(scale=2.0, size=ranks.shape)
@@ -224,6 +232,8 @@ def test_a_shift_of_all_utilities_changes_nothing(form, aggregate, rng, given_si
     np.testing.assert_allclose(slope.sum(axis=1), 0.0, atol=1e-11)
 
 
+@for_each("aggregate", AGGREGATES)
+@for_each("form", FORMS)
 def test_at_equal_utilities_the_gradient_still_adds_up_to_zero(form, aggregate):
     ranks = weak_orders(4)
     for given_sizes in (False, True):
@@ -232,7 +242,9 @@ def test_at_equal_utilities_the_gradient_still_adds_up_to_zero(form, aggregate):
         assert np.abs(slope).max() > 0.1
 
 
-@pytest.mark.parametrize("given_sizes", [False, True])
+@for_each("given_sizes", [False, True])
+@for_each("aggregate", AGGREGATES)
+@for_each("form", FORMS)
 def test_the_order_of_the_slots_does_not_matter(form, aggregate, rng, given_sizes):
     ranks = some_ranks(rng, 20, 6)
     utility = rng.normal(scale=2.0, size=ranks.shape)
@@ -247,9 +259,9 @@ def test_the_order_of_the_slots_does_not_matter(form, aggregate, rng, given_size
 # Gradients
 
 
-@pytest.mark.parametrize(
-    ("given_sizes", "weighted"), [(False, False), (True, False), (False, True)]
-)
+@for_each(("given_sizes", "weighted"), [(False, False), (True, False), (False, True)])
+@for_each("aggregate", AGGREGATES)
+@for_each("form", FORMS)
 def test_gradients_are_differences_of_choices_among_sets(
     form, aggregate, rng, given_sizes, weighted
 ):
@@ -270,7 +282,8 @@ def test_gradients_are_differences_of_choices_among_sets(
             np.testing.assert_allclose(by_weight[row], numeric, atol=1e-8)
 
 
-@pytest.mark.parametrize("given_sizes", [False, True])
+@for_each("given_sizes", [False, True])
+@for_each("aggregate", AGGREGATES)
 def test_the_two_forms_agree_on_longer_rankings(aggregate, rng, given_sizes):
     n = 8 if aggregate in ("geometric", "harmonic") else 40
     ranks = some_ranks(rng, 10, n)
@@ -283,6 +296,8 @@ def test_the_two_forms_agree_on_longer_rankings(aggregate, rng, given_sizes):
 # Weights of stages
 
 
+@for_each("aggregate", AGGREGATES)
+@for_each("form", FORMS)
 def test_weights_multiply_the_stages(form, aggregate, rng):
     utility, ranks = rng.normal(size=4), [2, 1, 2, 3]
     first = partition_logp(utility, np.array([2, 1, 2, 3]), aggregate) - partition_logp(
@@ -297,6 +312,8 @@ def test_weights_multiply_the_stages(form, aggregate, rng):
     np.testing.assert_array_equal(slope[3], 0.0)
 
 
+@for_each("aggregate", AGGREGATES)
+@for_each("form", FORMS)
 def test_as_many_weights_as_a_ranking_has_stages_are_enough(form, aggregate):
     ranks = [[1, 1, 2], [1, 1, 1], [1, 2, 3]]
     logp, slope, _ = evaluate(form, aggregate, np.zeros(3), ranks, stage_weight=[1.0, 1.0])
@@ -307,7 +324,9 @@ def test_as_many_weights_as_a_ranking_has_stages_are_enough(form, aggregate):
 # Empty slots and what is impossible
 
 
-@pytest.mark.parametrize("given_sizes", [False, True])
+@for_each("given_sizes", [False, True])
+@for_each("aggregate", AGGREGATES)
+@for_each("form", FORMS)
 def test_what_stands_in_an_empty_slot_does_not_matter(form, aggregate, given_sizes):
     utility = np.array([[0.3, x, -1.0, 0.2] for x in (9.0, -1e6, 1e6, np.nan)])
     ranks = np.tile([1, 0, 2, 2], (4, 1))
@@ -318,7 +337,9 @@ def test_what_stands_in_an_empty_slot_does_not_matter(form, aggregate, given_siz
     np.testing.assert_array_equal(slope[:, 1], 0.0)
 
 
-@pytest.mark.parametrize("given_sizes", [False, True])
+@for_each("given_sizes", [False, True])
+@for_each("aggregate", AGGREGATES)
+@for_each("form", FORMS)
 def test_an_empty_ranking_and_one_of_one_item_are_certain(form, aggregate, given_sizes):
     ranks = [[0, 0, 0], [0, 1, 0]]
     logp, slope, _ = evaluate(form, aggregate, np.ones(3), ranks, given_sizes=given_sizes)
@@ -329,7 +350,9 @@ def test_an_empty_ranking_and_one_of_one_item_are_certain(form, aggregate, given
 BAD = [[1, 3, 3], [2, 2, 2], [2, 3, 4], [1, -1, 2], [4, 1, 2], [0, 2, 0], [1, 2, 9]]
 
 
-@pytest.mark.parametrize("given_sizes", [False, True])
+@for_each("given_sizes", [False, True])
+@for_each("aggregate", AGGREGATES)
+@for_each("form", FORMS)
 def test_ranks_with_gaps_are_impossible_and_leave_their_neighbours_alone(
     form, aggregate, given_sizes
 ):
@@ -340,6 +363,8 @@ def test_ranks_with_gaps_are_impossible_and_leave_their_neighbours_alone(
     assert np.isfinite(slope).all()
 
 
+@for_each("aggregate", AGGREGATES)
+@for_each("form", FORMS)
 def test_a_block_larger_than_its_weights_is_impossible_and_has_finite_gradients(form, aggregate):
     ranks = [[1, 1, 1, 2], [1, 1, 2, 2], [1, 2, 2, 2]]
     logp, *slopes = evaluate(form, aggregate, np.zeros(4), ranks, log_weight=np.log([1.0, 0.5]))
@@ -349,7 +374,9 @@ def test_a_block_larger_than_its_weights_is_impossible_and_has_finite_gradients(
     assert all(np.isfinite(slope).all() for slope in slopes)
 
 
-@pytest.mark.parametrize("given_sizes", [False, True])
+@for_each("given_sizes", [False, True])
+@for_each("aggregate", AGGREGATES)
+@for_each("form", FORMS)
 def test_nothing_is_lost_at_utilities_of_plus_and_minus_1000(form, aggregate, given_sizes):
     utility = [[1000.0, -1000, 0, 500], [1000, 1000, 1000, -1000], [-1000, 1000, 1000, 5]]
     ranks = [[4, 1, 2, 3], [2, 2, 2, 1], [1, 1, 2, 0]]

@@ -14,6 +14,7 @@ from scipy.special import expit, logsumexp
 from bayesrank.likelihoods.ops.arrays import valid_ranks
 from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
 from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_logp
+from tests.likelihoods.loops import for_each
 from tests.oracles import (
     N_WEAK_ORDERS,
     block_sizes,
@@ -39,11 +40,6 @@ def compiled_form(name):
     return pytensor.function([utility, ranks], [logp, pt.grad(logp.sum(), utility)])
 
 
-@pytest.fixture(params=FORMS)
-def form(request):
-    return request.param
-
-
 def evaluate(form, utility, ranks):
     ranks = np.atleast_2d(ranks)
     # copies: numba compiles anew for an array that is read-only
@@ -64,6 +60,7 @@ def some_ranks(rng, n_rankings, n_slots):
 # By hand
 
 
+@for_each("form", FORMS)
 def test_three_equal_items_by_hand(form):
     # first of three; two before one; then all orders, then no information
     ranks = [[1, 2, 2], [1, 1, 2], [2, 3, 1], [1, 1, 1]]
@@ -71,6 +68,7 @@ def test_three_equal_items_by_hand(form):
     np.testing.assert_allclose(np.exp(logp), [1 / 3, 1 / 3, 1 / 6, 1.0], atol=1e-10)
 
 
+@for_each("form", FORMS)
 def test_a_block_of_two_by_hand(form):
     # worths 1, 2, 3; items 0 and 1 before 2: (1/6)(2/5) + (2/6)(1/4) = 3/20
     logp, _ = evaluate(form, np.log([1.0, 2.0, 3.0]), [1, 1, 2])
@@ -80,12 +78,13 @@ def test_a_block_of_two_by_hand(form):
 # Enumeration
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
+@for_each("n", [2, 3, 4, 5, 6])
 def test_there_are_as_many_weak_orders_as_fubini_says(n):
     assert len(weak_orders(n)) == N_WEAK_ORDERS[n]
 
 
-@pytest.mark.parametrize("n", [3, 4, 5])
+@for_each("n", [3, 4, 5])
+@for_each("form", FORMS)
 def test_a_weak_order_is_the_sum_over_its_orderings(form, rng, n):
     utility = rng.normal(scale=2.0, size=n)
     ranks = weak_orders(n)
@@ -94,6 +93,7 @@ def test_a_weak_order_is_the_sum_over_its_orderings(form, rng, n):
     np.testing.assert_allclose(logp, exact, atol=TOLERANCE[form])
 
 
+@for_each("form", FORMS)
 def test_weak_orders_of_six_are_the_sum_over_their_orderings(form, rng):
     utility = rng.normal(scale=2.0, size=6)
     ranks = rng.permutation(weak_orders(6))[:150]
@@ -102,7 +102,8 @@ def test_weak_orders_of_six_are_the_sum_over_their_orderings(form, rng):
     np.testing.assert_allclose(logp, exact, atol=TOLERANCE[form])
 
 
-@pytest.mark.parametrize("n", [3, 4, 5, 6])
+@for_each("n", [3, 4, 5, 6])
+@for_each("form", FORMS)
 def test_the_weak_orders_of_given_sizes_sum_to_one(form, rng, n):
     ranks = weak_orders(n)
     logp, _ = evaluate(form, rng.normal(scale=2.0, size=n), ranks)
@@ -116,7 +117,8 @@ def test_the_weak_orders_of_given_sizes_sum_to_one(form, rng, n):
     assert np.exp(logp).sum() == pytest.approx(2 ** (n - 1), abs=1e-7)
 
 
-@pytest.mark.parametrize("n", [30, 200])
+@for_each("n", [30, 200])
+@for_each("form", FORMS)
 def test_long_rankings_of_large_blocks_are_products_of_stages(form, rng, n):
     utility = rng.normal(scale=2.0, size=(5, n))
     ranks = np.unique(rng.integers(5, size=(5, n)), return_inverse=True)[1].reshape(5, n) + 1
@@ -131,6 +133,7 @@ def test_long_rankings_of_large_blocks_are_products_of_stages(form, rng, n):
 # Special cases and symmetries
 
 
+@for_each("form", FORMS)
 def test_two_items_are_bradley_terry(form):
     difference = np.array([-30.0, -2.0, 0.0, 0.5, 3.0, 40.0])
     utility = np.stack([difference, np.zeros(6)], axis=1) + 0.7
@@ -140,12 +143,14 @@ def test_two_items_are_bradley_terry(form):
     np.testing.assert_allclose(slope.sum(axis=1), 0.0, atol=1e-14)
 
 
+@for_each("form", FORMS)
 def test_the_winner_alone_is_a_softmax(form, rng):
     utility = rng.normal(size=7)
     logp, _ = evaluate(form, utility, 2 - np.eye(7, dtype=int))
     np.testing.assert_allclose(logp, utility - logsumexp(utility), atol=1e-14)
 
 
+@for_each("form", FORMS)
 def test_a_shift_of_all_utilities_changes_nothing(form, rng):
     ranks = some_ranks(rng, 40, 8)
     utility = rng.normal(scale=2.0, size=ranks.shape)
@@ -155,6 +160,7 @@ def test_a_shift_of_all_utilities_changes_nothing(form, rng):
     np.testing.assert_allclose(slope.sum(axis=1), 0.0, atol=1e-10)
 
 
+@for_each("form", FORMS)
 def test_the_order_of_the_slots_does_not_matter(form, rng):
     ranks = some_ranks(rng, 40, 8)
     utility = rng.normal(scale=2.0, size=ranks.shape)
@@ -167,6 +173,7 @@ def test_the_order_of_the_slots_does_not_matter(form, rng):
     np.testing.assert_allclose(permuted, np.take_along_axis(slope, order, 1), atol=1e-11)
 
 
+@for_each("form", FORMS)
 def test_the_gradient_is_that_of_finite_differences(form, rng):
     ranks = some_ranks(rng, 12, 6)
     utility = rng.normal(scale=2.0, size=ranks.shape)
@@ -186,6 +193,7 @@ def test_the_two_forms_agree_in_value_and_gradient(rng):
 # Empty slots and invalid ranks
 
 
+@for_each("form", FORMS)
 def test_what_stands_in_an_empty_slot_does_not_matter(form):
     utility = np.array([[0.3, 9.0, -1.0, 0.2], [0.3, -1e6, -1.0, 0.2], [0.3, 1e6, -1.0, 0.2]])
     logp, slope = evaluate(form, utility, np.tile([1, 0, 2, 2], (3, 1)))
@@ -194,6 +202,7 @@ def test_what_stands_in_an_empty_slot_does_not_matter(form):
     np.testing.assert_array_equal(slope[:, 1], 0.0)
 
 
+@for_each("form", FORMS)
 def test_an_empty_ranking_is_certain(form):
     logp, slope = evaluate(form, np.zeros(3), [0, 0, 0])
     np.testing.assert_array_equal(logp, [0.0])
@@ -203,6 +212,7 @@ def test_an_empty_ranking_is_certain(form):
 BAD = [[1, 3, 3], [2, 2, 2], [2, 3, 4], [1, -1, 2], [4, 1, 2], [0, 2, 0], [1, 2, 9]]
 
 
+@for_each("form", FORMS)
 def test_ranks_with_gaps_are_impossible_and_leave_their_neighbours_alone(form):
     ranks = np.array([[1, 2, 3], *BAD, [1, 2, 3]])
     logp, slope = evaluate(form, np.zeros(3), ranks)
@@ -220,6 +230,7 @@ def test_validity_is_density_from_one():
 # Extremes
 
 
+@for_each("form", FORMS)
 def test_nothing_is_lost_at_utilities_of_plus_and_minus_1000(form):
     utility = [[1000.0, -1000, 0, 500], [1000, 1000, 1000, -1000], [-1000, 1000, 1000, 5]]
     ranks = [[4, 1, 2, 3], [2, 2, 2, 1], [1, 1, 2, 0]]
@@ -231,7 +242,7 @@ def test_nothing_is_lost_at_utilities_of_plus_and_minus_1000(form):
     assert np.isfinite(slope).all()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("form", "ndims"),
     [
         *(("compiled", n) for n in [(1, 1), (2, 2), (3, 3), (4, 4), (1, 3), (3, 1), (2, 3)]),
