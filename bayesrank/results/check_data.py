@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bayesrank.results.check_statistics import block_counts
 from bayesrank.results.ranks import rank_draws
+from bayesrank.schema import ITEM, WEIGHT, Kept
 
 __all__ = ["Found", "consensus_places", "found_rankings", "weak_orders"]
 
@@ -47,16 +48,16 @@ def found_rankings(data: xr.DataTree, var: str, draws: int | None) -> Found:
             raise ValueError(
                 f"The DataTree has no {group}; it has {sorted(map(str, data.children))}. {remedy}"
             )
-    drawn, seen, constant = (data[group].to_dataset() for group in GROUPS)
+    drawn, seen = (data[group].to_dataset() for group in ("posterior_predictive", "observed_data"))
     for group, dataset in (("posterior_predictive", drawn), ("observed_data", seen)):
         if var not in dataset:
             raise ValueError(
                 f"{group} has no variable {var!r}; it has "
                 f"{sorted(map(str, dataset.data_vars))}. Name the rankings with var=."
             )
-    label = f"{var}_outcome"
-    outcome = str(constant.coords[label].values[0]) if label in constant.coords else ""
-    if f"{var}_item" not in constant:
+    kept = Kept(data, var)
+    outcome = kept.outcome or ""
+    if ITEM not in kept:
         what = f"It holds {outcome}" if outcome else "Its items are not known"
         raise ValueError(
             f"{var!r} was not observed as rankings. {what}: these checks are of distributions "
@@ -75,13 +76,13 @@ def found_rankings(data: xr.DataTree, var: str, draws: int | None) -> Found:
     if draws is not None and draws < len(values):
         values = values[np.linspace(0, len(values) - 1, draws).round().astype(int)]
     observed = seen[var].values
-    item = constant[f"{var}_item"].values.astype(np.int64)
-    items = _item_labels(constant, var, int(item.max()) + 1)
+    item = kept[ITEM].values.astype(np.int64)
+    items = _item_labels(kept, int(item.max()) + 1)
     names = seen[dims[0]].values if dims[0] in seen.coords else np.arange(len(observed))
     return Found(
         item=item,
         used=observed > 0,
-        weight=constant[f"{var}_weight"].values.astype(np.float64),
+        weight=kept[WEIGHT].values.astype(np.float64),
         observed=observed,
         predicted=values,
         items=items,
@@ -90,10 +91,9 @@ def found_rankings(data: xr.DataTree, var: str, draws: int | None) -> Found:
     )
 
 
-def _item_labels(constant: xr.Dataset, var: str, n_items: int) -> pd.Index:
+def _item_labels(kept: Kept, n_items: int) -> pd.Index:
     """Labels of the items, or numbers where the data do not name them."""
-    axis = f"{var}_item_rankings"  # which a Rankings adds: how many hold each item
-    dim = str(constant[axis].dims[0]) if axis in constant else "item"
+    dim, constant = kept.item_axis or "item", kept.constant
     named = dim in constant.coords and constant.sizes[dim] >= n_items
     return pd.Index(constant.coords[dim].values if named else np.arange(n_items))
 

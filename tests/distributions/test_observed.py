@@ -218,7 +218,7 @@ def test_new_rankings_are_used_by_what_is_compiled():
             br.PlackettLuce("y", given, observed=RANKINGS)
         logp, slope = model.compile_logp(sum=False), model.compile_dlogp()
         with model:
-            br.set_rankings("y", other)
+            br.set_observed("y", other)
             pm.set_data({"item_of_slot": other.item})
         assert list(model.coords["ranking"]) == [0, 1, 2]
         np.testing.assert_allclose(logp(at(UTILITY))[-1], exact_logp(UTILITY, other), atol=1e-9)
@@ -250,14 +250,14 @@ def test_weights_set_by_hand_are_used_too():
 
 
 def test_new_rankings_need_a_model_that_observes_some():
-    with pytest.raises(ValueError, match=r"no rankings observed as 'z'; it observes \['y'\]"):
-        br.set_rankings("z", RANKINGS, model=model_of("item"))
+    with pytest.raises(ValueError, match=r"no Rankings, .* observed as 'z'; it observes \['y'\]"):
+        br.set_observed("z", RANKINGS, model=model_of("item"))
 
 
 def test_new_rankings_are_over_as_many_items():
     fewer = br.Rankings.from_orderings([["a", "b"]])
     with pytest.raises(ValueError, match="'y' has 6 utilities, but the new rankings have 2 items"):
-        br.set_rankings("y", fewer, model=model_of("item"))
+        br.set_observed("y", fewer, model=model_of("item"))
 
 
 # Who ranked what
@@ -281,7 +281,7 @@ def test_results_know_who_ranked_and_what():
     assert data_of(model, "y_ranker_rankings") == {"ann": 2, "bob": 1}
     assert data_of(model, "y_item_rankings") == {"a": 2, "b": 2, "c": 2}
 
-    br.set_rankings("y", BY_RANKER.subset([1]), model=model)
+    br.set_observed("y", BY_RANKER.subset([1]), model=model)
     assert data_of(model, "y_ranker") == {1: 1}
     assert data_of(model, "y_ranker_rankings") == {"ann": 0, "bob": 1}
     assert data_of(model, "y_item_rankings") == {"a": 0, "b": 1, "c": 1}
@@ -355,8 +355,8 @@ def test_the_log_likelihood_has_one_number_per_ranking():
 
 def test_a_utility_of_another_length_says_which_two_fit():
     message = (
-        r"utility of 'y' has shape \(5,\), but the rankings have 6 items and 6 rankings of up "
-        r"to 5 slots. Give one utility per item, shape \(6,\), or one per slot, shape \(6, 5\)"
+        r"`utility` of 'y' has shape \(5,\); with these rankings it is one per item, shape "
+        r"\(6,\), or one per slot, shape \(6, 5\)"
     )
     with pm.Model(), pytest.raises(ValueError, match=message):
         br.PlackettLuce("y", pm.Flat("utility", shape=5), observed=RANKINGS)

@@ -211,7 +211,7 @@ def test_new_counts_are_used_by_what_is_compiled(given_pairs, unequal):
     model = pairs_model(**options)
     logp, slope = model.compile_logp(sum=False), model.compile_dlogp()
     logp(POINT)
-    br.set_counts("y", MORE, model=model)
+    br.set_observed("y", MORE, model=model)
     other = pairs_model(MORE, **options)
     expected = other.compile_logp(sum=False)(POINT)[-1]
     np.testing.assert_allclose(logp(POINT)[-1], expected, rtol=1e-13)
@@ -225,7 +225,7 @@ def test_new_counts_may_be_of_other_items_and_rankers():
     other = br.PairCounts.from_matrix(np.ones((2, 4, 4)) - np.eye(4), rankers=["u", "v"])
     model = pairs_model()
     logp = model.compile_logp(sum=False)
-    br.set_counts("y", other, model=model)
+    br.set_observed("y", other, model=model)
     score, theta = np.array([0.1, 1.0, -1.0, 0.4]), np.array([0.4, 1.1])
     found = logp({"score": score, "adherence": theta})[-1]
     np.testing.assert_allclose(
@@ -239,7 +239,7 @@ def test_new_counts_may_be_of_other_items_and_rankers():
 def test_what_random_counts_are_worth_is_known_to_the_results(given_pairs):
     model = pairs_model(given_pairs=given_pairs)
     for counts in (PAIRS, MORE):
-        br.set_counts("y", counts, model=model)
+        br.set_observed("y", counts, model=model)
         at_random = POINT | {"adherence": np.zeros_like(POINT["adherence"])}
         expected = model.compile_logp(sum=False)(at_random)[-1]
         np.testing.assert_allclose(model["y_at_random"].get_value(), expected, rtol=1e-12)
@@ -256,25 +256,25 @@ def test_new_counts_that_do_not_fit_are_refused_before_anything_changes():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UninformativeRankingWarning)
         with pytest.raises(ValueError, match="'y' has 3 scores, but the new counts have 2 items"):
-            br.set_counts("y", smaller, model=model)
+            br.set_observed("y", smaller, model=model)
     with pytest.raises(ValueError, match="'y' has 4 adherences, but the new counts have 2 rankers"):
-        br.set_counts("y", fewer, model=model)
+        br.set_observed("y", fewer, model=model)
     assert logp(POINT) == before
     np.testing.assert_array_equal(model["y_net"].get_value(), PAIRS.net())
 
 
 def test_only_observed_counts_can_be_replaced():
-    with pytest.raises(ValueError, match=r"no counts observed as 'z'; it observes \['y'\]"):
-        br.set_counts("z", MORE, model=pairs_model())
+    with pytest.raises(ValueError, match=r"PairCounts or .* observed as 'z'; it observes \['y'\]"):
+        br.set_observed("z", MORE, model=pairs_model())
 
 
 def test_what_the_outcomes_are_follows_the_counts():
     model = pairs_model()
     label = "counts of ordered pairs given their sum"
     assert list(model.coords["y_outcome"]) == [label]
-    br.set_counts("y", PAIRS.weighted(0.5), model=model)
+    br.set_observed("y", PAIRS.weighted(0.5), model=model)
     assert list(model.coords["y_outcome"]) == ["nothing: evidence weights make a pseudo-likelihood"]
-    br.set_counts("y", PAIRS.subset(rankers=["w", "z"]), model=model)
+    br.set_observed("y", PAIRS.subset(rankers=["w", "z"]), model=model)
     assert list(model.coords["y_outcome"]) == [label]
     assert model["y_outcomes"].get_value().tolist() == [2]
 
@@ -320,7 +320,7 @@ def test_new_counts_with_a_silent_ranker_warn_as_well():
     model = pairs_model()
     silent = br.PairCounts.from_matrix(np.where(np.arange(5)[:, None, None] == 0, 0, SILENT))
     with pytest.warns(UninformativeRankingWarning, match="2 of the 5 rankers of 'y'") as caught:
-        br.set_counts("y", silent, model=model)
+        br.set_observed("y", silent, model=model)
     assert caught[0].filename == __file__
 
 
@@ -329,7 +329,8 @@ BAD_SHAPES = [
     ({"variance": np.ones(2)}, r"`variance` of 'y' has shape \(2,\); .* one per item"),
     (
         {"adherence": np.ones(3)},
-        r"`adherence` of 'y' has shape \(3,\); .* one for all, shape \(\) or \(4,\)",
+        r"`adherence` of 'y' has shape \(3,\); .* one for all, shape \(\), or one per ranker, "
+        r"shape \(4,\)",
     ),
 ]
 

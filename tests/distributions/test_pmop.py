@@ -120,7 +120,7 @@ def test_new_rankings_are_used_by_what_is_compiled():
     )
     model = model_of(**FORMS["harmonic"])
     logp, slope = model.compile_logp(sum=False), model.compile_dlogp()
-    br.set_rankings("y", other, model=model)
+    br.set_observed("y", other, model=model)
     exact = functools.partial(exact_logp, rankings=other, aggregate="harmonic")
     np.testing.assert_allclose(logp(at(UTILITY))[-1], exact(UTILITY), atol=1e-10)
     numeric = gradient(lambda u: exact(u).sum(), UTILITY)
