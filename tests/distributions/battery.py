@@ -80,12 +80,13 @@ def has_a_mask(case: Case) -> bool:
 
 
 @functools.cache
-def compiled(dist, parameters, value_shape, mode):
+def compiled(dist, shapes, parameters, mode):
     """Log-probability (rows,), and gradients by the utility (rows, slots) and real parameters.
 
-    `parameters` are (name, dtype, number of axes).
+    `parameters` are (name, dtype, shape), and `shapes` those of the utility and the value.
     """
-    utility, value = pt.dmatrix("utility"), pt.tensor("value", dtype="int64", shape=value_shape)
+    utility = pt.tensor("utility", dtype="float64", shape=shapes[0])
+    value = pt.tensor("value", dtype="int64", shape=shapes[1])
     extra = tensors(parameters)
     logp = pm.logp(dist(utility, **extra), value)
     real = [utility, *(x for x in extra.values() if x.dtype == "float64")]
@@ -95,10 +96,7 @@ def compiled(dist, parameters, value_shape, mode):
 
 
 def tensors(parameters):
-    return {
-        name: pt.tensor(name, dtype=dtype, shape=(None,) * (1 + ndim))
-        for name, dtype, ndim in parameters
-    }
+    return {name: pt.tensor(name, dtype=dtype, shape=shape) for name, dtype, shape in parameters}
 
 
 @functools.cache
@@ -122,8 +120,14 @@ def rows(case, n_rows, **changed):
     ]
 
 
-def types(case):
-    return tuple((name, x.dtype.name, x.ndim) for name, x in case.parameters.items())
+def shape_of(case, x, n_rows):
+    """What is known of a shape: padding may make slots more, but JAX broadcasts what it knows."""
+    return (None,) * (1 + np.ndim(x)) if case.has_slots else (n_rows, *np.shape(x))
+
+
+def types(case, n_rows):
+    parameters = case.parameters.items()
+    return tuple((name, x.dtype.name, shape_of(case, x, n_rows)) for name, x in parameters)
 
 
 def evaluate(case, mode, values, **changed):
@@ -131,7 +135,8 @@ def evaluate(case, mode, values, **changed):
     # Always as many rows, because JAX compiles anew for every shape
     value = np.resize(np.array(values, dtype=np.int64), (N_ROWS, *case.support.shape[1:]))
     utility, *parameters = rows(case, N_ROWS, **changed)
-    f = compiled(case.dist, types(case), (None,) * value.ndim, mode)
+    shapes = tuple(shape_of(case, x, N_ROWS) for x in (case.utility, case.support[0]))
+    f = compiled(case.dist, shapes, types(case, N_ROWS), mode)
     return tuple(np.asarray(out)[: len(values)] for out in f(utility, value, *parameters))
 
 
@@ -157,7 +162,7 @@ def test_the_support_sums_to_one(case, mode):
 
 @of_cases(draws=True)
 def test_draws_have_the_frequencies_of_their_probabilities(case, mode):
-    draw = compiled_draw(case.dist, types(case), mode)
+    draw = compiled_draw(case.dist, types(case, N_DRAWS), mode)
     draws = np.asarray(draw(*rows(case, N_DRAWS)))
     assert draws.shape == (N_DRAWS, *case.support.shape[1:])
     assert draws.dtype == np.int64
@@ -179,7 +184,7 @@ def test_draws_have_the_frequencies_of_their_probabilities(case, mode):
 def test_the_frequencies_would_tell_another_utility(case, mode):
     item = min(2, case.utility.size - 1)
     other = case.utility + np.where(np.arange(case.utility.size) == item, 0.5, 0.0)
-    draw = compiled_draw(case.dist, types(case), mode)
+    draw = compiled_draw(case.dist, types(case, N_DRAWS), mode)
     draws = np.asarray(draw(*rows(case, N_DRAWS, utility=other)))
     values, count = np.unique(draws, axis=0, return_counts=True)
     expected = N_DRAWS * np.exp(case.exact(values))

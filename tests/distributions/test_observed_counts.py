@@ -17,6 +17,7 @@ from scipy.stats import norm
 
 import bayesrank as br
 from bayesrank.data import UninformativeRankingWarning
+from tests.distributions.calibration import prior_as_posterior, sample
 from tests.distributions.mpm_examples import (
     ADHERENCE,
     COUNTS,
@@ -356,19 +357,10 @@ def test_counts_beyond_32_bits_are_refused():
 # Samplers and what comes after them
 
 
-@pytest.fixture(scope="module")
-def posterior():
+@pytest.fixture(scope="module", params=["prior", pytest.param("nuts", marks=pytest.mark.slow)])
+def posterior(request):
     with random_variances():
-        idata = pm.sample(
-            200,
-            tune=300,
-            chains=2,
-            cores=1,
-            nuts_sampler="nutpie",
-            progressbar=False,
-            random_seed=20020217,
-            compute_convergence_checks=False,
-        )
+        idata = sample(200, chains=2) if request.param == "nuts" else prior_as_posterior(40)
         pm.compute_log_likelihood(idata, progressbar=False)
         pm.sample_posterior_predictive(
             idata, extend_inferencedata=True, progressbar=False, random_seed=1
@@ -436,6 +428,7 @@ def test_jax_has_the_value_and_the_gradient(given_pairs, unequal):
     np.testing.assert_allclose(np.concatenate(slopes), model.compile_dlogp()(POINT), atol=1e-10)
 
 
+@pytest.mark.slow
 def test_numpyro_samples_adherences():
     pytest.importorskip("numpyro")
     with pm.Model(coords=PAIRS.coords):

@@ -14,6 +14,7 @@ from pymc.sampling.jax import get_jaxified_logp
 import bayesrank as br
 from bayesrank.likelihoods.ops.with_sum import WithSum
 from tests.cases import BACKENDS
+from tests.distributions.calibration import prior_as_posterior, sample
 from tests.distributions.pair_examples import (
     FAMILIES,
     MATCHES,
@@ -505,26 +506,16 @@ def test_outcomes_are_drawn_in_every_backend(family, mode):
 # Samplers and what comes after them
 
 
-@pytest.fixture(scope="module")
-def posterior():
+@pytest.fixture(scope="module", params=["prior", pytest.param("nuts", marks=pytest.mark.slow)])
+def posterior(request):
     pairs = pairs_of()
     with pm.Model(coords=pairs.coords):
         utility = pm.Normal("utility", 0, 1, dims="item")
         effect, nu = pm.Normal("order_effect", 0, 0.5), pm.LogNormal("nu", 0, 1)
         br.Davidson("y", utility, nu=nu, order_effect=effect, observed=pairs)
-        idata = pm.sample_prior_predictive(30, random_seed=1)
-        idata.update(
-            pm.sample(
-                300,
-                tune=300,
-                chains=2,
-                cores=1,
-                nuts_sampler="nutpie",
-                progressbar=False,
-                random_seed=20020217,
-                compute_convergence_checks=False,
-            )
-        )
+        idata = prior_as_posterior(100)
+        if request.param == "nuts":
+            idata.update(sample(300, chains=2))
         pm.compute_log_likelihood(idata, progressbar=False)
         pm.sample_posterior_predictive(
             idata, extend_inferencedata=True, progressbar=False, random_seed=1
