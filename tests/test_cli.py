@@ -64,7 +64,7 @@ def folder(tmp_path, monkeypatch):
 
 def few(*, chains, draws, **settings):
     """Draws made up, no more than make the chains agree, because predictions are drawn of each."""
-    return made_up(chains=min(chains, 2), draws=min(draws, 300), **settings)
+    return made_up(chains=min(chains, 2), draws=min(draws, 500), **settings)
 
 
 @pytest.fixture
@@ -96,12 +96,17 @@ def refuses(result, sentence, code=1):
 # Whole runs
 
 
-def command(*args):
-    """Run a command as a user does, in a process that compiles as PyTensor does by default."""
+def flags_of_users():
+    """PyTensor's flags without the mode of the tests: what a user gets is compiled by numba."""
     flags = re.sub(r"(^|,)\s*mode\s*=[^,]*", "", os.environ.get("PYTENSOR_FLAGS", ""))
+    return flags.strip(",")
+
+
+def command(*args):
+    """Run a command as a user does, in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "bayesrank.cli", *map(str, args)],
-        env=os.environ | {"PYTENSOR_FLAGS": flags.strip(",")},
+        env=os.environ | {"PYTENSOR_FLAGS": flags_of_users()},
         cwd=ROOT,
         capture_output=True,
         text=True,
