@@ -51,11 +51,9 @@ from bayesrank.data.pairs import Pairs
 from bayesrank.data.read.labels import quoted
 from bayesrank.distributions.observed_pairs import set_pairs
 from bayesrank.distributions.pairwise import BradleyTerry, Davidson
+from bayesrank.priors import utility_prior
 
-__all__ = ["PRIORS", "leaderboard_model", "nuts_settings", "set_matches"]
-
-PRIORS = {"normal": pm.Normal, "zero-sum": pm.ZeroSumNormal}
-"""Priors of utilities: independent, or without the sum, of which the data say nothing."""
+__all__ = ["leaderboard_model", "nuts_settings", "set_matches"]
 
 
 # 472 judges with three matches each: two chains take 71 s with a diagonal mass matrix, 266 s with a
@@ -107,8 +105,6 @@ def leaderboard_model(
     >>> [rv.name for rv in leaderboard_model(pairs, order_effect=False).free_RVs]
     ['utility', 'nu']
     """
-    if prior not in PRIORS:
-        raise ValueError(f"`prior` is {prior!r}; it is one of {', '.join(map(repr, PRIORS))}.")
     if not 0 < utility_scale < np.inf:
         raise ValueError(f"`utility_scale` is {utility_scale}; it must be positive and finite.")
     if category is not None and len(pairs.group_labels(category)) == 1:
@@ -116,7 +112,7 @@ def leaderboard_model(
     judges = len(pairs.judges) > 1
 
     with pm.Model(coords=pairs.coords) as model:
-        utility = PRIORS[prior]("utility", sigma=utility_scale, dims="item")
+        utility = utility_prior(prior, "utility", sigma=utility_scale, dims="item")
         order = pm.Normal("order_effect", 0, 0.5) if order_effect else None
         nu = pm.LogNormal("nu", 0, 1) if pairs.counts[:, 2].any() else None
         if (

@@ -24,8 +24,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from bayesrank.data.pair_counts import PairCounts
-from bayesrank.data.rankings import Rankings
+from bayesrank.data import PairCounts, Rankings
 
 
 class Shares(NamedTuple):

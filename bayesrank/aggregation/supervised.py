@@ -24,10 +24,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.data.pair_counts import PairCounts
-from bayesrank.data.rankings import UninformativeRankingWarning
-from bayesrank.data.read.columns import float_array
-from bayesrank.data.read.labels import axis_index, label_repr, quoted
+from bayesrank.data import PairCounts, UninformativeRankingWarning
+from bayesrank.data.read import axis_index, float_array, label_repr, quoted
 
 AT_RANDOM = 0.5  # agreement of a ranker whose preferences have nothing to do with the labels
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse import csc_array
 
-from bayesrank.data.pair_counts import PairCounts
+from bayesrank.data import PairCounts
 
 
 def svd_scores(counts: PairCounts) -> pd.Series:

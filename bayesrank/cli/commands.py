@@ -9,7 +9,8 @@ import click
 import bayesrank
 from bayesrank.cli.matches import Columns, matches_job
 from bayesrank.cli.rank import rank_job
-from bayesrank.cli.run import PRIORS, Fit, errors_as_sentences, run
+from bayesrank.cli.run import Fit, errors_as_sentences, run
+from bayesrank.priors import PRIORS
 
 # PyMC takes seconds to import: commands import what they need, so that --help is instant.
 
@@ -32,7 +33,7 @@ def _fit_options(prior: str = "normal") -> Callable[..., Callable[..., None]]:
         click.option("--chains", type=click.IntRange(min=1), default=4, show_default=True),
         click.option("--top", type=click.IntRange(min=1), default=3, show_default=True,
                      help="The k of P(top k)."),
-        click.option("--prior", type=click.Choice(PRIORS), default=prior, show_default=True,
+        click.option("--prior", type=click.Choice(list(PRIORS)), default=prior, show_default=True,
                      help="normal: independent, for sparse data; zero-sum: for much data."),
         click.option("--prior-scale", type=click.FloatRange(min=0, min_open=True), default=1.0,
                      show_default=True, help="Standard deviation of the utilities."),

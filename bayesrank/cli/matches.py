@@ -53,7 +53,7 @@ class Columns:
 def read_pairs(file: Path, columns: Columns) -> "Pairs":
     """Read the table; the group of the categories, if there are any, is called category."""
     from bayesrank.data import Pairs, read_table
-    from bayesrank.data.read.columns import require_columns
+    from bayesrank.data.read import require_columns
 
     spelled = columns.spelled  # wrong options first
     frame = read_table(file)
@@ -97,7 +97,7 @@ def _number(value: Any) -> Any:
 
 
 def _refuse(column: "pd.Series[Any]", row: int, spelled: dict[str, str]) -> NoReturn:
-    from bayesrank.data.read.labels import label_repr, row_name
+    from bayesrank.data.read import label_repr, row_name
 
     value, where = column.iloc[row], row_name(column.index, row)
     ways = [

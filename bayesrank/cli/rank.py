@@ -17,10 +17,10 @@ def rank_job(rankings: "Rankings", title: str, fit: Fit) -> Job:
         import pymc as pm
 
         from bayesrank.distributions import PlackettLuce
+        from bayesrank.priors import utility_prior
 
-        prior = {"normal": pm.Normal, "zero-sum": pm.ZeroSumNormal}[fit.prior]
         with pm.Model(coords=rankings.coords) as model:
-            utility = prior("utility", sigma=fit.prior_scale, dims="item")
+            utility = utility_prior(fit.prior, "utility", sigma=fit.prior_scale, dims="item")
             PlackettLuce("y", utility, observed=rankings)
         return model
 

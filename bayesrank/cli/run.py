@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from bayesrank.data.derive.connectivity import Connectivity
+    from bayesrank.data import Connectivity
     from bayesrank.results import Section
 
 # PyMC takes seconds to import: functions import what they need, so that --help is instant.
 
-PRIORS = ("normal", "zero-sum")
 MOST_NUMBERS = 20_000_000  # of predictions, 8 bytes each
 
 

@@ -1,5 +1,10 @@
 """Data: rankings, pairs and interactions, read, checked and laid out.
 
+Four classes hold what is observed: `Rankings`, `Pairs`, `PairCounts` and `Interactions`. What they
+are read from is the business of `bayesrank.data.read`, what is computed from their arrays that of
+`bayesrank.data.derive`; both hold functions and know none of the classes. Other rooms import from
+these three places and from no module in them.
+
 This room may import numpy, pandas, scipy and scikit-learn, and no other room of bayesrank.
 """
 
@@ -10,17 +15,17 @@ from bayesrank.data.datasets import (
     load_pudding,
     load_sushi,
 )
-from bayesrank.data.derive.connectivity import Connectivity
+from bayesrank.data.derive import Connectivity, UninformativeRankingWarning
 from bayesrank.data.interactions import (
     Interactions,
     RepeatedInteractionWarning,
     UninformativeUserWarning,
+    check_two_blocks,
 )
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.pairs import Pairs, UncomparedItemWarning
-from bayesrank.data.rankings import Rankings, UninformativeRankingWarning
-from bayesrank.data.read.formats import read_table
-from bayesrank.data.read.preferences import LostPreferenceWarning
+from bayesrank.data.rankings import Rankings
+from bayesrank.data.read import LostPreferenceWarning, read_table
 
 __all__ = [
     "Connectivity",
@@ -33,6 +38,7 @@ __all__ = [
     "UncomparedItemWarning",
     "UninformativeRankingWarning",
     "UninformativeUserWarning",
+    "check_two_blocks",
     "load_baseball",
     "load_movielens",
     "load_nascar",

@@ -1,6 +1,8 @@
 """Pair counts: how much each ranker prefers one item to another.
 
-Ranker ``ranker_idx[k]`` preferred ``first[k]`` to ``second[k]`` by ``count[k]``.
+Ranker ``ranker_idx[k]`` preferred ``first[k]`` to ``second[k]`` by ``count[k]``. Entries are sorted
+by ranker, first and second item, each triple once. Items of different problems are never compared,
+so that a table falls into one table per problem.
 
 >>> table = pd.DataFrame({"winner": ["a", "b"], "loser": ["b", "a"], "games": [3, 1]})
 >>> PairCounts.from_frame(table, first="winner", second="loser", count="games")
@@ -9,22 +11,61 @@ PairCounts: 2 ordered pairs of 2 items by 1 ranker, 4 in all
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
+from scipy.special import gammaln
 
-from bayesrank.data.count_constructors import CountConstructors
-from bayesrank.data.read.columns import float_array
-from bayesrank.data.read.labels import axis_index, label_repr, locate
+from bayesrank.data import derive, read
+from bayesrank.data.frozen import lock, same_contents
+from bayesrank.data.read import (
+    ItemAxis,
+    OrderedPairs,
+    axis_index,
+    coord_values,
+    counted,
+    factorize,
+    finite_numbers,
+    float_array,
+    label_repr,
+    locate,
+    require_columns,
+    row_name,
+)
 
-__all__ = ["PairCounts"]
+__all__ = ["ComparedPairs", "NetEntries", "PairCounts", "ProblemLayout"]
+
+
+class ProblemLayout(NamedTuple):
+    """Items of each problem, in the order of the item axis."""
+
+    item: NDArray[np.int32]  # (n_problems, n_slots) position on the item axis, 0 in empty slots
+    where: NDArray[np.bool_]  # (n_problems, n_slots) slot in use
+
+
+class NetEntries(NamedTuple):
+    """Net counts that are not zero, sorted by ranker and item."""
+
+    ranker_idx: NDArray[np.int32]
+    item_idx: NDArray[np.int32]
+    net: NDArray[np.float64]
+
+
+class ComparedPairs(NamedTuple):
+    """Pairs that a ranker compared, sorted by ranker and items; `first` stands before `second`."""
+
+    ranker_idx: NDArray[np.int32]
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    won: NDArray[np.float64]  # by the first
+    compared: NDArray[np.float64]  # won by either
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairCounts(CountConstructors):
+class PairCounts:
     """Sparse counts of preference per ranker, C_n(i, j): how much ranker n prefers i to j.
 
     Made by `from_frame`, `from_ratings`, `from_matrix` or ``Rankings.counts``, which check; the
@@ -47,6 +88,336 @@ class PairCounts(CountConstructors):
         differences are far too narrow; a weight below one, or binary counts, say that there is
         less evidence. No sum or table of counts is multiplied by it.
     """
+
+    items: pd.Index
+    rankers: pd.Index
+    problems: pd.Index
+    problem_idx: NDArray[np.int32]
+    ranker_idx: NDArray[np.int32]
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    count: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+    # How they are read
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        first: str,
+        second: str,
+        count: str,
+        ranker: str | None = None,
+        problem: str | None = None,
+        items: Iterable[Hashable] | None = None,
+    ) -> Self:
+        """Read a table of counts; rows for the same ranker and pair add up.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            One row per ranker and ordered pair.
+        first, second, count : str
+            Columns with the preferred item, the other item, and how much: whole, >= 0.
+        ranker : str, optional
+            Column that says who prefers; one ranker 'all' by default.
+        problem : str, optional
+            Column that says in which problem. The items of different problems are then different
+            items, and their labels tuples (problem, item).
+        items : sequence of labels, optional
+            The item axis; by default the items of the table, sorted.
+
+        Returns
+        -------
+        PairCounts
+
+        Raises
+        ------
+        ValueError
+            For a missing column or label, an unknown item, an item preferred to itself, a count
+            that is negative, not finite or not whole, or a problem with one item.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> table = pd.DataFrame({"winner": ["a", "b"], "loser": ["b", "a"], "games": [3, 1]})
+        >>> br.PairCounts.from_frame(table, first="winner", second="loser", count="games").net()
+        array([[ 2., -2.]])
+        """
+        named = [name for name in (first, second, count, ranker, problem) if name is not None]
+        require_columns(frame, named)
+        if not len(frame):
+            raise ValueError("There are no counts: give at least one row.")
+        for column in (first, second, *([] if problem is None else [problem])):
+            factorize(frame[column], column)  # a missing label is named with its own column
+        both = pd.concat([frame[first], frame[second]], ignore_index=True).rename("item")
+        where = None if problem is None else frame[problem].iloc[np.tile(np.arange(len(frame)), 2)]
+        position, axis = read.identify(both, where, items)
+        one, other = position[: len(frame)], position[len(frame) :]
+        read.check_differ(frame, first, second, one, other, axis.items)
+        amount = read.amounts(frame, count)
+        broken = np.flatnonzero(amount % 1)
+        if len(broken):
+            raise ValueError(
+                f"A count must be a whole number; column {count!r} has {amount[broken[0]]:g} in "
+                f"{row_name(frame.index, broken[0])}. Multiply the counts to make them whole, or "
+                f"give rankers an evidence weight with `weighted`."
+            )
+        if ranker is None:
+            who, rankers = np.zeros(len(frame), dtype=np.int64), pd.Index(["all"])
+        else:
+            who, rankers = factorize(frame[ranker], ranker)
+        return cls.summed(axis, axis_index(rankers, "rankers"), who, one, other, amount)
+
+    @classmethod
+    def from_ratings(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        ranker: str,
+        item: str,
+        rating: str,
+        kind: Literal["difference", "binary"] = "difference",
+        problem: str | None = None,
+        items: Iterable[Hashable] | None = None,
+    ) -> Self:
+        """Count, for every pair of items that a ranker rated differently, by how much.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            One row per rating.
+        ranker, item, rating : str
+            Columns that say who rated what how; high is good.
+        kind : "difference" or "binary"
+            What C_n(i, j) is where n rated i higher than j: the difference of the ratings, or 1.
+        problem, items
+            As in `from_frame`.
+
+        Returns
+        -------
+        PairCounts
+            A ranker whose ratings are all equal stays on the axis, without entries.
+
+        Raises
+        ------
+        ValueError
+            For a missing column or label, a rating that is not a finite number, differences that
+            are not whole, an item rated twice, an unknown item, or a problem with one item.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> table = pd.DataFrame({"user": [7, 7, 7], "film": list("abc"), "stars": [3, 5, 3]})
+        >>> c = br.PairCounts.from_ratings(table, ranker="user", item="film", rating="stars")
+        >>> c.dense(7)
+        array([[0., 0., 0.],
+               [2., 0., 2.],
+               [0., 0., 0.]])
+        """
+        named = [name for name in (ranker, item, rating, problem) if name is not None]
+        require_columns(frame, named)
+        if not len(frame):
+            raise ValueError("There are no ratings: give at least one row.")
+        value = finite_numbers(frame, rating, "rating").astype(np.float64)
+        position, axis = read.identify(
+            frame[item], None if problem is None else frame[problem], items
+        )
+        who, rankers = factorize(frame[ranker], ranker)
+        rankers = axis_index(rankers, "rankers")
+        return cls.of_ratings(axis, rankers, who, position, value, kind)
+
+    @classmethod
+    def from_matrix(
+        cls,
+        counts: ArrayLike,
+        *,
+        items: Iterable[Hashable] | None = None,
+        rankers: Iterable[Hashable] | None = None,
+    ) -> Self:
+        """Take a table of counts, or one per ranker.
+
+        Parameters
+        ----------
+        counts : array, shape (n_items, n_items) or (n_rankers, n_items, n_items)
+            How much the item of the row is preferred to that of the column: whole, >= 0, with a
+            diagonal of zeros.
+        items, rankers : sequence of labels, optional
+            Axes; by default the items are 0, 1, 2, ..., and so are the rankers if there is a table
+            for each, while a single table belongs to one ranker 'all'.
+
+        Returns
+        -------
+        PairCounts
+
+        Raises
+        ------
+        ValueError
+            If a table is not square, or a cell on the diagonal is not zero, or one is negative,
+            not finite or not whole (the sentence names it), or labels are missing.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> br.PairCounts.from_matrix([[0, 3], [1, 0]], items=["a", "b"])
+        PairCounts: 2 ordered pairs of 2 items by 1 ranker, 4 in all
+        """
+        table = float_array(counts, "counts")
+        if table.ndim not in (2, 3) or table.shape[-1] != table.shape[-2] or not table.size:
+            raise ValueError(
+                f"`counts` must have shape (n_items, n_items) or (n_rankers, n_items, n_items), "
+                f"rows preferred to columns; got {table.shape}."
+            )
+        if rankers is None:
+            rankers = ["all"] if table.ndim == 2 else range(len(table))
+        table = table.reshape(-1, *table.shape[-2:])
+        axis = axis_index(range(table.shape[1]) if items is None else items, "items")
+        who = axis_index(rankers, "rankers")
+        for index, n, noun in ((axis, table.shape[1], "item"), (who, len(table), "ranker")):
+            if len(index) != n:
+                raise ValueError(
+                    f"`{noun}s` has {counted(len(index), 'label')} for {counted(n, noun)} in "
+                    f"`counts`; give one for each."
+                )
+        read.check_cells(table, axis, who)
+        ranker, one, other = (k.astype(np.int32) for k in np.nonzero(table))
+        pairs = OrderedPairs(ranker, one, other, table[ranker, one, other])
+        return cls.of_pairs(read.one_problem(axis), who, pairs)
+
+    # What the constructors, here and of rankings, come down to
+
+    @classmethod
+    def of_pairs(cls, axis: ItemAxis, rankers: pd.Index, pairs: OrderedPairs) -> Self:
+        """Take entries that are sorted, whole and positive, each triple once."""
+        read.check_comparable(axis)
+        return cls(
+            items=axis.items,
+            rankers=rankers,
+            problems=axis.problems,
+            problem_idx=axis.problem_idx,
+            ranker_idx=pairs.ranker,
+            first=pairs.better,
+            second=pairs.worse,
+            count=pairs.step,
+            weight=np.ones(len(rankers)),
+        )
+
+    @classmethod
+    def summed(
+        cls,
+        axis: ItemAxis,
+        rankers: pd.Index,
+        ranker_idx: NDArray[Any],
+        first: NDArray[Any],
+        second: NDArray[Any],
+        count: NDArray[np.float64],
+    ) -> Self:
+        """Add up the entries of each (ranker, first, second); leave out zeros."""
+        k = len(axis.items)
+        key = (ranker_idx.astype(np.int64) * k + first) * k + second
+        triple, entry = np.unique(key, return_inverse=True)
+        total = np.bincount(entry, weights=count, minlength=len(triple))
+        triple, total = triple[total > 0], total[total > 0]
+        who, one, other = (
+            part.astype(np.int32) for part in (triple // (k * k), triple // k % k, triple % k)
+        )
+        return cls.of_pairs(axis, rankers, OrderedPairs(who, one, other, total))
+
+    @classmethod
+    def of_ratings(
+        cls,
+        axis: ItemAxis,
+        rankers: pd.Index,
+        ranker_idx: NDArray[Any],
+        item: NDArray[Any],
+        value: NDArray[np.float64],
+        kind: str,
+    ) -> Self:
+        """Count the pairs that ratings order; high is good."""
+        read.check_kind(kind)
+        key = ranker_idx.astype(np.int64) * len(axis.items) + item
+        twice = pd.Series(key).duplicated().to_numpy()
+        if twice.any():
+            k = int(twice.argmax())
+            raise ValueError(
+                f"Ranker {label_repr(rankers[ranker_idx[k]])} rates item "
+                f"{label_repr(axis.items[item[k]])} twice: merge the rows, or give each occasion "
+                f"a ranker of its own."
+            )
+        pairs = read.ordered_pairs(ranker_idx, item, value, axis.problem_idx)
+        if kind == "binary":
+            return cls.of_pairs(axis, rankers, pairs._replace(step=np.ones(len(pairs.step))))
+        whole = read.whole_steps(pairs, axis.items, rankers)
+        return cls.of_pairs(axis, rankers, pairs._replace(step=whole))
+
+    # Coordinates and tables
+
+    @property
+    def coords(self) -> dict[str, NDArray[Any]]:
+        """Coordinates for ``pm.Model(coords=...)``: item, ranker, problem."""
+        return {
+            "item": coord_values(self.items),
+            "ranker": coord_values(self.rankers),
+            "problem": coord_values(self.problems),
+        }
+
+    def layout(self) -> ProblemLayout:
+        """Items of each problem in slots.
+
+        Returns
+        -------
+        ProblemLayout
+            ``item``, shape (n_problems, n_slots), positions on the item axis (0 in empty slots),
+            and ``where``, of the same shape, whether the slot is in use.
+
+        Examples
+        --------
+        >>> table = pd.DataFrame({"q": [1, 2, 2], "x": list("aab"), "y": list("bbc"), "n": 1})
+        >>> import bayesrank as br
+        >>> c = br.PairCounts.from_frame(table, first="x", second="y", count="n", problem="q")
+        >>> c.layout().item
+        array([[0, 1, 0],
+               [2, 3, 4]], dtype=int32)
+        """
+        size = np.bincount(self.problem_idx, minlength=len(self.problems))
+        where = np.arange(size.max(initial=0)) < size[:, None]
+        item = np.zeros(where.shape, dtype=np.int32)
+        item[where] = np.argsort(self.problem_idx, kind="stable")
+        return ProblemLayout(item, where)
+
+    def dense(self, ranker: Hashable) -> NDArray[np.float64]:
+        """Return C_n of the ranker with this label, (n_items, n_items): row preferred to column.
+
+        Of many problems, pick one first: ``counts.subset(problems=["q7"]).dense("Ann")``.
+        """
+        n = locate(pd.Index([ranker], tupleize_cols=False), self.rankers, "ranker")[0]
+        mine = slice(*np.searchsorted(self.ranker_idx, [n, n + 1]))
+        table = np.zeros((len(self.items), len(self.items)))
+        table[self.first[mine], self.second[mine]] = self.count[mine]
+        return table
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per entry: ranker, first, second, count; `from_frame` reads it back.
+
+        If problems are named there is a column problem, and of items whose labels are tuples
+        (problem, item) the columns first and second have the item alone.
+        """
+        columns: dict[str, Any] = {"ranker": self.rankers.take(self.ranker_idx)}
+        items = self.items
+        if not self.problems.equals(read.ONE_PROBLEM):
+            problem = self.problems.take(self.problem_idx)
+            columns["problem"] = problem.take(self.first)
+            if all(
+                isinstance(label, tuple) and len(label) == 2 and label[0] == name
+                for label, name in zip(items, problem, strict=True)
+            ):
+                items = pd.Index([label[1] for label in items], tupleize_cols=False)
+        columns |= {"first": items.take(self.first), "second": items.take(self.second)}
+        return pd.DataFrame(columns | {"count": self.count})
+
+    # Other counts: with weights, of fewer rankers and problems
 
     def weighted(self, weight: ArrayLike) -> Self:
         """Return the same counts with this evidence weight.
@@ -184,6 +555,171 @@ class PairCounts(CountConstructors):
             count=self.count[entry],
             weight=self.weight[stays["ranker"]],
         )
+
+    # Sums, of the counts as they are: `weight` does not enter
+
+    def net(self) -> NDArray[np.float64]:
+        """Net counts, sum_j C_n(i, j) - C_n(j, i), shape (n_rankers, n_items)."""
+        net = np.zeros((len(self.rankers), len(self.items)))
+        ranker, item, value = self.net_entries()
+        net[ranker, item] = value
+        return net
+
+    def net_entries(self) -> NetEntries:
+        """Net counts that are not zero, without a dense array.
+
+        Returns
+        -------
+        NetEntries
+            Three arrays, sorted by ranker and item: ``ranker_idx`` and ``item_idx`` (int32), and
+            ``net`` (float64).
+        """
+        shape = (len(self.rankers), len(self.items))
+        won = csr_array((self.count, (self.ranker_idx, self.first)), shape=shape)
+        lost = csr_array((self.count, (self.ranker_idx, self.second)), shape=shape)
+        net = (won - lost).tocsr()
+        net.eliminate_zeros()
+        net.sort_indices()
+        entries = net.tocoo()
+        ranker, item = (axis.astype(np.int32) for axis in entries.coords)
+        return NetEntries(ranker, item, entries.data)
+
+    def total(self) -> NDArray[np.float64]:
+        """Sum of the counts of each ranker, T_n, shape (n_rankers,)."""
+        return np.bincount(self.ranker_idx, self.count, len(self.rankers))
+
+    def totals(self) -> NDArray[np.float64]:
+        """Sum of the counts of each problem and ranker, T_pn, shape (n_problems, n_rankers)."""
+        shape = (len(self.problems), len(self.rankers))
+        cell = self.problem_idx[self.first].astype(np.int64) * shape[1] + self.ranker_idx
+        return np.bincount(cell, self.count, shape[0] * shape[1]).reshape(shape)
+
+    def log_multinomial(self) -> NDArray[np.float64]:
+        r"""Log multinomial constant of each ranker, shape (n_rankers,).
+
+        .. math:: \sum_p \Big( \log T_{pn}! - \sum_{ij} \log C_n(i, j)! \Big)
+
+        with the pairs i, j of problem p: the log number of orders in which the counts of a ranker
+        can have come.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> c = br.PairCounts.from_matrix([[0, 2], [1, 0]])  # 3 orders of two wins and a loss
+        >>> c.log_multinomial().round(4), float(np.log(3).round(4))
+        (array([1.0986]), 1.0986)
+        """
+        each = np.bincount(self.ranker_idx, gammaln(self.count + 1.0), len(self.rankers))
+        return gammaln(self.totals() + 1.0).sum(axis=0) - each
+
+    def log_at_random(self, *, given_pairs: bool = False) -> NDArray[np.float64]:
+        r"""Log-probability of each ranker's counts if all preferences are random, (n_rankers,).
+
+        .. math:: \log M_n - \sum_p T_{pn} \log n_p (n_p - 1)
+
+        every ordered pair of the :math:`n_p` items of a problem being as probable as any other; or,
+        ``given_pairs``, each of two compared items with probability one half, given which pairs
+        were compared how often.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> c = br.PairCounts.from_matrix([[0, 2], [1, 0]])  # 3 orders, each with probability 1/8
+        >>> float(np.exp(c.log_at_random())[0].round(6))
+        0.375
+        """
+        if given_pairs:
+            pairs = self.compared()
+            lost = pairs.compared - pairs.won
+            each = derive.log_multinomial(
+                np.stack([pairs.won, lost], axis=1)
+            ) - pairs.compared * np.log(2.0)
+            return np.bincount(pairs.ranker_idx, each, len(self.rankers))
+        n = np.bincount(self.problem_idx, minlength=len(self.problems))
+        return self.log_multinomial() - np.log(np.maximum(n * (n - 1), 1)) @ self.totals()
+
+    def compared(self) -> ComparedPairs:
+        """How often each ranker compared two items, and how often the first of them won.
+
+        Returns
+        -------
+        ComparedPairs
+            Five arrays, an entry for each ranker and pair that it compared.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> c = br.PairCounts.from_matrix([[0, 2, 0], [1, 0, 4], [0, 0, 0]]).compared()
+        >>> c.won, c.compared
+        (array([2., 4.]), array([3., 4.]))
+        """
+        k = len(self.items)
+        low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
+        key = (self.ranker_idx.astype(np.int64) * k + low) * k + high
+        pair, entry = np.unique(key, return_inverse=True)
+        won = np.bincount(entry, np.where(self.first == low, self.count, 0.0), len(pair))
+        return ComparedPairs(
+            ranker_idx=(pair // (k * k)).astype(np.int32),
+            first=(pair // k % k).astype(np.int32),
+            second=(pair % k).astype(np.int32),
+            won=won,
+            compared=np.bincount(entry, self.count, len(pair)),
+        )
+
+    def won_lost(self) -> pd.DataFrame:
+        """How much each item was preferred to others, and others to it, by all rankers.
+
+        Returns
+        -------
+        DataFrame
+            Indexed by item, columns ``won`` and ``lost``: sums of the counts.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> br.Rankings.from_orderings([["b", "a", "c"]]).counts("binary").won_lost()
+           won  lost
+        a  1.0   1.0
+        b  2.0   0.0
+        c  0.0   2.0
+        """
+        n = len(self.items)
+        columns = {
+            "won": np.bincount(self.first, self.count, n),
+            "lost": np.bincount(self.second, self.count, n),
+        }
+        return pd.DataFrame(columns, index=self.items)
+
+    # The object itself
+
+    def __len__(self) -> int:
+        """Count the entries."""
+        return len(self.count)
+
+    def __repr__(self) -> str:
+        """Say in a line how much of what there is."""
+        n = len(self.problems)
+        return (
+            f"{type(self).__name__}: {counted(len(self), 'ordered pair')} of "
+            f"{counted(len(self.items), 'item')} "
+            f"{f'in {n} problems ' if n > 1 else ''}by "
+            f"{counted(len(self.rankers), 'ranker')}, {self.count.sum():g} in all"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Compare labels and arrays, so that there is no hash."""
+        if not isinstance(other, PairCounts):
+            return NotImplemented
+        return same_contents(self, other)
+
+    def __post_init__(self) -> None:
+        """Lock the arrays."""
+        lock(vars(self).values())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Lock the arrays again: pickle makes them writeable."""
+        vars(self).update(state)
+        self.__post_init__()
 
 
 def _chosen(labels: Iterable[Hashable], axis: pd.Index, noun: str) -> NDArray[np.bool_]:

@@ -18,33 +18,44 @@ Items stand on a sorted axis (or the one given as ``items=``); rankings and rank
 order of first appearance.
 """
 
-from collections.abc import Hashable, Iterable
-from typing import Literal
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, NoReturn, Self, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.data.constructors import Constructors
-from bayesrank.data.derive import parts
-from bayesrank.data.derive.connectivity import Connectivity, connectivity
-from bayesrank.data.derive.layout import UninformativeRankingWarning, arrange
+from bayesrank.data import derive, read
+from bayesrank.data.derive import Connectivity, Stages
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.pairs import Pairs
-from bayesrank.data.read import entries as read
-from bayesrank.data.read.count_entries import check_kind, of_problems, one_problem, ordered_pairs
-from bayesrank.data.read.entries import Labels
-from bayesrank.data.read.labels import label_repr
-from bayesrank.data.selections import Selections
+from bayesrank.data.read import (
+    Entries,
+    Features,
+    Labels,
+    Preferences,
+    axis_index,
+    coord_values,
+    counted,
+    finite_numbers,
+    label_repr,
+    locate,
+    quoted,
+    same_axis,
+    warn,
+)
 
-__all__ = ["Rankings", "UninformativeRankingWarning"]
+__all__ = ["Rankings"]
 
 
-class Rankings(Constructors, Selections):
+class Rankings:
     """An immutable, validated, ragged collection of weak orders.
 
-    Most tables go through one of the constructors ``from_ratings``, ``from_long_ranks``,
-    ``from_orderings``, ``from_ranks``, ``from_letor`` and ``from_preflib``. This one takes padded
-    arrays, in any order of the slots, and sorts the slots best first.
+    Most data go through one of the constructors ``from_ratings``, ``from_long_ranks``,
+    ``from_orderings``, ``from_ranks``, ``from_preferences``, ``from_letor`` and ``from_preflib``.
+    This one takes padded arrays, in any order of the slots, and sorts the slots best first.
 
     Parameters
     ----------
@@ -117,6 +128,18 @@ class Rankings(Constructors, Selections):
     4        1    a     2
     """
 
+    items: pd.Index
+    rankers: pd.Index
+    labels: pd.Index
+    item: NDArray[np.int32]
+    ranks: NDArray[np.int32]
+    mask: NDArray[np.bool_]
+    block_sizes: NDArray[np.int32]
+    ranker_idx: NDArray[np.int32]
+    weight: NDArray[np.float64]
+    features: NDArray[np.float64] | None
+    feature_names: pd.Index | None
+
     def __init__(
         self,
         item: ArrayLike,
@@ -133,7 +156,687 @@ class Rankings(Constructors, Selections):
         entries = read.from_arrays(
             item, ranks, items, rankers, ranker_idx, weight, labels, features, feature_names
         )
-        self._set(**arrange(entries, must_be_dense=True))
+        self._set(**derive.arrange(entries, must_be_dense=True))
+
+    # How they are read
+
+    @classmethod
+    def from_ratings(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        ranker: str,
+        item: str,
+        rating: str,
+        ranking: str | None = None,
+        weight: str | None = None,
+        items: Labels | None = None,
+        features: Features | Sequence[str] | None = None,
+    ) -> Self:
+        """Rank the items of each ranker by rating: high is good, equal ratings are one block.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            One row per rating.
+        ranker, item, rating : str
+            Columns that say who rated what how.
+        ranking : str, optional
+            Column that separates several rankings of one ranker (say a session).
+        weight : str, optional
+            Column with the multiplicity of the ranking, the same in all its rows.
+        items : sequence of labels, optional
+            The item axis, in this order; it may hold items that no row has. By default the items
+            of the table, sorted (categories in their own order).
+        features : list of str, DataFrame, or array of shape (n_items, n_features), optional
+            Columns of `frame`; or a table indexed by item; or an array aligned with the item axis.
+
+        Returns
+        -------
+        Rankings
+
+        Raises
+        ------
+        ValueError
+            For a missing column, a rating that is missing, infinite or not a number, an item
+            rated twice in a ranking, or an item that is not in `items`.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> table = pd.DataFrame(
+        ...     {"user": [7, 7, 7, 8, 8], "film": list("abcab"), "stars": [3, 5, 3, 1, 2]}
+        ... )
+        >>> r = br.Rankings.from_ratings(table, ranker="user", item="film", rating="stars")
+        >>> r.ranks
+        array([[1, 2, 2],
+               [1, 2, 0]], dtype=int32)
+        """
+        cost = finite_numbers(frame, rating, "rating")
+        # ~x = -x - 1 turns integers and booleans round without overflow.
+        cost = -cost if cost.dtype.kind == "f" else ~cost
+        return cls._of(
+            read.from_table(
+                frame,
+                cost,
+                ranker=ranker,
+                item=item,
+                ranking=ranking,
+                weight=weight,
+                items=items,
+                features=features,
+            )
+        )
+
+    @classmethod
+    def from_long_ranks(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        ranker: str,
+        item: str,
+        rank: str,
+        ranking: str | None = None,
+        weight: str | None = None,
+        items: Labels | None = None,
+        features: Features | Sequence[str] | None = None,
+    ) -> Self:
+        """Read a long table of ranks: low is good, equal ranks are one block, gaps are closed.
+
+        Only the order of the ranks within a ranking counts, so competition ranks (1, 2, 2, 4) and
+        positions in a longer list both become dense ranks. The table of ``to_frame()`` reads
+        back with ``ranking="ranking", ranker="ranker", item="item", rank="rank"``.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            One row per item in a ranking.
+        ranker, item, rank : str
+            Columns that say who placed what where.
+        ranking, weight, items, features
+            As in `from_ratings`.
+
+        Returns
+        -------
+        Rankings
+
+        Raises
+        ------
+        ValueError
+            As in `from_ratings`.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> table = pd.DataFrame({"race": [1, 1, 1], "car": list("abc"), "place": [7, 1, 7]})
+        >>> br.Rankings.from_long_ranks(table, ranker="race", item="car", rank="place").ranks
+        array([[1, 2, 2]], dtype=int32)
+        """
+        cost = finite_numbers(frame, rank, "rank")
+        return cls._of(
+            read.from_table(
+                frame,
+                cost,
+                ranker=ranker,
+                item=item,
+                ranking=ranking,
+                weight=weight,
+                items=items,
+                features=features,
+            )
+        )
+
+    @classmethod
+    def from_orderings(
+        cls,
+        orderings: Iterable[Iterable[Any]],
+        *,
+        rest: Literal["items"] | Iterable[Any] | None = None,
+        items: Labels | None = None,
+        rankers: Labels | None = None,
+        weight: ArrayLike | None = None,
+        features: Features | None = None,
+    ) -> Self:
+        """Read lists of items, best first; a set inside a list is a block.
+
+        Parameters
+        ----------
+        orderings : iterable of iterables
+            One list of labels per ranking. A ``set`` or ``frozenset`` is a block.
+        rest : "items", an iterable of labels, or one set or list of labels per ranking, optional
+            For top-k data: the items presented. Those that an ordering leaves out become its last
+            block, below everything it names. ``"items"`` stands for the whole item axis.
+        items : sequence of labels, optional
+            The item axis; by default all items named, sorted.
+        rankers : sequence of labels, one per ranking, optional
+            Who ranked; a ranker may occur several times. By default all rankers differ.
+        weight : array, shape (n_rankings,), optional
+            Multiplicity of each ranking.
+        features : DataFrame indexed by item, or array of shape (n_items, n_features), optional
+            Covariates of the items.
+
+        Returns
+        -------
+        Rankings
+
+        Raises
+        ------
+        ValueError
+            For an empty ordering or block, a duplicate item, or an item that is not in `items`.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> r = br.Rankings.from_orderings([["c"], ["a", "b"]], rest=["a", "b", "c", "d"])
+        >>> r.ranks
+        array([[1, 2, 2, 2],
+               [1, 2, 3, 3]], dtype=int32)
+        """
+        return cls._of(
+            read.from_orderings(
+                orderings,
+                rest=rest,
+                items=items,
+                rankers=rankers,
+                weight=weight,
+                features=features,
+            )
+        )
+
+    @classmethod
+    def from_ranks(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        rankers: Labels | None = None,
+        weight: ArrayLike | None = None,
+        features: Features | None = None,
+    ) -> Self:
+        """Read a wide table: one row per ranking, one column per item, 1 = best, NaN = absent.
+
+        Parameters
+        ----------
+        frame : DataFrame, shape (n_rankings, n_items)
+            Dense ranks. The columns are the item axis, in their order.
+        rankers : sequence of labels, one per row, optional
+            Who ranked; by default the index of the frame, in which a ranker may occur several
+            times.
+        weight : array, shape (n_rankings,), optional
+            Multiplicity of each ranking.
+        features : DataFrame indexed by item, or array of shape (n_items, n_features), optional
+            Covariates of the items.
+
+        Returns
+        -------
+        Rankings
+
+        Raises
+        ------
+        ValueError
+            If the ranks of a row are not 1, 2, ... without gaps, or a row is empty.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> wide = pd.DataFrame({"a": [1, 2], "b": [2, 1], "c": [2, float("nan")]})
+        >>> br.Rankings.from_ranks(wide).ranks
+        array([[1, 2, 2],
+               [1, 2, 0]], dtype=int32)
+        """
+        entries = read.from_wide(frame, rankers=rankers, weight=weight, features=features)
+        return cls._of(entries, must_be_dense=True)
+
+    @classmethod
+    def from_preferences(
+        cls,
+        preferences: Preferences,
+        *,
+        better: str = "better",
+        worse: str = "worse",
+        ranker: str | None = None,
+        presented: Literal["items"] | Labels | None = None,
+        items: Labels | None = None,
+        features: Features | None = None,
+    ) -> Self:
+        """Read preferences of pairs of items, and make the finest weak order of each ranker's.
+
+        A block ends only where all items so far are preferred to all that follow, directly or
+        through others: the maximal ordered partition. Preferences inside a block are lost, which a
+        warning counts; to keep all, use `Pairs`.
+
+        Parameters
+        ----------
+        preferences : DataFrame, mapping, or iterable of pairs
+            A table with one preference per row; or for each ranker an iterable of pairs
+            (better, worse); or one such iterable, of one ranker. Said twice is said once.
+        better, worse : str
+            Columns of a table that say which item is preferred to which.
+        ranker : str, optional
+            Column of a table that says by whom; by default all are of one ranker.
+        presented : "items" or an iterable of labels, optional
+            Items that all rankers saw. Those that a ranker says nothing about are not comparable
+            with any others, so that all are one block. By default a ranker saw the items named.
+        items : sequence of labels, optional
+            The item axis; by default all items named, sorted.
+        features : DataFrame indexed by item, or array of shape (n_items, n_features), optional
+            Covariates of the items.
+
+        Returns
+        -------
+        Rankings
+            One ranking per ranker.
+
+        Raises
+        ------
+        ValueError
+            If preferences go in a circle, which is printed; if there are none; for a missing
+            column or label, or an item that is not in `items`.
+
+        Warns
+        -----
+        LostPreferenceWarning
+            If preferences are between items of one block.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> said = {"ann": [("a", "b"), ("a", "c"), ("c", "d"), ("b", "d")], "bob": [("d", "a")]}
+        >>> br.Rankings.from_preferences(said).to_frame()[["ranker", "item", "rank"]]
+          ranker item  rank
+        0    ann    a     1
+        1    ann    b     2
+        2    ann    c     2
+        3    ann    d     3
+        4    bob    d     1
+        5    bob    a     2
+        """
+        return cls._of(
+            read.from_preferences(
+                preferences,
+                better=better,
+                worse=worse,
+                ranker=ranker,
+                presented=presented,
+                items=items,
+                features=features,
+            )
+        )
+
+    @classmethod
+    def from_letor(cls, path: str | Path, *, n_features: int | None = None) -> Self:
+        """Read judged documents with features (SVMlight lines with ``qid:``, as in LETOR).
+
+        The rankers are the queries and the labels are ratings (high is good). The files name no
+        documents, so the documents of different queries are different items, labelled
+        ``"qid/position in the query"``; their features are in `features`, slot by slot.
+
+        Parameters
+        ----------
+        path : path
+            The file, plain or compressed (.gz, .bz2).
+        n_features : int, optional
+            Number of features, for folds whose last feature may be absent.
+
+        Returns
+        -------
+        Rankings
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If the file is empty, has no qid, or does not parse.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> r = br.Rankings.from_letor("S1.txt")  # doctest: +SKIP
+        >>> r.features.shape  # doctest: +SKIP
+        (157, 118, 46)
+        """
+        return cls._of(read.from_judged(read.read_letor(path, n_features=n_features)))
+
+    @classmethod
+    def from_preflib(cls, path: str | Path, *, rest: Literal["items"] | None = None) -> Self:
+        """Read a PrefLib file of orders: soc, soi, toc or toi.
+
+        Each distinct order is a ranking by a ranker of its own, its weight the number of voters.
+
+        Parameters
+        ----------
+        path : path
+            The file, with ``# ALTERNATIVE NAME 1: ...`` lines and rows ``count: 1,2,{3,4}``.
+        rest : "items", optional
+            For incomplete orders (soi, toi): alternatives that an order leaves out become its
+            last block. By default they were not presented.
+
+        Returns
+        -------
+        Rankings
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If the file is empty, of another kind, cut off, or does not parse.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> r = br.Rankings.from_preflib("00014-00000001.soc")  # doctest: +SKIP
+        """
+        orders = read.read_preflib(path)
+        return cls.from_orderings(
+            orders.orderings, rest=rest, items=orders.alternatives, weight=orders.voters
+        )
+
+    # Sizes, coordinates, tables
+
+    @property
+    def n_rankings(self) -> int:
+        """Number of rankings."""
+        return len(self.ranks)
+
+    @property
+    def n_items(self) -> int:
+        """Length of the item axis."""
+        return len(self.items)
+
+    @property
+    def n_slots(self) -> int:
+        """Number of items in the longest ranking."""
+        return self.ranks.shape[1]
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks in the ranking that has most."""
+        return self.block_sizes.shape[1]
+
+    @property
+    def coords(self) -> dict[str, NDArray[Any]]:
+        """Coordinates for ``pm.Model(coords=...)``: item, ranking, ranker, slot (and feature)."""
+        coords = {
+            "item": coord_values(self.items),
+            "ranking": coord_values(self.labels),
+            "ranker": coord_values(self.rankers),
+            "slot": np.arange(self.n_slots),
+        }
+        if self.feature_names is not None:
+            coords["feature"] = coord_values(self.feature_names)
+        return coords
+
+    def to_frame(self) -> pd.DataFrame:
+        """Long table, best first: ranking, ranker, item, rank, weight, and one column per feature.
+
+        ``Rankings.from_long_ranks(frame, ranking="ranking", ranker="ranker", item="item",
+        rank="rank", weight="weight", items=r.items)`` reads it back.
+
+        Returns
+        -------
+        DataFrame
+            One row per item in a ranking.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> br.Rankings.from_orderings([["b", {"a", "c"}]]).to_frame()
+           ranking  ranker item  rank  weight
+        0        0       0    b     1     1.0
+        1        0       0    a     2     1.0
+        2        0       0    c     2     1.0
+        """
+        row, slot = np.nonzero(self.mask)
+        columns = {
+            "ranking": self.labels.take(row),
+            "ranker": self.rankers.take(self.ranker_idx[row]),
+            "item": self.items.take(self.item[row, slot]),
+            "rank": self.ranks[row, slot],
+            "weight": self.weight[row],
+        }
+        frame = pd.DataFrame(columns)
+        if self.features is None:
+            return frame
+        covariates = pd.DataFrame(self.features[row, slot], columns=self.feature_names)
+        return pd.concat([frame, covariates], axis=1)
+
+    # Other rankings: parts of these, and identical ones merged or spelled out
+
+    def subset(
+        self,
+        index: ArrayLike | None = None,
+        *,
+        labels: Labels | None = None,
+        rankers: Labels | None = None,
+    ) -> Self:
+        """Select rankings, on the same axes of items and rankers.
+
+        Parameters
+        ----------
+        index : array of bool of shape (n_rankings,), or array of int, optional
+            Which rankings, by mask or by position (negative counts from the end).
+        labels, rankers : sequence of labels, optional
+            Which rankings, by their labels or by who ranked. Give one of the three.
+
+        Returns
+        -------
+        Rankings
+            In the order asked for (rankers: in the order they stand).
+
+        Raises
+        ------
+        ValueError
+            If nothing is selected, a ranking is selected twice, or a label is unknown.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> r = br.Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["Ann", "Bo"])
+        >>> r.subset(labels=["Bo"]).item
+        array([[1, 0]], dtype=int32)
+        """
+        if (index is not None) + (labels is not None) + (rankers is not None) != 1:
+            raise ValueError("Give one of `index`, `labels` and `rankers` to say which rankings.")
+        if labels is not None:
+            chosen = locate(axis_index(labels, "labels"), self.labels, "ranking")
+        elif rankers is not None:
+            wanted = locate(axis_index(rankers, "rankers"), self.rankers, "ranker")
+            chosen = np.flatnonzero(np.isin(self.ranker_idx, wanted))
+        else:
+            chosen = derive.positions(np.asarray(index), self.n_rankings)
+        if not len(chosen):
+            raise ValueError("No ranking is selected: a collection needs at least one.")
+        return self._take(chosen)
+
+    def drop_items(self, items: Labels) -> Self:
+        """Take items off the axis and out of every ranking; the ranks close up.
+
+        Parameters
+        ----------
+        items : sequence of labels
+            The items to drop.
+
+        Returns
+        -------
+        Rankings
+            Rankings that held nothing else are gone, and a warning counts them.
+
+        Raises
+        ------
+        ValueError
+            If an item is unknown, or no ranking is left.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> r = br.Rankings.from_orderings([["a", "b", "c"]]).drop_items(["b"])
+        >>> r.items.tolist(), r.ranks.tolist()
+        (['a', 'c'], [[1, 2]])
+        """
+        dropped = locate(axis_index(items, "items"), self.items, "item")
+        stays = np.ones(self.n_items, dtype=bool)
+        stays[dropped] = False
+        row, slot = np.nonzero(self.mask & stays[self.item])
+        rankings = np.unique(row)
+        if not len(rankings):
+            raise ValueError("No ranking holds an item that is not dropped: nothing would be left.")
+        gone = np.setdiff1d(np.arange(self.n_rankings), rankings)
+        if len(gone):
+            warn(
+                f"{len(gone)} of {counted(self.n_rankings, 'ranking')} held only dropped items and "
+                f"{'is' if len(gone) == 1 else 'are'} gone ({quoted(self.labels.take(gone), 3)})."
+            )
+        new = np.cumsum(stays) - 1
+        return self._of(
+            Entries(
+                np.searchsorted(rankings, row),
+                new[self.item[row, slot]],
+                self.ranks[row, slot],
+                items=self.items[stays],
+                rankers=self.rankers,
+                ranker_idx=self.ranker_idx[rankings],
+                labels=self.labels.take(rankings),
+                weight=self.weight[rankings],
+                features=None if self.features is None else self.features[row, slot],
+                feature_names=self.feature_names,
+            )
+        )
+
+    @overload
+    def split(
+        self, into: int, *, seed: int, by: Literal["ranking", "ranker"] = "ranking"
+    ) -> list[tuple[Self, Self]]: ...
+    @overload
+    def split(
+        self, into: float, *, seed: int, by: Literal["ranking", "ranker"] = "ranking"
+    ) -> tuple[Self, Self]: ...
+    def split(
+        self, into: float, *, seed: int, by: Literal["ranking", "ranker"] = "ranking"
+    ) -> tuple[Self, Self] | list[tuple[Self, Self]]:
+        """Split at random into training and test rankings, or into folds.
+
+        Parameters
+        ----------
+        into : float in (0, 1), or int >= 2
+            The share of the first part, or the number of folds.
+        seed : int
+            Seed of the shuffle.
+        by : "ranking" or "ranker"
+            What is shuffled; with "ranker" all rankings of a ranker go the same way.
+
+        Returns
+        -------
+        (Rankings, Rankings), or a list of such pairs
+            Training and test part; for folds one pair per fold, each ranking in one test part.
+            All keep the axes of items and rankers, and the order of the rankings.
+
+        Raises
+        ------
+        ValueError
+            If a part would be empty.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> r = br.Rankings.from_orderings([["a", "b"], ["b", "a"], ["a", "b"], ["b", "a"]])
+        >>> train, test = r.split(0.75, seed=1)
+        >>> len(train), len(test), len(r.split(4, seed=1))
+        (3, 1, 4)
+        """
+        if by not in ("ranking", "ranker"):
+            raise ValueError(f"`by` must be 'ranking' or 'ranker'; got {by!r}.")
+        unit = np.arange(self.n_rankings) if by == "ranking" else self.ranker_idx
+        if not isinstance(into, int | float | np.integer):
+            raise ValueError(
+                f"`into` must be a share between 0 and 1 or a number of folds; got {into!r}."
+            )
+        if isinstance(into, int | np.integer):
+            return [self._parted(test) for test in derive.folds(unit, into, seed, by)]
+        return self._parted(derive.held_out(unit, into, seed, by))
+
+    def collapse(self, *, within_ranker: bool = False) -> Self:
+        """Merge identical rankings into one that carries their summed weight.
+
+        Rankings are identical if they order the same items in the same way (with the same
+        features).
+
+        Parameters
+        ----------
+        within_ranker : bool
+            Merge only rankings by the same ranker. By default rankers are merged too, and all
+            rankings then belong to one ranker 'all'.
+
+        Returns
+        -------
+        Rankings
+            Labelled by the first of each group.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> br.Rankings.from_orderings([["a", "b"], ["b", "a"], ["a", "b"]]).collapse().weight
+        array([2., 1.])
+        """
+        content: list[NDArray[Any]] = [self.item, self.ranks]
+        if self.features is not None:
+            content.append(self.features.reshape(self.n_rankings, -1) + 0.0)  # -0.0 is 0.0
+        if within_ranker:
+            content.append(self.ranker_idx[:, None])
+        group = derive.identical(content)
+        first = np.unique(group, return_index=True)[1]
+        merged = self._take(first)
+        merged._set(weight=np.bincount(group, weights=self.weight))
+        if not within_ranker:
+            merged._set(rankers=pd.Index(["all"]), ranker_idx=np.zeros(len(first), dtype=np.int32))
+        return merged
+
+    def expand(self) -> Self:
+        """Repeat each ranking as often as its weight says; the inverse of `collapse`.
+
+        Returns
+        -------
+        Rankings
+            Of weight one, numbered 0, 1, 2, ... if any is repeated.
+
+        Raises
+        ------
+        ValueError
+            If a weight is not a whole number.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> len(br.Rankings.from_orderings([["a", "b"], ["b", "a"]], weight=[3, 1]).expand())
+        4
+        """
+        times = self.weight.astype(np.int64)
+        broken = np.flatnonzero(times != self.weight)
+        if len(broken):
+            raise ValueError(
+                f"Only whole weights can be expanded; ranking "
+                f"{label_repr(self.labels[broken[0]])} has weight "
+                f"{self.weight[broken[0]]}."
+            )
+        if (times == 1).all():
+            return self
+        expanded = self._take(np.repeat(np.arange(self.n_rankings), times))
+        n = len(expanded.ranks)
+        expanded._set(labels=pd.RangeIndex(n), weight=np.ones(n))
+        return expanded
+
+    # What follows from the rankings
+
+    @cached_property
+    def stages(self) -> Stages:
+        """The distinct (block, remainder) pairs and their weights, so that each is evaluated once.
+
+        Found when first asked for, then kept; read-only.
+        """
+        table = derive.stage_table(self.item, self.ranks, self.weight, self.n_items)
+        for array in table:
+            array.flags.writeable = False
+        return table
 
     def connectivity(self) -> Connectivity:
         """Components of the graph in which an item beats the items of lower blocks.
@@ -149,7 +852,7 @@ class Rankings(Constructors, Selections):
         >>> Rankings.from_orderings([["a", "b"], ["c", "d"]]).connectivity().n_components
         2
         """
-        return connectivity(self.items, self.item, self.ranks)
+        return derive.connectivity(self.items, self.item, self.ranks)
 
     def pairs(self, *, ties: Literal["keep", "drop"] = "keep") -> Pairs:
         """All pairs of items presented together, one row per pair and ranking.
@@ -177,7 +880,9 @@ class Rankings(Constructors, Selections):
         """
         if ties not in ("keep", "drop"):
             raise ValueError(f"`ties` must be 'keep' or 'drop'; got {ties!r}.")
-        row, better, worse, steps = parts.all_pairs(self.item, self.ranks, keep_ties=ties == "keep")
+        row, better, worse, steps = derive.all_pairs(
+            self.item, self.ranks, keep_ties=ties == "keep"
+        )
         counts = np.zeros((len(row), 3), dtype=np.int64)
         counts[:, 0] = steps > 0
         counts[:, 2] = steps == 0
@@ -226,8 +931,12 @@ class Rankings(Constructors, Selections):
                [1., 0., 2.],
                [0., 0., 0.]])
         """
-        check_kind(kind)
-        axis = one_problem(self.items) if problem is None else of_problems(self.items, problem)
+        read.check_kind(kind)
+        axis = (
+            read.one_problem(self.items)
+            if problem is None
+            else read.of_problems(self.items, problem)
+        )
         row, slot = np.nonzero(self.mask)
         item, among = self.item[row, slot], axis.problem_idx
         stray = among[item] != among[self.item[row, 0]]
@@ -240,7 +949,7 @@ class Rankings(Constructors, Selections):
                 f"{label_repr(axis.problems[among[best]])} and {label_repr(self.items[item[k]])} "
                 f"of {label_repr(axis.problems[among[item[k]]])}. Rank each problem by itself."
             )
-        pairs = ordered_pairs(row, item, -self.ranks[row, slot].astype(np.float64), among)
+        pairs = read.ordered_pairs(row, item, -self.ranks[row, slot].astype(np.float64), among)
         amount = self.weight[pairs.ranker] * (1.0 if kind == "binary" else pairs.step)
         pairs = pairs._replace(ranker=self.ranker_idx[pairs.ranker], step=amount)
         if (np.diff(self.ranker_idx) > 0).all():  # one ranking each: nothing to add up or sort
@@ -258,3 +967,105 @@ class Rankings(Constructors, Selections):
                 f"make them whole, and say with `PairCounts.weighted` what evidence counts for."
             )
         return counts
+
+    # The object itself
+
+    def __len__(self) -> int:
+        """Count the rankings."""
+        return self.n_rankings
+
+    def __repr__(self) -> str:
+        """Say in a line how much of what there is."""
+        length = self.mask.sum(axis=1)
+        low, high = length.min(), length.max()
+        each = f"{low}" if low == high else f"{low} to {high}"
+        tied = self.block_sizes[self.block_sizes > 1].sum() / length.sum()
+        words = [
+            f"{counted(self.n_rankings, 'ranking')} of {counted(self.n_items, 'item')} by "
+            f"{counted(len(self.rankers), 'ranker')}",
+            f"{each} {'item' if high == 1 else 'items'} in each",
+            f"{tied:.0%} of entries tied" if tied else "no ties",
+        ]
+        if (self.weight != 1).any():
+            words.append(f"total weight {self.weight.sum():g}")
+        if self.features is not None:
+            words.append(counted(self.features.shape[2], "feature"))
+        return "Rankings: " + ", ".join(words)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare labels and arrays, from which the rest follows; so there is no hash."""
+        if not isinstance(other, Rankings):
+            return NotImplemented
+        return (
+            all(
+                same_axis(getattr(self, name), getattr(other, name))
+                for name in ("items", "rankers", "labels")
+            )
+            and all(
+                np.array_equal(getattr(self, name), getattr(other, name))
+                for name in ("item", "ranks", "ranker_idx", "weight")
+            )
+            and _same_features(self, other)
+        )
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        """Refuse: rankings are immutable."""
+        raise AttributeError(f"Rankings are immutable: {name!r} cannot be set.")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        """Refuse: rankings are immutable."""
+        raise AttributeError(f"Rankings are immutable: {name!r} cannot be deleted.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what follows from the rest."""
+        return {name: value for name, value in vars(self).items() if name != "stages"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Lock the arrays again: pickle makes them writeable."""
+        self._set(**state)
+
+    # Made from checked parts
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def _of(cls, entries: Entries, *, must_be_dense: bool = False) -> Self:
+        self = object.__new__(cls)
+        self._set(**derive.arrange(entries, must_be_dense=must_be_dense))
+        return self
+
+    def _take(self, chosen: NDArray[np.int64]) -> Self:
+        used = int(self.mask[chosen].any(axis=0).sum())
+        ranks = self.ranks[chosen, :used]
+        new = object.__new__(type(self))
+        new._set(
+            items=self.items,
+            rankers=self.rankers,
+            labels=self.labels.take(chosen),
+            item=self.item[chosen, :used],
+            ranks=ranks,
+            mask=ranks > 0,
+            block_sizes=derive.block_sizes(ranks),
+            ranker_idx=self.ranker_idx[chosen],
+            weight=self.weight[chosen],
+            features=None if self.features is None else self.features[chosen, :used],
+            feature_names=self.feature_names,
+        )
+        return new
+
+    def _parted(self, test: NDArray[np.bool_]) -> tuple[Self, Self]:
+        return self._take(np.flatnonzero(~test)), self._take(np.flatnonzero(test))
+
+
+def _same_features(one: Rankings, other: Rankings) -> bool:
+    if one.features is None or other.features is None:
+        return one.features is other.features
+    assert one.feature_names is not None  # for the type checker: they come with the features
+    assert other.feature_names is not None
+    return same_axis(one.feature_names, other.feature_names) and np.array_equal(
+        one.features, other.features
+    )

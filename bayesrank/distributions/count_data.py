@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesrank.data.pair_counts import PairCounts
-from bayesrank.data.rankings import UninformativeRankingWarning
+from bayesrank.data import PairCounts, UninformativeRankingWarning
 
 __all__ = ["label_of", "net_counts", "tables_of", "warn_of_empty"]
 
@@ -36,7 +35,7 @@ def tables_of(counts: PairCounts, *, equal: bool, given_pairs: bool) -> dict[str
         }
     layout = counts.layout()
     tables: dict[str, NDArray[Any]] = {
-        "log_ways": counts.log_ways(),
+        "log_ways": counts.log_multinomial(),
         "totals": np.ascontiguousarray(counts.totals().T).astype(np.int64),
         "item": layout.item,
         "where": layout.where,

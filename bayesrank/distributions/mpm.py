@@ -31,8 +31,8 @@ from bayesrank.distributions.count_checks import (
 from bayesrank.distributions.observed import refuse_single_precision
 from bayesrank.distributions.observed_counts import observe_counts
 from bayesrank.distributions.orders import batch_shape
-from bayesrank.likelihoods.mpm.draws import CountsDraw
 from bayesrank.likelihoods.mpm.graph import differences, mpm_given_pairs_logp, mpm_logp
+from bayesrank.likelihoods.mpm.op import CountsDraw
 from bayesrank.likelihoods.ops.arrays import broadcast_batch
 
 __all__ = ["MPM"]

@@ -28,8 +28,7 @@ from bayesrank.distributions.count_data import (
     warn_of_empty,
 )
 from bayesrank.distributions.observed import is_observed
-from bayesrank.likelihoods.mpm.draws import NetCountsDraw
-from bayesrank.likelihoods.mpm.op import agreement, log_normaliser_table
+from bayesrank.likelihoods.mpm.op import NetCountsDraw, agreement, log_normaliser_table
 from bayesrank.likelihoods.ops.arrays import segment_sum
 from bayesrank.likelihoods.ops.stable import softplus
 

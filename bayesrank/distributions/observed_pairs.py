@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from pytensor.graph.basic import Constant
 from pytensor.tensor import TensorVariable
 
-from bayesrank.data.derive.pair_totals import PairTotals, log_ways, pair_totals
-from bayesrank.data.pairs import Pairs
+from bayesrank.data import Pairs
+from bayesrank.data.derive import PairTotals, log_multinomial, pair_totals
 from bayesrank.distributions.axes import add_coord, label_axis, two_names
 from bayesrank.distributions.observed import is_observed, known_value
 from bayesrank.distributions.pair_data import (
@@ -61,13 +61,13 @@ class Observed(NamedTuple):
     second: Any  # (n_pairs,)
     weight: Any  # (n_pairs,)
     counts: Any  # (n_pairs, n_outcomes)
-    log_ways: Any  # (n_pairs,)
+    log_multinomial: Any  # (n_pairs,)
     utility: Any  # (n_items,), or (0,) if more than the items tells pairs apart
     order_effect: Any  # () or (n_pairs,)
     distinct_first: Any  # (n_distinct,) and so on: fields of `PairTotals`, of no pairs if not used
     distinct_second: Any
     distinct_counts: Any
-    distinct_log_ways: Any
+    distinct_log_multinomial: Any
 
     @property
     def ordered(self) -> bool:
@@ -81,7 +81,7 @@ class Observed(NamedTuple):
 
 
 # what follows from the data, and is kept beside them
-DERIVED = ("log_ways", *(f"distinct_{field}" for field in PairTotals._fields))
+DERIVED = ("log_multinomial", *(f"distinct_{field}" for field in PairTotals._fields))
 
 
 class ObservedPairRV(PairRV):
@@ -122,12 +122,12 @@ def _observed_logp(
     if not is_observed(value, p.counts) or not _is_current(p):
         return p.weight * counts_logp(op, value, p.lead, p.tie, p.total)
     each = outcome_counts_logp(value, op.log_probabilities(p.lead, p.tie))
-    each = check_parameters_of(op, p.weight * (p.log_ways + each), [p.lead], p.tie)
+    each = check_parameters_of(op, p.weight * (p.log_multinomial + each), [p.lead], p.tie)
     if not p.by_items:
         return each
     lead = p.utility[p.distinct_first] - p.utility[p.distinct_second] + p.order_effect
     distinct = outcome_counts_logp(p.distinct_counts.T, op.log_probabilities(lead, p.tie))
-    total = p.distinct_log_ways + pt.sum(distinct)
+    total = p.distinct_log_multinomial + pt.sum(distinct)
     return with_sum(each, check_parameters_of(op, total, [p.utility, p.order_effect], p.tie))
 
 
@@ -281,6 +281,6 @@ def _derived(p: Observed, *data: Any) -> dict[str, NDArray[Any]]:
     first, second, counts, weight = data
     used = slice(None) if p.by_items else slice(0)
     totals = pair_totals(first[used], second[used], counts[used], weight[used], ordered=p.ordered)
-    return {"log_ways": log_ways(counts)} | {
+    return {"log_multinomial": log_multinomial(counts)} | {
         f"distinct_{field}": value for field, value in totals._asdict().items()
     }

@@ -8,8 +8,8 @@ import pymc as pm
 from numpy.typing import NDArray
 from pytensor.tensor import TensorVariable
 
-from bayesrank.data.pairs import OUTCOMES, Pairs
-from bayesrank.data.read.labels import counted, label_repr
+from bayesrank.data import Pairs
+from bayesrank.data.read import OUTCOMES, counted, label_repr
 from bayesrank.distributions.axes import same_labels
 from bayesrank.distributions.pair_outcomes import as_double
 
@@ -25,7 +25,7 @@ __all__ = [
     "shaped",
 ]
 
-TAKEN = ("first", "second", "weight", "counts", "outcome", "outcomes", "log_ways")
+TAKEN = ("first", "second", "weight", "counts", "outcome", "outcomes", "log_multinomial")
 
 
 def pair_labels(pairs: Pairs, n_outcomes: int) -> tuple[Any, Any]:

@@ -31,8 +31,7 @@ from bayesrank.distributions.observed import (
 from bayesrank.distributions.orders import batch_shape, fits, slot_order_ranks
 from bayesrank.distributions.partition_settings import PartitionSettings
 from bayesrank.likelihoods.ops.arrays import broadcast_batch
-from bayesrank.likelihoods.pmop.draws import OrderedPartitionDraw
-from bayesrank.likelihoods.pmop.op import pmop_logp
+from bayesrank.likelihoods.pmop.op import OrderedPartitionDraw, pmop_logp
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
 
 __all__ = ["PMOP"]

@@ -1,25 +1,28 @@
-"""Inference: estimators without a closed form, LearnBPR, modes, Laplace and cross-validation.
+"""Inference: modes, Laplace's approximation, training by batches, LearnBPR and cross-validation.
+
+What PyMC can sample or optimise itself needs nothing from here, but for `posterior_modes`, which
+finds the modes of one model for many prior scales and compiles it once, with its parts `objective`,
+`climb` and `adam`; `laplace`, which draws from a normal posterior around a mode; `train`, which
+finds the mode of a model of many weights by batches; `given`, which fixes some variables; `kfold`,
+which compiles one model for all folds; and `learn_bpr`, gradient ascent on triples of interactions.
 
 This room may import arviz, numba, numpy, nutpie, pymc, pytensor, rich, scipy, threadpoolctl, xarray
-and
-the rooms data and likelihoods. The estimators of set functions are pure NumPy. What PyMC can sample
-or optimise itself needs nothing from here, but for `learn_bpr`, gradient ascent on triples of
-interactions, `posterior_modes`, which finds the modes of one model for many prior scales and
-compiles it once, `train`, which finds the mode of a model of many weights by batches, `laplace`,
-which draws from a normal posterior around a mode, and `kfold`, which compiles one model for all
-folds.
+and the rooms data and likelihoods.
 """
 
 from bayesrank.inference.conditional import given
 from bayesrank.inference.kfold import FoldWarning, kfold
-from bayesrank.inference.laplace import laplace
-from bayesrank.inference.learn_bpr import FactorFit, Penalties, learn_bpr, prior_penalties
-from bayesrank.inference.learn_bpr_neighbours import (
+from bayesrank.inference.laplace import hessian, laplace
+from bayesrank.inference.learn_bpr import (
+    FactorFit,
     NeighbourFit,
     NeighbourPenalties,
+    Penalties,
+    learn_bpr,
     learn_bpr_neighbours,
+    prior_penalties,
 )
-from bayesrank.inference.modes import posterior_modes
+from bayesrank.inference.modes import Point, adam, climb, objective, posterior_modes
 from bayesrank.inference.training import train
 
 __all__ = [
@@ -28,11 +31,16 @@ __all__ = [
     "NeighbourFit",
     "NeighbourPenalties",
     "Penalties",
+    "Point",
+    "adam",
+    "climb",
     "given",
+    "hessian",
     "kfold",
     "laplace",
     "learn_bpr",
     "learn_bpr_neighbours",
+    "objective",
     "posterior_modes",
     "prior_penalties",
     "train",

@@ -5,7 +5,7 @@ import numpy as np
 
 from bayesrank.likelihoods.ops.splitmix import uniform
 
-__all__ = ["climb", "draw_triple", "step_factors"]
+__all__ = ["climb_factors", "climb_neighbours", "draw_triple", "step_factors", "step_neighbours"]
 
 # What LLVM needs to add in any order, and so in vectors. Infinities and NaN stay what they are.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -59,7 +59,7 @@ def step_factors(W, H, b, u, i, j, on_user, on_positive, on_negative, on_bias, b
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=_FAST)
-def climb(  # type: ignore[no-untyped-def]
+def climb_factors(  # type: ignore[no-untyped-def]
     W, H, b, start, who, item, on_user, on_positive, on_negative, on_bias, biased,
     first, last, rate, slope, state,
 ):  # fmt: skip

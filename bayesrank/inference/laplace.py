@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 from pymc.blocking import DictToArrayBijection
 from scipy.linalg import LinAlgError, cho_factor, solve_triangular
 
-from bayesrank.inference.modes import Point, objective, posterior_modes
-from bayesrank.inference.unconstrained import constrained
+from bayesrank.inference.modes import Point, constrained, objective, posterior_modes
 
-__all__ = ["laplace"]
+__all__ = ["hessian", "laplace"]
 
 
 def laplace(

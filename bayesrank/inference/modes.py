@@ -17,14 +17,16 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import arviz as az
 import numpy as np
 import pymc as pm
 from numpy.typing import NDArray
+from pymc.backends.arviz import coords_and_dims_for_inferencedata
 from pymc.blocking import DictToArrayBijection, RaveledVars
 from scipy.optimize import minimize
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Point", "adam", "climb", "objective", "posterior_modes"]
+__all__ = ["Point", "adam", "climb", "constrained", "objective", "posterior_modes"]
 
 Point = Mapping[str, NDArray[np.float64]]  # values of the free variables, by name
 
@@ -191,3 +193,14 @@ def adam(
         if after is not None and after(step, x):
             break
     return x
+
+
+def constrained(model: pm.Model, start: RaveledVars, found: NDArray[np.float64]) -> Any:
+    """Put unconstrained draws (n_draws, n) into a DataTree of the model's variables."""
+    names = {rv.name for rv in model.unobserved_RVs}
+    shown = [x for x in model.unobserved_value_vars if x.name in names]  # without transformed ones
+    convert = model.compile_fn(shown, inputs=model.value_vars, point_fn=True)
+    rows = [convert(DictToArrayBijection.rmap(start._replace(data=row))) for row in found]
+    values = {x.name: np.stack([row[i] for row in rows])[None] for i, x in enumerate(shown)}
+    coords, dims = coords_and_dims_for_inferencedata(model)
+    return az.from_dict({"posterior": values}, coords=coords, dims=dims)

@@ -24,8 +24,7 @@ from pymc.initial_point import make_initial_point_fn
 from rich.progress import Progress
 
 from bayesrank.inference.divided import Batch, divided
-from bayesrank.inference.modes import Point, adam
-from bayesrank.inference.unconstrained import constrained
+from bayesrank.inference.modes import Point, adam, constrained
 
 __all__ = ["train"]
 

@@ -1,11 +1,24 @@
 r"""Losses of whole rankings: what others minimise in place of a log-probability, as graphs.
 
-They take ``(utility, ranks)``, (..., n_slots) both, and give one number per ranking, at least zero
-unless said otherwise. `ranks` are 1 = best, equal = tied, 0 = empty slot, in any order of the
-slots, and may be a tensor, such as the ranks of a minibatch.
+All are ``loss(utility, ranks, *, ...)``, (..., n_slots) both, and give one number per ranking, at
+least zero unless said otherwise. `ranks` are 1 = best, equal = tied, 0 = empty slot, in any order
+of the slots, and may be a tensor, such as the ranks of a minibatch.
 
 >>> round(float(hinge_rank_loss([1.0, 0.5, 0.0], [1, 2, 3]).eval()), 4)
 1.0
+
+=======================  =====================================  =========================
+loss                     of                                     besides, keyword-only
+=======================  =====================================  =========================
+`hinge_rank_loss`        pairs: the winner should lead by one   ``pairs``
+`rank_net_loss`          pairs: minus the log-probability       ``pairs``
+`exponential_rank_loss`  pairs: RankBoost                       ``pairs``
+`squared_rank_loss`      pairs, ties too: leads as numbers      ``pairs``
+`list_net_loss`          lists: the first choices               ``k``
+`expected_rank_loss`     lists: places as numbers
+`attention_rank_loss`    lists: shares of attention             ``labels``
+`list_rank_loss`         lists: shares of bounded utilities     ``labels``, ``segments``
+=======================  =====================================  =========================
 
 In a model they are potentials with a minus sign, and together with priors a penalised loss:
 ``pm.Potential("y", -pt.sum(hinge_rank_loss(utility, ranks)))``. With a linear utility and normal
@@ -13,34 +26,45 @@ coefficients that is the linear ranking SVM. They are no log-probabilities of ra
 compare them with anything.
 
 Pairs of slots are squares here, (..., n_slots, n_slots): fit for sets of a few dozen items. For
-long rankings of known ranks use `bayesrank.likelihoods.pairs.of_rankings`, which lists the pairs
-there are.
+long rankings of known ranks give the pairs there are, as
+`bayesrank.likelihoods.pairs.weak_order_pairs` lists them:
+
+>>> from bayesrank.likelihoods.pairs import weak_order_pairs
+>>> ranks = [[1, 2, 3], [2, 1, 0]]
+>>> loss = hinge_rank_loss([[1.0, 0.5, 0.0]] * 2, ranks, pairs=weak_order_pairs(ranks))
+>>> loss.eval().tolist()
+[1.0, 1.5]
 """
 
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
-from bayesrank.likelihoods.ops.arrays import NOTHING
-from bayesrank.likelihoods.pairs.graph import FIRST, SECOND, TIE, bradley_terry_logp
+from bayesrank.likelihoods.ops import NOTHING, segment_sum, softplus
+from bayesrank.likelihoods.pairs import SECOND, TIE, WeakOrderPairs
 
 __all__ = [
     "attention_rank_loss",
     "expected_rank_loss",
-    "exponential_loss",
-    "hinge_loss",
+    "exponential_rank_loss",
     "hinge_rank_loss",
     "list_net_loss",
     "list_rank_loss",
     "rank_net_loss",
-    "squared_loss",
+    "squared_rank_loss",
 ]
 
 
-def hinge_rank_loss(utility: Any, ranks: Any) -> TensorVariable:
+# ---------------------------------------------------------------------------------------------
+# Pairs
+# ---------------------------------------------------------------------------------------------
+
+
+def hinge_rank_loss(
+    utility: Any, ranks: Any, *, pairs: WeakOrderPairs | None = None
+) -> TensorVariable:
     r"""Hinge ranking loss: each item should lead the items below it by one.
 
     .. math:: \sum_{i \succ j} \max(0, 1 - (w_i - w_j))
@@ -51,6 +75,8 @@ def hinge_rank_loss(utility: Any, ranks: Any) -> TensorVariable:
         Utilities w; any value in empty slots.
     ranks : tensor_like of int, (..., n_slots)
         1 = best, equal = tied (no pair), 0 = empty slot.
+    pairs : WeakOrderPairs, optional
+        The pairs of a matrix of ranks, which then are not looked at; ties cost nothing.
 
     Returns
     -------
@@ -67,10 +93,12 @@ def hinge_rank_loss(utility: Any, ranks: Any) -> TensorVariable:
     >>> hinge_rank_loss([[0.0, 2.0], [0.0, 2.0]], [[1, 2], [2, 1]]).eval().tolist()
     [3.0, 0.0]
     """
-    return _sum_of_pairs(hinge_loss, utility, ranks)
+    return _sum_of_pairs(lambda lead: pt.maximum(1 - lead, 0.0), utility, ranks, pairs)
 
 
-def rank_net_loss(utility: Any, ranks: Any) -> TensorVariable:
+def rank_net_loss(
+    utility: Any, ranks: Any, *, pairs: WeakOrderPairs | None = None
+) -> TensorVariable:
     r"""RankNet: minus the log-probability of all pairs, each as if compared by itself.
 
     .. math:: \sum_{i \succ j} \log(1 + e^{w_j - w_i})
@@ -81,6 +109,8 @@ def rank_net_loss(utility: Any, ranks: Any) -> TensorVariable:
         Utilities w; any value in empty slots.
     ranks : tensor_like of int, (..., n_slots)
         1 = best, equal = tied (no pair), 0 = empty slot.
+    pairs : WeakOrderPairs, optional
+        The pairs of a matrix of ranks, which then are not looked at; ties cost nothing.
 
     Returns
     -------
@@ -96,16 +126,116 @@ def rank_net_loss(utility: Any, ranks: Any) -> TensorVariable:
     >>> rank_net_loss([[0.0, 0.0, 9.0]], [[1, 2, 0]]).eval().round(4).tolist()
     [0.6931]
     """
-    return _sum_of_pairs(lambda *pair: -bradley_terry_logp(*pair), utility, ranks)
+    return _sum_of_pairs(lambda lead: softplus(-lead), utility, ranks, pairs)
+
+
+def exponential_rank_loss(
+    utility: Any, ranks: Any, *, pairs: WeakOrderPairs | None = None
+) -> TensorVariable:
+    r"""RankBoost: the exponential of how far each item is behind one that it should lead.
+
+    .. math:: \sum_{i \succ j} e^{w_j - w_i}
+
+    Parameters
+    ----------
+    utility : tensor_like of float, (..., n_slots)
+        Utilities w; any value in empty slots.
+    ranks : tensor_like of int, (..., n_slots)
+        1 = best, equal = tied (no pair), 0 = empty slot.
+    pairs : WeakOrderPairs, optional
+        The pairs of a matrix of ranks, which then are not looked at; ties cost nothing.
+
+    Returns
+    -------
+    TensorVariable, (...)
+        inf where an item is more than 709 behind, for the number is too large for double precision.
+
+    References
+    ----------
+    Freund et al., An efficient boosting algorithm for combining preferences, JMLR 4, 2003.
+
+    Examples
+    --------
+    >>> exponential_rank_loss([[0.0, 1.0], [0.0, 1.0]], [[1, 2], [2, 1]]).eval().round(4).tolist()
+    [2.7183, 0.3679]
+    """
+    return _sum_of_pairs(lambda lead: pt.exp(-lead), utility, ranks, pairs)
+
+
+def squared_rank_loss(
+    utility: Any, ranks: Any, *, pairs: WeakOrderPairs | None = None
+) -> TensorVariable:
+    r"""Regress on pairs: leads should be one, or nothing between items that are tied.
+
+    .. math:: \sum_{i \succ j} (1 - (w_i - w_j))^2 + \sum_{i < j,\, i \sim j} (w_i - w_j)^2
+
+    Parameters
+    ----------
+    utility : tensor_like of float, (..., n_slots)
+        Utilities w; any value in empty slots.
+    ranks : tensor_like of int, (..., n_slots)
+        1 = best, equal = tied, 0 = empty slot.
+    pairs : WeakOrderPairs, optional
+        The pairs of a matrix of ranks, which then are not looked at; those that are tied may be
+        among them or not.
+
+    Returns
+    -------
+    TensorVariable, (...)
+        Zero for a ranking without pairs.
+
+    References
+    ----------
+    Cossock & Zhang, Statistical analysis of Bayes optimal subset ranking, IEEE Transactions on
+    Information Theory 54, 2008.
+
+    Examples
+    --------
+    >>> squared_rank_loss([[0.5, 0.0]] * 3, [[1, 2], [2, 1], [1, 1]]).eval().tolist()
+    [0.25, 2.25, 0.25]
+    """
+
+    def squares(lead: TensorVariable) -> TensorVariable:
+        return lead**2
+
+    return _sum_of_pairs(lambda lead: squares(1.0 - lead), utility, ranks, pairs, of_tie=squares)
+
+
+Loss = Callable[[TensorVariable], TensorVariable]
 
 
 def _sum_of_pairs(
-    loss: Callable[[Any, Any, Any], TensorVariable], utility: Any, ranks: Any
+    of_lead: Loss,
+    utility: Any,
+    ranks: Any,
+    pairs: WeakOrderPairs | None,
+    *,
+    of_tie: Loss | None = None,
 ) -> TensorVariable:
+    """Sum a loss of the winner's lead over the pairs of each ranking, and one of ties."""
+    if pairs is not None:
+        return _sum_of_listed_pairs(of_lead, utility, pairs, of_tie)
     ranks, above, w = _above(utility, ranks)
     # nothing that stands in empty slots reaches a loss or its gradient
-    terms = loss(w[..., :, None], w[..., None, :], FIRST)
-    return pt.sum(pt.switch(above, terms, 0.0), axis=(-2, -1))
+    lead = w[..., :, None] - w[..., None, :]
+    terms = pt.switch(above, of_lead(pt.switch(above, lead, 0.0)), 0.0)
+    if of_tie is not None:
+        tied = (ranks[..., :, None] > 0) & pt.eq(ranks[..., :, None], ranks[..., None, :])
+        terms += pt.switch(tied, 0.5 * of_tie(lead), 0.0)  # each pair stands there twice
+    return pt.sum(terms, axis=(-2, -1))
+
+
+def _sum_of_listed_pairs(
+    of_lead: Loss, utility: Any, pairs: WeakOrderPairs, of_tie: Loss | None
+) -> TensorVariable:
+    w = pt.as_tensor_variable(utility)
+    ranking, first, second, outcome = (pt.as_tensor_variable(x) for x in pairs)
+    lead, tie = w[ranking, first] - w[ranking, second], pt.eq(outcome, TIE)
+    lead = pt.switch(pt.eq(outcome, SECOND), -lead, lead)
+    # as above, a tie does not reach the loss of pairs that are none
+    decided = of_lead(pt.switch(tie, 0.0, lead))
+    terms = pt.switch(tie, 0.0 if of_tie is None else of_tie(lead), decided)
+    return segment_sum(terms, (ranking,), (w.shape[0],))
 
 
 def _above(utility: Any, ranks: Any) -> tuple[TensorVariable, TensorVariable, TensorVariable]:
@@ -114,6 +244,11 @@ def _above(utility: Any, ranks: Any) -> tuple[TensorVariable, TensorVariable, Te
     first, second = ranks[..., :, None], ranks[..., None, :]
     above = (first > 0) & (first < second)
     return ranks, above, pt.switch(ranks > 0, pt.as_tensor_variable(utility), 0.0)
+
+
+# ---------------------------------------------------------------------------------------------
+# Lists
+# ---------------------------------------------------------------------------------------------
 
 
 def list_net_loss(utility: Any, ranks: Any, *, k: int = 1) -> TensorVariable:
@@ -145,8 +280,8 @@ def list_net_loss(utility: Any, ranks: Any, *, k: int = 1) -> TensorVariable:
 
     Notes
     -----
-    The loss for graded lists, in which every item has a share in being first, is
-    `bayesrank.likelihoods.losses`.
+    The losses for graded lists, in which every item has a share in being first, are
+    `attention_rank_loss` and `list_rank_loss`.
 
     References
     ----------
@@ -211,7 +346,7 @@ def expected_rank_loss(utility: Any, ranks: Any) -> TensorVariable:
     return pt.sum(pt.switch(used, (w - target) ** 2, 0.0), axis=-1)
 
 
-def attention_rank_loss(utility: Any, ranks: Any, labels: Any = None) -> TensorVariable:
+def attention_rank_loss(utility: Any, ranks: Any, *, labels: Any = None) -> TensorVariable:
     r"""AttRank: cross-entropy of the shares of attention that labels and utilities ask for.
 
     .. math:: -\sum_i p_i \log q_i, \qquad p_i = \frac{e^{l_i}}{\sum_j e^{l_j}}, \quad
@@ -234,7 +369,7 @@ def attention_rank_loss(utility: Any, ranks: Any, labels: Any = None) -> TensorV
     Notes
     -----
     Over rankings of the same items it has its minimum where the shares q are the mean of the p. Of
-    ratings, with bounded utilities, it is `bayesrank.likelihoods.losses`.
+    ratings, with bounded utilities, it is `list_rank_loss`.
 
     References
     ----------
@@ -260,125 +395,41 @@ def attention_rank_loss(utility: Any, ranks: Any, labels: Any = None) -> TensorV
     return pt.sum(pt.switch(used, -share * log_q, 0.0), axis=-1)
 
 
-def _towards_winner(first: Any, second: Any, outcome: Any) -> tuple[TensorVariable, TensorVariable]:
-    """Lead of the winner (of the first item in a tie), and the outcome as a tensor."""
-    outcome = pt.as_tensor_variable(outcome)
-    lead = pt.as_tensor_variable(first) - pt.as_tensor_variable(second)
-    return pt.switch(pt.eq(outcome, SECOND), -lead, lead), outcome
+def list_rank_loss(
+    utility: Any, ranks: Any, *, labels: Any, segments: Any = None, n_rankings: Any = None
+) -> TensorVariable:
+    r"""ListRank: `attention_rank_loss` of utilities that a logistic function has bounded.
 
-
-def hinge_loss(utility_first: Any, utility_second: Any, outcome: Any) -> TensorVariable:
-    r"""Hinge loss :math:`\max(0, 1 - d)` of the winner's lead :math:`d`: linear ranking SVM.
-
-    Parameters
-    ----------
-    utility_first, utility_second : tensor_like of float
-        Utilities of the two items.
-    outcome : tensor_like of int
-        0 = first wins, 1 = second wins, 2 = tie, which costs nothing.
-
-    Returns
-    -------
-    TensorVariable
-        One number per pair, >= 0.
-
-    References
-    ----------
-    Joachims, Optimizing search engines using clickthrough data, KDD 2002.
-
-    Examples
-    --------
-    >>> hinge_loss([2.0, 0.25, 0.0], 0.0, [0, 0, 1]).eval().tolist()
-    [0.0, 0.75, 1.0]
-    """
-    towards, outcome = _towards_winner(utility_first, utility_second, outcome)
-    return pt.switch(pt.eq(outcome, TIE), 0.0, pt.maximum(1 - towards, 0.0))
-
-
-def squared_loss(utility_first: Any, utility_second: Any, outcome: Any) -> TensorVariable:
-    r"""Squared loss :math:`(y - d)^2` with y = 1 (first wins), -1 (second) or 0 (tie).
-
-    Rank regression on pairs.
-
-    Parameters
-    ----------
-    utility_first, utility_second : tensor_like of float
-        Utilities of the two items.
-    outcome : tensor_like of int
-        0 = first wins, 1 = second wins, 2 = tie.
-
-    Returns
-    -------
-    TensorVariable
-        One number per pair, >= 0.
-
-    References
-    ----------
-    Cossock & Zhang, Statistical analysis of Bayes optimal subset ranking, IEEE Transactions on
-    Information Theory 54, 2008.
-
-    Examples
-    --------
-    >>> squared_loss(0.5, 0.0, [0, 1, 2]).eval().tolist()
-    [0.25, 2.25, 0.25]
-    """
-    towards, outcome = _towards_winner(utility_first, utility_second, outcome)
-    return (pt.switch(pt.eq(outcome, TIE), 0.0, 1.0) - towards) ** 2
-
-
-def exponential_loss(utility_first: Any, utility_second: Any, outcome: Any) -> TensorVariable:
-    r"""Exponential loss :math:`e^{-d}` of the winner's lead :math:`d`: RankBoost.
-
-    Parameters
-    ----------
-    utility_first, utility_second : tensor_like of float
-        Utilities of the two items.
-    outcome : tensor_like of int
-        0 = first wins, 1 = second wins, 2 = tie, which costs nothing.
-
-    Returns
-    -------
-    TensorVariable
-        One number per pair, >= 0; inf where the loser leads by more than 709, for the number is
-        too large for double precision.
-
-    References
-    ----------
-    Freund et al., An efficient boosting algorithm for combining preferences, JMLR 4, 2003.
-
-    Examples
-    --------
-    >>> [round(float(loss), 4) for loss in exponential_loss(0.0, 1.0, [0, 1, 2]).eval()]
-    [2.7183, 0.3679, 0.0]
-    """
-    towards, outcome = _towards_winner(utility_first, utility_second, outcome)
-    tie = pt.eq(outcome, TIE)
-    return pt.switch(tie, 0.0, pt.exp(-pt.switch(tie, 0.0, towards)))
-
-
-def list_rank_loss(utility: Any, rating: Any, ranking: Any, *, n_rankings: Any) -> TensorVariable:
-    r"""Cross-entropy between top-one probabilities of ratings and of :math:`g` of utilities.
-
-    .. math:: L_n = -\sum_{i \in n} \frac{e^{R_i}}{\sum_{k \in n} e^{R_k}}
+    .. math:: L_n = -\sum_{i \in n} \frac{e^{l_i}}{\sum_{k \in n} e^{l_k}}
               \log \frac{e^{g(w_i)}}{\sum_{k \in n} e^{g(w_k)}}, \qquad
               \frac{\partial L_n}{\partial w_i} = (q_i - p_i) \, g'(w_i)
 
+    with :math:`g(w) = 1 / (1 + e^{-w})`, the shares p those of the labels and q the others.
+
     Parameters
     ----------
-    utility : tensor_like of float, (n_ratings,)
-        Utilities w; any size, for g lies between 0 and 1.
-    rating : tensor_like of float, (n_ratings,)
-        Ratings R, within 700 of 0. Probabilities q cannot differ by more than a factor of e, which
-        those of ratings between 0 and 1 do not either.
-    ranking : tensor_like of int, (n_ratings,)
-        The list of each rating, 0 to n_rankings - 1, in any order.
-    n_rankings : int
-        Number of lists.
+    utility : tensor_like of float, (..., n_slots)
+        Utilities w; any value in empty slots, and any size, for g lies between 0 and 1.
+    ranks : tensor_like of int, (..., n_slots)
+        1 = best, equal = tied, 0 = empty slot; of the others only the labels count.
+    labels : tensor_like of float, (..., n_slots)
+        Grades l, such as ratings, within 700 of 0; any value in empty slots. Probabilities q cannot
+        differ by more than a factor of e, which those of labels between 0 and 1 do not either.
+    segments : tensor_like of int, (n_entries,), optional
+        The ranking of each entry, 0 to n_rankings - 1, in any order: then `utility`, `ranks` and
+        `labels` are (n_entries,), without empty slots, and long rankings make short ones no longer.
+    n_rankings : int, optional
+        Number of rankings, with `segments`.
 
     Returns
     -------
-    TensorVariable, (n_rankings,)
-        At least the entropy of p; 0 of a list without ratings.
+    TensorVariable, (...) or (n_rankings,)
+        At least the entropy of p; 0 of a ranking without items.
+
+    Raises
+    ------
+    ValueError
+        If only one of `segments` and `n_rankings` is given.
 
     References
     ----------
@@ -387,18 +438,25 @@ def list_rank_loss(utility: Any, rating: Any, ranking: Any, *, n_rankings: Any) 
 
     Examples
     --------
-    >>> list_rank_loss([0.0, 0.0], [1.0, 0.2], [0, 0], n_rankings=1).eval().round(4)
+    >>> list_rank_loss([[0.0, 0.0, 9.0]], [[1, 2, 0]], labels=[[1.0, 0.2, 0.0]]).eval().round(4)
     array([0.6931])
     """
-    w, R = pt.as_tensor_variable(utility), pt.as_tensor_variable(rating)
-    ranking = pt.as_tensor_variable(ranking)
+    if (segments is None) != (n_rankings is None):
+        raise ValueError("`segments` and `n_rankings` belong together: give both, or neither.")
+    w, grade = pt.as_tensor_variable(utility), pt.as_tensor_variable(labels)
+    if segments is None:
+        used = pt.as_tensor_variable(ranks) > 0
+        w, grade = pt.switch(used, w, 0.0), pt.switch(used, grade, 0.0)
+    else:
+        segments = pt.as_tensor_variable(segments)
 
-    def sums(x: Any) -> TensorVariable:
-        # not pt.zeros, which is weakly typed under JAX: sums would end up in single precision
-        return pt.alloc(np.zeros(1), n_rankings)[ranking].inc(x)
+    def sums(x: TensorVariable) -> TensorVariable:
+        if segments is None:
+            return pt.sum(pt.switch(used, x, 0.0), axis=-1)
+        return segment_sum(x, (segments,), (n_rankings,))
 
     # -∑ p log q = log ∑ e^g - ∑ p g, as ∑ p = 1
-    g, worth = pt.sigmoid(w), pt.exp(R)
+    g, worth = pt.sigmoid(w), pt.exp(grade)
     total = sums(pt.exp(g))
     empty = pt.eq(total, 0)
     return pt.log(pt.switch(empty, 1.0, total)) - sums(worth * g) / pt.switch(

@@ -12,8 +12,8 @@ from arviz import PlotCollection
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from bayesrank.results import rank_draws
 from bayesrank.results.draws import group_dims
-from bayesrank.results.ranks import rank_draws
 
 __all__ = [
     "best_first",

@@ -22,8 +22,8 @@ from bayesrank.plots.panels import (
     short_name,
     title_panels,
 )
+from bayesrank.results import place_probability
 from bayesrank.results.draws import posterior_utilities
-from bayesrank.results.places import place_probability
 
 __all__ = ["plot_places"]
 

@@ -32,8 +32,8 @@ from bayesrank.plots.rows import (
     row_height,
     set_up_rows,
 )
+from bayesrank.results import rank_summary
 from bayesrank.results.draws import posterior_utilities
-from bayesrank.results.ranks import rank_summary
 
 __all__ = ["plot_ranks"]
 

@@ -24,8 +24,8 @@ from bayesrank.plots.panels import (
     short_name,
     title_panels,
 )
+from bayesrank.results import win_probability
 from bayesrank.results.draws import posterior_utilities
-from bayesrank.results.wins import win_probability
 
 __all__ = ["plot_wins"]
 

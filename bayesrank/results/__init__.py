@@ -12,17 +12,19 @@ from bayesrank.results.consensus import consensus_ordering, expected_kendall
 from bayesrank.results.diagnostics import Convergence, convergence
 from bayesrank.results.files import figure_png, whole_file, write_whole
 from bayesrank.results.groups import group_log_likelihood
-from bayesrank.results.leading import tied_with_leader
 from bayesrank.results.loo import ParetoKWarning, loo_by_ranker
+from bayesrank.results.matches import (
+    Separation,
+    match_probability,
+    matches_between,
+    matches_to_separate,
+    outcome_probability,
+)
 from bayesrank.results.metrics import QueryMetrics, err, ndcg, query_metrics
-from bayesrank.results.next_match import match_probability
-from bayesrank.results.places import place_probability, top_probability
-from bayesrank.results.ranks import rank_draws, rank_summary
+from bayesrank.results.probabilities import place_probability, top_probability, win_probability
+from bayesrank.results.ranks import rank_draws, rank_summary, tied_with_leader
 from bayesrank.results.recommendation import leave_one_out, recommendation_metrics
-from bayesrank.results.report import report_html, table_text, verdict
-from bayesrank.results.sections import Section
-from bayesrank.results.separation import Separation, matches_between, matches_to_separate
-from bayesrank.results.wins import win_probability
+from bayesrank.results.report import Section, report_html, table_text, verdict
 
 __all__ = [
     "Convergence",
@@ -44,6 +46,7 @@ __all__ = [
     "matches_between",
     "matches_to_separate",
     "ndcg",
+    "outcome_probability",
     "place_probability",
     "query_metrics",
     "random_elpd",

@@ -17,7 +17,7 @@ which stay.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,14 +29,23 @@ from bayesrank.results.draws import (
     check_tops,
     each_group,
     group_dims,
+    group_results,
     item_labels,
     posterior_utilities,
     ranks_of,
 )
-from bayesrank.results.intervals import equal_tails, simultaneous_bounds
-from bayesrank.results.leading import find_leader
 
-__all__ = ["rank_draws", "rank_summary"]
+__all__ = [
+    "Leading",
+    "equal_tails",
+    "find_leader",
+    "rank_draws",
+    "rank_summary",
+    "simultaneous_bounds",
+    "tied_with_leader",
+]
+
+Ranks = NDArray[np.int32]
 
 
 def rank_draws(data: Any, var: str = "utility", *, dim: str = "item") -> xr.DataArray:
@@ -103,7 +112,7 @@ def rank_summary(
         or more (Besag et al. 1995): in that share of the draws every item has a rank inside its
         interval. They are wider than those of each item by itself, and reach from the d-th
         smallest to the d-th largest of its ranks, with the largest d, the same for all items, for
-        which this holds; `bayesrank.results.intervals.simultaneous_bounds` has the formula.
+        which this holds; `bayesrank.results.ranks.simultaneous_bounds` has the formula.
     tied_prob : float
         The leader is better than all items that are not tied with it, at once, with at least this
         probability, in (0.5, 1).
@@ -170,3 +179,194 @@ def rank_summary(
         return tables[0]
     keys = pd.MultiIndex.from_product([utility[d].values for d in groups], names=groups)
     return pd.concat(tables, keys=list(keys), names=[*groups, dim])
+
+
+def tied_with_leader(
+    data: Any, var: str = "utility", *, dim: str = "item", prob: float = 0.95
+) -> xr.Dataset:
+    r"""Find the items that cannot be told from the leader.
+
+    The leader l has the lowest posterior mean rank. The others are put in order of how surely it
+    is better than each, :math:`P(w_l > w_j)`, the surest first. The items that are told from it are
+    the first K of them, with the largest K such that
+
+    .. math:: P(w_l > w_{j_1}, \dots, w_l > w_{j_K}) \ge p .
+
+    The leader is better than *all* of these *at once* with probability p or more. The leader and
+    the remaining items are the set that is tied: it contains the best of all items with probability
+    p or more, since the best is excluded only if the leader is worse than one excluded.
+
+    Judging one by one, and excluding every item with :math:`P(w_l > w_j) \ge p`, is not the same.
+    It excludes at least as many items, and promises something about each by itself: among 30 that
+    are excluded with probability 0.95 each, one that is better than the leader is to be expected.
+
+    Parameters
+    ----------
+    data : DataTree, Dataset or DataArray
+        Posterior with dims chain, draw and `dim`.
+    var : str
+        The variable to compare, highest first.
+    dim : str
+        The dim of the items.
+    prob : float
+        The probability p, in (0.5, 1).
+
+    Returns
+    -------
+    Dataset
+        ``tied`` (..., dim), bool, true of the leader; ``leader`` (...), its label, or its number
+        from 0 if items have no labels; ``p_others_worse`` (...), the probability that it is
+        better than all items not tied with it at once: at least p, and 1 if all are tied. Leaders
+        of equal mean rank: the first of them. An item equal to the leader in a draw is not worse.
+
+    Raises
+    ------
+    ValueError
+        If the variable or a dim is missing, there is no draw or one is not finite, or `prob` is
+        out of range.
+
+    Examples
+    --------
+    Either of b and c is worse than a in 19 draws of 20, but both at once in 18 only.
+
+    >>> draws = np.array([[3.0, 2.0, 1.0]] * 18 + [[3.0, 4.0, 1.0], [3.0, 2.0, 4.0]])
+    >>> u = xr.DataArray(draws[None], dims=("chain", "draw", "item"),
+    ...                  coords={"item": ["a", "b", "c"]})
+    >>> tied_with_leader(u, prob=0.95)["tied"].values.tolist()
+    [True, True, False]
+    >>> tied_with_leader(u, prob=0.90)["tied"].values.tolist()
+    [True, False, False]
+    """
+    check_probability("prob", prob, 0.5)
+    utility = posterior_utilities(data, var, dim)
+    labels = item_labels(utility, dim)
+    found = [find_leader(u, ranks_of(u).mean(0), prob) for u in each_group(utility, dim)]
+    return xr.Dataset(
+        {
+            "tied": group_results([f.tied for f in found], utility, dim, "tied"),
+            "leader": group_results(
+                [labels[f.leader] for f in found], utility, dim, "leader", by_item=False
+            ),
+            "p_others_worse": group_results(
+                [f.p_others_worse for f in found], utility, dim, "p_others_worse", by_item=False
+            ),
+        }
+    )
+
+
+class Leading(NamedTuple):
+    """What is known of the leader of one group.
+
+    Attributes
+    ----------
+    leader : int
+        Number of the item.
+    p_better : array, shape (n_items,)
+        Probability that the leader is better than each by itself; 0 for itself.
+    tied : array of bool, shape (n_items,)
+        Which are not distinguishable from the leader.
+    p_others_worse : float
+        Probability that the leader is better than all others at once.
+    """
+
+    leader: int
+    p_better: NDArray[np.float64]
+    tied: NDArray[np.bool_]
+    p_others_worse: float
+
+
+def find_leader(
+    utility: NDArray[np.float64], mean_rank: NDArray[np.float64], prob: float
+) -> Leading:
+    """As `tied_with_leader`, from the draws (n_draws, n_items) and mean ranks of one group.
+
+    Items that the leader beats equally surely go in order of their mean rank, the worst first.
+    """
+    leader = int(np.argmin(mean_rank))
+    worse = utility < utility[:, [leader]]
+    p_better = worse.mean(0)
+    order = np.lexsort((-mean_rank, -p_better))
+    order = order[order != leader]
+    # Better than the first k of the order at once: this share falls with k
+    at_once = np.logical_and.accumulate(worse[:, order], axis=1).mean(0)
+    n_worse = int((at_once >= prob).sum())
+    tied = np.ones(len(mean_rank), dtype=bool)
+    tied[order[:n_worse]] = False
+    return Leading(leader, p_better, tied, float(at_once[n_worse - 1]) if n_worse else 1.0)
+
+
+def equal_tails(ranks: Ranks, prob: float) -> tuple[Ranks, Ranks]:
+    """Interval of each item by itself: whole ranks, equal tails.
+
+    Parameters
+    ----------
+    ranks : array of int, shape (n_draws, n_items)
+        Ranks in every draw.
+    prob : float
+        Probability of an interval, in (0, 1).
+
+    Returns
+    -------
+    low, high : arrays of int, shape (n_items,)
+        The ends, which belong to the interval.
+
+    Examples
+    --------
+    >>> low, high = equal_tails(np.array([[1, 2], [1, 2], [1, 2], [2, 1]]), 0.4)
+    >>> low.tolist(), high.tolist()
+    ([1, 2], [1, 2])
+    """
+    tail = (1 - prob) / 2
+    low, high = np.quantile(ranks, [tail, 1 - tail], axis=0, method="inverted_cdf")
+    return low.astype(np.int32), high.astype(np.int32)
+
+
+def simultaneous_bounds(ranks: Ranks, prob: float) -> tuple[Ranks, Ranks]:
+    r"""Intervals that hold for all items at once.
+
+    Let :math:`r_{ti}` be the rank of item i in draw t of T. The depth of a draw is
+
+    .. math::
+
+        d_t = \min_i \min\bigl(\#\{s : r_{si} \le r_{ti}\},\; \#\{s : r_{si} \ge r_{ti}\}\bigr),
+
+    so that a draw in which any item has a rank that is extreme for it has a small depth. Let d be
+    the largest depth with :math:`\#\{t : d_t \ge d\} \ge pT`. The interval of item i reaches from
+    the d-th smallest to the d-th largest of :math:`r_{1i}, \dots, r_{Ti}`. A draw has all its ranks
+    inside if and only if its depth is d or more, so this holds in a share of at least p of them,
+    and for no narrower intervals of this kind (Besag, Green, Higdon and Mengersen 1995, Bayesian
+    computation and stochastic systems, Statistical Science 10, section 6.3).
+
+    The draws that are counted are those that the intervals are made of: with few draws and many
+    items, the share among other draws is less than p.
+
+    Parameters
+    ----------
+    ranks : array of int, shape (n_draws, n_items)
+        Ranks in every draw.
+    prob : float
+        Probability with which all ranks lie in their intervals, in (0, 1).
+
+    Returns
+    -------
+    low, high : arrays of int, shape (n_items,)
+        The ends, which belong to the interval.
+
+    Examples
+    --------
+    >>> low, high = simultaneous_bounds(np.array([[1, 2], [1, 2], [1, 2], [2, 1]]), 0.75)
+    >>> low.tolist(), high.tolist()
+    ([1, 2], [1, 2])
+    """
+    n_draws, n_items = ranks.shape
+    ascending = np.sort(ranks, axis=0)
+    depth = np.full(n_draws, n_draws)
+    for i in range(n_items):
+        drawn, of_item = np.ascontiguousarray(ranks[:, i]), np.ascontiguousarray(ascending[:, i])
+        # Draws at or below each rank; those below it, which are not at or above it
+        upto = np.searchsorted(of_item, np.arange(of_item[-1] + 1), side="right")
+        depth = np.minimum(depth, np.minimum(upto[drawn], n_draws - upto[drawn - 1]))
+    deepest_first = np.sort(depth)[::-1]
+    enough = int(np.argmax(np.arange(1, n_draws + 1) / n_draws >= prob))
+    d = deepest_first[enough]
+    return ascending[d - 1], ascending[n_draws - d]

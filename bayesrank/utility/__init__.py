@@ -4,7 +4,7 @@ This room may import numpy, scikit-learn and pytensor, and no other room of baye
 """
 
 from bayesrank.utility.deep_sets import deep_sets_utility, deep_sets_weights
-from bayesrank.utility.dense import ACTIVATIONS, dense_utility, dense_weights
+from bayesrank.utility.dense import ACTIVATIONS, dense_layers, dense_utility, dense_weights
 from bayesrank.utility.factors import factor_utility
 from bayesrank.utility.fate import fate_utility, fate_weights
 from bayesrank.utility.feta import feta_utility, feta_weights
@@ -25,6 +25,7 @@ __all__ = [
     "check_features",
     "deep_sets_utility",
     "deep_sets_weights",
+    "dense_layers",
     "dense_utility",
     "dense_weights",
     "draw_weights",

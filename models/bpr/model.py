@@ -27,50 +27,8 @@ does; `fit_map` climbs the posterior of the model above, whose scales are the sa
 It is a composite likelihood: the posterior is no frequency that could be relied on without looking,
 and there is no LOO.
 
-**MovieLens 100K**, ua split, every rating an interaction, all movies that a user has not rated in
-the training part ranked, means over the 943 users, and over seeds 1, 2 and 3 where there are any
-(they differ by 0.0004 in AUC and 0.003 in NDCG@10 at most; the standard error from the users is
-about 0.006 in NDCG@10). The log score is that of held-out preferences, a held-out movie over one
-the user has not at all.
-
-=============================  ======  =======  =========  =====
-method                         AUC     NDCG@10  log score  CPU s
-=============================  ======  =======  =========  =====
-popularity                     0.857   0.133
-LearnBPR, 64 factors, by NDCG  0.9395  0.304    -0.161     1.3
-LearnBPR, 64 factors, by AUC   0.9416  0.303    -0.167     1.2
-LearnBPR, neighbours           0.9386  0.301    -0.216     11
-MAP of the model above         0.9386  0.292    -0.179     1.1
-ADVI, posterior mean           0.9377  0.277    -0.188     89
-implicit 0.7.3, BPR            0.879   0.146
-cornac 3.0.1, BPR with biases  0.939   0.273
-EASE, ridge of 500             0.935   0.316
-EigenRank, greedy              0.786   0.073               27
-EigenRank, walk                0.681   0.020               48
-ListRank-MF                    0.607   0.089               0.9
-=============================  ======  =======  =========  =====
-
-Penalties and scales were chosen on five ratings of each user held out of the training part, by
-NDCG@10 or by AUC as the table says; epochs and learning rates are first guesses that were kept. The
-grid of candidates was shaped by an earlier look at eight settings on the test part itself, so that
-our figures are a little too good.
-The other programs ran with 64 factors at the same rate, penalty and number of epochs, not tuned:
-figures of 0.900 and 0.252 for `implicit`, and of 0.937 and 0.309 for its ALS, have been measured
-elsewhere. EigenRank and ListRank-MF (`models.list_rank_mf.model`, ridge 0.01) learn from the stars
-of what was rated and not from what was left alone. The ridge of EASE is the best of four on the
-test part itself. So BPR with biases is ahead of the linear EASE in AUC and behind it, by 0.012, at
-the top of the list.
-
-What does the posterior add? Not better recommendations. The means of mean-field ADVI (8,000 steps
-of 5,000 triples from the mode, one seed) are behind the mode in every column: independent normals
-may be too poor a shape for products of factors. Nor calibration, which is all but the same: of
-held-out pairs to which the mode gives a probability between 0.75 and 0.9 (mean 0.84), 93% come
-true, with ADVI 94% (mean 0.84). Both are too modest: an ``evidence`` of one comparison for every
-interaction is less than the data bear. What remains is what a mode has not, ``top_k`` between 0
-and 1 and a spread for new users.
-
-``python -m models.bpr.study FOLDER`` prints these figures, but those of the other programs,
-of EigenRank and of ListRank-MF.
+``python -m models.bpr.study FOLDER`` compares fits on MovieLens 100K; ``RESULTS.md`` has the
+figures.
 
 References
 ----------
@@ -87,7 +45,7 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 
 import bayesrank as br
-from bayesrank.inference.learn_bpr import learn_bpr, prior_penalties
+from bayesrank.inference import learn_bpr, prior_penalties
 from models.bpr.recommend import fold_in, recommend, recommend_new
 
 __all__ = ["build", "fit_advi", "fit_map", "fold_in", "recommend", "recommend_new"]

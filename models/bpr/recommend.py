@@ -12,8 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
-from bayesrank.inference.learn_bpr import FactorFit
-from bayesrank.inference.modes import climb
+from bayesrank.inference import FactorFit, climb
 
 __all__ = ["fold_in", "recommend", "recommend_new"]
 

@@ -1,4 +1,4 @@
-"""The figures of `models.bpr.model`: MovieLens 100K, ua split, every rating an interaction.
+"""The figures in ``RESULTS.md``: MovieLens 100K, ua split, every rating an interaction.
 
 ``python -m models.bpr.study FOLDER``, with the folder of ``ua.base`` and ``ua.test``: about five
 minutes. Penalties and scales were chosen, by NDCG@10 or by AUC, on five ratings of each user held
@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 import bayesrank as br
-from bayesrank.inference.learn_bpr import Penalties, learn_bpr
-from bayesrank.inference.learn_bpr_neighbours import NeighbourPenalties, learn_bpr_neighbours
-from bayesrank.results.recommendation import recommendation_metrics
+from bayesrank.inference import NeighbourPenalties, Penalties, learn_bpr, learn_bpr_neighbours
+from bayesrank.results import recommendation_metrics
 from models.bpr.model import build, fit_advi, fit_map
 
 N_FACTORS = 64

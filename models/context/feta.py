@@ -22,18 +22,12 @@ bias of the bound   ``pair_out_b``      (), only if bounded
 ==================  ==================  ===============================================
 
 Differs from the paper in: one network of the ordered pair, where theirs is made of two that share
-weights; the unbounded form; likelihood, prior and training as in `models.context.fate`, where the
-figures of both are.
-
-On the medoid of five points (see the table of `models.context.fate`) the form without a bound ranks
-.882 of the pairs of new sets, the bounded one .785 without a worth of its own, as in the paper's
-program, and .748 with one. The paper's ACC of the bounded form, .088, beside a RA of .759, is below
-what the distance to the middle alone has (.089 beside .682).
+weights; the unbounded form; likelihood, prior and training as in `models.context.fate`.
 
 Reference: Pfannschmidt, Gupta & Hüllermeier, Deep architectures for learning context-dependent
 ranking functions, arXiv:1803.05796, 2018.
 
-``python -m models.context.feta`` trains both forms on 2,000 sets.
+Figures are in ``RESULTS.md``. ``python -m models.context.feta`` trains both forms on 2,000 sets.
 """
 
 from collections.abc import Sequence

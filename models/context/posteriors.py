@@ -11,26 +11,8 @@ where data are few. Three of them are compared with the mode:
 The last layer is linear in the hidden units, which are constants once all else is fixed
 (`bayesrank.inference.given`): NUTS takes seconds.
 
-Mean log density of 5,000 held-out sets of five, in nats, with standard errors; one training set
-and one start each. Random order has -4.787.
-
-===============  ================  ================  ================
-weights          100 sets          1,000 sets        10,000 sets
-===============  ================  ================  ================
-mode             -4.814 ± 0.005    -2.928 ± 0.015    -2.727 ± 0.020
-last, Laplace    -4.646 ± 0.002    -2.891 ± 0.016    -2.723 ± 0.020
-last, NUTS       -4.650 ± 0.003    -2.890 ± 0.016    -2.723 ± 0.020
-all, ADVI        -4.768 ± 0.000    -2.869 ± 0.014    -2.586 ± 0.019
-===============  ================  ================  ================
-
-With 100 sets the mode is worse than random order, being sure of what it has not learned, and the
-posterior of the last layer alone makes it better; at 1,000 both it and ADVI gain 0.04 to 0.06 nats
-a set; at 10,000 the last layer has next to nothing left to gain, and ADVI gains 0.14. Not all of
-that need be the spread of its draws: the mode holds a fifth of the sets back to know when to stop,
-and ADVI goes on learning, from all of them. Laplace and NUTS agree, as they should on a layer that
-is linear; at 10,000 sets they take 31 and 526 CPU seconds, ADVI 47.
-
-``python -m models.context.posteriors`` prints the table; NUTS for 10,000 sets takes longest.
+``python -m models.context.posteriors`` prints the table that is in ``RESULTS.md``; NUTS for 10,000
+sets takes longest.
 """
 
 import time
@@ -46,7 +28,7 @@ from scipy.special import logsumexp
 
 import bayesrank as br
 from bayesrank.inference import given, laplace
-from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_logp
+from bayesrank.likelihoods.plackett_luce import weak_order_logp
 from bayesrank.utility import WeightSpec, draw_weights, fate_utility, fate_weights, weight_coords
 from models.context.simulate import simulate_medoid
 

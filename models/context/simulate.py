@@ -1,9 +1,7 @@
 r"""Simulated rankings in which the worth of an item depends on its company.
 
 `simulate_medoid` and `simulate_hypervolume` draw sets of points and rank each by a property that
-no point has by itself; `context_effect` gives the three classical effects of company on choice as
-sets of a few items. They are for teaching, and for tests of context-dependent utilities: a function
-of one item's features cannot explain them.
+no point has by itself: a function of one item's features cannot explain it.
 
 >>> simulate_medoid(1000, seed=1)
 Rankings: 1000 rankings of 5 items by 1000 rankers, 5 items in each, no ties, 2 features
@@ -22,14 +20,11 @@ cs-ranking.
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.data.rankings import Rankings
+from bayesrank.data import Rankings
 
 __all__ = [
-    "CONTEXT_EFFECTS",
-    "context_effect",
     "hypervolume_contributions",
     "medoid_distances",
     "simulate_hypervolume",
@@ -190,72 +185,6 @@ def hypervolume_contributions(points: ArrayLike) -> Floats:
     out = np.empty_like(width)
     np.put_along_axis(out, order, width * height, axis=-1)
     return out
-
-
-# Effect: what the items are (how cheap, how good), and their order without and with the newcomer
-CONTEXT_EFFECTS: dict[str, tuple[dict[str, tuple[float, float]], list[list[str]]]] = {
-    # an item gains by becoming the middle one
-    "compromise": (
-        {"cheap": (0.9, 0.3), "middle": (0.6, 0.6), "best": (0.3, 0.9)},
-        [["cheap", "middle"], ["middle", "cheap", "best"]],
-    ),
-    # an item gains from another that it alone dominates
-    "attraction": (
-        {"cheap": (0.9, 0.3), "good": (0.4, 0.8), "decoy": (0.3, 0.7)},
-        [["cheap", "good"], ["good", "cheap", "decoy"]],
-    ),
-    # an item loses to the dissimilar one when another like it is added
-    "similarity": (
-        {"cheap": (0.9, 0.3), "good": (0.4, 0.8), "cheap too": (0.88, 0.32)},
-        [["cheap", "good"], ["good", "cheap", "cheap too"]],
-    ),
-}
-
-
-def context_effect(name: str) -> Rankings:
-    """Give one of the three effects of company on choice: two items before and after a third came.
-
-    In each the order of the first two turns, which no utilities of the items by themselves allow.
-
-    Parameters
-    ----------
-    name : "compromise", "attraction" or "similarity"
-        Compromise: an item gains by becoming the middle one. Attraction: an item gains from a
-        decoy that is worse than it in both features, and not so compared with the other.
-        Similarity: an item loses by the coming of one much like it.
-
-    Returns
-    -------
-    Rankings
-        Two rankings, "before" and "after", with the features "cheapness" and "quality".
-
-    Raises
-    ------
-    ValueError
-        If there is no such effect.
-
-    References
-    ----------
-    Tversky, Elimination by aspects, Psychological Review 79, 1972 (similarity); Huber, Payne &
-    Puto, Journal of Consumer Research 9, 1982 (attraction); Simonson, Journal of Consumer Research
-    16, 1989 (compromise).
-
-    Examples
-    --------
-    >>> context_effect("attraction").to_frame()[["ranking", "item", "rank"]]
-      ranking   item  rank
-    0  before  cheap     1
-    1  before   good     2
-    2   after   good     1
-    3   after  cheap     2
-    4   after  decoy     3
-    """
-    if name not in CONTEXT_EFFECTS:
-        listed = ", ".join(repr(known) for known in CONTEXT_EFFECTS)
-        raise ValueError(f"`name` must be one of {listed}; got {name!r}.")
-    items, orderings = CONTEXT_EFFECTS[name]
-    features = pd.DataFrame.from_dict(items, orient="index", columns=["cheapness", "quality"])
-    return Rankings.from_orderings(orderings, rankers=["before", "after"], features=features)
 
 
 def _ranked(points: Floats, *, cost: Floats, names: list[str]) -> Rankings:

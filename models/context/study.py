@@ -1,4 +1,4 @@
-"""The figures of FATE and FETA: medoid and hypervolume, and sets of other sizes.
+"""The figures in ``RESULTS.md``: FATE and FETA, medoid and hypervolume, and sets of other sizes.
 
 ``python -m models.context.study FOLDER`` writes a line for each fit (``fits.csv``), prints means
 and standard deviations over five seeds, and draws how well networks that were trained on sets of

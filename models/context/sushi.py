@@ -16,50 +16,11 @@ whether it is a roll, and which of twelve groups (they tell the two major ones).
 for each item and neither features nor context; all that sees no company is nested in it. "kinds of
 people" has no context either: everyone is of one of four kinds, with worths of their own.
 
-Mean log density of the ranking of a held-out person, in nats (any order: -15.1044), and by how much
-it is above that of "items", with the standard error of this difference, paired by person. Five
-folds of people; within the training part a tenth is held back to stop the training and to choose
-prior scale (0.3 or 1; DeepSets 1 or 3, after a first run with those of the others had always taken
-1 and fallen behind, -14.2587) and learning rate, for each fold anew. The mode is used for all, also
-where draws would be cheap, so that like is compared with like. CPU seconds are of all 20 fits, what
-JAX has compiled being kept on disk:
-
-==================  ===========  ====================  ========  =====
-\                   log density  gain over items       Spearman  CPU s
-==================  ===========  ====================  ========  =====
-items               -14.2230                               .422     25
-linear              -14.2922     -0.0692 ± 0.0059          .411     52
-dense               -14.2283     -0.0053 ± 0.0022          .422     66
-FATE                -14.2317     -0.0088 ± 0.0029          .424     91
-FETA                -14.2324     -0.0094 ± 0.0027          .422     94
-DeepSets            -14.2344     -0.0114 ± 0.0033          .422     91
-items + dense       -14.2263     -0.0034 ± 0.0013          .422     66
-items + FATE        -14.2249     -0.0019 ± 0.0016          .423     88
-kinds of people     -14.0345     +0.1884 ± 0.0098          .425    121
-==================  ===========  ====================  ========  =====
-
-Company does not help here. Beside the worth of the items FATE adds -0.0019 ± 0.0016 nats a person
-(± 0.0022 by the spread of the five folds), where the worths themselves add 0.881 to random order.
-Beside a network that sees the same features and no company it adds 0.0015 ± 0.0018; without worths
-FATE, FETA and DeepSets are 0.0034 ± 0.0020, 0.0041 ± 0.0016 and 0.0061 ± 0.0028 behind the dense
-network. It is not that these menus could not tell. Add a single number to the worths, by how much
-another item of the same group changes the utility of an item (`crowding`, Laplace's approximation
-of the posterior): it is 0.0062 ± 0.0075, and where made-up people take off 0.2 for each in these
-very menus it is found as -0.1998 ± 0.0075. What is missing is another thing: people differ. That
-they are of four kinds is worth 0.19 nats a person; it says how probable the other orders are, while
-the one that is expected of everybody stays what it was (Spearman). How many kinds was decided on a
-random fifth of all people, of whom most were judged later, so that 0.19 is a little too good; what
-was chosen after a look at judged people for other rows is DeepSets' scales, and that worths start
-at zero ("items" had -14.2265 from a draw of their prior, and FATE's part then +0.0016 ± 0.0021).
-
-All this is said of menus drawn at random, and of people of whom nothing is known but the menu. What
-company may do given the kind of a person has not been looked for.
-
 Reference: Kamishima, Nantonac collaborative filtering, KDD 2003 (the data, which may not be
 redistributed); Pfannschmidt, Gupta & Hüllermeier, arXiv:1803.05796, 2018 (the networks).
 
-``python -m models.context.sushi FOLDER`` prints the table, with the folder of the survey, by
-default ``sushi3`` below ``BAYESRANK_DATA``.
+``python -m models.context.sushi FOLDER`` prints the table of ``RESULTS.md``, with the folder of the
+survey, by default ``sushi3`` below ``BAYESRANK_DATA``.
 """
 
 import argparse
@@ -77,7 +38,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 import bayesrank as br
-from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_logp
+from bayesrank.likelihoods.plackett_luce import weak_order_logp
 from models.context.fate import fate_network
 from models.context.feta import feta_network
 from models.context.model import (

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import bayesrank as br
 from bayesrank.inference import laplace
-from bayesrank.likelihoods.plackett_luce.remainders import log_remainder
+from bayesrank.likelihoods.plackett_luce import log_remainder
 from models.context.model import build, dense_network, features_of
 from models.shared.item_features import aligned, check_scales
 

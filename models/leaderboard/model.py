@@ -63,7 +63,7 @@ import bayesrank as br
 from bayesrank.data import read_table
 from bayesrank.leaderboard import leaderboard_model as build
 from bayesrank.leaderboard import nuts_settings
-from bayesrank.results.next_match import outcome_probability
+from bayesrank.results import outcome_probability
 
 __all__ = ["Truth", "build", "fit", "report", "simulate", "to_pairs"]
 

@@ -31,39 +31,8 @@ References
 Shi, Y., Larson, M., & Hanjalic, A. (2010). List-wise learning to rank with matrix factorization for
 collaborative filtering. RecSys, 269-272.
 
-Results
--------
-MovieLens 100K, ua split: 943 users, 10 ratings of each held out. AUC and NDCG@10 ask which of all
-movies that are not known the user rated (the held-out ones are positive, whatever their stars; ties
-in scores averaged); the last column asks in what order, NDCG@5 of the stars of the ten. Means over
-users; the standard errors of NDCG@10 are up to 0.004, those of the last column about 0.005.
-
-========================  ======  =======  ============  ===========
-method                    AUC     NDCG@10  stars NDCG@5  CPU seconds
-========================  ======  =======  ============  ===========
-popularity                0.8569  0.1330   0.7034        0
-item mean                 0.6978  0.0002   0.7785        0
-Pearson neighbours        0.6389  0.0009   0.7902        1.4
-EigenRank, greedy         0.7855  0.0726   0.7697        27
-EigenRank, walk           0.6806  0.0200   0.7682        48
-ListRank-MF, ridge 0.003  0.6136  0.0758   0.7626        1.5
-ListRank-MF, ridge 0.01   0.6067  0.0894   0.7688        0.9
-ListRank-MF, ridge 0.03   0.5500  0.0905   0.7392        0.4
-========================  ======  =======  ============  ===========
-
-Ratings alone do not say what a user will watch: all of these are behind popularity, which they do
-not see, and further behind `models.bpr.model`, which learns from the movies left alone. Nor do
-orders and lists order the held-out movies better than predicted ratings do: Pearson neighbours are
-ahead of greedy EigenRank by 0.021 (standard error of the difference 0.004) and of ListRank-MF by as
-much (0.005), and so is the plain mean of each movie, by 0.009 and 0.010 (0.003 and 0.005).
-
-ListRank-MF has 10 factors; EigenRank and the Pearson neighbours ask 100 users, with similarities
-shrunken below 50 common movies, and the walk has epsilon 0.85. Nothing was chosen by the test
-ratings: the three ridges are all shown. At 0.1 the mode has no factors left. Three starts end
-within 0.01 of each other in log posterior and move NDCG@10 by 0.001. Value and gradient take 110 to
-130 ns per rating with 10 factors, from 50,000 ratings to 800,000.
-
-Run ``python -m models.list_rank_mf.study FOLDER`` with the folder of MovieLens 100K: 4 minutes.
+``python -m models.list_rank_mf.study FOLDER`` compares it on MovieLens 100K; ``RESULTS.md`` has the
+figures.
 """
 
 from collections.abc import Callable, Iterable
@@ -74,7 +43,7 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 
 import bayesrank as br
-from bayesrank.inference.modes import Point, posterior_modes
+from bayesrank.inference import Point, posterior_modes
 from bayesrank.likelihoods.losses import list_rank_loss
 from models.shared.rating_factors import ratings_of
 
@@ -146,7 +115,13 @@ def build(
         utility = pt.sum(U[ranker] * V[item], axis=-1)
 
         share = pm.Data("rating", stars / top)
-        loss = list_rank_loss(utility, share, ranking, n_rankings=rankings.n_rankings)
+        loss = list_rank_loss(
+            utility,
+            rankings.ranks[row, slot],
+            labels=share,
+            segments=ranking,
+            n_rankings=rankings.n_rankings,
+        )
         pm.Potential("y", -pt.sum(pm.Data("ranking_weight", rankings.weight) * loss))
     return model
 

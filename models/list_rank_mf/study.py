@@ -3,7 +3,7 @@
 Protocol of the ua split: 943 users, 10 ratings of each held out, 90,570 to learn from. Two
 questions to each method. Which of all movies not known (some 1,586 per user) did the user rate:
 AUC and NDCG@10, any rating counting. And in what order, of those ten: NDCG@5 of the stars.
-`models.list_rank_mf.model` has the table.
+``RESULTS.md`` has the table.
 
 Run ``python -m models.list_rank_mf.study FOLDER`` with the folder of MovieLens 100K: 4 minutes.
 """

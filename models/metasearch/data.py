@@ -30,12 +30,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesrank.data.derive.layout import Entries
-from bayesrank.data.pair_counts import PairCounts
-from bayesrank.data.rankings import Rankings
-from bayesrank.data.read.columns import numbers, require_columns
-from bayesrank.data.read.count_entries import of_problems
-from bayesrank.data.read.labels import axis_index, label_repr, plain_index, row_name
+from bayesrank.data import PairCounts, Rankings
+from bayesrank.data.read import (
+    Entries,
+    axis_index,
+    label_repr,
+    numbers,
+    of_problems,
+    plain_index,
+    require_columns,
+    row_name,
+)
 from models.shared.letor import N_PARTS
 
 __all__ = [

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from bayesrank.results.metrics import query_metrics
+from bayesrank.results import query_metrics
 
 DEPTHS = (1, 2, 3, 4, 5)
 RELEVANT = 2  # grade from which a document counts as relevant to precision

@@ -19,14 +19,7 @@ symbol                  variable                   dims
 :math:`C_n`             ``y`` (net counts)         ranker, item
 ======================  =========================  ===============
 
-`models.metasearch.study` compares it with other ways to aggregate.
-
-Posterior of the learned model on MQ2008-agg, 784 queries and 25 engines, by NUTS: two chains of
-500 + 500 draws, 31 gradients each, take 15 CPU minutes. Of the 15,211 scores R-hat is at most 1.03
-and the bulk ESS at least 627, of the adherences 1.012 and 665. Relative to the largest, five
-engines (6, 8, 9, 11, 22) have an adherence from 0.96, the median 0.50, and four (13, 20, 24, 25)
-none at all. That is agreement with the others, not quality: engine 18, which tells most of the
-grades (`models.metasearch.supervised`), has 0.42.
+`models.metasearch.study` compares it with other ways to aggregate; ``RESULTS.md`` has the figures.
 
 References
 ----------
@@ -53,7 +46,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import bayesrank as br
 from bayesrank.inference import posterior_modes
-from bayesrank.likelihoods.ops.arrays import segment_sum
+from bayesrank.likelihoods.ops import segment_sum
 from models.metasearch.data import metasearch_counts, read_aggregation_parts
 
 EVIDENCE = 20.0  # draws that the counts of an engine in a query pass for, on average

@@ -1,52 +1,8 @@
 r"""Meta-search compared: MPM, Bradley-Terry, Plackett-Luce, Borda and SVD on search engines' lists.
 
-Results on MQ2008-agg
----------------------
-Percent, means over the 784 test queries of five folds: NDCG (N; gain 2^grade - 1), precision (P;
-grade 2 is relevant, 0 and 1 are not) and mean average precision. Queries without a relevant
-document count as 0. Standard errors of NDCG are 1.7 at 1 and 1.4 at 5, and of a difference between
-rows less, for the queries are the same. What an unlisted document means is in the name: nothing
-("missing"), below all that the engine lists ("last"), or further below, in roots of ranks
-("below"). Where grades are used, adherences are agreements a, or 2a - 1, of the training parts;
-"chosen" has the row with the best validation part in each turn.
-
-================================ ===== ===== ===== ===== ===== ===== ===== ===== ===== ===== =====
-method                           N@1   N@2   N@3   N@4   N@5   P@1   P@2   P@3   P@4   P@5   MAP
-================================ ===== ===== ===== ===== ===== ===== ===== ===== ===== ===== =====
-paper, supervised MPM            38.17 40.57 42.19 43.07 43.99
-Borda, missing                   15.84 20.64 24.61 27.93 31.16  7.28  9.32  9.26  9.66  9.43 16.16
-Borda, last                      38.37 39.61 42.15 44.30 46.04 19.77 17.12 15.88 14.48 13.25 23.91
-SVD, missing                     32.40 35.00 37.17 38.73 40.52 15.31 15.34 14.31 12.94 11.89 21.14
-SVD, last                        39.07 40.88 42.52 44.35 46.19 19.32 17.57 16.07 14.45 13.16 23.83
-SVD, below                       40.22 41.52 43.27 45.25 46.92 20.28 17.92 15.99 14.38 13.24 24.14
-Bradley-Terry, missing           33.76 35.20 35.81 37.32 38.81 16.20 14.99 13.18 12.05 11.07 20.71
-Bradley-Terry, last              39.46 41.01 42.63 44.46 46.22 19.77 17.60 16.11 14.51 13.04 23.92
-Plackett-Luce, missing           31.80 33.01 34.74 36.02 37.57 15.69 14.80 13.78 12.24 11.20 19.94
-Plackett-Luce, last              38.90 39.87 42.33 44.74 46.44 20.28 17.41 15.94 14.70 13.29 24.04
-MPM, missing                     38.82 39.21 40.33 41.21 42.36 19.13 17.25 15.60 13.65 12.51 22.91
-MPM, last                        39.07 40.88 42.52 44.35 46.19 19.32 17.57 16.07 14.45 13.16 23.83
-MPM, below                       40.22 41.52 43.27 45.25 46.92 20.28 17.92 15.99 14.38 13.24 24.14
-learned MPM, missing             37.29 39.19 40.21 40.82 42.07 18.24 17.54 15.62 13.74 12.26 22.50
-learned MPM, last                38.90 40.45 42.47 44.03 46.02 19.64 17.67 16.33 14.54 13.24 23.99
-learned MPM, below               39.75 41.07 43.06 44.81 46.86 19.52 18.18 16.11 14.54 13.47 23.99
-  posterior mean                 39.88 41.19 43.24 45.03 46.96 19.64 18.11 16.20 14.64 13.47 24.07
-supervised MPM, missing          38.18 39.30 40.39 41.24 42.48 18.88 17.44 15.86 13.87 12.56 22.98
-supervised MPM, last             39.54 40.98 42.80 44.34 46.35 19.39 17.98 16.28 14.41 13.27 24.03
-supervised MPM, below            40.18 41.29 43.45 45.44 47.00 20.15 17.92 16.07 14.54 13.32 24.11
-supervised MPM, below, 2a - 1    40.18 41.92 43.71 45.34 47.19 19.77 18.69 16.41 14.80 13.53 24.30
-supervised MPM, below, variances 40.18 41.29 43.45 45.44 47.00 20.15 17.92 16.07 14.54 13.32 24.11
-supervised MPM, chosen           40.39 41.74 43.58 45.39 47.14 20.15 18.49 16.07 14.60 13.40 24.36
-Plackett-Luce, last, 2a - 1      39.29 40.86 42.85 45.00 46.67 20.03 17.98 16.28 14.92 13.32 24.18
-================================ ===== ===== ===== ===== ===== ===== ===== ===== ===== ===== =====
-
-Why they differ from the paper's row: with unlisted documents missing ours is as good at
-1 and 1.5 less at 5. That row has variances, which change no place among the first five here (prior
-scale 0.5; nor do 1 or ten times the evidence). What an unlisted document means is worth more than
-everything else: with it the supervised rows are ahead at every truncation, and even those without
-grades. With equal adherences MPM orders documents by their net counts, as SVD does where every
-engine compares everything, so that those rows are the same. Adherences that are learned without
-grades do not help here: engines that agree with each other need not agree with the judges. Those
-from grades do, a little.
+What an unlisted document means is in the name of a method: nothing ("missing"), below all that the
+engine lists ("last"), or further below, in roots of ranks ("below"). ``RESULTS.md`` has the
+figures.
 
 References
 ----------
@@ -70,7 +26,7 @@ import pymc as pm
 
 import bayesrank as br
 from bayesrank.aggregation import borda, label_agreement, mean_agreement, svd_scores
-from bayesrank.data.rankings import UninformativeRankingWarning
+from bayesrank.data import UninformativeRankingWarning
 from bayesrank.inference import posterior_modes
 from models.metasearch.data import metasearch_rankings, read_aggregation_parts
 from models.metasearch.metrics import evaluate

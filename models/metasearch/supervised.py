@@ -17,57 +17,6 @@ symbol                  variable                   dims
 weak order              ``y``                      ranking, slot
 ======================  =========================  ===============
 
-Results on MQ2008-agg
----------------------
-NDCG and mean average precision in percent, over the 784 test queries of five folds (standard
-errors of NDCG 1.7 at 1 and 1.4 at 5), the prior scale chosen on the validation part:
-
-======================  =====  =====  =====  =====  =====  =====
-likelihood              @1     @2     @3     @4     @5     MAP
-======================  =====  =====  =====  =====  =====  =====
-PMOP mean               42.18  44.11  46.02  47.82  49.50  25.79
-Plackett-Luce           42.60  44.41  46.61  48.24  49.70  26.04
-PMOP mean, shares       41.75  43.21  45.43  47.51  49.34  25.35
-Plackett-Luce, shares   42.35  43.80  45.91  47.69  49.43  25.38
-======================  =====  =====  =====  =====  =====  =====
-
-With grades the same lists are worth two to three points more than the best consensus of
-`models.metasearch.study`.
-
-Weights of the engines under PMOP mean (posterior means and intervals of 94%; 1,000 draws of two
-chains; training parts of the first turn): by how much the utility of a document grows if an engine
-lists it at all, and if its rank there is halved. Being listed tells more than the place.
-
-========  ======  ======  ======  ======  ======  ======
-engine    listed  low     high    halved  low     high
-========  ======  ======  ======  ======  ======  ======
-engine18    1.21    0.89    1.56    0.25    0.18    0.31
-engine15    0.68    0.25    1.09    0.17    0.09    0.24
-engine17    0.58    0.19    0.98    0.02   -0.07    0.10
-engine11    0.56    0.03    1.12   -0.08   -0.19    0.03
-engine21    0.43    0.11    0.78    0.12    0.04    0.20
-engine3     0.29   -0.11    0.69   -0.03   -0.15    0.08
-engine10    0.22   -0.22    0.65    0.09    0.01    0.17
-engine16    0.20   -0.08    0.48    0.01   -0.08    0.09
-engine9     0.17   -0.35    0.71    0.11    0.00    0.22
-engine14    0.17   -0.24    0.57    0.08    0.00    0.16
-engine1     0.14   -0.22    0.48    0.02   -0.10    0.14
-engine4     0.12   -0.30    0.56    0.04   -0.09    0.17
-engine23    0.07   -0.29    0.42    0.02   -0.13    0.16
-engine6     0.02   -0.55    0.58   -0.03   -0.15    0.09
-engine5     0.01   -0.45    0.46   -0.04   -0.17    0.09
-engine8     0.00   -0.53    0.57    0.00   -0.12    0.12
-engine7    -0.04   -0.80    0.74    0.02   -0.56    0.57
-engine22   -0.07   -0.63    0.50    0.06   -0.06    0.18
-engine12   -0.25   -0.70    0.20   -0.14   -0.31    0.04
-engine13   -0.28   -1.28    0.63    0.08   -0.34    0.50
-engine2    -0.31   -0.71    0.10    0.03   -0.08    0.14
-engine19   -0.34   -0.79    0.12   -0.02   -0.11    0.07
-engine25   -0.38   -1.42    0.62    0.10   -0.34    0.54
-engine20   -0.40   -1.32    0.42    0.15   -0.25    0.56
-engine24   -0.42   -1.42    0.56    0.08   -0.33    0.50
-========  ======  ======  ======  ======  ======  ======
-
 References
 ----------
 Volkovs & Zemel, New learning methods for supervised and unsupervised preference aggregation,
@@ -75,8 +24,9 @@ JMLR 15, 2014 (the data and their protocol).
 Tran, Phung & Venkatesh, Modelling human preferences for ranking and collaborative filtering: a
 probabilistic ordered partition approach (the likelihood).
 
-Run ``python -m models.metasearch.supervised FOLDER`` with the folder of MQ2008-agg (A1.txt to
-A5.txt), by default ``MQ2008-agg`` below ``BAYESRANK_DATA``; with ``--posterior``, the engines too.
+Figures are in ``RESULTS.md``. Run ``python -m models.metasearch.supervised FOLDER`` with the folder
+of MQ2008-agg (A1.txt to A5.txt), by default ``MQ2008-agg`` below ``BAYESRANK_DATA``; with
+``--posterior``, the engines too.
 """
 
 import argparse
@@ -95,7 +45,7 @@ from models.metasearch.data import read_aggregation_parts
 from models.metasearch.metrics import evaluate
 from models.metasearch.study import percent
 from models.pmop_documents.model import build, map_path
-from models.pmop_documents.model import evaluate as validate
+from models.pmop_documents.study import evaluate as validate
 from models.shared.letor import Part, folds, turns
 
 # Scales of the coefficients (of standardised columns) that the validation part chooses from

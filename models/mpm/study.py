@@ -3,73 +3,13 @@ r"""Consensus of MovieLens 100K by MPM, beside Bradley-Terry and Plackett-Luce.
 A preference of a user counts as many times as the two ratings are stars apart: 7 million ordered
 pairs of 1,682 movies by 943 users, 11 million counts in all.
 
-Results
--------
-Best and worst movies at the posterior modes (years left out). MPM with equal variances has the five
-best movies of the paper's Table 3, in its order; with variances, its five worst.
-
-====  =========================  ========================  ===========================
-rank  MPM                        MPM, variances            Plackett-Luce
-====  =========================  ========================  ===========================
-1     Star Wars                  Star Wars                 Pather Panchali
-2     Raiders of the Lost Ark    Schindler's List          The Wrong Trousers
-3     The Godfather              The Godfather             Casablanca
-4     The Silence of the Lambs   Casablanca                A Close Shave
-5     The Shawshank Redemption   The Shawshank Redemption  The Shawshank Redemption
-1678  Volcano                    Jungle2Jungle             Body Parts
-1679  The Cable Guy              A Very Brady Sequel       Bio-Dome
-1680  Broken Arrow               The Island of Dr. Moreau  Amityville 1992
-1681  Batman Returns             Striptease                Amityville: A New Generation
-1682  Mars Attacks!              The Cable Guy             Children of the Corn
-====  =========================  ========================  ===========================
-
-MPM's lists have movies with 57 to 583 ratings. Bradley-Terry, which is MPM given how often each
-pair was compared, has movies with one to five at both ends (A Great Day in Harlem, Aiqing wansui;
-Amityville 1992, Amityville: A New Generation) under a Normal(0, 1) prior. What MPM adds is that
-items far from the others get more comparisons, so that it takes many preferences, and not few
-unanimous ones, to be far from them. Plackett-Luce with ties as they are, under the same prior, is
-in between: 8 to 283 ratings among the best, 5 to 31 among the worst.
-
-How well one order of all movies suits the users (mean of 943; a movie that the user has not rated
-counts as 0 stars, or as 3, which are two readings of the paper's constant imputation):
-
-============================  ======  ======  =======  ======  ======  =======
-model                         NDCG@1  @5      @10      NDCG@1  @5      @10
-============================  ======  ======  =======  ======  ======  =======
-imputed                       0                        3
-MPM                           0.4527  0.3451  0.3246   0.5423  0.4741  0.4725
-MPM, variances                0.4527  0.3185  0.2931   0.5423  0.4592  0.4539
-Bradley-Terry                 0.0011  0.0017  0.0016   0.2310  0.2404  0.2543
-Plackett-Luce                 0.0068  0.0995  0.0982   0.2351  0.3089  0.3218
-Plackett-Luce, ties sorted    0.2262  0.2033  0.1845   0.3884  0.3802  0.3792
-============================  ======  ======  =======  ======  ======  =======
-
-MPM is far ahead. The measure rewards popular movies: most of what is in the sum is whether a user
-has rated the movie at all, which MPM's preference for movies with many ratings fits.
-
-Figure 5: the variance of a movie falls with its number of ratings (Spearman correlation -0.94);
-with its rank it has no correlation (-0.04), but it is largest in the middle. Both come from the
-model as much as from the movies: without a tight prior the variances of movies with few ratings
-are what the likelihood likes best, because eleven million counts, one for each star, pass for
-independent.
-
-Posterior of the scores and 943 adherences, by NUTS: 4 chains of 500 + 1,000 draws in 143 s on two
-cores, R-hat at most 1.008, bulk ESS at least 1,050 (scores 4,100). Adherences range from 0 (users
-whose stars have nothing to do with the consensus) to 1.1, the middle half from 0.28 to 0.63, in
-units in which the scores have root mean square one; the order of the five best is that of the mode.
-Of 177 users it is, with probability 0.95 or more, below half of the median user's.
-
-With variances a gradient passes over 1.4 million pairs of movies and 7 million counts, 0.09 s, and
-Laplace's approximation takes 20 minutes beside other work: 81 s to the mode and the rest for the
-curvature in 4,306 directions.
-
 References
 ----------
 Volkovs & Zemel, New learning methods for supervised and unsupervised preference aggregation,
 JMLR 15, 2014, Table 3, Figures 4 and 5.
 
-Run ``python -m models.mpm.study FOLDER`` with the folder of MovieLens 100K, by default
-``ml-100k`` below ``BAYESRANK_DATA``.
+Figures are in ``RESULTS.md``. Run ``python -m models.mpm.study FOLDER`` with the folder of
+MovieLens 100K, by default ``ml-100k`` below ``BAYESRANK_DATA``.
 """
 
 import os

@@ -21,10 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from bayesrank.data.derive.layout import UninformativeRankingWarning, warn
-from bayesrank.data.rankings import Rankings
-from bayesrank.data.read.formats import read_lines
-from bayesrank.data.read.labels import counted, label_repr
+from bayesrank.data import Rankings, UninformativeRankingWarning
+from bayesrank.data.read import counted, label_repr, read_lines, warn
 
 __all__ = ["Multilabel", "read_multilabel"]
 

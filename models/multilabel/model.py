@@ -21,52 +21,7 @@ symbol             variable                                                dims
 Differs from the paper in that weights have a prior, samples held back say when to stop, and the
 likelihood is the integral itself to 1e-11 and not its sum over 10,000 intervals. Beside it the
 lower bound PL-LB, RankNet and RankSVM (all pairs of a label that a sample has and one it has not),
-as `pm.Potential`.
-
-**Delicious** (12,920 samples to train on, 3,185 to test, 500 features, 983 labels) and **Bibtex**
-(4,880, 2,515, 1,836, 159); every tenth training sample is held back. Percent, means (standard
-deviations) over three seeds, learning rate and width of the priors chosen by precision@5 of what is
-held back, CPU seconds of a fit:
-
-==================  ====  =====  =====  ============  ============  ============  ============
-data, objective     rate  width  CPU s  P@1           P@3           P@5           P@10
-==================  ====  =====  =====  ============  ============  ============  ============
-Delicious, exact    1e-2  2      24     68.17 (0.29)  62.89 (0.12)  58.19 (0.19)  49.10 (0.06)
-Delicious, PL-LB    1e-2  2      21     66.59 (0.63)  61.60 (0.04)  57.13 (0.16)  48.42 (0.04)
-Delicious, RankNet  1e-2  0.25   32     67.11 (0.25)  61.79 (0.05)  56.72 (0.12)  47.90 (0.25)
-Delicious, RankSVM  1e-2  1      16     63.99 (1.11)  59.21 (0.21)  54.69 (0.18)  46.08 (0.27)
-paper, exact                            66.72         61.30         56.63         47.61
-paper, PL-LB                            66.12         60.13         54.72         45.76
-Bibtex, exact       1e-3  8      9      62.57 (0.29)  39.09 (0.16)  29.05 (0.05)  17.97 (0.05)
-Bibtex, PL-LB       1e-3  16     8      61.23 (0.28)  38.65 (0.23)  28.77 (0.15)  17.89 (0.04)
-Bibtex, RankNet     1e-3  4      17     61.30 (0.54)  38.71 (0.08)  28.88 (0.06)  17.99 (0.01)
-Bibtex, RankSVM     1e-2  4      5      59.71 (0.49)  36.71 (0.20)  27.19 (0.23)  17.14 (0.06)
-==================  ====  =====  =====  ============  ============  ============  ============
-
-==================  ============  ============  ============  ============
-data, objective     PSP@1         PSP@3         PSP@5         PSP@10
-==================  ============  ============  ============  ============
-Delicious, exact    32.83 (0.12)  34.63 (0.06)  35.30 (0.12)  35.55 (0.04)
-Delicious, PL-LB    32.26 (0.28)  33.89 (0.04)  34.62 (0.13)  34.97 (0.03)
-Delicious, RankNet  32.29 (0.09)  33.94 (0.01)  34.35 (0.07)  34.65 (0.19)
-Delicious, RankSVM  31.91 (0.39)  33.10 (0.08)  33.50 (0.13)  33.44 (0.28)
-paper, exact        33.22         34.23         35.02         35.26
-paper, PL-LB        30.36         31.69         31.82         31.91
-Bibtex, exact       48.33 (0.34)  52.62 (0.28)  58.99 (0.15)  71.67 (0.20)
-Bibtex, PL-LB       47.63 (0.27)  52.09 (0.33)  58.41 (0.36)  71.25 (0.17)
-Bibtex, RankNet     46.91 (0.48)  51.88 (0.09)  58.50 (0.06)  71.67 (0.04)
-Bibtex, RankSVM     46.23 (0.37)  49.28 (0.28)  54.93 (0.53)  68.07 (0.26)
-==================  ============  ============  ============  ============
-
-The exact likelihood is ahead of its bound at all depths on both, by 1.6 points of P@1 and 0.7 of
-P@10 on Delicious, where the paper has 0.6 and 1.9. In PSP it leads by 0.6 to 0.8 there, where the
-paper has 2.9 to 3.4: PL-LB does better here than there, the exact likelihood as well in PSP and 1.5
-points better in P. RankNet is level with the bound, RankSVM behind. What decides is the width of
-the priors: on Bibtex precision@5 of what is held back is 11% at width 1 and 31% at 8. A loss of
-pairs, thousands of terms a sample beside which a prior weighs less, wants a narrow one on
-Delicious, without which the second epoch is the best. A rate of 1e-4 is behind for all eight, and
-still rising after 100 epochs, the most that it was given (Delicious, exact likelihood: 56.3% of
-what is held back against 58.9% at 1e-2).
+as `pm.Potential`. ``RESULTS.md`` has figures of `models.multilabel.study`.
 
 References
 ----------
@@ -86,9 +41,8 @@ from numpy.typing import NDArray
 from pytensor.tensor import TensorVariable
 
 import bayesrank as br
-from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_bound
-from bayesrank.utility import WeightSpec, draw_weights, weight_coords
-from bayesrank.utility.dense import dense_layers, dense_weights
+from bayesrank.likelihoods.plackett_luce import weak_order_bound
+from bayesrank.utility import WeightSpec, dense_layers, dense_weights, draw_weights, weight_coords
 from models.multilabel.data import Multilabel
 
 __all__ = ["OBJECTIVES", "build", "fit", "predict"]

@@ -1,4 +1,4 @@
-"""The figures of `models.multilabel.model`: Delicious and Bibtex, four objectives, three seeds.
+"""The figures in ``RESULTS.md``: Delicious and Bibtex, four objectives, three seeds.
 
 ``python -m models.multilabel.study DATA FOLDER``, with DATA the folder of ``delicious`` and
 ``bibtex``, writes ``choices.csv`` and ``figures.csv`` into FOLDER and prints means and standard
@@ -24,7 +24,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesrank.data.derive.layout import UninformativeRankingWarning
+from bayesrank.data import UninformativeRankingWarning
 from models.multilabel.data import Multilabel, read_multilabel
 from models.multilabel.metrics import label_propensities, multilabel_metrics
 from models.multilabel.model import OBJECTIVES, fit, predict

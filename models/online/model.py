@@ -46,20 +46,13 @@ Or with another prior in the same model, which leaves the model alone, but is co
 state to start from in which the cells of an item have a part in common, so that matches in one
 category say something of the others.
 
-**How good it is.** Each day the posterior is replaced by a normal. Ten days of 100 matches of
-eight items end within 0.15 posterior standard deviations of one fit to all matches, 200 days of
-two matches as well, and within 0.2 of NUTS on all matches, standard deviations within 4%. By NUTS
-the noise of the draws adds up: ten days of 1,000 draws each were 0.4 off, intervals 15% too
-narrow. A day takes 5 ms with eight items, 27 ms with 200 items and 1,000 matches.
-
-**Which drift?** That with the best `forecast`. In seasons of 60 days made with a drift of 0, 0.1
-and 0.3 a night the best of 0, 0.05, 0.1, 0.2, 0.3 and 0.5 were 0.05, 0.1 and 0.3.
-
 References
 ----------
 Glickman, Parameter estimation in large dynamic paired comparison experiments, Applied Statistics
 48, 1999: what chess ratings are made of, item by item, where here the covariance of all is kept.
 Opper, A Bayesian approach to on-line learning, 1998: assumed density filtering.
+
+How good it is, and which drift to take: ``RESULTS.md``.
 
 Run ``python -m models.online.model``: an item that gets better through a made-up season.
 """
@@ -75,8 +68,7 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 
 import bayesrank as br
-from bayesrank.inference.laplace import hessian
-from bayesrank.inference.modes import climb, objective
+from bayesrank.inference import climb, hessian, objective
 from models.online.state import OTHERS, State, by_category, drifted, from_draws, start, with_items
 from models.shared.item_features import check_scales
 

@@ -1,4 +1,4 @@
-"""The figures of `models.partitioned_preference.study`: errors of objectives, and posteriors.
+"""Pictures of the study: errors of objectives, and posteriors.
 
 Objectives are told apart by colour, which every eye can (Okabe and Ito), and by marker.
 """

@@ -18,64 +18,12 @@ weak order             ``y``          ranking, slot
 Differs from the paper in the nodes of the integral, which go where it has its mass, in the
 optimiser (L-BFGS until a step gains less than 1e-9 of the objective), and in the prior.
 
-**Simulated rankings**, ``simulate_partitions``: mean squared errors of the shares, means over five
-seeds.
-
-================  =======  =======  =======  =======  =======  =======  =======  =======  =======
-items             100      100      100      1,000    1,000    1,000    10,000   10,000   10,000
-rankings          10       100      1,000    10       100      1,000    10       100      1,000
-================  =======  =======  =======  =======  =======  =======  =======  =======  =======
-PL-TopK           2.6e-5   2.5e-6   2.6e-7   5.2e-7   3.8e-8   3.6e-9   2.9e-8   2.7e-9   2.7e-10
-exact             1.9e-3   4.4e-6   4.2e-7   1.6e-6   5.4e-8   4.9e-9   2.9e-8   2.7e-9   2.7e-10
-exact, prior      1.3e-4   4.3e-6   4.2e-7   7.5e-7   5.2e-8   4.9e-9   2.1e-8   2.6e-9   2.7e-10
-PL-LB             3.8e-5   3.5e-5   3.4e-5   4.4e-7   3.2e-7   3.1e-7   2.5e-8   2.5e-9   2.8e-10
-AttRank           5.0e-5   4.5e-5   4.4e-5   7.4e-7   6.2e-7   6.2e-7   2.4e-8   2.1e-8   2.1e-8
-RankNet           2.5e-3   2.9e-5   1.6e-5   3.0e-5   3.8e-7   2.3e-7   3.5e-8   3.1e-9   3.4e-10
-RankNet, stopped  3.9e-5                     5.0e-7                     6.8e-8
-RankSVM           1.3e-4   2.1e-5   9.9e-6   1.0e-6   2.7e-7   1.2e-7   3.0e-8   4.5e-9   3.3e-9
-equal shares      1.3e-4   1.3e-4   1.3e-4   2.4e-6   2.4e-6   2.4e-6   3.6e-8   3.6e-8   3.6e-8
-================  =======  =======  =======  =======  =======  =======  =======  =======  =======
-
-* From 100 rankings on, of 100 and 1,000 items, the exact likelihood is the best of all that see
-  blocks only. Tenfold rankings make its error a tenth, like the oracle's (slopes of -1.0), and
-  leave those of PL-LB and AttRank as they are (0.0): their maxima are elsewhere. RankNet and
-  RankSVM are between (-0.2 to -0.4). Not knowing the order inside blocks costs 1.6 times the
-  oracle's error of 100 items and 1.4 times of 1,000; of 10,000, nothing.
-* Of 10,000 items at most 500 are above the last block, so it matters little that PL-LB takes each
-  item as chosen beside all others of its block: it is 9% ahead of the exact likelihood with 100
-  rankings and 4% behind with 1,000, RankNet 13% and 25% behind, each in every seed. RankSVM and
-  AttRank improve little (slopes of -0.1 and 0.0).
-* "Best everywhere" fails with few rankings. With 10, the maximum for 100 items is at infinity or
-  far out: one seed of five has an error of 9.2e-3, the others 5e-5 to 3e-4. A prior Normal(0, 2)
-  rescues it: it takes a quarter to 95% off, most from that seed. For 10,000 items it is then ahead
-  of PL-LB, for 100 in two seeds of five, for 1,000 in none.
-* RankNet stopped early ties, of 100 and 1,000 items. Its first two or three steps of L-BFGS from
-  equal utilities give 2.4e-5, 3.7e-7 and 1.5e-8 with 10 rankings, level with the oracle or better;
-  those numbers were chosen by the true shares. Chosen by rankings left out (five folds: "stopped")
-  it gives 3.9e-5 and 5.0e-7, and 6.8e-8 of 10,000 items, where one seed of five stops a step too
-  late, at 2.0e-7. Of all maxima RankNet's is the worst with 10 rankings.
-
-**Posteriors** under the prior: 100 items, five seeds, NUTS, 4 chains of 500 + 1,000 draws.
-Errors of the shares, and how many of the central intervals hold the truth (utilities relative to
-their mean).
-
-========  ============  ============  ========  ========  ==========  ==========  ===========  =====
-rankings  error, mean   error, mode   share     share     utility     utility     worst R-hat  CPU s
-..                                    in 50%    in 90%    in 50%      in 90%      of shares    each
-========  ============  ============  ========  ========  ==========  ==========  ===========  =====
-10        2.0e-4        1.3e-4        41%       81%       51%         91%         1.005        15
-100       4.3e-6        4.3e-6        51%       90%       50%         90%         1.007        40
-========  ============  ============  ========  ========  ==========  ==========  ===========  =====
-
-With 10 rankings the intervals of shares hold the truth too seldom, by nine points, presumably
-because the prior is wider than the utilities are (their standard deviation is 1.3): what the best
-items have too much, all others have too little. With 100 they hold what they say, and mean and mode
-are level.
-
 References
 ----------
 Ma et al., Learning-to-rank with partitioned preference: fast estimation for the Plackett-Luce
 model, AISTATS 2021.
+
+`models.partitioned_preference.study` compares them; ``RESULTS.md`` has the figures.
 
 Run ``python -m models.partitioned_preference.model``: 100 simulated rankings of 100 items, the mean
 squared error of the shares by each objective.
@@ -91,11 +39,11 @@ from numpy.typing import NDArray
 from pytensor.tensor import TensorVariable
 
 import bayesrank as br
-from bayesrank.inference.modes import climb
-from bayesrank.inference.modes import objective as log_density
-from bayesrank.likelihoods.losses import attention_rank_loss, hinge_loss
-from bayesrank.likelihoods.pairs.graph import FIRST, bradley_terry_logp
-from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_bound
+from bayesrank.inference import climb
+from bayesrank.inference import objective as log_density
+from bayesrank.likelihoods.losses import attention_rank_loss
+from bayesrank.likelihoods.pairs import FIRST, bradley_terry_logp
+from bayesrank.likelihoods.plackett_luce import weak_order_bound
 from models.partitioned_preference.simulate import simulate_partitions
 
 # From the utilities of the slots and their ranks to one number per ranking
@@ -106,7 +54,7 @@ OF_RANKINGS: dict[str, Callable[[Any, Any], TensorVariable]] = {
 # From the utilities of the better and the worse item of pairs to one number per pair
 OF_PAIRS: dict[str, Callable[[Any, Any], TensorVariable]] = {
     "RankNet": lambda better, worse: bradley_terry_logp(better, worse, FIRST),
-    "RankSVM": lambda better, worse: -hinge_loss(better, worse, FIRST),
+    "RankSVM": lambda better, worse: -pt.maximum(1 - (better - worse), 0.0),
 }
 OBJECTIVES = ("exact", *OF_RANKINGS, *OF_PAIRS)
 

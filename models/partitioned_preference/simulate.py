@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesrank.data.rankings import Rankings
+from bayesrank.data import Rankings
 
 __all__ = ["SimulatedPartitions", "simulate_partitions"]
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 import bayesrank as br
-from bayesrank.inference.modes import climb
-from bayesrank.inference.modes import objective as log_density
+from bayesrank.inference import climb
+from bayesrank.inference import objective as log_density
 from models.partitioned_preference.figures import along_figure, posterior_figure
 from models.partitioned_preference.model import OBJECTIVES, OF_RANKINGS, build, pairs_above
 from models.partitioned_preference.simulate import SimulatedPartitions, simulate_partitions

@@ -32,12 +32,11 @@ from typing import Literal
 
 import pandas as pd
 import pymc as pm
-import pytensor.tensor as pt
 
 import bayesrank as br
+from bayesrank.priors import utility_prior
+from bayesrank.utility import linear_utility
 from models.shared.item_features import aligned, check_scales
-
-PRIORS = {"normal": pm.Normal, "zero-sum": pm.ZeroSumNormal}
 
 
 def build(
@@ -82,8 +81,6 @@ def build(
     >>> [rv.name for rv in model.free_RVs]
     ['item_effect']
     """
-    if prior not in PRIORS:
-        raise ValueError(f"`prior` is {prior!r}; it is one of {', '.join(map(repr, PRIORS))}.")
     check_scales(prior_scale=prior_scale, coefficient_scale=coefficient_scale)
     coords = dict(rankings.coords)
     if features is not None:
@@ -91,12 +88,12 @@ def build(
         coords["feature"] = features.columns.to_numpy()
 
     with pm.Model(coords=coords) as model:
-        effect = PRIORS[prior]("item_effect", sigma=prior_scale, dims="item")
+        effect = utility_prior(prior, "item_effect", sigma=prior_scale, dims="item")
         utility = effect
         if features is not None:
             x = pm.Data("features", features.to_numpy(), dims=("item", "feature"))
             coefficient = pm.Normal("coefficient", 0, coefficient_scale, dims="feature")
-            utility = effect + pt.sum(x * coefficient, axis=-1)  # a small matrix: no threaded BLAS
+            utility = effect + linear_utility(x, coefficient)
         utility = pm.Deterministic("utility", utility, dims="item")
         br.PlackettLuce("y", utility, observed=rankings)
     return model

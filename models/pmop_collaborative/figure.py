@@ -7,28 +7,7 @@ utilities, for it then chooses among all subsets alike. So two models stand besi
 terms, both given the sizes of the blocks, among them the exact Plackett-Luce likelihood, which the
 paper did not have; one with ties broken at random; and each with its own zero: equal utilities.
 
-Results on MovieLens 100K
--------------------------
-Log-probability per user, and in brackets how much that is above equal utilities, for the 391 of
-491 users with at least 60 ratings who did not choose the prior scales.
-
-=============================  ============  =============  =============  =============
-n movies                       5             10             20             30
-=============================  ============  =============  =============  =============
-PMOP mean                      -5.87 (0.02)  -14.72 (0.20)  -31.73 (0.32)  -49.32 (0.42)
-Plackett-Luce, ties sorted     -4.61 (0.18)  -14.37 (0.74)  -40.43 (1.91)  -71.15 (3.51)
-Plackett-Luce, ties at random  -4.74 (0.04)  -14.85 (0.25)  -41.58 (0.75)  -73.09 (1.56)
-PMOP mean, given sizes         -2.97 (0.02)  -8.32 (0.20)   -20.07 (0.32)  -32.64 (0.42)
-Plackett-Luce, given sizes     -2.94 (0.05)  -8.20 (0.32)   -19.51 (0.88)  -31.10 (1.96)
-=============================  ============  =============  =============  =============
-
-As in the paper PMOP is far above Plackett-Luce with broken ties for many movies: by 9 and 22 for
-20 and 30 (for 5 and 10 it is 1.3 and 0.4 below). But so it is with equal utilities: the gap counts
-outcomes. What the utilities gain says the opposite, for every n, and on equal terms
-Plackett-Luce gains 1.6 to 4.6 times as much as PMOP, which gains the same with sizes given or not
-(its normalising constants differ by a factor that has no utilities). That broken ties gain most is
-no merit: with lots instead of numbers the gain falls below that of the exact likelihood. The rest
-was the order of the movie numbers.
+``RESULTS.md`` has the table, and what it says.
 
 Run ``python -m models.pmop_collaborative.figure FOLDER`` with the folder of MovieLens 100K: the
 table, and a figure in the folder where it is run.
@@ -48,9 +27,9 @@ from numpy.typing import NDArray
 from pytensor.tensor import TensorVariable
 
 import bayesrank as br
-from bayesrank.inference.modes import Point
-from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_logp
-from bayesrank.likelihoods.pmop.op import pmop_logp
+from bayesrank.inference import Point
+from bayesrank.likelihoods.plackett_luce import weak_order_logp
+from bayesrank.likelihoods.pmop import pmop_logp
 from models.pmop_collaborative.model import Scales, break_ties, predict
 from models.pmop_collaborative.study import grid, modes, movielens, split, to_rankings
 

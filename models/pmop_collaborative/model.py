@@ -38,7 +38,8 @@ Tran, Phung & Venkatesh, Modelling human preferences for ranking and collaborati
 probabilistic ordered partition approach.
 Rendle et al., BPR: Bayesian personalized ranking from implicit feedback, UAI 2009.
 
-`models.pmop_collaborative.study` compares the likelihoods on MovieLens.
+`models.pmop_collaborative.study` compares the likelihoods on MovieLens; ``RESULTS.md`` has the
+figures.
 """
 
 import math
@@ -54,11 +55,10 @@ from pymc.blocking import DictToArrayBijection
 from pytensor.tensor import TensorVariable
 
 import bayesrank as br
-from bayesrank.inference.modes import Point, adam, objective, posterior_modes
-from bayesrank.likelihoods.ops.arrays import NOTHING
-from bayesrank.likelihoods.pairs.graph import bradley_terry_logp
-from bayesrank.likelihoods.pairs.of_rankings import pairs_logp, weak_order_pairs
-from bayesrank.likelihoods.plackett_luce.remainders import log_remainder
+from bayesrank.inference import Point, adam, objective, posterior_modes
+from bayesrank.likelihoods.ops import NOTHING
+from bayesrank.likelihoods.pairs import bradley_terry_logp, pairs_logp, weak_order_pairs
+from bayesrank.likelihoods.plackett_luce import log_remainder
 from bayesrank.utility import factor_utility
 from models.shared.rating_factors import ratings_of
 

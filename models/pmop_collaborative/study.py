@@ -9,74 +9,9 @@ The protocol is that of the paper, scaled down: movies with at least 10 ratings,
 an entropy of at least 1 nat (1,123 movies, 96,073 ratings); n training ratings of each user, the
 rest to test, for users with at least n + 10.
 
-Results
--------
-Means over users and two random splits; then how far NDCG@5 is from that of ALS, user by user, with
-the standard error of that.
-
-With 10 training ratings (930 users):
-
-=================================  ======  ======  ======  ==================
-method                             ERR     NDCG@1  NDCG@5  difference (s.e.)
-=================================  ======  ======  ======  ==================
-shrunken item mean                 0.7810  0.6689  0.6772  -0.0021 (0.0015)
-rating factors (ALS)               0.7835  0.6746  0.6793  0
-pairs (BPR)                        0.7850  0.6777  0.6774  -0.0019 (0.0015)
-PMOP, no item bias                 0.7254  0.5893  0.5855  -0.0938 (0.0048)
-PMOP                               0.7905  0.6885  0.6772  -0.0021 (0.0021)
-PMOP, beta 0.01                    0.7834  0.6743  0.6796  +0.0003 (0.0001)
-PMOP, beta 0.3                     0.7852  0.6764  0.6787  -0.0006 (0.0010)
-Plackett-Luce, ties sorted         0.7892  0.6875  0.6706  -0.0087 (0.0024)
-Plackett-Luce, tied denominators   0.7846  0.6765  0.6782  -0.0011 (0.0016)
-Plackett-Luce                      0.7837  0.6761  0.6746  -0.0047 (0.0015)
-Plackett-Luce, by Adam             0.7827  0.6740  0.6748  -0.0045 (0.0015)
-Plackett-Luce, beta 0.3            0.7807  0.6686  0.6774  -0.0019 (0.0010)
-=================================  ======  ======  ======  ==================
-
-With 50 (491 users):
-
-=================================  ======  ======  ======  ==================
-method                             ERR     NDCG@1  NDCG@5  difference (s.e.)
-=================================  ======  ======  ======  ==================
-shrunken item mean                 0.8020  0.6929  0.6882  -0.0209 (0.0042)
-rating factors (ALS)               0.8201  0.7227  0.7091  0
-pairs (BPR)                        0.8166  0.7181  0.7017  -0.0074 (0.0038)
-PMOP, no item bias                 0.7772  0.6587  0.6305  -0.0786 (0.0051)
-PMOP                               0.8080  0.7038  0.6845  -0.0246 (0.0046)
-PMOP, beta 0.01                    0.8173  0.7163  0.7087  -0.0004 (0.0028)
-PMOP, beta 0.3                     0.8158  0.7137  0.7078  -0.0013 (0.0028)
-Plackett-Luce, ties sorted         0.8192  0.7246  0.6985  -0.0106 (0.0039)
-Plackett-Luce, tied denominators   0.8241  0.7305  0.7128  +0.0037 (0.0032)
-Plackett-Luce                      0.8218  0.7270  0.7132  +0.0041 (0.0033)
-Plackett-Luce, by Adam             0.8204  0.7270  0.7023  -0.0068 (0.0037)
-Plackett-Luce, beta 0.3            0.8275  0.7383  0.7116  +0.0025 (0.0026)
-=================================  ======  ======  ======  ==================
-
-The objectives have many modes. On one split with 50 ratings and fixed scales, four starts of
-L-BFGS end with log posteriors within 7 (Plackett-Luce, either beta) and 11 (PMOP, beta 0.01) of
-each other, but move ERR by up to 0.013, NDCG@1 by 0.024 and NDCG@5 by 0.013 (Plackett-Luce with
-beta one: 0.010, 0.023 and 0.002). The standard errors do not know of this.
-
-What holds here of what the paper claims: eq. 25 with its beta of 0.01 ranks as well as ALS, with
-10 ratings and with 50. But not thanks to ordered partitions: it is rating regression for the most
-part. PMOP alone is 0.025 behind with 50 ratings, 5 standard errors, and by NDCG@5 no better than
-the shrunken item mean (by ERR somewhat); with 10 it is on a par with both, its first movie even
-the best of all rows. Without item biases, as printed, it is far behind everything. A reason may be
-the set function: the mean worth of a block is large as soon as one member is good, so that a block
-says little more than one choice, whatever its size. Plackett-Luce makes a choice of every item.
-
-Exact for weak orders or with tied denominators, Plackett-Luce is level with ALS with 50 ratings
-(ahead by 1.2 standard errors); with 10 the exact form is 0.005 behind, 3 standard errors, the
-other level. With ties broken by sort it is 0.009 and 0.011 behind: it learns the numbers of the
-movies as well, as `models.pmop_collaborative.figure` shows. Pairs are level with 10 ratings and
-2 standard errors behind with 50.
-
-Adam on minibatches takes 2 seconds where L-BFGS takes 3, and is after its 100 epochs some 27 short
-of its log posterior (after 400, 2). With 10 ratings the rows are alike; with 50 NDCG@5 is 0.011
-lower, about as much as two starts of Adam differ (0.012).
-
 Run ``python -m models.pmop_collaborative.study FOLDER`` with the folder of MovieLens 100K: some 15
-minutes. How probable the models find what is held out is another file's question, the figure's.
+minutes; ``RESULTS.md`` has the figures. How probable the models find what is held out is another
+file's question, the figure's.
 """
 
 import argparse
@@ -93,8 +28,8 @@ import pymc as pm
 from scipy.stats import entropy
 
 import bayesrank as br
-from bayesrank.inference.modes import Point
-from bayesrank.results.metrics import query_metrics
+from bayesrank.inference import Point
+from bayesrank.results import query_metrics
 from models.pmop_collaborative.model import Scales, break_ties, build, fit_adam, fit_map, predict
 from models.shared.rating_factors import als, item_mean, ratings_of
 

@@ -11,17 +11,11 @@ utilities,
 and CD-k replaces the sum by one set, k steps of a chain away from the block that was observed.
 The result is biased, but not where the model is right: chains that start at draws of the model stay
 draws of it. More steps, less bias; as many as a chain takes to forget its start give maximum
-likelihood by stochastic gradients.
-
-By enumeration, for 4 to 6 items with utilities of sd 1 and data from the model: half-way to the
-truth, the expected CD-1 gradient has on average 84% (min, 4 items) to 99% (max, 6 items) of the
-right length and a cosine above 0.996 with the right one; CD-5 is right to three digits. With 50
-rankings and the mean, geometric or harmonic mean, the CD-1 solution is 0.07 to 0.1 (rms) from
-maximum likelihood, which is itself 0.25 to 0.4 from the truth.
+likelihood by stochastic gradients. ``RESULTS.md`` has how close they come.
 
 >>> import numpy as np
 >>> from bayesrank.data import Rankings
->>> from models.pmop_sampling.set_functions import SET_FUNCTIONS
+>>> from models.pmop_sampling.model import SET_FUNCTIONS
 >>> rankings = Rankings.from_orderings([["a", {"b", "c"}], [{"a", "b"}, "c"], ["b", "a", "c"]])
 >>> fit = fit_cd(SET_FUNCTIONS["geometric"], rankings, epochs=200, ridge=1.0, rng=1)
 >>> rankings.items[int(fit.coefficient.argmin())]
@@ -34,9 +28,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bayesrank.data.rankings import Rankings
-from models.pmop_sampling.set_chains import Seed, Sets, kernel_named
-from models.pmop_sampling.set_functions import Bools, Floats, LogPhi, evaluate, set_gradient
+from bayesrank.data import Rankings
+from models.pmop_sampling.chains import Seed, Sets, kernel_named
+from models.pmop_sampling.model import Bools, Floats, LogPhi, evaluate, set_gradient
 
 __all__ = ["CDFit", "cd_gradient", "choices", "fit_cd"]
 
@@ -179,7 +173,7 @@ def fit_cd(
     Parameters
     ----------
     log_phi : callable or SetFunction
-        The set function; see `models.pmop_sampling.set_functions`.
+        The set function; see `models.pmop_sampling.model`.
     rankings : Rankings
         Weak orders; ties are judged equal.
     by : "item" or "feature"
@@ -218,7 +212,7 @@ def fit_cd(
 
     Examples
     --------
-    >>> from models.pmop_sampling.set_functions import each_set
+    >>> from models.pmop_sampling.model import each_set
     >>> rankings = Rankings.from_orderings([["a", {"b", "c"}], [{"a", "b"}, "c"]])
     >>> fit = fit_cd(each_set(np.median), rankings, epochs=4, rng=1)
     >>> fit.path.shape

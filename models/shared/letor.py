@@ -18,8 +18,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
-from bayesrank.data.rankings import Rankings, UninformativeRankingWarning
-from bayesrank.data.read.formats import read_letor
+from bayesrank.data import Rankings, UninformativeRankingWarning
+from bayesrank.data.read import read_letor
 
 __all__ = ["Fold", "Part", "Turn", "folds", "read_parts", "turns"]
 

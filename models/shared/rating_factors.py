@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bayesrank as br
-from bayesrank.inference.modes import Point
+from bayesrank.inference import Point
 
 
 def ratings_of(rankings: br.Rankings, rating: str = "rating") -> NDArray[np.float64]:

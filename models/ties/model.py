@@ -27,32 +27,6 @@ differ: at a lead of d log odds Davidson's decrease as :math:`e^{-d/2}`, Rao and
 
 Differs from the papers in having a posterior, with the spread of the utilities learned.
 
-**Puddings**, six brands, 745 comparisons, 202 ties (Davidson's Example 2). Utilities less their
-mean: maximum likelihood (of the worths that are published, 0.139, 0.173, 0.162, 0.165, 0.159,
-0.202, with nu 0.747), and posterior means with standard deviations.
-
-=============  ==============  ==============  ==============
-brand          ML, Davidson    Davidson        Rao-Kupper
-=============  ==============  ==============  ==============
-1              -0.18           -0.06 (0.08)    -0.04 (0.07)
-2              0.04            0.02 (0.07)     0.01 (0.05)
-3              -0.02           -0.01 (0.07)    0.00 (0.06)
-4              0.00            0.00 (0.07)     0.00 (0.06)
-5              -0.04           -0.01 (0.07)    -0.01 (0.06)
-6              0.20            0.06 (0.09)     0.05 (0.07)
-nu             0.747           0.75 (0.06)
-log theta                                      0.56 (0.04)
-P(tie), equal  0.272           0.272 (0.016)   0.272 (0.016)
-elpd (LOO)                     -72             -72
-=============  ==============  ==============  ==============
-
-The brands are so alike that their spread may well be nothing (0.10, sd 0.08), and that ties cannot
-become rarer with the lead: LOO does not tell the models apart (difference 0.0, standard error
-0.06). On matches of items that differ it does, for the model that made them (see the tests).
-Either model draws as many ties as there are (202, interval 170 to 234), which its one parameter of
-ties should bring about, and shares of ties that differ as much from pair to pair (standard
-deviation 0.055, interval 0.038 to 0.083).
-
 References
 ----------
 Davidson, On extending the Bradley-Terry model to accommodate ties in paired comparison
@@ -62,7 +36,7 @@ JASA 62, 1967.
 
 Ties in rankings of many items are in `models.ties.rankings`.
 
-Run ``python -m models.ties.model``: the puddings.
+Run ``python -m models.ties.model``: the puddings, whose figures are in ``RESULTS.md``.
 """
 
 from typing import Any

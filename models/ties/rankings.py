@@ -19,18 +19,13 @@ ranking r                 y
 Differs from the paper, which compares PMOP with Plackett-Luce after breaking ties by sorting: here
 Plackett-Luce is exact for partitions, and both are conditioned on the sizes.
 
-On the ten movies rated most often in MovieLens 100K (840 users) Plackett-Luce is ahead of PMOP with
-the geometric mean by 60 (standard error 15), the minimum by 60 (16), the mean by 90 (16) and the
-maximum by 110 (16) in expected log predictive density: these ties are rather orders that five stars
-cannot tell than judgements of equality. That the minimum beats the maximum says the same: a block
-is as good as its worst member, where the cut is.
-
 Ties in pairs are in `models.ties.model`.
 
 References: Truyen, Phung, Venkatesh, Probabilistic models over ordered partitions, SDM 2011; Ma et
 al., Learning-to-rank with partitioned preference, AISTATS 2021.
 
-Run ``python -m models.ties.rankings FOLDER`` with the folder of MovieLens 100K.
+Run ``python -m models.ties.rankings FOLDER`` with the folder of MovieLens 100K: ten of its movies,
+whose figures are in ``RESULTS.md``.
 """
 
 import sys
@@ -40,7 +35,7 @@ import pandas as pd
 import pymc as pm
 
 import bayesrank as br
-from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
+from bayesrank.likelihoods.pmop import AGGREGATES
 
 PLACKETT_LUCE = "Plackett-Luce"
 MODELS = (PLACKETT_LUCE, *(f"PMOP {aggregate}" for aggregate in AGGREGATES))

@@ -103,7 +103,7 @@ def interactions_memory(n_interactions: str) -> dict[str, float]:
     import pandas as pd
 
     import bayesrank as br
-    from bayesrank.inference.learn_bpr import learn_bpr
+    from bayesrank.inference import learn_bpr
 
     def table(n: int) -> pd.DataFrame:
         # distinct by construction: a user has every fiftieth item, from one of its own

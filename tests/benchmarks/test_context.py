@@ -14,8 +14,8 @@ import pytest
 from pymc.blocking import DictToArrayBijection, RaveledVars
 
 import bayesrank as br
+from bayesrank.inference import adam
 from bayesrank.inference.divided import divided
-from bayesrank.inference.modes import adam
 from bayesrank.utility import draw_weights
 from models.context.fate import fate_network
 from models.context.model import build

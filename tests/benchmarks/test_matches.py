@@ -14,7 +14,7 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
-from bayesrank.inference.modes import climb, objective
+from bayesrank.inference import climb, objective
 from tests.benchmarks.book import Book, gradient_function, seconds, time_text
 
 N_SYSTEMS, N_MATCHES = 200, 1_000_000

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayesrank as br
-from bayesrank.inference.modes import climb, objective
+from bayesrank.inference import climb, objective
 from models.metasearch.data import read_aggregation_parts
 from models.metasearch.model import build, modes, to_counts
 from tests.benchmarks.book import Book, gradient_function, time_text

@@ -11,7 +11,10 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
-from bayesrank.likelihoods.mpm.kernels import log_normalisers, log_normalisers_pullback
+from bayesrank.likelihoods.mpm.kernels import (
+    pair_normalisers_kernel,
+    pair_normalisers_pullback_kernel,
+)
 from tests.benchmarks.book import Book, Seconds, gradient_function, plain, seconds, time_text
 
 N_DIRECT = 4  # rankers of which the double sum is timed
@@ -83,7 +86,7 @@ def test_movielens_is_faster_than_the_double_sum(
     names = ["score", "adherence_log__", "variance_log__"]
     logp = model.compile_logp(vars=[model["y"]], sum=False)(dict(zip(names, parts, strict=False)))
     values = np.array([value for value, *_ in direct()])
-    ways = movielens.log_ways()[:N_DIRECT]
+    ways = movielens.log_multinomial()[:N_DIRECT]
     np.testing.assert_allclose(logp[0][:N_DIRECT], values + ways, rtol=1e-9)
     slopes = np.array([by_adherence for *_, by_adherence in direct()])
     prior = 1.0 - adherence[:N_DIRECT] ** 2  # on the logarithmic scale
@@ -110,8 +113,8 @@ def sweep(n_items: int, n_rankers: int, unequal: bool) -> float:
     everyone = np.ones((1, 0), dtype=bool)
 
     def both() -> None:
-        log_normalisers(score, variance, adherence, where, everyone)
-        log_normalisers_pullback(score, variance, adherence, where, everyone, bar)
+        pair_normalisers_kernel(score, variance, adherence, where, everyone)
+        pair_normalisers_pullback_kernel(score, variance, adherence, where, everyone, bar)
 
     both()
     number = max(1, round(0.02 / seconds(both).cpu))

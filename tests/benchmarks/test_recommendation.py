@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 
 import bayesrank as br
 from bayesrank.aggregation import eigenrank
-from bayesrank.inference.learn_bpr import learn_bpr
+from bayesrank.inference import learn_bpr
 from models.bpr.study import load
 from models.list_rank_mf.study import read_split
 from tests.benchmarks.book import Book, megabytes, plain, run_fresh, time_text

@@ -9,10 +9,10 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
-from bayesrank.data.derive.layout import UninformativeRankingWarning
-from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, log_normaliser
-from models.pmop_sampling.set_functions import SET_FUNCTIONS
-from models.pmop_sampling.set_sampling import metropolis_sets
+from bayesrank.data import UninformativeRankingWarning
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, set_normaliser_kernel
+from models.pmop_sampling.model import SET_FUNCTIONS
+from models.pmop_sampling.sampling import metropolis_sets
 from tests.benchmarks.book import Book, gradient_function, plain, seconds, time_text
 
 LENGTHS = (10, 30, 100, 300, 1000)
@@ -24,7 +24,7 @@ def exact(w: np.ndarray, aggregate: str) -> tuple[float, np.ndarray]:
     """Logarithm of the normaliser and its gradient."""
     gradient = np.empty_like(w)
     code = AGGREGATES.index(aggregate)
-    value = log_normaliser(w, code, FREE, NO_WEIGHTS, gradient, NO_WEIGHTS)
+    value = set_normaliser_kernel(w, code, FREE, NO_WEIGHTS, gradient, NO_WEIGHTS)
     return value, gradient
 
 

@@ -14,7 +14,7 @@ import pytest
 from scipy.special import logsumexp
 
 import bayesrank as br
-from bayesrank.data.derive.stages import Stages
+from bayesrank.data.derive import Stages
 from bayesrank.likelihoods.plackett_luce.per_item import StageTotal
 from tests.benchmarks.book import Book, gradient_function, megabytes, run_fresh, time_text
 from tests.benchmarks.peers import our_model, paper_rule
@@ -33,14 +33,14 @@ def stages(movielens: br.Rankings) -> Stages:
 
 
 def graph_function(stages: Stages):
-    """Value and gradient by the graph twin of the compiled Op."""
+    """Value and gradient by the graph of the compiled Op."""
     table = [pytensor.shared(x) for x in stages]
     fields = dict(zip(Stages._fields, table, strict=True))
     weights = [fields[name] for name in ("item_weight", "node_weight", "block_weight")]
     utility = pt.dvector("utility")
     total = StageTotal()
     inputs = [utility, *weights, *table[:6], *table[6:10]]
-    value = total.twin(*inputs)
+    value = total.graph(*inputs)
     return pytensor.function([utility], [value, pytensor.grad(value, utility)], mode="NUMBA")
 
 

@@ -1,6 +1,5 @@
 """Interactions: how they are read, what is refused, and which triples there are."""
 
-import pickle
 import tracemalloc
 import warnings
 
@@ -98,13 +97,6 @@ def test_rankings_in_two_blocks_are_interactions_and_back():
     np.testing.assert_array_equal(back.item, r.item)
     assert back.rankers.tolist() == ["Ann", "Bo"]
     assert Interactions.from_rankings(back) == have
-
-
-def test_they_cannot_be_changed_and_survive_pickling():
-    have = pickle.loads(pickle.dumps(clicks()))
-    assert have == clicks()
-    with pytest.raises(ValueError, match="read-only"):
-        have.item[0] = 3
 
 
 def test_memory_grows_with_the_interactions_alone():

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from bayesrank.data import Rankings
-from bayesrank.data.read.labels import counted, label_repr, plain_index, quoted, row_name
+from bayesrank.data.read import counted, label_repr, plain_index, quoted, row_name
 from tests.data.examples import STARS, from_stars
 
 # Words

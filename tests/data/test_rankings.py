@@ -1,13 +1,557 @@
-"""Rankings: pairs, counts, and what a million entries cost."""
+"""Rankings: how they are read, what they hold, parts of them, pairs, counts and memory."""
 
+import copy
+import pickle
 import tracemalloc
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import rankdata
 
-from bayesrank.data import Rankings
-from tests.data.examples import random_rankings, rankings
+from bayesrank.data import Rankings, UninformativeRankingWarning
+from tests.data.examples import (
+    ROUND_TRIP,
+    STARS,
+    from_places,
+    from_stars,
+    places,
+    random_rankings,
+    rankings,
+)
+
+# Every constructor says the same thing about the same weak orders.
+
+
+def test_ratings_are_ranked_densely_and_high_is_good():
+    r = from_stars()
+    assert r.items.tolist() == ["a", "b", "c", "d"]
+    assert r.rankers.tolist() == r.labels.tolist() == ["u", "v"]
+    np.testing.assert_array_equal(r.item, [[1, 2, 0, 0], [2, 3, 0, 1]])
+    np.testing.assert_array_equal(r.ranks, [[1, 1, 2, 0], [1, 2, 3, 4]])
+    np.testing.assert_array_equal(r.mask, [[True, True, True, False], [True] * 4])
+    np.testing.assert_array_equal(r.block_sizes, [[2, 1, 0, 0], [1, 1, 1, 1]])
+    np.testing.assert_array_equal(r.ranker_idx, [0, 1])
+    np.testing.assert_array_equal(r.weight, [1.0, 1.0])
+    assert r.features is None
+    assert r.feature_names is None
+
+
+def test_the_arrays_have_the_types_of_the_contract():
+    r = from_stars()
+    for name in ("item", "ranks", "block_sizes", "ranker_idx"):
+        assert getattr(r, name).dtype == np.int32
+    assert r.mask.dtype == np.bool_
+    assert r.weight.dtype == np.float64
+
+
+def test_orderings_long_ranks_wide_ranks_and_arrays_agree_with_ratings():
+    expected = from_stars()
+    orderings = Rankings.from_orderings(
+        [[{"b", "c"}, "a"], ["c", "d", "a", "b"]], rankers=["u", "v"]
+    )
+    long = STARS.assign(place=-STARS["stars"])
+    wide = pd.DataFrame({"a": [2, 3], "b": [1, 4], "c": [1, 1], "d": [np.nan, 2]}, index=["u", "v"])
+    arrays = Rankings(
+        [[0, 1, 2, 3], [0, 1, 2, 3]],
+        [[2, 1, 1, 0], [3, 4, 1, 2]],
+        items=["a", "b", "c", "d"],
+        rankers=["u", "v"],
+    )
+    assert orderings == expected
+    assert Rankings.from_long_ranks(long, ranker="user", item="film", rank="place") == expected
+    assert Rankings.from_ranks(wide) == expected
+    assert arrays == expected
+
+
+def test_the_order_of_the_rows_only_decides_the_order_of_the_rankings():
+    shuffled = STARS.sample(frac=1, random_state=1)
+    again = from_stars(shuffled)
+    assert again.labels.tolist() == ["v", "u"]
+    np.testing.assert_array_equal(again.item[::-1], from_stars().item)
+    np.testing.assert_array_equal(again.ranks[::-1], from_stars().ranks)
+
+
+def test_rankings_and_rankers_keep_their_order_of_appearance():
+    r = from_places(places((9, "a", 1), (9, "b", 2), (3, "b", 1), (3, "a", 2)))
+    assert r.labels.tolist() == [9, 3]
+
+
+def test_a_given_axis_is_kept_with_the_items_that_no_row_has():
+    r = from_stars(items=["z", "d", "c", "b", "a"])
+    assert r.items.tolist() == ["z", "d", "c", "b", "a"]
+    np.testing.assert_array_equal(r.item, [[2, 3, 4, 0], [2, 1, 4, 3]])
+
+
+def test_ranks_are_the_dense_ranks_of_scipy():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        presented = rng.random((30, 8)) < 0.6
+        presented[:, :2] = True
+        ratings = rng.integers(4, size=(30, 8)) / 2
+        ratings[:, 0], ratings[:, 1] = 1.0, 0.5  # at least two blocks
+        row, item = np.nonzero(presented)
+        frame = pd.DataFrame({"user": row, "film": item, "stars": ratings[row, item]})
+        r = from_stars(frame, items=range(8))
+        for n in range(30):
+            expected = np.zeros(8, dtype=int)
+            expected[presented[n]] = rankdata(-ratings[n, presented[n]], method="dense")
+            found = np.zeros(8, dtype=int)
+            found[r.item[n, r.mask[n]]] = r.ranks[n, r.mask[n]]
+            np.testing.assert_array_equal(found, expected)
+            assert (np.diff(r.ranks[n, r.mask[n]]) >= 0).all()
+            assert r.mask[n, : presented[n].sum()].all()
+
+
+# Several rankings of one ranker, weights, features
+
+
+def test_a_ranker_may_rank_several_times():
+    frame = places(
+        ("Ann", "mon", "a", 1),
+        ("Ann", "mon", "b", 2),
+        ("Ann", "tue", "b", 1),
+        ("Ann", "tue", "a", 2),
+        ("Bo", "wed", "a", 1),
+        ("Bo", "wed", "b", 2),
+        columns=("race", "day", "car", "place"),
+    )
+    r = from_places(frame, ranking="day")
+    assert r.labels.tolist() == ["mon", "tue", "wed"]
+    assert r.rankers.tolist() == ["Ann", "Bo"]
+    np.testing.assert_array_equal(r.ranker_idx, [0, 0, 1])
+
+
+def test_rankings_numbered_anew_for_each_ranker_are_named_after_both():
+    frame = places(
+        ("Ann", 1, "a", 1),
+        ("Ann", 1, "b", 2),
+        ("Bo", 1, "b", 1),
+        ("Bo", 1, "a", 2),
+        columns=("race", "day", "car", "place"),
+    )
+    assert from_places(frame, ranking="day").labels.tolist() == ["Ann/1", "Bo/1"]
+
+
+def test_orderings_by_a_repeated_ranker_are_numbered():
+    r = Rankings.from_orderings([["a", "b"], ["b", "a"], ["a", "b"]], rankers=["x", "y", "x"])
+    assert r.labels.tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(r.ranker_idx, [0, 1, 0])
+
+
+def test_weights_come_from_a_column_or_a_list():
+    frame = places(("x", "a", 1, 2), ("x", "b", 2, 2), columns=("race", "car", "place", "times"))
+    np.testing.assert_array_equal(from_places(frame, weight="times").weight, [2.0])
+    listed = Rankings.from_orderings([["a", "b"], ["b", "a"]], weight=[3, 0.5])
+    np.testing.assert_array_equal(listed.weight, [3.0, 0.5])
+
+
+def test_features_by_item_by_column_and_by_slot_agree():
+    by_item = pd.DataFrame({"size": [1.0, 2.0, 3.0]}, index=["c", "a", "b"])
+    frame = places(
+        ("x", "b", 1, 3.0),
+        ("x", "a", 2, 2.0),
+        ("y", "c", 1, 1.0),
+        ("y", "b", 1, 3.0),
+        ("y", "a", 2, 2.0),
+        columns=("race", "car", "place", "size"),
+    )
+    table = from_places(frame, features=by_item)
+    column = from_places(frame, features=["size"])
+    orderings = [["b", "a"], [{"b", "c"}, "a"]]
+    listed = Rankings.from_orderings(orderings, rankers=["x", "y"], features=by_item)
+    array = Rankings.from_orderings(
+        orderings, rankers=["x", "y"], features=np.array([[2.0], [3.0], [1.0]])
+    )
+    np.testing.assert_array_equal(table.features[:, :, 0], [[3.0, 2.0, 0.0], [3.0, 1.0, 2.0]])
+    assert table == column == listed
+    assert array != table  # it has no names
+    np.testing.assert_array_equal(array.features, table.features)
+    assert array.feature_names.tolist() == [0]
+    assert table.coords["feature"].tolist() == ["size"]
+
+
+def test_features_follow_their_slots_when_the_slots_are_sorted():
+    features = [[[10.0], [20.0], [30.0]], [[5.0], [6.0], [np.nan]]]  # the last slot is empty
+    r = Rankings(
+        [[0, 1, 2], [2, 0, 0]],
+        [[3, 1, 2], [2, 1, 0]],
+        items=list("abc"),
+        features=features,
+        feature_names=["x"],
+    )
+    np.testing.assert_array_equal(r.item, [[1, 2, 0], [0, 2, 0]])
+    np.testing.assert_array_equal(r.features[:, :, 0], [[20.0, 30.0, 10.0], [6.0, 5.0, 0.0]])
+
+
+def test_gaps_in_a_long_table_are_closed():
+    r = from_places(places((1, "a", 4), (1, "b", 2), (1, "c", 2), (1, "d", 1.5)))
+    np.testing.assert_array_equal(r.item, [[3, 1, 2, 0]])
+    np.testing.assert_array_equal(r.ranks, [[1, 2, 2, 3]])
+
+
+# Sizes, coords, representation, equality
+
+
+def test_sizes_are_those_of_the_arrays():
+    r = rankings()
+    assert (r.n_rankings, r.n_items, r.n_slots, r.n_blocks) == (3, 4, 3, 3)
+    assert len(r) == 3
+    np.testing.assert_array_equal(r.block_sizes, [[1, 1, 1], [2, 1, 0], [1, 1, 0]])
+
+
+def test_coords_name_the_axes():
+    coords = rankings().coords
+    assert {name: values.tolist() for name, values in coords.items()} == {
+        "item": ["a", "b", "c", "d"],
+        "ranking": [0, 1, 2],
+        "ranker": ["Ann", "Bo"],
+        "slot": [0, 1, 2],
+    }
+
+
+def test_the_repr_counts_what_there_is():
+    assert repr(rankings()) == (
+        "Rankings: 3 rankings of 4 items by 2 rankers, 2 to 3 items in each, "
+        "25% of entries tied, total weight 4"
+    )
+    with_features = Rankings.from_orderings([["a", "b"]], features=np.ones((2, 5)))
+    assert repr(with_features) == (
+        "Rankings: 1 ranking of 2 items by 1 ranker, 2 items in each, no ties, 5 features"
+    )
+    with pytest.warns(UninformativeRankingWarning):
+        least = Rankings.from_orderings([["a"]], features=np.ones((1, 1)))
+    assert repr(least) == (
+        "Rankings: 1 ranking of 1 item by 1 ranker, 1 item in each, no ties, 1 feature"
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["x", "z"]),
+        Rankings.from_orderings([["a", "b"], ["a", "b"]], rankers=["x", "y"]),
+        Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["x", "y"], weight=[1, 2]),
+        Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["x", "y"], items=list("abc")),
+        Rankings.from_orderings(
+            [["a", "b"], ["b", "a"]], rankers=["x", "y"], features=np.ones((2, 1))
+        ),
+        "not rankings",
+    ],
+)
+def test_rankings_that_differ_anywhere_are_not_equal(other):
+    r = Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["x", "y"])
+    assert r == Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["x", "y"])
+    assert r != other
+
+
+def test_rankings_cannot_be_changed():
+    r = rankings(features=np.ones((4, 1)))
+    with pytest.raises(AttributeError, match="Rankings are immutable: 'ranks' cannot be set"):
+        r.ranks = 1
+    with pytest.raises(AttributeError, match="'ranks' cannot be deleted"):
+        del r.ranks
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(r)
+    for name in ("item", "ranks", "mask", "block_sizes", "ranker_idx", "weight", "features"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(r, name)[0] = 0
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
+def test_copies_are_equal_and_as_immutable(again):
+    r = again(rankings())
+    assert r == rankings()
+    with pytest.raises(ValueError, match="read-only"):
+        r.ranks[0, 0] = 5
+
+
+def test_the_arrays_of_the_caller_stay_writeable():
+    item, ranks, weight = np.array([[0, 1]]), np.array([[1, 2]]), np.array([2.0])
+    r = Rankings(item, ranks, items=["a", "b"], weight=weight)
+    item[0, 0], ranks[0, 0], weight[0] = 1, 2, 9.0
+    np.testing.assert_array_equal(r.item, [[0, 1]])
+    np.testing.assert_array_equal(r.weight, [2.0])
+
+
+# Stages
+
+
+def test_stages_that_rankings_share_are_there_once_with_their_weights():
+    r = Rankings.from_orderings(
+        [["b", "a", "c"], ["d", "b", "a", "c"], ["b", {"a", "c"}]], weight=[1, 2, 4]
+    )
+    s = r.stages
+    # "a before c" and "b first of a, b, c" are in the first two, the latter in the third as well;
+    # "d first of all four" is in the second alone. The block {a, c} comes last: it is certain.
+    items = r.items.take(s.single_item).tolist()
+    assert dict(zip(items, s.stage_weight.tolist(), strict=True)) == {
+        "a": 1.0 + 2.0,
+        "b": 1.0 + 2.0 + 4.0,
+        "d": 2.0,
+    }
+    assert s.n_stages == 3
+    assert s.ranking_weight.tolist() == [1.0, 2.0, 4.0]
+
+
+def test_stages_are_found_once_and_cannot_be_changed():
+    r = rankings()
+    assert r.stages is r.stages
+    with pytest.raises(AttributeError, match="Rankings are immutable: 'stages' cannot be set"):
+        r.stages = None
+    with pytest.raises(AttributeError, match="'stages' cannot be deleted"):
+        del r.stages
+    for array in r.stages:
+        assert not array.flags.writeable
+
+
+def test_parts_have_stages_of_their_own():
+    r = rankings()
+    assert r.stages.n_stages == 4
+    assert r.subset([2]).stages.n_stages == 1
+    assert r.collapse().stages.ranking_weight.tolist() == [1.0, 2.0, 1.0]
+    assert r.drop_items(["c"]).stages.item_weight.size == 3
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))]
+)
+def test_copies_find_the_same_stages_and_do_not_carry_them(again):
+    r = rankings()
+    size = len(pickle.dumps(r))
+    weight = r.stages.stage_weight
+    assert len(pickle.dumps(r)) == size
+    np.testing.assert_array_equal(again(r).stages.stage_weight, weight)
+    assert again(r) == rankings()
+
+
+# Frames
+
+
+def test_the_frame_is_long_and_best_first():
+    frame = rankings().to_frame()
+    assert frame.to_dict("list") == {
+        "ranking": [0, 0, 0, 1, 1, 1, 2, 2],
+        "ranker": ["Ann", "Ann", "Ann", "Bo", "Bo", "Bo", "Ann", "Ann"],
+        "item": ["b", "a", "c", "a", "d", "b", "d", "a"],
+        "rank": [1, 2, 3, 1, 1, 2, 1, 2],
+        "weight": [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 1.0, 1.0],
+    }
+
+
+def test_a_frame_reads_back_as_the_same_rankings():
+    for seed in range(5):
+        r = random_rankings(seed)
+        assert Rankings.from_long_ranks(r.to_frame(), items=r.items, **ROUND_TRIP) == r
+
+
+def test_a_frame_with_features_reads_back():
+    r = random_rankings(1, n_features=2)
+    frame = r.to_frame().rename(columns={0: "x", 1: "y"})
+    again = Rankings.from_long_ranks(frame, items=r.items, features=["x", "y"], **ROUND_TRIP)
+    assert again.feature_names.tolist() == ["x", "y"]
+    np.testing.assert_array_equal(again.features, r.features)
+    np.testing.assert_array_equal(again.item, r.item)
+
+
+# Parts
+
+
+@pytest.mark.parametrize(
+    "which",
+    [
+        {"index": [1, 2]},
+        {"index": [-2, -1]},
+        {"index": np.array([False, True, True])},
+        {"labels": [1, 2]},
+    ],
+)
+def test_a_subset_keeps_the_axes_and_the_order_asked_for(which):
+    part = rankings().subset(**which)
+    assert part.labels.tolist() == [1, 2]
+    assert part.items.tolist() == ["a", "b", "c", "d"]
+    assert part.rankers.tolist() == ["Ann", "Bo"]
+    np.testing.assert_array_equal(part.ranker_idx, [1, 0])
+    np.testing.assert_array_equal(part.weight, [2.0, 1.0])
+    np.testing.assert_array_equal(part.item, [[0, 3, 1], [3, 0, 0]])
+    np.testing.assert_array_equal(part.block_sizes, [[2, 1], [1, 1]])
+
+
+def test_a_subset_may_go_by_ranker_and_is_only_as_wide_as_it_must():
+    part = rankings().subset(rankers=["Bo"])
+    assert part.labels.tolist() == [1]
+    assert rankings().subset([2, 0]).labels.tolist() == [2, 0]
+    assert rankings().subset([2]).n_slots == 2
+
+
+@pytest.mark.parametrize(
+    ("which", "message"),
+    [
+        ({}, "Give one of `index`, `labels` and `rankers`"),
+        ({"index": [0], "labels": [0]}, "Give one of `index`, `labels` and `rankers`"),
+        ({"index": [True, False]}, r"A boolean `index` must have shape \(3,\); got \(2,\)"),
+        ({"index": [False] * 3}, "No ranking is selected"),
+        ({"index": []}, "No ranking is selected"),
+        ({"index": ["Ann"]}, "use labels= for names"),
+        ({"index": [0, 3]}, "`index` must hold positions of the 3 rankings; got 3"),
+        ({"index": [0, -3]}, "`index` selects a ranking twice"),
+        ({"labels": [7]}, r"Unknown ranking 7: the rankings are 0, 1, 2\."),
+        ({"labels": [0, 0]}, "`labels` must be distinct, but 0 occurs twice"),
+        ({"labels": []}, "No ranking is selected"),
+        ({"rankers": ["Cy"]}, "Unknown ranker 'Cy': the rankers are 'Ann', 'Bo'"),
+    ],
+)
+def test_a_subset_is_asked_for_in_one_clear_way(which, message):
+    with pytest.raises(ValueError, match=message):
+        rankings().subset(**which)
+
+
+def test_dropping_items_closes_the_ranks():
+    r = rankings(features=np.array([[1.0], [2.0], [3.0], [4.0]]))
+    with pytest.warns(UninformativeRankingWarning, match="1 of 3 rankings holds one item"):
+        r = r.drop_items(["a"])
+    expected = Rankings.from_orderings(
+        [["b", "c"], ["d", "b"]],
+        rankers=["Ann", "Bo"],
+        weight=[1, 2],
+        features=np.array([[2.0], [3.0], [4.0]]),
+    )
+    assert r.labels.tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(r.ranks, [[1, 2], [1, 2], [1, 0]])
+    columns = ["ranker", "item", "rank", "weight", 0]
+    assert r.subset([0, 1]).to_frame()[columns].equals(expected.to_frame()[columns])
+
+
+def test_a_ranking_that_held_only_dropped_items_is_gone_with_a_warning():
+    r = Rankings.from_orderings([["a", "b"], ["b", "c", "d"]], rankers=["Ann", "Bo"])
+    with pytest.warns(UserWarning, match=r"1 of 2 rankings held .* and is gone \('Ann'\)"):
+        r = r.drop_items(["a", "b"])
+    assert r.labels.tolist() == ["Bo"]
+    assert r.rankers.tolist() == ["Ann", "Bo"]
+    np.testing.assert_array_equal(r.item, [[0, 1]])
+
+
+def test_dropping_needs_known_items_and_leaves_some():
+    with pytest.raises(ValueError, match="Unknown item 'z': the items are 'a', 'b', 'c', 'd'"):
+        rankings().drop_items(["z"])
+    with pytest.raises(ValueError, match=r"`items` must be a list of labels; write \['ab'\]"):
+        rankings().drop_items("ab")
+    with pytest.raises(ValueError, match="nothing would be left"):
+        rankings().drop_items(["a", "b", "c", "d"])
+
+
+def test_dropping_an_item_is_as_if_it_had_never_been_there():
+    for seed in range(5):
+        r = random_rankings(seed)
+        frame = r.to_frame()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UninformativeRankingWarning)
+            dropped = r.drop_items([2, 4])
+            kept = frame[~frame["item"].isin([2, 4])]
+            rebuilt = Rankings.from_long_ranks(kept, items=[0, 1, 3, 5], **ROUND_TRIP)
+        assert dropped.labels.tolist() == rebuilt.labels.tolist()
+        np.testing.assert_array_equal(dropped.item, rebuilt.item)
+        np.testing.assert_array_equal(dropped.ranks, rebuilt.ranks)
+
+
+def test_a_share_splits_the_rankings_in_two():
+    r = random_rankings(3)
+    train, test = r.split(0.75, seed=1)
+    assert len(train) == round(0.75 * len(r))
+    assert sorted([*train.labels, *test.labels]) == sorted(r.labels)
+    position = r.labels.get_indexer(train.labels)
+    assert (np.diff(position) > 0).all()  # the order stays
+    assert train == r.split(0.75, seed=1)[0]
+    assert train != r.split(0.75, seed=2)[0]
+
+
+def test_each_ranking_is_in_one_test_fold():
+    r = random_rankings(3)
+    folds = r.split(4, seed=1)
+    assert sorted(label for _, test in folds for label in test.labels) == sorted(r.labels)
+    for train, test in folds:
+        assert set(train.labels) == set(r.labels) - set(test.labels)
+
+
+def test_all_rankings_of_a_ranker_go_the_same_way():
+    r = random_rankings(3)
+    for train, test in [r.split(0.5, seed=1, by="ranker"), *r.split(3, seed=1, by="ranker")]:
+        assert set(train.ranker_idx).isdisjoint(test.ranker_idx)
+        assert len(train) + len(test) == len(r)
+
+
+@pytest.mark.parametrize(
+    ("into", "by", "message"),
+    [
+        (0.0, "ranking", "A share of 0.0 of 3 rankings leaves a part empty"),
+        (1.5, "ranking", "A share of 1.5 of 3 rankings leaves a part empty"),
+        (0.9, "ranker", "A share of 0.9 of 2 rankers leaves a part empty"),
+        (1, "ranking", "between 2 and the 3 rankings; got 1"),
+        (3, "ranker", "between 2 and the 2 rankers; got 3"),
+        (
+            "half",
+            "ranking",
+            "`into` must be a share between 0 and 1 or a number of folds; got 'half'",
+        ),
+        (2, "item", "`by` must be 'ranking' or 'ranker'; got 'item'"),
+    ],
+)
+def test_a_split_leaves_no_part_empty(into, by, message):
+    with pytest.raises(ValueError, match=message.replace(".", r"\.")):
+        rankings().split(into, seed=1, by=by)
+
+
+# Weights
+
+
+def test_identical_rankings_collapse_into_their_weight():
+    r = Rankings.from_orderings(
+        [["a", "b"], ["b", "a"], ["a", "b"], ["a"], ["a", "b"]],
+        rest="items",
+        rankers=["x", "x", "y", "y", "x"],
+        weight=[1, 1, 0.5, 1, 1],
+    )
+    merged = r.collapse()
+    assert merged.labels.tolist() == [0, 1]
+    assert merged.rankers.tolist() == ["all"]
+    np.testing.assert_array_equal(merged.weight, [3.5, 1.0])
+    np.testing.assert_array_equal(merged.item, [[0, 1], [1, 0]])
+    within = r.collapse(within_ranker=True)
+    assert within.rankers.tolist() == ["x", "y"]
+    np.testing.assert_array_equal(within.ranker_idx, [0, 0, 1])
+    np.testing.assert_array_equal(within.weight, [2.0, 1.0, 1.5])
+
+
+def test_rankings_with_other_features_or_other_blocks_do_not_collapse():
+    features = [[[1.0], [2.0]], [[1.0], [2.0]], [[1.0], [3.0]]]
+    r = Rankings([[0, 1]] * 3, [[1, 2]] * 3, items=["a", "b"], features=features)
+    np.testing.assert_array_equal(r.collapse().weight, [2.0, 1.0])
+    tied = Rankings.from_orderings([["a", "b", "c"], ["a", {"b", "c"}]])
+    assert len(tied.collapse()) == 2
+
+
+def test_expanding_undoes_collapsing_up_to_labels():
+    for seed in range(5):
+        r = random_rankings(seed, n=200, n_items=3)
+        expanded = r.collapse().expand()
+        assert len(expanded) == len(r) > len(r.collapse())
+
+        def contents(x):
+            return sorted(zip(x.item.tolist(), x.ranks.tolist(), strict=True))
+
+        assert contents(expanded) == contents(r)
+        assert (expanded.weight == 1).all()
+
+
+def test_expanding_needs_whole_weights_and_changes_nothing_if_all_are_one():
+    with pytest.raises(
+        ValueError, match=r"whole weights can be expanded; ranking 0 has weight 0\."
+    ):
+        Rankings.from_orderings([["a", "b"]], weight=[0.5]).expand()
+    r = Rankings.from_orderings([["a", "b"]], rankers=["x"])
+    assert r.expand() == r
+
 
 # Pairs and counts
 
@@ -46,13 +590,13 @@ def test_net_counts_of_differences_are_centred_ranks():
     np.testing.assert_array_equal(r.counts().net(), [[0.0, 4.0, -4.0, 0.0]])
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_counts_add_up_the_pairs(seed):
-    r = random_rankings(seed)
-    pairs = r.pairs(ties="drop").to_frame()
-    expected = pairs.groupby(["judge", "first", "second"])["count"].sum()
-    counts = r.counts("binary").to_frame().set_index(["ranker", "first", "second"])["count"]
-    assert counts.sort_index().to_dict() == expected.sort_index().to_dict()
+def test_counts_add_up_the_pairs():
+    for seed in range(3):
+        r = random_rankings(seed)
+        pairs = r.pairs(ties="drop").to_frame()
+        expected = pairs.groupby(["judge", "first", "second"])["count"].sum()
+        counts = r.counts("binary").to_frame().set_index(["ranker", "first", "second"])["count"]
+        assert counts.sort_index().to_dict() == expected.sort_index().to_dict()
 
 
 def test_counts_of_several_rankings_by_a_ranker_add_up_with_their_weights():

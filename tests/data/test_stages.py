@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from bayesrank.data import load_sushi
-from bayesrank.data.derive.stages import _number_by_first_occurrence, stage_table
-from bayesrank.data.rankings import Rankings
+from bayesrank.data import Rankings, load_sushi
+from bayesrank.data.derive import stage_table
+from bayesrank.data.derive.stages import _number_by_first_occurrence
 from tests.oracles import inclusion_exclusion, weak_order_by_stages
 
 
@@ -96,46 +96,46 @@ def test_rankings_of_one_block_have_no_stage():
 # In general
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_remainders_and_stages_are_distinct_and_ordered(seed):
-    s = table(random_rankings(np.random.default_rng(seed), 200, 5))
-    assert (s.node_child < np.arange(s.n_nodes)).all()
-    sets = [frozenset(remainder(s, n)) for n in range(s.n_nodes)]
-    assert len(set(sets)) == s.n_nodes
-    assert s.n_nodes <= 2**5 - 1
-    single = [
-        (frozenset([i]), sets[n])
-        for i, n in zip(s.single_item.tolist(), s.single_node.tolist(), strict=True)
-    ]
-    blocks = [
-        (frozenset(block(s, b)), sets[below] | set(block(s, b)))
-        for b, below in enumerate(s.block_below.tolist())
-    ]
-    assert len({*single, *blocks}) == s.n_stages
+def test_remainders_and_stages_are_distinct_and_ordered():
+    for seed in range(5):
+        s = table(random_rankings(np.random.default_rng(seed), 200, 5))
+        assert (s.node_child < np.arange(s.n_nodes)).all()
+        sets = [frozenset(remainder(s, n)) for n in range(s.n_nodes)]
+        assert len(set(sets)) == s.n_nodes
+        assert s.n_nodes <= 2**5 - 1
+        single = [
+            (frozenset([i]), sets[n])
+            for i, n in zip(s.single_item.tolist(), s.single_node.tolist(), strict=True)
+        ]
+        blocks = [
+            (frozenset(block(s, b)), sets[below] | set(block(s, b)))
+            for b, below in enumerate(s.block_below.tolist())
+        ]
+        assert len({*single, *blocks}) == s.n_stages
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_stages_of_a_ranking_multiply_to_its_probability(seed):
-    rng = np.random.default_rng(seed)
-    r = random_rankings(rng, 60, 6)
-    s, utility = table(r), rng.normal(size=6)
-    logp = np.array(
-        [
-            utility[i] - logsumexp(utility[sorted(remainder(s, n))])
-            for i, n in zip(s.single_item, s.single_node, strict=True)
-        ]
-        + [
-            inclusion_exclusion(
-                utility[block(s, b)] - logsumexp(utility[sorted(remainder(s, below))])
-            )
-            for b, below in enumerate(s.block_below)
-        ]
-    )
-    total = np.bincount(s.ranking_of, logp[s.stage_of], minlength=r.n_rankings)
-    for value, item, ranks in zip(total, r.item, r.ranks, strict=True):
-        used = ranks > 0
-        exact = weak_order_by_stages(utility[item[used]], ranks[used], inclusion_exclusion)
-        assert value == pytest.approx(exact, abs=1e-12)
+def test_the_stages_of_a_ranking_multiply_to_its_probability():
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        r = random_rankings(rng, 60, 6)
+        s, utility = table(r), rng.normal(size=6)
+        logp = np.array(
+            [
+                utility[i] - logsumexp(utility[sorted(remainder(s, n))])
+                for i, n in zip(s.single_item, s.single_node, strict=True)
+            ]
+            + [
+                inclusion_exclusion(
+                    utility[block(s, b)] - logsumexp(utility[sorted(remainder(s, below))])
+                )
+                for b, below in enumerate(s.block_below)
+            ]
+        )
+        total = np.bincount(s.ranking_of, logp[s.stage_of], minlength=r.n_rankings)
+        for value, item, ranks in zip(total, r.item, r.ranks, strict=True):
+            used = ranks > 0
+            exact = weak_order_by_stages(utility[item[used]], ranks[used], inclusion_exclusion)
+            assert value == pytest.approx(exact, abs=1e-12)
 
 
 def test_stage_weights_are_the_weights_of_the_rankings_that_use_them(rng):
@@ -149,19 +149,21 @@ def test_stage_weights_are_the_weights_of_the_rankings_that_use_them(rng):
     np.testing.assert_allclose(s.stage_weight, by_hand)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_linear_form_is_the_weighted_sum_of_the_stages(seed):
-    rng = np.random.default_rng(seed)
-    r = random_rankings(rng, 100, 5)
-    weight = rng.uniform(0.5, 3.0, size=r.n_rankings)
-    s = stage_table(r.item, r.ranks, weight, 7)  # two items more than anyone ranks
-    utility, blocks = rng.normal(size=7), rng.normal(size=s.block_below.size)
-    log_total = np.array([logsumexp(utility[sorted(remainder(s, n))]) for n in range(s.n_nodes)])
-    single = utility[s.single_item] - log_total[s.single_node]
-    direct = s.stage_weight @ np.concatenate([single, blocks])
-    form = s.item_weight @ utility + s.node_weight @ log_total + s.block_weight @ blocks
-    assert form == pytest.approx(direct, rel=1e-12)
-    assert s.item_weight[5:].tolist() == [0.0, 0.0]
+def test_the_linear_form_is_the_weighted_sum_of_the_stages():
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        r = random_rankings(rng, 100, 5)
+        weight = rng.uniform(0.5, 3.0, size=r.n_rankings)
+        s = stage_table(r.item, r.ranks, weight, 7)  # two items more than anyone ranks
+        utility, blocks = rng.normal(size=7), rng.normal(size=s.block_below.size)
+        log_total = np.array(
+            [logsumexp(utility[sorted(remainder(s, n))]) for n in range(s.n_nodes)]
+        )
+        single = utility[s.single_item] - log_total[s.single_node]
+        direct = s.stage_weight @ np.concatenate([single, blocks])
+        form = s.item_weight @ utility + s.node_weight @ log_total + s.block_weight @ blocks
+        assert form == pytest.approx(direct, rel=1e-12)
+        assert s.item_weight[5:].tolist() == [0.0, 0.0]
 
 
 def test_each_remainder_begins_where_its_slot_says(rng):

@@ -16,7 +16,7 @@ from pymc.sampling.jax import get_jaxified_logp
 from scipy.stats import norm
 
 import bayesrank as br
-from bayesrank.data.rankings import UninformativeRankingWarning
+from bayesrank.data import UninformativeRankingWarning
 from tests.distributions.mpm_examples import (
     ADHERENCE,
     COUNTS,

@@ -14,7 +14,7 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
-from bayesrank.data.derive.layout import UninformativeRankingWarning
+from bayesrank.data import UninformativeRankingWarning
 from tests.distributions.calibration import bins_of_ranks, sample, uniformity
 
 SIGMAS = 5.5

@@ -11,13 +11,10 @@ import pytest
 import bayesrank as br
 from bayesrank.inference import FoldWarning, kfold
 
-ORDERS = [
-    ["a", "b", "c"], ["a", "b", "c"], ["b", "a", "c"], ["c", "a", "b"], ["a", "c", "b"],
-    ["b", "c", "a"], ["a", {"b", "c"}],
-]  # fmt: skip
-RANKERS = ["ann", "ann", "bob", "bob", "bob", "cy", "cy"]
-SAMPLING = {"draws": 1500, "tune": 300, "chains": 2}
-LEAST_EFFECTIVE = 750  # of 3,000 draws; NUTS has more on two smooth dimensions
+ORDERS = [["a", "b", "c"], ["b", "a", "c"], ["c", "a", "b"], ["b", "c", "a"], ["a", {"b", "c"}]]
+RANKERS = ["ann", "bob", "bob", "cy", "cy"]
+SAMPLING = {"draws": 600, "tune": 300, "chains": 2}
+LEAST_EFFECTIVE = 300  # of 1,200 draws; NUTS has more on two smooth dimensions
 
 
 def rankings():
@@ -70,12 +67,12 @@ class Exact:
 
 def test_as_many_folds_as_rankings_are_leave_one_out_exactly():
     observed = rankings()
-    found = kfold(model_of(observed), k=7, **SAMPLING)
-    exact, spread = Exact(observed).left_out([[row] for row in range(7)])
+    found = kfold(model_of(observed), k=5, **SAMPLING)
+    exact, spread = Exact(observed).left_out([[row] for row in range(5)])
     error = np.abs(found.elpd_i.to_numpy() - exact)
     assert (error < 5.5 * spread / np.sqrt(LEAST_EFFECTIVE)).all()
     assert found.elpd == pytest.approx(found.elpd_i.sum())
-    assert found.se == pytest.approx(np.sqrt(7 * found.elpd_i.to_numpy().var(ddof=1)))
+    assert found.se == pytest.approx(np.sqrt(5 * found.elpd_i.to_numpy().var(ddof=1)))
     assert found.elpd_i.attrs["outcome"] == "weak orders given their block sizes"
 
 
@@ -85,7 +82,7 @@ def test_by_ranker_all_rankings_of_one_are_predicted_together_from_those_of_the_
     found = kfold(model, by="ranker", k=3, **SAMPLING)
     assert found.elpd_i.dims == ("ranker",)
     assert found.elpd_i["ranker"].values.tolist() == ["ann", "bob", "cy"]
-    exact, spread = Exact(observed).left_out([[0, 1], [2, 3, 4], [5, 6]])
+    exact, spread = Exact(observed).left_out([[0], [1, 2], [3, 4]])
     error = np.abs(found.elpd_i.to_numpy() - exact)
     assert (error < 5.5 * spread / np.sqrt(LEAST_EFFECTIVE)).all()
 
@@ -102,14 +99,14 @@ def test_all_folds_share_one_compiled_model_which_is_left_as_it_was(monkeypatch)
     model = model_of(rankings())
     before = model.compile_logp()({"utility_zerosum__": [0.3, -0.1]})
     compiled.clear()
-    one = kfold(model, k=3, seed=4, draws=500, chains=2)
+    one = kfold(model, k=3, seed=4, draws=50, chains=1)
     assert sorted(compiled) == ["fit", "terms"]
     assert model.compile_logp()({"utility_zerosum__": [0.3, -0.1]}) == before
     assert [rv.name for rv in model.observed_RVs] == ["y"]
 
     folds = one.elpd_i.attrs["folds"]
-    assert sorted(folds) == [0, 0, 0, 1, 1, 2, 2]
-    again = kfold(model, folds=folds, seed=4, draws=500, chains=2)
+    assert sorted(folds) == [0, 0, 1, 1, 2]
+    again = kfold(model, folds=folds, seed=4, draws=50, chains=1)
     assert again.elpd_i.values.tolist() == one.elpd_i.values.tolist()
 
 
@@ -126,7 +123,7 @@ def test_matches_are_left_out_by_judge_whose_adherence_is_then_its_prior():
         care = pm.LogNormal("care", 0, 1, dims="judge")[pairs.judge_idx]
         sides = utility[np.stack([pairs.first, pairs.second], axis=1)]
         br.BradleyTerry("y", care[:, None] * sides, observed=pairs)
-    found = kfold(model, by="judge", k=3, draws=500, chains=2)
+    found = kfold(model, by="judge", k=3, draws=250, chains=2)
     assert found.elpd_i["judge"].values.tolist() == ["ann", "bob", "cy"]
     assert (found.elpd_i < 0).all()
     # a judge at random is right half of the time; these are consistent, but for the last
@@ -141,9 +138,9 @@ def test_chains_that_disagree_are_told():
 def test_the_number_of_folds_must_fit_the_units():
     model = model_of(rankings())
     with pytest.raises(
-        ValueError, match=r"^`k` is 8; it is a whole number of folds from 2 to the 7"
+        ValueError, match=r"^`k` is 6; it is a whole number of folds from 2 to the 5"
     ):
-        kfold(model, k=8)
+        kfold(model, k=6)
     with pytest.raises(ValueError, match=r"^`k` is 1; "):
         kfold(model, k=1)
     with pytest.raises(ValueError, match=r"from 2 to the 3 units \(ranker\)"):
@@ -153,7 +150,7 @@ def test_the_number_of_folds_must_fit_the_units():
     ):
         kfold(model, folds=[0, 1])
     with pytest.raises(ValueError, match=r"^`folds` has the numbers \[0, 2\]; they must be 0, 1, "):
-        kfold(model, folds=[0, 2, 0, 2, 0, 2, 0])
+        kfold(model, folds=[0, 2, 0, 2, 0])
 
 
 def test_what_is_left_out_must_be_observed_and_grouped():

@@ -2,8 +2,7 @@ import numpy as np
 import pymc as pm
 import pytest
 
-from bayesrank.inference import laplace, posterior_modes
-from bayesrank.inference.laplace import hessian
+from bayesrank.inference import hessian, laplace, posterior_modes
 
 
 def test_the_hessian_of_a_cubic_is_found_to_the_square_of_the_step():

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from bayesrank.data import Interactions, UninformativeUserWarning
+from bayesrank.inference import FactorFit, Penalties, learn_bpr, prior_penalties
 from bayesrank.inference.bpr_kernels import draw_triple, step_factors
-from bayesrank.inference.learn_bpr import FactorFit, Penalties, learn_bpr, prior_penalties
 from tests.oracles import gradient
 
 # Ann has a and c, Bo b, Cy a, b and d; Di has nothing

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from bayesrank.inference import NeighbourPenalties, learn_bpr_neighbours
 from bayesrank.inference.bpr_kernels import step_neighbours
-from bayesrank.inference.learn_bpr_neighbours import NeighbourPenalties, learn_bpr_neighbours
 from bayesrank.utility import neighbour_utility
 from tests.inference.test_learn_bpr import HAVE, log_sigmoid
 from tests.oracles import gradient

@@ -4,7 +4,7 @@ import numpy as np
 import pymc as pm
 import pytest
 
-from bayesrank.inference.modes import adam, objective, posterior_modes
+from bayesrank.inference import adam, objective, posterior_modes
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import expit
 
 import bayesrank as br
-from bayesrank.inference.learn_bpr import learn_bpr
+from bayesrank.inference import learn_bpr
 from bayesrank.results.recommendation import recommendation_metrics
 from models.bpr.model import build, fit_advi, fit_map, fold_in, recommend, recommend_new
 from models.bpr.study import MF, held_out_pairs, load, log_score

@@ -13,14 +13,10 @@ import xarray as xr
 
 import bayesrank as br
 import models.bradley_terry
-from models.bradley_terry.model import (
-    build,
-    sampled,
-    sushi_features,
-    sushi_matches,
-    with_new_items,
-    without,
-)
+from models.bradley_terry.model import build, with_new_items
+from models.bradley_terry.study import sampled, sushi_features, sushi_matches, without
+from tests.made_up import made_up
+from tests.models.normal_draws import normal_posteriors
 
 LN2 = np.log(2)
 SHORT = {
@@ -216,7 +212,8 @@ def test_items_go_with_their_matches():
     assert pairs.n_matches == 10 * 13
 
 
-def test_features_tell_of_sushi_whose_matches_were_taken_away(data_dir):
+@pytest.mark.parametrize("nuts", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_features_tell_of_sushi_whose_matches_were_taken_away(data_dir, nuts):
     rankings = br.load_sushi("b", data_dir / "sushi3")
     features = sushi_features(data_dir / "sushi3", rankings.items)
     np.testing.assert_allclose(features.mean(), 0, atol=1e-12)
@@ -224,9 +221,14 @@ def test_features_tell_of_sushi_whose_matches_were_taken_away(data_dir):
     pairs = sushi_matches(rankings)
     assert pairs.n_matches == 25_000
     new = rankings.items[np.random.default_rng(1).permutation(100)[:20]]
-    found = sampled(build(without(pairs, new), features), **SHORT)
-    assert found["posterior"]["prior_scale"].mean() == pytest.approx(0.2, abs=0.04)
-    utility = with_new_items(found, features.loc[new])["utility"].mean(("chain", "draw"))
+    if nuts:
+        found, given = sampled(build(without(pairs, new), features), **SHORT), {}
+        assert found["posterior"]["prior_scale"].mean() == pytest.approx(0.2, abs=0.04)
+    else:  # a scale is not to be learned from a mode
+        given = {"prior_scale": 0.2}
+        with normal_posteriors():
+            found = sampled(build(without(pairs, new), features, **given), **SHORT)
+    utility = with_new_items(found, features.loc[new], **given)["utility"].mean(("chain", "draw"))
     # what their matches say: log odds of winning against all others, half a win added
     wins, games = np.zeros(100), np.zeros(100)
     for idx, column in ((pairs.first, 0), (pairs.second, 1)):
@@ -240,9 +242,23 @@ def test_features_tell_of_sushi_whose_matches_were_taken_away(data_dir):
 
 
 def test_the_file_runs_and_prints_the_teams_and_the_home_advantage(monkeypatch, capsys):
+    monkeypatch.setattr(pm, "sample", made_up)
+    monkeypatch.setattr(sys, "argv", ["bradley_terry"])
+    runpy.run_path(models.bradley_terry.study.__file__, run_name="__main__")
+    out = capsys.readouterr().out
+    # made-up draws have the teams in the order of the axis
+    teams = [line.split()[0] for line in out.splitlines()[2:9]]
+    assert teams[0] == "Baltimore"
+    assert sorted(teams) == [team.split()[0] for team in br.load_baseball().items]
+    assert re.search(r"home advantage -?\d\.\d\d, sd \d\.\d\d, P\(> 0\) \d\.\d+", out)
+    assert {"home advantage", "none"} <= {line[:14].strip() for line in out.splitlines()[-3:]}
+
+
+@pytest.mark.slow
+def test_the_file_finds_the_order_of_the_teams_and_the_home_advantage(monkeypatch, capsys):
     monkeypatch.setattr(pm, "sample", functools.partial(pm.sample, **SHORT | {"draws": 500}))
     monkeypatch.setattr(sys, "argv", ["bradley_terry"])
-    runpy.run_path(models.bradley_terry.model.__file__, run_name="__main__")
+    runpy.run_path(models.bradley_terry.study.__file__, run_name="__main__")
     out = capsys.readouterr().out
     teams = [line.split()[0] for line in out.splitlines()[2:9]]
     assert teams[0] == "Milwaukee"

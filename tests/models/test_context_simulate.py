@@ -5,8 +5,6 @@ import pytest
 
 import bayesrank as br
 from models.context.simulate import (
-    CONTEXT_EFFECTS,
-    context_effect,
     hypervolume_contributions,
     medoid_distances,
     simulate_hypervolume,
@@ -115,40 +113,8 @@ def test_equal_seeds_give_equal_sets_and_the_place_of_a_point_says_nothing(simul
             lambda: hypervolume_contributions([[-1.0, -1.0], [-0.5, -0.5]]),
             r"^No point may be dominated by another",
         ),
-        (
-            lambda: context_effect("decoy"),
-            r"^`name` must be one of 'compromise', 'attraction', 'similarity'; got 'decoy'\.$",
-        ),
     ],
 )
 def test_what_cannot_be_simulated_raises(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-# Effects of company
-
-
-@pytest.mark.parametrize("name", CONTEXT_EFFECTS)
-def test_in_company_the_order_of_two_items_turns(name):
-    r = context_effect(name)
-    before, after = ([r.items[i] for i in r.item[n][r.mask[n]]] for n in (0, 1))
-    assert list(r.labels) == ["before", "after"]
-    assert before == after[1::-1]
-    assert list(r.coords["feature"]) == ["cheapness", "quality"]
-
-
-def features_of(name):
-    return {item: np.array(x) for item, x in CONTEXT_EFFECTS[name][0].items()}
-
-
-def test_the_newcomer_is_what_the_effect_says():
-    x = features_of("compromise")
-    assert x["cheap"][0] > x["middle"][0] > x["best"][0]
-    assert x["cheap"][1] < x["middle"][1] < x["best"][1]
-    x = features_of("attraction")
-    assert (x["decoy"] < x["good"]).all()
-    assert x["decoy"][1] > x["cheap"][1]
-    x = features_of("similarity")
-    near, far = (np.linalg.norm(x["cheap too"] - x[item]) for item in ("cheap", "good"))
-    assert near < far / 10

@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import root
 
 from bayesrank.data import Rankings
+from models.pmop_sampling.chains import KERNELS
 from models.pmop_sampling.contrastive import cd_gradient, choices, fit_cd
-from models.pmop_sampling.set_chains import KERNELS
-from models.pmop_sampling.set_functions import SET_FUNCTIONS, each_set, evaluate, set_gradient
+from models.pmop_sampling.model import SET_FUNCTIONS, each_set, evaluate, set_gradient
 from tests.models.enumeration import (
     all_sets,
     gibbs_matrix,

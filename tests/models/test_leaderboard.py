@@ -2,6 +2,7 @@
 
 import runpy
 import sys
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import bayesrank as br
 import models.leaderboard
 from models.leaderboard.model import build, fit, report, simulate, to_pairs
 from tests.made_up import made_up
+from tests.models.normal_draws import normal_posteriors
 
 SHORT = {
     "draws": 250,
@@ -22,11 +24,14 @@ SHORT = {
 }
 
 
-@pytest.fixture(scope="module")
-def found():
+@pytest.fixture(
+    scope="module", params=["normal around the mode", pytest.param("NUTS", marks=pytest.mark.slow)]
+)
+def found(request):
     """Fit 2,000 matches of eight systems in three categories, by five judges."""
     pairs, truth = simulate(2000, seed=1)
-    return pairs, truth, fit(pairs, **SHORT)
+    with nullcontext() if request.param == "NUTS" else normal_posteriors():
+        return pairs, truth, fit(pairs, **SHORT)
 
 
 def apart(draws, truth):
@@ -73,6 +78,8 @@ def test_the_strict_judge_calls_the_fewest_ties(found):
     assert nu["bob"] > 2 * nu["strict"]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("found", ["NUTS"], indirect=True)
 def test_the_chains_agree(found):
     posterior = found[2]
     assert int(posterior["sample_stats"]["diverging"].sum()) <= 3

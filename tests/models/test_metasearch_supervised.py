@@ -1,5 +1,7 @@
 """Learning to aggregate: features of documents, prior scales, the engines' weights."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pandas as pd
 import pytensor
@@ -10,6 +12,7 @@ from models.metasearch import supervised as ms
 from models.metasearch.data import read_aggregation_parts
 from models.metasearch.metrics import evaluate
 from models.shared.letor import folds, turns
+from tests.models.normal_draws import normal_posteriors
 from tests.models.searched import searched
 
 SAMPLING = {"draws": 200, "tune": 200, "chains": 1, "cores": 1, "progressbar": False}
@@ -84,8 +87,14 @@ def test_what_is_learned_is_about_as_good_as_the_best_engine(table):
         assert queries["ndcg@5"].mean() > max(best - 0.02, second + 0.02)
 
 
-def test_the_weights_of_engines_have_a_posterior_to_read(table):
-    draws = ms.posterior(table, 0.3, **SAMPLING)
+def drawn(table, *, nuts=False):
+    with nullcontext() if nuts else normal_posteriors():
+        return ms.posterior(table, 0.3, **SAMPLING)
+
+
+@pytest.mark.parametrize("nuts", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_weights_of_engines_have_a_posterior_to_read(table, nuts):
+    draws = drawn(table, nuts=nuts)
     assert draws.shape == (200, 8)
     found = ms.summarise(draws)
     assert found.index.to_list() == ["engine1", "engine2", "engine3", "engine4"]
@@ -98,10 +107,10 @@ def test_the_weights_of_engines_have_a_posterior_to_read(table):
 
 def test_weights_are_those_of_the_utility(table):
     # the coefficients of standardised columns over their standard deviations, listed for unlisted
-    draws = ms.posterior(table, 0.3, **SAMPLING)
+    draws = drawn(table)
     rank, listed = draws["engine1", "halved rank"], draws["engine1", "listed"]
     assert np.corrcoef(rank, listed)[0, 1] < 0.9
-    again = ms.posterior(table.assign(engine1=4 * table["engine1"]), 0.3, **SAMPLING)
+    again = drawn(table.assign(engine1=4 * table["engine1"]))
     np.testing.assert_allclose(again.mean(), draws.mean(), atol=1e-6)
 
 

@@ -6,6 +6,7 @@ from scipy.stats import spearmanr
 
 from models.mpm import model as mpm
 from models.mpm import study as mpm_movielens
+from tests.models.normal_draws import normal_draws
 
 SAMPLING = {"draws": 300, "tune": 300, "chains": 2, "cores": 1, "random_seed": 1}
 
@@ -44,10 +45,13 @@ def test_free_adherences_leave_the_scores_a_scale_of_one(counts):
     np.testing.assert_allclose(score.sum("item"), 0.0, atol=1e-10)
 
 
+@pytest.mark.parametrize(
+    "sample", [normal_draws, pytest.param(pm.sample, marks=pytest.mark.slow)], ids=["mode", "NUTS"]
+)
 @pytest.mark.parametrize("adherence", ["free", "unit"])
-def test_judges_who_order_at_random_adhere_least(counts, adherence):
+def test_judges_who_order_at_random_adhere_least(counts, adherence, sample):
     with mpm.build(counts, adherence=adherence):
-        posterior = pm.sample(progressbar=False, **SAMPLING)
+        posterior = sample(progressbar=False, **SAMPLING)
     mean = posterior["posterior"]["adherence"].mean(("chain", "draw")).to_series()
     assert set(mean.nsmallest(2).index) == {"judge 1", "judge 2"}
     score = posterior["posterior"]["score"].mean(("chain", "draw"))

@@ -91,6 +91,7 @@ def test_variances_and_given_pairs_are_options(counts):
     assert conditional["y"].owner.op.name == "mpm_given_pairs"
 
 
+@pytest.mark.slow
 def test_the_posterior_has_scores_and_adherences(table):
     some = table[table["query"] < 10]
     found = ms.posterior(

@@ -9,7 +9,6 @@ import pytensor.tensor as pt
 import pytest
 from scipy.sparse import csr_array
 
-from bayesrank.likelihoods.losses import hinge_loss
 from bayesrank.likelihoods.pairs.graph import FIRST, bradley_terry_logp
 from bayesrank.likelihoods.plackett_luce.bounds import plackett_luce_bound
 from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
@@ -30,18 +29,18 @@ def toy(n, seed):
 
 
 @pytest.mark.parametrize(
-    "objective",
-    # each compiles for half a minute
+    ("objective", "mode"),
+    # the default mode of fits compiles for half a minute
     [
-        name if name == "exact" else pytest.param(name, marks=pytest.mark.slow)
-        for name in OBJECTIVES
+        *((name, "FAST_COMPILE") for name in OBJECTIVES),
+        *(pytest.param(name, "NUMBA", marks=pytest.mark.slow) for name in OBJECTIVES),
     ],
 )
-def test_every_objective_learns_which_labels_a_sample_has(objective):
+def test_every_objective_learns_which_labels_a_sample_has(objective, mode):
     train, test = toy(600, 1), toy(200, 2)
     fitted = fit(
         train, objective=objective, learning_rate=0.03, n_units=8, epochs=12, batch_size=50,
-        validation=held_back(train), progressbar=False,
+        validation=held_back(train), progressbar=False, mode=mode,
     )  # fmt: skip
     scores = predict(fitted, test.features)
     assert scores.shape == (200, 6)
@@ -110,11 +109,14 @@ def test_the_fast_forms_are_sums_over_pairs_and_the_bound(objective, scale):
 
     u = pt.vector("u")
     pairs = has[:, :, None] & ~has[:, None, :]
-    of_pair = {"RankNet": bradley_terry_logp, "RankSVM": lambda *pair: -hinge_loss(*pair)}
+    of_pair = {
+        "RankNet": lambda better, worse: bradley_terry_logp(better, worse, FIRST),
+        "RankSVM": lambda better, worse: -pt.maximum(1 - (better - worse), 0.0),
+    }
     if objective == "bound":
         expected = plackett_luce_bound(pt.tile(u[None, :], (6, 1)), ranks)
     else:
-        terms = of_pair[objective](u[:, None], u[None, :], FIRST)
+        terms = of_pair[objective](u[:, None], u[None, :])
         expected = pt.sum(pt.where(pairs, terms, 0.0), axis=(1, 2))
     slow = pytensor.function([u], [expected, pt.grad(expected.sum(), u)], mode="FAST_COMPILE")
     for got, value in zip(evaluate(objective, w, has.astype(int)), slow(w), strict=True):
@@ -136,7 +138,15 @@ def test_an_unknown_objective_is_named():
 
 
 def test_features_of_another_length_are_refused():
-    fitted = fit(toy(4, 1), n_units=1, epochs=1, batch_size=4, validation=0, progressbar=False)
+    fitted = fit(
+        toy(4, 1),
+        n_units=1,
+        epochs=1,
+        batch_size=4,
+        validation=0,
+        progressbar=False,
+        mode="FAST_COMPILE",
+    )
     with pytest.raises(ValueError, match="`features` has 2 columns; the model was fitted to 3"):
         predict(fitted, np.ones((1, 2)))
 

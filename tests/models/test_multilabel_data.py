@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from bayesrank.data.derive.layout import UninformativeRankingWarning
+from bayesrank.data import UninformativeRankingWarning
 from models.multilabel.data import Multilabel, read_multilabel
 
 TEXT = "3 4 3\n2,0 0:0.5 3:1\n1 2:-2e-1\n0\n"
@@ -107,7 +107,7 @@ def test_a_feature_of_value_zero_is_no_fault(file):
         ("bibtex", "test", (2515, 1836, 159), 0),
     ],
 )
-@pytest.mark.filterwarnings("ignore::bayesrank.data.derive.layout.UninformativeRankingWarning")
+@pytest.mark.filterwarnings("ignore::bayesrank.data.UninformativeRankingWarning")
 def test_the_published_sets_are_read_whole(data_dir, name, part, shape, silent):
     data = read_multilabel(data_dir / name / f"{name}-{part}.txt")
     assert (data.n_samples, data.n_features, data.n_labels) == shape

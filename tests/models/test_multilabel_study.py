@@ -1,11 +1,11 @@
 """The study of multilabel networks: how settings are chosen, what is written, what goes on."""
 
-import models.multilabel_study as study
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
 
+import models.multilabel.study as study
 from bayesrank.utility import draw_weights
 from models.multilabel.data import Multilabel
 from models.multilabel.model import _weights

@@ -1,10 +1,10 @@
 """Figure 2: the probabilities of what is held out by counting, and what is drawn."""
 
 import matplotlib.pyplot as plt
-import models.pmop_collaborative_figure as figure
 import numpy as np
 import pandas as pd
 
+import models.pmop_collaborative.figure as figure
 from tests.models.rated import TWO, nothing_for, taste
 
 

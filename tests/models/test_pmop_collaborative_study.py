@@ -1,11 +1,11 @@
 """The study on MovieLens at toy size: what is kept, how it is split, what is compared."""
 
-import models.pmop_collaborative_study as study
 import numpy as np
 import pandas as pd
 import pytensor
 import pytest
 
+import models.pmop_collaborative.study as study
 from models.pmop_collaborative.model import predict
 from tests.models.rated import TWO, taste
 

@@ -3,6 +3,7 @@
 import re
 import runpy
 import sys
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -14,17 +15,10 @@ from sklearn.preprocessing import StandardScaler
 
 import bayesrank as br
 import models.pmop_documents
-from models.pmop_documents.model import (
-    METHODS,
-    build,
-    compare,
-    evaluate,
-    grade_weights,
-    map_path,
-    posterior_mean,
-    table,
-)
+from models.pmop_documents.model import METHODS, build, grade_weights, map_path, posterior_mean
+from models.pmop_documents.study import compare, evaluate, table
 from models.shared.letor import Part, folds, read_parts
+from tests.models.normal_draws import normal_posteriors
 
 
 @pytest.fixture(autouse=True)
@@ -174,12 +168,15 @@ def test_where_a_path_starts_does_not_move_its_modes(fold):
     assert np.ptp([beta[0] for beta in path]) > 0.5
 
 
-def test_the_posterior_mean_of_a_normal_model_is_its_mode(fold):
+@pytest.mark.parametrize("nuts", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_posterior_mean_of_a_normal_model_is_its_mode(fold, nuts):
     model = build(fold.train, "rank regression")
     (mode,) = map_path(model, [0.1])
     model.set_data("coefficient_scale", 9.0)  # whatever it was before
     # standard deviations are 0.07 and less, those of means of 400 draws 0.004
-    np.testing.assert_allclose(posterior_mean(model, 0.1, **QUIET), mode, atol=0.02)
+    with nullcontext() if nuts else normal_posteriors():
+        found = posterior_mean(model, 0.1, **QUIET)
+    np.testing.assert_allclose(found, mode, atol=0.02)
 
 
 def test_the_metrics_are_of_the_documents_in_the_order_of_their_utilities():
@@ -205,7 +202,7 @@ def test_every_query_is_tested_once_and_posterior_means_have_a_row_of_their_own(
     documents, monkeypatch
 ):
     monkeypatch.setattr(
-        models.pmop_documents.model,
+        models.pmop_documents.study,
         "posterior_mean",
         lambda model, scale: np.array([-scale, 0.0, 0.0]),
     )
@@ -233,7 +230,7 @@ def test_the_table_has_means_and_paired_differences_with_standard_errors():
 
 def test_the_file_runs_and_prints_the_table(folder, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["pmop_documents", str(folder), "rank regression"])
-    runpy.run_path(models.pmop_documents.model.__file__, run_name="__main__")
+    runpy.run_path(models.pmop_documents.study.__file__, run_name="__main__")
     header, first, second = capsys.readouterr().out.splitlines()
     assert header.split()[:3] == ["err", "ndcg@1", "ndcg@5"]
     assert first.startswith("rank regression  ")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from models.pmop_sampling.set_functions import (
+from models.pmop_sampling.model import (
     SET_FUNCTIONS,
     SetFunction,
     each_set,

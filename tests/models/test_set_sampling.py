@@ -6,9 +6,9 @@ from math import comb
 import numpy as np
 import pytest
 
-from models.pmop_sampling.set_chains import KERNELS, Sets, metropolis_step
-from models.pmop_sampling.set_functions import SET_FUNCTIONS, each_set, evaluate
-from models.pmop_sampling.set_sampling import ais_log_normaliser, gibbs_sets, metropolis_sets
+from models.pmop_sampling.chains import KERNELS, Sets, metropolis_step
+from models.pmop_sampling.model import SET_FUNCTIONS, each_set, evaluate
+from models.pmop_sampling.sampling import ais_log_normaliser, gibbs_sets, metropolis_sets
 from tests.models.enumeration import (
     all_sets,
     chi_square_p_value,

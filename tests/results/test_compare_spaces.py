@@ -13,9 +13,7 @@ from tests.distributions.pair_examples import FAMILIES, table
 from tests.oracles import block_sizes, compositions, weak_orders
 
 # among all weak orders is the one that says nothing: all items in one block
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::bayesrank.data.derive.layout.UninformativeRankingWarning"
-)
+pytestmark = pytest.mark.filterwarnings("ignore::bayesrank.data.UninformativeRankingWarning")
 
 N_ITEMS, N_MATCHES = 4, 3
 ITEMS = list("abcd")[:N_ITEMS]

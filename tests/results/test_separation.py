@@ -8,8 +8,12 @@ import xarray as xr
 from scipy import stats
 from scipy.special import logit
 
-from bayesrank.results import match_probability, matches_between, matches_to_separate
-from bayesrank.results.next_match import outcome_probability
+from bayesrank.results import (
+    match_probability,
+    matches_between,
+    matches_to_separate,
+    outcome_probability,
+)
 
 
 def beta_draws(a, b, n_draws=4000):

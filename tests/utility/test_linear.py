@@ -18,7 +18,7 @@ from bayesrank.utility import (
 )
 from tests.oracles import gradient
 
-BACKENDS = ("NUMBA", "CVM", "JAX")
+BACKENDS = ("FAST_COMPILE", "JAX")
 
 # The graph
 

@@ -27,7 +27,7 @@ def by_definition(below, bias):
 
 
 # a large product: without BLAS, as the C backend may be, it is not meant to run
-@pytest.mark.parametrize("mode", ["NUMBA", "JAX"])
+@pytest.mark.parametrize("mode", ["FAST_COMPILE", "JAX"])
 def test_an_item_is_worth_what_the_other_items_of_the_user_say(rng, mode):
     below, bias = pt.dvector("below"), pt.dvector("bias")
     utility = neighbour_utility(symmetric_correlations(below, 4), HAVE, item_bias=bias)

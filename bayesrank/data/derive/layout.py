@@ -1,57 +1,30 @@
 """Layout: from entries in any order to padded slots sorted best first.
 
-An *entry* is one item in one ranking, with a cost (low is good). Within a ranking the entries are
-sorted by cost, equal costs form a block, and the items of a block stand in the order of the item
-axis, so that equal weak orders have equal arrays.
+Within a ranking the entries are sorted by cost, equal costs form a block, and the items of a block
+stand in the order of the item axis, so that equal weak orders have equal arrays.
 """
 
-import warnings
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.data.read.columns import float_array
-from bayesrank.data.read.labels import axis_index, counted, label_repr, quoted
+from bayesrank.data.read import (
+    Entries,
+    axis_index,
+    counted,
+    float_array,
+    label_repr,
+    quoted,
+    warn,
+)
 
 Array = NDArray[Any]
-_PACKAGE = str(Path(__file__).parents[2])
 
 
 class UninformativeRankingWarning(UserWarning):
     """Some rankings hold one item or one block, so their likelihood is one whatever the model."""
-
-
-@dataclass(frozen=True)
-class Entries:
-    """All that makes a collection of rankings, as read and not yet checked."""
-
-    row: Array  # (n_entries,) the ranking
-    item: Array  # (n_entries,) position on `items`
-    cost: Array  # (n_entries,) low is good
-    items: pd.Index
-    rankers: pd.Index
-    ranker_idx: Array  # (n_rankings,)
-    labels: pd.Index | None = None
-    weight: ArrayLike | None = None
-    features: NDArray[np.float64] | None = None  # (n_entries, n_features)
-    feature_names: pd.Index | None = None
-
-    def ranking_labels(self) -> pd.Index:
-        """Return the labels given, else those of the rankers if each ranked once, else numbers."""
-        n = len(self.ranker_idx)
-        if self.labels is not None:
-            if len(self.labels) != n:
-                raise ValueError(
-                    f"`labels` has {counted(len(self.labels), 'name')} for "
-                    f"{counted(n, 'ranking')}; give one for each."
-                )
-            return self.labels
-        each_once = n == len(self.rankers) == len(np.unique(self.ranker_idx))
-        return self.rankers.take(self.ranker_idx) if each_once else pd.RangeIndex(n)
 
 
 class Layout(NamedTuple):
@@ -163,11 +136,6 @@ def arrange(entries: Entries, *, must_be_dense: bool = False) -> dict[str, Any]:
             UninformativeRankingWarning,
         )
     return attributes
-
-
-def warn(message: str, category: type[UserWarning] = UserWarning) -> None:
-    """Warn at the caller's line outside the package."""
-    warnings.warn(message, category, stacklevel=2, skip_file_prefixes=(_PACKAGE,))
 
 
 def _first_duplicate(row: Array, item: Array, n_items: int) -> int | None:

@@ -1,1 +1,143 @@
-"""Readers: tables, files and lists, checked and brought onto axes of labels."""
+"""Readers: tables, lists, matrices and files, checked as they are read.
+
+Pure functions, from what a user writes down to arrays and axes. `labels` has axes and the words of
+messages, `columns` numbers, `formats` files; `entries` and `preferences` read what becomes
+`Rankings`, `pair_entries` what becomes `Pairs`, `count_entries` what becomes `PairCounts`. They
+import none of these classes.
+
+This room may import numpy, pandas and scikit-learn, and no other room of bayesrank.
+"""
+
+from bayesrank.data.read.columns import (
+    amounts,
+    finite_numbers,
+    float_array,
+    numbers,
+    require_columns,
+    whole_numbers,
+)
+from bayesrank.data.read.count_entries import (
+    KINDS,
+    ONE_PROBLEM,
+    ItemAxis,
+    OrderedPairs,
+    check_cells,
+    check_comparable,
+    check_kind,
+    identify,
+    of_problems,
+    one_problem,
+    ordered_pairs,
+    whole_steps,
+)
+from bayesrank.data.read.entries import (
+    Entries,
+    Features,
+    Labels,
+    from_arrays,
+    from_judged,
+    from_orderings,
+    from_table,
+    from_wide,
+)
+from bayesrank.data.read.formats import (
+    Letor,
+    PreflibOrders,
+    read_letor,
+    read_lines,
+    read_preflib,
+    read_table,
+)
+from bayesrank.data.read.labels import (
+    axis_index,
+    coord_values,
+    counted,
+    encode,
+    factorize,
+    label_repr,
+    locate,
+    plain_index,
+    quoted,
+    row_name,
+    same_axis,
+    sorted_axis,
+    warn,
+)
+from bayesrank.data.read.pair_entries import (
+    OUTCOMES,
+    check_differ,
+    check_names,
+    distinct_rows,
+    results,
+    square_axis,
+    square_counts,
+    two_items,
+    whole_counts,
+)
+from bayesrank.data.read.preferences import (
+    LostPreferenceWarning,
+    Preferences,
+    blocks,
+    from_preferences,
+)
+
+__all__ = [
+    "KINDS",
+    "ONE_PROBLEM",
+    "OUTCOMES",
+    "Entries",
+    "Features",
+    "ItemAxis",
+    "Labels",
+    "Letor",
+    "LostPreferenceWarning",
+    "OrderedPairs",
+    "Preferences",
+    "PreflibOrders",
+    "amounts",
+    "axis_index",
+    "blocks",
+    "check_cells",
+    "check_comparable",
+    "check_differ",
+    "check_kind",
+    "check_names",
+    "coord_values",
+    "counted",
+    "distinct_rows",
+    "encode",
+    "factorize",
+    "finite_numbers",
+    "float_array",
+    "from_arrays",
+    "from_judged",
+    "from_orderings",
+    "from_preferences",
+    "from_table",
+    "from_wide",
+    "identify",
+    "label_repr",
+    "locate",
+    "numbers",
+    "of_problems",
+    "one_problem",
+    "ordered_pairs",
+    "plain_index",
+    "quoted",
+    "read_letor",
+    "read_lines",
+    "read_preflib",
+    "read_table",
+    "require_columns",
+    "results",
+    "row_name",
+    "same_axis",
+    "sorted_axis",
+    "square_axis",
+    "square_counts",
+    "two_items",
+    "warn",
+    "whole_counts",
+    "whole_numbers",
+    "whole_steps",
+]

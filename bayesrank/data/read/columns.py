@@ -94,6 +94,18 @@ def finite_numbers(frame: pd.DataFrame, column: str, what: str) -> NDArray[Any]:
     return array
 
 
+def amounts(frame: pd.DataFrame, column: str, what: str = "count") -> NDArray[np.float64]:
+    """Read a column of counts, or of what else is >= 0."""
+    amount = finite_numbers(frame, column, what).astype(np.float64)
+    if (amount < 0).any():
+        row = int((amount < 0).argmax())
+        raise ValueError(
+            f"A {what} must not be negative; column {column!r} has {amount[row]:g} in "
+            f"{row_name(frame.index, row)}."
+        )
+    return amount
+
+
 def numbers(values: pd.Series, what: str) -> NDArray[Any]:
     """Return the numbers of a column, NaN where they are missing.
 

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesrank.data.count_table import ONE_PROBLEM
 from bayesrank.data.read.labels import (
     axis_index,
     counted,
@@ -25,6 +24,9 @@ from bayesrank.data.read.labels import (
 
 KINDS = ("difference", "binary")
 """What an ordered pair adds to a count: the difference of the ratings (or ranks), or 1."""
+
+ONE_PROBLEM = pd.Index(["all"])
+"""Axis of the problems where none are named."""
 
 _CHUNK = 2**20  # cells compared at a time: 8 MB an array, where all of MovieLens would take 160
 

@@ -6,13 +6,16 @@ netCDF files store nothing else.
 """
 
 import reprlib
+import warnings
 from collections.abc import Hashable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+_PACKAGE = str(Path(__file__).parents[2])
 _SHORT = reprlib.Repr(maxstring=80, maxother=80)
 
 # Words for messages
@@ -39,6 +42,11 @@ def row_name(index: pd.Index, n: int) -> str:
     """Name row `n` of a table, with its label unless the index just counts."""
     plain = isinstance(index, pd.RangeIndex) and (index.start, index.step) == (0, 1)
     return f"row {n}" if plain else f"row {n} (index {label_repr(index[n])})"
+
+
+def warn(message: str, category: type[UserWarning] = UserWarning) -> None:
+    """Warn at the caller's line outside the package."""
+    warnings.warn(message, category, stacklevel=2, skip_file_prefixes=(_PACKAGE,))
 
 
 # Axes
@@ -108,14 +116,14 @@ def sorted_axis(values: pd.Series | pd.Index, what: str) -> tuple[NDArray[np.int
 
 
 def encode(
-    values: pd.Series | pd.Index, axis: Iterable[Hashable] | None, what: str
+    values: pd.Series | pd.Index, axis: Iterable[Hashable] | None, what: str, noun: str = "item"
 ) -> tuple[NDArray[np.int64], pd.Index]:
-    """Code labels on the axis given, or else on a sorted one."""
+    """Code labels on the axis of these nouns that is given, or else on a sorted one."""
     if axis is None:
         return sorted_axis(values, what)
-    given = axis_index(axis, "items")
+    given = axis_index(axis, f"{noun}s")
     codes, distinct = factorize(values, what)
-    return locate(plain_index(distinct), given, "item")[codes], given
+    return locate(plain_index(distinct), given, noun)[codes], given
 
 
 def locate(values: pd.Index, axis: pd.Index, what: str) -> NDArray[np.int64]:

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.data.pair_table import amounts
-from bayesrank.data.read.columns import float_array
+from bayesrank.data.read.columns import amounts, float_array
 from bayesrank.data.read.labels import (
     axis_index,
     counted,
+    encode,
+    factorize,
     label_repr,
     plain_index,
     quoted,
@@ -47,6 +48,38 @@ def check_names(by: Sequence[str]) -> None:
                 f"`by` cannot name a column {name!r}: pairs have an axis or a column of that name "
                 f"already. Rename it{way_out}."
             )
+
+
+def two_items(
+    frame: pd.DataFrame, first: str, second: str, items: Iterable[Hashable] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], pd.Index]:
+    """Code two columns of items on one axis; no item stands beside itself."""
+    code_one, named_one = factorize(frame[first], first)
+    code_other, named_other = factorize(frame[second], second)
+    # The labels of either column once, so that each is hashed as a row once and no more.
+    named = pd.concat([pd.Series(named_one), pd.Series(named_other)], ignore_index=True)
+    position, axis = encode(named, items, "item")
+    one = position[: len(named_one)][code_one]
+    other = position[len(named_one) :][code_other]
+    check_differ(frame, first, second, one, other, axis)
+    return one, other, axis
+
+
+def check_differ(
+    frame: pd.DataFrame,
+    first: str,
+    second: str,
+    one: NDArray[np.int64],
+    other: NDArray[np.int64],
+    axis: pd.Index,
+) -> None:
+    """Refuse a row that compares an item with itself."""
+    if (one == other).any():
+        row = int((one == other).argmax())
+        raise ValueError(
+            f"Columns {first!r} and {second!r} compare item {label_repr(axis[one[row]])} with "
+            f"itself in {row_name(frame.index, row)}."
+        )
 
 
 def results(frame: pd.DataFrame, column: str) -> NDArray[np.int64]:

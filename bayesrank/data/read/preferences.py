@@ -26,19 +26,17 @@ model, AISTATS 2021 (rank-breaking).
 
 from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesrank.data.derive.layout import Entries, warn
 from bayesrank.data.read.columns import require_columns
-from bayesrank.data.read.entries import Features, Labels, item_features
-from bayesrank.data.read.labels import axis_index, counted, encode, factorize, label_repr
-from bayesrank.data.weak_orders import WeakOrders
+from bayesrank.data.read.entries import Entries, Features, Labels, item_features
+from bayesrank.data.read.labels import axis_index, counted, encode, factorize, label_repr, warn
 
-__all__ = ["LostPreferenceWarning", "PreferenceConstructor", "blocks"]
+__all__ = ["LostPreferenceWarning", "Preferences", "blocks", "from_preferences"]
 
 type Ints = NDArray[np.int64]
 type Preferences = pd.DataFrame | Mapping[Any, Iterable[Any]] | Iterable[Any]
@@ -48,77 +46,6 @@ class LostPreferenceWarning(UserWarning):
     """Some preferences are between items that a weak order has to put into one block."""
 
 
-class PreferenceConstructor(WeakOrders):
-    """The constructor of `Rankings` from partial orders."""
-
-    @classmethod
-    def from_preferences(
-        cls,
-        preferences: Preferences,
-        *,
-        better: str = "better",
-        worse: str = "worse",
-        ranker: str | None = None,
-        presented: Literal["items"] | Labels | None = None,
-        items: Labels | None = None,
-        features: Features | None = None,
-    ) -> Self:
-        """Read preferences of pairs of items, and make the finest weak order of each ranker's.
-
-        A block ends only where all items so far are preferred to all that follow, directly or
-        through others: the maximal ordered partition. Preferences inside a block are lost, which a
-        warning counts; to keep all, use `Pairs`.
-
-        Parameters
-        ----------
-        preferences : DataFrame, mapping, or iterable of pairs
-            A table with one preference per row; or for each ranker an iterable of pairs
-            (better, worse); or one such iterable, of one ranker. Said twice is said once.
-        better, worse : str
-            Columns of a table that say which item is preferred to which.
-        ranker : str, optional
-            Column of a table that says by whom; by default all are of one ranker.
-        presented : "items" or an iterable of labels, optional
-            Items that all rankers saw. Those that a ranker says nothing about are not comparable
-            with any others, so that all are one block. By default a ranker saw the items named.
-        items : sequence of labels, optional
-            The item axis; by default all items named, sorted.
-        features : DataFrame indexed by item, or array of shape (n_items, n_features), optional
-            Covariates of the items.
-
-        Returns
-        -------
-        Rankings
-            One ranking per ranker.
-
-        Raises
-        ------
-        ValueError
-            If preferences go in a circle, which is printed; if there are none; for a missing
-            column or label, or an item that is not in `items`.
-
-        Warns
-        -----
-        LostPreferenceWarning
-            If preferences are between items of one block.
-
-        Examples
-        --------
-        >>> import bayesrank as br
-        >>> said = {"ann": [("a", "b"), ("a", "c"), ("c", "d"), ("b", "d")], "bob": [("d", "a")]}
-        >>> br.Rankings.from_preferences(said).to_frame()[["ranker", "item", "rank"]]
-          ranker item  rank
-        0    ann    a     1
-        1    ann    b     2
-        2    ann    c     2
-        3    ann    d     3
-        4    bob    d     1
-        5    bob    a     2
-        """
-        said = _read(preferences, better, worse, ranker)
-        return cls._of(_entries(said, presented=presented, items=items, features=features))
-
-
 class _Said(NamedTuple):
     """Preferences as read, one entry each."""
 
@@ -126,6 +53,61 @@ class _Said(NamedTuple):
     better: pd.Index
     worse: pd.Index
     rankers: pd.Index
+
+
+def from_preferences(
+    preferences: Preferences,
+    *,
+    better: str,
+    worse: str,
+    ranker: str | None,
+    presented: Literal["items"] | Labels | None,
+    items: Labels | None,
+    features: Features | None,
+) -> Entries:
+    """Read preferences of pairs; see `Rankings.from_preferences`."""
+    said = _read(preferences, better, worse, ranker)
+    n, n_rankers = len(said.row), len(said.rankers)
+    if not n:
+        raise ValueError("There are no preferences: `preferences` is empty.")
+    seen = _presented(presented, items)
+    named = pd.Index([*said.better, *said.worse, *seen], tupleize_cols=False)
+    if named.hasnans:
+        k = int(named.isna().argmax())
+        raise ValueError(
+            f"Preference {k % n} has no {'better' if k < n else 'worse'} item: no label."
+        )
+    position, axis = encode(named, items, "item")
+    shown = position[2 * n :]
+
+    # Nodes are the items of each ranker, ranker by ranker; each preference counts once
+    named_by = np.concatenate([said.row, said.row, np.repeat(np.arange(n_rankers), len(shown))])
+    what = np.concatenate([position[: 2 * n], np.tile(shown, n_rankers)])
+    key, node = np.unique(named_by * len(axis) + what, return_inverse=True)
+    row, item = key // len(axis), key % len(axis)
+    edge = np.unique(np.stack([node[:n], node[n : 2 * n]]), axis=1)
+    try:
+        block = blocks(row, better=edge[0], worse=edge[1])
+    except CycleError as error:
+        circle = error.args[1]
+        who = f" of ranker {label_repr(said.rankers[row[circle[0]]])}" if n_rankers > 1 else ""
+        raise ValueError(
+            f"The preferences{who} go in a circle: "
+            f"{' > '.join(str(axis[item[k]]) for k in circle)}. Leave one of them out, or count "
+            f"each pair as a match in `Pairs`, where they may contradict each other."
+        ) from None
+    _warn_of_losses(row, block[edge[0]] == block[edge[1]], edge[0], n_rankers)
+    covariates, feature_names = item_features(features, axis, item)
+    return Entries(
+        row,
+        item,
+        block,
+        items=axis,
+        rankers=axis_index(said.rankers, "rankers"),
+        ranker_idx=np.arange(n_rankers),
+        features=covariates,
+        feature_names=feature_names,
+    )
 
 
 def _read(preferences: Any, better: str, worse: str, ranker: str | None) -> _Said:
@@ -164,56 +146,6 @@ def _read(preferences: Any, better: str, worse: str, ranker: str | None) -> _Sai
         pd.Index([pair[side] for pair in pairs], tupleize_cols=False) for side in (0, 1)
     )
     return _Said(np.repeat(np.arange(len(lengths)), lengths), first, second, pd.Index(list(each)))
-
-
-def _entries(
-    said: _Said,
-    *,
-    presented: Literal["items"] | Labels | None,
-    items: Labels | None,
-    features: Features | None,
-) -> Entries:
-    n, n_rankers = len(said.row), len(said.rankers)
-    if not n:
-        raise ValueError("There are no preferences: `preferences` is empty.")
-    seen = _presented(presented, items)
-    named = pd.Index([*said.better, *said.worse, *seen], tupleize_cols=False)
-    if named.hasnans:
-        k = int(named.isna().argmax())
-        raise ValueError(
-            f"Preference {k % n} has no {'better' if k < n else 'worse'} item: no label."
-        )
-    position, axis = encode(named, items, "item")
-    better, worse, shown = position[:n], position[n : 2 * n], position[2 * n :]
-
-    # Nodes are the items of each ranker, ranker by ranker; each preference counts once
-    named_by = np.concatenate([said.row, said.row, np.repeat(np.arange(n_rankers), len(shown))])
-    what = np.concatenate([better, worse, np.tile(shown, n_rankers)])
-    key, node = np.unique(named_by * len(axis) + what, return_inverse=True)
-    row, item = key // len(axis), key % len(axis)
-    edge = np.unique(np.stack([node[:n], node[n : 2 * n]]), axis=1)
-    try:
-        block = blocks(row, better=edge[0], worse=edge[1])
-    except CycleError as error:
-        circle = error.args[1]
-        who = f" of ranker {label_repr(said.rankers[row[circle[0]]])}" if n_rankers > 1 else ""
-        raise ValueError(
-            f"The preferences{who} go in a circle: "
-            f"{' > '.join(str(axis[item[k]]) for k in circle)}. Leave one of them out, or count "
-            f"each pair as a match in `Pairs`, where they may contradict each other."
-        ) from None
-    _warn_of_losses(row, block[edge[0]] == block[edge[1]], edge[0], n_rankers)
-    covariates, feature_names = item_features(features, axis, item)
-    return Entries(
-        row,
-        item,
-        block,
-        items=axis,
-        rankers=axis_index(said.rankers, "rankers"),
-        ranker_idx=np.arange(n_rankers),
-        features=covariates,
-        feature_names=feature_names,
-    )
 
 
 def _presented(presented: Any, items: Any) -> list[Any]:

@@ -1,1 +1,22 @@
-"""MPM, the multinomial preference model: normalisers, compiled Ops and exact draws."""
+"""MPM, the multinomial preference model: normalisers, compiled Ops and exact draws.
+
+This wing may import the wing ops.
+"""
+
+from bayesrank.likelihoods.mpm.graph import differences, mpm_given_pairs_logp, mpm_logp
+from bayesrank.likelihoods.mpm.op import (
+    CountsDraw,
+    NetCountsDraw,
+    agreement,
+    log_normaliser_table,
+)
+
+__all__ = [
+    "CountsDraw",
+    "NetCountsDraw",
+    "agreement",
+    "differences",
+    "log_normaliser_table",
+    "mpm_given_pairs_logp",
+    "mpm_logp",
+]

@@ -29,8 +29,8 @@ from bayesrank.likelihoods.ops.stop_gradient import stop_gradient
 __all__ = [
     "differences",
     "interpolated_log_normaliser",
-    "log_normaliser",
-    "log_ways",
+    "log_multinomial",
+    "log_pair_normaliser",
     "mpm_given_pairs_logp",
     "mpm_logp",
 ]
@@ -57,7 +57,7 @@ def differences(score: Any, variance: Any = None) -> TensorVariable:
     return D / (g[..., :, None] + g[..., None, :])
 
 
-def log_normaliser(
+def log_pair_normaliser(
     score: Any, adherence: Any, variance: Any = None, *, where: Any = None
 ) -> TensorVariable:
     r"""Logarithm of :math:`Z = \sum_{k \ne l} e^{\theta D_{kl}}`.
@@ -144,7 +144,7 @@ def interpolated_log_normaliser(
     half, centre = 0.51 * largest, 0.5 * largest
     s_, g_ = s[..., None, :], pt.as_tensor_variable(variance)[..., None, :]
     here = None if where is None else pt.as_tensor_variable(where)[..., None, :]
-    values = log_normaliser(s_, centre + half * np.cos(angle), g_, where=here)  # (..., nodes)
+    values = log_pair_normaliser(s_, centre + half * np.cos(angle), g_, where=here)  # (..., nodes)
 
     # coefficients of T_0, T_1, ...: the discrete cosine transform of the values
     transform = np.where(m > 0, 2.0, 1.0) / nodes * np.cos(m * angle[:, None])
@@ -153,7 +153,7 @@ def interpolated_log_normaliser(
     return pt.sum(coefficient[..., None, :] * T, axis=-1)
 
 
-def log_ways(counts: Any) -> TensorVariable:
+def log_multinomial(counts: Any) -> TensorVariable:
     r"""Logarithm of the number of orders of the draws, :math:`\log T! - \sum \log C_{ij}!`.
 
     Parameters
@@ -196,8 +196,8 @@ def mpm_logp(counts: Any, score: Any, adherence: Any = 1.0, variance: Any = None
     C, theta = pt.cast(pt.as_tensor_variable(counts), "float64"), pt.as_tensor_variable(adherence)
     agreement = pt.sum(C * differences(score, variance), axis=(-2, -1))
     total = pt.sum(C, axis=(-2, -1))
-    log_Z = log_normaliser(score, theta, variance)
-    return log_ways(C) + theta * agreement - pt.switch(pt.eq(total, 0), 0.0, total * log_Z)
+    log_Z = log_pair_normaliser(score, theta, variance)
+    return log_multinomial(C) + theta * agreement - pt.switch(pt.eq(total, 0), 0.0, total * log_Z)
 
 
 def mpm_given_pairs_logp(

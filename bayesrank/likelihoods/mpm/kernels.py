@@ -27,7 +27,12 @@ from bayesrank.likelihoods.mpm.exponential_sums import (
     series,
 )
 
-__all__ = ["agreements", "agreements_pullback", "log_normalisers", "log_normalisers_pullback"]
+__all__ = [
+    "agreements_kernel",
+    "agreements_pullback_kernel",
+    "pair_normalisers_kernel",
+    "pair_normalisers_pullback_kernel",
+]
 
 EXPONENTIAL = 6  # terms of a series that take as long as one exponential, measured
 
@@ -35,7 +40,7 @@ _kernel = numba.njit(cache=True, error_model="numpy")
 
 
 @_kernel
-def log_normalisers(score, variance, adherence, where, needed):  # type: ignore[no-untyped-def]
+def pair_normalisers_kernel(score, variance, adherence, where, needed):  # type: ignore[no-untyped-def]
     """Log normaliser of every problem and ranker.
 
     Parameters
@@ -77,8 +82,8 @@ def log_normalisers(score, variance, adherence, where, needed):  # type: ignore[
 
 
 @_kernel
-def log_normalisers_pullback(score, variance, adherence, where, needed, bar):  # type: ignore[no-untyped-def]
-    """Gradients of ``sum(bar * log_normalisers(...))`` by score, variance and adherence.
+def pair_normalisers_pullback_kernel(score, variance, adherence, where, needed, bar):  # type: ignore[no-untyped-def]
+    """Gradients of ``sum(bar * pair_normalisers_kernel(...))`` by score, variance and adherence.
 
     What a problem of fewer than two items is weighed with makes no difference.
     """
@@ -302,7 +307,7 @@ def _pull_to_pairs(s, g, rate, bar, by_rate):  # type: ignore[no-untyped-def]
 
 
 @_kernel
-def agreements(score, variance, ranker, first, second, count, like):  # type: ignore[no-untyped-def]
+def agreements_kernel(score, variance, ranker, first, second, count, like):  # type: ignore[no-untyped-def]
     """Sum over the entries of each ranker of count times D; as many rankers as in `like`."""
     out = np.zeros(like.size)
     for e in range(count.size):
@@ -313,8 +318,8 @@ def agreements(score, variance, ranker, first, second, count, like):  # type: ig
 
 
 @_kernel
-def agreements_pullback(score, variance, ranker, first, second, count, like, bar):  # type: ignore[no-untyped-def]
-    """Gradients of ``sum(bar * agreements(...))`` by scores and variances."""
+def agreements_pullback_kernel(score, variance, ranker, first, second, count, like, bar):  # type: ignore[no-untyped-def]
+    """Gradients of ``sum(bar * agreements_kernel(...))`` by scores and variances."""
     by_score, by_variance = np.zeros(score.size), np.zeros(variance.size)
     for e in range(count.size):
         i, j = first[e], second[e]

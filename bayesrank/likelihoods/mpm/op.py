@@ -9,28 +9,30 @@ from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
-from pytensor.gradient import disconnected_type
-from pytensor.graph.basic import Apply
-from pytensor.link.numba.dispatch.basic import (
-    numba_njit,
-    register_funcify_default_op_cache_key,
-)
 from pytensor.tensor import TensorVariable
 
-from bayesrank.likelihoods.mpm.graph import interpolated_log_normaliser, log_normaliser
+from bayesrank.likelihoods.mpm.draw_kernels import draw_counts_kernel, draw_net_counts_kernel
+from bayesrank.likelihoods.mpm.graph import interpolated_log_normaliser, log_pair_normaliser
 from bayesrank.likelihoods.mpm.kernels import (
-    agreements,
-    agreements_pullback,
-    log_normalisers,
-    log_normalisers_pullback,
+    agreements_kernel,
+    agreements_pullback_kernel,
+    pair_normalisers_kernel,
+    pair_normalisers_pullback_kernel,
 )
 from bayesrank.likelihoods.ops.arrays import segment_sum
-from bayesrank.likelihoods.ops.compiled import GraphPullbackOp, GraphTwinOp
+from bayesrank.likelihoods.ops.compiled import CompiledOp, KernelOp
 
-__all__ = ["Agreement", "LogNormalisers", "agreement", "log_normaliser_table"]
+__all__ = [
+    "Agreement",
+    "CountsDraw",
+    "LogNormalisers",
+    "NetCountsDraw",
+    "agreement",
+    "log_normaliser_table",
+]
 
 
-class LogNormalisers(GraphTwinOp):
+class LogNormalisers(CompiledOp):
     """Log normaliser of every problem and ranker, (n_problems, n_rankers).
 
     Inputs: score (n_problems, n_items), variance (n_problems, n_items) or, known to be empty,
@@ -38,23 +40,13 @@ class LogNormalisers(GraphTwinOp):
     known to be empty, (1, 0).
     """
 
+    kernel = staticmethod(pair_normalisers_kernel)
+    pullback_kernel = staticmethod(pair_normalisers_pullback_kernel)
+    signature = "(p,k),(q,l),(n),(p,k),(u,v)->(p,n)"
+    version = 4
     wrt = (0, 1, 2)
 
-    def make_node(self, *inputs: Any) -> Apply:
-        variables = [pt.as_tensor_variable(x) for x in inputs]
-        shape = variables[0].type.shape[0], variables[2].type.shape[0]
-        return Apply(self, variables, [pt.tensor(dtype="float64", shape=shape)])
-
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
-        output_storage[0][0] = log_normalisers(*inputs)
-
-    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
-        return [(shapes[0][0], shapes[2][0])]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True], [True], [True], [False], [False]]
-
-    def twin(
+    def graph(
         self, score: Any, variance: Any, adherence: Any, where: Any, needed: Any
     ) -> TensorVariable:
         unequal = variance.type.shape[1] != 0
@@ -66,46 +58,24 @@ class LogNormalisers(GraphTwinOp):
         else:
             s, g, here = (x[:, None, :] for x in (score, variance, where))
             theta = pt.zeros_like(s[..., 0]) + adherence
-            log_Z = log_normaliser(s, theta, g if unequal else None, where=here)
+            log_Z = log_pair_normaliser(s, theta, g if unequal else None, where=here)
         return log_Z if needed.type.shape[1] == 0 else pt.switch(needed, log_Z, 0.0)
 
-    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
-        bars = LogNormalisersPullback(self.nodes)(*inputs, *cotangents)
-        return [*bars, disconnected_type(), disconnected_type()]
 
-
-class LogNormalisersPullback(GraphPullbackOp):
-    """Gradients by score, variance and adherence."""
-
-    forward = LogNormalisers
-
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
-        for storage, value in zip(output_storage, log_normalisers_pullback(*inputs), strict=True):
-            storage[0] = value
-
-
-class Agreement(GraphTwinOp):
+class Agreement(CompiledOp):
     r"""Agreement of counts with scores, :math:`\sum_{ij} C_n(i, j) D_{ij}`, (n_rankers,).
 
     Inputs: score (n_items,), variance (n_items,) or empty, the entries' ranker, first, second and
     count (n_entries,), and an array (n_rankers,) of which only the shape is read.
     """
 
+    kernel = staticmethod(agreements_kernel)
+    pullback_kernel = staticmethod(agreements_pullback_kernel)
+    signature = "(k),(l),(e),(e),(e),(e),(n)->(n)"
+    version = 2
     wrt = (0, 1)
 
-    def make_node(self, *inputs: Any) -> Apply:
-        return Apply(self, [pt.as_tensor_variable(x) for x in inputs], [pt.dvector()])
-
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
-        output_storage[0][0] = agreements(*inputs)
-
-    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
-        return [shapes[-1]]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True], [True], *[[False]] * 5]
-
-    def twin(
+    def graph(
         self, score: Any, variance: Any, ranker: Any, first: Any, second: Any, count: Any, like: Any
     ) -> TensorVariable:
         D = score[first] - score[second]
@@ -113,19 +83,23 @@ class Agreement(GraphTwinOp):
             D = D / (variance[first] + variance[second])
         return segment_sum(count * D, (ranker,), (like.shape[0],))
 
-    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
-        bars = AgreementPullback(self.nodes)(*inputs, *cotangents)
-        return [*bars, *(disconnected_type() for _ in inputs[2:])]
+
+class CountsDraw(KernelOp):
+    """Counts (n_rankers, n_items, n_items); the inputs of `draw_counts_kernel`."""
+
+    kernel = staticmethod(draw_counts_kernel)
+    signature = "(n,k),(n,l),(n),(n),(n)->(n,k,k)"
+    version = 3
+    dtype = "int64"
 
 
-class AgreementPullback(GraphPullbackOp):
-    """Gradients by score and variance."""
+class NetCountsDraw(KernelOp):
+    """Net counts (n_rankers, n_items); the inputs of `draw_net_counts_kernel`."""
 
-    forward = Agreement
-
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
-        for storage, value in zip(output_storage, agreements_pullback(*inputs), strict=True):
-            storage[0] = value
+    kernel = staticmethod(draw_net_counts_kernel)
+    signature = "(k),(l),(n),(p,s),(p,s),(p,n),(n)->(n,k)"
+    version = 3
+    dtype = "int64"
 
 
 # ---------------------------------------------------------------------------------------------
@@ -195,46 +169,3 @@ def agreement(score: Any, variance: Any, entries: Sequence[Any], *, like: Any) -
     variance = pt.constant(np.zeros(0)) if variance is None else variance
     variance = pt.cast(pt.as_tensor_variable(variance), "float64")
     return Agreement()(score, variance, *entries, like)
-
-
-# ---------------------------------------------------------------------------------------------
-# Backends
-# ---------------------------------------------------------------------------------------------
-
-
-@register_funcify_default_op_cache_key(LogNormalisers)
-def _numba_log_normalisers(op: LogNormalisers, node: Apply, **kwargs: Any) -> tuple[Any, int]:
-    @numba_njit
-    def log_normalisers_(score, variance, adherence, where, needed):  # type: ignore[no-untyped-def]
-        return log_normalisers(score, variance, adherence, where, needed)
-
-    return log_normalisers_, 3
-
-
-@register_funcify_default_op_cache_key(LogNormalisersPullback)
-def _numba_log_normalisers_pullback(
-    op: LogNormalisersPullback, node: Apply, **kwargs: Any
-) -> tuple[Any, int]:
-    @numba_njit
-    def log_normalisers_pullback_(score, variance, adherence, where, needed, bar):  # type: ignore[no-untyped-def]
-        return log_normalisers_pullback(score, variance, adherence, where, needed, bar)
-
-    return log_normalisers_pullback_, 3
-
-
-@register_funcify_default_op_cache_key(Agreement)
-def _numba_agreement(op: Agreement, node: Apply, **kwargs: Any) -> tuple[Any, int]:
-    @numba_njit
-    def agreement_(score, variance, ranker, first, second, count, like):  # type: ignore[no-untyped-def]
-        return agreements(score, variance, ranker, first, second, count, like)
-
-    return agreement_, 1
-
-
-@register_funcify_default_op_cache_key(AgreementPullback)
-def _numba_agreement_pullback(op: AgreementPullback, node: Apply, **kwargs: Any) -> tuple[Any, int]:
-    @numba_njit
-    def agreement_pullback_(score, variance, ranker, first, second, count, like, bar):  # type: ignore[no-untyped-def]
-        return agreements_pullback(score, variance, ranker, first, second, count, like, bar)
-
-    return agreement_pullback_, 1

@@ -1,1 +1,37 @@
-"""What all families share: the base of compiled Ops, sums that are known, stable functions."""
+"""What all families share: the base of compiled Ops, sums that are known, stable functions.
+
+This wing may import no other wing.
+"""
+
+from bayesrank.likelihoods.ops.arrays import (
+    NOTHING,
+    broadcast_batch,
+    over_rows,
+    segment_sum,
+    valid_ranks,
+)
+from bayesrank.likelihoods.ops.compiled import CompiledOp, KernelOp
+from bayesrank.likelihoods.ops.splitmix import uniform
+from bayesrank.likelihoods.ops.stable import log_ndtr, log_sigmoid, safe_log, softplus
+from bayesrank.likelihoods.ops.stop_gradient import stop_gradient
+from bayesrank.likelihoods.ops.vector_exp import vector_exp, vector_expm1
+from bayesrank.likelihoods.ops.with_sum import with_sum
+
+__all__ = [
+    "NOTHING",
+    "CompiledOp",
+    "KernelOp",
+    "broadcast_batch",
+    "log_ndtr",
+    "log_sigmoid",
+    "over_rows",
+    "safe_log",
+    "segment_sum",
+    "softplus",
+    "stop_gradient",
+    "uniform",
+    "valid_ranks",
+    "vector_exp",
+    "vector_expm1",
+    "with_sum",
+]

@@ -1,31 +1,135 @@
-"""Compiled Ops with a graph of the same values: the graph serves JAX and second derivatives."""
+r"""The base of compiled Ops: what a numba kernel evaluates, declared once.
+
+An Op of a kernel says what is its own, and the base does what PyTensor asks for: nodes with the
+shapes that are known, `perform`, inferred shapes, gradients, and the translations for numba and
+JAX.
+
+===================  ==============================================================================
+``kernel``           numba function of the inputs, followed by `constants`
+``signature``        axes of the inputs and of the first output, as NumPy writes them,
+                     ``"(r,s),(r,s)->(r)"``; ``...`` stands for leading axes, and a length is that
+                     of the first input which names it
+``version``          raised whenever the kernel, or one that it calls, gives other numbers: PyTensor
+                     keeps machine code on disk and does not look into imported functions
+``wrt``              positions of the inputs by which it is differentiated
+``graph``            the first output as a PyTensor graph, for JAX and for second derivatives
+``pullback_kernel``  see below
+===================  ==============================================================================
+
+An Op has its gradient in one of two ways:
+
+* *value and gradient in one pass*, where an entry of the first output depends on one row of the
+  inputs `wrt`, or is all there is: the kernel returns the value, and then for each of `wrt` the
+  gradient of the sum, which costs little more. A pullback is a product, row by row;
+* *a pullback kernel*, where every output depends on every input: the gradient of the sum says too
+  little, and the Jacobian is too big. ``pullback_kernel`` takes the inputs and the cotangent and
+  returns a gradient for each of `wrt`; it is an Op of its own, `Pullback`.
+
+>>> import numba
+>>> @numba.njit
+... def squares_kernel(x):
+...     return x**2, 2.0 * x
+>>> class Squares(CompiledOp):
+...     kernel = staticmethod(squares_kernel)
+...     signature = "(n)->(n)"
+...     def graph(self, x):
+...         return x**2
+>>> x = pt.dvector("x")
+>>> pytensor.grad(Squares()(x).sum(), x).eval({x: [1.0, 3.0]}).tolist()
+[2.0, 6.0]
+"""
 
 import functools
 import operator
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pytensor
 import pytensor.tensor as pt
 from pytensor.gradient import DisconnectedType, disconnected_type
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import Op
+from pytensor.link.numba.dispatch.basic import (
+    numba_njit,
+    register_funcify_default_op_cache_key,
+)
 from pytensor.tensor import TensorVariable
 
-__all__ = ["GraphPullbackOp", "GraphTwinOp", "add_cotangents", "pull_gradients"]
+__all__ = ["CompiledOp", "FirstInput", "KernelOp", "Pullback", "pull_gradients"]
+
+Axes = tuple[str, ...]
 
 
-class GraphTwinOp(Op):
-    """An Op with a graph of the same values, used by JAX and for second derivatives."""
+class KernelOp(Op):
+    """An Op of one output that a kernel evaluates; without a gradient unless a subclass has one.
+
+    JAX calls the kernel on the host, unless a subclass has a translation of its own.
+    """
+
+    __props__: tuple[str, ...] = ()
+    kernel: Callable[..., Any]
+    signature: str
+    version: int = 1
+    dtype: str = "float64"
+    wrt: tuple[int, ...] = ()
+
+    @property
+    def constants(self) -> tuple[Any, ...]:
+        """What the kernel takes after the inputs."""
+        return ()
+
+    def make_node(self, *inputs: Any) -> Apply:
+        variables = [pt.as_tensor_variable(x) for x in inputs]
+        if not _fits(self.signature, [x.ndim for x in variables]):
+            raise TypeError(
+                f"{type(self).__name__} takes inputs with the axes "
+                f"{self.signature.split('->')[0]}; got {[x.ndim for x in variables]} dimensions."
+            )
+        return Apply(self, variables, self.output_types(variables))
+
+    def output_types(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return an output of each type, with the lengths that are known."""
+        shape = _output_shape(self.signature, [x.type.shape for x in inputs])
+        return [pt.tensor(dtype=self.dtype, shape=shape)]
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
+        found = self.kernel(*inputs, *self.constants)
+        for storage, value in zip(
+            output_storage, found if len(output_storage) > 1 else [found], strict=True
+        ):
+            storage[0] = value
+
+    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
+        return [_output_shape(self.signature, shapes)]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[i in self.wrt] * len(node.outputs) for i in range(len(node.inputs))]
+
+    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
+        return [disconnected_type() for _ in inputs]
+
+
+class CompiledOp(KernelOp):
+    """A `KernelOp` with a gradient, and with a graph of the same values.
+
+    Parameters
+    ----------
+    nodes : int
+        Of whatever quadrature the graph has.
+    """
 
     __props__: tuple[str, ...] = ("nodes",)
-    wrt: tuple[int, ...] = (0,)  # inputs of which the outputs after the first are gradients
+    wrt: tuple[int, ...] = (0,)
+    default_output = 0
+    pullback_kernel: Callable[..., Any] | None = None  # None: the kernel returns gradients, too
 
     def __init__(self, nodes: int = 48) -> None:
         self.nodes = nodes
 
-    def twin(self, *inputs: Variable) -> TensorVariable:
+    def graph(self, *inputs: Variable) -> TensorVariable:
         """Return the first output as a graph of the inputs."""
         raise NotImplementedError
 
@@ -36,39 +140,97 @@ class GraphTwinOp(Op):
         """
         return None
 
+    @property
+    def gradients(self) -> tuple[int, ...]:
+        """Positions of the inputs whose gradients are outputs."""
+        return self.wrt if self.pullback_kernel is None else ()
 
-class GraphPullbackOp(Op):
-    """Pull the cotangent of a `GraphTwinOp` of one output back to its inputs `wrt`.
+    def output_types(self, inputs: Sequence[Any]) -> list[Any]:
+        return [*super().output_types(inputs), *(inputs[i].type() for i in self.gradients)]
 
-    Inputs: those of the forward Op and then the cotangent. Outputs: one gradient for each of `wrt`.
+    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
+        return [*super().infer_shape(node, shapes), *(shapes[i] for i in self.gradients)]
+
+    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
+        if self.pullback_kernel is not None:
+            by = _as_list(Pullback(self)(*inputs, cotangents[0]))
+        else:
+            by = self._pull_in_one_pass(inputs, outputs, cotangents)
+        found = dict(zip(self.wrt, by, strict=True))
+        return [found.get(i, disconnected_type()) for i in range(len(inputs))]
+
+    def _pull_in_one_pass(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
+        bar, *slope_bars = cotangents
+        terms = []
+        if not isinstance(bar.type, DisconnectedType):
+            terms.append([_by_row(bar, slope) * slope for slope in outputs[1:]])
+        if not all(isinstance(x.type, DisconnectedType) for x in slope_bars):
+            points = [inputs[i] for i in self.wrt]
+            terms.append(pull_gradients(pt.sum(self.graph(*inputs)), points, slope_bars))
+        # without zeros, whose shapes JAX would have to know
+        return [functools.reduce(operator.add, term) for term in zip(*terms, strict=True)]
+
+
+class Pullback(KernelOp):
+    """Pull the cotangent of a `CompiledOp` back to its inputs `wrt`, by its pullback kernel.
+
+    Inputs: those of the Op and then the cotangent. Outputs: one gradient for each of `wrt`.
+
+    Parameters
+    ----------
+    forward : CompiledOp
+        The Op.
     """
 
-    __props__: tuple[str, ...] = ("nodes",)
-    forward: type[GraphTwinOp]
+    __props__ = ("name", "props")  # texts and numbers, which PyTensor makes the cache's key of
 
-    def __init__(self, nodes: int = 48) -> None:
-        self.nodes = nodes
+    def __init__(self, forward: CompiledOp) -> None:
+        self.forward = forward
+        self.name = f"{type(forward).__module__}.{type(forward).__qualname__}"
+        self.props = tuple(getattr(forward, prop) for prop in forward.__props__)
+        assert forward.pullback_kernel is not None
+        self.kernel = forward.pullback_kernel
+        self.version = forward.version
+        inputs, output = forward.signature.split("->")
+        self.signature = f"{inputs},{output}->()"
+        n_inputs = len(_axes(forward.signature)[0])
+        self.wrt = (*forward.wrt, n_inputs)
 
-    def make_node(self, *inputs: Any) -> Apply:
-        variables = [pt.as_tensor_variable(x) for x in inputs]
-        return Apply(self, variables, [variables[i].type() for i in self.forward.wrt])
+    @property
+    def constants(self) -> tuple[Any, ...]:
+        return self.forward.constants
+
+    def output_types(self, inputs: Sequence[Any]) -> list[Any]:
+        return [inputs[i].type() for i in self.forward.wrt]
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
         return [shapes[i] for i in self.forward.wrt]
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        last = len(node.inputs) - 1
-        connected = {*self.forward.wrt, last}
-        return [[i in connected] * len(node.outputs) for i in range(last + 1)]
-
     def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
         *given, bar = inputs
         # the bar of its own: the gradient by it is that of a graph that holds it
-        value = pt.sum(bar * self.forward(self.nodes).twin(*given))
+        value = pt.sum(bar * self.forward.graph(*given))
         points = [given[i] for i in self.forward.wrt]
-        *to_points, to_bar = pull_gradients(value, points, cotangents, also=[bar])
-        found = dict(zip(self.forward.wrt, to_points, strict=True)) | {len(given): to_bar}
+        by = pull_gradients(value, points, cotangents, also=[bar])
+        found = dict(zip(self.wrt, by, strict=True))
         return [found.get(i, disconnected_type()) for i in range(len(inputs))]
+
+
+class FirstInput(Op):
+    """The first input as it is: what an Op needs that only rewrites and gradients tell apart."""
+
+    __props__ = ()
+    view_map = {0: [0]}
+
+    def make_node(self, *inputs: Any) -> Apply:
+        variables = [pt.as_tensor_variable(x) for x in inputs]
+        return Apply(self, variables, [variables[0].type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
+        output_storage[0][0] = inputs[0]
+
+    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
+        return [shapes[0]]
 
 
 def pull_gradients(
@@ -97,9 +259,79 @@ def pull_gradients(
     )
 
 
-def add_cotangents(terms: list[list[Any]]) -> list[Any]:
-    """Add cotangents, input by input, without zeros whose shapes JAX would have to know."""
-    return [functools.reduce(operator.add, term) for term in zip(*terms, strict=True)]
+def _by_row(bar: TensorVariable, slope: TensorVariable) -> TensorVariable:
+    """Give `bar`, one number per row, the axes of `slope`."""
+    return bar[(..., *[None] * (slope.ndim - bar.ndim))] if slope.ndim > bar.ndim else bar
+
+
+def _as_list(outputs: Any) -> list[Any]:
+    return list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+
+
+@functools.cache
+def _axes(signature: str) -> tuple[list[Axes], Axes]:
+    """Names of the axes of all inputs, and of the output."""
+    sides = [
+        [tuple(re.findall(r"\w+|\.\.\.", group)) for group in re.findall(r"\(([^)]*)\)", side)]
+        for side in signature.split("->")
+    ]
+    return sides[0], sides[1][0]
+
+
+def _fits(signature: str, ndims: Sequence[int]) -> bool:
+    """Whether inputs have the axes of the signature, and leading ones all alike."""
+    taken, _ = _axes(signature)
+    lead = {n - len(axes) + 1 for n, axes in zip(ndims, taken, strict=True) if "..." in axes}
+    own = [n == len(axes) for n, axes in zip(ndims, taken, strict=True) if "..." not in axes]
+    return all(own) and len(lead) <= 1 and min(lead, default=0) >= 0
+
+
+def _output_shape(signature: str, shapes: Sequence[Any]) -> tuple[Any, ...]:
+    """Shape of the first output from those of the inputs."""
+    taken, given = _axes(signature)
+    length: dict[str, tuple[Any, ...]] = {}
+    for axes, shape in zip(taken, shapes, strict=True):
+        batch = len(shape) - len(axes) + 1  # where there are leading axes
+        for axis, name in enumerate(axes):
+            if name == "...":
+                length.setdefault(name, tuple(shape[:batch]))
+            else:
+                place = axis - len(axes)
+                length.setdefault(name, (shape[place],))
+    return tuple(n for name in given for n in length[name])
+
+
+# ---------------------------------------------------------------------------------------------
+# Backends
+# ---------------------------------------------------------------------------------------------
+
+
+@register_funcify_default_op_cache_key(KernelOp)
+def _numba_kernel(op: KernelOp, node: Apply, **kwargs: Any) -> tuple[Any, int]:
+    kernel, constants = op.kernel, op.constants
+
+    if constants:
+
+        @numba_njit
+        def compiled(*inputs):  # type: ignore[no-untyped-def]
+            return kernel(*inputs, *constants)
+
+    else:
+
+        @numba_njit
+        def compiled(*inputs):  # type: ignore[no-untyped-def]
+            return kernel(*inputs)
+
+    return compiled, op.version
+
+
+@register_funcify_default_op_cache_key(FirstInput)
+def _numba_first(op: FirstInput, node: Apply, **kwargs: Any) -> tuple[Any, int]:
+    @numba_njit
+    def first(x, *others):  # type: ignore[no-untyped-def]
+        return x
+
+    return first, 2
 
 
 try:
@@ -110,8 +342,24 @@ except ImportError:  # JAX is an extra
     pass
 else:
 
-    @jax_funcify.register(GraphTwinOp)
-    def _jax_twin(op: GraphTwinOp, node: Apply, **kwargs: Any) -> Any:
+    @jax_funcify.register(FirstInput)
+    def _jax_first(op: FirstInput, **kwargs: Any) -> Any:
+        return lambda x, *others: x
+
+    @jax_funcify.register(KernelOp)
+    def _jax_kernel(op: KernelOp, **kwargs: Any) -> Any:
+        def on_host(*inputs: Any) -> Any:
+            return op.kernel(*map(np.asarray, inputs), *op.constants)
+
+        def call(*inputs: Any) -> Any:
+            shape = _output_shape(op.signature, [x.shape for x in inputs])
+            like = jax.ShapeDtypeStruct(shape, np.dtype(op.dtype))
+            return jax.pure_callback(on_host, like, *inputs, vmap_method="sequential")
+
+        return call
+
+    @jax_funcify.register(CompiledOp)
+    def _jax_graph(op: CompiledOp, node: Apply, **kwargs: Any) -> Any:
         def evaluate(inputs: list[Any], graph: TensorVariable) -> Any:
             # as written: rewrites would turn shapes, concrete under JAX, into traced arithmetic
             convert = jax_funcify(FunctionGraph(inputs, [graph], clone=False))
@@ -130,17 +378,17 @@ else:
             return value if len(node.outputs) == 1 else value_and_gradients
 
         inputs = [x.type() for x in node.inputs]
-        full, shortcut = evaluate(inputs, op.twin(*inputs)), op.shortcut(*inputs)
+        full, shortcut = evaluate(inputs, op.graph(*inputs)), op.shortcut(*inputs)
         if shortcut is None:
             return full
         is_open = jax_funcify(FunctionGraph(inputs, [shortcut[0]], clone=False))
         short = evaluate(inputs, shortcut[1])
         return lambda *args: jax.lax.cond(is_open(*args)[0], short, full, *args)
 
-    @jax_funcify.register(GraphPullbackOp)
-    def _jax_pullback(op: GraphPullbackOp, node: Apply, **kwargs: Any) -> Any:
-        forward = op.forward(op.nodes)
-        convert = jax_funcify(forward, node=forward(*node.inputs[:-1]).owner)
+    @jax_funcify.register(Pullback)
+    def _jax_pullback(op: Pullback, node: Apply, **kwargs: Any) -> Any:
+        forward = op.forward
+        convert = jax_funcify(forward, node=forward.make_node(*node.inputs[:-1]))
 
         def gradients(*args: Any) -> Any:
             *given, bar = args
@@ -150,6 +398,7 @@ else:
                 return convert(*(at.get(i, x) for i, x in enumerate(given)))
 
             _, pull = jax.vjp(of_points, *(given[i] for i in forward.wrt))
-            return pull(bar)
+            by = pull(bar)
+            return by if len(by) > 1 else by[0]
 
         return gradients

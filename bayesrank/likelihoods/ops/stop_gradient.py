@@ -12,37 +12,19 @@ it away, and under JAX it is `jax.lax.stop_gradient`.
 4.0
 """
 
-from collections.abc import Sequence
 from typing import Any
 
-import pytensor.tensor as pt
 from pytensor.gradient import disconnected_type
 from pytensor.graph.basic import Apply
-from pytensor.graph.op import Op
-from pytensor.link.numba.dispatch.basic import (
-    numba_njit,
-    register_funcify_default_op_cache_key,
-)
 from pytensor.tensor import TensorVariable
+
+from bayesrank.likelihoods.ops.compiled import FirstInput
 
 __all__ = ["StopGradient", "stop_gradient"]
 
 
-class StopGradient(Op):
+class StopGradient(FirstInput):
     """Identity with a disconnected gradient; use `stop_gradient`."""
-
-    __props__ = ()
-    view_map = {0: [0]}
-
-    def make_node(self, x: Any) -> Apply:
-        x = pt.as_tensor_variable(x)
-        return Apply(self, [x], [x.type()])
-
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
-        output_storage[0][0] = inputs[0]
-
-    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
-        return shapes
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[False]]
@@ -71,15 +53,6 @@ def stop_gradient(x: Any) -> TensorVariable:
         The same values; derivatives do not flow through it.
     """
     return _stop_gradient(x)
-
-
-@register_funcify_default_op_cache_key(StopGradient)
-def _numba_stop_gradient(op: StopGradient, node: Apply, **kwargs: Any) -> tuple[Any, int]:
-    @numba_njit
-    def identity(x):  # type: ignore[no-untyped-def]
-        return x
-
-    return identity, 1
 
 
 try:

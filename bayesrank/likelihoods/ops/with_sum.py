@@ -11,41 +11,23 @@ PyMC canonicalises before it differentiates, so that the gradient is that of the
 [[1.0, 2.718, 1.0], 4.718]
 """
 
-from collections.abc import Sequence
 from typing import Any
 
-import pytensor.tensor as pt
 from pytensor.gradient import disconnected_type
 from pytensor.graph.basic import Apply
 from pytensor.graph.fg import FunctionGraph
-from pytensor.graph.op import Op
 from pytensor.graph.rewriting.basic import node_rewriter
-from pytensor.link.numba.dispatch.basic import (
-    numba_njit,
-    register_funcify_default_op_cache_key,
-)
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.math import Sum
 from pytensor.tensor.rewriting.basic import register_canonicalize, register_specialize
 
+from bayesrank.likelihoods.ops.compiled import FirstInput
+
 __all__ = ["WithSum", "with_sum"]
 
 
-class WithSum(Op):
+class WithSum(FirstInput):
     """The first input, of which the second is the sum; use `with_sum`."""
-
-    __props__ = ()
-    view_map = {0: [0]}
-
-    def make_node(self, terms: Any, total: Any) -> Apply:
-        terms, total = pt.as_tensor_variable(terms), pt.as_tensor_variable(total)
-        return Apply(self, [terms, total], [terms.type()])
-
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
-        output_storage[0][0] = inputs[0]
-
-    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
-        return [shapes[0]]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True], [False]]
@@ -93,28 +75,3 @@ def sum_is_the_known_one(fgraph: FunctionGraph, node: Apply) -> list[TensorVaria
 def terms_are_themselves(fgraph: FunctionGraph, node: Apply) -> list[TensorVariable]:
     """WithSum(terms, total) -> terms, once its sum has been looked for."""
     return [node.inputs[0]]
-
-
-# ---------------------------------------------------------------------------------------------
-# Backends, where graphs are not specialised
-# ---------------------------------------------------------------------------------------------
-
-
-@register_funcify_default_op_cache_key(WithSum)
-def _numba_with_sum(op: WithSum, node: Apply, **kwargs: Any) -> tuple[Any, int]:
-    @numba_njit
-    def first(terms, total):  # type: ignore[no-untyped-def]
-        return terms
-
-    return first, 1
-
-
-try:
-    from pytensor.link.jax.dispatch import jax_funcify
-except ImportError:  # JAX is an extra
-    pass
-else:
-
-    @jax_funcify.register(WithSum)
-    def _jax_with_sum(op: WithSum, **kwargs: Any) -> Any:
-        return lambda terms, total: terms

@@ -1,1 +1,43 @@
-"""Comparisons of two items: models of their outcomes, BPR, and rankings as pairs."""
+"""Comparisons of two items: models of their outcomes, BPR, and rankings as pairs.
+
+This wing may import the wing ops.
+"""
+
+from bayesrank.likelihoods.pairs.bpr import bpr_logp, triple_logp
+from bayesrank.likelihoods.pairs.graph import (
+    FIRST,
+    SECOND,
+    TIE,
+    LogProbabilities,
+    bradley_terry_log_probabilities,
+    bradley_terry_logp,
+    davidson_log_probabilities,
+    davidson_logp,
+    outcome_counts_logp,
+    rao_kupper_log_probabilities,
+    rao_kupper_logp,
+    thurstone_log_probabilities,
+    thurstone_logp,
+)
+from bayesrank.likelihoods.pairs.of_rankings import WeakOrderPairs, pairs_logp, weak_order_pairs
+
+__all__ = [
+    "FIRST",
+    "SECOND",
+    "TIE",
+    "LogProbabilities",
+    "WeakOrderPairs",
+    "bpr_logp",
+    "bradley_terry_log_probabilities",
+    "bradley_terry_logp",
+    "davidson_log_probabilities",
+    "davidson_logp",
+    "outcome_counts_logp",
+    "pairs_logp",
+    "rao_kupper_log_probabilities",
+    "rao_kupper_logp",
+    "thurstone_log_probabilities",
+    "thurstone_logp",
+    "triple_logp",
+    "weak_order_pairs",
+]

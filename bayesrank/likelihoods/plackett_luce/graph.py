@@ -35,10 +35,10 @@ from bayesrank.likelihoods.plackett_luce.remainders import log_remainder
 __all__ = [
     "BestFirst",
     "best_first",
-    "matrix_logp",
+    "logp_of_matrix",
     "need_quadrature",
     "plackett_luce_logp",
-    "stage_terms_graph",
+    "stage_terms",
 ]
 
 
@@ -73,7 +73,7 @@ def plackett_luce_logp(utility: Any, ranks: Any, *, nodes: int = 48) -> TensorVa
     >>> round(float(plackett_luce_logp([0.3, 1.2, -0.5], [2, 1, 1]).eval()), 6)
     -1.284462
     """
-    return over_rows(lambda u, r: matrix_logp(u, r, nodes=nodes), utility, ranks)
+    return over_rows(lambda u, r: logp_of_matrix(u, r, nodes=nodes), utility, ranks)
 
 
 def need_quadrature(ranks: TensorVariable) -> TensorVariable:
@@ -112,7 +112,7 @@ def best_first(
     return BestFirst(rank, u, row, index, shape, sizes)
 
 
-def matrix_logp(
+def logp_of_matrix(
     utility: TensorVariable, ranks: TensorVariable, *, nodes: int = 48, quadrature: bool = True
 ) -> TensorVariable:
     """`plackett_luce_logp` of matrices (n_rankings, n_slots) of equal shape.
@@ -142,7 +142,7 @@ def matrix_logp(
     return pt.switch(valid_ranks(ranks), pt.sum(single + block, axis=1), -np.inf)
 
 
-def stage_terms_graph(
+def stage_terms(
     utility: TensorVariable,
     block_item: TensorVariable,
     block_below: TensorVariable,

@@ -16,7 +16,12 @@ import numpy as np
 
 from bayesrank.likelihoods.plackett_luce.block_kernel import block_kernel, workspace
 
-__all__ = ["ranking_sums", "stage_terms"]
+__all__ = [
+    "ranking_logp_kernel",
+    "ranking_logp_pullback_kernel",
+    "stage_terms_kernel",
+    "stage_total_kernel",
+]
 
 # Exponentials of utilities are shared by all remainders when they fit one scale: sums of terms
 # within exp(±500) of each other neither overflow nor vanish.
@@ -24,7 +29,7 @@ WIDEST_SCALE = 500.0
 
 
 @numba.njit(cache=True, error_model="numpy")
-def stage_terms(  # type: ignore[no-untyped-def]
+def stage_terms_kernel(  # type: ignore[no-untyped-def]
     utility,
     item_weight,
     node_weight,
@@ -189,17 +194,63 @@ def _pull_log_worths(  # type: ignore[no-untyped-def]
             node_bar[child] += node_bar[n] * math.exp(log_total[child] - log_total[n])
 
 
+# ---------------------------------------------------------------------------------------------
+# Kernels of the Ops, which get the whole table of stages
+# ---------------------------------------------------------------------------------------------
+
+
 @numba.njit(cache=True, error_model="numpy")
-def ranking_sums(  # type: ignore[no-untyped-def]
-    utility, log_total, block_logp, single_item, single_node, stage_of, ranking_of, n_rankings
-):
-    """Log-probability of every ranking, from the terms of its stages."""
-    n_singles = single_item.size
-    out = np.zeros(n_rankings)
+def stage_total_kernel(  # type: ignore[no-untyped-def]
+    utility, item_weight, node_weight, block_weight,
+    entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
+):  # fmt: skip
+    """Weighted sum of stages, and its gradient by the utilities."""
+    value, gradient, _, _ = stage_terms_kernel(
+        utility, item_weight, node_weight, block_weight,
+        entry, start, child, b_item, b_start, b_below, False,
+    )  # fmt: skip
+    return np.asarray(value), gradient
+
+
+@numba.njit(cache=True, error_model="numpy")
+def ranking_logp_kernel(  # type: ignore[no-untyped-def]
+    utility,
+    entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
+    s_item, s_node, stage_of, ranking_of, weight, item_weight, node_weight, block_weight,
+):  # fmt: skip
+    """Weighted log-probability of every ranking, from the terms of its stages."""
+    _, _, log_total, block_logp = stage_terms_kernel(
+        utility, item_weight, node_weight, block_weight,
+        entry, start, child, b_item, b_start, b_below, True,
+    )  # fmt: skip
+    out = np.zeros(weight.size)
     for k in range(stage_of.size):
         s = stage_of[k]
-        if s < n_singles:
-            out[ranking_of[k]] += utility[single_item[s]] - log_total[single_node[s]]
+        if s < s_item.size:
+            out[ranking_of[k]] += utility[s_item[s]] - log_total[s_node[s]]
         else:
-            out[ranking_of[k]] += block_logp[s - n_singles]
-    return out
+            out[ranking_of[k]] += block_logp[s - s_item.size]
+    return weight * out
+
+
+@numba.njit(cache=True, error_model="numpy")
+def ranking_logp_pullback_kernel(  # type: ignore[no-untyped-def]
+    utility,
+    entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
+    s_item, s_node, stage_of, ranking_of, weight, item_weight, node_weight, block_weight, bar,
+):  # fmt: skip
+    """Gradient of ``sum(bar * ranking_logp_kernel(...))``: that of stages with other weights."""
+    item_bar, node_bar = np.zeros(item_weight.size), np.zeros(node_weight.size)
+    block_bar = np.zeros(block_weight.size)
+    for k in range(stage_of.size):
+        s, share = stage_of[k], bar[ranking_of[k]] * weight[ranking_of[k]]
+        if s < s_item.size:
+            item_bar[s_item[s]] += share
+            node_bar[s_node[s]] -= share
+        else:
+            block_bar[s - s_item.size] += share
+    _, gradient, _, _ = stage_terms_kernel(
+        utility, item_bar, node_bar, block_bar,
+        entry, start, child, b_item, b_start, b_below, False,
+    )  # fmt: skip
+    return gradient

@@ -18,16 +18,16 @@ import numpy as np
 
 from bayesrank.likelihoods.ops.vector_exp import FARTHEST, vector_exp
 from bayesrank.likelihoods.plackett_luce.block_kernel import block_kernel, workspace
-from bayesrank.likelihoods.plackett_luce.per_item_kernel import stage_terms
+from bayesrank.likelihoods.plackett_luce.per_item_kernel import stage_terms_kernel
 
-__all__ = ["weak_order_logps"]
+__all__ = ["per_slot_kernel"]
 
 LEAST = 1e-220  # worth of a last block that has all its digits; what is below adds nothing to it
 RUN = 256  # slots that are looked at together for ranks above the last
 
 
 @numba.njit(cache=True, error_model="numpy")
-def weak_order_logps(utility, ranks, bound):  # type: ignore[no-untyped-def]
+def per_slot_kernel(utility, ranks, bound):  # type: ignore[no-untyped-def]
     """Log-probability of weak orders, or its lower bound, and the gradient.
 
     Parameters
@@ -202,7 +202,7 @@ def _on_many_scales(u, r, g, bound):  # type: ignore[no-untyped-def]
             node_weight[b_below[b] + 1] = -size
             logp += math.lgamma(size + 1)
         b_item, b_start, b_below = b_item[:0], b_start[:1], b_below[:0]
-    value, gradient, _, _ = stage_terms(
+    value, gradient, _, _ = stage_terms_kernel(
         u.copy(), item_weight, node_weight, np.ones(b_below.size),
         entry, start, child, b_item, b_start, b_below, False,
     )  # fmt: skip
@@ -212,7 +212,7 @@ def _on_many_scales(u, r, g, bound):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _stage_table(r):  # type: ignore[no-untyped-def]
-    """Stages of one ranking, whose slots are the items, as `stage_terms` wants them."""
+    """Stages of one ranking, whose slots are the items, as `stage_terms_kernel` wants them."""
     n_slots = r.size
     end = np.zeros(n_slots + 2, np.int64)  # of block m in `order`, by counting sort
     order = np.empty(n_slots, np.int64)

@@ -16,10 +16,9 @@ rule on a window around the mode converges geometrically in the number of nodes.
 Two routes evaluate it and must agree:
 
 * `block_logp`, a PyTensor graph with a fixed number of stretched nodes: for JAX, for second
-  derivatives and as the readable twin;
+  derivatives and as what is easy to read;
 * `bayesrank.likelihoods.plackett_luce.block_kernel`, a numba function that spaces its nodes by need
-and returns
-  the value with its whole gradient in one pass, in memory linear in the block.
+  and returns the value with its whole gradient in one pass, in memory linear in the block.
 
 Both clip :math:`w` to [-40, 60] and give the part below -40 back as :math:`\sum_i \min(w_i+40, 0)`,
 which is exact in double precision: below, a factor is linear in :math:`a_i`; above, it is one.

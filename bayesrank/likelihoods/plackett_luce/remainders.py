@@ -11,41 +11,40 @@ recursion in log space: an Op of its own, because PyTensor has none.
 [1.0986, 0.6931, 0.0]
 """
 
-from collections.abc import Sequence
 from typing import Any
 
+import numba
 import numpy as np
 import pytensor.tensor as pt
-from pytensor.graph.basic import Apply
-from pytensor.graph.op import Op
-from pytensor.link.numba.dispatch.basic import (
-    numba_njit,
-    register_funcify_default_op_cache_key,
-)
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import NOTHING
+from bayesrank.likelihoods.ops.compiled import KernelOp
 
 __all__ = ["LogRemainder", "log_remainder"]
 
 
-class LogRemainder(Op):
+@numba.njit(cache=True, error_model="numpy", fastmath=False)
+def log_remainder_kernel(x):  # type: ignore[no-untyped-def]
+    """Reverse cumulative logsumexp of the rows of a matrix."""
+    out = np.empty_like(x)
+    n_rows, n = x.shape
+    for row in range(n_rows):
+        total = -np.inf
+        for j in range(n - 1, -1, -1):
+            high, low = max(total, x[row, j]), min(total, x[row, j])
+            total = high + np.log1p(np.exp(low - high))
+            out[row, j] = total
+    return out
+
+
+class LogRemainder(KernelOp):
     """Reverse cumulative logsumexp along the rows of a matrix; use `log_remainder`."""
 
-    __props__ = ()
-
-    def make_node(self, x: Any) -> Apply:
-        x = pt.as_tensor_variable(x)
-        if x.ndim != 2:
-            raise TypeError(f"LogRemainder works on matrices; got {x.ndim} dimensions.")
-        return Apply(self, [x], [x.type()])
-
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
-        x = inputs[0]
-        output_storage[0][0] = np.logaddexp.accumulate(x[:, ::-1], axis=1)[:, ::-1].copy()
-
-    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
-        return shapes
+    kernel = staticmethod(log_remainder_kernel)
+    signature = "(r,s)->(r,s)"
+    version = 2
+    wrt = (0,)
 
     def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
         # x̄_i = Σ_{j≤i} C̄_j exp(x_i − C_j): the same sum from the other end, in log space,
@@ -90,23 +89,6 @@ def log_remainder(x: Any) -> TensorVariable:
     flat = x.reshape((-1, x.shape[-1])) if x.ndim != 2 else x
     out = _log_remainder(flat)
     return out if x.ndim == 2 else out.reshape(x.shape)
-
-
-@register_funcify_default_op_cache_key(LogRemainder)
-def _numba_log_remainder(op: LogRemainder, node: Apply, **kwargs: Any) -> tuple[Any, int]:
-    @numba_njit
-    def reverse_logcumsumexp(x):  # type: ignore[no-untyped-def]
-        out = np.empty_like(x)
-        n_rows, n = x.shape
-        for row in range(n_rows):
-            total = -np.inf
-            for j in range(n - 1, -1, -1):
-                high, low = max(total, x[row, j]), min(total, x[row, j])
-                total = high + np.log1p(np.exp(low - high))
-                out[row, j] = total
-        return out
-
-    return reverse_logcumsumexp, 1
 
 
 try:

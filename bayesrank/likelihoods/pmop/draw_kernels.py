@@ -1,4 +1,6 @@
-r"""Exact draws of a set: a subset of what is left with probability proportional to its mean worth.
+r"""Exact draws of weak orders in numba: sets chosen one after the other, until nothing is left.
+
+A set is a subset of what is left, with probability proportional to its mean worth.
 
 ==========  ====================================================================================
 mean        a size, an anchor in proportion to worth, the rest of the size uniformly
@@ -10,8 +12,11 @@ harmonic    a node t of the integral; then an anchor in proportion to q/(1 + q) 
             subset in proportion to the product of the q
 ==========  ====================================================================================
 
-Nodes and their weights are those of the quadrature, whose error is that of rounding, and so is the
-error of a draw's probability.
+Nodes and their weights are those of the quadrature in `bayesrank.likelihoods.pmop.set_kernels`,
+whose error is that of rounding, and so is the error of a draw's probability. `harmonic_nodes` and
+`harmonic_terms` list the terms of the harmonic mean's integral, by node and by size;
+`geometric_bounds` bounds the sums of the geometric mean over subsets of each size from above, which
+costs less than the sums.
 """
 
 import math
@@ -20,25 +25,201 @@ import numba
 import numpy as np
 
 from bayesrank.likelihoods.ops.splitmix import uniform
-from bayesrank.likelihoods.pmop.draw_terms import (
-    geometric_bounds,
-    harmonic_log_q,
-    harmonic_nodes,
-    harmonic_terms,
-)
 from bayesrank.likelihoods.pmop.set_kernels import (
     FREE,
     GEOMETRIC,
     HARMONIC,
+    LEFT,
     MAX,
     MEAN,
     MIN,
     STEP,
-    log_ways,
+    harmonic_window,
+    harmonic_window_of_size,
+    subset_count_kernel,
 )
-from bayesrank.likelihoods.pmop.subset_kernels import log_binomial, log_symmetric, tilt
+from bayesrank.likelihoods.pmop.subset_kernels import (
+    NEGLIGIBLE,
+    log_binomial,
+    log_sum,
+    symmetric_kernel,
+    tilt_kernel,
+)
 
-__all__ = ["draw_subset"]
+__all__ = [
+    "draw_partitions_kernel",
+    "draw_rankings_kernel",
+    "draw_subset_kernel",
+    "geometric_bounds",
+    "harmonic_log_q",
+    "harmonic_nodes",
+    "harmonic_terms",
+]
+
+TINY = 1e-280  # probabilities above it have lost no digits to underflow
+
+
+@numba.njit(cache=True, error_model="numpy")
+def harmonic_log_q(w, centre, y):  # type: ignore[no-untyped-def]
+    r"""Logarithms of :math:`q_i = \exp(-t e^{-w_i})` at node y of the harmonic mean."""
+    return -np.exp(np.minimum(centre + y - math.exp(-y) - w, 7.0))
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _log_step(centre, y):  # type: ignore[no-untyped-def]
+    """Logarithm of dt/dy at node y of the harmonic mean."""
+    jump = math.exp(-y)
+    return centre + y - jump + math.log1p(jump)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def harmonic_nodes(w, m):  # type: ignore[no-untyped-def]
+    """Centre, first node and log weights of all, for subsets of size m or of any size."""
+    n = w.size
+    share, work = np.empty(n), np.empty((2, n))
+    down = np.sort(w)[::-1]
+    centre, low, nodes = harmonic_window(w) if m == FREE else harmonic_window_of_size(w, down, m)
+    log_f = np.empty(nodes)
+    for k in range(nodes):
+        y = low + k * STEP
+        log_q = harmonic_log_q(w, centre, y)
+        if m == FREE:
+            q = np.exp(log_q)
+            total = np.log1p(q).sum() + math.log(max((q / (1.0 + q)).sum(), 1e-300))
+        else:
+            total = math.log(m) + symmetric_kernel(log_q, m, share, work, False)
+        log_f[k] = _log_step(centre, y) + total
+    return centre, low, log_f
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _window_of_weights(w, log_weight):  # type: ignore[no-untyped-def]
+    """Centre, first node and number of nodes of the integral over subsets of weighted sizes."""
+    n, last = w.size, min(w.size, log_weight.size)
+    down = np.sort(w)[::-1]
+    bound = np.empty(last)  # of the integrand, which is largest at t = 0
+    least, log_time = -np.inf, -np.inf  # the latter is log of the sum of 1/worth of the m best
+    for m in range(1, last + 1):
+        log_time = np.logaddexp(log_time, -down[m - 1])
+        log_count = log_binomial(n, m)
+        bound[m - 1] = log_weight[m - 1] + math.log(m) + log_count
+        # Z is at least the best set alone, and at least that of equal items as bad as the worst
+        term = log_weight[m - 1] + max(math.log(m) - log_time, log_count + down[n - 1])
+        least = max(least, term)
+    log_count = log_sum(bound)
+    centre = -log_sum(-w)
+    low = max(LEFT, least - log_count - NEGLIGIBLE - centre)
+    high = down[0] + math.log(NEGLIGIBLE + log_count + down[0] - least) - centre
+    high += math.exp(-high)
+    return centre, low, int(math.ceil((high - low) / STEP)) + 1
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _log_by_size(v, log_weight, peak, out):  # type: ignore[no-untyped-def]
+    r"""Logarithms of :math:`\delta_m e_m(e^v)` for all m, where they are not negligible to `peak`.
+
+    One recursion gives the probabilities of all sizes of a tilted set. The few that underflow and
+    could matter have another, with a tilt that makes them probable.
+    """
+    n, last = v.size, out.size
+    law, bound = np.empty(last + 1), np.full(last, np.inf)
+    out[:] = -np.inf
+    if last == n:  # for which there is no tilt
+        out[n - 1], bound[n - 1] = log_weight[n - 1] + v.sum(), -np.inf
+        peak = max(peak, out[n - 1])
+    x = 0.0
+    while True:
+        total = 0.0
+        law[:] = 0.0
+        law[0] = 1.0
+        for i in range(n):
+            z = v[i] + x
+            e = math.exp(-abs(z))
+            total += max(z, 0.0) + math.log1p(e)
+            p, q = (1.0, e) if z > 0.0 else (e, 1.0)
+            p, q = p / (1.0 + e), q / (1.0 + e)
+            for k in range(min(i + 1, last), 0, -1):
+                law[k] = q * law[k] + p * law[k - 1]
+            law[0] *= q
+        for m in range(1, min(last, n - 1) + 1):
+            scale = log_weight[m - 1] + total - m * x
+            if law[m] > TINY:
+                out[m - 1], bound[m - 1] = scale + math.log(law[m]), -np.inf
+                peak = max(peak, out[m - 1])
+            elif bound[m - 1] > -np.inf:
+                bound[m - 1] = scale + math.log(TINY)
+        s = bound.argmax()
+        if not bound[s] > peak - NEGLIGIBLE:  # nor if it is nan
+            return peak
+        bound[s] = -np.inf
+        x = tilt_kernel(v, s + 1)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def harmonic_terms(w, log_weight):  # type: ignore[no-untyped-def]
+    """List the terms of the harmonic mean's normaliser, sizes being weighted.
+
+    Parameters
+    ----------
+    w : ndarray of float, (n,)
+        Utilities, finite.
+    log_weight : ndarray of float, (n_sizes,)
+        Logarithms of the weights of sizes, at least one.
+
+    Returns
+    -------
+    tuple of (float, float, ndarray)
+        Centre, first node, and the logarithms of the terms (n_nodes, n_sizes), -inf where
+        negligible. They add up to Z / `STEP`.
+    """
+    centre, low, nodes = _window_of_weights(w, log_weight)
+    last = min(w.size, log_weight.size)
+    terms, given, peak = np.empty((nodes, last)), np.empty(last), -np.inf
+    for k in range(nodes):
+        y = low + k * STEP
+        for m in range(1, last + 1):
+            given[m - 1] = log_weight[m - 1] + math.log(m) + _log_step(centre, y)
+        peak = _log_by_size(harmonic_log_q(w, centre, y), given, peak, terms[k])
+    return centre, low, terms
+
+
+@numba.njit(cache=True, error_model="numpy")
+def geometric_bounds(w, last):  # type: ignore[no-untyped-def]
+    r"""Bound the sums of the geometric mean over subsets of 1, 2, ..., `last` items from above.
+
+    .. math:: \log e_m(e^{w/m}) \le \log \binom{n}{m} + m \log \frac{1}{n} \sum_i e^{w_i/m}
+
+    by Maclaurin's inequality. The last term is convex in m, so that chords bound it.
+
+    Parameters
+    ----------
+    w : ndarray of float, (n,)
+        Utilities, finite.
+    last : int
+        Largest size, at most n.
+
+    Returns
+    -------
+    ndarray, (last,)
+        Upper bounds of the logarithms; equal to them at size 1.
+    """
+    n = w.size
+    bound = np.empty(last)
+    bound[0] = log_sum(w)
+    m, start = 1, bound[0] - math.log(n)
+    while m < last:
+        step = min(max(1, m // 4), last - m)
+        end = (m + step) * (log_sum(w / (m + step)) - math.log(n))
+        for k in range(1, step + 1):
+            chord = start + (end - start) * k / step
+            bound[m + k - 1] = log_binomial(n, m + k) + chord
+        m, start = m + step, end
+    return bound
+
+
+# ---------------------------------------------------------------------------------------------
+# Draws
+# ---------------------------------------------------------------------------------------------
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -91,7 +272,7 @@ def _add_by_product(member, v, m, state):  # type: ignore[no-untyped-def]
     if m == n:
         member[:] = True
         return
-    x = tilt(v, m)
+    x = tilt_kernel(v, m)
     p = 1.0 / (1.0 + np.exp(-(v + x)))
     q = 1.0 / (1.0 + np.exp(v + x))
     after = np.zeros((n + 1, m + 2))  # [i, k]: probability that the items from i on make up k
@@ -128,7 +309,7 @@ def _pick_geometric_size(w, log_weight, state):  # type: ignore[no-untyped-def]
         s = _pick(terms, state)
         if known[s]:
             return s + 1
-        exact = log_symmetric(w / (s + 1), s + 1, share, work, False)
+        exact = symmetric_kernel(w / (s + 1), s + 1, share, work, False)
         if log_weight.size:
             exact += log_weight[s]
         if not uniform(state) > math.exp(exact - terms[s]):  # nor if it is nan
@@ -137,7 +318,7 @@ def _pick_geometric_size(w, log_weight, state):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def draw_subset(w, aggregate, size, log_weight, state):  # type: ignore[no-untyped-def]
+def draw_subset_kernel(w, aggregate, size, log_weight, state):  # type: ignore[no-untyped-def]
     """Draw a non-empty subset in proportion to its mean worth.
 
     Parameters
@@ -178,7 +359,7 @@ def draw_subset(w, aggregate, size, log_weight, state):  # type: ignore[no-untyp
             order = order[::-1].copy()
         terms, chances = np.empty(n), np.empty(log_weight.size)
         for k in range(n):
-            terms[k] = w[order[k]] + log_ways(k, 1, size, log_weight, chances)
+            terms[k] = w[order[k]] + subset_count_kernel(k, 1, size, log_weight, chances)
         k = _pick(terms, state)
         member[order[k]] = True
         m = _pick_size(k, 1, size, log_weight, state)
@@ -202,3 +383,63 @@ def draw_subset(w, aggregate, size, log_weight, state):  # type: ignore[no-untyp
         log_q = harmonic_log_q(w, centre, low + _pick(log_f, state) * STEP)
         _add_by_product(member, log_q, size, state)
     return member
+
+
+@numba.njit(cache=True, error_model="numpy")
+def draw_rankings_kernel(utility, where, sizes, log_weight, seed, aggregate):  # type: ignore[no-untyped-def]
+    """Draw weak orders.
+
+    Parameters
+    ----------
+    utility : ndarray of float, (n_rankings, n_slots)
+        Log worth of the item in each slot.
+    where : ndarray of bool, (n_rankings, n_slots)
+        Slots in use.
+    sizes : ndarray of int, (n_rankings, n_blocks)
+        Block sizes if they are given; without columns they are drawn.
+    log_weight : ndarray of float, (n_rankings, n_sizes)
+        Logarithms of the weights of sizes; without columns they weigh the same.
+    seed : ndarray of int64, (n_rankings,)
+        One for each ranking.
+    aggregate : int
+        Position in `AGGREGATES`.
+
+    Returns
+    -------
+    ndarray of int64, (n_rankings, n_slots)
+        Dense ranks, 0 in slots that are not in use.
+    """
+    n_rankings, n_slots = utility.shape
+    ranks = np.zeros((n_rankings, n_slots), np.int64)
+    state = np.empty(1, np.uint64)
+    for row in range(n_rankings):
+        state[0] = np.uint64(seed[row])
+        left = np.flatnonzero(where[row])
+        rank = 0
+        while left.size:
+            size = FREE
+            if sizes.shape[1]:
+                size = sizes[row, rank] if rank < sizes.shape[1] else 0
+                if size <= 0 or size > left.size:  # sizes that do not add up: what is left
+                    size = left.size
+            rank += 1
+            member = draw_subset_kernel(utility[row][left], aggregate, size, log_weight[row], state)
+            ranks[row][left[member]] = rank
+            left = left[~member]
+    return ranks
+
+
+@numba.njit(cache=True, error_model="numpy")
+def draw_partitions_kernel(utility, where, sizes, log_weight, seed, aggregate):  # type: ignore[no-untyped-def]
+    """Draw as `draw_rankings_kernel` does, with any leading axes."""
+    n, shape = utility.shape[-1], utility.shape
+    rows = seed.size
+    ranks = draw_rankings_kernel(
+        np.ascontiguousarray(utility).reshape(rows, n),
+        np.ascontiguousarray(where).reshape(rows, n),
+        np.ascontiguousarray(sizes).reshape(rows, sizes.shape[-1]),
+        np.ascontiguousarray(log_weight).reshape(rows, log_weight.shape[-1]),
+        np.ascontiguousarray(seed).reshape(rows),
+        aggregate,
+    )
+    return ranks.reshape(shape)

@@ -8,79 +8,41 @@ where K counts independent bits with probabilities :math:`p_i = 1 / (1 + e^{-(v_
 its law is the Fourier inverse of :math:`\prod_i (1 + p_i (e^{i\theta} - 1))` on the full circle.
 
 >>> v = pt.log([1.0, 2.0, 3.0])
->>> float(pt.exp(log_symmetric(v, [True, True, True], 2.0)).eval().round(6))
+>>> float(pt.exp(log_elementary_symmetric(v, [True, True, True], 2.0)).eval().round(6))
 11.0
 """
 
-from collections.abc import Sequence
 from typing import Any
 
-import numba
 import numpy as np
 import pytensor.tensor as pt
-from pytensor.gradient import disconnected_type
-from pytensor.graph.basic import Apply
-from pytensor.graph.op import Op
-from pytensor.link.numba.dispatch.basic import (
-    numba_njit,
-    register_funcify_default_op_cache_key,
-)
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import NOTHING
+from bayesrank.likelihoods.ops.compiled import KernelOp
 from bayesrank.likelihoods.ops.stable import softplus
-from bayesrank.likelihoods.pmop import subset_kernels as subsets
+from bayesrank.likelihoods.pmop.subset_kernels import tilts_kernel
 
-__all__ = ["Tilt", "log_symmetric"]
+__all__ = ["Tilt", "log_elementary_symmetric"]
 
 STEPS = 60  # halvings of the bracket under JAX
 
 
-class Tilt(Op):
+class Tilt(KernelOp):
     """The tilt at which the expected size is m, (..., n_items) -> (...), constant of the gradient.
 
     It is 0 where m is not between 1 and the number of members less one: there is no tilt then.
     """
 
-    __props__ = ()
-
-    def make_node(self, v: Any, member: Any, m: Any) -> Apply:
-        inputs = [pt.as_tensor_variable(x) for x in (v, member, m)]
-        # of one shape: whatever broadcasts does so before
-        if not inputs[0].ndim == inputs[1].ndim == inputs[2].ndim + 1:
-            raise TypeError(f"Tilt got arguments of {[x.ndim for x in inputs]} dimensions.")
-        return Apply(self, inputs, [pt.tensor(dtype="float64", shape=inputs[2].type.shape)])
-
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
-        output_storage[0][0] = _tilts(*inputs)
-
-    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
-        return [shapes[2]]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[False]] * 3
-
-    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
-        return [disconnected_type() for _ in inputs]
+    kernel = staticmethod(tilts_kernel)
+    signature = "(...,i),(...,i),(...)->(...)"  # of one shape: whatever broadcasts does so before
+    version = 3
 
 
 _tilt = Tilt()
 
 
-@numba.njit(cache=True, error_model="numpy")
-def _tilts(v, member, m):  # type: ignore[no-untyped-def]
-    n = v.shape[-1]
-    v = np.ascontiguousarray(v).reshape(m.size, n)
-    member = np.ascontiguousarray(member).reshape(m.size, n)
-    sizes = np.ascontiguousarray(m).reshape(m.size)
-    out = np.zeros(m.size)
-    for row in range(m.size):
-        if 0 < sizes[row] < member[row].sum():
-            out[row] = subsets.tilt(v[row][member[row]], sizes[row])
-    return out.reshape(m.shape)
-
-
-def log_symmetric(v: Any, member: Any, m: Any, *, nodes: int = 48) -> TensorVariable:
+def log_elementary_symmetric(v: Any, member: Any, m: Any, *, nodes: int = 48) -> TensorVariable:
     r"""Logarithm of the sum, over subsets of m members, of the product of :math:`e^{v_i}`.
 
     Parameters
@@ -123,15 +85,6 @@ def log_symmetric(v: Any, member: Any, m: Any, *, nodes: int = 48) -> TensorVari
     some = total + pt.log(pt.switch(inside, count, 1.0))
     every = pt.sum(pt.switch(member, v, 0.0), axis=-1)
     return pt.switch(inside, some, pt.switch(pt.eq(m, n) & (n > 0), every, NOTHING))
-
-
-@register_funcify_default_op_cache_key(Tilt)
-def _numba_tilt(op: Tilt, node: Apply, **kwargs: Any) -> tuple[Any, int]:
-    @numba_njit
-    def tilts(v, member, m):  # type: ignore[no-untyped-def]
-        return _tilts(v, member, m)
-
-    return tilts, 2
 
 
 try:

@@ -30,7 +30,7 @@ stages x sizes x items x nodes for each ranking here: small sets only.
 >>> import pytensor.tensor as pt
 >>> sets = pt.constant([[True, True]])
 >>> w, log_weight = pt.constant([[0.0, 0.0]]), pt.zeros((1, 0))
->>> float(log_normaliser(w, sets, "mean", None, log_weight).exp().eval()[0].round(6))
+>>> float(log_set_normaliser(w, sets, "mean", None, log_weight).exp().eval()[0].round(6))
 3.0
 """
 
@@ -43,17 +43,17 @@ from pytensor.tensor import TensorVariable
 from bayesrank.likelihoods.ops.arrays import NOTHING, valid_ranks
 from bayesrank.likelihoods.ops.stable import softplus
 from bayesrank.likelihoods.ops.stop_gradient import stop_gradient
-from bayesrank.likelihoods.pmop.elementary_symmetric import log_symmetric
+from bayesrank.likelihoods.pmop.elementary_symmetric import log_elementary_symmetric
 from bayesrank.likelihoods.pmop.set_kernels import LEFT
 from bayesrank.likelihoods.pmop.subset_kernels import NEGLIGIBLE
 
-__all__ = ["log_normaliser", "log_score", "matrix_logp"]
+__all__ = ["log_score", "log_set_normaliser", "pmop_logp_of_matrix"]
 
 NODES = 160  # of the integral of the harmonic mean
 LN2 = float(np.log(2.0))
 
 
-def matrix_logp(
+def pmop_logp_of_matrix(
     utility: TensorVariable,
     ranks: TensorVariable,
     log_weight: TensorVariable,
@@ -104,7 +104,7 @@ def matrix_logp(
     score = log_score(w, block, aggregate)
     if not given_sizes and log_weight.type.shape[-1] != 0:
         score += _weight_of(size, log_weight)
-    total = log_normaliser(
+    total = log_set_normaliser(
         w, remainder, aggregate, size if given_sizes else None, log_weight, nodes=nodes
     )
     all_left = pt.eq(size, left)
@@ -152,7 +152,7 @@ def _highest(w: TensorVariable, member: TensorVariable) -> TensorVariable:
     return pt.sum(pt.switch(best, w, 0.0), axis=-1) / n_best
 
 
-def log_normaliser(
+def log_set_normaliser(
     w: TensorVariable,
     member: TensorVariable,
     aggregate: str,
@@ -174,9 +174,9 @@ def log_normaliser(
     size : TensorVariable of int, (...), or None
         Size of the subsets; None for all.
     log_weight : TensorVariable of float, (..., n_sizes)
-        As in `matrix_logp`; without effect where the size is given.
+        As in `pmop_logp_of_matrix`; without effect where the size is given.
     nodes : int
-        As in `matrix_logp`.
+        As in `pmop_logp_of_matrix`.
 
     Returns
     -------
@@ -185,7 +185,7 @@ def log_normaliser(
     """
     n = pt.sum(member, axis=-1)
     if aggregate == "mean":
-        ways = _log_ways(n, 0, size, log_weight)
+        ways = _log_subset_count(n, 0, size, log_weight)
         return ways - pt.log(pt.maximum(n, 1)) + _log_sum(w, member)
     if aggregate in ("max", "min"):
         # the items that may join item i: those below (above) it, of equal ones those before it
@@ -198,7 +198,7 @@ def log_normaliser(
         joins = (y < x) | (pt.eq(x, y) & (place[..., None, :] < place[..., :, None]))
         k = pt.sum(joins & member[..., None, :], axis=-1)
         of_all = None if size is None else size[..., None]
-        return _log_sum(w + _log_ways(k, 1, of_all, log_weight[..., None, :]), member)
+        return _log_sum(w + _log_subset_count(k, 1, of_all, log_weight[..., None, :]), member)
     if size is not None:
         return _of_size(w, member, pt.cast(size, "float64"), aggregate, nodes)
     if aggregate == "harmonic" and log_weight.type.shape[-1] == 0:
@@ -219,7 +219,7 @@ def _of_size(
 ) -> TensorVariable:
     """Sum over the subsets of size m (...), geometric or harmonic mean."""
     if aggregate == "geometric":
-        return log_symmetric(w / pt.maximum(m, 1.0)[..., None], member, m, nodes=nodes)
+        return log_elementary_symmetric(w / pt.maximum(m, 1.0)[..., None], member, m, nodes=nodes)
     n = pt.maximum(pt.sum(member, axis=-1), 1)
     m = pt.clip(m, 1.0, n)  # where there is no such subset the result is not used
     log_count = _log_binomial(n, m)
@@ -228,7 +228,7 @@ def _of_size(
     log_q = -pt.exp(pt.minimum(x[..., :, None] - w[..., None, :], 7.0))
     there = member[..., None, :] & pt.ones_like(log_q, dtype=bool)
     size = m[..., None] + pt.zeros_like(x)
-    terms = x + log_step + log_symmetric(log_q, there, size, nodes=nodes)
+    terms = x + log_step + log_elementary_symmetric(log_q, there, size, nodes=nodes)
     return pt.log(m) + _log_sum(terms, pt.ones_like(terms, dtype=bool))
 
 
@@ -285,7 +285,7 @@ def _log_sum(x: TensorVariable, member: TensorVariable) -> TensorVariable:
     return peak + pt.log(pt.switch(some, total, 1.0))
 
 
-def _log_ways(
+def _log_subset_count(
     k: TensorVariable, extra: int, size: TensorVariable | None, log_weight: TensorVariable
 ) -> TensorVariable:
     """Logarithm of the weighted number of subsets of k items, each with `extra` others."""

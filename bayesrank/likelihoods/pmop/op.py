@@ -4,107 +4,22 @@ Numba and C modes run the kernels of `bayesrank.likelihoods.pmop.set_kernels`; J
 derivatives run the graphs of `bayesrank.likelihoods.pmop.graph`, which must agree.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
-import numba
-import numpy as np
 import pytensor.tensor as pt
-from pytensor.gradient import DisconnectedType, disconnected_type
-from pytensor.graph.basic import Apply, Variable
-from pytensor.link.numba.dispatch.basic import (
-    numba_njit,
-    register_funcify_default_op_cache_key,
-)
+from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import broadcast_batch
-from bayesrank.likelihoods.ops.compiled import GraphTwinOp, add_cotangents, pull_gradients
-from bayesrank.likelihoods.pmop.graph import matrix_logp
-from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, log_normaliser, log_score
+from bayesrank.likelihoods.ops.compiled import CompiledOp, KernelOp
+from bayesrank.likelihoods.pmop.draw_kernels import draw_partitions_kernel
+from bayesrank.likelihoods.pmop.graph import pmop_logp_of_matrix
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, ordered_partitions_kernel
 
-__all__ = ["OrderedPartitionLogp", "pmop_logp", "weak_order_logps"]
-
-
-@numba.njit(cache=True, error_model="numpy")
-def weak_order_logps(  # type: ignore[no-untyped-def]
-    utility, ranks, log_weight, stage_weight, aggregate, given_sizes
-):
-    """Log-probability of every ranking, and its gradients.
-
-    Parameters
-    ----------
-    utility : ndarray of float, (n_rankings, n_slots)
-        Log worth of the item in each slot.
-    ranks : ndarray of int, (n_rankings, n_slots)
-        Ranks in any order of slots, 0 in empty ones.
-    log_weight : ndarray of float, (n_rankings, n_sizes)
-        Log weights of block sizes, others being impossible; without columns all weigh the same.
-    stage_weight : ndarray of float, (n_rankings, n_stages)
-        Exponents of the stages, of as many as a ranking may have.
-    aggregate : int
-        Position in `AGGREGATES`.
-    given_sizes : bool
-        Whether the sizes of the blocks are given.
-
-    Returns
-    -------
-    logp : ndarray, (n_rankings,)
-        -inf where the ranks are not dense, a block is too large or there are too many.
-    by_utility : ndarray, (n_rankings, n_slots)
-    by_log_weight : ndarray, (n_rankings, n_sizes)
-    """
-    n_rankings, n_slots = ranks.shape
-    if utility.shape != ranks.shape or not (
-        log_weight.shape[0] == stage_weight.shape[0] == n_rankings
-    ):
-        raise ValueError("utility, ranks and weights must be as many rows, utility and ranks slots")
-    n_sizes = log_weight.shape[1]
-    logp = np.zeros(n_rankings)
-    by_utility = np.zeros((n_rankings, n_slots))
-    by_log_weight = np.zeros((n_rankings, n_sizes))
-    w, gradient, chances = np.empty(n_slots), np.empty(n_slots), np.empty(n_sizes)
-    for row in range(n_rankings):
-        order = np.argsort(ranks[row], kind="mergesort")
-        start = 0  # of the stage, in this order: empty slots first
-        while start < n_slots and ranks[row, order[start]] == 0:
-            start += 1
-        for j in range(start, n_slots):
-            w[j] = utility[row, order[j]]
-        rank = 1
-        while start < n_slots:
-            end = start
-            while end < n_slots and ranks[row, order[end]] == rank:
-                end += 1
-            m, n = end - start, n_slots - start
-            too_large = n_sizes > 0 and m > n_sizes and not given_sizes
-            if m == 0 or too_large or rank > stage_weight.shape[1]:
-                logp[row] = -np.inf
-                break
-            certain = n == 1 or (given_sizes and m == n)
-            weight = stage_weight[row, rank - 1]
-            if weight != 0.0 and not certain:
-                score = log_score(w[start:end], aggregate, gradient[:m])
-                for j in range(m):
-                    by_utility[row, order[start + j]] += weight * gradient[j]
-                score -= log_normaliser(
-                    w[start:], aggregate, m if given_sizes else FREE,
-                    log_weight[row], gradient[:n], chances,
-                )  # fmt: skip
-                for j in range(n):
-                    by_utility[row, order[start + j]] -= weight * gradient[j]
-                if n_sizes > 0 and not given_sizes:
-                    score += log_weight[row, m - 1]
-                    by_log_weight[row, m - 1] += weight
-                    for s in range(n_sizes):
-                        by_log_weight[row, s] -= weight * chances[s]
-                logp[row] += weight * score
-            start = end
-            rank += 1
-    return logp, by_utility, by_log_weight
+__all__ = ["OrderedPartitionDraw", "OrderedPartitionLogp", "pmop_logp"]
 
 
-class OrderedPartitionLogp(GraphTwinOp):
+class OrderedPartitionLogp(CompiledOp):
     """Log-probability of every ranking, (n_rankings,), and its gradients.
 
     Inputs: utility (n_rankings, n_slots), ranks (n_rankings, n_slots), log_weight (n_rankings,
@@ -113,50 +28,49 @@ class OrderedPartitionLogp(GraphTwinOp):
     """
 
     __props__ = ("aggregate", "given_sizes", "nodes")
+    kernel = staticmethod(ordered_partitions_kernel)
+    signature = "(r,s),(r,s),(r,z),(r,t)->(r)"
+    version = 4
     wrt = (0, 2)
-    default_output = 0
 
     def __init__(self, aggregate: str, given_sizes: bool, nodes: int = 48) -> None:
         super().__init__(nodes)
         self.aggregate = aggregate
         self.given_sizes = given_sizes
 
-    def make_node(self, utility: Any, ranks: Any, log_weight: Any, stage_weight: Any) -> Apply:
-        inputs = [pt.as_tensor_variable(x) for x in (utility, ranks, log_weight, stage_weight)]
-        if any(x.ndim != 2 for x in inputs):
-            raise TypeError("OrderedPartitionLogp works on matrices; use pmop_logp.")
-        return Apply(self, inputs, [pt.dvector(), inputs[0].type(), inputs[2].type()])
+    @property
+    def constants(self) -> tuple[int, bool]:
+        return AGGREGATES.index(self.aggregate), self.given_sizes
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
-        code = AGGREGATES.index(self.aggregate)
-        out = weak_order_logps(*inputs, code, self.given_sizes)
-        for storage, value in zip(output_storage, out, strict=True):
-            storage[0] = value
-
-    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
-        return [(shapes[0][0],), shapes[0], shapes[2]]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True] * 3, [False] * 3, [True] * 3, [False] * 3]
-
-    def twin(self, *inputs: Variable) -> TensorVariable:
-        return matrix_logp(
+    def graph(self, *inputs: Variable) -> TensorVariable:
+        return pmop_logp_of_matrix(
             *inputs,
             aggregate=self.aggregate,
             given_sizes=self.given_sizes,
             nodes=self.nodes,
         )
 
-    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
-        logp_bar, *gradient_bars = cotangents
-        bars = []
-        if not isinstance(logp_bar.type, DisconnectedType):
-            bars.append([logp_bar[:, None] * slope for slope in outputs[1:]])
-        if not all(isinstance(bar.type, DisconnectedType) for bar in gradient_bars):
-            value = pt.sum(self.twin(*inputs))
-            bars.append(pull_gradients(value, [inputs[0], inputs[2]], gradient_bars))
-        by_utility, by_log_weight = add_cotangents(bars)
-        return [by_utility, disconnected_type(), by_log_weight, disconnected_type()]
+
+class OrderedPartitionDraw(KernelOp):
+    """Weak orders (..., n_slots) of int64 from seeds (...).
+
+    Inputs: utility, where, sizes, log_weight and seed, with the same axes before the last. A draw
+    is a function of one 64-bit seed per ranking, so that one compiled function serves numba, C and,
+    by a callback, JAX.
+    """
+
+    __props__ = ("aggregate",)
+    kernel = staticmethod(draw_partitions_kernel)
+    signature = "(...,s),(...,s),(...,b),(...,z),(...)->(...,s)"
+    version = 5
+    dtype = "int64"
+
+    def __init__(self, aggregate: str) -> None:
+        self.aggregate = aggregate
+
+    @property
+    def constants(self) -> tuple[int]:
+        return (AGGREGATES.index(self.aggregate),)
 
 
 def pmop_logp(
@@ -223,16 +137,3 @@ def pmop_logp(
 
 def _rows(x: TensorVariable) -> TensorVariable:
     return x.reshape((-1, x.shape[-1]))
-
-
-@register_funcify_default_op_cache_key(OrderedPartitionLogp)
-def _numba_ordered_partition_logp(
-    op: OrderedPartitionLogp, node: Apply, **kwargs: Any
-) -> tuple[Any, int]:
-    code, given_sizes = AGGREGATES.index(op.aggregate), op.given_sizes
-
-    @numba_njit
-    def ordered_partition_logp(utility, ranks, log_weight, stage_weight):  # type: ignore[no-untyped-def]
-        return weak_order_logps(utility, ranks, log_weight, stage_weight, code, given_sizes)
-
-    return ordered_partition_logp, 3

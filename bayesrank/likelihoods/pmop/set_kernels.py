@@ -1,6 +1,6 @@
 r"""The five set functions and their normalisers in numba: values and gradients in one pass.
 
-`log_score` is :math:`\log \Phi(S)` of a block, `log_normaliser` is
+`score_kernel` is :math:`\log \Phi(S)` of a block, `set_normaliser_kernel` is
 :math:`\log Z(R) = \log \sum_S \delta_{|S|} \Phi(S)` over the non-empty subsets of a remainder, or
 over those of a given size; see `bayesrank.likelihoods.pmop.graph` for the formulas.
 
@@ -21,10 +21,10 @@ from bayesrank.likelihoods.pmop.subset_kernels import (
     RUN,
     log_binomial,
     log_sum,
-    log_symmetric,
+    symmetric_kernel,
 )
 
-__all__ = ["AGGREGATES", "FREE", "log_normaliser", "log_score"]
+__all__ = ["AGGREGATES", "FREE", "score_kernel", "set_normaliser_kernel"]
 
 AGGREGATES = ("mean", "max", "min", "geometric", "harmonic")
 MEAN, MAX, MIN, GEOMETRIC, HARMONIC = range(5)
@@ -38,7 +38,7 @@ STEP = 0.23
 
 
 @numba.njit(cache=True, error_model="numpy")
-def log_score(w, aggregate, gradient):  # type: ignore[no-untyped-def]
+def score_kernel(w, aggregate, gradient):  # type: ignore[no-untyped-def]
     """Logarithm of the set function of a block; `gradient` (n,) is overwritten."""
     n = w.size
     if aggregate == MEAN:
@@ -59,7 +59,7 @@ def log_score(w, aggregate, gradient):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def log_ways(k, extra, size, log_weight, chances):  # type: ignore[no-untyped-def]
+def subset_count_kernel(k, extra, size, log_weight, chances):  # type: ignore[no-untyped-def]
     """Logarithm of the weighted number of subsets of k items, each together with `extra` others.
 
     `chances` (n_weights,) is overwritten with the share of every size.
@@ -83,7 +83,7 @@ def log_ways(k, extra, size, log_weight, chances):  # type: ignore[no-untyped-de
 
 
 @numba.njit(cache=True, error_model="numpy")
-def log_normaliser(w, aggregate, size, log_weight, gradient, chances):  # type: ignore[no-untyped-def]
+def set_normaliser_kernel(w, aggregate, size, log_weight, gradient, chances):  # type: ignore[no-untyped-def]
     """Logarithm of the sum of the set function over subsets, and its gradients.
 
     Parameters
@@ -109,7 +109,7 @@ def log_normaliser(w, aggregate, size, log_weight, gradient, chances):  # type: 
     """
     n = w.size
     if aggregate == MEAN:
-        ways = log_ways(n, 0, size, log_weight, chances)
+        ways = subset_count_kernel(n, 0, size, log_weight, chances)
         total = log_sum(w)
         gradient[:] = np.exp(w - total)
         return ways - math.log(n) + total
@@ -129,7 +129,7 @@ def _extreme(w, aggregate, size, log_weight, gradient, chances):  # type: ignore
         order = order[::-1]
     terms, share = np.empty(n), np.empty((n, chances.size))
     for k in range(n):
-        terms[k] = w[order[k]] + log_ways(k, 1, size, log_weight, share[k])
+        terms[k] = w[order[k]] + subset_count_kernel(k, 1, size, log_weight, share[k])
     total = log_sum(terms)
     chances[:] = 0.0
     for k in range(n):
@@ -186,13 +186,13 @@ def _by_size(w, aggregate, size, log_weight, gradient, chances):  # type: ignore
 def _of_size(w, down, aggregate, m, gradient, share, work):  # type: ignore[no-untyped-def]
     """Sum over the subsets of size m, geometric or harmonic mean."""
     if aggregate == GEOMETRIC:
-        out = log_symmetric(w / m, m, gradient, work, True)
+        out = symmetric_kernel(w / m, m, gradient, work, True)
         gradient /= m
         return out
     if m == 1:
-        return log_score(w, MEAN, gradient) + math.log(w.size)
+        return score_kernel(w, MEAN, gradient) + math.log(w.size)
     if m == w.size:
-        return log_score(w, HARMONIC, gradient)
+        return score_kernel(w, HARMONIC, gradient)
     return _harmonic_of_size(w, down, m, gradient, share, work)
 
 
@@ -294,7 +294,7 @@ def _harmonic_of_size(w, down, m, gradient, share, work):  # type: ignore[no-unt
         _exponents(log_q, x, w)
         for i in range(n):
             log_q[i] = -log_q[i]
-        log_f = x + math.log1p(jump) + math.log(m) + log_symmetric(log_q, m, share, work, True)
+        log_f = x + math.log1p(jump) + math.log(m) + symmetric_kernel(log_q, m, share, work, True)
         if log_f > peak:
             shrink = math.exp(peak - log_f)
             gradient *= shrink
@@ -306,3 +306,81 @@ def _harmonic_of_size(w, down, m, gradient, share, work):  # type: ignore[no-unt
             gradient[i] -= p * log_q[i] * share[i]
     gradient /= mass
     return peak + math.log(mass * STEP)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def ordered_partitions_kernel(  # type: ignore[no-untyped-def]
+    utility, ranks, log_weight, stage_weight, aggregate, given_sizes
+):
+    """Log-probability of every ranking, and its gradients.
+
+    Parameters
+    ----------
+    utility : ndarray of float, (n_rankings, n_slots)
+        Log worth of the item in each slot.
+    ranks : ndarray of int, (n_rankings, n_slots)
+        Ranks in any order of slots, 0 in empty ones.
+    log_weight : ndarray of float, (n_rankings, n_sizes)
+        Log weights of block sizes, others being impossible; without columns all weigh the same.
+    stage_weight : ndarray of float, (n_rankings, n_stages)
+        Exponents of the stages, of as many as a ranking may have.
+    aggregate : int
+        Position in `AGGREGATES`.
+    given_sizes : bool
+        Whether the sizes of the blocks are given.
+
+    Returns
+    -------
+    logp : ndarray, (n_rankings,)
+        -inf where the ranks are not dense, a block is too large or there are too many.
+    by_utility : ndarray, (n_rankings, n_slots)
+    by_log_weight : ndarray, (n_rankings, n_sizes)
+    """
+    n_rankings, n_slots = ranks.shape
+    if utility.shape != ranks.shape or not (
+        log_weight.shape[0] == stage_weight.shape[0] == n_rankings
+    ):
+        raise ValueError("utility, ranks and weights must be as many rows, utility and ranks slots")
+    n_sizes = log_weight.shape[1]
+    logp = np.zeros(n_rankings)
+    by_utility = np.zeros((n_rankings, n_slots))
+    by_log_weight = np.zeros((n_rankings, n_sizes))
+    w, gradient, chances = np.empty(n_slots), np.empty(n_slots), np.empty(n_sizes)
+    for row in range(n_rankings):
+        order = np.argsort(ranks[row], kind="mergesort")
+        start = 0  # of the stage, in this order: empty slots first
+        while start < n_slots and ranks[row, order[start]] == 0:
+            start += 1
+        for j in range(start, n_slots):
+            w[j] = utility[row, order[j]]
+        rank = 1
+        while start < n_slots:
+            end = start
+            while end < n_slots and ranks[row, order[end]] == rank:
+                end += 1
+            m, n = end - start, n_slots - start
+            too_large = n_sizes > 0 and m > n_sizes and not given_sizes
+            if m == 0 or too_large or rank > stage_weight.shape[1]:
+                logp[row] = -np.inf
+                break
+            certain = n == 1 or (given_sizes and m == n)
+            weight = stage_weight[row, rank - 1]
+            if weight != 0.0 and not certain:
+                score = score_kernel(w[start:end], aggregate, gradient[:m])
+                for j in range(m):
+                    by_utility[row, order[start + j]] += weight * gradient[j]
+                score -= set_normaliser_kernel(
+                    w[start:], aggregate, m if given_sizes else FREE,
+                    log_weight[row], gradient[:n], chances,
+                )  # fmt: skip
+                for j in range(n):
+                    by_utility[row, order[start + j]] -= weight * gradient[j]
+                if n_sizes > 0 and not given_sizes:
+                    score += log_weight[row, m - 1]
+                    by_log_weight[row, m - 1] += weight
+                    for s in range(n_sizes):
+                        by_log_weight[row, s] -= weight * chances[s]
+                logp[row] += weight * score
+            start = end
+            rank += 1
+    return logp, by_utility, by_log_weight

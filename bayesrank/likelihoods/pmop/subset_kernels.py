@@ -21,7 +21,7 @@ The gradient of :math:`\log e_m` by :math:`v_i` is the probability that item i i
 of size m, drawn with probability proportional to its product (conditional Bernoulli sampling).
 
 >>> share, work = np.empty(3), np.empty((2, 3))
->>> round(float(np.exp(log_symmetric(np.log([1.0, 2.0, 3.0]), 2, share, work, True))), 9)
+>>> round(float(np.exp(symmetric_kernel(np.log([1.0, 2.0, 3.0]), 2, share, work, True))), 9)
 11.0
 >>> share.round(4).tolist()  # 5, 8 and 9 of 11
 [0.4545, 0.7273, 0.8182]
@@ -41,8 +41,9 @@ __all__ = [
     "count_by_recursion",
     "log_binomial",
     "log_sum",
-    "log_symmetric",
-    "tilt",
+    "symmetric_kernel",
+    "tilt_kernel",
+    "tilts_kernel",
 ]
 
 FEW = 32  # sizes up to this are counted by the recursion: it is faster there
@@ -69,7 +70,7 @@ def log_sum(v):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def tilt(v, m):  # type: ignore[no-untyped-def]
+def tilt_kernel(v, m):  # type: ignore[no-untyped-def]
     """Find where the expected size is m, 0 < m < n, well enough to centre the count there."""
     n = v.size
     odds = math.log(m / (n - m))
@@ -88,6 +89,20 @@ def tilt(v, m):  # type: ignore[no-untyped-def]
         if not low < x < high:
             x = 0.5 * (low + high)
     return x
+
+
+@numba.njit(cache=True, error_model="numpy")
+def tilts_kernel(v, member, m):  # type: ignore[no-untyped-def]
+    """Tilts of many rows (..., n_items), 0 where m is not between 1 and the members less one."""
+    n = v.shape[-1]
+    v = np.ascontiguousarray(v).reshape(m.size, n)
+    member = np.ascontiguousarray(member).reshape(m.size, n)
+    sizes = np.ascontiguousarray(m).reshape(m.size)
+    out = np.zeros(m.size)
+    for row in range(m.size):
+        if 0 < sizes[row] < member[row].sum():
+            out[row] = tilt_kernel(v[row][member[row]], sizes[row])
+    return out.reshape(m.shape)
 
 
 @_reordered
@@ -177,7 +192,7 @@ def count_by_contour(p, q, m, share, wanted):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def log_symmetric(v, m, share, work, wanted):  # type: ignore[no-untyped-def]
+def symmetric_kernel(v, m, share, work, wanted):  # type: ignore[no-untyped-def]
     """Logarithm of the elementary symmetric polynomial e_m(exp(v)), and its gradient.
 
     Parameters
@@ -219,7 +234,7 @@ def log_symmetric(v, m, share, work, wanted):  # type: ignore[no-untyped-def]
 def _log_symmetric(v, m, share, work, wanted):  # type: ignore[no-untyped-def]
     n = v.size
     p, q = work[0, :n], work[1, :n]
-    x = tilt(v, m)
+    x = tilt_kernel(v, m)
     out = _bits(v, x, p, q) - m * x
     if m <= FEW:
         return out + math.log(count_by_recursion(p, q, m, share, wanted))

@@ -1,0 +1,67 @@
+# The public names, listed once: what `bayesrank/__init__.py` loads on first use, and what type
+# checkers and editors read. In a stub "as" makes a name public.
+
+from .data import (
+    Interactions as Interactions,
+    PairCounts as PairCounts,
+    Pairs as Pairs,
+    Rankings as Rankings,
+    load_baseball as load_baseball,
+    load_movielens as load_movielens,
+    load_nascar as load_nascar,
+    load_pudding as load_pudding,
+    load_sushi as load_sushi,
+)
+from .distributions import (
+    BPR as BPR,
+    MPM as MPM,
+    PMOP as PMOP,
+    BradleyTerry as BradleyTerry,
+    Davidson as Davidson,
+    PlackettLuce as PlackettLuce,
+    RaoKupper as RaoKupper,
+    Thurstone as Thurstone,
+    set_counts as set_counts,
+    set_pairs as set_pairs,
+    set_rankings as set_rankings,
+)
+from .inference import (
+    kfold as kfold,
+    train as train,
+)
+from .leaderboard import (
+    leaderboard_model as leaderboard_model,
+)
+from .plots import (
+    plot_adherence as plot_adherence,
+    plot_compare as plot_compare,
+    plot_places as plot_places,
+    plot_ranking_checks as plot_ranking_checks,
+    plot_ranks as plot_ranks,
+    plot_wins as plot_wins,
+)
+from .results import (
+    adherence_summary as adherence_summary,
+    compare as compare,
+    consensus_ordering as consensus_ordering,
+    err as err,
+    expected_kendall as expected_kendall,
+    group_log_likelihood as group_log_likelihood,
+    loo_by_ranker as loo_by_ranker,
+    match_probability as match_probability,
+    matches_between as matches_between,
+    matches_to_separate as matches_to_separate,
+    ndcg as ndcg,
+    place_probability as place_probability,
+    query_metrics as query_metrics,
+    random_elpd as random_elpd,
+    rank_draws as rank_draws,
+    rank_summary as rank_summary,
+    ranking_checks as ranking_checks,
+    recommendation_metrics as recommendation_metrics,
+    tied_with_leader as tied_with_leader,
+    top_probability as top_probability,
+    win_probability as win_probability,
+)
+
+__version__: str

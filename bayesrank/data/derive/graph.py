@@ -1,0 +1,195 @@
+"""Connectivity: which items the rankings, or the matches, make comparable.
+
+In the graph of comparisons an item *beats* the items in lower blocks of a ranking that holds both.
+Utilities are comparable within a weak component; they have a finite maximum-likelihood estimate
+if and only if the whole graph is one strong component.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from bayesrank.data.read import label_repr, quoted
+
+
+@dataclass(frozen=True, eq=False)
+class Connectivity:
+    """Components of the graph of comparisons.
+
+    Attributes
+    ----------
+    items : pandas.Index
+        The item axis.
+    weak, strong : array of int, shape (n_items,)
+        Component of each item, the largest numbered 0. Two items are in one weak component if a
+        chain of comparisons links them, in one strong component if each beats the other through
+        a chain of wins.
+    never_wins, never_loses : pandas.Index
+        Compared items that are never in a higher, or never in a lower, block than another.
+    uncompared : pandas.Index
+        Items that nothing compares with any other.
+    source : "rankings" or "pairs"
+        What compares them.
+    """
+
+    items: pd.Index
+    weak: NDArray[np.int64]
+    strong: NDArray[np.int64]
+    never_wins: pd.Index
+    never_loses: pd.Index
+    uncompared: pd.Index
+    source: Literal["rankings", "pairs"] = "rankings"
+
+    @property
+    def n_components(self) -> int:
+        """Number of weak components."""
+        return int(self.weak.max()) + 1
+
+    @property
+    def components(self) -> list[pd.Index]:
+        """Items of each weak component, the largest first."""
+        return [self.items[self.weak == c] for c in range(self.n_components)]
+
+    @property
+    def strong_components(self) -> list[pd.Index]:
+        """Items of each strong component, the largest first."""
+        return [self.items[self.strong == c] for c in range(int(self.strong.max()) + 1)]
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether chains of comparisons link all items."""
+        return self.n_components == 1
+
+    @property
+    def is_strongly_connected(self) -> bool:
+        """Whether the utilities have a finite maximum-likelihood estimate."""
+        return not self.strong.any()
+
+    def warnings(self) -> list[str]:
+        """Say in sentences what a model should know about these data; empty if all is well."""
+        sentences = []
+        if not self.is_connected:
+            shown = [f"{{{quoted(component, 4)}}}" for component in self.components[:4]]
+            more = ", ..." if self.n_components > 4 else ""
+            sentences.append(
+                f"The comparison graph has {self.n_components} components "
+                f"({', '.join(shown)}{more}): utilities are comparable only within one. A proper "
+                f"prior ties them together."
+            )
+        for found, verb, where in (
+            (self.never_loses, "loses", "infinite"),
+            (self.never_wins, "wins", "minus infinite"),
+        ):
+            if len(found) == 1:
+                name = label_repr(found[0])
+                drop = (
+                    f"drop it with rankings.drop_items([{name}])"
+                    if self.source == "rankings"
+                    else "leave out its matches"
+                )
+                sentences.append(
+                    f"Item {name} never {verb}: without a prior its utility is {where}. Give it "
+                    f"a prior, or {drop}."
+                )
+            elif len(found):
+                drop = (
+                    "drop them with rankings.drop_items"
+                    if self.source == "rankings"
+                    else "leave out their matches"
+                )
+                sentences.append(
+                    f"{len(found)} items ({quoted(found)}) never {verb[:-1]}: without a prior "
+                    f"their utilities are {where}. Give them a prior, or {drop}."
+                )
+        if self.is_connected and not self.is_strongly_connected and not sentences:
+            groups = self.strong_components
+            shown = [f"{{{quoted(group, 4)}}}" for group in groups[:4]]
+            more = ", ..." if len(groups) > 4 else ""
+            sentences.append(
+                f"The items form {len(groups)} groups ({', '.join(shown)}{more}) of which one "
+                f"always beats another: without a prior their utilities are infinitely far apart. "
+                f"Give all items a prior."
+            )
+        return sentences
+
+    @property
+    def message(self) -> str:
+        """The warnings as one text, or that there are none."""
+        if len(self.items) == 1:
+            return (
+                f"There is one item, {label_repr(self.items[0])}, and nothing to compare it with."
+            )
+        return " ".join(self.warnings()) or (
+            f"All {len(self.items)} items are comparable, and each wins and loses."
+        )
+
+
+def connectivity(
+    items: pd.Index, item: NDArray[np.int32], ranks: NDArray[np.int32]
+) -> Connectivity:
+    """Find the components of the graph of comparisons; see `Connectivity`.
+
+    Parameters
+    ----------
+    items : pandas.Index
+        The item axis.
+    item, ranks : array of int, shape (n_rankings, n_slots)
+        As in `Rankings`.
+
+    Returns
+    -------
+    Connectivity
+
+    Examples
+    --------
+    >>> from bayesrank.data import Rankings
+    >>> found = Rankings.from_orderings([["a", "b"], ["c", "d"]]).connectivity()
+    >>> [component.tolist() for component in found.components]
+    [['a', 'b'], ['c', 'd']]
+    """
+    row, slot = np.nonzero(ranks)
+    who, rank = item[row, slot], ranks[row, slot]
+    last = ranks.max(axis=1)
+    wins, loses = rank < last[row], rank > 1
+
+    # A gate stands between the blocks k and k + 1 of a ranking: block k enters it, it leads to
+    # block k + 1 and to the next gate. So the edges are as many as the entries, not as the pairs.
+    gate = len(items) + np.cumsum(last - 1) - (last - 1)
+    here = gate[row] + rank - 1
+    chained = wins & loses & (np.diff(rank, prepend=0) != 0)
+    source = np.concatenate([who[wins], here[loses] - 1, here[chained] - 1])
+    target = np.concatenate([here[wins], who[loses], here[chained]])
+    n = len(items) + int((last - 1).sum())
+    graph = coo_array((np.ones(len(source)), (source, target)), shape=(n, n)).tocsr()
+
+    def components(kind: Literal["weak", "strong"]) -> NDArray[np.int64]:
+        _, label = connected_components(graph, directed=True, connection=kind)
+        return _by_size(label[: len(items)])
+
+    won, lost = np.zeros(len(items), dtype=bool), np.zeros(len(items), dtype=bool)
+    won[who[wins]] = True
+    lost[who[loses]] = True
+    return Connectivity(
+        items=items,
+        weak=components("weak"),
+        strong=components("strong"),
+        never_wins=items[lost & ~won],
+        never_loses=items[won & ~lost],
+        uncompared=items[~won & ~lost],
+    )
+
+
+def _by_size(label: NDArray[Any]) -> NDArray[np.int64]:
+    """Renumber the components from the largest, equal ones by their first item."""
+    _, first, group, size = np.unique(
+        label, return_index=True, return_inverse=True, return_counts=True
+    )
+    order = np.lexsort((first, -size))
+    number = np.empty_like(order)
+    number[order] = np.arange(len(order))
+    return number[group]

@@ -1,0 +1,97 @@
+"""Counts of outcomes summed over all that an item-by-item likelihood cannot tell apart.
+
+Judges, categories and days keep pairs apart. A likelihood that knows nothing but the utilities of
+the items does not: to it, all matches of two items are alike, and without an effect of the order
+a win of the second item is one of the first item of the mirrored pair.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+__all__ = ["PairTotals", "log_multinomial", "pair_totals"]
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+
+class PairTotals(NamedTuple):
+    """Weighted counts of distinct pairs of items."""
+
+    first: Ints  # (n_distinct,)
+    second: Ints  # (n_distinct,)
+    counts: Floats  # (n_outcomes, n_distinct), evidence weight times counts
+    log_multinomial: Floats  # (), evidence weight times log number of orders, of all pairs together
+
+
+def pair_totals(
+    first: NDArray[np.integer],
+    second: NDArray[np.integer],
+    counts: NDArray[np.integer],
+    weight: NDArray[np.floating],
+    *,
+    ordered: bool,
+) -> PairTotals:
+    """Sum the counts of pairs of the same two items.
+
+    Parameters
+    ----------
+    first, second : array of int, shape (n_pairs,)
+        Items compared.
+    counts : array of int, shape (n_pairs, n_outcomes)
+        How often first won, second won and, with three columns, the two tied.
+    weight : array of float, shape (n_pairs,)
+        Evidence weight.
+    ordered : bool
+        Whether a pair and its mirror image are two.
+
+    Returns
+    -------
+    PairTotals
+        Sorted by the items.
+
+    Examples
+    --------
+    >>> first, second = np.array([0, 1, 0]), np.array([1, 0, 1])
+    >>> data = first, second, np.array([[3, 1], [2, 0], [4, 0]]), np.ones(3)
+    >>> pair_totals(*data, ordered=True).counts.T.tolist()
+    [[7.0, 1.0], [2.0, 0.0]]
+    >>> pair_totals(*data, ordered=False).counts.T.tolist()
+    [[7.0, 3.0]]
+    """
+    ways = np.asarray(weight @ log_multinomial(counts))
+    weighted = (weight[:, None] * counts).T
+    one, other = first.astype(np.int64), second.astype(np.int64)
+    if not ordered:
+        mirrored = one > other
+        one, other = np.minimum(one, other), np.maximum(one, other)
+        weighted[:2, mirrored] = weighted[1::-1, mirrored]
+    n_items = int(max(one.max(initial=0), other.max(initial=0))) + 1
+    key, where = np.unique(one * n_items + other, return_inverse=True)
+    totals = np.stack([np.bincount(where, row, key.size) for row in weighted])
+    one, other = np.divmod(key, n_items)
+    return PairTotals(one.astype(np.int32), other.astype(np.int32), totals, ways)
+
+
+def log_multinomial(counts: NDArray[np.integer]) -> Floats:
+    r"""Log number of orders in which the outcomes of each pair can have come.
+
+    .. math:: \log n! - \sum_o \log c_o!, \qquad n = \sum_o c_o
+
+    Parameters
+    ----------
+    counts : array of int, shape (n_pairs, n_outcomes)
+        How often each outcome came.
+
+    Returns
+    -------
+    array of float, shape (n_pairs,)
+
+    Examples
+    --------
+    >>> np.exp(log_multinomial(np.array([[2, 1, 0], [1, 1, 1]]))).round(6).tolist()
+    [3.0, 6.0]
+    """
+    return gammaln(counts.sum(axis=1) + 1.0) - gammaln(counts + 1.0).sum(axis=1)

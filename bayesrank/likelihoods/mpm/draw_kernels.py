@@ -1,0 +1,139 @@
+"""Exact draws of MPM: ordered pairs, one after the other.
+
+With equal variances the preferred item is drawn in proportion to exp(theta s) and the other one to
+exp(-theta s), again if they are the same. Otherwise rows of the table of pairs are drawn, and then
+an item of each row.
+
+A draw is a function of one 64-bit seed per ranker, expanded by SplitMix64: one compiled function
+serves numba, C and, by a callback, JAX.
+"""
+
+import numba
+import numpy as np
+
+from bayesrank.likelihoods.ops.splitmix import uniform
+
+__all__ = ["draw_counts_kernel", "draw_net_counts_kernel"]
+
+_kernel = numba.njit(cache=True, error_model="numpy")
+
+
+@_kernel
+def _cumulative(log_weight):  # type: ignore[no-untyped-def]
+    """Cumulative sums of exp(log_weight), up to a factor; -inf weighs nothing."""
+    return np.cumsum(np.exp(log_weight - log_weight.max()))
+
+
+@_kernel
+def _pick(cumulative, state):  # type: ignore[no-untyped-def]
+    """Position drawn in proportion to the steps of `cumulative`."""
+    total = cumulative[-1]
+    # below the total whatever the rounding, or the position would be behind the last
+    mark = min(uniform(state) * total, np.nextafter(total, 0.0))
+    return np.searchsorted(cumulative, mark, side="right")
+
+
+@_kernel
+def _draw_pairs(s, g, theta, total, state, counts):  # type: ignore[no-untyped-def]
+    """Add `total` draws to `counts`: (n_items, n_items), or (n_items, 1) for net counts."""
+    dense = counts.shape[1] > 1
+    if not (np.isfinite(theta) and np.isfinite(s).all() and (g > 0.0).all()):
+        raise ValueError(
+            "MPM can only draw with scores and adherences that are finite and variances > 0."
+        )
+    if g.size == 0:
+        better, worse = _cumulative(theta * s), _cumulative(-theta * s)
+        for _ in range(total):
+            i = j = 0
+            while i == j:  # at most half of the time, whatever the scores
+                i, j = _pick(better, state), _pick(worse, state)
+            if dense:
+                counts[i, j] += 1
+            else:
+                counts[i, 0] += 1
+                counts[j, 0] -= 1
+        return
+    rows = np.empty(s.size)
+    for i in range(s.size):
+        x = theta * (s[i] - s) / (g[i] + g)
+        x[i] = -np.inf
+        rows[i] = x.max()
+        rows[i] += np.log(np.sum(np.exp(x - rows[i])))
+    of_rows = _cumulative(rows)
+    won = np.zeros(s.size, np.int64)
+    for _ in range(total):
+        won[_pick(of_rows, state)] += 1
+    for row in np.flatnonzero(won):
+        x = theta * (s[row] - s) / (g[row] + g)
+        x[row] = -np.inf
+        of_items = _cumulative(x)
+        for _ in range(won[row]):
+            j = _pick(of_items, state)
+            if dense:
+                counts[row, j] += 1
+            else:
+                counts[row, 0] += 1
+                counts[j, 0] -= 1
+
+
+@_kernel
+def draw_counts_kernel(score, variance, adherence, total, seed):  # type: ignore[no-untyped-def]
+    """Draw counts of ordered pairs.
+
+    Parameters
+    ----------
+    score : ndarray, (n_rankers, n_items)
+    variance : ndarray, (n_rankers, n_items) or (n_rankers, 0)
+        Without columns all are 1/2.
+    adherence, total, seed : ndarray, (n_rankers,)
+        `total` is the number of draws.
+
+    Returns
+    -------
+    ndarray of int64, (n_rankers, n_items, n_items)
+    """
+    n, k = score.shape
+    counts = np.zeros((n, k, k), np.int64)
+    state = np.zeros(1, np.uint64)
+    for row in range(n):
+        state[0] = np.uint64(seed[row])
+        if k > 1:
+            g = variance[row]
+            _draw_pairs(score[row], g, adherence[row], total[row], state, counts[row])
+    return counts
+
+
+@_kernel
+def draw_net_counts_kernel(score, variance, adherence, item, where, totals, seed):  # type: ignore[no-untyped-def]
+    """Draw net counts of the items of all problems.
+
+    Parameters
+    ----------
+    score : ndarray, (n_items,)
+    variance : ndarray, (n_items,) or (0,)
+        If empty, all are 1/2.
+    adherence, seed : ndarray, (n_rankers,)
+    item, where : ndarray, (n_problems, n_slots)
+        Items of each problem.
+    totals : ndarray of int, (n_problems, n_rankers)
+        Number of draws.
+
+    Returns
+    -------
+    ndarray of int64, (n_rankers, n_items)
+        How often each item was the preferred one, less how often it was the other.
+    """
+    net = np.zeros((adherence.size, score.size), np.int64)
+    state = np.zeros(1, np.uint64)
+    for n in range(adherence.size):
+        state[0] = np.uint64(seed[n])
+        for p in range(item.shape[0]):
+            used = item[p][where[p]]
+            if totals[p, n] == 0 or used.size < 2:
+                continue
+            g = variance if variance.size == 0 else variance[used]
+            counts = np.zeros((used.size, 1), np.int64)
+            _draw_pairs(score[used], g, adherence[n], totals[p, n], state, counts)
+            for j in range(used.size):
+                net[n, used[j]] += counts[j, 0]
+    return net

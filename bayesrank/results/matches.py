@@ -1,0 +1,384 @@
+r"""Matches to come of two items, read off a posterior: outcomes, and how many tell them apart.
+
+**The next match.** Let :math:`w_{it}` be the utility of an item and :math:`\nu_t` the tie
+parameter in draw t. In that draw a match of i and j has the outcomes of Davidson's model,
+
+.. math:: (\text{win}, \text{tie}, \text{loss}) \propto (e^{d/2}, \nu_t, e^{-d/2}),
+    \qquad d = w_{it} - w_{jt}
+
+with :math:`\nu = 0` Bradley-Terry's: judged by a judge of adherence one, no item being favoured for
+standing first.
+
+>>> outcome_probability(np.log(4.0)).round(3)
+array([0.8, 0.2])
+
+**How many more would tell them apart.** Suppose draw t of the posterior is the truth. Then n more
+matches come out with certain counts, which give every draw s a new weight, the probability of these
+counts in s; the weight of the draws in which the one is better is the probability, then, that it is
+better. The two are *separated* when it is at least 0.95 or at most 0.05. Over all draws t as
+truths, this is the probability that n matches separate them. It is exact but for the number of
+draws: matches of two items depend on the posterior only through the probabilities of their
+outcomes.
+
+>>> lead = np.linspace(-0.5, 1.5, 400)
+>>> found = matches_to_separate(lead, outcome_probability(lead), at=(10, 100, 1000))
+>>> found.matches
+1000.0
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from bayesrank.results.draws import check_probability, posterior_utilities
+
+__all__ = [
+    "Separation",
+    "item_draws",
+    "match_probability",
+    "matches_between",
+    "matches_to_separate",
+    "outcome_probability",
+    "tie_draws",
+]
+
+AT = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+FEW = 20.0
+"""Effective draws behind a typical entry under which the table is called rough."""
+
+Floats = NDArray[np.float64]
+
+
+def outcome_probability(lead: ArrayLike, nu: ArrayLike | None = None) -> Floats:
+    """Probabilities of the outcomes of a match.
+
+    Parameters
+    ----------
+    lead : array, shape (...)
+        Utility of the one item less that of the other.
+    nu : array, shape (...), optional
+        Tie parameter of Davidson's model, >= 0; without it there are no ties.
+
+    Returns
+    -------
+    array of float, shape (..., 3) or (..., 2)
+        Win, tie and loss of the one item; without `nu` win and loss.
+
+    Examples
+    --------
+    >>> outcome_probability(0.0, 1.0).round(3)
+    array([0.333, 0.333, 0.333])
+    """
+    d = np.asarray(lead, dtype=np.float64)
+    # of the better one: over the greatest weight, so that nothing overflows
+    half = np.exp(-0.5 * np.abs(d))
+    level = 0.0 if nu is None else np.asarray(nu, dtype=np.float64) * half
+    total = 1 + half**2 + level
+    ahead = d >= 0
+    win, loss = np.where(ahead, 1, half**2) / total, np.where(ahead, half**2, 1) / total
+    return np.stack([win, loss] if nu is None else [win, level / total, loss], axis=-1)
+
+
+def match_probability(
+    data: Any, var: str = "utility", *, nu: str = "nu", dim: str = "item"
+) -> xr.DataArray:
+    """Probability of the outcomes of the next match, for every two items.
+
+    It is about the next match, and does not go to 0 or 1 as data come in; which item is better is
+    what `win_probability` says.
+
+    Parameters
+    ----------
+    data : DataTree, Dataset or DataArray
+        Posterior with dims chain, draw and `dim` and no others.
+    var : str
+        The utilities.
+    nu : str
+        The tie parameter; if the posterior has no such variable, there are no ties.
+    dim : str
+        The dim of the items.
+
+    Returns
+    -------
+    DataArray, (dim, dim + "_other", result)
+        Posterior means. The results are win, tie and loss of the item of the row; without ties win
+        and loss. It is NaN where an item would meet itself.
+
+    Raises
+    ------
+    ValueError
+        If the variable or a dim is missing or there are more, there is no draw or one is not
+        finite, or `nu` has dims of its own.
+
+    Examples
+    --------
+    >>> draws = xr.Dataset({"utility": (("chain", "draw", "item"), [[[0.0, 0.0], [1.0, 1.0]]]),
+    ...                     "nu": (("chain", "draw"), [[1.0, 2.0]])})
+    >>> match_probability(draws).sel(result="tie").values.round(3)
+    array([[  nan, 0.417],
+           [0.417,   nan]])
+    """
+    by_item, labels = item_draws(data, var, dim)
+    level = tie_draws(data, nu)
+    results = ["win", "loss"] if level is None else ["win", "tie", "loss"]
+    n = len(by_item)
+    out = np.full((n, n, len(results)), np.nan)
+    for i in range(n - 1):
+        out[i, i + 1 :] = outcome_probability(by_item[i] - by_item[i + 1 :], level).mean(1)
+        out[i + 1 :, i] = out[i, i + 1 :, ::-1]
+    return xr.DataArray(
+        out,
+        dims=(dim, f"{dim}_other", "result"),
+        coords={dim: labels, f"{dim}_other": labels, "result": results},
+        name="match_probability",
+    )
+
+
+def item_draws(data: Any, var: str, dim: str) -> tuple[Floats, NDArray[Any]]:
+    """Draws of the utilities (n_items, n_draws), and labels of the items."""
+    found = posterior_utilities(data, var, dim)
+    extra = [str(d) for d in found.dims if d not in ("chain", "draw", dim)]
+    if extra:
+        raise ValueError(
+            f"{var!r} has the further dims {extra}: select one group of each first, such as "
+            f"idata.posterior[{var!r}].isel({extra[0]}=0)."
+        )
+    by_item = found.transpose(dim, "chain", "draw").values.reshape(found.sizes[dim], -1)
+    return by_item, found[dim].values if dim in found.coords else np.arange(len(by_item))
+
+
+def tie_draws(data: Any, name: str) -> Floats | None:
+    """Draws of the tie parameter (n_draws,), if there is one."""
+    if isinstance(data, xr.DataTree):
+        data = data["posterior"] if "posterior" in data.children else data
+        data = data.to_dataset()
+    if not isinstance(data, xr.Dataset) or name not in data:
+        return None
+    if set(data[name].dims) != {"chain", "draw"}:
+        raise ValueError(
+            f"{name!r} has the dims {list(map(str, data[name].dims))}; one tie parameter per draw "
+            "is needed, with the dims chain and draw."
+        )
+    return data[name].transpose("chain", "draw").values.reshape(-1)
+
+
+@dataclass(frozen=True)
+class Separation:
+    """How many more matches would separate two items.
+
+    Attributes
+    ----------
+    items : tuple of two labels
+        Which.
+    p_better : float
+        Probability that the first of them is the better one, before any further match.
+    matches : float
+        The least number of those asked for that separates them with probability `power` or more:
+        0 if they are separated already, infinite if none does.
+    table : DataFrame
+        Indexed by the number of matches: p_separated, p_right (separated, and the better one is
+        the one that is better) and effective_draws, behind a typical entry of the row.
+    prob, power : float
+        As they were asked for.
+    """
+
+    items: tuple[Hashable, Hashable]
+    p_better: float
+    matches: float
+    table: pd.DataFrame
+    prob: float
+    power: float
+
+    def __str__(self) -> str:
+        one, other = self.items if self.p_better >= 0.5 else self.items[::-1]
+        p = max(self.p_better, 1 - self.p_better)
+        if self.matches == 0:
+            return (
+                f"{one} and {other} are separated already: {one} is better with probability "
+                f"{p:.3f}."
+            )
+        now = f"{one} is better than {other} with probability {p:.2f}."
+        said = self._said()
+        few = self.table["effective_draws"].loc[: self.matches].iloc[-1]  # of the row that is told
+        if few < FEW:
+            said += f" Only {few:.0f} effective draws are behind this: it is rough."
+        return f"{now} {said}"
+
+    def _said(self) -> str:
+        table, prob = self.table["p_separated"], f"(one better with probability {self.prob:g})"
+        if np.isinf(self.matches):
+            return (
+                f"Not even {table.index[-1]:,} more matches between them are likely to separate "
+                f"them {prob}: they do with probability {table.iloc[-1]:.2f}."
+            )
+        place = int((table.index < self.matches).sum())
+        before = (
+            "" if place == 0 else f", {table.index[place - 1]:,} with {table.iloc[place - 1]:.2f}"
+        )
+        return (
+            f"{int(self.matches):,} more matches between them would separate them {prob} with "
+            f"probability {table.iloc[place]:.2f}{before}."
+        )
+
+
+def matches_to_separate(
+    lead: ArrayLike,
+    probability: ArrayLike,
+    *,
+    at: Sequence[int] = AT,
+    prob: float = 0.95,
+    power: float = 0.8,
+    seed: int | None = 0,
+    items: tuple[Hashable, Hashable] = ("the one", "the other"),
+) -> Separation:
+    """Find how many more matches of two items would tell which one is better.
+
+    Parameters
+    ----------
+    lead : array, shape (n_draws,)
+        Utility of the one item less that of the other, in every draw of the posterior.
+    probability : array, shape (n_draws, n_outcomes)
+        Probabilities of the outcomes of a match in every draw: rows sum to one.
+    at : sequence of int
+        Numbers of matches to try, ascending, 1 or more.
+    prob : float
+        The two are separated when one of them is better with at least this probability, in
+        (0.5, 1).
+    power : float
+        With which probability they are to be separated, in (0, 1).
+    seed : int, optional
+        Of the simulated matches.
+    items : tuple of two labels
+        For the sentence.
+
+    Returns
+    -------
+    Separation
+        `str()` of it is a sentence.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not match, the probabilities are none, `at` does not ascend, or `prob` or
+        `power` are out of range.
+
+    Notes
+    -----
+    The error of the probabilities is about 0.5 / sqrt(n_draws). Where n matches say much more than
+    all data so far, few draws share the weight, and the row says how many. That harms little, as
+    the sign of the lead is then mostly clear: against exact values of a beta-binomial model, the
+    error stays within 0.04 for 400 draws of which 10 are effective.
+
+    Examples
+    --------
+    >>> lead = np.linspace(-0.5, 1.5, 400)
+    >>> print(matches_to_separate(lead, outcome_probability(lead), at=(100, 1000), items="AB"))
+    A is better than B with probability 0.75. 1,000 more matches between them would separate ...
+    """
+    check_probability("prob", prob, 0.5)
+    check_probability("power", power, 0.0)
+    d, p = np.asarray(lead, dtype=np.float64), np.asarray(probability, dtype=np.float64)
+    if d.ndim != 1 or not d.size or p.ndim != 2 or len(p) != len(d):
+        raise ValueError(
+            f"`lead` must have shape (n_draws,) and `probability` (n_draws, n_outcomes); got "
+            f"{d.shape} and {p.shape}."
+        )
+    if not ((p >= 0).all() and np.allclose(p.sum(1), 1)):
+        raise ValueError("`probability` must have rows of probabilities, which sum to one.")
+    numbers = [int(n) for n in at]
+    if not numbers or numbers[0] < 1 or np.any(np.diff(numbers) <= 0) or numbers != list(at):
+        raise ValueError(f"`at` is {tuple(at)}; it must hold ascending whole numbers, 1 or more.")
+
+    better = (d > 0) + 0.5 * (d == 0)
+    rng = np.random.default_rng(seed)
+    rows = [_separated(better, p, n, prob, rng) for n in numbers]
+    columns = ["p_separated", "p_right", "effective_draws"]
+    table = pd.DataFrame(rows, columns=columns, index=pd.Index(numbers, name="matches"))
+    p_better = float(better.mean())
+    enough = table.index[table["p_separated"] >= power]
+    if max(p_better, 1 - p_better) >= prob:
+        matches = 0.0
+    else:
+        matches = float(enough[0]) if len(enough) else np.inf
+    return Separation(items, p_better, matches, table, prob, power)
+
+
+def _separated(
+    better: Floats, p: Floats, n: int, prob: float, rng: np.random.Generator
+) -> tuple[float, float, float]:
+    """Return how probably n matches separate the two, rightly so, and the effective draws."""
+    counts = rng.multinomial(n, p / p.sum(1, keepdims=True))
+    # many draws share a table of counts, above all where n is small
+    distinct, which = np.unique(counts, axis=0, return_inverse=True)
+    log_p = np.log(np.maximum(p, np.finfo(float).tiny)).T
+    belief, effective = np.empty(len(distinct)), np.empty(len(distinct))
+    for start in range(0, len(distinct), 256):  # a block of weights stays in cache
+        rows = slice(start, start + 256)
+        log_weight = distinct[rows] @ log_p
+        log_weight -= log_weight.max(axis=1, keepdims=True)
+        weight = np.exp(log_weight.astype(np.float32)).astype(np.float64)
+        total = weight.sum(axis=1)
+        belief[rows] = weight @ better / total
+        effective[rows] = total**2 / (weight**2).sum(axis=1)
+    known_better, known_worse = belief[which] >= prob, belief[which] <= 1 - prob
+    right = (known_better & (better == 1)) | (known_worse & (better == 0))
+    separated = known_better | known_worse
+    return separated.mean(), right.mean(), float(np.median(effective[which]))
+
+
+def matches_between(
+    data: Any,
+    one: Hashable,
+    other: Hashable,
+    *,
+    var: str = "utility",
+    nu: str = "nu",
+    dim: str = "item",
+    **options: Any,
+) -> Separation:
+    """Find how many more matches of two items of a posterior would tell which one is better.
+
+    Parameters
+    ----------
+    data : DataTree, Dataset or DataArray
+        Posterior with dims chain, draw and `dim` and no others, as of `leaderboard_model`.
+    one, other : labels
+        The items.
+    var, nu, dim : str
+        As in `match_probability`.
+    **options
+        Passed to `matches_to_separate`.
+
+    Returns
+    -------
+    Separation
+
+    Raises
+    ------
+    ValueError
+        As `match_probability` and `matches_to_separate`; if there is no such item, or the two are
+        one.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> u = xr.DataArray(np.random.default_rng(0).normal([1, 0.5], 0.5, (2, 500, 2)),
+    ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b"]})
+    >>> matches_between(u, "a", "b").matches
+    200.0
+    """
+    by_item, labels = item_draws(data, var, dim)
+    known = list(labels)
+    for label in (one, other):
+        if label not in known:
+            raise ValueError(f"There is no {dim} {label!r}; they are {', '.join(map(str, known))}.")
+    if one == other:
+        raise ValueError(f"There are no matches of {one!r} and itself: name two items.")
+    lead = by_item[known.index(one)] - by_item[known.index(other)]
+    probability = outcome_probability(lead, tie_draws(data, nu))
+    return matches_to_separate(lead, probability, items=(one, other), **options)

@@ -1,0 +1,203 @@
+"""Probabilities of places, of being among the first few, and that one item beats another."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesrank.results.draws import (
+    check_tops,
+    each_group,
+    group_results,
+    posterior_utilities,
+    ranks_of,
+)
+
+__all__ = ["place_probability", "times_above", "top_probability", "win_probability"]
+
+BLOCK = 32
+"""Items compared at a time: their draws, and the results, stay in the cache."""
+
+
+def place_probability(data: Any, var: str = "utility", *, dim: str = "item") -> xr.DataArray:
+    """Probability of every place for every item.
+
+    Parameters
+    ----------
+    data : DataTree, Dataset or DataArray
+        Posterior with dims chain, draw and `dim`.
+    var : str
+        The variable to rank, highest first.
+    dim : str
+        The dim of the items.
+
+    Returns
+    -------
+    DataArray, (..., dim, place)
+        The share of draws in which the item has the place 1, 2, ..., n: every row sums to one.
+        So does every column, unless items are equal within a draw: they share the better place.
+
+    Raises
+    ------
+    ValueError
+        If the variable or a dim is missing, there is no draw or one is not finite, or there is a
+        dim called place.
+
+    Examples
+    --------
+    >>> u = xr.DataArray([[[2.0, 1.0, 0.0], [2.0, 3.0, 0.0]]], dims=("chain", "draw", "item"))
+    >>> place_probability(u).values.tolist()
+    [[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]
+    """
+    utility = posterior_utilities(data, var, dim)
+    n_items = utility.sizes[dim]
+    shares = []
+    for draws in each_group(utility, dim):
+        ranks = ranks_of(draws)
+        counts = [np.bincount(of_item, minlength=n_items + 1)[1:] for of_item in ranks.T]
+        shares.append(np.stack(counts) / len(draws))
+    new = {"place": range(1, n_items + 1)}
+    return group_results(shares, utility, dim, "place_probability", new=new)
+
+
+def top_probability(
+    data: Any, top: int | Sequence[int], var: str = "utility", *, dim: str = "item"
+) -> xr.DataArray:
+    r"""Probability of being among the first k, :math:`P(\text{rank} \le k)`.
+
+    Parameters
+    ----------
+    data : DataTree, Dataset or DataArray
+        Posterior with dims chain, draw and `dim`.
+    top : int or sequence of int
+        The k, 1 or more. It may be larger than the number of items, which makes it certain.
+    var : str
+        The variable to rank, highest first.
+    dim : str
+        The dim of the items.
+
+    Returns
+    -------
+    DataArray, (..., dim) or (..., dim, top)
+        With the dim top if `top` is a sequence. Over the items, probabilities sum to k, or more if
+        items are equal within a draw.
+
+    Raises
+    ------
+    ValueError
+        If the variable or a dim is missing, there is no draw or one is not finite, `top` is not
+        whole, less than 1, empty or repeated, or it is a sequence and there is a dim called top.
+
+    Examples
+    --------
+    >>> u = xr.DataArray([[[2.0, 1.0, 0.0], [2.0, 3.0, 0.0]]], dims=("chain", "draw", "item"),
+    ...                  coords={"item": ["a", "b", "c"]})
+    >>> top_probability(u, 1).values.tolist()
+    [0.5, 0.5, 0.0]
+    >>> top_probability(u, [1, 2]).sel(item="a", top=2).item()
+    1.0
+    """
+    tops = check_tops(top)
+    utility = posterior_utilities(data, var, dim)
+    shares = []
+    for draws in each_group(utility, dim):
+        ranks = ranks_of(draws)
+        shares.append(np.stack([(ranks <= k).mean(0) for k in tops], axis=1))
+    if isinstance(top, Sequence | np.ndarray):
+        return group_results(shares, utility, dim, "top_probability", new={"top": list(tops)})
+    return group_results([one[:, 0] for one in shares], utility, dim, "top_probability")
+
+
+def win_probability(
+    data: Any,
+    var: str = "utility",
+    *,
+    dim: str = "item",
+    of: Literal["utility", "match"] = "utility",
+) -> xr.DataArray:
+    r"""Probability that one item beats another, for every pair.
+
+    Two questions are easily confused. ``of="utility"`` is about the items: the posterior
+    probability that :math:`w_i > w_j`, which goes to 0 or 1 as data come in. ``of="match"`` is
+    about the next comparison: the posterior mean of :math:`1/(1 + e^{w_j - w_i})`, which does not.
+
+    Parameters
+    ----------
+    data : DataTree, Dataset or DataArray
+        Posterior with dims chain, draw and `dim`.
+    var : str
+        The variable to compare.
+    dim : str
+        The dim of the items.
+    of : {"utility", "match"}
+        Which of the two probabilities.
+
+    Returns
+    -------
+    DataArray, (..., dim, dim + "_other")
+        Row beats column; one half on the diagonal.
+
+    Raises
+    ------
+    ValueError
+        If the variable or a dim is missing, there is no draw or one is not finite, or `of` is
+        neither.
+
+    Examples
+    --------
+    >>> u = xr.DataArray([[[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]],
+    ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b"]})
+    >>> float(win_probability(u).sel(item="a", item_other="b"))
+    0.75
+    """
+    kernels = {"utility": _above, "match": _wins_next}
+    if of not in kernels:
+        raise ValueError(f"`of` is {of!r}; it is one of {', '.join(map(repr, kernels))}.")
+    utility = posterior_utilities(data, var, dim)
+    found = [kernels[of](draws) for draws in each_group(utility, dim)]
+    others = utility[dim].values if dim in utility.coords else None
+    return group_results(found, utility, dim, "win_probability", new={f"{dim}_other": others})
+
+
+def times_above(utility: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Count the draws in which one item is above another, for every pair.
+
+    Parameters
+    ----------
+    utility : array, shape (n_draws, n_items)
+        Draws of one group.
+
+    Returns
+    -------
+    array of int, shape (n_items, n_items)
+        Row above column; 0 on the diagonal.
+
+    Examples
+    --------
+    >>> times_above(np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 1.0]])).tolist()
+    [[0, 2], [1, 0]]
+    """
+    n_items = utility.shape[1]
+    # Ranks say as much as utilities; the narrower they are, the faster they are compared
+    narrow = np.int16 if n_items < 2**15 else np.int32
+    by_item = np.ascontiguousarray(ranks_of(utility).T, dtype=narrow)
+    above = np.empty((n_items, n_items), np.int64)
+    for start in range(0, n_items, BLOCK):
+        others = by_item[start : start + BLOCK]
+        for i, ranks in enumerate(by_item):
+            above[i, start : start + BLOCK] = (ranks < others).sum(1, dtype=np.int32)
+    return above
+
+
+def _above(utility: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares of draws in which row is above column; equal ones count half for each."""
+    above, n_draws = times_above(utility), len(utility)
+    return (n_draws + above - above.T) / (2 * n_draws)
+
+
+def _wins_next(utility: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Posterior means of 1/(1 + exp(column - row))."""
+    by_item = np.ascontiguousarray(utility.T)  # one item against all at a time stays in cache
+    return np.stack([0.5 + 0.5 * np.tanh(0.5 * (w - by_item)).mean(1) for w in by_item])

@@ -1,0 +1,246 @@
+r"""Steps of Markov chains over the sets that are not empty.
+
+A kernel moves any number of chains at once, each over the subsets of the items at hand, and
+leaves the distribution :math:`\propto \Phi(S)^\beta` as it is. Leading axes are chains, the last
+axis is the items.
+
+The empty set is no state. Gibbs sampling refuses the flip that would lead there; the proposals of
+Metropolis-Hastings start at size one.
+
+>>> import numpy as np
+>>> from models.pmop_sampling.model import SET_FUNCTIONS
+>>> w, rng = np.array([1.0, 0.0, -1.0]), np.random.default_rng(1)
+>>> sets = Sets(np.array([[True, False, False]]), np.array([1.0]))
+>>> gibbs_sweep(SET_FUNCTIONS["max"], w, sets, rng).member.shape
+(1, 3)
+"""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, gammaln
+
+from models.pmop_sampling.model import Bools, Floats, LogPhi, evaluate
+
+__all__ = [
+    "KERNELS",
+    "Kernel",
+    "Seed",
+    "Sets",
+    "gibbs_sweep",
+    "kernel_named",
+    "metropolis_step",
+    "uniform_sets",
+]
+
+Seed = np.random.Generator | int | None
+
+
+class Sets(NamedTuple):
+    """States of chains: the sets, and log Φ of each."""
+
+    member: Bools  # (..., n_items)
+    log_phi: Floats  # (...)
+
+
+class Kernel(Protocol):
+    """One step of all chains, which leaves the distribution ∝ Φ^power as it is."""
+
+    def __call__(
+        self,
+        log_phi: LogPhi,
+        utility: Floats,
+        sets: Sets,
+        rng: np.random.Generator,
+        *,
+        where: Bools | None = None,
+        power: float = 1.0,
+    ) -> Sets:
+        """From the present states to the next."""
+
+
+def uniform_sets(size: npt.NDArray[Any], here: Bools, rng: np.random.Generator) -> Bools:
+    """Draw sets of given sizes, all of one size equally likely.
+
+    Parameters
+    ----------
+    size : array of int, (...)
+        Sizes, at most the number of items at hand.
+    here : array of bool, (..., n_items)
+        Items at hand.
+    rng : Generator
+        Where the randomness comes from.
+
+    Returns
+    -------
+    array of bool, (..., n_items)
+
+    Examples
+    --------
+    >>> here = np.array([[True, False, True]])
+    >>> uniform_sets(np.array([2]), here, np.random.default_rng(1)).tolist()
+    [[True, False, True]]
+    """
+    key = np.where(here, rng.random(here.shape), np.inf)
+    place: npt.NDArray[np.int64] = key.argsort(axis=-1).argsort(axis=-1)
+    return place < size[..., None]
+
+
+def _log_binomial(n: npt.NDArray[Any], m: npt.NDArray[Any]) -> Floats:
+    value: Floats = gammaln(n + 1) - gammaln(m + 1) - gammaln(n - m + 1)
+    return value
+
+
+def gibbs_sweep(
+    log_phi: LogPhi,
+    utility: Floats,
+    sets: Sets,
+    rng: np.random.Generator,
+    *,
+    where: Bools | None = None,
+    power: float = 1.0,
+) -> Sets:
+    r"""Put every item in turn in or out, with its probability given the others.
+
+    .. math:: P(\text{flip } i) = 1 / (1 + (\Phi(S) / \Phi(S'))^{\beta}), \qquad
+              S' = S \mathbin{\triangle} \{i\}; \quad 0 \text{ if } S' = \emptyset
+
+    Parameters
+    ----------
+    log_phi : callable
+        The set function; see `models.pmop_sampling.model`.
+    utility : array, (..., n_items)
+        Log worths.
+    sets : Sets
+        Present states: no set is empty, log Φ is finite.
+    rng : Generator
+        Where the randomness comes from.
+    where : array of bool, (..., n_items), optional
+        Items at hand; the others stay out. All by default.
+    power : float
+        The exponent β.
+
+    Returns
+    -------
+    Sets
+
+    Examples
+    --------
+    >>> def product(utility, member):
+    ...     return np.where(member, utility, 0.0).sum(axis=-1)
+    >>> only = Sets(np.array([[True, False]]), np.array([1000.0]))
+    >>> w, rng = np.array([1000.0, -1000.0]), np.random.default_rng(1)
+    >>> gibbs_sweep(product, w, only, rng).member.tolist()
+    [[True, False]]
+    """
+    member, value = sets
+    size = member.sum(axis=-1)
+    for i in range(member.shape[-1]):
+        out = ~member[..., i]
+        allowed = out | (size > 1)
+        if where is not None:
+            allowed &= where[..., i]
+        # A flip that is not allowed is evaluated as no flip: Φ never sees the empty set.
+        other = member.copy()
+        other[..., i] ^= allowed
+        other_value = evaluate(log_phi, utility, other)
+        flip = allowed & (rng.random(value.shape) < expit(power * (other_value - value)))
+        member = np.where(flip[..., None], other, member)
+        value = np.where(flip, other_value, value)
+        size = size + np.where(flip, np.where(out, 1, -1), 0)
+    return Sets(member, value)
+
+
+def metropolis_step(
+    log_phi: LogPhi,
+    utility: Floats,
+    sets: Sets,
+    rng: np.random.Generator,
+    *,
+    where: Bools | None = None,
+    power: float = 1.0,
+    size: int | None = None,
+    as_printed: bool = False,
+) -> Sets:
+    r"""Propose a size, then a uniform set of that size, and accept or stay.
+
+    .. math:: P(\text{accept}) = \min\left(1, \frac{\Phi(S')^\beta \binom N{|S'|}}
+              {\Phi(S)^\beta \binom N{|S|}}\right)
+
+    Parameters
+    ----------
+    log_phi : callable
+        The set function; see `models.pmop_sampling.model`.
+    utility : array, (..., n_items)
+        Log worths.
+    sets : Sets
+        Present states: no set is empty, log Φ is finite.
+    rng : Generator
+        Where the randomness comes from.
+    where : array of bool, (..., n_items), optional
+        Items at hand; the others stay out. All by default.
+    power : float
+        The exponent β.
+    size : int, optional
+        Propose this size only: sets of given size, if the present ones have it.
+    as_printed : bool
+        Leave the binomials out, as the paper does. The chain is then at rest at
+        :math:`\Phi(S)^\beta / \binom N{|S|}`.
+
+    Returns
+    -------
+    Sets
+
+    Examples
+    --------
+    >>> def product(utility, member):
+    ...     return np.where(member, utility, 0.0).sum(axis=-1)
+    >>> only = Sets(np.array([[True, False]]), np.array([1000.0]))
+    >>> w, rng = np.array([1000.0, -1000.0]), np.random.default_rng(1)
+    >>> metropolis_step(product, w, only, rng).member.tolist()
+    [[True, False]]
+    """
+    member, value = sets
+    here = np.ones(member.shape, dtype=np.bool_) if where is None else where
+    n = here.sum(axis=-1)
+    m = rng.integers(1, n + 1) if size is None else np.full(n.shape, size)
+    other = uniform_sets(m, here, rng)
+    other_value = evaluate(log_phi, utility, other)
+
+    log_ratio = power * (other_value - value)
+    if not as_printed:
+        log_ratio += _log_binomial(n, m) - _log_binomial(n, member.sum(axis=-1))
+    accept = -rng.exponential(size=value.shape) < log_ratio  # log of a uniform, never log 0
+    return Sets(np.where(accept[..., None], other, member), np.where(accept, other_value, value))
+
+
+# What moves the chains, by name
+KERNELS: dict[str, Kernel] = {"gibbs": gibbs_sweep, "metropolis": metropolis_step}
+
+
+def kernel_named(name: str) -> Kernel:
+    """Look a kernel up.
+
+    Parameters
+    ----------
+    name : str
+        A row of `KERNELS`.
+
+    Returns
+    -------
+    Kernel
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+
+    Examples
+    --------
+    >>> kernel_named("gibbs") is gibbs_sweep
+    True
+    """
+    if name not in KERNELS:
+        raise ValueError(f"`kernel` is {name!r}; it is one of {', '.join(map(repr, KERNELS))}.")
+    return KERNELS[name]

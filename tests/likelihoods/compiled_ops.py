@@ -1,0 +1,103 @@
+"""Every compiled Op on a small example: what modes that compile must agree on.
+
+`EXAMPLES` has one row for each Op: a graph of inputs, values for them, and what it is
+differentiated by. That the values are right the Ops' own tests say, in a mode that only calls
+`perform`, and of JAX, which runs other graphs.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytensor.tensor as pt
+
+from bayesrank.data.derive.stages import stage_table
+from bayesrank.likelihoods.mpm.op import Agreement, CountsDraw, LogNormalisers, NetCountsDraw
+from bayesrank.likelihoods.ops import stop_gradient, with_sum
+from bayesrank.likelihoods.plackett_luce.per_item import TABLE, RankingLogp, StageTotal
+from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderBound, WeakOrderLogp
+from bayesrank.likelihoods.plackett_luce.remainders import LogRemainder
+from bayesrank.likelihoods.pmop.elementary_symmetric import Tilt
+from bayesrank.likelihoods.pmop.op import OrderedPartitionDraw, OrderedPartitionLogp
+from tests.cases import RANKINGS
+
+
+class Example(NamedTuple):
+    apply: Callable[..., Any]
+    values: Sequence[Any]
+    wrt: tuple[int, ...] = ()
+
+
+RNG = np.random.default_rng(7)
+RANKS = np.array([[2, 1, 1, 3, 0, 1], [1, 2, 3, 4, 4, 2]])
+UTILITY = RNG.normal(size=RANKS.shape)
+STAGES = stage_table(RANKINGS.item, RANKINGS.ranks, RANKINGS.weight, RANKINGS.n_items)
+FIELDS = [np.array(field) for field in STAGES]
+WEIGHTS = [
+    np.array(getattr(STAGES, name)) for name in ("item_weight", "node_weight", "block_weight")
+]
+PER_ITEM = RNG.normal(size=RANKINGS.n_items)
+
+SCORE, VARIANCE = RNG.normal(size=(2, 4)), RNG.gamma(5.0, 0.1, size=(2, 4))
+ADHERENCE = np.array([0.3, 2.0, 1.0])
+WHERE = np.array([[1, 1, 1, 1], [0, 1, 1, 0]], dtype=bool)
+EVERYONE = np.ones((1, 0), dtype=bool)
+ENTRIES = [np.array([0, 0, 2]), np.array([0, 3, 1]), np.array([1, 0, 2]), np.array([2.0, 1.0, 4.0])]
+SEEDS = np.arange(3) * 7**20
+
+EXAMPLES = {
+    "RankingLogp": Example(RankingLogp(), [PER_ITEM, *FIELDS], (0,)),
+    "StageTotal": Example(StageTotal(), [PER_ITEM, *WEIGHTS, *FIELDS[: len(TABLE)]], (0,)),
+    "WeakOrderLogp": Example(WeakOrderLogp(), [UTILITY, RANKS], (0,)),
+    "WeakOrderBound": Example(WeakOrderBound(), [UTILITY, RANKS], (0,)),
+    "LogRemainder": Example(LogRemainder(), [UTILITY], (0,)),
+    "OrderedPartitionLogp": Example(
+        OrderedPartitionLogp("harmonic", given_sizes=False),
+        [UTILITY, RANKS, RNG.normal(size=(2, 3)), np.ones(RANKS.shape)],
+        (0, 2),
+    ),
+    "OrderedPartitionDraw": Example(
+        OrderedPartitionDraw("harmonic"),
+        [
+            RNG.normal(size=(3, 4)),
+            np.ones((3, 4), dtype=bool),
+            np.zeros((3, 0), dtype=int),
+            np.zeros((3, 0)),
+            SEEDS,
+        ],
+    ),
+    "Tilt": Example(Tilt(), [UTILITY, RANKS > 0, np.array([2.0, 3.0])]),
+    "LogNormalisers": Example(
+        LogNormalisers(), [SCORE, VARIANCE, ADHERENCE, WHERE, EVERYONE], (0, 1, 2)
+    ),
+    "Agreement": Example(Agreement(), [SCORE[0], VARIANCE[0], *ENTRIES, np.zeros(4)], (0, 1)),
+    "CountsDraw": Example(
+        CountsDraw(), [RNG.normal(size=(3, 4)), np.zeros((3, 0)), ADHERENCE, np.arange(3), SEEDS]
+    ),
+    "NetCountsDraw": Example(
+        NetCountsDraw(),
+        [
+            PER_ITEM,
+            np.zeros(0),
+            ADHERENCE,
+            np.array([[3, 0, 0], [1, 4, 2]]),
+            np.array([[True, True, False], [True, True, True]]),
+            np.array([[7, 0, 3], [12, 1, 0]]),
+            SEEDS,
+        ],
+    ),
+    "StopGradient": Example(lambda x: stop_gradient(x**2) * x, [UTILITY], (0,)),
+    "WithSum": Example(lambda x: with_sum(x**2, x.sum()), [UTILITY], (0,)),
+}
+
+
+def outputs(example: Example) -> tuple[list[Any], list[Any]]:
+    """Inputs, and the value with its gradients along a direction that is not that of all ones."""
+    inputs = [pt.as_tensor(np.asarray(x)).type() for x in example.values]
+    # shapes that are known would make other code of every example
+    inputs = [pt.tensor(dtype=x.dtype, shape=(None,) * x.ndim) for x in inputs]
+    value = example.apply(*inputs)
+    if not example.wrt:
+        return inputs, [value]
+    slopes = pt.grad((value**2).sum() / 2, [inputs[i] for i in example.wrt])
+    return inputs, [value, *slopes]

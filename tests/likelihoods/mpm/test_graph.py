@@ -1,0 +1,379 @@
+"""MPM's graphs: against listed tables of counts, Bradley-Terry, and each other."""
+
+import functools
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from scipy.special import gammaln
+
+from bayesrank.likelihoods.mpm.graph import (
+    differences,
+    interpolated_log_normaliser,
+    log_multinomial,
+    log_pair_normaliser,
+    mpm_given_pairs_logp,
+    mpm_logp,
+)
+from bayesrank.likelihoods.mpm.kernels import pair_normalisers_kernel
+from bayesrank.likelihoods.pairs.graph import bradley_terry_logp
+from tests.likelihoods.count_tables import count_tables, log_pair_probabilities, table_logp
+from tests.likelihoods.loops import for_each
+from tests.oracles import gradient
+
+QUICK = "FAST_COMPILE"
+BACKENDS = (QUICK, "JAX")  # compilers get the same graph as Python
+
+SCORE = np.array([0.3, 1.2, -0.5, 0.1])
+VARIANCE = np.array([0.5, 0.8, 0.3, 1.7])
+FORMS = {
+    "equal": {},
+    "adherence": {"adherence": 0.4},
+    "variances": {"variance": VARIANCE},
+    "both": {"variance": VARIANCE, "adherence": 2.5},
+}
+
+
+@functools.cache
+def function(formula, unequal, mode=QUICK):
+    """Values (n_tables,), and gradients of the sum by score, adherence and variance."""
+    counts, score = pt.dtensor3("counts"), pt.dvector("score")
+    adherence, variance = pt.dscalar("adherence"), pt.dvector("variance")
+    logp = formula(counts, score, adherence, variance if unequal else None)
+    wrt = [score, adherence, *([variance] if unequal else [])]
+    inputs = [counts, score, adherence, variance]
+    outputs = [logp, *pytensor.grad(logp.sum(), wrt)]
+    return pytensor.function(inputs, outputs, mode=mode, on_unused_input="ignore")
+
+
+def evaluate(counts, score, adherence=1.0, variance=None, *, formula=mpm_logp, mode=QUICK):
+    f = function(formula, variance is not None, mode)
+    g = np.zeros(0) if variance is None else variance
+    return f(np.asarray(counts, dtype=float), score, adherence, g)
+
+
+def logp_of(counts, score, adherence=1.0, variance=None, **options):
+    return evaluate(counts, score, adherence, variance, **options)[0]
+
+
+# Probabilities
+
+
+@for_each("form", FORMS)
+@for_each(("n_items", "total"), [(3, 1), (3, 2), (3, 3), (4, 1), (4, 2)])
+def test_all_tables_of_a_total_sum_to_one(form, n_items, total):
+    options = FORMS[form] | ({"variance": VARIANCE[:n_items]} if "variance" in FORMS[form] else {})
+    tables, score = count_tables(n_items, total), SCORE[:n_items]
+    logp = logp_of(tables, score, **options)
+    assert np.exp(logp).sum() == pytest.approx(1.0, abs=1e-13)
+    exact = [table_logp(table, score, **options) for table in tables]
+    np.testing.assert_allclose(logp, exact, atol=1e-13)
+
+
+def test_two_items_by_hand():
+    # P(a over b) = e^d / (e^d + e^-d) with d = log 2: 4/5
+    score = np.array([np.log(2.0), 0.0])
+    tables = [[[0, 1], [0, 0]], [[0, 0], [1, 0]], [[0, 2], [1, 0]]]
+    expected = [4 / 5, 1 / 5, 3 * (4 / 5) ** 2 * (1 / 5)]
+    np.testing.assert_allclose(np.exp(logp_of(tables, score)), expected, rtol=1e-14)
+    # an adherence of 1/2, and variances that sum to 2, make d half of it: 2/3
+    halved = [2 / 3, 1 / 3, 3 * (2 / 3) ** 2 * (1 / 3)]
+    np.testing.assert_allclose(np.exp(logp_of(tables, score, 0.5)), halved, rtol=1e-14)
+    unequal = logp_of(tables, score, variance=np.array([0.4, 1.6]))
+    np.testing.assert_allclose(np.exp(unequal), halved, rtol=1e-14)
+
+
+def test_three_items_by_hand():
+    # worths 1, 2, 4: Z = 2 + 1/2 + 2 + 1/2 + 4 + 1/4 = 37/4, and the last over the first is 4 of it
+    score = np.log([1.0, 2.0, 4.0])
+    once, twice = np.zeros((3, 3)), np.zeros((3, 3))
+    once[2, 0], twice[2, 0], twice[0, 1] = 1, 1, 1
+    expected = [16 / 37, 2 * (16 / 37) * (2 / 37)]
+    np.testing.assert_allclose(np.exp(logp_of([once, twice], score)), expected, rtol=1e-14)
+
+
+def test_no_counts_are_certain():
+    for options in FORMS.values():
+        logp, *slopes = evaluate(np.zeros((1, 4, 4)), SCORE, **options)
+        np.testing.assert_array_equal(logp, [0.0])
+        assert all((np.asarray(slope) == 0).all() for slope in slopes)
+
+
+def test_equal_variances_are_the_general_formula_with_one_half():
+    tables = count_tables(4, 2)
+    for theta in (0.0, 0.4, 3.0):
+        equal, half = (logp_of(tables, SCORE, theta, g) for g in (None, np.full(4, 0.5)))
+        np.testing.assert_allclose(equal, half, atol=1e-13)
+
+
+@for_each("form", FORMS)
+def test_a_shift_of_all_scores_changes_nothing(form):
+    tables = count_tables(4, 2)
+    logp, slope, *_ = evaluate(tables, SCORE, **FORMS[form])
+    np.testing.assert_allclose(logp_of(tables, SCORE + 37.5, **FORMS[form]), logp, atol=1e-12)
+    assert slope.sum() == pytest.approx(0.0, abs=1e-12)
+
+
+def test_without_adherence_all_pairs_are_as_likely():
+    tables = count_tables(4, 2)
+    twice = tables.max(axis=(1, 2)) == 2
+    for g in (None, VARIANCE):
+        logp = logp_of(tables, SCORE, 0.0, g)
+        np.testing.assert_allclose(np.exp(logp), np.where(twice, 1, 2) / 144, rtol=1e-13)
+
+
+def test_the_scale_of_scores_adherences_and_variances_is_one_number():
+    tables = count_tables(4, 2)
+    logp = logp_of(tables, SCORE, 0.7, VARIANCE)
+    for scaled in ((2 * SCORE, 0.35, VARIANCE), (2 * SCORE, 0.7, 2 * VARIANCE)):
+        np.testing.assert_allclose(logp_of(tables, *scaled), logp, atol=1e-13)
+
+
+def test_orders_of_the_draws_are_counted():
+    counts = [[0, 3, 0], [1, 0, 2], [0, 0, 0]]  # 6! / (3! 1! 2!)
+    assert log_multinomial(counts).exp().eval(mode=QUICK) == pytest.approx(60.0, rel=1e-13)
+    assert log_multinomial(np.zeros((2, 3, 3))).eval(mode=QUICK).tolist() == [0.0, 0.0]
+
+
+def test_differences_by_hand():
+    D = differences([1.0, 0.0, 3.0], [0.5, 1.5, 0.25]).eval(mode=QUICK)
+    expected = [[0, 0.5, -2 / 0.75], [-0.5, 0, -3 / 1.75], [2 / 0.75, 3 / 1.75, 0]]
+    np.testing.assert_allclose(D, expected, rtol=1e-15)
+
+
+# Given how often each pair was compared
+
+MANY = np.random.default_rng(3).integers(0, 9, size=(5, 4, 4)) * (1 - np.eye(4, dtype=int))
+
+
+@for_each("form", FORMS)
+def test_given_the_pairs_it_is_bradley_terry_with_doubled_scores(form):
+    options = FORMS[form]
+    theta, g = options.get("adherence", 1.0), options.get("variance")
+    exact = np.zeros(len(MANY))
+    for i in range(4):
+        for j in range(i + 1, 4):
+            scale = 1.0 if g is None else g[i] + g[j]
+            w = 2 * theta * SCORE / scale
+            log_p = [bradley_terry_logp(w[i], w[j], who).eval(mode=QUICK) for who in (0, 1)]
+            won, lost = MANY[:, i, j], MANY[:, j, i]
+            exact += gammaln(won + lost + 1) - gammaln(won + 1) - gammaln(lost + 1)
+            exact += won * log_p[0] + lost * log_p[1]
+    logp = logp_of(MANY, SCORE, **options, formula=mpm_given_pairs_logp)
+    np.testing.assert_allclose(logp, exact, rtol=1e-14)
+
+
+@for_each("form", FORMS)
+def test_the_counts_are_how_often_pairs_are_compared_and_then_who_is_preferred(form):
+    p = np.exp(log_pair_probabilities(SCORE, **FORMS[form]))
+    both = np.triu(MANY + MANY.swapaxes(1, 2))
+    upper = np.triu(p + p.T, 1)
+    log_upper = np.log(np.where(upper > 0, upper, 1.0))
+    totals = gammaln(both.sum(axis=(1, 2)) + 1) + (both * log_upper - gammaln(both + 1)).sum((1, 2))
+    given = logp_of(MANY, SCORE, **FORMS[form], formula=mpm_given_pairs_logp)
+    np.testing.assert_allclose(logp_of(MANY, SCORE, **FORMS[form]), totals + given, rtol=1e-13)
+
+
+# Gradients, batches, backends
+
+
+@for_each("mode", BACKENDS)
+@for_each("formula", [mpm_logp, mpm_given_pairs_logp])
+@for_each("unequal", [False, True])
+def test_gradients_are_finite_differences_on_every_backend(mode, formula, unequal):
+    g = VARIANCE if unequal else None
+    logp, by_score, by_adherence, *by_variance = evaluate(
+        MANY, SCORE, 0.7, g, formula=formula, mode=mode
+    )
+
+    def total(s, theta, g):
+        if formula is mpm_logp:
+            return sum(table_logp(table, s, theta, g) for table in MANY)
+        return logp_of(MANY, s, theta, g, formula=formula).sum()
+
+    assert logp.sum() == pytest.approx(total(SCORE, 0.7, g), rel=1e-12)
+    numeric = gradient(lambda s: total(s, 0.7, g), SCORE)
+    np.testing.assert_allclose(by_score, numeric, atol=1e-7)
+    numeric = gradient(lambda x: total(SCORE, x[0], g), np.array([0.7]))
+    np.testing.assert_allclose(by_adherence, numeric[0], atol=1e-7)
+    if unequal:
+        numeric = gradient(lambda x: total(SCORE, 0.7, x), VARIANCE)
+        np.testing.assert_allclose(by_variance[0], numeric, atol=1e-7)
+
+
+@for_each("formula", [mpm_logp, mpm_given_pairs_logp])
+@for_each("unequal", [False, True])
+def test_leading_axes_are_rankers_and_problems(formula, unequal, rng):
+    score, theta = rng.normal(size=(2, 1, 4)), np.array([0.2, 1.0, 3.0])
+    g = rng.gamma(5.0, 0.1, size=(2, 1, 4)) if unequal else None
+    counts = np.resize(MANY, (2, 3, 4, 4))
+    logp = formula(counts, score, theta, g).eval(mode=QUICK)
+    assert logp.shape == (2, 3)
+    for p, n in np.ndindex(2, 3):
+        g_p = None if g is None else g[p, 0]
+        exact = logp_of(counts[p, n][None], score[p, 0], theta[n], g_p, formula=formula)
+        assert logp[p, n] == pytest.approx(exact[0], abs=1e-11)
+
+
+@functools.cache
+def normaliser(unequal, mode=QUICK):
+    """Log Z (n_rankers,), and gradients of the sum by score, adherence and variance."""
+    score, variance, where = pt.dvector("score"), pt.dvector("variance"), pt.bvector("where")
+    theta = pt.dvector("theta")
+    log_Z = log_pair_normaliser(
+        score, theta, variance if unequal else None, where=pt.cast(where, "bool")
+    )
+    wrt = [score, theta, *([variance] if unequal else [])]
+    outputs = [log_Z, *pytensor.grad(log_Z.sum(), wrt)]
+    inputs = [score, theta, variance, where]
+    return pytensor.function(inputs, outputs, mode=mode, on_unused_input="ignore")
+
+
+@for_each("mode", BACKENDS)
+@for_each("unequal", [False, True])
+def test_masking_items_is_removing_them(mode, unequal):
+    f, theta = normaliser(unequal, mode), np.array([0.0, 0.4, 3.0])
+    bare = f(SCORE[1:], theta, VARIANCE[1:], np.ones(3, dtype=np.int8))
+    for filler in (0.0, 1e6, np.nan, np.inf):
+        score, variance = np.append(SCORE, filler), np.append(VARIANCE, filler)
+        masked = f(score, theta, variance, np.array([0, 1, 1, 1, 0], dtype=np.int8))
+        np.testing.assert_allclose(masked[0], bare[0], atol=1e-13)
+        np.testing.assert_allclose(masked[1], [0.0, *bare[1], 0.0], atol=1e-13)
+        np.testing.assert_allclose(masked[2], bare[2], atol=1e-13)
+        if unequal:
+            np.testing.assert_allclose(masked[3], [0.0, *bare[3], 0.0], atol=1e-13)
+
+
+@for_each("mode", BACKENDS)
+@for_each("unequal", [False, True])
+@for_each("n_items", [0, 1])
+def test_fewer_than_two_items_have_no_pair_and_no_gradient(mode, unequal, n_items):
+    where = (np.arange(4) < n_items).astype(np.int8)
+    log_Z, *slopes = normaliser(unequal, mode)(SCORE, np.array([0.0, 1.0]), VARIANCE, where)
+    np.testing.assert_array_equal(log_Z, [-np.inf, -np.inf])
+    for slope in slopes:
+        np.testing.assert_array_equal(slope, np.zeros_like(slope))
+
+
+@for_each("mode", BACKENDS)
+@for_each("unequal", [False, True])
+def test_equal_scores_leave_the_number_of_pairs(mode, unequal):
+    f, theta = normaliser(unequal, mode), np.array([0.0, 1.0, 50.0])
+    log_Z, slope, *_ = f(np.full(4, 7.0), theta, VARIANCE, np.ones(4, dtype=np.int8))
+    np.testing.assert_allclose(log_Z, np.log(12.0), rtol=1e-14)
+    np.testing.assert_allclose(slope, 0.0, atol=1e-12)
+
+
+@for_each("mode", BACKENDS)
+@for_each("unequal", [False, True])
+def test_scores_of_plus_and_minus_1000_stay_exact(mode, unequal):
+    g = VARIANCE if unequal else None
+    score = np.array([1000.0, -1000.0, 0.0, 3.0])
+    logp, *slopes = evaluate(MANY, score, 1.0, g, mode=mode)
+    exact = [table_logp(table, score, 1.0, g) for table in MANY]
+    np.testing.assert_allclose(logp, exact, rtol=1e-12)
+    assert all(np.isfinite(slope).all() for slope in slopes)
+    given, *slopes = evaluate(MANY, score, 1.0, g, mode=mode, formula=mpm_given_pairs_logp)
+    assert np.isfinite(given).all()
+    assert all(np.isfinite(slope).all() for slope in slopes)
+
+
+# Interpolation in the adherence
+
+# Largest error of log Z by (adherence times difference, nodes), rounded up; other scores of the
+# same reach have up to a hundred times as much where it is not that of rounding
+ERRORS = {
+    (1, 8): 1e-13,
+    (4, 8): 2e-9,
+    (8, 8): 2e-6,
+    (8, 16): 2e-12,
+    (16, 16): 1e-7,
+    (16, 24): 5e-11,
+    (16, 32): 2e-12,
+    (32, 16): 1e-4,
+    (32, 32): 1e-8,
+    (32, 48): 5e-12,
+    (128, 32): 5e-4,
+}
+
+
+@functools.cache
+def interpolated(nodes, mode=QUICK):
+    """Log Z (n_rankers,), gradients of the sum, and the second derivatives by adherences."""
+    score, theta, variance = pt.dvector("score"), pt.dvector("theta"), pt.dvector("variance")
+    log_Z = interpolated_log_normaliser(score, theta, variance, nodes=nodes)
+    slopes = pytensor.grad(log_Z.sum(), [score, theta, variance])
+    curvature = pytensor.grad(slopes[1].sum(), theta)
+    return pytensor.function([score, theta, variance], [log_Z, *slopes, curvature], mode=mode)
+
+
+def five_hundred_items(rng, reach):
+    """Scores and variances whose largest difference is `reach`."""
+    score, variance = rng.normal(size=500), 0.5 * np.exp(0.3 * rng.normal(size=500))
+    D = (score[:, None] - score) / (variance[:, None] + variance)
+    return score * reach / D.max(), variance
+
+
+@for_each(("reach", "nodes"), ERRORS)
+def test_the_error_of_interpolation_is_that_of_the_table(reach, nodes, rng):
+    score, variance = five_hundred_items(rng, reach)
+    theta = np.linspace(0.0, 1.0, 201)
+    log_Z, *_ = interpolated(nodes)(score, theta, variance)
+    every = np.ones((1, 500), dtype=bool)
+    exact = pair_normalisers_kernel(
+        score[None], variance[None], theta, every, np.ones((1, 0), dtype=bool)
+    )[0]
+    error = np.abs(log_Z - exact).max()
+    assert error < ERRORS[reach, nodes]
+    if error > 1e-12:  # nor is the table older than what it is of
+        assert error > ERRORS[reach, nodes] / 10
+
+
+@for_each("nodes", [16, 20])
+def test_sixteen_nodes_serve_five_hundred_items_to_nine_digits(nodes, rng):
+    # the setting of the paper: adherences up to one, differences up to 7.3
+    score, variance = five_hundred_items(rng, 7.3)
+    theta = rng.uniform(size=943)
+    log_Z, *slopes, _ = interpolated(nodes)(score, theta, variance)
+    every = np.ones((1, 500), dtype=bool)
+    exact = pair_normalisers_kernel(
+        score[None], variance[None], theta, every, np.ones((1, 0), dtype=bool)
+    )[0]
+    assert np.abs(log_Z - exact).max() < 1e-9
+    assert all(np.isfinite(slope).all() for slope in slopes)
+
+
+@for_each("mode", BACKENDS)
+def test_gradients_flow_through_the_interpolation(mode):
+    theta = np.array([0.0, 0.3, 1.1, 2.0])
+    log_Z, by_score, by_theta, by_variance, curvature = interpolated(32, mode)(
+        SCORE, theta, VARIANCE
+    )
+    exact = normaliser(True)(SCORE, theta, VARIANCE, np.ones(4, dtype=np.int8))
+    for got, wanted in zip((log_Z, by_score, by_theta, by_variance), exact, strict=True):
+        np.testing.assert_allclose(got, wanted, atol=1e-11)
+    # the variance of D under the pairs
+    for c, t in zip(curvature, theta, strict=True):
+        p = np.exp(log_pair_probabilities(SCORE, t, VARIANCE))
+        D = (SCORE[:, None] - SCORE) / (VARIANCE[:, None] + VARIANCE)
+        assert c == pytest.approx((p * D**2).sum() - (p * D).sum() ** 2, abs=1e-9)
+
+
+def test_no_adherence_at_all_can_be_interpolated():
+    log_Z, by_score, by_theta, by_variance, curvature = interpolated(16)(
+        SCORE, np.zeros(3), VARIANCE
+    )
+    np.testing.assert_allclose(log_Z, np.log(12.0), rtol=1e-14)
+    for slope in (by_score, by_theta, by_variance):
+        np.testing.assert_allclose(slope, 0.0, atol=1e-9)
+    D = (SCORE[:, None] - SCORE) / (VARIANCE[:, None] + VARIANCE)
+    np.testing.assert_allclose(curvature, (D**2).sum() / 12, rtol=1e-5)
+
+
+def test_the_interpolated_normaliser_is_even_in_the_adherence():
+    theta = np.array([0.0, 0.3, 2.0])
+    log_Z, _, slope, *_ = interpolated(16)(SCORE, theta, VARIANCE)
+    mirrored, _, mirrored_slope, *_ = interpolated(16)(SCORE, -theta, VARIANCE)
+    np.testing.assert_array_equal(mirrored, log_Z)
+    np.testing.assert_allclose(mirrored_slope[1:], -slope[1:], rtol=1e-12)

@@ -1,0 +1,272 @@
+"""Plackett-Luce on weak orders: the graph and the compiled form against the definition.
+
+Everything here holds for both forms; each test runs on both.
+"""
+
+import functools
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from scipy.special import expit, logsumexp
+
+from bayesrank.likelihoods.ops.arrays import valid_ranks
+from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
+from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_logp
+from tests.likelihoods.loops import for_each
+from tests.oracles import (
+    N_WEAK_ORDERS,
+    block_sizes,
+    compositions,
+    dense_trapezoid,
+    gradient,
+    weak_order_by_stages,
+    weak_orders,
+)
+from tests.oracles import weak_order_logp as sum_over_orderings
+
+FORMS = {"graph": plackett_luce_logp, "compiled": weak_order_logp}
+
+# What each form promises for blocks of up to fifteen
+TOLERANCE = {"graph": 1e-9, "compiled": 1e-11}
+
+
+@functools.cache
+def compiled_form(name):
+    """Values (n,) and gradient of their sum (n, slots)."""
+    utility, ranks = pt.dmatrix("utility"), pt.lmatrix("ranks")
+    logp = FORMS[name](utility, ranks)
+    return pytensor.function([utility, ranks], [logp, pt.grad(logp.sum(), utility)])
+
+
+def evaluate(form, utility, ranks):
+    ranks = np.atleast_2d(ranks)
+    # copies: numba compiles anew for an array that is read-only
+    utility = np.array(np.broadcast_to(utility, ranks.shape), dtype=np.float64)
+    return compiled_form(form)(utility, np.array(ranks, dtype=np.int64))
+
+
+def some_ranks(rng, n_rankings, n_slots):
+    """Weak orders of some of the slots, blocks of all sizes."""
+    ranks = np.zeros((n_rankings, n_slots), dtype=np.int64)
+    for row in ranks:
+        used = rng.permutation(n_slots)[: rng.integers(1, n_slots + 1)]
+        places = rng.integers(0, rng.integers(1, n_slots + 1), size=used.size)
+        row[used] = np.unique(places, return_inverse=True)[1] + 1
+    return ranks
+
+
+# By hand
+
+
+@for_each("form", FORMS)
+def test_three_equal_items_by_hand(form):
+    # first of three; two before one; then all orders, then no information
+    ranks = [[1, 2, 2], [1, 1, 2], [2, 3, 1], [1, 1, 1]]
+    logp, _ = evaluate(form, np.zeros(3), ranks)
+    np.testing.assert_allclose(np.exp(logp), [1 / 3, 1 / 3, 1 / 6, 1.0], atol=1e-10)
+
+
+@for_each("form", FORMS)
+def test_a_block_of_two_by_hand(form):
+    # worths 1, 2, 3; items 0 and 1 before 2: (1/6)(2/5) + (2/6)(1/4) = 3/20
+    logp, _ = evaluate(form, np.log([1.0, 2.0, 3.0]), [1, 1, 2])
+    np.testing.assert_allclose(np.exp(logp), [3 / 20], atol=1e-10)
+
+
+# Enumeration
+
+
+@for_each("n", [2, 3, 4, 5, 6])
+def test_there_are_as_many_weak_orders_as_fubini_says(n):
+    assert len(weak_orders(n)) == N_WEAK_ORDERS[n]
+
+
+@for_each("n", [3, 4, 5])
+@for_each("form", FORMS)
+def test_a_weak_order_is_the_sum_over_its_orderings(form, rng, n):
+    utility = rng.normal(scale=2.0, size=n)
+    ranks = weak_orders(n)
+    exact = [sum_over_orderings(utility, r) for r in ranks]
+    logp, _ = evaluate(form, utility, ranks)
+    np.testing.assert_allclose(logp, exact, atol=TOLERANCE[form])
+
+
+@for_each("form", FORMS)
+def test_weak_orders_of_six_are_the_sum_over_their_orderings(form, rng):
+    utility = rng.normal(scale=2.0, size=6)
+    ranks = rng.permutation(weak_orders(6))[:150]
+    exact = [sum_over_orderings(utility, r) for r in ranks]
+    logp, _ = evaluate(form, utility, ranks)
+    np.testing.assert_allclose(logp, exact, atol=TOLERANCE[form])
+
+
+@for_each("n", [3, 4, 5, 6])
+@for_each("form", FORMS)
+def test_the_weak_orders_of_given_sizes_sum_to_one(form, rng, n):
+    ranks = weak_orders(n)
+    logp, _ = evaluate(form, rng.normal(scale=2.0, size=n), ranks)
+    of_sizes = {sizes: [] for sizes in compositions(n)}
+    for r, p in zip(ranks, np.exp(logp), strict=True):
+        of_sizes[block_sizes(r)].append(p)
+    assert len(of_sizes) == 2 ** (n - 1)
+    totals = np.array([sum(p) for p in of_sizes.values()])
+    np.testing.assert_allclose(totals, 1.0, atol=1e-9)
+    # so over all sizes the total is their number, not one
+    assert np.exp(logp).sum() == pytest.approx(2 ** (n - 1), abs=1e-7)
+
+
+@for_each("n", [30, 200])
+@for_each("form", FORMS)
+def test_long_rankings_of_large_blocks_are_products_of_stages(form, rng, n):
+    utility = rng.normal(scale=2.0, size=(5, n))
+    ranks = np.unique(rng.integers(5, size=(5, n)), return_inverse=True)[1].reshape(5, n) + 1
+    assert (ranks.max(axis=1) == 5).all()
+    exact = [
+        weak_order_by_stages(u, r, dense_trapezoid) for u, r in zip(utility, ranks, strict=True)
+    ]
+    logp, _ = evaluate(form, utility, ranks)
+    np.testing.assert_allclose(logp, exact, atol=1e-6 if form == "graph" else 1e-10)
+
+
+# Special cases and symmetries
+
+
+@for_each("form", FORMS)
+def test_two_items_are_bradley_terry(form):
+    difference = np.array([-30.0, -2.0, 0.0, 0.5, 3.0, 40.0])
+    utility = np.stack([difference, np.zeros(6)], axis=1) + 0.7
+    logp, slope = evaluate(form, utility, np.tile([1, 2], (6, 1)))
+    np.testing.assert_allclose(logp, -np.logaddexp(0, -difference), atol=1e-14)
+    np.testing.assert_allclose(slope[:, 0], expit(-difference), atol=1e-14)
+    np.testing.assert_allclose(slope.sum(axis=1), 0.0, atol=1e-14)
+
+
+@for_each("form", FORMS)
+def test_the_winner_alone_is_a_softmax(form, rng):
+    utility = rng.normal(size=7)
+    logp, _ = evaluate(form, utility, 2 - np.eye(7, dtype=int))
+    np.testing.assert_allclose(logp, utility - logsumexp(utility), atol=1e-14)
+
+
+@for_each("form", FORMS)
+def test_a_shift_of_all_utilities_changes_nothing(form, rng):
+    ranks = some_ranks(rng, 40, 8)
+    utility = rng.normal(scale=2.0, size=ranks.shape)
+    bare, slope = evaluate(form, utility, ranks)
+    shifted, _ = evaluate(form, utility + 37.5, ranks)
+    np.testing.assert_allclose(shifted, bare, atol=1e-10)
+    np.testing.assert_allclose(slope.sum(axis=1), 0.0, atol=1e-10)
+
+
+@for_each("form", FORMS)
+def test_the_order_of_the_slots_does_not_matter(form, rng):
+    ranks = some_ranks(rng, 40, 8)
+    utility = rng.normal(scale=2.0, size=ranks.shape)
+    order = np.argsort(rng.random(ranks.shape), axis=1)
+    bare, slope = evaluate(form, utility, ranks)
+    relabelled, permuted = evaluate(
+        form, np.take_along_axis(utility, order, 1), np.take_along_axis(ranks, order, 1)
+    )
+    np.testing.assert_allclose(relabelled, bare, atol=1e-11)
+    np.testing.assert_allclose(permuted, np.take_along_axis(slope, order, 1), atol=1e-11)
+
+
+@for_each("form", FORMS)
+def test_the_gradient_is_that_of_finite_differences(form, rng):
+    ranks = some_ranks(rng, 12, 6)
+    utility = rng.normal(scale=2.0, size=ranks.shape)
+    numeric = gradient(lambda u: float(evaluate(form, u, ranks)[0].sum()), utility)
+    np.testing.assert_allclose(evaluate(form, utility, ranks)[1], numeric, atol=1e-8)
+
+
+def test_the_two_forms_agree_in_value_and_gradient(rng):
+    ranks = some_ranks(rng, 200, 15)
+    utility = rng.normal(scale=rng.uniform(0, 6, size=(200, 1)), size=ranks.shape)
+    for one, other in zip(
+        evaluate("graph", utility, ranks), evaluate("compiled", utility, ranks), strict=True
+    ):
+        np.testing.assert_allclose(one, other, atol=1e-8)
+
+
+# Empty slots and invalid ranks
+
+
+@for_each("form", FORMS)
+def test_what_stands_in_an_empty_slot_does_not_matter(form):
+    utility = np.array([[0.3, 9.0, -1.0, 0.2], [0.3, -1e6, -1.0, 0.2], [0.3, 1e6, -1.0, 0.2]])
+    logp, slope = evaluate(form, utility, np.tile([1, 0, 2, 2], (3, 1)))
+    exact = sum_over_orderings(np.array([0.3, -1.0, 0.2]), np.array([1, 2, 2]))
+    np.testing.assert_allclose(logp, exact, atol=1e-10)
+    np.testing.assert_array_equal(slope[:, 1], 0.0)
+
+
+@for_each("form", FORMS)
+def test_an_empty_ranking_is_certain(form):
+    logp, slope = evaluate(form, np.zeros(3), [0, 0, 0])
+    np.testing.assert_array_equal(logp, [0.0])
+    np.testing.assert_array_equal(slope, np.zeros((1, 3)))
+
+
+BAD = [[1, 3, 3], [2, 2, 2], [2, 3, 4], [1, -1, 2], [4, 1, 2], [0, 2, 0], [1, 2, 9]]
+
+
+@for_each("form", FORMS)
+def test_ranks_with_gaps_are_impossible_and_leave_their_neighbours_alone(form):
+    ranks = np.array([[1, 2, 3], *BAD, [1, 2, 3]])
+    logp, slope = evaluate(form, np.zeros(3), ranks)
+    np.testing.assert_array_equal(np.isneginf(logp), [False, *[True] * len(BAD), False])
+    np.testing.assert_allclose(np.exp(logp[[0, -1]]), 1 / 6)
+    assert np.isfinite(slope).all()
+
+
+def test_validity_is_density_from_one():
+    ranks = np.array([[1, 2, 3], [1, 1, 0], [0, 0, 0], *BAD])
+    expected = [True] * 3 + [False] * len(BAD)
+    assert valid_ranks(pt.constant(ranks)).eval().tolist() == expected
+
+
+# Extremes
+
+
+@for_each("form", FORMS)
+def test_nothing_is_lost_at_utilities_of_plus_and_minus_1000(form):
+    utility = [[1000.0, -1000, 0, 500], [1000, 1000, 1000, -1000], [-1000, 1000, 1000, 5]]
+    ranks = [[4, 1, 2, 3], [2, 2, 2, 1], [1, 1, 2, 0]]
+    logp, slope = evaluate(form, utility, ranks)
+    # choices one by one; one against three; the last, a beside an even item with a = e^-2000, is
+    # P -> a ∫ (1 - u)(-log u) du = 3a/4
+    expected = [-1500.0 - 2000.0, -2000 - np.log(3), -2000 + np.log(3 / 4)]
+    np.testing.assert_allclose(logp, expected, atol=1e-8)
+    assert np.isfinite(slope).all()
+
+
+@for_each(
+    ("form", "ndims"),
+    [
+        *(("compiled", n) for n in [(1, 1), (2, 2), (3, 3), (4, 4), (1, 3), (3, 1), (2, 3)]),
+        *(("graph", n) for n in [(4, 4), (1, 3)]),
+    ],
+)
+def test_any_leading_axes_are_a_batch_and_broadcast(form, ndims, rng):
+    shape = (2, 3, 2, 4)
+    utility = rng.normal(size=shape[-ndims[0] :])
+    ranks = np.argsort(rng.random(shape[-ndims[1] :]), axis=-1) + 1
+    logp = FORMS[form](utility, ranks).eval()
+    utility, ranks = np.broadcast_arrays(utility, ranks)
+    rows = [
+        sum_over_orderings(u, r)
+        for u, r in zip(utility.reshape(-1, 4), ranks.reshape(-1, 4), strict=True)
+    ]
+    np.testing.assert_allclose(logp, np.reshape(rows, utility.shape[:-1]), atol=1e-10)
+
+
+def test_the_number_of_nodes_reaches_the_graph_of_both_forms():
+    # JAX runs the graph in either case; symbolic, because constants fold through the kernel
+    utility, ranks = pt.dmatrix("utility"), pt.lmatrix("ranks")
+    logp = [form(utility, ranks, nodes=nodes)[0] for form in FORMS.values() for nodes in (12, 48)]
+    f = pytensor.function([utility, ranks], logp, mode="JAX")
+    u, r = np.array([3.0, -4.0, 0.0, 1.0, -2.0]), np.array([1, 1, 1, 2, 2])
+    error = np.abs(np.array(f(u[None], r[None])) - sum_over_orderings(u, r))
+    np.testing.assert_array_equal(error < 1e-9, [False, True, False, True])

@@ -1,0 +1,202 @@
+"""The compiled Ops: against their graphs, in every mode and to the second derivative."""
+
+import functools
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor.graph.rewriting.utils import rewrite_graph
+from pytensor.graph.traversal import ancestors
+
+from bayesrank.data.derive import Stages, stage_table
+from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
+from bayesrank.likelihoods.plackett_luce.per_item import (
+    TABLE,
+    RankingLogp,
+    StageTotal,
+    ranking_logp,
+)
+from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_logp
+from tests.cases import RANKINGS
+from tests.likelihoods.loops import for_each
+from tests.oracles import gradient
+from tests.oracles import weak_order_logp as sum_over_orderings
+
+BACKENDS = ("FAST_COMPILE", "JAX")
+
+UTILITY = np.array([0.4, -1.2, 2.0, 0.1, -0.7, 5.0])
+
+
+def exact_logp(utility):
+    """Log-probability of every ranking, without its weight."""
+    return np.array(
+        [
+            sum_over_orderings(utility[item[ranks > 0]], ranks[ranks > 0])
+            for item, ranks in zip(RANKINGS.item, RANKINGS.ranks, strict=True)
+        ]
+    )
+
+
+def exact_total(utility):
+    return float(RANKINGS.weight @ exact_logp(utility))
+
+
+def table(constant=False):
+    """Constants for JAX, which must know the shapes of what a graph in a graph computes."""
+    stages = stage_table(RANKINGS.item, RANKINGS.ranks, RANKINGS.weight, RANKINGS.n_items)
+    make = pt.constant if constant else pytensor.shared
+    return Stages(*(make(np.array(field)) for field in stages))
+
+
+def ops(graph):
+    return {type(v.owner.op) for v in ancestors([graph]) if v.owner is not None}
+
+
+@functools.cache
+def per_item(mode):
+    """Every ranking, their sum as StageTotal, and two derivatives of each."""
+    utility = pt.dvector("utility")
+    rankings = ranking_logp(utility, table(constant=mode == "JAX"))
+    total = rewrite_graph(rankings.sum())
+    squares = (rankings**2).sum()
+    outputs = [rankings, total, pt.grad(total, utility), pt.grad(squares, utility)]
+    return pytensor.function([utility], outputs, mode=mode)
+
+
+@for_each("mode", BACKENDS)
+def test_every_ranking_has_its_log_probability_times_its_weight(mode):
+    logp = per_item(mode)(UTILITY)[0]
+    np.testing.assert_allclose(logp, RANKINGS.weight * exact_logp(UTILITY), atol=1e-9)
+
+
+@for_each("mode", BACKENDS)
+def test_the_sum_and_its_gradient_are_those_of_the_rankings(mode):
+    _, total, slope, _ = per_item(mode)(UTILITY)
+    assert float(total) == pytest.approx(exact_total(UTILITY), abs=1e-9)
+    np.testing.assert_allclose(slope, gradient(exact_total, UTILITY), atol=1e-8)
+    assert slope[5] == 0.0  # nobody ranks f
+
+
+@for_each("mode", BACKENDS)
+def test_any_function_of_the_rankings_has_its_gradient(mode):
+    slope = per_item(mode)(UTILITY)[3]
+    exact = gradient(lambda u: float(((RANKINGS.weight * exact_logp(u)) ** 2).sum()), UTILITY)
+    np.testing.assert_allclose(slope, exact, atol=1e-6)
+
+
+@functools.cache
+def hessian_products(mode):
+    """H v for the total of the stages, for the Op on slots, and (JAX compiles fast) its graph."""
+    utility, v = pt.dvector("utility"), pt.dvector("v")
+    items, ranks = pt.constant(RANKINGS.item), pt.constant(RANKINGS.ranks)
+    costs = [
+        rewrite_graph(ranking_logp(utility, table(constant=mode == "JAX")).sum()),
+        (RANKINGS.weight * weak_order_logp(utility[items], ranks)).sum(),
+    ]
+    if mode == "JAX":
+        costs.append((RANKINGS.weight * plackett_luce_logp(utility[items], ranks)).sum())
+    outputs = [pt.grad((pt.grad(cost, utility) * v).sum(), utility) for cost in costs]
+    return pytensor.function([utility, v], outputs, mode=mode)
+
+
+@for_each("mode", BACKENDS)
+def test_hessians_of_both_ops_and_of_the_graph_agree_with_differences(mode):
+    exact = gradient(lambda u: per_item("FAST_COMPILE")(u)[2], UTILITY, step=1e-4)
+    columns = [hessian_products(mode)(UTILITY, v) for v in np.eye(6)]
+    for hessian in np.array(columns).swapaxes(0, 1):
+        np.testing.assert_allclose(hessian, exact, atol=1e-6)
+        np.testing.assert_allclose(hessian, hessian.T, atol=1e-12)
+
+
+def test_the_sum_is_rewritten_to_the_total_of_the_stages():
+    utility = pt.dvector("utility")
+    rankings = ranking_logp(utility, table())
+    assert RankingLogp in ops(rankings.sum())
+    for total in (rankings.sum(), rankings.sum(axis=0), 2.0 * rankings.sum()):
+        rewritten = ops(rewrite_graph(total))
+        assert StageTotal in rewritten
+        assert RankingLogp not in rewritten
+
+
+def test_what_is_no_plain_sum_is_left_alone():
+    utility = pt.dvector("utility")
+    rankings = ranking_logp(utility, table())
+    for other in (rankings, (rankings * np.arange(6.0)).sum(), rankings[:3].sum(), rankings.max()):
+        rewritten = ops(rewrite_graph(other, include=("canonicalize", "specialize")))
+        assert RankingLogp in rewritten
+        assert StageTotal not in rewritten
+
+
+def test_the_total_is_linear_in_its_weights():
+    utility, factor = pt.dvector("utility"), pt.dvector("factor")
+    stages = table()
+    weights = stages.item_weight, stages.node_weight, stages.block_weight
+    scaled = [f * w for f, w in zip((factor[0], factor[1], factor[2]), weights, strict=True)]
+    fields = [getattr(stages, name) for name in TABLE]
+    f = pytensor.function([utility, factor], StageTotal()(utility, *scaled, *fields))
+    terms = [float(f(UTILITY, weight)) for weight in np.eye(3)]
+    assert float(f(UTILITY, np.ones(3))) == pytest.approx(exact_total(UTILITY), abs=1e-9)
+    assert sum(terms) == pytest.approx(exact_total(UTILITY), abs=1e-9)
+    assert terms[0] == pytest.approx(sum_of_single_utilities(), abs=1e-12)
+    mixed = float(f(UTILITY, np.array([2.0, -1.0, 0.5])))
+    assert mixed == pytest.approx(2.0 * terms[0] - terms[1] + 0.5 * terms[2], abs=1e-9)
+
+
+def test_the_weights_of_the_total_are_data():
+    utility, stages = pt.dvector("utility"), table()
+    weights = stages.item_weight, stages.node_weight, stages.block_weight
+    total = StageTotal()(utility, *weights, *(getattr(stages, name) for name in TABLE))
+    with pytest.raises(pytensor.gradient.DisconnectedInputError):
+        pt.grad(total, weights[0])
+
+
+def sum_of_single_utilities():
+    total = 0.0
+    for item, ranks, weight in zip(RANKINGS.item, RANKINGS.ranks, RANKINGS.weight, strict=True):
+        for m in range(1, ranks.max()):
+            if (ranks == m).sum() == 1:
+                total += weight * UTILITY[item[ranks == m][0]]
+    return total
+
+
+def test_utilities_beyond_one_scale_of_exponentials_are_as_exact():
+    f = per_item("FAST_COMPILE")
+    for utility in (UTILITY * 100, UTILITY * 500):  # spread 620 and 3100, past exp's range
+        rankings, total, slope, _ = f(utility)
+        np.testing.assert_allclose(rankings, RANKINGS.weight * exact_logp(utility), rtol=1e-12)
+        assert float(total) == pytest.approx(float(np.sum(rankings)), rel=1e-12)
+        numeric = gradient(lambda u: float(f(u)[1]), utility, step=1e-2)
+        np.testing.assert_allclose(slope, numeric, atol=1e-6)
+
+
+def test_a_wide_and_a_narrow_scale_meet_continuously():
+    f = per_item("FAST_COMPILE")
+    for item in (0, 5):  # one that is ranked, one that is not
+        near, far = (np.where(np.arange(6) == item, -495.0 - d, UTILITY) for d in (-0.01, 30.0))
+        narrow, wide = f(near), f(far)
+        if item == 5:
+            np.testing.assert_allclose(narrow[0], wide[0], rtol=1e-13)
+            np.testing.assert_allclose(narrow[2], wide[2], atol=1e-12)
+        else:
+            np.testing.assert_allclose(wide[0], RANKINGS.weight * exact_logp(far), rtol=1e-12)
+            np.testing.assert_allclose(narrow[0], RANKINGS.weight * exact_logp(near), rtol=1e-12)
+
+
+@for_each("bad", [np.nan, np.inf])
+def test_a_utility_that_is_no_number_makes_no_number(bad):
+    _, total, _, _ = per_item("FAST_COMPILE")(np.where(np.arange(6) == 2, bad, UTILITY))
+    assert not np.isfinite(total) or np.isnan(total)
+
+
+def test_shapes_are_known_without_values():
+    utility = pt.dvector("utility")
+    shape = ranking_logp(utility, table()).shape
+    f = pytensor.function([utility], shape, mode="FAST_COMPILE")
+    assert RankingLogp not in {type(node.op) for node in f.maker.fgraph.toposort()}
+
+
+def test_ops_of_different_nodes_differ():
+    assert StageTotal(48) == StageTotal(48)
+    assert StageTotal(48) != StageTotal(24)
+    assert StageTotal(48) != RankingLogp(48)

@@ -1,0 +1,179 @@
+"""Exact draws of weak orders: frequencies against listed probabilities, shapes and backends.
+
+A frequency test raises a false alarm once in 10^8, and each has a twin that must not pass.
+"""
+
+import functools
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+
+from bayesrank.likelihoods.pmop.draw_kernels import draw_rankings_kernel
+from bayesrank.likelihoods.pmop.op import OrderedPartitionDraw
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
+from tests.likelihoods.loops import for_each
+from tests.oracles import block_sizes, frequency_p_value, partition_logp, weak_orders
+
+FALSE_ALARM = 1e-8
+EQUAL = np.empty(0)
+TIES = np.log([1.0, 0.4, 2.0])
+N_DRAWS = 40_000
+UTILITY = np.array([0.0, 1.2, -0.8, 0.5])
+OTHER = np.array([0.4, -0.4, 0.0, 0.0])  # off by so much must be told apart
+
+
+def draw(utility, aggregate, *, where=True, sizes=(), log_weight=EQUAL, n=N_DRAWS, seed=0):
+    """Weak orders of one ranking, n times."""
+    utility = np.asarray(utility, dtype=float)
+    where = np.broadcast_to(where, utility.shape)
+    inputs = utility, where, np.array(sizes, dtype=np.int64), log_weight
+    inputs = (np.tile(x, (n, 1)) for x in inputs)
+    seeds = np.random.default_rng(seed).integers(0, 2**62, size=n)
+    return draw_rankings_kernel(*inputs, seeds, AGGREGATES.index(aggregate))
+
+
+def order_index(ranks, orders):
+    """Position of each row in a list of weak orders."""
+    places = (ranks.max() + 1) ** np.arange(ranks.shape[1])
+    codes = orders @ places
+    order = np.argsort(codes)
+    found = order[np.searchsorted(codes[order], ranks @ places).clip(max=len(orders) - 1)]
+    np.testing.assert_array_equal(orders[found], ranks)
+    return found
+
+
+@for_each("kind", ["free", "weighted", "given"])
+@for_each("aggregate", AGGREGATES)
+def test_weak_orders_come_as_often_as_they_should(aggregate, kind):
+    sizes = (1, 2, 1) if kind == "given" else ()
+    log_weight = TIES if kind == "weighted" else EQUAL
+    n = N_DRAWS if kind == "weighted" else 4 * N_DRAWS  # for what is fast: to see errors of 2%
+    ranks = draw(UTILITY, aggregate, sizes=sizes, log_weight=log_weight, n=n)
+    orders = weak_orders(4)
+    if sizes:
+        orders = np.array([r for r in orders if block_sizes(r) == sizes])
+
+    def probability(utility):
+        settings = {"given_sizes": bool(sizes), "log_weight": log_weight}
+        return np.exp([partition_logp(utility, r, aggregate, **settings) for r in orders])
+
+    drawn = order_index(ranks, orders)
+    assert frequency_p_value(drawn, probability(UTILITY)) > FALSE_ALARM
+    assert frequency_p_value(drawn, probability(UTILITY + OTHER)) < FALSE_ALARM
+
+
+def test_draws_of_the_five_are_told_apart():
+    orders = weak_orders(4)
+    of_mean = order_index(draw(UTILITY, "mean"), orders)
+    for other in AGGREGATES:
+        chance = np.exp([partition_logp(UTILITY, r, other) for r in orders])
+        assert (frequency_p_value(of_mean, chance) > FALSE_ALARM) == (other == "mean")
+
+
+@for_each("aggregate", AGGREGATES)
+def test_a_seed_is_a_ranking_whatever_stands_beside_it(aggregate):
+    rows = draw(UTILITY, aggregate, n=50)
+    np.testing.assert_array_equal(draw(UTILITY, aggregate, n=50), rows)
+    assert (draw(UTILITY, aggregate, n=50, seed=1) != rows).any()
+    seeds = np.random.default_rng(0).integers(0, 2**62, size=50)
+    alone = draw_rankings_kernel(
+        UTILITY[None], np.ones((1, 4), bool), np.zeros((1, 0), np.int64), np.zeros((1, 0)),
+        seeds[-1:], AGGREGATES.index(aggregate),
+    )  # fmt: skip
+    np.testing.assert_array_equal(alone[0], rows[-1])
+
+
+@for_each("aggregate", AGGREGATES)
+def test_slots_that_are_not_in_use_stay_empty_and_change_nothing(aggregate):
+    where = np.array([True, False, True, True, False, True])
+    utility = np.array([0.0, np.nan, 1.2, -0.8, 1e9, 0.5])
+    ranks = draw(utility, aggregate, where=where, n=200)
+    np.testing.assert_array_equal(ranks[:, where], draw(UTILITY, aggregate, n=200))
+    np.testing.assert_array_equal(ranks[:, ~where], 0)
+    np.testing.assert_array_equal(draw(utility, aggregate, where=False, n=3), 0)
+
+
+@for_each(
+    ("sizes", "drawn"),
+    [
+        ((1, 1), (1, 1, 2)),  # too few: what is left is a last block
+        ((3, 4), (3, 1)),  # too many: as many as there are
+        ((2, 0, 0), (2, 2)),  # 0 after the last
+        ((-1, 2), (4,)),
+        ((2, 1, 1, 7, 9), (2, 1, 1)),
+    ],
+)
+@for_each("aggregate", AGGREGATES)
+def test_sizes_that_do_not_add_up_end_with_what_is_left(aggregate, sizes, drawn):
+    ranks = draw(UTILITY, aggregate, sizes=sizes, n=50)
+    assert {block_sizes(r) for r in ranks} == {drawn}
+
+
+@for_each("aggregate", AGGREGATES)
+def test_blocks_are_no_larger_than_their_weights(aggregate):
+    ranks = draw(np.zeros(9), aggregate, log_weight=TIES, n=300)
+    assert max(max(block_sizes(r)) for r in ranks) == 3
+    assert draw(np.zeros(9), aggregate, log_weight=np.zeros(1), n=20).max(axis=1).min() == 9
+
+
+@for_each("aggregate", AGGREGATES)
+def test_extreme_utilities_are_drawn_in_their_order(aggregate):
+    utility = np.array([0.0, 1000.0, -1000.0, 500.0])
+    ranks = draw(utility, aggregate, sizes=(1, 1, 1, 1), n=30)
+    np.testing.assert_array_equal(ranks, np.tile([3, 1, 4, 2], (30, 1)))
+    free = draw(utility, aggregate, n=30)
+    assert (np.sort(free, axis=1)[:, 0] == 1).all()
+    if aggregate != "min":  # of which a good set has no bad item
+        assert (free[:, 1] == 1).all()
+
+
+@for_each("sizes", [(), (1,) * 500 + (500,), (100,) * 10])
+@for_each("aggregate", AGGREGATES)
+def test_a_thousand_items_are_ranked(aggregate, sizes, rng):
+    w = rng.normal(scale=2.0, size=1000)
+    ranks = draw(w, aggregate, sizes=sizes, n=1)[0]
+    drawn = block_sizes(ranks)
+    assert sum(drawn) == 1000
+    assert drawn == sizes if sizes else min(drawn) > 0
+    if len(drawn) > 500:  # of large sets, most members are as bad as others
+        assert ranks[w > 1].mean() < ranks[w < -1].mean() - 100
+
+
+# The Op
+
+
+@functools.cache
+def op_function(mode):
+    utility, where = pt.dmatrix("utility"), pt.bmatrix("where")
+    sizes, log_weight, seed = pt.lmatrix("sizes"), pt.dmatrix("log_weight"), pt.lvector("seed")
+    inputs = [utility, where, sizes, log_weight, seed]
+    draws = OrderedPartitionDraw("harmonic")(utility, pt.cast(where, "bool"), *inputs[2:])
+    return pytensor.function(inputs, draws, mode=mode)
+
+
+@for_each("mode", ["FAST_COMPILE", "JAX"])
+@for_each("sizes", [np.zeros((9, 0), int), np.tile([2, 1, 1], (9, 1))])
+def test_every_backend_draws_the_same(mode, sizes):
+    seeds = np.arange(9) * 7**20
+    inputs = np.tile(UTILITY, (9, 1)), np.ones((9, 4), bool), sizes, np.zeros((9, 0)), seeds
+    exact = draw_rankings_kernel(*inputs, AGGREGATES.index("harmonic"))
+    utility, where, *rest = inputs
+    drawn = op_function(mode)(utility, where.astype(np.int8), *rest)
+    np.testing.assert_array_equal(np.asarray(drawn), exact)
+
+
+def test_a_draw_has_the_shape_of_the_utilities_and_no_gradient():
+    utility = pt.dtensor3("utility")
+    inputs = (
+        pt.ones_like(utility, dtype=bool), pt.zeros((2, 3, 0), dtype="int64"), pt.zeros((2, 3, 0)),
+        pt.constant(np.arange(6).reshape(2, 3)),
+    )  # fmt: skip
+    draws = OrderedPartitionDraw("max")(utility, *inputs)
+    value = draws.eval({utility: np.zeros((2, 3, 5))})
+    assert value.shape == (2, 3, 5)
+    assert value.dtype == np.int64
+    assert len({tuple(row) for row in value.reshape(6, 5)}) > 1  # a seed for each
+    with pytest.raises(pytensor.gradient.DisconnectedInputError):
+        pt.grad(draws.sum().astype("float64"), utility)

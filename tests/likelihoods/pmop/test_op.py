@@ -1,0 +1,227 @@
+"""The compiled Op of PMOP: against choices among listed sets on every backend, to the Hessian."""
+
+import functools
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+
+from bayesrank.likelihoods.ops.arrays import broadcast_batch
+from bayesrank.likelihoods.pmop.op import OrderedPartitionLogp, pmop_logp
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, ordered_partitions_kernel
+from tests.likelihoods.loops import for_each
+from tests.oracles import gradient, partition_logp
+
+BACKENDS = ("FAST_COMPILE", "JAX")
+
+UTILITY = np.array(
+    [
+        [0.4, -1.2, 2.0, 0.1, -0.7],
+        [3.0, 2.9, -4.0, 1.0, 0.0],
+        [0.0, 1.0, 2.0, 3.0, 4.0],
+        [5.0, -5.0, 4.0, -4.0, 0.3],
+    ]
+)  # none equal: there the maximum and the minimum have no derivative
+RANKS = np.array([[1, 2, 2, 3, 3], [2, 1, 1, 3, 0], [1, 2, 3, 4, 5], [2, 2, 1, 0, 1]])
+LOG_WEIGHT = np.array([[0.0, 0.5, -1.0], [0.0, -2.0, 1.0], [0.0, 3.0, 0.0], [0.2, 0.1, 0.0]])
+STAGE_WEIGHT = np.array([[1.0] * 5, [2.0, 1.0, 0.5, 0.0, 0.0], [1.0] * 5, [0.5] * 5])
+
+FREE, GIVEN, WEIGHTED = "free", "given", "weighted"
+
+
+def settings(kind, log_weight=LOG_WEIGHT):
+    return {"given_sizes": kind == GIVEN, "log_weight": log_weight if kind == WEIGHTED else None}
+
+
+def exact_logp(utility, aggregate, kind, log_weight=LOG_WEIGHT):
+    """Every stage times its weight."""
+    out = []
+    for u, ranks, d, alpha in zip(utility, RANKS, log_weight, STAGE_WEIGHT, strict=True):
+        of_stages = [
+            partition_logp(
+                u,
+                np.maximum(ranks - m, 0),
+                aggregate,
+                given_sizes=kind == GIVEN,
+                log_weight=d if kind == WEIGHTED else None,
+            )
+            for m in range(ranks.max() + 1)
+        ]
+        out.append(-np.diff(of_stages) @ alpha[: ranks.max()])
+    return np.array(out)
+
+
+@functools.cache
+def function(mode, aggregate, kind):
+    """Values, and gradients of the sum of their squares by utilities and by weights."""
+    utility, log_weight = pt.dmatrix("utility"), pt.dmatrix("log_weight")
+    logp = pmop_logp(
+        utility,
+        pt.constant(RANKS),
+        aggregate=aggregate,
+        stage_weight=pt.constant(STAGE_WEIGHT),
+        **settings(kind, log_weight),
+    )
+    slopes = pt.grad(
+        (logp**2).sum(), [utility, log_weight], disconnected_inputs="ignore"
+    )  # with no weights: of no effect
+    inputs = [utility, log_weight]
+    return pytensor.function(inputs, [logp, *slopes], mode=mode, on_unused_input="ignore")
+
+
+def close(mode):
+    return 1e-9 if mode == "JAX" else 1e-11
+
+
+# One kernel for all; JAX runs a graph of its own for each
+CASES = [
+    (mode, a, k)
+    for mode in ("FAST_COMPILE", "JAX")
+    for a in AGGREGATES
+    for k in (FREE, GIVEN, WEIGHTED)
+]
+
+
+@for_each(("mode", "aggregate", "kind"), CASES)
+def test_values_and_gradients_are_those_of_choices_among_sets(mode, aggregate, kind):
+    logp, by_utility, by_weight = function(mode, aggregate, kind)(UTILITY, LOG_WEIGHT)
+    exact = exact_logp(UTILITY, aggregate, kind)
+    np.testing.assert_allclose(logp, exact, atol=close(mode))
+
+    def squares(u, d=LOG_WEIGHT):
+        return float((exact_logp(u, aggregate, kind, d) ** 2).sum())
+
+    np.testing.assert_allclose(by_utility, gradient(squares, UTILITY), atol=1e-6)
+    numeric = gradient(functools.partial(squares, UTILITY), LOG_WEIGHT)
+    np.testing.assert_allclose(by_weight, numeric, atol=1e-6)
+
+
+@functools.cache
+def hessian_product(mode, aggregate, kind):
+    """Derivatives, by utilities and by weights, of the gradient along a direction in both."""
+    utility, log_weight = pt.dmatrix("utility"), pt.dmatrix("log_weight")
+    v, d = pt.dmatrix("v"), pt.dmatrix("d")
+    logp = pmop_logp(
+        utility, pt.constant(RANKS), aggregate=aggregate, **settings(kind, log_weight)
+    ).sum()
+    wrt = [utility, log_weight] if kind == WEIGHTED else [utility]
+    slopes = pytensor.grad(logp, wrt)
+    along = sum((slope * x).sum() for slope, x in zip(slopes, (v, d), strict=False))
+    products = pytensor.grad(along, wrt)
+    return pytensor.function(
+        [utility, log_weight, v, d], products, mode=mode, on_unused_input="ignore"
+    )
+
+
+@for_each(
+    ("mode", "aggregate", "kind"),
+    [
+        *(("JAX", a, WEIGHTED) for a in AGGREGATES),
+        ("JAX", "harmonic", FREE),
+        ("JAX", "geometric", GIVEN),
+        ("FAST_COMPILE", "max", GIVEN),
+        ("FAST_COMPILE", "harmonic", FREE),
+    ],
+)
+def test_hessians_are_differences_of_the_kernels_gradients(mode, aggregate, kind, rng):
+    v = rng.normal(size=UTILITY.shape)
+    d = rng.normal(size=LOG_WEIGHT.shape) * (kind == WEIGHTED)
+    code, ones = AGGREGATES.index(aggregate), np.ones(RANKS.shape)
+
+    def slopes(h):
+        weights = LOG_WEIGHT + h * d if kind == WEIGHTED else np.zeros((4, 0))
+        return ordered_partitions_kernel(
+            UTILITY + h * v, RANKS, weights, ones, code, kind == GIVEN
+        )[1:]
+
+    step = 1e-4
+    exact = [(a - b) / (2 * step) for a, b in zip(slopes(step), slopes(-step), strict=True)]
+    products = hessian_product(mode, aggregate, kind)(UTILITY, LOG_WEIGHT, v, d)
+    for product, numeric in zip(products, exact, strict=False):
+        np.testing.assert_allclose(product, numeric, atol=1e-6)
+    assert np.abs(exact[0]).max() > 0.1  # there is something to be seen
+
+
+# Shapes
+
+
+def test_weights_without_columns_and_one_ranking_without_others():
+    # a vector is one ranking; there is nothing to reshape in zero columns
+    assert pmop_logp([0.0, 0.0], [1, 1]).exp().eval() == pytest.approx(1 / 3, abs=1e-12)
+    assert pmop_logp([0.0, 0.0], [1, 2], given_sizes=True).exp().eval() == pytest.approx(0.5)
+    alone = pmop_logp([0.0, 0.0], [1, 1], log_weight=np.log([1.0, 4.0])).exp().eval()
+    assert alone == pytest.approx(4 / 6, abs=1e-12)
+
+
+def test_ranks_of_any_integer_type_are_ranks():
+    types = (np.int8, np.uint8, np.int32, np.int64)
+    values = [pmop_logp(np.zeros(2), np.array([[1, 2], [1, 1]], dtype=t)) for t in types]
+    logp = pytensor.function([], values, mode="FAST_COMPILE")()
+    np.testing.assert_allclose(np.exp(logp), np.full((4, 2), 1 / 3), atol=1e-12)
+
+
+@for_each("mode", ["FAST_COMPILE", "JAX"])
+@for_each("weighted", [False, True])
+def test_any_leading_axes_are_a_batch_and_broadcast(mode, weighted, rng):
+    utility = rng.normal(size=(2, 1, 2, 4))
+    ranks = np.argsort(rng.random((3, 1, 4)), axis=-1) // 2 + 1
+    log_weight = rng.normal(size=(2, 3)) if weighted else None
+    logp = pmop_logp(utility, ranks, log_weight=log_weight).eval(mode=mode)
+    assert logp.shape == (2, 3, 2)
+    for i, j, k in np.ndindex(2, 3, 2):
+        d = log_weight[k] if weighted else None
+        exact = partition_logp(utility[i, 0, k], ranks[j, 0], "mean", log_weight=d)
+        assert float(logp[i, j, k]) == pytest.approx(exact, abs=1e-11)
+
+
+def test_broadcasting_leaves_the_last_axes_alone():
+    a, b, c = broadcast_batch(
+        pt.constant(np.arange(6.0).reshape(3, 2)), pt.zeros((0,)), pt.ones((4, 1, 5), dtype="int64")
+    )
+    shapes = [x.eval().shape for x in (a, b, c)]
+    assert shapes == [(4, 3, 2), (4, 3, 0), (4, 3, 5)]
+    assert c.dtype == "int64"
+    np.testing.assert_array_equal(a.eval()[3], np.arange(6.0).reshape(3, 2))
+
+
+def test_shapes_are_known_without_values():
+    inputs = pt.dmatrix("utility"), pt.lmatrix("ranks"), pt.dmatrix("d"), pt.dmatrix("alpha")
+    outputs = OrderedPartitionLogp("harmonic", False).make_node(*inputs).outputs
+    f = pytensor.function(inputs, [x.shape for x in outputs], mode="FAST_COMPILE")
+    assert OrderedPartitionLogp not in {type(node.op) for node in f.maker.fgraph.toposort()}
+    shapes = f(np.zeros((3, 4)), np.ones((3, 4), dtype=np.int64), np.zeros((3, 2)), np.ones((3, 1)))
+    assert [tuple(shape) for shape in shapes] == [(3,), (3, 4), (3, 2)]
+
+
+def test_the_op_takes_matrices_only():
+    with pytest.raises(TypeError, match="OrderedPartitionLogp takes inputs with the axes"):
+        OrderedPartitionLogp("mean", False)(pt.dvector(), pt.lvector(), pt.dvector(), pt.dvector())
+
+
+def test_ops_of_different_settings_differ():
+    assert OrderedPartitionLogp("mean", False) == OrderedPartitionLogp("mean", False, 48)
+    others = [("max", False, 48), ("mean", True, 48), ("mean", False, 24)]
+    assert all(OrderedPartitionLogp("mean", False) != OrderedPartitionLogp(*o) for o in others)
+
+
+def test_ranks_and_weights_of_stages_have_no_gradient():
+    ranks, alpha = pt.lmatrix("ranks"), pt.dmatrix("alpha")
+    logp = pmop_logp(np.zeros((2, 3)), ranks, stage_weight=alpha).sum()
+    with pytest.raises(pytensor.gradient.DisconnectedInputError):
+        pt.grad(logp, alpha)
+
+
+def test_the_number_of_nodes_reaches_the_graph(rng):
+    # JAX runs it; the compiled kernel has no number of nodes
+    w, ranks = np.zeros((1, 100)), np.where(np.arange(100) < 50, 1, 2)[None]
+    utility = pt.dmatrix("utility")
+    logp = [
+        pmop_logp(utility, ranks, aggregate="geometric", given_sizes=True, nodes=n)
+        for n in (4, 48)
+    ]  # fmt: skip
+    exact = float(pytensor.function([utility], logp[0])(w)[0])
+    values = pytensor.function([utility], logp, mode="JAX")(w)
+    errors = [abs(float(x[0]) - exact) for x in values]
+    assert errors[0] > 1e-3
+    assert errors[1] < 1e-10

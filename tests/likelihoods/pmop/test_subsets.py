@@ -1,0 +1,191 @@
+"""Elementary symmetric polynomials: both routes against long decimals, on both sides of the switch.
+
+The package's figures are errors of log e_m, of inclusion probabilities, or relative ones of counts.
+"""
+
+from decimal import Decimal
+from itertools import combinations
+from math import comb, log
+
+import numpy as np
+import pytest
+from scipy.special import expit, logsumexp
+
+from bayesrank.likelihoods.pmop.subset_kernels import (
+    FEW,
+    count_by_contour,
+    count_by_recursion,
+    log_binomial,
+    log_sum,
+    symmetric_kernel,
+    tilt_kernel,
+)
+from tests.likelihoods.loops import for_each
+from tests.oracles import elementary_symmetric, gradient, log_elementary_symmetric
+
+# Relative to the value: that of adding hundreds of terms of its size in double precision
+ROUNDING = 3e-14
+
+SPREADS = (0.0, 0.5, 1.0, 3.0, 5.0, 100.0, 1000.0)
+
+
+def symmetric(v, m, wanted=True):
+    share, work = np.full(v.size, np.nan), np.empty((2, v.size))
+    return symmetric_kernel(v, m, share, work, wanted), share
+
+
+def counted(route, v, m, x=None):
+    """Probability of the count m and the shares, at the tilt of m unless another is given."""
+    x, share = tilt_kernel(v, m) if x is None else x, np.empty(v.size)
+    return route(expit(v + x), expit(-v - x), m, share, True), share
+
+
+def exact_shares(v, m, items):
+    """x e_{m-1}(the others) / e_m, in long decimals."""
+    x = [Decimal(float(y)).exp() for y in v]
+    total = elementary_symmetric(x, m)[m]
+    others = (elementary_symmetric(x[:i] + x[i + 1 :], m - 1)[m - 1] for i in items)
+    return np.array([float(x[i] * e / total) for i, e in zip(items, others, strict=True)])
+
+
+# The oracle, and what is simple
+
+
+def test_polynomials_of_one_two_three_by_hand():
+    assert elementary_symmetric([Decimal(1), Decimal(2), Decimal(3)], 3) == [1, 6, 11, 6]
+    for m, e in ((1, 6.0), (2, 11.0), (3, 6.0)):
+        assert symmetric(np.log([1.0, 2.0, 3.0]), m)[0] == pytest.approx(log(e), abs=1e-14)
+    # pairs 2, 3 and 6 of the total 11: the items are in two of them each
+    share = symmetric(np.log([1.0, 2.0, 3.0]), 2)[1]
+    np.testing.assert_allclose(share, np.array([2 + 3, 2 + 6, 3 + 6]) / 11, atol=1e-14)
+
+
+def test_the_oracle_is_the_sum_over_all_subsets(rng):
+    v = rng.normal(scale=3.0, size=9)
+    for m in range(1, 10):
+        products = [sum(chosen) for chosen in combinations(v, m)]
+        assert log_elementary_symmetric(v, m) == pytest.approx(logsumexp(products), abs=1e-12)
+
+
+@for_each("n", [1, 2, 17, 300])
+def test_binomials_are_those_of_integers(n):
+    for k in range(n + 1):
+        assert log_binomial(n, k) == pytest.approx(log(comb(n, k)), abs=1e-12)
+
+
+def test_the_logarithm_of_a_sum_survives_what_exp_does_not():
+    assert log_sum(np.array([1000.0, 1000.0])) == 1000.0 + log(2)
+    assert log_sum(np.array([-1000.0, 1000.0])) == 1000.0
+
+
+# Against long decimals
+
+
+@for_each("spread", SPREADS)
+@for_each("n", [1, 2, 3, 12])
+def test_every_size_of_a_few_items_is_exact(rng, n, spread):
+    v = rng.normal(scale=spread, size=n)
+    for m in range(1, n + 1):
+        exact = log_elementary_symmetric(v, m)
+        value, share = symmetric(v, m)
+        assert value == pytest.approx(exact, abs=1e-12, rel=1e-15)
+        np.testing.assert_allclose(share, exact_shares(v, m, range(n)), atol=1e-12)
+
+
+@for_each("spread", SPREADS)
+@for_each("n", [63, 64, 65, 66, 72, 200])
+def test_sizes_around_the_switch_and_around_half_are_exact(rng, n, spread):
+    v = rng.normal(scale=spread, size=n)
+    items = [int(v.argmin()), int(v.argmax()), 0]
+    sizes = {*range(FEW - 2, FEW + 3), n // 2 - 1, n // 2, n // 2 + 1, n - FEW, n - FEW - 1, n - 1}
+    for m in sizes:
+        value, share = symmetric(v, m)
+        assert value == pytest.approx(log_elementary_symmetric(v, m), abs=1e-11, rel=ROUNDING)
+        np.testing.assert_allclose(share[items], exact_shares(v, m, items), atol=1e-11)
+
+
+@for_each("n", [64, 400])
+def test_two_far_clusters_are_exact_at_and_beside_the_gap(n):
+    v = np.where(np.arange(n) < n // 2, 30.0, -30.0)
+    for m in (n // 2 - 2, n // 2 - 1, n // 2, n // 2 + 1, n // 4):
+        value, share = symmetric(v, m)
+        assert value == pytest.approx(log_elementary_symmetric(v, m), rel=ROUNDING)
+        np.testing.assert_allclose(share[[0, -1]], exact_shares(v, m, [0, n - 1]), atol=1e-12)
+
+
+def test_equal_items_are_counted():
+    for n, m in ((10, 3), (100, 50), (1000, 333), (1000, 700)):
+        value, share = symmetric(np.full(n, 0.25), m)
+        assert value == pytest.approx(log(comb(n, m)) + 0.25 * m, rel=4e-14)
+        np.testing.assert_allclose(share, m / n, atol=1e-12)
+
+
+# The two routes
+
+
+@for_each("spread", SPREADS)
+@for_each("n", [40, 80, 250])
+def test_recursion_and_contour_agree_at_any_size(rng, n, spread):
+    v = rng.normal(scale=spread, size=n)
+    for m in (1, 2, 7, *range(FEW - 3, FEW + 8), n // 2, n - 1):
+        slow, slow_share = counted(count_by_recursion, v, m)
+        fast, fast_share = counted(count_by_contour, v, m)
+        assert fast == pytest.approx(slow, rel=1e-11)
+        np.testing.assert_allclose(fast_share, slow_share, atol=1e-11)
+
+
+def test_the_contour_needs_the_expected_count_near_the_size_and_the_recursion_does_not(rng):
+    v = rng.normal(size=80)
+    near, far = tilt_kernel(v, 40), tilt_kernel(v, 70)
+    exact = log_elementary_symmetric(v, 40)
+
+    def log_e(route, x):
+        return np.logaddexp(0, v + x).sum() - 40 * x + np.log(np.abs(counted(route, v, 40, x)[0]))
+
+    assert log_e(count_by_recursion, near) == pytest.approx(exact, abs=1e-12)
+    assert log_e(count_by_recursion, far) == pytest.approx(exact, abs=1e-12)
+    assert log_e(count_by_contour, near) == pytest.approx(exact, abs=1e-12)
+    assert abs(log_e(count_by_contour, far) - exact) > 1e-6
+
+
+@for_each("spread", SPREADS)
+@for_each("n", [2, 9, 300])
+def test_the_tilt_puts_the_expected_size_within_a_fraction_of_its_deviation(rng, n, spread):
+    v = rng.normal(scale=spread, size=n)
+    for m in range(1, n):
+        p = expit(v + tilt_kernel(v, m))
+        assert abs(p.sum() - m) <= 1e-3 + 0.05 * np.sqrt((p * (1 - p)).sum()) + 1e-6
+
+
+# Gradients and symmetries
+
+
+@for_each(("n", "m"), [(6, 1), (6, 2), (6, 4), (6, 6), (70, 34), (70, 36)])
+def test_the_shares_are_the_gradient_and_add_up_to_the_size(rng, n, m):
+    v = rng.normal(scale=2.0, size=n)
+    share = symmetric(v, m)[1]
+    numeric = gradient(lambda u: symmetric(u, m, wanted=False)[0], v)
+    np.testing.assert_allclose(share, numeric, atol=1e-8)
+    assert share.sum() == pytest.approx(m, abs=1e-11)
+    assert ((share >= 0) & (share <= 1 + 1e-12)).all()
+
+
+def test_the_value_does_not_depend_on_whether_the_gradient_is_wanted(rng):
+    v = rng.normal(scale=2.0, size=80)
+    for m in (1, 5, 32, 33, 40, 41, 75, 80):
+        assert symmetric(v, m, wanted=True)[0] == symmetric(v, m, wanted=False)[0]
+
+
+def test_what_is_left_out_is_a_subset_too(rng):
+    v = rng.normal(scale=3.0, size=75)
+    for m in (3, 33, 37, 38, 60):
+        value, share = symmetric(v, m)
+        mirrored, left_out = symmetric(-v, 75 - m)
+        assert value == pytest.approx(v.sum() + mirrored, abs=1e-11)
+        np.testing.assert_allclose(share, 1 - left_out, atol=1e-12)
+
+
+def test_a_shift_multiplies_every_product(rng):
+    v = rng.normal(scale=3.0, size=75)
+    for m in (1, 3, 37, 60, 75):
+        assert symmetric(v + 700.0, m)[0] == pytest.approx(symmetric(v, m)[0] + 700.0 * m, abs=1e-9)

@@ -1,0 +1,47 @@
+"""The map of the repository names what there is."""
+
+import re
+from pathlib import Path
+
+from tests.test_layers import PACKAGE
+
+ROOT = PACKAGE.parent
+MAP = (ROOT / "docs" / "map.md").read_text(encoding="utf-8")
+
+
+def named():
+    """Paths and rooms in code font."""
+    return set(re.findall(r"`([\w./*-]+)`", MAP))
+
+
+def folders(parent):
+    return {path.name for path in parent.iterdir() if path.is_dir() and any(path.glob("*.py"))}
+
+
+def test_every_file_that_is_named_exists():
+    paths = {name for name in named() if "/" in name and "*" not in name}
+    missing = {p for p in paths if not any((base / p).exists() for base in bases())}
+    assert missing == set()
+
+
+def bases() -> tuple[Path, ...]:
+    return ROOT, PACKAGE, PACKAGE / "data", PACKAGE / "likelihoods"
+
+
+def test_every_room_and_wing_is_named():
+    rooms = folders(PACKAGE) | {p.stem for p in PACKAGE.glob("*.py") if p.stem != "__init__"}
+    wings = folders(PACKAGE / "likelihoods") | {"losses"}
+    assert {name for name in rooms | wings if f"`{name}`" not in MAP} == set()
+
+
+def test_a_room_may_import_what_the_map_says():
+    from tests.test_layers import FILES, ROOMS
+
+    rows = dict(re.findall(r"(?m)^\| `(\w+)` \| .* \| ([\w, ]+) \|$", MAP))
+    said = {
+        room: set() if text == "nothing" else {word.strip() for word in text.split(",")}
+        for room, text in rows.items()
+    }
+    tested = {room: set(law.rooms.split()) for room, law in (ROOMS | FILES).items()}
+    tested.pop("__init__")
+    assert {room: said.get(room) for room in tested} == tested
