@@ -43,8 +43,9 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 # Workers: kernels compiled once, memory given back, what a run took
 # ---------------------------------------------------------------------------------------------
 
-LARGE = 1_000_000_000  # bytes resident, above which a file that is done is cleared away
+GROWTH = 300_000_000  # bytes more in memory, after which compiled code is cleared away
 SPENT = pytest.StashKey[dict[str, tuple[float, float]]]()
+SIZE = pytest.StashKey[float]()
 
 
 def _claims(config: pytest.Config) -> Path | None:
@@ -90,10 +91,12 @@ def nothing_is_kept(request: pytest.FixtureRequest) -> Iterator[None]:
     for x in vars(module).values():
         if isinstance(x, functools._lru_cache_wrapper) and x.__module__ == module.__name__:
             x.cache_clear()
-    if _resident() > LARGE:  # collecting takes a second
+    stash = request.config.stash
+    if _resident() > stash.setdefault(SIZE, 500_000_000) + GROWTH:  # collecting takes a second
         if "jax" in sys.modules:
             sys.modules["jax"].clear_caches()
         gc.collect()
+        stash[SIZE] = _resident()
 
 
 def _resident() -> float:

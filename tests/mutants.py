@@ -48,49 +48,49 @@ MUTANTS = (
         PAIRS,
         "0.5 * y * (y + nu)",
         "0.5 * y * (y + nu**2)",
-        ("tests/likelihoods/pairs",),
+        ("tests/likelihoods/pairs/test_outcomes.py",),
     ),
     Mutant(
         "Rao-Kupper: theta on the wrong side",
         PAIRS,
         "log_sigmoid(-lead - threshold)",
         "log_sigmoid(-lead + threshold)",
-        ("tests/likelihoods/pairs",),
+        ("tests/likelihoods/pairs/test_outcomes.py",),
     ),
     Mutant(
         "Thurstone: noise on each item instead of the difference",
         PAIRS,
         "return log_ndtr(lead), log_ndtr(-lead)",
         "return log_ndtr(lead / math.sqrt(2)), log_ndtr(-lead / math.sqrt(2))",
-        ("tests/likelihoods/pairs",),
+        ("tests/likelihoods/pairs/test_outcomes.py",),
     ),
     Mutant(
         "pairs: impossible outcomes that did not come are not left out",
         PAIRS,
         "pt.eq(counts[..., outcome], 0)",
         "pt.eq(counts[..., outcome], -1)",
-        ("tests/likelihoods/pairs", "tests/distributions"),
+        ("tests/likelihoods/pairs/test_outcomes.py",),
     ),
     Mutant(
         "pairs: the order effect is the second item's",
         DISTRIBUTIONS,
         "lead = lead + as_double(order_effect)",
         "lead = lead - as_double(order_effect)",
-        ("tests/distributions",),
+        ("tests/distributions/test_pairwise.py",),
     ),
     Mutant(
         "BPR: the item that the user has not is preferred",
         PAIRS,
         "lead = utility[..., 0] - utility[..., 1]",
         "lead = utility[..., 1] - utility[..., 0]",
-        ("tests/likelihoods/pairs",),
+        ("tests/likelihoods/pairs/test_bpr.py",),
     ),
     Mutant(
         "ListNet: a choice without its normaliser",
         "bayesrank/likelihoods",
         "pt.sum(pt.switch(choose, total - w, 0.0), axis=-1)",
         "pt.sum(pt.switch(choose, -w, 0.0), axis=-1)",
-        ("tests/likelihoods/test_list_losses.py",),
+        ("tests/likelihoods/test_losses.py",),
     ),
     # Plackett-Luce
     Mutant(
@@ -98,56 +98,65 @@ MUTANTS = (
         LUCE,
         "remainder[row, pt.minimum(end, n_slots - 1)]",
         "remainder[row, pt.minimum(end - 1, n_slots - 1)]",
-        ("tests/likelihoods/plackett_luce", "tests/distributions"),
+        ("tests/likelihoods/plackett_luce/test_graph.py",),
     ),
     Mutant(
         "Plackett-Luce: a choice without its normaliser",
         LUCE,
         "pt.switch(stage & pt.eq(size, 1), u - remainder, 0.0)",
         "pt.switch(stage & pt.eq(size, 1), u, 0.0)",
-        ("tests/likelihoods/plackett_luce", "tests/distributions"),
+        ("tests/likelihoods/plackett_luce/test_graph.py",),
     ),
     Mutant(
         "Plackett-Luce: the last block is a stage like the others",
         LUCE,
         "stage = used & ~last",
         "stage = used",
-        ("tests/likelihoods/plackett_luce", "tests/distributions"),
+        ("tests/likelihoods/plackett_luce/test_graph.py",),
     ),
     Mutant(
         "Plackett-Luce: the sign of a subset in the gradient of a block",
         LUCE,
         "gamma[i] += share * (chance[subset ^ (1 << i)] - chance[subset])",
         "gamma[i] += share * (chance[subset ^ (1 << i)] + chance[subset])",
-        ("tests/likelihoods/plackett_luce", "tests/distributions"),
+        (
+            "tests/likelihoods/plackett_luce/test_per_slot_kernel.py",
+            "tests/likelihoods/plackett_luce/test_per_slot.py",
+        ),
     ),
     Mutant(
         "Plackett-Luce: the density of the quadrature's variable is dropped",
         LUCE,
         "log_g = y - pt.exp(y) + segment_sum",
         "log_g = -pt.exp(y) + segment_sum",
-        ("tests/likelihoods/plackett_luce", "tests/distributions"),
+        ("tests/likelihoods/plackett_luce/test_quadrature.py",),
     ),
     Mutant(
         "Plackett-Luce: weights of rankings are ignored",
         LUCE,
         "return weight * segment_sum(stage[stage_of]",
         "return segment_sum(stage[stage_of]",
-        ("tests/likelihoods/plackett_luce", "tests/distributions"),
+        ("tests/likelihoods/plackett_luce/test_per_item.py",),
     ),
     Mutant(
         "Plackett-Luce: draws ignore the sizes of blocks",
         DISTRIBUTIONS,
         "return pt.switch(where, 1 + _blocks_before(place, sizes), 0)",
         "return pt.switch(where, 1 + place, 0)",
-        ("tests/distributions",),
+        (
+            "tests/distributions/test_plackett_luce.py",
+            "tests/distributions/test_battery_plackett_luce.py",
+        ),
     ),
     Mutant(
         "Plackett-Luce: in draws, slots not in use take places",
         DISTRIBUTIONS,
         "pt.argsort(pt.switch(where, -score, np.inf), axis=-1)",
         "pt.argsort(pt.switch(where, -score, 0.0), axis=-1)",
-        ("tests/distributions",),
+        (
+            "tests/distributions/test_plackett_luce.py",
+            "tests/distributions/test_battery_plackett_luce.py",
+        ),
     ),
     # PMOP
     Mutant(
@@ -155,21 +164,25 @@ MUTANTS = (
         PMOP,
         "return total - math.log(n)",
         "return total",
-        ("tests/likelihoods/pmop", "tests/distributions"),
+        ("tests/likelihoods/pmop/test_set_functions.py",),
     ),
     Mutant(
         "PMOP: tie prevalences are those of one item more",
         PMOP,
         "log_weight[s - 1] + log_binomial(k, s - extra)",
         "log_weight[s % log_weight.size] + log_binomial(k, s - extra)",
-        ("tests/likelihoods/pmop", "tests/distributions"),
+        (
+            "tests/likelihoods/pmop/test_set_functions.py",
+            "tests/likelihoods/pmop/test_weak_orders.py",
+            "tests/likelihoods/pmop/test_op.py",
+        ),
     ),
     Mutant(
         "PMOP: the recursion over subsets leaves the last item out",
         PMOP,
         "for k in range(1, min(i + 1, m) + 1):",
         "for k in range(1, min(i, m) + 1):",
-        ("tests/likelihoods/pmop", "tests/distributions"),
+        ("tests/likelihoods/pmop/test_subsets.py",),
     ),
     # MPM
     Mutant(
@@ -177,28 +190,28 @@ MUTANTS = (
         MPM,
         "+ theta * agreement - pt.switch(",
         "+ agreement - pt.switch(",
-        ("tests/likelihoods/mpm", "tests/distributions"),
+        ("tests/likelihoods/mpm/test_graph.py",),
     ),
     Mutant(
         "MPM: variances are ignored where counts agree",
         MPM,
         "out[ranker[e]] += count[e] * (score[i] - score[j]) / scale",
         "out[ranker[e]] += count[e] * (score[i] - score[j])",
-        ("tests/likelihoods/mpm", "tests/distributions"),
+        ("tests/likelihoods/mpm/test_op.py",),
     ),
     Mutant(
         "MPM: items are compared with themselves",
         MPM,
         "sums[n, 0] * sums[n, 1] - s.size * math.exp(-2.0 * a)",
         "sums[n, 0] * sums[n, 1]",
-        ("tests/likelihoods/mpm", "tests/distributions"),
+        ("tests/likelihoods/mpm/test_op.py",),
     ),
     Mutant(
         "MPM: given the pairs, scores are not doubled",
         MPM,
         "logit = 2.0 * theta[..., None, None] * differences(score, variance)",
         "logit = theta[..., None, None] * differences(score, variance)",
-        ("tests/likelihoods/mpm", "tests/distributions"),
+        ("tests/likelihoods/mpm/test_graph.py",),
     ),
 )
 
@@ -254,20 +267,23 @@ def caught(mutant: Mutant, folder: Path) -> bool:
     RuntimeError
         If the tests could not be run.
     """
-    root = folder / "tree"
+    root, flags = folder / "tree", os.environ.get("PYTENSOR_FLAGS", "")
+    ignore = None
+    if "numba" in place(mutant).read_text(encoding="utf-8"):
+        # The caches of numba and PyTensor do not know what a kernel calls
+        ignore = shutil.ignore_patterns("__pycache__")
+        flags = f"{flags},base_compiledir={folder / 'pytensor'}".strip(",")
     for name in COPIED:
         if (ROOT / name).is_dir():
-            # without what numba has compiled, as its cache does not know what a kernel calls
-            shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(ROOT / name, root / name, ignore=ignore)
         else:
             shutil.copy2(ROOT / name, root / name)
     mutate(mutant, root)
-    flags = f"base_compiledir={folder / 'pytensor'},{os.environ.get('PYTENSOR_FLAGS', '')}"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider",
          *_named(mutant.tests, root)],
         cwd=root,
-        env=os.environ | {"PYTENSOR_FLAGS": flags.rstrip(","), "PYTHONPATH": str(root)},
+        env=os.environ | {"PYTENSOR_FLAGS": flags, "PYTHONPATH": str(root)},
         capture_output=True,
         text=True,
         check=False,

@@ -1,10 +1,12 @@
 """The command line: whole runs, exit codes, and a sentence instead of a traceback.
 
 Most tests put draws of their own in the place of the sampler, which takes seconds to compile; the
-model is built and everything else runs. A few run it all.
+model is built and everything else runs. One whole run is a process of its own, as a user has it:
+numba compiles, and nutpie samples.
 """
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -25,7 +27,9 @@ from click.testing import CliRunner
 import bayesrank
 from bayesrank import cli
 from tests.made_up import made_up
+from tests.test_layers import PACKAGE
 
+ROOT = PACKAGE.parent
 BEERS = """judge,beer,stars,place
 ann,ale,5,1
 ann,bock,4,2
@@ -42,6 +46,7 @@ FILES = [
     "checks.csv", "checks.png", "places.png", "predictions.csv", "ranks.csv", "ranks.png",
     "report.html", "wins.png",
 ]  # fmt: skip
+SMALL = ("rank", "beers.csv", *COLUMNS, "--rank", "place")
 QUICK = ("--draws", "100", "--tune", "50", "--chains", "2")
 
 
@@ -57,6 +62,11 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def few(*, chains, draws, **settings):
+    """Draws made up, no more than make the chains agree, because predictions are drawn of each."""
+    return made_up(chains=min(chains, 2), draws=min(draws, 500), **settings)
+
+
 @pytest.fixture
 def sampler(monkeypatch):
     """Draw independent normals instead of a posterior, and record what was asked for."""
@@ -66,7 +76,7 @@ def sampler(monkeypatch):
         model = pm.modelcontext(None)
         assert [rv.name for rv in model.free_RVs] == ["utility"]
         asked.append(settings | {"model": model})
-        return made_up(**settings)
+        return few(**settings)
 
     monkeypatch.setattr(pm, "sample", sample)
     return asked
@@ -86,28 +96,33 @@ def refuses(result, sentence, code=1):
 # Whole runs
 
 
-@pytest.fixture(scope="module")
-def compiled():
-    """Keep the models that nutpie compiles, which takes seconds."""
-    kept = []
-    with pytest.MonkeyPatch.context() as patch:
-        real = nutpie.compile_pymc_model
-        patch.setattr(
-            nutpie, "compile_pymc_model", lambda *a, **k: kept.append(real(*a, **k)) or kept[-1]
-        )
-        yield kept
+def flags_of_users():
+    """PyTensor's flags without the mode of the tests: what a user gets is compiled by numba."""
+    flags = re.sub(r"(^|,)\s*mode\s*=[^,]*", "", os.environ.get("PYTENSOR_FLAGS", ""))
+    return flags.strip(",")
+
+
+def command(*args):
+    """Run a command as a user does, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "bayesrank.cli", *map(str, args)],
+        env=os.environ | {"PYTENSOR_FLAGS": flags_of_users()},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
 
 
 @pytest.fixture(scope="module")
-def first(tmp_path_factory, compiled):
+def first(tmp_path_factory):
     """Run `bayesrank rank` on the beers, once for several tests."""
     folder = tmp_path_factory.mktemp("rank")
     (folder / "beers.csv").write_text(BEERS, encoding="utf-8")
     out = ("--output-dir", folder / "out", "--save", folder / "draws.nc")
-    result = run(
+    result = command(
         "rank", folder / "beers.csv", *COLUMNS, "--rating", "stars", *QUICK, "--seed", 3, *out
     )
-    assert result.exit_code == 0, result.output
     return folder, result
 
 
@@ -217,18 +232,33 @@ def test_the_posterior_that_was_saved_reads_back_with_its_names(first):
     pd.testing.assert_frame_equal(summary, table, check_names=False, check_index_type=False)
 
 
-def test_the_same_seed_gives_the_same_result_also_from_ranks_and_parquet(first, folder):
-    pd.read_csv("beers.csv").to_parquet("beers.parquet")
-    result = run("rank", "beers.parquet", *COLUMNS, "--rank", "place", *QUICK, "--seed", 3)
-    assert result.exit_code == 0, result.output
-    before, now = first[0] / "out" / "ranks.csv", folder / "bayesrank-output" / "ranks.csv"
+@pytest.mark.slow
+def test_the_same_seed_gives_the_same_result(first, folder):
+    command(
+        "rank", "beers.csv", *COLUMNS, "--rank", "place", *QUICK, "--seed", 3,
+        "--output-dir", folder / "again",
+    )  # fmt: skip
+    before, now = first[0] / "out" / "ranks.csv", folder / "again" / "ranks.csv"
     assert now.read_bytes() == before.read_bytes()
 
 
-def test_ctrl_c_while_sampling_ends_with_130_and_writes_nothing(
-    first, compiled, folder, monkeypatch
-):
-    monkeypatch.setattr(nutpie, "compile_pymc_model", lambda *_, **__: compiled[0])
+def test_ratings_and_ranks_of_any_table_make_the_same_model(folder, sampler):
+    pd.read_csv("beers.csv").to_parquet("beers.parquet")
+    for how in (("beers.csv", "--rating", "stars"), ("beers.parquet", "--rank", "place")):
+        result = run("rank", how[0], *COLUMNS, *how[1:], *QUICK)
+        assert result.exit_code == 0, result.output
+    before, now = (asked["model"] for asked in sampler)
+    assert before.coords == now.coords
+    assert {data.name for data in before.data_vars} == {data.name for data in now.data_vars}
+    for data in before.data_vars:
+        np.testing.assert_array_equal(data.get_value(), now[data.name].get_value())
+
+
+def test_ctrl_c_while_sampling_ends_with_130_and_writes_nothing(folder, monkeypatch):
+    with pm.Model():
+        pm.Normal("x")
+        compiled = nutpie.compile_pymc_model(pm.modelcontext(None))
+    monkeypatch.setattr(nutpie, "compile_pymc_model", lambda *_, **__: compiled)
     real = nutpie.sample
 
     def interrupted(*args, **kwargs):
@@ -246,13 +276,19 @@ def test_ctrl_c_while_sampling_ends_with_130_and_writes_nothing(
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_the_quickstart_ranks_the_bundled_drivers(folder):
+@pytest.mark.slow
+def test_the_quickstart_finds_the_best_drivers(folder):
+    command("quickstart", *QUICK, "--seed", 1, "--output-dir", folder / "out")
+    table = pd.read_csv("out/ranks.csv", index_col="item")
+    assert {"Mark Martin", "Rusty Wallace"} & set(table.index[:3])
+
+
+def test_the_quickstart_ranks_the_bundled_drivers(folder, sampler):
     result = run("quickstart", *QUICK, "--seed", 1, "--output-dir", "out", "--top", 5)
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("Rankings: 36 rankings of 87 items by 36 rankers")
     table = pd.read_csv("out/ranks.csv", index_col="item")
     assert len(table) == 87
-    assert {"Mark Martin", "Rusty Wallace"} & set(table.index[:3])
     assert table["p_top5"].sum() == pytest.approx(5)
     assert "... and 67 more\n" in result.stdout
     # four drivers were last in all their races; nothing else is to be noted
@@ -472,7 +508,7 @@ def test_options_reach_the_sampler_and_the_model(folder, sampler):
     [(1, 1, "one point"), (1, 500, "Only one chain"), (2, 2, "only 2 draws")],
 )
 def test_few_draws_are_reported_not_refused(folder, sampler, chains, draws, said):
-    result = run("quickstart", "--chains", chains, "--draws", draws)
+    result = run(*SMALL, "--chains", chains, "--draws", draws)
     assert result.exit_code == 0, result.output
     assert said in result.stdout
 
@@ -516,7 +552,7 @@ def test_a_folder_without_permission_is_found_before_sampling(folder, sampler, m
 
 def test_folders_are_made_and_earlier_results_replaced(folder, sampler):
     for _ in range(2):
-        assert run("quickstart", "--output-dir", "a/b", "--save", "d.nc").exit_code == 0
+        assert run(*SMALL, "--output-dir", "a/b", "--save", "d.nc").exit_code == 0
     assert sorted(path.name for path in (folder / "a" / "b").iterdir()) == FILES
     assert sorted(path.name for path in folder.iterdir()) == ["a", "beers.csv", "d.nc"]
 
@@ -571,5 +607,5 @@ def test_files_are_written_even_when_the_reader_of_the_table_has_gone(folder, sa
         echo(text, err=err)
 
     monkeypatch.setattr(cli.commands.click, "echo", gone)
-    refuses(run("quickstart"), "Broken pipe.")
+    refuses(run(*SMALL), "Broken pipe.")
     assert (folder / "bayesrank-output" / "ranks.csv").exists()

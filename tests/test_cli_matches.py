@@ -12,8 +12,7 @@ import pytest
 import xarray as xr
 
 import bayesrank
-from tests.made_up import made_up
-from tests.test_cli import notes, refuses, run
+from tests.test_cli import command, few, notes, refuses, run
 
 HEAD = "left,right,result,who,kind,times\n"
 MATCHES = f"""{HEAD}ale,bock,first,ann,taste,3
@@ -46,7 +45,7 @@ def sampler(monkeypatch):
 
     def sample(**settings):
         asked.append(settings | {"model": pm.modelcontext(None)})
-        return made_up(**settings)
+        return few(**settings)
 
     monkeypatch.setattr(pm, "sample", sample)
     return asked
@@ -60,16 +59,26 @@ def edited(old, new):
 # A whole run
 
 
+QUICK = ("--draws", 100, "--tune", 50, "--chains", 2, "--seed", 3)
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """Run it all once: with the sampler, a judge and a category."""
+    """Run it all once, with a judge and a category."""
     folder = tmp_path_factory.mktemp("matches")
     (folder / "m.csv").write_text(MATCHES, encoding="utf-8")
-    quick = ("--draws", 100, "--tune", 50, "--chains", 2, "--seed", 3)
     places = ("--output-dir", folder / "out", "--save", folder / "draws.nc")
-    result = run("matches", folder / "m.csv", *ALL, *quick, *places)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pm, "sample", few)
+        result = run("matches", folder / "m.csv", *ALL, *QUICK, *places)
     assert result.exit_code == 0, result.output
     return folder, result
+
+
+@pytest.mark.slow
+def test_a_whole_run_finds_the_better_ones(folder):
+    command("matches", folder / "m.csv", *ALL, *QUICK, "--output-dir", folder / "out")
+    assert pd.read_csv(folder / "out" / "ranks.csv")["item"].tolist()[-1] == "cider"
 
 
 def test_a_run_prints_ranks_the_next_match_judges_and_categories(whole):

@@ -7,6 +7,7 @@ import pytest
 from nbclient.exceptions import CellExecutionError
 
 from notebooks.execute import FOLDER, execute, notebooks, tidy, write
+from tests.test_cli import flags_of_users
 
 LARGEST = 400_000  # bytes
 PATHS = re.compile(r"/(?:tmp|root|home|work|Users|var|opt|usr)/|ipykernel_\d")
@@ -19,9 +20,15 @@ def code_cells(path):
     return [cell for cell in stored.cells if cell.cell_type == "code"]
 
 
+def test_the_first_runs_at_toy_size_without_a_warning_and_its_claims_hold():
+    execute(notebooks()[0], toy=True)  # raises where a cell does
+
+
+@pytest.mark.slow
 @every_notebook
-def test_it_runs_at_toy_size_without_a_warning_and_its_claims_hold(path):
-    execute(path, toy=True)  # raises where a cell does
+def test_it_runs_as_a_user_runs_it(path, monkeypatch):
+    monkeypatch.setenv("PYTENSOR_FLAGS", flags_of_users())
+    execute(path, toy=True)
 
 
 @every_notebook

@@ -44,8 +44,11 @@ def test_continuous_integration_runs_the_command_under_tests():
 
 @pytest.fixture
 def few_draws(monkeypatch):
-    """What the examples sample, in less time."""
-    small = functools.partial(pm.sample, 200, tune=200, chains=2, cores=1, progressbar=False)
+    """What the examples sample, in less time: JAX compiles in seconds."""
+    small = functools.partial(
+        pm.sample, 200, tune=200, chains=2, cores=1, progressbar=False,
+        nuts_sampler="nutpie", backend="jax",
+    )  # fmt: skip
     monkeypatch.setattr(pm, "sample", small)
     plt.close("all")
     yield

@@ -56,7 +56,7 @@ def test_one_item_and_one_draw_have_intervals():
 @pytest.fixture(scope="module")
 def held():
     """Of 2,000 worlds: share of draws and truth inside intervals of each and of all at once."""
-    truth, draws = worlds(2_000, 10, 1_000, noise_sd=0.5, seed=5)
+    truth, draws = worlds(2_000, 10, 500, noise_sd=0.5, seed=5)
     rows = []
     for true, u in zip(ranks_of(truth), draws.values[:, 0], strict=True):
         ranks = ranks_of(u)

@@ -86,7 +86,7 @@ def test_a_probability_out_of_range_raises(prob):
 
 @pytest.fixture(scope="module")
 def simulated():
-    truth, draws = worlds(2_000, 30, 1_000, noise_sd=0.8, seed=8)
+    truth, draws = worlds(2_000, 30, 500, noise_sd=0.8, seed=8)
     return truth, draws, tied_with_leader(draws, prob=0.95)
 
 

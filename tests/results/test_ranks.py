@@ -144,8 +144,8 @@ def test_what_the_samplers_of_pymc_return_is_read_with_names_of_ones_own():
     with pm.Model(coords={"player": ["ann", "ben", "cat"]}):
         pm.Normal("skill", np.array([0.0, 40.0, 20.0]), 1.0, dims="player")
         sampled = pm.sample(
-            tune=50, draws=20, chains=2, nuts_sampler="nutpie", progressbar=False, random_seed=1,
-            compute_convergence_checks=False, quiet=True,
+            tune=50, draws=20, chains=2, cores=1, nuts_sampler="pymc", progressbar=False,
+            random_seed=1, compute_convergence_checks=False, quiet=True,
         )  # fmt: skip
         mode = pm.find_MAP(progressbar=False, return_inferencedata=True, jitter=False)
     for found, n_draws in ((sampled, 40), (mode, 1)):
