@@ -40,9 +40,9 @@ from bayesrank.likelihoods.pmop.set_kernels import (
 )
 from bayesrank.likelihoods.pmop.subset_kernels import (
     NEGLIGIBLE,
+    elementary_symmetric_kernel,
     log_binomial,
     log_sum,
-    symmetric_kernel,
     tilt_kernel,
 )
 
@@ -87,7 +87,7 @@ def harmonic_nodes(w, m):  # type: ignore[no-untyped-def]
             q = np.exp(log_q)
             total = np.log1p(q).sum() + math.log(max((q / (1.0 + q)).sum(), 1e-300))
         else:
-            total = math.log(m) + symmetric_kernel(log_q, m, share, work, False)
+            total = math.log(m) + elementary_symmetric_kernel(log_q, m, share, work, False)
         log_f[k] = _log_step(centre, y) + total
     return centre, low, log_f
 
@@ -309,7 +309,7 @@ def _pick_geometric_size(w, log_weight, state):  # type: ignore[no-untyped-def]
         s = _pick(terms, state)
         if known[s]:
             return s + 1
-        exact = symmetric_kernel(w / (s + 1), s + 1, share, work, False)
+        exact = elementary_symmetric_kernel(w / (s + 1), s + 1, share, work, False)
         if log_weight.size:
             exact += log_weight[s]
         if not uniform(state) > math.exp(exact - terms[s]):  # nor if it is nan

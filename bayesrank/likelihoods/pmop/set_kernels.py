@@ -19,9 +19,9 @@ from bayesrank.likelihoods.ops.vector_exp import FARTHEST, vector_exp
 from bayesrank.likelihoods.pmop.subset_kernels import (
     NEGLIGIBLE,
     RUN,
+    elementary_symmetric_kernel,
     log_binomial,
     log_sum,
-    symmetric_kernel,
 )
 
 __all__ = ["AGGREGATES", "FREE", "score_kernel", "set_normaliser_kernel"]
@@ -186,7 +186,7 @@ def _by_size(w, aggregate, size, log_weight, gradient, chances):  # type: ignore
 def _of_size(w, down, aggregate, m, gradient, share, work):  # type: ignore[no-untyped-def]
     """Sum over the subsets of size m, geometric or harmonic mean."""
     if aggregate == GEOMETRIC:
-        out = symmetric_kernel(w / m, m, gradient, work, True)
+        out = elementary_symmetric_kernel(w / m, m, gradient, work, True)
         gradient /= m
         return out
     if m == 1:
@@ -294,7 +294,8 @@ def _harmonic_of_size(w, down, m, gradient, share, work):  # type: ignore[no-unt
         _exponents(log_q, x, w)
         for i in range(n):
             log_q[i] = -log_q[i]
-        log_f = x + math.log1p(jump) + math.log(m) + symmetric_kernel(log_q, m, share, work, True)
+        log_e = elementary_symmetric_kernel(log_q, m, share, work, True)
+        log_f = x + math.log1p(jump) + math.log(m) + log_e
         if log_f > peak:
             shrink = math.exp(peak - log_f)
             gradient *= shrink

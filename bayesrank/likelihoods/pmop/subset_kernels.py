@@ -20,8 +20,8 @@ nor loses digits. Two routes evaluate it, chosen by cost, and must agree:
 The gradient of :math:`\log e_m` by :math:`v_i` is the probability that item i is in a random subset
 of size m, drawn with probability proportional to its product (conditional Bernoulli sampling).
 
->>> share, work = np.empty(3), np.empty((2, 3))
->>> round(float(np.exp(symmetric_kernel(np.log([1.0, 2.0, 3.0]), 2, share, work, True))), 9)
+>>> v, share, work = np.log([1.0, 2.0, 3.0]), np.empty(3), np.empty((2, 3))
+>>> round(float(np.exp(elementary_symmetric_kernel(v, 2, share, work, True))), 9)
 11.0
 >>> share.round(4).tolist()  # 5, 8 and 9 of 11
 [0.4545, 0.7273, 0.8182]
@@ -39,9 +39,9 @@ __all__ = [
     "RUN",
     "count_by_contour",
     "count_by_recursion",
+    "elementary_symmetric_kernel",
     "log_binomial",
     "log_sum",
-    "symmetric_kernel",
     "tilt_kernel",
     "tilts_kernel",
 ]
@@ -192,7 +192,7 @@ def count_by_contour(p, q, m, share, wanted):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def symmetric_kernel(v, m, share, work, wanted):  # type: ignore[no-untyped-def]
+def elementary_symmetric_kernel(v, m, share, work, wanted):  # type: ignore[no-untyped-def]
     """Logarithm of the elementary symmetric polynomial e_m(exp(v)), and its gradient.
 
     Parameters
@@ -223,15 +223,15 @@ def symmetric_kernel(v, m, share, work, wanted):  # type: ignore[no-untyped-def]
             share[:] = np.exp(v - total)
         return total
     if 2 * m <= n:
-        return _log_symmetric(v, m, share, work, wanted)
-    out = v.sum() + _log_symmetric(-v, n - m, share, work, wanted)  # of the items left out
+        return _of_the_smaller_part(v, m, share, work, wanted)
+    out = v.sum() + _of_the_smaller_part(-v, n - m, share, work, wanted)  # of the items left out
     if wanted:
         share[:] = 1.0 - share
     return out
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _log_symmetric(v, m, share, work, wanted):  # type: ignore[no-untyped-def]
+def _of_the_smaller_part(v, m, share, work, wanted):  # type: ignore[no-untyped-def]
     n = v.size
     p, q = work[0, :n], work[1, :n]
     x = tilt_kernel(v, m)

@@ -34,7 +34,7 @@ def evaluate(v, m, member=None, nodes=48):
 
 def kernel(v, m):
     share = np.empty(v.size)
-    return subsets.symmetric_kernel(v, m, share, np.empty((2, v.size)), True), share
+    return subsets.elementary_symmetric_kernel(v, m, share, np.empty((2, v.size)), True), share
 
 
 @for_each("spread", [0.0, 0.5, 1.0, 3.0, 5.0, 100.0])

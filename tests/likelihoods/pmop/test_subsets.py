@@ -15,9 +15,9 @@ from bayesrank.likelihoods.pmop.subset_kernels import (
     FEW,
     count_by_contour,
     count_by_recursion,
+    elementary_symmetric_kernel,
     log_binomial,
     log_sum,
-    symmetric_kernel,
     tilt_kernel,
 )
 from tests.likelihoods.loops import for_each
@@ -31,7 +31,7 @@ SPREADS = (0.0, 0.5, 1.0, 3.0, 5.0, 100.0, 1000.0)
 
 def symmetric(v, m, wanted=True):
     share, work = np.full(v.size, np.nan), np.empty((2, v.size))
-    return symmetric_kernel(v, m, share, work, wanted), share
+    return elementary_symmetric_kernel(v, m, share, work, wanted), share
 
 
 def counted(route, v, m, x=None):
