@@ -21,9 +21,7 @@ from .distributions import (
     PlackettLuce as PlackettLuce,
     RaoKupper as RaoKupper,
     Thurstone as Thurstone,
-    set_counts as set_counts,
-    set_pairs as set_pairs,
-    set_rankings as set_rankings,
+    set_observed as set_observed,
 )
 from .inference import (
     kfold as kfold,

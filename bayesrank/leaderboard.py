@@ -46,14 +46,15 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from numpy.typing import NDArray
+from pytensor.tensor import TensorVariable
 
-from bayesrank.data.pairs import Pairs
-from bayesrank.data.read.labels import quoted
-from bayesrank.distributions.observed_pairs import set_pairs
-from bayesrank.distributions.pairwise import BradleyTerry, Davidson
+from bayesrank.data import Pairs
+from bayesrank.distributions import BradleyTerry, Davidson
 from bayesrank.priors import utility_prior
+from bayesrank.schema import FIRST, JUDGE, SECOND, name_of
 
-__all__ = ["leaderboard_model", "nuts_settings", "set_matches"]
+__all__ = ["leaderboard_model", "nuts_settings"]
 
 
 # 472 judges with three matches each: two chains take 71 s with a diagonal mass matrix, 266 s with a
@@ -91,8 +92,8 @@ def leaderboard_model(
     Returns
     -------
     pm.Model
-        With the variables of the table above and the observed ``y``. The dim called category
-        above has the name of the group.
+        With the variables of the table above and the observed ``y``, whose matches
+        `bayesrank.set_observed` replaces. The dim called category above has the name of the group.
 
     Raises
     ------
@@ -115,19 +116,19 @@ def leaderboard_model(
         utility = utility_prior(prior, "utility", sigma=utility_scale, dims="item")
         order = pm.Normal("order_effect", 0, 0.5) if order_effect else None
         nu = pm.LogNormal("nu", 0, 1) if pairs.counts[:, 2].any() else None
-        if (
-            category is not None or judges
-        ):  # otherwise a utility per item, which the likelihood has faster
-            place = _places(pairs, category)
-            first = pm.Data("first_place", place[0], dims="pair")
-            second = pm.Data("second_place", place[1], dims="pair")
+        # otherwise a utility per item, which the likelihood has faster
+        if category is not None or judges:
+            # the data of y, so that these follow the matches that it observes
+            first, second = _codes(FIRST, pairs.first), _codes(SECOND, pairs.second)
             if category is not None:
                 axes = (category, "item")
                 utility = _around(utility, "category", utility_scale / 2, axes)
                 utility = pm.Deterministic("category_utility", utility, dims=axes).flatten()
+                row = _codes(category, pairs.group_idx(category)) * pairs.n_items
+                first, second = row + first, row + second
             utility = pt.stack([utility[first], utility[second]], axis=-1)
         if judges:
-            judge = pm.Data("pair_judge", pairs.judge_idx, dims="pair")
+            judge = _codes(JUDGE, pairs.judge_idx)
             log_adherence = _around(0.0, "adherence", 0.5, ("judge",))
             adherence = pm.Deterministic("adherence", pt.exp(log_adherence), dims="judge")
             utility = utility * adherence[judge][:, None]
@@ -169,54 +170,6 @@ def nuts_settings(model: pm.Model) -> dict[str, Any]:
     return low_rank | short
 
 
-def set_matches(pairs: Pairs, *, model: pm.Model | None = None) -> None:
-    """Replace the matches of a leaderboard: what was compiled stays compiled.
-
-    `br.set_pairs` alone does not do it where there are judges or categories: whose adherence and
-    which utilities a match is about would be those of before.
-
-    Parameters
-    ----------
-    pairs : Pairs
-        The new matches, any number of them, on the same axes of items, judges and categories.
-    model : pm.Model, optional
-        From `leaderboard_model`; default the model in context.
-
-    Raises
-    ------
-    ValueError
-        If an axis has other labels, or as `br.set_pairs`.
-
-    Examples
-    --------
-    >>> one = Pairs.from_matrix([[0, 3], [1, 0]], items=["a", "b"])
-    >>> model = leaderboard_model(one)
-    >>> set_matches(Pairs.from_matrix([[0, 9], [2, 0]], items=["a", "b"]), model=model)
-    >>> model["y_counts"].get_value()
-    array([[9, 2]], dtype=int32)
-    """
-    model = pm.modelcontext(model)
-    dims = model.named_vars_to_dims
-    category = dims["category_utility"][0] if "category_utility" in dims else None
-    judges = "adherence" in dims
-    for axis in ["item", *(["judge"] * judges), *([category] if category else [])]:
-        present, labels = model.coords[axis], pairs.coords.get(axis, ())
-        if not np.array_equal(present, labels):
-            raise ValueError(
-                f"The {axis} axis of the model has the labels {quoted(present)}, that of the new "
-                f"matches {quoted(labels)}. Build the model with all that there will be; rows that "
-                "count 0 matches keep the labels of which there are none now."
-            )
-    set_pairs("y", pairs, model=model)
-    if "first_place" in model.named_vars:
-        for name, value in zip(
-            ("first_place", "second_place"), _places(pairs, category), strict=True
-        ):
-            model.set_data(name, value)
-    if judges:
-        model.set_data("pair_judge", pairs.judge_idx)
-
-
 def _around(mean: Any, name: str, scale: float, dims: tuple[str, ...]) -> Any:
     """Numbers around their mean, apart by a spread to be learned; `mean` is exactly theirs."""
     spread = pm.HalfNormal(f"{name}_spread", scale)
@@ -225,7 +178,6 @@ def _around(mean: Any, name: str, scale: float, dims: tuple[str, ...]) -> Any:
     return mean + spread * z
 
 
-def _places(pairs: Pairs, category: str | None) -> tuple[Any, Any]:
-    """Places of the first and the second item of each pair among the utilities, row by row."""
-    row = 0 if category is None else pairs.group_idx(category) * pairs.n_items
-    return row + pairs.first, row + pairs.second
+def _codes(part: str, codes: NDArray[np.integer]) -> TensorVariable:
+    """Register data of every match under the name that ``y`` would give them."""
+    return pm.Data(name_of("y", part), codes, dims="pair")

@@ -1,8 +1,8 @@
-"""The table of families that the battery in `tests/distributions/test_battery.py` goes through.
+"""The tables of families that the battery in `tests/distributions/battery.py` goes through.
 
-A new sibling is a row or more of `CASES`: how to make the distribution, an oracle for its
-log-probability, all values it can draw, and what it must refuse. A case is one ranking; the
-battery makes batches, masks and paddings of it.
+A new sibling is a table: how to make the distribution, an oracle for its log-probability, all
+values it can draw, and what it must refuse. A case is one ranking, pair or table of counts; the
+battery makes batches, and masks and paddings of rankings, of it.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,12 +12,17 @@ from itertools import permutations
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import gammaln, log_expit, log_ndtr, logsumexp
 
 import bayesrank as br
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
+from tests.likelihoods.count_tables import count_tables, table_logp
 from tests.oracles import block_sizes, partition_logp, weak_order_logp, weak_orders
 
-BACKENDS = ("NUMBA", "CVM", "JAX")
+# Without a compiler, and the independent graph. Numba, the mode of samplers, takes half a minute
+# for each random variable: one case of each asks for it.
+BACKENDS = ("FAST_COMPILE", "JAX")
+WITH_NUMBA = (*BACKENDS, "NUMBA")
 FINITE_UTILITY = "utility must be finite in the slots in use"
 POSITIVE_PREVALENCE = "tie_prevalence must be positive and finite"
 
@@ -31,13 +36,15 @@ class Case:
     utility: np.ndarray  # (n_slots,)
     # utility and value of the slots in use, and parameters that are real numbers by their names
     oracle: Callable[..., float]
-    support: np.ndarray  # (number, n_slots), all values that can be drawn
+    support: np.ndarray  # (number, n_slots), or of another shape; all values that can be drawn
     parameters: Mapping[str, np.ndarray] = field(default_factory=dict)  # without leading axes
-    more_values: np.ndarray | None = None  # (number, n_slots), accepted but never drawn
+    more_values: np.ndarray | None = None  # like the support, accepted but never drawn
     bad_values: Mapping[str, Any] = field(default_factory=dict)  # what is wrong: value
     # what is wrong: message, and the arguments that it is about
     bad_parameters: Mapping[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
     backends: tuple[str, ...] = BACKENDS
+    largest: float = 1000.0  # utility that it must stand
+    has_slots: bool = True  # of which any may be left out
 
     @property
     def family(self) -> str:
@@ -62,10 +69,15 @@ class Case:
 
     def exact(self, values: np.ndarray, **changed: np.ndarray) -> np.ndarray:
         """Log-probability of each value by the oracle; masked slots are left out."""
-        used = self.where
         real = {"utility": self.utility} | self.real_parameters | changed
-        u = real.pop("utility")[used]
-        return np.array([self.oracle(u, value[used], **real) for value in values])
+        u, used = real.pop("utility"), self.where
+        if not self.has_slots:
+            return np.array([self.oracle(u, value, **real) for value in values])
+        return np.array([self.oracle(u[used], value[used], **real) for value in values])
+
+    def relabelled(self, order: np.ndarray) -> Self:
+        """The same with its items in another order."""
+        return self.on_slots(order)
 
     def on_slots(self, slots: Any, **changed: np.ndarray) -> Self:
         """Select or reorder slots in everything that has a slot axis."""
@@ -193,6 +205,7 @@ PLACKETT_LUCE = [
             "another block": [1, 0, 1, 2, 0, 3],
             "slots that are not in use": [0, 1, 1, 2, 2, 0],
         },
+        backends=WITH_NUMBA,
         bad_parameters={
             "inf": (FINITE_UTILITY, {"utility": [0.3, -9.0, np.inf, -0.5, 20.0, 0.1]}),
         },
@@ -291,7 +304,8 @@ def _of_sizes_under(aggregate: str) -> tuple[str, ...]:
     x nodes of the integral x nodes of the circle: seconds and gigabytes for each evaluation. The
     tests of the graph have its values and gradients.
     """
-    return tuple(mode for mode in BACKENDS if (aggregate, mode) != ("harmonic", "JAX"))
+    modes = WITH_NUMBA if aggregate == "max" else BACKENDS
+    return tuple(mode for mode in modes if (aggregate, mode) != ("harmonic", "JAX"))
 
 
 # Given sizes of the extremes are tested with three items; four would be two more functions.
@@ -302,4 +316,220 @@ PMOP = [
     *map(_given_sizes, ("mean", "geometric", "harmonic")),
 ]
 
-CASES = [*PLACKETT_LUCE, *PMOP]
+# Pair outcomes: the utilities are those of the first and the second item, values are counts
+
+
+class PairCase(Case):
+    """Outcomes of a pair."""
+
+    def relabelled(self, order: np.ndarray) -> Self:
+        """The same pair the other way round."""
+        swap = [1, 0, 2][: self.support.shape[1]]
+        effect = {"order_effect": -self.parameters["order_effect"]}
+        return replace(
+            self,
+            utility=self.utility[::-1],
+            support=self.support[:, swap],
+            parameters={**self.parameters, **effect},
+            bad_values={},
+            bad_parameters={},
+        )
+
+
+def _of_outcomes(log_probabilities: Callable[..., Any]) -> Callable[..., float]:
+    """Oracle of counts from the log-probabilities of one outcome, given the lead."""
+
+    def oracle(utility: np.ndarray, counts: np.ndarray, order_effect: float, **tie: float) -> float:
+        logp = log_probabilities(utility[0] - utility[1] + order_effect, **tie)
+        terms = [n * x for n, x in zip(counts, logp, strict=True) if n]
+        return float(gammaln(sum(counts) + 1) - gammaln(counts + 1.0).sum() + sum(terms))
+
+    return oracle
+
+
+def _davidson(lead: float, nu: float) -> list[float]:
+    logs = np.array([lead / 2, -lead / 2, np.log(nu)])
+    return list(logs - logsumexp(logs))
+
+
+def _rao_kupper(lead: float, theta: float) -> list[float]:
+    first, second = log_expit(lead - np.log(theta)), log_expit(-lead - np.log(theta))
+    return [first, second, np.log(theta**2 - 1) + first + second]
+
+
+def _counts_of(total: int, n_outcomes: int) -> np.ndarray:
+    """All counts of outcomes with a total."""
+    grid = np.indices((total + 1,) * n_outcomes).reshape(n_outcomes, -1).T
+    return grid[grid.sum(axis=1) == total]
+
+
+FINITE_PAIR = "utility and order_effect must be finite"
+
+
+def _pair(
+    name: str,
+    log_probabilities: Callable[..., Any],
+    backends: tuple[str, ...] = BACKENDS,
+    bad_ties: tuple[float, ...] = (),
+    **tie: float,
+) -> PairCase:
+    n = 3 if tie else 2
+    least = 0 if "nu" in tie else 1
+    of_ties = {
+        f"a {parameter} of {value}": (
+            f"must be finite, {parameter} finite and >= {least}",
+            {parameter: value},
+        )
+        for parameter in tie
+        for value in bad_ties
+    }
+    return PairCase(
+        f"{name}: two matches",
+        getattr(br, name).dist,
+        np.array([0.7, 0.2]),
+        _of_outcomes(log_probabilities),
+        _counts_of(2, n),
+        {
+            "order_effect": np.array(0.3),
+            **{parameter: np.array(value) for parameter, value in tie.items()},
+            "total": np.array(2),
+        },
+        bad_values={
+            "a negative count": [3, -1, 0][:n],
+            "more matches": [1, 2, 0][:n],
+            "fewer matches": [1, 0, 0][:n],
+        },
+        bad_parameters={
+            "nan": (FINITE_PAIR, {"utility": [np.nan, 0.0]}),
+            "inf": (FINITE_PAIR, {"utility": [0.0, np.inf]}),
+            "an infinite effect": (FINITE_PAIR, {"order_effect": np.inf}),
+            **of_ties,
+        },
+        backends=backends,
+        has_slots=False,
+    )
+
+
+PAIRS = [
+    _pair("BradleyTerry", lambda lead: [log_expit(lead), log_expit(-lead)]),
+    _pair("Thurstone", lambda lead: [log_ndtr(lead), log_ndtr(-lead)]),
+    _pair("Davidson", _davidson, WITH_NUMBA, (-0.1, np.inf, np.nan), nu=0.7),
+    _pair("RaoKupper", _rao_kupper, bad_ties=(0.9, np.inf, np.nan), theta=1.6),
+]
+
+
+# MPM: values are tables of counts
+
+
+class TableCase(Case):
+    """Counts of ordered pairs."""
+
+    def relabelled(self, order: np.ndarray) -> Self:
+        """The same with its items in another order."""
+        items = {"variance", "total"} & {name for name, x in self.parameters.items() if np.ndim(x)}
+        moved = {
+            name: self.parameters[name][np.ix_(*[order] * self.parameters[name].ndim)]
+            for name in items
+        }
+        return replace(
+            self,
+            utility=self.utility[order],
+            support=self.support[:, order][:, :, order],
+            parameters={**self.parameters, **moved},
+            bad_values={},
+            bad_parameters={},
+        )
+
+
+def _mpm(utility: Any, **parameters: Any) -> Any:
+    return br.MPM.dist(utility, **parameters)
+
+
+def _mpm_given_pairs(utility: Any, **parameters: Any) -> Any:
+    return br.MPM.dist(utility, given_pairs=True, **parameters)
+
+
+def _given_pairs_logp(
+    score: np.ndarray,
+    counts: np.ndarray,
+    adherence: float = 1.0,
+    variance: np.ndarray | None = None,
+) -> float:
+    """Every pair is binomial."""
+    g = np.full(len(score), 0.5) if variance is None else variance
+    out = 0.0
+    for i in range(len(score)):
+        for j in range(i):
+            logit = 2 * adherence * (score[i] - score[j]) / (g[i] + g[j])
+            won, lost = counts[i, j], counts[j, i]
+            out += gammaln(won + lost + 1) - gammaln(won + 1) - gammaln(lost + 1)
+            out += won * log_expit(logit) + lost * log_expit(-logit)
+    return float(out)
+
+
+SCORE = np.array([0.3, 1.2, -0.5])
+VARIANCE = np.array([0.5, 0.8, 0.3])
+COMPARED = np.array([[0, 2, 1], [2, 0, 0], [1, 0, 0]])
+NO_TABLES = {
+    "another total": [[0, 1, 0], [0, 0, 0], [0, 0, 0]],
+    "a negative count": [[0, 3, -1], [0, 0, 0], [0, 0, 0]],
+    "a diagonal": [[0, 1, 0], [0, 1, 0], [0, 0, 0]],
+}
+NO_NUMBERS = "score must be finite, adherence finite and >= 0, variance finite and > 0"
+NOT_POSSIBLE = {
+    "nan": (NO_NUMBERS, {"utility": [0.0, np.nan, 1.0]}),
+    "inf": (NO_NUMBERS, {"utility": [0.0, np.inf, 1.0]}),
+}
+NO_ADHERENCE = {
+    "a negative adherence": (NO_NUMBERS, {"adherence": -0.1}),
+    "an infinite adherence": (NO_NUMBERS, {"adherence": np.inf}),
+}
+NO_VARIANCE = {
+    "no variance": (NO_NUMBERS, {"variance": [0.5, 0.0, 1.0]}),
+    "a negative variance": (NO_NUMBERS, {"variance": [0.5, -1.0, 1.0]}),
+}
+
+
+def _tables(
+    form: str,
+    parameters: Mapping[str, np.ndarray],
+    bad: Mapping[str, Any] = {},
+    *,
+    given_pairs: bool = False,
+    backends: tuple[str, ...] = BACKENDS,
+) -> TableCase:
+    tables = count_tables(3, 3 if given_pairs else 2)
+    total = COMPARED if given_pairs else np.array(2)
+    if given_pairs:
+        tables = tables[(tables + tables.swapaxes(1, 2) == COMPARED).all(axis=(1, 2))]
+    return TableCase(
+        f"MPM: {form}{', given the pairs' if given_pairs else ''}",
+        _mpm_given_pairs if given_pairs else _mpm,
+        SCORE,
+        _given_pairs_logp if given_pairs else _table_logp,
+        tables,
+        {**parameters, "total": total},
+        bad_values=NO_TABLES,
+        bad_parameters=NOT_POSSIBLE | dict(bad),
+        backends=backends,
+        largest=8.0,  # beyond, graphs with variances interpolate more than they promise
+        has_slots=False,
+    )
+
+
+def _table_logp(score: np.ndarray, counts: np.ndarray, **parameters: Any) -> float:
+    return table_logp(counts, score, **parameters)
+
+
+ADHERENCE = {"adherence": np.array(0.4)}
+BOTH = {"variance": VARIANCE, "adherence": np.array(1.5)}
+MPM = [
+    _tables("equal", {}),
+    _tables("adherence", ADHERENCE, NO_ADHERENCE, backends=WITH_NUMBA),
+    _tables("variances", {"variance": VARIANCE}, NO_VARIANCE),
+    _tables("both", BOTH, NO_ADHERENCE | NO_VARIANCE),
+    _tables("equal", {}, given_pairs=True),
+    _tables("both", BOTH, NO_ADHERENCE | NO_VARIANCE, given_pairs=True),
+]
+
+CASES = [*PLACKETT_LUCE, *PMOP, *PAIRS, *MPM]

@@ -25,12 +25,12 @@ class Room(NamedTuple):
 ROOMS = {
     "data": Room("numpy pandas scipy sklearn"),
     "likelihoods": Room("jax llvmlite numba numpy pytensor scipy"),
-    "distributions": Room("numpy pymc pytensor", rooms="data likelihoods"),
+    "distributions": Room("numpy pymc pytensor", rooms="data likelihoods schema"),
     "inference": Room(
         "arviz numba numpy nutpie pymc pytensor rich scipy threadpoolctl xarray",
-        rooms="data likelihoods",
+        rooms="data likelihoods schema",
     ),
-    "results": Room("arviz matplotlib numpy pandas scipy sklearn xarray"),
+    "results": Room("arviz matplotlib numpy pandas scipy sklearn xarray", rooms="schema"),
     "plots": Room("arviz arviz_plots matplotlib numpy pandas xarray", rooms="results"),
     "utility": Room("numpy pytensor sklearn"),
     "aggregation": Room("numba numpy pandas pytensor scipy", rooms="data"),
@@ -39,7 +39,8 @@ ROOMS = {
 # Files beside the rooms. The command line wires everything up, so it is not bounded.
 FILES = {
     "__init__": Room("lazy_loader"),
-    "leaderboard": Room("numpy pymc pytensor", rooms="data distributions priors"),
+    "leaderboard": Room("numpy pymc pytensor", rooms="data distributions priors schema"),
+    "schema": Room("numpy pandas xarray"),
     "priors": Room("pymc"),
 }
 UNBOUNDED = {"cli"}

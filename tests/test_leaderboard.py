@@ -11,7 +11,7 @@ from scipy import stats
 
 import bayesrank as br
 import bayesrank.leaderboard
-from bayesrank.leaderboard import leaderboard_model, nuts_settings, set_matches
+from bayesrank.leaderboard import leaderboard_model, nuts_settings
 
 TABLE = pd.DataFrame(
     [
@@ -197,12 +197,12 @@ def test_new_matches_take_the_place_of_the_old_ones():
     pairs = pairs_of(**JUDGED, **SORTED)
     model = leaderboard_model(pairs, category="category")
     new = TABLE.iloc[[0, 2, 3, 4]].assign(count=[1, 4, 2, 5])
-    set_matches(pairs_of(new, **JUDGED, **SORTED), model=model)
+    br.set_observed("y", pairs_of(new, **JUDGED, **SORTED), model=model)
     # one win and five ties come in six orders
     expected = by_hand(new, W, ADHERENCE, ORDER, NU) + np.log(6)
     assert log_likelihood(model) == pytest.approx(expected)
     with model:
-        set_matches(pairs)
+        br.set_observed("y", pairs)
     assert log_likelihood(model) == pytest.approx(
         by_hand(TABLE, W, ADHERENCE, ORDER, NU) + np.log(10)
     )
@@ -214,7 +214,7 @@ def test_new_matches_need_no_new_compilation():
     logp = model.compile_logp(vars=model["y"], mode=QUICK)
     before = logp(model.initial_point())
     new = TABLE.iloc[[0, 2, 3]]
-    set_matches(pairs_of(new, **JUDGED, **SORTED), model=model)
+    br.set_observed("y", pairs_of(new, **JUDGED, **SORTED), model=model)
     assert logp(model.initial_point()) != before
     expected = by_hand(new, W, ADHERENCE, ORDER, NU)
     assert logp(model.initial_point()) == pytest.approx(expected)
@@ -229,7 +229,7 @@ def test_new_matches_need_no_new_compilation():
         ),
         (
             {"judge": "ann"},
-            r"^The judge axis .* 'ann', 'bob', that of the new matches 'ann'\. Build",
+            r"^The judge axis .* 'ann', 'bob', that of the new pairs 'ann'\. Build",
         ),
         (
             {"category": list("ppppq")},
@@ -240,7 +240,7 @@ def test_new_matches_need_no_new_compilation():
 def test_new_matches_on_other_axes_raise(change, message):
     model = leaderboard_model(pairs_of(**JUDGED, **SORTED), category="category")
     with pytest.raises(ValueError, match=message):
-        set_matches(pairs_of(TABLE.assign(**change), **JUDGED, **SORTED), model=model)
+        br.set_observed("y", pairs_of(TABLE.assign(**change), **JUDGED, **SORTED), model=model)
 
 
 # Settings and bad input

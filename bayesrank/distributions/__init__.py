@@ -1,14 +1,12 @@
 """PyMC distributions: the likelihoods with draws, shapes, checks and observed data.
 
-This room may import numpy, pymc, pytensor and the rooms data and likelihoods.
+This room may import numpy, pymc, pytensor, the rooms data and likelihoods, and schema.
 """
 
 from bayesrank.distributions.bpr import BPR
 from bayesrank.distributions.mpm import MPM
-from bayesrank.distributions.observed import set_rankings
-from bayesrank.distributions.observed_counts import set_counts
-from bayesrank.distributions.observed_pairs import set_pairs
-from bayesrank.distributions.pairwise import BradleyTerry, Davidson, RaoKupper, Thurstone
+from bayesrank.distributions.observed import set_observed
+from bayesrank.distributions.pairs import BradleyTerry, Davidson, RaoKupper, Thurstone
 from bayesrank.distributions.plackett_luce import PlackettLuce
 from bayesrank.distributions.pmop import PMOP
 
@@ -21,7 +19,5 @@ __all__ = [
     "PlackettLuce",
     "RaoKupper",
     "Thurstone",
-    "set_counts",
-    "set_pairs",
-    "set_rankings",
+    "set_observed",
 ]

@@ -8,11 +8,14 @@ is preferred: 0 the former, as all that is observed has it, 1 the latter.
 [0.2891, 0.8808]
 """
 
-from typing import Any
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from numpy.typing import NDArray
 from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
 from pymc.distributions.shape_utils import rv_size_is_none
@@ -20,40 +23,44 @@ from pymc.pytensorf import normalize_rng_param
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
-from bayesrank.data.interactions import Interactions, check_two_blocks
-from bayesrank.data.rankings import Rankings
-from bayesrank.distributions.axes import add_coord
-from bayesrank.distributions.observed import refuse_single_precision
-from bayesrank.distributions.pair_data import shaped
-from bayesrank.distributions.pair_outcomes import as_double
-from bayesrank.likelihoods.pairs.bpr import triple_logp
-from bayesrank.likelihoods.pairs.of_rankings import weak_order_pairs
+from bayesrank.data import Interactions, Rankings, check_two_blocks
+from bayesrank.distributions.observed import (
+    ObservedRV,
+    Part,
+    Record,
+    as_double,
+    observe,
+    observed_options,
+    refuse_single_precision,
+    shaped,
+    signature,
+)
+from bayesrank.likelihoods.pairs import triple_logp, weak_order_pairs
+from bayesrank.schema import NEGATIVE, OUTCOME, OUTCOMES, POSITIVE, USER, WEIGHT, name_of
 
 __all__ = ["BPR"]
 
-OUTCOME = "nothing: pairs of what a user has and has not make a composite likelihood"
+OUTCOME_LABEL = "nothing: pairs of what a user has and has not make a composite likelihood"
+PARAMETERS = {"utility": "end", "weight": ""}
 
 
 class BPRRV(SymbolicRandomVariable):
     """Draw which item of each pair is preferred, each pair by itself."""
 
     name = "bpr"
-    extended_signature = "[rng],[size],(p),()->[rng],()"
+    extended_signature = signature(PARAMETERS, "")
     _print_name = ("BPR", "\\operatorname{BPR}")
 
     @classmethod
-    def rv_op(
-        cls, utility: Any, weight: Any, *, size: Any = None, rng: Any = None
-    ) -> TensorVariable:
-        utility, weight = pt.as_tensor_variable(utility), pt.as_tensor_variable(weight)
+    def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
+        params = [pt.as_tensor_variable(x) for x in parameters]
+        utility, weight = params[:2]
         rng = normalize_rng_param(rng)
         size = normalize_size_param(size)
         chance, _ = pt.broadcast_arrays(pt.sigmoid(utility[..., 1] - utility[..., 0]), weight)
         shape = None if rv_size_is_none(size) else tuple(size)
         next_rng, second = pt.random.bernoulli(chance, size=shape, rng=rng, return_next_rng=True)
-        return cls(inputs=[rng, size, utility, weight], outputs=[next_rng, second])(
-            rng, size, utility, weight
-        )
+        return cls(inputs=[rng, size, *params], outputs=[next_rng, second])(rng, size, *params)
 
 
 class BPR(Discrete):
@@ -153,7 +160,10 @@ class BPR(Discrete):
     ) -> TensorVariable:
         refuse_single_precision()
         if isinstance(observed, Interactions | Rankings):
-            return _observe(name, utility, observed, dims=dims, **kwargs)
+            own, options = observed_options(
+                "BPR", observed, {**kwargs, "dims": dims}, takes=("weight",)
+            )
+            return _observe(name, utility, observed, own.get("weight", 1.0), options)
         if hasattr(observed, "columns"):
             raise TypeError(
                 f"BPR got a table as observed=: say what counts as having an item, with "
@@ -182,77 +192,123 @@ class BPR(Discrete):
 
     def logp(value: Any, utility: Any, weight: Any) -> TensorVariable:
         """One log-probability per triple."""
-        return check_parameters(
-            weight * triple_logp(utility, value),
-            pt.all(pt.isfinite(utility)),
-            pt.all(weight >= 0),
-            msg="utility must be finite, weight >= 0",
+        return _logp(value, utility, weight)
+
+
+class ObservedBPRRV(ObservedRV, BPRRV):
+    """All pairs of what users have and have not, written out."""
+
+    data_types = (Interactions, Rankings)
+    noun = "pairs"
+    axes = ("triple",)
+    example = ("click",)
+    value = "preferred"
+    parameters: ClassVar[Mapping[str, str]] = {
+        **PARAMETERS,
+        "preferred": "",
+        "scale": "",  # evidence weight of all
+        "shape": "axis",  # of the table of utilities
+    }
+    extended_signature = signature(parameters, "")
+
+    @classmethod
+    def record(cls, name: str, data: Any, p: SimpleNamespace) -> Record:
+        who, positive, negative = _ends(name, data, per_item=p.shape.type.shape == (1,))
+        each = np.ones(len(who)) if isinstance(data, Interactions) else data.weight[who]
+        parts = {USER: who, POSITIVE: positive, NEGATIVE: negative}
+        return Record(
+            labels={"triple": np.arange(len(who))},
+            parts={
+                part: Part(np.asarray(value, dtype=np.int32), cls.axes)
+                for part, value in parts.items()
+            }
+            | {WEIGHT: Part(p.scale.data * each, cls.axes)},
+            derived={"preferred": np.zeros(len(who), dtype=np.int64)},
+            outcome=OUTCOME_LABEL,
         )
+
+    @classmethod
+    def check_new(cls, model: pm.Model, name: str, data: Any, p: SimpleNamespace) -> None:
+        shape = tuple(int(n) for n in p.shape.eval(mode="FAST_COMPILE"))
+        if shape not in _forms(data):
+            raise ValueError(
+                f"The utilities of {name!r} have shape {shape}, which is none of "
+                f"{list(_forms(data))}, as the new {type(data).__name__} need."
+            )
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        return _logp(value, p.utility, p.weight)
+
+
+def _logp(value: Any, utility: Any, weight: Any) -> TensorVariable:
+    return check_parameters(
+        weight * triple_logp(utility, value),
+        pt.all(pt.isfinite(utility)),
+        pt.all(weight >= 0),
+        msg="utility must be finite, weight >= 0",
+    )
 
 
 def _observe(
     name: str,
     utility: Any,
     observed: Interactions | Rankings,
-    *,
-    weight: Any = None,
-    dims: Any = None,
-    total_size: Any = None,
-    **unknown: Any,
+    weight: Any,
+    options: dict[str, Any],
 ) -> TensorVariable:
     """Write all pairs out, and add them to the model in context."""
-    for option in unknown:
-        raise TypeError(
-            f"BPR got both observed={type(observed).__name__} and {option}=, which goes with "
-            f"triples. Leave it out."
-        )
-    model = pm.modelcontext(None)
-    weights = np.ones(1)
-    forms: dict[tuple[int, ...], str]
-    if isinstance(observed, Interactions):
-        observed.check_triples()
-        who, positive, negative = observed.all_triples().T
-        forms = {(observed.n_users, observed.n_items): "one per user and item"}
-        item_of = None
-    else:
-        check_two_blocks(observed)
-        who, positive, negative, _ = weak_order_pairs(observed.ranks, ties="drop")
-        if not len(who):
-            raise ValueError(
-                f"The rankings of {name!r} have no pairs: every ranking has one block, of what "
-                f"the ranker has or has not. Two blocks say what is preferred."
-            )
-        forms = {(observed.n_rankings, observed.n_slots): "one per slot"}
-        item_of = observed.item
-        if (observed.weight != 1).any():
-            weights = observed.weight[who]
-    x = shaped(name, "utility", utility, {(observed.n_items,): "one per item", **forms})
-    if x.ndim == 1 and item_of is not None:  # slots hold items
-        positive, negative = item_of[who, positive], item_of[who, negative]
-
-    dim = "triple" if dims is None else dims
-    add_coord(model, name, dim, np.arange(len(who)), source="pairs", example=("click", "end"))
-    parts = {"user": who, "positive": positive, "negative": negative}
-    data = {
-        part: pm.Data(f"{name}_{part}", np.asarray(value, dtype=np.int32), dims=dim)
-        for part, value in parts.items()
-    }
-    ends = [data["positive"], data["negative"]]
-    both = pt.stack([x[end] if x.ndim == 1 else x[data["user"], end] for end in ends], axis=-1)
-    if np.ndim(weight := 1.0 if weight is None else weight):
+    if np.ndim(weight):
         raise ValueError(
             f"`weight` of {name!r} has shape {np.shape(weight)}; it is one number for all pairs."
         )
-    weight = pm.Data(f"{name}_weight", np.broadcast_to(weight * weights, len(who)), dims=dim)
-    values = np.zeros(len(who), dtype=np.int64)
-    _label(model, name, values)
-    return model.register_rv(
-        BPR.dist(both, weight=weight), name, observed=values, dims=dim, total_size=total_size
-    )
+    if isinstance(observed, Interactions):
+        observed.check_triples()
+    else:
+        check_two_blocks(observed)
+    x = shaped(name, "utility", utility, _forms(observed), "pairs")
+
+    def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
+        ends = (data.positive, data.negative)
+        both = [x[end] if x.ndim == 1 else x[data.user, end] for end in ends]
+        return {"utility": pt.stack(both, axis=-1), "weight": data.weight}
+
+    given = {"scale": pt.constant(float(weight)), "shape": pt.stack(list(x.shape))}
+    return observe(ObservedBPRRV, name, observed, given, with_data, **options)
+
+
+def _forms(data: Interactions | Rankings) -> dict[tuple[int, ...], str]:
+    """Shapes that utilities may have."""
+    if isinstance(data, Interactions):
+        return {
+            (data.n_items,): "one per item",
+            (data.n_users, data.n_items): "one per user and item",
+        }
+    return {(data.n_items,): "one per item", (data.n_rankings, data.n_slots): "one per slot"}
+
+
+def _ends(
+    name: str, data: Interactions | Rankings, *, per_item: bool
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """All pairs: whose they are, and positions of what that user has and has not."""
+    if isinstance(data, Interactions):
+        data.check_triples()
+        who, positive, negative = data.all_triples().T
+        return who, positive, negative
+    check_two_blocks(data)
+    who, positive, negative, _ = weak_order_pairs(data.ranks, ties="drop")
+    if not len(who):
+        raise ValueError(
+            f"The rankings of {name!r} have no pairs: every ranking has one block, of what "
+            f"the ranker has or has not. Two blocks say what is preferred."
+        )
+    if per_item:  # slots hold items
+        positive, negative = data.item[who, positive], data.item[who, negative]
+    return who, positive, negative
 
 
 def _label(model: pm.Model, name: str, values: Any) -> None:
     """Write into the model that its log-probability is one of nothing, for `compare`."""
-    model.add_coord(f"{name}_outcome", [OUTCOME])
+    model.add_coord(name_of(name, OUTCOME), [OUTCOME_LABEL])
     n = np.size(values) if isinstance(values, list | tuple | np.ndarray) else 1
-    pm.Data(f"{name}_outcomes", [n], dims=f"{name}_outcome")
+    pm.Data(name_of(name, OUTCOMES), [n], dims=name_of(name, OUTCOME))

@@ -10,10 +10,17 @@ each item, which is also what posterior predictive draws have.
 0.166667
 """
 
-from typing import Any
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
+import pymc as pm
 import pytensor.tensor as pt
+from numpy.typing import NDArray
+from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
 from pymc.distributions.shape_utils import rv_size_is_none
 from pymc.pytensorf import normalize_rng_param
@@ -21,21 +28,37 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
-from bayesrank.data.pair_counts import PairCounts
-from bayesrank.distributions.count_checks import (
-    check_counts,
-    check_numbers,
-    check_sign,
-    check_symmetric,
+from bayesrank.data import PairCounts, UninformativeRankingWarning
+from bayesrank.distributions.observed import (
+    ObservedRV,
+    Part,
+    Record,
+    as_double,
+    check_length,
+    is_observed,
+    observe,
+    observed_options,
+    refuse_single_precision,
+    shaped,
+    signature,
 )
-from bayesrank.distributions.observed import refuse_single_precision
-from bayesrank.distributions.observed_counts import observe_counts
 from bayesrank.distributions.orders import batch_shape
-from bayesrank.likelihoods.mpm.graph import differences, mpm_given_pairs_logp, mpm_logp
-from bayesrank.likelihoods.mpm.op import CountsDraw
-from bayesrank.likelihoods.ops.arrays import broadcast_batch
+from bayesrank.likelihoods.mpm import (
+    CountsDraw,
+    NetCountsDraw,
+    agreement,
+    differences,
+    log_normaliser_table,
+    mpm_given_pairs_logp,
+    mpm_logp,
+)
+from bayesrank.likelihoods.ops import broadcast_batch, segment_sum, softplus
+from bayesrank.schema import AT_RANDOM, NET, WEIGHT
 
 __all__ = ["MPM"]
+
+PARAMETERS = {"score": "item", "variance": "variance", "adherence": ""}  # no variance: equal ones
+_PACKAGE = str(Path(__file__).parents[1])
 
 ANY = -1  # as a total: whatever the value sums to, and draws of one
 
@@ -54,9 +77,7 @@ class _CountsRV(SymbolicRandomVariable):
         return cls(inputs=[rng, size, *params], outputs=[next_rng, counts])(rng, size, *params)
 
     @classmethod
-    def draw(
-        cls, rng: Any, size: Any, score: Any, variance: Any, adherence: Any, total: Any
-    ) -> tuple[Any, TensorVariable]:
+    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
         """Return the next generator and the counts."""
         raise NotImplementedError
 
@@ -65,12 +86,11 @@ class MPMRV(_CountsRV):
     """Draw one seed per ranker, and pairs one after the other."""
 
     name = "mpm"
-    extended_signature = "[rng],[size],(n),(v),(),()->[rng],(n,n)"
+    extended_signature = signature(PARAMETERS | {"total": ""}, "item,item")
 
     @classmethod
-    def draw(
-        cls, rng: Any, size: Any, score: Any, variance: Any, adherence: Any, total: Any
-    ) -> tuple[Any, TensorVariable]:
+    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
+        score, variance, adherence, total = parameters
         columns = [score, variance, adherence[..., None], total[..., None]]
         batch = batch_shape(*columns) if size is None else size
         next_rng, seed = pt.random.integers(0, 2**62, size=batch, rng=rng, return_next_rng=True)
@@ -92,12 +112,11 @@ class GivenPairsRV(_CountsRV):
     """Draw how often the one and the other item of each pair is preferred."""
 
     name = "mpm_given_pairs"
-    extended_signature = "[rng],[size],(n),(v),(),(n,n)->[rng],(n,n)"
+    extended_signature = signature(PARAMETERS | {"total": "item,item"}, "item,item")
 
     @classmethod
-    def draw(
-        cls, rng: Any, size: Any, score: Any, variance: Any, adherence: Any, total: Any
-    ) -> tuple[Any, TensorVariable]:
+    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
+        score, variance, adherence, total = parameters
         known = None if variance.type.shape[-1] == 0 else variance
         chance = pt.sigmoid(2.0 * adherence[..., None, None] * differences(score, known))
         upper = pt.triu(_at_random(total), 1)
@@ -210,11 +229,9 @@ class MPM(Discrete):
     ) -> TensorVariable:
         refuse_single_precision()
         if isinstance(observed, PairCounts):
-            check_sign("adherence", kwargs.get("adherence"), positive=False)
-            check_sign("variance", kwargs.get("variance"), positive=True)
-            return observe_counts(name, score, observed, **kwargs)
+            return _observe(name, score, observed, kwargs)
         if observed is not None:
-            check_counts(observed, score)
+            _check_counts(observed, score)
             if kwargs.get("total") is None:
                 kwargs["total"] = _totals(observed, kwargs.get("given_pairs", False))
         return super().__new__(cls, name, score, observed=observed, **kwargs)
@@ -231,17 +248,16 @@ class MPM(Discrete):
         **kwargs: Any,
     ) -> TensorVariable:
         refuse_single_precision()
-        check_sign("adherence", adherence, positive=False)
-        check_sign("variance", variance, positive=True)
-        check_sign("total", total, positive=False)
+        _check_sign("adherence", adherence, positive=False)
+        _check_sign("variance", variance, positive=True)
+        _check_sign("total", total, positive=False)
         if given_pairs:
-            check_symmetric(total)
-        score = pt.cast(pt.atleast_1d(pt.as_tensor_variable(score)), "float64")
+            _check_symmetric(total)
+        score = pt.atleast_1d(as_double(score))
         if score.type.shape[-1] == 1:
             raise ValueError("`score` has one item; MPM compares items, so give it two or more.")
-        variance = pt.constant(np.zeros(0)) if variance is None else pt.as_tensor_variable(variance)
-        adherence = pt.as_tensor_variable(1.0 if adherence is None else adherence)
-        params = [score, pt.cast(variance, "float64"), pt.cast(adherence, "float64")]
+        variance = as_double(np.zeros(0) if variance is None else variance)
+        params = [score, variance, as_double(1.0 if adherence is None else adherence)]
         if given_pairs:
             total = pt.full((score.shape[-1],) * 2, ANY) if total is None else total
             return _GivenPairs.dist(
@@ -299,10 +315,328 @@ def _checked(
 ) -> TensorVariable:
     diagonal = pt.sum(pt.abs(value) * pt.eye(value.shape[-1], dtype="int64"), axis=(-2, -1))
     possible = fits & pt.all(value >= 0, axis=(-2, -1)) & pt.eq(diagonal, 0)
-    return check_numbers(pt.switch(possible, logp, -pt.inf), score, variance, adherence)
+    return _check_parameters(pt.switch(possible, logp, -pt.inf), score, variance, adherence)
 
 
 def _totals(observed: Any, given_pairs: bool) -> Any:
     """Return what is given of the counts: their sum, or how often each pair is compared."""
     counts = observed if isinstance(observed, Variable) else np.asarray(observed)
     return counts + counts.swapaxes(-1, -2) if given_pairs else counts.sum(axis=(-2, -1))
+
+
+# ---------------------------------------------------------------------------------------------
+# Observed PairCounts
+# ---------------------------------------------------------------------------------------------
+
+
+class _ObservedCountsRV(ObservedRV, _CountsRV):
+    """Net counts of rankers (n_rankers, n_items), with all that was counted as parameters.
+
+    Net counts do not tell the counts, so that all that the likelihood needs beside them is kept.
+    """
+
+    data_types = (PairCounts,)
+    noun = "counts"
+    axes = ("ranker", "item")
+    example = ("judge", "player")
+    value = "net"
+    given_pairs = False
+
+    @classmethod
+    def record(cls, name: str, data: PairCounts, p: SimpleNamespace) -> Record:
+        _warn_of_empty(name, data)
+        given = "how often each pair is compared" if cls.given_pairs else "their sum"
+        outcome = f"counts of ordered pairs given {given}"
+        if (data.weight != 1).any():
+            outcome = "nothing: evidence weights make a pseudo-likelihood"
+        at_random = data.weight * data.log_at_random(given_pairs=cls.given_pairs)
+        return Record(
+            labels=data.coords,
+            parts={
+                NET: Part(_net_counts(data), cls.axes),
+                WEIGHT: Part(data.weight, ("ranker",)),
+                AT_RANDOM: Part(at_random, ("ranker",)),
+            },
+            derived=cls.tables(data, equal=p.variance.type.shape[0] == 0),
+            outcome=outcome,
+        )
+
+    @classmethod
+    def tables(cls, counts: PairCounts, *, equal: bool) -> dict[str, NDArray[Any]]:
+        """Compute what the likelihood needs beside the net counts."""
+        raise NotImplementedError
+
+    @classmethod
+    def check_new(cls, model: pm.Model, name: str, data: PairCounts, p: SimpleNamespace) -> None:
+        n_items, n_rankers = len(data.items), len(data.rankers)
+        check_length(name, "scores", p.score, n_items, "counts", "items")
+        check_length(name, "variances", p.variance, n_items, "counts", "items")
+        check_length(name, "adherences", p.adherence, n_rankers, "counts", "rankers")
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        if not is_observed(value, p.net):
+            raise NotImplementedError(
+                "The probability of net counts alone has no closed form: observed PairCounts have "
+                "one, other values do not. Pass tables of counts, observed=array of shape "
+                "(n_rankers, n_items, n_items), or replace the data with set_observed."
+            )
+        logp = p.weight * cls.of_counts(p)
+        return _check_parameters(logp, p.score, p.variance, p.adherence)
+
+    @classmethod
+    def of_counts(cls, p: SimpleNamespace) -> TensorVariable:
+        """Log-probabilities of the counts of every ranker."""
+        raise NotImplementedError
+
+
+class ObservedMPMRV(_ObservedCountsRV):
+    """Counts of all ordered pairs, given how many each ranker has."""
+
+    name = "mpm"
+    parameters: ClassVar[Mapping[str, str]] = {
+        **PARAMETERS,
+        "weight": "",
+        "log_multinomial": "",
+        "totals": "problem",
+        "item": "problem,place",
+        "where": "problem,place",
+        "ranker": "entry",
+        "first": "entry",
+        "second": "second_entry",  # of length 0 where the net counts of items are enough
+        "count": "entry",
+        "net": "item",
+    }
+    extended_signature = signature(parameters, "item")
+
+    @classmethod
+    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
+        p = cls.named(parameters)
+        next_rng, seed = pt.random.integers(
+            0, 2**62, size=(p.weight.shape[0],), rng=rng, return_next_rng=True
+        )
+        each = p.adherence + pt.zeros_like(p.weight)
+        tables = p.item, p.where, p.totals.T
+        return next_rng, NetCountsDraw()(p.score, p.variance, each, *tables, seed)
+
+    @classmethod
+    def tables(cls, counts: PairCounts, *, equal: bool) -> dict[str, NDArray[Any]]:
+        layout = counts.layout()
+        tables: dict[str, NDArray[Any]] = {
+            "log_multinomial": counts.log_multinomial(),
+            "totals": np.ascontiguousarray(counts.totals().T).astype(np.int64),
+            "item": layout.item,
+            "where": layout.where,
+        }
+        if equal:
+            ranker, first, count = counts.net_entries()
+            second = np.zeros(0, np.int32)
+        else:
+            ranker, first, second = counts.ranker_idx, counts.first, counts.second
+            count = counts.count
+        return tables | {"ranker": ranker, "first": first, "second": second, "count": count}
+
+    @classmethod
+    def of_counts(cls, p: SimpleNamespace) -> TensorVariable:
+        if p.variance.type.shape[0] == 0:
+            terms = p.count * p.score[p.first]
+            unequal, agreed = None, segment_sum(terms, (p.ranker,), (p.weight.shape[0],))
+        else:
+            unequal, entries = p.variance[p.item], (p.ranker, p.first, p.second, p.count)
+            agreed = agreement(p.score, p.variance, entries, like=p.weight)
+        needed = pt.gt(p.totals.T, 0) if p.adherence.ndim else None
+        rate = pt.atleast_1d(p.adherence)
+        log_Z = log_normaliser_table(p.score[p.item], rate, unequal, where=p.where, needed=needed)
+        return p.log_multinomial + p.adherence * agreed - pt.sum(p.totals * log_Z.T, axis=-1)
+
+
+class ObservedGivenPairsRV(_ObservedCountsRV):
+    """Counts given how often each ranker compared each pair."""
+
+    name = "mpm_given_pairs"
+    given_pairs = True
+    parameters: ClassVar[Mapping[str, str]] = {
+        **PARAMETERS,
+        "weight": "",
+        "ranker": "entry",
+        "first": "entry",
+        "second": "entry",
+        "count": "entry",
+        "compared": "entry",
+        "net": "item",
+    }
+    extended_signature = signature(parameters, "item")
+
+    @classmethod
+    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
+        p = cls.named(parameters)
+        next_rng, won = pt.random.binomial(
+            p.compared, pt.sigmoid(_logit(p)), rng=rng, return_next_rng=True
+        )
+        lead, shape = 2 * won - p.compared, (p.weight.shape[0], p.score.shape[0])
+        of_first, of_second = (
+            segment_sum(lead, (p.ranker, item), shape) for item in (p.first, p.second)
+        )
+        return next_rng, pt.cast(of_first - of_second, "int64")
+
+    @classmethod
+    def tables(cls, counts: PairCounts, *, equal: bool) -> dict[str, NDArray[Any]]:
+        pairs = counts.compared()
+        return {
+            "ranker": pairs.ranker_idx,
+            "first": pairs.first,
+            "second": pairs.second,
+            "count": pairs.won,
+            "compared": pairs.compared.astype(np.int64),
+        }
+
+    @classmethod
+    def of_counts(cls, p: SimpleNamespace) -> TensorVariable:
+        logit, lost = _logit(p), p.compared - p.count
+        ways = pt.gammaln(p.compared + 1.0) - pt.gammaln(p.count + 1.0) - pt.gammaln(lost + 1.0)
+        terms = ways - p.count * softplus(-logit) - lost * softplus(logit)
+        return segment_sum(terms, (p.ranker,), (p.weight.shape[0],))
+
+
+def _logit(p: SimpleNamespace) -> TensorVariable:
+    """Log odds that the first item of each pair is preferred."""
+    D = p.score[p.first] - p.score[p.second]
+    if p.variance.type.shape[0] != 0:
+        D = D / (p.variance[p.first] + p.variance[p.second])
+    return 2.0 * D * (p.adherence if p.adherence.ndim == 0 else p.adherence[p.ranker])
+
+
+def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any]) -> Any:
+    """Add observed counts to the model in context."""
+    own, options = observed_options(
+        "MPM",
+        counts,
+        arguments,
+        takes=("variance", "adherence", "given_pairs"),
+        brings=("total",),
+    )
+    _check_sign("adherence", own.get("adherence"), positive=False)
+    _check_sign("variance", own.get("variance"), positive=True)
+    n_rankers, n_items = len(counts.rankers), len(counts.items)
+    per_item: dict[tuple[int, ...], str] = {(n_items,): "one per item"}
+    one_or_all: dict[tuple[int, ...], str] = {
+        (): "one for all",
+        (n_rankers,): "one per ranker",
+    }
+    given = {
+        "score": shaped(name, "score", score, per_item, "counts"),
+        "variance": as_double(np.zeros(0)),
+        "adherence": shaped(name, "adherence", own.get("adherence", 1.0), one_or_all, "counts"),
+    }
+    if "variance" in own:
+        given["variance"] = shaped(name, "variance", own["variance"], per_item, "counts")
+    return observe(
+        ObservedGivenPairsRV if own.get("given_pairs") else ObservedMPMRV,
+        name,
+        counts,
+        given,
+        lambda data: {"net": pt.cast(data.net, "int64"), "weight": data.weight},
+        **options,
+    )
+
+
+def _net_counts(counts: PairCounts) -> NDArray[np.int32]:
+    """Return the net counts in the 32 bits that models hold."""
+    net = counts.net()
+    if np.abs(net).max(initial=0.0) > np.iinfo(np.int32).max:
+        raise ValueError(
+            f"A net count is {np.abs(net).max():g}; models hold 32 bits of it. Divide the counts, "
+            "and give rankers an evidence weight instead."
+        )
+    return net.astype(np.int32)
+
+
+def _warn_of_empty(name: str, counts: PairCounts) -> None:
+    """Warn of rankers without counts."""
+    empty = counts.rankers[counts.total() == 0]
+    if len(empty):
+        shown = ", ".join(map(repr, empty[:5])) + (", ..." if len(empty) > 5 else "")
+        warnings.warn(
+            f"{len(empty)} of the {len(counts.rankers)} rankers of {name!r} preferred nothing to "
+            f"anything ({shown}): their adherence is its prior.",
+            UninformativeRankingWarning,
+            skip_file_prefixes=(_PACKAGE,),
+        )
+
+
+# ---------------------------------------------------------------------------------------------
+# Checks: of numbers at once, of tensors in `logp`
+# ---------------------------------------------------------------------------------------------
+
+
+def _check_parameters(
+    logp: TensorVariable, score: Any, variance: Any, adherence: Any
+) -> TensorVariable:
+    """Make the log-probability depend on parameters that it exists for."""
+    return check_parameters(
+        logp,
+        pt.all(pt.isfinite(score)),
+        pt.all(adherence >= 0) & pt.all(pt.isfinite(adherence)),
+        pt.all(variance > 0) & pt.all(pt.isfinite(variance)),
+        msg="score must be finite, adherence finite and >= 0, variance finite and > 0",
+    )
+
+
+def _check_counts(observed: Any, score: Any) -> None:
+    """Raise for numbers that are no counts; of tensors, `logp` knows."""
+    if isinstance(observed, Variable):
+        return
+    counts = np.asarray(observed)
+    if counts.ndim < 2 or counts.shape[-1] != counts.shape[-2]:
+        raise ValueError(
+            f"The observed counts have shape {counts.shape}; their last two axes must be the "
+            "preferred and the other item."
+        )
+    n_items = pt.as_tensor_variable(score).type.shape[-1:]
+    if n_items not in ((), (1,), (None,), counts.shape[-1:]):
+        raise ValueError(
+            f"The observed counts are of {counts.shape[-1]} items, but `score` has {n_items[0]}: "
+            "give one score per item."
+        )
+    cells = {
+        "not a whole number": (counts != np.round(counts)) | np.isinf(counts),
+        "negative": counts < 0,
+        "on the diagonal": (counts != 0) & np.eye(counts.shape[-1], dtype=bool),
+    }
+    for what, bad in cells.items():
+        if bad.any():
+            where = tuple(int(i) for i in np.argwhere(bad)[0])
+            raise ValueError(
+                f"The observed count {counts[where]:g} at {list(where)} is {what}: counts say how "
+                "much the item of the row is preferred to that of the column."
+            )
+
+
+def _check_symmetric(total: Any) -> None:
+    """Raise for a table that cannot say how often pairs are compared."""
+    if total is None or isinstance(total, Variable):
+        return
+    table = np.asarray(total)
+    if table.ndim < 2 or table.shape[-1] != table.shape[-2]:
+        raise ValueError(
+            f"`total` has shape {table.shape}; with given_pairs=True it is a table of how often "
+            "each pair is compared, (..., n_items, n_items)."
+        )
+    unequal = (table != table.swapaxes(-1, -2)) | ((table != 0) & np.eye(len(table.T), dtype=bool))
+    if unequal.any():
+        where = [int(i) for i in np.argwhere(unequal)[0]]
+        raise ValueError(
+            f"`total` is {table[tuple(where)]:g} at {where}: how often each pair is compared is a "
+            "symmetric table with zeros on the diagonal."
+        )
+
+
+def _check_sign(name: str, value: Any, *, positive: bool) -> None:
+    """Raise for numbers that are no adherence or variance; of tensors, `logp` knows."""
+    if value is None or isinstance(value, Variable):
+        return
+    numbers = np.atleast_1d(np.asarray(value, dtype=float)).ravel()
+    wrong = numbers[~(np.isfinite(numbers) & ((numbers > 0) if positive else (numbers >= 0)))]
+    if wrong.size:
+        need = "positive" if positive else "zero or positive"
+        raise ValueError(f"`{name}` holds {wrong[0]:g}; it must be finite and {need}.")

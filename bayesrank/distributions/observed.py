@@ -1,136 +1,262 @@
-"""Registering a `Rankings` as data of a PyMC model: what ``observed=rankings`` does."""
+"""Data in a PyMC model: what ``observed=`` does for every family, and `set_observed` after it.
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+A family says by one class, an `ObservedRV`, what its variable keeps of the data:
+
+==================  ==========================================================================
+`data_types`        what it observes, such as `Rankings`, and `noun`, what that is called
+`axes`              what the axes of the variable are, and their dims by default
+`parameters`        names of what the log-probability is of, with the axes of each, from which
+                    the signature is composed; `value` is the one that is observed
+`record`            a pure function of the data: a `Record` of what is registered as `pm.Data`
+                    and of what is *derived*, kept in shared variables under the names of
+                    parameters, and the label of the outcome
+`check_new`         whether other data can take their place
+`logp`              the log-probability, of the parameters by their names
+==================  ==========================================================================
+
+`observe` then registers the data, and `set_observed` replaces them: with all that was derived from
+them, which `pm.set_data` on one part alone cannot do. All stay out of compiled code.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pymc as pm
 import pytensor
 import pytensor.tensor as pt
+from numpy.typing import NDArray
+from pymc.distributions.distribution import SymbolicRandomVariable
+from pymc.distributions.distribution import _support_point as support_point_of
+from pymc.logprob.abstract import _logprob as logprob_of
 from pytensor.compile.sharedvalue import SharedVariable
-from pytensor.graph.basic import equal_computations
+from pytensor.graph.basic import Variable, equal_computations
 from pytensor.scalar.basic import Cast
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.elemwise import Elemwise
 
-from bayesrank.data.derive.stages import Stages
-from bayesrank.data.rankings import Rankings
-from bayesrank.distributions.axes import AXES, add_coord, label_axis, two_names
+from bayesrank.data.read import label_repr
+from bayesrank.schema import ITEM, OUTCOME, OUTCOMES, name_of
 
 __all__ = [
-    "RankingsData",
+    "ObservedRV",
+    "Part",
+    "Record",
+    "as_double",
+    "check_length",
     "is_observed",
     "known_value",
+    "logprob_of",
+    "observe",
+    "observed_options",
     "refuse_single_precision",
-    "register_rankings",
-    "set_rankings",
-    "table_is_current",
+    "same_labels",
+    "same_value",
+    "set_observed",
+    "shaped",
+    "signature",
+    "support_point_of",
 ]
 
 
-class RankingsData(NamedTuple):
-    """Rankings as tensors of a model."""
+class Part(NamedTuple):
+    """A number of the data, and what its axes are of."""
 
-    ranks: TensorVariable  # (n_rankings, n_slots), the observed value
-    weight: TensorVariable  # (n_rankings,)
-    item: TensorVariable  # (n_rankings, n_slots)
-    sizes: TensorVariable  # (n_rankings, n_blocks)
-    slot_utility: TensorVariable  # (n_rankings, n_slots)
-    item_utility: TensorVariable | None  # (n_items,), None if utilities differ between rankings
-    stages: tuple[TensorVariable, ...]  # fields of `bayesrank.data.derive.stages.Stages`
-    dims: tuple[str, str]
+    value: Any
+    axes: tuple[str, ...] = ()
 
 
-def register_rankings(
-    name: str,
-    utility: Any,
-    rankings: Rankings,
-    *,
-    outcome: str,
-    dims: Sequence[str] | None = None,
-    stages: bool = True,
-) -> RankingsData:
-    """Add the rankings to the model in context and gather a per-item utility into slots.
+class Record(NamedTuple):
+    """What a model keeps of data."""
+
+    labels: Mapping[str, Any]  # of every axis
+    parts: Mapping[str, Part]  # registered as `pm.Data`
+    derived: Mapping[str, NDArray[Any]]  # shared variables, by the names of parameters
+    outcome: str | None = None  # what the log-probability is one of; None: whatever it was
+
+
+def signature(parameters: Mapping[str, str], value: str) -> str:
+    """Compose the signature of a random variable from the axes of its parameters.
 
     Parameters
     ----------
-    name : str
-        Name of the distribution; prefixes the data.
-    utility : tensor_like of float, (n_items,) or (n_rankings, n_slots)
-        Log worth per item or per slot.
-    rankings : Rankings
-        What was observed.
-    outcome : str
-        What the log-probability is one of. It becomes a label in the model's data, and so in the
-        results, where `bayesrank.compare` finds it.
-    dims : two strings, optional
-        Names of the axes; default ``("ranking", "slot")``. A second collection of rankings in
-        one model needs names of its own.
-    stages : bool
-        Whether to find the stages that rankings share, for a per-item utility.
+    parameters : mapping
+        Axes of each parameter, separated by commas.
+    value : str
+        Axes of a draw.
 
     Returns
     -------
-    RankingsData
-        The tensors, in `pm.Data` and shared variables so that they stay out of compiled code.
+    str
 
-    Raises
-    ------
-    ValueError
-        If the shape of `utility` fits neither form, or the model's coords contradict.
+    Examples
+    --------
+    >>> signature({"utility": "slot", "nodes": ""}, "slot")
+    '[rng],[size],(slot),()->[rng],(slot)'
+    """
+    inputs = ",".join(f"({axes})" for axes in parameters.values())
+    return f"[rng],[size],{inputs}->[rng],({value})"
+
+
+class ObservedRV(SymbolicRandomVariable):
+    """A random variable with what was observed among its parameters; a family is a subclass."""
+
+    data_types: ClassVar[tuple[type, ...]] = ()
+    noun: ClassVar[str] = ""  # of the data
+    axes: ClassVar[tuple[str, ...]] = ()
+    example: ClassVar[tuple[str, ...]] = ()  # other names for them
+    parameters: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    value: ClassVar[str] = ""
+
+    @classmethod
+    def named(cls, parameters: Sequence[Any]) -> SimpleNamespace:
+        """Give the parameters their names."""
+        return SimpleNamespace(**dict(zip(cls.parameters, parameters, strict=True)))
+
+    @classmethod
+    def record(cls, name: str, data: Any, p: SimpleNamespace) -> Record:
+        """Say what a model keeps of the data, given the parameters that are not data."""
+        raise NotImplementedError
+
+    @classmethod
+    def check_new(cls, model: pm.Model, name: str, data: Any, p: SimpleNamespace) -> None:
+        """Raise where data cannot take the place of those that the model observes."""
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """One log-probability per row."""
+        raise NotImplementedError
+
+    @classmethod
+    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """Return some value."""
+        return pt.zeros_like(rv)
+
+
+@logprob_of.register(ObservedRV)
+def _observed_logp(
+    op: ObservedRV, values: Any, rng: Any, size: Any, *parameters: Any, **kwargs: Any
+) -> TensorVariable:
+    return op.logp(values[0], op.named(parameters))
+
+
+@support_point_of.register(ObservedRV)
+def _observed_support_point(
+    op: ObservedRV, rv: TensorVariable, rng: Any, size: Any, *parameters: Any
+) -> TensorVariable:
+    return op.support_point(rv, op.named(parameters))
+
+
+# ---------------------------------------------------------------------------------------------
+# Into a model
+# ---------------------------------------------------------------------------------------------
+
+
+def observe(
+    kind: type[ObservedRV],
+    name: str,
+    data: Any,
+    given: Mapping[str, Any],
+    with_data: Callable[[SimpleNamespace], Mapping[str, Any]],
+    *,
+    outcome: str | None = None,
+    items_known: bool = False,
+    without: Collection[str] = (),
+    dims: Sequence[str] | str | None = None,
+    total_size: Any = None,
+) -> TensorVariable:
+    """Add data and the variable that observes them to the model in context.
+
+    Data that stand in the model already, under the names they would get, are used as they are if
+    they are the same: so a model can use them in its other variables, too.
+
+    Parameters
+    ----------
+    kind : type
+        What the variable is.
+    name : str
+        Of the variable.
+    data
+        Of a type that it observes.
+    given : mapping
+        Parameters that are not data.
+    with_data : callable
+        Given the registered parts by their names, the other parameters but the derived ones.
+    outcome : str, optional
+        What the log-probability is one of, if the data do not tell.
+    items_known : bool
+        Whether each item has a utility, so that as many others under its name are a mistake.
+    without : collection of str
+        Parts to leave out.
+    dims : strings, optional
+        Names of the axes.
+    total_size : optional
+        As in PyMC.
+
+    Returns
+    -------
+    TensorVariable
     """
     model = pm.modelcontext(None)
-    utility = pt.cast(pt.as_tensor_variable(utility), "float64")
-    per_item = _is_per_item(name, utility, rankings)
-    dims = two_names(name, dims)
-    for dim, axis in zip(dims, AXES, strict=True):
-        add_coord(model, name, dim, rankings.coords[axis])
+    record = kind.record(name, data, SimpleNamespace(**given))
+    dim_of = dict(zip(kind.axes, _names_of_axes(kind, name, dims), strict=True))
+    for axis, dim in dim_of.items():
+        _add_coord(kind, model, name, dim, record.labels[axis])
 
-    # cast here: pm.Data stores 32 bits, and cumulative sums of those do not fold (PyTensor 3.3)
-    ranks = pt.cast(pm.Data(f"{name}_ranks", rankings.ranks, dims=dims), "int64")
-    item = pm.Data(f"{name}_item", rankings.item, dims=dims)
-    sizes = pt.cast(pm.Data(f"{name}_sizes", rankings.block_sizes), "int64")
-    weight = pm.Data(f"{name}_weight", rankings.weight, dims=dims[0])
-    model.add_coord(f"{name}_outcome", [outcome])
-    pm.Data(f"{name}_outcomes", [rankings.n_rankings], dims=f"{name}_outcome")
-    # who ranked, and the labels of rankers and items, for what is read off the results
-    pm.Data(f"{name}_ranker", rankings.ranker_idx, dims=dims[0])
-    for axis, n_rankings in _rankings_of(rankings).items():
-        labels = rankings.coords[axis]
-        dim = label_axis(model, name, axis, labels, "rankings", known=per_item and axis == "item")
-        pm.Data(f"{name}_{axis}_rankings", n_rankings, dims=dim)
-    if not per_item:
-        return RankingsData(ranks, weight, item, sizes, utility, None, (), dims)
-    if not stages:
-        return RankingsData(ranks, weight, item, sizes, utility[item], utility, (), dims)
+    parts = {}
+    for part, (value, axes) in record.parts.items():
+        if part in without:
+            continue
+        for axis in axes:
+            if axis not in dim_of:
+                known = items_known and axis == ITEM
+                labels = record.labels[axis]
+                dim_of[axis] = _label_axis(kind, model, name, axis, labels, known=known)
+        parts[part] = _data(model, name, part, value, tuple(dim_of[axis] for axis in axes), kind)
+    model.add_coord(name_of(name, OUTCOME), [outcome or record.outcome])
+    n = len(record.labels[kind.axes[0]])
+    pm.Data(name_of(name, OUTCOMES), [n], dims=name_of(name, OUTCOME))
 
-    table = tuple(
-        pytensor.shared(value, name=f"{model.name_for(name)}_{field}", borrow=True)
-        for field, value in rankings.stages._asdict().items()
+    derived = {
+        field: pytensor.shared(value, name=f"{model.name_for(name)}_{field}", borrow=True)
+        for field, value in record.derived.items()
+    }
+    p = {**given, **with_data(SimpleNamespace(**parts)), **derived}
+    rv = kind.rv_op(*(p[field] for field in kind.parameters))
+    variable_dims = tuple(dim_of[axis] for axis in kind.axes)
+    return model.register_rv(
+        rv, name, observed=p[kind.value], dims=variable_dims, total_size=total_size
     )
-    return RankingsData(ranks, weight, item, sizes, utility[item], utility, table, dims)
 
 
-def set_rankings(name: str, rankings: Rankings, *, model: pm.Model | None = None) -> None:
-    """Replace the rankings of a model, with all that was derived from them.
+def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None:
+    """Replace the data that a model observes, with all that was derived from them.
 
-    What was compiled stays compiled: a loop over folds or problems compiles once. `pm.set_data`
-    on ``{name}_ranks`` alone cannot do this, because the stages that rankings share follow from
-    the ranks and the items together.
+    What was compiled stays compiled: a loop over folds, days or problems compiles once.
+    `pm.set_data` on one part alone, such as ``{name}_counts``, cannot do this, because numbers
+    that follow from the parts together are kept.
 
     Parameters
     ----------
     name : str
-        Name of the distribution that observes the rankings.
-    rankings : Rankings
-        The new ones, over as many items.
+        Name of the distribution that observes the data.
+    data : Rankings, Pairs, PairCounts or Interactions
+        The new ones, of the kind that it observes. *Rankings* are over as many items. *Pairs* are
+        on the same item axis and have the same groups; the labels of a group may be others if
+        nothing else in the model has them. The rankers and items of *PairCounts* may be others,
+        and so many if all that belongs to them has their dims: the coords become theirs. As many
+        rows as before are needed only where something is one per row by its shape.
     model : pm.Model, optional
         Default the model in context.
 
     Raises
     ------
     ValueError
-        If the model has no such observed rankings, or the number of items differs.
+        If the model observes no such variable, or the data do not fit the rest of the model:
+        nothing is changed then.
+    TypeError
+        If the variable observes another kind of data.
 
     Examples
     --------
@@ -139,111 +265,212 @@ def set_rankings(name: str, rankings: Rankings, *, model: pm.Model | None = None
     >>> one = both.subset([0])
     >>> with pm.Model(coords=both.coords) as model:
     ...     y = br.PlackettLuce("y", pm.Normal("utility", 0, 1, dims="item"), observed=both)
-    >>> logp = model.compile_logp()
-    >>> br.set_rankings("y", one, model=model)
-    >>> round(float(logp({"utility": [0.0, 0.0, 0.0]}) + 1.5 * np.log(2 * np.pi)), 4)
+    >>> logp = model.compile_logp(vars=y)
+    >>> br.set_observed("y", one, model=model)
+    >>> round(float(logp({"utility": [0.0, 0.0, 0.0]})), 4)
     -1.7918
     """
     model = pm.modelcontext(model)
-    full_name = model.name_for(name)
-    needed = [f"{full_name}_{part}" for part in ("ranks", "weight", "item", "sizes")]
-    if not all(part in model.named_vars for part in needed):
-        observed = sorted(rv.name for rv in model.observed_RVs)
-        raise ValueError(
-            f"The model has no rankings observed as {full_name!r}; it observes {observed}."
-        )
-    shared = {
-        variable.name: variable
-        for variable in model[full_name].owner.inputs
-        if isinstance(variable, SharedVariable)
-    }
-    table = {}
-    if f"{full_name}_item_weight" in shared:
-        n_items = shared[f"{full_name}_item_weight"].get_value(borrow=True).size
-        if rankings.n_items != n_items:
-            raise ValueError(
-                f"{full_name!r} has {n_items} utilities, but the new rankings have "
-                f"{rankings.n_items} items. Put them on the same axis, such as with subset()."
-            )
-        table = rankings.stages._asdict()
-    dims = model.named_vars_to_dims[full_name]
-    coords = {dim: rankings.coords[axis] for dim, axis in zip(dims, AXES, strict=True)}
-    data = rankings.ranks, rankings.weight, rankings.item, rankings.block_sizes
-    for part, value in zip(needed, data, strict=True):
-        model.set_data(part, value, coords=None if part.endswith("_sizes") else coords)
-    model.set_data(f"{full_name}_ranker", rankings.ranker_idx, coords=coords)
-    for axis, n_rankings in _rankings_of(rankings).items():
-        part = f"{full_name}_{axis}_rankings"
-        (dim,) = model.named_vars_to_dims[part]
-        model.set_data(part, n_rankings, coords={dim: rankings.coords[axis]})
-    for field, value in table.items():
-        shared[f"{full_name}_{field}"].set_value(value, borrow=True)
+    name = model.name_for(name)
+    kind, p = _found(model, name)
+    if not isinstance(data, kind.data_types):
+        types = " or ".join(each.__name__ for each in kind.data_types)
+        raise TypeError(f"{name!r} observes {types}, and cannot observe {type(data).__name__}.")
+    kind.check_new(model, name, data, p)
+    record = kind.record(name, data, p)
+
+    for part, (value, axes) in record.parts.items():
+        full_name = name_of(name, part)
+        if full_name in model.named_vars:
+            dims = model.named_vars_to_dims.get(full_name, ())
+            coords = {dim: record.labels[axis] for dim, axis in zip(dims, axes, strict=True)}
+            model.set_data(full_name, value, coords=coords)
+    label = None if record.outcome is None else {name_of(name, OUTCOME): [record.outcome]}
+    n = len(record.labels[kind.axes[0]])
+    model.set_data(name_of(name, OUTCOMES), [n], coords=label)
+    for field, value in record.derived.items():
+        getattr(p, field).set_value(value, borrow=True)
 
 
-def table_is_current(
-    ranks: TensorVariable, weight: TensorVariable, item: TensorVariable, table: Stages
-) -> bool:
-    """Whether the stage table was made from the ranks, weights and items that the data now hold.
-
-    Asked when a log-probability is built: after `pm.set_data` the table is stale, and the rankings
-    are evaluated one by one instead.
-    """
-    sources = table.slot_rank, table.ranking_weight, table.slot_item
-    return all(map(_same, (ranks, weight, item), sources))
-
-
-def _same(x: TensorVariable, y: TensorVariable) -> bool:
-    """Whether two variables have the same value, and both have one."""
-    known_x, known_y = known_value(x), known_value(y)
-    return known_x is not None and known_y is not None and np.array_equal(known_x, known_y)
-
-
-def known_value(x: Any) -> np.ndarray | None:
-    """Value of a shared variable or constant; None of anything that is computed."""
-    x = _uncast(x)
-    value = x.get_value(borrow=True) if isinstance(x, SharedVariable) else getattr(x, "data", None)
-    return None if value is None else np.asarray(value)
-
-
-def is_observed(value: TensorVariable, ranks: TensorVariable) -> bool:
-    """Whether the value of a log-probability is the data that was registered, whatever its cast.
-
-    Structural or by content, because transformations of a model (freezing its data, cloning it)
-    make new variables, and fold the casts of some.
-    """
-    return equal_computations([_uncast(value)], [_uncast(ranks)]) or _same(value, ranks)
-
-
-def _uncast(x: TensorVariable) -> TensorVariable:
-    while (
-        x.owner is not None
-        and isinstance(x.owner.op, Elemwise)
-        and isinstance(x.owner.op.scalar_op, Cast)
-    ):
-        x = x.owner.inputs[0]
-    return x
-
-
-def _is_per_item(name: str, utility: TensorVariable, rankings: Rankings) -> bool:
-    shape = tuple(int(n.eval(mode="FAST_COMPILE")) for n in utility.shape)
-    if shape == (rankings.n_items,):
-        return True
-    if shape == (rankings.n_rankings, rankings.n_slots):
-        return False
+def _found(model: pm.Model, name: str) -> tuple[type[ObservedRV], SimpleNamespace]:
+    """Find a variable that observes data, and its parameters."""
+    variable = model.named_vars.get(name)
+    while variable is not None and variable.owner is not None:
+        if isinstance(variable.owner.op, ObservedRV):
+            kind = type(variable.owner.op)
+            return kind, kind.named(variable.owner.inputs[2:])
+        # PyMC wraps a variable that has a total size
+        variable = next(iter(variable.owner.inputs), None) if name in _observed(model) else None
     raise ValueError(
-        f"The utility of {name!r} has shape {shape}, but the rankings have {rankings.n_items} "
-        f"items and {rankings.n_rankings} rankings of up to {rankings.n_slots} slots. Give one "
-        f"utility per item, shape ({rankings.n_items},), or one per slot, shape "
-        f"({rankings.n_rankings}, {rankings.n_slots})."
+        f"The model has no Rankings, Pairs, PairCounts or Interactions observed as {name!r}; it "
+        f"observes {_observed(model)}. Arrays are replaced by pm.set_data, if they are pm.Data."
     )
 
 
-def _rankings_of(rankings: Rankings) -> dict[str, np.ndarray]:
-    """Count the rankings of every ranker, and those that every item is in."""
-    return {
-        "ranker": np.bincount(rankings.ranker_idx, minlength=len(rankings.rankers)),
-        "item": np.bincount(rankings.item[rankings.mask], minlength=rankings.n_items),
-    }
+def _observed(model: pm.Model) -> list[str]:
+    return sorted(rv.name for rv in model.observed_RVs)
+
+
+def _data(
+    model: pm.Model, name: str, part: str, value: Any, dims: tuple[str, ...], kind: Any
+) -> TensorVariable:
+    """Register data, or find them in the model."""
+    present = model.named_vars.get(model.name_for(name_of(name, part)))
+    if present is None:
+        return pm.Data(name_of(name, part), value, dims=dims or None)
+    if same_value(present, pt.as_tensor_variable(value)):
+        return present
+    raise ValueError(
+        f"The model has a variable {present.name!r} that is not what the {kind.noun} of {name!r} "
+        "would register under this name. Give it their values, or another name."
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# Axes
+# ---------------------------------------------------------------------------------------------
+
+
+def _names_of_axes(kind: type[ObservedRV], name: str, dims: Any) -> tuple[str, ...]:
+    """Check names for the axes; by default they are called what they are."""
+    if dims is None:
+        return kind.axes
+    names = (dims,) if isinstance(dims, str) and len(kind.axes) == 1 else dims
+    fits = isinstance(names, Sequence) and not isinstance(names, str)
+    if not fits or len(names) != len(kind.axes) or not all(isinstance(d, str) for d in names):
+        raise ValueError(
+            f"`dims` of {name!r} is {dims!r}: name {_number(kind.axes)}, such as "
+            f"dims={kind.example}. There is one label per {', and one per '.join(kind.axes)}."
+        )
+    return tuple(names)
+
+
+def _number(axes: Sequence[str]) -> str:
+    return "one axis" if len(axes) == 1 else f"{'two' if len(axes) == 2 else len(axes)} axes"
+
+
+def _add_coord(kind: type[ObservedRV], model: pm.Model, name: str, dim: str, labels: Any) -> None:
+    """Add a coord, or check that the model's own has these labels."""
+    if dim not in model.coords:
+        model.add_coord(dim, labels)
+        return
+    present = model.coords[dim]
+    if present is not None and not np.array_equal(np.asarray(present), np.asarray(labels)):
+        raise ValueError(
+            f"The model's coord {dim!r} has {len(present)} labels that are not the {len(labels)} "
+            f"of the {kind.noun} of {name!r}. Build the model with pm.Model(coords="
+            f"{kind.noun}.coords), or give a second collection of {kind.noun} its own "
+            f"dims={kind.example}."
+        )
+
+
+def _label_axis(
+    kind: type[ObservedRV], model: pm.Model, name: str, axis: str, labels: Any, *, known: bool
+) -> str:
+    """Name the dim of the labels of an axis, a new one if the model's own has others."""
+    present = model.coords.get(axis)
+    if present is not None and known and len(present) == len(labels):
+        same_labels(f"the model's coord {axis!r}", name, present, labels, kind.noun)
+    dim = axis if present is None or np.array_equal(present, labels) else f"{name}_{axis}s"
+    if dim not in model.coords:
+        model.add_coord(dim, labels)
+    return dim
+
+
+def same_labels(whose: str, name: str, present: Any, labels: Any, noun: str) -> None:
+    """Raise where the items of data are not those of the model."""
+    if np.array_equal(present, labels):
+        return
+    what = f"has {len(present)} labels, and they have {len(labels)}"
+    if len(present) == len(labels):
+        row = int((np.asarray(present) != np.asarray(labels)).argmax())
+        what = f"has {label_repr(present[row])} where they have {label_repr(labels[row])}"
+    raise ValueError(
+        f"The items of the {noun} of {name!r} are not those of {whose}, which {what}. Read the "
+        f"{noun} with items=, in the order of the model."
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# Parameters and options
+# ---------------------------------------------------------------------------------------------
+
+
+def as_double(value: Any) -> TensorVariable:
+    """Return a tensor of double precision; PyTensor makes single ones of the numbers that fit."""
+    if not isinstance(value, Variable | list | tuple):  # lists may hold variables
+        value = np.asarray(value, dtype=np.float64)
+    return pt.cast(pt.as_tensor_variable(value), "float64")
+
+
+def shaped(
+    name: str, what: str, value: Any, allowed: Mapping[tuple[int, ...], str], noun: str
+) -> TensorVariable:
+    """Return a parameter as a tensor, if it has one of the allowed shapes."""
+    x = as_double(value)
+    shape = tuple(int(n.eval(mode="FAST_COMPILE")) for n in x.shape)
+    if shape not in allowed:
+        ways = ", or ".join(f"{meaning}, shape {size}" for size, meaning in allowed.items())
+        raise ValueError(f"`{what}` of {name!r} has shape {shape}; with these {noun} it is {ways}.")
+    return x
+
+
+def check_length(name: str, what: str, x: TensorVariable, n: int, noun: str, unit: str) -> None:
+    """Raise where a parameter is one per unit, by its shape, of another number of them."""
+    length = x.type.shape[0] if x.ndim else None
+    if length not in (None, 0, n):  # of length 0: it is not there
+        raise ValueError(
+            f"{name!r} has {length} {what}, but the new {noun} have {n} {unit}. Declare the {what} "
+            "with dims, which set_observed can change, instead of a shape."
+        )
+
+
+def observed_options(
+    class_name: str,
+    data: Any,
+    options: Mapping[str, Any],
+    *,
+    takes: Collection[str] = (),
+    brings: Collection[str] = (),
+    instead: str = "",
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split the options that go with data into those of the family and those of `observe`.
+
+    Parameters
+    ----------
+    class_name : str
+        Of the distribution.
+    data
+        What is observed.
+    options : mapping
+        As they were given; None is as good as nothing.
+    takes, brings : collection of str
+        Options of the family that go with data, and those that the data bring.
+    instead : str
+        What else a user may do who wants to give what the data bring.
+
+    Returns
+    -------
+    tuple of two dict
+
+    Raises
+    ------
+    TypeError
+        For any other option, or one that the data bring.
+    """
+    options = {name: value for name, value in options.items() if value is not None}
+    kind = type(data).__name__
+    for taken in (*brings, "shape"):
+        if taken in options:
+            raise TypeError(
+                f"{class_name} got both observed={kind} and {taken}=: "
+                f"{'an' if kind[0] in 'AEIOU' else 'a'} {kind} brings its own. Leave {taken}= out"
+                f"{instead}."
+            )
+    for unknown in options.keys() - {*takes, "dims", "total_size"}:
+        raise TypeError(f"{class_name} got an unexpected keyword argument {unknown!r}.")
+    own = {name: options.pop(name) for name in takes if name in options}
+    return own, options
 
 
 def refuse_single_precision() -> None:
@@ -254,3 +481,40 @@ def refuse_single_precision() -> None:
             "precision, and item numbers beyond 32,767 would wrap around. Set "
             "pytensor.config.floatX = 'float64'."
         )
+
+
+# ---------------------------------------------------------------------------------------------
+# Values that are known
+# ---------------------------------------------------------------------------------------------
+
+
+def known_value(x: Any) -> NDArray[Any] | None:
+    """Value of a shared variable or constant; None of anything that is computed."""
+    x = _uncast(x)
+    value = x.get_value(borrow=True) if isinstance(x, SharedVariable) else getattr(x, "data", None)
+    return None if value is None else np.asarray(value)
+
+
+def same_value(x: TensorVariable, y: TensorVariable) -> bool:
+    """Whether two variables have the same value, and both have one."""
+    known_x, known_y = known_value(x), known_value(y)
+    return known_x is not None and known_y is not None and np.array_equal(known_x, known_y)
+
+
+def is_observed(value: TensorVariable, data: TensorVariable) -> bool:
+    """Whether the value of a log-probability is the data that was registered, whatever its cast.
+
+    Structural or by content, because transformations of a model (freezing its data, cloning it)
+    make new variables, and fold the casts of some.
+    """
+    return equal_computations([_uncast(value)], [_uncast(data)]) or same_value(value, data)
+
+
+def _uncast(x: TensorVariable) -> TensorVariable:
+    while (
+        x.owner is not None
+        and isinstance(x.owner.op, Elemwise)
+        and isinstance(x.owner.op.scalar_op, Cast)
+    ):
+        x = x.owner.inputs[0]
+    return x

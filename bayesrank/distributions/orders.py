@@ -1,12 +1,24 @@
-"""Weak orders from scores, in the graph: what the draws of ranking distributions share."""
+"""Weak orders: what the distributions of rankings share, draws and observed `Rankings`."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
-__all__ = ["batch_shape", "fits", "ranks_from_scores", "slot_order_ranks"]
+from bayesrank.data import Rankings
+from bayesrank.distributions.observed import ObservedRV, Part, Record, shaped
+from bayesrank.schema import ITEM, RANKER, RANKINGS, RANKS, SIZES, WEIGHT, counted
+
+__all__ = [
+    "ObservedRankingsRV",
+    "batch_shape",
+    "fits",
+    "ranks_from_scores",
+    "slot_order_ranks",
+    "utility_of",
+]
 
 
 def batch_shape(*parameters: TensorVariable) -> tuple[Any, ...]:
@@ -74,3 +86,63 @@ def _blocks_before(place: TensorVariable, sizes: TensorVariable) -> TensorVariab
     ends = pt.cumsum(sizes, axis=-1)
     # an empty block after the last ends where the slots in use do, which no place reaches
     return pt.sum(place[..., :, None] >= ends[..., None, :], axis=-1, dtype="int64")
+
+
+# ---------------------------------------------------------------------------------------------
+# Observed rankings
+# ---------------------------------------------------------------------------------------------
+
+
+class ObservedRankingsRV(ObservedRV):
+    """Ranks of the slots, with the observed ones and what belongs to them as parameters."""
+
+    data_types = (Rankings,)
+    noun = "rankings"
+    axes = ("ranking", "slot")
+    example = ("race", "place")
+    value = "ranks"
+
+    @classmethod
+    def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
+        # who ranked, and how many rankings rankers and items have, for what is read off the results
+        by_ranker = np.bincount(data.ranker_idx, minlength=len(data.rankers))
+        by_item = np.bincount(data.item[data.mask], minlength=data.n_items)
+        return Record(
+            labels=data.coords,
+            parts={
+                RANKS: Part(data.ranks, cls.axes),
+                ITEM: Part(data.item, cls.axes),
+                SIZES: Part(data.block_sizes),
+                WEIGHT: Part(data.weight, ("ranking",)),
+                RANKER: Part(data.ranker_idx, ("ranking",)),
+                counted(RANKER, RANKINGS): Part(by_ranker, ("ranker",)),
+                counted(ITEM, RANKINGS): Part(by_item, ("item",)),
+            },
+            derived={},
+        )
+
+    @classmethod
+    def of_slots(cls, utility: TensorVariable, data: SimpleNamespace) -> dict[str, TensorVariable]:
+        """Parameters that all distributions of rankings have, from the registered data."""
+        # cast here: pm.Data stores 32 bits, and cumulative sums of those do not fold (PyTensor 3.3)
+        ranks = pt.cast(data.ranks, "int64")
+        return {
+            "utility": utility[data.item] if utility.ndim == 1 else utility,
+            "where": ranks > 0,
+            "sizes": pt.cast(data.sizes, "int64"),
+            "ranks": ranks,
+            "weight": data.weight,
+        }
+
+    @classmethod
+    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        return slot_order_ranks(rv, p.where, p.sizes)
+
+
+def utility_of(name: str, utility: Any, rankings: Rankings) -> TensorVariable:
+    """Check that there is one utility per item, or one per slot."""
+    forms = {
+        (rankings.n_items,): "one per item",
+        (rankings.n_rankings, rankings.n_slots): "one per slot",
+    }
+    return shaped(name, "utility", utility, forms, "rankings")

@@ -13,6 +13,7 @@ symbolic. With ``observed=`` a `Rankings`, the class registers the data, names t
 0.276799
 """
 
+from types import SimpleNamespace
 from typing import Any
 
 import pymc as pm
@@ -24,41 +25,64 @@ from pymc.pytensorf import normalize_rng_param
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
-from bayesrank.data.derive.stages import Stages
-from bayesrank.data.rankings import Rankings
+from bayesrank.data import Rankings
+from bayesrank.data.derive import Stages
 from bayesrank.distributions.observed import (
-    RankingsData,
+    Record,
+    as_double,
     is_observed,
+    observe,
+    observed_options,
     refuse_single_precision,
-    register_rankings,
-    table_is_current,
+    same_value,
+    signature,
 )
 from bayesrank.distributions.orders import (
+    ObservedRankingsRV,
     batch_shape,
     fits,
     ranks_from_scores,
     slot_order_ranks,
+    utility_of,
 )
-from bayesrank.likelihoods.plackett_luce.per_item import ranking_logp
-from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_logp
+from bayesrank.likelihoods.plackett_luce import ranking_logp, weak_order_logp
 
 __all__ = ["PlackettLuce"]
 
-# parameters: utility, where, sizes (length 0: full rankings), nodes
-ARRAY_SIGNATURE = "[rng],[size],(n),(n),(m),()->[rng],(n)"
-# and then the observed ranks and weights, the items in the slots, all utilities, fields of Stages
-ITEM_SIGNATURE = (
-    "[rng],[size],(n),(n),(m),(),(n),(),(n),(k),"
-    "(e),(f),(g),(j),(l),(o),(j),(r,s),(r,s),(g),(h),(h),(q),(q),(r),(k),(g),(o)->[rng],(n)"
-)
-SLOT_SIGNATURE = "[rng],[size],(n),(n),(m),(),(n),()->[rng],(n)"
+PARAMETERS = {
+    "utility": "slot",
+    "where": "slot",
+    "sizes": "block",  # of length 0: full rankings
+    "nodes": "",
+}
+OBSERVED = PARAMETERS | {"ranks": "slot", "weight": ""}
+STAGES = {
+    "entry_item": "entry",
+    "node_start": "node_bound",
+    "node_child": "node",
+    "block_item": "tied",
+    "block_start": "tied_bound",
+    "block_below": "tied_block",
+    "block_entry": "tied",
+    "slot_item": "ranking,slot_of_ranking",
+    "slot_rank": "ranking,slot_of_ranking",
+    "node_slot": "node",
+    "single_item": "single",
+    "single_node": "single",
+    "stage_of": "use",
+    "ranking_of": "use",
+    "ranking_weight": "ranking",
+    "item_weight": "item",
+    "node_weight": "node",
+    "block_weight": "tied_block",
+}
 
 
 class PlackettLuceRV(SymbolicRandomVariable):
     """Draw: sort utility + Gumbel noise, and cut the order by the block sizes."""
 
     name = "plackett_luce"
-    extended_signature = ARRAY_SIGNATURE
+    extended_signature = signature(PARAMETERS, "slot")
     _print_name = ("PlackettLuce", "\\operatorname{PlackettLuce}")
 
     @classmethod
@@ -82,18 +106,6 @@ class PlackettLuceRV(SymbolicRandomVariable):
         next_rng, noise = pt.random.gumbel(0, 1, size=shape, rng=rng, return_next_rng=True)
         ranks = ranks_from_scores(utility + noise, where, sizes)
         return cls(inputs=[rng, size, *params], outputs=[next_rng, ranks])(rng, size, *params)
-
-
-class ItemPlackettLuceRV(PlackettLuceRV):
-    """With the observed rankings and their distinct stages among its parameters."""
-
-    extended_signature = ITEM_SIGNATURE
-
-
-class SlotPlackettLuceRV(PlackettLuceRV):
-    """With the observed rankings and their weights among its parameters."""
-
-    extended_signature = SLOT_SIGNATURE
 
 
 class PlackettLuce(Discrete):
@@ -171,20 +183,27 @@ class PlackettLuce(Discrete):
         refuse_single_precision()
         if not isinstance(observed, Rankings):
             return super().__new__(cls, name, utility, observed=observed, **kwargs)
-        for taken in ("where", "sizes", "shape"):
-            if kwargs.pop(taken, None) is not None:
-                raise TypeError(
-                    f"PlackettLuce got both observed=Rankings and {taken}=: a Rankings brings its "
-                    f"own. Leave {taken}= out, or pass observed=rankings.ranks."
-                )
-        dims = kwargs.pop("dims", None)
-        data = register_rankings(
-            name, utility, observed, outcome="weak orders given their block sizes", dims=dims
+        own, options = observed_options(
+            "PlackettLuce",
+            observed,
+            kwargs,
+            takes=("nodes",),
+            brings=("where", "sizes"),
+            instead=", or pass observed=rankings.ranks",
         )
-        total_size = kwargs.pop("total_size", None)
-        rv = _observed_dist(data, **kwargs)
-        return pm.modelcontext(None).register_rv(
-            rv, name, observed=data.ranks, dims=data.dims, total_size=total_size
+        utility = utility_of(name, utility, observed)
+        by_item = utility.ndim == 1
+        kind = ItemPlackettLuceRV if by_item else SlotPlackettLuceRV
+        given = {"nodes": pt.constant(own.get("nodes", 48)), "item_utility": utility}
+        return observe(
+            kind,
+            name,
+            observed,
+            given,
+            lambda data: {**kind.of_slots(utility, data), "item": data.item},
+            outcome="weak orders given their block sizes",
+            items_known=by_item,
+            **options,
         )
 
     @classmethod
@@ -198,8 +217,7 @@ class PlackettLuce(Discrete):
         **kwargs: Any,
     ) -> TensorVariable:
         refuse_single_precision()
-        utility = pt.as_tensor_variable(utility)
-        utility = pt.cast(pt.atleast_1d(utility), "float64")
+        utility = pt.atleast_1d(as_double(utility))
         where = pt.ones_like(utility, dtype=bool) if where is None else where
         where = pt.cast(pt.as_tensor_variable(where), "bool")
         sizes = pt.zeros((0,), dtype="int64") if sizes is None else sizes
@@ -222,41 +240,51 @@ class PlackettLuce(Discrete):
         )
 
 
-class _ItemPlackettLuce(Discrete):
-    """Rankings observed with one utility per item: stages that rankings share count once."""
-
-    rv_type = ItemPlackettLuceRV
-    rv_op = ItemPlackettLuceRV.rv_op
-
-    def support_point(rv, size, utility, where, sizes, *_):  # type: ignore[no-untyped-def]
-        return slot_order_ranks(rv, where, sizes)
-
-    def logp(  # type: ignore[no-untyped-def]
-        value, utility, where, sizes, nodes, ranks, weight, item, item_utility, *table
-    ):
-        if is_observed(value, ranks) and table_is_current(ranks, weight, item, Stages(*table)):
-            return ranking_logp(item_utility, table, nodes=int(nodes.data))
-        return weight * PlackettLuce.logp(value, utility, where, sizes, nodes)
-
-
-class _SlotPlackettLuce(Discrete):
+class SlotPlackettLuceRV(ObservedRankingsRV, PlackettLuceRV):
     """Rankings observed with one utility per slot: validated once, not at every evaluation."""
 
-    rv_type = SlotPlackettLuceRV
-    rv_op = SlotPlackettLuceRV.rv_op
+    parameters = OBSERVED
+    extended_signature = signature(parameters, "slot")
 
-    def support_point(rv, size, utility, where, sizes, *_):  # type: ignore[no-untyped-def]
-        return slot_order_ranks(rv, where, sizes)
-
-    def logp(value, utility, where, sizes, nodes, ranks, weight):  # type: ignore[no-untyped-def]
-        if is_observed(value, ranks):
-            return weight * weak_order_logp(utility, value, nodes=int(nodes.data))
-        return weight * PlackettLuce.logp(value, utility, where, sizes, nodes)
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        if is_observed(value, p.ranks):
+            return p.weight * weak_order_logp(p.utility, value, nodes=int(p.nodes.data))
+        return p.weight * PlackettLuce.logp(value, p.utility, p.where, p.sizes, p.nodes)
 
 
-def _observed_dist(data: RankingsData, *, nodes: int = 48, **kwargs: Any) -> TensorVariable:
-    nodes = pt.constant(nodes)
-    params = [data.slot_utility, data.ranks > 0, data.sizes, nodes, data.ranks, data.weight]
-    if data.item_utility is None:
-        return _SlotPlackettLuce.dist(params, **kwargs)
-    return _ItemPlackettLuce.dist([*params, data.item, data.item_utility, *data.stages], **kwargs)
+class ItemPlackettLuceRV(SlotPlackettLuceRV):
+    """Rankings observed with one utility per item: stages that rankings share count once."""
+
+    parameters = OBSERVED | {"item": "slot", "item_utility": "item"} | STAGES
+    extended_signature = signature(parameters, "slot")
+
+    @classmethod
+    def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
+        return super().record(name, data, p)._replace(derived=data.stages._asdict())
+
+    @classmethod
+    def check_new(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> None:
+        n_items = p.item_weight.get_value(borrow=True).size
+        if data.n_items != n_items:
+            raise ValueError(
+                f"{name!r} has {n_items} utilities, but the new rankings have {data.n_items} "
+                "items. Put them on the same axis, such as with subset()."
+            )
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        if not is_observed(value, p.ranks) or not _is_current(p):
+            return p.weight * PlackettLuce.logp(value, p.utility, p.where, p.sizes, p.nodes)
+        stages = tuple(getattr(p, field) for field in Stages._fields)
+        return ranking_logp(p.item_utility, stages, nodes=int(p.nodes.data))
+
+
+def _is_current(p: SimpleNamespace) -> bool:
+    """Whether the stages are those of the ranks, weights and items that the data now hold.
+
+    Asked when a log-probability is built: after `pm.set_data` the stages are stale, and the
+    rankings are evaluated one by one instead.
+    """
+    then = (p.ranks, p.slot_rank), (p.weight, p.ranking_weight), (p.item, p.slot_item)
+    return all(same_value(now, before) for now, before in then)

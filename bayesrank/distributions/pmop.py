@@ -11,44 +11,59 @@ the number of blocks and their sizes are random unless they are given.
 0.333333
 """
 
+from types import SimpleNamespace
 from typing import Any
 
-import pymc as pm
+import numpy as np
 import pytensor.tensor as pt
 from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
 from pymc.distributions.shape_utils import rv_size_is_none
-from pymc.pytensorf import normalize_rng_param
+from pymc.pytensorf import normalize_rng_param, rvs_in_graph
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
-from bayesrank.data.rankings import Rankings
+from bayesrank.data import Rankings
 from bayesrank.distributions.observed import (
+    as_double,
     is_observed,
+    known_value,
+    observe,
+    observed_options,
     refuse_single_precision,
-    register_rankings,
+    signature,
 )
-from bayesrank.distributions.orders import batch_shape, fits, slot_order_ranks
-from bayesrank.distributions.partition_settings import PartitionSettings
-from bayesrank.likelihoods.ops.arrays import broadcast_batch
-from bayesrank.likelihoods.pmop.op import OrderedPartitionDraw, pmop_logp
-from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
+from bayesrank.distributions.orders import (
+    ObservedRankingsRV,
+    batch_shape,
+    fits,
+    slot_order_ranks,
+    utility_of,
+)
+from bayesrank.likelihoods.ops import broadcast_batch
+from bayesrank.likelihoods.pmop import AGGREGATES, OrderedPartitionDraw, pmop_logp
 
-__all__ = ["PMOP"]
+__all__ = ["PMOP", "PartitionSettings"]
 
 POSITIVE = "tie_prevalence must be positive and finite"
 
-# utility, where, sizes, log size weights, stage weights, aggregate, sizes given, nodes
-SIGNATURE = "[rng],[size],(n),(n),(m),(d),(s),(),(),()->[rng],(n)"
-# and then the observed ranks and the weights of the rankings
-OBSERVED_SIGNATURE = "[rng],[size],(n),(n),(m),(d),(s),(),(),(),(n),()->[rng],(n)"
+PARAMETERS = {
+    "utility": "slot",
+    "where": "slot",
+    "sizes": "block",
+    "log_weight": "size_of_block",  # of length 0: all sizes weigh the same
+    "stage_weight": "stage",
+    "aggregate": "",
+    "given_sizes": "",
+    "nodes": "",
+}
 
 
 class PMOPRV(SymbolicRandomVariable):
     """Draw one seed per ranking, and choose sets one after the other."""
 
     name = "pmop"
-    extended_signature = SIGNATURE
+    extended_signature = signature(PARAMETERS, "slot")
     _print_name = ("PMOP", "\\operatorname{PMOP}")
 
     @classmethod
@@ -69,12 +84,6 @@ class PMOPRV(SymbolicRandomVariable):
         draw = OrderedPartitionDraw(AGGREGATES[int(aggregate.data)])
         ranks = draw(*inputs[:-1], inputs[-1][..., 0])
         return cls(inputs=[rng, size, *params], outputs=[next_rng, ranks])(rng, size, *params)
-
-
-class ObservedPMOPRV(PMOPRV):
-    """With the observed rankings and their weights among its parameters."""
-
-    extended_signature = OBSERVED_SIGNATURE
 
 
 class PMOP(Discrete):
@@ -171,28 +180,31 @@ class PMOP(Discrete):
         refuse_single_precision()
         if not isinstance(observed, Rankings):
             return super().__new__(cls, name, utility, observed=observed, **kwargs)
-        for taken in ("where", "sizes", "shape"):
-            if kwargs.pop(taken, None) is not None:
-                raise TypeError(
-                    f"PMOP got both observed=Rankings and {taken}=: a Rankings brings its own. "
-                    f"Leave {taken}= out, or pass observed=rankings.ranks."
-                )
-        options = {
-            key: kwargs.pop(key)
-            for key in ("aggregate", "tie_prevalence", "given_sizes", "rank_weights", "nodes")
-            if key in kwargs
-        }
-        total_size, dims = kwargs.pop("total_size", None), kwargs.pop("dims", None)
-        settings = PartitionSettings(**options)
-        settings.check_blocks(observed)
-        data = register_rankings(
-            name, utility, observed, outcome=settings.outcome, dims=dims, stages=False
+        own, options = observed_options(
+            "PMOP",
+            observed,
+            kwargs,
+            takes=("aggregate", "tie_prevalence", "given_sizes", "rank_weights", "nodes"),
+            brings=("where", "sizes"),
+            instead=", or pass observed=rankings.ranks",
         )
-        shared = settings.parameters(pt.ones_like(data.sizes, dtype="float64"))
-        params = [data.slot_utility, data.ranks > 0, data.sizes, *shared, data.ranks, data.weight]
-        rv = _ObservedPMOP.dist(params, **kwargs)
-        return pm.modelcontext(None).register_rv(
-            rv, name, observed=data.ranks, dims=data.dims, total_size=total_size
+        settings = PartitionSettings(**own)
+        settings.check_blocks(observed)
+        utility = utility_of(name, utility, observed)
+
+        def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
+            slots = ObservedPMOPRV.of_slots(utility, data)
+            return slots | settings.parameters(pt.ones_like(slots["sizes"], dtype="float64"))
+
+        return observe(
+            ObservedPMOPRV,
+            name,
+            observed,
+            {},
+            with_data,
+            outcome=settings.outcome,
+            items_known=utility.ndim == 1,
+            **options,
         )
 
     @classmethod
@@ -217,7 +229,7 @@ class PMOP(Discrete):
             rank_weights=rank_weights,
             nodes=nodes,
         )
-        utility = pt.cast(pt.atleast_1d(pt.as_tensor_variable(utility)), "float64")
+        utility = pt.atleast_1d(as_double(utility))
         where = pt.ones_like(utility, dtype=bool) if where is None else where
         where = pt.cast(pt.as_tensor_variable(where), "bool")
         if sizes is None:
@@ -229,7 +241,8 @@ class PMOP(Discrete):
             )
         sizes = pt.cast(pt.as_tensor_variable(sizes), "int64")
         settings.check_stages(utility.type.shape[-1], "slots")
-        return super().dist([utility, where, sizes, *settings.parameters(utility)], **kwargs)
+        parameters = settings.parameters(utility).values()
+        return super().dist([utility, where, sizes, *parameters], **kwargs)
 
     def support_point(
         rv: TensorVariable, size: Any, utility: Any, where: Any, sizes: Any, *_: Any
@@ -258,27 +271,24 @@ class PMOP(Discrete):
         )
 
 
-class _ObservedPMOP(Discrete):
+class ObservedPMOPRV(ObservedRankingsRV, PMOPRV):
     """Observed rankings: validated once, not at every evaluation."""
 
-    rv_type = ObservedPMOPRV
-    rv_op = ObservedPMOPRV.rv_op
+    parameters = PARAMETERS | {"ranks": "slot", "weight": ""}
+    extended_signature = signature(parameters, "slot")
 
-    def support_point(rv, size, utility, where, sizes, *_):  # type: ignore[no-untyped-def]
-        return slot_order_ranks(rv, where, sizes)
-
-    def logp(  # type: ignore[no-untyped-def]
-        value, utility, where, sizes, log_weight, stage_weight, code, given_sizes, nodes,
-        ranks, weight,
-    ):  # fmt: skip
-        constants = code, given_sizes, nodes
-        if is_observed(value, ranks):
-            logp = _logp(value, utility, log_weight, stage_weight, constants)
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        constants = p.aggregate, p.given_sizes, p.nodes
+        if is_observed(value, p.ranks):
+            logp = _logp(value, p.utility, p.log_weight, p.stage_weight, constants)
             # all else is data; this may be random
-            return weight * check_parameters(logp, pt.all(pt.isfinite(log_weight)), msg=POSITIVE)
-        sizes = sizes if given_sizes.data else sizes[..., :0]
-        return weight * PMOP.logp(
-            value, utility, where, sizes, log_weight, stage_weight, *constants
+            return p.weight * check_parameters(
+                logp, pt.all(pt.isfinite(p.log_weight)), msg=POSITIVE
+            )
+        sizes = p.sizes if p.given_sizes.data else p.sizes[..., :0]
+        return p.weight * PMOP.logp(
+            value, p.utility, p.where, sizes, p.log_weight, p.stage_weight, *constants
         )
 
 
@@ -295,3 +305,145 @@ def _logp(
         stage_weight=stage_weight,
         nodes=nodes,
     )
+
+
+# ---------------------------------------------------------------------------------------------
+# Settings
+# ---------------------------------------------------------------------------------------------
+
+
+class PartitionSettings:
+    """Settings of `PMOP` that are not data: which mean, and how sizes of blocks and stages weigh.
+
+    Whatever is a number is checked here, in full sentences; what is random can only be checked at
+    each evaluation, and `PMOP.logp` does.
+
+    Parameters
+    ----------
+    aggregate, tie_prevalence, given_sizes, rank_weights, nodes
+        As in `PMOP`.
+
+    Attributes
+    ----------
+    log_weight : TensorVariable, (..., n_sizes)
+        Logarithms of the weights of sizes 1, 2, ...; of length 0 for equal ones.
+    rank_weights : TensorVariable, (..., n_stages), or None
+        Exponents of the stages, if there are any.
+    constants : dict of TensorConstant
+        Position in `AGGREGATES`, whether sizes are given, and the number of nodes.
+
+    Raises
+    ------
+    ValueError
+        As `PMOP` does.
+
+    Examples
+    --------
+    >>> PartitionSettings(aggregate="max", given_sizes=True).outcome
+    'weak orders given their block sizes'
+    """
+
+    def __init__(
+        self,
+        aggregate: str = "mean",
+        tie_prevalence: Any = None,
+        given_sizes: bool = False,
+        rank_weights: Any = None,
+        nodes: int = 48,
+    ) -> None:
+        if aggregate not in AGGREGATES:
+            known = ", ".join(map(repr, AGGREGATES))
+            raise ValueError(f"`aggregate` is {aggregate!r}; it is one of {known}.")
+        if given_sizes and tie_prevalence is not None:
+            raise ValueError(
+                "PMOP got tie_prevalence= and given_sizes=True: given their sizes, the weights of "
+                "blocks cancel. Leave one of the two out."
+            )
+        self.log_weight = pt.zeros((0,))
+        if tie_prevalence is not None:
+            _check_positive("tie_prevalence", tie_prevalence)
+            prevalence = pt.cast(pt.atleast_1d(pt.as_tensor_variable(tie_prevalence)), "float64")
+            self.log_weight = _after_zero(pt.log(prevalence))
+        self.rank_weights = None
+        if rank_weights is not None:
+            _check_falling("rank_weights", rank_weights)
+            weights = pt.atleast_1d(pt.as_tensor_variable(rank_weights))
+            self.rank_weights = pt.cast(weights, "float64")
+        self.constants = {
+            "aggregate": pt.constant(AGGREGATES.index(aggregate)),
+            "given_sizes": pt.constant(int(given_sizes)),
+            "nodes": pt.constant(nodes),
+        }
+
+    @property
+    def outcome(self) -> str:
+        """What the log-probability is one of."""
+        if self.rank_weights is not None:
+            return "nothing: rank_weights make a pseudo-likelihood"
+        given_sizes = self.constants["given_sizes"].data
+        return "weak orders given their block sizes" if given_sizes else "weak orders"
+
+    def parameters(self, like: TensorVariable) -> dict[str, TensorVariable]:
+        """Log weights of sizes, weights of stages (default ones, shaped as `like`), constants."""
+        weights = pt.ones_like(like) if self.rank_weights is None else self.rank_weights
+        return {"log_weight": self.log_weight, "stage_weight": weights, **self.constants}
+
+    def check_stages(self, n_stages: int | None, what: str) -> None:
+        """Raise if there are fewer rank weights than stages."""
+        n_weights = None if self.rank_weights is None else self.rank_weights.type.shape[-1]
+        if n_weights is not None and n_stages is not None and n_weights < n_stages:
+            raise ValueError(
+                f"`rank_weights` has {n_weights} entries for rankings of up to {n_stages} {what}; "
+                "give one for every rank."
+            )
+
+    def check_blocks(self, rankings: Rankings) -> None:
+        """Raise if observed blocks are more, or larger, than there are weights for."""
+        self.check_stages(rankings.n_blocks, "blocks")
+        n_sizes = self.log_weight.type.shape[-1]
+        largest = int(rankings.block_sizes.max())
+        if n_sizes and largest > n_sizes:
+            row = int(np.argmax(rankings.block_sizes.max(axis=1)))
+            raise ValueError(
+                f"`tie_prevalence` has {n_sizes - 1} entries, for blocks of up to {n_sizes} items; "
+                f"ranking {rankings.labels[row]!r} has a block of {largest}. Give {largest - 1} "
+                f"entries, or none for equal weights."
+            )
+
+
+def _after_zero(x: TensorVariable) -> TensorVariable:
+    """Put a zero before the entries of the last axis.
+
+    By a sum, because JAX has no gradient of joining x to something if the length is not known.
+    """
+    place = pt.cumsum(pt.ones_like(x, dtype="int64"), axis=-1)
+    zero = pt.sum(pt.zeros_like(place), axis=-1, keepdims=True)
+    here = pt.eq(pt.concatenate([zero, place], axis=-1)[..., :, None], place[..., None, :])
+    return pt.sum(pt.switch(here, x[..., None, :], 0.0), axis=-1)
+
+
+def _check_positive(name: str, value: Any) -> None:
+    if not isinstance(value, TensorVariable):
+        bad = [
+            x for x in np.atleast_1d(np.asarray(value, dtype=float)).ravel() if not 0 < x < np.inf
+        ]
+        if bad:
+            raise ValueError(f"`{name}` holds {bad[0]}; it must be positive and finite.")
+
+
+def _check_falling(name: str, value: Any) -> None:
+    if isinstance(value, TensorVariable):
+        if random := sorted(str(rv) for rv in rvs_in_graph([value])):
+            raise ValueError(
+                f"`{name}` depends on the random {', '.join(random)}: exponents cannot be "
+                "estimated, because a pseudo-likelihood grows as they fall to zero. Pass numbers."
+            )
+        value = known_value(value)
+        if value is None:
+            return
+    weights = np.atleast_1d(np.asarray(value, dtype=float))
+    if not (np.isfinite(weights) & (weights >= 0)).all() or (np.diff(weights, axis=-1) > 0).any():
+        raise ValueError(
+            f"`{name}` is {np.array2string(weights, threshold=6)}; weights must be finite, must "
+            "not be negative, and must not increase from the first rank to the last."
+        )

@@ -6,8 +6,8 @@ finds the modes of one model for many prior scales and compiles it once, with it
 finds the mode of a model of many weights by batches; `given`, which fixes some variables; `kfold`,
 which compiles one model for all folds; and `learn_bpr`, gradient ascent on triples of interactions.
 
-This room may import arviz, numba, numpy, nutpie, pymc, pytensor, rich, scipy, threadpoolctl, xarray
-and the rooms data and likelihoods.
+This room may import arviz, numba, numpy, nutpie, pymc, pytensor, rich, scipy, threadpoolctl,
+xarray, the rooms data and likelihoods, and schema.
 """
 
 from bayesrank.inference.conditional import given

@@ -31,10 +31,11 @@ from pymc.model.fgraph import clone_model
 from pymc.model.transform.conditioning import remove_value_transforms
 from scipy.special import logsumexp
 
+from bayesrank.schema import OUTCOME, OUTCOMES, groups_of, name_of
+
 __all__ = ["FoldWarning", "kfold"]
 
 MASK = "in_training"
-COUNTED = ("rankings", "matches")  # what a group has so many of; its labels are on that axis
 WORST_RHAT = 1.01  # Vehtari et al. 2021, Bayesian Analysis 16(2)
 
 
@@ -185,7 +186,7 @@ def _units(model: pm.Model, var: str, by: str | None) -> _Units:
     observed = [rv.name for rv in model.observed_RVs]
     if name not in observed:
         raise ValueError(f"The model observes no {name!r}; it observes {sorted(observed)}.")
-    if f"{name}_outcomes" not in model.named_vars:
+    if name_of(name, OUTCOMES) not in model.named_vars:
         raise ValueError(
             f"{name!r} does not observe Rankings, Pairs or PairCounts by a distribution of "
             "bayesrank: kfold does not know what to leave out."
@@ -194,26 +195,12 @@ def _units(model: pm.Model, var: str, by: str | None) -> _Units:
     labels = np.asarray(model.coords[rows])
     if by is None:
         return _Units(labels, np.arange(len(labels)), rows)
-    axes = _groups(model, name, rows)
+    axes = groups_of(name, model.named_vars_to_dims, rows)
     if by not in axes:
         there = f"there is {', '.join(map(repr, axes))}" if axes else "it has no groups"
         raise ValueError(f"{name!r} is not grouped by {by!r}: {there}.")
-    present, of_row = np.unique(model[f"{name}_{by}"].get_value(), return_inverse=True)
+    present, of_row = np.unique(model[name_of(name, by)].get_value(), return_inverse=True)
     return _Units(np.asarray(model.coords[axes[by]])[present], of_row, rows)
-
-
-def _groups(model: pm.Model, name: str, rows: str) -> dict[str, str]:
-    """Find what rows are grouped by, and on which axis its labels are."""
-    found = {}
-    for part, dims in model.named_vars_to_dims.items():
-        for suffix in COUNTED:
-            group = part.removeprefix(f"{name}_").removesuffix(f"_{suffix}")
-            # items are counted, too, but no row is of one item alone
-            if part == f"{name}_{group}_{suffix}" and (
-                model.named_vars_to_dims.get(f"{name}_{group}") == (rows,)
-            ):
-                found[group] = dims[0]
-    return found
 
 
 def _folds(n: int, k: int, folds: ArrayLike | None, seed: int, what: str) -> NDArray[np.int64]:
@@ -299,4 +286,4 @@ def _disagree(bad: dict[int, float], n_folds: int) -> str:
 
 
 def _outcome(model: pm.Model, name: str) -> str:
-    return str(model.coords[f"{model.name_for(name)}_outcome"][0])
+    return str(model.coords[name_of(model.name_for(name), OUTCOME)][0])

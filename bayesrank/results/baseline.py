@@ -31,6 +31,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from bayesrank.schema import AT_RANDOM, COUNTS, RANKS, WEIGHT, Kept
+
 __all__ = ["outcome_of", "random_elpd"]
 
 EXACT = 20  # items up to which weak orders are counted; from there the asymptotic form is exact
@@ -71,36 +73,36 @@ def random_elpd(data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
     array([0.1667, 0.3333])
     """
     outcome = outcome_of(data, var)
-    constant = data["constant_data"].dataset
+    kept = Kept(data, var)
     if outcome.startswith("weak orders"):
-        ranks = constant[f"{var}_ranks"]
+        ranks = kept[RANKS]
         each = (
             _log_share_of_weak_orders(ranks.to_numpy())
             if outcome == "weak orders"
             else _log_share_of_orderings(ranks.to_numpy())
         )
-        found = xr.DataArray(each, dims=ranks.dims[:1]) * constant[f"{var}_weight"]
+        found = xr.DataArray(each, dims=ranks.dims[:1]) * kept[WEIGHT]
     elif outcome.startswith("pair outcomes"):
-        counts = constant[f"{var}_counts"]
+        counts = kept[COUNTS]
         each = counts.to_numpy()
         n, n_outcomes = each.sum(axis=-1), each.shape[-1]
         ways = gammaln(n + 1.0) - gammaln(each + 1.0).sum(axis=-1)
         found = xr.DataArray(ways - n * log(n_outcomes), dims=counts.dims[:1])
     elif outcome.startswith("counts of ordered pairs"):
-        if f"{var}_at_random" not in constant:
+        if AT_RANDOM not in kept:
             raise ValueError(
                 f"The results hold the net counts of {var!r} alone, which do not tell how probable "
                 "the counts are at random. Sample the model again with this version, or compare "
                 "with baseline=False."
             )
-        found = constant[f"{var}_at_random"]
+        found = kept[AT_RANDOM]
     else:
         raise ValueError(
             f"{var!r} describes {outcome}: random ranking gives it no probability. Compare with "
             "baseline=False."
         )
     (dim,) = found.dims
-    coords = {dim: constant[dim]} if dim in constant.coords else {}
+    coords = {dim: kept.constant[dim]} if dim in kept.constant.coords else {}
     return xr.DataArray(found.to_numpy(), dims=(dim,), coords=coords, name="random")
 
 
@@ -125,15 +127,15 @@ def outcome_of(data: xr.DataTree, var: str, *, whose: str | None = None) -> str:
     ValueError
         If the results do not say.
     """
-    label = f"{var}_outcome"
-    if "constant_data" not in data.children or label not in data["constant_data"].coords:
+    outcome = Kept(data, var).outcome
+    if outcome is None:
         silent = "The results do" if whose is None else f"{whose!r} does"
         raise ValueError(
             f"{silent} not say what the outcomes of {var!r} are: observe a Rankings, Pairs or "
             "PairCounts with a distribution of bayesrank, or use arviz.compare and see to it "
             "yourself."
         )
-    return str(data["constant_data"].coords[label].values[0])
+    return outcome
 
 
 def _log_share_of_orderings(ranks: NDArray[np.integer[Any]]) -> Floats:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-__all__ = ["group_log_likelihood", "grouped", "observed_dim", "pointwise_log_likelihood"]
+from bayesrank.schema import RANKS, Kept
 
-SUFFIXES = ("_matches", "_rankings")  # of the counts that stand beside the codes of a group
+__all__ = ["group_log_likelihood", "grouped", "observed_dim", "pointwise_log_likelihood"]
 
 
 def group_log_likelihood(data: xr.DataTree, group: str, *, var: str = "y") -> xr.DataTree:
@@ -138,15 +138,14 @@ def grouped(values: xr.DataArray, data: xr.DataTree, group: str, *, var: str = "
     ValueError
         If there is no such group, or no one dim of what is in it.
     """
-    constant = data["constant_data"].dataset if "constant_data" in data.children else xr.Dataset()
-    axes = _groups(constant, var)
-    if group not in axes:
-        known = f"there is {', '.join(map(repr, axes))}." if axes else "it has no groups."
-        way = "" if f"{var}_ranks" in constant else " Name its column when the Pairs are read."
+    kept = Kept(data, var)
+    if group not in kept.groups:
+        axes = ", ".join(map(repr, kept.groups))
+        known = f"there is {axes}." if axes else "it has no groups."
+        way = "" if RANKS in kept else " Name its column when the Pairs are read."
         raise ValueError(f"{var!r} is not grouped by {group!r}: {known}{way}")
     observed_dim(values, var)  # that there is one
-    codes, axis = constant[f"{var}_{group}"].to_numpy(), axes[group]
-    labels = constant[axis].to_numpy() if axis in constant.coords else np.arange(codes.max() + 1)
+    codes, labels = kept.codes(group), kept.labels(group)
 
     order = np.argsort(codes, kind="stable")
     present, start = np.unique(codes[order], return_index=True)
@@ -159,16 +158,3 @@ def grouped(values: xr.DataArray, data: xr.DataTree, group: str, *, var: str = "
         dims=(*others, group),
         coords=coords | {group: labels[present]},
     )
-
-
-def _groups(constant: xr.Dataset, var: str) -> dict[str, str]:
-    """Find the groups that the data name, and the dim of the labels of each."""
-    axes = {}
-    for name in map(str, constant):
-        for suffix in SUFFIXES:
-            if name.startswith(f"{var}_") and name.endswith(suffix):
-                codes = constant.get(name.removesuffix(suffix))
-                if codes is not None and codes.ndim == 1:  # items have a code for every slot
-                    group = name.removeprefix(f"{var}_").removesuffix(suffix)
-                    axes[group] = str(constant[name].dims[0])
-    return axes

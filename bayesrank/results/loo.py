@@ -23,6 +23,7 @@ from bayesrank.results.groups import (
     pointwise_log_likelihood,
 )
 from bayesrank.results.same_data import shown
+from bayesrank.schema import COUNTS, RANKS, WEIGHT, Kept
 
 __all__ = ["ParetoKWarning", "loo_by_ranker", "loo_of"]
 
@@ -109,11 +110,11 @@ def _per(total: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float
 
 def _how_many(data: xr.DataTree, var: str, each: xr.DataArray) -> xr.DataArray:
     """Count the rankings or matches behind each number."""
-    constant = data["constant_data"].dataset
-    if f"{var}_ranks" in constant:
-        return constant[f"{var}_weight"]
-    if f"{var}_counts" in constant:
-        return xr.zeros_like(each) + constant[f"{var}_counts"].to_numpy().sum(axis=-1)
+    kept = Kept(data, var)
+    if RANKS in kept:
+        return kept[WEIGHT]
+    if COUNTS in kept:
+        return xr.zeros_like(each) + kept[COUNTS].to_numpy().sum(axis=-1)
     return xr.ones_like(each)
 
 

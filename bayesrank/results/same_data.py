@@ -11,11 +11,10 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesrank.results.groups import SUFFIXES
+from bayesrank.schema import ITEM, ITEM_CODES, NET, RANKS, Kept
 
 __all__ = ["check_same_data", "order_like", "shown"]
 
-CODES_OF_ITEMS = ("item", "first", "second")
 SHOWN = 3  # labels in a sentence
 
 Ints = NDArray[np.intp]
@@ -123,22 +122,18 @@ def _content(tree: xr.DataTree, var: str, dim: str, moved: Ints | None) -> dict[
 
     Items are positions on the axis of the first model, to which `moved` leads.
     """
-    constant = tree["constant_data"].dataset
-    out = {}
-    for name in map(str, constant):
-        x = constant[name]
-        if not name.startswith(f"{var}_") or dim not in x.dims:
-            continue
-        values, part = x.transpose(dim, ...).to_numpy(), name.removeprefix(f"{var}_")
-        if part in CODES_OF_ITEMS and moved is not None:
+    kept = Kept(tree, var)
+    groups, out = kept.groups, {}
+    for part, x in kept.parts(dim):
+        values = x.transpose(dim, ...).to_numpy()
+        if part in ITEM_CODES and moved is not None:
             values = moved[values]
-        elif part == "net" and moved is not None:
+        elif part == NET and moved is not None:
             values = _reordered(values, moved)
-        for count in (constant.get(f"{name}{suffix}") for suffix in SUFFIXES):
-            if count is not None and values.ndim == 1:  # codes of a group
-                values = constant[count.dims[0]].to_numpy()[values]
+        elif part in groups:
+            values = kept.labels(part)[values]
         out[part] = values
-    if {"item", "ranks"} <= out.keys():
+    if {ITEM, RANKS} <= out.keys():
         # the items of a block stand in the order of the item axis, which may be another
         ranks = out["ranks"]
         last = np.where(ranks == 0, ranks.max(initial=0) + 1, ranks)
@@ -151,17 +146,9 @@ def _content(tree: xr.DataTree, var: str, dim: str, moved: Ints | None) -> dict[
 
 def _items(tree: xr.DataTree, var: str) -> pd.Index | None:
     """Labels of the items, if the results have them."""
-    constant = tree["constant_data"].dataset
-    axes = [
-        str(constant[name].dims[0])
-        for name in (f"{var}_item{suffix}" for suffix in SUFFIXES)
-        if name in constant
-    ]
-    if f"{var}_net" in constant:
-        axes.append(str(constant[f"{var}_net"].dims[-1]))
-    for axis in axes:
-        if axis in constant.coords:
-            return pd.Index(constant[axis].to_numpy())
+    items = Kept(tree, var).items
+    if items is not None:
+        return items
     if "posterior" in tree.children and "item" in tree["posterior"].coords:
         return pd.Index(tree["posterior"]["item"].to_numpy())
     return None

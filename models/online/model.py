@@ -25,7 +25,7 @@ outcomes                 ``y``                      pair, result
 Where an item drifts to is known against the others only, so that the steps of a night sum to zero.
 A new item has the prior that all had on their first day, independently of them.
 
-The model is compiled once. A day sets its data, `br.set_pairs` the matches and `pm.set_data` the
+The model is compiled once. A day sets its data, `br.set_observed` the matches and `pm.set_data` the
 prior, and the posterior is Laplace's normal around the mode: see `follow`. A day that brings new
 items is compiled again.
 
@@ -145,7 +145,7 @@ def set_day(model: pm.Model, state: State, pairs: br.Pairs) -> None:
     """Give the model another prior and other matches; what was compiled stays compiled."""
     with model:
         pm.set_data({"prior_mean": state.mean, "prior_factor": state.factor})
-        br.set_pairs("y", on_axis(pairs, state.items))
+        br.set_observed("y", on_axis(pairs, state.items))
 
 
 def follow(

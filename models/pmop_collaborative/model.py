@@ -323,7 +323,7 @@ def observe(model: pm.Model, rankings: br.Rankings, *, rating: str = "rating") -
             "The likelihood of this model is no distribution, its data are fixed: minibatches "
             "need one of 'pmop', 'pmop_given_sizes' and 'plackett_luce'."
         )
-    br.set_rankings("y", rankings, model=model)
+    br.set_observed("y", rankings, model=model)
     data = {
         "slot_item": rankings.item,
         "ranking_ranker": rankings.ranker_idx,

@@ -102,6 +102,22 @@ def test_total_size_or_the_weight_says_what_the_pairs_count_for(rng):
         assert six == pytest.approx(0.6 * one)
 
 
+def test_new_interactions_are_used_by_what_is_compiled(rng):
+    x = rng.normal(size=(3, 4))
+    for observed, utility in ((HAVE, x), (HAVE, x[0]), (RANKINGS, x[0])):
+        model = observed_model(utility, observed, weight=0.5)
+        logp = model.compile_logp(vars=model.observed_RVs)
+        for other in (HAVE.to_rankings() if utility.ndim == 1 else HAVE, observed):
+            br.set_observed("y", other, model=model)
+            assert model["y"].shape.eval().tolist() == [len(model.coords["triple"])]
+            fresh = observed_model(utility, other, weight=0.5)
+            expected = fresh.compile_logp(vars=fresh.observed_RVs)({"x": utility})
+            assert float(logp({"x": utility})) == pytest.approx(float(expected), rel=1e-12)
+    fewer = br.Interactions.from_rankings(br.Rankings.from_orderings([["a", {"b"}]]))
+    with pytest.raises(ValueError, match=r"utilities of 'y' have shape \(4,\), which is none of"):
+        br.set_observed("y", fewer, model=model)
+
+
 def test_a_second_collection_has_dims_of_its_own(rng):
     with pm.Model(coords=HAVE.coords) as model:
         x = pm.Normal("x", dims=("user", "item"))

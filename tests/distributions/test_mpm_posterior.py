@@ -10,7 +10,7 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
-from tests.distributions.calibration import bins_of_ranks, sample, uniformity
+from tests.distributions.calibration import bins_by_weight, bins_of_ranks, sample, uniformity
 
 N_ITEMS, N_RANKERS, TOTAL = 4, 3, 12
 FALSE_ALARM = 1e-8  # of each of seven numbers and three families, so below 1e-6 for all
@@ -46,9 +46,26 @@ def ranks_of_the_truth(family, truth, counts):
     return bins_of_ranks(truth, ("score", "adherence"), found)
 
 
-@pytest.mark.parametrize(
-    "n_simulations", [60, pytest.param(1000, marks=pytest.mark.slow)], ids=["some", "many"]
-)
+def weighed(family, truth, counts):
+    """The same of weighted draws of the prior."""
+    rng = np.random.default_rng(7)
+    prior = rng.normal(size=(1000, N_ITEMS)), np.abs(rng.normal(size=(1000, N_RANKERS)))
+    dist = br.MPM.dist(prior[0][:, None, :], adherence=prior[1], **FAMILIES[family])
+    logp = [pm.logp(dist, np.broadcast_to(x, (1000, *x.shape))).sum(axis=-1) for x in counts]
+    return bins_by_weight(truth, prior, np.array(pm.compile([], logp)()))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_weighted_draws_of_the_prior_are_calibrated(family):
+    truth, counts = simulated(family, 60, seed=5)
+    assert (uniformity(weighed(family, truth, counts)) > FALSE_ALARM).all()
+    if family == "equal":
+        # every draw twenty times: what a difference of twenty ranks is counted as
+        assert uniformity(weighed(family, truth, 20 * counts)).min() < FALSE_ALARM
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_simulations", [60, 1000], ids=["some", "many"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_posteriors_of_scores_and_adherences_are_calibrated(family, n_simulations):
     truth, table = simulated(family, n_simulations, seed=5)
@@ -57,6 +74,7 @@ def test_posteriors_of_scores_and_adherences_are_calibrated(family, n_simulation
     assert (p > FALSE_ALARM).all()
 
 
+@pytest.mark.slow
 def test_counts_of_steps_that_are_not_independent_would_show():
     # every draw twenty times: what a difference of twenty ranks is counted as
     truth, counts = simulated("equal", 60, seed=5)

@@ -17,6 +17,7 @@ from scipy.stats import norm
 
 import bayesrank as br
 from bayesrank.data import UninformativeRankingWarning
+from tests.distributions.calibration import prior_as_posterior, sample
 from tests.distributions.mpm_examples import (
     ADHERENCE,
     COUNTS,
@@ -211,7 +212,7 @@ def test_new_counts_are_used_by_what_is_compiled(given_pairs, unequal):
     model = pairs_model(**options)
     logp, slope = model.compile_logp(sum=False), model.compile_dlogp()
     logp(POINT)
-    br.set_counts("y", MORE, model=model)
+    br.set_observed("y", MORE, model=model)
     other = pairs_model(MORE, **options)
     expected = other.compile_logp(sum=False)(POINT)[-1]
     np.testing.assert_allclose(logp(POINT)[-1], expected, rtol=1e-13)
@@ -225,7 +226,7 @@ def test_new_counts_may_be_of_other_items_and_rankers():
     other = br.PairCounts.from_matrix(np.ones((2, 4, 4)) - np.eye(4), rankers=["u", "v"])
     model = pairs_model()
     logp = model.compile_logp(sum=False)
-    br.set_counts("y", other, model=model)
+    br.set_observed("y", other, model=model)
     score, theta = np.array([0.1, 1.0, -1.0, 0.4]), np.array([0.4, 1.1])
     found = logp({"score": score, "adherence": theta})[-1]
     np.testing.assert_allclose(
@@ -239,7 +240,7 @@ def test_new_counts_may_be_of_other_items_and_rankers():
 def test_what_random_counts_are_worth_is_known_to_the_results(given_pairs):
     model = pairs_model(given_pairs=given_pairs)
     for counts in (PAIRS, MORE):
-        br.set_counts("y", counts, model=model)
+        br.set_observed("y", counts, model=model)
         at_random = POINT | {"adherence": np.zeros_like(POINT["adherence"])}
         expected = model.compile_logp(sum=False)(at_random)[-1]
         np.testing.assert_allclose(model["y_at_random"].get_value(), expected, rtol=1e-12)
@@ -256,25 +257,25 @@ def test_new_counts_that_do_not_fit_are_refused_before_anything_changes():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UninformativeRankingWarning)
         with pytest.raises(ValueError, match="'y' has 3 scores, but the new counts have 2 items"):
-            br.set_counts("y", smaller, model=model)
+            br.set_observed("y", smaller, model=model)
     with pytest.raises(ValueError, match="'y' has 4 adherences, but the new counts have 2 rankers"):
-        br.set_counts("y", fewer, model=model)
+        br.set_observed("y", fewer, model=model)
     assert logp(POINT) == before
     np.testing.assert_array_equal(model["y_net"].get_value(), PAIRS.net())
 
 
 def test_only_observed_counts_can_be_replaced():
-    with pytest.raises(ValueError, match=r"no counts observed as 'z'; it observes \['y'\]"):
-        br.set_counts("z", MORE, model=pairs_model())
+    with pytest.raises(ValueError, match=r"PairCounts or .* observed as 'z'; it observes \['y'\]"):
+        br.set_observed("z", MORE, model=pairs_model())
 
 
 def test_what_the_outcomes_are_follows_the_counts():
     model = pairs_model()
     label = "counts of ordered pairs given their sum"
     assert list(model.coords["y_outcome"]) == [label]
-    br.set_counts("y", PAIRS.weighted(0.5), model=model)
+    br.set_observed("y", PAIRS.weighted(0.5), model=model)
     assert list(model.coords["y_outcome"]) == ["nothing: evidence weights make a pseudo-likelihood"]
-    br.set_counts("y", PAIRS.subset(rankers=["w", "z"]), model=model)
+    br.set_observed("y", PAIRS.subset(rankers=["w", "z"]), model=model)
     assert list(model.coords["y_outcome"]) == [label]
     assert model["y_outcomes"].get_value().tolist() == [2]
 
@@ -320,7 +321,7 @@ def test_new_counts_with_a_silent_ranker_warn_as_well():
     model = pairs_model()
     silent = br.PairCounts.from_matrix(np.where(np.arange(5)[:, None, None] == 0, 0, SILENT))
     with pytest.warns(UninformativeRankingWarning, match="2 of the 5 rankers of 'y'") as caught:
-        br.set_counts("y", silent, model=model)
+        br.set_observed("y", silent, model=model)
     assert caught[0].filename == __file__
 
 
@@ -329,7 +330,8 @@ BAD_SHAPES = [
     ({"variance": np.ones(2)}, r"`variance` of 'y' has shape \(2,\); .* one per item"),
     (
         {"adherence": np.ones(3)},
-        r"`adherence` of 'y' has shape \(3,\); .* one for all, shape \(\) or \(4,\)",
+        r"`adherence` of 'y' has shape \(3,\); .* one for all, shape \(\), or one per ranker, "
+        r"shape \(4,\)",
     ),
 ]
 
@@ -355,19 +357,10 @@ def test_counts_beyond_32_bits_are_refused():
 # Samplers and what comes after them
 
 
-@pytest.fixture(scope="module")
-def posterior():
+@pytest.fixture(scope="module", params=["prior", pytest.param("nuts", marks=pytest.mark.slow)])
+def posterior(request):
     with random_variances():
-        idata = pm.sample(
-            200,
-            tune=300,
-            chains=2,
-            cores=1,
-            nuts_sampler="nutpie",
-            progressbar=False,
-            random_seed=20020217,
-            compute_convergence_checks=False,
-        )
+        idata = sample(200, chains=2) if request.param == "nuts" else prior_as_posterior(40)
         pm.compute_log_likelihood(idata, progressbar=False)
         pm.sample_posterior_predictive(
             idata, extend_inferencedata=True, progressbar=False, random_seed=1
@@ -435,6 +428,7 @@ def test_jax_has_the_value_and_the_gradient(given_pairs, unequal):
     np.testing.assert_allclose(np.concatenate(slopes), model.compile_dlogp()(POINT), atol=1e-10)
 
 
+@pytest.mark.slow
 def test_numpyro_samples_adherences():
     pytest.importorskip("numpyro")
     with pm.Model(coords=PAIRS.coords):

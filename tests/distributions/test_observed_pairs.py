@@ -12,9 +12,9 @@ from pymc.model.transform.optimization import freeze_dims_and_data
 from pymc.sampling.jax import get_jaxified_logp
 
 import bayesrank as br
-from bayesrank.distributions.observed_pairs import Observed
 from bayesrank.likelihoods.ops.with_sum import WithSum
 from tests.cases import BACKENDS
+from tests.distributions.calibration import prior_as_posterior, sample
 from tests.distributions.pair_examples import (
     FAMILIES,
     MATCHES,
@@ -90,7 +90,8 @@ def test_the_sum_is_over_distinct_pairs_of_items_where_only_items_matter():
     n_distinct = {None: 5, "one": 6}  # a-b, b-a, b-c, d-c, c-a, a-d
     for effect, n in n_distinct.items():
         model = pairs_model("Davidson", order_effect=effect)
-        p = Observed(*model["y"].owner.inputs[2:])
+        node = model["y"].owner
+        p = node.op.named(node.inputs[2:])
         assert p.distinct_counts.get_value().shape == (3, n)
         assert p.distinct_counts.get_value().sum() == pairs_of().n_matches
         assert uses(model, WithSum)
@@ -374,7 +375,7 @@ def test_new_pairs_are_used_by_what_is_compiled(matches, effect):
     each = model.compile_logp(vars=model["y"], sum=False, mode=QUICK)
     logp(point)
     pairs = pairs_of(matches)
-    br.set_pairs("y", pairs, model=model)
+    br.set_observed("y", pairs, model=model)
     exact = exact_logp("Davidson", pairs, order_effect=EFFECTS[effect])
     np.testing.assert_allclose(each(point)[0], exact, rtol=1e-12)
     assert float(logp(point)) == pytest.approx(exact.sum(), rel=1e-12)
@@ -393,7 +394,7 @@ def test_what_is_one_per_pair_by_its_dims_follows_the_pairs():
     logp = model.compile_logp()
     logp(point)
     pairs = pairs_of(LESS)
-    br.set_pairs("y", pairs, model=model)
+    br.set_observed("y", pairs, model=model)
     effect = np.array([0.1, -0.4, 0.0, 0.9])
     exact = exact_logp("Davidson", pairs, order_effect=effect).sum()
     assert float(logp(point | {"order_effect": effect})) == pytest.approx(exact, rel=1e-12)
@@ -401,9 +402,9 @@ def test_what_is_one_per_pair_by_its_dims_follows_the_pairs():
 
 def test_what_the_outcomes_are_follows_the_pairs():
     model = pairs_model("Davidson")
-    br.set_pairs("y", pairs_of(MATCHES.assign(evidence=0.5), weight="evidence"), model=model)
+    br.set_observed("y", pairs_of(MATCHES.assign(evidence=0.5), weight="evidence"), model=model)
     assert list(model.coords["y_outcome"]) == ["nothing: evidence weights make a pseudo-likelihood"]
-    br.set_pairs("y", pairs_of(), model=model)
+    br.set_observed("y", pairs_of(), model=model)
     assert list(model.coords["y_outcome"]) == ["pair outcomes with ties given the pairs"]
 
 
@@ -417,7 +418,7 @@ def test_new_pairs_that_do_not_fit_are_refused_before_anything_changes():
     ]
     for pairs, message in cases:
         with pytest.raises(ValueError, match=message):
-            br.set_pairs("y", pairs, model=model)
+            br.set_observed("y", pairs, model=model)
     np.testing.assert_array_equal(model["y_counts"].get_value(), before)
 
 
@@ -431,7 +432,7 @@ def test_new_pairs_of_other_items_or_numbers_are_refused():
         ),
         (
             br.Pairs.from_matrix([[0, 3, 0], [1, 0, 1], [0, 1, 0]], items=["a", "b", "c"]),
-            "'y' has a parameter for each of 3 pairs, but the new ones are 2. Declare it with dims",
+            "'y' has 3 order effects, but the new pairs have 2 rows. Declare the order effects",
         ),
     ]
     with pm.Model(coords=one.coords) as model:
@@ -439,16 +440,16 @@ def test_new_pairs_of_other_items_or_numbers_are_refused():
         br.BradleyTerry("y", utility, order_effect=effect, observed=one)
     for pairs, message in cases:
         with pytest.raises(ValueError, match=message):
-            br.set_pairs("y", pairs, model=model)
+            br.set_observed("y", pairs, model=model)
     np.testing.assert_array_equal(model["y_counts"].get_value(), one.counts[:, :2])
 
 
 def test_only_observed_pairs_can_be_replaced():
     for name in ("z", "utility"):
         with pytest.raises(
-            ValueError, match=rf"no pairs observed as '{name}'; it observes \['y'\]"
+            ValueError, match=rf"Pairs, .* observed as '{name}'; it observes \['y'\]"
         ):
-            br.set_pairs(name, pairs_of(), model=pairs_model("Davidson"))
+            br.set_observed(name, pairs_of(), model=pairs_model("Davidson"))
 
 
 def test_counts_set_by_themselves_are_noticed_when_a_log_probability_is_built():
@@ -505,26 +506,16 @@ def test_outcomes_are_drawn_in_every_backend(family, mode):
 # Samplers and what comes after them
 
 
-@pytest.fixture(scope="module")
-def posterior():
+@pytest.fixture(scope="module", params=["prior", pytest.param("nuts", marks=pytest.mark.slow)])
+def posterior(request):
     pairs = pairs_of()
     with pm.Model(coords=pairs.coords):
         utility = pm.Normal("utility", 0, 1, dims="item")
         effect, nu = pm.Normal("order_effect", 0, 0.5), pm.LogNormal("nu", 0, 1)
         br.Davidson("y", utility, nu=nu, order_effect=effect, observed=pairs)
-        idata = pm.sample_prior_predictive(30, random_seed=1)
-        idata.update(
-            pm.sample(
-                300,
-                tune=300,
-                chains=2,
-                cores=1,
-                nuts_sampler="nutpie",
-                progressbar=False,
-                random_seed=20020217,
-                compute_convergence_checks=False,
-            )
-        )
+        idata = prior_as_posterior(100)
+        if request.param == "nuts":
+            idata.update(sample(300, chains=2))
         pm.compute_log_likelihood(idata, progressbar=False)
         pm.sample_posterior_predictive(
             idata, extend_inferencedata=True, progressbar=False, random_seed=1

@@ -1,6 +1,7 @@
-"""Pair outcomes as arrays: against the definitions, draws, limits, and what must be refused."""
+"""Pair outcomes as arrays: definitions, limits, and what is refused; the battery has the rest."""
 
 import functools
+import itertools
 import warnings
 
 import numpy as np
@@ -8,15 +9,13 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pymc.logprob.utils import ParameterValueError
 
 import bayesrank as br
 from tests.cases import BACKENDS
 from tests.distributions.pair_examples import FAMILIES, WITH_TIES, table
-from tests.oracles import frequency_p_value, gradient
+from tests.oracles import gradient
 
 QUICK = "FAST_COMPILE"
-FALSE_ALARM = 1e-8
 
 every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 
@@ -39,7 +38,7 @@ def compiled(name, mode):
     return pm.compile(inputs, outputs, mode=mode, on_unused_input="ignore")
 
 
-def evaluate(name, utility, value, *, effect=0.0, tie=None, mode="NUMBA"):
+def evaluate(name, utility, value, *, effect=0.0, tie=None, mode=QUICK):
     family, value = FAMILIES[name], np.array(value, dtype=np.int64)
     n = len(value)
     tie = family.tie if tie is None else tie
@@ -51,11 +50,10 @@ def evaluate(name, utility, value, *, effect=0.0, tie=None, mode="NUMBA"):
 # Values
 
 
-@pytest.mark.parametrize("total", [0, 1, 2, 3])
 @every_family
-def test_all_counts_of_a_total_sum_to_one_and_are_multinomial(family, total):
-    counts = table(total, family.n_outcomes)
-    for options in ({}, {"order_effect": 0.4}, {"total": total}):
+def test_all_counts_of_a_total_sum_to_one_and_are_multinomial(family):
+    for total, options in itertools.product(range(4), ({}, {"order_effect": 0.4})):
+        counts = table(total, family.n_outcomes)
         dist = family.distribution.dist([0.5, -0.3], **family.parameter, **options)
         logp = logp_of(dist, counts)
         assert np.exp(logp).sum() == pytest.approx(1.0, abs=1e-14)
@@ -67,9 +65,8 @@ POINTS = np.array([[-3.0, 0.0], [0.2, 0.9], [0.5, 0.5], [0.0, 0.0], [2.5, -0.5]]
 COUNTS = np.array([[3, 1, 2], [0, 4, 1], [2, 2, 0], [0, 0, 5], [7, 0, 0]])
 
 
-@pytest.mark.parametrize("mode", BACKENDS)
 @pytest.mark.parametrize("name", FAMILIES)
-def test_values_and_gradients_are_those_of_the_definition_in_every_backend(name, mode):
+def test_values_and_gradients_are_those_of_the_definition(name):
     family = FAMILIES[name]
     counts, effect = COUNTS[:, : family.n_outcomes], np.array([0.3, -0.7, 0.0, 0.0, 0.1])
 
@@ -78,7 +75,7 @@ def test_values_and_gradients_are_those_of_the_definition_in_every_backend(name,
         return family.logp(counts, lead, x[:, 3])
 
     x = np.column_stack([POINTS, effect, np.full(5, family.tie)])
-    logp, *slopes = evaluate(name, POINTS, counts, effect=effect, mode=mode)
+    logp, *slopes = evaluate(name, POINTS, counts, effect=effect)
     assert logp.dtype == np.float64
     np.testing.assert_allclose(logp, exact(x), rtol=1e-12)
     numeric = gradient(lambda x: exact(x).sum(), x)
@@ -163,15 +160,6 @@ def test_swapping_the_items_and_their_wins_changes_nothing_but_signs(name):
     np.testing.assert_allclose(opposite, -effect, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_a_shift_of_both_utilities_changes_nothing(name):
-    n = FAMILIES[name].n_outcomes
-    logp, slope, *_ = evaluate(name, POINTS, COUNTS[:, :n])
-    shifted, *_ = evaluate(name, POINTS + 37.5, COUNTS[:, :n])
-    np.testing.assert_allclose(shifted, logp, rtol=1e-12)
-    np.testing.assert_allclose(slope.sum(axis=1), 0.0, atol=1e-14)
-
-
 @pytest.mark.parametrize("name", WITH_TIES)
 def test_equal_items_that_only_tie_stay_equal(name):
     _, slope, *_ = evaluate(name, [0.3, 0.3], [[0, 0, 10]])
@@ -208,43 +196,7 @@ def test_counts_have_the_gradient_of_their_matches_one_by_one(name):
     np.testing.assert_allclose(slope[0], slopes.sum(axis=0), rtol=1e-12)
 
 
-# Impossible values and parameters
-
-IMPOSSIBLE = {"a negative count": [3, -1, 0], "another total": [1, 2, 0]}
-
-
-@pytest.mark.parametrize("what", IMPOSSIBLE)
-@every_family
-def test_an_impossible_value_has_probability_zero_and_no_gradient(what, family):
-    utility = pt.dmatrix("utility")
-    values = np.array([IMPOSSIBLE[what], [1, 1, 0]])[:, : family.n_outcomes]
-    logp = pm.logp(family.distribution.dist(utility, total=2, **family.parameter), values)
-    f = pytensor.function([utility], [logp, pt.grad(logp.sum(), utility)], mode=QUICK)
-    found, slope = f(np.array([[0.3, 0.1], [0.3, 0.1]]))
-    assert found[0] == -np.inf
-    assert np.isfinite(found[1])
-    assert np.isfinite(slope).all()
-
-
-@pytest.mark.parametrize(
-    ("name", "bad", "message"),
-    [
-        ("BradleyTerry", {"utility": [np.nan, 0.0]}, "utility and order_effect must be finite"),
-        ("Thurstone", {"order_effect": np.inf}, "utility and order_effect must be finite"),
-        ("Davidson", {"nu": -0.1}, "must be finite, nu finite and >= 0"),
-        ("Davidson", {"nu": np.inf}, "must be finite, nu finite and >= 0"),
-        ("RaoKupper", {"theta": 0.9}, "must be finite, theta finite and >= 1"),
-        ("RaoKupper", {"theta": np.nan}, "must be finite, theta finite and >= 1"),
-    ],
-)
-def test_a_parameter_out_of_its_range_names_its_condition(name, bad, message):
-    family = FAMILIES[name]
-    given = {"utility": [0.0, 0.0]} | dict(family.parameter) | bad
-    # as variables, whose values are only known here
-    variables = {what: pt.constant(np.array(x)) for what, x in given.items()}
-    logp = pm.logp(family.distribution.dist(**variables), [1, 0, 0][: family.n_outcomes])
-    with pytest.raises(ParameterValueError, match=message):
-        logp.eval(mode=QUICK)
+# Impossible parameters and values
 
 
 def make_davidson(nu):
@@ -311,26 +263,6 @@ def test_models_of_ties_need_their_parameter(name):
 # Draws
 
 
-@pytest.mark.parametrize("mode", BACKENDS)
-@every_family
-def test_draws_have_the_frequencies_of_their_probabilities(family, mode):
-    with warnings.catch_warnings():
-        # PyTensor says under JAX that it copies the generator, which is all right for one function
-        warnings.filterwarnings("ignore", message="The RandomType SharedVariables")
-        dist = family.distribution.dist(
-            [0.7, 0.2], order_effect=0.3, total=2, size=20_000, **family.parameter
-        )
-        drawn = np.asarray(pm.compile([], dist, mode=mode, random_seed=20020217)())
-    assert drawn.dtype == np.int64
-    values = table(2, family.n_outcomes)
-    outcomes = (drawn[:, None, :] == values).all(axis=2)
-    assert (outcomes.sum(axis=1) == 1).all()
-    p = np.exp(family.logp(values, 0.8))
-    assert frequency_p_value(outcomes.argmax(axis=1), p) > FALSE_ALARM
-    other = np.exp(family.logp(values, 0.6))
-    assert frequency_p_value(outcomes.argmax(axis=1), other) < FALSE_ALARM
-
-
 # name, lead, parameter of ties, and how 7 matches end
 CERTAIN = [
     ("BradleyTerry", 1000.0, None, [7, 0]),
@@ -345,7 +277,7 @@ CERTAIN = [
 
 @pytest.mark.parametrize("mode", BACKENDS)
 def test_what_is_certain_is_drawn(mode):
-    for name, lead, tie, expected in CERTAIN:
+    for name, lead, tie, expected in CERTAIN if mode == QUICK else CERTAIN[4:5]:
         family = FAMILIES[name]
         dist = family.distribution.dist([lead, 0.0], total=7, size=5, **family.options(tie))
         with warnings.catch_warnings():

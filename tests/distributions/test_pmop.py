@@ -120,7 +120,7 @@ def test_new_rankings_are_used_by_what_is_compiled():
     )
     model = model_of(**FORMS["harmonic"])
     logp, slope = model.compile_logp(sum=False), model.compile_dlogp()
-    br.set_rankings("y", other, model=model)
+    br.set_observed("y", other, model=model)
     exact = functools.partial(exact_logp, rankings=other, aggregate="harmonic")
     np.testing.assert_allclose(logp(at(UTILITY))[-1], exact(UTILITY), atol=1e-10)
     numeric = gradient(lambda u: exact(u).sum(), UTILITY)
@@ -213,7 +213,7 @@ def test_shapes_follow_from_the_parameters(arguments, shape):
 
 
 def probabilities(values, utility=(0.0, 0.0, 0.0), **options):
-    return pm.logp(br.PMOP.dist(np.array(utility), **options), values).exp().eval(mode="CVM")
+    return pm.logp(br.PMOP.dist(np.array(utility), **options), values).exp().eval()
 
 
 def test_the_prevalence_of_two_equal_items_is_that_of_the_tie():
@@ -287,6 +287,7 @@ def posterior():
     return idata
 
 
+@pytest.mark.slow
 def test_a_random_prevalence_is_sampled(posterior):
     assert int(posterior.sample_stats["diverging"].sum()) == 0
     drawn = posterior.posterior["prevalence"]
@@ -294,6 +295,7 @@ def test_a_random_prevalence_is_sampled(posterior):
     assert (az.rhat(posterior, var_names=["prevalence"])["prevalence"] < 1.05).all()
 
 
+@pytest.mark.slow
 def test_sampled_rankings_have_their_log_likelihoods(posterior):
     pointwise = posterior.log_likelihood["y"]
     assert pointwise.dims == ("chain", "draw", "ranking")
@@ -332,6 +334,7 @@ def test_numpyro_has_the_value_and_the_gradients_of_a_random_prevalence(jax):
     np.testing.assert_allclose(np.concatenate(slopes), model.compile_dlogp()(there), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_numpyro_samples_a_set_function_that_is_a_quadrature(jax):
     pytest.importorskip("numpyro")
     with pm.Model(coords=RANKINGS.coords):

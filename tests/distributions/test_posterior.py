@@ -15,7 +15,7 @@ import pytest
 
 import bayesrank as br
 from bayesrank.data import UninformativeRankingWarning
-from tests.distributions.calibration import bins_of_ranks, sample, uniformity
+from tests.distributions.calibration import bins_by_weight, bins_of_ranks, sample, uniformity
 
 SIGMAS = 5.5
 
@@ -32,7 +32,10 @@ COVARIANCE = np.array(
 )
 
 
-@pytest.fixture(scope="module", params=["PlackettLuce", "BradleyTerry"])
+@pytest.fixture(
+    scope="module",
+    params=["PlackettLuce", pytest.param("BradleyTerry", marks=pytest.mark.slow)],
+)
 def chain_posterior(request):
     if request.param == "PlackettLuce":
         data, distribution = br.Rankings.from_orderings(CHAIN, items=range(4)), br.PlackettLuce
@@ -131,9 +134,33 @@ def ranks_of_the_truth(family, truth, table):
     return bins_of_ranks([truth], ["utility"], found)
 
 
-@pytest.mark.parametrize(
-    "n_simulations", [100, pytest.param(1000, marks=pytest.mark.slow)], ids=["some", "many"]
-)
+def weighed(family, truth, table):
+    """The same of weighted draws of the prior."""
+    distribution, _, options, n_items = FAMILIES[family]
+    ranks = table["rank"].to_numpy().reshape(len(truth), 1, N_RANKINGS, n_items)
+    prior = np.random.default_rng(7).normal(size=(1000, n_items))
+    utility = np.broadcast_to(prior[:, None, :], (len(truth), 1000, N_RANKINGS, n_items))
+    logp = pm.logp(distribution.dist(utility, **options), np.broadcast_to(ranks, utility.shape))
+    return bins_by_weight([truth], [prior], logp.sum(axis=-1).eval())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_weighted_draws_of_the_prior_are_calibrated(family):
+    truth, table = simulated(family, 100, seed=5)
+    assert (uniformity(weighed(family, truth, table)) > FALSE_ALARM).all()
+    if family != "PMOP geometric":
+        assert uniformity(weighed(family, truth, broken(table))).min() < FALSE_ALARM
+
+
+def broken(table):
+    """Break ties by the order of the items."""
+    out = table.sort_values(["ranker", "rank", "item"])
+    out["rank"] = out.groupby("ranker").cumcount() + 1
+    return out.sort_index()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_simulations", [100, 1000], ids=["some", "many"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_posteriors_of_weak_orders_are_calibrated(family, n_simulations):
     truth, table = simulated(family, n_simulations, seed=5)
@@ -141,10 +168,9 @@ def test_posteriors_of_weak_orders_are_calibrated(family, n_simulations):
     assert (uniformity(ranks) > FALSE_ALARM).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["PlackettLuce", "PMOP mean"])
 def test_ties_broken_by_the_order_of_the_items_would_show(family):
     truth, table = simulated(family, 100, seed=5)
-    broken = table.sort_values(["ranker", "rank", "item"])
-    broken["rank"] = broken.groupby("ranker").cumcount() + 1
-    ranks = ranks_of_the_truth(family, truth, broken)
+    ranks = ranks_of_the_truth(family, truth, broken(table))
     assert uniformity(ranks).min() < FALSE_ALARM

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytensor.tensor as pt
 
-from bayesrank.data.derive.stages import stage_table
+from bayesrank.data.derive import stage_table
 from bayesrank.likelihoods.mpm.op import Agreement, CountsDraw, LogNormalisers, NetCountsDraw
 from bayesrank.likelihoods.ops import stop_gradient, with_sum
 from bayesrank.likelihoods.plackett_luce.per_item import TABLE, RankingLogp, StageTotal

@@ -114,6 +114,7 @@ def test_weights_are_those_of_the_utility(table):
     np.testing.assert_allclose(again.mean(), draws.mean(), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_mq2008_is_ranked_as_well_as_by_lambdarank(data_dir):
     table = read_aggregation_parts(data_dir / "MQ2008-agg")
     tested, _ = ms.compare(table, ["PMOP mean"], scales=[0.06, 0.3])

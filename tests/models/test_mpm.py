@@ -137,6 +137,7 @@ def test_movielens_has_the_papers_best_movies_in_its_order(data_dir):
     ]
 
 
+@pytest.mark.slow
 def test_movielens_with_variances_has_the_papers_worst_movies(data_dir):
     ratings, titles = mpm_movielens.read(data_dir / "ml-100k")
     counts = mpm_movielens.to_counts(ratings).pooled()

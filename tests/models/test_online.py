@@ -1,5 +1,6 @@
 """Yesterday's posterior as today's prior: as good as all matches at once, and faster to forget."""
 
+import functools
 import runpy
 
 import numpy as np
@@ -257,6 +258,19 @@ def test_scales_that_make_no_sense_raise():
         by_category("ab", "xy", spread=-2)
 
 
+def test_a_short_season_is_printed(monkeypatch, capsys):
+    short = functools.partial(simulate, 6, 20, 20)
+    monkeypatch.setattr(models.online.model, "simulate", short)
+    models.online.model.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines[:5]] == [
+        f"drift {drift:.2f}" for drift in (0, 0.05, 0.1, 0.2, 0.4)
+    ]
+    assert len({line.split()[-1] for line in lines[:5]}) == 5
+    assert [line.split()[0] for line in lines[8:]] == ["10", "20"]
+
+
+@pytest.mark.slow
 def test_the_file_runs(capsys):
     runpy.run_path(models.online.model.__file__, run_name="__main__")
     lines = capsys.readouterr().out.splitlines()

@@ -124,7 +124,7 @@ class CompiledOp(KernelOp):
     __props__: tuple[str, ...] = ("nodes",)
     wrt: tuple[int, ...] = (0,)
     default_output = 0
-    pullback_kernel: Callable[..., Any] | None = None  # None: the kernel returns gradients, too
+    pullback_kernel: Any = None  # None: the kernel returns gradients, too
 
     def __init__(self, nodes: int = 48) -> None:
         self.nodes = nodes
@@ -153,7 +153,7 @@ class CompiledOp(KernelOp):
 
     def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
         if self.pullback_kernel is not None:
-            by = _as_list(Pullback(self)(*inputs, cotangents[0]))
+            by = Pullback(self)(*inputs, cotangents[0], return_list=True)
         else:
             by = self._pull_in_one_pass(inputs, outputs, cotangents)
         found = dict(zip(self.wrt, by, strict=True))
@@ -188,7 +188,6 @@ class Pullback(KernelOp):
         self.forward = forward
         self.name = f"{type(forward).__module__}.{type(forward).__qualname__}"
         self.props = tuple(getattr(forward, prop) for prop in forward.__props__)
-        assert forward.pullback_kernel is not None
         self.kernel = forward.pullback_kernel
         self.version = forward.version
         inputs, output = forward.signature.split("->")
@@ -262,10 +261,6 @@ def pull_gradients(
 def _by_row(bar: TensorVariable, slope: TensorVariable) -> TensorVariable:
     """Give `bar`, one number per row, the axes of `slope`."""
     return bar[(..., *[None] * (slope.ndim - bar.ndim))] if slope.ndim > bar.ndim else bar
-
-
-def _as_list(outputs: Any) -> list[Any]:
-    return list(outputs) if isinstance(outputs, list | tuple) else [outputs]
 
 
 @functools.cache

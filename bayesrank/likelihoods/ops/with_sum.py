@@ -5,6 +5,7 @@ terms are alike, their sum is that of few weighted ones. `with_sum` holds both g
 canonicalisation replaces the sum of its terms by the other graph, and what is left is the terms.
 PyMC canonicalises before it differentiates, so that the gradient is that of the cheaper graph too.
 
+>>> import pytensor.tensor as pt
 >>> x = pt.dvector("x")
 >>> terms = with_sum(pt.exp(x[[0, 1, 0]]), pt.sum([2.0, 1.0] * pt.exp(x)))
 >>> [part.eval({x: [0.0, 1.0]}).round(3).tolist() for part in (terms, terms.sum())]

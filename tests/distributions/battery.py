@@ -1,11 +1,15 @@
-"""What every distribution of rankings must do, in every backend.
+"""What every distribution of the tables in `tests/cases.py` must do, in every backend.
 
-One function per family and backend takes any utilities, values and parameters, so that a property
-costs an evaluation and not a compilation.
+A test file of a family is `globals().update(battery(CASES_OF_THE_FAMILY))`. One function per family
+and backend takes any utilities, values and parameters, so that a property costs an evaluation and
+not a compilation.
 """
 
 import functools
 import warnings
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -15,34 +19,75 @@ import pytest
 from pymc.logprob.utils import ParameterValueError
 from scipy.stats import chisquare
 
-from tests.cases import BACKENDS, CASES
+from tests.cases import CASES as ALL
+from tests.cases import WITH_NUMBA, Case
 from tests.oracles import gradient
 
 TOLERANCE = 1e-9  # what the graph promises for blocks of up to fifteen; the kernel does better
-N_ROWS = max(len(case.values) for case in CASES)
+N_ROWS = max(len(case.values) for case in ALL)
 N_DRAWS = 20_000
 FALSE_ALARM = 1e-8  # of each frequency test, so 1e-6 for the battery with room for siblings
 
-
-def in_each_backend(cases):
-    """Parametrise by case and mode, backend by backend."""
-    pairs = [(case, mode) for mode in BACKENDS for case in cases if mode in case.backends]
-    return pytest.mark.parametrize(
-        ("case", "mode"), pairs, ids=[f"{case.name}-{mode}" for case, mode in pairs]
-    )
+PROPERTIES: list[tuple[Callable[..., None], Callable[[Case], Any], bool]] = []
 
 
-for_each_case = in_each_backend(CASES)
+def of_cases(applies: Callable[[Case], Any] = bool, *, draws: bool = False) -> Any:
+    """Make a property of a function: of which cases, and whether it draws."""
+
+    def add(test: Callable[..., None]) -> Callable[..., None]:
+        PROPERTIES.append((test, applies, draws))
+        return test
+
+    return add
+
+
+def battery(cases: Sequence[Case]) -> dict[str, Callable[..., None]]:
+    """Tests of these cases, backend by backend, for the namespace of a test file.
+
+    Numba compiles half a minute for a log-probability, and its kernels are tested with their Ops:
+    in the short suite it draws only.
+    """
+    tests = {}
+    for test, applies, draws in PROPERTIES:
+        params = [
+            pytest.param(
+                case,
+                mode,
+                id=f"{case.name}-{mode}",
+                marks=[pytest.mark.slow] * (mode == "NUMBA" and not draws),
+            )
+            for mode in WITH_NUMBA
+            for case in cases
+            if mode in case.backends and applies(case)
+        ]
+        # a function of its own, because marks stay on it
+        copy = FunctionType(test.__code__, test.__globals__, test.__name__, test.__defaults__)
+        if params:
+            tests[test.__name__] = pytest.mark.parametrize(("case", "mode"), params)(copy)
+    return tests
+
+
+def has_bad_parameters(case: Case) -> bool:
+    return bool(case.bad_parameters)
+
+
+def has_masked_slots(case: Case) -> bool:
+    return not case.where.all()
+
+
+def has_a_mask(case: Case) -> bool:
+    return "where" in case.parameters
 
 
 @functools.cache
-def compiled(dist, parameters, mode):
+def compiled(dist, shapes, parameters, mode):
     """Log-probability (rows,), and gradients by the utility (rows, slots) and real parameters.
 
-    `parameters` are (name, dtype).
+    `parameters` are (name, dtype, shape), and `shapes` those of the utility and the value.
     """
-    utility, value = pt.dmatrix("utility"), pt.lmatrix("value")
-    extra = {name: pt.tensor(name, dtype=dtype, shape=(None, None)) for name, dtype in parameters}
+    utility = pt.tensor("utility", dtype="float64", shape=shapes[0])
+    value = pt.tensor("value", dtype="int64", shape=shapes[1])
+    extra = tensors(parameters)
     logp = pm.logp(dist(utility, **extra), value)
     real = [utility, *(x for x in extra.values() if x.dtype == "float64")]
     outputs = [logp, *pt.grad(logp.sum(), real)]
@@ -50,10 +95,14 @@ def compiled(dist, parameters, mode):
     return pm.compile([utility, value, *extra.values()], outputs, mode=mode)
 
 
+def tensors(parameters):
+    return {name: pt.tensor(name, dtype=dtype, shape=shape) for name, dtype, shape in parameters}
+
+
 @functools.cache
 def compiled_draw(dist, parameters, mode):
     utility = pt.dmatrix("utility")
-    extra = {name: pt.tensor(name, dtype=dtype, shape=(None, None)) for name, dtype in parameters}
+    extra = tensors(parameters)
     with warnings.catch_warnings():
         # PyTensor says under JAX that it copies the generator, which is all right for one function
         warnings.filterwarnings("ignore", message="The RandomType SharedVariables")
@@ -66,46 +115,60 @@ def rows(case, n_rows, **changed):
     """Utility and parameters of a case, repeated."""
     arrays = {"utility": case.utility} | dict(case.parameters) | changed
     # in C order and writeable: numba compiles anew for any other layout
-    return [np.array(np.broadcast_to(x, (n_rows, len(x))), order="C") for x in arrays.values()]
+    return [
+        np.array(np.broadcast_to(x, (n_rows, *np.shape(x))), order="C") for x in arrays.values()
+    ]
 
 
-def types(case):
-    return tuple((name, np.asarray(x).dtype.name) for name, x in case.parameters.items())
+def shape_of(case, x, n_rows):
+    """What is known of a shape: padding may make slots more, but JAX broadcasts what it knows."""
+    return (None,) * (1 + np.ndim(x)) if case.has_slots else (n_rows, *np.shape(x))
+
+
+def types(case, n_rows):
+    parameters = case.parameters.items()
+    return tuple((name, x.dtype.name, shape_of(case, x, n_rows)) for name, x in parameters)
 
 
 def evaluate(case, mode, values, **changed):
     """Log-probability and gradients of values (rows, slots), in one call."""
     # Always as many rows, because JAX compiles anew for every shape
-    value = np.resize(np.array(values, dtype=np.int64), (N_ROWS, case.utility.size))
+    value = np.resize(np.array(values, dtype=np.int64), (N_ROWS, *case.support.shape[1:]))
     utility, *parameters = rows(case, N_ROWS, **changed)
-    f = compiled(case.dist, types(case), mode)
+    shapes = tuple(shape_of(case, x, N_ROWS) for x in (case.utility, case.support[0]))
+    f = compiled(case.dist, shapes, types(case, N_ROWS), mode)
     return tuple(np.asarray(out)[: len(values)] for out in f(utility, value, *parameters))
+
+
+def key(value):
+    """A value that can be looked up."""
+    return tuple(np.ravel(value).tolist())
 
 
 # Values
 
 
-@for_each_case
+@of_cases()
 def test_log_probabilities_are_those_of_the_oracle(case, mode):
     logp, *_ = evaluate(case, mode, case.values)
     np.testing.assert_allclose(logp, case.exact(case.values), atol=TOLERANCE)
 
 
-@for_each_case
+@of_cases()
 def test_the_support_sums_to_one(case, mode):
     logp, *_ = evaluate(case, mode, case.support)
     assert np.exp(logp).sum() == pytest.approx(1.0, abs=TOLERANCE)
 
 
-@for_each_case
+@of_cases(draws=True)
 def test_draws_have_the_frequencies_of_their_probabilities(case, mode):
-    draw = compiled_draw(case.dist, types(case), mode)
+    draw = compiled_draw(case.dist, types(case, N_DRAWS), mode)
     draws = np.asarray(draw(*rows(case, N_DRAWS)))
-    assert draws.shape == (N_DRAWS, case.utility.size)
+    assert draws.shape == (N_DRAWS, *case.support.shape[1:])
     assert draws.dtype == np.int64
     values, count = np.unique(draws, axis=0, return_counts=True)
-    drawn = dict(zip(map(tuple, values.tolist()), count.tolist(), strict=True))
-    observed = np.array([drawn.pop(tuple(value), 0) for value in case.support.tolist()])
+    drawn = dict(zip(map(key, values), count.tolist(), strict=True))
+    observed = np.array([drawn.pop(key(value), 0) for value in case.support])
     assert drawn == {}  # nothing outside the support
 
     # rare values together, for the chi-square to hold
@@ -117,17 +180,18 @@ def test_draws_have_the_frequencies_of_their_probabilities(case, mode):
     assert chisquare(observed, expected * N_DRAWS / expected.sum()).pvalue > FALSE_ALARM
 
 
-@for_each_case
+@of_cases(draws=True)
 def test_the_frequencies_would_tell_another_utility(case, mode):
-    other = case.utility + np.where(np.arange(case.utility.size) == 2, 0.5, 0.0)
-    draw = compiled_draw(case.dist, types(case), mode)
+    item = min(2, case.utility.size - 1)
+    other = case.utility + np.where(np.arange(case.utility.size) == item, 0.5, 0.0)
+    draw = compiled_draw(case.dist, types(case, N_DRAWS), mode)
     draws = np.asarray(draw(*rows(case, N_DRAWS, utility=other)))
     values, count = np.unique(draws, axis=0, return_counts=True)
     expected = N_DRAWS * np.exp(case.exact(values))
     assert ((count - expected) ** 2 / expected).sum() > 100 + 2 * len(values)
 
 
-@for_each_case
+@of_cases()
 def test_an_impossible_value_has_probability_zero(case, mode):
     values = np.array([*case.bad_values.values(), case.support[0]])
     logp, slope, *_ = evaluate(case, mode, values)
@@ -137,18 +201,17 @@ def test_an_impossible_value_has_probability_zero(case, mode):
     assert np.isfinite(slope).all()
 
 
-WITH_BAD_PARAMETERS = [case for case in CASES if case.bad_parameters]
-
-
-@in_each_backend(WITH_BAD_PARAMETERS)
+@of_cases(has_bad_parameters)
 def test_a_parameter_out_of_its_range_gives_minus_infinity(case, mode):
     for _, changed in case.bad_parameters.values():
         logp, *_ = evaluate(case, mode, case.support[:1], **changed)
         np.testing.assert_array_equal(logp, [-np.inf])
 
 
-@pytest.mark.parametrize("case", WITH_BAD_PARAMETERS, ids=lambda case: case.name)
-def test_a_parameter_out_of_its_range_names_its_condition(case):
+@of_cases(has_bad_parameters)
+def test_a_parameter_out_of_its_range_names_its_condition(case, mode):
+    if mode != "FAST_COMPILE":
+        return  # PyTensor's own checks
     for message, changed in case.bad_parameters.values():
         arguments = {"utility": case.utility} | dict(case.parameters) | changed
         # as variables, whose values are only known here
@@ -161,7 +224,7 @@ def test_a_parameter_out_of_its_range_names_its_condition(case):
 # Masks, padding, batches
 
 
-@in_each_backend([case for case in CASES if not case.where.all()])
+@of_cases(has_masked_slots)
 def test_masking_slots_is_removing_them(case, mode):
     bare = case.on_slots(case.where)
     masked, slope, *_ = evaluate(case, mode, case.values)
@@ -171,17 +234,17 @@ def test_masking_slots_is_removing_them(case, mode):
     np.testing.assert_array_equal(slope[:, ~case.where], 0.0)
 
 
-@in_each_backend([case for case in CASES if not case.where.all()])
-@pytest.mark.parametrize("filler", [0.0, 1e6, -1e6, np.nan, np.inf])
-def test_what_stands_in_a_masked_slot_does_not_matter(case, filler, mode):
+@of_cases(has_masked_slots)
+def test_what_stands_in_a_masked_slot_does_not_matter(case, mode):
     logp, slope, *_ = evaluate(case, mode, case.support[:3])
-    utility = np.where(case.where, case.utility, filler)
-    filled, filled_slope, *_ = evaluate(case, mode, case.support[:3], utility=utility)
-    np.testing.assert_allclose(filled, logp, atol=TOLERANCE)
-    np.testing.assert_allclose(filled_slope, slope, atol=TOLERANCE)
+    for filler in (0.0, 1e6, -1e6, np.nan, np.inf):
+        utility = np.where(case.where, case.utility, filler)
+        filled, filled_slope, *_ = evaluate(case, mode, case.support[:3], utility=utility)
+        np.testing.assert_allclose(filled, logp, atol=TOLERANCE, err_msg=str(filler))
+        np.testing.assert_allclose(filled_slope, slope, atol=TOLERANCE, err_msg=str(filler))
 
 
-@in_each_backend([case for case in CASES if "where" in case.parameters])
+@of_cases(has_a_mask)
 def test_the_width_of_the_padding_does_not_matter(case, mode):
     n = case.utility.size
     logp, slope, *_ = evaluate(case, mode, case.support[:3])
@@ -192,7 +255,7 @@ def test_the_width_of_the_padding_does_not_matter(case, mode):
     np.testing.assert_allclose(padded_slope, np.pad(slope, ((0, 0), (0, 5))), atol=1e-11)
 
 
-@in_each_backend([case for case in CASES if "where" in case.parameters])
+@of_cases(has_a_mask)
 def test_a_ranking_of_nothing_is_certain_and_has_no_gradient(case, mode):
     n = case.utility.size
     slots = set(case.parameters) - set(case.real_parameters)
@@ -204,37 +267,39 @@ def test_a_ranking_of_nothing_is_certain_and_has_no_gradient(case, mode):
 
 
 # One case for each set of parameters of a family, the first
-FORMS = {(case.family, *case.parameters): case for case in reversed(CASES)}
+FORMS = {(case.family, *case.parameters): case.name for case in reversed(ALL)}.values()
 
 
-@in_each_backend(list(FORMS.values()))
+@of_cases(lambda case: case.name in FORMS)
 def test_any_leading_axes_are_a_batch_and_broadcast(case, mode):
     # no axis, three, and one utility and one parameter for four values; the other tests have one
     shapes = [((), (), ()), ((2, 1, 3), (2, 1, 3), (2, 1, 3)), ((), (4,), ())]
-    values = np.resize(case.support, (6, case.utility.size))
+    values = np.resize(case.support, (6, *case.support.shape[1:]))
     exact = case.exact(values)
     outputs, expected = [], []
     for utility, value, parameter in shapes:
         n = int(np.prod(value))
         arguments = {name: known(x, parameter) for name, x in case.parameters.items()}
         dist = case.dist(known(case.utility, utility), **arguments)
-        outputs.append(pm.logp(dist, known(values[:n], value)))
+        core = values.ndim - 1
+        outputs.append(pm.logp(dist, known(values[:n], value, core)))
         expected.append(exact[:n].reshape(value))
     for found, logp in zip(pm.compile([], outputs, mode=mode)(), expected, strict=True):
         assert np.shape(found) == logp.shape
         np.testing.assert_allclose(found, logp, atol=TOLERANCE)
 
 
-def known(x, batch):
+def known(x, batch, core=None):
     """A variable of known shape: JAX broadcasts no other without a warning."""
-    value = np.resize(x, (*batch, np.shape(x)[-1]))
+    ndim = np.ndim(x) if core is None else core
+    value = np.resize(x, (*batch, *np.shape(x)[np.ndim(x) - ndim :]))
     return pytensor.shared(value, shape=value.shape)
 
 
 # Symmetries and extremes
 
 
-@for_each_case
+@of_cases()
 def test_a_shift_of_all_utilities_changes_nothing(case, mode):
     logp, slope, *_ = evaluate(case, mode, case.values)
     shifted, *_ = evaluate(case, mode, case.values, utility=case.utility + 37.5)
@@ -242,27 +307,27 @@ def test_a_shift_of_all_utilities_changes_nothing(case, mode):
     np.testing.assert_allclose(slope.sum(axis=1), 0.0, atol=TOLERANCE)
 
 
-@for_each_case
+@of_cases()
 def test_the_order_of_the_slots_does_not_matter(case, mode):
-    order = np.random.default_rng(5).permutation(case.utility.size)
-    other = case.on_slots(order)
+    order = np.roll(np.arange(case.utility.size), 1)
+    other = case.relabelled(order)
     logp, slope, *_ = evaluate(case, mode, case.values)
     relabelled, permuted, *_ = evaluate(other, mode, other.values)
     np.testing.assert_allclose(relabelled, logp, atol=TOLERANCE)
     np.testing.assert_allclose(permuted, slope[:, order], atol=TOLERANCE)
 
 
-@for_each_case
+@of_cases()
 def test_utilities_of_plus_and_minus_1000_stay_finite(case, mode):
-    n = case.utility.size
-    for utility in (np.resize([1000.0, -1000.0], n), np.resize([-1000.0, 0.0, 1000.0], n)):
+    n, x = case.utility.size, case.largest
+    for utility in (np.resize([x, -x], n), np.resize([-x, 0.0, x], n)):
         logp, slope, *_ = evaluate(case, mode, case.values, utility=utility)
         exact = case.exact(case.values, utility=utility)
         np.testing.assert_allclose(logp, exact, rtol=1e-9, atol=1e-8)
         assert np.isfinite(slope).all()
 
 
-@for_each_case
+@of_cases()
 def test_the_gradients_are_those_of_finite_differences_of_the_oracle(case, mode):
     _, *slopes = evaluate(case, mode, case.values)
     real = {"utility": case.utility} | case.real_parameters

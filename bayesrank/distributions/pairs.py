@@ -1,0 +1,864 @@
+r"""Pair outcomes as PyMC distributions: matches, comparisons and judgements, with ties or without.
+
+The value holds counts of outcomes, the last axis being the outcomes (first wins, second wins and,
+in models that have them, ties); `logp` is one number per pair, the multinomial of its counts given
+how many there are.
+
+=============== ============================================ ==========================
+`BradleyTerry`  :math:`P(\text{first}) = \sigma(d)`          no ties
+`Thurstone`     :math:`P(\text{first}) = \Phi(d)`            no ties
+`Davidson`      Bradley-Terry if one wins                    a third outcome
+`RaoKupper`     a threshold on the difference                small differences
+=============== ============================================ ==========================
+
+Two forms share each class. With arrays, `utility` has the first and the second item on its last
+axis. With ``observed=`` a `Pairs`, the class registers the data, names the dims, and takes one
+utility per item.
+
+>>> import pymc as pm
+>>> round(float(pm.logp(BradleyTerry.dist([np.log(3.0), 0.0]), [1, 0]).exp().eval()), 6)
+0.75
+"""
+
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from numpy.typing import NDArray
+from pymc.distributions.dist_math import check_parameters
+from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
+from pymc.distributions.shape_utils import rv_size_is_none
+from pymc.pytensorf import normalize_rng_param
+from pytensor.graph.basic import Constant, Variable
+from pytensor.tensor import TensorVariable
+from pytensor.tensor.random.utils import normalize_size_param
+
+from bayesrank.data import Pairs
+from bayesrank.data.derive import log_multinomial, pair_totals
+from bayesrank.data.read import OUTCOMES as RESULTS
+from bayesrank.data.read import counted as counted_noun
+from bayesrank.data.read import label_repr, quoted
+from bayesrank.distributions.observed import (
+    ObservedRV,
+    Part,
+    Record,
+    as_double,
+    check_length,
+    is_observed,
+    known_value,
+    logprob_of,
+    observe,
+    observed_options,
+    refuse_single_precision,
+    same_labels,
+    shaped,
+    signature,
+    support_point_of,
+)
+from bayesrank.likelihoods.ops import with_sum
+from bayesrank.likelihoods.pairs import (
+    LogProbabilities,
+    bradley_terry_log_probabilities,
+    davidson_log_probabilities,
+    outcome_counts_logp,
+    rao_kupper_log_probabilities,
+    thurstone_log_probabilities,
+)
+from bayesrank.schema import (
+    COUNTS,
+    FIRST,
+    ITEM,
+    JUDGE,
+    MATCHES,
+    OUTCOME,
+    OUTCOMES,
+    SECOND,
+    WEIGHT,
+    counted,
+    groups_of,
+    name_of,
+)
+
+__all__ = ["BradleyTerry", "Davidson", "RaoKupper", "Thurstone"]
+
+ANY = -1  # as a total: whatever the value sums to, and draws of one match
+
+# The lead of the first item, the one number beyond it that models of ties have (0 in the others),
+# and the number of matches
+PARAMETERS = {"lead": "", "tie": "", "total": ""}
+
+
+# ---------------------------------------------------------------------------------------------
+# Draws and log-probabilities
+# ---------------------------------------------------------------------------------------------
+
+
+class _PairRV(SymbolicRandomVariable):
+    """Draw whether matches are ties, then who wins the others."""
+
+    extended_signature = signature(PARAMETERS, "result")
+
+    n_outcomes: ClassVar[int] = 2
+    tie_parameter: ClassVar[str] = ""  # its name, and the least it may be
+    tie_least: ClassVar[float] = 0.0
+
+    @classmethod
+    def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
+        params = [pt.as_tensor_variable(x) for x in parameters]
+        lead, tie, total = params[:3]
+        rng = normalize_rng_param(rng)
+        size = normalize_size_param(size)
+        shape = None if rv_size_is_none(size) else tuple(size)
+        first, second, *tied = cls.log_probabilities(lead, tie)
+
+        next_rng, decided, ties = rng, _at_random(total), []
+        for logp in tied:
+            # 1 at most, which rounding may exceed
+            next_rng, draws = pt.random.binomial(
+                decided, pt.minimum(pt.exp(logp), 1.0), size=shape, rng=rng, return_next_rng=True
+            )
+            decided, ties = decided - draws, [draws]
+        next_rng, won = pt.random.binomial(
+            decided, pt.sigmoid(first - second), size=shape, rng=next_rng, return_next_rng=True
+        )
+        counts = pt.stack([won, decided - won, *ties], axis=-1)
+        return cls(inputs=[rng, size, *params], outputs=[next_rng, counts])(rng, size, *params)
+
+    @classmethod
+    def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
+        """Log-probabilities of the outcomes of one match."""
+        raise NotImplementedError
+
+
+class BradleyTerryRV(_PairRV):
+    """Outcomes under Bradley-Terry."""
+
+    name = "bradley_terry"
+    _print_name = ("BradleyTerry", "\\operatorname{BradleyTerry}")
+
+    @classmethod
+    def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
+        return bradley_terry_log_probabilities(lead)
+
+
+class ThurstoneRV(_PairRV):
+    """Outcomes under Thurstone's model."""
+
+    name = "thurstone"
+    _print_name = ("Thurstone", "\\operatorname{Thurstone}")
+
+    @classmethod
+    def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
+        return thurstone_log_probabilities(lead)
+
+
+class DavidsonRV(_PairRV):
+    """Outcomes under Davidson's model."""
+
+    name = "davidson"
+    _print_name = ("Davidson", "\\operatorname{Davidson}")
+    n_outcomes = 3
+    tie_parameter = "nu"
+
+    @classmethod
+    def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
+        return davidson_log_probabilities(lead, tie)
+
+
+class RaoKupperRV(_PairRV):
+    """Outcomes under Rao and Kupper's model."""
+
+    name = "rao_kupper"
+    _print_name = ("RaoKupper", "\\operatorname{RaoKupper}")
+    n_outcomes = 3
+    tie_parameter = "theta"
+    tie_least = 1.0
+
+    @classmethod
+    def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
+        return rao_kupper_log_probabilities(lead, tie)
+
+
+@logprob_of.register(_PairRV)
+def _pair_logp(
+    op: _PairRV, values: Any, rng: Any, size: Any, lead: Any, tie: Any, total: Any, **kwargs: Any
+) -> TensorVariable:
+    return _counts_logp(op, values[0], lead, tie, total)
+
+
+@support_point_of.register(_PairRV)
+def _pair_support_point(
+    op: _PairRV, rv: TensorVariable, rng: Any, size: Any, lead: Any, tie: Any, total: Any, *_: Any
+) -> TensorVariable:
+    return _all_first(rv, total)
+
+
+def _all_first(rv: TensorVariable, total: Any) -> TensorVariable:
+    """All matches won by the first item."""
+    return pt.set_subtensor(pt.zeros_like(rv)[..., 0], _at_random(total))
+
+
+def _counts_logp(op: Any, value: Any, lead: Any, tie: Any, total: Any) -> TensorVariable:
+    """One log-probability per pair, the number of orders included."""
+    counts = pt.switch(value < 0, 0, value)
+    ways = pt.gammaln(pt.sum(counts, axis=-1) + 1.0) - pt.sum(pt.gammaln(counts + 1.0), axis=-1)
+    logp = ways + outcome_counts_logp(counts, op.log_probabilities(lead, tie))
+    possible = pt.all(value >= 0, axis=-1) & (
+        pt.eq(total, ANY) | pt.eq(pt.sum(value, axis=-1), total)
+    )
+    return _check_parameters_of(op, pt.switch(possible, logp, -np.inf), [lead], tie)
+
+
+def _at_random(total: TensorVariable) -> TensorVariable:
+    """Count the matches of a draw: one where nothing was said."""
+    return pt.switch(pt.eq(total, ANY), 1, total)
+
+
+# ---------------------------------------------------------------------------------------------
+# Distributions
+# ---------------------------------------------------------------------------------------------
+
+
+class _PairOutcomes(Discrete):
+    """Counts of outcomes; `rv_type` says of which model."""
+
+    def __new__(
+        cls, name: str, utility: Any, *, observed: Any = None, **kwargs: Any
+    ) -> TensorVariable:
+        refuse_single_precision()
+        if isinstance(observed, Pairs):
+            return _observe(cls.rv_type, cls.__name__, name, utility, observed, kwargs)
+        if observed is not None:
+            _check_outcomes(cls.rv_type, observed)
+            if kwargs.get("total") is None:
+                known = observed if isinstance(observed, Variable) else np.asarray(observed)
+                kwargs["total"] = known.sum(axis=-1)
+        return super().__new__(cls, name, utility, observed=observed, **kwargs)
+
+    @classmethod
+    def _dist(
+        cls, utility: Any, order_effect: Any, tie: Any, total: Any, **kwargs: Any
+    ) -> TensorVariable:
+        refuse_single_precision()
+        _check_tie_parameter(cls.rv_type, tie)
+        utility = as_double(utility)
+        if utility.ndim == 0 or utility.type.shape[-1] not in (None, 2):
+            raise ValueError(
+                f"`utility` has shape {utility.type.shape}; its last axis must be the first and "
+                "the second item of each pair, (..., 2). One utility per item goes with "
+                "observed=Pairs."
+            )
+        lead = utility[..., 0] - utility[..., 1]
+        if order_effect is not None:
+            lead = lead + as_double(order_effect)
+        total = pt.cast(pt.as_tensor_variable(ANY if total is None else total), "int64")
+        return super().dist([lead, as_double(tie), total], **kwargs)
+
+
+class BradleyTerry(_PairOutcomes):
+    r"""Bradley-Terry log-likelihood of matches that one of two items wins.
+
+    .. math:: P(\text{first wins}) = \frac{\phi_1}{\phi_1 + \phi_2} = \sigma(d), \qquad
+              d = w_1 - w_2 + \delta, \qquad \phi = e^w
+
+    where w are the utilities of the items and :math:`\delta` the order effect. The outcomes of a
+    pair that met n times are binomial, and the number of orders they can come in is included:
+    counts have the posterior of their matches one by one, and every pair one log-likelihood.
+
+    ========  ==================================================================
+    Support   counts >= 0 of (first wins, second wins) with the given total
+    Axes      the last one is outcomes; the ones before it are pairs
+    ========  ==================================================================
+
+    Parameters
+    ----------
+    name : str
+        Name of the variable.
+    utility : tensor_like of float, (..., 2) or, with `Pairs`, (n_items,) or (n_pairs, 2)
+        Log worth of the first and of the second item, or of every item. Only differences matter.
+        A default prior: ``pm.Normal("utility", 0, sd, dims="item")`` or `pm.ZeroSumNormal`, with
+        ``sd = pm.HalfNormal("sd", 1)``. One row per pair is how features and judges enter.
+    order_effect : tensor_like of float, (...), or with `Pairs` () or (n_pairs,), optional
+        What the utility of the first item gains by being the first: home, white, shown on the
+        left. A default prior: ``pm.Normal("order_effect", 0, 0.5)``. Without it there is none.
+    total : tensor_like of int, (...), optional
+        Matches of each pair, for draws. Default: those of the value, and draws of one match.
+        Observed data bring their own.
+    observed : Pairs or array_like of int, (..., 2), optional
+        Counts. A `Pairs` registers its data as ``{name}_counts``, ``{name}_first``,
+        ``{name}_second`` and ``{name}_weight``, its judges and groups as ``{name}_judge`` and so
+        on, and names the dims (pair, result), or what `dims` says.
+
+    Returns
+    -------
+    TensorVariable of int, (..., 2)
+        The counts; `logp` and the pointwise log-likelihood have one number per pair, times its
+        evidence weight.
+
+    Raises
+    ------
+    ValueError
+        If there are ties, which the model does not know, shapes do not fit, or counts are
+        negative or not whole.
+    TypeError
+        On unknown arguments.
+
+    References
+    ----------
+    Bradley & Terry, Rank analysis of incomplete block designs I, Biometrika 39, 1952.
+
+    Examples
+    --------
+    >>> import bayesrank as br, pymc as pm
+    >>> pairs = br.Pairs.from_matrix([[0, 3, 2], [1, 0, 1], [0, 1, 0]], items=["a", "b", "c"])
+    >>> with pm.Model(coords=pairs.coords) as model:
+    ...     utility = pm.ZeroSumNormal("utility", 1.0, dims="item")
+    ...     y = br.BradleyTerry("y", utility, observed=pairs)
+    >>> model.named_vars_to_dims["y"]
+    ('pair', 'result')
+    """
+
+    rv_type = BradleyTerryRV
+    rv_op = BradleyTerryRV.rv_op
+
+    @classmethod
+    def dist(
+        cls, utility: Any, *, order_effect: Any = None, total: Any = None, **kwargs: Any
+    ) -> TensorVariable:
+        return cls._dist(utility, order_effect, 0.0, total, **kwargs)
+
+
+class Thurstone(_PairOutcomes):
+    r"""Thurstone's log-likelihood of matches that one of two items wins (probit).
+
+    .. math:: P(\text{first wins}) = \Phi(d), \qquad d = w_1 - w_2 + \delta
+
+    The first item wins where :math:`d` plus standard normal noise is positive. Noise of variance
+    one on each *item* (Thurstone's case V with unit variances) is the same model with utilities
+    divided by :math:`\sqrt 2`. One unit is about 1.7 of those of
+    `BradleyTerry`.
+
+    ========  ==================================================================
+    Support   counts >= 0 of (first wins, second wins) with the given total
+    Axes      the last one is outcomes; the ones before it are pairs
+    ========  ==================================================================
+
+    Parameters
+    ----------
+    name : str
+        Name of the variable.
+    utility : tensor_like of float, (..., 2) or, with `Pairs`, (n_items,) or (n_pairs, 2)
+        In standard deviations of the noise on a difference; only differences matter. A default
+        prior: ``pm.Normal("utility", 0, sd, dims="item")`` with ``sd = pm.HalfNormal("sd", 0.6)``.
+    order_effect, total, observed
+        As in `BradleyTerry`; a default prior is ``pm.Normal("order_effect", 0, 0.3)``.
+
+    Returns
+    -------
+    TensorVariable of int, (..., 2)
+        The counts; one log-probability per pair.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `BradleyTerry`.
+
+    References
+    ----------
+    Thurstone, A law of comparative judgment, Psychological Review 34, 1927.
+
+    Examples
+    --------
+    >>> import pymc as pm
+    >>> round(float(pm.logp(Thurstone.dist([1.96, 0.0]), [1, 0]).exp().eval()), 3)
+    0.975
+    """
+
+    rv_type = ThurstoneRV
+    rv_op = ThurstoneRV.rv_op
+
+    @classmethod
+    def dist(
+        cls, utility: Any, *, order_effect: Any = None, total: Any = None, **kwargs: Any
+    ) -> TensorVariable:
+        return cls._dist(utility, order_effect, 0.0, total, **kwargs)
+
+
+class Davidson(_PairOutcomes):
+    r"""Davidson's log-likelihood of matches that one of two items wins or that they tie.
+
+    .. math:: P(\text{first wins}) = \frac{\phi_1}{Z}, \quad
+              P(\text{tie}) = \frac{\nu \sqrt{\phi_1 \phi_2}}{Z}, \qquad
+              Z = \phi_1 + \phi_2 + \nu \sqrt{\phi_1 \phi_2}
+
+    with worths :math:`\phi_1 = e^{w_1 + \delta}` and :math:`\phi_2 = e^{w_2}`. If the items do not
+    tie it is Bradley-Terry. A tie is one outcome, *judged equal*; it is not half a win of each.
+
+    ========  ==================================================================
+    Support   counts >= 0 of (first wins, second wins, ties) with the given total
+    Axes      the last one is outcomes; the ones before it are pairs
+    ========  ==================================================================
+
+    Parameters
+    ----------
+    name : str
+        Name of the variable.
+    utility : tensor_like of float, (..., 2) or, with `Pairs`, (n_items,) or (n_pairs, 2)
+        Log worths, as in `BradleyTerry`.
+    nu : tensor_like of float, >= 0, (...), or with `Pairs` () or (n_pairs,)
+        Prevalence of ties: equal items tie with probability :math:`\nu / (2 + \nu)`, and the others
+        less often. 0 is Bradley-Terry. A default prior: ``pm.LogNormal("nu", 0, 1)``, under which
+        equal items tie with probability 1/3 at the median, 0.07 to 0.78 in 95 of 100 cases.
+    order_effect : tensor_like of float, (...), or with `Pairs` () or (n_pairs,), optional
+        As in `BradleyTerry`. Davidson & Beaver (1977) multiply the worth of the second item by
+        :math:`\gamma = e^{-\delta}` and have no effect in the term of ties: the same model, their
+        prevalence being :math:`\nu\sqrt\gamma`.
+    total, observed
+        As in `BradleyTerry`; counts have three columns.
+
+    Returns
+    -------
+    TensorVariable of int, (..., 3)
+        The counts; one log-probability per pair.
+
+    Raises
+    ------
+    ValueError
+        If `nu` is negative or not finite, and as `BradleyTerry`.
+    TypeError
+        Without `nu`, and on unknown arguments.
+
+    References
+    ----------
+    Davidson, On extending the Bradley-Terry model to accommodate ties in paired comparison
+    experiments, JASA 65, 1970. Davidson & Beaver, On extending the Bradley-Terry model to
+    incorporate within-pair order effects, Biometrics 33, 1977.
+
+    Examples
+    --------
+    >>> import bayesrank as br, pymc as pm
+    >>> pairs = br.Pairs.from_matrix([[0, 3], [1, 0]], ties=[[0, 2], [2, 0]], items=["a", "b"])
+    >>> with pm.Model(coords=pairs.coords) as model:
+    ...     utility = pm.ZeroSumNormal("utility", 1.0, dims="item")
+    ...     nu = pm.LogNormal("nu", 0, 1)
+    ...     y = br.Davidson("y", utility, nu=nu, observed=pairs)
+    >>> list(model.coords["result"])
+    ['first', 'second', 'tie']
+    """
+
+    rv_type = DavidsonRV
+    rv_op = DavidsonRV.rv_op
+
+    @classmethod
+    def dist(
+        cls, utility: Any, *, nu: Any, order_effect: Any = None, total: Any = None, **kwargs: Any
+    ) -> TensorVariable:
+        return cls._dist(utility, order_effect, nu, total, **kwargs)
+
+
+class RaoKupper(_PairOutcomes):
+    r"""Rao and Kupper's log-likelihood of matches that one of two items wins or that they tie.
+
+    .. math:: P(\text{first wins}) = \frac{\phi_1}{\phi_1 + \theta \phi_2}, \qquad
+              P(\text{tie}) = \frac{(\theta^2 - 1)\, \phi_1 \phi_2}
+                                   {(\phi_1 + \theta \phi_2)(\theta \phi_1 + \phi_2)}
+
+    with worths :math:`\phi_1 = e^{w_1 + \delta}` and :math:`\phi_2 = e^{w_2}`. A tie is a
+    difference, with logistic noise, of less than :math:`\log\theta`: the judge does not see it.
+
+    ========  ==================================================================
+    Support   counts >= 0 of (first wins, second wins, ties) with the given total
+    Axes      the last one is outcomes; the ones before it are pairs
+    ========  ==================================================================
+
+    Parameters
+    ----------
+    name : str
+        Name of the variable.
+    utility : tensor_like of float, (..., 2) or, with `Pairs`, (n_items,) or (n_pairs, 2)
+        Log worths, as in `BradleyTerry`.
+    theta : tensor_like of float, >= 1, (...), or with `Pairs` () or (n_pairs,)
+        Threshold: equal items tie with probability :math:`(\theta - 1)/(\theta + 1)`. 1 is
+        Bradley-Terry. A default prior: ``pm.math.exp(pm.HalfNormal("log_theta", 1))``, under
+        which equal items tie with probability 0.32 at the median, below 0.75 in 95 of 100 cases.
+    order_effect, total, observed
+        As in `BradleyTerry`; counts have three columns.
+
+    Returns
+    -------
+    TensorVariable of int, (..., 3)
+        The counts; one log-probability per pair.
+
+    Raises
+    ------
+    ValueError
+        If `theta` is below 1 or not finite, and as `BradleyTerry`.
+    TypeError
+        Without `theta`, and on unknown arguments.
+
+    References
+    ----------
+    Rao & Kupper, Ties in paired-comparison experiments: a generalization of the Bradley-Terry
+    model, JASA 62, 1967.
+
+    Examples
+    --------
+    >>> import pymc as pm
+    >>> outcomes = RaoKupper.dist([0.0, 0.0], theta=3.0)
+    >>> pm.logp(outcomes, [[1, 0, 0], [0, 1, 0], [0, 0, 1]]).exp().eval().round(6).tolist()
+    [0.25, 0.25, 0.5]
+    """
+
+    rv_type = RaoKupperRV
+    rv_op = RaoKupperRV.rv_op
+
+    @classmethod
+    def dist(
+        cls, utility: Any, *, theta: Any, order_effect: Any = None, total: Any = None, **kwargs: Any
+    ) -> TensorVariable:
+        return cls._dist(utility, order_effect, theta, total, **kwargs)
+
+
+# ---------------------------------------------------------------------------------------------
+# Observed Pairs
+# ---------------------------------------------------------------------------------------------
+
+# what follows from the data, and is kept beside them
+DERIVED = {
+    "log_multinomial": "",
+    "distinct_first": "distinct",  # fields of `PairTotals`, of no pairs if more than the items
+    "distinct_second": "distinct",  # tells pairs apart
+    "distinct_counts": "result,distinct",
+    "distinct_log_multinomial": "",
+}
+TAKEN = (FIRST, SECOND, WEIGHT, COUNTS, OUTCOME, OUTCOMES, "result", *DERIVED)
+
+
+class _ObservedPairRV(ObservedRV, _PairRV):
+    """Counts of outcomes, with what was observed as parameters.
+
+    LOO wants the log-probability of each pair; a sampler wants their sum, which is evaluated over
+    the distinct pairs of items, whoever judged them, wherever nothing but the items tells pairs
+    apart.
+    """
+
+    data_types = (Pairs,)
+    noun = "pairs"
+    axes = ("pair", "result")
+    example = ("match", "end")
+    value = "counts"
+    parameters: ClassVar[Mapping[str, str]] = {
+        **PARAMETERS,
+        "first": "",
+        "second": "",
+        "weight": "",
+        "counts": "result",
+        "utility": "item",  # of length 0 if more than the items tells pairs apart
+        "order_effect": "",
+        **DERIVED,
+    }
+    extended_signature = signature(parameters, "result")
+
+    @classmethod
+    def record(cls, name: str, data: Pairs, p: SimpleNamespace) -> Record:
+        _check_ties(cls.n_outcomes, name, data)
+        parts = {
+            FIRST: Part(data.first, ("pair",)),
+            SECOND: Part(data.second, ("pair",)),
+            WEIGHT: Part(data.weight, ("pair",)),
+            COUNTS: Part(_counts_of(name, data, cls.n_outcomes), cls.axes),
+        }
+        for group in _group_names(name, data):
+            parts[group] = Part(data.group_idx(group), ("pair",))
+            parts[counted(group, MATCHES)] = Part(_matches_of(data, group), (group,))
+        parts[counted(ITEM, MATCHES)] = Part(_item_matches(data), (ITEM,))
+        known = data.first, data.second, data.counts[:, : cls.n_outcomes], data.weight
+        ties = " with ties" if cls.n_outcomes == 3 else ""
+        outcome = f"pair outcomes{ties} given the pairs"
+        if (data.weight != 1).any():
+            outcome = "nothing: evidence weights make a pseudo-likelihood"
+        labels = data.coords | {"result": RESULTS[: cls.n_outcomes]}
+        return Record(labels, parts, _derived(p, *known), outcome)
+
+    @classmethod
+    def check_new(cls, model: pm.Model, name: str, data: Pairs, p: SimpleNamespace) -> None:
+        _check_ties(cls.n_outcomes, name, data)
+        _check_groups(model, name, data)
+        _check_axes(model, name, data)
+        n = data.n_pairs
+        check_length(name, "order effects", p.order_effect, n, "pairs", "rows")
+        check_length(name, "parameters of ties", p.tie, n, "pairs", "rows")
+        check_length(name, "utilities", p.lead, n, "pairs", "rows")
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        if not is_observed(value, p.counts) or not _is_current(p):
+            return p.weight * _counts_logp(cls, value, p.lead, p.tie, p.total)
+        each = outcome_counts_logp(value, cls.log_probabilities(p.lead, p.tie))
+        each = _check_parameters_of(cls, p.weight * (p.log_multinomial + each), [p.lead], p.tie)
+        if not _by_items(p):
+            return each
+        lead = p.utility[p.distinct_first] - p.utility[p.distinct_second] + p.order_effect
+        distinct = outcome_counts_logp(p.distinct_counts.T, cls.log_probabilities(lead, p.tie))
+        total = p.distinct_log_multinomial + pt.sum(distinct)
+        finite = [p.utility, p.order_effect]
+        return with_sum(each, _check_parameters_of(cls, total, finite, p.tie))
+
+    @classmethod
+    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        return _all_first(rv, p.total)
+
+
+class ObservedBradleyTerryRV(_ObservedPairRV, BradleyTerryRV):
+    """Observed outcomes under Bradley-Terry."""
+
+
+class ObservedThurstoneRV(_ObservedPairRV, ThurstoneRV):
+    """Observed outcomes under Thurstone's model."""
+
+
+class ObservedDavidsonRV(_ObservedPairRV, DavidsonRV):
+    """Observed outcomes under Davidson's model."""
+
+
+class ObservedRaoKupperRV(_ObservedPairRV, RaoKupperRV):
+    """Observed outcomes under Rao and Kupper's model."""
+
+
+OBSERVED: dict[type[_PairRV], type[_ObservedPairRV]] = {
+    BradleyTerryRV: ObservedBradleyTerryRV,
+    ThurstoneRV: ObservedThurstoneRV,
+    DavidsonRV: ObservedDavidsonRV,
+    RaoKupperRV: ObservedRaoKupperRV,
+}
+
+
+def _by_items(p: SimpleNamespace) -> bool:
+    """Whether nothing but the items tells pairs apart."""
+    return bool(p.utility.type.shape[0] != 0)
+
+
+def _is_current(p: SimpleNamespace) -> bool:
+    """Whether the numbers that follow from the data are those of the data as they are now.
+
+    Asked when a log-probability is built: after `pm.set_data` they are stale, and the pairs are
+    evaluated one by one instead.
+    """
+    data = [known_value(x) for x in (p.first, p.second, p.counts, p.weight)]
+    then = {field: known_value(getattr(p, field)) for field in DERIVED}
+    if any(x is None for x in (*data, *then.values())):
+        return False
+    now = _derived(p, *data)
+    return all(np.array_equal(now[field], then[field]) for field in DERIVED)  # type: ignore[arg-type]
+
+
+def _derived(p: SimpleNamespace, *data: Any) -> dict[str, NDArray[Any]]:
+    """Compute what follows from the data, by the names of the parameters."""
+    first, second, counts, weight = data
+    used = slice(None) if _by_items(p) else slice(0)
+    # whether it matters which item is the first
+    ordered = not (isinstance(p.order_effect, Constant) and p.order_effect.data == 0)
+    totals = pair_totals(first[used], second[used], counts[used], weight[used], ordered=ordered)
+    distinct = {f"distinct_{field}": value for field, value in totals._asdict().items()}
+    return {"log_multinomial": log_multinomial(counts)} | distinct
+
+
+def _observe(
+    rv_type: type[_PairRV],
+    class_name: str,
+    name: str,
+    utility: Any,
+    pairs: Pairs,
+    arguments: dict[str, Any],
+) -> TensorVariable:
+    """Add observed pairs to the model in context."""
+    parameter = rv_type.tie_parameter
+    takes = ("order_effect", *([parameter] if parameter else []))
+    own, options = observed_options(class_name, pairs, arguments, takes=takes, brings=("total",))
+    if parameter and parameter not in own:
+        raise TypeError(f"{class_name} needs {parameter}=, its parameter of ties.")
+    tie = own.get(parameter, 0.0)
+    _check_ties(rv_type.n_outcomes, name, pairs)
+    _check_tie_parameter(rv_type, tie)
+
+    n = pairs.n_pairs
+    utilities = {(pairs.n_items,): "one per item", (n, 2): "two per pair"}
+    one_or_all = {(): "one for all", (n,): "one per pair"}
+    utility = shaped(name, "utility", utility, utilities, "pairs")
+    tie = shaped(name, parameter, tie, one_or_all, "pairs")
+    order_effect = own.get("order_effect", 0.0)
+    order_effect = shaped(name, "order_effect", order_effect, one_or_all, "pairs")
+    per_item = utility.ndim == 1
+    by_items = per_item and order_effect.ndim == tie.ndim == 0
+
+    def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
+        one, other = utility[..., 0], utility[..., 1]
+        if per_item:
+            one, other = utility[data.first], utility[data.second]
+        counts = pt.cast(data.counts, "int64")
+        return {
+            "lead": one - other + order_effect,
+            "total": pt.sum(counts, axis=-1),
+            "first": data.first,
+            "second": data.second,
+            "weight": data.weight,
+            "counts": counts,
+        }
+
+    return observe(
+        OBSERVED[rv_type],
+        name,
+        pairs,
+        {
+            "tie": tie,
+            "order_effect": order_effect,
+            "utility": utility if by_items else pt.constant(np.zeros(0)),
+        },
+        with_data,
+        items_known=True,
+        without=() if per_item else (counted(ITEM, MATCHES),),
+        **options,
+    )
+
+
+def _counts_of(name: str, pairs: Pairs, n_outcomes: int) -> NDArray[np.int32]:
+    """Return the counts of the outcomes that the model has."""
+    if pairs.counts.max(initial=0) > np.iinfo(np.int32).max:
+        raise ValueError(
+            f"A count of the pairs of {name!r} is {pairs.counts.max()}; models hold 32 bits of it. "
+            "Divide the counts, and give the pairs an evidence weight instead."
+        )
+    return np.ascontiguousarray(pairs.counts[:, :n_outcomes], dtype=np.int32)
+
+
+def _group_names(name: str, pairs: Pairs) -> list[str]:
+    """Name what keeps pairs apart: the judges and the groups."""
+    for group in pairs.groups:
+        if group in TAKEN:
+            raise ValueError(
+                f"The pairs of {name!r} are grouped by {group!r}, but {name}_{group} is another "
+                "part of the model. Rename that column."
+            )
+    return [JUDGE, *pairs.groups]
+
+
+def _matches_of(pairs: Pairs, group: str) -> NDArray[np.int64]:
+    """Count the matches of every label of a group."""
+    n_labels, each = len(pairs.group_labels(group)), pairs.counts.sum(axis=1)
+    return np.bincount(pairs.group_idx(group), each, n_labels).astype(np.int64)
+
+
+def _item_matches(pairs: Pairs) -> NDArray[np.int64]:
+    """Count the matches of every item."""
+    both, each = np.concatenate([pairs.first, pairs.second]), pairs.counts.sum(axis=1)
+    return np.bincount(both, np.tile(each, 2), pairs.n_items).astype(np.int64)
+
+
+# ---------------------------------------------------------------------------------------------
+# Checks: of numbers at once, of tensors in `logp`
+# ---------------------------------------------------------------------------------------------
+
+
+def _check_ties(n_outcomes: int, name: str, pairs: Pairs) -> None:
+    """Raise for ties in data of a model that has none."""
+    if n_outcomes == 3 or not (ties := pairs.counts[:, 2]).any():
+        return
+    row = int((ties > 0).argmax())
+    one, other = (label_repr(pairs.items[idx[row]]) for idx in (pairs.first, pairs.second))
+    raise ValueError(
+        f"The pairs of {name!r} have {counted_noun(int(ties.sum()), 'tie')}, the first between "
+        f"{one} and {other}, but BradleyTerry and Thurstone have no ties. Davidson and RaoKupper "
+        "have them. pairs.split_ties() would count half a win of each item: a pseudo-likelihood, "
+        "without LOO."
+    )
+
+
+def _check_groups(model: pm.Model, name: str, pairs: Pairs) -> None:
+    """Raise for pairs that are kept apart by something else than those that a model observes."""
+    known, groups = groups_of(name, model.named_vars_to_dims), _group_names(name, pairs)
+    if set(known) != set(groups):
+        raise ValueError(
+            f"The pairs of {name!r} are grouped by {sorted(known)}, the new ones by "
+            f"{sorted(groups)}: read them with the same columns `judge` and `by`."
+        )
+
+
+def _check_axes(model: pm.Model, name: str, pairs: Pairs) -> None:
+    """Raise for labels that are others than those that other variables of the model have."""
+    dims_of = model.named_vars_to_dims
+    axis_of = {ITEM: ITEM} | groups_of(name, dims_of)
+    own = {name} | {
+        name_of(name, part)
+        for axis in (*axis_of, FIRST, SECOND, WEIGHT, COUNTS)
+        for part in (axis, counted(axis, MATCHES))
+    }
+    used = {dim for x, dims in dims_of.items() if x not in own for dim in dims}
+    matches = dims_of.get(name_of(name, counted(ITEM, MATCHES)))
+    if matches is not None:
+        (axis_of[ITEM],) = matches
+        present = np.asarray(model.coords[axis_of[ITEM]])
+        whose = f"the model's coord {axis_of[ITEM]!r}"
+        same_labels(whose, name, present, pairs.coords[ITEM], "pairs")
+    for axis, dim in axis_of.items():
+        present = model.coords.get(dim)
+        labels = pairs.coords[axis]
+        if dim in used and present is not None and not np.array_equal(present, labels):
+            raise ValueError(
+                f"The {axis} axis of the model has the labels {quoted(present)}, that of the new "
+                f"pairs {quoted(labels)}. Build the model with all that there will be; rows that "
+                "count 0 matches keep the labels of which there are none now."
+            )
+
+
+def _check_parameters_of(
+    op: Any, logp: TensorVariable, finite: Sequence[Any], tie: Any
+) -> TensorVariable:
+    """Make the log-probability depend on parameters that it exists for."""
+    conditions = [pt.all(pt.isfinite(x)) for x in finite]
+    message = "utility and order_effect must be finite"
+    if op.tie_parameter:
+        conditions.append(pt.all(pt.isfinite(tie) & (tie >= op.tie_least)))
+        message += f", {op.tie_parameter} finite and >= {op.tie_least:g}"
+    return check_parameters(logp, *conditions, msg=message)
+
+
+def _check_tie_parameter(op_type: type[_PairRV], value: Any) -> None:
+    """Raise for numbers that `op_type` does not exist for; of tensors, `logp` knows."""
+    if isinstance(value, Variable):
+        return
+    numbers = np.atleast_1d(np.asarray(value, dtype=float)).ravel()
+    wrong = numbers[~(np.isfinite(numbers) & (numbers >= op_type.tie_least))]
+    if wrong.size:
+        raise ValueError(
+            f"`{op_type.tie_parameter}` holds {wrong[0]:g}; it must be finite and "
+            f"{op_type.tie_least:g} or more. {op_type.tie_least:g} is no ties, Bradley-Terry."
+        )
+
+
+def _check_outcomes(op_type: type[_PairRV], observed: Any) -> None:
+    """Raise for numbers that are no counts of outcomes; of tensors, `logp` knows."""
+    if isinstance(observed, Variable):
+        return
+    counts = np.asarray(observed)
+    names = ("first wins", "second wins", "ties")[: op_type.n_outcomes]
+    if counts.ndim < 1 or counts.shape[-1] != len(names):
+        without = counts.ndim and counts.shape[-1] == 3
+        raise ValueError(
+            f"The observed counts have shape {counts.shape}; their last axis must be the "
+            f"{len(names)} outcomes: {', '.join(names)}."
+            + (" Davidson and RaoKupper have ties." if without else "")
+        )
+    cells = {
+        "not a whole number": (counts != np.round(counts)) | np.isinf(counts),
+        "negative": counts < 0,
+    }
+    for what, bad in cells.items():
+        if bad.any():
+            where = tuple(int(i) for i in np.argwhere(bad)[0])
+            raise ValueError(
+                f"The observed count {counts[where]:g} at {list(where)} is {what}: counts say how "
+                "often each outcome came."
+            )
