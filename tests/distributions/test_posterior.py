@@ -138,7 +138,7 @@ def weighed(family, truth, table):
     """The same of weighted draws of the prior."""
     distribution, _, options, n_items = FAMILIES[family]
     ranks = table["rank"].to_numpy().reshape(len(truth), 1, N_RANKINGS, n_items)
-    prior = np.random.default_rng(7).normal(size=(600, n_items))
+    prior = np.random.default_rng(7).normal(size=(1000, n_items))
     utility = np.broadcast_to(prior[:, None, :], (len(truth), len(prior), N_RANKINGS, n_items))
     logp = pm.logp(distribution.dist(utility, **options), np.broadcast_to(ranks, utility.shape))
     return bins_by_weight([truth], [prior], logp.sum(axis=-1).eval())
