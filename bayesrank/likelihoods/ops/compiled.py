@@ -96,7 +96,7 @@ class KernelOp(Op):
         return [pt.tensor(dtype=self.dtype, shape=shape)]
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
-        found = self.kernel(*inputs, *self.constants)
+        found = self.kernel(*map(_plain, inputs), *self.constants)
         for storage, value in zip(
             output_storage, found if len(output_storage) > 1 else [found], strict=True
         ):
@@ -258,6 +258,11 @@ def pull_gradients(
     )
 
 
+def _plain(x: Any) -> Any:
+    """Return an array as most are, for numba compiles anew for every layout and for locked ones."""
+    return x if x.flags.c_contiguous and x.flags.writeable else np.array(x, order="C")
+
+
 def _by_row(bar: TensorVariable, slope: TensorVariable) -> TensorVariable:
     """Give `bar`, one number per row, the axes of `slope`."""
     return bar[(..., *[None] * (slope.ndim - bar.ndim))] if slope.ndim > bar.ndim else bar
@@ -303,7 +308,8 @@ def _output_shape(signature: str, shapes: Sequence[Any]) -> tuple[Any, ...]:
 
 @register_funcify_default_op_cache_key(KernelOp)
 def _numba_kernel(op: KernelOp, node: Apply, **kwargs: Any) -> tuple[Any, int]:
-    kernel, constants = op.kernel, op.constants
+    # as NumPy's numbers, for which numba compiles once; for Python's it would compile each value
+    kernel, constants = op.kernel, tuple(np.asarray(x)[()] for x in op.constants)
 
     if constants:
 
