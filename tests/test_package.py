@@ -9,6 +9,9 @@ from hatchling.builders.wheel import WheelBuilder
 from packaging.requirements import Requirement
 
 import bayesrank as br
+from bayesrank import distributions
+from tests.cases import CASES, PAIRS
+from tests.distributions.pair_examples import FAMILIES
 from tests.test_layers import PACKAGE
 
 ROOT = PACKAGE.parent
@@ -81,3 +84,10 @@ def test_a_lock_file_pins_what_the_project_requires_and_names_no_address(lock, r
     unmet = [r for r in wanted if r.name != "bayesrank" and not r.specifier.contains(pins[r.name])]
     assert unmet == []
     assert "://" not in text
+
+
+def test_every_distribution_goes_through_the_battery():
+    families = {case.family for case in CASES}
+    composite = {"BPR"}  # has no outcome space to go through
+    assert families == {*distributions.__all__} - {"set_observed"} - composite
+    assert {case.family for case in PAIRS} == {*FAMILIES}

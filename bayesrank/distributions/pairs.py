@@ -628,11 +628,9 @@ class ObservedRaoKupperRV(_ObservedPairRV, RaoKupperRV):
     """Observed outcomes under Rao and Kupper's model."""
 
 
+# every model with what was observed, by the model itself
 OBSERVED: dict[type[_PairRV], type[_ObservedPairRV]] = {
-    BradleyTerryRV: ObservedBradleyTerryRV,
-    ThurstoneRV: ObservedThurstoneRV,
-    DavidsonRV: ObservedDavidsonRV,
-    RaoKupperRV: ObservedRaoKupperRV,
+    kind.__bases__[1]: kind for kind in _ObservedPairRV.__subclasses__()
 }
 
 
