@@ -22,11 +22,12 @@ os.environ["MPLBACKEND"] = "Agg"
 
 # Before anything imports PyTensor: graphs run in Python, calling the same `perform` as other modes,
 # because compiling them by numba (27 CPU seconds for one log-probability) is what a suite of small
-# examples would spend its time on. Tests that are about a backend name it. Workers and the
+# examples would spend its time on; and no C compiler, which in any mode folds constants, op by op
+# (8 seconds for a graph of a few). Tests that are about a backend name it. Workers and the
 # processes that tests start inherit this; a mode in the flags that are given wins.
 FLAGS = os.environ.get("PYTENSOR_FLAGS", "")
 if not re.search(r"(^|,)\s*mode\s*=", FLAGS):
-    os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [FLAGS, "mode=FAST_COMPILE"]))
+    os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [FLAGS, "mode=FAST_COMPILE,cxx="]))
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:

@@ -6,7 +6,6 @@ numba compiles, and nutpie samples.
 """
 
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -26,6 +25,7 @@ from click.testing import CliRunner
 
 import bayesrank
 from bayesrank import cli
+from tests.flags import flags_of_users
 from tests.made_up import made_up
 from tests.test_layers import PACKAGE
 
@@ -94,12 +94,6 @@ def refuses(result, sentence, code=1):
 
 
 # Whole runs
-
-
-def flags_of_users():
-    """PyTensor's flags without the mode of the tests: what a user gets is compiled by numba."""
-    flags = re.sub(r"(^|,)\s*mode\s*=[^,]*", "", os.environ.get("PYTENSOR_FLAGS", ""))
-    return flags.strip(",")
 
 
 def command(*args):

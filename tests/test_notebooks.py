@@ -7,7 +7,7 @@ import pytest
 from nbclient.exceptions import CellExecutionError
 
 from notebooks.execute import FOLDER, execute, notebooks, tidy, write
-from tests.test_cli import flags_of_users
+from tests.flags import flags_of_users
 
 LARGEST = 400_000  # bytes
 PATHS = re.compile(r"/(?:tmp|root|home|work|Users|var|opt|usr)/|ipykernel_\d")

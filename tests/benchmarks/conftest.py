@@ -12,6 +12,7 @@ import pytest
 
 import bayesrank as br
 from tests.benchmarks.book import Book, Row
+from tests.flags import compiler, flags_of_users
 
 ROWS = pytest.StashKey[list[Row]]()
 
@@ -20,8 +21,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("numprocesses", None):
         raise pytest.UsageError("Benchmarks have the machine to themselves: run them without -n.")
     # What a user gets is measured, here and in fresh processes, not the mode of the tests.
-    pytensor.config.mode = "Mode"
-    os.environ["PYTENSOR_FLAGS"] += ",mode=Mode"
+    pytensor.config.mode, pytensor.config.cxx = "Mode", compiler()
+    os.environ["PYTENSOR_FLAGS"] = flags_of_users()
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ COVARIANCE = np.array(
 
 @pytest.fixture(
     scope="module",
-    params=["PlackettLuce", pytest.param("BradleyTerry", marks=pytest.mark.slow)],
+    params=[pytest.param(n, marks=pytest.mark.slow) for n in ("PlackettLuce", "BradleyTerry")],
 )
 def chain_posterior(request):
     if request.param == "PlackettLuce":

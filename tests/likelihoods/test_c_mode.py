@@ -4,6 +4,7 @@ import numpy as np
 import pytensor
 import pytest
 
+from tests.flags import compiler
 from tests.likelihoods.compiled_ops import EXAMPLES, outputs
 
 IN_C = [name for name in EXAMPLES if name not in {"WeakOrderBound", "StageTotal", "CountsDraw"}]
@@ -14,7 +15,8 @@ def test_c_mode_has_every_op(name):
     example = EXAMPLES[name]
     inputs, graphs = outputs(example)
     settings = {"on_unused_input": "ignore"}
-    compiled = pytensor.function(inputs, graphs, mode="CVM", **settings)
-    called = pytensor.function(inputs, graphs, mode="FAST_COMPILE", **settings)
-    for found, expected in zip(compiled(*example.values), called(*example.values), strict=True):
+    with pytensor.config.change_flags(cxx=compiler()):
+        compiled = pytensor.function(inputs, graphs, mode="CVM", **settings)(*example.values)
+    called = pytensor.function(inputs, graphs, mode="FAST_COMPILE", **settings)(*example.values)
+    for found, expected in zip(compiled, called, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)

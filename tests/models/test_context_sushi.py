@@ -125,6 +125,7 @@ def test_a_feature_that_is_no_number_is_named_with_its_item():
         br.Rankings([[1, 0]], [[1, 2]], features=features, **names)
 
 
+@pytest.mark.slow
 def test_items_alone_are_fitted_to_about_the_mode(toy):
     sets = planted(*toy, 0.0, like=KINDS)
     train, test = sets.split(0.7, seed=1)

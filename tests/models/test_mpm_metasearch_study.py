@@ -98,6 +98,7 @@ def test_supervised_scores_of_mq2008_reach_those_of_the_paper(mq2008):
     assert found["ndcg@5"] == pytest.approx(47.0, abs=0.3)
 
 
+@pytest.mark.slow
 def test_learned_adherences_of_mq2008_do_without_grades(mq2008):
     found = ndcg_of(mq2008, "learned MPM, below")
     assert (found >= WITHOUT_GRADES).all()

@@ -155,6 +155,7 @@ def test_nothing_of_the_test_part_is_read_before_the_choice(folder, calls):
     assert not (folder / "out" / "figures.csv").exists()
 
 
+@pytest.mark.slow
 def test_the_study_runs_on_a_part_of_the_published_data(data_dir, monkeypatch):
     monkeypatch.setattr(study, "EPOCHS", {1e-2: 2})
     train, test = (

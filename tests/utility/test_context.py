@@ -175,8 +175,15 @@ SMALLEST = {
 }
 
 
-@pytest.mark.parametrize("name", SMALLEST)
-def test_gradients_agree_with_finite_differences_under_all_backends(rng, name):
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    # numba compiles networks for minutes, of which nothing is ours
+    [
+        *((name, "FAST_COMPILE") for name in SMALLEST),
+        pytest.param("deep sets", "NUMBA", marks=pytest.mark.slow),
+    ],
+)
+def test_gradients_agree_with_finite_differences_under_all_backends(rng, name, mode):
     net, specs = SMALLEST[name]
     x, used = rng.normal(size=(2, 3, 2)), np.array([[True] * 3, [True, True, False]])
     point = np.concatenate([v.ravel() for v in draw_weights(specs, seed=3).values()])
@@ -188,8 +195,8 @@ def test_gradients_agree_with_finite_differences_under_all_backends(rng, name):
         weights[label] = flat[start:end].reshape(spec.shape)
     total = pt.sum(net(x, weights, mask=used) ** 2)
     slopes = []
-    for mode in ("NUMBA" if name == "deep sets" else "FAST_COMPILE", "JAX"):
-        f = pytensor.function([flat], [total, pt.grad(total, flat)], mode=mode)
+    for backend in (mode, "JAX"):
+        f = pytensor.function([flat], [total, pt.grad(total, flat)], mode=backend)
         slopes.append(np.asarray(f(point)[1]))
         numeric = gradient(lambda at, f=f: float(f(at)[0]), point)
         np.testing.assert_allclose(slopes[-1], numeric, rtol=1e-5, atol=1e-8)
@@ -258,7 +265,7 @@ def test_utilities_beyond_what_single_precision_exponentiates_have_finite_densit
         ("fate", "JAX", True),
         ("feta", "JAX", False),
         ("deep sets", "JAX", True),
-        ("deep sets", "NUMBA", False),
+        pytest.param("deep sets", "NUMBA", False, marks=pytest.mark.slow),
     ],
 )
 def test_single_precision_agrees_in_value_and_gradient(rng, name, mode, masked):
