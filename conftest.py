@@ -40,6 +40,17 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     return None  # as many as there are cores
 
 
+# Examples that compile for a sampler, half a minute each; tests beside them run the same.
+SLOW_EXAMPLES = {"bayesrank.inference.kfold.kfold"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the examples that are slow."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem) and item.name in SLOW_EXAMPLES:
+            item.add_marker(pytest.mark.slow)
+
+
 # ---------------------------------------------------------------------------------------------
 # Workers: kernels compiled once, memory given back, what a run took
 # ---------------------------------------------------------------------------------------------

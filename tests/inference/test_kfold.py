@@ -148,7 +148,7 @@ def test_matches_are_left_out_by_judge_whose_adherence_is_then_its_prior():
 
 def test_chains_that_disagree_are_told(once):
     with pytest.warns(FoldWarning, match=r"^The chains disagree in \d of 2 folds \(largest R-hat"):
-        kfold(model_of(rankings()), k=2, draws=12, tune=5, chains=2)
+        kfold(model_of(rankings()), k=2, draws=20, tune=50, chains=2)
 
 
 def test_the_number_of_folds_must_fit_the_units():
