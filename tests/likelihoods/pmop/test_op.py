@@ -75,7 +75,7 @@ def close(mode):
 
 
 # One kernel for all; JAX runs a graph of its own for each, of which the battery of the distribution
-# has all but the harmonic mean with weights or sizes, and the graph of the sizes is tested by itself
+# has all but the harmonic mean with weights or sizes (of which the graph is tested by itself)
 CASES = [
     *(("FAST_COMPILE", a, k) for a in AGGREGATES for k in (FREE, GIVEN, WEIGHTED)),
     ("JAX", "harmonic", WEIGHTED),
