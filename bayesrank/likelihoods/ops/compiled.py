@@ -308,8 +308,8 @@ def _output_shape(signature: str, shapes: Sequence[Any]) -> tuple[Any, ...]:
 
 @register_funcify_default_op_cache_key(KernelOp)
 def _numba_kernel(op: KernelOp, node: Apply, **kwargs: Any) -> tuple[Any, int]:
-    # as NumPy's numbers, for which numba compiles once; for Python's it would compile each value
-    kernel, constants = op.kernel, tuple(np.asarray(x)[()] for x in op.constants)
+    # as Python's numbers, of which numba knows the value and leaves out the branches for others
+    kernel, constants = op.kernel, op.constants
 
     if constants:
 
