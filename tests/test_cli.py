@@ -229,7 +229,7 @@ def test_the_posterior_that_was_saved_reads_back_with_its_names(first):
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_result(first, folder):
     command(
-        "rank", "beers.csv", *COLUMNS, "--rank", "place", *QUICK, "--seed", 3,
+        "rank", Path("beers.csv").absolute(), *COLUMNS, "--rank", "place", *QUICK, "--seed", 3,
         "--output-dir", folder / "again",
     )  # fmt: skip
     before, now = first[0] / "out" / "ranks.csv", folder / "again" / "ranks.csv"
