@@ -30,13 +30,13 @@ def model_of(observed):
 
 @pytest.fixture(scope="module")
 def once():
-    """Compile the model of the rankings for nutpie once: half a minute."""
+    """Compile the model of the rankings for nutpie once, by JAX: numba takes half a minute."""
     with pytest.MonkeyPatch.context() as patch:
         compile_model, compiled = nutpie.compile_pymc_model, []
 
         def first_of(*args, **kwargs):
             if not compiled:
-                compiled.append(compile_model(*args, **kwargs))
+                compiled.append(compile_model(*args, **kwargs, backend="jax"))
             return compiled[0]
 
         patch.setattr(nutpie, "compile_pymc_model", first_of)

@@ -53,7 +53,10 @@ def evaluate(
     inputs = rows(utility, len(ranks)), ranks, *weights
     if form == "compiled":
         return ordered_partitions_kernel(*inputs, AGGREGATES.index(aggregate), given_sizes)
-    return graph(aggregate, given_sizes, weights[0].shape[1] > 0)(*inputs)
+    f = graph(aggregate, given_sizes, weights[0].shape[1] > 0)
+    # a few rankings at a time: of the harmonic mean, one may be an array of 10 MB, several times
+    parts = [f(*(x[i : i + 5] for x in inputs)) for i in range(0, len(ranks), 5)]
+    return [np.concatenate(part) for part in zip(*parts, strict=True)]
 
 
 def rows(x, n):
