@@ -65,7 +65,7 @@ def folder(tmp_path, monkeypatch):
 
 def few(*, chains, draws, **settings):
     """Draws made up, no more than make the chains agree, because predictions are drawn of each."""
-    return made_up(chains=min(chains, 2), draws=min(draws, 500), **settings)
+    return made_up(chains=min(chains, 2), draws=min(draws, 400), **settings)
 
 
 @pytest.fixture

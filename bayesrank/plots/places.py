@@ -49,12 +49,8 @@ def plot_places(
 
     Parameters
     ----------
-    data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw and `dim`.
-    var : str
-        The variable to rank, highest first.
-    dim : str
-        The dim of the items.
+    data, var, dim
+        Posterior, variable and dim of the items, as in `rank_draws`.
     items : sequence of labels, optional
         Show these only, from top to bottom; their places are still those among all items.
     max_items : int, optional

@@ -60,12 +60,8 @@ def plot_ranks(
 
     Parameters
     ----------
-    data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw and `dim`.
-    var : str
-        The variable to rank, highest first.
-    dim : str
-        The dim of the items.
+    data, var, dim
+        Posterior, variable and dim of the items, as in `rank_draws`.
     prob : float
         Probability of the thin interval, in (0, 1).
     tied_prob : float

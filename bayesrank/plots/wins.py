@@ -58,12 +58,8 @@ def plot_wins(
 
     Parameters
     ----------
-    data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw and `dim`.
-    var : str
-        The variable to compare.
-    dim : str
-        The dim of the items.
+    data, var, dim
+        Posterior, variable and dim of the items, as in `rank_draws`.
     of : {"utility", "match"}
         Which probability, as in `win_probability`: of being better, or of winning the next match.
     items : sequence of labels, optional

@@ -66,12 +66,8 @@ def consensus_ordering(
 
     Parameters
     ----------
-    data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw and `dim`.
-    var : str
-        The variable to rank, highest first.
-    dim : str
-        The dim of the items.
+    data, var, dim
+        Posterior, variable and dim of the items, as in `rank_draws`.
     method : {"mean_rank", "copeland", "kendall"}
         How to find it.
 
@@ -123,16 +119,12 @@ def expected_kendall(
 
     Parameters
     ----------
-    data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw and `dim`.
+    data, var, dim
+        Posterior, variable and dim of the items, as in `rank_draws`.
     places : DataArray, Series or array
         The place of every item, small = good, as `consensus_ordering` returns them; equal places
         are ties. Labels of a DataArray or Series are matched with the items in whatever order; an
         array is in the order of the items. A DataArray may have further dims of the draws.
-    var : str
-        The variable to rank, highest first.
-    dim : str
-        The dim of the items.
 
     Returns
     -------

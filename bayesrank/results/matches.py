@@ -34,6 +34,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
 from bayesrank.results.draws import check_probability, posterior_utilities
 
@@ -75,13 +76,15 @@ def outcome_probability(lead: ArrayLike, nu: ArrayLike | None = None) -> Floats:
     array([0.333, 0.333, 0.333])
     """
     d = np.asarray(lead, dtype=np.float64)
+    if nu is None:
+        return np.stack([expit(d), expit(-d)], axis=-1)
     # of the better one: over the greatest weight, so that nothing overflows
     half = np.exp(-0.5 * np.abs(d))
-    level = 0.0 if nu is None else np.asarray(nu, dtype=np.float64) * half
+    level = np.asarray(nu, dtype=np.float64) * half
     total = 1 + half**2 + level
     ahead = d >= 0
     win, loss = np.where(ahead, 1, half**2) / total, np.where(ahead, half**2, 1) / total
-    return np.stack([win, loss] if nu is None else [win, level / total, loss], axis=-1)
+    return np.stack([win, level / total, loss], axis=-1)
 
 
 def match_probability(

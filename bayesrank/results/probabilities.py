@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from bayesrank.results.draws import (
     check_tops,
@@ -26,12 +27,8 @@ def place_probability(data: Any, var: str = "utility", *, dim: str = "item") -> 
 
     Parameters
     ----------
-    data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw and `dim`.
-    var : str
-        The variable to rank, highest first.
-    dim : str
-        The dim of the items.
+    data, var, dim
+        Posterior, variable and dim of the items, as in `rank_draws`.
 
     Returns
     -------
@@ -69,14 +66,10 @@ def top_probability(
 
     Parameters
     ----------
-    data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw and `dim`.
+    data, var, dim
+        Posterior, variable and dim of the items, as in `rank_draws`.
     top : int or sequence of int
         The k, 1 or more. It may be larger than the number of items, which makes it certain.
-    var : str
-        The variable to rank, highest first.
-    dim : str
-        The dim of the items.
 
     Returns
     -------
@@ -125,12 +118,8 @@ def win_probability(
 
     Parameters
     ----------
-    data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw and `dim`.
-    var : str
-        The variable to compare.
-    dim : str
-        The dim of the items.
+    data, var, dim
+        Posterior, variable and dim of the items, as in `rank_draws`.
     of : {"utility", "match"}
         Which of the two probabilities.
 
@@ -198,6 +187,6 @@ def _above(utility: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _wins_next(utility: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Posterior means of 1/(1 + exp(column - row))."""
+    """Posterior means of the outcome of a match without ties: `outcome_probability`."""
     by_item = np.ascontiguousarray(utility.T)  # one item against all at a time stays in cache
-    return np.stack([0.5 + 0.5 * np.tanh(0.5 * (w - by_item)).mean(1) for w in by_item])
+    return np.stack([expit(w - by_item).mean(1) for w in by_item])

@@ -97,12 +97,8 @@ def rank_summary(
 
     Parameters
     ----------
-    data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw and `dim`.
-    var : str
-        The variable to rank, highest first.
-    dim : str
-        The dim of the items.
+    data, var, dim
+        Posterior, variable and dim of the items, as in `rank_draws`.
     top : int or sequence of int
         The k of the columns ``p_top{k}``, at least 1; a column is 1 for k items or fewer.
     prob : float
@@ -202,12 +198,8 @@ def tied_with_leader(
 
     Parameters
     ----------
-    data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw and `dim`.
-    var : str
-        The variable to compare, highest first.
-    dim : str
-        The dim of the items.
+    data, var, dim
+        Posterior, variable and dim of the items, as in `rank_draws`.
     prob : float
         The probability p, in (0.5, 1).
 

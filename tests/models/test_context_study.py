@@ -10,6 +10,7 @@ from models.context import study
 FAST = {"epochs": 1, "batch_size": 20, "mode": "FAST_COMPILE"}
 
 
+@pytest.mark.slow
 def test_it_writes_tables_and_a_figure(tmp_path, monkeypatch, capsys):
     for name, value in (("N_TEST", 50), ("N_TEST_SIZES", 50), ("SIZES", (3, 5))):
         monkeypatch.setattr(study, name, value)
@@ -32,7 +33,12 @@ def test_it_writes_tables_and_a_figure(tmp_path, monkeypatch, capsys):
     assert f"{medoid.mean():.3f}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("row", study.ROWS)
+SHORT = ("FATE", "ListNet", "dense")  # another network, another loss, and neither
+
+
+@pytest.mark.parametrize(
+    "row", [pytest.param(r, marks=[pytest.mark.slow] * (r not in SHORT)) for r in study.ROWS]
+)
 def test_every_row_is_a_model_that_learns_from_its_sets(row):
     fitted, network, _ = study.train(row, "hypervolume", 1, n_train=60, **FAST | {"epochs": 3})
     first, *_, last = fitted["training"]["log_posterior"].values

@@ -145,7 +145,10 @@ def test_items_alone_are_fitted_to_about_the_mode(toy):
 # The comparison
 
 
-@pytest.mark.parametrize(("effect", "least", "most"), [(1.0, 0.3, 0.7), (0.0, -0.02, 0.0)])
+@pytest.mark.parametrize(
+    ("effect", "least", "most"),
+    [pytest.param(1.0, 0.3, 0.7, marks=pytest.mark.slow), (0.0, -0.02, 0.0)],
+)
 def test_company_is_found_where_it_matters_and_not_where_it_does_not(toy, effect, least, most):
     train, test = planted(*toy, effect, like=KINDS).split(0.5, seed=1)
     settings = {"prior_scale": 1.0, "learning_rate": 0.03, **TOY}

@@ -14,7 +14,7 @@ FORMS = {
 }
 
 
-@pytest.fixture(scope="module", params=FORMS)
+@pytest.fixture(scope="module", params=[False, pytest.param(True, marks=pytest.mark.slow)])
 def form(request):
     """A network and its fit."""
     network = FORMS[request.param]

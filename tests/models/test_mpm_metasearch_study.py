@@ -47,7 +47,18 @@ def test_supervised_adherences_come_from_the_training_queries_of_each_turn(table
     assert again[2]["engine1"] < found[2]["engine1"] - 0.1  # which trains on those queries
 
 
-@pytest.mark.parametrize("method", [m for m in study.METHODS if "variances" not in m])
+# One of each kind
+SHORT = ("Bradley-Terry, last", "learned MPM, missing", "supervised MPM, below, 2a - 1")
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param(method, marks=[pytest.mark.slow] * (method not in SHORT))
+        for method in study.METHODS
+        if "variances" not in method
+    ],
+)
 def test_every_method_is_better_than_an_engine_at_random(table, method):
     scores = study.METHODS[method](table)
     assert len(scores) == (5 if method.startswith("supervised") else 1)
@@ -92,6 +103,7 @@ def ndcg_of(table, method):
     return queries.filter(like="ndcg").mean() * 100
 
 
+@pytest.mark.slow
 def test_supervised_scores_of_mq2008_reach_those_of_the_paper(mq2008):
     found = ndcg_of(mq2008, "supervised MPM, below")
     assert (found > PAPER).all()

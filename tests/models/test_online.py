@@ -258,6 +258,7 @@ def test_scales_that_make_no_sense_raise():
         by_category("ab", "xy", spread=-2)
 
 
+@pytest.mark.slow
 def test_a_short_season_is_printed(monkeypatch, capsys):
     short = functools.partial(simulate, 6, 20, 20)
     monkeypatch.setattr(models.online.model, "simulate", short)

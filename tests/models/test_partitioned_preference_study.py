@@ -22,6 +22,7 @@ def of_two_items():
     return pd.concat([one.assign(n_rankings=n) for n in (1, 9)], ignore_index=True)
 
 
+@pytest.mark.slow
 def test_it_writes_tables_and_figures(tmp_path, monkeypatch, of_two_items):
     rows = of_two_items.to_dict("records")
     monkeypatch.setattr(study, "posteriors", lambda *given: iter(rows))

@@ -36,7 +36,12 @@ def test_the_study_sees_what_the_item_means_do_not():
     assert table.loc[names[1], "ndcg@5 lead"] == 0
 
 
-@pytest.mark.parametrize("method", study.METHODS)
+SHORT = ("PMOP", "Plackett-Luce, tied denominators", "pairs (BPR)")  # one of each likelihood
+
+
+@pytest.mark.parametrize(
+    "method", [pytest.param(m, marks=[pytest.mark.slow] * (m not in SHORT)) for m in study.METHODS]
+)
 def test_every_method_of_the_table_learns_what_all_users_like(method):
     ratings = taste(12, 6).assign(rating=lambda frame: 1 + frame["movie"] % 5)
     rankings = study.to_rankings(ratings, pd.Index(range(6)))

@@ -228,6 +228,7 @@ def test_the_table_has_means_and_paired_differences_with_standard_errors():
     assert rows["err se"].tolist() == pytest.approx([0.0, 0.1])
 
 
+@pytest.mark.slow
 def test_the_file_runs_and_prints_the_table(folder, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["pmop_documents", str(folder), "rank regression"])
     runpy.run_path(models.pmop_documents.study.__file__, run_name="__main__")

@@ -121,7 +121,6 @@ def hessian_product(mode, aggregate, kind):
         ("FAST_COMPILE", "max", GIVEN),
         ("FAST_COMPILE", "harmonic", FREE),
         ("JAX", "min", WEIGHTED),
-        ("JAX", "harmonic", WEIGHTED),
         ("JAX", "geometric", GIVEN),
     ],
 )
