@@ -1,18 +1,19 @@
 """Compile every kernel once, before the tests of a whole run.
 
 Numba keeps on disk what it compiled, but workers that meet a kernel at the same time compile it
-each: minutes of the suite's first run. So the workers share `TASKS` between them, small data by
-public names, and wait for each other; `conftest.py` calls `take` and `wait`. By itself,
-``python -m tests.warm`` tells what each task takes.
+each: minutes of the suite's first run. So `TASKS`, small data by public names, are shared between a
+process for each worker, ``python -m tests.warm FOLDER``, and all wait for each other; `conftest.py`
+starts them. By itself, ``python -m tests.warm`` tells what each task takes.
 """
 
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-__all__ = ["TASKS", "take", "wait"]
+__all__ = ["PATIENCE", "TASKS", "take", "wait"]
 
 PATIENCE = 300.0  # seconds
 
@@ -139,7 +140,9 @@ def wait(claims: Path) -> None:
         time.sleep(0.2)
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and len(sys.argv) > 1:
+    take(Path(sys.argv[1]))
+elif __name__ == "__main__":
     for name, task in TASKS.items():
         start = time.process_time()
         task()
