@@ -43,6 +43,7 @@ class Case:
     # what is wrong: message, and the arguments that it is about
     bad_parameters: Mapping[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
     backends: tuple[str, ...] = BACKENDS
+    in_jax: bool = True  # False: JAX, which compiles every case, in the slow set only
     largest: float = 1000.0  # utility that it must stand
     has_slots: bool = True  # of which any may be left out
 
@@ -192,6 +193,7 @@ PLACKETT_LUCE = [
         _of_sizes(1, 1, 3),
         {"where": np.ones(5, dtype=bool), "sizes": np.array([1, 1, 3])},
         bad_values={"the best three": [1, 2, 3, 4, 4], "the best two as a block": [1, 1, 2, 2, 2]},
+        in_jax=False,
     ),
     Case(
         "PlackettLuce: clicks on some slots",
@@ -261,6 +263,7 @@ def _pairs_tie(aggregate: str) -> Case:
             "inf prevalence": (POSITIVE_PREVALENCE, {"tie_prevalence": [np.inf]}),
         },
         backends=_of_sizes_under(aggregate),
+        in_jax=aggregate == "mean",
     )
 
 
@@ -279,6 +282,7 @@ def _first_and_two(aggregate: str) -> Case:
             "slots that are not in use": [0, 1, 2, 2, 0],
         },
         backends=WITH_NUMBA if aggregate == "max" else _of_sizes_under(aggregate),
+        in_jax=aggregate == "mean",
     )
 
 
@@ -293,6 +297,7 @@ def _given_sizes(aggregate: str) -> Case:
         bad_values=NO_RANKS,
         bad_parameters=NOT_FINITE,
         backends=_of_sizes_under(aggregate),
+        in_jax=aggregate == "mean",
     )
 
 

@@ -54,7 +54,7 @@ class Property(NamedTuple):
         """
         if mode == "NUMBA":
             return not self.draws
-        return mode == "JAX" and self.reshapes and case.name not in RICHEST
+        return mode == "JAX" and not (case.in_jax and (case.name in RICHEST or not self.reshapes))
 
 
 PROPERTIES: list[Property] = []

@@ -74,8 +74,17 @@ def uses(model, op_type):
 # Pairs as observed data
 
 
-@pytest.mark.parametrize("effect", EFFECTS)
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    ("family", "effect"),
+    [
+        # every family, and every effect with ties and without
+        pytest.param(
+            f, e, marks=[pytest.mark.slow] * (f in ("Thurstone", "RaoKupper") and e == "each")
+        )
+        for f in FAMILIES
+        for e in EFFECTS
+    ],
+)
 def test_values_and_gradients_are_those_of_the_definition(family, effect):
     pairs = pairs_of(ties=family in WITH_TIES)
     model, point = pairs_model(family, pairs, order_effect=effect), point_of(family, effect)

@@ -207,7 +207,12 @@ def test_gradients_agree_with_finite_differences_under_all_backends(rng, name, m
 @pytest.mark.filterwarnings("ignore:Skipping Assert")
 @pytest.mark.parametrize(
     ("net", "n_axes"),
-    [(fate_utility, 2), (fate_utility, 4), (feta_utility, 3), (deep_sets_utility, 4)],
+    [
+        (fate_utility, 2),
+        (feta_utility, 3),
+        pytest.param(fate_utility, 4, marks=pytest.mark.slow),
+        pytest.param(deep_sets_utility, 4, marks=pytest.mark.slow),
+    ],
 )
 def test_jax_needs_to_know_no_length_of_deep_networks(rng, net, n_axes):
     # lengths that are expressions of earlier layers took minutes and gigabytes to compile
