@@ -52,6 +52,7 @@ from pytensor.gradient import DisconnectedType, disconnected_type
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import Op
+from pytensor.link.numba.cache import compile_numba_function_src
 from pytensor.link.numba.dispatch.basic import (
     numba_njit,
     register_funcify_default_op_cache_key,
@@ -308,22 +309,14 @@ def _output_shape(signature: str, shapes: Sequence[Any]) -> tuple[Any, ...]:
 
 @register_funcify_default_op_cache_key(KernelOp)
 def _numba_kernel(op: KernelOp, node: Apply, **kwargs: Any) -> tuple[Any, int]:
-    # as Python's numbers, of which numba knows the value and leaves out the branches for others
-    kernel, constants = op.kernel, op.constants
-
-    if constants:
-
-        @numba_njit
-        def compiled(*inputs):  # type: ignore[no-untyped-def]
-            return kernel(*inputs, *constants)
-
-    else:
-
-        @numba_njit
-        def compiled(*inputs):  # type: ignore[no-untyped-def]
-            return kernel(*inputs)
-
-    return compiled, op.version
+    # constants in the text, for numba then leaves out the branches for others; as elements of a
+    # tuple they are any number, and a PMOP takes half as long again to compile
+    names = [f"x{i}" for i in range(len(node.inputs))]
+    arguments = ", ".join([*names, *map(repr, op.constants)])
+    text = f"def compiled({', '.join(names)}):\n    return kernel({arguments})\n"
+    known = {"kernel": op.kernel, "__name__": __name__}
+    compiled = compile_numba_function_src(text, "compiled", known)
+    return numba_njit(compiled), op.version
 
 
 @register_funcify_default_op_cache_key(FirstInput)
