@@ -232,6 +232,8 @@ class PlackettLuce(Discrete):
 
     def logp(value: Any, utility: Any, where: Any, sizes: Any, nodes: Any) -> TensorVariable:
         """One log-probability per ranking."""
+        if value.dtype.startswith(("int", "uint")):
+            value = pt.cast(value, "int64")  # for one kernel, compiled once
         logp = weak_order_logp(pt.switch(where, utility, 0.0), value, nodes=int(nodes.data))
         return check_parameters(
             pt.switch(fits(value, where, sizes), logp, -pt.inf),

@@ -39,7 +39,7 @@ def model_of(rankings, *, hinge=False):
 
 
 @pytest.mark.parametrize("hinge", [False, True])
-@pytest.mark.parametrize("mode", [None, "JAX"])
+@pytest.mark.parametrize("mode", [None, pytest.param("JAX", marks=pytest.mark.slow)])
 def test_gradients_of_batches_add_up_to_that_of_the_log_posterior(mode, hinge):
     if mode == "JAX":
         pytest.importorskip("jax")

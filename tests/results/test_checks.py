@@ -224,7 +224,7 @@ def wrong_and_right():
 def with_predictions(model):
     # Python instead of compiled code, which would take longer to make than to run
     python = {"mode": "FAST_COMPILE"}
-    quick = {"draws": 150, "tune": 100, "chains": 1, "nuts_sampler": "pymc"}
+    quick = {"draws": 100, "tune": 100, "chains": 1, "nuts_sampler": "pymc"}
     quiet = {"progressbar": False, "compile_kwargs": python, "random_seed": 1}
     with model:
         idata = pm.sample(**quick, **quiet, compute_convergence_checks=False)

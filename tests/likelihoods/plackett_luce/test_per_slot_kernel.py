@@ -39,9 +39,11 @@ def test_value_and_gradient_are_those_of_the_table_of_stages(rng, spread, bound)
     np.testing.assert_allclose(gradient.sum(axis=1), 0, atol=1e-7)
 
 
-def test_many_labels_by_hand():
+# the kernel is compiled for each
+@pytest.mark.parametrize("dtype", [np.int64, pytest.param(np.int8, marks=pytest.mark.slow)])
+def test_many_labels_by_hand(dtype):
     # one positive of 1,000 equal items, then two: P = 1 / n and 2 / (n (n - 1))
-    ranks = np.full((2, 1000), 2, dtype=np.int8)
+    ranks = np.full((2, 1000), 2, dtype=dtype)
     ranks[0, 500] = ranks[1, 3] = ranks[1, 700] = 1
     logp, gradient = per_slot_kernel(np.full((2, 1000), -7.0), ranks, False)
     np.testing.assert_allclose(logp, [-np.log(1000), np.log(2 / (1000 * 999))], rtol=1e-12)

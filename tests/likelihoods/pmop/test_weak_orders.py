@@ -212,7 +212,7 @@ def test_the_five_differ_where_sets_of_more_items_are_possible(form, rng):
 @for_each("aggregate", AGGREGATES)
 @for_each("form", FORMS)
 def test_equal_weights_of_all_sizes_are_no_weights(form, aggregate, rng):
-    ranks = some_ranks(rng, 20, 5)
+    ranks = some_ranks(rng, 8, 5)
     utility = rng.normal(scale=2.0, size=ranks.shape)
     bare = evaluate(form, aggregate, utility, ranks)
     weighted = evaluate(form, aggregate, utility, ranks, log_weight=np.zeros(5))
@@ -227,7 +227,7 @@ def test_equal_weights_of_all_sizes_are_no_weights(form, aggregate, rng):
 @for_each("aggregate", AGGREGATES)
 @for_each("form", FORMS)
 def test_a_shift_of_all_utilities_changes_nothing(form, aggregate, rng, given_sizes):
-    ranks = some_ranks(rng, 20, 6)
+    ranks = some_ranks(rng, 8, 6)
     utility = rng.normal(scale=2.0, size=ranks.shape)
     bare, slope, _ = evaluate(form, aggregate, utility, ranks, given_sizes=given_sizes)
     shifted, _, _ = evaluate(form, aggregate, utility + 37.5, ranks, given_sizes=given_sizes)
@@ -249,7 +249,7 @@ def test_at_equal_utilities_the_gradient_still_adds_up_to_zero(form, aggregate):
 @for_each("aggregate", AGGREGATES)
 @for_each("form", FORMS)
 def test_the_order_of_the_slots_does_not_matter(form, aggregate, rng, given_sizes):
-    ranks = some_ranks(rng, 20, 6)
+    ranks = some_ranks(rng, 8, 6)
     utility = rng.normal(scale=2.0, size=ranks.shape)
     order = np.argsort(rng.random(ranks.shape), axis=1)
     bare, slope, _ = evaluate(form, aggregate, utility, ranks, given_sizes=given_sizes)
