@@ -649,6 +649,55 @@ class Rankings:
             raise ValueError("No ranking is selected: a collection needs at least one.")
         return self._take(chosen)
 
+    def reorder_items(self, items: Labels) -> Self:
+        """Put the items in another order on their axis.
+
+        Parameters
+        ----------
+        items : sequence of labels
+            All of the items.
+
+        Returns
+        -------
+        Rankings
+            The same rankings.
+
+        Raises
+        ------
+        ValueError
+            If a label is unknown, or an item is missing.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> r = br.Rankings.from_orderings([["a", "b"], ["b", "a"]])
+        >>> r.reorder_items(["b", "a"]).item
+        array([[1, 0],
+               [0, 1]], dtype=int32)
+        """
+        axis = axis_index(items, "items")
+        old = locate(axis, self.items, "item")
+        if len(axis) != self.n_items:
+            missing = self.items.difference(axis, sort=False)
+            raise ValueError(
+                f"`items` has {len(axis)} of the {self.n_items} items, without "
+                f"{label_repr(missing[0])}: name all of them, or take items out with drop_items."
+            )
+        if np.array_equal(old, np.arange(self.n_items)):
+            return self
+        new = np.argsort(old)
+        return type(self)(
+            new[self.item],
+            self.ranks,
+            items=axis,
+            rankers=self.rankers,
+            ranker_idx=self.ranker_idx,
+            weight=self.weight,
+            labels=self.labels,
+            features=self.features,
+            feature_names=self.feature_names,
+        )
+
     def drop_items(self, items: Labels) -> Self:
         """Take items off the axis and out of every ranking; the ranks close up.
 

@@ -24,6 +24,7 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import Interactions, Rankings, check_two_blocks
+from bayesrank.distributions.by_name import check_items
 from bayesrank.distributions.observed import (
     ObservedRV,
     Part,
@@ -266,6 +267,7 @@ def _observe(
         observed.check_triples()
     else:
         check_two_blocks(observed)
+    check_items(name, "utility", utility, observed.items, "pairs")
     x = shaped(name, "utility", utility, _forms(observed), "pairs")
 
     def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:

@@ -29,6 +29,7 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import PairCounts, UninformativeRankingWarning
+from bayesrank.distributions.by_name import check_items
 from bayesrank.distributions.observed import (
     ObservedRV,
     Part,
@@ -340,6 +341,7 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
     axes = ("ranker", "item")
     example = ("judge", "player")
     value = "net"
+    derived_from = (NET,)
     given_pairs = False
 
     @classmethod
@@ -523,6 +525,8 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
         (): "one for all",
         (n_rankers,): "one per ranker",
     }
+    for what, value in (("score", score), ("variance", own.get("variance"))):
+        check_items(name, what, value, counts.items, "counts")
     given = {
         "score": shaped(name, "score", score, per_item, "counts"),
         "variance": as_double(np.zeros(0)),

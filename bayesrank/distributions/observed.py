@@ -11,6 +11,8 @@ A family says by one class, an `ObservedRV`, what its variable keeps of the data
                     and of what is *derived*, kept in shared variables under the names of
                     parameters, and the label of the outcome
 `check_new`         whether other data can take their place
+`on_axes`           other data, on the axes of the model
+`derived_from`      the parts from which others are derived, which `pm.set_data` must not replace
 `logp`              the log-probability, of the parameters by their names
 ==================  ==========================================================================
 
@@ -18,7 +20,9 @@ A family says by one class, an `ObservedRV`, what its variable keeps of the data
 them, which `pm.set_data` on one part alone cannot do. All stay out of compiled code.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, ClassVar, NamedTuple
 
@@ -35,6 +39,7 @@ from pytensor.graph.basic import Variable, equal_computations
 from pytensor.scalar.basic import Cast
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.elemwise import Elemwise
+from pytensor.tensor.sharedvar import TensorSharedVariable
 
 from bayesrank.data.read import label_repr
 from bayesrank.schema import ITEM, OUTCOME, OUTCOMES, name_of
@@ -99,6 +104,31 @@ def signature(parameters: Mapping[str, str], value: str) -> str:
     return f"[rng],[size],{inputs}->[rng],({value})"
 
 
+class DerivedFrom(TensorSharedVariable):
+    """Data from which others were derived, that compiled functions use: replaced together."""
+
+    def set_value(self, new_value: Any, borrow: bool = False) -> None:
+        if not _replacing.get():
+            raise ValueError(
+                f"Other numbers were derived from {self.name!r}, and it alone cannot be replaced: "
+                "replace what is observed by br.set_observed."
+            )
+        super().set_value(new_value, borrow=borrow)
+
+
+_replacing: ContextVar[bool] = ContextVar("replacing", default=False)
+
+
+@contextmanager
+def replacing() -> Iterator[None]:
+    """Let data be replaced from which others are derived."""
+    token = _replacing.set(True)
+    try:
+        yield
+    finally:
+        _replacing.reset(token)
+
+
 class ObservedRV(SymbolicRandomVariable):
     """A random variable with what was observed among its parameters; a family is a subclass."""
 
@@ -108,6 +138,7 @@ class ObservedRV(SymbolicRandomVariable):
     example: ClassVar[tuple[str, ...]] = ()  # other names for them
     parameters: ClassVar[Mapping[str, str]] = MappingProxyType({})
     value: ClassVar[str] = ""
+    derived_from: ClassVar[tuple[str, ...]] = ()  # parts
 
     @classmethod
     def named(cls, parameters: Sequence[Any]) -> SimpleNamespace:
@@ -122,6 +153,11 @@ class ObservedRV(SymbolicRandomVariable):
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Any, p: SimpleNamespace) -> None:
         """Raise where data cannot take the place of those that the model observes."""
+
+    @classmethod
+    def on_axes(cls, model: pm.Model, name: str, data: Any, p: SimpleNamespace) -> Any:
+        """Put data in the order of the model's labels, or raise where they have others."""
+        return data
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -214,6 +250,8 @@ def observe(
                 labels = record.labels[axis]
                 dim_of[axis] = _label_axis(kind, model, name, axis, labels, known=known)
         parts[part] = _data(model, name, part, value, tuple(dim_of[axis] for axis in axes), kind)
+        if record.derived and part in kind.derived_from:
+            parts[part].__class__ = DerivedFrom
     model.add_coord(name_of(name, OUTCOME), [outcome or record.outcome])
     n = len(record.labels[kind.axes[0]])
     pm.Data(name_of(name, OUTCOMES), [n], dims=name_of(name, OUTCOME))
@@ -242,7 +280,8 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     name : str
         Name of the distribution that observes the data.
     data : Rankings, Pairs, PairCounts or Interactions
-        The new ones, of the kind that it observes. *Rankings* are over as many items. *Pairs* are
+        The new ones, of the kind that it observes. *Rankings* are over the same items, in any
+        order, if utilities are by item, and of the same rankers if they are by ranker. *Pairs* are
         on the same item axis and have the same groups; the labels of a group may be others if
         nothing else in the model has them. The rankers and items of *PairCounts* may be others,
         and so many if all that belongs to them has their dims: the coords become theirs. As many
@@ -276,15 +315,17 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     if not isinstance(data, kind.data_types):
         types = " or ".join(each.__name__ for each in kind.data_types)
         raise TypeError(f"{name!r} observes {types}, and cannot observe {type(data).__name__}.")
+    data = kind.on_axes(model, name, data, p)
     kind.check_new(model, name, data, p)
     record = kind.record(name, data, p)
 
-    for part, (value, axes) in record.parts.items():
-        full_name = name_of(name, part)
+    parts = {name_of(name, part): of_part for part, of_part in record.parts.items()}
+    for full_name, (value, axes) in parts.items():
         if full_name in model.named_vars:
             dims = model.named_vars_to_dims.get(full_name, ())
             coords = {dim: record.labels[axis] for dim, axis in zip(dims, axes, strict=True)}
-            model.set_data(full_name, value, coords=coords)
+            with replacing():
+                model.set_data(full_name, value, coords=coords)
     label = None if record.outcome is None else {name_of(name, OUTCOME): [record.outcome]}
     n = len(record.labels[kind.axes[0]])
     model.set_data(name_of(name, OUTCOMES), [n], coords=label)
@@ -377,8 +418,10 @@ def _label_axis(
     return dim
 
 
-def same_labels(whose: str, name: str, present: Any, labels: Any, noun: str) -> None:
-    """Raise where the items of data are not those of the model."""
+def same_labels(
+    whose: str, name: str, present: Any, labels: Any, noun: str, axis: str = "items"
+) -> None:
+    """Raise where the items (or what the axis is of) of data are not those of the model."""
     if np.array_equal(present, labels):
         return
     what = f"has {len(present)} labels, and they have {len(labels)}"
@@ -386,8 +429,8 @@ def same_labels(whose: str, name: str, present: Any, labels: Any, noun: str) -> 
         row = int((np.asarray(present) != np.asarray(labels)).argmax())
         what = f"has {label_repr(present[row])} where they have {label_repr(labels[row])}"
     raise ValueError(
-        f"The items of the {noun} of {name!r} are not those of {whose}, which {what}. Read the "
-        f"{noun} with items=, in the order of the model."
+        f"The {axis} of the {noun} of {name!r} are not those of {whose}, which {what}. Read the "
+        f"{noun} with {axis}=, in the order of the model."
     )
 
 

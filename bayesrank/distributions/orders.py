@@ -4,20 +4,23 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pymc as pm
 import pytensor.tensor as pt
+from pytensor.graph.traversal import ancestors
 from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
-from bayesrank.distributions.observed import ObservedRV, Part, Record, shaped
-from bayesrank.schema import ITEM, RANKER, RANKINGS, RANKS, SIZES, WEIGHT, counted
+from bayesrank.distributions.by_name import Named, in_slots
+from bayesrank.distributions.observed import ObservedRV, Part, Record, same_labels
+from bayesrank.schema import ITEM, RANKER, RANKINGS, RANKS, SIZES, WEIGHT, counted, name_of
 
 __all__ = [
     "ObservedRankingsRV",
     "batch_shape",
+    "blocks_of_one",
     "fits",
     "ranks_from_scores",
     "slot_order_ranks",
-    "utility_of",
 ]
 
 
@@ -79,6 +82,13 @@ def fits(value: TensorVariable, where: TensorVariable, sizes: TensorVariable) ->
     return out & pt.all(pt.eq(counts, sizes), axis=-1)
 
 
+def blocks_of_one(utility: Any, where: Any = None) -> TensorVariable:
+    """Sizes of a full ranking of the slots in use, (..., n_slots)."""
+    if where is None:
+        return pt.ones_like(pt.atleast_1d(pt.as_tensor_variable(utility)), dtype="int64")
+    return -pt.sort(-pt.cast(pt.as_tensor_variable(where), "int64"), axis=-1)
+
+
 def _blocks_before(place: TensorVariable, sizes: TensorVariable) -> TensorVariable:
     """Count the blocks that end at or before each place."""
     if sizes.type.shape[-1] == 0:
@@ -122,12 +132,47 @@ class ObservedRankingsRV(ObservedRV):
         )
 
     @classmethod
-    def of_slots(cls, utility: TensorVariable, data: SimpleNamespace) -> dict[str, TensorVariable]:
+    def on_axes(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> Rankings:
+        follows = cls._followed(model, name, p)
+        if RANKER in follows:
+            rankers = _labels_of(model, name, counted(RANKER, RANKINGS))
+            same_labels(
+                f"the utilities of {name!r}", name, rankers, data.rankers, cls.noun, "rankers"
+            )
+        if ITEM not in follows:
+            return data
+        items = _labels_of(model, name, counted(ITEM, RANKINGS))
+        if len(items) != data.n_items:
+            raise ValueError(
+                f"{name!r} has {len(items)} utilities, but the new rankings have {data.n_items} "
+                "items. Put them on the same axis, such as with subset()."
+            )
+        if set(items) != set(data.items):
+            same_labels(f"the utilities of {name!r}", name, items, data.items, cls.noun)
+        return data.reorder_items(items)
+
+    @classmethod
+    def _followed(cls, model: pm.Model, name: str, p: SimpleNamespace) -> set[str]:
+        """Name the parts by which utilities are gathered; raise where new data change nothing."""
+        graph = set(ancestors([p.utility]))
+        parts = {part: model.named_vars.get(name_of(name, part)) for part in (ITEM, RANKER)}
+        own = {part for part, data in parts.items() if data in graph}
+        rows = model.named_vars_to_dims[name][0]
+        if own or not graph.isdisjoint([*model.data_vars, model.dim_lengths[rows]]):
+            return own
+        raise ValueError(
+            f"The utility of {name!r} is one per slot of the rankings that it was made with, and "
+            "follows no others. Give one per item, or gather it by "
+            f"model[{name_of(name, ITEM)!r}], which set_observed replaces."
+        )
+
+    @classmethod
+    def of_slots(cls, utility: Named, data: SimpleNamespace) -> dict[str, TensorVariable]:
         """Parameters that all distributions of rankings have, from the registered data."""
         # cast here: pm.Data stores 32 bits, and cumulative sums of those do not fold (PyTensor 3.3)
         ranks = pt.cast(data.ranks, "int64")
         return {
-            "utility": utility[data.item] if utility.ndim == 1 else utility,
+            "utility": in_slots(utility, vars(data)),
             "where": ranks > 0,
             "sizes": pt.cast(data.sizes, "int64"),
             "ranks": ranks,
@@ -139,10 +184,7 @@ class ObservedRankingsRV(ObservedRV):
         return slot_order_ranks(rv, p.where, p.sizes)
 
 
-def utility_of(name: str, utility: Any, rankings: Rankings) -> TensorVariable:
-    """Check that there is one utility per item, or one per slot."""
-    forms = {
-        (rankings.n_items,): "one per item",
-        (rankings.n_rankings, rankings.n_slots): "one per slot",
-    }
-    return shaped(name, "utility", utility, forms, "rankings")
+def _labels_of(model: pm.Model, name: str, part: str) -> Any:
+    """Labels of the axis of what a model keeps."""
+    (dim,) = model.named_vars_to_dims[name_of(name, part)]
+    return model.coords[dim]

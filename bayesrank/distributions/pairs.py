@@ -41,6 +41,7 @@ from bayesrank.data.derive import log_multinomial, pair_totals
 from bayesrank.data.read import OUTCOMES as RESULTS
 from bayesrank.data.read import counted as counted_noun
 from bayesrank.data.read import label_repr, quoted
+from bayesrank.distributions.by_name import check_items
 from bayesrank.distributions.observed import (
     ObservedRV,
     Part,
@@ -550,6 +551,7 @@ class _ObservedPairRV(ObservedRV, _PairRV):
     axes = ("pair", "result")
     example = ("match", "end")
     value = "counts"
+    derived_from = (FIRST, SECOND, WEIGHT, COUNTS)
     parameters: ClassVar[Mapping[str, str]] = {
         **PARAMETERS,
         "first": "",
@@ -642,8 +644,8 @@ def _by_items(p: SimpleNamespace) -> bool:
 def _is_current(p: SimpleNamespace) -> bool:
     """Whether the numbers that follow from the data are those of the data as they are now.
 
-    Asked when a log-probability is built: after `pm.set_data` they are stale, and the pairs are
-    evaluated one by one instead.
+    Asked when a log-probability is built: where data were replaced, such as by rows of them, the
+    pairs are evaluated one by one instead.
     """
     data = [known_value(x) for x in (p.first, p.second, p.counts, p.weight)]
     then = {field: known_value(getattr(p, field)) for field in DERIVED}
@@ -685,6 +687,7 @@ def _observe(
     n = pairs.n_pairs
     utilities = {(pairs.n_items,): "one per item", (n, 2): "two per pair"}
     one_or_all = {(): "one for all", (n,): "one per pair"}
+    check_items(name, "utility", utility, pairs.items, "pairs")
     utility = shaped(name, "utility", utility, utilities, "pairs")
     tie = shaped(name, parameter, tie, one_or_all, "pairs")
     order_effect = own.get("order_effect", 0.0)

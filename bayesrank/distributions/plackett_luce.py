@@ -16,7 +16,6 @@ symbolic. With ``observed=`` a `Rankings`, the class registers the data, names t
 from types import SimpleNamespace
 from typing import Any
 
-import pymc as pm
 import pytensor.tensor as pt
 from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
@@ -27,6 +26,7 @@ from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import Rankings
 from bayesrank.data.derive import Stages
+from bayesrank.distributions.by_name import utility_by_name
 from bayesrank.distributions.observed import (
     Record,
     as_double,
@@ -40,12 +40,13 @@ from bayesrank.distributions.observed import (
 from bayesrank.distributions.orders import (
     ObservedRankingsRV,
     batch_shape,
+    blocks_of_one,
     fits,
     ranks_from_scores,
     slot_order_ranks,
-    utility_of,
 )
 from bayesrank.likelihoods.plackett_luce import ranking_logp, weak_order_logp
+from bayesrank.schema import ITEM, RANKS, WEIGHT
 
 __all__ = ["PlackettLuce"]
 
@@ -129,14 +130,21 @@ class PlackettLuce(Discrete):
     ----------
     name : str
         Name of the variable.
-    utility : tensor_like of float, (..., n_slots) or, with a `Rankings`, (n_items,)
+    utility : tensor_like of float, (..., n_slots), or variable with dims
         Log worth. Only differences matter: give it a proper prior, `pm.ZeroSumNormal` where
-        rankings are long and many, `pm.Normal` where some items are hardly ever compared.
+        rankings are long and many, `pm.Normal` where some items are hardly ever compared. With a
+        `Rankings`, it is by item, ``dims="item"``, or by ranker, ranking or slot as well, such as
+        ``dims=("ranker", "item")``: every slot gets what is its own.
+    utility_dims : str or sequence of str, optional
+        With a `Rankings`, dims of a utility that has no names: ``("ranking", "slot")`` is one for
+        every slot, best first. Variables of the model and those of `pymc.dims` have names; without
+        any, the shape decides where it can be read in one way only.
     where : tensor_like of bool, (..., n_slots), optional
         Slots in use; default all. A `Rankings` brings its own.
     sizes : tensor_like of int, (..., n_blocks), optional
         Sizes of the blocks, best first, 0 after the last: draws get blocks of these sizes.
-        Without it draws are full rankings; values with ties need no `sizes`.
+        Without it draws are full rankings, and a variable that is not observed has no other
+        values; observed values with ties need no `sizes`.
     nodes : int
         Quadrature nodes of the graph that JAX and second derivatives use. The compiled kernel
         (numba and C modes) spaces its nodes by need.
@@ -154,7 +162,8 @@ class PlackettLuce(Discrete):
     Raises
     ------
     ValueError
-        If the length of `utility` fits neither the items nor the slots of the `Rankings`.
+        If the shape of `utility` fits the `Rankings` in no way, or in more than one and it has no
+        dims; or if its dims have other labels than they.
     TypeError
         On unknown arguments.
 
@@ -182,27 +191,36 @@ class PlackettLuce(Discrete):
     ) -> TensorVariable:
         refuse_single_precision()
         if not isinstance(observed, Rankings):
+            if observed is None and kwargs.get("sizes") is None:
+                # what is not observed has the values that are drawn
+                kwargs["sizes"] = blocks_of_one(utility, kwargs.get("where"))
             return super().__new__(cls, name, utility, observed=observed, **kwargs)
         own, options = observed_options(
             "PlackettLuce",
             observed,
             kwargs,
-            takes=("nodes",),
+            takes=("nodes", "utility_dims"),
             brings=("where", "sizes"),
             instead=", or pass observed=rankings.ranks",
         )
-        utility = utility_of(name, utility, observed)
-        by_item = utility.ndim == 1
+        by_name = utility_by_name(
+            name,
+            utility,
+            observed,
+            utility_dims=own.get("utility_dims"),
+            dims=options.get("dims"),
+        )
+        by_item = by_name.axes == (ITEM,)
         kind = ItemPlackettLuceRV if by_item else SlotPlackettLuceRV
-        given = {"nodes": pt.constant(own.get("nodes", 48)), "item_utility": utility}
+        given = {"nodes": pt.constant(own.get("nodes", 48)), "item_utility": by_name.value}
         return observe(
             kind,
             name,
             observed,
             given,
-            lambda data: {**kind.of_slots(utility, data), "item": data.item},
+            lambda data: {**kind.of_slots(by_name, data), "item": data.item},
             outcome="weak orders given their block sizes",
-            items_known=by_item,
+            items_known=ITEM in by_name.axes,
             **options,
         )
 
@@ -259,20 +277,12 @@ class ItemPlackettLuceRV(SlotPlackettLuceRV):
     """Rankings observed with one utility per item: stages that rankings share count once."""
 
     parameters = OBSERVED | {"item": "slot", "item_utility": "item"} | STAGES
+    derived_from = (RANKS, ITEM, WEIGHT)
     extended_signature = signature(parameters, "slot")
 
     @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
         return super().record(name, data, p)._replace(derived=data.stages._asdict())
-
-    @classmethod
-    def check_new(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> None:
-        n_items = p.item_weight.get_value(borrow=True).size
-        if data.n_items != n_items:
-            raise ValueError(
-                f"{name!r} has {n_items} utilities, but the new rankings have {data.n_items} "
-                "items. Put them on the same axis, such as with subset()."
-            )
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -285,7 +295,7 @@ class ItemPlackettLuceRV(SlotPlackettLuceRV):
 def _is_current(p: SimpleNamespace) -> bool:
     """Whether the stages are those of the ranks, weights and items that the data now hold.
 
-    Asked when a log-probability is built: after `pm.set_data` the stages are stale, and the
+    Asked when a log-probability is built: where data were replaced, such as by rows of them, the
     rankings are evaluated one by one instead.
     """
     then = (p.ranks, p.slot_rank), (p.weight, p.ranking_weight), (p.item, p.slot_item)

@@ -24,6 +24,7 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import Rankings
+from bayesrank.distributions.by_name import utility_by_name
 from bayesrank.distributions.observed import (
     as_double,
     is_observed,
@@ -36,9 +37,9 @@ from bayesrank.distributions.observed import (
 from bayesrank.distributions.orders import (
     ObservedRankingsRV,
     batch_shape,
+    blocks_of_one,
     fits,
     slot_order_ranks,
-    utility_of,
 )
 from bayesrank.likelihoods.ops import broadcast_batch
 from bayesrank.likelihoods.pmop import AGGREGATES, OrderedPartitionDraw, pmop_logp
@@ -130,7 +131,7 @@ class PMOP(Discrete):
         without it they are full rankings. A `Rankings` brings its own.
     nodes : int
         Quadrature nodes of the graph that JAX and second derivatives use.
-    observed : Rankings or array_like of int, optional
+    utility_dims, observed
         As in `PlackettLuce`.
 
     Returns
@@ -179,21 +180,34 @@ class PMOP(Discrete):
     ) -> TensorVariable:
         refuse_single_precision()
         if not isinstance(observed, Rankings):
+            if observed is None and kwargs.get("given_sizes") and kwargs.get("sizes") is None:
+                # what is not observed has the values that are drawn
+                kwargs["sizes"] = blocks_of_one(utility, kwargs.get("where"))
             return super().__new__(cls, name, utility, observed=observed, **kwargs)
         own, options = observed_options(
             "PMOP",
             observed,
             kwargs,
-            takes=("aggregate", "tie_prevalence", "given_sizes", "rank_weights", "nodes"),
+            takes=(
+                "aggregate",
+                "tie_prevalence",
+                "given_sizes",
+                "rank_weights",
+                "nodes",
+                "utility_dims",
+            ),
             brings=("where", "sizes"),
             instead=", or pass observed=rankings.ranks",
         )
+        utility_dims = own.pop("utility_dims", None)
         settings = PartitionSettings(**own)
         settings.check_blocks(observed)
-        utility = utility_of(name, utility, observed)
+        by_name = utility_by_name(
+            name, utility, observed, utility_dims=utility_dims, dims=options.get("dims")
+        )
 
         def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
-            slots = ObservedPMOPRV.of_slots(utility, data)
+            slots = ObservedPMOPRV.of_slots(by_name, data)
             return slots | settings.parameters(pt.ones_like(slots["sizes"], dtype="float64"))
 
         return observe(
@@ -203,7 +217,7 @@ class PMOP(Discrete):
             {},
             with_data,
             outcome=settings.outcome,
-            items_known=utility.ndim == 1,
+            items_known="item" in by_name.axes,
             **options,
         )
 

@@ -3,11 +3,13 @@
 import functools
 
 import arviz as az
+import cloudpickle
 import numpy as np
 import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pymc.model.fgraph import clone_model
 from pymc.model.transform.optimization import freeze_dims_and_data
 from pymc.sampling.jax import get_jaxified_logp
 from pytensor.gradient import disconnected_grad
@@ -230,21 +232,21 @@ def test_new_rankings_are_used_by_what_is_compiled():
         np.testing.assert_allclose(slope(at(UTILITY)), exact, atol=1e-8)
 
 
-def test_ranks_set_by_hand_make_the_stages_stale_and_are_used_one_by_one():
+def test_what_stages_were_derived_from_cannot_be_set_by_hand():
+    # compiled functions use the stages, and would keep the old ones
     model = model_of("item")
-    swapped = RANKINGS.ranks.copy()
-    swapped[0, :2] = [2, 1]
-    with model:
-        pm.set_data({"y_ranks": swapped})
-    logp = model.compile_logp(sum=False)
-    assert RankingLogp not in ops(logp)
-    exact = exact_logp(UTILITY)
-    exact[0] = sum_over_orderings(UTILITY[RANKINGS.item[0]], swapped[0])
-    np.testing.assert_allclose(logp(at(UTILITY))[-1], exact, atol=1e-9)
+    for data in (model, clone_model(model), cloudpickle.loads(cloudpickle.dumps(model))):
+        for name in ("y_ranks", "y_item", "y_weight"):
+            value = data[name].get_value()
+            with pytest.raises(
+                ValueError,
+                match=rf"^Other numbers were derived from '{name}', and .* br\.set_observed\.$",
+            ):
+                pm.set_data({name: value}, model=data)
 
 
-def test_weights_set_by_hand_are_used_too():
-    model = model_of("item")
+def test_weights_of_slots_set_by_hand_are_used():
+    model = model_of("slot")
     with model:
         pm.set_data({"y_weight": np.ones(6)})
     logp = model.compile_logp(sum=False)
@@ -359,8 +361,8 @@ def test_rankers_and_items_of_a_second_collection_have_axes_of_their_own():
 
 def test_as_many_items_under_other_labels_are_refused():
     message = (
-        r"^The items of the rankings of 'y' are not those of the model's coord 'item', which has "
-        r"'x' where they have 'a'\. Read the rankings with items=, in the order of the model\.$"
+        r"^The items of the rankings of 'y' are not those of the dim 'item' of its utility, which "
+        r"has 'x' where they have 'a'\. Read the rankings with items=, in the order of the model\.$"
     )
     with pm.Model(coords={"item": ["x", "b", "c"]}):
         utility = pm.Flat("utility", dims="item")
@@ -425,7 +427,7 @@ def test_the_log_likelihood_has_one_number_per_ranking():
 def test_a_utility_of_another_length_says_which_two_fit():
     message = (
         r"`utility` of 'y' has shape \(5,\); with these rankings it is one per item, shape "
-        r"\(6,\), or one per slot, shape \(6, 5\)"
+        r"\(6,\), or one per slot, best first, shape \(6, 5\), or one per ranking and item"
     )
     with pm.Model(), pytest.raises(ValueError, match=message):
         br.PlackettLuce("y", pm.Flat("utility", shape=5), observed=RANKINGS)

@@ -1,0 +1,236 @@
+"""Utilities by the names of their dims, against a loop over the rankings; and what is no name."""
+
+import warnings
+
+import numpy as np
+import pymc as pm
+import pymc.dims as pmd
+import pytest
+
+import bayesrank as br
+from bayesrank.data import UninformativeRankingWarning
+from tests.oracles import partition_logp
+from tests.oracles import weak_order_logp as sum_over_orderings
+
+TWO = br.Rankings.from_orderings([["b", "a", "c"], ["c", "b", "a"]])
+U = np.array([[0.0, 5.0, -5.0], [-5.0, 0.0, 5.0]])  # of the one, and of the other
+
+FAMILIES = {
+    "PlackettLuce": (br.PlackettLuce, sum_over_orderings),
+    "PMOP": (br.PMOP, lambda u, ranks: partition_logp(u, ranks, "mean")),
+}
+DIMS = [
+    ("item",),
+    ("ranker", "item"),
+    ("item", "ranker"),
+    ("ranking", "item"),
+    ("ranking", "slot"),
+    ("slot", "ranking"),
+    ("item", "ranking"),
+    ("slot", "item"),
+    ("ranker", "slot"),
+    ("slot",),
+]
+
+
+def some_rankings(rng):
+    """Rankings of some items of some rankers, with ties."""
+    n_items, n_rankers = rng.integers(2, 5), rng.integers(1, 4)
+    items = rng.permutation(list("abcd")[:n_items])
+    rankers = rng.permutation(["ann", "bob", "cy"][:n_rankers])
+    rows = []
+    for _ in range(rng.integers(1, 5)):
+        chosen = rng.permutation(items)[: rng.integers(2, n_items + 1)]
+        block = np.sort(rng.integers(0, len(chosen), size=len(chosen)))
+        rows.append([set(chosen[block == b].tolist()) for b in np.unique(block)])
+    who = rng.choice(rankers, size=len(rows))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UninformativeRankingWarning)
+        return br.Rankings.from_orderings(rows, items=items, rankers=who)
+
+
+def by_loop(rankings, utility, dims, oracle):
+    """Log-probabilities, one ranking after the other."""
+    out = []
+    for row in range(rankings.n_rankings):
+        at = {"ranking": row, "ranker": rankings.ranker_idx[row]}
+        used = np.flatnonzero(rankings.mask[row])
+        u = [
+            utility[tuple({**at, "item": rankings.item[row, s], "slot": s}[d] for d in dims)]
+            for s in used
+        ]
+        out.append(oracle(np.array(u), rankings.ranks[row, used]))
+    return np.array(out)
+
+
+def check_models(seeds):
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        rankings, dims = some_rankings(rng), DIMS[rng.integers(len(DIMS))]
+        name = list(FAMILIES)[rng.integers(2)]
+        family, oracle = FAMILIES[name]
+        shape = [len(rankings.coords[dim]) for dim in dims]
+        value = rng.normal(scale=2.0, size=shape)
+        how = rng.integers(4)
+        with pm.Model(coords=rankings.coords) as model:
+            if how == 0:
+                family("y", pm.Flat("u", dims=dims), observed=rankings)
+            elif how == 1:
+                family("y", 1.0 * pm.Flat("u", shape=shape), utility_dims=dims, observed=rankings)
+            elif how == 2:
+                family("y", 1.0 * pmd.Flat("u", dims=dims), observed=rankings)
+            else:
+                family("y", value, utility_dims=dims, observed=rankings)
+        point = {} if how == 3 else {"u": value}
+        (found,) = model.compile_logp(vars=model["y"], sum=False)(point)
+        exact = by_loop(rankings, value, dims, oracle)
+        np.testing.assert_allclose(found, exact, atol=1e-9, err_msg=f"{seed} {name} {dims} {how}")
+
+
+def test_random_models_are_what_a_loop_over_rankings_says():
+    check_models(range(60))
+
+
+@pytest.mark.slow
+def test_two_thousand_random_models_are_what_a_loop_over_rankings_says():
+    check_models(range(60, 2060))
+
+
+def test_a_utility_by_ranker_and_item_is_no_utility_by_slot():
+    with pm.Model(coords=TWO.coords) as model:
+        br.PlackettLuce("y", pm.Flat("u", dims=("ranker", "item")), observed=TWO)
+    (logp,) = model.compile_logp(vars=model["y"], sum=False)({"u": U})
+    np.testing.assert_allclose(logp, [-0.0135, -0.0135], atol=1e-4)
+
+
+def test_a_matrix_without_names_is_refused_where_it_can_be_read_in_two_ways():
+    message = (
+        r"^The utility of 'y' has shape \(2, 3\) and no names for its axes: it could be one per "
+        r"slot, best first \(utility_dims=\('ranking', 'slot'\)\), or one per ranking and item \("
+    )
+    for utility in (U, 2 * pm.Flat.dist(shape=(2, 3))):
+        with pm.Model(coords=TWO.coords), pytest.raises(ValueError, match=message):
+            br.PlackettLuce("y", utility, observed=TWO)
+
+
+def test_by_ranker_is_another_reading_where_rankers_rank_more_than_once():
+    rankings = br.Rankings.from_orderings(
+        [["a", "b"], ["b", "a"], ["b", "a"]], rankers=["x", "y", "x"]
+    )
+    u = np.array([[1.0, 2.0], [3.0, 4.0]])
+    with pm.Model(coords=rankings.coords) as model:
+        br.PlackettLuce("y", u, observed=rankings)
+    (logp,) = model.compile_logp(vars=model["y"], sum=False)({})
+    exact = by_loop(rankings, u, ("ranker", "item"), sum_over_orderings)
+    np.testing.assert_allclose(logp, exact, atol=1e-12)
+
+
+def test_dims_of_other_names_are_told_by_their_labels():
+    coords = {"beer": ["a", "b", "c"], "race": [0, 1], "place": range(3)}
+    with pm.Model(coords=coords) as model:
+        u = pm.Flat("u", dims=("race", "beer"))
+        br.PlackettLuce("y", u, observed=TWO, dims=("race", "place"))
+    (logp,) = model.compile_logp(vars=model["y"], sum=False)({"u": U})
+    np.testing.assert_allclose(logp, [-0.0135, -0.0135], atol=1e-4)
+
+
+def test_items_in_another_order_are_refused_whatever_the_dim_is_called():
+    counts = TWO.counts()
+    models = {
+        "rankings": lambda u: br.PMOP("y", u, observed=TWO),
+        "pairs": lambda u: br.BradleyTerry("y", u, observed=TWO.pairs()),
+        "counts": lambda u: br.MPM("y", u, observed=counts),
+    }
+    for dim in ("item", "beer"):
+        for noun, build in models.items():
+            message = rf"^The items of the {noun} of 'y' are not those of the dim '{dim}' of its "
+            with (
+                pm.Model(coords={dim: ["c", "b", "a"]}),
+                pytest.raises(ValueError, match=message + r"\w+, which has 'c' where they have"),
+            ):
+                build(pm.Flat("u", dims=dim))
+
+
+def test_dims_of_other_things_are_refused():
+    cases = {
+        "region": (["north", "south"], r"has 2 labels, which are those of neither the 3 items nor"),
+        "kind": (None, r"has the dim 'kind', which has no labels and is none of \['item', 'ranker"),
+        "both": (["a", "b", "c"], r"has the labels of the items and of the rankers\. Call it item"),
+    }
+    for dim, (labels, message) in cases.items():
+        rankings = TWO if dim != "both" else br.Rankings.from_orderings(
+            [["b", "a", "c"]] * 3, rankers=["a", "b", "c"]
+        )  # fmt: skip
+        with pm.Model(coords=rankings.coords) as model:
+            model.add_coord(dim, labels, length=None if labels else 3)
+            with pytest.raises(ValueError, match=message):
+                br.PlackettLuce("y", pm.Flat("u", dims=dim), observed=rankings)
+
+
+def test_as_many_names_as_axes_and_each_once():
+    with pm.Model(coords=TWO.coords):
+        with pytest.raises(ValueError, match=r"has 2 axes, and utility_dims=\('item',\) names 1"):
+            br.PlackettLuce("y", U, utility_dims="item", observed=TWO)
+        with pytest.raises(ValueError, match=r"Two dims .* \('item', 'item'\), are of the items\."):
+            br.PlackettLuce("y", np.zeros((3, 3)), utility_dims=("item", "item"), observed=TWO)
+
+
+# New rankings
+
+
+def test_new_rankings_are_put_in_the_order_of_the_models_items():
+    new = br.Rankings.from_orderings([["a", "c"], ["b", "c"]], items=["c", "b", "a"])
+    for dims in (("item",), ("ranker", "item")):
+        with pm.Model(coords=TWO.coords) as model:
+            y = br.PlackettLuce("y", pm.Flat("u", dims=dims), observed=TWO)
+        logp = model.compile_logp(vars=y)
+        br.set_observed("y", new, model=model)
+        assert list(model.coords["item"]) == ["a", "b", "c"]
+        value = np.array([0.0, 1.0, 3.0])
+        point = value if dims == ("item",) else np.tile(value, (2, 1))
+        exact = -np.log1p(np.exp(3.0)) - np.log1p(np.exp(2.0))
+        assert float(logp({"u": point})) == pytest.approx(exact)
+
+
+def test_new_rankings_of_other_items_or_rankers_are_refused_and_nothing_is_changed():
+    others = br.Rankings.from_orderings([["b", "a", "d"], ["d", "b", "a"]])
+    who = br.Rankings.from_orderings([["b", "a", "c"]], rankers=["zoe"])
+    with pm.Model(coords=TWO.coords) as model:
+        br.PMOP("y", pm.Flat("u", dims=("ranker", "item")), observed=TWO)
+    message = "not those of the utilities of 'y', which has 'c' where they have 'd'"
+    with pytest.raises(ValueError, match=message):
+        br.set_observed("y", others, model=model)
+    with pytest.raises(ValueError, match=r"^The rankers of the rankings of 'y' are not those of t"):
+        br.set_observed("y", who, model=model)
+    assert list(model.coords["item"]) == ["a", "b", "c"]
+    np.testing.assert_array_equal(model["y_ranks"].get_value(), TWO.ranks)
+
+
+def test_utilities_gathered_outside_of_the_model_cannot_follow():
+    with pm.Model(coords=TWO.coords) as model:
+        u = pm.Flat("u", dims="item")[TWO.item] * np.ones((2, 3))
+        br.PlackettLuce("y", u, utility_dims=("ranking", "slot"), observed=TWO)
+    message = (
+        r"^The utility of 'y' is one per slot of the rankings that it was made with, and follows "
+        r"no others\. Give one per item, or gather it by model\['y_item'\], which set_observed "
+    )
+    for new in (TWO, TWO.subset([0])):
+        with pytest.raises(ValueError, match=message):
+            br.set_observed("y", new, model=model)
+
+
+# What is not observed
+
+
+@pytest.mark.parametrize("family", [br.PlackettLuce, br.PMOP])
+def test_a_ranking_that_is_not_observed_is_full_in_draws_and_in_probability(family):
+    more = {"given_sizes": True} if family is br.PMOP else {}
+    where = np.array([True, True, False, True])
+    with pm.Model():
+        y = family("y", np.array([0.3, -1.0, 9.0, 2.0]), where=where, **more)
+    ranks = np.indices((4, 4, 1, 4)).reshape(4, -1).T
+    p = np.exp([pm.logp(y, np.array(r)).eval() for r in ranks])
+    assert p.sum() == pytest.approx(1.0)
+    full = np.sort(ranks[p > 0], axis=1)
+    np.testing.assert_array_equal(full, np.tile([0, 1, 2, 3], (6, 1)))
+    assert sorted(pm.draw(y, random_seed=1)) == [0, 1, 2, 3]
