@@ -146,7 +146,8 @@ def build(
             worth = pm.Normal("worth", 0.0, item_scale, dims="item")
             utility += worth[pm.Data("item_idx", rankings.item, dims=("ranking", "slot"))]
         if loss is None:
-            br.PlackettLuce("y", utility, observed=rankings)
+            dims = ("ranking", "slot")
+            br.PlackettLuce("y", utility, utility_dims=dims, observed=rankings)
         else:
             ranks = pm.Data("ranks", rankings.ranks, dims=("ranking", "slot"))
             pm.Potential("y", -loss(utility, ranks), dims="ranking")

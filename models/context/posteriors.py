@@ -67,7 +67,8 @@ def build(
         if batch_size is None:
             dims = ("ranking", "slot", "feature")
             features = pm.Data("features", rankings.features, dims=dims)
-            br.PlackettLuce("y", fate_utility(features, weights), observed=rankings)
+            utility = fate_utility(features, weights)
+            br.PlackettLuce("y", utility, utility_dims=dims[:2], observed=rankings)
         else:
             features, ranks = pm.Minibatch(
                 rankings.features, rankings.ranks.astype("int32"), batch_size=batch_size

@@ -78,11 +78,12 @@ def plackett_luce(
     given: list[pd.Series] = []
     with pm.Model(coords=rankings.coords) as model:
         score = utility = pm.Normal("score", 0, 1, dims="item")
+        dims: tuple[str, ...] = ("item",)
         if chance is not None:
             given = adherences(table, to_counts(table, unlisted), chance)
             adherence = pm.Data("adherence", given[0], dims="ranker")
-            utility = score[rankings.item] * adherence[rankings.ranker_idx][:, None]
-        br.PlackettLuce("y", utility, observed=rankings)
+            utility, dims = adherence[:, None] * score, ("ranker", "item")
+        br.PlackettLuce("y", utility, utility_dims=dims, observed=rankings)
     found = posterior_modes(model, [{"adherence": theta} for theta in given] or [{}])
     return [mode["score"] for mode in found]
 

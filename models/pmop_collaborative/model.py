@@ -74,6 +74,7 @@ JITTER = 0.1  # of the start, for without factors the objective has a saddle
 def distribution(utility: TensorVariable, rankings: br.Rankings, beta: Any, **more: Any) -> None:
     """Observe the rankings; their weights carry beta, which minibatches then keep."""
     kind = more.pop("kind")
+    more["utility_dims"] = ("ranking", "slot")
     kind("y", utility, observed=rankings, total_size=rankings.n_rankings, **more)
     pm.set_data({"y_weight": float(beta.get_value()) * rankings.weight})
 

@@ -112,13 +112,20 @@ def rank_regression(utility: TensorVariable, part: Part) -> None:
 
 def plackett_luce(utility: TensorVariable, part: Part) -> None:
     """Plackett-Luce, the order inside a block unknown."""
-    br.PlackettLuce("y", utility, observed=part.rankings)
+    br.PlackettLuce("y", utility, utility_dims=("ranking", "slot"), observed=part.rankings)
 
 
 def pmop(utility: TensorVariable, part: Part, *, aggregate: str, weighted: bool = False) -> None:
     """Ordered partitions; weighted, high grades count more (a pseudo-likelihood)."""
     weights = grade_weights(part) if weighted else None
-    br.PMOP("y", utility, aggregate=aggregate, rank_weights=weights, observed=part.rankings)
+    br.PMOP(
+        "y",
+        utility,
+        utility_dims=("ranking", "slot"),
+        aggregate=aggregate,
+        rank_weights=weights,
+        observed=part.rankings,
+    )
 
 
 def grade_weights(part: Part) -> NDArray[np.float64]:

@@ -160,7 +160,8 @@ def test_salad_with_features_is_the_published_regression(per):
         x = ACIDS.loc[rankings.items].to_numpy()
         if per == "slot":
             x = x[rankings.item]
-        br.PlackettLuce("y", (x * beta).sum(axis=-1), observed=rankings)
+        dims = ("item",) if per == "item" else ("ranking", "slot")
+        br.PlackettLuce("y", (x * beta).sum(axis=-1), utility_dims=dims, observed=rankings)
     estimate, loglik, covariance = optimum(model)
     np.testing.assert_allclose(estimate, [3.2740464346132843, 0.27389257586222016], atol=1e-9)
     np.testing.assert_allclose(
