@@ -698,3 +698,27 @@ def test_memory_grows_as_the_entries(prepare, read):
     assert peaks[1] < 2.2 * peaks[0]
     assert peaks[2] < 2.2 * peaks[1]
     assert peaks[2] < 400 * 80_000  # bytes per entry
+
+
+def test_items_in_another_order_are_the_same_rankings():
+    one = Rankings.from_orderings(
+        [["a", {"b", "c"}], ["c", "a"]], rankers=["x", "x"], weight=[2.0, 1.0]
+    )
+    other = one.reorder_items(["c", "a", "b"])
+    assert other.items.tolist() == ["c", "a", "b"]
+    columns = ["ranking", "item", "rank"]
+    assert sorted(one.to_frame()[columns].to_numpy().tolist()) == sorted(
+        other.to_frame()[columns].to_numpy().tolist()
+    )
+    assert other.weight.tolist() == [2.0, 1.0]
+    assert one.reorder_items(["a", "b", "c"]) is one
+
+
+def test_items_in_another_order_are_all_of_them():
+    rankings = Rankings.from_orderings([["a", "b"], ["b", "a"]])
+    with pytest.raises(
+        ValueError, match=r"^`items` has 1 of the 2 items, without .b.: name all"
+    ):
+        rankings.reorder_items(["a"])
+    with pytest.raises(ValueError, match="'z'"):
+        rankings.reorder_items(["a", "z"])
