@@ -716,9 +716,7 @@ def test_items_in_another_order_are_the_same_rankings():
 
 def test_items_in_another_order_are_all_of_them():
     rankings = Rankings.from_orderings([["a", "b"], ["b", "a"]])
-    with pytest.raises(
-        ValueError, match=r"^`items` has 1 of the 2 items, without .b.: name all"
-    ):
+    with pytest.raises(ValueError, match=r"^`items` has 1 of the 2 items, without .b.: name all"):
         rankings.reorder_items(["a"])
     with pytest.raises(ValueError, match="'z'"):
         rankings.reorder_items(["a", "z"])
