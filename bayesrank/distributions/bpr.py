@@ -267,7 +267,7 @@ def _observe(
         observed.check_triples()
     else:
         check_two_blocks(observed)
-    check_items(name, "utility", utility, observed.items, "pairs")
+    check_items(name, "utility", utility, observed.coords["item"], "pairs")
     x = shaped(name, "utility", utility, _forms(observed), "pairs")
 
     def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:

@@ -168,7 +168,7 @@ def _axis_of(
     if dim in own:
         return own[dim]
     labels = model.coords.get(dim)
-    of_axes = {ITEM: rankings.items, RANKER: rankings.rankers}
+    of_axes = {axis: rankings.coords[axis] for axis in (ITEM, RANKER)}  # as models name them
     if dim in of_axes:
         if labels is not None:
             _same_labels(dim, name, labels, dim, of_axes[dim])

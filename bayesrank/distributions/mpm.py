@@ -526,7 +526,7 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
         (n_rankers,): "one per ranker",
     }
     for what, value in (("score", score), ("variance", own.get("variance"))):
-        check_items(name, what, value, counts.items, "counts")
+        check_items(name, what, value, counts.coords["item"], "counts")
     given = {
         "score": shaped(name, "score", score, per_item, "counts"),
         "variance": as_double(np.zeros(0)),

@@ -137,7 +137,12 @@ class ObservedRankingsRV(ObservedRV):
         if RANKER in follows:
             rankers = _labels_of(model, name, counted(RANKER, RANKINGS))
             same_labels(
-                f"the utilities of {name!r}", name, rankers, data.rankers, cls.noun, "rankers"
+                f"the utilities of {name!r}",
+                name,
+                rankers,
+                data.coords[RANKER],
+                cls.noun,
+                "rankers",
             )
         if ITEM not in follows:
             return data
@@ -147,9 +152,10 @@ class ObservedRankingsRV(ObservedRV):
                 f"{name!r} has {len(items)} utilities, but the new rankings have {data.n_items} "
                 "items. Put them on the same axis, such as with subset()."
             )
-        if set(items) != set(data.items):
-            same_labels(f"the utilities of {name!r}", name, items, data.items, cls.noun)
-        return data.reorder_items(items)
+        place = {label: i for i, label in enumerate(data.coords[ITEM])}
+        if place.keys() != set(items):
+            same_labels(f"the utilities of {name!r}", name, items, data.coords[ITEM], cls.noun)
+        return data.reorder_items(data.items.take([place[label] for label in items]))
 
     @classmethod
     def _followed(cls, model: pm.Model, name: str, p: SimpleNamespace) -> set[str]:

@@ -687,7 +687,7 @@ def _observe(
     n = pairs.n_pairs
     utilities = {(pairs.n_items,): "one per item", (n, 2): "two per pair"}
     one_or_all = {(): "one for all", (n,): "one per pair"}
-    check_items(name, "utility", utility, pairs.items, "pairs")
+    check_items(name, "utility", utility, pairs.coords[ITEM], "pairs")
     utility = shaped(name, "utility", utility, utilities, "pairs")
     tie = shaped(name, parameter, tie, one_or_all, "pairs")
     order_effect = own.get("order_effect", 0.0)

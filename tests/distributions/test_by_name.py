@@ -234,3 +234,16 @@ def test_a_ranking_that_is_not_observed_is_full_in_draws_and_in_probability(fami
     full = np.sort(ranks[p > 0], axis=1)
     np.testing.assert_array_equal(full, np.tile([0, 1, 2, 3], (6, 1)))
     assert sorted(pm.draw(y, random_seed=1)) == [0, 1, 2, 3]
+
+
+def test_labels_that_are_tuples_are_compared_as_models_name_them():
+    one, two = [("x", 1), ("x", 2)], [("x", 2), ("x", 1)]
+    rankings = br.Rankings([[0, 1], [1, 0]], [[1, 2], [1, 2]], items=one)
+    with pm.Model(coords=rankings.coords) as model:
+        y = br.PlackettLuce("y", pm.Flat("u", dims=("ranker", "item")), observed=rankings)
+    logp = model.compile_logp(vars=y)
+    at = {"u": np.array([[0.0, 1.0], [0.0, 3.0]])}
+    before = float(logp(at))
+    same = br.Rankings([[1, 0], [0, 1]], [[1, 2], [1, 2]], items=two)
+    br.set_observed("y", same, model=model)
+    assert float(logp(at)) == pytest.approx(before)

@@ -25,7 +25,9 @@ def network():
     with pm.Model(coords={**weight_coords(specs), **rankings.coords}) as model:
         weights = {name: pm.Normal(name, 0, s.scale, dims=s.dims) for name, s in specs.items()}
         x = pm.Data("features", rankings.features, dims=("ranking", "slot", "feature"))
-        br.PlackettLuce("y", dense_utility(x, weights), observed=rankings)
+        br.PlackettLuce(
+            "y", dense_utility(x, weights), utility_dims=("ranking", "slot"), observed=rankings
+        )
     return model, draw_weights(specs, 1)
 
 

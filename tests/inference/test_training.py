@@ -31,7 +31,7 @@ def model_of(rankings, *, hinge=False):
         slope = pm.Normal("slope", 0, 1, dims="feature")
         scale = pm.HalfNormal("scale", 1)
         utility = scale * linear_utility(features, slope)
-        br.PlackettLuce("y", utility, observed=rankings)
+        br.PlackettLuce("y", utility, utility_dims=("ranking", "slot"), observed=rankings)
         if hinge:
             pm.Potential("loss", -pm.math.maximum(0, 1 - utility[:, 0]).sum())
             pm.Potential("rule", -(slope.sum() ** 2))
@@ -65,7 +65,12 @@ def test_the_mode_of_a_convex_problem_is_found():
         features = pm.Data("features", rankings.features, dims=("ranking", "slot", "feature"))
         slope = pm.Normal("slope", 0, 1, dims="feature")
         pm.Deterministic("double", 2 * slope, dims="feature")
-        br.PlackettLuce("y", linear_utility(features, slope), observed=rankings)
+        br.PlackettLuce(
+            "y",
+            linear_utility(features, slope),
+            utility_dims=("ranking", "slot"),
+            observed=rankings,
+        )
     fit = train(
         model, batch_size=N, epochs=600, learning_rate=0.05, validation=0, progressbar=False
     )
@@ -86,7 +91,12 @@ def test_training_stops_when_what_is_held_back_is_no_longer_predicted_better():
     with pm.Model(coords=rankings.coords) as model:
         features = pm.Data("features", noise, dims=("ranking", "slot", "noise"))
         slope = pm.Normal("slope", 0, 10, shape=40)
-        br.PlackettLuce("y", linear_utility(features, slope), observed=rankings)
+        br.PlackettLuce(
+            "y",
+            linear_utility(features, slope),
+            utility_dims=("ranking", "slot"),
+            observed=rankings,
+        )
     start = {"slope": np.zeros(40)}
     options = {"batch_size": 10, "learning_rate": 0.05, "validation": 0.33, "start": start}
     fit = train(model, epochs=200, patience=5, progressbar=False, **options)
@@ -134,14 +144,24 @@ def test_what_cannot_be_divided_is_refused():
         train(model_of(rankings), dim="slot", progressbar=False)
     with pm.Model(coords=rankings.coords) as own:
         effect = pm.Normal("effect", 0, 1, dims="ranking")
-        br.PlackettLuce("y", effect[:, None] * rankings.features[..., 0], observed=rankings)
+        br.PlackettLuce(
+            "y",
+            effect[:, None] * rankings.features[..., 0],
+            utility_dims=("ranking", "slot"),
+            observed=rankings,
+        )
     with pytest.raises(
         ValueError, match=r"^'effect' has the dim 'ranking': it has a value for each"
     ):
         train(own, progressbar=False)
     with pm.Model(coords=rankings.coords) as constant:
         slope = pm.Normal("slope", 0, 1, dims="feature")
-        br.PlackettLuce("y", linear_utility(rankings.features, slope), observed=rankings)
+        br.PlackettLuce(
+            "y",
+            linear_utility(rankings.features, slope),
+            utility_dims=("ranking", "slot"),
+            observed=rankings,
+        )
     with pytest.raises(ValueError, match=r"^A batch of 10 cannot be evaluated: .* 60, no pm\.Data"):
         train(constant, batch_size=10, progressbar=False)
 

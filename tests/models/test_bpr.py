@@ -172,6 +172,7 @@ def test_a_new_users_factors_are_the_mode_given_the_items(rng):
     np.testing.assert_allclose(gradient(logp, w), 0, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_of_a_posterior_a_new_user_is_uncertain_as_the_curvature_says():
     tree = mode().copy()
     tree["posterior"] = mode()["posterior"].dataset.isel(draw=[0] * 4000)

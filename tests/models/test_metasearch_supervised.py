@@ -74,6 +74,7 @@ def test_scores_are_in_the_order_of_the_table(table):
     np.testing.assert_allclose(ms.scores(fold.test, beta), expected)
 
 
+@pytest.mark.slow
 def test_what_is_learned_is_about_as_good_as_the_best_engine(table):
     tested, chosen = ms.compare(table, scales=[0.03, 0.3])
     assert list(tested) == list(chosen) == list(ms.METHODS)

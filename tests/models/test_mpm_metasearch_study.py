@@ -116,6 +116,7 @@ def test_learned_adherences_of_mq2008_do_without_grades(mq2008):
     assert (found >= WITHOUT_GRADES).all()
 
 
+@pytest.mark.slow
 def test_what_an_unlisted_document_means_is_most_of_it(mq2008):
     missing = borda(study.ranked(mq2008, "missing")).fillna(-1)
     last = borda(study.ranked(mq2008, "last")).fillna(-1)

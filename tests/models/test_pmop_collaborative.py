@@ -77,6 +77,7 @@ def test_minibatches_that_make_up_the_whole_have_its_gradient_on_average(rng):
     assert logp(x)[0] == pytest.approx(whole, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_adam_on_minibatches_finds_the_mode_of_l_bfgs():
     rankings, model = six()
     scales = {"ranker_scale": 0.05, "item_scale": 0.05}  # factors vanish: one mode

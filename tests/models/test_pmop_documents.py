@@ -190,6 +190,7 @@ def test_the_metrics_are_of_the_documents_in_the_order_of_their_utilities():
     assert wrong["ndcg@1"].tolist() == [0.0, 0.0]
 
 
+@pytest.mark.slow
 def test_the_features_are_chosen_on_the_validation_part(documents):
     noise = make_column_transformer(("passthrough", ["x2", "x3"]))
     options = {"methods": ["rank regression"], "scales": [0.01, 0.1]}

@@ -127,11 +127,10 @@ def matches(distribution, **tie):
     ("name", "made"),
     [
         ("Davidson", lambda: matches(br.Davidson, nu=1.0)),
-        pytest.param(
-            "Rao-Kupper", lambda: matches(br.RaoKupper, theta=2.0), marks=pytest.mark.slow
-        ),
+        ("Rao-Kupper", lambda: matches(br.RaoKupper, theta=2.0)),
     ],
 )
+@pytest.mark.slow
 def test_leave_one_out_finds_the_model_that_made_the_ties(name, made):
     with normal_posteriors():
         table = br.compare(fitted(made(), prior_scale=2.0, **SHORT | {"draws": 200}))

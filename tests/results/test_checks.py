@@ -294,6 +294,7 @@ def test_care_that_goes_with_length_is_caught_by_length_and_not_overall(fitted):
     assert observed[4] > predicted[4]
 
 
+@pytest.mark.slow
 def test_ties_that_are_rare_are_caught_by_block_sizes_unless_the_model_knows():
     utility = np.tile(np.linspace(1.5, -0.5, 4), (150, 1))
     options = {"aggregate": "geometric"}

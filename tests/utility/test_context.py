@@ -425,7 +425,7 @@ def test_every_likelihood_takes_it():
         weights = {n: pm.Normal(n, 0, s.scale, dims=s.dims) for n, s in specs.items()}
         features = pm.Data("features", r.features, dims=("ranking", "slot", "feature"))
         utility = fate_utility(features, weights, mask=r.mask)
-        br.PlackettLuce("y", utility, observed=r)
+        br.PlackettLuce("y", utility, utility_dims=("ranking", "slot"), observed=r)
     point = model.initial_point()
     assert {n: point[n].shape for n in specs} == {n: s.shape for n, s in specs.items()}
     # at weights of zero all orderings are alike: 20 times log 24
@@ -443,7 +443,12 @@ def test_a_set_of_one_item_says_nothing_and_teaches_nothing():
     with pm.Model(coords=r.coords) as model:
         scale = pm.Normal("scale", 1, 1)
         scaled = {n: scale * v for n, v in weights.items()}
-        br.PlackettLuce("y", fate_utility(r.features, scaled, mask=r.mask), observed=r)
+        br.PlackettLuce(
+            "y",
+            fate_utility(r.features, scaled, mask=r.mask),
+            utility_dims=("ranking", "slot"),
+            observed=r,
+        )
     logp = model.compile_logp(vars=model["y"], sum=False, mode="FAST_COMPILE")
     # of two items that are alike, and of one
     np.testing.assert_allclose(logp({"scale": np.array(1.3)})[0], [-np.log(2), 0], atol=1e-12)
