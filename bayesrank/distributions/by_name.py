@@ -90,6 +90,13 @@ def utility_by_name(
             raise ValueError(
                 f"Two dims of the utility of {name!r}, which has {found}, are of the {axis}s."
             )
+    lengths = _lengths(rankings)
+    shape, wanted = _shape(x), tuple(lengths[axis] for axis in axes)
+    if shape != wanted:
+        raise ValueError(
+            f"The utility of {name!r} has shape {shape}; by {found} it is {wanted} with these "
+            "rankings."
+        )
     return Named(x, axes)
 
 
@@ -200,18 +207,26 @@ def _same_labels(dim: str, name: str, labels: Any, axis: str, wanted: Any) -> No
     same_labels(f"the dim {dim!r} of its utility", name, labels, wanted, "rankings", f"{axis}s")
 
 
-def _axes_by_shape(name: str, x: TensorVariable, rankings: Rankings) -> tuple[str, ...]:
-    """Read axes from lengths, where there is one way to do so."""
-    n = {
+def _lengths(rankings: Rankings) -> dict[str, int]:
+    return {
         ITEM: rankings.n_items,
         RANKING: rankings.n_rankings,
         RANKER: len(rankings.rankers),
         SLOT: rankings.n_slots,
     }
+
+
+def _shape(x: TensorVariable) -> tuple[int, ...]:
+    return tuple(int(length.eval(mode="FAST_COMPILE")) for length in x.shape)
+
+
+def _axes_by_shape(name: str, x: TensorVariable, rankings: Rankings) -> tuple[str, ...]:
+    """Read axes from lengths, where there is one way to do so."""
+    n = _lengths(rankings)
     shapes = {axes: tuple(n[axis] for axis in axes) for axes in READINGS}
     if np.array_equal(rankings.ranker_idx, np.arange(rankings.n_rankings)):
         del shapes[RANKER, ITEM]  # by ranker is by ranking
-    shape = tuple(int(length.eval(mode="FAST_COMPILE")) for length in x.shape)
+    shape = _shape(x)
     fitting = [axes for axes in shapes if shapes[axes] == shape]
     if len(fitting) == 1:
         return fitting[0]

@@ -171,6 +171,10 @@ def test_as_many_names_as_axes_and_each_once():
     with pm.Model(coords=TWO.coords):
         with pytest.raises(ValueError, match=r"has 2 axes, and utility_dims=\('item',\) names 1"):
             br.PlackettLuce("y", U, utility_dims="item", observed=TWO)
+        with pytest.raises(
+            ValueError, match=r"has shape \(3, 2\); by \('ranker', 'item'\) it is \(2"
+        ):
+            br.PlackettLuce("y", U.T, utility_dims=("ranker", "item"), observed=TWO)
         with pytest.raises(ValueError, match=r"Two dims .* \('item', 'item'\), are of the items\."):
             br.PlackettLuce("y", np.zeros((3, 3)), utility_dims=("item", "item"), observed=TWO)
 
