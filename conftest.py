@@ -25,11 +25,13 @@ os.environ["MPLBACKEND"] = "Agg"
 # Before anything imports PyTensor: graphs run in Python, calling the same `perform` as other modes,
 # because compiling them by numba (27 CPU seconds for one log-probability) is what a suite of small
 # examples would spend its time on; and no C compiler, which in any mode folds constants, op by op
-# (8 seconds for a graph of a few). Tests that are about a backend name it. Workers and the
-# processes that tests start inherit this; a mode in the flags that are given wins.
+# (8 seconds for a graph of a few). Tests that are about a backend name it. Where each variable was
+# made, a stack of frames, is not remembered. Workers and the processes that tests start inherit
+# this; a mode in the flags that are given wins.
 FLAGS = os.environ.get("PYTENSOR_FLAGS", "")
 if not re.search(r"(^|,)\s*mode\s*=", FLAGS):
-    os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [FLAGS, "mode=FAST_COMPILE,cxx="]))
+    QUICK = "mode=FAST_COMPILE,cxx=,traceback__limit=0"
+    os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [FLAGS, QUICK]))
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
@@ -40,6 +42,17 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     libraries = ("OMP", "OPENBLAS", "MKL", "NUMBA")
     os.environ.update({f"{library}_NUM_THREADS": "1" for library in libraries})
     return None  # as many as there are cores
+
+
+# What XLA makes of a graph runs once or twice in the short tests, and half of its compilation, a
+# tenth of the suite, is optimising. The slow ones sample with it.
+UNOPTIMISED = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have JAX compile quickly, if it is for short tests."""
+    if config.option.markexpr == "not slow":
+        os.environ.setdefault("XLA_FLAGS", UNOPTIMISED)
 
 
 # Examples that compile for a sampler, half a minute each; tests beside them run the same.

@@ -17,7 +17,7 @@ array([[1, 1, 0],
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,7 @@ from bayesrank.data.derive import Connectivity
 from bayesrank.data.frozen import lock, same_contents
 from bayesrank.data.read import (
     OUTCOMES,
+    Group,
     coord_values,
     counted,
     label_repr,
@@ -36,7 +37,7 @@ from bayesrank.data.read import (
     warn,
 )
 
-__all__ = ["Group", "Pairs", "UncomparedItemWarning"]
+__all__ = ["Pairs", "UncomparedItemWarning"]
 
 MOST_NAMED = 100_000
 """Pairs up to which each gets a name; names of more would take more room than the data."""
@@ -44,13 +45,6 @@ MOST_NAMED = 100_000
 
 class UncomparedItemWarning(UserWarning):
     """Some items of the axis are in no match, so the data say nothing of their utilities."""
-
-
-class Group(NamedTuple):
-    """Labels that keep pairs apart, and the one of each pair."""
-
-    labels: pd.Index
-    idx: NDArray[np.int32]  # (n_pairs,) position on `labels`
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,7 +155,7 @@ class Pairs:
                [1, 0, 0]])
         """
         by = [by] if isinstance(by, str) else list(by)
-        read.check_names(by)
+        read.check_names(by, read.PAIR_NAMES, "pairs")
         named = [first, second, outcome, *filter(None, (count, judge, weight)), *by]
         read.require_columns(frame, named)
         if not len(frame):

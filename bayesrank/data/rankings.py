@@ -21,6 +21,7 @@ order of first appearance.
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NoReturn, Self, overload
 
 import numpy as np
@@ -34,6 +35,7 @@ from bayesrank.data.pairs import Pairs
 from bayesrank.data.read import (
     Entries,
     Features,
+    Group,
     Labels,
     Preferences,
     axis_index,
@@ -93,6 +95,9 @@ class Rankings:
         Who ranked.
     weight : array of float64, shape (n_rankings,)
         Multiplicity of each ranking.
+    groups : mapping of str to Group
+        What else the rankings are grouped by (season, region): ``labels``, a pandas Index, and
+        ``idx``, array of int32, shape (n_rankings,).
     features : array of float64, shape (n_rankings, n_slots, n_features), or None
         Covariates.
     feature_names : pandas.Index or None
@@ -101,7 +106,8 @@ class Rankings:
         The distinct (block, remainder) pairs of the weak orders and their weights, so that each
         is evaluated once. Found when first asked for, then kept.
     coords : dict
-        Coordinates for ``pm.Model(coords=...)``: item, ranking, ranker, slot (and feature).
+        Coordinates for ``pm.Model(coords=...)``: item, ranking, ranker, slot, the groups (and
+        feature).
     n_rankings, n_items, n_slots, n_blocks : int
         Lengths of the axes.
 
@@ -137,6 +143,7 @@ class Rankings:
     block_sizes: NDArray[np.int32]
     ranker_idx: NDArray[np.int32]
     weight: NDArray[np.float64]
+    groups: Mapping[str, Group]
     features: NDArray[np.float64] | None
     feature_names: pd.Index | None
 
@@ -158,6 +165,40 @@ class Rankings:
         )
         self._set(**derive.arrange(entries, must_be_dense=True))
 
+    def grouped(self, groups: Mapping[str, Labels | Mapping[Hashable, Hashable]]) -> Self:
+        """Say what the rankings are grouped by (season, region), in any number of ways.
+
+        A ranker is one such group, which all rankings have. A utility can be by others, such as
+        ``dims=("season", "item")``.
+
+        Parameters
+        ----------
+        groups : mapping of str
+            For each name the labels, one per ranking in their order, or a mapping or Series by
+            ranker. Labels are sorted (categories in their own order).
+
+        Returns
+        -------
+        Rankings
+            With these groups beside those that they have; one of the same name is replaced.
+
+        Raises
+        ------
+        ValueError
+            If labels are missing or too many, or the rankings need the name themselves.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> r = br.Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["Ann", "Bo"])
+        >>> r = r.grouped({"season": [2026, 2025], "team": {"Ann": "red", "Bo": "blue"}})
+        >>> r.groups["season"].idx.tolist(), r.coords["team"].tolist()
+        ([1, 0], ['blue', 'red'])
+        """
+        new = self._take(np.arange(self.n_rankings))
+        new._set_groups(self.groups | read.grouped(groups, self.ranker_idx, self.rankers))
+        return new
+
     # How they are read
 
     @classmethod
@@ -172,6 +213,7 @@ class Rankings:
         weight: str | None = None,
         items: Labels | None = None,
         features: Features | Sequence[str] | None = None,
+        by: str | Sequence[str] = (),
     ) -> Self:
         """Rank the items of each ranker by rating: high is good, equal ratings are one block.
 
@@ -190,6 +232,9 @@ class Rankings:
             of the table, sorted (categories in their own order).
         features : list of str, DataFrame, or array of shape (n_items, n_features), optional
             Columns of `frame`; or a table indexed by item; or an array aligned with the item axis.
+        by : str or sequence of str, optional
+            Columns by which rankings are grouped (season, region), the same in all rows of a
+            ranking. A utility can be by any of them, such as ``dims=("season", "item")``.
 
         Returns
         -------
@@ -199,7 +244,8 @@ class Rankings:
         ------
         ValueError
             For a missing column, a rating that is missing, infinite or not a number, an item
-            rated twice in a ranking, or an item that is not in `items`.
+            rated twice in a ranking, an item that is not in `items`, or a column of `by` whose
+            name the rankings need themselves or that differs within a ranking.
 
         Examples
         --------
@@ -225,6 +271,7 @@ class Rankings:
                 weight=weight,
                 items=items,
                 features=features,
+                by=by,
             )
         )
 
@@ -240,6 +287,7 @@ class Rankings:
         weight: str | None = None,
         items: Labels | None = None,
         features: Features | Sequence[str] | None = None,
+        by: str | Sequence[str] = (),
     ) -> Self:
         """Read a long table of ranks: low is good, equal ranks are one block, gaps are closed.
 
@@ -253,7 +301,7 @@ class Rankings:
             One row per item in a ranking.
         ranker, item, rank : str
             Columns that say who placed what where.
-        ranking, weight, items, features
+        ranking, weight, items, features, by
             As in `from_ratings`.
 
         Returns
@@ -283,6 +331,7 @@ class Rankings:
                 weight=weight,
                 items=items,
                 features=features,
+                by=by,
             )
         )
 
@@ -556,22 +605,23 @@ class Rankings:
 
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
-        """Coordinates for ``pm.Model(coords=...)``: item, ranking, ranker, slot (and feature)."""
+        """Coordinates for ``pm.Model(coords=...)``: item, ranking, ranker, slot, and others."""
         coords = {
             "item": coord_values(self.items),
             "ranking": coord_values(self.labels),
             "ranker": coord_values(self.rankers),
             "slot": np.arange(self.n_slots),
         }
+        coords |= {name: coord_values(group.labels) for name, group in self.groups.items()}
         if self.feature_names is not None:
             coords["feature"] = coord_values(self.feature_names)
         return coords
 
     def to_frame(self) -> pd.DataFrame:
-        """Long table, best first: ranking, ranker, item, rank, weight, and one column per feature.
+        """Long table, best first: ranking, ranker, item, rank, weight, the groups and the features.
 
         ``Rankings.from_long_ranks(frame, ranking="ranking", ranker="ranker", item="item",
-        rank="rank", weight="weight", items=r.items)`` reads it back.
+        rank="rank", weight="weight", items=r.items, by=[*r.groups])`` reads it back.
 
         Returns
         -------
@@ -595,6 +645,7 @@ class Rankings:
             "rank": self.ranks[row, slot],
             "weight": self.weight[row],
         }
+        columns |= {name: labels.take(idx[row]) for name, (labels, idx) in self.groups.items()}
         frame = pd.DataFrame(columns)
         if self.features is None:
             return frame
@@ -649,13 +700,14 @@ class Rankings:
             raise ValueError("No ranking is selected: a collection needs at least one.")
         return self._take(chosen)
 
-    def reorder_items(self, items: Labels) -> Self:
-        """Put the items in another order on their axis.
+    def reindex(self, axes: Mapping[str, Labels]) -> Self:
+        """Put items, rankers and groups on other axes, such as those of a model.
 
         Parameters
         ----------
-        items : sequence of labels
-            All of the items.
+        axes : mapping of str to sequence of labels
+            The new axis of ``item``, ``ranker`` or a group, in its order. It may have more labels
+            than the rankings use.
 
         Returns
         -------
@@ -665,38 +717,42 @@ class Rankings:
         Raises
         ------
         ValueError
-            If a label is unknown, or an item is missing.
+            If a label that the rankings use is not on its new axis, or they have no such axis.
 
         Examples
         --------
         >>> import bayesrank as br
         >>> r = br.Rankings.from_orderings([["a", "b"], ["b", "a"]])
-        >>> r.reorder_items(["b", "a"]).item
-        array([[1, 0],
-               [0, 1]], dtype=int32)
+        >>> r.reindex({"item": ["c", "b", "a"]}).item
+        array([[2, 1],
+               [1, 2]], dtype=int32)
         """
-        axis = axis_index(items, "items")
-        old = locate(axis, self.items, "item")
-        if len(axis) != self.n_items:
-            missing = self.items.difference(axis, sort=False)
-            raise ValueError(
-                f"`items` has {len(axis)} of the {self.n_items} items, without "
-                f"{label_repr(missing[0])}: name all of them, or take items out with drop_items."
-            )
-        if np.array_equal(old, np.arange(self.n_items)):
-            return self
-        new = np.argsort(old)
-        return type(self)(
-            new[self.item],
-            self.ranks,
-            items=axis,
-            rankers=self.rankers,
-            ranker_idx=self.ranker_idx,
-            weight=self.weight,
-            labels=self.labels,
-            features=self.features,
-            feature_names=self.feature_names,
-        )
+        known = ["item", "ranker", *self.groups]
+        for name in axes:
+            if name not in known:
+                raise ValueError(
+                    f"Rankings have no axis {label_repr(name)} to put on other labels; they have "
+                    f"{quoted(known)}."
+                )
+        new = self._take(np.arange(self.n_rankings))
+        if "item" in axes:
+            axis, place = _on(axes["item"], self.items, self.item[self.mask], "item")
+            row, slot = np.nonzero(self.mask)
+            moved = place[self.item[row, slot]]
+            layout = derive.lay_out(row, moved, self.ranks[row, slot], self.n_rankings)
+            new._set(items=axis, item=layout.item)
+            if self.features is not None:
+                new._set(features=layout.pad(self.features[row, slot]))
+        if "ranker" in axes:
+            axis, place = _on(axes["ranker"], self.rankers, self.ranker_idx, "ranker")
+            new._set(rankers=axis, ranker_idx=place[self.ranker_idx].astype(np.int32))
+        groups = dict(self.groups)
+        for name in axes.keys() & groups.keys():
+            labels, idx = groups[name]
+            axis, place = _on(axes[name], labels, idx, name)
+            groups[name] = Group(axis, place[idx].astype(np.int32))
+        new._set_groups(groups)
+        return new
 
     def drop_items(self, items: Labels) -> Self:
         """Take items off the axis and out of every ranking; the ranks close up.
@@ -749,6 +805,7 @@ class Rankings:
                 weight=self.weight[rankings],
                 features=None if self.features is None else self.features[row, slot],
                 feature_names=self.feature_names,
+                groups={name: group.take(rankings) for name, group in self.groups.items()},
             )
         )
 
@@ -808,7 +865,7 @@ class Rankings:
         """Merge identical rankings into one that carries their summed weight.
 
         Rankings are identical if they order the same items in the same way (with the same
-        features).
+        features), and are of the same groups.
 
         Parameters
         ----------
@@ -830,6 +887,7 @@ class Rankings:
         content: list[NDArray[Any]] = [self.item, self.ranks]
         if self.features is not None:
             content.append(self.features.reshape(self.n_rankings, -1) + 0.0)  # -0.0 is 0.0
+        content += [group.idx[:, None] for group in self.groups.values()]
         if within_ranker:
             content.append(self.ranker_idx[:, None])
         group = derive.identical(content)
@@ -943,7 +1001,7 @@ class Rankings:
             counts=counts,
             weight=self.weight[row],
             judge_idx=self.ranker_idx[row],
-            groups={},
+            groups={name: group.take(row) for name, group in self.groups.items()},
             collapsed=False,
         )
 
@@ -1029,9 +1087,10 @@ class Rankings:
         low, high = length.min(), length.max()
         each = f"{low}" if low == high else f"{low} to {high}"
         tied = self.block_sizes[self.block_sizes > 1].sum() / length.sum()
+        apart = "".join(f" and {len(g.labels)} of {name!r}" for name, g in self.groups.items())
         words = [
             f"{counted(self.n_rankings, 'ranking')} of {counted(self.n_items, 'item')} by "
-            f"{counted(len(self.rankers), 'ranker')}",
+            f"{counted(len(self.rankers), 'ranker')}{apart}",
             f"{each} {'item' if high == 1 else 'items'} in each",
             f"{tied:.0%} of entries tied" if tied else "no ties",
         ]
@@ -1054,6 +1113,7 @@ class Rankings:
                 np.array_equal(getattr(self, name), getattr(other, name))
                 for name in ("item", "ranks", "ranker_idx", "weight")
             )
+            and _same_groups(self.groups, other.groups)
             and _same_features(self, other)
         )
 
@@ -1067,11 +1127,13 @@ class Rankings:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what follows from the rest."""
-        return {name: value for name, value in vars(self).items() if name != "stages"}
+        state = {name: value for name, value in vars(self).items() if name != "stages"}
+        return state | {"groups": dict(self.groups)}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         """Lock the arrays again: pickle makes them writeable."""
         self._set(**state)
+        self._set_groups(self.groups)
 
     # Made from checked parts
 
@@ -1080,6 +1142,11 @@ class Rankings:
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
             object.__setattr__(self, name, value)
+
+    def _set_groups(self, groups: Mapping[str, Group]) -> None:
+        for group in groups.values():
+            group.idx.flags.writeable = False
+        self._set(groups=MappingProxyType(dict(groups)))
 
     @classmethod
     def _of(cls, entries: Entries, *, must_be_dense: bool = False) -> Self:
@@ -1104,10 +1171,29 @@ class Rankings:
             features=None if self.features is None else self.features[chosen, :used],
             feature_names=self.feature_names,
         )
+        new._set_groups({name: group.take(chosen) for name, group in self.groups.items()})
         return new
 
     def _parted(self, test: NDArray[np.bool_]) -> tuple[Self, Self]:
         return self._take(np.flatnonzero(~test)), self._take(np.flatnonzero(test))
+
+
+def _on(
+    labels: Labels, old: pd.Index, used: NDArray[Any], what: str
+) -> tuple[pd.Index, NDArray[np.int64]]:
+    """Give a new axis, and the place on it of what is used of the old one (of the rest: -1)."""
+    axis = axis_index(labels, f"{what}s")
+    in_use = np.unique(used)
+    place = np.full(len(old), -1)
+    place[in_use] = locate(old.take(in_use), axis, what)
+    return axis, place
+
+
+def _same_groups(one: Mapping[str, Group], other: Mapping[str, Group]) -> bool:
+    return one.keys() == other.keys() and all(
+        same_axis(group.labels, other[name].labels) and np.array_equal(group.idx, other[name].idx)
+        for name, group in one.items()
+    )
 
 
 def _same_features(one: Rankings, other: Rankings) -> bool:

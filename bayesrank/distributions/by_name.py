@@ -1,8 +1,9 @@
 """Utilities by the names of their dims: what every slot of a ranking takes of them.
 
-A utility may have the dims ``item``, ``slot``, ``ranking`` and ``ranker``, in any order and any
-number: ``("item",)`` is one for all rankings, ``("ranker", "item")`` one for each ranker, and
-``("ranking", "slot")`` is given for every slot. The names are read from a variable of the model,
+A utility may have the dims ``item``, ``slot``, ``ranking``, ``ranker`` and those of the groups of
+the rankings, such as ``season``, in any order and any number: ``("item",)`` is one for all
+rankings, ``("season", "item")`` one for each season, and ``("ranking", "slot")`` is given for every
+slot. The names are read from a variable of the model,
 from PyMC's own variables with dims (`pymc.dims`), or said. What has no names is told by its shape,
 if that can be read in one way only: labels are compared, and lengths are not.
 """
@@ -20,7 +21,7 @@ from bayesrank.data import Rankings
 from bayesrank.distributions.observed import as_double, same_labels
 from bayesrank.schema import ITEM, RANKER
 
-__all__ = ["Named", "check_items", "in_slots", "utility_by_name"]
+__all__ = ["Named", "by_items", "check_items", "in_slots", "utility_by_name"]
 
 RANKING, SLOT = "ranking", "slot"
 READINGS = {
@@ -129,7 +130,7 @@ def in_slots(utility: Named, codes: Mapping[str, TensorVariable]) -> TensorVaria
     utility : Named
         From `utility_by_name`.
     codes : mapping of str to TensorVariable
-        The item of every slot, (n_rankings, n_slots), and the ranker of every ranking.
+        The item of every slot, (n_rankings, n_slots), and of every ranking its ranker and groups.
 
     Returns
     -------
@@ -149,10 +150,37 @@ def in_slots(utility: Named, codes: Mapping[str, TensorVariable]) -> TensorVaria
         ITEM: item,
         RANKING: pt.arange(item.shape[0])[:, None],
         SLOT: pt.arange(item.shape[1])[None, :],
-        RANKER: codes[RANKER][:, None],
     }
+    index |= {axis: codes[axis][:, None] for axis in utility.axes if axis not in index}
     gathered = utility.value[tuple(index[axis] for axis in utility.axes)]
     return gathered if ITEM in utility.axes else pt.broadcast_to(gathered, item.shape)
+
+
+def by_items(utility: Named) -> tuple[TensorVariable, tuple[str, ...]] | None:
+    """Spread a utility along one axis of items, those of each group beside each other.
+
+    Parameters
+    ----------
+    utility : Named
+        From `utility_by_name`.
+
+    Returns
+    -------
+    tuple of TensorVariable (n_groups * n_items,) and tuple of str, or None
+        The utilities, and what the groups are, outermost first; None where every ranking or slot
+        has utilities of its own.
+
+    Examples
+    --------
+    >>> utility, groups = by_items(Named(pt.constant([[1, 2], [3, 4], [5, 6]]), ("item", "season")))
+    >>> utility.eval().tolist(), groups
+    ([1, 3, 5, 2, 4, 6], ('season',))
+    """
+    groups = tuple(axis for axis in utility.axes if axis != ITEM)
+    if ITEM not in utility.axes or {RANKING, SLOT}.intersection(groups):
+        return None
+    order = [utility.axes.index(axis) for axis in (*groups, ITEM)]
+    return utility.value.transpose(*order).ravel(), groups
 
 
 def _dims_of(model: pm.Model, x: Any, said: Any) -> tuple[str, ...] | None:
@@ -175,7 +203,8 @@ def _axis_of(
     if dim in own:
         return own[dim]
     labels = model.coords.get(dim)
-    of_axes = {axis: rankings.coords[axis] for axis in (ITEM, RANKER)}  # as models name them
+    # the labels as models name them
+    of_axes = {axis: rankings.coords[axis] for axis in (ITEM, RANKER, *rankings.groups)}
     if dim in of_axes:
         if labels is not None:
             _same_labels(dim, name, labels, dim, of_axes[dim])
@@ -192,14 +221,13 @@ def _axis_of(
         return axis
     if same:
         raise ValueError(
-            f"The dim {dim!r} of the utility of {name!r} has the labels of the items and of the "
-            "rankers. Call it item or ranker, or say which by utility_dims=."
+            f"The dim {dim!r} of the utility of {name!r} has the labels of more than one axis of "
+            f"the rankings: {same}. Call it what it is, or say which by utility_dims=."
         )
     raise ValueError(
         f"The dim {dim!r} of the utility of {name!r} has {len(labels)} labels, which are those of "
-        f"neither the {rankings.n_items} items nor the {len(rankings.rankers)} rankers of the "
-        "rankings. A utility is by item, slot, ranking or ranker: gather what is by other things "
-        "into the slots, and say utility_dims=('ranking', 'slot')."
+        f"no axis of the rankings: {[*of_axes]}. Say by Rankings.grouped what else they are "
+        "grouped by, or gather it into the slots, and say utility_dims=('ranking', 'slot')."
     )
 
 
@@ -208,7 +236,8 @@ def _same_labels(dim: str, name: str, labels: Any, axis: str, wanted: Any) -> No
 
 
 def _lengths(rankings: Rankings) -> dict[str, int]:
-    return {
+    groups = {name: len(group.labels) for name, group in rankings.groups.items()}
+    return groups | {
         ITEM: rankings.n_items,
         RANKING: rankings.n_rankings,
         RANKER: len(rankings.rankers),
@@ -223,7 +252,8 @@ def _shape(x: TensorVariable) -> tuple[int, ...]:
 def _axes_by_shape(name: str, x: TensorVariable, rankings: Rankings) -> tuple[str, ...]:
     """Read axes from lengths, where there is one way to do so."""
     n = _lengths(rankings)
-    shapes = {axes: tuple(n[axis] for axis in axes) for axes in READINGS}
+    readings = READINGS | {(g, ITEM): f"one per {g} and item" for g in rankings.groups}
+    shapes = {axes: tuple(n[axis] for axis in axes) for axes in readings}
     if np.array_equal(rankings.ranker_idx, np.arange(rankings.n_rankings)):
         del shapes[RANKER, ITEM]  # by ranker is by ranking
     shape = _shape(x)
@@ -231,10 +261,10 @@ def _axes_by_shape(name: str, x: TensorVariable, rankings: Rankings) -> tuple[st
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        ways = ", or ".join(f"{READINGS[axes]} (utility_dims={axes})" for axes in fitting)
+        ways = ", or ".join(f"{readings[axes]} (utility_dims={axes})" for axes in fitting)
         raise ValueError(
             f"The utility of {name!r} has shape {shape} and no names for its axes: it could be "
             f"{ways}. Say which, or give a variable of the model with dims."
         )
-    ways = ", or ".join(f"{READINGS[axes]}, shape {shapes[axes]}" for axes in shapes)
+    ways = ", or ".join(f"{readings[axes]}, shape {shapes[axes]}" for axes in shapes)
     raise ValueError(f"`utility` of {name!r} has shape {shape}; with these rankings it is {ways}.")

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytensor.tensor as pt
 from pytensor.graph.traversal import ancestors
@@ -11,8 +12,18 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.distributions.by_name import Named, in_slots
-from bayesrank.distributions.observed import ObservedRV, Part, Record, same_labels
-from bayesrank.schema import ITEM, RANKER, RANKINGS, RANKS, SIZES, WEIGHT, counted, name_of
+from bayesrank.distributions.observed import ObservedRV, Part, Record
+from bayesrank.schema import (
+    ITEM,
+    RANKER,
+    RANKINGS,
+    RANKS,
+    SIZES,
+    WEIGHT,
+    counted,
+    groups_of,
+    name_of,
+)
 
 __all__ = [
     "ObservedRankingsRV",
@@ -117,6 +128,11 @@ class ObservedRankingsRV(ObservedRV):
         # who ranked, and how many rankings rankers and items have, for what is read off the results
         by_ranker = np.bincount(data.ranker_idx, minlength=len(data.rankers))
         by_item = np.bincount(data.item[data.mask], minlength=data.n_items)
+        groups = {name: Part(idx, ("ranking",)) for name, (_, idx) in data.groups.items()}
+        groups |= {
+            counted(name, RANKINGS): Part(np.bincount(idx, minlength=len(labels)), (name,))
+            for name, (labels, idx) in data.groups.items()
+        }
         return Record(
             labels=data.coords,
             parts={
@@ -127,43 +143,48 @@ class ObservedRankingsRV(ObservedRV):
                 RANKER: Part(data.ranker_idx, ("ranking",)),
                 counted(RANKER, RANKINGS): Part(by_ranker, ("ranker",)),
                 counted(ITEM, RANKINGS): Part(by_item, ("item",)),
-            },
+            }
+            | groups,
             derived={},
         )
 
     @classmethod
     def on_axes(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> Rankings:
-        follows = cls._followed(model, name, p)
-        if RANKER in follows:
-            rankers = _labels_of(model, name, counted(RANKER, RANKINGS))
-            same_labels(
-                f"the utilities of {name!r}",
-                name,
-                rankers,
-                data.coords[RANKER],
-                cls.noun,
-                "rankers",
-            )
-        if ITEM not in follows:
-            return data
-        items = _labels_of(model, name, counted(ITEM, RANKINGS))
-        if len(items) != data.n_items:
-            raise ValueError(
-                f"{name!r} has {len(items)} utilities, but the new rankings have {data.n_items} "
-                "items. Put them on the same axis, such as with subset()."
-            )
-        place = {label: i for i, label in enumerate(data.coords[ITEM])}
-        if place.keys() != set(items):
-            same_labels(f"the utilities of {name!r}", name, items, data.coords[ITEM], cls.noun)
-        return data.reorder_items(data.items.take([place[label] for label in items]))
+        for part in cls._followed(model, name, p):
+            kept = _labels_of(model, name, counted(part, RANKINGS))
+            new = data.coords.get(part)
+            if new is None:
+                raise ValueError(
+                    f"The utilities of {name!r} are by {part}, and the new rankings are not "
+                    f"grouped by it. Read them with by={part!r}, or use Rankings.grouped."
+                )
+            if np.array_equal(kept, new):
+                continue
+            if part == RANKER and isinstance(data.rankers, pd.RangeIndex):
+                raise ValueError(
+                    f"The utilities of {name!r} are by ranker, and the new rankings do not say "
+                    "whose they are: read them with rankers=."
+                )
+            # labels as they are, by what models call them
+            own = {ITEM: data.items, RANKER: data.rankers}
+            own |= {group: labels for group, (labels, _) in data.groups.items()}
+            label_of = dict(zip(new, own[part], strict=True))
+            try:
+                data = data.reindex({part: [label_of.get(label, label) for label in kept]})
+            except ValueError as error:
+                raise ValueError(
+                    f"The utilities of {name!r} are by {part}, and the new rankings have others. "
+                    f"{error} Make the model with all that will come, or subset the rankings."
+                ) from error
+        return data
 
     @classmethod
-    def _followed(cls, model: pm.Model, name: str, p: SimpleNamespace) -> set[str]:
+    def _followed(cls, model: pm.Model, name: str, p: SimpleNamespace) -> list[str]:
         """Name the parts by which utilities are gathered; raise where new data change nothing."""
         graph = set(ancestors([p.utility]))
-        parts = {part: model.named_vars.get(name_of(name, part)) for part in (ITEM, RANKER)}
-        own = {part for part, data in parts.items() if data in graph}
-        rows = model.named_vars_to_dims[name][0]
+        rows, _ = model.named_vars_to_dims[name]
+        groups = groups_of(name, model.named_vars_to_dims, rows)
+        own = [g for g in (ITEM, *groups) if model.named_vars.get(name_of(name, g)) in graph]
         if own or not graph.isdisjoint([*model.data_vars, model.dim_lengths[rows]]):
             return own
         raise ValueError(

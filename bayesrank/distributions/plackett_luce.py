@@ -13,9 +13,12 @@ symbolic. With ``observed=`` a `Rankings`, the class registers the data, names t
 0.276799
 """
 
+from collections.abc import Sequence
+from functools import cache
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import pytensor.tensor as pt
 from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
@@ -25,12 +28,13 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import Rankings
-from bayesrank.data.derive import Stages
-from bayesrank.distributions.by_name import utility_by_name
+from bayesrank.data.derive import Stages, stage_table
+from bayesrank.distributions.by_name import by_items, utility_by_name
 from bayesrank.distributions.observed import (
     Record,
     as_double,
     is_observed,
+    known_value,
     observe,
     observed_options,
     refuse_single_precision,
@@ -46,7 +50,7 @@ from bayesrank.distributions.orders import (
     slot_order_ranks,
 )
 from bayesrank.likelihoods.plackett_luce import ranking_logp, weak_order_logp
-from bayesrank.schema import ITEM, RANKS, WEIGHT
+from bayesrank.schema import ITEM, RANKER, RANKS, WEIGHT
 
 __all__ = ["PlackettLuce"]
 
@@ -210,15 +214,16 @@ class PlackettLuce(Discrete):
             utility_dims=own.get("utility_dims"),
             dims=options.get("dims"),
         )
-        by_item = by_name.axes == (ITEM,)
-        kind = ItemPlackettLuceRV if by_item else SlotPlackettLuceRV
-        given = {"nodes": pt.constant(own.get("nodes", 48)), "item_utility": by_name.value}
+        spread = by_items(by_name)
+        item_utility, groups = (None, ()) if spread is None else spread
+        kind = SlotPlackettLuceRV if spread is None else _grouped(groups)
+        given = {"nodes": pt.constant(own.get("nodes", 48)), "item_utility": item_utility}
         return observe(
             kind,
             name,
             observed,
             given,
-            lambda data: {**kind.of_slots(by_name, data), "item": data.item},
+            lambda data: {**kind.of_slots(by_name, data), **kind.of_items(data)},
             outcome="weak orders given their block sizes",
             items_known=ITEM in by_name.axes,
             **options,
@@ -267,6 +272,11 @@ class SlotPlackettLuceRV(ObservedRankingsRV, PlackettLuceRV):
     extended_signature = signature(parameters, "slot")
 
     @classmethod
+    def of_items(cls, data: SimpleNamespace) -> dict[str, TensorVariable]:
+        """Parameters that tell whose utilities slots have, from the registered data."""
+        return {}
+
+    @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         if is_observed(value, p.ranks):
             return p.weight * weak_order_logp(p.utility, value, nodes=int(p.nodes.data))
@@ -274,29 +284,87 @@ class SlotPlackettLuceRV(ObservedRankingsRV, PlackettLuceRV):
 
 
 class ItemPlackettLuceRV(SlotPlackettLuceRV):
-    """Rankings observed with one utility per item: stages that rankings share count once."""
+    """Rankings observed with one utility per item: stages that rankings share count once.
 
-    parameters = OBSERVED | {"item": "slot", "item_utility": "item"} | STAGES
+    With one utility per group and item, `groups`, the items of each group are items of their own,
+    beside each other on one axis, so that the rankings of a group share stages.
+    """
+
+    groups: ClassVar[tuple[str, ...]] = ()  # outermost first
+    parameters = OBSERVED | {"item": "slot", "lengths": "axis", "item_utility": "item"} | STAGES
     derived_from = (RANKS, ITEM, WEIGHT)
     extended_signature = signature(parameters, "slot")
 
     @classmethod
+    def of_items(cls, data: SimpleNamespace) -> dict[str, TensorVariable]:
+        return {"item": data.item} | {_of(group): vars(data)[group] for group in cls.groups}
+
+    @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
-        return super().record(name, data, p)._replace(derived=data.stages._asdict())
+        stages, lengths = data.stages, [data.n_items]
+        if cls.groups:
+            axes = {RANKER: (data.rankers, data.ranker_idx), **data.groups}
+            labels, codes = zip(*(axes[group] for group in cls.groups), strict=True)
+            lengths = [*map(len, labels), data.n_items]
+            beside = _beside(lengths, codes, data.item)
+            stages = stage_table(beside, data.ranks, data.weight, int(np.prod(lengths)))
+        derived = stages._asdict() | {"lengths": np.array(lengths)}
+        return super().record(name, data, p)._replace(derived=derived)
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        if not is_observed(value, p.ranks) or not _is_current(p):
+        if not is_observed(value, p.ranks) or not cls._is_current(p):
             return p.weight * PlackettLuce.logp(value, p.utility, p.where, p.sizes, p.nodes)
         stages = tuple(getattr(p, field) for field in Stages._fields)
         return ranking_logp(p.item_utility, stages, nodes=int(p.nodes.data))
 
+    @classmethod
+    def _is_current(cls, p: SimpleNamespace) -> bool:
+        """Whether the stages are those of the ranks, weights and items that the data now hold.
 
-def _is_current(p: SimpleNamespace) -> bool:
-    """Whether the stages are those of the ranks, weights and items that the data now hold.
+        Asked when a log-probability is built: where data were replaced, such as by rows of them,
+        the rankings are evaluated one by one instead.
+        """
+        if not same_value(p.ranks, p.slot_rank) or not same_value(p.weight, p.ranking_weight):
+            return False
+        lengths, item, *codes = (
+            known_value(x)
+            for x in (p.lengths, p.item, *(getattr(p, _of(group)) for group in cls.groups))
+        )
+        if lengths is None or item is None or any(code is None for code in codes):
+            return False
+        return np.array_equal(_beside(lengths, codes, item), known_value(p.slot_item))
 
-    Asked when a log-probability is built: where data were replaced, such as by rows of them, the
-    rankings are evaluated one by one instead.
-    """
-    then = (p.ranks, p.slot_rank), (p.weight, p.ranking_weight), (p.item, p.slot_item)
-    return all(same_value(now, before) for now, before in then)
+
+@cache
+def _grouped(groups: tuple[str, ...]) -> type[ItemPlackettLuceRV]:
+    """Make the class of rankings with one utility per item of each of these groups."""
+    if not groups:
+        return ItemPlackettLuceRV
+    parameters = ItemPlackettLuceRV.parameters | {_of(group): "" for group in groups}
+    return type(
+        ItemPlackettLuceRV.__name__,
+        (ItemPlackettLuceRV,),
+        {
+            "groups": groups,
+            "parameters": parameters,
+            "derived_from": (*ItemPlackettLuceRV.derived_from, *groups),
+            "extended_signature": signature(parameters, "slot"),
+            "__module__": __name__,
+            "__doc__": f"Rankings observed with one utility per {', '.join(groups)} and item.",
+        },
+    )
+
+
+def _of(group: str) -> str:
+    """Name the parameter that says which of a group each ranking is of."""
+    return f"{group}_of_ranking"
+
+
+def _beside(lengths: Any, codes: Sequence[Any], item: Any) -> Any:
+    """Place of every slot's item on the axis that has the items of each group."""
+    each = np.zeros(len(item), dtype=np.int64)
+    for length, code in zip(lengths, codes, strict=False):
+        each = each * length + code
+    place = each[:, None] * lengths[-1] + item
+    return place.astype(np.int32 if np.prod(lengths) < 2**31 else np.int64)

@@ -704,19 +704,85 @@ def test_items_in_another_order_are_the_same_rankings():
     one = Rankings.from_orderings(
         [["a", {"b", "c"}], ["c", "a"]], rankers=["x", "x"], weight=[2.0, 1.0]
     )
-    other = one.reorder_items(["c", "a", "b"])
-    assert other.items.tolist() == ["c", "a", "b"]
-    columns = ["ranking", "item", "rank"]
+    other = one.reindex({"item": ["c", "a", "z", "b"], "ranker": ["w", "x"]})
+    assert other.items.tolist() == ["c", "a", "z", "b"]
+    assert other.rankers.tolist() == ["w", "x"]
+    columns = ["ranking", "ranker", "item", "rank"]
     assert sorted(one.to_frame()[columns].to_numpy().tolist()) == sorted(
         other.to_frame()[columns].to_numpy().tolist()
     )
+    assert other.item[0].tolist() == [1, 0, 3]  # in a block by the new axis
     assert other.weight.tolist() == [2.0, 1.0]
-    assert one.reorder_items(["a", "b", "c"]) is one
+    assert one.reindex({"item": ["a", "b", "c"]}) == one
 
 
-def test_items_in_another_order_are_all_of_them():
+def test_features_go_with_their_items():
+    table = pd.DataFrame({"ranker": 1, "item": list("abc"), "rank": [1, 2, 2], "x": [3.0, 4, 5]})
+    one = Rankings.from_long_ranks(table, ranker="ranker", item="item", rank="rank", features=["x"])
+    other = one.reindex({"item": ["c", "b", "a"]})
+    assert other.to_frame()[["item", "x"]].to_numpy().tolist() == [["a", 3], ["c", 5], ["b", 4]]
+
+
+def test_what_the_rankings_have_must_be_on_the_new_axis():
     rankings = Rankings.from_orderings([["a", "b"], ["b", "a"]])
-    with pytest.raises(ValueError, match=r"^`items` has 1 of the 2 items, without .b.: name all"):
-        rankings.reorder_items(["a"])
-    with pytest.raises(ValueError, match="'z'"):
-        rankings.reorder_items(["a", "z"])
+    with pytest.raises(ValueError, match=r"^Unknown item .b.: the items are .a.\."):
+        rankings.reindex({"item": ["a"]})
+    with pytest.raises(ValueError, match=r"^Rankings have no axis 'season' .* 'item', 'ranker'\."):
+        rankings.reindex({"season": [1]})
+
+
+GROUPED = pd.DataFrame(
+    {
+        "user": ["x", "x", "x", "x", "y", "y"],
+        "week": [1, 1, 2, 2, 1, 1],
+        "item": list("abbaab"),
+        "stars": [3, 1, 2, 4, 5, 4],
+        "season": ["wet", "wet", "dry", "dry", "dry", "dry"],
+        "age": [7, 7, 7, 7, 9, 9],
+    }
+)
+
+
+def test_rankings_are_grouped_by_columns_and_read_back():
+    rankings = Rankings.from_ratings(
+        GROUPED, ranker="user", item="item", rating="stars", ranking="week", by=["season", "age"]
+    )
+    assert rankings.groups["season"].labels.tolist() == ["dry", "wet"]
+    assert rankings.groups["season"].idx.tolist() == [1, 0, 0]
+    assert rankings.coords["age"].tolist() == [7, 9]
+    assert "and 2 of 'season' and 2 of 'age'" in repr(rankings)
+    back = Rankings.from_long_ranks(
+        rankings.to_frame(),
+        **{name: name for name in ("ranking", "ranker", "item", "rank", "weight")},
+        by=["season", "age"],
+    )
+    assert back == rankings
+    assert pickle.loads(pickle.dumps(back)) == rankings
+    assert rankings.grouped({"age": [1, 2, 3]}) != rankings
+    assert rankings.subset([2, 0]).groups["season"].idx.tolist() == [0, 1]
+    pairs = rankings.subset([2, 0]).pairs()
+    assert pairs.groups["age"].idx.tolist() == [1, 0]
+    with pytest.warns(UninformativeRankingWarning):
+        kept = rankings.drop_items(["b"])
+    assert kept.groups["season"].idx.tolist() == [1, 0, 0]
+
+
+def test_identical_rankings_of_two_groups_are_not_merged():
+    rankings = Rankings.from_orderings([["a", "b"]] * 4).grouped({"g": ["u", "v", "u", "u"]})
+    assert rankings.collapse().weight.tolist() == [3.0, 1.0]
+
+
+def test_groups_that_cannot_be():
+    read = {"ranker": "user", "item": "item", "rating": "stars"}
+    once = GROUPED.drop(index=[2, 3])
+    moved = once.assign(season=["wet", "dry", "dry", "dry"])
+    message = r"^The season of a ranking must be .* has 'wet' in row 0 .* and 'dry' in another row"
+    with pytest.raises(ValueError, match=message):
+        Rankings.from_ratings(moved, by="season", **read)
+    with pytest.raises(ValueError, match=r"cannot name a column 'ranker': rankings have .*ranker="):
+        Rankings.from_ratings(once, by="ranker", **read)
+    rankings = Rankings.from_ratings(once, **read)
+    with pytest.raises(ValueError, match=r"^The group 'g' has 3 labels for 2 rankings; give"):
+        rankings.grouped({"g": [1, 2, 3]})
+    with pytest.raises(ValueError, match=r"^The group 'g' is by ranker, and .* for ranker 'y'"):
+        rankings.grouped({"g": {"x": 1}})

@@ -2,6 +2,7 @@
 
 import warnings
 
+import cloudpickle
 import numpy as np
 import pymc as pm
 import pymc.dims as pmd
@@ -9,6 +10,7 @@ import pytest
 
 import bayesrank as br
 from bayesrank.data import UninformativeRankingWarning
+from bayesrank.distributions import observed
 from tests.oracles import partition_logp
 from tests.oracles import weak_order_logp as sum_over_orderings
 
@@ -30,6 +32,10 @@ DIMS = [
     ("slot", "item"),
     ("ranker", "slot"),
     ("slot",),
+    ("season", "item"),
+    ("item", "region", "season"),
+    ("region", "item", "ranker"),
+    ("slot", "season"),
 ]
 
 
@@ -46,7 +52,23 @@ def some_rankings(rng):
     who = rng.choice(rankers, size=len(rows))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UninformativeRankingWarning)
-        return br.Rankings.from_orderings(rows, items=items, rankers=who)
+        rankings = br.Rankings.from_orderings(rows, items=items, rankers=who)
+    season = rng.choice([2024, 2025, 2026], size=len(rows))
+    return rankings.grouped({"season": season, "region": {"ann": "n", "bob": "s", "cy": "n"}})
+
+
+def other_rankings(rng, rankings):
+    """New ones by some of the same rankers, with axes of their own, in any order."""
+    kept = rng.permutation(rankings.n_rankings)[: rng.integers(1, rankings.n_rankings + 1)]
+    part = rankings.subset(kept)
+    axes = {"ranker": rng.permutation(part.rankers), "item": rng.permutation(part.items)}
+    return part.reindex(axes | {"season": [2030, *rng.permutation(part.groups["season"].labels)]})
+
+
+def rankings_on(old, new):
+    """The new ones, on the axes of the old."""
+    axes = {"item": old.items, "ranker": old.rankers}
+    return new.reindex(axes | {name: group.labels for name, group in old.groups.items()})
 
 
 def by_loop(rankings, utility, dims, oracle):
@@ -54,6 +76,7 @@ def by_loop(rankings, utility, dims, oracle):
     out = []
     for row in range(rankings.n_rankings):
         at = {"ranking": row, "ranker": rankings.ranker_idx[row]}
+        at |= {name: idx[row] for name, (_, idx) in rankings.groups.items()}
         used = np.flatnonzero(rankings.mask[row])
         u = [
             utility[tuple({**at, "item": rankings.item[row, s], "slot": s}[d] for d in dims)]
@@ -84,7 +107,16 @@ def check_models(seeds):
         point = {} if how == 3 else {"u": value}
         (found,) = model.compile_logp(vars=model["y"], sum=False)(point)
         exact = by_loop(rankings, value, dims, oracle)
-        np.testing.assert_allclose(found, exact, atol=1e-9, err_msg=f"{seed} {name} {dims} {how}")
+        tried = f"{seed} {name} {dims} {how}"
+        np.testing.assert_allclose(found, exact, atol=1e-9, err_msg=tried)
+        if "item" in dims and "ranking" not in dims and "slot" not in dims:
+            new = other_rankings(rng, rankings)
+            br.set_observed("y", new, model=model)
+            (found,) = model.compile_logp(vars=model["y"], sum=False)(point)
+            total = float(model.compile_logp(vars=model["y"])(point))
+            exact = by_loop(rankings_on(rankings, new), value, dims, oracle)
+            np.testing.assert_allclose(found, exact, atol=1e-9, err_msg=tried)
+            assert total == pytest.approx(exact.sum(), abs=1e-9), tried
 
 
 def test_random_models_are_what_a_loop_over_rankings_says():
@@ -153,9 +185,15 @@ def test_items_in_another_order_are_refused_whatever_the_dim_is_called():
 
 def test_dims_of_other_things_are_refused():
     cases = {
-        "region": (["north", "south"], r"has 2 labels, which are those of neither the 3 items nor"),
+        "region": (
+            ["north", "south"],
+            r"has 2 labels, which are those of no axis of the rankings: \[",
+        ),
         "kind": (None, r"has the dim 'kind', which has no labels and is none of \['item', 'ranker"),
-        "both": (["a", "b", "c"], r"has the labels of the items and of the rankers\. Call it item"),
+        "both": (
+            ["a", "b", "c"],
+            r"of more than one axis of the rankings: \['item', 'ranker",
+        ),
     }
     for dim, (labels, message) in cases.items():
         rankings = TWO if dim != "both" else br.Rankings.from_orderings(
@@ -201,13 +239,39 @@ def test_new_rankings_of_other_items_or_rankers_are_refused_and_nothing_is_chang
     who = br.Rankings.from_orderings([["b", "a", "c"]], rankers=["zoe"])
     with pm.Model(coords=TWO.coords) as model:
         br.PMOP("y", pm.Flat("u", dims=("ranker", "item")), observed=TWO)
-    message = "not those of the utilities of 'y', which has 'c' where they have 'd'"
-    with pytest.raises(ValueError, match=message):
-        br.set_observed("y", others, model=model)
-    with pytest.raises(ValueError, match=r"^The rankers of the rankings of 'y' are not those of t"):
-        br.set_observed("y", who, model=model)
+    for new, part, label in ((others, "item", "d"), (who, "ranker", "zoe")):
+        message = (
+            rf"^The utilities of 'y' are by {part}, and the new rankings have others\. Unknown "
+            rf"{part} '{label}'"
+        )
+        with pytest.raises(ValueError, match=message):
+            br.set_observed("y", new, model=model)
+    nobody = br.Rankings.from_orderings([["b", "a", "c"]])
+    with pytest.raises(ValueError, match=r"do not say whose they are: read them with rankers="):
+        br.set_observed("y", nobody, model=model)
     assert list(model.coords["item"]) == ["a", "b", "c"]
     np.testing.assert_array_equal(model["y_ranks"].get_value(), TWO.ranks)
+
+
+def test_rankings_that_are_not_grouped_cannot_follow_utilities_that_are():
+    rankings = TWO.grouped({"season": [2025, 2026]})
+    with pm.Model(coords=rankings.coords) as model:
+        br.PlackettLuce("y", pm.Flat("u", dims=("season", "item")), observed=rankings)
+    with pytest.raises(ValueError, match=r"are by season, and .* not grouped by it\. Read them wi"):
+        br.set_observed("y", TWO, model=model)
+
+
+def test_what_seasons_share_is_evaluated_once_and_seasons_apart():
+    rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 6).grouped({"season": [1, 2] * 3})
+    with pm.Model(coords=rankings.coords) as model:
+        y = br.PlackettLuce("y", pm.Flat("u", dims=("season", "item")), observed=rankings)
+    kind, p = observed._found(model, "y")
+    assert kind.groups == ("season",)
+    assert p.item_weight.get_value().shape == (6,)
+    assert p.single_item.get_value().size == 4  # two stages in each season
+    loaded = cloudpickle.loads(cloudpickle.dumps(model))
+    at = {"u": np.arange(6.0).reshape(2, 3) ** 2}
+    assert loaded.compile_logp(vars=loaded["y"])(at) == model.compile_logp(vars=y)(at)
 
 
 def test_utilities_gathered_outside_of_the_model_cannot_follow():

@@ -4,6 +4,7 @@ Within a ranking the entries are sorted by cost, equal costs form a block, and t
 stand in the order of the item axis, so that equal weak orders have equal arrays.
 """
 
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,6 +122,7 @@ def arrange(entries: Entries, *, must_be_dense: bool = False) -> dict[str, Any]:
         "weight": _weights(entries.weight, labels),
         "features": features,
         "feature_names": names,
+        "groups": MappingProxyType(dict(entries.groups)),
     }
     silent = np.flatnonzero(layout.ranks.max(axis=1) == 1)
     if len(silent):

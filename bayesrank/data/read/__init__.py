@@ -31,6 +31,7 @@ from bayesrank.data.read.count_entries import (
     whole_steps,
 )
 from bayesrank.data.read.entries import (
+    RANKING_NAMES,
     Entries,
     Features,
     Labels,
@@ -39,6 +40,7 @@ from bayesrank.data.read.entries import (
     from_orderings,
     from_table,
     from_wide,
+    grouped,
 )
 from bayesrank.data.read.formats import (
     Letor,
@@ -49,7 +51,10 @@ from bayesrank.data.read.formats import (
     read_table,
 )
 from bayesrank.data.read.labels import (
+    PAIR_NAMES,
+    Group,
     axis_index,
+    check_names,
     coord_values,
     counted,
     encode,
@@ -66,7 +71,6 @@ from bayesrank.data.read.labels import (
 from bayesrank.data.read.pair_entries import (
     OUTCOMES,
     check_differ,
-    check_names,
     distinct_rows,
     results,
     square_axis,
@@ -85,8 +89,11 @@ __all__ = [
     "KINDS",
     "ONE_PROBLEM",
     "OUTCOMES",
+    "PAIR_NAMES",
+    "RANKING_NAMES",
     "Entries",
     "Features",
+    "Group",
     "ItemAxis",
     "Labels",
     "Letor",
@@ -115,6 +122,7 @@ __all__ = [
     "from_preferences",
     "from_table",
     "from_wide",
+    "grouped",
     "identify",
     "label_repr",
     "locate",

@@ -5,7 +5,7 @@ writing rankings down into `Entries`; `derive.arrange` does the rest.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,17 +21,25 @@ from bayesrank.data.read.columns import (
 )
 from bayesrank.data.read.formats import Letor
 from bayesrank.data.read.labels import (
+    PAIR_NAMES,
+    Group,
     axis_index,
+    check_names,
     counted,
     encode,
     factorize,
     label_repr,
     plain_index,
     row_name,
+    sorted_axis,
 )
 
 type Labels = Iterable[Hashable]
 type Features = pd.DataFrame | ArrayLike
+
+_AXES = ("ranking", "ranker", "slot", "feature")
+RANKING_NAMES = frozenset({*_AXES, "rank", "ranks", "sizes", "outcomes", *PAIR_NAMES})
+"""Names of axes, columns and parts of `Rankings`, and of their pairs, which no group can have."""
 
 _BLOCK = (set, frozenset)
 _NOT_A_LABEL = (list, tuple, dict, np.ndarray)
@@ -52,6 +60,7 @@ class Entries:
     weight: ArrayLike | None = None
     features: NDArray[np.float64] | None = None  # (n_entries, n_features)
     feature_names: pd.Index | None = None
+    groups: Mapping[str, Group] = field(default_factory=dict)
 
     def ranking_labels(self) -> pd.Index:
         """Return the labels given, else those of the rankers if each ranked once, else numbers."""
@@ -138,9 +147,12 @@ def from_table(
     weight: str | None,
     items: Labels | None,
     features: Features | Sequence[str] | None,
+    by: str | Sequence[str],
 ) -> Entries:
     """Read a long table, one row per item in a ranking, its cost given."""
-    require_columns(frame, [ranker, item, *(c for c in (ranking, weight) if c is not None)])
+    by = [by] if isinstance(by, str) else list(by)
+    check_names(by, RANKING_NAMES, "rankings")
+    require_columns(frame, [ranker, item, *filter(None, (ranking, weight)), *by])
     position, axis = encode(frame[item], items, item)
     row, ranker_axis = factorize(frame[ranker], ranker)
     who, labels = np.arange(len(ranker_axis)), None
@@ -163,6 +175,7 @@ def from_table(
         weight=None if weight is None else _weight_per_ranking(frame, weight, row, len(who)),
         features=covariates,
         feature_names=feature_names,
+        groups={name: _group_of_rankings(frame, name, row, len(who)) for name in by},
     )
 
 
@@ -360,16 +373,63 @@ def _weight_per_ranking(
     frame: pd.DataFrame, column: str, row: NDArray[Any], n: int
 ) -> NDArray[np.float64]:
     values = finite_numbers(frame, column, "weight").astype(np.float64)
-    weight = np.empty(n)
-    weight[row] = values
-    differs = np.flatnonzero(weight[row] != values)
+    return _per_ranking(frame, column, "weight", values, row, n)
+
+
+def _group_of_rankings(frame: pd.DataFrame, column: str, row: NDArray[Any], n: int) -> Group:
+    codes, labels = sorted_axis(frame[column], column)
+    idx = _per_ranking(frame, column, column, codes, row, n, labels)
+    return Group(labels, idx.astype(np.int32))
+
+
+def _per_ranking(
+    frame: pd.DataFrame,
+    column: str,
+    what: str,
+    values: NDArray[Any],
+    row: NDArray[Any],
+    n: int,
+    labels: pd.Index | None = None,
+) -> NDArray[Any]:
+    """Take what is the same in all rows of a ranking, numbers or positions of labels."""
+    each = np.empty(n, dtype=values.dtype)
+    each[row] = values
+    differs = np.flatnonzero(each[row] != values)
     if len(differs):
+        k = int(differs[0])
+        two = [values[k], each[row[k]]]
+        here, there = two if labels is None else map(label_repr, labels.take(two))
         raise ValueError(
-            f"The weight of a ranking must be the same in all its rows; column {column!r} has "
-            f"{values[differs[0]]} in {row_name(frame.index, int(differs[0]))} and "
-            f"{weight[row[differs[0]]]} in another row of the same ranking."
+            f"The {what} of a ranking must be the same in all its rows; column {column!r} has "
+            f"{here} in {row_name(frame.index, k)} and {there} in another row of the same ranking. "
+            "Say with ranking= which rows are one ranking."
         )
-    return weight
+    return each
+
+
+def grouped(groups: Mapping[str, Any], who: NDArray[Any], rankers: pd.Index) -> dict[str, Group]:
+    """Code labels of groups: one for each ranking, or by ranker."""
+    check_names(list(groups), RANKING_NAMES, "rankings")
+    coded = {}
+    for name, labels in groups.items():
+        if isinstance(labels, Mapping | pd.Series):
+            missing = [label for label in rankers if label not in labels]
+            if missing:
+                raise ValueError(
+                    f"The group {name!r} is by ranker, and has no label for ranker "
+                    f"{label_repr(missing[0])}."
+                )
+            each = pd.Index([labels[label] for label in rankers], tupleize_cols=False).take(who)
+        else:
+            each = labels if isinstance(labels, pd.Categorical) else plain_index(labels, name)
+            if len(each) != len(who):
+                raise ValueError(
+                    f"The group {name!r} has {counted(len(each), 'label')} for "
+                    f"{counted(len(who), 'ranking')}; give one for each, or a mapping by ranker."
+                )
+        codes, axis = sorted_axis(pd.Series(each), name)
+        coded[name] = Group(axis, codes.astype(np.int32))
+    return coded
 
 
 def item_features(

@@ -7,9 +7,9 @@ netCDF files store nothing else.
 
 import reprlib
 import warnings
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 _PACKAGE = str(Path(__file__).parents[2])
 _SHORT = reprlib.Repr(maxstring=80, maxother=80)
+
+PAIR_NAMES = ("item", "pair", "result", "judge", "first", "second", "outcome", "count", "weight")
+"""Names of axes and columns of `Pairs`, which no group can have."""
 
 # Words for messages
 
@@ -101,6 +104,32 @@ def factorize(values: pd.Series | pd.Index, what: str) -> tuple[NDArray[np.int64
         n = int((codes < 0).argmax())
         raise ValueError(f"{_name(values, what)} has a missing label {_place(values, n)}.")
     return codes.astype(np.int64), pd.Index(distinct, tupleize_cols=False)
+
+
+class Group(NamedTuple):
+    """Labels that keep rows apart, and the one of each row: a ranking, or a pair."""
+
+    labels: pd.Index
+    idx: NDArray[np.int32]  # (n_rows,) position on `labels`
+
+    def take(self, rows: NDArray[Any]) -> Self:
+        """Keep these rows; the labels stay."""
+        return self._replace(idx=self.idx[rows])
+
+
+def check_names(by: Sequence[str], taken: Collection[str], noun: str) -> None:
+    """Refuse names of groups that the data have as names of axes and columns."""
+    for n, name in enumerate(by):
+        if not isinstance(name, str):
+            raise ValueError(f"`by` must hold names of columns; got {label_repr(name)}.")
+        if name in by[:n]:
+            raise ValueError(f"`by` names column {name!r} twice; name it once.")
+        if name in taken:
+            way_out = f" or give the column as {name}=" if name in ("judge", "ranker") else ""
+            raise ValueError(
+                f"`by` cannot name a column {name!r}: {noun} have an axis or a column of that name "
+                f"already. Rename it{way_out}."
+            )
 
 
 def sorted_axis(values: pd.Series | pd.Index, what: str) -> tuple[NDArray[np.int64], pd.Index]:

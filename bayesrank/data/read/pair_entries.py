@@ -24,30 +24,12 @@ from bayesrank.data.read.labels import (
 OUTCOMES = ("first", "second", "tie")
 """Outcomes of a pair, in the order of their codes 0, 1, 2."""
 
-TAKEN = ("item", "pair", "result", "judge", "first", "second", "outcome", "count", "weight")
-"""Names of axes and columns of `Pairs`, which no group can have."""
-
 _NOT_WHOLE = (
     "A count says how often an outcome was seen: how much a match is worth as evidence goes into "
     "weight= of from_frame, and half a win for each tie is what Pairs.split_ties makes."
 )
 
 # Tables
-
-
-def check_names(by: Sequence[str]) -> None:
-    """Refuse names of groups that pairs cannot have as names of axes and columns."""
-    for n, name in enumerate(by):
-        if not isinstance(name, str):
-            raise ValueError(f"`by` must hold names of columns; got {label_repr(name)}.")
-        if name in by[:n]:
-            raise ValueError(f"`by` names column {name!r} twice; name it once.")
-        if name in TAKEN:
-            way_out = " or give the column as judge=" if name == "judge" else ""
-            raise ValueError(
-                f"`by` cannot name a column {name!r}: pairs have an axis or a column of that name "
-                f"already. Rename it{way_out}."
-            )
 
 
 def two_items(
