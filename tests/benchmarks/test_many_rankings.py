@@ -1,6 +1,9 @@
 """Full rankings: many of many items, where no two agree, and many of few, where most stages do."""
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytest
 
@@ -117,4 +120,33 @@ def test_the_nascar_map_is_that_of_choix(book: Book, nascar: br.Rankings):
         plain,
         at_most=1e-5,
         peer=f"with the optimiser's default tolerances: {plain(loose)}",
+    )
+
+
+def test_a_utility_for_each_of_six_regions_costs_less_than_twice_one_for_all(
+    book: Book, data_dir: Path
+):
+    rankings = br.load_sushi("a", data_dir / "sushi3")
+    people = pd.read_csv(data_dir / "sushi3" / "sushi3.udata", sep="\t", header=None)
+    regions = np.minimum(people[5] // 2, 5)  # twelve, from north to south
+    rankings = rankings.grouped({"region": regions.to_numpy()})
+    functions = {}
+    for what, dims in {"ours": ("region", "item"), "one": ("item",)}.items():
+        with pm.Model(coords=rankings.coords) as model:
+            br.PlackettLuce("y", pm.Normal("utility", dims=dims), observed=rankings)
+        functions[what] = gradient_function(model)
+    utility = np.random.default_rng(1).normal(size=10)
+    beside = np.tile(utility, 6)
+    difference = functions["ours"](beside)[1].reshape(6, 10).sum(0) - functions["one"](utility)[1]
+    np.testing.assert_allclose(difference, -5 * utility, atol=1e-8)  # five more priors
+
+    least = book.race(
+        lambda: functions["ours"](beside), 300, min, one=lambda: functions["one"](utility)
+    )
+    book.ratio(
+        "value and gradient, 5,000 sushi rankings in 6 regions",
+        least["ours"],
+        least["one"],
+        "one utility for all",
+        at_least=1 / 2,
     )

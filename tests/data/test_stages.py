@@ -47,12 +47,12 @@ SMALL = Rankings.from_orderings(
 
 def test_a_small_table_by_hand():
     s = table(SMALL)
-    # remainders c, bc, abc, ac, abc as {a, b} on c: one set each, shared by all rankings
+    # remainders by size, one of each set, shared by all rankings
     sets = [remainder(s, n) for n in range(s.n_nodes)]
-    assert sets == [{2}, {1, 2}, {0, 1, 2}, {0, 2}, {1}, {0, 1}]
+    assert sets == [{2}, {1}, {1, 2}, {0, 2}, {0, 1}, {0, 1, 2}]
     singles = list(zip(s.single_item.tolist(), s.single_node.tolist(), strict=True))
     # b first of bc, a first of abc, a first of ac, b first of abc, a first of ab
-    assert singles == [(1, 1), (0, 2), (0, 3), (1, 2), (0, 5)]
+    assert singles == [(1, 2), (0, 5), (0, 3), (1, 5), (0, 4)]
     assert [block(s, b) for b in range(1)] == [[0, 1]]
     assert s.block_below.tolist() == [0]
     assert s.block_entry.tolist() == [0, 0]
@@ -61,6 +61,16 @@ def test_a_small_table_by_hand():
     assert s.stage_of.tolist() == [0, 1, 2, 3, 1, 5, 4]
     assert s.ranking_of.tolist() == [0, 0, 1, 1, 2, 3, 4]
     assert s.ranking_weight.tolist() == [1.0, 1.0, 1.0, 2.0, 1.0]
+
+
+def test_remainders_of_one_size_stand_in_the_order_of_their_weights():
+    rows = [["a", "b", "c", "d"], ["a", "c", "b", "d"], ["b", "a", "c", "d"]]
+    s = table(Rankings.from_orderings(rows, weight=[3, 1, 2]))
+    size = np.array([len(remainder(s, n)) for n in range(s.n_nodes)])
+    assert (np.diff(size) >= 0).all()
+    for n in np.unique(size):
+        assert (np.diff(-s.node_weight[size == n]) >= 0).all()
+    assert s.node_weight[size == 3].tolist() == [-2.0, -4.0]  # acd, then bcd
 
 
 def test_the_same_ranking_again_adds_weight_and_nothing_else():

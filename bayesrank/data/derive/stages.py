@@ -25,6 +25,10 @@ import pandas as pd
 
 __all__ = ["Stages", "stage_table"]
 
+FEW = 50_000
+"""Remainders up to which those of equal weights stand together, so that the logarithm of their
+product is taken once. More do not fit into a cache in any order but that of the rankings."""
+
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
@@ -114,6 +118,13 @@ def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items
     # Distinct remainders, by fingerprint, numbered by first occurrence
     code = _fingerprints(item, used)[row, slot]
     node, met = _number_by_first_occurrence(code)
+    if met.size <= FEW:
+        single_above = (size == 1) & ~is_last
+        by_weight = _sums(node[single_above], weight[row[single_above]], met.size)
+        order = np.lexsort((by_weight, length[row[met]] - slot[met]))  # by items, then weight
+        number = np.empty_like(order)
+        number[order] = np.arange(order.size)
+        node, met = number[node], met[order]
     below = np.empty_like(node)
     below[1:] = node[:-1]
     below[is_last] = -1
