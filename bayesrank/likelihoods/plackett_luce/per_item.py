@@ -47,7 +47,7 @@ class StageTotal(CompiledOp):
 
     kernel = staticmethod(stage_total_kernel)
     signature = f"(i),{WEIGHT_AXES},{TABLE_AXES}->()"
-    version = 4
+    version = 6
 
     def graph(self, *inputs: Variable) -> TensorVariable:
         utility, item_weight, node_weight, block_weight, *table = inputs
@@ -68,7 +68,7 @@ class RankingLogp(CompiledOp):
     kernel = staticmethod(ranking_logp_kernel)
     pullback_kernel = staticmethod(ranking_logp_pullback_kernel)
     signature = f"(i),{TABLE_AXES},(single),(single),(use),(use),(r),{WEIGHT_AXES}->(r)"
-    version = 4
+    version = 6
 
     def graph(self, *inputs: Variable) -> TensorVariable:
         utility, table, (s_item, s_node, stage_of, ranking_of, weight, *_) = _split(inputs)

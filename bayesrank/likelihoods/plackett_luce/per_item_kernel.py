@@ -78,7 +78,7 @@ def stage_terms_kernel(  # type: ignore[no-untyped-def]
         worth = np.exp(utility - highest)
         total = np.empty(n_nodes)
         _worths(total, worth, entry_item, node_start, node_child)
-        value += _weighted_logs(node_weight, total, highest)
+        value += _weighted_logs(node_weight, total, highest, width + math.log(utility.size))
         if every_log:
             for n in range(n_nodes):
                 log_total[n] = highest + math.log(total[n])
@@ -125,8 +125,12 @@ def _scale(utility):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, error_model="numpy")
 def _worths(total, worth, entry_item, node_start, node_child):  # type: ignore[no-untyped-def]
     """Total worth of every remainder."""
+    of_one = entry_item.size == node_child.size
     for n in range(node_child.size):
         t = total[node_child[n]] if node_child[n] >= 0 else 0.0
+        if of_one:
+            total[n] = t + worth[entry_item[n]]
+            continue
         for e in range(node_start[n], node_start[n + 1]):
             t += worth[entry_item[e]]
         total[n] = t
@@ -140,30 +144,46 @@ def _pull_worths(  # type: ignore[no-untyped-def]
     # d log total[n] / d utility[i] = worth[i] / total[n]: sum the quotients down the graph
     for n in range(node_child.size):
         node_bar[n] /= total[n]
+    share_of = np.zeros(gradient.size)
+    of_one = entry_item.size == node_child.size  # each remainder adds one item
     for n in range(node_child.size - 1, -1, -1):
         share = node_bar[n]
+        if of_one:
+            share_of[entry_item[n]] += share
+            if node_child[n] >= 0:
+                node_bar[node_child[n]] += share
+            continue
         for e in range(node_start[n], node_start[n + 1]):
-            gradient[entry_item[e]] += worth[entry_item[e]] * share
+            share_of[entry_item[e]] += share
         if node_child[n] >= 0:
             node_bar[node_child[n]] += share
+    for i in range(gradient.size):
+        gradient[i] += worth[i] * share_of[i]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _weighted_logs(weight, total, log_scale):  # type: ignore[no-untyped-def]
+def _weighted_logs(weight, total, log_scale, range_of_log):  # type: ignore[no-untyped-def]
     """Sum of ``weight * (log_scale + log(total))``, one logarithm per run of equal weights.
 
-    A product is closed before it can leave the range of double precision: each factor is above
-    exp(-WIDEST_SCALE) = 1e-217.
+    A run ends before its product can leave the range of double precision: the logarithm of each
+    factor is within `range_of_log` of zero.
     """
-    out, product, current = 0.0, 1.0, 0.0
-    for n in range(weight.size):
-        if weight[n] != current or product < 1e-80 or product > 1e80:
-            out += current * math.log(product)
-            product, current = 1.0, weight[n]
-        if current != 0.0:
-            product *= total[n]
-            out += current * log_scale
-    return out + current * math.log(product)
+    longest = max(1, int(600.0 / max(range_of_log, 1.0)))
+    out, n = 0.0, 0
+    while n < weight.size:
+        end, last = n + 1, min(n + longest, weight.size)
+        while end < last and weight[end] == weight[n]:
+            end += 1
+        if weight[n] != 0.0:
+            one, other = 1.0, 1.0  # two chains, as each product waits for the one before
+            for k in range(n, end - 1, 2):
+                one *= total[k]
+                other *= total[k + 1]
+            if (end - n) % 2:
+                one *= total[end - 1]
+            out += weight[n] * ((end - n) * log_scale + math.log(one * other))
+        n = end
+    return out
 
 
 @numba.njit(cache=True, error_model="numpy")
