@@ -46,13 +46,10 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from numpy.typing import NDArray
-from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Pairs
 from bayesrank.distributions import BradleyTerry, Davidson
 from bayesrank.priors import utility_prior
-from bayesrank.schema import FIRST, JUDGE, SECOND, name_of
 
 __all__ = ["leaderboard_model", "nuts_settings"]
 
@@ -116,32 +113,23 @@ def leaderboard_model(
         utility = utility_prior(prior, "utility", sigma=utility_scale, dims="item")
         order = pm.Normal("order_effect", 0, 0.5) if order_effect else None
         nu = pm.LogNormal("nu", 0, 1) if pairs.counts[:, 2].any() else None
-        # otherwise a utility per item, which the likelihood has faster
-        if category is not None or judges:
-            # the data of y, so that these follow the matches that it observes
-            first, second = _codes(FIRST, pairs.first), _codes(SECOND, pairs.second)
-            if category is not None:
-                axes = (category, "item")
-                utility = _around(utility, "category", utility_scale / 2, axes)
-                utility = pm.Deterministic("category_utility", utility, dims=axes).flatten()
-                row = _codes(category, pairs.group_idx(category)) * pairs.n_items
-                first, second = row + first, row + second
-            utility = pt.stack([utility[first], utility[second]], axis=-1)
+        if category is not None:
+            by_category = _around(utility, "category", utility_scale / 2, (category, "item"))
+            utility = pm.Deterministic("category_utility", by_category, dims=(category, "item"))
+        own: dict[str, Any] = {}
         if judges:
-            judge = _codes(JUDGE, pairs.judge_idx)
             log_adherence = _around(0.0, "adherence", 0.5, ("judge",))
-            adherence = pm.Deterministic("adherence", pt.exp(log_adherence), dims="judge")
-            utility = utility * adherence[judge][:, None]
+            own["adherence"] = pm.Deterministic("adherence", pt.exp(log_adherence), dims="judge")
             if nu is not None:
                 log_nu = _around(pt.log(nu), "tie", 1.0, ("judge",))
-                nu = pm.Deterministic("judge_nu", pt.exp(log_nu), dims="judge")[judge]
+                nu = pm.Deterministic("judge_nu", pt.exp(log_nu), dims="judge")
             if order is not None:
                 order = _around(order, "order", 0.5, ("judge",))
-                order = pm.Deterministic("judge_order_effect", order, dims="judge")[judge]
+                order = pm.Deterministic("judge_order_effect", order, dims="judge")
         if nu is None:
-            BradleyTerry("y", utility, order_effect=order, observed=pairs)
+            BradleyTerry("y", utility, order_effect=order, observed=pairs, **own)
         else:
-            Davidson("y", utility, nu=nu, order_effect=order, observed=pairs)
+            Davidson("y", utility, nu=nu, order_effect=order, observed=pairs, **own)
     return model
 
 
@@ -176,8 +164,3 @@ def _around(mean: Any, name: str, scale: float, dims: tuple[str, ...]) -> Any:
     # Not centred: centred, a spread near zero is never left, as few judges or categories have it.
     z = pm.ZeroSumNormal(f"{name}_z", 1, dims=dims, n_zerosum_axes=len(dims))
     return mean + spread * z
-
-
-def _codes(part: str, codes: NDArray[np.integer]) -> TensorVariable:
-    """Register data of every match under the name that ``y`` would give them."""
-    return pm.Data(name_of("y", part), codes, dims="pair")

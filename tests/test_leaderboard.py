@@ -225,7 +225,7 @@ def test_new_matches_need_no_new_compilation():
     [
         (
             {"first": ["z", "b", "b", "c", "a"]},
-            r"^The item axis of the model has the labels 'a', 'b",
+            r"^The items of the pairs of 'y' are not those of the model's coord 'item'",
         ),
         (
             {"judge": "ann"},
