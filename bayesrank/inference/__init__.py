@@ -7,8 +7,8 @@ from a normal posterior around a mode; `train`, which finds the mode of a model 
 batches; `given`, which fixes some variables; `kfold`, which compiles one model for all folds; and
 `learn_bpr`, gradient ascent on triples of interactions.
 
-This room may import arviz, numba, numpy, nutpie, pymc, pytensor, rich, scipy, threadpoolctl,
-xarray, the rooms data and likelihoods, and schema.
+This room may import arviz, numba, numpy, nutpie, pandas, pymc, pytensor, rich, scipy,
+threadpoolctl, xarray, the rooms data and likelihoods, and schema.
 """
 
 from bayesrank.inference.conditional import given
