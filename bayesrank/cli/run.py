@@ -159,7 +159,7 @@ def _sample(job: Job, fit: Fit) -> tuple[Any, Any]:
 
     say("Building the model ...")
     with job.build() as model:
-        say(f"Sampling {fit.sampling}; the first time this takes long, to compile ...")
+        say(f"Compiling, then sampling {fit.sampling} ...")
         try:
             posterior = sample(
                 draws=fit.draws,
