@@ -46,20 +46,19 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from numpy.typing import NDArray
-from pytensor.tensor import TensorVariable
+from pymc.distributions.multivariate import ZeroSumNormalRV
 
 from bayesrank.data import Pairs
 from bayesrank.distributions import BradleyTerry, Davidson
 from bayesrank.priors import utility_prior
-from bayesrank.schema import FIRST, JUDGE, SECOND, name_of
 
 __all__ = ["leaderboard_model", "nuts_settings"]
 
 
-# 472 judges with three matches each: two chains take 71 s with a diagonal mass matrix, 266 s with a
-# low-rank one. Four judges with 2,000 each: 240 and 640 effective draws of the slowest parameter;
-# some ten of 2,000 transitions diverge with the default target of 0.8, none with 0.95.
+# From where judges are many. 472 judges with three matches each: two chains take 71 s with a
+# diagonal mass matrix, 266 s with a low-rank one. Four judges with 2,000 each: 240 and 640
+# effective draws of the slowest parameter; some ten of 2,000 transitions diverge with the default
+# target of 0.8, none with 0.95. With 300 judges none diverges with 0.8, in half as many steps.
 MANY_JUDGES = 100
 
 
@@ -116,32 +115,23 @@ def leaderboard_model(
         utility = utility_prior(prior, "utility", sigma=utility_scale, dims="item")
         order = pm.Normal("order_effect", 0, 0.5) if order_effect else None
         nu = pm.LogNormal("nu", 0, 1) if pairs.counts[:, 2].any() else None
-        # otherwise a utility per item, which the likelihood has faster
-        if category is not None or judges:
-            # the data of y, so that these follow the matches that it observes
-            first, second = _codes(FIRST, pairs.first), _codes(SECOND, pairs.second)
-            if category is not None:
-                axes = (category, "item")
-                utility = _around(utility, "category", utility_scale / 2, axes)
-                utility = pm.Deterministic("category_utility", utility, dims=axes).flatten()
-                row = _codes(category, pairs.group_idx(category)) * pairs.n_items
-                first, second = row + first, row + second
-            utility = pt.stack([utility[first], utility[second]], axis=-1)
+        if category is not None:
+            by_category = _around(utility, "category", utility_scale / 2, (category, "item"))
+            utility = pm.Deterministic("category_utility", by_category, dims=(category, "item"))
+        own: dict[str, Any] = {}
         if judges:
-            judge = _codes(JUDGE, pairs.judge_idx)
             log_adherence = _around(0.0, "adherence", 0.5, ("judge",))
-            adherence = pm.Deterministic("adherence", pt.exp(log_adherence), dims="judge")
-            utility = utility * adherence[judge][:, None]
+            own["adherence"] = pm.Deterministic("adherence", pt.exp(log_adherence), dims="judge")
             if nu is not None:
                 log_nu = _around(pt.log(nu), "tie", 1.0, ("judge",))
-                nu = pm.Deterministic("judge_nu", pt.exp(log_nu), dims="judge")[judge]
+                nu = pm.Deterministic("judge_nu", pt.exp(log_nu), dims="judge")
             if order is not None:
                 order = _around(order, "order", 0.5, ("judge",))
-                order = pm.Deterministic("judge_order_effect", order, dims="judge")[judge]
+                order = pm.Deterministic("judge_order_effect", order, dims="judge")
         if nu is None:
-            BradleyTerry("y", utility, order_effect=order, observed=pairs)
+            BradleyTerry("y", utility, order_effect=order, observed=pairs, **own)
         else:
-            Davidson("y", utility, nu=nu, order_effect=order, observed=pairs)
+            Davidson("y", utility, nu=nu, order_effect=order, observed=pairs, **own)
     return model
 
 
@@ -156,17 +146,24 @@ def nuts_settings(model: pm.Model) -> dict[str, Any]:
     Returns
     -------
     dict
-        Low-rank mass matrix but with many judges; short steps where a spread is to be learned.
+        Low-rank mass matrix with a few judges, whose parameters go together, and where a prior of
+        independent utilities leaves their sum to itself. Short steps where a spread is to be
+        learned of a few: judges, or categories.
 
     Examples
     --------
-    >>> nuts_settings(leaderboard_model(Pairs.from_matrix([[0, 3], [1, 0]])))
+    >>> pairs = Pairs.from_matrix([[0, 3], [1, 0]])
+    >>> nuts_settings(leaderboard_model(pairs))
+    {}
+    >>> nuts_settings(leaderboard_model(pairs, prior="normal"))
     {'adaptation': 'low_rank'}
     """
     dims = model.named_vars_to_dims
     n_judges = len(model.coords["judge"]) if "adherence" in dims else 0
-    low_rank = {} if n_judges > MANY_JUDGES else {"adaptation": "low_rank"}
-    short = {"target_accept": 0.95} if n_judges or "category_utility" in dims else {}
+    few = 0 < n_judges <= MANY_JUDGES
+    stiff = not isinstance(model["utility"].owner.op, ZeroSumNormalRV) and not n_judges
+    low_rank = {"adaptation": "low_rank"} if few or stiff else {}
+    short = {"target_accept": 0.95} if few or "category_utility" in dims else {}
     return low_rank | short
 
 
@@ -176,8 +173,3 @@ def _around(mean: Any, name: str, scale: float, dims: tuple[str, ...]) -> Any:
     # Not centred: centred, a spread near zero is never left, as few judges or categories have it.
     z = pm.ZeroSumNormal(f"{name}_z", 1, dims=dims, n_zerosum_axes=len(dims))
     return mean + spread * z
-
-
-def _codes(part: str, codes: NDArray[np.integer]) -> TensorVariable:
-    """Register data of every match under the name that ``y`` would give them."""
-    return pm.Data(name_of("y", part), codes, dims="pair")

@@ -79,6 +79,20 @@ MUTANTS = (
         ("tests/distributions/test_pairwise.py",),
     ),
     Mutant(
+        "pairs in one pass: a tie is no defeat of the item that leads",
+        PAIRS,
+        "weak = (lost[k] if positive else won[k]) + tied[k]",
+        "weak = lost[k] if positive else won[k]",
+        ("tests/likelihoods/pairs/test_total.py",),
+    ),
+    Mutant(
+        "pairs in one pass: the order effect is scaled by the adherence",
+        PAIRS,
+        "by_gap = slope[k] * adherence[own]",
+        "by_gap = slope[k]",
+        ("tests/likelihoods/pairs/test_total.py",),
+    ),
+    Mutant(
         "BPR: the item that the user has not is preferred",
         PAIRS,
         "lead = utility[..., 0] - utility[..., 1]",

@@ -25,7 +25,7 @@ import xarray as xr
 from click.testing import CliRunner
 
 import bayesrank
-from bayesrank import cli
+from bayesrank import cli, inference
 from tests.flags import flags_of_users
 from tests.made_up import made_up
 from tests.test_layers import PACKAGE
@@ -79,7 +79,7 @@ def sampler(monkeypatch):
         asked.append(settings | {"model": model})
         return few(**settings)
 
-    monkeypatch.setattr(pm, "sample", sample)
+    monkeypatch.setattr(inference, "sample", sample)
     return asked
 
 
@@ -252,8 +252,8 @@ def test_ratings_and_ranks_of_any_table_make_the_same_model(folder, sampler):
 def test_ctrl_c_while_sampling_ends_with_130_and_writes_nothing(folder, monkeypatch):
     with pm.Model():
         pm.Normal("x")
-        compiled = nutpie.compile_pymc_model(pm.modelcontext(None))
-    monkeypatch.setattr(nutpie, "compile_pymc_model", lambda *_, **__: compiled)
+        compiled = inference.sampling._compiled(pm.modelcontext(None))
+    monkeypatch.setattr(inference.sampling, "_compiled", lambda _: compiled)
     real = nutpie.sample
 
     def interrupted(*args, **kwargs):
@@ -489,8 +489,7 @@ def test_options_reach_the_sampler_and_the_model(folder, sampler):
     options = ("--seed", 7, "--draws", 30, "--tune", 60, "--chains", 3, "--prior-scale", 0.5)
     assert run("quickstart", *options, "--prior", "zero-sum").exit_code == 0
     (asked,) = sampler
-    assert asked["nuts_sampler"] == "nutpie"
-    assert asked["nuts"] == {"adaptation": "low_rank"}
+    assert asked["nuts"] == {}
     assert [asked[key] for key in ("random_seed", "draws", "tune", "chains")] == [7, 30, 60, 3]
     assert asked["model"]["utility"].owner.op.__class__.__name__ == "ZeroSumNormalRV"
     values = {"utility_zerosum__": np.zeros(86)}
@@ -577,7 +576,7 @@ def test_a_sampler_that_fails_is_told_in_a_sentence(folder, monkeypatch):
     def fail(**_):
         raise RuntimeError("All initialization points failed")
 
-    monkeypatch.setattr(pm, "sample", fail)
+    monkeypatch.setattr(inference, "sample", fail)
     refuses(run("quickstart"), "The sampler failed; try another --prior-scale. All initialization")
     assert [path.name for path in folder.iterdir()] == ["beers.csv"]
 
@@ -587,7 +586,7 @@ def test_ctrl_c_at_any_time_ends_with_130(folder, monkeypatch):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(10)
 
-    monkeypatch.setattr(pm, "sample", interrupted)
+    monkeypatch.setattr(inference, "sample", interrupted)
     result = run("quickstart")
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1] == "Interrupted: nothing is written."

@@ -12,6 +12,7 @@ import pytest
 import xarray as xr
 
 import bayesrank
+from bayesrank import inference
 from tests.test_cli import command, few, notes, refuses, run
 
 HEAD = "left,right,result,who,kind,times\n"
@@ -47,7 +48,7 @@ def sampler(monkeypatch):
         asked.append(settings | {"model": pm.modelcontext(None)})
         return few(**settings)
 
-    monkeypatch.setattr(pm, "sample", sample)
+    monkeypatch.setattr(inference, "sample", sample)
     return asked
 
 
@@ -69,7 +70,7 @@ def whole(tmp_path_factory):
     (folder / "m.csv").write_text(MATCHES, encoding="utf-8")
     places = ("--output-dir", folder / "out", "--save", folder / "draws.nc")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pm, "sample", few)
+        patch.setattr(inference, "sample", few)
         result = run("matches", folder / "m.csv", *ALL, *QUICK, *places)
     assert result.exit_code == 0, result.output
     return folder, result
@@ -152,7 +153,7 @@ def test_counts_and_ties_reach_the_model(folder, sampler):
         [3, 0, 0], [0, 0, 1], [2, 0, 0], [0, 2, 0], [1, 0, 0]
     ]  # fmt: skip
     assert sorted(path.name for path in OUT.iterdir()) == PLAIN_FILES
-    assert sampler[-1]["nuts"] == {"adaptation": "low_rank"}
+    assert sampler[-1]["nuts"] == {}
 
 
 def test_each_row_is_a_match_without_counts(folder, sampler):
@@ -335,7 +336,7 @@ def test_many_judges_are_cut_on_the_page_but_not_in_the_file(folder, sampler):
     assert "The table has the 100 least adherent of 130 judges; see the file." in page
     assert page.count("<td>judge ") == 100
     assert len(pd.read_csv(OUT / "judges.csv")) == 130
-    assert sampler[-1]["nuts"] == {"target_accept": 0.95}
+    assert sampler[-1]["nuts"] == {}
 
 
 def test_names_of_any_kind_are_shown(folder, sampler):

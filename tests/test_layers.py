@@ -27,7 +27,7 @@ ROOMS = {
     "likelihoods": Room("jax llvmlite numba numpy pytensor scipy"),
     "distributions": Room("numpy pymc pytensor", rooms="data likelihoods schema"),
     "inference": Room(
-        "arviz numba numpy nutpie pymc pytensor rich scipy threadpoolctl xarray",
+        "arviz numba numpy nutpie pandas pymc pytensor rich scipy threadpoolctl xarray",
         rooms="data likelihoods schema",
     ),
     "results": Room("arviz matplotlib numpy pandas scipy sklearn xarray", rooms="schema"),

@@ -225,7 +225,7 @@ def test_new_matches_need_no_new_compilation():
     [
         (
             {"first": ["z", "b", "b", "c", "a"]},
-            r"^The item axis of the model has the labels 'a', 'b",
+            r"^The items of the pairs of 'y' are not those of the model's coord 'item'",
         ),
         (
             {"judge": "ann"},
@@ -247,13 +247,15 @@ def test_new_matches_on_other_axes_raise(change, message):
 
 
 def test_settings_of_the_sampler_suit_the_model():
-    low_rank = {"adaptation": "low_rank"}
-    assert nuts_settings(leaderboard_model(pairs_of())) == low_rank
-    short = low_rank | {"target_accept": 0.95}
-    assert nuts_settings(leaderboard_model(pairs_of(**JUDGED))) == short
-    assert nuts_settings(leaderboard_model(pairs_of(**SORTED), category="category")) == short
-    many = pd.concat([TABLE.assign(judge=n) for n in range(101)])
-    assert nuts_settings(leaderboard_model(pairs_of(many, **JUDGED))) == {"target_accept": 0.95}
+    low_rank, short = {"adaptation": "low_rank"}, {"target_accept": 0.95}
+    assert nuts_settings(leaderboard_model(pairs_of())) == {}
+    assert nuts_settings(leaderboard_model(pairs_of(), prior="normal")) == low_rank
+    assert nuts_settings(leaderboard_model(pairs_of(**JUDGED))) == low_rank | short
+    categories = leaderboard_model(pairs_of(**SORTED), category="category")
+    assert nuts_settings(categories) == short
+    many = pairs_of(pd.concat([TABLE.assign(judge=n) for n in range(101)]), **JUDGED, **SORTED)
+    assert nuts_settings(leaderboard_model(many)) == {}
+    assert nuts_settings(leaderboard_model(many, category="category")) == short
 
 
 @pytest.mark.parametrize(

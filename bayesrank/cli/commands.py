@@ -27,7 +27,7 @@ def _fit_options(prior: str = "normal") -> Callable[..., Callable[..., None]]:
                      show_default=True, help="Folder for the figure, the table and the page."),
         click.option("--seed", type=int, default=None, help="Same seed, same result."),
         click.option("--draws", type=click.IntRange(min=1), default=1000, show_default=True,
-                     help="Draws per chain."),
+                     help="Draws per chain, at most: fewer where ranks are exact."),
         click.option("--tune", type=click.IntRange(min=50), default=500, show_default=True,
                      help="Tuning steps per chain."),
         click.option("--chains", type=click.IntRange(min=1), default=4, show_default=True),

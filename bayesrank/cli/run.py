@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,9 +73,7 @@ class Job:
     files: Sequence[str] = ()  # that the parts may have
     entries: int = 0  # numbers of the observed variable
     simulated: bool = False  # whether parts want draws of it
-    # Independent utilities leave their sum to the prior: a stiff direction that the low-rank mass
-    # matrix finds (measured: twelve times the effective draws on NASCAR).
-    nuts: Callable[[Any], dict[str, Any]] = lambda _: {"adaptation": "low_rank"}  # of the model
+    nuts: Callable[[Any], dict[str, Any]] = lambda _: {}  # settings for the model
 
     def described(self, fit: Fit) -> str:
         """Say what was done, for the page."""
@@ -112,6 +110,7 @@ def run(job: Job, fit: Fit, notes: list[str]) -> None:
         _note(sentence, notes)
 
     posterior, predicted = _sample(job, fit)
+    fit = replace(fit, draws=posterior["posterior"].sizes["draw"])
     ok, checked = _checked(posterior, job)
     summary = rank_summary(posterior, top=fit.top)
     picture = figure_png(plot_ranks(posterior, max_items=100))
@@ -152,22 +151,24 @@ def _sample(job: Job, fit: Fit) -> tuple[Any, Any]:
     """Draw from the posterior, and predict what was observed."""
     say = _progress()
     say("Loading PyMC ...")
-    import pymc as pm
+    from bayesrank.inference import sample
+    from bayesrank.results import precise
+
+    def enough(posterior: Any) -> bool:
+        return _checked(posterior, job)[0] and precise(posterior, top=fit.top)
 
     say("Building the model ...")
     with job.build() as model:
         say(f"Compiling, then sampling {fit.sampling} ...")
         try:
-            posterior = pm.sample(
+            posterior = sample(
                 draws=fit.draws,
                 tune=fit.tune,
                 chains=fit.chains,
                 random_seed=fit.seed,
-                nuts_sampler="nutpie",
                 nuts=job.nuts(model),
+                enough=enough,
                 progressbar=sys.stderr.isatty(),
-                compute_convergence_checks=False,
-                quiet=True,
             )
         except RuntimeError as error:
             raise ValueError(f"The sampler failed; try another --prior-scale. {error}") from error
@@ -184,13 +185,20 @@ def _predicted(posterior: Any, job: Job, fit: Fit) -> Any:
     and, if wanted, draws of it.
     """
     import pymc as pm
+    from pytensor.compile.mode import Mode
 
     every = ceil(fit.chains * fit.draws * job.entries / MOST_NUMBERS)
     some = posterior.isel(draw=slice(None, None, max(every, 1)), missing_dims="ignore")
-    pm.compute_log_likelihood(some, progressbar=False)
+    # In Python, which calls kernels that are compiled: to compile what few draws need once takes
+    # longer than to evaluate it for all of them.
+    options: dict[str, Any] = {
+        "progressbar": False,
+        "compile_kwargs": {"mode": Mode("py", "fast_compile")},
+    }
+    pm.compute_log_likelihood(some, **options)
     if job.simulated:
         pm.sample_posterior_predictive(
-            some, extend_inferencedata=True, random_seed=fit.seed, progressbar=False
+            some, extend_inferencedata=True, random_seed=fit.seed, **options
         )
     return some
 

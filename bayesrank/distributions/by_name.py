@@ -21,7 +21,7 @@ from bayesrank.data import Rankings
 from bayesrank.distributions.observed import as_double, same_labels
 from bayesrank.schema import ITEM, RANKER
 
-__all__ = ["Named", "by_items", "check_items", "in_slots", "utility_by_name"]
+__all__ = ["Named", "by_items", "check_items", "dims_of", "in_slots", "utility_by_name"]
 
 RANKING, SLOT = "ranking", "slot"
 READINGS = {
@@ -73,7 +73,7 @@ def utility_by_name(
         of nothing that a ranking has; or if its labels are not those of the rankings.
     """
     model = pm.modelcontext(None)
-    found = _dims_of(model, utility, utility_dims)
+    found = dims_of(model, utility, utility_dims)
     if isinstance(getattr(utility, "type", None), XTensorType):
         utility = utility.values
     x = as_double(utility)
@@ -116,7 +116,7 @@ def check_items(name: str, what: str, value: Any, items: Any, noun: str) -> None
         What the data are called.
     """
     model = pm.modelcontext(None)
-    dims = _dims_of(model, value, None) or ()
+    dims = dims_of(model, value) or ()
     labels = model.coords.get(dims[0]) if len(dims) == 1 else None
     if labels is not None and len(labels) == len(items):
         same_labels(f"the dim {dims[0]!r} of its {what}", name, labels, items, noun)
@@ -183,8 +183,19 @@ def by_items(utility: Named) -> tuple[TensorVariable, tuple[str, ...]] | None:
     return utility.value.transpose(*order).ravel(), groups
 
 
-def _dims_of(model: pm.Model, x: Any, said: Any) -> tuple[str, ...] | None:
-    """Find names of axes: said, of a variable with dims, or of one of the model; None without."""
+def dims_of(model: pm.Model, x: Any, said: Any = None) -> tuple[str, ...] | None:
+    """Find names of axes: said, of a variable with dims, or of one of the model; None without.
+
+    Parameters
+    ----------
+    model : pm.Model
+    x : tensor_like
+    said : str or sequence of str, optional
+
+    Returns
+    -------
+    tuple of str or None
+    """
     if said is not None:
         return (said,) if isinstance(said, str) else tuple(said)
     if isinstance(getattr(x, "type", None), XTensorType):

@@ -13,7 +13,9 @@ how many there are.
 
 Two forms share each class. With arrays, `utility` has the first and the second item on its last
 axis. With ``observed=`` a `Pairs`, the class registers the data, names the dims, and takes one
-utility per item.
+utility per item, or one per item in every group, such as a category; what judges differ in (their
+adherence, their order effect, how readily they call ties) may be one per judge. The log-likelihood
+is then evaluated in one pass over the cells that such a model tells apart.
 
 >>> import pymc as pm
 >>> round(float(pm.logp(BradleyTerry.dist([np.log(3.0), 0.0]), [1, 0]).exp().eval()), 6)
@@ -22,7 +24,7 @@ utility per item.
 
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pymc as pm
@@ -41,7 +43,7 @@ from bayesrank.data.derive import log_multinomial, pair_totals
 from bayesrank.data.read import OUTCOMES as RESULTS
 from bayesrank.data.read import counted as counted_noun
 from bayesrank.data.read import label_repr, quoted
-from bayesrank.distributions.by_name import check_items
+from bayesrank.distributions.by_name import check_items, dims_of
 from bayesrank.distributions.observed import (
     ObservedRV,
     Part,
@@ -62,7 +64,11 @@ from bayesrank.distributions.observed import (
 )
 from bayesrank.likelihoods.ops import with_sum
 from bayesrank.likelihoods.pairs import (
+    DavidsonTotal,
     LogProbabilities,
+    PairTotal,
+    RaoKupperTotal,
+    ThurstoneTotal,
     bradley_terry_log_probabilities,
     davidson_log_probabilities,
     outcome_counts_logp,
@@ -106,6 +112,7 @@ class _PairRV(SymbolicRandomVariable):
     n_outcomes: ClassVar[int] = 2
     tie_parameter: ClassVar[str] = ""  # its name, and the least it may be
     tie_least: ClassVar[float] = 0.0
+    total_op: ClassVar[type[PairTotal]]  # of observed pairs
 
     @classmethod
     def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
@@ -140,6 +147,7 @@ class BradleyTerryRV(_PairRV):
 
     name = "bradley_terry"
     _print_name = ("BradleyTerry", "\\operatorname{BradleyTerry}")
+    total_op = DavidsonTotal  # without ties
 
     @classmethod
     def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
@@ -151,6 +159,7 @@ class ThurstoneRV(_PairRV):
 
     name = "thurstone"
     _print_name = ("Thurstone", "\\operatorname{Thurstone}")
+    total_op = ThurstoneTotal
 
     @classmethod
     def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
@@ -162,6 +171,7 @@ class DavidsonRV(_PairRV):
 
     name = "davidson"
     _print_name = ("Davidson", "\\operatorname{Davidson}")
+    total_op = DavidsonTotal
     n_outcomes = 3
     tie_parameter = "nu"
 
@@ -175,6 +185,7 @@ class RaoKupperRV(_PairRV):
 
     name = "rao_kupper"
     _print_name = ("RaoKupper", "\\operatorname{RaoKupper}")
+    total_op = RaoKupperTotal
     n_outcomes = 3
     tie_parameter = "theta"
     tie_least = 1.0
@@ -243,7 +254,7 @@ class _PairOutcomes(Discrete):
 
     @classmethod
     def _dist(
-        cls, utility: Any, order_effect: Any, tie: Any, total: Any, **kwargs: Any
+        cls, utility: Any, adherence: Any, order_effect: Any, tie: Any, total: Any, **kwargs: Any
     ) -> TensorVariable:
         refuse_single_precision()
         _check_tie_parameter(cls.rv_type, tie)
@@ -255,6 +266,8 @@ class _PairOutcomes(Discrete):
                 "observed=Pairs."
             )
         lead = utility[..., 0] - utility[..., 1]
+        if adherence is not None:
+            lead = as_double(adherence) * lead
         if order_effect is not None:
             lead = lead + as_double(order_effect)
         total = pt.cast(pt.as_tensor_variable(ANY if total is None else total), "int64")
@@ -265,9 +278,10 @@ class BradleyTerry(_PairOutcomes):
     r"""Bradley-Terry log-likelihood of matches that one of two items wins.
 
     .. math:: P(\text{first wins}) = \frac{\phi_1}{\phi_1 + \phi_2} = \sigma(d), \qquad
-              d = w_1 - w_2 + \delta, \qquad \phi = e^w
+              d = a (w_1 - w_2) + \delta, \qquad \phi = e^w
 
-    where w are the utilities of the items and :math:`\delta` the order effect. The outcomes of a
+    where w are the utilities of the items, :math:`\delta` the order effect, and a the adherence,
+    which is 1 in the middle term and where it is not given. The outcomes of a
     pair that met n times are binomial, and the number of orders they can come in is included:
     counts have the posterior of their matches one by one, and every pair one log-likelihood.
 
@@ -283,8 +297,13 @@ class BradleyTerry(_PairOutcomes):
     utility : tensor_like of float, (..., 2) or, with `Pairs`, (n_items,) or (n_pairs, 2)
         Log worth of the first and of the second item, or of every item. Only differences matter.
         A default prior: ``pm.Normal("utility", 0, sd, dims="item")`` or `pm.ZeroSumNormal`, with
-        ``sd = pm.HalfNormal("sd", 1)``. One row per pair is how features and judges enter.
-    order_effect : tensor_like of float, (...), or with `Pairs` () or (n_pairs,), optional
+        ``sd = pm.HalfNormal("sd", 1)``. With `Pairs`, a variable of the model whose dims are a
+        group of theirs and the items, such as ``("category", "item")``, has one per item in each
+        label of the group. One row per pair is how features enter.
+    adherence : tensor_like of float, (...), or with `Pairs` () or (n_pairs,), optional
+        How closely the outcomes follow the utilities. With `Pairs`, a variable of the model whose
+        dim is a group of theirs, such as ``"judge"``, has one per label of it. Default 1.
+    order_effect : tensor_like of float, as `adherence`, optional
         What the utility of the first item gains by being the first: home, white, shown on the
         left. A default prior: ``pm.Normal("order_effect", 0, 0.5)``. Without it there is none.
     total : tensor_like of int, (...), optional
@@ -329,15 +348,21 @@ class BradleyTerry(_PairOutcomes):
 
     @classmethod
     def dist(
-        cls, utility: Any, *, order_effect: Any = None, total: Any = None, **kwargs: Any
+        cls,
+        utility: Any,
+        *,
+        adherence: Any = None,
+        order_effect: Any = None,
+        total: Any = None,
+        **kwargs: Any,
     ) -> TensorVariable:
-        return cls._dist(utility, order_effect, 0.0, total, **kwargs)
+        return cls._dist(utility, adherence, order_effect, 0.0, total, **kwargs)
 
 
 class Thurstone(_PairOutcomes):
     r"""Thurstone's log-likelihood of matches that one of two items wins (probit).
 
-    .. math:: P(\text{first wins}) = \Phi(d), \qquad d = w_1 - w_2 + \delta
+    .. math:: P(\text{first wins}) = \Phi(d), \qquad d = a (w_1 - w_2) + \delta
 
     The first item wins where :math:`d` plus standard normal noise is positive. Noise of variance
     one on each *item* (Thurstone's case V with unit variances) is the same model with utilities
@@ -356,8 +381,9 @@ class Thurstone(_PairOutcomes):
     utility : tensor_like of float, (..., 2) or, with `Pairs`, (n_items,) or (n_pairs, 2)
         In standard deviations of the noise on a difference; only differences matter. A default
         prior: ``pm.Normal("utility", 0, sd, dims="item")`` with ``sd = pm.HalfNormal("sd", 0.6)``.
-    order_effect, total, observed
-        As in `BradleyTerry`; a default prior is ``pm.Normal("order_effect", 0, 0.3)``.
+    adherence, order_effect, total, observed
+        As in `BradleyTerry`; a default prior of the order effect is
+        ``pm.Normal("order_effect", 0, 0.3)``.
 
     Returns
     -------
@@ -385,9 +411,15 @@ class Thurstone(_PairOutcomes):
 
     @classmethod
     def dist(
-        cls, utility: Any, *, order_effect: Any = None, total: Any = None, **kwargs: Any
+        cls,
+        utility: Any,
+        *,
+        adherence: Any = None,
+        order_effect: Any = None,
+        total: Any = None,
+        **kwargs: Any,
     ) -> TensorVariable:
-        return cls._dist(utility, order_effect, 0.0, total, **kwargs)
+        return cls._dist(utility, adherence, order_effect, 0.0, total, **kwargs)
 
 
 class Davidson(_PairOutcomes):
@@ -397,8 +429,9 @@ class Davidson(_PairOutcomes):
               P(\text{tie}) = \frac{\nu \sqrt{\phi_1 \phi_2}}{Z}, \qquad
               Z = \phi_1 + \phi_2 + \nu \sqrt{\phi_1 \phi_2}
 
-    with worths :math:`\phi_1 = e^{w_1 + \delta}` and :math:`\phi_2 = e^{w_2}`. If the items do not
-    tie it is Bradley-Terry. A tie is one outcome, *judged equal*; it is not half a win of each.
+    with worths :math:`\phi_1 = e^{a w_1 + \delta}` and :math:`\phi_2 = e^{a w_2}`. If the items
+    do not tie it is Bradley-Terry. A tie is one outcome, *judged equal*; it is not half a win of
+    each.
 
     ========  ==================================================================
     Support   counts >= 0 of (first wins, second wins, ties) with the given total
@@ -411,11 +444,13 @@ class Davidson(_PairOutcomes):
         Name of the variable.
     utility : tensor_like of float, (..., 2) or, with `Pairs`, (n_items,) or (n_pairs, 2)
         Log worths, as in `BradleyTerry`.
-    nu : tensor_like of float, >= 0, (...), or with `Pairs` () or (n_pairs,)
+    nu : tensor_like of float, >= 0, as `adherence`
         Prevalence of ties: equal items tie with probability :math:`\nu / (2 + \nu)`, and the others
         less often. 0 is Bradley-Terry. A default prior: ``pm.LogNormal("nu", 0, 1)``, under which
         equal items tie with probability 1/3 at the median, 0.07 to 0.78 in 95 of 100 cases.
-    order_effect : tensor_like of float, (...), or with `Pairs` () or (n_pairs,), optional
+    adherence : tensor_like of float, optional
+        As in `BradleyTerry`.
+    order_effect : tensor_like of float, as `adherence`, optional
         As in `BradleyTerry`. Davidson & Beaver (1977) multiply the worth of the second item by
         :math:`\gamma = e^{-\delta}` and have no effect in the term of ties: the same model, their
         prevalence being :math:`\nu\sqrt\gamma`.
@@ -457,9 +492,16 @@ class Davidson(_PairOutcomes):
 
     @classmethod
     def dist(
-        cls, utility: Any, *, nu: Any, order_effect: Any = None, total: Any = None, **kwargs: Any
+        cls,
+        utility: Any,
+        *,
+        nu: Any,
+        adherence: Any = None,
+        order_effect: Any = None,
+        total: Any = None,
+        **kwargs: Any,
     ) -> TensorVariable:
-        return cls._dist(utility, order_effect, nu, total, **kwargs)
+        return cls._dist(utility, adherence, order_effect, nu, total, **kwargs)
 
 
 class RaoKupper(_PairOutcomes):
@@ -469,7 +511,7 @@ class RaoKupper(_PairOutcomes):
               P(\text{tie}) = \frac{(\theta^2 - 1)\, \phi_1 \phi_2}
                                    {(\phi_1 + \theta \phi_2)(\theta \phi_1 + \phi_2)}
 
-    with worths :math:`\phi_1 = e^{w_1 + \delta}` and :math:`\phi_2 = e^{w_2}`. A tie is a
+    with worths :math:`\phi_1 = e^{a w_1 + \delta}` and :math:`\phi_2 = e^{a w_2}`. A tie is a
     difference, with logistic noise, of less than :math:`\log\theta`: the judge does not see it.
 
     ========  ==================================================================
@@ -483,11 +525,11 @@ class RaoKupper(_PairOutcomes):
         Name of the variable.
     utility : tensor_like of float, (..., 2) or, with `Pairs`, (n_items,) or (n_pairs, 2)
         Log worths, as in `BradleyTerry`.
-    theta : tensor_like of float, >= 1, (...), or with `Pairs` () or (n_pairs,)
+    theta : tensor_like of float, >= 1, as `adherence`
         Threshold: equal items tie with probability :math:`(\theta - 1)/(\theta + 1)`. 1 is
         Bradley-Terry. A default prior: ``pm.math.exp(pm.HalfNormal("log_theta", 1))``, under
         which equal items tie with probability 0.32 at the median, below 0.75 in 95 of 100 cases.
-    order_effect, total, observed
+    adherence, order_effect, total, observed
         As in `BradleyTerry`; counts have three columns.
 
     Returns
@@ -520,22 +562,33 @@ class RaoKupper(_PairOutcomes):
 
     @classmethod
     def dist(
-        cls, utility: Any, *, theta: Any, order_effect: Any = None, total: Any = None, **kwargs: Any
+        cls,
+        utility: Any,
+        *,
+        theta: Any,
+        adherence: Any = None,
+        order_effect: Any = None,
+        total: Any = None,
+        **kwargs: Any,
     ) -> TensorVariable:
-        return cls._dist(utility, order_effect, theta, total, **kwargs)
+        return cls._dist(utility, adherence, order_effect, theta, total, **kwargs)
 
 
 # ---------------------------------------------------------------------------------------------
 # Observed Pairs
 # ---------------------------------------------------------------------------------------------
 
-# what follows from the data, and is kept beside them
+# What a likelihood tells pairs apart by, beside the items: as numbers, because parameters are
+ALL, PAIR = -1, -2  # nothing; or everything. Else which of the sorted groups it is
+
+# what follows from the data, and is kept beside them: `PairTotals`
 DERIVED = {
     "log_multinomial": "",
-    "distinct_first": "distinct",  # fields of `PairTotals`, of no pairs if more than the items
-    "distinct_second": "distinct",  # tells pairs apart
-    "distinct_counts": "result,distinct",
-    "distinct_log_multinomial": "",
+    "cell_first": "cell",  # positions in the utilities
+    "cell_second": "cell",
+    "cell_group": "cell",
+    "cell_counts": "three,cell",
+    "cell_log_multinomial": "",
 }
 TAKEN = (FIRST, SECOND, WEIGHT, COUNTS, OUTCOME, OUTCOMES, "result", *DERIVED)
 
@@ -544,8 +597,8 @@ class _ObservedPairRV(ObservedRV, _PairRV):
     """Counts of outcomes, with what was observed as parameters.
 
     LOO wants the log-probability of each pair; a sampler wants their sum, which is evaluated over
-    the distinct pairs of items, whoever judged them, wherever nothing but the items tells pairs
-    apart.
+    the cells that the likelihood tells apart: the distinct pairs of items, whoever judged them,
+    where nothing but the items has parameters.
     """
 
     data_types = (Pairs,)
@@ -560,8 +613,19 @@ class _ObservedPairRV(ObservedRV, _PairRV):
         "second": "",
         "weight": "",
         "counts": "result",
-        "utility": "item",  # of length 0 if more than the items tells pairs apart
-        "order_effect": "",
+        # of the sum: all utilities, and one parameter for each group or one for all
+        "utilities": "utility",
+        "adherences": "adherence",
+        "order_effects": "effect",
+        "ties": "tie",
+        # numbers that are known: what utilities and the others are by, and whether it matters who
+        # is the first; and the codes of these groups, if any
+        "utility_by": "",
+        "group_by": "",
+        "ordered": "",
+        "n_items": "",
+        "row": "row",
+        "group": "group",
         **DERIVED,
     }
     extended_signature = signature(parameters, "result")
@@ -579,7 +643,8 @@ class _ObservedPairRV(ObservedRV, _PairRV):
             parts[group] = Part(data.group_idx(group), ("pair",))
             parts[counted(group, MATCHES)] = Part(_matches_of(data, group), (group,))
         parts[counted(ITEM, MATCHES)] = Part(_item_matches(data), (ITEM,))
-        known = data.first, data.second, data.counts[:, : cls.n_outcomes], data.weight
+        codes = [_codes(data, p.utility_by), _codes(data, p.group_by)]
+        known = data.first, data.second, data.counts[:, : cls.n_outcomes], data.weight, *codes
         ties = " with ties" if cls.n_outcomes == 3 else ""
         outcome = f"pair outcomes{ties} given the pairs"
         if (data.weight != 1).any():
@@ -593,8 +658,11 @@ class _ObservedPairRV(ObservedRV, _PairRV):
         _check_groups(model, name, data)
         _check_axes(model, name, data)
         n = data.n_pairs
-        check_length(name, "order effects", p.order_effect, n, "pairs", "rows")
-        check_length(name, "parameters of ties", p.tie, n, "pairs", "rows")
+        if _number(p.group_by) == PAIR:
+            each = {"adherences": p.adherences, "order effects": p.order_effects}
+            for what, x in (each | {"parameters of ties": p.ties}).items():
+                if x.type.shape[0] != 1:  # one for all
+                    check_length(name, what, x, n, "pairs", "rows")
         check_length(name, "utilities", p.lead, n, "pairs", "rows")
 
     @classmethod
@@ -603,13 +671,10 @@ class _ObservedPairRV(ObservedRV, _PairRV):
             return p.weight * _counts_logp(cls, value, p.lead, p.tie, p.total)
         each = outcome_counts_logp(value, cls.log_probabilities(p.lead, p.tie))
         each = _check_parameters_of(cls, p.weight * (p.log_multinomial + each), [p.lead], p.tie)
-        if not _by_items(p):
-            return each
-        lead = p.utility[p.distinct_first] - p.utility[p.distinct_second] + p.order_effect
-        distinct = outcome_counts_logp(p.distinct_counts.T, cls.log_probabilities(lead, p.tie))
-        total = p.distinct_log_multinomial + pt.sum(distinct)
-        finite = [p.utility, p.order_effect]
-        return with_sum(each, _check_parameters_of(cls, total, finite, p.tie))
+        parameters = p.utilities, p.adherences, p.order_effects, p.ties
+        cells = p.cell_first, p.cell_second, p.cell_group, p.cell_counts
+        total = p.cell_log_multinomial + cls.total_op()(*parameters, *cells)
+        return with_sum(each, _check_parameters_of(cls, total, parameters[:3], p.ties))
 
     @classmethod
     def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -638,9 +703,20 @@ OBSERVED: dict[type[_PairRV], type[_ObservedPairRV]] = {
 }
 
 
-def _by_items(p: SimpleNamespace) -> bool:
-    """Whether nothing but the items tells pairs apart."""
-    return bool(p.utility.type.shape[0] != 0)
+def _number(known: Any) -> int:
+    """Value of a parameter that is a number, or a constant of one."""
+    return int(getattr(known, "data", known))
+
+
+def _codes(pairs: Pairs, by: Any) -> NDArray[np.int32]:
+    """Codes of a group, or none where there is nothing to tell pairs apart by, or everything."""
+    which = _number(by)
+    return pairs.group_idx(_groups(pairs)[which]) if which >= 0 else np.zeros(0, dtype=np.int32)
+
+
+def _groups(pairs: Pairs) -> list[str]:
+    """Name what keeps pairs apart, in an order that is the same for other pairs."""
+    return sorted([JUDGE, *pairs.groups])
 
 
 def _is_current(p: SimpleNamespace) -> bool:
@@ -649,7 +725,7 @@ def _is_current(p: SimpleNamespace) -> bool:
     Asked when a log-probability is built: where data were replaced, such as by rows of them, the
     pairs are evaluated one by one instead.
     """
-    data = [known_value(x) for x in (p.first, p.second, p.counts, p.weight)]
+    data = [known_value(x) for x in (p.first, p.second, p.counts, p.weight, p.row, p.group)]
     then = {field: known_value(getattr(p, field)) for field in DERIVED}
     if any(x is None for x in (*data, *then.values())):
         return False
@@ -659,13 +735,82 @@ def _is_current(p: SimpleNamespace) -> bool:
 
 def _derived(p: SimpleNamespace, *data: Any) -> dict[str, NDArray[Any]]:
     """Compute what follows from the data, by the names of the parameters."""
-    first, second, counts, weight = data
-    used = slice(None) if _by_items(p) else slice(0)
-    # whether it matters which item is the first
-    ordered = not (isinstance(p.order_effect, Constant) and p.order_effect.data == 0)
-    totals = pair_totals(first[used], second[used], counts[used], weight[used], ordered=ordered)
-    distinct = {f"distinct_{field}": value for field, value in totals._asdict().items()}
-    return {"log_multinomial": log_multinomial(counts)} | distinct
+    first, second, counts, weight, row, group = data
+    each = np.arange(len(first), dtype=np.int32)
+    if (by := _number(p.utility_by)) == PAIR:
+        first, second = 2 * each, 2 * each + 1
+    elif by != ALL:
+        start = row.astype(np.int64) * _number(p.n_items)
+        first, second = start + first, start + second
+    if (by := _number(p.group_by)) in (ALL, PAIR):
+        group = each if by == PAIR else None
+    three = np.pad(counts, ((0, 0), (0, 3 - counts.shape[1])))
+    ordered = bool(_number(p.ordered))
+    totals = pair_totals(first, second, three, weight, ordered=ordered, group=group)
+    cells = {f"cell_{field}": value for field, value in totals._asdict().items()}
+    return {"log_multinomial": log_multinomial(counts)} | cells
+
+
+class _Parameter(NamedTuple):
+    """A parameter, and what there is one of it for: nothing, a group or every pair."""
+
+    value: TensorVariable
+    by: int
+
+    def of_pairs(self, pairs: Pairs, data: SimpleNamespace) -> TensorVariable:
+        """One for every pair, or one for all."""
+        return self.value[_data_of(pairs, self.by, data)] if self.by >= 0 else self.value
+
+    def of_groups(self, by: int, pairs: Pairs, data: SimpleNamespace) -> TensorVariable:
+        """One for every group, or one for all, as a vector."""
+        value = self.value if by >= 0 else self.of_pairs(pairs, data)
+        return pt.atleast_1d(value)
+
+
+def _data_of(pairs: Pairs, by: int, data: SimpleNamespace) -> TensorVariable:
+    """Give the registered codes of a group."""
+    return getattr(data, _groups(pairs)[by])
+
+
+def _parameter(name: str, what: str, value: Any, pairs: Pairs) -> _Parameter:
+    """Read what there is one of a parameter for: by the name of its dim, or else by its shape."""
+    dims = dims_of(pm.modelcontext(None), value) or ()
+    groups = _groups(pairs)
+    if len(dims) == 1 and dims[0] in groups:
+        _check_labels(name, what, dims[0], pairs)
+        return _Parameter(as_double(getattr(value, "values", value)), groups.index(dims[0]))
+    shapes = {(): "one for all", (pairs.n_pairs,): "one per pair"}
+    x = shaped(name, what, value, shapes, "pairs")
+    return _Parameter(x, PAIR if x.ndim else ALL)
+
+
+def _utilities(name: str, utility: Any, pairs: Pairs) -> _Parameter:
+    """Read what utilities are by; those of groups get the dims (group, item)."""
+    dims = dims_of(pm.modelcontext(None), utility) or ()
+    groups = _groups(pairs)
+    of_groups = [dim for dim in dims if dim in groups]
+    if len(dims) == 2 and len(of_groups) == 1:
+        (group,) = of_groups
+        (item,) = (dim for dim in dims if dim != group)
+        _check_labels(name, "utility", group, pairs)
+        labels = pm.modelcontext(None).coords.get(item)
+        if labels is not None:
+            whose = f"the dim {item!r} of its utility"
+            same_labels(whose, name, labels, pairs.coords[ITEM], "pairs")
+        x = as_double(getattr(utility, "values", utility))
+        return _Parameter(x if dims[0] == group else x.T, groups.index(group))
+    check_items(name, "utility", utility, pairs.coords[ITEM], "pairs")
+    shapes = {(pairs.n_items,): "one per item", (pairs.n_pairs, 2): "two per pair"}
+    x = shaped(name, "utility", utility, shapes, "pairs")
+    return _Parameter(x, ALL if x.ndim == 1 else PAIR)
+
+
+def _check_labels(name: str, what: str, group: str, pairs: Pairs) -> None:
+    """Raise where a dim that is called like a group has other labels."""
+    labels = pm.modelcontext(None).coords.get(group)
+    if labels is not None:
+        whose = f"the dim {group!r} of its {what}"
+        same_labels(whose, name, labels, pairs.coords[group], "pairs", f"{group}s")
 
 
 def _observe(
@@ -678,51 +823,61 @@ def _observe(
 ) -> TensorVariable:
     """Add observed pairs to the model in context."""
     parameter = rv_type.tie_parameter
-    takes = ("order_effect", *([parameter] if parameter else []))
+    takes = ("adherence", "order_effect", *([parameter] if parameter else []))
     own, options = observed_options(class_name, pairs, arguments, takes=takes, brings=("total",))
     if parameter and parameter not in own:
         raise TypeError(f"{class_name} needs {parameter}=, its parameter of ties.")
-    tie = own.get(parameter, 0.0)
     _check_ties(rv_type.n_outcomes, name, pairs)
-    _check_tie_parameter(rv_type, tie)
+    _check_tie_parameter(rv_type, own.get(parameter, 0.0))
 
-    n = pairs.n_pairs
-    utilities = {(pairs.n_items,): "one per item", (n, 2): "two per pair"}
-    one_or_all = {(): "one for all", (n,): "one per pair"}
-    check_items(name, "utility", utility, pairs.coords[ITEM], "pairs")
-    utility = shaped(name, "utility", utility, utilities, "pairs")
-    tie = shaped(name, parameter, tie, one_or_all, "pairs")
-    order_effect = own.get("order_effect", 0.0)
-    order_effect = shaped(name, "order_effect", order_effect, one_or_all, "pairs")
-    per_item = utility.ndim == 1
-    by_items = per_item and order_effect.ndim == tie.ndim == 0
+    w = _utilities(name, utility, pairs)
+    adherence = _parameter(name, "adherence", own.get("adherence", 1.0), pairs)
+    order_effect = _parameter(name, "order_effect", own.get("order_effect", 0.0), pairs)
+    tie = _parameter(name, parameter, own.get(parameter, 0.0), pairs)
+    # one group for all of them, or else each pair is one
+    apart = {x.by for x in (adherence, order_effect, tie)} - {ALL}
+    by = apart.pop() if len(apart) == 1 else PAIR if apart else ALL
 
     def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
-        one, other = utility[..., 0], utility[..., 1]
-        if per_item:
-            one, other = utility[data.first], utility[data.second]
+        if w.by == PAIR:
+            one, other = w.value[:, 0], w.value[:, 1]
+        else:
+            row = (_data_of(pairs, w.by, data),) if w.by >= 0 else ()
+            one, other = w.value[(*row, data.first)], w.value[(*row, data.second)]
         counts = pt.cast(data.counts, "int64")
+        effect = order_effect.of_pairs(pairs, data)
+        nothing = pt.constant(np.zeros(0, dtype="int32"))
         return {
-            "lead": one - other + order_effect,
+            "lead": adherence.of_pairs(pairs, data) * (one - other) + effect,
+            "tie": tie.of_pairs(pairs, data),
             "total": pt.sum(counts, axis=-1),
             "first": data.first,
             "second": data.second,
             "weight": data.weight,
             "counts": counts,
+            "utilities": w.value.flatten(),
+            "adherences": adherence.of_groups(by, pairs, data),
+            "order_effects": order_effect.of_groups(by, pairs, data),
+            "ties": tie.of_groups(by, pairs, data),
+            "row": _data_of(pairs, w.by, data) if w.by >= 0 else nothing,
+            "group": _data_of(pairs, by, data) if by >= 0 else nothing,
         }
 
+    effect = order_effect.value
+    layout = {
+        "utility_by": w.by,
+        "group_by": by,
+        "ordered": not (isinstance(effect, Constant) and not effect.data.any()),
+        "n_items": pairs.n_items,
+    }
     return observe(
         OBSERVED[rv_type],
         name,
         pairs,
-        {
-            "tie": tie,
-            "order_effect": order_effect,
-            "utility": utility if by_items else pt.constant(np.zeros(0)),
-        },
+        {field: pt.constant(np.int64(number)) for field, number in layout.items()},
         with_data,
         items_known=True,
-        without=() if per_item else (counted(ITEM, MATCHES),),
+        without=() if w.by != PAIR else (counted(ITEM, MATCHES),),
         **options,
     )
 

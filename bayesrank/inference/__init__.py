@@ -1,13 +1,14 @@
 """Inference: modes, Laplace's approximation, training by batches, LearnBPR and cross-validation.
 
-What PyMC can sample or optimise itself needs nothing from here, but for `posterior_modes`, which
-finds the modes of one model for many prior scales and compiles it once, with its parts `objective`,
-`climb` and `adam`; `laplace`, which draws from a normal posterior around a mode; `train`, which
-finds the mode of a model of many weights by batches; `given`, which fixes some variables; `kfold`,
-which compiles one model for all folds; and `learn_bpr`, gradient ascent on triples of interactions.
+What PyMC can sample or optimise itself needs nothing from here, but for `sample`, which does not
+compile again in every process; `posterior_modes`, which finds the modes of one model for many prior
+scales and compiles it once, with its parts `objective`, `climb` and `adam`; `laplace`, which draws
+from a normal posterior around a mode; `train`, which finds the mode of a model of many weights by
+batches; `given`, which fixes some variables; `kfold`, which compiles one model for all folds; and
+`learn_bpr`, gradient ascent on triples of interactions.
 
-This room may import arviz, numba, numpy, nutpie, pymc, pytensor, rich, scipy, threadpoolctl,
-xarray, the rooms data and likelihoods, and schema.
+This room may import arviz, numba, numpy, nutpie, pandas, pymc, pytensor, rich, scipy,
+threadpoolctl, xarray, the rooms data and likelihoods, and schema.
 """
 
 from bayesrank.inference.conditional import given
@@ -23,6 +24,7 @@ from bayesrank.inference.learn_bpr import (
     prior_penalties,
 )
 from bayesrank.inference.modes import Point, adam, climb, objective, posterior_modes
+from bayesrank.inference.sampling import sample
 from bayesrank.inference.training import train
 
 __all__ = [
@@ -43,5 +45,6 @@ __all__ = [
     "objective",
     "posterior_modes",
     "prior_penalties",
+    "sample",
     "train",
 ]

@@ -9,7 +9,7 @@ from bayesrank.results.baseline import random_elpd
 from bayesrank.results.checks import ranking_checks
 from bayesrank.results.compare import compare
 from bayesrank.results.consensus import consensus_ordering, expected_kendall
-from bayesrank.results.diagnostics import Convergence, convergence
+from bayesrank.results.diagnostics import Convergence, convergence, precise
 from bayesrank.results.files import figure_png, whole_file, write_whole
 from bayesrank.results.groups import group_log_likelihood
 from bayesrank.results.loo import ParetoKWarning, loo_by_ranker
@@ -48,6 +48,7 @@ __all__ = [
     "ndcg",
     "outcome_probability",
     "place_probability",
+    "precise",
     "query_metrics",
     "random_elpd",
     "rank_draws",

@@ -8,12 +8,17 @@ import numpy as np
 import xarray as xr
 
 from bayesrank.results.draws import posterior_utilities
+from bayesrank.results.ranks import rank_draws
 
-__all__ = ["Convergence", "convergence"]
+__all__ = ["Convergence", "convergence", "precise"]
 
 WORST_RHAT = 1.01  # Vehtari et al. 2021, Bayesian Analysis 16(2)
 LEAST_DRAWS = 4  # for R-hat of split chains; ArviZ gives NaN below
 LEAST_ESS = 400.0  # the same: for R-hat and quantiles to be reliable
+# Monte Carlo standard errors with which a table of ranks can be printed: of probabilities, one in
+# the second digit; of mean ranks, a share of the standard deviation of the rank
+PROBABILITY_ERROR, RANK_ERROR = 0.01, 1 / 30
+SHOWN = 20  # items, the best ones
 
 
 @dataclass(frozen=True)
@@ -127,3 +132,46 @@ def convergence(data: Any, var: str = "utility", *, dim: str = "item") -> Conver
             f"{min(bulk, tail):,.0f} effective draws of every {var}."
         )
     return Convergence(rhat, bulk, tail, divergences, ok, tuple(sentences))
+
+
+def precise(data: Any, var: str = "utility", *, dim: str = "item", top: int = 3) -> bool:
+    """Tell whether there are draws enough for a table of ranks.
+
+    Parameters
+    ----------
+    data, var, dim
+        Posterior, variable and dim of the items, as in `rank_draws`.
+    top : int
+        The k of the probability to be among the best k.
+
+    Returns
+    -------
+    bool
+        Whether, for the 20 items of the best mean ranks, the Monte Carlo standard errors are small:
+        of the probabilities to be the best and among the best k at most 0.01, of the mean ranks a
+        thirtieth of the standard deviation of the rank.
+
+    Raises
+    ------
+    ValueError
+        If the variable or a dim is missing, there is no draw, or one is not finite.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> u = np.random.default_rng(0).normal(size=(4, 1000, 2)) + [0.0, 1.0]
+    >>> u = xr.DataArray(u, dims=("chain", "draw", "item"))
+    >>> precise(u), precise(u[:, :100])
+    (True, False)
+    """
+    ranks = rank_draws(data, var, dim=dim)
+    others = [d for d in ranks.dims if d not in ("chain", "draw", dim)]
+    best = ranks.mean(("chain", "draw", *others)).argsort()[:SHOWN].to_numpy()
+    ranks = ranks.isel({dim: best})
+    shown = xr.Dataset({"rank": ranks, "best": ranks == 1, "top": ranks <= top}).astype(float)
+    moving = shown.std(("chain", "draw")) > 0
+    # what is the same in all draws is as exact as draws can tell
+    error = az.mcse(shown, method="mean").where(moving, 0.0)
+    spread = ranks.std(("chain", "draw"))
+    close = (error[["best", "top"]] <= PROBABILITY_ERROR).all()
+    return bool(close["best"] & close["top"] & (error["rank"] <= RANK_ERROR * spread).all())

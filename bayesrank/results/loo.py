@@ -5,7 +5,6 @@ Pareto k of the weights tells whether that works.
 """
 
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from bayesrank.results.groups import (
     observed_dim,
     pointwise_log_likelihood,
 )
+from bayesrank.results.psis import good_pareto_k, leave_each_out
 from bayesrank.results.same_data import shown
 from bayesrank.schema import COUNTS, RANKS, WEIGHT, Kept
 
@@ -164,21 +164,26 @@ def loo_of(
             elpd_i=elpd_i, pareto_k=pareto_k,
         )  # fmt: skip
 
-    part = {"log_likelihood": xr.Dataset({var: pointwise[..., moves]})}
-    options = {"reff": 1.0}
-    if "posterior" in data.children and data["posterior"].data_vars:
-        part["posterior"], options = data["posterior"].dataset, {}
-    with warnings.catch_warnings():
-        # said better below, or by a single ranking that is the sum
-        warnings.filterwarnings("ignore", "Estimated shape parameter of Pareto", UserWarning)
-        warnings.filterwarnings("ignore", "The point-wise LOO is the same", UserWarning)
-        found = az.loo(xr.DataTree.from_dict(part), var_name=var, pointwise=True, **options)
-    elpd_i[moves], pareto_k[moves] = found.elpd_i.to_numpy(), found.pareto_k.to_numpy()
-    _warn_of_pareto_k(pareto_k, found.good_k, dim, name)
-    return replace(
-        found, elpd=float(elpd_i.sum()), se=standard_error(elpd_i), n_data_points=n,
-        elpd_i=elpd_i, pareto_k=pareto_k, log_weights=None,
+    reff = _relative_efficiency(data, _n_draws(pointwise))
+    found = leave_each_out(pointwise.to_numpy()[..., moves].reshape(_n_draws(pointwise), -1), reff)
+    elpd_i[moves], pareto_k[moves] = found.elpd, found.pareto_k
+    good_k = good_pareto_k(_n_draws(pointwise))
+    _warn_of_pareto_k(pareto_k, good_k, dim, name)
+    p = float((found.lppd - found.elpd).sum())
+    return az.ELPDDataLOO(
+        elpd=float(elpd_i.sum()), se=standard_error(elpd_i), p=p, n_data_points=n,
+        n_samples=_n_draws(pointwise), scale="log",
+        warning=bool((pareto_k > good_k).any()), good_k=good_k, elpd_i=elpd_i, pareto_k=pareto_k,
     )  # fmt: skip
+
+
+def _relative_efficiency(data: xr.DataTree, n_draws: int) -> float:
+    """Effective draws of the mean, as a share of the draws: the mean over all parameters."""
+    posterior = data["posterior"].to_dataset() if "posterior" in data.children else xr.Dataset()
+    if not posterior.data_vars or posterior.sizes["chain"] == 1:
+        return 1.0
+    ess = az.ess(posterior, method="mean")
+    return float(np.concatenate([x.to_numpy().ravel() for x in ess.values()]).mean() / n_draws)
 
 
 def labels_of(values: xr.DataArray) -> Any:

@@ -8,6 +8,8 @@ part, as Linux keeps it for the process, less its size before. `resource.getrusa
 its peak cannot be set back, and a process inherits that of the one which started it.
 """
 
+import contextlib
+import io
 import json
 import sys
 import time
@@ -143,6 +145,43 @@ def partitions_memory(name: str, n_items: str) -> dict[str, float]:
     call(*batch(int(n_items), 1))  # JAX compiles for each shape
     given = batch(int(n_items))
     return {"bytes": added(lambda: [call(*given) for _ in range(3)])}
+
+
+def command_stages(*arguments: str) -> dict[str, float]:
+    """Run a command of the package; CPU seconds of its stages."""
+    spent = {"imports": 0.0, "compiling": 0.0, "NUTS": 0.0, "predictions": 0.0, "LOO": 0.0}
+    running: list[str] = []
+
+    def timed(stage: str, call: Callable[..., object]) -> Callable[..., object]:
+        def wrapper(*args: object, **kwargs: object) -> object:
+            start = time.process_time()
+            running.append(stage)
+            try:
+                return call(*args, **kwargs)
+            finally:
+                running.pop()
+                taken = time.process_time() - start
+                spent[stage] += taken
+                for outer in running[-1:]:
+                    spent[outer] -= taken
+
+        return wrapper
+
+    import bayesrank.cli.run as run
+    import bayesrank.results.loo as loo
+    from bayesrank.cli import main
+    from bayesrank.inference import sampling
+
+    spent["imports"] = time.process_time()
+    sampling._compiled = timed("compiling", sampling._compiled)
+    sampling.nutpie.sample = timed("NUTS", sampling.nutpie.sample)
+    sampling._until = timed("NUTS", sampling._until)
+    run._predicted = timed("predictions", run._predicted)
+    loo.loo_of = timed("LOO", loo.loo_of)
+    with contextlib.redirect_stdout(io.StringIO()):
+        main([*arguments], standalone_mode=False)
+    total = time.process_time()
+    return spent | {"rest": total - sum(spent.values()), "total": total}
 
 
 if __name__ == "__main__":

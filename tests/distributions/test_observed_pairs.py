@@ -95,16 +95,118 @@ def test_values_and_gradients_are_those_of_the_definition(family, effect):
     np.testing.assert_allclose(slope, exact_slope(family, pairs, point), atol=1e-7)
 
 
+def cells(model):
+    """Counts of what the sum is over."""
+    node = model["y"].owner
+    counts = node.op.named(node.inputs[2:]).cell_counts.get_value()
+    assert counts.sum() == pairs_of().n_matches
+    assert uses(model, WithSum)
+    return counts
+
+
 def test_the_sum_is_over_distinct_pairs_of_items_where_only_items_matter():
-    n_distinct = {None: 5, "one": 6}  # a-b, b-a, b-c, d-c, c-a, a-d
+    n_distinct = {None: 5, "one": 6, "each": 8}  # a-b, b-a, b-c, d-c, c-a, a-d
     for effect, n in n_distinct.items():
-        model = pairs_model("Davidson", order_effect=effect)
-        node = model["y"].owner
-        p = node.op.named(node.inputs[2:])
-        assert p.distinct_counts.get_value().shape == (3, n)
-        assert p.distinct_counts.get_value().sum() == pairs_of().n_matches
-        assert uses(model, WithSum)
-    assert not uses(pairs_model("Davidson", order_effect="each"), WithSum)
+        assert cells(pairs_model("Davidson", order_effect=effect)).shape == (3, n)
+
+
+# What there is one of for each label of a group, by the names of dims
+
+KINDS = np.array([UTILITY, [0.0, 0.9, -0.4, 0.3]])  # utilities in each kind of match
+JUDGES = {"adherence": np.array([0.5, 1.8]), "order_effect": np.array([0.3, -0.2])}
+TIES = np.array([1.6, 1.1])  # of each judge
+
+
+def judged_model(family, pairs, *, own=("adherence", "order_effect", "tie"), by="judge"):
+    """Utilities by the kind of match, and what judges differ in, each one per label of `by`."""
+    kind = FAMILIES[family]
+    with pm.Model(coords=pairs.coords) as model:
+        utility = pm.Data("utility", KINDS, dims=("kind", "item"))
+        options = {x: pm.Data(x, JUDGES[x], dims=by) for x in JUDGES if x in own}
+        tie = pm.Data("tie", TIES, dims=by) if "tie" in own else 1.3
+        kind.distribution("y", utility, observed=pairs, **options, **kind.options(tie))
+    return model
+
+
+def judged_logp(family, pairs, *, own=("adherence", "order_effect", "tie"), by="judge"):
+    """The same by the definition."""
+    kind, code = pairs.group_idx("kind"), pairs.group_idx(by)
+    lead = KINDS[kind, pairs.first] - KINDS[kind, pairs.second]
+    if "adherence" in own:
+        lead = JUDGES["adherence"][code] * lead
+    if "order_effect" in own:
+        lead = lead + JUDGES["order_effect"][code]
+    tie = TIES[code] if "tie" in own else 1.3
+    return FAMILIES[family].logp(pairs.counts[:, : FAMILIES[family].n_outcomes], lead, tie)
+
+
+@pytest.mark.parametrize("by", ["judge", "kind"])
+@pytest.mark.parametrize("own", [("adherence", "order_effect", "tie"), ("tie",), ("adherence",)])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_parameters_may_be_one_for_each_label_of_a_group(family, own, by):
+    pairs = pairs_of(ties=family in WITH_TIES)
+    model = judged_model(family, pairs, own=own, by=by)
+    exact = judged_logp(family, pairs, own=own, by=by)
+    np.testing.assert_allclose(pointwise(model, {}), exact, rtol=1e-12)
+    assert float(model.compile_logp(mode=QUICK)({})) == pytest.approx(exact.sum(), rel=1e-13)
+
+
+def test_the_sum_is_over_what_groups_with_parameters_tell_apart():
+    pairs = pairs_of()
+    with pm.Model(coords=pairs.coords) as model:
+        nu = pm.Flat("nu", dims="judge")
+        br.Davidson("y", pm.Flat("utility", dims="item"), nu=nu, observed=pairs)
+    # a-b by u and by v, b-c by v, c-d by v, a-c by v, a-d by u; of kinds nothing is known
+    assert cells(model).shape == (3, 6)
+    utility = np.array([0.3, -0.2, 0.9, 0.0])
+    exact = exact_logp("Davidson", pairs, utility, tie=TIES[pairs.judge_idx]).sum()
+    found = float(model.compile_logp(mode=QUICK)({"utility": utility, "nu": TIES}))
+    assert found == pytest.approx(exact, rel=1e-13)
+
+
+def test_parameters_of_two_groups_and_of_pairs_go_together():
+    pairs = pairs_of()
+    nu = np.linspace(0.5, 1.5, pairs.n_pairs)
+    with pm.Model(coords=pairs.coords) as model:
+        adherence = pm.Data("adherence", JUDGES["adherence"], dims="judge")
+        effect = pm.Data("effect", [0.4, -0.1], dims="kind")
+        br.Davidson("y", UTILITY, adherence=adherence, order_effect=effect, nu=nu, observed=pairs)
+    lead = JUDGES["adherence"][pairs.judge_idx] * (UTILITY[pairs.first] - UTILITY[pairs.second])
+    lead += np.array([0.4, -0.1])[pairs.group_idx("kind")]
+    exact = FAMILIES["Davidson"].logp(pairs.counts, lead, nu)
+    np.testing.assert_allclose(pointwise(model, {}), exact, rtol=1e-12)
+    assert float(model.compile_logp(mode=QUICK)({})) == pytest.approx(exact.sum(), rel=1e-13)
+    assert cells(model).shape == (3, pairs.n_pairs)
+
+
+def test_new_pairs_keep_what_parameters_are_by():
+    model, new = judged_model("Davidson", pairs_of()), pairs_of(MORE)
+    logp, each = model.compile_logp(mode=QUICK), model.compile_logp(sum=False, mode=QUICK)
+    br.set_observed("y", new, model=model)
+    exact = judged_logp("Davidson", new)
+    np.testing.assert_allclose(each({})[0], exact, rtol=1e-12)
+    assert float(logp({})) == pytest.approx(exact.sum(), rel=1e-13)
+    for other in (freeze_dims_and_data(model), model.copy()):
+        assert float(other.compile_logp(mode=QUICK)({})) == pytest.approx(exact.sum(), rel=1e-13)
+
+
+def test_dims_called_like_a_group_must_have_its_labels():
+    pairs = pairs_of()
+    message = "The judges of the pairs of 'y' are not those of the dim 'judge' of its nu, which ha"
+    with pm.Model(coords={"judge": ["v", "u"]}), pytest.raises(ValueError, match=message):
+        br.Davidson("y", UTILITY, nu=pm.Flat("nu", dims="judge"), observed=pairs)
+    items = {"item": list("abdc"), "kind": ["x", "y"]}
+    message = "The items of the pairs of 'y' are not those of the dim 'item' of its utility"
+    with pm.Model(coords=items), pytest.raises(ValueError, match=message):
+        br.Davidson("y", pm.Flat("w", dims=("kind", "item")), nu=1.0, observed=pairs)
+
+
+def test_utilities_may_have_the_items_first():
+    pairs = pairs_of()
+    with pm.Model(coords=pairs.coords) as model:
+        br.Davidson("y", pm.Data("w", KINDS.T, dims=("item", "kind")), nu=1.3, observed=pairs)
+    exact = judged_logp("Davidson", pairs, own=())
+    assert float(model.compile_logp(mode=QUICK)({})) == pytest.approx(exact.sum(), rel=1e-13)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -14,6 +14,7 @@ import pytensor.tensor as pt
 from bayesrank.data.derive import stage_table
 from bayesrank.likelihoods.mpm.op import Agreement, CountsDraw, LogNormalisers, NetCountsDraw
 from bayesrank.likelihoods.ops import stop_gradient, with_sum
+from bayesrank.likelihoods.pairs import DavidsonTotal, RaoKupperTotal, ThurstoneTotal
 from bayesrank.likelihoods.plackett_luce.per_item import TABLE, RankingLogp, StageTotal
 from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderBound, WeakOrderLogp
 from bayesrank.likelihoods.plackett_luce.remainders import LogRemainder
@@ -44,6 +45,11 @@ WHERE = np.array([[1, 1, 1, 1], [0, 1, 1, 0]], dtype=bool)
 EVERYONE = np.ones((1, 0), dtype=bool)
 ENTRIES = [np.array([0, 0, 2]), np.array([0, 3, 1]), np.array([1, 0, 2]), np.array([2.0, 1.0, 4.0])]
 SEEDS = np.arange(3) * 7**20
+
+# cells of two groups, which differ in adherence and in ties but not in the effect of the order
+CELLS = [np.array([0, 1, 3, 0]), np.array([1, 2, 0, 3]), np.array([0, 0, 1, 1])]
+OUTCOMES = np.array([[1.0, 0.0, 4.0, 2.5], [0.0, 0.0, 2.0, 1.0], [3.0, 0.0, 0.0, 1.0]])
+LEADS = [PER_ITEM, np.array([0.5, 1.5]), np.array([0.2]), np.array([1.6, 1.2]), *CELLS, OUTCOMES]
 
 EXAMPLES = {
     "RankingLogp": Example(RankingLogp(), [PER_ITEM, *FIELDS], (0,)),
@@ -86,6 +92,9 @@ EXAMPLES = {
             SEEDS,
         ],
     ),
+    "DavidsonTotal": Example(DavidsonTotal(), LEADS, (0, 1, 2, 3)),
+    "RaoKupperTotal": Example(RaoKupperTotal(), LEADS, (0, 1, 2, 3)),
+    "ThurstoneTotal": Example(ThurstoneTotal(), LEADS, (0, 1, 2)),
     "StopGradient": Example(lambda x: stop_gradient(x**2) * x, [UTILITY], (0,)),
     "WithSum": Example(lambda x: with_sum(x**2, x.sum()), [UTILITY], (0,)),
 }

@@ -7,8 +7,9 @@ import pytest
 from tests.likelihoods.compiled_ops import EXAMPLES, outputs
 
 # Half a minute each to compile. The draws are compiled by the tests of their distributions, and the
-# bound is the kernel of WeakOrderLogp.
+# bound is the kernel of WeakOrderLogp. The totals of pairs share a kernel.
 SLOW = {"WeakOrderBound", "OrderedPartitionDraw", "CountsDraw", "NetCountsDraw"}
+SLOW |= {"RaoKupperTotal", "ThurstoneTotal"}
 
 
 @pytest.mark.parametrize(

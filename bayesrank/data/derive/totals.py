@@ -2,7 +2,8 @@
 
 Judges, categories and days keep pairs apart. A likelihood that knows nothing but the utilities of
 the items does not: to it, all matches of two items are alike, and without an effect of the order
-a win of the second item is one of the first item of the mirrored pair.
+a win of the second item is one of the first item of the mirrored pair. To one that knows judges,
+all matches of two items by one judge are alike.
 """
 
 from typing import NamedTuple
@@ -18,11 +19,12 @@ Floats = NDArray[np.float64]
 
 
 class PairTotals(NamedTuple):
-    """Weighted counts of distinct pairs of items."""
+    """Weighted counts of distinct pairs of items, in every group: the cells of a table."""
 
-    first: Ints  # (n_distinct,)
-    second: Ints  # (n_distinct,)
-    counts: Floats  # (n_outcomes, n_distinct), evidence weight times counts
+    first: Ints  # (n_cells,)
+    second: Ints  # (n_cells,)
+    group: Ints  # (n_cells,)
+    counts: Floats  # (n_outcomes, n_cells), evidence weight times counts
     log_multinomial: Floats  # (), evidence weight times log number of orders, of all pairs together
 
 
@@ -33,8 +35,9 @@ def pair_totals(
     weight: NDArray[np.floating],
     *,
     ordered: bool,
+    group: NDArray[np.integer] | None = None,
 ) -> PairTotals:
-    """Sum the counts of pairs of the same two items.
+    """Sum the counts of pairs of the same two items in the same group.
 
     Parameters
     ----------
@@ -46,11 +49,13 @@ def pair_totals(
         Evidence weight.
     ordered : bool
         Whether a pair and its mirror image are two.
+    group : array of int, shape (n_pairs,), optional
+        What the likelihood tells apart beside the items; default one group, 0.
 
     Returns
     -------
     PairTotals
-        Sorted by the items.
+        Sorted by the group, and then by the items.
 
     Examples
     --------
@@ -68,11 +73,15 @@ def pair_totals(
         mirrored = one > other
         one, other = np.minimum(one, other), np.maximum(one, other)
         weighted[:2, mirrored] = weighted[1::-1, mirrored]
-    n_items = int(max(one.max(initial=0), other.max(initial=0))) + 1
-    key, where = np.unique(one * n_items + other, return_inverse=True)
-    totals = np.stack([np.bincount(where, row, key.size) for row in weighted])
-    one, other = np.divmod(key, n_items)
-    return PairTotals(one.astype(np.int32), other.astype(np.int32), totals, ways)
+    whose = np.zeros(len(one), dtype=np.int64) if group is None else group.astype(np.int64)
+    order = np.lexsort((other, one, whose))
+    codes = np.stack([one, other, whose])[:, order]
+    is_new = np.ones(len(one), dtype=bool)
+    is_new[1:] = (codes[:, 1:] != codes[:, :-1]).any(axis=0)
+    cell = is_new.cumsum() - 1
+    totals = np.stack([np.bincount(cell, row[order], is_new.sum()) for row in weighted])
+    one, other, whose = codes[:, is_new].astype(np.int32)
+    return PairTotals(one, other, whose, totals.astype(np.float64), ways)
 
 
 def log_multinomial(counts: NDArray[np.integer]) -> Floats:

@@ -20,12 +20,22 @@ from bayesrank.likelihoods.pairs.graph import (
     thurstone_logp,
 )
 from bayesrank.likelihoods.pairs.of_rankings import WeakOrderPairs, pairs_logp, weak_order_pairs
+from bayesrank.likelihoods.pairs.total import (
+    DavidsonTotal,
+    PairTotal,
+    RaoKupperTotal,
+    ThurstoneTotal,
+)
 
 __all__ = [
     "FIRST",
     "SECOND",
     "TIE",
+    "DavidsonTotal",
     "LogProbabilities",
+    "PairTotal",
+    "RaoKupperTotal",
+    "ThurstoneTotal",
     "WeakOrderPairs",
     "bpr_logp",
     "bradley_terry_log_probabilities",

@@ -1,11 +1,11 @@
-"""The exponential functions of vector instructions against those of the C library."""
+"""Exponential functions and logarithm of vector instructions against those of the C library."""
 
 import math
 
 import numba
 import numpy as np
 
-from bayesrank.likelihoods.ops.vector_exp import FARTHEST, vector_exp, vector_expm1
+from bayesrank.likelihoods.ops.vector_exp import FARTHEST, vector_exp, vector_expm1, vector_log
 from tests.likelihoods.loops import for_each
 
 
@@ -21,6 +21,14 @@ def less_one(x):
     out = np.empty_like(x)
     for i in range(x.size):
         out[i] = vector_expm1(x[i])
+    return out
+
+
+@numba.njit
+def logarithms(x):
+    out = np.empty_like(x)
+    for i in range(x.size):
+        out[i] = vector_log(x[i])
     return out
 
 
@@ -57,3 +65,13 @@ def test_nan_stays_nan_and_numbers_in_reach_are_not_disturbed_by_their_neighbour
 def test_it_survives_arithmetic_that_may_be_reordered(rng):
     x = rng.uniform(-500, 0, 10_000)
     np.testing.assert_allclose(fast(x), np.exp(x), rtol=1e-13)
+
+
+def test_the_logarithm_is_within_two_units_in_the_last_place(rng):
+    near_one = 1 + rng.choice([-1, 1], 50_000) * 10 ** rng.uniform(-16, -0.5, 50_000)
+    octaves = 2.0 ** np.arange(-1022, 1024)
+    steps = np.concatenate([octaves, np.nextafter(octaves, 0)[1:], octaves * np.sqrt(0.5)])
+    wide = np.exp(rng.uniform(-708, 709, 200_000))
+    for x in (near_one, steps[steps >= 2.0**-1022], wide):
+        expected = np.log(x)
+        assert (np.abs(logarithms(x) - expected) <= 2 * np.spacing(np.abs(expected))).all()

@@ -1,0 +1,146 @@
+r"""Leaving one out by Pareto smoothed importance sampling, many columns at a time.
+
+What `arviz.loo` computes observation by observation in Python is here the same numbers for blocks
+of observations in NumPy: 20,000 pairs of matches take seconds less. In draw s the raw weight of
+the posterior without observation i is :math:`1 / p(y_i | \theta_s)`; the T largest weights are
+replaced by quantiles of the generalised Pareto distribution that fits them, whose shape is the
+Pareto k.
+
+References
+----------
+Vehtari, Simpson, Gelman, Yao, Gabry, Pareto smoothed importance sampling, JMLR 25, 2024. Zhang,
+Stephens, A new and efficient estimation method for the generalized Pareto distribution,
+Technometrics 51, 2009.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["LeftOut", "good_pareto_k", "leave_each_out"]
+
+Floats = NDArray[np.float64]
+
+BLOCK = 500_000  # numbers of a block, 4 MB: it stays in the cache
+FACTORS = 8  # of a product of which one logarithm is taken
+NEGLIGIBLE = 10 * np.finfo(float).eps  # weights of candidates for the shape
+
+
+class LeftOut(NamedTuple):
+    """What leaving out each observation gives, (n_observations,) each."""
+
+    elpd: Floats  # log predictive density of the observation, without it
+    pareto_k: Floats  # nan where the largest weights are all the same
+    lppd: Floats  # log predictive density with it
+
+
+def good_pareto_k(n_draws: int) -> float:
+    """Give the largest Pareto k with which importance sampling works.
+
+    Parameters
+    ----------
+    n_draws : int
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> good_pareto_k(100), good_pareto_k(10_000)
+    (0.5, 0.7)
+    """
+    return float(min(1 - 1 / np.log10(n_draws), 0.7))
+
+
+def leave_each_out(log_likelihood: Floats, reff: float = 1.0) -> LeftOut:
+    """Leave out each observation in turn.
+
+    Parameters
+    ----------
+    log_likelihood : array, (n_draws, n_observations)
+        Finite.
+    reff : float
+        Effective draws, as a share of the draws.
+
+    Returns
+    -------
+    LeftOut
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> found = leave_each_out(rng.normal(-1, 0.1, (1000, 2)))
+    >>> found.elpd.round(1).tolist()
+    [-1.0, -1.0]
+    """
+    n_draws, n = log_likelihood.shape
+    width = max(BLOCK // n_draws, 1)
+    blocks = [_block(log_likelihood[:, i : i + width], reff) for i in range(0, n, width)]
+    return LeftOut(*(np.concatenate(part) for part in zip(*blocks, strict=True)))
+
+
+def _block(logp: Floats, reff: float) -> LeftOut:
+    n_draws = len(logp)
+    size = 3 * np.sqrt(n_draws / reff) if n_draws * reff > 225 else n_draws / 5
+    size = min(int(size), n_draws - 1)
+    low, top = logp.min(axis=0), logp.max(axis=0)
+    lppd = top + np.log(np.exp(logp - top).mean(axis=0))
+
+    # log ratios, at most zero: the tail is what is largest, in order
+    x = low - logp
+    order = np.argpartition(x, n_draws - size - 1, axis=0)
+    rest, tail = order[: n_draws - size], order[n_draws - size :]
+    cut = np.exp(np.take_along_axis(x, rest[-1:], axis=0))[0]
+    raw = np.sort(np.take_along_axis(x, tail, axis=0), axis=0)
+    k, sigma = _pareto(np.exp(raw) - cut)
+
+    # smoothed by quantiles at the middles of equal steps, and never above the largest raw weight
+    p = ((np.arange(size) + 0.5) / size)[:, None]
+    with np.errstate(all="ignore"):
+        bend = np.where(k == 0, -np.log1p(-p), np.expm1(-k * np.log1p(-p)) / k)
+        smooth = np.log(np.minimum(cut + sigma * bend, 1.0))
+    weight = np.where(np.isfinite(k) & (sigma > 0), smooth, raw)
+
+    # a raw weight times the density is the same for all draws
+    raw_sum = np.exp(np.take_along_axis(x, rest, axis=0)).sum(axis=0)
+    numerator = (n_draws - size) + np.exp(weight - raw).sum(axis=0)
+    elpd = low + np.log(numerator) - np.log(raw_sum + np.exp(weight).sum(axis=0))
+    return LeftOut(elpd, k, lppd)
+
+
+def _pareto(tail: Floats) -> tuple[Floats, Floats]:
+    """Fit shape and scale to excesses in order, (size, n), by the means over candidates."""
+    size = len(tail)
+    n_candidates = 30 + int(size**0.5)
+    quartile = tail[int(size / 4 + 0.5) - 1]
+    fits = quartile > tail[0]  # or else they are far from a Pareto distribution
+    with np.errstate(all="ignore"):
+        steps = 1 - np.sqrt(n_candidates / (np.arange(n_candidates) + 0.5))
+        b = steps[:, None] / (3 * quartile) + 1 / tail[-1]
+        k = _mean_log(b, tail)
+        fit = size * (np.log(-b / k) - k - 1)
+        weight = np.exp(fit - fit.max(axis=0))
+        weight /= weight.sum(axis=0)
+        weight[weight < NEGLIGIBLE] = 0
+        b = (weight / weight.sum(axis=0) * b).sum(axis=0)
+        k = _mean_log(b[None], tail)[0]
+        sigma = -k / b
+    # a prior of ten more draws with the shape one half
+    shape = (size * k + 5) / (size + 10)
+    return np.where(fits, np.where(np.isnan(shape), np.inf, shape), np.nan), sigma
+
+
+def _mean_log(b: Floats, tail: Floats) -> Floats:
+    """Mean of log(1 - b t) over the tail, (n_candidates, n): a logarithm for some factors each."""
+    total = np.zeros(b.shape)
+    for start in range(0, len(tail), FACTORS):
+        product = 1 - b * tail[start]
+        for t in tail[start + 1 : start + FACTORS]:
+            product *= 1 - b * t
+        total += np.log(product)
+    wide = ~np.isfinite(total).all(axis=0)  # products that have left the range of numbers
+    if wide.any():
+        total[:, wide] = np.log1p(-b[:, None, wide] * tail[:, wide]).sum(axis=1)
+    return total / len(tail)

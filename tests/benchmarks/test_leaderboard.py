@@ -1,0 +1,60 @@
+"""Leaderboards with judges: gradients in one pass against the graph that JAX evaluates, by numba.
+
+The graph is what the likelihood was before it had a kernel: leads, probabilities of all outcomes
+and their sum as PyTensor's Ops, fused as far as PyTensor does. The 20,000 matches of 150 systems
+are decided by 300 judges, nearly each match a cell.
+"""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+
+from bayesrank.likelihoods.pairs import DavidsonTotal, PairTotal, RaoKupperTotal, ThurstoneTotal
+from tests.benchmarks.book import Book
+
+N_CELLS, N_ITEMS, N_JUDGES = 20_000, 150, 300
+# at least so many times as fast as the graph
+DEMANDS = {DavidsonTotal: 2.0, RaoKupperTotal: 3.0, ThurstoneTotal: 2.5}
+
+
+@pytest.fixture(scope="module")
+def given() -> list[np.ndarray]:
+    """Parameters of the judges, and cells sorted by judge."""
+    rng = np.random.default_rng(1)
+    utility, order = rng.normal(size=N_ITEMS), 0.3 * rng.normal(size=N_JUDGES)
+    adherence, tie = np.exp(0.3 * rng.normal(size=N_JUDGES)), 1 + rng.gamma(2, 0.5, N_JUDGES)
+    first = rng.integers(0, N_ITEMS, N_CELLS)
+    second = (first + rng.integers(1, N_ITEMS, N_CELLS)) % N_ITEMS
+    judge = np.sort(rng.integers(0, N_JUDGES, N_CELLS))
+    counts = np.zeros((3, N_CELLS))
+    counts[rng.integers(0, 3, N_CELLS), np.arange(N_CELLS)] = 1
+    cells = [x.astype(np.int32) for x in (first, second, judge)]
+    return [utility, adherence, order, tie, *cells, counts]
+
+
+@pytest.mark.parametrize("op", DEMANDS)
+def test_a_gradient_in_one_pass_beats_the_graph(
+    book: Book, given: list[np.ndarray], op: type[PairTotal]
+):
+    if op is ThurstoneTotal:
+        given = [*given[:-1], given[-1] * [[1], [1], [0]]]
+    data = [pytensor.shared(x) for x in given[4:]]
+
+    def gradients(of):
+        parameters = [pt.dvector() for _ in given[:4]]
+        value = of(*parameters, *data)
+        by = pt.grad(value, parameters, disconnected_inputs="ignore")
+        return pytensor.function(
+            parameters, [value, *by], mode="NUMBA", on_unused_input="ignore", trust_input=True
+        )
+
+    ours, graph = gradients(op()), gradients(op().graph)
+    for x, y in zip(ours(*given[:4]), graph(*given[:4]), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
+    cost = book.race(lambda: ours(*given[:4]), 9, min, graph=lambda: graph(*given[:4]))
+    each = cost["ours"].per(N_CELLS).cpu * 1e9
+    book.ratio(
+        f"gradient of {op.__name__}, {N_CELLS:,} cells of {N_JUDGES} judges: {each:.1f} ns a cell",
+        cost["ours"], cost["graph"], "the graph", at_least=DEMANDS[op],
+    )  # fmt: skip

@@ -1,0 +1,129 @@
+"""NUTS of what PyTensor keeps on disk: draws, groups, when it stops, and that it is nutpie's."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import nutpie
+import pymc as pm
+import pytensor.tensor as pt
+import pytest
+
+from bayesrank.inference import sample
+from tests.flags import flags_of_users
+
+
+def normal():
+    """A mean of two groups, known to be normal, and what is derived from it."""
+    with pm.Model(coords={"group": ["a", "b"], "row": range(4)}) as model:
+        group = pm.Data("which", [0, 0, 0, 1], dims="row")
+        mean = pm.Normal("mean", 0, 1, dims="group")
+        pm.Deterministic("twice", 2 * mean, dims="group")
+        pm.Normal("y", mean[group], 1, observed=[1.0, 2.0, 3.0, -1.0], dims="row")
+    return model
+
+
+@pytest.fixture(scope="module")
+def tree():
+    return sample(1000, tune=300, chains=2, random_seed=1, model=normal())
+
+
+def test_draws_are_those_of_the_posterior(tree):
+    draws = tree["posterior"]["mean"].to_numpy().reshape(-1, 2)
+    np.testing.assert_allclose(draws.mean(0), [1.5, -0.5], atol=0.12)  # five standard errors
+    np.testing.assert_allclose(draws.std(0), [0.5, 0.5**0.5], rtol=0.15)
+
+
+def test_the_tree_is_like_that_of_pymc(tree):
+    assert list(tree.children) == ["posterior", "sample_stats", "constant_data", "observed_data"]
+    posterior = tree["posterior"]
+    assert list(posterior.data_vars) == ["mean", "twice"]
+    assert posterior["twice"].dims == ("chain", "draw", "group")
+    assert posterior["group"].values.tolist() == ["a", "b"]
+    np.testing.assert_allclose(posterior["twice"], 2 * posterior["mean"])
+    assert {"diverging", "energy", "n_steps"} <= set(tree["sample_stats"].data_vars)
+    assert tree["constant_data"]["which"].values.tolist() == [0, 0, 0, 1]
+    assert tree["observed_data"]["y"].dims == ("row",)
+
+
+def test_a_seed_gives_its_draws_and_stopping_early_the_first_of_them(tree):
+    looks = []
+
+    def enough(posterior):
+        looks.append(posterior.sizes["draw"])
+        return len(looks) == 2
+
+    options = {"tune": 300, "chains": 2, "random_seed": 1, "model": normal()}
+    fewer = sample(2000, enough=enough, **options)
+    assert looks == [250, 500]
+    assert fewer["posterior"].sizes["draw"] == fewer["sample_stats"].sizes["draw"] == 500
+    expected = tree["posterior"]["mean"].to_numpy()[:, :500]
+    np.testing.assert_array_equal(fewer["posterior"]["mean"], expected)
+    never = sample(400, enough=lambda _: False, **options)
+    np.testing.assert_array_equal(never["posterior"]["mean"], tree["posterior"]["mean"][:, :400])
+
+
+def test_what_cannot_be_reached_is_left_out():
+    with pm.Model():
+        x = pm.Flat("x", initval=0.5)
+        # nothing below zero, and no slope from 9 on
+        pm.Potential("density", pt.switch(x > 0, pt.switch(x > 9, pt.sqrt(9 - x), -x), -np.inf))
+        x = sample(500, tune=500, chains=2, random_seed=1)["posterior"]["x"]
+    assert 0 < float(x.min()) < float(x.max()) < 9
+
+
+def test_discrete_variables_are_refused():
+    with pm.Model():
+        pm.Bernoulli("z", 0.5)
+        with pytest.raises(ValueError, match=r"NUTS cannot sample \['z'\], which are discrete; pm"):
+            sample()
+
+
+@pytest.mark.slow
+def test_draws_are_those_of_what_nutpie_compiles():
+    model, options = normal(), {"tune": 50, "chains": 2}
+    ours = sample(20, random_seed=4, model=model, **options)
+    compiled = nutpie.compile_pymc_model(model)
+    theirs = nutpie.sample(compiled, draws=20, seed=4, progress_bar=False, **options)
+    for name, found in ours["posterior"].data_vars.items():
+        # nutpie's may contract products and sums
+        np.testing.assert_allclose(found, theirs["posterior"][name], rtol=1e-6, atol=1e-6)
+    with model:
+        whole = pm.sample(20, nuts_sampler="nutpie", progressbar=False, quiet=True, **options)
+    assert set(whole.children) == set(ours.children)
+    for group, expected in whole.children.items():
+        assert set(ours[group].data_vars) == set(expected.data_vars)
+        assert set(ours[group].coords) == set(expected.coords)
+
+
+PROGRAM = """
+import hashlib, pathlib, pytensor
+from tests.inference.test_sampling import leaderboard, sample
+found = sample(50, tune=50, chains=2, random_seed=1, model=leaderboard())["posterior"]["utility"]
+kept = list(pathlib.Path(pytensor.config.compiledir).parent.rglob("*released*.nbc"))
+print(hashlib.sha256(found.to_numpy().tobytes()).hexdigest(), len(kept))
+"""
+
+
+def leaderboard():
+    """Judges, categories and ties."""
+    from bayesrank.leaderboard import leaderboard_model
+    from tests.distributions.pair_examples import pairs_of
+
+    return leaderboard_model(pairs_of(), category="kind")
+
+
+@pytest.mark.slow
+def test_other_processes_load_what_the_first_compiled_and_draw_the_same(tmp_path):
+    def run():
+        flags = f"{flags_of_users()},base_compiledir={tmp_path}"
+        command = [sys.executable, "-c", PROGRAM]
+        kernels = {"PYTENSOR_FLAGS": flags, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+        environment = os.environ | kernels
+        found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return found.stdout.split()
+
+    cold, warm = run(), run()
+    assert cold[1] == warm[1] == "2"
+    assert cold[0] == warm[0]

@@ -1,0 +1,146 @@
+"""Sums over cells in one pass: against the graphs, the definitions and differences; extremes."""
+
+import functools
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from scipy import stats
+
+from bayesrank.likelihoods.pairs import DavidsonTotal, RaoKupperTotal, ThurstoneTotal
+from tests.oracles import gradient
+
+# An Op, and the least tie parameter
+OPS = {"Davidson": (DavidsonTotal, 0.0), "Rao-Kupper": (RaoKupperTotal, 1.0)}
+OPS |= {"Thurstone": (ThurstoneTotal, 0.0)}
+N_OUTCOMES = {"Davidson": 3, "Rao-Kupper": 3, "Thurstone": 2}
+each_family = pytest.mark.parametrize("family", OPS)
+
+
+def evaluate(family, *inputs):
+    """Value and gradients of the kernel."""
+    op = OPS[family][0]()
+    value, *slopes = op.kernel(*map(np.ascontiguousarray, inputs), *op.constants)
+    return float(value), slopes
+
+
+@functools.cache
+def graph_of(family):
+    """Value and gradients of the graph."""
+    op = OPS[family][0]()
+    inputs = [pt.dvector() for _ in range(4)] + [pt.lvector() for _ in range(3)] + [pt.dmatrix()]
+    value = op.graph(*inputs)
+    by = pt.grad(value, inputs[:4], disconnected_inputs="ignore", return_disconnected="zero")
+    return pytensor.function(inputs, [value, *by], mode="FAST_COMPILE", on_unused_input="ignore")
+
+
+def at_a_lead(family, lead, counts, tie):
+    """Value and slope by the lead of one cell."""
+    cell = np.zeros(1, dtype=int)
+    given = [[lead, 0.0], [1.0], [0.0], [tie], cell, cell + 1, cell, np.asarray(counts)[:, None]]
+    value, slopes = evaluate(family, *(np.asarray(x, dtype=np.asarray(x).dtype) for x in given))
+    return value, slopes[2][0]
+
+
+def cells(rng, family, n_cells, own, scale=1.0):
+    """Parameters of 7 items and 5 groups, each `own` or one for all, and random cells."""
+    sizes = [5 if x else 1 for x in own]
+    adherence, order, tie = (rng.gamma(4, 0.25, n) for n in sizes)
+    first = rng.integers(0, 7, n_cells)
+    second = (first + rng.integers(1, 7, n_cells)) % 7
+    counts = rng.poisson(0.6, (3, n_cells)).astype(float)
+    counts[:, ::7] *= rng.random()  # weighted
+    if N_OUTCOMES[family] == 2:
+        counts[2] = 0
+    parameters = [scale * rng.normal(size=7), adherence, order, OPS[family][1] + tie]
+    return parameters, [first, second, rng.integers(0, 5, n_cells), counts]
+
+
+@each_family
+@pytest.mark.parametrize("own", [(1, 1, 1), (0, 0, 0), (1, 0, 1), (0, 1, 0)], ids=str)
+@pytest.mark.parametrize("n_cells", [0, 1, 256, 700])
+def test_the_kernel_is_the_graph(rng, family, own, n_cells):
+    for scale in (1.0, 30.0, 1000.0):
+        parameters, data = cells(rng, family, n_cells, own, scale)
+        value, slopes = evaluate(family, *parameters, *data)
+        expected, *by = graph_of(family)(*parameters, *data)
+        assert value == pytest.approx(float(expected), rel=1e-12)
+        for found, exact in zip(slopes, by, strict=True):
+            np.testing.assert_allclose(found, exact, rtol=1e-10, atol=1e-11 * scale)
+
+
+@each_family
+def test_gradients_are_those_of_differences(rng, family):
+    parameters, data = cells(rng, family, 300, (1, 1, 1))
+    sizes = np.cumsum([x.size for x in parameters])[:-1]
+    numeric = gradient(
+        lambda flat: evaluate(family, *np.split(flat, sizes), *data)[0], np.concatenate(parameters)
+    )
+    slopes = evaluate(family, *parameters, *data)[1]
+    np.testing.assert_allclose(np.concatenate(slopes), numeric, atol=2e-6)
+
+
+@each_family
+def test_probabilities_of_the_outcomes_sum_to_one(family):
+    outcomes = np.eye(3)[: N_OUTCOMES[family]]
+    for lead in (-1000.0, -40.0, -30.0, -3.0, 0.0, 1e-9, 2.5, 29.9, 1000.0):
+        p = [np.exp(at_a_lead(family, lead, each, 1.7)[0]) for each in outcomes]
+        assert sum(p) == pytest.approx(1, rel=1e-13)
+
+
+def test_values_are_those_of_the_definitions():
+    for d in (-2.0, 0.0, 0.3):
+        a, b = np.exp(d), 1.0
+        total = a + b + 0.7 * np.sqrt(a * b)
+        found = [np.exp(at_a_lead("Davidson", d, each, 0.7)[0]) for each in np.eye(3)]
+        expected = np.array([a, b, 0.7 * np.sqrt(a * b)]) / total
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
+        p, q = a / (a + 1.6 * b), b / (b + 1.6 * a)
+        found = [np.exp(at_a_lead("Rao-Kupper", d, each, 1.6)[0]) for each in np.eye(3)]
+        np.testing.assert_allclose(found, [p, q, (1.6**2 - 1) * p * q], rtol=1e-14)
+
+
+@pytest.mark.parametrize("lead", [-38.0, -31.0, -30.0, -29.99, -5.0, 0.0, 3.0, 50.0])
+def test_thurstone_is_exact_far_into_the_tail(lead):
+    value, slope = at_a_lead("Thurstone", lead, [1.0, 0.0, 0.0], 0.0)
+    exact = stats.norm.logcdf(lead)
+    assert value == pytest.approx(exact, rel=1e-12, abs=1e-15)
+    assert slope == pytest.approx(np.exp(stats.norm.logpdf(lead) - exact), rel=1e-11)
+
+
+@each_family
+@pytest.mark.parametrize("lead", [-1000.0, 1000.0])
+def test_at_extremes_values_and_slopes_are_their_limits(family, lead):
+    lost = at_a_lead(family, lead, [0.0, 1.0, 0.0] if lead > 0 else [1.0, 0.0, 0.0], 1.5)
+    won = at_a_lead(family, lead, [1.0, 0.0, 0.0] if lead > 0 else [0.0, 1.0, 0.0], 1.5)
+    assert won == (0.0, 0.0)
+    sign = np.sign(lead)
+    if family == "Thurstone":
+        assert lost[0] == pytest.approx(stats.norm.logcdf(-1000.0), rel=1e-14)
+        assert lost[1] == pytest.approx(-sign * 1000.001, rel=1e-9)
+    else:
+        below = np.log(1.5) if family == "Rao-Kupper" else 0.0
+        assert lost == pytest.approx((-1000 - below, -sign))
+
+
+@pytest.mark.parametrize("family", ["Davidson", "Rao-Kupper"])
+def test_without_ties_at_the_limit_slopes_are_finite_and_a_tie_is_impossible(family):
+    least = OPS[family][1]
+    value, slope = at_a_lead(family, 0.5, [2.0, 1.0, 0.0], least)
+    p = 1 / (1 + np.exp(-0.5))
+    assert value == pytest.approx(2 * np.log(p) + np.log(1 - p), rel=1e-14)
+    assert slope == pytest.approx(2 * (1 - p) - p, rel=1e-14)
+    assert at_a_lead(family, 0.5, [0.0, 0.0, 1.0], least)[0] == -np.inf
+
+
+@each_family
+def test_cells_without_counts_change_nothing(rng, family):
+    parameters, data = cells(rng, family, 300, (1, 1, 1), scale=100.0)
+    data[3][:, 100:] = 0
+    value, slopes = evaluate(family, *parameters, *data)
+    fewer = [x[..., :100] for x in data]
+    expected, by = evaluate(family, *parameters, *fewer)
+    assert value == pytest.approx(expected, rel=1e-13)
+    for found, exact in zip(slopes, by, strict=True):
+        np.testing.assert_allclose(found, exact, rtol=1e-12, atol=1e-12)
