@@ -36,12 +36,12 @@ from bayesrank.distributions.observed import (
     shaped,
     signature,
 )
+from bayesrank.distributions.outcomes import labelled
 from bayesrank.likelihoods.pairs import triple_logp, weak_order_pairs
-from bayesrank.schema import NEGATIVE, OUTCOME, OUTCOMES, POSITIVE, USER, WEIGHT, name_of
+from bayesrank.schema import NEGATIVE, POSITIVE, USER, WEIGHT
 
 __all__ = ["BPR"]
 
-OUTCOME_LABEL = "nothing: pairs of what a user has and has not make a composite likelihood"
 PARAMETERS = {"utility": "end", "weight": ""}
 
 
@@ -51,6 +51,11 @@ class BPRRV(SymbolicRandomVariable):
     name = "bpr"
     extended_signature = signature(PARAMETERS, "")
     _print_name = ("BPR", "\\operatorname{BPR}")
+
+    @classmethod
+    def outcome(cls, *parameters: Any) -> str:
+        """Say what the log-probability is one of."""
+        return "nothing: pairs of what a user has and has not make a composite likelihood"
 
     @classmethod
     def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
@@ -172,9 +177,8 @@ class BPR(Discrete):
                 f"Interactions.from_ratings(..., rating=..., at_least=...). Its columns are "
                 f"{list(observed.columns)}."
             )
-        if observed is not None:
-            _label(pm.modelcontext(None), name, observed)
-        return super().__new__(cls, name, utility, observed=observed, dims=dims, **kwargs)
+        rv = super().__new__(cls, name, utility, observed=observed, dims=dims, **kwargs)
+        return rv if observed is None else labelled(name, rv)
 
     @classmethod
     def dist(cls, utility: Any, *, weight: Any = None, **kwargs: Any) -> TensorVariable:
@@ -225,7 +229,7 @@ class ObservedBPRRV(ObservedRV, BPRRV):
             }
             | {WEIGHT: Part(p.scale.data * each, cls.axes)},
             derived={"preferred": np.zeros(len(who), dtype=np.int64)},
-            outcome=OUTCOME_LABEL,
+            outcome=cls.outcome(),
         )
 
     @classmethod
@@ -307,10 +311,3 @@ def _ends(
     if per_item:  # slots hold items
         positive, negative = data.item[who, positive], data.item[who, negative]
     return who, positive, negative
-
-
-def _label(model: pm.Model, name: str, values: Any) -> None:
-    """Write into the model that its log-probability is one of nothing, for `compare`."""
-    model.add_coord(name_of(name, OUTCOME), [OUTCOME_LABEL])
-    n = np.size(values) if isinstance(values, list | tuple | np.ndarray) else 1
-    pm.Data(name_of(name, OUTCOMES), [n], dims=name_of(name, OUTCOME))

@@ -42,6 +42,7 @@ from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.sharedvar import TensorSharedVariable
 
 from bayesrank.data.read import label_repr
+from bayesrank.distributions.outcomes import write_outcome
 from bayesrank.schema import ITEM, OUTCOME, OUTCOMES, name_of
 
 __all__ = [
@@ -252,9 +253,7 @@ def observe(
         parts[part] = _data(model, name, part, value, tuple(dim_of[axis] for axis in axes), kind)
         if record.derived and part in kind.derived_from:
             parts[part].__class__ = DerivedFrom
-    model.add_coord(name_of(name, OUTCOME), [outcome or record.outcome])
-    n = len(record.labels[kind.axes[0]])
-    pm.Data(name_of(name, OUTCOMES), [n], dims=name_of(name, OUTCOME))
+    write_outcome(name, outcome or record.outcome, len(record.labels[kind.axes[0]]))
 
     derived = {
         field: pytensor.shared(value, name=f"{model.name_for(name)}_{field}", borrow=True)

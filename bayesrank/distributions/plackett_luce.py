@@ -45,6 +45,7 @@ from bayesrank.distributions.orders import (
     ranks_from_scores,
     slot_order_ranks,
 )
+from bayesrank.distributions.outcomes import labelled
 from bayesrank.likelihoods.plackett_luce import ranking_logp, weak_order_logp
 from bayesrank.schema import ITEM, RANKS, WEIGHT
 
@@ -85,6 +86,11 @@ class PlackettLuceRV(SymbolicRandomVariable):
     name = "plackett_luce"
     extended_signature = signature(PARAMETERS, "slot")
     _print_name = ("PlackettLuce", "\\operatorname{PlackettLuce}")
+
+    @classmethod
+    def outcome(cls, *parameters: Any) -> str:
+        """Say what the log-probability is one of."""
+        return "weak orders given their block sizes"
 
     @classmethod
     def rv_op(
@@ -194,7 +200,8 @@ class PlackettLuce(Discrete):
             if observed is None and kwargs.get("sizes") is None:
                 # what is not observed has the values that are drawn
                 kwargs["sizes"] = blocks_of_one(utility, kwargs.get("where"))
-            return super().__new__(cls, name, utility, observed=observed, **kwargs)
+            rv = super().__new__(cls, name, utility, observed=observed, **kwargs)
+            return rv if observed is None else labelled(name, rv)
         own, options = observed_options(
             "PlackettLuce",
             observed,
@@ -219,7 +226,7 @@ class PlackettLuce(Discrete):
             observed,
             given,
             lambda data: {**kind.of_slots(by_name, data), "item": data.item},
-            outcome="weak orders given their block sizes",
+            outcome=kind.outcome(),
             items_known=ITEM in by_name.axes,
             **options,
         )
