@@ -10,6 +10,7 @@ Data and draws are few: the table says whether a verb works, and other tests whe
 """
 
 import contextlib
+import gc
 import io
 import re
 import sys
@@ -35,7 +36,17 @@ import bayesrank as br
 from bayesrank.likelihoods.pmop import AGGREGATES
 from tests.made_up import made_up
 
-__all__ = ["FAMILIES", "PAGE", "VERBS", "cell", "column", "read_page"]
+__all__ = [
+    "FAMILIES",
+    "PAGE",
+    "TRACEBACK",
+    "VERBS",
+    "cell",
+    "column",
+    "is_not_installed",
+    "page",
+    "read_page",
+]
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "verbs.md"
@@ -313,9 +324,11 @@ def pickled(example: Example) -> None:
 
 
 def debug(example: Example) -> None:
-    said = io.StringIO()
+    said, model = io.StringIO(), example.model()
     with contextlib.redirect_stdout(said):
-        example.model().debug()
+        model.debug()
+    if "raised the following exception" in said.getvalue():  # and was printed
+        model.compile_logp(sum=False)(model.initial_point())
     assert "No problems found" in said.getvalue(), said.getvalue()
 
 
@@ -401,6 +414,11 @@ def _is_a_sentence(error: BaseException) -> bool:
     return isinstance(error, kinds) and Path(where).is_relative_to(Path(br.__file__).parent)
 
 
+def is_not_installed(text: str) -> bool:
+    """Whether a cell depends on what is installed."""
+    return text.startswith("The package ") and text.endswith(" is not installed.")
+
+
 def column(name: str) -> dict[str, str]:
     """Run all verbs of a family."""
     found = {}
@@ -408,6 +426,8 @@ def column(name: str) -> dict[str, str]:
         start = time.process_time()
         found[verb] = cell(name, verb)
         print(f"{name}, {verb}: {found[verb]} ({time.process_time() - start:.1f} s)", flush=True)
+    sys.modules["jax"].clear_caches()  # a gigabyte, after all families
+    gc.collect()
     return found
 
 

@@ -37,6 +37,7 @@ from bayesrank.distributions.observed import (
     signature,
 )
 from bayesrank.distributions.outcomes import labelled
+from bayesrank.likelihoods.ops import only_sum
 from bayesrank.likelihoods.pairs import triple_logp, weak_order_pairs
 from bayesrank.schema import NEGATIVE, POSITIVE, USER, WEIGHT
 
@@ -69,13 +70,20 @@ class BPRRV(SymbolicRandomVariable):
         return cls(inputs=[rng, size, *params], outputs=[next_rng, second])(rng, size, *params)
 
 
+SENTENCE = (
+    f"BPR describes {BPRRV.outcome()}. It has no log-likelihood of single observations, and no log "
+    "predictive density to compare; compare predictions by a metric."
+)
+
+
 class BPR(Discrete):
     r"""Bayesian personalised ranking: log-likelihood of what users have and have not.
 
     .. math:: \sum_u \sum_{i \in I_u^+} \sum_{j \notin I_u^+} \log\sigma(x_{ui} - x_{uj})
 
     A *composite* likelihood: every pair is judged as if by itself. It says of no set of items how
-    probable it is, so that there is no LOO and `bayesrank.compare` refuses it. A **draw** is a
+    probable it is, so that there is no LOO: `pm.compute_log_likelihood` and `bayesrank.compare`
+    refuse it. A **draw** is a
     coin for each pair, which of the two items would be preferred if nothing else were known; the
     pairs of a user need fit no set of items, nor any order.
 
@@ -177,7 +185,8 @@ class BPR(Discrete):
                 f"Interactions.from_ratings(..., rating=..., at_least=...). Its columns are "
                 f"{list(observed.columns)}."
             )
-        rv = super().__new__(cls, name, utility, observed=observed, dims=dims, **kwargs)
+        kind = BPROfModel  # of which no term is a log-likelihood
+        rv = super().__new__(kind, name, utility, observed=observed, dims=dims, **kwargs)
         return rv if observed is None else labelled(name, rv)
 
     @classmethod
@@ -198,6 +207,21 @@ class BPR(Discrete):
     def logp(value: Any, utility: Any, weight: Any) -> TensorVariable:
         """One log-probability per triple."""
         return _logp(value, utility, weight)
+
+
+class BPRRVOfModel(BPRRV):
+    """Of a model: the composite likelihood is the sum, and its terms by themselves are none."""
+
+
+class BPROfModel(BPR):
+    """BPR in a model, which must not give its terms to LOO."""
+
+    rv_type = BPRRVOfModel
+    rv_op = BPRRVOfModel.rv_op
+
+    def logp(value: Any, utility: Any, weight: Any) -> TensorVariable:
+        """Terms of which only the sum means something."""
+        return only_sum(_logp(value, utility, weight), SENTENCE)
 
 
 class ObservedBPRRV(ObservedRV, BPRRV):
@@ -243,7 +267,7 @@ class ObservedBPRRV(ObservedRV, BPRRV):
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        return _logp(value, p.utility, p.weight)
+        return only_sum(_logp(value, p.utility, p.weight), SENTENCE)
 
 
 def _logp(value: Any, utility: Any, weight: Any) -> TensorVariable:

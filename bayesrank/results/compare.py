@@ -246,10 +246,13 @@ def _variables(var: str | Mapping[str, str], names: list[str]) -> dict[str, str]
 def _outcome(name: str, model: Model, var: str) -> str:
     """Read what the outcomes of a model are."""
     if isinstance(model, xr.DataTree):
+        found = Kept(model, var).outcome_of_two
+        if found is not None and found.startswith("nothing"):
+            return found
         if name != RANDOM:
             pointwise_log_likelihood(model, var, whose=f"The results of {name!r}")
         outcome_of(model, var, whose=name)  # that there is one
-        return str(Kept(model, var).outcome_of_two)
+        return str(found)
     if "outcome" not in model.elpd_i.attrs:
         raise ValueError(
             f"{name!r} does not say what its outcomes are: pass the DataTree instead, or what "
