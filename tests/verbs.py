@@ -333,8 +333,10 @@ def debug(example: Example) -> None:
 
 
 def graphviz(example: Example) -> None:
+    model = example.model()
+    assert "utility --> y" in pm.model_to_mermaid(model)  # the same graph without the package
     _installed("graphviz")
-    assert "utility -> y" in pm.model_to_graphviz(example.model()).source
+    assert "utility -> y" in pm.model_to_graphviz(model).source
 
 
 def set_observed(example: Example) -> None:

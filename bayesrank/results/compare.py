@@ -89,6 +89,9 @@ def compare(
 
     Notes
     -----
+    Rankings that have no labels and say the same are matched in the order in which they stand. If
+    a model tells them apart, by covariates of a ranking say, label them, such as by ``rankers=``.
+
     With one chain only, ArviZ takes its draws for independent: the table is right if they are
     nearly so, which one chain cannot tell. Sample two or more.
 

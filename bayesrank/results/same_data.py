@@ -167,7 +167,7 @@ def _by_content(mine: Units, theirs: Units) -> Ints | None:
     assert theirs.contents is not None
     keys = pd.factorize(np.concatenate([mine.contents, theirs.contents]))[0]
     keys = _joint(keys, _shared(mine.labels, theirs.labels))
-    for group in mine.groups.keys() & theirs.groups.keys():
+    for group in _common(mine, theirs):
         one, other = mine.groups[group], theirs.groups[group]
         shared = _shared(one, other, are_items=group == FIRST)
         # labels that are not shared stand for the units that are in them
@@ -176,6 +176,11 @@ def _by_content(mine: Units, theirs: Units) -> Ints | None:
         keys = _joint(_joint(keys, shared), sets)
     order = _by_label(keys[:n], keys[n:])
     return order if (order >= 0).all() else None
+
+
+def _common(mine: Units, theirs: Units) -> list[str]:
+    """List the groups that units of both are in."""
+    return sorted(mine.groups.keys() & theirs.groups.keys())
 
 
 def _shared(
@@ -253,7 +258,7 @@ def _difference(mine: Units, theirs: Units, order: Ints) -> tuple[int, str, str]
     one, other = mine.contents, theirs.contents[order]
     if len(rows := np.flatnonzero(one != other)):
         return int(rows[0]), _cut(one[rows[0]]), _cut(other[rows[0]])
-    for group in mine.groups.keys() & theirs.groups.keys():
+    for group in _common(mine, theirs):
         one, other = mine.groups[group].astype(object), theirs.groups[group][order].astype(object)
         if len(rows := np.flatnonzero(one != other)):
             here, there = (f"of {group} {label_text(each[rows[0]])}" for each in (one, other))
@@ -281,8 +286,7 @@ def _check_numbers(one: str, mine: Units, other: str, theirs: Units, order: Ints
 
 def _refusal(one: str, mine: Units, other: str, theirs: Units, by_label: Ints) -> str:
     """Say which labels are missing, or what the first unit is that differs."""
-    missing = by_label < 0
-    extra = _by_label(theirs.labels, mine.labels) < 0
+    missing, extra = by_label < 0, _by_label(theirs.labels, mine.labels) < 0
     unnamed = are_numbers(mine.labels) or are_numbers(theirs.labels)
     if len(missing) != len(extra) or (not unnamed and (missing.any() or extra.any())):
         parts = [
@@ -290,35 +294,31 @@ def _refusal(one: str, mine: Units, other: str, theirs: Units, by_label: Ints) -
             + (f", of which {y!r} lacks {no.sum()} ({_some(units.labels[no])})" if no.any() else "")
             for x, units, y, no in ((one, mine, other, missing), (other, theirs, one, extra))
         ]
-        return (
-            f"{one!r} and {other!r} describe different {mine.dim}s: {'; '.join(parts)}. Fit both "
-            "to the same."
+        what = f"describe different {mine.dim}s: {'; '.join(parts)}"
+    elif unnamed:
+        what = f"were fitted to different data: {_lacking(one, mine, other, theirs)}"
+    else:
+        row, here, there = _difference(mine, theirs, by_label) or (0, "", "")
+        label = label_text(mine.labels[row])
+        what = (
+            f"were fitted to different data: {mine.dim} {label} is {here} in the one and {there} "
+            "in the other"
         )
-    what = f"{one!r} and {other!r} were fitted to different data:"
-    if unnamed:
-        assert mine.contents is not None
-        assert theirs.contents is not None
-        lacks = np.flatnonzero(_by_label(mine.contents, theirs.contents) < 0)
-        if not len(lacks):
-            common = sorted(mine.groups.keys() & theirs.groups.keys())
-            alone = [mine._replace(groups={group: mine.groups[group]}) for group in common]
-            apart = [
-                x for x, y in zip(common, alone, strict=True) if _by_content(y, theirs) is None
-            ]
-            return (
-                f"{what} the {mine.dim}s are the same, but {' or '.join(apart or common)} differs. "
-                "Fit both to the same."
-            )
+    return f"{one!r} and {other!r} {what}. Fit both to the same."
+
+
+def _lacking(one: str, mine: Units, other: str, theirs: Units) -> str:
+    """Say what one of two has that the other lacks, where labels do not tell."""
+    assert mine.contents is not None
+    assert theirs.contents is not None
+    lacks = np.flatnonzero(_by_label(mine.contents, theirs.contents) < 0)
+    if len(lacks):
         label, content = label_text(mine.labels[lacks[0]]), _cut(mine.contents[lacks[0]])
-        said = f"{content}, {mine.dim} {label} of {one!r}"
-        return f"{what} {other!r} lacks {said}. Fit both to the same."
-    found = _difference(mine, theirs, by_label)
-    assert found is not None  # else they are matched
-    row, here, there = found
-    return (
-        f"{what} {mine.dim} {label_text(mine.labels[row])} is {here} in the one and {there} in the "
-        "other. Fit both to the same."
-    )
+        return f"{other!r} lacks {content}, {mine.dim} {label} of {one!r}"
+    common = _common(mine, theirs)
+    alone = [mine._replace(groups={group: mine.groups[group]}) for group in common]
+    apart = [x for x, y in zip(common, alone, strict=True) if _by_content(y, theirs) is None]
+    return f"the {mine.dim}s are the same, but {' or '.join(apart or common)} differs"
 
 
 def _padded(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
