@@ -9,6 +9,7 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank.results import compare, random_elpd
+from bayesrank.results.same_data import Units, matched
 from bayesrank.schema import Kept
 from tests.made_up import made_up
 
@@ -159,6 +160,58 @@ def test_a_variable_may_have_another_name_in_one_model():
         ValueError, match=r"^var= names the variable of 'two', but there is no such"
     ):
         compare({"one": one}, var={"two": "z"})
+
+
+def units(rng, n, *, n_contents=3, n_rankers=3, by_name):
+    """Units with few contents, so that many are alike, of a few rankers."""
+    contents = rng.choice(list("uvwxyz")[:n_contents], n).astype(object)
+    who = rng.choice(list("ABCDEF")[:n_rankers] if by_name else n_rankers, n)
+    return Units("ranking", np.arange(n), contents, {"ranker": who})
+
+
+def under_other_names(rng, one, *, keep):
+    """The same units in another order, the rankers under other names or their own."""
+    order = rng.permutation(len(one.labels))
+    who, codes = np.unique(one.groups["ranker"], return_inverse=True)
+    names = who if keep else rng.permutation([f"ranker {i}" for i in range(len(who))])
+    return one._replace(contents=one.contents[order], groups={"ranker": names[codes][order]})
+
+
+def bags(x):
+    """What each ranker said, whoever that is."""
+    return sorted(sorted(x.contents[x.groups["ranker"] == who]) for who in set(x.groups["ranker"]))
+
+
+def are_matched(one, other):
+    try:
+        matched("one", one, "other", other)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+@pytest.mark.parametrize("keep", [True, False])
+def test_units_are_matched_one_to_one_by_content_and_ranker(rng, by_name, keep):
+    for n in rng.integers(1, 12, size=60):
+        one = units(rng, n, by_name=by_name)
+        other = under_other_names(rng, one, keep=keep)
+        order = matched("one", one, "other", other)
+        assert sorted(order) == list(range(n))
+        assert (other.contents[order] == one.contents).all()
+        pairs = {*zip(one.groups["ranker"], other.groups["ranker"][order], strict=True)}
+        assert len(pairs) == len(set(one.groups["ranker"])) == len(set(other.groups["ranker"]))
+        assert not (keep and by_name) or all(a == b for a, b in pairs)
+
+
+def test_units_that_cannot_be_matched_are_refused(rng):
+    outcomes = set()
+    for n in rng.integers(1, 7, size=80):
+        one, other = units(rng, n, by_name=True), units(rng, n, by_name=False)
+        same_data = bags(one) == bags(other)
+        outcomes.add(same_data)
+        assert are_matched(one, other) == same_data
+    assert outcomes == {True, False}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -420,13 +473,16 @@ def test_arrays_and_mixtures_have_folds(not_fitted):
     assert by_array.elpd_i.dims == ("y_dim_0",)
     whole = folds(model_of(rankings(orders=FULL)), folds=by_array.elpd_i.attrs["folds"])
     same(by_array, whole)
-    with pm.Model() as model:
-        kinds = [br.PlackettLuce.dist(pm.Normal(x, shape=3)) for x in ("one", "other")]
-        pm.Mixture("y", [0.4, 0.6], kinds, observed=BY_ITEM)
+    model = mixture(plackett_luce, pmop)
     with pytest.raises(
         ValueError, match=r"^'y' does not observe rankings, .*br\.label_outcomes\('y'"
     ):
         br.kfold(model)
+    br.label_outcomes("y", model=model)
+    mixed = folds(model)
+    assert np.isfinite(mixed.elpd_i).all()
+    table = compare({"mixed": mixed, "array": by_array}, baseline=results(model))
+    assert set(table.index) == {"mixed", "array", "random ranking"}
 
 
 def test_what_is_not_an_axis_cannot_be_left_out():
