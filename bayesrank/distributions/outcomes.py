@@ -19,7 +19,10 @@ from bayesrank.schema import OUTCOME, OUTCOMES, name_of
 __all__ = ["label_outcomes", "labelled", "write_outcome"]
 
 
-def write_outcome(name: str, outcome: str | None, n: int) -> None:
+SCALED = "nothing: total_size multiplies every log-likelihood"
+
+
+def write_outcome(name: str, outcome: str, n: int, *, total_size: Any = None) -> None:
     """Write into the model in context what a variable's log-probability is one of.
 
     Parameters
@@ -30,7 +33,12 @@ def write_outcome(name: str, outcome: str | None, n: int) -> None:
         The label.
     n : int
         How many outcomes there are, a log-probability of each.
+    total_size : optional
+        What they count for in all, as in PyMC.
     """
+    total = total_size[0] if isinstance(total_size, list | tuple) else total_size
+    if total not in (None, ..., n) and not outcome.startswith("nothing"):
+        outcome = SCALED
     pm.modelcontext(None).add_coord(name_of(name, OUTCOME), [outcome])
     pm.Data(name_of(name, OUTCOMES), [n], dims=name_of(name, OUTCOME))
 
@@ -88,10 +96,12 @@ def label_outcomes(name: str, *, model: pm.Model | None = None) -> str:
         )
     (outcome,) = found
     if name_of(rv.name, OUTCOMES) not in model.named_vars:
-        value = model.rvs_to_values[rv]
+        base = _base(rv)
+        n = _n_rows(model.rvs_to_values[rv], rv.ndim - base.owner.op.ndim_supp)
+        total = None if base is rv else getattr(rv.owner.inputs[1], "data", None)
         with model:
-            write_outcome(name, outcome, _n_rows(value, rv.ndim - _base(rv).owner.op.ndim_supp))
-    return outcome
+            write_outcome(name, outcome, n, total_size=None if total is None else int(total))
+    return str(model.coords[name_of(name, OUTCOME)][0])
 
 
 def labelled(name: str, rv: TensorVariable) -> TensorVariable:

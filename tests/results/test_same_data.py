@@ -485,6 +485,26 @@ def test_arrays_and_mixtures_have_folds(not_fitted):
     assert set(table.index) == {"mixed", "array", "random ranking"}
 
 
+@pytest.mark.parametrize("kind", ["rankings", "array"])
+def test_what_total_size_multiplies_is_no_log_likelihood(kind):
+    def scaled(total_size):
+        if kind == "rankings":
+            return results(model_of(rankings(orders=FULL), total_size=total_size))
+        return results(array_model(BY_ITEM, total_size=total_size))
+
+    assert compare({"x": scaled(3)}).loc["random ranking", "elpd"] < 0  # as many as they are
+    with pytest.raises(ValueError, match=r"^'x' describes nothing: total_size multiplies every lo"):
+        compare({"x": scaled(30)})
+
+
+def test_total_size_multiplies_new_data_too():
+    model = model_of(pairs(), br.BradleyTerry, total_size=100)
+    br.set_observed("y", pairs([("b", "a"), ("c", "b"), ("a", "c"), ("c", "a")]), model=model)
+    assert (
+        Kept(results(model), "y").outcome == "nothing: total_size multiplies every log-likelihood"
+    )
+
+
 def test_what_is_not_an_axis_cannot_be_left_out():
     model = array_model(BY_ITEM[0])
     with pytest.raises(ValueError, match=r"^'y' is observed as a single value without an axis of"):
