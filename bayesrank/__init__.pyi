@@ -21,6 +21,7 @@ from .distributions import (
     PlackettLuce as PlackettLuce,
     RaoKupper as RaoKupper,
     Thurstone as Thurstone,
+    label_outcomes as label_outcomes,
     set_observed as set_observed,
 )
 from .inference import (

@@ -24,7 +24,8 @@ item_rankings,     item                  how many rankings or matches an item is
 item_matches
 =================  ====================  ======================================================
 
-where a row is a ranking, a pair or a ranker: one log-likelihood.
+where a row is a ranking, a pair or a ranker: one log-likelihood. Of an array that is observed there
+are outcome and outcomes alone: it stands in observed_data, from which `Kept` reads what there is.
 
 This file may import numpy, pandas and xarray, and no room.
 
@@ -34,21 +35,21 @@ This file may import numpy, pandas and xarray, and no room.
 {'judge': 'judge'}
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "AT_RANDOM",
+    "CONTENT",
     "COUNTED",
     "COUNTS",
     "FIRST",
     "ITEM",
-    "ITEM_CODES",
     "JUDGE",
     "MATCHES",
     "NEGATIVE",
@@ -61,11 +62,15 @@ __all__ = [
     "RANKS",
     "SECOND",
     "SIZES",
+    "TABLES",
     "USER",
     "WEIGHT",
     "Kept",
+    "are_numbers",
     "counted",
     "groups_of",
+    "joined",
+    "label_text",
     "name_of",
 ]
 
@@ -73,11 +78,19 @@ OUTCOME, OUTCOMES, WEIGHT = "outcome", "outcomes", "weight"
 RANKS, ITEM, SIZES, RANKER = "ranks", "item", "sizes", "ranker"  # of rankings
 COUNTS, FIRST, SECOND, JUDGE = "counts", "first", "second", "judge"  # of pairs
 NET, AT_RANDOM = "net", "at_random"  # of counts
+TABLES = "tables"  # of counts that are observed as an array
 USER, POSITIVE, NEGATIVE = "user", "positive", "negative"  # of what users have
+
+OF_TWO = {  # what a weak order of two items is a synonym of
+    "weak orders given their block sizes": "pair outcomes given the pairs",
+    "weak orders": "pair outcomes with ties given the pairs",
+}
+
+CONTENT = "content"  # beside the predictions of K folds: what `Kept.contents` says
 
 RANKINGS, MATCHES = "rankings", "matches"
 COUNTED = (MATCHES, RANKINGS)  # what the labels of a group have so many of
-ITEM_CODES = (ITEM, FIRST, SECOND)  # positions on the axis of the items
+OF_ARRAYS = {"weak": RANKS, "pair": COUNTS, "counts": TABLES}  # by the first word of the outcome
 
 
 def name_of(var: str, part: str) -> str:
@@ -147,7 +160,7 @@ class Kept:
     Attributes
     ----------
     constant : Dataset
-        The group constant_data, empty where there is none.
+        The group constant_data, empty where there is none, and of arrays what they hold.
 
     Examples
     --------
@@ -161,8 +174,28 @@ class Kept:
 
     def __init__(self, data: xr.DataTree, var: str) -> None:
         there = "constant_data" in data.children
-        self.constant = data["constant_data"].dataset if there else xr.Dataset()
+        self.constant = data["constant_data"].to_dataset() if there else xr.Dataset()
         self.var = var
+        self._item_of_posterior = None
+        if "posterior" in data.children and ITEM in data["posterior"].coords:
+            self._item_of_posterior = pd.Index(data["posterior"][ITEM].to_numpy())
+        self._read_array(data)
+
+    def _read_array(self, data: xr.DataTree) -> None:
+        """Find what was observed as an array, which is not among the constant data."""
+        if self.outcome is None or "observed_data" not in data.children:
+            return
+        part, seen = OF_ARRAYS.get(self.outcome.split()[0]), data["observed_data"].to_dataset()
+        own = {name_of(self.var, each) for each in (RANKS, COUNTS, NET)}
+        if part is None or self.var not in seen or own & {*map(str, self.constant)}:
+            return
+        values = seen[self.var]
+        if values.ndim == (3 if part == TABLES else 2):  # else it is one row, or rows of rows
+            weight = xr.ones_like(values.isel(dict.fromkeys(values.dims[1:], 0), drop=True), float)
+            parts = {part: values, WEIGHT: weight}
+            self.constant = self.constant.assign(
+                {name_of(self.var, each): x for each, x in parts.items()}
+            )
 
     def __contains__(self, part: str) -> bool:
         return name_of(self.var, part) in self.constant
@@ -178,16 +211,75 @@ class Kept:
         return str(coords[name].values[0]) if name in coords else None
 
     @property
+    def outcome_of_two(self) -> str | None:
+        """The outcome, but in the words of pairs where all rankings are of two items."""
+        if RANKS in self and ((self[RANKS].to_numpy() > 0).sum(axis=1) == 2).all():
+            return OF_TWO.get(str(self.outcome), self.outcome)
+        return self.outcome
+
+    def rows(self) -> xr.DataArray:
+        """Labels of the rows, numbers if they have none.
+
+        Raises
+        ------
+        ValueError
+            If there are no rows.
+        """
+        for part in (RANKS, COUNTS, NET, TABLES, USER, AT_RANDOM):
+            if part in self:
+                return self[part][self[part].dims[0]]
+        raise ValueError(
+            f"{self.var!r} is observed as a single value without an axis of rankings, pairs or "
+            "rankers: give the array one, of length 1."
+        )
+
+    @property
     def groups(self) -> dict[str, str]:
         """The dim of the labels of every group."""
         dims = {str(name): x.dims for name, x in self.constant.items()}
         return groups_of(self.var, dims)
 
-    def parts(self, dim: str) -> Iterator[tuple[str, xr.DataArray]]:
-        """Go through the parts that have a dim."""
-        for name, x in self.constant.items():
-            if str(name).startswith(f"{self.var}_") and dim in x.dims:
-                yield str(name).removeprefix(f"{self.var}_"), x
+    def contents(self, items: ArrayLike | None = None) -> NDArray[Any] | None:
+        """Say in words what was observed in every row, whatever the order of rows and items.
+
+        Parameters
+        ----------
+        items : sequence of labels, optional
+            Of the items; without them they are numbers.
+
+        Returns
+        -------
+        array of str, or None
+            ``'a' > 'b' = 'c'`` of rankings, and of pairs that met once; ``'a' 3 : 1 'b'`` of
+            others; ``'a' +2, 'c' -2`` of net counts; and the weight where it is not 1. None of an
+            array whose slots have no labels, and so no items.
+        """
+        if RANKS in self:
+            ranks = self[RANKS].to_numpy()
+            if ITEM not in self and self.items is None:
+                return None
+            codes = self[ITEM].to_numpy() if ITEM in self else np.indices(ranks.shape)[1]
+            names = _names(items, codes)
+            texts = [_order_text(names[row], k) for row, k in zip(codes, ranks, strict=True)]
+        elif COUNTS in self and FIRST in self:
+            ends = np.stack([self[FIRST].to_numpy(), self[SECOND].to_numpy()], axis=1)
+            names = _names(items, ends)
+            texts = [
+                _match_text(*names[pair], *counts)
+                for pair, counts in zip(ends, self[COUNTS].values.tolist(), strict=True)
+            ]
+        elif NET in self:
+            net = self[NET].to_numpy()
+            names = _names(items, [net.shape[1] - 1])
+            texts = [
+                ", ".join(sorted(f"{names[i]} {row[i]:+d}" for i in np.flatnonzero(row)))
+                for row in net
+            ]
+        else:
+            return None
+        for row in np.flatnonzero(self[WEIGHT].to_numpy() != 1):
+            texts[row] += f" × {self[WEIGHT].values[row]:.9g}"
+        return np.array(texts, dtype=object)
 
     def codes(self, group: str) -> NDArray[Any]:
         """Positions of the labels of a group, one for every row."""
@@ -211,7 +303,97 @@ class Kept:
     @property
     def items(self) -> pd.Index | None:
         """Labels of the items, if the results name them."""
+        if RANKS in self and ITEM not in self:
+            slots = self[RANKS][self[RANKS].dims[1]].to_numpy()
+            return None if are_numbers(slots) else pd.Index(slots)
         axis = self.item_axis
         if axis is None or axis not in self.constant.coords:
-            return None
+            return self._item_of_posterior
         return pd.Index(self.constant[axis].to_numpy())
+
+
+def _names(items: ArrayLike | None, codes: Any) -> NDArray[Any]:
+    """Texts of the labels of items, or of numbers that there are codes of."""
+    labels = np.arange(np.max(codes, initial=0) + 1) if items is None else np.asarray(items)
+    return np.array([label_text(label) for label in labels], dtype=object)
+
+
+def _order_text(names: NDArray[Any], ranks: NDArray[Any]) -> str:
+    blocks: dict[int, list[str]] = {}
+    for name, rank in zip(names.tolist(), ranks.tolist(), strict=True):
+        if rank:
+            blocks.setdefault(rank, []).append(name)
+    return " > ".join(" = ".join(sorted(blocks[rank])) for rank in sorted(blocks))
+
+
+def _match_text(one: str, other: str, first: int, second: int, ties: int = 0) -> str:
+    if first + second + ties == 1:
+        return _order_text(np.array([one, other]), np.array([1 + second, 1 + first]))
+    return f"{one} {first} : {second} {other}" + (f" ({ties} ties)" if ties else "")
+
+
+def joined(contents: NDArray[Any], unit: NDArray[Any], n_units: int) -> NDArray[Any]:
+    """Join what was observed in the rows of a unit, whatever their order.
+
+    Parameters
+    ----------
+    contents : array of str, shape (n_rows,)
+        From `Kept.contents`.
+    unit : array of int, shape (n_rows,)
+        The unit of every row.
+    n_units : int
+        How many units there are.
+
+    Returns
+    -------
+    array of str, shape (n_units,)
+
+    Examples
+    --------
+    >>> joined(np.array(["'b' > 'a'", "'c' > 'a'", "'a' > 'b'"]), np.array([0, 1, 0]), 2).tolist()
+    ["'a' > 'b'; 'b' > 'a'", "'c' > 'a'"]
+    """
+    rows: list[list[str]] = [[] for _ in range(n_units)]
+    for text, where in zip(contents.tolist(), unit.tolist(), strict=True):
+        rows[where].append(text)
+    return np.array(["; ".join(sorted(each)) for each in rows], dtype=object)
+
+
+def label_text(label: Any) -> str:
+    """Write a label as Python does, without the names of NumPy's types.
+
+    Parameters
+    ----------
+    label : hashable
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> label_text(np.str_("ale")), label_text(np.int64(3))
+    ("'ale'", '3')
+    """
+    return repr(label.item() if isinstance(label, np.generic) else label)
+
+
+def are_numbers(labels: NDArray[Any]) -> bool:
+    """Whether labels are 0, 1, 2, ..., in any order: those of rows that nobody named.
+
+    Parameters
+    ----------
+    labels : array
+        Each may stand there more than once.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> are_numbers(np.array([2, 0, 1, 1])), are_numbers(np.array([1, 2])), are_numbers(["a"])
+    (True, False, False)
+    """
+    present = np.unique(labels)
+    return present.dtype.kind in "iu" and np.array_equal(present, np.arange(len(present)))

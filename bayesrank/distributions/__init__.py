@@ -6,6 +6,7 @@ This room may import numpy, pymc, pytensor, the rooms data and likelihoods, and 
 from bayesrank.distributions.bpr import BPR
 from bayesrank.distributions.mpm import MPM
 from bayesrank.distributions.observed import set_observed
+from bayesrank.distributions.outcomes import label_outcomes
 from bayesrank.distributions.pairs import BradleyTerry, Davidson, RaoKupper, Thurstone
 from bayesrank.distributions.plackett_luce import PlackettLuce
 from bayesrank.distributions.pmop import PMOP
@@ -19,5 +20,6 @@ __all__ = [
     "PlackettLuce",
     "RaoKupper",
     "Thurstone",
+    "label_outcomes",
     "set_observed",
 ]

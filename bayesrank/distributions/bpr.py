@@ -38,12 +38,13 @@ from bayesrank.distributions.observed import (
     shaped,
     signature,
 )
+from bayesrank.distributions.outcomes import labelled
+from bayesrank.likelihoods.ops import only_sum
 from bayesrank.likelihoods.pairs import triple_logp, weak_order_pairs
-from bayesrank.schema import NEGATIVE, OUTCOME, OUTCOMES, POSITIVE, USER, WEIGHT, name_of
+from bayesrank.schema import NEGATIVE, POSITIVE, USER, WEIGHT
 
 __all__ = ["BPR"]
 
-OUTCOME_LABEL = "nothing: pairs of what a user has and has not make a composite likelihood"
 PARAMETERS = {"utility": "end", "weight": ""}
 
 
@@ -53,6 +54,11 @@ class BPRRV(SymbolicRandomVariable):
     name = "bpr"
     extended_signature = signature(PARAMETERS, "")
     _print_name = ("BPR", "\\operatorname{BPR}")
+
+    @classmethod
+    def outcome(cls, *parameters: Any) -> str:
+        """Say what the log-probability is one of."""
+        return "nothing: pairs of what a user has and has not make a composite likelihood"
 
     @classmethod
     def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
@@ -66,13 +72,20 @@ class BPRRV(SymbolicRandomVariable):
         return cls(inputs=[rng, size, *params], outputs=[next_rng, second])(rng, size, *params)
 
 
+SENTENCE = (
+    f"BPR describes {BPRRV.outcome()}. It has no log-likelihood of single observations, and no log "
+    "predictive density to compare; compare predictions by a metric."
+)
+
+
 class BPR(Discrete):
     r"""Bayesian personalised ranking: log-likelihood of what users have and have not.
 
     .. math:: \sum_u \sum_{i \in I_u^+} \sum_{j \notin I_u^+} \log\sigma(x_{ui} - x_{uj})
 
     A *composite* likelihood: every pair is judged as if by itself. It says of no set of items how
-    probable it is, so that there is no LOO and `bayesrank.compare` refuses it. A **draw** is a
+    probable it is, so that there is no LOO: `pm.compute_log_likelihood` and `bayesrank.compare`
+    refuse it. A **draw** is a
     coin for each pair, which of the two items would be preferred if nothing else were known; the
     pairs of a user need fit no set of items, nor any order.
 
@@ -172,9 +185,9 @@ class BPR(Discrete):
                 f"Interactions.from_ratings(..., rating=..., at_least=...). Its columns are "
                 f"{list(observed.columns)}."
             )
-        if observed is not None:
-            _label(pm.modelcontext(None), name, observed)
-        return super().__new__(cls, name, utility, observed=observed, weight=weight, **kwargs)
+        kind = BPROfModel  # of which no term is a log-likelihood
+        rv = super().__new__(kind, name, utility, observed=observed, weight=weight, **kwargs)
+        return rv if observed is None else labelled(name, rv)
 
     @classmethod
     def dist(
@@ -220,6 +233,21 @@ class BPR(Discrete):
         return _logp(value, utility, weight)
 
 
+class BPRRVOfModel(BPRRV):
+    """Of a model: the composite likelihood is the sum, and its terms by themselves are none."""
+
+
+class BPROfModel(BPR):
+    """BPR in a model, which must not give its terms to LOO."""
+
+    rv_type = BPRRVOfModel
+    rv_op = BPRRVOfModel.rv_op
+
+    def logp(value: Any, utility: Any, weight: Any) -> TensorVariable:
+        """Terms of which only the sum means something."""
+        return only_sum(_logp(value, utility, weight), SENTENCE)
+
+
 class ObservedBPRRV(ObservedRV, BPRRV):
     """All pairs of what users have and have not, written out."""
 
@@ -249,7 +277,7 @@ class ObservedBPRRV(ObservedRV, BPRRV):
             }
             | {WEIGHT: Part(p.scale.data * each, cls.axes)},
             derived={"preferred": np.zeros(len(who), dtype=np.int64)},
-            outcome=OUTCOME_LABEL,
+            outcome=cls.outcome(),
         )
 
     @classmethod
@@ -263,7 +291,7 @@ class ObservedBPRRV(ObservedRV, BPRRV):
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        return _logp(value, p.utility, p.weight)
+        return only_sum(_logp(value, p.utility, p.weight), SENTENCE)
 
 
 def _logp(value: Any, utility: Any, weight: Any) -> TensorVariable:
@@ -331,10 +359,3 @@ def _ends(
     if per_item:  # slots hold items
         positive, negative = data.item[who, positive], data.item[who, negative]
     return who, positive, negative
-
-
-def _label(model: pm.Model, name: str, values: Any) -> None:
-    """Write into the model that its log-probability is one of nothing, for `compare`."""
-    model.add_coord(name_of(name, OUTCOME), [OUTCOME_LABEL])
-    n = np.size(values) if isinstance(values, list | tuple | np.ndarray) else 1
-    pm.Data(name_of(name, OUTCOMES), [n], dims=name_of(name, OUTCOME))

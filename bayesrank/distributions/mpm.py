@@ -47,6 +47,7 @@ from bayesrank.distributions.observed import (
     signature,
 )
 from bayesrank.distributions.orders import batch_shape
+from bayesrank.distributions.outcomes import labelled
 from bayesrank.likelihoods.mpm import (
     CountsDraw,
     NetCountsDraw,
@@ -64,6 +65,7 @@ __all__ = ["MPM"]
 PARAMETERS = {"score": "item", "variance": "variance", "adherence": ""}  # no variance: equal ones
 _PACKAGE = str(Path(__file__).parents[1])
 
+EACH_PAIR = "how often each pair is compared"
 ANY = -1  # as a total: whatever the value sums to, and draws of one
 
 
@@ -71,6 +73,12 @@ class _CountsRV(SymbolicRandomVariable):
     """Draws of tables of counts; `draw` makes them."""
 
     _print_name = ("MPM", "\\operatorname{MPM}")
+    given: ClassVar[str] = "their sum"
+
+    @classmethod
+    def outcome(cls, *parameters: Any) -> str:
+        """Say what the log-probability is one of."""
+        return f"counts of ordered pairs given {cls.given}"
 
     @classmethod
     def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
@@ -116,6 +124,7 @@ class GivenPairsRV(_CountsRV):
     """Draw how often the one and the other item of each pair is preferred."""
 
     name = "mpm_given_pairs"
+    given = EACH_PAIR
     extended_signature = signature(PARAMETERS | {"total": "item,item"}, "item,item")
 
     @classmethod
@@ -255,7 +264,8 @@ class MPM(Discrete):
             _check_counts(observed, score)
             if total is None:
                 options["total"] = _totals(observed, given_pairs)
-        return super().__new__(cls, name, score, observed=observed, **options)
+        rv = super().__new__(cls, name, score, observed=observed, **options)
+        return rv if observed is None else labelled(name, rv)
 
     @classmethod
     def dist(
@@ -390,8 +400,7 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
     @classmethod
     def record(cls, name: str, data: PairCounts, p: SimpleNamespace) -> Record:
         _warn_of_empty(name, data)
-        given = "how often each pair is compared" if cls.given_pairs else "their sum"
-        outcome = f"counts of ordered pairs given {given}"
+        outcome = cls.outcome()
         if (data.weight != 1).any():
             outcome = "nothing: evidence weights make a pseudo-likelihood"
         at_random = data.weight * data.log_at_random(given_pairs=cls.given_pairs)
@@ -499,6 +508,7 @@ class ObservedGivenPairsRV(_ObservedCountsRV):
     """Counts given how often each ranker compared each pair."""
 
     name = "mpm_given_pairs"
+    given = EACH_PAIR
     given_pairs = True
     parameters: ClassVar[Mapping[str, str]] = {
         **PARAMETERS,

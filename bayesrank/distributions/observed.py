@@ -45,6 +45,7 @@ from pytensor.tensor.sharedvar import TensorSharedVariable
 
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
 from bayesrank.data.read import label_repr
+from bayesrank.distributions.outcomes import SCALED, write_outcome
 from bayesrank.schema import ITEM, OUTCOME, OUTCOMES, name_of
 
 __all__ = [
@@ -290,9 +291,8 @@ def observe(
         parts[part] = _data(model, name, part, value, tuple(dim_of[axis] for axis in axes), kind)
         if record.derived and part in kind.derived_from:
             parts[part].__class__ = DerivedFrom
-    model.add_coord(name_of(name, OUTCOME), [outcome or record.outcome])
     n = len(record.labels[kind.axes[0]])
-    pm.Data(name_of(name, OUTCOMES), [n], dims=name_of(name, OUTCOME))
+    write_outcome(name, outcome or record.outcome or "", n, total_size=total_size)
 
     derived = {
         field: pytensor.shared(value, name=f"{model.name_for(name)}_{field}", borrow=True)
@@ -365,6 +365,8 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
             with replacing():
                 model.set_data(full_name, value, coords=coords)
     label = None if record.outcome is None else {name_of(name, OUTCOME): [record.outcome]}
+    if model.coords.get(name_of(name, OUTCOME)) == (SCALED,):  # total_size still does
+        label = None
     n = len(record.labels[kind.axes[0]])
     model.set_data(name_of(name, OUTCOMES), [n], coords=label)
     for field, value in record.derived.items():

@@ -62,6 +62,7 @@ from bayesrank.distributions.observed import (
     signature,
     support_point_of,
 )
+from bayesrank.distributions.outcomes import labelled
 from bayesrank.likelihoods.ops import with_sum
 from bayesrank.likelihoods.pairs import (
     DavidsonTotal,
@@ -135,6 +136,11 @@ class _PairRV(SymbolicRandomVariable):
         )
         counts = pt.stack([won, decided - won, *ties], axis=-1)
         return cls(inputs=[rng, size, *params], outputs=[next_rng, counts])(rng, size, *params)
+
+    @classmethod
+    def outcome(cls, *parameters: Any) -> str:
+        """Say what the log-probability is one of."""
+        return f"pair outcomes{' with ties' if cls.n_outcomes == 3 else ''} given the pairs"
 
     @classmethod
     def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
@@ -250,7 +256,8 @@ class _PairOutcomes(Discrete):
             if kwargs.get("total") is None:
                 known = observed if isinstance(observed, Variable) else np.asarray(observed)
                 kwargs["total"] = known.sum(axis=-1)
-        return super().__new__(cls, name, utility, observed=observed, **kwargs)
+        rv = super().__new__(cls, name, utility, observed=observed, **kwargs)
+        return rv if observed is None else labelled(name, rv)
 
     @classmethod
     def _dist(
@@ -645,8 +652,7 @@ class _ObservedPairRV(ObservedRV, _PairRV):
         parts[counted(ITEM, MATCHES)] = Part(_item_matches(data), (ITEM,))
         codes = [_codes(data, p.utility_by), _codes(data, p.group_by)]
         known = data.first, data.second, data.counts[:, : cls.n_outcomes], data.weight, *codes
-        ties = " with ties" if cls.n_outcomes == 3 else ""
-        outcome = f"pair outcomes{ties} given the pairs"
+        outcome = cls.outcome()
         if (data.weight != 1).any():
             outcome = "nothing: evidence weights make a pseudo-likelihood"
         labels = data.coords | {"result": RESULTS[: cls.n_outcomes]}

@@ -53,6 +53,7 @@ from bayesrank.distributions.orders import (
     refuse_utility_dims,
     slot_order_ranks,
 )
+from bayesrank.distributions.outcomes import labelled
 from bayesrank.likelihoods.plackett_luce import ranking_logp, weak_order_logp
 from bayesrank.schema import ITEM, RANKER, RANKS, WEIGHT
 
@@ -93,6 +94,11 @@ class PlackettLuceRV(SymbolicRandomVariable):
     name = "plackett_luce"
     extended_signature = signature(PARAMETERS, "slot")
     _print_name = ("PlackettLuce", "\\operatorname{PlackettLuce}")
+
+    @classmethod
+    def outcome(cls, *parameters: Any) -> str:
+        """Say what the log-probability is one of."""
+        return "weak orders given their block sizes"
 
     @classmethod
     def rv_op(
@@ -215,7 +221,8 @@ class PlackettLuce(Discrete):
             elif sizes is None:
                 # what is not observed has the values that are drawn
                 options["sizes"] = blocks_of_one(utility, where)
-            return super().__new__(cls, name, utility, observed=observed, nodes=nodes, **options)
+            rv = super().__new__(cls, name, utility, observed=observed, nodes=nodes, **options)
+            return rv if observed is None else labelled(name, rv)
         _, options = observed_options(
             "PlackettLuce",
             observed,
@@ -236,7 +243,7 @@ class PlackettLuce(Discrete):
             observed,
             given,
             lambda data: {**kind.of_slots(by_name, data), **kind.of_items(data)},
-            outcome="weak orders given their block sizes",
+            outcome=kind.outcome(),
             items_known=ITEM in by_name.axes,
             **options,
         )

@@ -21,6 +21,7 @@ from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
 from pymc.distributions.shape_utils import rv_size_is_none
 from pymc.pytensorf import normalize_rng_param, rvs_in_graph
+from pytensor.graph.basic import equal_computations
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
@@ -46,6 +47,7 @@ from bayesrank.distributions.orders import (
     refuse_utility_dims,
     slot_order_ranks,
 )
+from bayesrank.distributions.outcomes import labelled
 from bayesrank.likelihoods.ops import broadcast_batch
 from bayesrank.likelihoods.pmop import AGGREGATES, OrderedPartitionDraw, pmop_logp
 
@@ -71,6 +73,13 @@ class PMOPRV(SymbolicRandomVariable):
     name = "pmop"
     extended_signature = signature(PARAMETERS, "slot")
     _print_name = ("PMOP", "\\operatorname{PMOP}")
+
+    @classmethod
+    def outcome(cls, *parameters: Any) -> str:
+        """Say what the log-probability is one of."""
+        utility, _, _, _, stage_weight, _, given_sizes, _ = parameters[: len(PARAMETERS)]
+        weighted = not equal_computations([stage_weight], [pt.ones_like(utility)])
+        return _outcome(weighted=weighted, given_sizes=bool(given_sizes.data))
 
     @classmethod
     def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
@@ -212,7 +221,8 @@ class PMOP(Discrete):
             elif given_sizes and sizes is None:
                 # what is not observed has the values that are drawn
                 options["sizes"] = blocks_of_one(utility, where)
-            return super().__new__(cls, name, utility, observed=observed, **own, **options)
+            rv = super().__new__(cls, name, utility, observed=observed, **own, **options)
+            return rv if observed is None else labelled(name, rv)
         _, options = observed_options(
             "PMOP",
             observed,
@@ -349,6 +359,12 @@ class ObservedPMOPRV(ObservedRankingsRV, PMOPRV):
         )
 
 
+def _outcome(*, weighted: bool, given_sizes: bool) -> str:
+    if weighted:
+        return "nothing: rank_weights make a pseudo-likelihood"
+    return "weak orders given their block sizes" if given_sizes else "weak orders"
+
+
 def _logp(
     value: Any, utility: Any, log_weight: Any, stage_weight: Any, constants: Any
 ) -> TensorVariable:
@@ -435,10 +451,8 @@ class PartitionSettings:
     @property
     def outcome(self) -> str:
         """What the log-probability is one of."""
-        if self.rank_weights is not None:
-            return "nothing: rank_weights make a pseudo-likelihood"
-        given_sizes = self.constants["given_sizes"].data
-        return "weak orders given their block sizes" if given_sizes else "weak orders"
+        given_sizes = bool(self.constants["given_sizes"].data)
+        return _outcome(weighted=self.rank_weights is not None, given_sizes=given_sizes)
 
     def parameters(self, like: TensorVariable) -> dict[str, TensorVariable]:
         """Log weights of sizes, weights of stages (default ones, shaped as `like`), constants."""

@@ -27,11 +27,27 @@ import pytensor.tensor as pt
 import xarray as xr
 from arviz import ELPDDataLOOKFold
 from numpy.typing import ArrayLike, NDArray
+from pymc.backends.arviz import (
+    coords_and_dims_for_inferencedata,
+    find_constants,
+    find_observations,
+)
 from pymc.model.fgraph import clone_model
 from pymc.model.transform.conditioning import remove_value_transforms
 from scipy.special import logsumexp
 
-from bayesrank.schema import OUTCOME, OUTCOMES, groups_of, name_of
+from bayesrank.schema import (
+    CONTENT,
+    FIRST,
+    ITEM,
+    OUTCOMES,
+    Kept,
+    are_numbers,
+    groups_of,
+    joined,
+    label_text,
+    name_of,
+)
 
 __all__ = ["FoldWarning", "kfold"]
 
@@ -62,8 +78,9 @@ def kfold(
     Parameters
     ----------
     model : pm.Model
-        A model that observes rankings, pairs or counts as `var`, all other variables continuous.
-        It is not changed.
+        A model that observes rankings, pairs or counts as `var`, by a distribution of bayesrank
+        or one that `label_outcomes` was asked about; all other variables continuous. It is not
+        changed.
     var : str
         The observed variable.
     by : str, optional
@@ -78,7 +95,8 @@ def kfold(
         Of every fold, as in `pm.sample`.
     seed : int
         Of the folds and of the sampler. The same seed gives two models the same folds, as
-        `bayesrank.compare` wants.
+        `bayesrank.compare` wants, in whatever order their data stand: folds are dealt to what the
+        units hold.
     nuts : dict, optional
         Passed to nutpie, such as ``{"adaptation": "low_rank", "target_accept": 0.95}``.
     progressbar : bool
@@ -87,7 +105,8 @@ def kfold(
     Returns
     -------
     ELPDDataLOOKFold
-        ArviZ's result: elpd, its standard error and ``elpd_i`` by unit, for `bayesrank.compare`.
+        ArviZ's result: elpd, its standard error and ``elpd_i`` by unit, for `bayesrank.compare`,
+        with the coords content (what was observed, in words) and those of the groups.
         The effective number of parameters `p` is NaN: it would need a fit to all data.
 
     Raises
@@ -122,9 +141,9 @@ def kfold(
     (3, Frozen({'ranking': 3}))
     """
     units = _units(model, var, by)
-    fold = _folds(len(units.labels), k, folds, seed, by or units.rows)
+    fold = _folds(units, k, folds, seed, by or units.rows)
     n_folds = int(fold.max()) + 1
-    training = _training_model(model, var)
+    training = _training_model(model, var, len(units.of_row))
     compiled = nutpie.compile_pymc_model(
         training, var_names=[rv.name for rv in training.free_RVs], freeze_model=False
     )
@@ -153,8 +172,9 @@ def kfold(
         warnings.warn(_disagree(bad, n_folds), FoldWarning, stacklevel=2)
 
     dim = by or units.rows
-    pointwise = xr.DataArray(elpd_i, dims=dim, coords={dim: units.labels}, name="elpd_i")
-    pointwise.attrs = {"outcome": _outcome(model, var), "folds": fold.tolist()}
+    beside = {name: (dim, labels) for name, labels in units.beside.items()}
+    pointwise = xr.DataArray(elpd_i, dims=dim, coords={dim: units.labels, **beside}, name="elpd_i")
+    pointwise.attrs = {"outcome": units.outcome, "folds": fold.tolist()}
     return ELPDDataLOOKFold(
         elpd=float(elpd_i.sum()),
         se=float(np.sqrt(len(elpd_i) * elpd_i.var(ddof=1))),  # as arviz.loo has it
@@ -178,6 +198,8 @@ class _Units(NamedTuple):
     labels: NDArray[Any]  # (n_units,)
     of_row: NDArray[np.int64]  # (n_rows,)
     rows: str  # dim of what one log-likelihood is of
+    outcome: str
+    beside: dict[str, NDArray[Any]]  # what they hold and whose they are, if that is known
 
 
 def _units(model: pm.Model, var: str, by: str | None) -> _Units:
@@ -188,29 +210,56 @@ def _units(model: pm.Model, var: str, by: str | None) -> _Units:
         raise ValueError(f"The model observes no {name!r}; it observes {sorted(observed)}.")
     if name_of(name, OUTCOMES) not in model.named_vars:
         raise ValueError(
-            f"{name!r} does not observe Rankings, Pairs or PairCounts by a distribution of "
-            "bayesrank: kfold does not know what to leave out."
+            f"{name!r} does not observe rankings, pairs or counts by a distribution of bayesrank: "
+            "kfold does not know what to leave out. Of a mixture of ours it knows after "
+            f"br.label_outcomes({var!r})."
         )
-    rows = model.named_vars_to_dims[name][0]
-    labels = np.asarray(model.coords[rows])
-    if by is None:
-        return _Units(labels, np.arange(len(labels)), rows)
+    kept = _kept(model, name)
+    labels = kept.rows().to_numpy()
+    rows = str(kept.rows().name)
+    outcome = str(kept.outcome_of_two)
+    contents = None if kept.items is None else kept.contents(kept.items)
     axes = groups_of(name, model.named_vars_to_dims, rows)
+    if by is None:
+        beside = {group: kept.labels(group)[kept.codes(group)] for group in axes}
+        if contents is not None:
+            beside[CONTENT] = contents
+        if kept.items is not None and FIRST in kept:
+            beside[FIRST] = kept.items.to_numpy()[kept[FIRST].to_numpy()]
+        return _Units(labels, np.arange(len(labels)), rows, outcome, beside)
     if by not in axes:
         there = f"there is {', '.join(map(repr, axes))}" if axes else "it has no groups"
         raise ValueError(f"{name!r} is not grouped by {by!r}: {there}.")
-    present, of_row = np.unique(model[name_of(name, by)].get_value(), return_inverse=True)
-    return _Units(np.asarray(model.coords[axes[by]])[present], of_row, rows)
+    present, of_row = np.unique(kept.codes(by), return_inverse=True)
+    beside = {}
+    if contents is not None:
+        beside[CONTENT] = joined(contents, of_row, len(present))
+    return _Units(kept.labels(by)[present], of_row, rows, outcome, beside)
 
 
-def _folds(n: int, k: int, folds: ArrayLike | None, seed: int, what: str) -> NDArray[np.int64]:
+def _kept(model: pm.Model, name: str) -> Kept:
+    """Read what the model keeps of the data, as its results will have it."""
+    groups = {"constant_data": find_constants(model), "observed_data": find_observations(model)}
+    coords, dims = coords_and_dims_for_inferencedata(model)
+    tree = az.from_dict(groups, coords=coords, dims=dims, sample_dims=[])
+    items = {ITEM: coords[ITEM]} if ITEM in coords else {}
+    tree["posterior"] = xr.DataTree(xr.Dataset(coords=items))
+    return Kept(tree, name)
+
+
+def _folds(
+    units: _Units, k: int, folds: ArrayLike | None, seed: int, what: str
+) -> NDArray[np.int64]:
     """Return the fold of every unit."""
+    n = len(units.labels)
     if folds is None:
         if isinstance(k, bool) or k % 1 or not 2 <= k <= n:
             raise ValueError(
                 f"`k` is {k!r}; it is a whole number of folds from 2 to the {n} units ({what})."
             )
-        return np.random.default_rng(seed).permutation(np.arange(n) % int(k))
+        dealt = np.empty(n, dtype=np.int64)
+        dealt[_sorted(units)] = np.random.default_rng(seed).permutation(np.arange(n) % int(k))
+        return dealt
     given = np.asarray(folds)
     if given.shape != (n,) or given.dtype.kind not in "iu":
         raise ValueError(
@@ -226,12 +275,21 @@ def _folds(n: int, k: int, folds: ArrayLike | None, seed: int, what: str) -> NDA
     return given.astype(np.int64)
 
 
+def _sorted(units: _Units) -> NDArray[np.intp]:
+    """Put units in an order that does not depend on that of the data, but for what is alike."""
+    groups = [units.beside[name] for name in sorted(units.beside.keys() - {CONTENT})]
+    contents = units.beside.get(CONTENT, np.zeros(len(units.labels)))
+    keys = [contents, *(x for x in (*groups, units.labels) if not are_numbers(x))]
+    codes = [np.unique([label_text(each) for each in x], return_inverse=True)[1] for x in keys]
+    return np.lexsort(codes[::-1])
+
+
 # ---------------------------------------------------------------------------------------------
 # The model
 # ---------------------------------------------------------------------------------------------
 
 
-def _training_model(model: pm.Model, var: str) -> pm.Model:
+def _training_model(model: pm.Model, var: str, n_rows: int) -> pm.Model:
     """Return the model with a potential in the place of `var`: its terms that are not masked."""
     copy = clone_model(model)
     name = copy.name_for(var)
@@ -239,9 +297,9 @@ def _training_model(model: pm.Model, var: str) -> pm.Model:
     value = copy.rvs_to_values.pop(rv)
     del copy.values_to_rvs[value]
     copy.observed_RVs.remove(rv)
-    rows = copy.named_vars_to_dims.pop(name)[0]
+    copy.named_vars_to_dims.pop(name, None)
     with copy:
-        mask = pm.Data(MASK, np.ones(len(copy.coords[rows]), dtype=bool))
+        mask = pm.Data(MASK, np.ones(n_rows, dtype=bool))
         terms = pt.switch(mask, pm.logp(rv, value), 0.0)
         pm.Potential(f"{var}_{MASK}", pt.sum(terms))
     return copy
@@ -283,7 +341,3 @@ def _disagree(bad: dict[int, float], n_folds: int) -> str:
         f"fold {worst}, should be at most {WORST_RHAT}): raise the number of tuning steps and "
         "draws before the result is trusted."
     )
-
-
-def _outcome(model: pm.Model, name: str) -> str:
-    return str(model.coords[name_of(model.name_for(name), OUTCOME)][0])

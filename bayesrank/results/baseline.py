@@ -31,7 +31,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from bayesrank.schema import AT_RANDOM, COUNTS, RANKS, WEIGHT, Kept
+from bayesrank.schema import AT_RANDOM, COUNTS, RANKS, TABLES, WEIGHT, Kept
 
 __all__ = ["outcome_of", "random_elpd"]
 
@@ -46,8 +46,8 @@ def random_elpd(data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
     Parameters
     ----------
     data : DataTree
-        Results of a model that observes `Rankings`, `Pairs` or `PairCounts`; of these only the
-        group constant_data is read.
+        Results of a model that observes `Rankings`, `Pairs` or `PairCounts`, or an array of ranks
+        or counts; only the groups constant_data and observed_data are read.
     var : str
         The observed variable.
 
@@ -74,6 +74,8 @@ def random_elpd(data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
     """
     outcome = outcome_of(data, var)
     kept = Kept(data, var)
+    if not outcome.startswith("nothing"):
+        kept.rows()  # that there are any
     if outcome.startswith("weak orders"):
         ranks = kept[RANKS]
         each = (
@@ -88,6 +90,10 @@ def random_elpd(data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
         n, n_outcomes = each.sum(axis=-1), each.shape[-1]
         ways = gammaln(n + 1.0) - gammaln(each + 1.0).sum(axis=-1)
         found = xr.DataArray(ways - n * log(n_outcomes), dims=counts.dims[:1])
+    elif outcome.startswith("counts of ordered pairs") and TABLES in kept:
+        tables = kept[TABLES]
+        each = _log_share_of_counts(tables.to_numpy(), given_sum=outcome.endswith("their sum"))
+        found = xr.DataArray(each, dims=tables.dims[:1])
     elif outcome.startswith("counts of ordered pairs"):
         if AT_RANDOM not in kept:
             raise ValueError(
@@ -132,8 +138,8 @@ def outcome_of(data: xr.DataTree, var: str, *, whose: str | None = None) -> str:
         silent = "The results do" if whose is None else f"{whose!r} does"
         raise ValueError(
             f"{silent} not say what the outcomes of {var!r} are: observe a Rankings, Pairs or "
-            "PairCounts with a distribution of bayesrank, or use arviz.compare and see to it "
-            "yourself."
+            "PairCounts with a distribution of bayesrank, ask br.label_outcomes in a model of a "
+            "mixture of ours, or use arviz.compare and see to it yourself."
         )
     return outcome
 
@@ -151,6 +157,16 @@ def _log_share_of_weak_orders(ranks: NDArray[np.integer[Any]]) -> Floats:
     """One among all weak orders of the items."""
     n, which = np.unique((ranks > 0).sum(axis=1), return_inverse=True)
     return -np.array([log_n_weak_orders(int(each)) for each in n])[which]
+
+
+def _log_share_of_counts(tables: NDArray[Any], *, given_sum: bool) -> Floats:
+    """Multinomial probability of each table of counts, or binomial ones of each pair."""
+    n, lower = tables.shape[-1], -gammaln(tables + 1.0).sum(axis=(1, 2))
+    if given_sum:
+        total = tables.sum(axis=(1, 2))
+        return lower + gammaln(total + 1.0) - total * log(n * (n - 1))
+    compared = np.triu(tables + tables.swapaxes(1, 2))
+    return lower + (gammaln(compared + 1.0) - compared * log(2.0)).sum(axis=(1, 2))
 
 
 def log_n_weak_orders(n: int) -> float:

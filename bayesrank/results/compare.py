@@ -13,16 +13,13 @@ import arviz as az
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayesrank.results.baseline import outcome_of, random_elpd
-from bayesrank.results.groups import (
-    group_log_likelihood,
-    grouped,
-    observed_dim,
-    pointwise_log_likelihood,
-)
-from bayesrank.results.loo import labels_of, loo_of, standard_error
-from bayesrank.results.same_data import check_same_data, order_like
+from bayesrank.results.groups import group_log_likelihood, grouped, pointwise_log_likelihood
+from bayesrank.results.loo import loo_of, standard_error
+from bayesrank.results.same_data import Units, has_items, matched, units_of, units_of_result
+from bayesrank.schema import Kept
 
 __all__ = ["RANDOM", "compare"]
 
@@ -37,7 +34,7 @@ Model = Any  # DataTree or such a result
 def compare(
     models: Mapping[str, Model],
     *,
-    var: str = "y",
+    var: str | Mapping[str, str] = "y",
     group: str | None = None,
     baseline: bool | xr.DataTree = True,
     **kwargs: Any,
@@ -52,9 +49,13 @@ def compare(
     models : dict of str to DataTree or ELPDData
         What `pm.sample` returned, by name, with the group log_likelihood
         (`pm.compute_log_likelihood`); or what `bayesrank.kfold` returned. Rankings are matched by
-        their labels, and may stand in another order.
-    var : str
-        The observed variable.
+        their labels, and may stand in another order. Where labels are numbers that nobody gave, or
+        differ, they are matched by content: labels of items, blocks, groups and weights. Arrays
+        are matched row by row, unless the dims of both axes have labels. Rankings of two items are
+        the same data as matches of which each is a pair of its own.
+    var : str or dict of str to str
+        The observed variable; or that of some models by name, where it is not "y":
+        ``{"model": "z"}``.
     group : str, optional
         What to leave out together, as in `group_log_likelihood`. Where matches of one judge or of
         one day are alike, leaving out single ones flatters models that learn what they share.
@@ -88,6 +89,9 @@ def compare(
 
     Notes
     -----
+    Rankings that have no labels and say the same are matched in the order in which they stand. If
+    a model tells them apart, by covariates of a ranking say, label them, such as by ``rankers=``.
+
     With one chain only, ArviZ takes its draws for independent: the table is right if they are
     nearly so, which one chain cannot tell. Sample two or more.
 
@@ -96,22 +100,40 @@ def compare(
     >>> table = compare({"ties by chance": one, "ties judged": other})  # doctest: +SKIP
     """
     models = _checked(models, baseline is not False)
+    vars_ = _variables(var, [*models, RANDOM])
     known = models if isinstance(baseline, bool) else models | {RANDOM: baseline}
-    _check_outcomes({name: _outcome(name, model, var) for name, model in known.items()})
+    _check_outcomes({name: _outcome(name, model, vars_[name]) for name, model in known.items()})
     _check_kinds(models)
-    trees = {name: model for name, model in models.items() if isinstance(model, xr.DataTree)}
-    _check_data(trees, var)
+    trees = {name: model for name, model in known.items() if isinstance(model, xr.DataTree)}
+    named = all(has_items(tree, vars_[name]) for name, tree in trees.items())
+    if group is not None:
+        _orders({name: _units(x, vars_[name], named) for name, x in models.items()})
+    units = {name: _units(x, vars_[name], named, group) for name, x in models.items()}
+    _orders(units)
 
     found = {
-        name: model if isinstance(model, az.ELPDData) else _left_out(name, model, var, group)
+        name: model
+        if isinstance(model, az.ELPDData)
+        else _left_out(name, model, vars_[name], group)
         for name, model in models.items()
     }
     if baseline is not False:
-        tree = next(iter(trees.values()), None) if baseline is True else baseline
-        found[RANDOM] = _random(tree, next(iter(found.values())), var)
-    found = _aligned(found)
+        like = next(iter(found.values()))
+        if baseline is True and trees:
+            name, baseline = next(iter(trees.items()))
+            vars_[RANDOM] = vars_[name]
+        found[RANDOM] = _random(baseline, like, vars_[RANDOM])
+        units[RANDOM] = _units(baseline, vars_[RANDOM], named, str(like.elpd_i.dims[0]))
+    found = _aligned(found, units)
     _check_folds(found)
     return _compared(found, **({"round_to": "none"} | kwargs))
+
+
+def _units(model: Model, var: str, named: bool, group: str | None = None) -> Units:
+    """Read what was observed, and is left out one at a time or by group."""
+    if isinstance(model, xr.DataTree):
+        return units_of(model, var, named=named, group=group)
+    return units_of_result(model.elpd_i, named=named)
 
 
 def _left_out(name: str, tree: xr.DataTree, var: str, group: str | None) -> Result:
@@ -120,9 +142,9 @@ def _left_out(name: str, tree: xr.DataTree, var: str, group: str | None) -> Resu
     return loo_of(tree, var, name=name)
 
 
-def _random(tree: xr.DataTree | None, like: Result, var: str) -> Result:
+def _random(tree: xr.DataTree | bool, like: Result, var: str) -> Result:
     """Return what random ranking predicts, of the same rankings or groups as `like`."""
-    if tree is None:
+    if isinstance(tree, bool):
         raise ValueError(
             "No model says how probable the observations are at random: pass baseline=, results "
             "of any model of the same data, or baseline=False."
@@ -138,19 +160,28 @@ def _random(tree: xr.DataTree | None, like: Result, var: str) -> Result:
     )  # fmt: skip
 
 
-def _aligned(found: Mapping[str, Result]) -> dict[str, Result]:
-    """Put what was left out in the order of the first model."""
-    (one, first), *_ = found.items()
-    (dim,), labels = first.elpd_i.dims, labels_of(first.elpd_i)
+def _orders(units: Mapping[str, Units]) -> dict[str, NDArray[np.intp]]:
+    """Find where the units of the first model stand in the others; raise if data differ."""
+    (one, first), *_ = units.items()
+    return {name: matched(one, first, name, each) for name, each in units.items()}
+
+
+def _aligned(found: Mapping[str, Result], units: Mapping[str, Units]) -> dict[str, Result]:
+    """Put what was left out in the order of the first model, and under its labels."""
+    first = next(iter(units.values()))
     out = {}
-    for name, result in found.items():
-        order = order_like(one, labels, name, labels_of(result.elpd_i), str(dim))
-        (own,), attrs = result.elpd_i.dims, result.elpd_i.attrs
-        elpd_i, k = result.elpd_i.isel({own: order}), result.pareto_k
-        if "folds" in attrs:
-            elpd_i.attrs = attrs | {"folds": np.asarray(attrs["folds"])[order]}
-        k = None if k is None else k.isel({own: order})
-        out[name] = replace(result, elpd_i=elpd_i, pareto_k=k)
+    for name, order in _orders(units).items():
+        result = found[name]
+
+        def moved(x: xr.DataArray, order: NDArray[np.intp] = order) -> xr.DataArray:
+            values = x.to_numpy()[order]
+            coords = {first.dim: first.labels}
+            return xr.DataArray(values, coords, first.dim, x.name, dict(x.attrs))
+
+        elpd_i, k = moved(result.elpd_i), result.pareto_k
+        if "folds" in elpd_i.attrs:
+            elpd_i.attrs["folds"] = np.asarray(elpd_i.attrs["folds"])[order]
+        out[name] = replace(result, elpd_i=elpd_i, pareto_k=None if k is None else moved(k))
     return out
 
 
@@ -202,12 +233,29 @@ def _checked(models: Any, baseline: bool) -> dict[str, Model]:
     return dict(models)
 
 
+def _variables(var: str | Mapping[str, str], names: list[str]) -> dict[str, str]:
+    """Name the observed variable of every model."""
+    if isinstance(var, str):
+        return dict.fromkeys(names, var)
+    for name in var:
+        if name not in names:
+            raise ValueError(
+                f"var= names the variable of {name!r}, but there is no such model: there is "
+                f"{', '.join(map(repr, names[:-1]))}."
+            )
+    return dict.fromkeys(names, "y") | dict(var)
+
+
 def _outcome(name: str, model: Model, var: str) -> str:
     """Read what the outcomes of a model are."""
     if isinstance(model, xr.DataTree):
+        found = Kept(model, var).outcome_of_two
+        if found is not None and found.startswith("nothing"):
+            return found
         if name != RANDOM:
             pointwise_log_likelihood(model, var, whose=f"The results of {name!r}")
-        return outcome_of(model, var, whose=name)
+        outcome_of(model, var, whose=name)  # that there is one
+        return str(found)
     if "outcome" not in model.elpd_i.attrs:
         raise ValueError(
             f"{name!r} does not say what its outcomes are: pass the DataTree instead, or what "
@@ -269,12 +317,3 @@ def _check_folds(found: Mapping[str, Result]) -> None:
                 f"{one!r} and {other!r} were predicted in different folds, so that a part of their "
                 "difference is chance. Use the same folds= or seed= for both."
             )
-
-
-def _check_data(trees: Mapping[str, xr.DataTree], var: str) -> None:
-    """Raise if models have observed different data."""
-    dims = {name: observed_dim(pointwise_log_likelihood(x, var), var) for name, x in trees.items()}
-    for other in list(trees)[1:]:
-        one = next(iter(trees))
-        both = dims[one], dims[other]
-        check_same_data(one, trees[one], other, trees[other], var=var, dims=both)

@@ -22,8 +22,7 @@ from bayesrank.results.groups import (
     pointwise_log_likelihood,
 )
 from bayesrank.results.psis import good_pareto_k, leave_each_out
-from bayesrank.results.same_data import shown
-from bayesrank.schema import COUNTS, RANKS, WEIGHT, Kept
+from bayesrank.schema import COUNTS, RANKS, WEIGHT, Kept, label_text
 
 __all__ = ["ParetoKWarning", "loo_by_ranker", "loo_of"]
 
@@ -215,9 +214,9 @@ def _check_draws(pointwise: xr.DataArray, var: str, dim: str, name: str | None) 
         label, how_many = pointwise[dim].to_numpy()[which], int(wrong[..., which].sum())
         bad = values[..., which][wrong[..., which]][0]
         raise ValueError(
-            f"{_whose(name)} have the log-likelihood {bad:g} of {var!r} in {dim} {shown(label)}, "
-            f"in {how_many} of {_n_draws(pointwise)} draws: it must be finite. Look at the "
-            "parameters in these draws."
+            f"{_whose(name)} have the log-likelihood {bad:g} of {var!r} in {dim} "
+            f"{label_text(label)}, in {how_many} of {_n_draws(pointwise)} draws: it must be "
+            "finite. Look at the parameters in these draws."
         )
     if _n_draws(pointwise) < LEAST_DRAWS:
         raise ValueError(
@@ -234,7 +233,7 @@ def _warn_of_pareto_k(pareto_k: xr.DataArray, good_k: float, dim: str, name: str
     if not n_bad:
         return
     worst = int(np.nanargmax(k))
-    label, of = shown(labels_of(pareto_k)[worst]), "" if name is None else f" of {name!r}"
+    label, of = label_text(labels_of(pareto_k)[worst]), "" if name is None else f" of {name!r}"
     one = n_bad == 1
     has, their, them = ("has", "its", "it") if one else ("have", "their", "them")
     example = f"{k[worst]:.2f}: {label}" if one else f"the largest, {k[worst]:.2f}, is {label}"

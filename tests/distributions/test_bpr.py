@@ -1,6 +1,7 @@
 """BPR: all pairs of small data, triples of large ones, draws, and what is refused."""
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -37,10 +38,6 @@ def total_and_slope(model, x):
     return float(value), slope.reshape(np.shape(x))
 
 
-def each(model, x):
-    return model.compile_fn(model.logp(sum=False, vars=model.observed_RVs))({"x": x})[0]
-
-
 # All pairs of small data
 
 
@@ -51,7 +48,6 @@ def test_interactions_have_one_number_per_pair_and_the_sum_of_the_composite(rng)
     total = float(bpr_logp(x, HAVE.all_triples()).sum().eval())
     assert value == pytest.approx(total, rel=1e-12)
     u, i, j = HAVE.all_triples().T
-    np.testing.assert_allclose(each(model, x), -np.logaddexp(0, x[u, j] - x[u, i]), rtol=1e-12)
     numeric = gradient(lambda y: float(-np.logaddexp(0, y[u, j] - y[u, i]).sum()), x)
     np.testing.assert_allclose(slope, numeric, atol=1e-8)
     assert model.named_vars_to_dims["y"] == ("triple",)
@@ -212,17 +208,42 @@ def test_posterior_predictive_draws_have_the_axis_of_pairs():
 # What is refused
 
 
-def test_compare_refuses_it():
-    trees = {}
-    for name in ("one", "other"):
-        with pm.Model(coords=HAVE.coords):
-            br.BPR("y", pm.Normal("x", dims="item"), observed=HAVE)
-            trees[name] = pm.sample_prior_predictive(5, random_seed=1)
-            trees[name]["posterior"] = trees[name]["prior"]
-            pm.compute_log_likelihood(trees[name], progressbar=False)
-    assert trees["one"]["log_likelihood"]["y"].dims == ("chain", "draw", "triple")
-    with pytest.raises(ValueError, match=r"'one' describes nothing: pairs of what .* composite"):
-        br.compare(trees)
+def modelled(kind):
+    """Model of all pairs, of triples, or of batches of them."""
+    triples = HAVE.sample_triples(50, seed=1).astype("int32")
+    with pm.Model(coords=HAVE.coords) as model:
+        x = pm.Normal("x", dims="item")
+        if kind == "all":
+            br.BPR("y", x, observed=HAVE, total_size=6)
+        elif kind == "triples":
+            br.BPR("y", x[triples[:, 1:]], observed=np.zeros(50, int), total_size=6)
+        else:
+            _, *pair = pm.Minibatch(*triples.T, batch_size=5)
+            br.BPR("y", x[pt.stack(pair, axis=-1)], observed=[0] * 5, total_size=6)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("kind", "mode"), [*product(["all", "triples", "batches"], ["FAST_COMPILE"]), ("all", "JAX")]
+)
+def test_its_terms_are_no_log_likelihood(kind, mode):
+    with modelled(kind) as model:
+        tree = pm.sample_prior_predictive(3, random_seed=1)
+        tree["posterior"] = tree["prior"]
+        with pytest.raises(ValueError, match=r"^BPR describes nothing: pairs of what .* composite"):
+            pm.compute_log_likelihood(tree, progressbar=False, compile_kwargs={"mode": mode})
+    with pytest.raises(ValueError, match=r"^'one' describes nothing: pairs of what .* composite"):
+        br.compare({"one": tree})
+    at = model.initial_point()
+    exact = -6 * np.log(2) - 2 * np.log(2 * np.pi)  # of pairs that count for six, and the prior
+    assert model.compile_logp(mode=mode)(at) == pytest.approx(exact)
+    assert np.isfinite(model.compile_dlogp(mode=mode)(at)).all()
+
+
+def test_outside_of_a_model_its_terms_are_what_they_are():
+    x = [[0.3, 1.2], [2.0, 0.0]]
+    found = pm.logp(br.BPR.dist(x), [0, 1]).eval()
+    np.testing.assert_allclose(found, [-np.log1p(np.exp(0.9)), -np.log1p(np.exp(2))])
 
 
 def test_parameters_out_of_range_are_named():

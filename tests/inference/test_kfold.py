@@ -177,7 +177,5 @@ def test_what_is_left_out_must_be_observed_and_grouped():
         kfold(model, by="day")
     with pm.Model() as other:
         pm.Normal("y", pm.Normal("x"), observed=[1.0, 2.0])
-    with pytest.raises(
-        ValueError, match=r"^'y' does not observe Rankings, Pairs or PairCounts by a"
-    ):
+    with pytest.raises(ValueError, match=r"^'y' does not observe rankings, pairs or counts by a"):
         kfold(other)

@@ -47,6 +47,14 @@ def tree(outcome=GIVEN_SIZES, better=0.0, *, seed=0, items="abc", order=None, ch
     return xr.DataTree.from_dict(groups)
 
 
+def labelled(data, labels):
+    """The same with other labels of the rankings."""
+    out = data.copy()
+    for group in ("log_likelihood", "constant_data"):
+        out[group] = xr.DataTree(data[group].dataset.assign_coords(ranking=labels))
+    return out
+
+
 def constant(data, value=-2.0):
     """The same of a model without parameters."""
     out = data.copy()
@@ -165,7 +173,7 @@ def test_items_on_another_axis_are_compared_by_label():
     table = compare({"one": tree(), "other": other})
     assert len(table) == 3
     with pytest.raises(
-        ValueError, match=r"different data: y_item differs, first of ranking 'r\d+'"
+        ValueError, match=r"different data: ranking 'r\d+' is '.' > '.' = '.' in the one and '.' > "
     ):
         compare({"one": tree(), "other": tree(items="abc", item=swapped)})
 
@@ -188,16 +196,13 @@ def test_different_rankings_are_refused_and_named():
         r"\('r26', 'r27', 'r28', \.\.\.\); 'few' has 26\. Fit both to the same\.$",
     ):
         compare({"all": tree(), "few": few})
-    renamed = tree()
-    for group in ("log_likelihood", "constant_data"):
-        data = renamed[group].dataset
-        renamed[group] = xr.DataTree(data.assign_coords(ranking=["x", *LABELS[1:]]))
+    other = labelled(tree(item=np.tile([0, 1, 2], (N_RANKINGS, 1))), ["x", *LABELS[1:]])
     with pytest.raises(
         ValueError,
         match=r"'one' has 30, of which 'two' lacks 1 \('r0'\); 'two' has 30, of which 'one' lacks "
         r"1 \('x'\)",
     ):
-        compare({"one": tree(), "two": renamed})
+        compare({"one": tree(), "two": other})
 
 
 def test_labels_that_stand_there_twice_are_matched_in_order():
@@ -288,18 +293,18 @@ def test_a_pseudo_likelihood_is_refused_with_the_reason():
 
 
 @pytest.mark.parametrize(
-    ("part", "value"),
+    ("part", "value", "said"),
     [
-        ("ranks", np.tile([1, 2, 3], (N_RANKINGS, 1))),
-        ("item", np.tile([0, 1, 2], (N_RANKINGS, 1))),
-        ("weight", np.full(N_RANKINGS, 2.0)),
-        ("ranker", np.arange(N_RANKINGS) % 10),
+        ("ranks", np.tile([1, 2, 3], (N_RANKINGS, 1)), r"'.' > '.' = '.'.* and '.' > '.' > '.'"),
+        ("item", np.tile([0, 1, 2], (N_RANKINGS, 1)), r"'.' > '.' = '.'.* and 'a' > 'b' = 'c'"),
+        ("weight", np.full(N_RANKINGS, 2.0), r"'.' > '.' = '.' in .* and '.' > '.' = '.' × 2"),
+        ("ranker", np.arange(N_RANKINGS) % 10, "of ranker 0 in the one and of ranker 1"),
     ],
 )
-def test_models_of_different_data_are_not_compared(part, value):
+def test_models_of_different_data_are_not_compared(part, value, said):
     with pytest.raises(
         ValueError,
-        match=rf"fitted to different data: y_{part} differs, first of ranking 'r\d+'\. Fit both",
+        match=rf"fitted to different data: ranking 'r\d+' is {said} in the other\. Fit both",
     ):
         compare({"one": tree(), "two": tree(**{part: value})})
 

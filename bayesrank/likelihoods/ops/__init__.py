@@ -11,6 +11,7 @@ from bayesrank.likelihoods.ops.arrays import (
     valid_ranks,
 )
 from bayesrank.likelihoods.ops.compiled import CompiledOp, KernelOp
+from bayesrank.likelihoods.ops.only_sum import only_sum
 from bayesrank.likelihoods.ops.splitmix import uniform
 from bayesrank.likelihoods.ops.stable import log_ndtr, log_sigmoid, safe_log, softplus
 from bayesrank.likelihoods.ops.stop_gradient import stop_gradient
@@ -24,6 +25,7 @@ __all__ = [
     "broadcast_batch",
     "log_ndtr",
     "log_sigmoid",
+    "only_sum",
     "over_rows",
     "safe_log",
     "segment_sum",

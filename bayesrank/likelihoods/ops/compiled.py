@@ -219,7 +219,7 @@ class Pullback(KernelOp):
 class FirstInput(Op):
     """The first input as it is: what an Op needs that only rewrites and gradients tell apart."""
 
-    __props__ = ()
+    __props__: tuple[str, ...] = ()
     view_map = {0: [0]}
 
     def make_node(self, *inputs: Any) -> Apply:

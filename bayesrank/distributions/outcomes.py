@@ -1,0 +1,148 @@
+"""What the log-probability of a variable is one of: written into the model, for `compare`.
+
+Data of this package say it by themselves, and arrays by the distribution that observes them. What
+PyMC makes of our distributions (`pm.Mixture`, `pm.CustomDist`, `pm.observe`) is asked by
+`label_outcomes`. The random variables of every family have a class method ``outcome`` for it.
+"""
+
+from typing import Any
+
+import numpy as np
+import pymc as pm
+from pymc.distributions.custom import CustomSymbolicDistRV
+from pymc.distributions.mixture import MixtureRV
+from pymc.variational.minibatch_rv import MinibatchRandomVariable
+from pytensor.tensor import TensorVariable
+
+from bayesrank.schema import OUTCOME, OUTCOMES, name_of
+
+__all__ = ["label_outcomes", "labelled", "write_outcome"]
+
+
+SCALED = "nothing: total_size multiplies every log-likelihood"
+
+
+def write_outcome(name: str, outcome: str, n: int, *, total_size: Any = None) -> None:
+    """Write into the model in context what a variable's log-probability is one of.
+
+    Parameters
+    ----------
+    name : str
+        Of the variable.
+    outcome : str
+        The label.
+    n : int
+        How many outcomes there are, a log-probability of each.
+    total_size : optional
+        What they count for in all, as in PyMC.
+    """
+    total = total_size[0] if isinstance(total_size, list | tuple) else total_size
+    if total not in (None, ..., n) and not outcome.startswith("nothing"):
+        outcome = SCALED
+    pm.modelcontext(None).add_coord(name_of(name, OUTCOME), [outcome])
+    pm.Data(name_of(name, OUTCOMES), [n], dims=name_of(name, OUTCOME))
+
+
+def label_outcomes(name: str, *, model: pm.Model | None = None) -> str:
+    """Write into a model what a mixture of our distributions is a model of, for `compare`.
+
+    Results of `pm.Mixture` and `pm.CustomDist` do not say what their components are, so that
+    `bayesrank.compare` and `bayesrank.kfold` could not tell what may be compared with them. The
+    distributions of this package need no such call.
+
+    Parameters
+    ----------
+    name : str
+        The observed variable.
+    model : pm.Model, optional
+        Default the model in context. Label it before it is sampled.
+
+    Returns
+    -------
+    str
+        The label.
+
+    Raises
+    ------
+    ValueError
+        If the model observes no such variable, it is made of other distributions than ours, or its
+        components are models of different outcomes.
+
+    Examples
+    --------
+    >>> import bayesrank as br, pymc as pm
+    >>> with pm.Model() as model:
+    ...     tastes = [pm.Normal(name, 0, 1, shape=3) for name in ("one", "other")]
+    ...     kinds = [br.PlackettLuce.dist(taste) for taste in tastes]
+    ...     y = pm.Mixture("y", [0.3, 0.7], kinds, observed=[[1, 2, 3], [2, 1, 3]])
+    ...     br.label_outcomes("y")
+    'weak orders given their block sizes'
+    """
+    model = pm.modelcontext(model)
+    known = {rv.name: rv for rv in model.observed_RVs}
+    rv = known.get(model.name_for(name))
+    if rv is None:
+        raise ValueError(f"The model observes no {name!r}; it observes {sorted(known)}.")
+    found = _outcomes(rv)
+    if len(found) > 1:
+        raise ValueError(
+            f"The components of {name!r} have different outcomes: {'; '.join(sorted(found))}. A "
+            "mixture of them gives probabilities to neither."
+        )
+    if found == {""}:
+        raise ValueError(
+            f"{name!r} is not made of distributions of bayesrank alone, and what it is a model of "
+            "is not known here. Compare by arviz.compare, and see to it yourself."
+        )
+    (outcome,) = found
+    if name_of(rv.name, OUTCOMES) not in model.named_vars:
+        base = _base(rv)
+        n = _n_rows(model.rvs_to_values[rv], rv.ndim - base.owner.op.ndim_supp)
+        total = None if base is rv else getattr(rv.owner.inputs[1], "data", None)
+        with model:
+            write_outcome(name, outcome, n, total_size=None if total is None else int(total))
+    return str(model.coords[name_of(name, OUTCOME)][0])
+
+
+def labelled(name: str, rv: TensorVariable) -> TensorVariable:
+    """Return a variable that observes an array, with its outcome in the model.
+
+    Parameters
+    ----------
+    name : str
+        Of the variable.
+    rv : TensorVariable
+        From `pm.Distribution`.
+
+    Returns
+    -------
+    TensorVariable
+    """
+    if rv in pm.modelcontext(None).observed_RVs:  # else a part of it is missing, and free
+        label_outcomes(name)
+    return rv
+
+
+def _base(rv: TensorVariable) -> TensorVariable:
+    """Return the random variable that `total_size` wraps."""
+    wrapped = isinstance(rv.owner.op, MinibatchRandomVariable)
+    return rv.owner.inputs[0] if wrapped else rv
+
+
+def _outcomes(rv: TensorVariable) -> set[str]:
+    """Labels of what a variable is made of, an empty one of what is not ours."""
+    node = _base(rv).owner
+    op = node.op
+    if hasattr(op, "outcome"):
+        return {op.outcome(*node.inputs[2:])}
+    if isinstance(op, MixtureRV):
+        return set().union(*(_outcomes(component) for component in node.inputs[2:]))
+    if isinstance(op, CustomSymbolicDistRV):
+        return _outcomes(op.inner_outputs[op.default_output])
+    return {""}
+
+
+def _n_rows(value: Any, n_axes: int) -> int:
+    """Count log-probabilities, one where that is not known before it is computed."""
+    shape = value.type.shape[:n_axes]
+    return 1 if None in shape else int(np.prod(shape))

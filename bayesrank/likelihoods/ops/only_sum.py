@@ -1,0 +1,123 @@
+"""Terms of which only the sum means something.
+
+A composite likelihood is a sum of terms that are not independent: a sampler may climb it, but no
+term of it says how probable an observation is. Terms of `only_sum` may be scaled, added up and
+differentiated; a function whose output they are, entry by entry, raises the sentence instead.
+
+>>> import pytensor.tensor as pt
+>>> x = pt.dvector("x")
+>>> terms = 3.0 * only_sum(pt.exp(x), "These terms say nothing by themselves.")
+>>> float(terms.sum().eval({x: [0.0, 0.0]}))
+6.0
+>>> terms.eval({x: [0.0, 0.0]})  # doctest: +IGNORE_EXCEPTION_DETAIL
+Traceback (most recent call last):
+ValueError: These terms say nothing by themselves.
+"""
+
+from typing import Any
+
+import numpy as np
+from pytensor.compile.mode import optdb
+from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.rewriting.basic import graph_rewriter
+from pytensor.raise_op import CheckAndRaise
+from pytensor.scalar.basic import Second
+from pytensor.tensor import TensorVariable
+from pytensor.tensor.elemwise import CAReduce, Elemwise
+from pytensor.tensor.shape import Shape, Shape_i
+
+from bayesrank.likelihoods.ops.compiled import FirstInput
+
+__all__ = ["OnlySum", "only_sum"]
+
+
+class OnlySum(FirstInput):
+    """The first input, of which only the sum may leave a function; use `only_sum`.
+
+    Parameters
+    ----------
+    sentence : str
+        What is raised otherwise.
+    """
+
+    __props__: tuple[str, ...] = ("sentence",)
+
+    def __init__(self, sentence: str) -> None:
+        self.sentence = sentence
+
+    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
+        return list(cotangents)
+
+    def pushforward(self, inputs: Any, outputs: Any, tangents: Any) -> list[Any]:
+        return list(tangents)
+
+
+class Refused(CheckAndRaise):
+    """What raises the sentence wherever it is evaluated."""
+
+    def perform(self, node: Apply, inputs: Any, outputs: Any) -> None:
+        raise ValueError(self.msg)
+
+
+def only_sum(terms: Any, sentence: str) -> TensorVariable:
+    """Return terms that are of no use one by one.
+
+    Parameters
+    ----------
+    terms : tensor_like of float
+        Any tensor.
+    sentence : str
+        The ValueError of a function that gives them back.
+
+    Returns
+    -------
+    TensorVariable
+        The terms.
+    """
+    return OnlySum(sentence)(terms)
+
+
+@graph_rewriter
+def refuse_terms(fgraph: FunctionGraph) -> None:
+    """Replace terms that reach an output without being added up by what raises their sentence.
+
+    Before all other rewrites, which may fuse what the terms go through. An exception that a
+    rewrite raises itself would be caught and printed.
+    """
+    if not any(isinstance(node.op, OnlySum) for node in fgraph.apply_nodes):
+        return
+    nodes = [x.owner for x in fgraph.outputs if x.owner and getattr(x.type, "ndim", 0)]
+    seen: set[Apply] = set()
+    while nodes:
+        node = nodes.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node.op, OnlySum):
+            refused = Refused(ValueError, node.op.sentence)(node.inputs[0], np.bool_(False))
+            fgraph.replace(node.outputs[0], refused, reason="refuse_terms", import_missing=True)
+        nodes += [x.owner for x in _values(node) if x.owner]
+
+
+def _values(node: Apply) -> list[Variable]:
+    """Give the inputs of which entries may be seen in the outputs."""
+    if isinstance(node.op, CAReduce | Shape | Shape_i):
+        return []
+    if isinstance(node.op, Elemwise) and isinstance(node.op.scalar_op, Second):
+        return list(node.inputs[1:])  # the first has the shape that the second is given
+    return list(node.inputs)
+
+
+optdb.register("refuse_terms", refuse_terms, "fast_run", "fast_compile", position=-0.5)
+
+
+try:
+    from pytensor.link.jax.dispatch import jax_funcify
+except ImportError:  # JAX is an extra
+    pass
+else:
+
+    @jax_funcify.register(Refused)
+    def _jax_refused(op: Refused, **kwargs: Any) -> Any:
+        raise ValueError(op.msg)  # a check is skipped by JAX

@@ -1,0 +1,483 @@
+"""Every verb of PyMC and ArviZ on every family: what works, and what is refused in which words.
+
+``python -m tests.verbs`` runs all cells and writes ``docs/verbs.md``; ``python -m tests.verbs
+PlackettLuce BPR`` prints the columns of these families alone. `test_verbs.py` checks that each cell
+is what the page says. A cell is "ok", which says that what came out was looked at, or the sentence
+that was raised. A sentence is one that this package writes, or one about a package that is not
+installed: anything else is a traceback from inside, and no cell may be one.
+
+Data and draws are few: the table says whether a verb works, and other tests whether it is right.
+"""
+
+import contextlib
+import gc
+import io
+import re
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import arviz as az
+import cloudpickle
+import numpy as np
+import nutpie
+import pandas as pd
+import pymc as pm
+import pytensor
+import xarray as xr
+
+import bayesrank as br
+from bayesrank.likelihoods.pmop import AGGREGATES
+from tests.made_up import made_up
+
+__all__ = [
+    "FAMILIES",
+    "PAGE",
+    "TRACEBACK",
+    "VERBS",
+    "cell",
+    "column",
+    "is_not_installed",
+    "page",
+    "read_page",
+]
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "verbs.md"
+FEW = {"tune": 10, "draws": 10, "chains": 1, "random_seed": 1, "progressbar": False}
+FAST = {"mode": "FAST_COMPILE"}
+ITEMS = list("abcd")
+
+
+# ---------------------------------------------------------------------------------------------
+# Families
+# ---------------------------------------------------------------------------------------------
+
+
+class Family(NamedTuple):
+    """A family, data that it observes, others that may follow, and a model of one value."""
+
+    data: Any
+    other: Any
+    observed: Callable[[Any], pm.Model]
+    latent: Callable[[], pm.Model]
+    value: Any  # of what is latent
+
+
+def _of_rankings(distribution: Any, value: Any, **options: Any) -> Family:
+    def observed(rankings: br.Rankings) -> pm.Model:
+        with pm.Model(coords=rankings.coords) as model:
+            utility = pm.Normal("utility", 0, 1, dims="item")
+            distribution("y", utility, observed=rankings, **options)
+        return model
+
+    def latent() -> pm.Model:
+        with pm.Model(coords={"item": ITEMS}) as model:
+            distribution("y", pm.Normal("utility", 0, 1, dims="item"), **options)
+        return model
+
+    orders = [["a", "b", "c", "d"], ["b", {"a", "c"}], ["d", "a", "c"], [{"c", "d"}, "b", "a"]]
+    data = br.Rankings.from_orderings(orders)
+    other = br.Rankings.from_orderings([["c", "a"], ["d", {"a", "b"}, "c"]])
+    return Family(data, other, observed, latent, np.array(value))
+
+
+def _of_pairs(distribution: Any, tie: str | None, value: Any) -> Family:
+    def parameter() -> dict[str, Any]:
+        if tie is None:
+            return {}
+        spread = pm.HalfNormal("spread", 1)
+        return {tie: spread + 1.0}
+
+    def observed(pairs: br.Pairs) -> pm.Model:
+        with pm.Model(coords=pairs.coords) as model:
+            utility = pm.Normal("utility", 0, 1, dims="item")
+            distribution("y", utility, observed=pairs, **parameter())
+        return model
+
+    def latent() -> pm.Model:
+        with pm.Model(coords={"item": ITEMS}) as model:
+            utility = pm.Normal("utility", 0, 1, dims="item")
+            distribution("y", utility[[0, 1]], total=sum(value), **parameter())
+        return model
+
+    def pairs(rows: list[tuple[str, str, str]]) -> br.Pairs:
+        frame = pd.DataFrame(rows, columns=["one", "two", "who"])
+        return br.Pairs.from_frame(frame, first="one", second="two", outcome="who", items=ITEMS)
+
+    third = "first" if tie is None else "tie"
+    rows = [("a", "b", "first"), ("b", "c", "second"), ("c", "d", third), ("d", "a", "first")]
+    data, other = pairs([*rows, ("a", "b", "second")]), pairs([*rows[:3], ("a", "d", third)])
+    return Family(data, other, observed, latent, np.array(value))
+
+
+def _of_counts() -> Family:
+    def observed(counts: br.PairCounts) -> pm.Model:
+        with pm.Model(coords=counts.coords) as model:
+            utility = pm.Normal("utility", 0, 1, dims="item")
+            adherence = pm.HalfNormal("adherence", 1, dims="ranker")
+            br.MPM("y", utility, adherence=adherence, observed=counts)
+        return model
+
+    def latent() -> pm.Model:
+        with pm.Model(coords={"item": ITEMS}) as model:
+            br.MPM("y", pm.Normal("utility", 0, 1, dims="item"), total=3)
+        return model
+
+    def counts(orders: list[str]) -> br.PairCounts:
+        return br.Rankings.from_orderings(list(map(list, orders)), rankers=[7, 8, 9]).counts()
+
+    value = np.array([[0, 1, 0, 0], [0, 0, 2, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
+    return Family(
+        counts(["abcd", "bacd", "dabc"]), counts(["dcba", "abdc", "bdca"]), observed, latent, value
+    )
+
+
+def _of_interactions() -> Family:
+    def observed(have: br.Interactions) -> pm.Model:
+        with pm.Model(coords=have.coords) as model:
+            utility = pm.Normal("utility", 0, 1, dims=("user", "item"))
+            br.BPR("y", utility, observed=have)
+        return model
+
+    def latent() -> pm.Model:
+        with pm.Model(coords={"item": ITEMS}) as model:
+            utility = pm.Normal("utility", 0, 1, dims="item")
+            br.BPR("y", utility[[[0, 1], [2, 3], [0, 3]]])
+        return model
+
+    def have(rows: list[tuple[int, str]]) -> br.Interactions:
+        frame = pd.DataFrame(rows, columns=["user", "item"])
+        return br.Interactions.from_frame(frame, user="user", item="item", items=ITEMS)
+
+    data, other = have([(1, "a"), (1, "b"), (2, "c")]), have([(1, "d"), (2, "a"), (2, "d")])
+    return Family(data, other, observed, latent, np.zeros(3, int))
+
+
+FAMILIES: dict[str, Callable[[], Family]] = {
+    "PlackettLuce": partial(_of_rankings, br.PlackettLuce, [2, 1, 4, 3]),
+    **{
+        f"PMOP {aggregate}": partial(_of_rankings, br.PMOP, [2, 1, 2, 3], aggregate=aggregate)
+        for aggregate in AGGREGATES
+    },
+    "MPM": _of_counts,
+    "BradleyTerry": partial(_of_pairs, br.BradleyTerry, None, [3, 2]),
+    "Thurstone": partial(_of_pairs, br.Thurstone, None, [3, 2]),
+    "Davidson": partial(_of_pairs, br.Davidson, "nu", [3, 1, 1]),
+    "RaoKupper": partial(_of_pairs, br.RaoKupper, "theta", [3, 1, 1]),
+    "BPR": _of_interactions,
+}
+
+
+# ---------------------------------------------------------------------------------------------
+# Verbs
+# ---------------------------------------------------------------------------------------------
+
+
+class Example:
+    """A family at work: its model, and draws that stand for a posterior."""
+
+    def __init__(self, family: Family) -> None:
+        self.family = family
+
+    def model(self) -> pm.Model:
+        """Make the model of the data."""
+        return self.family.observed(self.family.data)
+
+    @staticmethod
+    def posterior() -> xr.DataTree:
+        """Draws of the model in context."""
+        return made_up(chains=2, draws=60)
+
+
+def _finite(idata: xr.DataTree, n: int = 10) -> None:
+    """See that there are draws of the utility."""
+    utility = idata["posterior"]["utility"]
+    assert utility.sizes["draw"] == n, utility.sizes
+    assert np.isfinite(utility).all()
+
+
+def draw(example: Example) -> None:
+    y = example.model()["y"]
+    values = pm.draw(y, draws=3, random_seed=1)
+    assert values.shape == (3, *y.shape.eval())
+    latent = pm.draw(example.family.latent()["y"], random_seed=1)
+    assert latent.shape == example.family.value.shape
+
+
+def prior_predictive(example: Example) -> None:
+    with example.model():
+        idata = pm.sample_prior_predictive(4, random_seed=1)
+    assert idata["prior_predictive"]["y"].sizes["draw"] == 4
+
+
+def posterior_predictive(example: Example) -> None:
+    with example.model():
+        idata = example.posterior()
+        found = pm.sample_posterior_predictive(
+            idata.isel(draw=slice(3)), random_seed=1, progressbar=False
+        )
+    predicted, seen = found["posterior_predictive"]["y"], found["observed_data"]["y"]
+    assert predicted.dims == ("chain", "draw", *seen.dims)
+
+
+def find_map(example: Example) -> None:
+    with example.model() as model:
+        at = pm.find_MAP(progressbar=False, random_seed=1, return_inferencedata=False)
+        start = model.initial_point()
+        logp = model.compile_logp(jacobian=False)
+    assert logp({name: at[name] for name in start}) > logp(start)
+
+
+def nuts(sampler: str, example: Example) -> None:
+    with example.model():
+        idata = pm.sample(nuts_sampler=sampler, cores=1, **FEW)
+    _finite(idata)
+
+
+def nuts_nutpie(backend: str, example: Example) -> None:
+    compiled = nutpie.compile_pymc_model(example.model(), backend=backend)
+    idata = nutpie.sample(
+        compiled, seed=1, cores=1, tune=10, draws=10, chains=1, progress_bar=False
+    )
+    _finite(idata)
+
+
+def advi(example: Example) -> None:
+    with example.model():
+        fit = pm.fit(5, random_seed=1, progressbar=False)
+        _finite(fit.sample(10, random_seed=1))
+
+
+def smc(example: Example) -> None:
+    with example.model():
+        idata = pm.sample_smc(10, chains=1, cores=1, random_seed=1, progressbar=False)
+    _finite(idata)
+
+
+def do(example: Example) -> None:
+    model = example.model()
+    done = pm.do(model, {"utility": np.zeros(model["utility"].shape.eval())})
+    assert "utility" not in [rv.name for rv in done.free_RVs]
+    assert pm.draw(done["y"], random_seed=1).shape == tuple(model["y"].shape.eval())
+
+
+def observe(example: Example) -> None:
+    model = pm.observe(example.family.latent(), {"y": example.family.value})
+    assert [rv.name for rv in model.observed_RVs] == ["y"]
+    assert np.isfinite(model.compile_logp()(model.initial_point()))
+
+
+def log_likelihood(example: Example) -> None:
+    with example.model() as model:
+        idata = example.posterior()
+        pm.compute_log_likelihood(idata, progressbar=False)
+    each = idata["log_likelihood"]["y"]
+    assert each.dims == ("chain", "draw", model.named_vars_to_dims["y"][0])
+    assert np.isfinite(each).all()
+
+
+def loo(example: Example) -> None:
+    with example.model():
+        idata = example.posterior()
+        pm.compute_log_likelihood(idata, progressbar=False)
+    assert np.isfinite(az.loo(idata).elpd)
+
+
+def _same(tree: xr.DataTree, again: xr.DataTree) -> None:
+    """See that what was read is what was written."""
+    assert set(again.children) == set(tree.children)
+    for group in tree.children:
+        written, read = tree[group].dataset, again[group].dataset.load()
+        assert written.equals(read), group
+    assert set(again["constant_data"].coords) == set(tree["constant_data"].coords)
+
+
+def netcdf(example: Example) -> None:
+    with example.model(), tempfile.TemporaryDirectory() as folder:
+        tree = example.posterior()
+        tree.to_netcdf(Path(folder) / "results.nc")
+        with xr.open_datatree(Path(folder) / "results.nc") as again:
+            _same(tree, again)
+
+
+def zarr(example: Example) -> None:
+    _installed("zarr")
+    with example.model(), tempfile.TemporaryDirectory() as folder:
+        tree = example.posterior()
+        tree.to_zarr(Path(folder) / "results.zarr")
+        with xr.open_datatree(Path(folder) / "results.zarr", engine="zarr") as again:
+            _same(tree, again)
+
+
+def pickled(example: Example) -> None:
+    model = example.model()
+    again = cloudpickle.loads(cloudpickle.dumps(model))
+    at = model.initial_point()
+    assert again.compile_logp()(at) == model.compile_logp()(at)
+
+
+def debug(example: Example) -> None:
+    said, model = io.StringIO(), example.model()
+    with contextlib.redirect_stdout(said):
+        model.debug()
+    if "raised the following exception" in said.getvalue():  # and was printed
+        model.compile_logp(sum=False)(model.initial_point())
+    assert "No problems found" in said.getvalue(), said.getvalue()
+
+
+def graphviz(example: Example) -> None:
+    model = example.model()
+    assert "utility --> y" in pm.model_to_mermaid(model)  # the same graph without the package
+    _installed("graphviz")
+    assert "utility -> y" in pm.model_to_graphviz(model).source
+
+
+def set_observed(example: Example) -> None:
+    model = example.model()
+    logp = model.compile_logp()
+    at = model.initial_point()
+    other = example.family.other
+    br.set_observed("y", other, model=model)
+    np.testing.assert_allclose(logp(at), example.family.observed(other).compile_logp()(at))
+
+
+def _installed(package: str) -> None:
+    """Raise the sentence of a package that is not there."""
+    try:
+        __import__(package)
+    except ImportError as e:
+        raise NotInstalledError(f"The package {package} is not installed.") from e
+
+
+class NotInstalledError(ImportError):
+    """A verb needs a package that is not there."""
+
+
+VERBS: dict[str, Callable[[Example], None]] = {
+    "draw": draw,
+    "prior predictive": prior_predictive,
+    "posterior predictive": posterior_predictive,
+    "MAP": find_map,
+    "NUTS, PyMC": partial(nuts, "pymc"),
+    "NUTS, nutpie by numba": partial(nuts_nutpie, "numba"),
+    "NUTS, nutpie by JAX": partial(nuts_nutpie, "jax"),
+    "NUTS, NumPyro": partial(nuts, "numpyro"),
+    "ADVI": advi,
+    "SMC": smc,
+    "do": do,
+    "observe": observe,
+    "compute_log_likelihood": log_likelihood,
+    "LOO": loo,
+    "netCDF": netcdf,
+    "Zarr": zarr,
+    "cloudpickle": pickled,
+    "debug": debug,
+    "graphviz": graphviz,
+    "set_observed": set_observed,
+}
+
+
+# ---------------------------------------------------------------------------------------------
+# Cells and the page
+# ---------------------------------------------------------------------------------------------
+
+TRACEBACK = "traceback"
+
+
+def cell(name: str, verb: str) -> str:
+    """Run a verb of a family: "ok", the sentence that was raised, or what went wrong inside."""
+    # graphs run in Python, calling the same `perform`, but where a verb says by what they do
+    with pytensor.config.change_flags(**FAST, cxx=""), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few draws
+        try:
+            VERBS[verb](Example(FAMILIES[name]()))
+        except Exception as e:
+            said = str(e).split("\nApply node")[0].strip()
+            if _is_a_sentence(e):
+                return " ".join(said.split())
+            traceback.print_exc()
+            return f"{TRACEBACK}: {type(e).__name__}: {said.splitlines()[0] if said else ''}"
+    return "ok"
+
+
+def _is_a_sentence(error: BaseException) -> bool:
+    """Whether this package raised it on purpose."""
+    if isinstance(error, NotInstalledError):
+        return True
+    where = traceback.extract_tb(error.__traceback__)[-1].filename
+    kinds = ValueError, TypeError, NotImplementedError
+    return isinstance(error, kinds) and Path(where).is_relative_to(Path(br.__file__).parent)
+
+
+def is_not_installed(text: str) -> bool:
+    """Whether a cell depends on what is installed."""
+    return text.startswith("The package ") and text.endswith(" is not installed.")
+
+
+def column(name: str) -> dict[str, str]:
+    """Run all verbs of a family."""
+    found = {}
+    for verb in VERBS:
+        start = time.process_time()
+        found[verb] = cell(name, verb)
+        print(f"{name}, {verb}: {found[verb]} ({time.process_time() - start:.1f} s)", flush=True)
+    sys.modules["jax"].clear_caches()  # a gigabyte, after all families
+    gc.collect()
+    return found
+
+
+INTRODUCTION = """\
+# Verbs
+
+What PyMC and ArviZ do with a model, tried on every family by `python -m tests.verbs`, which writes
+this page; `tests/test_verbs.py` checks each cell. "ok" is that it works; a number is the sentence
+below the table that is raised instead.
+"""
+
+
+def page(columns: dict[str, dict[str, str]]) -> str:
+    """Write the table, verbs down, families across."""
+    sentences: dict[str, int] = {}
+    rows = []
+    for verb in VERBS:
+        cells = []
+        for found in columns.values():
+            text = found[verb]
+            number = sentences.setdefault(text, len(sentences) + 1) if text != "ok" else None
+            cells.append("ok" if number is None else f"[{number}]")
+        rows.append(f"| {' | '.join([verb, *cells])} |")
+    head = f"| {' | '.join(['', *columns])} |"
+    rule = "|" + "---|" * (1 + len(columns))
+    below = [f"{number}. {text}" for text, number in sentences.items()]
+    return "\n".join([INTRODUCTION, head, rule, *rows, "", *below]).rstrip() + "\n"
+
+
+def read_page(text: str) -> dict[str, dict[str, str]]:
+    """Read the table back: the inverse of `page`."""
+    sentences = {f"[{number}]": said for number, said in re.findall(r"(?m)^(\d+)\. (.*)$", text)}
+    head, _, *rows = (
+        [each.strip() for each in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("|")
+    )
+    return {
+        name: {row[0]: sentences.get(row[i], row[i]) for row in rows}
+        for i, name in enumerate(head)
+        if name
+    }
+
+
+if __name__ == "__main__":
+    names = sys.argv[1:] or list(FAMILIES)
+    found = {name: column(name) for name in names}
+    if len(names) == len(FAMILIES):
+        PAGE.write_text(page(found), encoding="utf-8")
+    else:
+        print(page(found))
