@@ -20,6 +20,10 @@ from pytensor.tensor import TensorVariable
 from bayesrank.likelihoods.ops.arrays import segment_sum
 from bayesrank.likelihoods.ops.compiled import CompiledOp
 from bayesrank.likelihoods.ops.with_sum import with_sum
+from bayesrank.likelihoods.plackett_luce.curvature_kernels import (
+    ranking_logp_curvature_kernel,
+    stage_total_curvature_kernel,
+)
 from bayesrank.likelihoods.plackett_luce.graph import stage_terms
 from bayesrank.likelihoods.plackett_luce.per_item_kernel import (
     ranking_logp_kernel,
@@ -46,8 +50,9 @@ class StageTotal(CompiledOp):
     """
 
     kernel = staticmethod(stage_total_kernel)
+    curvature_kernel = staticmethod(stage_total_curvature_kernel)
     signature = f"(i),{WEIGHT_AXES},{TABLE_AXES}->()"
-    version = 4
+    version = 5
 
     def graph(self, *inputs: Variable) -> TensorVariable:
         utility, item_weight, node_weight, block_weight, *table = inputs
@@ -67,8 +72,9 @@ class RankingLogp(CompiledOp):
 
     kernel = staticmethod(ranking_logp_kernel)
     pullback_kernel = staticmethod(ranking_logp_pullback_kernel)
+    curvature_kernel = staticmethod(ranking_logp_curvature_kernel)
     signature = f"(i),{TABLE_AXES},(single),(single),(use),(use),(r),{WEIGHT_AXES}->(r)"
-    version = 4
+    version = 5
 
     def graph(self, *inputs: Variable) -> TensorVariable:
         utility, table, (s_item, s_node, stage_of, ranking_of, weight, *_) = _split(inputs)
