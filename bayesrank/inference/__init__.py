@@ -2,7 +2,8 @@
 
 What PyMC can sample or optimise itself needs nothing from here, but for `posterior_modes`, which
 finds the modes of one model for many prior scales and compiles it once, with its parts `objective`,
-`climb` and `adam`; `laplace`, which draws from a normal posterior around a mode; `train`, which
+`climb` and `adam`; `laplace`, which draws from a normal posterior around a mode, and
+`quick_posterior`, which does so for models that learn scales, too; `train`, which
 finds the mode of a model of many weights by batches; `given`, which fixes some variables; `kfold`,
 which compiles one model for all folds; and `learn_bpr`, gradient ascent on triples of interactions.
 
@@ -22,7 +23,15 @@ from bayesrank.inference.learn_bpr import (
     learn_bpr_neighbours,
     prior_penalties,
 )
-from bayesrank.inference.modes import Point, adam, climb, objective, posterior_modes
+from bayesrank.inference.modes import (
+    Point,
+    adam,
+    climb,
+    hessian_product,
+    objective,
+    posterior_modes,
+)
+from bayesrank.inference.quick import learned_scales, quick_posterior
 from bayesrank.inference.training import train
 
 __all__ = [
@@ -36,12 +45,15 @@ __all__ = [
     "climb",
     "given",
     "hessian",
+    "hessian_product",
     "kfold",
     "laplace",
     "learn_bpr",
     "learn_bpr_neighbours",
+    "learned_scales",
     "objective",
     "posterior_modes",
     "prior_penalties",
+    "quick_posterior",
     "train",
 ]

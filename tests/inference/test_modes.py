@@ -57,7 +57,7 @@ def test_noise_leaves_a_saddle_which_no_gradient_leaves(two_wells):
 
 
 def test_a_search_ends_with_its_iterations(two_wells):
-    (short,) = posterior_modes(two_wells, jitter=0.1, max_iterations=1)
+    (short,) = posterior_modes(two_wells, jitter=0.1, max_iterations=1, tolerance=np.inf)
     assert abs(abs(short["x"]) - 1) > 0.001
 
 

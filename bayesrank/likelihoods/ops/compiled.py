@@ -274,7 +274,11 @@ class Curvature(_Derivative):
         total = functools.reduce(operator.add, [pt.sum(x * bar) for x, bar, on in parts if on])
         by = pytensor.grad(total, [own[i] for i in self.wrt], **_DISCONNECTED)
         replaced = [*zip(own, inputs, strict=True)]
-        replaced += [pair for pair, on in zip(zip(bars, cotangents), connected) if on]
+        replaced += [
+            pair
+            for pair, on in zip(zip(bars, cotangents, strict=True), connected, strict=True)
+            if on
+        ]
         by = graph_replace(by, replaced, strict=False)
         found = dict(zip(self.wrt, by, strict=True))
         return [found.get(i, disconnected_type()) for i in range(len(inputs))]
@@ -286,7 +290,7 @@ _DISCONNECTED: Any = {"return_disconnected": "zero", "disconnected_inputs": "ign
 def curvature(
     forward: CompiledOp, inputs: Sequence[Any], bar: Any, directions: Sequence[Any]
 ) -> list[TensorVariable]:
-    """Outputs of `Curvature` at inputs of the Op, a cotangent and directions, or their graph.
+    """Return the outputs of `Curvature` at inputs, a cotangent and directions, or their graph.
 
     A direction that is disconnected is zero.
     """

@@ -11,8 +11,8 @@ leaves a smaller block,
 
 sums of positive terms over the subsets T of the block, exact to the last digits.
 
-The gradient is that of `block_kernel`, and how it changes along a direction `block_curvature_kernel`
-tells: of the sums over subsets by the rule of products, line by line, and of the integral
+`block_curvature_kernel` tells how the gradient changes along a direction: that of the sums by the
+rule of products, line by line, and that of the integral by
 
 .. math:: \sum_j v_j \frac{\partial^2 \log P}{\partial w_i \partial w_j} =
           \operatorname{Cov}\Big(r_i, \sum_j v_j r_j\Big) + v_i E[r_i (1 - t_i - r_i)],

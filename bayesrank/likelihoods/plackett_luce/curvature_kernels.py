@@ -31,7 +31,7 @@ def _stages_along(  # type: ignore[no-untyped-def]
     utility, v, node_weight, block_weight, entry_item, node_start, node_child,
     block_item, block_start, block_below,
 ):  # fmt: skip
-    """Changes of log totals (n_nodes,), of blocks (n_blocks,) and of the gradient (n_items,).
+    """Change log totals (n_nodes,), blocks (n_blocks,) and the gradient (n_items,) along `v`.
 
     The gradient is that of the stages with these weights; those of items change nothing.
     """
@@ -103,7 +103,7 @@ def ranking_logp_curvature_kernel(  # type: ignore[no-untyped-def]
     entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
     s_item, s_node, stage_of, ranking_of, weight, item_weight, node_weight, block_weight, bar, v,
 ):  # fmt: skip
-    """Change of the log-probability of every ranking, and of the gradient of their sum with `bar`."""
+    """Change of the log-probability of every ranking, and of the gradient of their sum."""
     _, node_bar, block_bar = stage_bars(
         bar * weight, item_weight.size, node_weight.size, block_weight.size,
         s_item, s_node, stage_of, ranking_of,

@@ -2,7 +2,7 @@
 
 They take one utility per item and a table of distinct stages;
 `bayesrank.likelihoods.plackett_luce.per_slot` takes one utility per slot. Numba and C modes run the
-kernels of `bayesrank.likelihoods.plackett_luce.per_item_kernel`; JAX and second derivatives run the
+kernels of `bayesrank.likelihoods.plackett_luce.per_item_kernel`; JAX and third derivatives run the
 graphs of `bayesrank.likelihoods.plackett_luce.graph`, which must agree.
 
 `RankingLogp` gives one number per ranking, `StageTotal` their sum: the stages weighted by how many
@@ -105,7 +105,7 @@ def ranking_logp(utility: Any, table: Sequence[Any], *, nodes: int = 48) -> Tens
     table : sequence of tensor_like
         The fields of `bayesrank.data.derive.stages.Stages`, in its order.
     nodes : int
-        Quadrature nodes of the graph used by JAX and second derivatives.
+        Quadrature nodes of the graph used by JAX and third derivatives.
 
     Returns
     -------

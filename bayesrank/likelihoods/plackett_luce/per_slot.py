@@ -2,7 +2,7 @@
 
 `WeakOrderLogp` is the exact log-probability under Plackett-Luce, `WeakOrderBound` its lower bound.
 Numba and C modes run the kernel of `bayesrank.likelihoods.plackett_luce.per_slot_kernel`; JAX and
-second derivatives run the graphs of `bayesrank.likelihoods.plackett_luce.graph` and
+third derivatives run the graphs of `bayesrank.likelihoods.plackett_luce.graph` and
 `bounds`, which must agree.
 """
 
@@ -66,7 +66,7 @@ def weak_order_logp(utility: Any, ranks: Any, *, nodes: int = 48) -> TensorVaria
     ranks : tensor_like of int, (..., n_slots)
         Dense ranks, 0 in empty slots.
     nodes : int
-        Quadrature nodes of the graph used by JAX and second derivatives; the kernel spaces its
+        Quadrature nodes of the graph used by JAX and third derivatives; the kernel spaces its
         own to 1e-11.
 
     Returns

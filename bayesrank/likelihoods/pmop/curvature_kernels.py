@@ -20,7 +20,6 @@ from bayesrank.likelihoods.pmop.set_kernels import (
     FREE,
     GEOMETRIC,
     HARMONIC,
-    MAX,
     MEAN,
     MIN,
     STEP,
@@ -80,7 +79,7 @@ def set_normaliser_curvature_kernel(  # type: ignore[no-untyped-def]
     d_chances[:] = 0.0
     if aggregate == HARMONIC and size == FREE and log_weight.size == 0:
         return _harmonic_along(w, v, bend)
-    if aggregate == GEOMETRIC or aggregate == HARMONIC:
+    if aggregate in (GEOMETRIC, HARMONIC):
         return _by_size_along(w, v, aggregate, size, log_weight, d_log_weight, bend, d_chances)
 
     gradient, chances = np.empty(n), np.zeros(log_weight.size)
@@ -165,7 +164,9 @@ def _of_the_smaller_part_along(v, dv, m, share, d_share):  # type: ignore[no-unt
         share[i] = p[i] * both / count
         d_share[i] = (dp[i] * both + p[i] * d_both - share[i] * d_count) / count
         for k in range(m + 1):
-            d_after[k] = q[i] * d_after[k] + p[i] * d_after[k + 1] + (after[k + 1] - after[k]) * dp[i]
+            d_after[k] = (
+                q[i] * d_after[k] + p[i] * d_after[k + 1] + (after[k + 1] - after[k]) * dp[i]
+            )
             after[k] = q[i] * after[k] + p[i] * after[k + 1]
     return out + math.log(count)
 
@@ -199,7 +200,9 @@ def _of_size_along(w, v, down, aggregate, m, gradient, bend):  # type: ignore[no
         share *= tau
         d_share = tau * d_share - v * share
         p, shrink, peak = _scaled(log_f, peak)
-        mass, moment = _mix(mixture, mass * shrink, moment * shrink, shrink, p, share, d_share, v, 0.0)
+        mass, moment = _mix(
+            mixture, mass * shrink, moment * shrink, shrink, p, share, d_share, v, 0.0
+        )
     _close(mixture, mass, moment, gradient, bend)
     return peak + math.log(mass * STEP)
 
@@ -214,7 +217,7 @@ def _scaled(log_f, peak):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _mix(mixture, mass, moment, shrink, p, gradient, bend, v, more):  # type: ignore[no-untyped-def]
-    """Add a term of share p to sums of gradients, changes of them, and both with D; D has `more`."""
+    """Add a term of share p to sums of gradients and of changes of them; D has `more`."""
     D = more
     for i in range(v.size):
         D += gradient[i] * v[i]
@@ -292,7 +295,9 @@ def _harmonic_along(w, v, bend):  # type: ignore[no-untyped-def]
             slope[i] = tau[i] * share[i] * (1.0 + rest)
             d_slope[i] = -v[i] * slope[i] + tau[i] * d_share * (1.0 + rest)
             d_slope[i] -= tau[i] * share[i] * (d_share + rest * d_total) / total
-        mass, moment = _mix(mixture, mass * shrink, moment * shrink, shrink, p, slope, d_slope, v, 0.0)
+        mass, moment = _mix(
+            mixture, mass * shrink, moment * shrink, shrink, p, slope, d_slope, v, 0.0
+        )
     return _close(mixture, mass, moment, gradient, bend)
 
 

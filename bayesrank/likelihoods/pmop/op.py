@@ -1,6 +1,6 @@
 """The compiled Op of PMOP: value and gradients of weak orders in one pass.
 
-Numba and C modes run the kernels of `bayesrank.likelihoods.pmop.set_kernels`; JAX and second
+Numba and C modes run the kernels of `bayesrank.likelihoods.pmop.set_kernels`; JAX and third
 derivatives run the graphs of `bayesrank.likelihoods.pmop.graph`, which must agree.
 """
 
@@ -103,7 +103,7 @@ def pmop_logp(
     stage_weight : tensor_like of float, (..., n_stages), optional
         Exponents of the stages, as many as a ranking may have; default one.
     nodes : int
-        Of the graph that JAX and second derivatives use.
+        Of the graph that JAX and third derivatives use.
 
     Returns
     -------
