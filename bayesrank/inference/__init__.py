@@ -2,8 +2,8 @@
 
 What PyMC can sample or optimise itself needs nothing from here, but for `posterior_modes`, which
 finds the modes of one model for many prior scales and compiles it once, with its parts `objective`,
-`climb` and `adam`; `laplace`, which draws from a normal posterior around a mode, and
-`quick_posterior`, which does so for models that learn scales, too; `train`, which
+`climb` and `adam`; `laplace`, which draws from a normal posterior around a mode; `quick_posterior`,
+which does so for models that learn scales, too, and `quick_matches` from counts; `train`, which
 finds the mode of a model of many weights by batches; `given`, which fixes some variables; `kfold`,
 which compiles one model for all folds; and `learn_bpr`, gradient ascent on triples of interactions.
 
@@ -23,6 +23,7 @@ from bayesrank.inference.learn_bpr import (
     learn_bpr_neighbours,
     prior_penalties,
 )
+from bayesrank.inference.matches import quick_matches
 from bayesrank.inference.modes import (
     Point,
     adam,
@@ -54,6 +55,7 @@ __all__ = [
     "objective",
     "posterior_modes",
     "prior_penalties",
+    "quick_matches",
     "quick_posterior",
     "train",
 ]
