@@ -38,7 +38,6 @@ from pymc.blocking import DictToArrayBijection, RaveledVars
 from pymc.pytensorf import compile as compile_pytensor
 from pymc.pytensorf import join_nonshared_inputs, rewrite_pregrad
 from scipy.optimize import minimize
-from scipy.sparse.linalg import LinearOperator
 from threadpoolctl import ThreadpoolController
 
 __all__ = [
@@ -216,7 +215,8 @@ def climb(
         found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
         if tolerance == np.inf or not start.size:
             return found.x
-        inverse: Any = found.hess_inv
+        learned: Any = found.hess_inv
+        inverse = learned.matvec if start.size > FEW else _by_axis(logp, found.x)
         x, missing = _newton(logp, found.x, inverse, max_iterations, tolerance)
     if not missing <= tolerance:
         _, slope = logp(x)
@@ -233,6 +233,7 @@ def climb(
 
 
 MOST_STEPS = 100  # of Newton's method: each is worth many of L-BFGS
+FEW = 200  # variables of which each is asked for its scale; of more, L-BFGS has learned some
 STEP = 1e-3  # of differences, in standard deviations
 RESIDUAL = 1e-2  # of the linear system, whose solution the next step improves
 
@@ -240,7 +241,7 @@ RESIDUAL = 1e-2  # of the linear system, whose solution the next step improves
 def _newton(
     logp: Callable[[NDArray[np.float64]], tuple[Any, NDArray[np.float64]]],
     x: NDArray[np.float64],
-    inverse: LinearOperator,
+    inverse: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     max_iterations: int,
     tolerance: float,
 ) -> tuple[NDArray[np.float64], float]:
@@ -267,11 +268,23 @@ def _newton(
     return x, missing
 
 
+def _by_axis(
+    logp: Callable[[NDArray[np.float64]], tuple[Any, NDArray[np.float64]]], x: NDArray[np.float64]
+) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """Take the curvature along each axis for the whole of it, whatever the units are."""
+    curvature = np.ones(x.size)
+    for i, axis in enumerate(np.eye(x.size)):
+        found = abs(_changes(lambda x: logp(x)[1], x, axis, guess=1.0)[i])
+        if 0 < found < np.inf:
+            curvature[i] = found
+    return lambda slope: slope / curvature
+
+
 def _newton_step(
     slope: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     x: NDArray[np.float64],
     here: NDArray[np.float64],
-    inverse: LinearOperator,
+    inverse: Callable[[NDArray[np.float64]], NDArray[np.float64]],
 ) -> tuple[NDArray[np.float64], bool]:
     """Solve ``-H p = here`` by conjugate gradients, H being the Hessian of what has the `slope`.
 
@@ -279,19 +292,19 @@ def _newton_step(
     was found until then, or that direction. `inverse` is about the inverse of -H.
     """
     step, left = np.zeros_like(x), here.copy()
-    along = inverse.matvec(left)
+    along = inverse(left)
     size = left @ along
     enough = RESIDUAL**2 * size
     for _ in range(2 * x.size + 10):
         if not size > 0:
             return step, False
-        bent = -_changes(slope, x, along, guess=size)
+        bent = -_changes(slope, x, along, guess=float(size))
         curvature = along @ bent
         if not curvature > 0:
             return (step if step.any() else along), False
         step += size / curvature * along
         left -= size / curvature * bent
-        near = inverse.matvec(left)
+        near = inverse(left)
         size, before = left @ near, size
         if size <= enough:
             break
@@ -307,9 +320,9 @@ def _changes(
 ) -> NDArray[np.float64]:
     """Change of the gradient along a direction, whose curvature is about the `guess`."""
     step = STEP / math.sqrt(guess)
-    for _ in range(3):  # until it is about that many standard deviations in that direction
+    for _ in range(5):  # until it is about that many standard deviations in that direction
         change = (slope(x + step * along) - slope(x - step * along)) / (2 * step)
-        curvature = abs(along @ change)
+        curvature = float(abs(along @ change))
         if not 0.01 * guess < curvature < 100 * guess and curvature > 0:
             step, guess = STEP / math.sqrt(curvature), curvature
         else:

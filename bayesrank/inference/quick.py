@@ -94,6 +94,23 @@ def quick_posterior(
         If a variable is discrete, there are too many scales, or the log posterior does not curve
         downwards around a mode: an improper prior, a scale that the data leave open.
 
+    Notes
+    -----
+    Against 6,000 draws of NUTS: the largest shift of a posterior mean in posterior standard
+    deviations, the range of ratios of standard deviations, and the largest difference of the
+    probability to be the best of all items.
+
+    ==========================================  ==========  ============  =======  =======
+    model                                       utilities   ratios        scales   P(best)
+    ==========================================  ==========  ============  =======  =======
+    Davidson, English football, 41 clubs        0.13        0.95 to 1.03           0.00
+    Plackett-Luce, NASCAR, 87 drivers, a scale  0.15        0.95 to 1.02  0.06     0.02
+    leaderboard, potatoes by 12 judges          0.32        0.92 to 1.01  0.11     0.02
+    ==========================================  ==========  ============  =======  =======
+
+    What is left is the skewness of the utilities given the scales: few data, or an item that
+    nearly always wins or loses.
+
     See Also
     --------
     bayesrank.inference.laplace : A normal around the joint mode.
