@@ -103,10 +103,15 @@ def quick_posterior(
     ==========================================  ==========  ============  =======  =======
     model                                       utilities   ratios        scales   P(best)
     ==========================================  ==========  ============  =======  =======
+    Davidson, chocolate puddings, 6 brands      0.01        0.97 to 1.01           0.01
     Davidson, English football, 41 clubs        0.13        0.95 to 1.03           0.00
     Plackett-Luce, NASCAR, 87 drivers, a scale  0.15        0.95 to 1.02  0.06     0.02
+    MPM, potatoes by 12 rankers' adherences     0.05        0.93 to 1.03  0.12     0.01
     leaderboard, potatoes by 12 judges          0.32        0.92 to 1.01  0.11     0.02
     ==========================================  ==========  ============  =======  =======
+
+    The standard deviations of the learned scales themselves are 1.00 to 1.12 times those of NUTS,
+    and those of judges' or rankers' adherences 0.90 to 1.20 times.
 
     What is left is the skewness of the utilities given the scales: few data, or an item that
     nearly always wins or loses.
