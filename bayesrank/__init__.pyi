@@ -26,6 +26,8 @@ from .distributions import (
 )
 from .inference import (
     kfold as kfold,
+    quick_matches as quick_matches,
+    quick_posterior as quick_posterior,
     train as train,
 )
 from .leaderboard import (

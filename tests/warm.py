@@ -10,8 +10,11 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytensor
+import pytensor.tensor as pt
 
 __all__ = ["PATIENCE", "TASKS", "take", "wait"]
 
@@ -24,7 +27,16 @@ def per_slot() -> None:
 
     import bayesrank as br
 
-    pm.logp(br.PlackettLuce.dist([0.0, 0.5, 1.0]), [1, 2, 2]).eval()
+    utility = pt.dvector("utility")
+    logp = pm.logp(br.PlackettLuce.dist(utility), [1, 2, 2])
+    _second(logp, utility)
+
+
+def _second(logp: Any, utility: Any) -> None:
+    """Evaluate a log-probability and its second derivative."""
+    slope = pt.grad(logp, utility)
+    outputs = [logp, pt.grad((slope**2).sum(), utility)]
+    pytensor.function([utility], outputs)([0.0, 0.5, 1.0])
 
 
 def per_item() -> None:
@@ -32,6 +44,7 @@ def per_item() -> None:
     import pymc as pm
 
     import bayesrank as br
+    from bayesrank import inference
 
     rankings = br.Rankings.from_orderings([["a", {"b", "c"}, "d"]])
     with pm.Model(coords=rankings.coords) as model:
@@ -39,6 +52,7 @@ def per_item() -> None:
     at = {"utility": np.zeros(4)}
     model.compile_logp(sum=False)(at)
     model.compile_dlogp()(at)
+    inference.hessian_product(model)(np.zeros(4), np.ones(4))
 
 
 def partitions() -> None:
@@ -47,9 +61,9 @@ def partitions() -> None:
 
     import bayesrank as br
 
-    utility = [0.0, 0.5, 1.0]
+    utility = pt.dvector("utility")
     for dist in (br.PMOP.dist(utility), br.PMOP.dist(utility, given_sizes=True, sizes=[1, 2])):
-        pm.logp(dist, [1, 2, 2]).eval()
+        _second(pm.logp(dist, [1, 2, 2]), utility)
 
 
 def partition_draws() -> None:
@@ -66,6 +80,7 @@ def count_tables() -> None:
     import pymc as pm
 
     import bayesrank as br
+    from bayesrank import inference
 
     counts = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"]]).counts()
     for variance in (None, [0.5, 1.0, 2.0]):
@@ -76,6 +91,7 @@ def count_tables() -> None:
         at = {"score": np.zeros(3), "adherence": np.ones(2)}
         model.compile_logp(sum=False)(at)
         model.compile_dlogp()(at)
+        inference.hessian_product(model)(np.ones(5), np.ones(5))
 
 
 def count_draws() -> None:

@@ -214,7 +214,7 @@ class MPM(Discrete):
     An evaluation costs (items + rankers) times about 10 + 6 sqrt(r) with equal variances, r being
     the largest adherence times the largest :math:`|D_{ij}|`, and (pairs + rankers) times about
     5 + 4 sqrt(r) with others, beside one pass over the counts. With variances and many rankers,
-    JAX and second derivatives interpolate: a log normaliser is then off by up to 1e-11 at r = 16,
+    JAX and third derivatives interpolate: a log normaliser is then off by up to 1e-11 at r = 16,
     1e-6 at 32 and 4e-3 at 128, for each count.
 
     References

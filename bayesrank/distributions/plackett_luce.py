@@ -160,7 +160,7 @@ class PlackettLuce(Discrete):
         Without it draws are full rankings, and a variable that is not observed has no other
         values; observed values with ties need no `sizes`.
     nodes : int
-        Quadrature nodes of the graph that JAX and second derivatives use. The compiled kernel
+        Quadrature nodes of the graph that JAX and third derivatives use. The compiled kernel
         (numba and C modes) spaces its nodes by need.
     observed : Rankings or array_like of int, optional
         A `Rankings` registers its data as ``{name}_ranks``, ``{name}_weight``, ``{name}_item``

@@ -144,7 +144,7 @@ class PMOP(Discrete):
         Sizes of the blocks, best first, 0 after the last, for draws with ``given_sizes=True``;
         without it they are full rankings. A `Rankings` brings its own.
     nodes : int
-        Quadrature nodes of the graph that JAX and second derivatives use.
+        Quadrature nodes of the graph that JAX and third derivatives use.
     utility_dims, observed
         As in `PlackettLuce`.
 

@@ -3,7 +3,8 @@
 What PyMC can sample or optimise itself needs nothing from here, but for `sample`, which does not
 compile again in every process; `posterior_modes`, which finds the modes of one model for many prior
 scales and compiles it once, with its parts `objective`, `climb` and `adam`; `laplace`, which draws
-from a normal posterior around a mode; `train`, which finds the mode of a model of many weights by
+from a normal posterior around a mode; `quick_posterior`, which does so for models that learn scales,
+too, and `quick_matches` from counts; `train`, which finds the mode of a model of many weights by
 batches; `given`, which fixes some variables; `kfold`, which compiles one model for all folds; and
 `learn_bpr`, gradient ascent on triples of interactions.
 
@@ -23,7 +24,16 @@ from bayesrank.inference.learn_bpr import (
     learn_bpr_neighbours,
     prior_penalties,
 )
-from bayesrank.inference.modes import Point, adam, climb, objective, posterior_modes
+from bayesrank.inference.matches import quick_matches
+from bayesrank.inference.modes import (
+    Point,
+    adam,
+    climb,
+    hessian_product,
+    objective,
+    posterior_modes,
+)
+from bayesrank.inference.quick import learned_scales, quick_posterior
 from bayesrank.inference.sampling import sample
 from bayesrank.inference.training import train
 
@@ -38,13 +48,17 @@ __all__ = [
     "climb",
     "given",
     "hessian",
+    "hessian_product",
     "kfold",
     "laplace",
     "learn_bpr",
     "learn_bpr_neighbours",
+    "learned_scales",
     "objective",
     "posterior_modes",
     "prior_penalties",
+    "quick_matches",
+    "quick_posterior",
     "sample",
     "train",
 ]

@@ -1,9 +1,9 @@
 r"""Laplace's approximation: a normal posterior around the mode.
 
 The normal is that of the unconstrained variables, the space of the samplers: logarithms of what is
-positive. Its precision is the Hessian of the log posterior, by differences of the compiled
-gradient: it needs no second derivatives, two gradients per variable, and as much memory as the
-square of their number.
+positive. Its precision is the Hessian of the log posterior, whose columns are products with the
+directions of the axes: exact, one compiled product per variable, and as much memory as the square
+of their number.
 
 >>> import pymc as pm
 >>> with pm.Model() as model:
@@ -20,11 +20,11 @@ import numpy as np
 import pymc as pm
 from numpy.typing import NDArray
 from pymc.blocking import DictToArrayBijection
-from scipy.linalg import LinAlgError, cho_factor, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
-from bayesrank.inference.modes import Point, constrained, objective, posterior_modes
+from bayesrank.inference.modes import Point, climb, constrained, hessian_product, objective
 
-__all__ = ["hessian", "laplace"]
+__all__ = ["columns", "factor_of", "hessian", "laplace"]
 
 
 def laplace(
@@ -32,7 +32,6 @@ def laplace(
     *,
     mode: Point | None = None,
     draws: int = 1000,
-    step: float = 1e-4,
     seed: int = 1,
 ) -> Any:
     """Draw from the normal approximation around the posterior mode.
@@ -46,39 +45,74 @@ def laplace(
         by default it is searched for.
     draws : int
         Number of draws, of one chain: they are independent.
-    step : float
-        Of the differences, positive; error of the Hessian about its square.
     seed : int
         Of the draws.
 
     Returns
     -------
     DataTree
-        Group ``posterior`` with the variables and deterministics of the model.
+        Group ``posterior`` with the variables and deterministics of the model, and
+        ``observed_data`` and ``constant_data`` as `pymc.sample` has them.
 
     Raises
     ------
     ValueError
         If the Hessian is not negative definite: the point is no isolated mode.
+
+    See Also
+    --------
+    bayesrank.inference.quick_posterior : For models that learn scales, too.
     """
-    if mode is None:
-        mode = posterior_modes(model)[0]
     logp, start = objective(model)
-    names = [name for name, *_ in start.point_map_info]
-    x = DictToArrayBijection.map({name: np.asarray(mode[name]) for name in names}).data
-    precision = -hessian(lambda at: logp(at)[1], x, step=step)
+    if mode is None:
+        x = climb(logp, start.data)
+    else:
+        names = [name for name, *_ in start.point_map_info]
+        x = DictToArrayBijection.map({name: np.asarray(mode[name]) for name in names}).data
+    factor = factor_of(-columns(hessian_product(model), x))
+    noise = np.random.default_rng(seed).normal(size=(x.size, draws))
+    found = x + solve_triangular(factor, noise, lower=True, trans="T").T
+    return constrained(model, start, found)
+
+
+def columns(product: Any, x: NDArray[np.float64], which: Any = None) -> NDArray[np.float64]:
+    """Columns of the Hessian from its products with directions.
+
+    Parameters
+    ----------
+    product : callable
+        From (n,) and a direction, (n,), to the Hessian times the direction: see `hessian_product`.
+    x : array, (n,)
+        Where.
+    which : array of int, optional
+        The variables whose columns are wanted; default all.
+
+    Returns
+    -------
+    array, (n, number of columns)
+    """
+    which = np.arange(x.size) if which is None else np.asarray(which)
+    found = np.empty((which.size, x.size))
+    axis = np.zeros(x.size)
+    for row, i in zip(found, which, strict=True):
+        axis[i] = 1.0
+        row[:] = product(x, axis)
+        axis[i] = 0.0
+    return found.T
+
+
+def factor_of(precision: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lower triangle L of ``precision = L L'``; a full sentence if there is none."""
+    precision = (precision + precision.T) / 2
     try:
-        factor, _ = cho_factor(precision, lower=True)
-    except LinAlgError as error:
-        lowest = np.linalg.eigvalsh(precision)[0]
+        return cholesky(precision, lower=True)
+    except (LinAlgError, ValueError) as error:
+        lowest = np.linalg.eigvalsh(precision)[0] if np.isfinite(precision).all() else np.nan
         raise ValueError(
             f"The log posterior does not curve downwards in every direction at the given point "
             f"(least curvature {lowest:.2g}): it is no isolated mode. Give every variable a proper "
             "prior, or sample with pm.sample."
         ) from error
-    noise = np.random.default_rng(seed).normal(size=(x.size, draws))
-    found = x + solve_triangular(factor, noise, lower=True, trans="T").T
-    return constrained(model, start, found)
 
 
 def hessian(slope: Any, x: NDArray[np.float64], *, step: float = 1e-4) -> NDArray[np.float64]:

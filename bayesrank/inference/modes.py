@@ -1,4 +1,9 @@
-"""Posterior modes: L-BFGS along a path of settings, such as prior scales, and noisy gradients.
+r"""Posterior modes: L-BFGS along a path of settings, such as prior scales, and noisy gradients.
+
+L-BFGS stops where it gains little, which is far from the mode where variables have scales of their
+own, as coefficients of raw features do. Newton's method takes over from there: its steps solve
+:math:`-H p = g` by conjugate gradients, for which products with the Hessian H are differences of
+the gradient g, and :math:`g \cdot p / 2` is how much higher the mode is, whatever the scales.
 
 A scale chosen on validation data needs a mode for each candidate. The model keeps its scales in
 data variables, and then everything is compiled once; `pymc.find_MAP` compiles at every call.
@@ -14,19 +19,36 @@ data variables, and then everything is compiled once; `pymc.find_MAP` compiles a
 
 import functools
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import arviz as az
 import numpy as np
 import pymc as pm
+import pytensor
+import pytensor.tensor as pt
 from numpy.typing import NDArray
-from pymc.backends.arviz import coords_and_dims_for_inferencedata
+from pymc.backends.arviz import (
+    coords_and_dims_for_inferencedata,
+    find_constants,
+    find_observations,
+)
 from pymc.blocking import DictToArrayBijection, RaveledVars
+from pymc.pytensorf import compile as compile_pytensor
+from pymc.pytensorf import join_nonshared_inputs, rewrite_pregrad
 from scipy.optimize import minimize
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Point", "adam", "climb", "constrained", "objective", "posterior_modes"]
+__all__ = [
+    "Point",
+    "adam",
+    "climb",
+    "constrained",
+    "hessian_product",
+    "objective",
+    "posterior_modes",
+]
 
 Point = Mapping[str, NDArray[np.float64]]  # values of the free variables, by name
 
@@ -56,6 +78,38 @@ def objective(model: pm.Model, *, jitter: float = 0.0, seed: int = 1) -> tuple[A
     return model.logp_dlogp_function(ravel_inputs=True), start._replace(data=start.data + noise)
 
 
+def hessian_product(model: pm.Model) -> Any:
+    """Compile the Hessian of the log posterior times a direction.
+
+    Parameters
+    ----------
+    model : pm.Model
+        What to compile.
+
+    Returns
+    -------
+    callable
+        From the free variables and a direction, both ravelled as `objective` does, (n,), to the
+        change of the gradient along it, (n,).
+
+    Examples
+    --------
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x", 0, [1.0, 2.0])
+    >>> hessian_product(model)(np.zeros(2), np.ones(2))
+    array([-1.  , -0.25])
+    """
+    (cost,), at = join_nonshared_inputs(
+        point=model.initial_point(),
+        inputs=model.continuous_value_vars,
+        outputs=[rewrite_pregrad(model.logp())],
+        make_inputs_shared=False,
+    )
+    along = at.type("along")
+    change = pytensor.grad(pt.sum(pytensor.grad(cost, at) * along), at, consider_constant=[along])
+    return compile_pytensor([at, along], change, trust_input=True)
+
+
 def posterior_modes(
     model: pm.Model,
     settings: Iterable[Mapping[str, Any]] = ({},),
@@ -64,8 +118,9 @@ def posterior_modes(
     jitter: float = 0.0,
     seed: int = 1,
     max_iterations: int = 15_000,
+    tolerance: float = 1e-6,
 ) -> list[Point]:
-    """Find the posterior mode by L-BFGS for each of some settings.
+    """Find the posterior mode for each of some settings.
 
     Parameters
     ----------
@@ -82,18 +137,26 @@ def posterior_modes(
         Of the noise.
     max_iterations : int
         Where each search ends at the latest.
+    tolerance : float
+        How much higher in log density the mode may be than where a search ends, positive; see
+        `climb`.
 
     Returns
     -------
     list of dict
         Values of the free variables for each of the settings, in the space of the sampler (the
         logarithm of what is positive).
+
+    Warns
+    -----
+    UserWarning
+        Where a search ends before it is as near as that.
     """
     logp, start = objective(model, jitter=jitter, seed=seed)
     found, x = [], start.data
     for setting in settings:
         pm.set_data(dict(setting), model=model)
-        mode = climb(logp, x, max_iterations=max_iterations)
+        mode = climb(logp, x, max_iterations=max_iterations, tolerance=tolerance)
         found.append(DictToArrayBijection.rmap(start._replace(data=mode)))
         x = mode if warm else start.data
     return found
@@ -104,9 +167,10 @@ def climb(
     start: NDArray[np.float64],
     *,
     max_iterations: int = 15_000,
-    tolerance: float = 2.2e-9,
+    least_gain: float = 2.2e-9,
+    tolerance: float = 1e-6,
 ) -> NDArray[np.float64]:
-    """Climb by L-BFGS to where a log density is highest.
+    """Climb to where a log density is highest, by L-BFGS and then by Newton's method.
 
     Parameters
     ----------
@@ -115,25 +179,155 @@ def climb(
     start : array, (n,)
         Where to start.
     max_iterations : int
-        Where to end at the latest.
+        Where each of the two ends at the latest.
+    least_gain : float
+        Relative gain in log density of a step of L-BFGS that is taken to be its last.
     tolerance : float
-        Relative gain in log density of a step that is taken to be the last.
+        How much higher in log density the mode may be than where the search ends, positive: half
+        of what Newton's last step promises. By default a thousandth of a standard deviation.
+        Infinite: L-BFGS alone, and wherever it ends.
 
     Returns
     -------
     array, (n,)
         The mode.
+
+    Warns
+    -----
+    UserWarning
+        Where the search ends before it is as near as that.
+
+    Examples
+    --------
+    >>> scale = np.array([1.0, 1e5])
+    >>> climb(lambda x: (-(((scale * (x - 2)) ** 2).sum()), -2 * scale**2 * (x - 2)), np.zeros(2))
+    array([2., 2.])
     """
 
     def loss(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         value, slope = logp(x)
         return -float(value), -slope
 
-    options: Any = {"maxiter": max_iterations, "maxfun": 2 * max_iterations, "ftol": tolerance}
+    options: Any = {"maxiter": max_iterations, "maxfun": 2 * max_iterations, "ftol": least_gain}
     # Its vectors are too small for threads, which would wait busily for each other: up to 100 times
     # slower beside other work.
     with _threads().limit(limits=1, user_api="blas"):
-        return minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x
+        found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
+        if tolerance == np.inf or not start.size:
+            return found.x
+        learned: Any = found.hess_inv
+        inverse = learned.matvec if start.size > FEW else _by_axis(logp, found.x)
+        x, missing = _newton(logp, found.x, inverse, max_iterations, tolerance)
+    if not missing <= tolerance:
+        _, slope = logp(x)
+        warnings.warn(
+            f"The search for the mode ends where the log density has a slope of up to "
+            f"{abs(slope).max():.2g} and may rise by {missing:.2g} or more, which is above the "
+            f"tolerance of {tolerance:.2g}. Bring the variables to similar scales (standardise the "
+            "features), start elsewhere (`jitter`), or allow for more with `max_iterations` or "
+            "`tolerance`.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return x
+
+
+MOST_STEPS = 100  # of Newton's method: each is worth many of L-BFGS
+FEW = 200  # variables of which each is asked for its scale; of more, L-BFGS has learned some
+STEP = 1e-3  # of differences, in standard deviations
+RESIDUAL = 1e-2  # of the linear system, whose solution the next step improves
+
+
+def _newton(
+    logp: Callable[[NDArray[np.float64]], tuple[Any, NDArray[np.float64]]],
+    x: NDArray[np.float64],
+    inverse: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    max_iterations: int,
+    tolerance: float,
+) -> tuple[NDArray[np.float64], float]:
+    """Climb from `x` by Newton steps; where it ends, and how much higher the mode may be."""
+    value, slope = logp(x)
+    missing = np.inf if slope.any() else 0.0
+    for _ in range(min(max_iterations, MOST_STEPS)):
+        if missing <= tolerance:
+            break
+        step, concave = _newton_step(lambda x: logp(x)[1], x, slope, inverse)
+        missing = gain = float(slope @ step) / 2
+        if not gain > 0:
+            return x, np.inf
+        rounding = 1e-13 * (1 + abs(float(value)))  # of the log density, which is a sum
+        for shorter in 0.5 ** np.arange(40):
+            reached, slope_there = logp(x + shorter * step)
+            if reached >= value + 1e-4 * shorter * gain - rounding:
+                break
+        else:
+            break
+        x, value, slope = x + shorter * step, reached, slope_there
+        if shorter < 1 or not concave:
+            missing = np.inf  # what a step promises is kept near the mode only
+    return x, missing
+
+
+def _by_axis(
+    logp: Callable[[NDArray[np.float64]], tuple[Any, NDArray[np.float64]]], x: NDArray[np.float64]
+) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """Take the curvature along each axis for the whole of it, whatever the units are."""
+    curvature = np.ones(x.size)
+    for i, axis in enumerate(np.eye(x.size)):
+        found = abs(_changes(lambda x: logp(x)[1], x, axis, guess=1.0)[i])
+        if 0 < found < np.inf:
+            curvature[i] = found
+    return lambda slope: slope / curvature
+
+
+def _newton_step(
+    slope: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    x: NDArray[np.float64],
+    here: NDArray[np.float64],
+    inverse: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+) -> tuple[NDArray[np.float64], bool]:
+    """Solve ``-H p = here`` by conjugate gradients, H being the Hessian of what has the `slope`.
+
+    Returns p, and whether H curves downwards along all that was tried. Where it does not, p is what
+    was found until then, or that direction. `inverse` is about the inverse of -H.
+    """
+    step, left = np.zeros_like(x), here.copy()
+    along = inverse(left)
+    size = left @ along
+    enough = RESIDUAL**2 * size
+    for _ in range(2 * x.size + 10):
+        if not size > 0:
+            return step, False
+        bent = -_changes(slope, x, along, guess=float(size))
+        curvature = along @ bent
+        if not curvature > 0:
+            return (step if step.any() else along), False
+        step += size / curvature * along
+        left -= size / curvature * bent
+        near = inverse(left)
+        size, before = left @ near, size
+        if size <= enough:
+            break
+        along = near + size / before * along
+    return step, True
+
+
+def _changes(
+    slope: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    x: NDArray[np.float64],
+    along: NDArray[np.float64],
+    guess: float,
+) -> NDArray[np.float64]:
+    """Change of the gradient along a direction, whose curvature is about the `guess`."""
+    step = STEP / math.sqrt(guess)
+    for _ in range(5):  # until it is about that many standard deviations in that direction
+        change = (slope(x + step * along) - slope(x - step * along)) / (2 * step)
+        curvature = float(abs(along @ change))
+        if not 0.01 * guess < curvature < 100 * guess and curvature > 0:
+            step, guess = STEP / math.sqrt(curvature), curvature
+        else:
+            break
+    return change
 
 
 @functools.cache
@@ -195,12 +389,23 @@ def adam(
     return x
 
 
-def constrained(model: pm.Model, start: RaveledVars, found: NDArray[np.float64]) -> Any:
-    """Put unconstrained draws (n_draws, n) into a DataTree of the model's variables."""
+def constrained(
+    model: pm.Model, start: RaveledVars, found: NDArray[np.float64], *, chains: int = 1
+) -> Any:
+    """Put unconstrained draws (n_draws, n) into a DataTree of the model's variables.
+
+    As PyMC does, together with what was observed and the data of the model.
+    """
     names = {rv.name for rv in model.unobserved_RVs}
     shown = [x for x in model.unobserved_value_vars if x.name in names]  # without transformed ones
     convert = model.compile_fn(shown, inputs=model.value_vars, point_fn=True)
     rows = [convert(DictToArrayBijection.rmap(start._replace(data=row))) for row in found]
-    values = {x.name: np.stack([row[i] for row in rows])[None] for i, x in enumerate(shown)}
+    values = {}
+    for i, x in enumerate(shown):
+        stacked = np.stack([row[i] for row in rows])
+        values[x.name] = stacked.reshape(chains, -1, *stacked.shape[1:])
     coords, dims = coords_and_dims_for_inferencedata(model)
-    return az.from_dict({"posterior": values}, coords=coords, dims=dims)
+    groups: dict[str, Any] = {"posterior": values}
+    groups |= {"observed_data": find_observations(model), "constant_data": find_constants(model)}
+    groups = {name: group for name, group in groups.items() if group}
+    return az.from_dict(groups, coords=coords, dims=dims)

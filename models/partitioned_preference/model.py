@@ -192,7 +192,7 @@ def fit(
     """
     model = build(rankings, objective=objective, prior_scale=prior_scale)
     logp, start = log_density(model)
-    w = climb(logp, start.data, max_iterations=max_iterations, tolerance=1e-13)
+    w = climb(logp, start.data, max_iterations=max_iterations, least_gain=1e-13, tolerance=np.inf)
     return w - np.logaddexp.reduce(w)
 
 

@@ -95,7 +95,7 @@ def exact_shares(rankings: br.Rankings, prior_scale: float | None) -> NDArray[np
 
 
 def _climb(logp: Any, start: NDArray[np.float64]) -> NDArray[np.float64]:
-    return climb(logp, start, max_iterations=MAX_ITERATIONS, tolerance=TOLERANCE)
+    return climb(logp, start, max_iterations=MAX_ITERATIONS, least_gain=TOLERANCE, tolerance=np.inf)
 
 
 def errors(

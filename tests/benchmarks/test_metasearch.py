@@ -29,7 +29,9 @@ def test_the_gradient_of_all_queries(book: Book, counts: br.PairCounts):
 
 def test_the_scores_of_all_queries_take_less_than_a_second(book: Book, counts: br.PairCounts):
     logp, start = objective(build(counts, THETA))  # compiles
-    climb(logp, start.data, max_iterations=1)  # makes the machine code of the kernels
+    climb(
+        logp, start.data, max_iterations=1, tolerance=np.inf
+    )  # makes the machine code of the kernels
     cost = book.race(lambda: climb(logp, start.data), 5, min)["ours"]
     what = "scores of the 784 queries by MPM with given adherences, one search for all"
     book.budget(what, cost.cpu, time_text, wall=cost.wall, at_most=1.0)

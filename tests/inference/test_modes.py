@@ -4,7 +4,7 @@ import numpy as np
 import pymc as pm
 import pytest
 
-from bayesrank.inference import adam, objective, posterior_modes
+from bayesrank.inference import adam, climb, hessian_product, objective, posterior_modes
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_noise_leaves_a_saddle_which_no_gradient_leaves(two_wells):
 
 
 def test_a_search_ends_with_its_iterations(two_wells):
-    (short,) = posterior_modes(two_wells, jitter=0.1, max_iterations=1)
+    (short,) = posterior_modes(two_wells, jitter=0.1, max_iterations=1, tolerance=np.inf)
     assert abs(abs(short["x"]) - 1) > 0.001
 
 
@@ -84,3 +84,52 @@ def test_adam_climbs_against_the_noise_of_its_gradients(rng):
 def test_the_first_step_of_adam_has_the_length_of_the_learning_rate():
     x = adam(lambda x: np.array([5.0, -0.01]), np.zeros(2), n_steps=1, learning_rate=0.1)
     np.testing.assert_allclose(x, [0.1, -0.1], rtol=1e-5)
+
+
+@pytest.fixture
+def raw_choices(rng):
+    """Log density of choices by three features in raw units, up to eleven powers of ten apart."""
+    scale = np.array([30.0, 2e4, 1e-7])
+    X = rng.normal(size=(200, 4, 3)) * scale
+    chosen = X[np.arange(200), (X @ (1 / scale) + rng.gumbel(size=(200, 4))).argmax(axis=1)]
+
+    def logp(w):
+        u = X @ w
+        peak = u.max(axis=1, keepdims=True)
+        p = np.exp(u - peak)
+        total = p.sum(axis=1, keepdims=True)
+        value = (chosen @ w - peak[:, 0] - np.log(total[:, 0])).sum() - ((w * scale) ** 2).sum() / 2
+        slope = (chosen - (p[..., None] * X).sum(axis=1) / total).sum(axis=0) - w * scale**2
+        return value, slope
+
+    return logp, scale
+
+
+def test_the_mode_does_not_depend_on_the_units_of_the_features(raw_choices):
+    logp, scale = raw_choices
+
+    def in_standard_units(w):
+        value, slope = logp(w / scale)
+        return value, slope / scale
+
+    raw, standard = climb(logp, np.zeros(3)), climb(in_standard_units, np.zeros(3))
+    np.testing.assert_allclose(raw * scale, standard, atol=1e-4)
+    assert logp(raw)[0] == pytest.approx(in_standard_units(standard)[0], abs=1e-6)
+    # where L-BFGS alone stops
+    assert logp(climb(logp, np.zeros(3), tolerance=np.inf))[0] < logp(raw)[0] - 10
+
+
+def test_a_search_that_does_not_arrive_says_so(raw_choices):
+    logp, _ = raw_choices
+    with pytest.warns(UserWarning, match=r"slope of up to .* may rise by .*tolerance of 1e-06"):
+        climb(logp, np.zeros(3), max_iterations=1)
+
+
+def test_a_density_without_a_highest_point_says_so():
+    with pytest.warns(UserWarning, match="search for the mode ends where"):
+        climb(lambda x: (float(x.sum()), np.ones(1)), np.zeros(1))
+
+
+def test_products_with_the_hessian_are_its_columns(shrunken):
+    product = hessian_product(shrunken)
+    np.testing.assert_allclose(product(np.zeros(3), np.array([1.0, 2.0, 0.0])), [-3, -2, 0])

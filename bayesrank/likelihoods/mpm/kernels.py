@@ -30,6 +30,7 @@ from bayesrank.likelihoods.mpm.exponential_sums import (
 __all__ = [
     "agreements_kernel",
     "agreements_pullback_kernel",
+    "needed_rankers",
     "pair_normalisers_kernel",
     "pair_normalisers_pullback_kernel",
 ]
@@ -61,7 +62,7 @@ def pair_normalisers_kernel(score, variance, adherence, where, needed):  # type:
     """
     out = np.zeros((score.shape[0], adherence.size))
     for p in range(score.shape[0]):
-        used, who = np.flatnonzero(where[p]), _rankers(needed, p, adherence.size)
+        used, who = np.flatnonzero(where[p]), needed_rankers(needed, p, adherence.size)
         if used.size < 2:
             out[p][who] = -np.inf
             continue
@@ -90,7 +91,7 @@ def pair_normalisers_pullback_kernel(score, variance, adherence, where, needed, 
     by_score, by_variance = np.zeros(score.shape), np.zeros(variance.shape)
     by_adherence = np.zeros(adherence.size)
     for p in range(score.shape[0]):
-        used, who = np.flatnonzero(where[p]), _rankers(needed, p, adherence.size)
+        used, who = np.flatnonzero(where[p]), needed_rankers(needed, p, adherence.size)
         if used.size < 2 or who.size == 0:
             continue
         s, rate, by_rate = score[p][used], np.abs(adherence[who]), np.zeros(who.size)
@@ -109,7 +110,8 @@ def pair_normalisers_pullback_kernel(score, variance, adherence, where, needed, 
 
 
 @_kernel
-def _rankers(needed, p, n_rankers):  # type: ignore[no-untyped-def]
+def needed_rankers(needed, p, n_rankers):  # type: ignore[no-untyped-def]
+    """Rankers of a problem."""
     if needed.shape[1] == 0:
         return np.arange(n_rankers)
     return np.flatnonzero(needed[p])

@@ -1,6 +1,6 @@
 """The compiled Ops of MPM: normalisers of many rankers, and how far counts agree with scores.
 
-Numba and C modes run the kernels of `bayesrank.likelihoods.mpm.kernels`; JAX and second
+Numba and C modes run the kernels of `bayesrank.likelihoods.mpm.kernels`; JAX and third
 derivatives run the graphs of `bayesrank.likelihoods.mpm.graph`, which must agree.
 """
 
@@ -11,6 +11,10 @@ import numpy as np
 import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
+from bayesrank.likelihoods.mpm.curvature_kernels import (
+    agreements_curvature_kernel,
+    pair_normalisers_curvature_kernel,
+)
 from bayesrank.likelihoods.mpm.draw_kernels import draw_counts_kernel, draw_net_counts_kernel
 from bayesrank.likelihoods.mpm.graph import interpolated_log_normaliser, log_pair_normaliser
 from bayesrank.likelihoods.mpm.kernels import (
@@ -42,6 +46,7 @@ class LogNormalisers(CompiledOp):
 
     kernel = staticmethod(pair_normalisers_kernel)
     pullback_kernel = staticmethod(pair_normalisers_pullback_kernel)
+    curvature_kernel = staticmethod(pair_normalisers_curvature_kernel)
     signature = "(p,k),(q,l),(n),(p,k),(u,v)->(p,n)"
     version = 4
     wrt = (0, 1, 2)
@@ -71,6 +76,7 @@ class Agreement(CompiledOp):
 
     kernel = staticmethod(agreements_kernel)
     pullback_kernel = staticmethod(agreements_pullback_kernel)
+    curvature_kernel = staticmethod(agreements_curvature_kernel)
     signature = "(k),(l),(e),(e),(e),(e),(n)->(n)"
     version = 2
     wrt = (0, 1)
@@ -130,7 +136,7 @@ def log_normaliser_table(
     needed : tensor_like of bool, (n_problems, n_rankers), optional
         Rankers of each problem; default all. The compiled cost is that of these.
     nodes : int
-        Adherences from which JAX and second derivatives interpolate, if there are variances and
+        Adherences from which JAX and third derivatives interpolate, if there are variances and
         more rankers than that.
 
     Returns

@@ -4,17 +4,18 @@ An Op of a kernel says what is its own, and the base does what PyTensor asks for
 shapes that are known, `perform`, inferred shapes, gradients, and the translations for numba and
 JAX.
 
-===================  ==============================================================================
-``kernel``           numba function of the inputs, followed by `constants`
-``signature``        axes of the inputs and of the first output, as NumPy writes them,
-                     ``"(r,s),(r,s)->(r)"``; ``...`` stands for leading axes, and a length is that
-                     of the first input which names it
-``version``          raised whenever the kernel, or one that it calls, gives other numbers: PyTensor
-                     keeps machine code on disk and does not look into imported functions
-``wrt``              positions of the inputs by which it is differentiated
-``graph``            the first output as a PyTensor graph, for JAX and for second derivatives
-``pullback_kernel``  see below
-===================  ==============================================================================
+====================  =============================================================================
+``kernel``            numba function of the inputs, followed by `constants`
+``signature``         axes of the inputs and of the first output, as NumPy writes them,
+                      ``"(r,s),(r,s)->(r)"``; ``...`` stands for leading axes, and a length is that
+                      of the first input which names it
+``version``           raised whenever the kernel, or one that it calls, gives other numbers:
+                      PyTensor keeps machine code on disk and does not look into imported functions
+``wrt``               positions of the inputs by which it is differentiated
+``graph``             the first output as a PyTensor graph, for JAX and for third derivatives
+``pullback_kernel``   see below
+``curvature_kernel``  see below
+====================  =============================================================================
 
 An Op has its gradient in one of two ways:
 
@@ -24,6 +25,11 @@ An Op has its gradient in one of two ways:
 * *a pullback kernel*, where every output depends on every input: the gradient of the sum says too
   little, and the Jacobian is too big. ``pullback_kernel`` takes the inputs and the cotangent and
   returns a gradient for each of `wrt`; it is an Op of its own, `Pullback`.
+
+Second derivatives are those along a direction, an Op as well, `Curvature`. Its kernel takes the
+inputs, the cotangent and a direction for each of `wrt`, and returns what changes along it: the
+output, and the gradients of the output weighted by the cotangent. Without a ``curvature_kernel``
+the graph is differentiated twice, and a quadrature then takes a minute to compile.
 
 >>> import numba
 >>> @numba.njit
@@ -52,6 +58,7 @@ from pytensor.gradient import DisconnectedType, disconnected_type
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import Op
+from pytensor.graph.replace import graph_replace
 from pytensor.link.numba.cache import compile_numba_function_src
 from pytensor.link.numba.dispatch.basic import (
     numba_njit,
@@ -59,7 +66,7 @@ from pytensor.link.numba.dispatch.basic import (
 )
 from pytensor.tensor import TensorVariable
 
-__all__ = ["CompiledOp", "FirstInput", "KernelOp", "Pullback", "pull_gradients"]
+__all__ = ["CompiledOp", "Curvature", "FirstInput", "KernelOp", "Pullback", "curvature"]
 
 Axes = tuple[str, ...]
 
@@ -126,6 +133,7 @@ class CompiledOp(KernelOp):
     wrt: tuple[int, ...] = (0,)
     default_output = 0
     pullback_kernel: Any = None  # None: the kernel returns gradients, too
+    curvature_kernel: Any = None  # None: the graph is differentiated
 
     def __init__(self, nodes: int = 48) -> None:
         self.nodes = nodes
@@ -166,16 +174,14 @@ class CompiledOp(KernelOp):
         if not isinstance(bar.type, DisconnectedType):
             terms.append([_by_row(bar, slope) * slope for slope in outputs[1:]])
         if not all(isinstance(x.type, DisconnectedType) for x in slope_bars):
-            points = [inputs[i] for i in self.wrt]
-            terms.append(pull_gradients(pt.sum(self.graph(*inputs)), points, slope_bars))
+            one = pt.constant(np.ones((1,) * outputs[0].ndim))  # for every row
+            terms.append(curvature(self, inputs, one, slope_bars)[1:])
         # without zeros, whose shapes JAX would have to know
         return [functools.reduce(operator.add, term) for term in zip(*terms, strict=True)]
 
 
-class Pullback(KernelOp):
-    """Pull the cotangent of a `CompiledOp` back to its inputs `wrt`, by its pullback kernel.
-
-    Inputs: those of the Op and then the cotangent. Outputs: one gradient for each of `wrt`.
+class _Derivative(KernelOp):
+    """A derivative of a `CompiledOp`.
 
     Parameters
     ----------
@@ -189,16 +195,26 @@ class Pullback(KernelOp):
         self.forward = forward
         self.name = f"{type(forward).__module__}.{type(forward).__qualname__}"
         self.props = tuple(getattr(forward, prop) for prop in forward.__props__)
-        self.kernel = forward.pullback_kernel
         self.version = forward.version
-        inputs, output = forward.signature.split("->")
-        self.signature = f"{inputs},{output}->()"
-        n_inputs = len(_axes(forward.signature)[0])
-        self.wrt = (*forward.wrt, n_inputs)
 
     @property
     def constants(self) -> tuple[Any, ...]:
         return self.forward.constants
+
+
+class Pullback(_Derivative):
+    """Pull the cotangent of a `CompiledOp` back to its inputs `wrt`, by its pullback kernel.
+
+    Inputs: those of the Op and then the cotangent. Outputs: one gradient for each of `wrt`.
+    """
+
+    def __init__(self, forward: CompiledOp) -> None:
+        super().__init__(forward)
+        self.kernel = forward.pullback_kernel
+        inputs, output = forward.signature.split("->")
+        self.signature = f"{inputs},{output}->()"
+        n_inputs = len(_axes(forward.signature)[0])
+        self.wrt = (*forward.wrt, n_inputs)
 
     def output_types(self, inputs: Sequence[Any]) -> list[Any]:
         return [inputs[i].type() for i in self.forward.wrt]
@@ -208,12 +224,86 @@ class Pullback(KernelOp):
 
     def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
         *given, bar = inputs
-        # the bar of its own: the gradient by it is that of a graph that holds it
-        value = pt.sum(bar * self.forward.graph(*given))
+        along, *bends = curvature(self.forward, given, bar, cotangents)
+        found = dict(zip(self.wrt, [*bends, along], strict=True))
+        return [found.get(i, disconnected_type()) for i in range(len(inputs))]
+
+
+class Curvature(_Derivative):
+    r"""What changes along a direction: a `CompiledOp`, and its gradients.
+
+    With f the first output, b its cotangent and v the direction of the inputs x that are `wrt`,
+
+    .. math:: J v \quad\text{and}\quad \sum_r b_r \nabla^2 f_r \, v, \qquad
+              J_{rk} = \partial f_r / \partial x_k .
+
+    Inputs: those of the Op, then the cotangent, which may have one entry for all rows, then a
+    direction for each of `wrt`. Outputs: one like f, and one for each of `wrt`. Use `curvature`.
+    """
+
+    def __init__(self, forward: CompiledOp) -> None:
+        super().__init__(forward)
+        self.kernel = forward.curvature_kernel
+        inputs, output = forward.signature.split("->")
+        n_inputs = len(_axes(forward.signature)[0])
+        each = re.findall(r"\([^)]*\)", inputs)
+        directions = ",".join(each[i] for i in forward.wrt)
+        self.signature = f"{inputs},{output},{directions}->{output}"
+        self.wrt = (*forward.wrt, *range(n_inputs, n_inputs + 1 + len(forward.wrt)))
+
+    def output_types(self, inputs: Sequence[Any]) -> list[Any]:
+        return [*super().output_types(inputs), *(inputs[i].type() for i in self.forward.wrt)]
+
+    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
+        return [*super().infer_shape(node, shapes), *(shapes[i] for i in self.forward.wrt)]
+
+    def graph(self, *inputs: Variable) -> list[TensorVariable]:
+        """Return the outputs as a graph of the inputs, none of which depends on another."""
+        n_directions = len(self.forward.wrt)
+        *given, bar = inputs[:-n_directions]
         points = [given[i] for i in self.forward.wrt]
-        by = pull_gradients(value, points, cotangents, also=[bar])
+        slopes = pytensor.grad(pt.sum(bar * self.forward.graph(*given)), points, **_DISCONNECTED)
+        along = [pt.sum(g * v) for g, v in zip(slopes, inputs[-n_directions:], strict=True)]
+        return pytensor.grad(functools.reduce(operator.add, along), [bar, *points], **_DISCONNECTED)
+
+    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
+        own = [x.type() for x in inputs]
+        connected = [not isinstance(bar.type, DisconnectedType) for bar in cotangents]
+        bars = [bar.type() if on else None for bar, on in zip(cotangents, connected, strict=True)]
+        parts = zip(self.graph(*own), bars, connected, strict=True)
+        total = functools.reduce(operator.add, [pt.sum(x * bar) for x, bar, on in parts if on])
+        by = pytensor.grad(total, [own[i] for i in self.wrt], **_DISCONNECTED)
+        replaced = [*zip(own, inputs, strict=True)]
+        replaced += [
+            pair
+            for pair, on in zip(zip(bars, cotangents, strict=True), connected, strict=True)
+            if on
+        ]
+        by = graph_replace(by, replaced, strict=False)
         found = dict(zip(self.wrt, by, strict=True))
         return [found.get(i, disconnected_type()) for i in range(len(inputs))]
+
+
+_DISCONNECTED: Any = {"return_disconnected": "zero", "disconnected_inputs": "ignore"}
+
+
+def curvature(
+    forward: CompiledOp, inputs: Sequence[Any], bar: Any, directions: Sequence[Any]
+) -> list[TensorVariable]:
+    """Return the outputs of `Curvature` at inputs, a cotangent and directions, or their graph.
+
+    A direction that is disconnected is zero.
+    """
+    given = [pt.as_tensor_variable(x) for x in inputs]
+    along = [
+        pt.zeros_like(given[i]) if isinstance(v.type, DisconnectedType) else v
+        for i, v in zip(forward.wrt, directions, strict=True)
+    ]
+    op, known = Curvature(forward), [*given, bar, *along]
+    if forward.curvature_kernel is not None:
+        return op(*known, return_list=True)
+    own = [x.type() for x in known]
+    return graph_replace(op.graph(*own), [*zip(own, known, strict=True)], strict=False)
 
 
 class FirstInput(Op):
@@ -231,32 +321,6 @@ class FirstInput(Op):
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
         return [shapes[0]]
-
-
-def pull_gradients(
-    value: TensorVariable, wrt: list[Any], gradient_bars: list[Any], *, also: Sequence[Any] = ()
-) -> list[Any]:
-    """Pull cotangents of d value / d wrt[0], ... back to `wrt`: a Hessian-vector product.
-
-    And to the inputs in `also`.
-
-    An input that the value does not depend on gets zeros.
-    """
-    connected = [
-        (x, bar)
-        for x, bar in zip(wrt, gradient_bars, strict=False)
-        if not isinstance(bar.type, DisconnectedType)
-    ]
-    points, bars = zip(*connected, strict=True)
-    ignore = {"return_disconnected": "zero", "disconnected_inputs": "ignore"}
-    slopes = pytensor.grad(value, list(points), **ignore)
-    along = [pt.sum(slope * bar) for slope, bar in zip(slopes, bars, strict=True)]
-    return pytensor.grad(
-        functools.reduce(operator.add, along),
-        [*wrt, *also],
-        consider_constant=list(bars),
-        **ignore,
-    )
 
 
 def _plain(x: Any) -> Any:
@@ -379,20 +443,45 @@ else:
         short = evaluate(inputs, shortcut[1])
         return lambda *args: jax.lax.cond(is_open(*args)[0], short, full, *args)
 
+    def _of_points(forward: CompiledOp, inputs: Sequence[Any]) -> Callable[..., Any]:
+        """From values of all inputs, the function of those `wrt` that is the first output."""
+        convert = jax_funcify(forward, node=forward.make_node(*inputs))
+
+        def at(given: Sequence[Any]) -> tuple[Callable[..., Any], list[Any]]:
+            def of_points(*points: Any) -> Any:
+                known = dict(zip(forward.wrt, points, strict=True))
+                found = convert(*(known.get(i, x) for i, x in enumerate(given)))
+                return found[0] if forward.gradients else found
+
+            return of_points, [given[i] for i in forward.wrt]
+
+        return at
+
     @jax_funcify.register(Pullback)
     def _jax_pullback(op: Pullback, node: Apply, **kwargs: Any) -> Any:
-        forward = op.forward
-        convert = jax_funcify(forward, node=forward.make_node(*node.inputs[:-1]))
+        at = _of_points(op.forward, node.inputs[:-1])
 
         def gradients(*args: Any) -> Any:
             *given, bar = args
-
-            def of_points(*points: Any) -> Any:
-                at = dict(zip(forward.wrt, points, strict=True))
-                return convert(*(at.get(i, x) for i, x in enumerate(given)))
-
-            _, pull = jax.vjp(of_points, *(given[i] for i in forward.wrt))
-            by = pull(bar)
+            of_points, points = at(given)
+            by = jax.vjp(of_points, *points)[1](bar)
             return by if len(by) > 1 else by[0]
 
         return gradients
+
+    @jax_funcify.register(Curvature)
+    def _jax_curvature(op: Curvature, node: Apply, **kwargs: Any) -> Any:
+        n_directions = len(op.forward.wrt)
+        at = _of_points(op.forward, node.inputs[: -1 - n_directions])
+
+        def changes(*args: Any) -> Any:
+            (*given, bar), along = args[:-n_directions], args[-n_directions:]
+            of_points, points = at(given)
+
+            def value_and_gradients(*points: Any) -> Any:
+                value, pull = jax.vjp(of_points, *points)
+                return value, *pull(jnp.broadcast_to(bar, value.shape))
+
+            return jax.jvp(value_and_gradients, tuple(points), along)[1]
+
+        return changes

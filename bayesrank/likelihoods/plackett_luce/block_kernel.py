@@ -10,6 +10,15 @@ leaves a smaller block,
 .. math:: P(T > R) = \frac{1}{1 + \sum_{i \in T} a_i} \sum_{i \in T} a_i P(T \setminus i > R),
 
 sums of positive terms over the subsets T of the block, exact to the last digits.
+
+`block_curvature_kernel` tells how the gradient changes along a direction: that of the sums by the
+rule of products, line by line, and that of the integral by
+
+.. math:: \sum_j v_j \frac{\partial^2 \log P}{\partial w_i \partial w_j} =
+          \operatorname{Cov}\Big(r_i, \sum_j v_j r_j\Big) + v_i E[r_i (1 - t_i - r_i)],
+          \qquad r_i = \frac{t_i}{e^{t_i} - 1},
+
+moments under the normalised integrand.
 """
 
 import math
@@ -20,7 +29,7 @@ import numpy as np
 from bayesrank.likelihoods.ops.vector_exp import FARTHEST, vector_exp, vector_expm1
 from bayesrank.likelihoods.plackett_luce.quadrature import LOWEST, PADDING
 
-__all__ = ["block_kernel", "workspace"]
+__all__ = ["block_curvature_kernel", "block_kernel", "workspace"]
 
 LN2 = math.log(2.0)
 # Items per pass of a loop, to which blocks are padded: those left over would be done one by one
@@ -120,6 +129,35 @@ def _integral(a, gamma, work):  # type: ignore[no-untyped-def]
     """
     n, m = gamma.size, a.size
     q, expected = work[:m], work[m : 2 * m]
+    left, h, per_octave, octaves, peak = _window(a, q, n)
+
+    mass = 0.0
+    expected[:] = 0.0
+    for first in range(per_octave):
+        y = left + first * h
+        s = math.exp(y)
+        _chances(q, a, s)
+        for octave in range(octaves):
+            log_part, product = _product(q)
+            p = math.exp(y - s + log_part - peak) * product
+            mass += p
+            if p > NEGLIGIBLE:
+                p *= s
+                for i in range(m):
+                    expected[i] += p * (1.0 - q[i]) / q[i]
+            if octave + 1 < octaves:
+                _double_times(q)
+            y += LN2
+            s *= 2.0
+    for i in range(n):
+        gamma[i] = expected[i] * a[i] / mass
+    return peak + math.log(mass * h)
+
+
+@_reordered
+def _window(a, q, n):  # type: ignore[no-untyped-def]
+    """First node, distance of nodes, nodes to an octave, octaves, and the highest log g."""
+    m = a.size
     # Mode by Newton, as in the graph
     z, curvature = 1.0, -1.0
     for _ in range(10):
@@ -160,28 +198,104 @@ def _integral(a, gamma, work):  # type: ignore[no-untyped-def]
     per_octave = max(int(math.ceil(LN2 / widest)), 1)
     h = LN2 / per_octave
     octaves = (int(math.ceil((right - left) / h)) + per_octave) // per_octave
+    return left, h, per_octave, octaves, peak
 
-    mass = 0.0
-    expected[:] = 0.0
-    for first in range(per_octave):
-        y = left + first * h
+
+@_as_written
+def block_curvature_kernel(w, v, gamma, bend, work):  # type: ignore[no-untyped-def]
+    """Gradient of ``log P(S > R)`` for one block, and its change along a direction.
+
+    Parameters
+    ----------
+    w : ndarray of float, (n,)
+        Utilities less the logsumexp of the remainder.
+    v : ndarray of float, (n,)
+        The direction.
+    gamma, bend : ndarray, (n,)
+        Overwritten with the gradient, and with the Hessian times `v`.
+    work : ndarray
+        From `workspace`, of as many items or more; overwritten.
+    """
+    n = w.size
+    m = n if n <= FEW else -(-n // CHUNK) * CHUNK
+    a = np.empty(m)
+    _ratios(a, w)
+    if np.isnan(w).any():
+        gamma[:n] = bend[:n] = math.nan
+    elif n <= FEW:
+        _subsets_along(a, v, gamma, bend)
+    else:
+        _integral_along(a, v, gamma, bend, work)
+
+
+@_as_written
+def _subsets_along(a, v, gamma, bend):  # type: ignore[no-untyped-def]
+    """`_over_subsets` with the change of every number along `v`."""
+    n, n_subsets = a.size, 1 << a.size
+    chance, worth, bar = np.ones(n_subsets), np.ones(n_subsets), np.zeros(n_subsets)
+    d_chance, d_worth, d_bar = np.zeros(n_subsets), np.zeros(n_subsets), np.zeros(n_subsets)
+    for subset in range(1, n_subsets):
+        chance[subset] = 0.0
+        for i in range(n):
+            if subset >> i & 1:
+                less = subset ^ (1 << i)
+                worth[subset] = worth[less] + a[i]
+                d_worth[subset] = d_worth[less] + a[i] * v[i]
+                chance[subset] += a[i] * chance[less]
+                d_chance[subset] += a[i] * (v[i] * chance[less] + d_chance[less])
+        chance[subset] /= worth[subset]
+        d_chance[subset] = (d_chance[subset] - chance[subset] * d_worth[subset]) / worth[subset]
+
+    gamma[:n] = bend[:n] = 0.0
+    bar[n_subsets - 1] = 1.0 / chance[n_subsets - 1]
+    d_bar[n_subsets - 1] = -d_chance[n_subsets - 1] / chance[n_subsets - 1] ** 2
+    for subset in range(n_subsets - 1, 0, -1):
+        share = bar[subset] / worth[subset]
+        d_share = (d_bar[subset] - share * d_worth[subset]) / worth[subset]
+        for i in range(n):
+            if subset >> i & 1:
+                less = subset ^ (1 << i)
+                gamma[i] += share * (chance[less] - chance[subset])
+                bend[i] += d_share * (chance[less] - chance[subset])
+                bend[i] += share * (d_chance[less] - d_chance[subset])
+                bar[less] += share * a[i]
+                d_bar[less] += a[i] * (d_share + share * v[i])
+    for i in range(n):
+        gamma[i] *= a[i]
+        bend[i] = a[i] * bend[i] + gamma[i] * v[i]
+
+
+@_as_written
+def _integral_along(a, v, gamma, bend, work):  # type: ignore[no-untyped-def]
+    """Moments of the r_i on the nodes of `_integral`."""
+    n, m = gamma.size, a.size
+    q, r, slope = work[:m], np.empty(n), np.zeros(n)
+    left, h, per_octave, octaves, peak = _window(a, q, n)
+    mass, first, shift = 0.0, 0.0, 0.0
+    gamma[:n] = bend[:n] = 0.0
+    for k in range(per_octave * octaves):
+        y = left + k * h
         s = math.exp(y)
         _chances(q, a, s)
-        for octave in range(octaves):
-            log_part, product = _product(q)
-            p = math.exp(y - s + log_part - peak) * product
-            mass += p
-            if p > NEGLIGIBLE:
-                p *= s
-                for i in range(m):
-                    expected[i] += p * (1.0 - q[i]) / q[i]
-            if octave + 1 < octaves:
-                _double_times(q)
-            y += LN2
-            s *= 2.0
+        p = math.exp(y - s + _log_product(q) - peak)
+        if p < NEGLIGIBLE:
+            continue
+        total = 0.0
+        for i in range(n):
+            r[i] = a[i] * s * (1.0 - q[i]) / q[i]
+            total += v[i] * r[i]
+        if mass == 0.0:
+            shift = total  # any constant will do, one of the same size best
+        total -= shift
+        mass += p
+        first += p * total
+        for i in range(n):
+            gamma[i] += p * r[i]
+            bend[i] += p * r[i] * total
+            slope[i] += p * r[i] * (1.0 - a[i] * s - r[i])
     for i in range(n):
-        gamma[i] = expected[i] * a[i] / mass
-    return peak + math.log(mass * h)
+        gamma[i] /= mass
+        bend[i] = bend[i] / mass - gamma[i] * first / mass + v[i] * slope[i] / mass
 
 
 @_as_written

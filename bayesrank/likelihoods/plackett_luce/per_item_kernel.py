@@ -17,8 +17,10 @@ import numpy as np
 from bayesrank.likelihoods.plackett_luce.block_kernel import block_kernel, workspace
 
 __all__ = [
+    "log_worths",
     "ranking_logp_kernel",
     "ranking_logp_pullback_kernel",
+    "stage_bars",
     "stage_terms_kernel",
     "stage_total_kernel",
 ]
@@ -87,7 +89,7 @@ def stage_terms_kernel(  # type: ignore[no-untyped-def]
                 log_total[block_below[b]] = highest + math.log(total[block_below[b]])
     else:
         worth = total = np.empty(0)
-        _log_worths(log_total, utility, entry_item, node_start, node_child)
+        log_worths(log_total, utility, entry_item, node_start, node_child)
         for n in range(n_nodes):
             value += node_weight[n] * log_total[n]
 
@@ -187,7 +189,7 @@ def _weighted_logs(weight, total, log_scale, range_of_log):  # type: ignore[no-u
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _log_worths(log_total, utility, entry_item, node_start, node_child):  # type: ignore[no-untyped-def]
+def log_worths(log_total, utility, entry_item, node_start, node_child):  # type: ignore[no-untyped-def]
     """Log worth of every remainder, each on a scale of its own."""
     for n in range(node_child.size):
         below = log_total[node_child[n]] if node_child[n] >= 0 else -np.inf
@@ -260,17 +262,28 @@ def ranking_logp_pullback_kernel(  # type: ignore[no-untyped-def]
     s_item, s_node, stage_of, ranking_of, weight, item_weight, node_weight, block_weight, bar,
 ):  # fmt: skip
     """Gradient of ``sum(bar * ranking_logp_kernel(...))``: that of stages with other weights."""
-    item_bar, node_bar = np.zeros(item_weight.size), np.zeros(node_weight.size)
-    block_bar = np.zeros(block_weight.size)
-    for k in range(stage_of.size):
-        s, share = stage_of[k], bar[ranking_of[k]] * weight[ranking_of[k]]
-        if s < s_item.size:
-            item_bar[s_item[s]] += share
-            node_bar[s_node[s]] -= share
-        else:
-            block_bar[s - s_item.size] += share
+    item_bar, node_bar, block_bar = stage_bars(
+        bar * weight, item_weight.size, node_weight.size, block_weight.size,
+        s_item, s_node, stage_of, ranking_of,
+    )  # fmt: skip
     _, gradient, _, _ = stage_terms_kernel(
         utility, item_bar, node_bar, block_bar,
         entry, start, child, b_item, b_start, b_below, False,
     )  # fmt: skip
     return gradient
+
+
+@numba.njit(cache=True, error_model="numpy")
+def stage_bars(  # type: ignore[no-untyped-def]
+    bar, n_items, n_nodes, n_blocks, s_item, s_node, stage_of, ranking_of
+):
+    """Weights of items, remainders and blocks in a sum of rankings that have the weights `bar`."""
+    item_bar, node_bar, block_bar = np.zeros(n_items), np.zeros(n_nodes), np.zeros(n_blocks)
+    for k in range(stage_of.size):
+        s, share = stage_of[k], bar[ranking_of[k]]
+        if s < s_item.size:
+            item_bar[s_item[s]] += share
+            node_bar[s_node[s]] -= share
+        else:
+            block_bar[s - s_item.size] += share
+    return item_bar, node_bar, block_bar

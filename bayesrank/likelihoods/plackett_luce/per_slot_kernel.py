@@ -20,7 +20,7 @@ from bayesrank.likelihoods.ops.vector_exp import FARTHEST, vector_exp
 from bayesrank.likelihoods.plackett_luce.block_kernel import block_kernel, workspace
 from bayesrank.likelihoods.plackett_luce.per_item_kernel import stage_terms_kernel
 
-__all__ = ["per_slot_kernel"]
+__all__ = ["n_staged_slots", "per_slot_kernel", "stages_of_row"]
 
 LEAST = 1e-220  # worth of a last block that has all its digits; what is below adds nothing to it
 RUN = 256  # slots that are looked at together for ranks above the last
@@ -190,8 +190,31 @@ def _sum_of_rank(worth, r, rank):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, error_model="numpy")
 def _on_many_scales(u, r, g, bound):  # type: ignore[no-untyped-def]
     """Do the same where utilities are too far apart for one scale, by a table of stages."""
+    logp, item_weight, node_weight, entry, start, child, b_item, b_start, b_below = stages_of_row(
+        r, bound
+    )
+    value, gradient, _, _ = stage_terms_kernel(
+        u.copy(), item_weight, node_weight, np.ones(b_below.size),
+        entry, start, child, b_item, b_start, b_below, False,
+    )  # fmt: skip
+    g[:] = gradient
+    return logp + value
+
+
+@numba.njit(cache=True, error_model="numpy")
+def n_staged_slots(r):  # type: ignore[no-untyped-def]
+    """Count the slots above the last rank; -1 if the ranks are not dense."""
+    least, deepest = _extent(r)
+    if least < 0 or deepest > r.size:
+        return -1
+    return _count(r, deepest, np.empty(r.size + 2, np.int64), np.empty(r.size, np.int64))
+
+
+@numba.njit(cache=True, error_model="numpy")
+def stages_of_row(r, bound):  # type: ignore[no-untyped-def]
+    """Stages of one ranking: a constant, weights of items and remainders, and their table."""
     entry, start, child, single, single_node, b_item, b_start, b_below = _stage_table(r)
-    item_weight, node_weight = np.zeros(u.size), np.zeros(child.size)
+    item_weight, node_weight = np.zeros(r.size), np.zeros(child.size)
     item_weight[single] = 1.0
     node_weight[single_node] = -1.0
     logp = 0.0
@@ -202,12 +225,7 @@ def _on_many_scales(u, r, g, bound):  # type: ignore[no-untyped-def]
             node_weight[b_below[b] + 1] = -size
             logp += math.lgamma(size + 1)
         b_item, b_start, b_below = b_item[:0], b_start[:1], b_below[:0]
-    value, gradient, _, _ = stage_terms_kernel(
-        u.copy(), item_weight, node_weight, np.ones(b_below.size),
-        entry, start, child, b_item, b_start, b_below, False,
-    )  # fmt: skip
-    g[:] = gradient
-    return logp + value
+    return logp, item_weight, node_weight, entry, start, child, b_item, b_start, b_below
 
 
 @numba.njit(cache=True, error_model="numpy")

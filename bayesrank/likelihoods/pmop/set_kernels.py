@@ -147,14 +147,7 @@ def _by_size(w, aggregate, size, log_weight, gradient, chances):  # type: ignore
     share, work = np.empty(n), np.empty((2, n))
     if size != FREE:
         return _of_size(w, down, aggregate, size, gradient, share, work)
-    last = min(n, log_weight.size) if log_weight.size else n
-    bound = np.empty(last)
-    best = 0.0
-    for m in range(1, last + 1):  # no mean of m utilities is higher than that of the best
-        best += (down[m - 1] - best) / m
-        bound[m - 1] = best + log_binomial(n, m)
-        if log_weight.size:
-            bound[m - 1] += log_weight[m - 1]
+    bound = size_bounds(down, log_weight)
     part = np.empty(n)
     gradient[:] = 0.0
     chances[:] = 0.0
@@ -180,6 +173,21 @@ def _by_size(w, aggregate, size, log_weight, gradient, chances):  # type: ignore
     gradient /= total
     chances /= total
     return peak + math.log(total)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def size_bounds(down, log_weight):  # type: ignore[no-untyped-def]
+    """Bounds of the logarithm of the sum over subsets of each size, utilities falling."""
+    n = down.size
+    last = min(n, log_weight.size) if log_weight.size else n
+    bound = np.empty(last)
+    best = 0.0
+    for m in range(1, last + 1):  # no mean of m utilities is higher than that of the best
+        best += (down[m - 1] - best) / m
+        bound[m - 1] = best + log_binomial(n, m)
+        if log_weight.size:
+            bound[m - 1] += log_weight[m - 1]
+    return bound
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -240,8 +248,8 @@ def _harmonic(w, gradient):  # type: ignore[no-untyped-def]
         y = low + k * STEP
         jump = math.exp(-y)
         x = centre + y - jump
-        _exponents(tau, x, w)
-        total, log_product = _shares(share, tau)
+        exponents(tau, x, w)
+        total, log_product = shares(share, tau)
         log_f = x + math.log1p(jump) + log_product + math.log(total)
         if log_f > peak:
             shrink = math.exp(peak - log_f)
@@ -257,14 +265,14 @@ def _harmonic(w, gradient):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=False)  # for `vector_exp`
-def _exponents(tau, x, w):  # type: ignore[no-untyped-def]
+def exponents(tau, x, w):  # type: ignore[no-untyped-def]
     """Fill in t exp(-w), where t = exp(x), as far as exp(-tau) is not zero."""
     for i in range(w.size):
         tau[i] = min(vector_exp(min(max(x - w[i], -FARTHEST), FARTHEST)), FARTHEST)
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath={"nsz", "contract", "reassoc"})
-def _shares(share, tau):  # type: ignore[no-untyped-def]
+def shares(share, tau):  # type: ignore[no-untyped-def]
     """Fill in q / (1 + q), where q = exp(-tau); their sum, and the sum of log(1 + q)."""
     total, log_product = 0.0, 0.0
     for i in range(tau.size):
@@ -291,7 +299,7 @@ def _harmonic_of_size(w, down, m, gradient, share, work):  # type: ignore[no-unt
         y = low + k * STEP
         jump = math.exp(-y)
         x = centre + y - jump
-        _exponents(log_q, x, w)
+        exponents(log_q, x, w)
         for i in range(n):
             log_q[i] = -log_q[i]
         log_e = elementary_symmetric_kernel(log_q, m, share, work, True)
@@ -307,6 +315,15 @@ def _harmonic_of_size(w, down, m, gradient, share, work):  # type: ignore[no-unt
             gradient[i] -= p * log_q[i] * share[i]
     gradient /= mass
     return peak + math.log(mass * STEP)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def stage_of_row(ranks, order, start, rank):  # type: ignore[no-untyped-def]
+    """Where the slots of a rank end, in the order of the ranks, that begin at `start`."""
+    end = start
+    while end < order.size and ranks[order[end]] == rank:
+        end += 1
+    return end
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -349,16 +366,12 @@ def ordered_partitions_kernel(  # type: ignore[no-untyped-def]
     w, gradient, chances = np.empty(n_slots), np.empty(n_slots), np.empty(n_sizes)
     for row in range(n_rankings):
         order = np.argsort(ranks[row], kind="mergesort")
-        start = 0  # of the stage, in this order: empty slots first
-        while start < n_slots and ranks[row, order[start]] == 0:
-            start += 1
+        start = stage_of_row(ranks[row], order, 0, 0)  # in this order: empty slots first
         for j in range(start, n_slots):
             w[j] = utility[row, order[j]]
         rank = 1
         while start < n_slots:
-            end = start
-            while end < n_slots and ranks[row, order[end]] == rank:
-                end += 1
+            end = stage_of_row(ranks[row], order, start, rank)
             m, n = end - start, n_slots - start
             too_large = n_sizes > 0 and m > n_sizes and not given_sizes
             if m == 0 or too_large or rank > stage_weight.shape[1]:

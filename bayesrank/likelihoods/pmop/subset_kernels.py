@@ -37,6 +37,7 @@ from bayesrank.likelihoods.ops.vector_exp import FARTHEST, vector_exp
 __all__ = [
     "NEGLIGIBLE",
     "RUN",
+    "bits",
     "count_by_contour",
     "count_by_recursion",
     "elementary_symmetric_kernel",
@@ -235,14 +236,14 @@ def _of_the_smaller_part(v, m, share, work, wanted):  # type: ignore[no-untyped-
     n = v.size
     p, q = work[0, :n], work[1, :n]
     x = tilt_kernel(v, m)
-    out = _bits(v, x, p, q) - m * x
+    out = bits(v, x, p, q) - m * x
     if m <= FEW:
         return out + math.log(count_by_recursion(p, q, m, share, wanted))
     return out + math.log(count_by_contour(p, q, m, share, wanted))
 
 
 @_reordered
-def _bits(v, x, p, q):  # type: ignore[no-untyped-def]
+def bits(v, x, p, q):  # type: ignore[no-untyped-def]
     """Fill the probabilities of one and zero; the sum of log(1 + exp(v + x))."""
     out = 0.0
     for i in range(v.size):

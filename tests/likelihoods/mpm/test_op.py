@@ -275,7 +275,7 @@ def test_rankers_that_a_problem_does_not_need_have_zeros_and_no_gradient(unequal
 def test_the_cost_is_that_of_the_rankers_that_are_needed(monkeypatch):
     # One ranker for each of 300 problems, and not 300: by what the kernel hands to its sums
     rates = []
-    python = {name: getattr(mpm_kernels, name).py_func for name in ("_rankers", "_centred")}
+    python = {name: getattr(mpm_kernels, name).py_func for name in ("needed_rankers", "_centred")}
     for name, function_ in python.items():
         monkeypatch.setattr(mpm_kernels, name, function_)
     monkeypatch.setattr(

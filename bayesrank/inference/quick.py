@@ -1,0 +1,382 @@
+r"""The quick posterior: Laplace's approximation, with the scales that a model learns integrated.
+
+A normal around the joint mode is wrong where a model learns a scale: of a utility that varies by
+judge, say. With its effects centred the mode has a scale of zero, where the density is infinite;
+with effects in units of the scale it makes the scale as large as its prior allows, and neither is
+where the posterior is. So the scales :math:`\psi` (their logarithms) are kept apart from the other
+variables x, of which there may be thousands. Given the scales, x is about normal, around the mode
+:math:`\hat x(\psi)` with the precision :math:`-H(\psi)`, and with it Laplace's approximation of
+what the data say about the scales is
+
+.. math:: \log \tilde p(\psi \mid y) = \log p(y, \hat x(\psi), \psi)
+          - \tfrac12 \log \lvert -H(\psi) \rvert + \text{const},
+
+the nested approximation of INLA. It is the same whether effects are centred or not. Its mode is
+found, and some nodes around it are weighed by it; a draw takes a node by its weight, moves the
+scales a little, x along with them, and adds the normal noise of that node.
+
+>>> import pymc as pm
+>>> with pm.Model() as model:
+...     x = pm.Normal("x", 0, 1)
+...     y = pm.Normal("y", x, 1, observed=3.0)
+>>> posterior = quick_posterior(model)["posterior"]["x"]
+>>> round(float(posterior.mean()), 1), round(float(posterior.std()), 1)
+(1.5, 0.7)
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from numpy.typing import NDArray
+from pytensor.graph.basic import Variable
+from pytensor.graph.traversal import ancestors
+from pytensor.scalar.basic import Mul, TrueDiv
+from pytensor.tensor.blas import BatchedDot, Dot22
+from pytensor.tensor.elemwise import Elemwise
+from pytensor.tensor.math import Dot
+from scipy.linalg import cho_solve, solve_triangular
+from scipy.optimize import minimize
+from scipy.stats import norm, qmc
+
+from bayesrank.inference.laplace import columns, factor_of
+from bayesrank.inference.modes import climb, constrained, hessian_product, objective
+
+__all__ = ["learned_scales", "quick_posterior"]
+
+MOST_SCALES = 6  # numbers that a grid of nodes is laid over
+NODES = 32
+WIDER = 1.2  # standard deviations of the nodes, in those of the approximation around the mode
+JITTER = 0.15  # share of the variance of the scales that is between the nodes
+FAR = 30.0  # logarithm of a scale that has run away
+
+
+def quick_posterior(
+    model: pm.Model,
+    *,
+    scales: Sequence[str] | None = None,
+    draws: int = 1000,
+    chains: int = 4,
+    seed: int = 1,
+) -> xr.DataTree:
+    """Approximate the posterior by its mode and curvature, in seconds where NUTS takes minutes.
+
+    Parameters
+    ----------
+    model : pm.Model
+        With continuous free variables only.
+    scales : sequence of str, optional
+        Free variables, scales or other numbers on which the spread of others depends, that are
+        integrated over nodes: a handful of numbers. By default those that `learned_scales` finds;
+        none for a plain Laplace approximation around the joint mode.
+    draws : int
+        Of each chain.
+    chains : int
+        Draws are independent, so that chains differ by chance alone; several make summaries and
+        diagnostics that want chains work.
+    seed : int
+        Of the draws.
+
+    Returns
+    -------
+    DataTree
+        Like that of `pymc.sample`: ``posterior`` with the variables and deterministics,
+        ``observed_data``, ``constant_data``, and in the place of the sampler's ``sample_stats`` the
+        node of every draw and the logarithm of the density of that node; its attributes, and those
+        of the posterior, say that it is an approximation.
+
+    Raises
+    ------
+    ValueError
+        If a variable is discrete, there are too many scales, or the log posterior does not curve
+        downwards around a mode: an improper prior, a scale that the data leave open.
+
+    Notes
+    -----
+    Against 6,000 draws of NUTS: the largest shift of a posterior mean in posterior standard
+    deviations, the range of ratios of standard deviations, and the largest difference of the
+    probability to be the best of all items.
+
+    ==========================================  ==========  ============  =======  =======
+    model                                       utilities   ratios        scales   P(best)
+    ==========================================  ==========  ============  =======  =======
+    Davidson, chocolate puddings, 6 brands      0.01        0.97 to 1.01           0.01
+    Davidson, English football, 41 clubs        0.13        0.95 to 1.03           0.00
+    Plackett-Luce, NASCAR, 87 drivers, a scale  0.15        0.95 to 1.02  0.06     0.02
+    MPM, potatoes by 12 rankers' adherences     0.05        0.93 to 1.03  0.12     0.01
+    leaderboard, potatoes by 12 judges          0.32        0.92 to 1.01  0.11     0.02
+    ==========================================  ==========  ============  =======  =======
+
+    The standard deviations of the learned scales themselves are 1.00 to 1.12 times those of NUTS,
+    and those of judges' or rankers' adherences 0.90 to 1.20 times.
+
+    What is left is the skewness of the utilities given the scales: few data, or an item that
+    nearly always wins or loses.
+
+    See Also
+    --------
+    bayesrank.inference.laplace : A normal around the joint mode.
+
+    References
+    ----------
+    Rue, Martino & Chopin, Approximate Bayesian inference for latent Gaussian models by using
+    integrated nested Laplace approximations, JRSS B 71, 2009.
+    """
+    _refuse_discrete(model)
+    names = learned_scales(model) if scales is None else list(scales)
+    logp, start = objective(model)
+    outer = _places(start, names)
+    if outer.size > MOST_SCALES:
+        raise ValueError(
+            f"The model learns {outer.size} scales, {', '.join(names)}; nodes can be laid over up "
+            f"to {MOST_SCALES} numbers. Name the most important ones with `scales`, or sample with "
+            "pm.sample."
+        )
+    nested = _Nested(logp, hessian_product(model), start.data, outer)
+    rng = np.random.default_rng(seed)
+    total = draws * chains
+    if outer.size:
+        nodes = _nodes(nested, names)
+        found, node = _draws(nodes, nested, total, rng)
+        log_weight = nodes.log_weight
+    else:
+        fit = nested.at(np.zeros(0))
+        found, node = fit.draw(total, nested, rng), np.zeros(total, dtype=int)
+        log_weight = np.zeros(1)
+    out = constrained(model, start, found, chains=chains)
+    stats = {"node": node, "node_log_weight": log_weight[node]}
+    out["sample_stats"] = xr.DataTree(
+        xr.Dataset(
+            {name: (("chain", "draw"), x.reshape(chains, draws)) for name, x in stats.items()},
+            coords={"chain": np.arange(chains), "draw": np.arange(draws)},
+        )
+    )
+    said = {
+        "inference_library": "bayesrank",
+        "approximation": "Laplace" + f", nested over {', '.join(names)}" * bool(names),
+    }
+    for group in ("posterior", "sample_stats"):
+        out[group].attrs.update(said)
+    return out
+
+
+def learned_scales(model: pm.Model) -> list[str]:
+    """Name the free variables on which the spread of others depends.
+
+    Parameters
+    ----------
+    model : pm.Model
+        Whose graph is looked at.
+
+    Returns
+    -------
+    list of str
+        Variables with bounds (positive, or in an interval) that are a parameter of another free
+        variable, or multiply one, alone or together with others of them.
+
+    Examples
+    --------
+    >>> with pm.Model() as model:
+    ...     centred, plain = pm.HalfNormal("centred", 1), pm.HalfNormal("plain", 1)
+    ...     a = pm.Normal("a", 0, centred, shape=3)
+    ...     b = plain * pm.Normal("b", 0, 1, shape=3)
+    ...     _ = pm.Normal("y", a + b, pm.HalfNormal("noise", 1), observed=np.zeros(3))
+    >>> learned_scales(model)
+    ['centred', 'plain']
+    """
+    free = model.free_RVs
+    bounded = [rv for rv in free if _bounded(model, rv)]
+    others = [rv for rv in free if rv not in bounded]
+    found = {
+        scale
+        for rv in free
+        for scale in _reached(rv.owner.inputs, free) & set(bounded)
+        if rv is not scale
+    }
+    roots = [*model.observed_RVs, *model.deterministics, *model.potentials, *free]
+    inside = [x for root in roots for x in (root.owner.inputs if root.owner else ())]
+    for x in ancestors([*inside, *model.deterministics, *model.potentials]):
+        if x.owner is not None and _multiplies(x.owner.op):
+            parts = [_reached([part], free) for part in x.owner.inputs]
+            for part in parts:
+                if part and part <= set(bounded) and any(p & set(others) for p in parts):
+                    found |= part
+    return [rv.name for rv in free if rv in found]
+
+
+def _bounded(model: pm.Model, rv: Variable) -> bool:
+    """Whether a variable has a transformation that acts on each of its numbers."""
+    transform = model.rvs_to_transforms.get(rv)
+    return transform is not None and getattr(transform, "ndim_supp", 1) == 0
+
+
+def _multiplies(op: Any) -> bool:
+    if isinstance(op, Elemwise):
+        return isinstance(op.scalar_op, Mul | TrueDiv)
+    return isinstance(op, Dot | Dot22 | BatchedDot)
+
+
+def _reached(inputs: Sequence[Variable], free: Sequence[Variable]) -> set[Variable]:
+    """Free variables that are first on the way back from `inputs`."""
+    return set(ancestors(inputs, blockers=free)) & set(free)
+
+
+def _refuse_discrete(model: pm.Model) -> None:
+    names = [rv.name for rv in model.free_RVs if not str(rv.dtype).startswith("float")]
+    if names:
+        raise ValueError(
+            f"The free variable {names[0]!r} is discrete, and has no mode to be normal around. Sum "
+            "it out, or sample with pm.sample."
+        )
+
+
+def _places(start: Any, names: Sequence[str]) -> NDArray[np.int64]:
+    """Positions of variables, by their names without that of the transformation, in `start`."""
+    first, places, known = 0, {}, []
+    for name, _, size, _ in start.point_map_info:
+        plain = name.rsplit("_", 3)[0] if name.endswith("__") else name
+        places[plain] = np.arange(first, first + size)
+        known.append(plain)
+        first += size
+    for name in names:
+        if name not in places:
+            raise ValueError(f"`scales` has {name!r}; the free variables are {known}.")
+    return np.concatenate([places[name] for name in names] or [np.zeros(0, dtype=np.int64)])
+
+
+# ---------------------------------------------------------------------------------------------
+# Given the scales
+# ---------------------------------------------------------------------------------------------
+
+
+class _Given(NamedTuple):
+    """The normal of the other variables where the scales have some values."""
+
+    x: NDArray[np.float64]  # (n,) all variables: the scales, and the mode of the others
+    factor: NDArray[np.float64]  # of the precision
+    log_density: float  # of the scales
+    shift: NDArray[np.float64]  # (n_others, n_scales): how the mode moves with the scales
+
+    def draw(self, draws: int, nested: "_Nested", rng: np.random.Generator) -> Any:
+        """Draw all variables, (draws, n), with the scales as they are."""
+        out = np.tile(self.x, (draws, 1))
+        noise = rng.normal(size=(nested.inner.size, draws))
+        out[:, nested.inner] += solve_triangular(self.factor, noise, lower=True, trans="T").T
+        return out
+
+
+class _Nested:
+    """A log density whose variables are in part scales."""
+
+    def __init__(self, logp: Any, product: Any, start: NDArray[np.float64], outer: Any) -> None:
+        self.logp, self.product, self.outer = logp, product, outer
+        self.inner = np.setdiff1d(np.arange(start.size), outer)
+        self.x = start.copy()  # where the last search ended
+
+    def at(self, scales: NDArray[np.float64]) -> _Given:
+        """Find the mode and the curvature of the others, from where the last search ended."""
+        self.x[self.outer] = scales
+
+        def inner(part: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            x = self.x.copy()
+            x[self.inner] = part
+            value, slope = self.logp(x)
+            return float(value), slope[self.inner]
+
+        self.x[self.inner] = climb(inner, self.x[self.inner])
+        x = self.x.copy()
+        found = columns(self.product, x, self.inner)  # (n, n_inner)
+        factor = factor_of(-found[self.inner])
+        shift = cho_solve((factor, True), found[self.outer].T)
+        value = float(self.logp(x)[0]) - np.log(np.diag(factor)).sum()
+        return _Given(x, factor, value, shift)
+
+
+# ---------------------------------------------------------------------------------------------
+# Over the scales
+# ---------------------------------------------------------------------------------------------
+
+
+class _Nodes(NamedTuple):
+    """Values of the scales with weights, and the normal of the others at each."""
+
+    scales: NDArray[np.float64]  # (n_nodes, n_scales)
+    log_weight: NDArray[np.float64]
+    given: list[_Given]
+
+
+def _nodes(nested: _Nested, names: Sequence[str]) -> _Nodes:
+    """Lay nodes around the mode of the scales, and weigh them."""
+    n = nested.outer.size
+
+    def loss(scales: NDArray[np.float64]) -> float:
+        if np.abs(scales).max() > FAR:
+            raise ValueError(
+                f"The data leave the scales {', '.join(names)} open: the approximate density has "
+                "no mode. Give them proper priors, or sample with pm.sample."
+            )
+        return -nested.at(scales).log_density
+
+    begin = nested.x[nested.outer]
+    found = minimize(loss, begin, method="BFGS", options={"eps": 1e-3, "gtol": 1e-2})
+    curvature = _second_differences(loss, found.x)
+    try:
+        root = np.linalg.inv(factor_of(curvature)).T  # of the covariance
+    except ValueError as error:
+        raise ValueError(
+            f"The approximate density of the scales {', '.join(names)} has no mode around which it "
+            "falls in every direction: the data say too little about them. Sample with pm.sample."
+        ) from error
+    z = WIDER * norm.ppf(qmc.Sobol(n, seed=0).random(NODES) * (1 - 1e-3) + 5e-4)
+    scales = found.x + z @ root.T
+    order = np.argsort((z**2).sum(axis=1))  # from the middle outwards: each search starts near
+    given: list[Any] = [None] * NODES
+    for k in order:
+        nested.x = min(
+            (g for g in given if g is not None),
+            key=lambda g: ((np.linalg.solve(root, g.x[nested.outer] - scales[k])) ** 2).sum(),
+            default=_Given(nested.x, root, 0.0, root),
+        ).x.copy()
+        given[k] = nested.at(scales[k])
+    log_weight = np.array([g.log_density for g in given]) + (z**2).sum(axis=1) / (2 * WIDER**2)
+    log_weight -= np.logaddexp.reduce(log_weight)
+    return _Nodes(scales, log_weight, given)
+
+
+def _second_differences(f: Any, x: NDArray[np.float64], step: float = 0.1) -> Any:
+    """Hessian of a smooth function of few numbers."""
+    n = x.size
+    axes, out, centre = step * np.eye(n), np.empty((n, n)), f(x)
+    ahead, behind = [f(x + a) for a in axes], [f(x - a) for a in axes]
+    for i in range(n):
+        out[i, i] = (ahead[i] - 2 * centre + behind[i]) / step**2
+        for j in range(i):
+            both = f(x + axes[i] + axes[j]) - ahead[i] - ahead[j] + centre
+            out[i, j] = out[j, i] = both / step**2
+    return out
+
+
+def _draws(nodes: _Nodes, nested: _Nested, total: int, rng: np.random.Generator) -> Any:
+    """Draw from the mixture over the nodes, in random order; the draws and their nodes."""
+    weight = np.exp(nodes.log_weight)
+    # as many of each node as its weight says, but for rounding
+    node = np.searchsorted(np.cumsum(weight), (np.arange(total) + rng.uniform()) / total)
+    node = rng.permutation(np.minimum(node, weight.size - 1))
+    # between the nodes: shrunk to their mean, so that the variance stays what it is
+    mean = weight @ nodes.scales
+    spread = (nodes.scales - mean).T * weight @ (nodes.scales - mean)
+    values, vectors = np.linalg.eigh(spread)
+    root = vectors * np.sqrt(JITTER * np.maximum(values, 0.0))
+    found = np.empty((total, nested.inner.size + nested.outer.size))
+    for k, given in enumerate(nodes.given):
+        mine = np.flatnonzero(node == k)
+        moved = (math.sqrt(1 - JITTER) - 1) * (nodes.scales[k] - mean)
+        moved = moved + rng.normal(size=(mine.size, mean.size)) @ root.T
+        drawn = given.draw(mine.size, nested, rng)
+        drawn[:, nested.outer] += moved
+        drawn[:, nested.inner] += moved @ given.shift.T
+        found[mine] = drawn
+    return found, node

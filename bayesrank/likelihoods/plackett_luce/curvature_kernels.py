@@ -1,0 +1,147 @@
+r"""Weak orders in numba: how values and gradients change along a direction of the utilities.
+
+They are the kernels of second derivatives, for stages that rankings share and for one utility per
+slot. The derivative of every line of `per_item_kernel` is taken on the way up, of the logarithms of
+remainders,
+
+.. math:: \mathrm d \log T_n = \sum_{i \in R_n} \frac{e^{w_i}}{T_n} \mathrm d w_i ,
+
+and on the way down, of the gradient. Time is linear in the entries, as that of the gradient is.
+Every remainder has a scale of its own, so that utilities may be any distance apart.
+"""
+
+import math
+
+import numba
+import numpy as np
+
+from bayesrank.likelihoods.plackett_luce.block_kernel import block_curvature_kernel, workspace
+from bayesrank.likelihoods.plackett_luce.per_item_kernel import log_worths, stage_bars
+from bayesrank.likelihoods.plackett_luce.per_slot_kernel import n_staged_slots, stages_of_row
+
+__all__ = [
+    "per_slot_curvature_kernel",
+    "ranking_logp_curvature_kernel",
+    "stage_total_curvature_kernel",
+]
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _stages_along(  # type: ignore[no-untyped-def]
+    utility, v, node_weight, block_weight, entry_item, node_start, node_child,
+    block_item, block_start, block_below,
+):  # fmt: skip
+    """Change log totals (n_nodes,), blocks (n_blocks,) and the gradient (n_items,) along `v`.
+
+    The gradient is that of the stages with these weights; those of items change nothing.
+    """
+    n_nodes, n_blocks = node_child.size, block_below.size
+    bend, d_log, d_block = np.zeros(utility.size), np.empty(n_nodes), np.zeros(n_blocks)
+    node_bar, d_bar = node_weight.copy(), np.zeros(n_nodes)
+    log_total = np.empty(n_nodes)
+    log_worths(log_total, utility, entry_item, node_start, node_child)
+    for n in range(n_nodes):
+        child, total = node_child[n], 0.0
+        if child >= 0:
+            total = math.exp(log_total[child] - log_total[n]) * d_log[child]
+        for e in range(node_start[n], node_start[n + 1]):
+            total += math.exp(utility[entry_item[e]] - log_total[n]) * v[entry_item[e]]
+        d_log[n] = total
+
+    largest = 0
+    for b in range(n_blocks):
+        largest = max(largest, block_start[b + 1] - block_start[b])
+    w, d_w, gamma, d_gamma = np.empty((4, largest))
+    work = workspace(largest)
+    for b in range(n_blocks):
+        first, size, below = block_start[b], block_start[b + 1] - block_start[b], block_below[b]
+        for i in range(size):
+            w[i] = utility[block_item[first + i]] - log_total[below]
+            d_w[i] = v[block_item[first + i]] - d_log[below]
+        block_curvature_kernel(w[:size], d_w[:size], gamma[:size], d_gamma[:size], work)
+        for i in range(size):
+            d_block[b] += gamma[i] * d_w[i]
+            node_bar[below] -= block_weight[b] * gamma[i]
+            d_bar[below] -= block_weight[b] * d_gamma[i]
+            bend[block_item[first + i]] += block_weight[b] * d_gamma[i]
+
+    for n in range(n_nodes - 1, -1, -1):
+        for e in range(node_start[n], node_start[n + 1]):
+            i = entry_item[e]
+            change = d_bar[n] + node_bar[n] * (v[i] - d_log[n])
+            bend[i] += change * math.exp(utility[i] - log_total[n])
+        child = node_child[n]
+        if child >= 0:
+            share = math.exp(log_total[child] - log_total[n])
+            node_bar[child] += node_bar[n] * share
+            d_bar[child] += (d_bar[n] + node_bar[n] * (d_log[child] - d_log[n])) * share
+    return d_log, d_block, bend
+
+
+@numba.njit(cache=True, error_model="numpy")
+def stage_total_curvature_kernel(  # type: ignore[no-untyped-def]
+    utility, item_weight, node_weight, block_weight,
+    entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot, bar, v,
+):  # fmt: skip
+    """Change of the weighted sum of stages, and of `bar` times its gradient."""
+    d_log, d_block, bend = _stages_along(
+        utility, v, node_weight, block_weight, entry, start, child, b_item, b_start, b_below
+    )
+    along = 0.0
+    for i in range(v.size):
+        along += item_weight[i] * v[i]
+    for n in range(d_log.size):
+        along += node_weight[n] * d_log[n]
+    for b in range(d_block.size):
+        along += block_weight[b] * d_block[b]
+    return np.asarray(along), bar * bend
+
+
+@numba.njit(cache=True, error_model="numpy")
+def ranking_logp_curvature_kernel(  # type: ignore[no-untyped-def]
+    utility,
+    entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
+    s_item, s_node, stage_of, ranking_of, weight, item_weight, node_weight, block_weight, bar, v,
+):  # fmt: skip
+    """Change of the log-probability of every ranking, and of the gradient of their sum."""
+    _, node_bar, block_bar = stage_bars(
+        bar * weight, item_weight.size, node_weight.size, block_weight.size,
+        s_item, s_node, stage_of, ranking_of,
+    )  # fmt: skip
+    d_log, d_block, bend = _stages_along(
+        utility, v, node_bar, block_bar, entry, start, child, b_item, b_start, b_below
+    )
+    along = np.zeros(weight.size)
+    for k in range(stage_of.size):
+        s = stage_of[k]
+        if s < s_item.size:
+            along[ranking_of[k]] += v[s_item[s]] - d_log[s_node[s]]
+        else:
+            along[ranking_of[k]] += d_block[s - s_item.size]
+    return weight * along, bend
+
+
+@numba.njit(cache=True, error_model="numpy")
+def per_slot_curvature_kernel(utility, ranks, bar, v, bound):  # type: ignore[no-untyped-def]
+    """Do the same with one utility per slot: `per_slot_kernel`, its bound included."""
+    n_rankings, n_slots = ranks.shape
+    along, bend = np.zeros(n_rankings), np.zeros((n_rankings, n_slots))
+    for row in range(n_rankings):
+        if n_staged_slots(ranks[row]) <= 0:
+            continue
+        _, item_weight, node_weight, entry, start, child, b_item, b_start, b_below = stages_of_row(
+            ranks[row], bound
+        )
+        d_log, d_block, change = _stages_along(
+            utility[row], v[row], node_weight, np.ones(b_below.size),
+            entry, start, child, b_item, b_start, b_below,
+        )  # fmt: skip
+        weight, total = bar[row if bar.size > 1 else 0], d_block.sum()
+        for j in range(n_slots):
+            if item_weight[j] != 0.0:
+                total += item_weight[j] * v[row, j]
+            bend[row, j] = weight * change[j]
+        for n in range(d_log.size):
+            total += node_weight[n] * d_log[n]
+        along[row] = total
+    return along, bend

@@ -1,0 +1,69 @@
+"""Second derivatives, modes and quick posteriors: beside gradients and beside NUTS."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+
+import bayesrank as br
+from bayesrank.inference import hessian, hessian_product, objective, quick_matches, quick_posterior
+from bayesrank.inference.laplace import columns
+from bayesrank.leaderboard import leaderboard_model
+from tests.benchmarks.book import Book, time_text
+
+N_SYSTEMS, N_MATCHES = 150, 1_000_000
+
+
+def nascar() -> pm.Model:
+    races = br.load_nascar()
+    with pm.Model(coords=races.coords) as model:
+        utility = pm.ZeroSumNormal("utility", 1, dims="item")
+        br.PlackettLuce("y", utility, observed=races)
+    return model
+
+
+def matches() -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    worth = rng.normal(size=N_SYSTEMS)
+    one = rng.integers(0, N_SYSTEMS, N_MATCHES)
+    other = (one + rng.integers(1, N_SYSTEMS, N_MATCHES)) % N_SYSTEMS
+    won = rng.random(N_MATCHES) < 1 / (1 + np.exp(worth[other] - worth[one]))
+    names = np.array([f"system {i:03d}" for i in range(N_SYSTEMS)])
+    outcome = np.where(rng.random(N_MATCHES) < 0.2, "tie", np.where(won, "first", "second"))
+    return pd.DataFrame({"left": names[one], "right": names[other], "outcome": outcome})
+
+
+def read(table: pd.DataFrame) -> br.Pairs:
+    return br.Pairs.from_frame(table, first="left", second="right", outcome="outcome")
+
+
+def test_the_hessian_by_products_against_differences_of_gradients(book: Book):
+    model = nascar()
+    logp, start = objective(model)
+    product, x = hessian_product(model), start.data
+    exact, numeric = columns(product, x), hessian(lambda x: logp(x)[1], x)
+    assert abs(exact - numeric).max() < 1e-5
+    cost = book.race(
+        lambda: columns(product, x), differences=lambda: hessian(lambda x: logp(x)[1], x)
+    )
+    what = "Hessian of NASCAR by products with directions"
+    book.ratio(what, cost["ours"], cost["differences"], "two gradients a variable")
+
+
+def test_from_a_million_rows_to_scores_and_intervals(book: Book):
+    table = matches()
+    mine = book.once(lambda: br.rank_summary(quick_matches(read(table))))
+    pairs = read(table)
+    quick_posterior(leaderboard_model(pairs), draws=10)  # compiles the kernels
+    start = time.process_time()
+    quick_posterior(leaderboard_model(pairs))
+    general = time.process_time() - start
+    book.budget(
+        "a million rows to scores and intervals, from their counts",
+        mine.cpu,
+        time_text,
+        wall=mine.wall,
+        peer=f"{time_text(general)} by quick_posterior",
+        ratio=general / mine.cpu,
+    )

@@ -1,0 +1,202 @@
+"""The quick posterior against posteriors that are known, and against NUTS (slow)."""
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+from scipy import stats
+
+import bayesrank as br
+from bayesrank.inference import learned_scales, quick_matches, quick_posterior
+from bayesrank.leaderboard import leaderboard_model
+
+
+def groups_model(y, centred):
+    """Means of groups around zero, with a spread to be learned, each observed with noise one."""
+    with pm.Model(coords={"group": range(len(y))}) as model:
+        spread = pm.HalfNormal("spread", 1.0)
+        if centred:
+            mean = pm.Normal("mean", 0, spread, dims="group")
+        else:
+            z = pm.Normal("z", 0, 1, dims="group")
+            mean = pm.Deterministic("mean", spread * z, dims="group")
+        pm.Normal("y", mean, 1.0, observed=y, dims="group")
+    return model
+
+
+def exact_groups(y):
+    """Mean and standard deviation of the log spread, and means of the groups, by integration."""
+    grid = np.linspace(-8, 3, 4001)
+    spread = np.exp(grid)
+    log_density = stats.halfnorm.logpdf(spread) + grid
+    log_density += stats.norm.logpdf(y[:, None], 0, np.sqrt(1 + spread**2)).sum(axis=0)
+    weight = np.exp(log_density - log_density.max())
+    weight /= weight.sum()
+    mean = weight @ grid
+    return mean, np.sqrt(weight @ (grid - mean) ** 2), weight @ (spread**2 / (1 + spread**2)) * y
+
+
+@pytest.mark.parametrize("centred", [True, False])
+def test_a_spread_is_integrated_and_not_taken_at_the_joint_mode(centred):
+    y = np.random.default_rng(2).normal(0, 1.7, size=30)
+    posterior = quick_posterior(groups_model(y, centred), draws=2000)["posterior"]
+    mean, sd, means = exact_groups(y)
+    log_spread = np.log(posterior["spread"].to_numpy())
+    # given the spread all is normal: what is left are the nodes, and the noise of 8,000 draws
+    assert abs(log_spread.mean() - mean) < 0.15 * sd
+    assert log_spread.std() == pytest.approx(sd, rel=0.1)
+    found = posterior["mean"].mean(("chain", "draw")).to_numpy()
+    np.testing.assert_allclose(found, means, atol=0.1)
+
+
+def test_the_result_is_one_of_pymc_with_its_groups_dims_and_attributes():
+    model = groups_model(np.array([1.0, -2.0, 3.0, 0.5]), centred=False)
+    out = quick_posterior(model, draws=50, chains=2)
+    assert set(out.children) == {"posterior", "sample_stats", "observed_data"}  # there are no data
+    posterior = out["posterior"]
+    assert dict(posterior.sizes) == {"chain": 2, "draw": 50, "group": 4}
+    assert set(posterior.data_vars) == {"spread", "z", "mean"}
+    np.testing.assert_allclose(posterior["mean"], posterior["spread"] * posterior["z"])
+    np.testing.assert_array_equal(out["observed_data"]["y"], [1.0, -2.0, 3.0, 0.5])
+    assert posterior.attrs["approximation"] == "Laplace, nested over spread"
+    assert out["sample_stats"]["node"].sizes == {"chain": 2, "draw": 50}
+    assert len(az.summary(out)) == 9
+
+
+def test_without_scales_it_is_the_normal_around_the_mode_and_the_seed_decides():
+    with pm.Model() as model:
+        x = pm.Normal("x", 0, [1.0, 2.0])
+        pm.Normal("y", x.sum(), 1.0, observed=3.0)
+    assert learned_scales(model) == []
+    one, same, other = (quick_posterior(model, seed=seed) for seed in (1, 1, 2))
+    assert one["posterior"].equals(same["posterior"])
+    assert not one["posterior"].equals(other["posterior"])
+    assert one["posterior"].attrs["approximation"] == "Laplace"
+    covariance = np.linalg.inv([[2.0, 1.0], [1.0, 1.25]])
+    x = one["posterior"]["x"].to_numpy().reshape(-1, 2)
+    error = np.sqrt(np.diag(covariance) / len(x))
+    assert (abs(x.mean(axis=0) - covariance @ [3.0, 3.0]) < 5.5 * error).all()
+    assert abs(np.cov(x.T) - covariance).max() < 5.5 * np.sqrt(2 / len(x)) * covariance.max()
+
+
+def judged(n_judges=3):
+    outcomes = ["first", "second", "tie", "first"]
+    rows = [("abc"[i], "abc"[j], outcomes[(i + 2 * j + k) % 4], f"judge {k}", "xy"[k % 2])
+            for i in range(3) for j in range(3) if i != j for k in range(n_judges)]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["first", "second", "outcome", "judge", "category"])
+    columns = {"first": "first", "second": "second", "outcome": "outcome"}
+    return frame, columns
+
+
+def test_the_scales_of_a_leaderboard_are_its_spreads():
+    frame, columns = judged()
+    pairs = br.Pairs.from_frame(frame, **columns, judge="judge", by="category")
+    assert learned_scales(leaderboard_model(pairs, category="category")) == [
+        "category_spread",
+        "adherence_spread",
+        "tie_spread",
+        "order_spread",
+    ]
+    alone = br.Pairs.from_frame(frame, **columns)
+    assert learned_scales(leaderboard_model(alone)) == []
+
+
+def test_summaries_take_it():
+    frame, columns = judged()
+    out = quick_posterior(leaderboard_model(br.Pairs.from_frame(frame, **columns)), draws=100)
+    assert set(br.rank_summary(out).index) == {"a", "b", "c"}
+    assert br.win_probability(out).sizes["item"] == 3
+
+
+# What is refused
+
+
+def test_a_discrete_variable_is_refused():
+    with pm.Model() as model:
+        k = pm.Bernoulli("k", 0.5)
+        pm.Normal("y", k, 1, observed=1.0)
+    with pytest.raises(ValueError, match=r"'k' is discrete.*pm\.sample"):
+        quick_posterior(model)
+
+
+def test_too_many_scales_are_refused():
+    with pm.Model() as model:
+        local = pm.HalfCauchy("local", 1, shape=9)
+        pm.Normal("y", local * pm.Normal("b", 0, 1, shape=9), 1, observed=np.ones(9))
+    with pytest.raises(ValueError, match=r"learns 9 scales, local; .* up to 6"):
+        quick_posterior(model)
+
+
+def test_an_unknown_scale_is_refused():
+    with pytest.raises(ValueError, match=r"`scales` has 'tau'; the free variables are \['spread'"):
+        quick_posterior(groups_model(np.ones(3), centred=True), scales=["tau"])
+
+
+def test_a_posterior_that_is_not_proper_is_refused():
+    with pm.Model() as model:
+        x = pm.Flat("x", shape=2)
+        pm.Normal("y", x[0] - x[1], 1.0, observed=3.0)
+    with pytest.raises(ValueError, match=r"does not curve downwards.*proper"):
+        quick_posterior(model)
+
+
+# Matches by their counts
+
+
+@pytest.mark.parametrize(("ties", "order_effect"), [(True, True), (False, False)])
+def test_counts_give_the_quick_posterior_of_the_leaderboard(ties, order_effect):
+    frame, columns = judged(4)
+    frame = frame if ties else frame[frame["outcome"] != "tie"]
+    pairs = br.Pairs.from_frame(frame, **columns)
+    model = leaderboard_model(pairs, order_effect=order_effect)
+    n = 4 * 500
+    mine = quick_matches(pairs, order_effect=order_effect, draws=500)["posterior"]
+    general = quick_posterior(model, draws=500)["posterior"]
+    assert set(mine.data_vars) == set(general.data_vars)
+    assert list(mine["item"].values) == list(general["item"].values)
+    for name in mine.data_vars:
+        a, b = (np.asarray(x[name]).reshape(n, -1) for x in (mine, general))
+        if name == "nu":
+            a, b = np.log(a), np.log(b)
+        sd = b.std(axis=0)
+        assert (abs(a.mean(axis=0) - b.mean(axis=0)) < 5.5 * sd * np.sqrt(2 / n)).all()
+        np.testing.assert_allclose(a.std(axis=0), sd, rtol=5.5 / np.sqrt(n) + 1e-3)
+    np.testing.assert_allclose(mine["utility"].sum("item"), 0, atol=1e-12)
+
+
+def test_one_sided_counts_have_a_mode_by_their_prior():
+    pairs = br.Pairs.from_matrix([[0, 1000000], [0, 0]], items=["a", "b"])
+    utility = quick_matches(pairs, order_effect=False)["posterior"]["utility"].mean(
+        ("chain", "draw")
+    )
+    a = float(utility.sel(item="a"))
+    # 1e6 sigma(-2a) = a, the slope of the likelihood and that of the prior
+    assert 1e6 / (1 + np.exp(2 * a)) == pytest.approx(a, rel=0.2)
+
+
+def test_counts_of_several_judges_are_refused():
+    frame, columns = judged()
+    pairs = br.Pairs.from_frame(frame, **columns, judge="judge")
+    with pytest.raises(ValueError, match=r"3 judges, who differ: use quick_posterior"):
+        quick_matches(pairs)
+    with pytest.raises(ValueError, match=r"`utility_scale` is 0; it must be positive"):
+        quick_matches(br.Pairs.from_frame(frame, **columns), utility_scale=0)
+
+
+@pytest.mark.slow
+def test_means_and_deviations_are_those_of_nuts():
+    with pm.Model(coords=br.load_nascar().coords) as model:
+        scale = pm.HalfNormal("scale", 1.0)
+        utility = pm.ZeroSumNormal("utility", scale, dims="item")
+        br.PlackettLuce("y", utility, observed=br.load_nascar())
+        nuts = pm.sample(
+            1000, chains=4, cores=1, random_seed=1, nuts_sampler="nutpie", progressbar=False
+        )["posterior"]
+    quick = quick_posterior(model)["posterior"]
+    over = ("chain", "draw")
+    for name in ("scale", "utility"):
+        sd = nuts[name].std(over)
+        assert float((abs(quick[name].mean(over) - nuts[name].mean(over)) / sd).max()) < 0.3
+        ratio = quick[name].std(over) / sd
+        assert 0.85 < float(ratio.min()) <= float(ratio.max()) < 1.15
