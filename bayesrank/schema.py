@@ -143,11 +143,13 @@ class Kept:
         What `pm.sample` returned.
     var : str
         The observed variable.
+    group : str
+        Where they are: "predictions_constant_data" are those that predictions were made for.
 
     Attributes
     ----------
     constant : Dataset
-        The group constant_data, empty where there is none.
+        That group, empty where there is none.
 
     Examples
     --------
@@ -159,9 +161,8 @@ class Kept:
     (True, False, 3.0)
     """
 
-    def __init__(self, data: xr.DataTree, var: str) -> None:
-        there = "constant_data" in data.children
-        self.constant = data["constant_data"].dataset if there else xr.Dataset()
+    def __init__(self, data: xr.DataTree, var: str, group: str = "constant_data") -> None:
+        self.constant = data[group].dataset if group in data.children else xr.Dataset()
         self.var = var
 
     def __contains__(self, part: str) -> bool:
