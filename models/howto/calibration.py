@@ -1,4 +1,6 @@
-r"""Is my model's posterior right? Simulation-based calibration of a model of one's own.
+r"""How do I know that the posterior of a model of my own is right?
+
+That is asked by simulation-based calibration.
 
 Story: utilities drawn from the prior, rankings drawn from the utilities, and the posterior of the
 utilities given these rankings. Over many such worlds the true utility is as often in the lowest
@@ -17,8 +19,9 @@ independent, for which the uniform law holds.
 References
 ----------
 Talts et al., Validating Bayesian inference algorithms with simulation-based calibration, 2018.
-Modrak et al., Simulation-based calibration checking with test quantities that depend on data,
-Bayesian Analysis 2023: why to rank the log-likelihood, too (make it a `pm.Deterministic`).
+Modrak et al., Simulation-based calibration checking for Bayesian computation: the choice of test
+quantities shapes sensitivity, Bayesian Analysis 20, 2025: why to rank the log-likelihood, too (make
+it a `pm.Deterministic`).
 
 Run ``python -m models.howto.calibration``: 200 worlds, counts by tenths, and their p-values.
 """

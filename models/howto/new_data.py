@@ -92,7 +92,7 @@ def of_strangers(posterior: xr.DataTree, new: br.Rankings, features: pd.DataFram
     with build(new, features):
         drawn = pm.sample_posterior_predictive(
             posterior,
-            sample_vars=["effect", "taste"],
+            sample_vars=["effect", "taste", "y"],
             predictions=True,
             random_seed=1,
             progressbar=False,

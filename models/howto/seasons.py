@@ -70,7 +70,8 @@ def build(rankings: br.Rankings, prior: Literal["walk", "smooth"] = "walk") -> p
             kernel = eta**2 * pm.gp.cov.Matern52(1, ls=length)
             gp = pm.gp.HSGP(m=[12], c=2.0, cov_func=kernel)
             basis, scale = gp.prior_linearized((year - year.mean())[:, None])
-            weight = pm.Normal("weight", 0, 1, shape=(5, 12), dims=("item", None))
+            model.add_coord("basis", range(12))
+            weight = pm.Normal("weight", 0, 1, dims=("item", "basis"))
             utility = pm.Deterministic(
                 "utility", (weight * scale) @ basis.T, dims=("item", "season")
             )
