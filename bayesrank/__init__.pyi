@@ -54,6 +54,7 @@ from .results import (
     matches_to_separate as matches_to_separate,
     ndcg as ndcg,
     place_probability as place_probability,
+    predicted_ranks as predicted_ranks,
     query_metrics as query_metrics,
     random_elpd as random_elpd,
     rank_draws as rank_draws,

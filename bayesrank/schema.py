@@ -156,11 +156,13 @@ class Kept:
         What `pm.sample` returned.
     var : str
         The observed variable.
+    group : str
+        Where they are: "predictions_constant_data" are those that predictions were made for.
 
     Attributes
     ----------
     constant : Dataset
-        The group constant_data, empty where there is none, and of arrays what they hold.
+        That group, empty where there is none, and of arrays what they hold.
 
     Examples
     --------
@@ -172,9 +174,8 @@ class Kept:
     (True, False, 3.0)
     """
 
-    def __init__(self, data: xr.DataTree, var: str) -> None:
-        there = "constant_data" in data.children
-        self.constant = data["constant_data"].to_dataset() if there else xr.Dataset()
+    def __init__(self, data: xr.DataTree, var: str, group: str = "constant_data") -> None:
+        self.constant = data[group].to_dataset() if group in data.children else xr.Dataset()
         self.var = var
         self._item_of_posterior = None
         if "posterior" in data.children and ITEM in data["posterior"].coords:

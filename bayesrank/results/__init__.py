@@ -21,6 +21,7 @@ from bayesrank.results.matches import (
     outcome_probability,
 )
 from bayesrank.results.metrics import QueryMetrics, err, ndcg, query_metrics
+from bayesrank.results.predicted import predicted_ranks
 from bayesrank.results.probabilities import place_probability, top_probability, win_probability
 from bayesrank.results.ranks import rank_draws, rank_summary, tied_with_leader
 from bayesrank.results.recommendation import leave_one_out, recommendation_metrics
@@ -49,6 +50,7 @@ __all__ = [
     "outcome_probability",
     "place_probability",
     "precise",
+    "predicted_ranks",
     "query_metrics",
     "random_elpd",
     "rank_draws",

@@ -1,0 +1,148 @@
+"""Drawn rankings by item: what predictive draws, which go by slot, say of each item.
+
+The slots of a ranking are sorted best first by what was observed, so that slot 0 holds another item
+in every ranking, and the observed ranks of slots are the same for all. Means and pictures of ranks
+need them by item.
+
+>>> predicted_ranks(idata).mean(["chain", "draw"])  # doctest: +SKIP
+"""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bayesrank.schema import ITEM, RANKS, Kept
+
+__all__ = ["predicted_ranks"]
+
+# Groups of results, and what to do without
+GROUPS = {
+    "posterior_predictive": (
+        "With the model: pm.sample_posterior_predictive(idata, extend_inferencedata=True)."
+    ),
+    "prior_predictive": "With the model: pm.sample_prior_predictive().",
+    "predictions": "With the model: pm.sample_posterior_predictive(idata, predictions=True).",
+    "observed_data": "Pass what pm.sample() returned.",
+}
+
+
+def predicted_ranks(
+    data: xr.DataTree, var: str = "y", *, group: str = "posterior_predictive"
+) -> xr.DataArray:
+    r"""Tell the drawn rank of every item, in place of that of every slot.
+
+    .. math:: \text{rank}_{t,r,i} = y_{t,r,s} \quad\text{where slot } s \text{ of ranking } r
+              \text{ holds item } i
+
+    An item that was not in a ranking has NaN there, not 0: a rank of 0 would be the best of all in
+    every mean, quantile or picture, and xarray's and ArviZ's leave NaN out.
+
+    Parameters
+    ----------
+    data : DataTree
+        Of a model that observes a `Rankings`, with the group, and the data that its rankings were
+        drawn for: constant_data, or predictions_constant_data of predictions.
+    var : str
+        The observed variable.
+    group : {"posterior_predictive", "prior_predictive", "predictions", "observed_data"}
+        Where the ranks are. Those observed have no dims chain and draw.
+
+    Returns
+    -------
+    DataArray of float, (chain, draw, ranking, item)
+        Called `var`; dense ranks from 1, equal ones tied. It has as many numbers as draws times
+        rankings times items: select some rankings by `Rankings.subset` and `set_observed`, or some
+        draws, where those are too many.
+
+    Raises
+    ------
+    ValueError
+        If the group or the variable is not there, the variable is no rankings, or the data beside
+        it are not those that it was drawn for.
+    TypeError
+        If `data` is not a DataTree.
+
+    Notes
+    -----
+    ArviZ draws predictions beside what was observed, if both are in a DataTree:
+
+    >>> by_item = xr.DataTree.from_dict({
+    ...     group: predicted_ranks(idata, group=group).sel(item="ale").to_dataset()
+    ...     for group in ("posterior_predictive", "observed_data")
+    ... })  # doctest: +SKIP
+    >>> az.plot_ppc_dist(by_item, kind="ecdf")  # doctest: +SKIP
+
+    Examples
+    --------
+    >>> tree = xr.DataTree.from_dict({
+    ...     "posterior_predictive": xr.Dataset(
+    ...         {"y": (("chain", "draw", "ranking", "slot"), [[[[2, 1], [1, 0]]]])}),
+    ...     "constant_data": xr.Dataset(
+    ...         {"y_item": (("ranking", "slot"), [[1, 0], [1, 0]]),
+    ...          "y_ranks": (("ranking", "slot"), [[1, 2], [1, 0]]),
+    ...          "y_item_rankings": ("item", [1, 2])},
+    ...         coords={"item": ["ale", "bock"]}),
+    ... })
+    >>> predicted_ranks(tree).sel(chain=0, draw=0).to_pandas()
+    item     ale  bock
+    ranking
+    0        1.0   2.0
+    1        NaN   1.0
+    """
+    y, kept = _drawn(data, var, group)
+    item, ranks = kept[ITEM], kept[RANKS]
+    row, slot = (str(dim) for dim in item.dims)
+    if any(y.sizes.get(dim) != item.sizes[dim] for dim in item.dims):
+        raise ValueError(
+            f"{var!r} in {group} has the sizes {dict(y.sizes)}, and the rankings beside it have "
+            f"{dict(item.sizes)}: they are others. Keep what was drawn for new rankings by itself, "
+            "or draw it with predictions=True and take group='predictions'."
+        )
+    if row in y.coords and row in item.coords and not np.array_equal(y[row], item[row]):
+        raise ValueError(
+            f"{var!r} in {group} has other {row} labels than the rankings beside it: they are "
+            "others. Draw with predictions=True, and take group='predictions'."
+        )
+
+    axis = kept.item_axis or "item"
+    used_row, used_slot = np.nonzero(ranks.to_numpy() > 0)
+    used_item = item.to_numpy()[used_row, used_slot]
+    y = y.transpose(..., row, slot)
+    others = y.dims[:-1]
+    n_items = kept.constant.sizes[axis]
+    by_item = np.full((*(y.sizes[dim] for dim in others), n_items), np.nan)
+    by_item[..., used_row, used_item] = y.to_numpy()[..., used_row, used_slot]
+    coords: dict[Any, Any] = {
+        name: x for name, x in y.coords.items() if slot not in x.dims and name != axis
+    }
+    items = kept.items
+    labels = np.arange(n_items) if items is None else items.to_numpy()
+    return xr.DataArray(by_item, dims=(*others, axis), coords=coords | {axis: labels}, name=var)
+
+
+def _drawn(data: xr.DataTree, var: str, group: str) -> tuple[xr.DataArray, Kept]:
+    """Find ranks of slots, and what says which items the slots hold."""
+    if not isinstance(data, xr.DataTree):
+        raise TypeError(f"Expected a DataTree with the group {group}; got {type(data).__name__}.")
+    if group not in GROUPS:
+        raise ValueError(f"`group` is {group!r}; ranks are in one of {[*GROUPS]}.")
+    if group not in data.children:
+        raise ValueError(
+            f"The DataTree has no {group}; it has {sorted(map(str, data.children))}. "
+            f"{GROUPS[group]}"
+        )
+    drawn = data[group].dataset
+    if var not in drawn:
+        raise ValueError(
+            f"{group} has no variable {var!r}; it has {sorted(map(str, drawn.data_vars))}. Name "
+            "the rankings with var=."
+        )
+    constant = "predictions_constant_data" if group == "predictions" else "constant_data"
+    kept = Kept(data, var, constant)
+    if ITEM not in kept or RANKS not in kept:
+        raise ValueError(
+            f"{constant} does not say which items the rankings {var!r} are of, as that of a "
+            "distribution with observed=Rankings does."
+        )
+    return drawn[var], kept

@@ -1,0 +1,86 @@
+r"""Do groups of rankers want different things, and how different are rankers of one group?
+
+Story: items have a consensus; regions deviate from it, and rankers from their region. How much they
+do is learned, so that a region or a ranker of whom little is known is close to what is above.
+
+    between, within     ~ HalfNormal(1)
+    consensus[i]        ~ Normal(0, 1), summing to zero, as do the others over the items
+    by_region[g, i]     = consensus[i] + Normal(0, between)
+    utility[r, i]       = by_region[region[r], i] + Normal(0, within)
+    ranking of ranker r ~ PlackettLuce(utility[r])
+
+The utility has the dims ranker and item, and every ranking gets that of its own ranker: nothing is
+gathered by hand. If all that differs is by group, leave the last level out, and give a utility with
+``dims=("region", "item")``: the likelihood knows the groups of the rankings by their names.
+
+Run ``python -m models.howto.groups``: two made-up regions of ten rankers each.
+"""
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import xarray as xr
+
+import bayesrank as br
+
+
+def simulate(
+    n_rankers: int = 20, n_each: int = 5, *, seed: int = 1
+) -> tuple[br.Rankings, xr.Dataset]:
+    """Make up rankings of six items by rankers of two regions, and what they come from."""
+    rng = np.random.default_rng(seed)
+    items, regions = list("abcdef"), ["north", "south"]
+    region = np.arange(n_rankers) % 2
+    consensus = rng.normal(size=6)
+    by_region = consensus + rng.normal(size=(2, 6))
+    utility = by_region[region] + 0.5 * rng.normal(size=(n_rankers, 6))
+    names = [f"ranker {r}" for r in range(n_rankers)]
+    noisy = utility[:, None] + rng.gumbel(size=(n_rankers, n_each, 6))
+    ratings = pd.DataFrame(
+        {
+            "ranker": np.repeat(names, n_each * 6),
+            "region": np.repeat(np.array(regions)[region], n_each * 6),
+            "session": np.tile(np.repeat(np.arange(n_each), 6), n_rankers),
+            "item": np.tile(items, n_rankers * n_each),
+            "rating": noisy.ravel(),
+        }
+    )
+    rankings = br.Rankings.from_ratings(
+        ratings, ranker="ranker", item="item", rating="rating", ranking="session", by="region"
+    )
+    truth = xr.Dataset(
+        {
+            "region_utility": (("region", "item"), by_region),
+            "utility": (("ranker", "item"), utility),
+        },
+        coords={"item": items, "region": regions, "ranker": names},
+    )
+    return rankings, truth - truth.mean("item")
+
+
+def build(rankings: br.Rankings) -> pm.Model:
+    """Build the model of rankings that are grouped by region."""
+    region_of = np.zeros(len(rankings.rankers), dtype=int)
+    region_of[rankings.ranker_idx] = rankings.groups["region"].idx
+    with pm.Model(coords=rankings.coords) as model:
+        between, within = pm.HalfNormal("between", 1), pm.HalfNormal("within", 1)
+        consensus = pm.ZeroSumNormal("consensus", 1, dims="item")
+        of_region = pm.ZeroSumNormal("of_region", 1, dims=("region", "item"))
+        of_ranker = pm.ZeroSumNormal("of_ranker", 1, dims=("ranker", "item"))
+        by_region = pm.Deterministic(
+            "region_utility", consensus + between * of_region, dims=("region", "item")
+        )
+        utility = pm.Deterministic(
+            "utility", by_region[region_of] + within * of_ranker, dims=("ranker", "item")
+        )
+        br.PlackettLuce("y", utility, observed=rankings)
+    return model
+
+
+if __name__ == "__main__":
+    rankings, truth = simulate()
+    with build(rankings):
+        posterior = pm.sample(nuts={"target_accept": 0.9}, random_seed=1)
+    print(br.rank_summary(posterior, "region_utility").round(2).to_string())
+    draws = posterior["posterior"].dataset
+    print(draws[["between", "within"]].quantile([0.05, 0.5, 0.95]).to_dataframe().round(2))

@@ -1,0 +1,115 @@
+r"""What will be ranked first in a new set, with new items, by a new ranker?
+
+Story: utilities are a function of features, an effect of the item, and a taste of the ranker.
+
+    utility[r, i]   = sum_f features[i, f] coefficient[f] + effect_scale effect[i] + taste[r, i]
+    effect[i]       ~ Normal(0, 1)
+    taste[r, i]     ~ Normal(0, taste_scale)
+
+Whoever will be asked about has a label on the axes of the model from the start: `Rankings.reindex`
+puts on them items and rankers without any rankings. What is not known of them, effect and taste,
+then has its prior in the posterior, with the scales that the others taught; features do the rest.
+Three kinds of question are one recipe:
+
+1. write down the sets, as full rankings in any order: `Rankings.from_orderings`;
+2. put them into the model, `br.set_observed`: labels are checked, and nothing is compiled again;
+3. draw, ``pm.sample_posterior_predictive(posterior, predictions=True)``;
+4. read the draws back by item, since slots stand in the order that was written down:
+   ``br.predicted_ranks(drawn, group="predictions")``.
+
+What nobody thought of before comes by a second model, `build` on the new data, whose variables have
+the same names: those that are by item or ranker are drawn anew, ``sample_vars=``, the others are
+taken from the posterior. See `of_strangers`.
+
+Run ``python -m models.howto.new_data``: who wins among two known items and a new one.
+"""
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import xarray as xr
+
+import bayesrank as br
+
+FEATURES = ["price", "year"]
+COEFFICIENT = np.array([1.5, -1.0])
+
+
+def simulate(
+    n_items: int = 12, n_rankers: int = 10, n_each: int = 6, *, seed: int = 1
+) -> tuple[br.Rankings, pd.DataFrame]:
+    """Make up rankings of five out of some items, and features of two items more."""
+    rng = np.random.default_rng(seed)
+    items = pd.Index([*(f"item {i:02}" for i in range(n_items)), "new", "newer"], name="item")
+    features = pd.DataFrame(rng.normal(size=(n_items + 2, 2)), items, FEATURES)
+    features.loc["new"] = [1.5, -1.0]  # a good one
+    utility = features.to_numpy() @ COEFFICIENT + 0.3 * rng.normal(size=n_items + 2)
+    taste = 0.5 * rng.normal(size=(n_rankers, n_items + 2))
+    orderings, rankers = [], []
+    for r in np.repeat(np.arange(n_rankers), n_each):
+        some = rng.choice(n_items, 5, replace=False)
+        noisy = (utility + taste[r])[some] + rng.gumbel(size=5)
+        orderings.append(items[some[np.argsort(-noisy)]])
+        rankers.append(f"ranker {r}")
+    return br.Rankings.from_orderings(orderings, rankers=rankers), features
+
+
+def with_strangers(
+    rankings: br.Rankings, features: pd.DataFrame, rankers: tuple[str, ...] = ("stranger",)
+) -> br.Rankings:
+    """Put all items that have features, and rankers who did not rank yet, on the axes."""
+    return rankings.reindex({"item": features.index, "ranker": [*rankings.rankers, *rankers]})
+
+
+def build(rankings: br.Rankings, features: pd.DataFrame) -> pm.Model:
+    """Build the model of all items and rankers that are on the axes of the rankings."""
+    coords = rankings.coords | {"feature": FEATURES}
+    with pm.Model(coords=coords) as model:
+        x = pm.Data("features", features.loc[rankings.items], dims=("item", "feature"))
+        coefficient = pm.Normal("coefficient", 0, 1, dims="feature")
+        effect_scale = pm.HalfNormal("effect_scale", 0.5)
+        taste_scale = pm.HalfNormal("taste_scale", 0.5)
+        effect = pm.Normal("effect", 0, 1, dims="item")
+        taste = pm.Normal("taste", 0, 1, dims=("ranker", "item"))
+        utility = x @ coefficient + effect_scale * effect + taste_scale * taste
+        utility = pm.Deterministic("utility", utility, dims=("ranker", "item"))
+        br.PlackettLuce("y", utility, observed=rankings)
+    return model
+
+
+def predict(model: pm.Model, posterior: xr.DataTree, new: br.Rankings) -> xr.DataArray:
+    """Draw rankings of new sets by the rankers who are named: ranks by item, NaN where absent."""
+    with model:
+        br.set_observed("y", new)
+        drawn = pm.sample_posterior_predictive(
+            posterior, predictions=True, random_seed=1, progressbar=False
+        )
+    return br.predicted_ranks(drawn, group="predictions")
+
+
+def of_strangers(posterior: xr.DataTree, new: br.Rankings, features: pd.DataFrame) -> xr.DataArray:
+    """Draw rankings of items by rankers of whom the first model had none, by another model."""
+    with build(new, features):
+        drawn = pm.sample_posterior_predictive(
+            posterior,
+            sample_vars=["effect", "taste", "y"],
+            predictions=True,
+            random_seed=1,
+            progressbar=False,
+        )
+    return br.predicted_ranks(drawn, group="predictions")
+
+
+if __name__ == "__main__":
+    rankings, features = simulate()
+    rankings = with_strangers(rankings, features)
+    model = build(rankings, features)
+    with model:
+        posterior = pm.sample(nuts={"target_accept": 0.9}, random_seed=1)
+    new = br.Rankings.from_orderings(
+        [["new", "item 00", "item 01"], ["new", "newer"], ["item 00", "item 01", "item 02"]],
+        rankers=["ranker 0", "stranger", "stranger"],
+    )
+    ranks = predict(model, posterior, new)
+    first = (ranks == 1).where(ranks > 0).mean(["chain", "draw"])
+    print(first.dropna("item", how="all").to_pandas().round(2).to_string(na_rep=""))

@@ -1,0 +1,96 @@
+r"""How did utilities change from season to season, and what is next?
+
+Story: in every season there are a few rankings. An item is about as good as in the season before;
+how much it changes is learned. Two priors say so: a random walk, and a smooth function of time,
+here a Gaussian process by PyMC's approximation of Hilbert space, which is cheap and interpolates.
+
+    walk      utility[i, 0]   ~ Normal(0, 1)
+              utility[i, t]   ~ Normal(utility[i, t - 1], step),          step ~ HalfNormal(0.5)
+    smooth    utility[i, :]   ~ GP(0, eta^2 Matern52(length)),            eta ~ HalfNormal(1.5)
+    ranking in season t       ~ PlackettLuce(utility[:, t])
+
+The utility has the dims item and season, in the order that `pm.GaussianRandomWalk` wants, time
+last; the likelihood reads them by name.
+
+Which one? The walk where form changes from one season to the next, as after transfers; the smooth
+one where seasons are many or not equally far apart. `br.compare` tells by LOO.
+
+Run ``python -m models.howto.seasons``: ten made-up seasons of five items by both.
+"""
+
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import xarray as xr
+
+import bayesrank as br
+
+
+def simulate(
+    n_seasons: int = 10, n_each: int = 20, *, seed: int = 1
+) -> tuple[br.Rankings, xr.DataArray]:
+    """Make up rankings of five items in every season, and the utilities they come from."""
+    rng = np.random.default_rng(seed)
+    items, seasons = list("abcde"), np.arange(2001, 2001 + n_seasons)
+    steps = rng.normal(size=(5, n_seasons)) * np.where(np.arange(n_seasons), 0.5, 1.0)
+    utility = steps.cumsum(axis=1)
+    noisy = utility.T[:, None] + rng.gumbel(size=(n_seasons, n_each, 5))
+    ratings = pd.DataFrame(
+        {
+            "race": np.repeat(np.arange(n_seasons * n_each), 5),
+            "season": np.repeat(seasons, n_each * 5),
+            "item": np.tile(items, n_seasons * n_each),
+            "rating": noisy.ravel(),
+        }
+    )
+    rankings = br.Rankings.from_ratings(
+        ratings, ranker="race", item="item", rating="rating", by="season"
+    )
+    truth = xr.DataArray(
+        utility, dims=("item", "season"), coords={"item": items, "season": seasons}, name="utility"
+    )
+    return rankings, truth - truth.mean("item")
+
+
+def build(rankings: br.Rankings, prior: Literal["walk", "smooth"] = "walk") -> pm.Model:
+    """Build the model of rankings that are grouped by season."""
+    with pm.Model(coords=rankings.coords) as model:
+        if prior == "walk":
+            step = pm.HalfNormal("step", 0.5)
+            first = pm.Normal.dist(0, 1)
+            utility = pm.GaussianRandomWalk(
+                "utility", sigma=step, init_dist=first, dims=("item", "season")
+            )
+        else:
+            year = rankings.coords["season"].astype(float)
+            length = pm.InverseGamma("length", mu=4, sigma=2)
+            eta = pm.HalfNormal("eta", 1.5)
+            kernel = eta**2 * pm.gp.cov.Matern52(1, ls=length)
+            gp = pm.gp.HSGP(m=[12], c=2.0, cov_func=kernel)
+            basis, scale = gp.prior_linearized((year - year.mean())[:, None])
+            model.add_coord("basis", range(12))
+            weight = pm.Normal("weight", 0, 1, dims=("item", "basis"))
+            utility = pm.Deterministic(
+                "utility", (weight * scale) @ basis.T, dims=("item", "season")
+            )
+        br.PlackettLuce("y", utility, observed=rankings)
+    return model
+
+
+def centred(posterior: xr.DataTree) -> xr.DataArray:
+    """Draws of the utilities less their mean in each season, about which rankings say nothing."""
+    utility = posterior["posterior"].dataset["utility"]
+    return utility - utility.mean("item")
+
+
+if __name__ == "__main__":
+    rankings, truth = simulate()
+    columns = {"truth": truth.sel(item="a")}
+    for prior in ("walk", "smooth"):
+        with build(rankings, prior):
+            utility = centred(pm.sample(nuts={"target_accept": 0.9}, random_seed=1)).sel(item="a")
+        columns[prior] = utility.mean(["chain", "draw"])
+        columns[f"{prior}, sd"] = utility.std(["chain", "draw"])
+    print(xr.Dataset(columns).drop_vars("item").to_dataframe().round(2).to_string())

@@ -1,0 +1,288 @@
+"""The how-to pages: utilities reach the right rankings, and what was made up is found again."""
+
+import functools
+import re
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+import xarray as xr
+from scipy.special import logsumexp, softmax
+
+import bayesrank as br
+from models.howto import calibration, groups, horseshoe, minibatches, new_data, seasons
+from tests.models.test_gallery import GALLERY
+
+PAGES = sorted((GALLERY / "howto").glob("*.py"))
+SAMPLE = ["chain", "draw"]
+SHORT = {
+    "draws": 400, "tune": 400, "chains": 2, "cores": 1, "random_seed": 1, "progressbar": False,
+    "nuts_sampler": "nutpie", "backend": "jax",
+}  # fmt: skip
+
+
+def test_every_page_begins_with_its_question_and_is_listed_under_it():
+    lines = (GALLERY / "howto" / "README.md").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"(?m)^\| (.+\?) \| \[\w+\]\((\w+\.py)\) \|", lines))
+    asked = {
+        re.match(r'r?"""(.*)', path.read_text(encoding="utf-8"))[1]: path.name for path in PAGES
+    }
+    assert listed == asked
+    assert list(listed.values()) == list(dict.fromkeys(listed.values()))
+
+
+# ---------------------------------------------------------------------------------------------
+# Whose utilities: the log-likelihood at the truth, ranking by ranking and by label
+# ---------------------------------------------------------------------------------------------
+
+
+def by_label(rankings, utility):
+    """Sum of the log-probabilities of full rankings, each with utilities selected by its labels."""
+    table = rankings.to_frame()
+    dims = [dim for dim in utility.dims if dim != "item"]
+    total = 0.0
+    for _, rows in table.sort_values("rank").groupby("ranking", sort=False):
+        at = {dim: rows[dim].iloc[0] for dim in dims}
+        u = utility.sel(at).sel(item=rows["item"].to_numpy()).to_numpy()
+        total += sum(u[k] - logsumexp(u[k:]) for k in range(len(u)))
+    return total
+
+
+def by_model(model, utility):
+    """Log-likelihood of the model, whose utility is set to these numbers."""
+    dims = model.named_vars_to_dims["utility"]
+    with pm.do(model, {"utility": utility.transpose(*dims).to_numpy()}) as done:
+        return float(done.compile_logp(vars=done["y"])(done.initial_point()))
+
+
+def turned(utility, dim):
+    """The same, of the wrong groups."""
+    return utility.copy(data=utility.roll({dim: 1}).to_numpy())
+
+
+def test_every_ranker_has_utilities_of_its_own_that_are_near_those_of_its_region():
+    rankings, truth = groups.simulate()
+    model = groups.build(rankings)
+    at_truth = by_model(model, truth["utility"])
+    assert at_truth == pytest.approx(by_label(rankings, truth["utility"]))
+    assert at_truth > by_model(model, turned(truth["utility"], "ranker")) + 20
+    # the ranker's region: without what is the ranker's own, all of a region are alike
+    point = model.initial_point() | {
+        "of_region_zerosum__": np.random.default_rng(1).normal(size=(2, 5)),
+        "within_log__": -50.0,
+    }
+    region, ranker = model.compile_fn(
+        model.replace_rvs_by_values([model["region_utility"], model["utility"]])
+    )(point)
+    south = [name in set(southern(rankings)) for name in rankings.rankers]
+    np.testing.assert_allclose(ranker, region[np.array(south, dtype=int)], atol=1e-12)
+    assert np.ptp(region, axis=0).min() > 0.01
+
+
+def southern(rankings):
+    table = rankings.to_frame()
+    return table.loc[table["region"] == "south", "ranker"]
+
+
+@pytest.mark.parametrize("prior", ["walk", "smooth"])
+def test_every_season_has_utilities_of_its_own(prior):
+    rankings, truth = seasons.simulate()
+    model = seasons.build(rankings, prior)
+    at_truth = by_model(model, truth)
+    assert at_truth == pytest.approx(by_label(rankings, truth))
+    assert at_truth > by_model(model, turned(truth, "season")) + 20
+
+
+def test_utilities_by_features_reach_the_items_whatever_the_order_of_the_features():
+    rankings, features = horseshoe.simulate()
+    utility = features[[*horseshoe.EFFECTS]] @ pd.Series(horseshoe.EFFECTS)
+    wanted = by_label(rankings, utility.rename_axis("item").to_xarray())
+    model = horseshoe.build(rankings, features.sample(frac=1, random_state=1))
+    names = ["shrinkage", "local", "slab2"]
+    # no shrinkage to speak of: a coefficient is z times its width, which is wide
+    with pm.do(model, dict(zip(names, [1e3, np.ones(20), 1.0], strict=True))) as wide:
+        z = pd.Series(horseshoe.EFFECTS).reindex(features.columns, fill_value=0.0)
+        found = wide.compile_logp(vars=wide["y"])({"z": z.to_numpy()})
+    assert found == pytest.approx(wanted, rel=1e-5)
+
+
+def test_batches_have_the_log_likelihood_of_all_on_average():
+    rankings, truth = minibatches.simulate(500)
+    logp = minibatches.build(rankings, 50).compile_logp(vars=None, sum=True)
+    prior = -0.5 * (truth**2).sum() - 5 * np.log(2 * np.pi)
+    values = np.array([float(logp({"utility": truth.to_numpy()})) for _ in range(300)]) - prior
+    wanted = by_label(rankings, truth.rename_axis("item").to_xarray())
+    assert abs(values.mean() - wanted) < 5 * values.std() / np.sqrt(300)
+    assert values.std() < 0.1 * abs(wanted)
+
+
+# ---------------------------------------------------------------------------------------------
+# New sets, items and rankers
+# ---------------------------------------------------------------------------------------------
+
+NEW = [["new", "item 00", "item 01"], ["newer", "new"], ["item 02", "item 01", "item 00"]]
+RANKERS = ["ranker 0", "stranger", "stranger"]
+
+
+@functools.cache
+def world():
+    """A model, and draws that stand for its posterior: what is known, and a prior of the rest."""
+    rankings, features = new_data.simulate()
+    rankings = new_data.with_strangers(rankings, features)
+    rng = np.random.default_rng(1)
+    n = 1000
+    sizes = {"feature": 2, "item": len(features), "ranker": len(rankings.rankers)}
+    draws = {
+        "coefficient": (("feature",), new_data.COEFFICIENT + 0.1 * rng.normal(size=(n, 2))),
+        "effect_scale": ((), np.full(n, 0.3)),
+        "taste_scale": ((), np.full(n, 0.5)),
+        "effect": (("item",), rng.normal(size=(n, sizes["item"]))),
+        "taste": (("ranker", "item"), rng.normal(size=(n, sizes["ranker"], sizes["item"]))),
+    }
+    posterior = xr.Dataset(
+        {name: ((*SAMPLE, *dims), x[None]) for name, (dims, x) in draws.items()},
+        coords={
+            "feature": new_data.FEATURES,
+            "item": features.index.to_numpy(),
+            "ranker": rankings.rankers.to_numpy(),
+        },
+    )
+    return rankings, features, posterior
+
+
+def wins(utility):
+    """Probability that each item is first, averaged over the draws."""
+    return xr.apply_ufunc(
+        softmax, utility, kwargs={"axis": -1}, input_core_dims=[["item"]],
+        output_core_dims=[["item"]],
+    ).mean(SAMPLE)  # fmt: skip
+
+
+def test_new_sets_items_and_rankers_win_as_often_as_their_utilities_say():
+    rankings, features, posterior = world()
+    x = xr.DataArray(features, dims=("item", "feature"))
+    utility = x.dot(posterior["coefficient"], dim="feature")
+    utility = utility + 0.3 * posterior["effect"] + 0.5 * posterior["taste"]
+    new = br.Rankings.from_orderings(NEW, rankers=RANKERS)
+    ranks = new_data.predict(new_data.build(rankings, features), posterior, new)
+    assert ranks.dims == ("chain", "draw", "ranking", "item")
+    for row, (some, ranker) in enumerate(zip(NEW, RANKERS, strict=True)):
+        drawn = ranks.isel(ranking=row).dropna("item", how="all")
+        assert set(drawn["item"].values) == set(some)
+        wanted = wins(utility.sel(ranker=ranker, item=drawn["item"].values).transpose(..., "item"))
+        first = (drawn == 1).mean(SAMPLE)
+        np.testing.assert_allclose(first, wanted, atol=5 * np.sqrt(0.25 / 1000))
+
+
+def test_items_that_nobody_thought_of_are_drawn_by_a_second_model():
+    _, _, posterior = world()
+    features = pd.DataFrame(
+        [[1.0, 0.0], [0.0, 0.0]], pd.Index(["good", "plain"], name="item"), new_data.FEATURES
+    )
+    new = br.Rankings.from_orderings([["plain", "good"]], rankers=["someone"])
+    ranks = new_data.of_strangers(posterior, new, features)
+    # a lead of 1.5 by price, less two effects and tastes, each as wide as taught
+    rng = np.random.default_rng(2)
+    lead = rng.normal(1.5, np.sqrt(0.1**2 + 2 * 0.3**2 + 2 * 0.5**2), 100_000)
+    first = float((ranks.sel(item="good") == 1).mean())
+    assert first == pytest.approx((1 / (1 + np.exp(-lead))).mean(), abs=5 * np.sqrt(0.25 / 1000))
+
+
+# ---------------------------------------------------------------------------------------------
+# Calibration
+# ---------------------------------------------------------------------------------------------
+
+
+def test_ranks_that_pile_up_are_told_from_uniform_ones():
+    rng = np.random.default_rng(1)
+    even = rng.integers(0, 100, 1000)
+    ends = np.rint(99 * rng.beta(0.7, 0.7, 1000))
+    table = calibration.tenths(pd.DataFrame({"even": even, "ends": ends}))
+    assert table.loc["even", "p"] > 1e-3
+    assert table.loc["ends", "p"] < 1e-6
+    assert table.drop(columns="p").sum(axis=1).tolist() == [1000, 1000]
+
+
+@pytest.mark.slow
+def test_a_right_model_is_calibrated_and_a_wrong_one_is_not():
+    model = calibration.build()
+    with pm.Model(coords=model.coords) as wrong:
+        ranks = pm.Data("ranks", np.tile([1, 2, 3, 4], (8, 1)))
+        scale = pm.HalfNormal("scale", 1)
+        utility = scale * pm.ZeroSumNormal("z", 1, dims="item")
+        pm.Deterministic("utility", utility, dims="item")
+        br.PlackettLuce("y", 3 * utility, observed=ranks, shape=(8, 4))
+    ranks = {
+        name: calibration.calibrate(model, fitted, ["scale", "utility"], n_worlds=200)
+        for name, fitted in (("right", model), ("wrong", wrong))
+    }
+    p = {name: calibration.tenths(table)["p"] for name, table in ranks.items()}
+    assert p["right"].min() > 1e-5
+    assert p["wrong"]["scale[0]"] < 1e-6
+
+
+# ---------------------------------------------------------------------------------------------
+# What was made up is found again
+# ---------------------------------------------------------------------------------------------
+
+
+def errors(draws, truth):
+    """How far posterior means are from the truth, by itself and in standard deviations."""
+    off = draws.mean(SAMPLE) - truth
+    return float(np.sqrt((off**2).mean())), float(((off / draws.std(SAMPLE)) ** 2).mean())
+
+
+def sampled(model, target=0.9):
+    with model:
+        return pm.sample(**SHORT, nuts={"target_accept": target})["posterior"].dataset
+
+
+@pytest.mark.slow
+def test_what_regions_and_rankers_want_is_found():
+    rankings, truth = groups.simulate()
+    draws = sampled(groups.build(rankings))
+    for name in ("region_utility", "utility"):
+        _, squared = errors(draws[name], truth[name])
+        assert squared < 2  # 1 on average
+    low, high = draws["within"].quantile([0.005, 0.995])
+    assert low < 0.5 < high
+    # better than if all rankers of a region wanted the same
+    rmse, _ = errors(draws["utility"], truth["utility"])
+    alike, _ = errors(
+        truth["region_utility"].sel(region=["north", "south"] * 10).expand_dims(SAMPLE).to_numpy()
+        * xr.ones_like(draws["utility"].isel(chain=[0], draw=[0])),
+        truth["utility"],
+    )
+    assert rmse < alike
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prior", ["walk", "smooth"])
+def test_seasons_are_found(prior):
+    rankings, truth = seasons.simulate()
+    draws = sampled(seasons.build(rankings, prior))["utility"]
+    rmse, squared = errors(draws - draws.mean("item"), truth)
+    assert squared < 2
+    # utilities that stay the same would be this far off, at best
+    assert rmse < 0.6 * float((truth - truth.mean("season")).std())
+
+
+@pytest.mark.slow
+def test_the_features_that_matter_are_found_and_others_are_not():
+    rankings, features = horseshoe.simulate()
+    draws = sampled(horseshoe.build(rankings, features), 0.98)["coefficient"]
+    for name, effect in horseshoe.EFFECTS.items():
+        low, high = draws.sel(feature=name).quantile([0.005, 0.995])
+        assert low < effect < high
+        assert low > 0 or high < 0
+    others = draws.drop_sel(feature=[*horseshoe.EFFECTS])
+    assert np.abs(others.mean(SAMPLE)).max() < 0.15
+
+
+@pytest.mark.slow
+def test_batches_find_the_utilities():
+    rankings, truth = minibatches.simulate()
+    table = minibatches.fitted(minibatches.build(rankings), 5000, backend="jax")
+    assert (table["mean"] - truth).abs().max() < 0.15
+    assert table["sd"].between(0.005, 0.06).all()
