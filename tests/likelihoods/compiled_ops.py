@@ -12,6 +12,11 @@ import numpy as np
 import pytensor.tensor as pt
 
 from bayesrank.data.derive import stage_table
+from bayesrank.likelihoods.mallows.op import (
+    FootruleLogNormaliser,
+    LogSumOverOrders,
+    WholeDistance,
+)
 from bayesrank.likelihoods.mpm.op import Agreement, CountsDraw, LogNormalisers, NetCountsDraw
 from bayesrank.likelihoods.ops import stop_gradient, with_sum
 from bayesrank.likelihoods.plackett_luce.per_item import TABLE, RankingLogp, StageTotal
@@ -46,6 +51,9 @@ ENTRIES = [np.array([0, 0, 2]), np.array([0, 3, 1]), np.array([1, 0, 2]), np.arr
 SEEDS = np.arange(3) * 7**20
 
 EXAMPLES = {
+    "FootruleLogNormaliser": Example(FootruleLogNormaliser(6), [np.array([0.0, 0.7])], (0,)),
+    "LogSumOverOrders": Example(LogSumOverOrders(1), [RNG.random((2, 5, 5))], (0,)),
+    "WholeDistance": Example(WholeDistance(2), [[[1, 3, 2, 4]] * 2, [[4, 1, 2, 3], [1, 2, 3, 4]]]),
     "RankingLogp": Example(RankingLogp(), [PER_ITEM, *FIELDS], (0,)),
     "StageTotal": Example(StageTotal(), [PER_ITEM, *WEIGHTS, *FIELDS[: len(TABLE)]], (0,)),
     "WeakOrderLogp": Example(WeakOrderLogp(), [UTILITY, RANKS], (0,)),

@@ -1,0 +1,35 @@
+"""Mallows models: distances, exact normalisers, and the consensus summed out.
+
+This wing may import the wing ops.
+"""
+
+from bayesrank.likelihoods.mallows.op import (
+    DISTANCES,
+    MOST_ITEMS_OF,
+    SUMMED_OUT,
+    check_distance,
+    check_summed_out,
+    consensus_costs,
+    distance_between,
+    known_items,
+    log_normaliser,
+    mallows_logp,
+    summed_out_logp,
+)
+from bayesrank.likelihoods.mallows.order_kernels import PAIRS, PLACES
+
+__all__ = [
+    "DISTANCES",
+    "MOST_ITEMS_OF",
+    "PAIRS",
+    "PLACES",
+    "SUMMED_OUT",
+    "check_distance",
+    "check_summed_out",
+    "consensus_costs",
+    "distance_between",
+    "known_items",
+    "log_normaliser",
+    "mallows_logp",
+    "summed_out_logp",
+]
