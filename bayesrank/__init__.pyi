@@ -18,6 +18,7 @@ from .distributions import (
     PMOP as PMOP,
     BradleyTerry as BradleyTerry,
     Davidson as Davidson,
+    Mallows as Mallows,
     PlackettLuce as PlackettLuce,
     RaoKupper as RaoKupper,
     Thurstone as Thurstone,

@@ -1,7 +1,7 @@
 """Weak orders: what the distributions of rankings share, draws and observed `Rankings`."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pymc as pm
@@ -111,6 +111,7 @@ class ObservedRankingsRV(ObservedRV):
     axes = ("ranking", "slot")
     example = ("race", "place")
     value = "ranks"
+    gathered: ClassVar[tuple[str, ...]] = ("utility",)  # parameters that follow the data
 
     @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
@@ -160,14 +161,15 @@ class ObservedRankingsRV(ObservedRV):
     @classmethod
     def _followed(cls, model: pm.Model, name: str, p: SimpleNamespace) -> set[str]:
         """Name the parts by which utilities are gathered; raise where new data change nothing."""
-        graph = set(ancestors([p.utility]))
+        what = cls.gathered[0]
+        graph = set(ancestors([getattr(p, field) for field in cls.gathered]))
         parts = {part: model.named_vars.get(name_of(name, part)) for part in (ITEM, RANKER)}
         own = {part for part, data in parts.items() if data in graph}
         rows = model.named_vars_to_dims[name][0]
         if own or not graph.isdisjoint([*model.data_vars, model.dim_lengths[rows]]):
             return own
         raise ValueError(
-            f"The utility of {name!r} is one per slot of the rankings that it was made with, and "
+            f"The {what} of {name!r} is one per slot of the rankings that it was made with, and "
             "follows no others. Give one per item, or gather it by "
             f"model[{name_of(name, ITEM)!r}], which set_observed replaces."
         )

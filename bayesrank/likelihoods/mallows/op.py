@@ -41,6 +41,7 @@ from bayesrank.likelihoods.mallows.distance_kernels import (
     ULAM,
     distances_kernel,
 )
+from bayesrank.likelihoods.mallows.draw_kernels import draw_rankings_kernel
 from bayesrank.likelihoods.mallows.graph import (
     footrule_log_normaliser,
     log_sum_over_orders,
@@ -56,9 +57,11 @@ __all__ = [
     "SUMMED_OUT",
     "FootruleLogNormaliser",
     "LogSumOverOrders",
+    "RankingsDraw",
     "WholeDistance",
     "consensus_costs",
     "distance_between",
+    "draw_rankings",
     "log_normaliser",
     "mallows_logp",
     "summed_out_logp",
@@ -113,6 +116,22 @@ class WholeDistance(KernelOp):
     __props__ = ("kind",)
     kernel = staticmethod(distances_kernel)
     signature = "(r,n),(r,n)->(r)"
+
+    def __init__(self, kind: int) -> None:
+        self.kind = kind
+
+    @property
+    def constants(self) -> tuple[int]:
+        return (self.kind,)
+
+
+class RankingsDraw(KernelOp):
+    """Rankings (r, n) of int64; the inputs of `draw_rankings_kernel`."""
+
+    __props__ = ("kind",)
+    kernel = staticmethod(draw_rankings_kernel)
+    signature = "(r),(r,n),(r),(m)->(r,n)"
+    dtype = "int64"
 
     def __init__(self, kind: int) -> None:
         self.kind = kind
@@ -269,6 +288,40 @@ def mallows_logp(
     return -alpha / n * d - log_normaliser(alpha, n, distance)
 
 
+def draw_rankings(consensus: Any, alpha: Any, seed: Any, *, distance: str) -> TensorVariable:
+    """Draw full rankings, exactly.
+
+    Parameters
+    ----------
+    consensus : tensor_like of int, (..., n)
+        Ranks from 1.
+    alpha : tensor_like of float, (...)
+        Concentration.
+    seed : tensor_like of int, (...)
+        A 64-bit seed for each ranking; `consensus` and `alpha` broadcast to these.
+    distance : str
+        One of `DISTANCES`.
+
+    Returns
+    -------
+    TensorVariable of int64, (..., n)
+
+    Examples
+    --------
+    >>> draw_rankings([3, 1, 2], 1e6, [1, 2], distance="cayley").eval().tolist()
+    [[3, 1, 2], [3, 1, 2]]
+    """
+    seed, consensus = pt.as_tensor_variable(seed), pt.as_tensor_variable(consensus)
+    n = known_items(consensus)
+    check_distance(distance, n)
+    logs = logs_of_counts("hamming", n) if distance == "hamming" else np.zeros(1)
+    zero = pt.zeros_like(seed)
+    t = (pt.cast(pt.as_tensor_variable(alpha), "float64") / n + zero).reshape((-1,))
+    rows = (pt.cast(consensus, "int64") + zero[..., None]).reshape((-1, n))
+    found = RankingsDraw(DISTANCES.index(distance))(t, rows, seed.reshape((-1,)), logs)
+    return found.reshape((*seed.shape, n))
+
+
 def known_items(*ranks: TensorVariable) -> int:
     """Give the length of the last axis; raise where it is not known."""
     for x in ranks:
@@ -322,7 +375,7 @@ def summed_out_logp(
     ----------
     ranks : tensor_like of int, (n_rankings, n)
         Ranks from 1 of all items, by item. The number of items must be known.
-    alpha : tensor_like of float, () or (n_rankings,)
+    alpha : tensor_like of float, () or (1,) or (n_rankings,)
         Concentration, not negative: of all rankings, or of each.
     distance : {"footrule", "spearman", "hamming", "kendall"}
         Which one.
@@ -352,8 +405,8 @@ def summed_out_logp(
     costs = consensus_costs(ranks, distance)
     weight = pt.ones_like(costs[:, 0, 0]) if weight is None else pt.as_tensor_variable(weight)
     # alpha outside of the sum over rankings where it can be, which is then one of data
-    if alpha.ndim == 0:
-        cost = alpha / n * pt.sum(weight[:, None, None] * costs, axis=0)
+    if all(alpha.type.broadcastable):
+        cost = alpha.squeeze() / n * pt.sum(weight[:, None, None] * costs, axis=0)
     else:
         cost = pt.sum((weight * alpha / n)[:, None, None] * costs, axis=0)
     log_z = pt.sum(weight * log_normaliser(alpha, n, distance))
