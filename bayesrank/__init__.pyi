@@ -25,6 +25,8 @@ from .distributions import (
     set_observed as set_observed,
 )
 from .inference import (
+    consensus_log_likelihood as consensus_log_likelihood,
+    consensus_posterior as consensus_posterior,
     kfold as kfold,
     train as train,
 )

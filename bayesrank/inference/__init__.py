@@ -4,13 +4,15 @@ What PyMC can sample or optimise itself needs nothing from here, but for `poster
 finds the modes of one model for many prior scales and compiles it once, with its parts `objective`,
 `climb` and `adam`; `laplace`, which draws from a normal posterior around a mode; `train`, which
 finds the mode of a model of many weights by batches; `given`, which fixes some variables; `kfold`,
-which compiles one model for all folds; and `learn_bpr`, gradient ascent on triples of interactions.
+which compiles one model for all folds; `consensus_posterior` and `consensus_log_likelihood`, of a
+consensus that was summed out; and `learn_bpr`, gradient ascent on triples of interactions.
 
 This room may import arviz, numba, numpy, nutpie, pymc, pytensor, rich, scipy, threadpoolctl,
 xarray, the rooms data and likelihoods, and schema.
 """
 
 from bayesrank.inference.conditional import given
+from bayesrank.inference.consensus import consensus_log_likelihood, consensus_posterior
 from bayesrank.inference.kfold import FoldWarning, kfold
 from bayesrank.inference.laplace import hessian, laplace
 from bayesrank.inference.learn_bpr import (
@@ -34,6 +36,8 @@ __all__ = [
     "Point",
     "adam",
     "climb",
+    "consensus_log_likelihood",
+    "consensus_posterior",
     "given",
     "hessian",
     "kfold",

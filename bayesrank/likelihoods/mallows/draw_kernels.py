@@ -267,7 +267,7 @@ def draw_rankings_kernel(t, consensus, seed, logs, kind):  # type: ignore[no-unt
                 for i in range(n):
                     for j in range(n):
                         cost[i, j] = min(x * (i - j) ** 2, 1e300)
-                sets, reduced = table_of_sets(cost, PLACES)
+                sets, reduced, _ = table_of_sets(cost, PLACES)
             elif kind == 4:
                 weight = logs - x * np.arange(n + 1)
                 weight = np.exp(weight - weight.max())

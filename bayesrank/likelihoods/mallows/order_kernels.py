@@ -37,7 +37,9 @@ __all__ = [
     "PLACES",
     "draw_order_kernel",
     "log_sum_of_orders",
+    "log_total_of_orders",
     "orders_kernel",
+    "places_of_orders",
     "reduced_costs",
     "table_of_sets",
 ]
@@ -350,7 +352,7 @@ def _log_forward(cost, kind):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _log_frequencies(table, cost, kind):  # type: ignore[no-untyped-def]
+def _log_frequencies(table, cost, kind, counted):  # type: ignore[no-untyped-def]
     """How often an item has a place, or stands after another, from logarithms: a share of one."""
     n = cost.shape[0]
     share = np.zeros(table.size)  # of orders that begin with a set
@@ -364,7 +366,7 @@ def _log_frequencies(table, cost, kind):  # type: ignore[no-untyped-def]
                 p = s ^ (1 << i)
                 part = share[s] * math.exp(table[p] - _cost_after(cost, i, p, kind) - table[s])
                 share[p] += part
-                if kind == PLACES:
+                if counted == PLACES:
                     out[i, _size(p)] += part
                 else:
                     for j in range(n):
@@ -403,7 +405,7 @@ def log_sum_of_orders(cost, kind):  # type: ignore[no-untyped-def]
         slope = -_frequencies(by_lane, by_mid, by_top, kind)[:n, :n] / total
         return math.log(total) - paid, slope
     logs = _log_forward(reduced, kind)
-    return logs[-1] - paid, -_log_frequencies(logs, reduced, kind)[:n, :n]
+    return logs[-1] - paid, -_log_frequencies(logs, reduced, kind, kind)[:n, :n]
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -421,14 +423,36 @@ def orders_kernel(cost, kind):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def table_of_sets(cost, kind):  # type: ignore[no-untyped-def]
-    """Logarithm of F of all sets, (2^max(n, 3),), and the reduced costs that it is of."""
+def log_total_of_orders(cost, kind):  # type: ignore[no-untyped-def]
+    """Logarithm of the sum over orders of exp(-cost), without the gradient."""
+    table, _, paid = table_of_sets(cost, kind)
+    return table[-1] - paid
+
+
+@numba.njit(cache=True, error_model="numpy")
+def places_of_orders(cost, kind):  # type: ignore[no-untyped-def]
+    """Probability that an item has a place, (n, n), under orders in proportion to exp(-cost)."""
+    n = cost.shape[0]
     reduced, _ = reduced_costs(cost, kind)
     lane, mid, top = _weights(reduced, kind)
     table = _forward(lane, mid, top)
+    total = table[-1, -1]
+    if total > SMALLEST:
+        by_lane, by_mid, by_top = _backward(table, lane, mid, top, kind)
+        return _frequencies(by_lane, by_mid, by_top, PLACES)[:n, :n] / total
+    logs = _log_forward(reduced, kind)
+    return _log_frequencies(logs, reduced, kind, PLACES)[:n, :n]
+
+
+@numba.njit(cache=True, error_model="numpy")
+def table_of_sets(cost, kind):  # type: ignore[no-untyped-def]
+    """Logarithm of F of all sets, (2^max(n, 3),), the reduced costs, and what every order pays."""
+    reduced, paid = reduced_costs(cost, kind)
+    lane, mid, top = _weights(reduced, kind)
+    table = _forward(lane, mid, top)
     if table[-1, -1] > SMALLEST:
-        return np.log(table.ravel()), reduced
-    return _log_forward(reduced, kind), reduced
+        return np.log(table.ravel()), reduced, paid
+    return _log_forward(reduced, kind), reduced, paid
 
 
 @numba.njit(cache=True, error_model="numpy")

@@ -15,6 +15,8 @@ from bayesrank.likelihoods.mallows.op import LogSumOverOrders
 from bayesrank.likelihoods.mallows.order_kernels import (
     draw_order_kernel,
     log_sum_of_orders,
+    log_total_of_orders,
+    places_of_orders,
     reduced_costs,
     table_of_sets,
 )
@@ -48,6 +50,15 @@ def test_sums_and_their_gradients_are_those_of_all_orders(kind, n, scale, rng):
     assert value == pytest.approx(logsumexp(-each), rel=1e-13, abs=1e-10)
     expected = frequencies(orders, np.exp(-each - logsumexp(-each)), kind == PAIRS)
     np.testing.assert_allclose(slope, -expected, atol=1e-10)
+
+
+@for_each("kind", KINDS)
+@for_each("cost", [np.random.default_rng(3).random((5, 5)) * 3, np.zeros((2, 2)), cycle(7, 2e3)])
+def test_places_are_those_of_all_orders(kind, cost):
+    orders, each = orders_by_hand(cost, kind == PAIRS)
+    expected = frequencies(orders, np.exp(-each - logsumexp(-each)), pairs=False)
+    np.testing.assert_allclose(places_of_orders(cost, kind), expected, atol=1e-12)
+    assert log_total_of_orders(cost, kind) == pytest.approx(logsumexp(-each), rel=1e-13)
 
 
 @for_each("kind", KINDS)
@@ -109,7 +120,7 @@ def test_costs_that_are_not_finite_leave_nothing(kind):
 @for_each("kind", KINDS)
 @for_each("cost", [np.random.default_rng(3).random((4, 4)) * 3, np.zeros((1, 1)), cycle(5, 900.0)])
 def test_draws_of_orders_have_the_frequencies_of_their_probabilities(kind, cost):
-    table, reduced = table_of_sets(cost, kind)
+    table, reduced, _ = table_of_sets(cost, kind)
     state = np.array([7], dtype=np.uint64)
     draws = np.empty((5_000, len(cost)), np.int64)
     for place in draws:
