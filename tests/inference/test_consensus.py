@@ -10,6 +10,7 @@ from scipy.stats import chisquare
 
 import bayesrank as br
 from bayesrank.inference.consensus import _interpolated
+from bayesrank.results.loo import loo_of
 from tests.likelihoods.loops import for_each
 from tests.likelihoods.mallows.permutations import (
     DEFINITIONS,
@@ -186,3 +187,15 @@ def test_a_posterior_of_another_model_is_refused():
         )
     with pytest.raises(ValueError, match="The DataTree has no posterior"):
         br.consensus_log_likelihood(xr.DataTree(), model=model)
+
+
+def test_one_number_for_all_rankings_is_no_log_likelihood_of_each():
+    model, data = model_of(), posterior_of([1.0, 2.0])
+    with model:
+        pm.compute_log_likelihood(data, progressbar=False)
+    together = data["log_likelihood"]["y"]
+    assert together.dims == ("chain", "draw")
+    expected = log_sum_over_consensus(RANKS.tolist(), 2.0, "footrule", R.weight)
+    np.testing.assert_allclose(together[:, 1], expected)
+    with pytest.raises(ValueError, match=r"consensus_log_likelihood adds one for each\."):
+        br.group_log_likelihood(data, "ranking")
