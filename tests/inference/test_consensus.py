@@ -198,4 +198,4 @@ def test_one_number_for_all_rankings_is_no_log_likelihood_of_each():
     expected = log_sum_over_consensus(RANKS.tolist(), 2.0, "footrule", R.weight)
     np.testing.assert_allclose(together[:, 1], expected)
     with pytest.raises(ValueError, match=r"consensus_log_likelihood adds one for each\."):
-        br.group_log_likelihood(data, "ranking")
+        loo_of(data, "y")

@@ -7,8 +7,9 @@ import pytest
 from tests.likelihoods.compiled_ops import EXAMPLES, outputs
 
 # Half a minute each to compile. The draws are compiled by the tests of their distributions, and the
-# bound is the kernel of WeakOrderLogp.
+# bound is the kernel of WeakOrderLogp. What is as simple as the others is quick, but adds up.
 SLOW = {"WeakOrderBound", "OrderedPartitionDraw", "CountsDraw", "NetCountsDraw"}
+SLOW |= {"FootruleLogNormaliser", "WholeDistance"}
 
 
 @pytest.mark.parametrize(
