@@ -25,6 +25,7 @@ from .distributions import (
     set_observed as set_observed,
 )
 from .inference import (
+    LeapAndShift as LeapAndShift,
     consensus_log_likelihood as consensus_log_likelihood,
     consensus_posterior as consensus_posterior,
     kfold as kfold,

@@ -145,8 +145,9 @@ class Mallows(Discrete):
     consensus : tensor_like of int, (..., n) or, with a `Rankings`, (n_items,), optional
         Ranks of the items, 1 to n. With a `Rankings` it is by item, ``dims="item"``, or by ranker
         or ranking as well. A random one is another variable of rankings, such as a `PlackettLuce`
-        of equal utilities, under which all orders are equally likely. None sums it out: time
-        :math:`2^n n` once, 0.04 s for value and gradient at 20 items, however many the rankings.
+        of equal utilities, under which all orders are equally likely; `bayesrank.LeapAndShift`
+        samples it, PyMC's own steps do not. None sums it out: time :math:`2^n n` once, 0.04 s for
+        value and gradient at 20 items, however many the rankings.
     alpha : tensor_like of float, (...), or variable with dims
         Concentration, not negative; at zero all rankings are equally likely. Of all rankings, of
         each, or with a `Rankings` by ranker, ``dims="ranker"``.

@@ -5,7 +5,8 @@ finds the modes of one model for many prior scales and compiles it once, with it
 `climb` and `adam`; `laplace`, which draws from a normal posterior around a mode; `train`, which
 finds the mode of a model of many weights by batches; `given`, which fixes some variables; `kfold`,
 which compiles one model for all folds; `consensus_posterior` and `consensus_log_likelihood`, of a
-consensus that was summed out; and `learn_bpr`, gradient ascent on triples of interactions.
+consensus that was summed out; `LeapAndShift`, steps of one that was not; and `learn_bpr`, gradient
+ascent on triples of interactions.
 
 This room may import arviz, numba, numpy, nutpie, pymc, pytensor, rich, scipy, threadpoolctl,
 xarray, the rooms data and likelihoods, and schema.
@@ -15,6 +16,7 @@ from bayesrank.inference.conditional import given
 from bayesrank.inference.consensus import consensus_log_likelihood, consensus_posterior
 from bayesrank.inference.kfold import FoldWarning, kfold
 from bayesrank.inference.laplace import hessian, laplace
+from bayesrank.inference.leap_and_shift import LeapAndShift
 from bayesrank.inference.learn_bpr import (
     FactorFit,
     NeighbourFit,
@@ -30,6 +32,7 @@ from bayesrank.inference.training import train
 __all__ = [
     "FactorFit",
     "FoldWarning",
+    "LeapAndShift",
     "NeighbourFit",
     "NeighbourPenalties",
     "Penalties",
