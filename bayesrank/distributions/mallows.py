@@ -26,6 +26,7 @@ from pymc.distributions.shape_utils import rv_size_is_none
 from pymc.pytensorf import normalize_rng_param
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
+from pytensor.tensor.shape import SpecifyShape
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr
@@ -44,14 +45,18 @@ from bayesrank.distributions.observed import (
 from bayesrank.distributions.orders import ObservedRankingsRV, batch_shape
 from bayesrank.likelihoods.mallows import (
     DISTANCES,
+    Ray,
     check_distance,
     check_summed_out,
+    consensus_costs,
     draw_rankings,
     known_items,
     mallows_logp,
+    ray_of_rankings,
+    summed_out_along_ray,
     summed_out_logp,
 )
-from bayesrank.schema import ITEM, RANKER
+from bayesrank.schema import ITEM, RANKER, RANKS, WEIGHT
 
 __all__ = ["Mallows", "SummedOutRV"]
 
@@ -146,8 +151,9 @@ class Mallows(Discrete):
         Ranks of the items, 1 to n. With a `Rankings` it is by item, ``dims="item"``, or by ranker
         or ranking as well. A random one is another variable of rankings, such as a `PlackettLuce`
         of equal utilities, under which all orders are equally likely; `bayesrank.LeapAndShift`
-        samples it, PyMC's own steps do not. None sums it out: time :math:`2^n n` once, 0.04 s for
-        value and gradient at 20 items, however many the rankings.
+        samples it, PyMC's own steps do not. None sums it out: time :math:`2^n n`, 0.04 s for value
+        and gradient at 20 items, however many the rankings; where `alpha` is one number, some
+        fifty times when the model is made, and microseconds from then on.
     alpha : tensor_like of float, (...), or variable with dims
         Concentration, not negative; at zero all rankings are equally likely. Of all rankings, of
         each, or with a `Rankings` by ranker, ``dims="ranker"``.
@@ -339,6 +345,59 @@ class ObservedSummedOutRV(_ObservedFullRankingsRV, SummedOutRV):
         return _summed_out(value, p.alpha, p.item, p.distance, weight=p.weight, known=known)
 
 
+class SharedSummedOutRV(ObservedSummedOutRV):
+    """The same with one concentration, of which the sum over orders is a function."""
+
+    parameters = ObservedSummedOutRV.parameters | {
+        "cost": "of,at",
+        "series": "term",
+        "bounds": "end",
+    }
+    derived_from = (RANKS, ITEM, WEIGHT)
+    extended_signature = signature(parameters, "ranking,slot")
+
+    @classmethod
+    def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
+        found = super().record(name, data, p)
+        ray = ray_of_rankings(_by_item(data.item, data.ranks), data.weight, _name_of(p.distance))
+        return found._replace(derived=ray._asdict())
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        if not is_observed(value, p.ranks) or not _is_current(p):
+            return super().logp(value, p)
+        n = known_items(p.item)
+        ray = Ray(pt.specify_shape(p.cost, (n, n)), p.series, p.bounds)
+        logp = summed_out_along_ray(p.alpha[0], ray, p.weight, distance=_name_of(p.distance))
+        return _checked(logp, p.alpha)
+
+
+def _by_item(item: Any, ranks: Any) -> Any:
+    """Ranks (n_rankings, n_items) from those of slots."""
+    out = np.empty(ranks.shape, np.int64)
+    np.put_along_axis(out, item.astype(np.int64), ranks.astype(np.int64), axis=1)
+    return out
+
+
+def _is_current(p: SimpleNamespace) -> bool:
+    """Whether the costs are those of the data that the model now holds.
+
+    Asked when a log-probability is built: where data were replaced, such as by rows of them, the
+    sum over orders is taken anew at every evaluation.
+    """
+    item, ranks, weight, cost = map(known_value, (_unshaped(p.item), p.ranks, p.weight, p.cost))
+    if item is None or ranks is None or weight is None or cost is None:
+        return False
+    each = consensus_costs(_by_item(item, ranks), _name_of(p.distance)).eval(mode="FAST_COMPILE")
+    return np.array_equal(np.tensordot(weight, each, 1), cost)
+
+
+def _unshaped(x: TensorVariable) -> TensorVariable:
+    """Return what a shape was specified for."""
+    is_specified = x.owner is not None and isinstance(x.owner.op, SpecifyShape)
+    return x.owner.inputs[0] if is_specified else x
+
+
 def _observe(
     name: str, consensus: Any, alpha: Any, rankings: Rankings, options: Mapping[str, Any]
 ) -> TensorVariable:
@@ -366,7 +425,7 @@ def _observe(
                 "weight": data.weight,
             }
 
-        kind: type[ObservedRankingsRV] = ObservedSummedOutRV
+        kind = ObservedSummedOutRV if alpha_by_name.axes else SharedSummedOutRV
         return observe(kind, name, rankings, given, of_all, outcome=OUTCOME, **options)
 
     check_distance(distance, n)

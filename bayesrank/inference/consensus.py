@@ -19,6 +19,7 @@ from pytensor.graph.traversal import ancestors
 from bayesrank.likelihoods.mallows import (
     DISTANCES,
     SUMMED_OUT,
+    chebyshev_series,
     consensus_costs,
     log_normaliser,
 )
@@ -265,22 +266,10 @@ def _interpolated(f: Callable[[Floats], Floats], x: Floats) -> Floats:
     """Evaluate a smooth function at many points, from few: (n_points, ...)."""
     low, high = x.min(), x.max()
     distinct, which = np.unique(x, return_inverse=True)
-    degree = 8
-    nodes = _nodes(degree)
-    values = f(low + (high - low) * (nodes + 1) / 2) if len(distinct) > 2 * degree else None
-    while values is not None and len(distinct) > 2 * degree:
-        series = chebyshev.chebfit(nodes, values, degree)
-        degree *= 2
-        nodes, before = _nodes(degree), values
-        between = f(low + (high - low) * (nodes[1::2] + 1) / 2)
-        if abs(chebyshev.chebval(nodes[1::2], series).T - between).max() < TOLERANCE:
+    most = len(distinct) // 4  # nodes and the points between them, fewer than all
+    if most >= 16:
+        series = chebyshev_series(f, low, high, tolerance=TOLERANCE, most=most)
+        if series is not None:
             at = 2 * (x - low) / (high - low) - 1
             return np.asarray(chebyshev.chebval(at, series).T)
-        values = np.empty((degree + 1, *before.shape[1:]))
-        values[::2], values[1::2] = before, between
     return f(distinct)[which.ravel()]
-
-
-def _nodes(degree: int) -> Floats:
-    """Extreme points of a Chebyshev polynomial, of which the next has every other."""
-    return -np.cos(np.pi * np.arange(degree + 1) / degree)

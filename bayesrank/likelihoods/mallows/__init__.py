@@ -15,9 +15,12 @@ from bayesrank.likelihoods.mallows.op import (
     known_items,
     log_normaliser,
     mallows_logp,
+    ray_of_rankings,
+    summed_out_along_ray,
     summed_out_logp,
 )
 from bayesrank.likelihoods.mallows.order_kernels import PAIRS, PLACES
+from bayesrank.likelihoods.mallows.ray import Ray, chebyshev_series
 
 __all__ = [
     "DISTANCES",
@@ -25,6 +28,8 @@ __all__ = [
     "PAIRS",
     "PLACES",
     "SUMMED_OUT",
+    "Ray",
+    "chebyshev_series",
     "check_distance",
     "check_summed_out",
     "consensus_costs",
@@ -33,5 +38,7 @@ __all__ = [
     "known_items",
     "log_normaliser",
     "mallows_logp",
+    "ray_of_rankings",
+    "summed_out_along_ray",
     "summed_out_logp",
 ]

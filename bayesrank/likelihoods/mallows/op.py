@@ -49,6 +49,7 @@ from bayesrank.likelihoods.mallows.graph import (
 )
 from bayesrank.likelihoods.mallows.normaliser_kernels import footrule_kernel
 from bayesrank.likelihoods.mallows.order_kernels import MOST_ITEMS, PAIRS, PLACES, orders_kernel
+from bayesrank.likelihoods.mallows.ray import LogSumAlongRay, Ray, ray_around_maximum
 from bayesrank.likelihoods.ops import CompiledOp, KernelOp
 
 __all__ = [
@@ -64,6 +65,8 @@ __all__ = [
     "draw_rankings",
     "log_normaliser",
     "mallows_logp",
+    "ray_of_rankings",
+    "summed_out_along_ray",
     "summed_out_logp",
 ]
 
@@ -411,6 +414,55 @@ def summed_out_logp(
         cost = pt.sum((weight * alpha / n)[:, None, None] * costs, axis=0)
     log_z = pt.sum(weight * log_normaliser(alpha, n, distance))
     return LogSumOverOrders(SUMMED_OUT[distance])(cost[None])[0] - gammaln(n + 1.0) - log_z
+
+
+def ray_of_rankings(ranks: Any, weight: Any, distance: str) -> Ray:
+    """Sum over all consensus orders of some rankings, by the one concentration that they have.
+
+    Parameters
+    ----------
+    ranks : array of int, (n_rankings, n)
+        Ranks from 1 of all items, by item.
+    weight : array of float, (n_rankings,)
+        How often each counts.
+    distance : {"footrule", "spearman", "hamming", "kendall"}
+        Which one.
+
+    Returns
+    -------
+    Ray
+    """
+    n = ranks.shape[1]
+    each = consensus_costs(ranks, distance).eval(mode="FAST_COMPILE")
+    return ray_around_maximum(
+        np.tensordot(weight, each, 1),
+        SUMMED_OUT[distance],
+        lambda t: log_normaliser(t * n, n, distance),
+        float(np.sum(weight)),
+    )
+
+
+def summed_out_along_ray(alpha: Any, ray: Ray, weight: Any, *, distance: str) -> TensorVariable:
+    """Log-probability of all rankings together, as `summed_out_logp`, of one concentration.
+
+    Parameters
+    ----------
+    alpha : tensor_like of float, scalar
+        Concentration, not negative.
+    ray : Ray
+        From `ray_of_rankings`; variables may stand for its arrays.
+    weight : tensor_like of float, (n_rankings,)
+        How often each ranking counts.
+    distance : {"footrule", "spearman", "hamming", "kendall"}
+        Which one.
+
+    Returns
+    -------
+    TensorVariable, scalar
+    """
+    n = known_items(pt.as_tensor_variable(ray.cost))
+    total = LogSumAlongRay(SUMMED_OUT[distance])((alpha / n)[None], *ray)[0]
+    return total - gammaln(n + 1.0) - pt.sum(weight) * log_normaliser(alpha, n, distance)
 
 
 def check_summed_out(distance: str, n_items: int) -> None:

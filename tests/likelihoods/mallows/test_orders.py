@@ -10,7 +10,14 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 from scipy.stats import chisquare
 
-from bayesrank.likelihoods.mallows import PAIRS, PLACES, SUMMED_OUT, summed_out_logp
+from bayesrank.likelihoods.mallows import (
+    PAIRS,
+    PLACES,
+    SUMMED_OUT,
+    ray_of_rankings,
+    summed_out_along_ray,
+    summed_out_logp,
+)
 from bayesrank.likelihoods.mallows.op import LogSumOverOrders
 from bayesrank.likelihoods.mallows.order_kernels import (
     draw_order_kernel,
@@ -185,3 +192,37 @@ def test_too_many_items_are_refused():
 def test_an_unknown_number_of_items_is_refused():
     with pytest.raises(ValueError, match="The number of items must be known"):
         summed_out_logp(pt.lmatrix(), 1.0)
+
+
+@for_each("distance", SUMMED_OUT)
+def test_one_concentration_is_interpolated_around_the_maximum_and_summed_elsewhere(distance, rng):
+    ranks = np.argsort(np.argsort(np.arange(7) + rng.normal(size=(9, 7)) * 2)) + 1
+    weight = np.resize([1.0, 2.0], 9)
+    ray = ray_of_rankings(ranks, weight, distance)
+    assert len(ray.series) > 1
+    low, high = ray.bounds * 7
+    alpha = pt.dscalar("alpha")
+    found = summed_out_along_ray(alpha, ray, weight, distance=distance)
+    summed = summed_out_logp(ranks, alpha, distance=distance, weight=weight)
+    outputs = [y for x in (found, summed) for y in (x, pytensor.grad(x, alpha))]
+    f = pytensor.function([alpha], outputs)
+    values = []
+    for a in (0.0, *np.linspace(low, high, 12), high + 0.1, 1e5):
+        value, slope, expected, expected_slope = f(a)
+        assert value == pytest.approx(expected, rel=1e-13, abs=1e-9)
+        assert slope == pytest.approx(expected_slope, rel=1e-9, abs=1e-7)
+        values.append(value)
+    # the maximum is inside, far above the ends
+    assert max(values[1:13]) > max(values[0], values[13]) + 5
+
+
+@for_each("ranks", [[[1, 2, 3, 4]] * 5, [[1, 2, 3, 4], [4, 3, 2, 1]], [[1]]])
+def test_without_a_maximum_all_is_summed(ranks):
+    ray = ray_of_rankings(np.array(ranks), np.ones(len(ranks)), "footrule")
+    assert ray.series.size == 0
+    alpha = pt.dscalar("alpha")
+    f = pytensor.function([alpha], summed_out_along_ray(alpha, ray, np.ones(len(ranks)),
+                                                        distance="footrule"))  # fmt: skip
+    for a in (0.0, 2.0, 50.0):
+        expected = log_sum_over_consensus(ranks, a, "footrule")
+        assert f(a) == pytest.approx(expected, abs=1e-10)
