@@ -18,6 +18,7 @@ from .distributions import (
     PMOP as PMOP,
     BradleyTerry as BradleyTerry,
     Davidson as Davidson,
+    Mallows as Mallows,
     PlackettLuce as PlackettLuce,
     RaoKupper as RaoKupper,
     Thurstone as Thurstone,
@@ -25,6 +26,9 @@ from .distributions import (
     set_observed as set_observed,
 )
 from .inference import (
+    LeapAndShift as LeapAndShift,
+    consensus_log_likelihood as consensus_log_likelihood,
+    consensus_posterior as consensus_posterior,
     kfold as kfold,
     quick_matches as quick_matches,
     quick_posterior as quick_posterior,

@@ -39,9 +39,39 @@ class Mutant:
 
 PAIRS, LUCE = "bayesrank/likelihoods/pairs", "bayesrank/likelihoods/plackett_luce"
 PMOP, MPM = "bayesrank/likelihoods/pmop", "bayesrank/likelihoods/mpm"
+MALLOWS = "bayesrank/likelihoods/mallows"
 DISTRIBUTIONS = "bayesrank/distributions"
 
 MUTANTS = (
+    # Mallows
+    Mutant(
+        "footrule: a pair is closed in as many ways as one is kept",
+        MALLOWS,
+        "closed = f[s - 1, k + 1] + 2.0 * math.log(k + 1.0)",
+        "closed = f[s - 1, k + 1] + math.log(2.0 * k + 1.0)",
+        ("tests/likelihoods/mallows/test_normalisers.py",),
+    ),
+    Mutant(
+        "Kendall: a stage too few",
+        MALLOWS,
+        "pt.exp(-t[..., None] * np.arange(n_items)), axis=-1",
+        "pt.exp(-t[..., None] * np.arange(n_items - 1)), axis=-1",
+        ("tests/likelihoods/mallows/test_normalisers.py",),
+    ),
+    Mutant(
+        "consensus: the cost of pairs the wrong way round",
+        MALLOWS,
+        "found = ranks[:, :, None] < ranks[:, None, :]",
+        "found = ranks[:, :, None] > ranks[:, None, :]",
+        ("tests/likelihoods/mallows/test_orders.py",),
+    ),
+    Mutant(
+        "Mallows: the prior of the consensus is left out",
+        MALLOWS,
+        "[0] - gammaln(n + 1.0) - log_z",
+        "[0] - log_z",
+        ("tests/likelihoods/mallows/test_orders.py",),
+    ),
     # Pairs
     Mutant(
         "Davidson: nu squared",

@@ -53,6 +53,7 @@ WINGS = {
     "likelihoods.pmop": "ops",
     "likelihoods.mpm": "ops",
     "likelihoods.pairs": "ops",
+    "likelihoods.mallows": "ops",
     "likelihoods.losses": "ops pairs",
     # readers and what is derived: pure functions of frames and arrays, without the classes
     "data.read": "",

@@ -103,6 +103,20 @@ def count_draws() -> None:
     pm.draw(br.MPM.dist([0.0, 0.5, 1.0], total=[[0, 3, 3], [0, 0, 3], [0, 0, 0]]))
 
 
+def full_rankings() -> None:
+    """Full rankings around a consensus, which is summed out, and their draws."""
+    import pymc as pm
+
+    import bayesrank as br
+
+    rankings = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"]])
+    for distance in ("footrule", "kendall"):
+        with pm.Model(coords=rankings.coords) as model:
+            br.Mallows("y", alpha=pm.Flat("alpha"), distance=distance, observed=rankings)
+        model.compile_dlogp()({"alpha": np.array(1.0)})
+        pm.draw(br.Mallows.dist([1, 2, 3], 1.0, distance=distance))
+
+
 def learners() -> None:
     """Learning by BPR, and EigenRank."""
     from scipy.sparse import csr_array
@@ -123,7 +137,8 @@ def learners() -> None:
 TASKS: dict[str, Callable[[], None]] = {
     task.__name__: task
     for task in (
-        partitions, count_tables, per_slot, partition_draws, learners, per_item, count_draws,
+        partitions, count_tables, per_slot, full_rankings, partition_draws, learners, per_item,
+        count_draws,
     )
 }  # fmt: skip
 

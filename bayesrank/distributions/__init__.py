@@ -4,6 +4,7 @@ This room may import numpy, pymc, pytensor, the rooms data and likelihoods, and 
 """
 
 from bayesrank.distributions.bpr import BPR
+from bayesrank.distributions.mallows import Mallows
 from bayesrank.distributions.mpm import MPM
 from bayesrank.distributions.observed import set_observed
 from bayesrank.distributions.outcomes import label_outcomes
@@ -17,6 +18,7 @@ __all__ = [
     "PMOP",
     "BradleyTerry",
     "Davidson",
+    "Mallows",
     "PlackettLuce",
     "RaoKupper",
     "Thurstone",

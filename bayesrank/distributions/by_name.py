@@ -21,7 +21,15 @@ from bayesrank.data import Rankings
 from bayesrank.distributions.observed import as_double, same_labels
 from bayesrank.schema import ITEM, RANKER
 
-__all__ = ["Named", "by_items", "check_items", "dims_of", "in_slots", "utility_by_name"]
+__all__ = [
+    "Named",
+    "by_items",
+    "check_items",
+    "dims_of",
+    "has_dims",
+    "in_slots",
+    "utility_by_name",
+]
 
 RANKING, SLOT = "ranking", "slot"
 READINGS = {
@@ -46,8 +54,9 @@ def utility_by_name(
     *,
     utility_dims: Sequence[str] | str | None = None,
     dims: Sequence[str] | None = None,
+    what: str = "utility",
 ) -> Named:
-    """Read the axes of a utility.
+    """Read the axes of a utility, or of another parameter that has the same.
 
     Parameters
     ----------
@@ -61,6 +70,8 @@ def utility_by_name(
         Dims of the utility.
     dims : two str, optional
         What the axes of the rankings are called, by default ranking and slot.
+    what : str
+        What sentences call the parameter.
 
     Returns
     -------
@@ -78,24 +89,23 @@ def utility_by_name(
         utility = utility.values
     x = as_double(utility)
     if found is None:
-        return Named(x, _axes_by_shape(name, x, rankings))
+        return Named(x, _axes_by_shape(name, x, rankings, what))
     if len(found) != x.ndim:
         raise ValueError(
-            f"The utility of {name!r} has {x.ndim} axes, and utility_dims={found} names "
-            f"{len(found)}."
+            f"The {what} of {name!r} has {x.ndim} axes, and {what}_dims={found} names {len(found)}."
         )
     own = dict(zip(dims or (RANKING, SLOT), (RANKING, SLOT), strict=False))
-    axes = tuple(_axis_of(name, model, dim, rankings, own) for dim in found)
+    axes = tuple(_axis_of(name, model, dim, rankings, own, what) for dim in found)
     for axis in axes:
         if axes.count(axis) > 1:
             raise ValueError(
-                f"Two dims of the utility of {name!r}, which has {found}, are of the {axis}s."
+                f"Two dims of the {what} of {name!r}, which has {found}, are of the {axis}s."
             )
     lengths = _lengths(rankings)
     shape, wanted = _shape(x), tuple(lengths[axis] for axis in axes)
     if shape != wanted:
         raise ValueError(
-            f"The utility of {name!r} has shape {shape}; by {found} it is {wanted} with these "
+            f"The {what} of {name!r} has shape {shape}; by {found} it is {wanted} with these "
             "rankings."
         )
     return Named(x, axes)
@@ -183,6 +193,11 @@ def by_items(utility: Named) -> tuple[TensorVariable, tuple[str, ...]] | None:
     return utility.value.transpose(*order).ravel(), groups
 
 
+def has_dims(x: Any) -> bool:
+    """Tell whether a parameter has names for its axes."""
+    return dims_of(pm.modelcontext(None), x) is not None
+
+
 def dims_of(model: pm.Model, x: Any, said: Any = None) -> tuple[str, ...] | None:
     """Find names of axes: said, of a variable with dims, or of one of the model; None without.
 
@@ -208,7 +223,7 @@ def dims_of(model: pm.Model, x: Any, said: Any = None) -> tuple[str, ...] | None
 
 
 def _axis_of(
-    name: str, model: pm.Model, dim: str, rankings: Rankings, own: Mapping[str, str]
+    name: str, model: pm.Model, dim: str, rankings: Rankings, own: Mapping[str, str], what: str
 ) -> str:
     """Say which axis of the rankings a dim of a utility is along."""
     if dim in own:
@@ -218,32 +233,32 @@ def _axis_of(
     of_axes = {axis: rankings.coords[axis] for axis in (ITEM, RANKER, *rankings.groups)}
     if dim in of_axes:
         if labels is not None:
-            _same_labels(dim, name, labels, dim, of_axes[dim])
+            _same_labels(dim, name, labels, dim, of_axes[dim], what)
         return dim
     if labels is None:
         raise ValueError(
-            f"The utility of {name!r} has the dim {dim!r}, which has no labels and is none of "
-            f"{[*of_axes, *own]}: call it what it is, or say it by utility_dims=."
+            f"The {what} of {name!r} has the dim {dim!r}, which has no labels and is none of "
+            f"{[*of_axes, *own]}: call it what it is, or say it by {what}_dims=."
         )
     same = [axis for axis, other in of_axes.items() if set(labels) == set(other)]
     if len(same) == 1:
         (axis,) = same
-        _same_labels(dim, name, labels, axis, of_axes[axis])
+        _same_labels(dim, name, labels, axis, of_axes[axis], what)
         return axis
     if same:
         raise ValueError(
-            f"The dim {dim!r} of the utility of {name!r} has the labels of more than one axis of "
-            f"the rankings: {same}. Call it what it is, or say which by utility_dims=."
+            f"The dim {dim!r} of the {what} of {name!r} has the labels of more than one axis of "
+            f"the rankings: {same}. Call it what it is, or say which by {what}_dims=."
         )
     raise ValueError(
-        f"The dim {dim!r} of the utility of {name!r} has {len(labels)} labels, which are those of "
+        f"The dim {dim!r} of the {what} of {name!r} has {len(labels)} labels, which are those of "
         f"no axis of the rankings: {[*of_axes]}. Say by Rankings.grouped what else they are "
-        "grouped by, or gather it into the slots, and say utility_dims=('ranking', 'slot')."
+        f"grouped by, or gather it into the slots, and say {what}_dims=('ranking', 'slot')."
     )
 
 
-def _same_labels(dim: str, name: str, labels: Any, axis: str, wanted: Any) -> None:
-    same_labels(f"the dim {dim!r} of its utility", name, labels, wanted, "rankings", f"{axis}s")
+def _same_labels(dim: str, name: str, labels: Any, axis: str, wanted: Any, what: str) -> None:
+    same_labels(f"the dim {dim!r} of its {what}", name, labels, wanted, "rankings", f"{axis}s")
 
 
 def _lengths(rankings: Rankings) -> dict[str, int]:
@@ -260,7 +275,7 @@ def _shape(x: TensorVariable) -> tuple[int, ...]:
     return tuple(int(length.eval(mode="FAST_COMPILE")) for length in x.shape)
 
 
-def _axes_by_shape(name: str, x: TensorVariable, rankings: Rankings) -> tuple[str, ...]:
+def _axes_by_shape(name: str, x: TensorVariable, rankings: Rankings, what: str) -> tuple[str, ...]:
     """Read axes from lengths, where there is one way to do so."""
     n = _lengths(rankings)
     readings = READINGS | {(g, ITEM): f"one per {g} and item" for g in rankings.groups}
@@ -272,10 +287,10 @@ def _axes_by_shape(name: str, x: TensorVariable, rankings: Rankings) -> tuple[st
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        ways = ", or ".join(f"{readings[axes]} (utility_dims={axes})" for axes in fitting)
+        ways = ", or ".join(f"{readings[axes]} ({what}_dims={axes})" for axes in fitting)
         raise ValueError(
-            f"The utility of {name!r} has shape {shape} and no names for its axes: it could be "
+            f"The {what} of {name!r} has shape {shape} and no names for its axes: it could be "
             f"{ways}. Say which, or give a variable of the model with dims."
         )
     ways = ", or ".join(f"{readings[axes]}, shape {shapes[axes]}" for axes in shapes)
-    raise ValueError(f"`utility` of {name!r} has shape {shape}; with these rankings it is {ways}.")
+    raise ValueError(f"`{what}` of {name!r} has shape {shape}; with these rankings it is {ways}.")

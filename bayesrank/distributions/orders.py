@@ -1,7 +1,7 @@
 """Weak orders: what the distributions of rankings share, draws and observed `Rankings`."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -245,6 +245,7 @@ class ObservedRankingsRV(ObservedRV):
     axes = ("ranking", "slot")
     example = ("race", "place")
     value = "ranks"
+    gathered: ClassVar[tuple[str, ...]] = ("utility",)  # parameters that follow the data
 
     @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
@@ -273,19 +274,20 @@ class ObservedRankingsRV(ObservedRV):
 
     @classmethod
     def on_axes(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> Rankings:
+        what = cls.gathered[0]
         for part in cls._followed(model, name, p):
             kept = _labels_of(model, name, counted(part, RANKINGS))
             new = data.coords.get(part)
             if new is None:
                 raise ValueError(
-                    f"The utilities of {name!r} are by {part}, and the new rankings are not "
+                    f"The {what} of {name!r} is by {part}, and the new rankings are not "
                     f"grouped by it. Read them with by={part!r}, or use Rankings.grouped."
                 )
             if np.array_equal(kept, new):
                 continue
             if part == RANKER and isinstance(data.rankers, pd.RangeIndex):
                 raise ValueError(
-                    f"The utilities of {name!r} are by ranker, and the new rankings do not say "
+                    f"The {what} of {name!r} is by ranker, and the new rankings do not say "
                     "whose they are: read them with rankers=."
                 )
             # labels as they are, by what models call them
@@ -296,7 +298,7 @@ class ObservedRankingsRV(ObservedRV):
                 data = data.reindex({part: [label_of.get(label, label) for label in kept]})
             except ValueError as error:
                 raise ValueError(
-                    f"The utilities of {name!r} are by {part}, and the new rankings have others. "
+                    f"The {what} of {name!r} is by {part}, and the new rankings have others. "
                     f"{error} Make the model with all that will come, or subset the rankings."
                 ) from error
         return data
@@ -304,14 +306,15 @@ class ObservedRankingsRV(ObservedRV):
     @classmethod
     def _followed(cls, model: pm.Model, name: str, p: SimpleNamespace) -> list[str]:
         """Name the parts by which utilities are gathered; raise where new data change nothing."""
-        graph = set(ancestors([p.utility]))
+        what = cls.gathered[0]
+        graph = set(ancestors([getattr(p, field) for field in cls.gathered]))
         rows, _ = model.named_vars_to_dims[name]
         groups = groups_of(name, model.named_vars_to_dims, rows)
         own = [g for g in (ITEM, *groups) if model.named_vars.get(name_of(name, g)) in graph]
         if own or not graph.isdisjoint([*model.data_vars, model.dim_lengths[rows]]):
             return own
         raise ValueError(
-            f"The utility of {name!r} is one per slot of the rankings that it was made with, and "
+            f"The {what} of {name!r} is one per slot of the rankings that it was made with, and "
             "follows no others. Give one per item, or gather it by "
             f"model[{name_of(name, ITEM)!r}], which set_observed replaces."
         )

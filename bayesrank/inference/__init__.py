@@ -5,16 +5,20 @@ compile again in every process; `posterior_modes`, which finds the modes of one 
 scales and compiles it once, with its parts `objective`, `climb` and `adam`; `laplace`, which draws
 from a normal posterior around a mode; `quick_posterior`, which does so for models that learn scales,
 too, and `quick_matches` from counts; `train`, which finds the mode of a model of many weights by
-batches; `given`, which fixes some variables; `kfold`, which compiles one model for all folds; and
-`learn_bpr`, gradient ascent on triples of interactions.
+batches; `given`, which fixes some variables; `kfold`, which compiles one model for all folds;
+`consensus_posterior` and `consensus_log_likelihood`, of a consensus that was summed out;
+`LeapAndShift`, steps of one that was not; and `learn_bpr`, gradient ascent on triples of
+interactions.
 
 This room may import arviz, numba, numpy, nutpie, pandas, pymc, pytensor, rich, scipy,
 threadpoolctl, xarray, the rooms data and likelihoods, and schema.
 """
 
 from bayesrank.inference.conditional import given
+from bayesrank.inference.consensus import consensus_log_likelihood, consensus_posterior
 from bayesrank.inference.kfold import FoldWarning, kfold
 from bayesrank.inference.laplace import hessian, laplace
+from bayesrank.inference.leap_and_shift import LeapAndShift
 from bayesrank.inference.learn_bpr import (
     FactorFit,
     NeighbourFit,
@@ -40,12 +44,15 @@ from bayesrank.inference.training import train
 __all__ = [
     "FactorFit",
     "FoldWarning",
+    "LeapAndShift",
     "NeighbourFit",
     "NeighbourPenalties",
     "Penalties",
     "Point",
     "adam",
     "climb",
+    "consensus_log_likelihood",
+    "consensus_posterior",
     "given",
     "hessian",
     "hessian_product",

@@ -15,11 +15,11 @@ counts ... given how often each pair is    the model at adherence zero: either i
 compared                                   with probability 1/2
 =========================================  ======================================================
 
-Under Plackett-Luce, Bradley-Terry and Thurstone's model it is what equal utilities say. Under
-`PMOP` with free sizes it is not: there equal utilities make all sets equally likely as the next
-block, so that three items are one block with probability 1/7, and at random with 1/13. Weak orders
-that a model makes impossible, by the `tie_prevalence` of a largest block, are outcomes all the
-same.
+Under Plackett-Luce, Bradley-Terry and Thurstone's model it is what equal utilities say, and under
+Mallows models a concentration of zero. Under `PMOP` with free sizes it is not: there equal
+utilities make all sets equally likely as the next block, so that three items are one block with
+probability 1/7, and at random with 1/13. Weak orders that a model makes impossible, by the
+`tie_prevalence` of a largest block, are outcomes all the same.
 """
 
 from functools import cache

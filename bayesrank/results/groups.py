@@ -112,6 +112,8 @@ def observed_dim(pointwise: xr.DataArray, var: str) -> str:
         raise ValueError(
             f"The log-likelihood of {var!r} has the dims {list(map(str, pointwise.dims))}: besides "
             "chain and draw there must be one, of the rankings, pairs or rankers."
+            + " A Mallows model without a consensus has one number for all rankings together: "
+            "bayesrank.consensus_log_likelihood adds one for each." * (not dims)
         )
     return dims[0]
 

@@ -241,7 +241,7 @@ def test_new_rankings_of_other_items_or_rankers_are_refused_and_nothing_is_chang
         br.PMOP("y", pm.Flat("u", dims=("ranker", "item")), observed=TWO)
     for new, part, label in ((others, "item", "d"), (who, "ranker", "zoe")):
         message = (
-            rf"^The utilities of 'y' are by {part}, and the new rankings have others\. Unknown "
+            rf"^The utility of 'y' is by {part}, and the new rankings have others\. Unknown "
             rf"{part} '{label}'"
         )
         with pytest.raises(ValueError, match=message):
@@ -257,7 +257,7 @@ def test_rankings_that_are_not_grouped_cannot_follow_utilities_that_are():
     rankings = TWO.grouped({"season": [2025, 2026]})
     with pm.Model(coords=rankings.coords) as model:
         br.PlackettLuce("y", pm.Flat("u", dims=("season", "item")), observed=rankings)
-    with pytest.raises(ValueError, match=r"are by season, and .* not grouped by it\. Read them wi"):
+    with pytest.raises(ValueError, match=r"is by season, and .* not grouped by it\. Read them wi"):
         br.set_observed("y", TWO, model=model)
 
 

@@ -12,6 +12,11 @@ import numpy as np
 import pytensor.tensor as pt
 
 from bayesrank.data.derive import stage_table
+from bayesrank.likelihoods.mallows.op import (
+    FootruleLogNormaliser,
+    LogSumOverOrders,
+    WholeDistance,
+)
 from bayesrank.likelihoods.mpm.op import Agreement, CountsDraw, LogNormalisers, NetCountsDraw
 from bayesrank.likelihoods.ops import stop_gradient, with_sum
 from bayesrank.likelihoods.pairs import DavidsonTotal, RaoKupperTotal, ThurstoneTotal
@@ -52,6 +57,9 @@ OUTCOMES = np.array([[1.0, 0.0, 4.0, 2.5], [0.0, 0.0, 2.0, 1.0], [3.0, 0.0, 0.0,
 LEADS = [PER_ITEM, np.array([0.5, 1.5]), np.array([0.2]), np.array([1.6, 1.2]), *CELLS, OUTCOMES]
 
 EXAMPLES = {
+    "FootruleLogNormaliser": Example(FootruleLogNormaliser(6), [np.array([0.0, 0.7])], (0,)),
+    "LogSumOverOrders": Example(LogSumOverOrders(1), [RNG.random((2, 5, 5))], (0,)),
+    "WholeDistance": Example(WholeDistance(2), [[[1, 3, 2, 4]] * 2, [[4, 1, 2, 3], [1, 2, 3, 4]]]),
     "RankingLogp": Example(RankingLogp(), [PER_ITEM, *FIELDS], (0,)),
     "StageTotal": Example(StageTotal(), [PER_ITEM, *WEIGHTS, *FIELDS[: len(TABLE)]], (0,)),
     "WeakOrderLogp": Example(WeakOrderLogp(), [UTILITY, RANKS], (0,)),

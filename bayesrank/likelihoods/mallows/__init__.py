@@ -1,0 +1,44 @@
+"""Mallows models: distances, exact normalisers, and the consensus summed out.
+
+This wing may import the wing ops.
+"""
+
+from bayesrank.likelihoods.mallows.op import (
+    DISTANCES,
+    MOST_ITEMS_OF,
+    SUMMED_OUT,
+    check_distance,
+    check_summed_out,
+    consensus_costs,
+    distance_between,
+    draw_rankings,
+    known_items,
+    log_normaliser,
+    mallows_logp,
+    ray_of_rankings,
+    summed_out_along_ray,
+    summed_out_logp,
+)
+from bayesrank.likelihoods.mallows.order_kernels import PAIRS, PLACES
+from bayesrank.likelihoods.mallows.ray import Ray, chebyshev_series
+
+__all__ = [
+    "DISTANCES",
+    "MOST_ITEMS_OF",
+    "PAIRS",
+    "PLACES",
+    "SUMMED_OUT",
+    "Ray",
+    "chebyshev_series",
+    "check_distance",
+    "check_summed_out",
+    "consensus_costs",
+    "distance_between",
+    "draw_rankings",
+    "known_items",
+    "log_normaliser",
+    "mallows_logp",
+    "ray_of_rankings",
+    "summed_out_along_ray",
+    "summed_out_logp",
+]

@@ -1,0 +1,320 @@
+"""Mallows models as distributions: values, shapes, observed rankings, what is refused."""
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+import pytest
+from pymc.logprob.utils import ParameterValueError
+from pymc.model.transform.optimization import freeze_dims_and_data
+from pymc.sampling.jax import get_jaxified_logp
+
+import bayesrank as br
+from bayesrank.likelihoods.mallows import DISTANCES, SUMMED_OUT
+from tests.likelihoods.loops import for_each
+from tests.likelihoods.mallows.permutations import (
+    DEFINITIONS,
+    every_ranking,
+    log_sum_over_consensus,
+    log_z,
+)
+from tests.oracles import gradient
+
+ORDERINGS = [list("bacd"), list("abdc"), list("dacb"), list("badc"), list("abcd")]
+R = br.Rankings.from_orderings(ORDERINGS, rankers=list("xyxzy"), weight=[1, 2, 1, 1, 3])
+RANKS = np.array([[o.index(item) + 1 for item in "abcd"] for o in ORDERINGS])  # by item
+CONSENSUS = np.array([2, 1, 4, 3])
+
+
+def exact(alpha, distance, consensus=CONSENSUS):
+    alpha = np.broadcast_to(alpha, len(RANKS))
+    return np.array(
+        [
+            -a / 4 * DEFINITIONS[distance](ranks, consensus.tolist()) - log_z(a, 4, distance)
+            for ranks, a in zip(RANKS.tolist(), alpha, strict=True)
+        ]
+    )
+
+
+def model_of(consensus, distance="footrule", dims=None, rankings=R):
+    """Flat alpha, so that the density of the model is the likelihood."""
+    with pm.Model(coords=rankings.coords) as model:
+        alpha = pm.Flat("alpha", dims=dims)
+        br.Mallows("y", consensus, alpha, distance=distance, observed=rankings)
+    return model
+
+
+# Values
+
+
+@for_each("distance", DISTANCES)
+def test_the_support_sums_to_one(distance):
+    for n in (1, 2, 4):
+        ranks = every_ranking(n)
+        for alpha in (0.0, 2.5):
+            logp = pm.logp(br.Mallows.dist(ranks[-1], alpha, distance=distance), ranks)
+            assert float(logp.exp().sum().eval()) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_the_support_sums_to_one_with_the_consensus_summed_out():
+    ranks = every_ranking(3)
+    both = np.stack(np.broadcast_arrays(ranks[:, None], ranks[None]), axis=2).reshape(-1, 2, 3)
+    value = pt.lmatrix("value")
+    for distance in ("footrule", "kendall"):
+        dist = br.Mallows.dist(alpha=[1.0, 4.0], distance=distance, shape=(2, 3))
+        f = pm.compile([value], pm.logp(dist, value))
+        logp = [float(f(x)) for x in both]
+        assert np.exp(logp).sum() == pytest.approx(1.0, abs=1e-12)
+        assert np.ptp(logp) > 0.5
+
+
+@for_each("distance", DISTANCES)
+def test_observed_rankings_have_the_log_probabilities_of_the_definition(distance):
+    for dims, alpha in ((None, 2.0), ("ranker", np.array([0.5, 2.0, 4.0]))):
+        model = model_of(CONSENSUS, distance, dims)
+        logp = model.compile_logp(vars=model["y"], sum=False)
+        (found,) = logp({"alpha": np.array(alpha)})
+        of_each = alpha if dims is None else alpha[R.ranker_idx]
+        np.testing.assert_allclose(found, R.weight * exact(of_each, distance), atol=1e-12)
+
+
+@for_each("distance", SUMMED_OUT)
+def test_the_consensus_is_summed_out_of_observed_rankings(distance):
+    for dims, alpha in ((None, 2.0), ("ranker", np.array([0.5, 2.0, 4.0]))):
+        model = model_of(None, distance, dims)
+        logp = model.compile_logp()
+
+        def of(alpha, dims=dims, distance=distance):
+            of_each = alpha if dims is None else alpha[R.ranker_idx]
+            return log_sum_over_consensus(RANKS.tolist(), of_each, distance, R.weight)
+
+        at = np.array(alpha)
+        assert float(logp({"alpha": at})) == pytest.approx(of(at), abs=1e-10)
+        slope = model.compile_dlogp()({"alpha": at})
+        numeric = gradient(lambda x: of(x if x.size > 1 else x[0]), np.atleast_1d(at))
+        np.testing.assert_allclose(slope, numeric, atol=1e-7)
+
+
+def test_a_random_consensus_is_a_ranking_among_the_parameters():
+    with pm.Model(coords=R.coords) as model:
+        consensus = br.PlackettLuce("consensus", np.zeros(4), dims="item")
+        br.Mallows("y", consensus, 2.0, distance="kendall", observed=R)
+    logp = model.compile_logp(vars=model["y"])
+    found = float(logp({"consensus": CONSENSUS}))
+    assert found == pytest.approx(R.weight @ exact(2.0, "kendall"))
+    # summed over the consensus by hand
+    each = [float(logp({"consensus": rho})) for rho in every_ranking(4)]
+    expected = log_sum_over_consensus(RANKS.tolist(), 2.0, "kendall", R.weight)
+    assert np.logaddexp.reduce(each) - np.log(24) == pytest.approx(expected)
+
+
+def test_a_consensus_may_be_by_ranker():
+    by_ranker = np.array([[1, 2, 3, 4], [2, 1, 3, 4], [4, 3, 2, 1]])
+    with pm.Model(coords=R.coords) as model:
+        br.Mallows(
+            "y", by_ranker, 2.0, consensus_dims=("ranker", "item"), distance="cayley", observed=R
+        )
+    (found,) = model.compile_logp(vars=model["y"], sum=False)({})
+    expected = [
+        R.weight[m] * exact(2.0, "cayley", by_ranker[r])[m] for m, r in enumerate(R.ranker_idx)
+    ]
+    np.testing.assert_allclose(found, expected)
+
+
+@for_each("consensus", [None, CONSENSUS])
+def test_extremes_of_alpha_are_ordinary(consensus):
+    model = model_of(consensus)
+    logp, slope = model.compile_logp(), model.compile_dlogp()
+    at_zero = float(logp({"alpha": np.array(0.0)}))
+    assert at_zero == pytest.approx(-R.weight.sum() * np.log(24))
+    for alpha in (0.0, 1e-12, 1e5, 1e200):
+        assert np.isfinite(logp({"alpha": np.array(alpha)}))
+        assert np.isfinite(slope({"alpha": np.array(alpha)})).all()
+    for alpha in (-1.0, np.nan, np.inf):
+        assert logp({"alpha": np.array(alpha)}) == -np.inf
+
+
+@for_each("consensus", [None, [1]])
+def test_one_item_says_nothing(consensus):
+    with pytest.warns(UserWarning, match="one item"):
+        one = br.Rankings.from_orderings([["a"], ["a"]])
+    model = model_of(consensus, rankings=one)
+    for alpha in (0.0, 3.0):
+        assert float(model.compile_logp()({"alpha": np.array(alpha)})) == pytest.approx(0.0)
+
+
+@for_each(("consensus", "alpha", "message"), [
+    ([1, 2, 3], -0.5, "alpha must be finite and not negative"),
+    ([1, 2, 3], np.inf, "alpha must be finite and not negative"),
+    ([1, 2, 2], 1.0, "consensus must hold the ranks 1 to n"),
+    ([0, 1, 2], 1.0, "consensus must hold the ranks 1 to n"),
+])  # fmt: skip
+def test_parameters_out_of_their_range_name_their_condition(consensus, alpha, message):
+    rho = pt.vector("rho", shape=(3,), dtype="int64")
+    logp = pm.logp(br.Mallows.dist(rho, alpha), [1, 2, 3])
+    with pytest.raises(ParameterValueError, match=message):
+        logp.eval({rho: consensus})
+
+
+def test_what_is_no_full_ranking_is_impossible():
+    values = np.array([[1, 1, 3], [0, 1, 2], [2, 3, 4], [-1, 2, 3], [3, 1, 2]])
+    for distance in DISTANCES:
+        logp = pm.logp(br.Mallows.dist([1, 2, 3], 1.0, distance=distance), values).eval()
+        np.testing.assert_array_equal(np.isneginf(logp), [True] * 4 + [False])
+    together = pm.logp(br.Mallows.dist(None, 1.0, shape=(2, 3)), values[:2])
+    assert together.eval() == -np.inf
+
+
+# Draws and shapes
+
+
+@for_each(
+    ("consensus", "alpha", "more", "shape"),
+    [
+        ([1, 2, 3], 1.0, {}, (3,)),
+        ([1, 2, 3], [1.0, 2.0], {}, (2, 3)),
+        ([[1, 2, 3], [3, 2, 1]], 1.0, {}, (2, 3)),
+        ([1, 2, 3], 1.0, {"size": 4}, (4, 3)),
+        ([1, 2, 3], 1.0, {"shape": (5, 2, 3)}, (5, 2, 3)),
+        ([1], 1.0, {}, (1,)),
+        (None, 1.0, {"shape": (4, 3)}, (4, 3)),
+        (None, [1.0, 2.0], {"shape": (2, 3)}, (2, 3)),
+        (None, 1.0, {"shape": (6, 4, 3)}, (6, 4, 3)),
+    ],
+)
+def test_shapes_follow_from_the_parameters(consensus, alpha, more, shape):
+    dist = br.Mallows.dist(consensus, alpha, **more)
+    assert dist.type.ndim == len(shape)
+    draw = pm.draw(dist, random_seed=1)
+    assert draw.shape == tuple(dist.shape.eval()) == shape
+    np.testing.assert_array_equal(np.sort(draw), np.broadcast_to(np.arange(shape[-1]) + 1, shape))
+
+
+def test_draws_without_a_consensus_agree_with_one_that_is_drawn_anew():
+    dist = br.Mallows.dist(alpha=1e6, shape=(3, 3))
+    draws = pm.draw(dist, 6000, random_seed=3)
+    assert (draws == draws[:, :1]).all()
+    _, count = np.unique(draws[:, 0], axis=0, return_counts=True)
+    assert len(count) == 6
+    assert ((count - 1000) ** 2 / 1000).sum() < 50  # chi-square with five degrees of freedom
+
+
+@for_each("consensus", [None, CONSENSUS])
+def test_predictive_draws_are_in_the_slots_of_the_rankings(consensus):
+    with pm.Model(coords=R.coords) as model:
+        br.Mallows("y", consensus, 1e6, distance="kendall", observed=R)
+        prior = pm.sample_prior_predictive(draws=5, random_seed=1)
+    draws = prior["prior_predictive"]["y"].values[0]
+    assert draws.shape == (5, 5, 4)
+    by_item = np.empty_like(draws)
+    np.put_along_axis(by_item, np.broadcast_to(R.item, draws.shape), draws, axis=-1)
+    assert (by_item == by_item[:, :1]).all()  # all agree
+    if consensus is not None:
+        assert (by_item == consensus).all()
+    model.initial_point()
+
+
+# Observed rankings in models
+
+
+@for_each("consensus", [None, CONSENSUS])
+def test_new_rankings_take_the_place_of_observed_ones(consensus):
+    model = model_of(consensus, dims="ranker")
+    logp, alpha = model.compile_logp(), np.array([0.5, 2.0, 4.0])
+    fewer = R.subset([0, 3, 4])
+    for new in (fewer, fewer.reindex({"item": fewer.items[[2, 0, 3, 1]]})):
+        br.set_observed("y", new, model=model)
+        kept = [0, 3, 4]
+        of_each = alpha[R.ranker_idx][kept]
+        expected = (
+            log_sum_over_consensus(RANKS[kept].tolist(), of_each, "footrule", R.weight[kept])
+            if consensus is None
+            else (R.weight * exact(alpha[R.ranker_idx], "footrule"))[kept].sum()
+        )
+        assert float(logp({"alpha": alpha})) == pytest.approx(expected)
+    partial = R.from_orderings([list("ab")] * 3, items=R.items, rankers=R.rankers)
+    with pytest.raises(ValueError, match=r"full rankings without ties: ranking .* has 2 of the"):
+        br.set_observed("y", partial, model=model)
+
+
+@for_each("consensus", [None, CONSENSUS])
+def test_frozen_data_give_the_same(consensus):
+    model = model_of(consensus)
+    at = {"alpha": np.array(2.0)}
+    frozen = freeze_dims_and_data(model).compile_logp()(at)
+    assert float(frozen) == pytest.approx(float(model.compile_logp()(at)), rel=1e-13)
+
+
+@pytest.mark.slow
+@for_each("consensus", [None, CONSENSUS])
+@for_each("distance", ["footrule", "kendall"])
+def test_jax_gives_the_same(consensus, distance):
+    model = model_of(consensus, distance)
+    (found,) = [get_jaxified_logp(model)([np.array(2.0)])]
+    expected = model.compile_logp()({"alpha": np.array(2.0)})
+    assert float(found) == pytest.approx(float(expected), rel=1e-10)
+
+
+# What is refused
+
+
+@for_each(
+    ("orderings", "message"),
+    [
+        ([["a", "b", "c"], ["a", {"b", "c"}]], "ranking 1 has 3 of the 3 items, on 2 different"),
+        ([["a", "b", "c"], ["a", "b"]], "ranking 1 has 2 of the 3 items, on 2 different"),
+        ([["a", "b"], ["b", "c"]], "ranking 0 has 2 of the 3 items, on 2 different"),
+    ],
+)
+def test_rankings_with_ties_or_gaps_are_refused(orderings, message):
+    rankings = br.Rankings.from_orderings(orderings)
+    with pm.Model(), pytest.raises(ValueError, match=message):
+        br.Mallows("y", alpha=1.0, observed=rankings)
+
+
+@for_each(
+    ("arguments", "error", "message"),
+    [
+        ({}, TypeError, "Mallows needs alpha="),
+        ({"alpha": 1.0, "distance": "euclid"}, ValueError, "`distance` is 'euclid'; it is one of"),
+        ({"alpha": 1.0, "distance": "ulam"}, ValueError, "cannot be summed out for distance='ulam"),
+        ({"alpha": [1.0, 2.0]}, ValueError, r"`alpha` of 'y' has shape \(2,\); with these"),
+        ({"alpha": 1.0, "where": [True]}, TypeError, "unexpected keyword argument 'where'"),
+        ({"alpha": 1.0, "total_size": 9}, ValueError, "which rows do not add up to"),
+        ({"alpha": 1.0, "consensus": [0.1] * 4}, TypeError, "`consensus` holds real numbers"),
+        ({"alpha": 1.0, "consensus": [1, 2, 2, 3]}, ValueError, "every rank from 1 to 4 once"),
+        ({"alpha": 1.0, "consensus": [1, 2, 3]}, ValueError, r"`consensus` of 'y' has shape \(3,"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(arguments, error, message):
+    with pm.Model(), pytest.raises(error, match=message):
+        br.Mallows("y", observed=R, **arguments)
+
+
+def test_a_concentration_by_item_is_refused():
+    with pm.Model(coords=R.coords):
+        alpha = pm.Exponential("alpha", 1.0, dims="item")
+        with pytest.raises(ValueError, match="The alpha of 'y' is by item; it is by ranker or"):
+            br.Mallows("y", alpha=alpha, observed=R)
+
+
+def test_a_distribution_without_consensus_needs_a_shape():
+    with pytest.raises(ValueError, match=r"give shape=\(n_rankings, n_items\)"):
+        br.Mallows.dist(alpha=1.0)
+    with pytest.raises(ValueError, match=r"`alpha` has shape \(3,\); of 2 rankings it is one"):
+        br.Mallows.dist(alpha=[1.0, 2.0, 3.0], shape=(2, 4))
+    with pytest.raises(ValueError, match="one matrix of rankings at a time; the value has 3 axes"):
+        pm.logp(br.Mallows.dist(alpha=1.0, shape=(2, 2, 3)), np.tile([1, 2, 3], (2, 2, 1)))
+
+
+@for_each("consensus", [None, [3, 1, 2]])
+def test_arrays_are_observed_too(consensus):
+    ranks = np.array([[1, 2, 3], [3, 1, 2]])
+    with pm.Model() as model:
+        br.Mallows("y", consensus, 2.0, observed=ranks)
+    expected = (
+        log_sum_over_consensus(ranks.tolist(), 2.0, "footrule")
+        if consensus is None
+        else sum(-2 / 3 * np.abs(r - np.array(consensus)).sum() for r in ranks)
+        - 2 * log_z(2.0, 3, "footrule")
+    )
+    assert float(model.compile_logp()({})) == pytest.approx(expected)

@@ -1,0 +1,166 @@
+"""Posteriors of Mallows models: published figures, NUTS against quadrature, calibration."""
+
+import functools
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytensor.tensor as pt
+import pytest
+from scipy.optimize import linear_sum_assignment
+from scipy.stats import chisquare
+
+import bayesrank as br
+from bayesrank.likelihoods.mallows import consensus_costs
+from tests.distributions.calibration import bins_by_weight, sample, uniformity
+from tests.likelihoods.loops import for_each
+from tests.likelihoods.mallows.permutations import every_ranking
+
+# BayesMallows 2.2 (R), posterior mean and standard deviation of alpha under an exponential prior of
+# rate 0.001; potatoes ordered by sight
+POTATOES = {"footrule": (10.861, 0.729), "spearman": (2.364, 0.249), "kendall": (16.454, 1.222)}
+SUSHI, LEAST_FOOTRULE = (1.7123, 0.0198), 120_086
+
+
+@pytest.fixture
+def potatoes(data_dir):
+    frame = pd.read_csv(data_dir / "potatoes" / "potato_visual.csv", index_col="assessor")
+    return br.Rankings.from_ranks(frame)
+
+
+@pytest.fixture
+def sushi(data_dir):
+    return br.load_sushi("a", data_dir / "sushi3")
+
+
+def model_of(rankings, distance):
+    with pm.Model(coords=rankings.coords) as model:
+        alpha = pm.Exponential("alpha", 0.001)
+        br.Mallows("y", alpha=alpha, distance=distance, observed=rankings)
+    return model
+
+
+def by_quadrature(model, mean, sd):
+    """Posterior mean and standard deviation of alpha: the sum of a smooth function at few points.
+
+    Of a function like a normal density, steps of 0.7 standard deviations leave out 1e-17.
+    """
+    logp = model.compile_logp(jacobian=False)
+    alpha = mean + sd * np.arange(-6.3, 7.1, 0.7)
+    alpha = alpha[alpha > 0]
+    each = np.array([float(logp({"alpha_log__": np.log(a)})) for a in alpha])
+    weight = np.exp(each - each.max())
+    weight /= weight.sum()
+    assert max(weight[0], weight[-1]) < 1e-6
+    found = weight @ alpha
+    return found, np.sqrt(weight @ alpha**2 - found**2)
+
+
+@for_each("distance", POTATOES)
+def test_potatoes_have_the_published_posterior(potatoes, distance):
+    mean, sd = POTATOES[distance]
+    found = by_quadrature(model_of(potatoes, distance), mean, sd)
+    # theirs are Monte Carlo estimates, to three digits
+    assert found[0] == pytest.approx(mean, abs=0.002)
+    assert found[1] == pytest.approx(sd, abs=0.002)
+
+
+def test_sushi_has_the_published_posterior_and_the_published_consensus(sushi):
+    found = by_quadrature(model_of(sushi, "footrule"), *SUSHI)
+    np.testing.assert_allclose(found, SUSHI, atol=5e-5)
+    ranks = np.argsort(sushi.item, axis=1) + 1
+    cost = consensus_costs(ranks, "footrule").eval().sum(axis=0)
+    assert cost[linear_sum_assignment(cost)].sum() == LEAST_FOOTRULE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("distance", POTATOES)
+def test_nuts_samples_the_published_posterior(potatoes, distance):
+    mean, sd = POTATOES[distance]
+    with model_of(potatoes, distance) as model:
+        found = sample(600, tune=300)
+    alpha = found["posterior"]["alpha"].to_numpy().ravel()
+    effective = float(az.ess(found["posterior"]["alpha"]))
+    assert effective > 100
+    assert abs(alpha.mean() - mean) < 5 * sd / np.sqrt(effective)
+    assert alpha.std() == pytest.approx(sd, rel=5 / np.sqrt(2 * effective))
+    # every potato's place, of which the heaviest is beyond doubt (P12) and the lightest, too (P8)
+    few = found.isel(draw=slice(None, None, 100))
+    places = br.consensus_posterior(few, model=model, random_seed=1)["place_probability"]
+    sure = places.mean(("chain", "draw"))
+    assert sure.sel(item="P12", place=1) > 0.99
+    assert sure.sel(item="P8", place=20) > 0.99
+
+
+# Calibration
+
+
+@functools.cache
+def joint_logp(n_rankings, n, distance):
+    """Log-probability of rankings by alpha, the consensus summed out."""
+    alpha, ranks = pt.dscalar("alpha"), pt.lmatrix("ranks")
+    dist = br.Mallows.dist(alpha=alpha, distance=distance, shape=(n_rankings, n))
+    f = pm.compile([alpha, ranks], pm.logp(dist, ranks))
+    f.trust_input = True
+    return f
+
+
+def calibrate(distance, n_simulations, n_draws, n_rankings, n, rng):
+    """Bins of the true alpha in its posterior, and probabilities of the true consensus."""
+    truth = rng.gamma(2.0, 2.0, n_simulations)
+    prior = rng.gamma(2.0, 2.0, n_draws)
+    # one draw of all simulations, each around a consensus of its own
+    consensus = rng.permuted(np.tile(np.arange(1, n + 1), (n_simulations, 1)), axis=1)
+    dist = br.Mallows.dist(consensus[:, None], truth[:, None], distance=distance,
+                           size=(n_simulations, n_rankings))  # fmt: skip
+    ranks = pm.draw(dist, random_seed=20020217)
+    f = joint_logp(n_rankings, n, distance)
+    logp = np.array([[f(np.array(a), r) for a in prior] for r in ranks])
+    return bins_by_weight([truth], [prior], logp)[:, 0], consensus, ranks, logp, prior
+
+
+@for_each("distance", ["footrule", "kendall"])
+def test_posteriors_of_alpha_are_calibrated(distance, rng):
+    bins, *_ = calibrate(distance, 200, 30, 4, 5, rng)
+    assert uniformity(bins[:, None]).min() > 1e-7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("distance", ["footrule", "kendall", "spearman", "hamming"])
+def test_posteriors_of_alpha_and_of_the_consensus_are_calibrated(distance, rng):
+    n, n_rankings = 5, 4
+    bins, consensus, ranks, logp, prior = calibrate(distance, 2000, 300, n_rankings, n, rng)
+    assert uniformity(bins[:, None]).min() > 1e-7
+    # what orders of each size of posterior probability are worth: as often true as they say
+    every = every_ranking(n)
+    index = {tuple(rho): i for i, rho in enumerate(every.tolist())}
+    said, true = [], []
+    for rho, data, each in zip(consensus[:400], ranks, logp, strict=False):
+        weight = np.exp(each - each.max())
+        costs = consensus_costs(data, distance).eval(mode="FAST_COMPILE").sum(axis=0)
+        share = sum(
+            w * posterior_of_orders(costs * a / n, every, distance)
+            for w, a in zip(weight / weight.sum(), prior, strict=True)
+            if w > 1e-6 * weight.sum()
+        )
+        said.append(share)
+        true.append(np.arange(len(every)) == index[tuple(rho.tolist())])
+    share, hit = np.concatenate(said), np.concatenate(true)
+    edges = np.array([0.0, 0.01, 0.05, 0.2, 0.5, 1.01])
+    group = np.digitize(share, edges) - 1
+    expected = np.bincount(group, share, minlength=5)
+    observed = np.bincount(group, hit, minlength=5)
+    assert chisquare(observed, expected * observed.sum() / expected.sum()).pvalue > 1e-7
+
+
+def posterior_of_orders(cost, every, distance):
+    """Posterior of all consensus orders given alpha."""
+    n = every.shape[1]
+    if distance == "kendall":
+        later = every[:, :, None] > every[:, None, :]
+        total = (later * cost).sum(axis=(1, 2))
+    else:
+        total = cost[np.arange(n), every - 1].sum(axis=1)
+    share = np.exp(-(total - total.min()))
+    return share / share.sum()

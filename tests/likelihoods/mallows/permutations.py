@@ -1,0 +1,86 @@
+"""Mallows models by their definition: all permutations, and distances as their names say."""
+
+from collections.abc import Callable
+from functools import cache
+from itertools import combinations, permutations
+
+import numpy as np
+from scipy.special import logsumexp
+
+__all__ = ["DEFINITIONS", "every_ranking", "log_sum_over_consensus", "log_z", "orders_by_hand"]
+
+
+def kendall(a, b):
+    return sum((a[i] - a[j]) * (b[i] - b[j]) < 0 for i, j in combinations(range(len(a)), 2))
+
+
+def cayley(a, b):
+    """Exchanges until both agree: each puts one item where it belongs."""
+    a, swaps = list(a), 0
+    for i, rank in enumerate(b):
+        if a[i] != rank:
+            j = a.index(rank)
+            a[i], a[j] = a[j], a[i]
+            swaps += 1
+    return swaps
+
+
+def ulam(a, b):
+    """Items not in the longest of all sets that both rankings put in one order."""
+    n = len(a)
+    for size in range(n, 0, -1):
+        for kept in combinations(range(n), size):
+            if np.array_equal(np.argsort(np.take(a, kept)), np.argsort(np.take(b, kept))):
+                return n - size
+    return 0
+
+
+DEFINITIONS: dict[str, Callable[..., float]] = {
+    "footrule": lambda a, b: np.abs(np.subtract(a, b)).sum(),
+    "spearman": lambda a, b: (np.subtract(a, b) ** 2).sum(),
+    "kendall": kendall,
+    "cayley": cayley,
+    "hamming": lambda a, b: np.not_equal(a, b).sum(),
+    "ulam": ulam,
+}
+
+
+@cache
+def every_ranking(n: int) -> np.ndarray:
+    return np.array(list(permutations(range(1, n + 1))))
+
+
+@cache
+def distances(distance: str, n: int) -> np.ndarray:
+    """Of all rankings from the first."""
+    first = tuple(range(1, n + 1))
+    return np.array([DEFINITIONS[distance](x, first) for x in every_ranking(n).tolist()])
+
+
+def log_z(alpha: float, n: int, distance: str) -> float:
+    return float(logsumexp(-alpha / n * distances(distance, n)))
+
+
+def log_sum_over_consensus(ranks, alpha, distance, weight=None) -> float:
+    """Log-probability of rankings, all consensus orders being equally likely."""
+    n_rankings, n = np.shape(ranks)
+    alpha = np.broadcast_to(alpha, n_rankings)
+    weight = np.ones(n_rankings) if weight is None else weight
+    each = [
+        sum(
+            w * (-a / n * DEFINITIONS[distance](r, rho) - log_z(a, n, distance))
+            for r, a, w in zip(ranks, alpha, weight, strict=True)
+        )
+        for rho in every_ranking(n).tolist()
+    ]
+    return float(logsumexp(each) - np.log(len(each)))
+
+
+def orders_by_hand(cost: np.ndarray, pairs: bool) -> tuple[np.ndarray, np.ndarray]:
+    """All orders of the items, and what each costs."""
+    orders = np.array(list(permutations(range(len(cost)))))
+    if pairs:
+        each = [sum(cost[b, a] for a, b in combinations(order, 2)) for order in orders.tolist()]
+    else:
+        each = [cost[order, np.arange(len(cost))].sum() for order in orders]
+    return orders, np.array(each)

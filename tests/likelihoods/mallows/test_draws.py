@@ -1,0 +1,83 @@
+"""Draws of rankings: frequencies against probabilities, for every distance."""
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from bayesrank.likelihoods.mallows import DISTANCES, distance_between, draw_rankings, log_normaliser
+from bayesrank.likelihoods.mallows.draw_kernels import draw_rankings_kernel
+from bayesrank.likelihoods.mallows.graph import logs_of_counts
+from tests.likelihoods.loops import for_each
+from tests.likelihoods.mallows.permutations import distances, every_ranking, log_z
+
+FALSE_ALARM = 1e-8
+
+
+def draws(distance, n, alpha, number, consensus=None, seed=1):
+    consensus = np.arange(1, n + 1) if consensus is None else np.array(consensus)
+    return draw_rankings_kernel(
+        np.broadcast_to(np.divide(alpha, n), number).copy(),
+        np.tile(consensus, (number, 1)),
+        np.random.default_rng(seed).integers(0, 2**62, number),
+        logs_of_counts("hamming", n),
+        DISTANCES.index(distance),
+    )
+
+
+@for_each("distance", DISTANCES)
+@for_each(("n", "alpha"), [(1, 2.0), (2, 1.0), (4, 0.0), (4, 3.0), (5, 2.0)])
+def test_draws_have_the_frequencies_of_their_probabilities(distance, n, alpha):
+    number = 20_000
+    index = {tuple(ranks): i for i, ranks in enumerate(every_ranking(n).tolist())}
+    drawn = [index[tuple(ranks)] for ranks in draws(distance, n, alpha, number).tolist()]
+    expected = number * np.exp(-alpha / n * distances(distance, n) - log_z(alpha, n, distance))
+    observed = np.bincount(drawn, minlength=len(expected))
+    if n > 1:
+        few = expected < 10
+        observed = np.append(observed[~few], observed[few].sum())
+        expected = np.append(expected[~few], expected[few].sum())
+        enough = expected > 0
+        assert chisquare(observed[enough], expected[enough]).pvalue > FALSE_ALARM
+
+
+@for_each(("distance", "n"), [("footrule", 25), ("spearman", 12), ("kendall", 25), ("cayley", 25),
+                              ("hamming", 25), ("ulam", 25)])  # fmt: skip
+def test_the_mean_distance_of_many_items_is_that_of_the_normaliser(distance, n, rng):
+    number, alpha, consensus = 4000, 6.0, rng.permutation(n) + 1
+    found = draws(distance, n, alpha, number, consensus)
+    d = distance_between(found, consensus, distance).eval()
+    # the slope of log Z by alpha, by differences
+    ahead, behind = (log_normaliser(alpha + h, n, distance).eval() for h in (1e-4, -1e-4))
+    expected = -n * (ahead - behind) / 2e-4
+    assert abs(d.mean() - expected) < 5.5 * d.std() / np.sqrt(number)
+    np.testing.assert_array_equal(np.sort(found, axis=1), np.tile(np.arange(n) + 1, (number, 1)))
+
+
+@for_each("distance", DISTANCES)
+def test_huge_alpha_draws_the_consensus(distance):
+    for alpha in (1e6, 1e305, np.inf):
+        found = draws(distance, 5, alpha, 20, [3, 1, 5, 2, 4])
+        np.testing.assert_array_equal(found, np.tile([3, 1, 5, 2, 4], (20, 1)))
+
+
+@for_each("distance", DISTANCES)
+def test_every_row_has_its_own_alpha_and_consensus(distance):
+    alpha = np.resize([0.0, 1e6], 40)
+    found = draws(distance, 6, alpha, 40, [6, 5, 4, 3, 2, 1])
+    at_consensus = (found == [6, 5, 4, 3, 2, 1]).all(axis=1)
+    assert at_consensus[1::2].all()
+    assert not at_consensus[::2].all()
+
+
+def test_shapes_broadcast_to_those_of_the_seeds():
+    seed = np.arange(6).reshape(2, 3)
+    found = draw_rankings([2, 1, 3], [[1.0], [1e6]], seed, distance="kendall").eval()
+    assert found.shape == (2, 3, 3)
+    np.testing.assert_array_equal(found[1], np.tile([2, 1, 3], (3, 1)))
+
+
+def test_what_cannot_be_drawn_raises():
+    with pytest.raises(ValueError, match="alpha must be a number"):
+        draws("kendall", 3, np.nan, 1)
+    with pytest.raises(ValueError, match="The consensus must hold the ranks 1 to n"):
+        draws("kendall", 3, 1.0, 1, [0, 1, 2])

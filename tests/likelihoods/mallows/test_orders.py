@@ -1,0 +1,228 @@
+"""Sums over all orders: values, gradients and draws, against enumeration."""
+
+from itertools import permutations
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from scipy.optimize import linear_sum_assignment
+from scipy.special import logsumexp
+from scipy.stats import chisquare
+
+from bayesrank.likelihoods.mallows import (
+    PAIRS,
+    PLACES,
+    SUMMED_OUT,
+    ray_of_rankings,
+    summed_out_along_ray,
+    summed_out_logp,
+)
+from bayesrank.likelihoods.mallows.op import LogSumOverOrders
+from bayesrank.likelihoods.mallows.order_kernels import (
+    draw_order_kernel,
+    log_sum_of_orders,
+    log_total_of_orders,
+    places_of_orders,
+    reduced_costs,
+    table_of_sets,
+)
+from tests.likelihoods.loops import for_each
+from tests.likelihoods.mallows.permutations import log_sum_over_consensus, orders_by_hand
+
+KINDS = (PLACES, PAIRS)
+
+
+def cycle(n, cost):
+    """Majorities that go round: each is cheap after the next three only."""
+    return sum(np.roll(np.eye(n), k, axis=1) for k in (1, 2, 3)) * cost
+
+
+def frequencies(orders, share, pairs):
+    """Probability that an item has a place, or stands after another."""
+    n = orders.shape[1]
+    place = np.argsort(orders, axis=1)
+    if pairs:
+        return np.array([[share @ (place[:, i] > place[:, j]) for j in range(n)] for i in range(n)])
+    return np.array([[share @ (place[:, i] == r) for r in range(n)] for i in range(n)])
+
+
+@for_each("kind", KINDS)
+@for_each("n", [1, 2, 3, 4, 6])
+@for_each("scale", [0.0, 1.0, 30.0, 1e5])
+def test_sums_and_their_gradients_are_those_of_all_orders(kind, n, scale, rng):
+    cost = (rng.random((n, n)) - 0.3) * scale
+    orders, each = orders_by_hand(cost, kind == PAIRS)
+    value, slope = log_sum_of_orders(cost, kind)
+    assert value == pytest.approx(logsumexp(-each), rel=1e-13, abs=1e-10)
+    expected = frequencies(orders, np.exp(-each - logsumexp(-each)), kind == PAIRS)
+    np.testing.assert_allclose(slope, -expected, atol=1e-10)
+
+
+@for_each("kind", KINDS)
+@for_each("cost", [np.random.default_rng(3).random((5, 5)) * 3, np.zeros((2, 2)), cycle(7, 2e3)])
+def test_places_are_those_of_all_orders(kind, cost):
+    orders, each = orders_by_hand(cost, kind == PAIRS)
+    expected = frequencies(orders, np.exp(-each - logsumexp(-each)), pairs=False)
+    np.testing.assert_allclose(places_of_orders(cost, kind), expected, atol=1e-12)
+    assert log_total_of_orders(cost, kind) == pytest.approx(logsumexp(-each), rel=1e-13)
+
+
+@for_each("kind", KINDS)
+def test_items_may_be_in_any_order(kind, rng):
+    cost, order = rng.random((13, 13)), rng.permutation(13)
+    value, slope = log_sum_of_orders(cost, kind)
+    # of places only the rows are items; all three parts of a set's bits exchange theirs
+    axes = np.ix_(order, order if kind == PAIRS else np.arange(13))
+    other, other_slope = log_sum_of_orders(np.array(cost[axes]), kind)
+    assert other == pytest.approx(value, rel=1e-13)
+    np.testing.assert_allclose(other_slope, slope[axes], atol=1e-12)
+
+
+def test_a_permanent_of_ones_counts_the_orders_of_more_items_than_can_be_enumerated():
+    value, slope = log_sum_of_orders(np.zeros((16, 16)), PLACES)
+    assert np.exp(value) == pytest.approx(20922789888000, rel=1e-12)
+    np.testing.assert_allclose(slope, -1 / 16)
+    # of pairs: distances of Kendall, whose normaliser is a product
+    t = 0.3
+    value, _ = log_sum_of_orders(np.triu(np.full((16, 16), t), 1), PAIRS)
+    expected = sum(np.log(np.exp(-t * np.arange(j)).sum()) for j in range(1, 17))
+    assert value == pytest.approx(expected, rel=1e-13)
+
+
+@for_each("n", [7, 8])
+def test_cycles_that_cost_more_than_numbers_hold_are_summed_in_logarithms(n):
+    cost = cycle(n, 2000.0)
+    orders, each = orders_by_hand(cost, pairs=True)
+    value, slope = log_sum_of_orders(cost, PAIRS)
+    assert value == pytest.approx(logsumexp(-each), rel=1e-13)
+    share = np.exp(-each - logsumexp(-each))
+    np.testing.assert_allclose(slope, -frequencies(orders, share, pairs=True), atol=1e-10)
+    # both ways where both go
+    mild = cycle(n, 1.0)
+    orders, each = orders_by_hand(mild, pairs=True)
+    assert log_sum_of_orders(mild, PAIRS)[0] == pytest.approx(logsumexp(-each), rel=1e-13)
+
+
+def test_what_every_order_pays_is_the_cheapest_assignment(rng):
+    for n in (3, 9):
+        cost = rng.normal(size=(n, n)) * 100
+        reduced, paid = reduced_costs(cost, PLACES)
+        row, column = linear_sum_assignment(cost)
+        assert paid == pytest.approx(cost[row, column].sum(), rel=1e-12)
+        assert (reduced >= 0).all()
+        np.testing.assert_allclose(reduced[row, column], 0.0, atol=1e-10)
+
+
+@for_each("kind", KINDS)
+def test_costs_that_are_not_finite_leave_nothing(kind):
+    for bad in (np.inf, np.nan):
+        cost = np.zeros((4, 4))
+        cost[1, 2] = bad
+        value, slope = log_sum_of_orders(cost, kind)
+        assert value == -np.inf
+        assert np.isfinite(slope).all()
+
+
+@for_each("kind", KINDS)
+@for_each("cost", [np.random.default_rng(3).random((4, 4)) * 3, np.zeros((1, 1)), cycle(5, 900.0)])
+def test_draws_of_orders_have_the_frequencies_of_their_probabilities(kind, cost):
+    table, reduced, _ = table_of_sets(cost, kind)
+    state = np.array([7], dtype=np.uint64)
+    draws = np.empty((5_000, len(cost)), np.int64)
+    for place in draws:
+        draw_order_kernel(table, reduced, kind, state, place)
+    orders, each = orders_by_hand(cost, kind == PAIRS)
+    expected = np.exp(-each - logsumexp(-each))
+    number = {order: i for i, order in enumerate(permutations(range(len(cost))))}
+    drawn = [number[tuple(order)] for order in np.argsort(draws, axis=1).tolist()]
+    observed = np.bincount(drawn, minlength=len(orders))
+    usual = expected * len(draws) > 10
+    assert observed[expected < 1e-12].sum() == 0
+    if usual.sum() > 1:
+        o = np.append(observed[usual], observed[~usual].sum())
+        e = np.append(expected[usual], expected[~usual].sum()) * len(draws)
+        o, e = (o, e) if e[-1] > 1 else (o[:-1], e[:-1] * o[:-1].sum() / e[:-1].sum())
+        assert chisquare(o, e).pvalue > 1e-7
+
+
+@pytest.mark.parametrize("mode", ["FAST_COMPILE", pytest.param("JAX", marks=pytest.mark.slow)])
+@for_each("kind", KINDS)
+def test_the_op_its_gradient_and_its_second_derivatives(kind, mode, rng):
+    values = rng.random((2, 4, 4))
+    cost = pt.tensor3("cost", shape=(2, 4, 4))
+    total = LogSumOverOrders(kind)(cost)
+    slope = pytensor.grad(pt.sum([2.0, 3.0] * total), cost)
+    # along a direction
+    curved = pytensor.grad(pt.sum(slope * values**2), cost)
+    f = pytensor.function([cost], [total, slope, curved], mode=mode)
+    found, by, twice = f(values)
+    for r, weight in enumerate((2.0, 3.0)):
+        value, expected = log_sum_of_orders(values[r], kind)
+        assert found[r] == pytest.approx(value, rel=1e-12)
+        np.testing.assert_allclose(by[r], weight * expected, atol=1e-12)
+        ahead = [log_sum_of_orders(values[r] + h * values[r] ** 2, kind)[1] for h in (1e-5, -1e-5)]
+        np.testing.assert_allclose(twice[r], weight * (ahead[0] - ahead[1]) / 2e-5, atol=1e-7)
+
+
+@for_each("distance", SUMMED_OUT)
+def test_the_consensus_summed_out_is_the_sum_over_all_rankings(distance, rng):
+    weight = np.array([1.0, 2.0, 0.5, 3.0])
+    for n in (1, 2, 5):
+        ranks = rng.permuted(np.tile(np.arange(1, n + 1), (4, 1)), axis=1)
+        for alpha in (pt.dscalar("alpha"), pt.dvector("alpha")):
+            total = summed_out_logp(ranks, alpha, distance=distance, weight=weight)
+            f = pytensor.function([alpha], total)
+            for value in ([0.0, 1.0, 7.0, 3.0],) if alpha.ndim else (0.0, 2.5, 1e5):
+                expected = log_sum_over_consensus(ranks.tolist(), value, distance, weight)
+                assert f(value) == pytest.approx(expected, rel=1e-12, abs=1e-10)
+
+
+@for_each("distance", ["cayley", "ulam"])
+def test_distances_without_a_sum_are_refused(distance):
+    with pytest.raises(ValueError, match=f"cannot be summed out for distance='{distance}'"):
+        summed_out_logp([[1, 2, 3]], 1.0, distance=distance)
+
+
+def test_too_many_items_are_refused():
+    with pytest.raises(ValueError, match="up to 22 of them; there are 23"):
+        summed_out_logp([np.arange(1, 24)], 1.0)
+
+
+def test_an_unknown_number_of_items_is_refused():
+    with pytest.raises(ValueError, match="The number of items must be known"):
+        summed_out_logp(pt.lmatrix(), 1.0)
+
+
+@for_each("distance", SUMMED_OUT)
+def test_one_concentration_is_interpolated_around_the_maximum_and_summed_elsewhere(distance, rng):
+    ranks = np.argsort(np.argsort(np.arange(7) + rng.normal(size=(9, 7)) * 2)) + 1
+    weight = np.resize([1.0, 2.0], 9)
+    ray = ray_of_rankings(ranks, weight, distance)
+    assert len(ray.series) > 1
+    low, high = ray.bounds * 7
+    alpha = pt.dscalar("alpha")
+    found = summed_out_along_ray(alpha, ray, weight, distance=distance)
+    summed = summed_out_logp(ranks, alpha, distance=distance, weight=weight)
+    outputs = [y for x in (found, summed) for y in (x, pytensor.grad(x, alpha))]
+    f = pytensor.function([alpha], outputs)
+    values = []
+    for a in (0.0, *np.linspace(low, high, 12), high + 0.1, 1e5):
+        value, slope, expected, expected_slope = f(a)
+        assert value == pytest.approx(expected, rel=1e-13, abs=1e-9)
+        assert slope == pytest.approx(expected_slope, rel=1e-9, abs=1e-7)
+        values.append(value)
+    # the maximum is inside, far above the ends
+    assert max(values[1:13]) > max(values[0], values[13]) + 5
+
+
+@for_each("ranks", [[[1, 2, 3, 4]] * 5, [[1, 2, 3, 4], [4, 3, 2, 1]], [[1]]])
+def test_without_a_maximum_all_is_summed(ranks):
+    ray = ray_of_rankings(np.array(ranks), np.ones(len(ranks)), "footrule")
+    assert ray.series.size == 0
+    alpha = pt.dscalar("alpha")
+    f = pytensor.function([alpha], summed_out_along_ray(alpha, ray, np.ones(len(ranks)),
+                                                        distance="footrule"))  # fmt: skip
+    for a in (0.0, 2.0, 50.0):
+        expected = log_sum_over_consensus(ranks, a, "footrule")
+        assert f(a) == pytest.approx(expected, abs=1e-10)
