@@ -1,11 +1,11 @@
 """Readers: tables, lists, matrices and files, checked as they are read.
 
 Pure functions, from what a user writes down to arrays and axes. `labels` has axes and the words of
-messages, `columns` numbers, `formats` files; `entries` and `preferences` read what becomes
-`Rankings`, `pair_entries` what becomes `Pairs`, `count_entries` what becomes `PairCounts`. They
-import none of these classes.
+messages, `columns` numbers, `text` the cells of text files, `formats` files; `entries` and
+`preferences` read what becomes `Rankings`, `pair_entries` what becomes `Pairs`, `count_entries`
+what becomes `PairCounts`. They import none of these classes.
 
-This room may import numpy, pandas and scikit-learn, and no other room of bayesrank.
+This room may import numpy, pandas, pyarrow and scikit-learn, and no other room of bayesrank.
 """
 
 from bayesrank.data.read.columns import (
@@ -14,6 +14,7 @@ from bayesrank.data.read.columns import (
     float_array,
     numbers,
     require_columns,
+    text_numbers,
     whole_numbers,
 )
 from bayesrank.data.read.count_entries import (
@@ -41,14 +42,18 @@ from bayesrank.data.read.entries import (
     from_wide,
 )
 from bayesrank.data.read.formats import (
+    PREFLIB,
     Letor,
     PreflibOrders,
+    kind_of,
     read_letor,
     read_lines,
     read_preflib,
     read_table,
+    table_with_findings,
 )
 from bayesrank.data.read.labels import (
+    LINE,
     axis_index,
     coord_values,
     counted,
@@ -83,8 +88,10 @@ from bayesrank.data.read.preferences import (
 
 __all__ = [
     "KINDS",
+    "LINE",
     "ONE_PROBLEM",
     "OUTCOMES",
+    "PREFLIB",
     "Entries",
     "Features",
     "ItemAxis",
@@ -116,6 +123,7 @@ __all__ = [
     "from_table",
     "from_wide",
     "identify",
+    "kind_of",
     "label_repr",
     "locate",
     "numbers",
@@ -135,6 +143,8 @@ __all__ = [
     "sorted_axis",
     "square_axis",
     "square_counts",
+    "table_with_findings",
+    "text_numbers",
     "two_items",
     "warn",
     "whole_counts",
