@@ -12,9 +12,10 @@ and tie parameter :math:`\nu_k`, where :math:`w_{ci}` is the utility of an item 
 ======================  ==============  ==========================================  ============
 variable                dims            prior                                       in models of
 ======================  ==============  ==========================================  ============
-``utility``             item            Normal(0, `utility_scale`), the sum zero    all
+``utility``             item            Normal(0, utility_scale), the sum zero      all
+``utility_scale``                       HalfNormal(3), unless it is given           all
 ``category_utility``    category, item  utility + category_spread × Normal(0, 1)    categories
-``category_spread``                     HalfNormal(`utility_scale` / 2)             categories
+``category_spread``                     HalfNormal(utility_scale / 2)               categories
 ``adherence``           judge           exp(adherence_spread × Normal(0, 1))        judges
 ``adherence_spread``                    HalfNormal(1/2)                             judges
 ``order_effect``                        Normal(0, 1/2)                              all
@@ -36,9 +37,9 @@ Four judges of adherence 1, with tie parameters from 0.05 to 3, were given adher
 
 What fixes the scales: the data know the products of adherences and differences of utilities only.
 With the geometric mean of the adherences at one, a difference of utilities is the log odds with a
-typical judge, and `utility_scale` says how large such log odds are expected to be. The data say
-nothing of the sum of the utilities, which is therefore zero; in ranks, and in differences, the
-prior is the same as one of independent utilities.
+typical judge, and ``utility_scale`` says how large such log odds are; it is learned unless given.
+The data say nothing of the sum of the utilities, which is therefore zero; in ranks, and in
+differences, the prior is the same as one of independent utilities.
 """
 
 from typing import Any
@@ -68,8 +69,9 @@ def leaderboard_model(
     *,
     category: str | None = None,
     prior: str = "zero-sum",
-    utility_scale: float = 1.0,
+    utility_scale: float | None = None,
     order_effect: bool = True,
+    neutral: str | None = None,
 ) -> pm.Model:
     """Build the model of a leaderboard.
 
@@ -83,11 +85,15 @@ def leaderboard_model(
         only, nothing is added. By default none: other groups keep pairs apart for LOO alone.
     prior : {"normal", "zero-sum"}
         Of the utilities: independent, or with the sum zero.
-    utility_scale : float
-        Standard deviation of the utilities, positive, as log odds with a typical judge.
+    utility_scale : float, optional
+        Standard deviation of the utilities, positive, as log odds with a typical judge. By default
+        it is learned.
     order_effect : bool
         Whether being the first may be an advantage, or with which judges. False where the order
         of the items means nothing: winner and loser, or the two in alphabetical order.
+    neutral : str, optional
+        The group of the pairs, with the labels "no" and "yes", that says on which of them being
+        the first is no advantage, as on neutral ground.
 
     Returns
     -------
@@ -98,15 +104,16 @@ def leaderboard_model(
     Raises
     ------
     ValueError
-        If there is no such group or prior, or the scale is not positive.
+        If there is no such group or prior, the scale is not positive, or `neutral` has other
+        labels.
 
     Examples
     --------
     >>> pairs = Pairs.from_matrix([[0, 3], [1, 0]], ties=[[0, 1], [1, 0]], items=["a", "b"])
     >>> [rv.name for rv in leaderboard_model(pairs, order_effect=False).free_RVs]
-    ['utility', 'nu']
+    ['utility_scale', 'utility_z', 'nu']
     """
-    if not 0 < utility_scale < np.inf:
+    if utility_scale is not None and not 0 < utility_scale < np.inf:
         raise ValueError(f"`utility_scale` is {utility_scale}; it must be positive and finite.")
     if category is not None and len(pairs.group_labels(category)) == 1:
         category = None
@@ -122,7 +129,8 @@ def leaderboard_model(
             first, second = _codes(FIRST, pairs.first), _codes(SECOND, pairs.second)
             if category is not None:
                 axes = (category, "item")
-                utility = _around(utility, "category", utility_scale / 2, axes)
+                spread = model["utility_scale"] if utility_scale is None else utility_scale
+                utility = _around(utility, "category", spread / 2, axes)
                 utility = pm.Deterministic("category_utility", utility, dims=axes).flatten()
                 row = _codes(category, pairs.group_idx(category)) * pairs.n_items
                 first, second = row + first, row + second
@@ -138,6 +146,14 @@ def leaderboard_model(
             if order is not None:
                 order = _around(order, "order", 0.5, ("judge",))
                 order = pm.Deterministic("judge_order_effect", order, dims="judge")[judge]
+        if order is not None and neutral is not None:
+            labels = [str(label) for label in pairs.group_labels(neutral)]
+            if not {"no", "yes"}.issuperset(labels):
+                raise ValueError(
+                    f"The group {neutral!r} must have the labels 'no' and 'yes'; it has {labels}."
+                )
+            counts = np.array([label == "no" for label in labels], dtype=float)
+            order = order * pt.as_tensor(counts)[_codes(neutral, pairs.group_idx(neutral))]
         if nu is None:
             BradleyTerry("y", utility, order_effect=order, observed=pairs)
         else:

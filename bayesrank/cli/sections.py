@@ -11,12 +11,24 @@ import pandas as pd
 
 from bayesrank.cli.run import Part
 from bayesrank.plots import plot_places, plot_ranking_checks, plot_wins
-from bayesrank.results import Section, consensus_ordering, figure_png, loo_by_ranker, ranking_checks
+from bayesrank.results import (
+    Section,
+    consensus_ordering,
+    csv_bytes,
+    figure_png,
+    loo_by_ranker,
+    ranking_checks,
+    worst_checks,
+)
 
 SHOWN = 30  # items of a matrix
 WORST = 10  # rows of what is predicted badly
 SURPRISING = 15  # rows of checks
 CHECKED = 500  # draws that checks are made with
+REMEDY = (
+    "What to do: take the ranks as a rough order only; rank kinds of rankers apart, if there are "
+    "such; bring in what items and rankers differ in (covariates); or try another model."
+)
 
 
 def places(posterior: Any, summary: pd.DataFrame) -> Part:
@@ -101,8 +113,13 @@ def predictions(posterior: Any, group: str, noun: str) -> Part:
     shown[f"{noun.capitalize()}{'es' * (noun == 'match') or 's'}"] = [f"{x:,g}" for x in rows["n"]]
     shown["Gain"] = [f"{x:.2f}" for x in rows["gain"]]
     shown["Pareto k"] = [f"{k:.2f}" if np.isfinite(k) else "" for k in rows["pareto_k"]]
-    csv = {"predictions.csv": table.to_csv().encode()}
-    return Part(Section(heading, text, shown if len(table) > 1 else None), csv, printed=False)
+    csv = {"predictions.csv": csv_bytes(table)}
+    failures = [
+        f"The model predicts a {noun} no better than random order does (mean gain {figures} nats): "
+        "do not rely on these ranks."
+    ]
+    section = Section(heading, text, shown if len(table) > 1 else None)
+    return Part(section, csv, printed=False, failures=failures if gain <= 0 else ())
 
 
 def _times(gain: float) -> str:
@@ -110,30 +127,53 @@ def _times(gain: float) -> str:
 
 
 def checks(posterior: Any) -> Part:
-    """Say whether rankings drawn from the model look like the observed ones."""
+    """Say whether rankings drawn from the model look like the observed ones, the worst first."""
     table = ranking_checks(posterior, draws=CHECKED)
-    figure = plot_ranking_checks(posterior, draws=CHECKED)
-    picture = figure_png(figure)
-    odd = table[table["surprising"]]
-    predicted = table[table["note"] != "given, not predicted"]
-    prob = table.attrs["prob"]
+    picture = figure_png(plot_ranking_checks(posterior, draws=CHECKED))
+    fits, prob = worst_checks(table), table.attrs["prob"]
+    count = (
+        f"{fits.failed} of {fits.n} checks fail: what is observed lies outside the {100 * prob:g}% "
+        f"interval of what the model predicts. By chance it would be at most about "
+        f"{fits.by_chance:.0f}."
+    )
     text = [
+        count,
         "Rankings drawn from the model are held against the observed ones: which item is on top, "
         "who is above whom, how far rankings are from the common order.",
-        f"{len(odd)} of {len(predicted)} numbers lie outside the {100 * prob:g}% interval of those "
-        f"that the model predicts; by chance it would be at most about "
-        f"{(1 - prob) * len(predicted):.0f}.",
     ]
-    rows = odd.assign(far=odd["p"]).sort_values("far", kind="stable").head(SURPRISING)
+    rows = fits.worst.head(SURPRISING)
+    failures = []
     shown = None
     if len(rows):
-        names = [f"{label}" + ("" if n == "all" else f", {n} items") for _, label, n in rows.index]
-        shown = pd.DataFrame(index=pd.Index(names, name="Outside"))
+        first = rows.iloc[0]
+        worst = (
+            f"The worst is {_check_name(rows.index[0])}: observed {first['observed']:.2f}, "
+            f"predicted {first['mean']:.2f} ({first['low']:.2f} to {first['high']:.2f})."
+        )
+        text.insert(0, worst)
+        if not fits.ok:
+            failures.append(f"The model does not fit. {count} {worst} {REMEDY}")
+        names = [_label(label, n) for _, label, n in rows.index]
+        shown = pd.DataFrame(index=pd.Index(names, name="Outside, the worst first"))
         shown["What"] = [str(statistic) for statistic, *_ in rows.index]
         shown["Observed"] = [f"{x:.2f}" for x in rows["observed"]]
         shown["Predicted"] = [f"{x:.2f}" for x in rows["mean"]]
         shown["From"] = [f"{x:.2f}" for x in rows["low"]]
         shown["To"] = [f"{x:.2f}" for x in rows["high"]]
     section = Section("What it misses", text, shown, picture, "Predictive checks of rankings")
-    files = {"checks.png": picture, "checks.csv": table.to_csv().encode()}
-    return Part(section, files, printed=False)
+    files = {"checks.png": picture, "checks.csv": csv_bytes(table)}
+    return Part(section, files, printed=False, failures=failures)
+
+
+def _check_name(key: Any) -> str:
+    """Name a check in a sentence."""
+    statistic, label, n = key
+    if statistic == "Kendall distance":
+        what = {"mean": "the mean distance", "spread": "the spread of the distances"}[label]
+        return f"{what} of rankings to the common order" + ("" if n == "all" else f", {n} items")
+    said = {"top item": "how often it is first", "pair order": "how often", "block size": "ties"}
+    return f"{said.get(statistic, statistic)}: {_label(label, n)}"
+
+
+def _label(label: Any, n: Any) -> str:
+    return f"{label}" + ("" if n == "all" else f", {n} items")

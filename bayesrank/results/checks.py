@@ -28,10 +28,11 @@ from bayesrank.results.draws import check_probability
 from bayesrank.results.ranks import rank_draws
 from bayesrank.schema import ITEM, WEIGHT, Kept
 
-__all__ = ["GIVEN", "ranking_checks"]
+__all__ = ["GIVEN", "Fits", "ranking_checks", "worst_checks"]
 
 GIVEN = "given, not predicted"
 AT_ONCE = 2**22  # ranks of a block of draws, which stay near the cache
+FAR = 5  # standard deviations, beyond which a difference is no chance among thousands of checks
 CLOSE = 1e-9  # sums of the same shares in another order differ by less
 SAMPLE = ("chain", "draw")
 GROUPS = {  # and what to do without
@@ -104,7 +105,7 @@ def ranking_checks(
         with the columns
 
         - observed : the statistic of the observed rankings;
-        - mean, low, high : of the predicted ones, with the ends of their interval;
+        - mean, sd, low, high : of the predicted ones, with the ends of their interval;
         - p : two-sided tail probability of the observed among the predicted, equal ones counting
           half (1 in the middle, 0 beyond all draws);
         - surprising : whether the observed lies outside the interval;
@@ -195,6 +196,65 @@ def ranking_checks(
     return table
 
 
+class Fits(NamedTuple):
+    """What checks say of a model altogether.
+
+    Attributes
+    ----------
+    n : int
+        Checks that could fail: of numbers that are predicted and are not always the same.
+    failed : int
+        Those outside their intervals.
+    by_chance : float
+        How many fail at most on average, if the model is right.
+    worst : DataFrame
+        The failures, the worst first: by how many standard deviations of the predicted values the
+        observed one is away from their mean, in the column far.
+    ok : bool
+        False if more checks fail than by chance, or the distance to the consensus does, or one is
+        so far off (five standard deviations) that chance does not explain it.
+    """
+
+    n: int
+    failed: int
+    by_chance: float
+    worst: pd.DataFrame
+    ok: bool
+
+
+def worst_checks(table: pd.DataFrame) -> Fits:
+    """Count the checks that fail, and put the worst first.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `ranking_checks`.
+
+    Returns
+    -------
+    Fits
+
+    Examples
+    --------
+    >>> worst_checks(ranking_checks(idata)).failed  # doctest: +SKIP
+    3
+    """
+    odd = table["surprising"]
+    varies = (table["note"] != GIVEN) & ((table["low"] < table["high"]) | odd)
+    worst = table[odd]
+    off = (worst["observed"] - worst["mean"]).abs()
+    far = off / worst["sd"].where(worst["sd"] > 0, CLOSE)
+    worst = worst.assign(far=far)
+    # what is never predicted has no standard deviation: of such the largest difference counts
+    order = np.lexsort((-off, -far.clip(upper=1e6)))
+    worst = worst.iloc[order]
+    n, failed = int(varies.sum()), int(odd.sum())
+    by_chance = (1 - float(table.attrs["prob"])) * n
+    distance = worst.index.isin([(KendallDistance.name, "mean", "all")])
+    ok = failed <= by_chance and not distance.any() and not (worst["far"] > FAR).any()
+    return Fits(n, failed, by_chance, worst, ok)
+
+
 def _index(keys: list[tuple[Any, ...]]) -> pd.MultiIndex:
     """Index of the rows, each level in its order of appearance, for which rows are sorted."""
     columns = [np.empty(len(keys), dtype=object) for _ in range(3)]
@@ -221,6 +281,7 @@ def _table(
         {
             "observed": observed,
             "mean": predicted.mean(axis=1),
+            "sd": predicted.std(axis=1),
             "low": low,
             "high": high,
             "p": np.where(given, np.nan, p),

@@ -85,8 +85,10 @@ from bayesrank.data.read.preferences import (
     blocks,
     from_preferences,
 )
+from bayesrank.data.read.text import BROKEN, content
 
 __all__ = [
+    "BROKEN",
     "KINDS",
     "LINE",
     "ONE_PROBLEM",
@@ -109,6 +111,7 @@ __all__ = [
     "check_differ",
     "check_kind",
     "check_names",
+    "content",
     "coord_values",
     "counted",
     "distinct_rows",
