@@ -215,7 +215,7 @@ def _refuse_counts(counts: pd.Series, column: str) -> None:
         )
 
 
-def _refuse(column: pd.Series[Any], row: int, spelled: dict[str, str]) -> NoReturn:
+def _refuse(column: pd.Series, row: int, spelled: dict[str, str]) -> NoReturn:
 
     value, where = column.iloc[row], row_name(column.index, row)
     known = spelled or {side: side for side in SIDES}

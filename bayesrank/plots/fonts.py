@@ -41,7 +41,7 @@ def use_fonts_for(names: Iterable[Any]) -> list[str]:
     ):
         if entry.name in seen or entry.style != "normal" or "Last Resort" in entry.name:
             continue
-        seen.add(entry.name)  # the last resort has a box for every character
+        seen.add(entry.name)
         has = lacking & _characters(entry.fname)
         if has:
             family.append(entry.name)
