@@ -6,6 +6,7 @@ model for nutpie, which samples, and what is predicted is computed in Python. In
 compiles all, as a user has it.
 """
 
+import json
 import os
 import shutil
 import signal
@@ -616,3 +617,185 @@ def test_files_are_written_even_when_the_reader_of_the_table_has_gone(folder, sa
     monkeypatch.setattr(cli.commands.click, "echo", gone)
     refuses(run(*SMALL), "Broken pipe.")
     assert (folder / "beers-ranks" / "ranks.csv").exists()
+
+
+# Nothing is lost
+
+
+def broken(*_, **__):
+    raise RuntimeError("broken")
+
+
+def left(folder):
+    """Say what a run that was cut short has left beside the table."""
+    (made,) = folder.glob("*.unfinished-*")
+    return made
+
+
+def test_a_run_that_breaks_has_saved_its_posterior_and_says_how_to_go_on(
+    folder, sampler, monkeypatch
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(pm, "compute_log_likelihood", broken)
+        result = run(*SMALL, "--top", 2, "--seed", 5, "--title", "Beers", "--interval", 0.8)
+    assert isinstance(result.exception, RuntimeError)
+    assert "mean rank" in result.stdout  # the table comes first
+    posterior = left(folder) / "posterior.nc"
+    assert f"The posterior is saved. To go on: bayesrank report '{posterior}'" in result.stderr
+    assert not (folder / "beers-ranks").exists()
+
+    result = run("report", posterior)
+    assert result.exit_code == 0, result.output
+    assert len(sampler) == 1  # nothing is sampled again
+    assert sorted(path.name for path in (folder / "beers-ranks").iterdir()) == FILES
+    assert sorted(path.name for path in folder.iterdir()) == ["beers-ranks", "beers.csv"]
+    page = (folder / "beers-ranks" / "report.html").read_text(encoding="utf-8")
+    assert "<h1>Beers</h1>" in page
+    assert "P(top 2)" in page
+    assert "seed 5." in page
+    assert "which hold its rank with probability 0.8." in page
+
+
+def test_a_report_of_a_report_is_the_same(folder, sampler):
+    assert run(*SMALL, "--seed", 5).exit_code == 0
+    before = {p.name: p.read_bytes() for p in (folder / "beers-ranks").glob("*.[ch]*")}
+    assert run("report", "beers-ranks/posterior.nc").exit_code == 0
+    assert {p.name: p.read_bytes() for p in (folder / "beers-ranks").glob("*.[ch]*")} == before
+    result = run("report", "beers-ranks/posterior.nc", "--top", 1, "--output-dir", "b")
+    assert result.exit_code == 0
+    assert "p_top1" in pd.read_csv("b/ranks.csv").columns
+
+
+def test_a_posterior_of_something_else_is_refused(folder):
+    xr.Dataset({"x": 1}).to_netcdf("x.nc", engine="netcdf4")
+    refuses(run("report", "x.nc"), "x.nc was not saved by `bayesrank rank`, `matches` or `quick")
+    (folder / "y.nc").write_bytes(b"no netCDF")
+    refuses(run("report", "y.nc"), "y.nc is not a readable netCDF file:")
+
+
+def test_files_of_a_run_change_together_and_those_of_others_stay(folder, sampler, monkeypatch):
+    assert run(*SMALL).exit_code == 0
+    out = folder / "beers-ranks"
+    (out / "judges.csv").write_text("of an older run", encoding="utf-8")
+    (out / "letter.txt").write_text("mine", encoding="utf-8")
+    refuses(run(*SMALL), "beers-ranks holds what is not of a report (letter.txt)")
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    with monkeypatch.context() as patch:
+        patch.setattr("bayesrank.results.report_html", broken)
+        assert run(*SMALL, "--force").exit_code == 1
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    assert run(*SMALL, "--force").exit_code == 0
+    assert sorted(path.name for path in out.iterdir()) == sorted([*FILES, "letter.txt"])
+
+
+def test_results_may_go_into_the_folder_in_which_the_command_runs(folder, sampler):
+    for _ in range(2):
+        assert run(*SMALL, "--output-dir", ".", "--force").exit_code == 0
+        assert sorted(path.name for path in folder.iterdir()) == sorted([*FILES, "beers.csv"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_files_are_made_leaves_the_posterior(folder, sampler, monkeypatch, number):
+    monkeypatch.setattr(pm, "compute_log_likelihood", lambda *_, **__: os.kill(os.getpid(), number))
+    result = run(*SMALL)
+    assert result.exit_code == 128 + number
+    assert result.stderr.splitlines()[-2] == "Interrupted."
+    assert "bayesrank report '" in result.stderr.splitlines()[-1]
+    assert (left(folder) / "posterior.nc").exists()
+
+
+def test_a_signal_while_files_take_their_place_waits(folder, sampler, monkeypatch):
+    real = Path.rename
+
+    def interrupted(self, target):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    result = run(*SMALL)
+    assert result.exit_code == 128 + signal.SIGTERM
+    assert sorted(path.name for path in (folder / "beers-ranks").iterdir()) == FILES
+
+
+def test_a_name_that_is_no_text_is_no_end(folder, sampler):
+    name = os.fsdecode(b"b\xe9ers.csv")
+    (folder / "beers.csv").rename(folder / name)
+    result = run("rank", name, *COLUMNS, "--rank", "place")
+    assert result.exit_code == 0, result.output
+    assert (folder / os.fsdecode(b"b\xe9ers-ranks") / "report.html").exists()
+
+
+# What is asked for
+
+
+def test_results_may_be_data(folder, sampler):
+    result = run(*SMALL, "--json", "--seed", 1)
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)
+    table = pd.read_csv("beers-ranks/ranks.csv")
+    assert [row["item"] for row in said["ranks"]] == table["item"].tolist()
+    assert said["ranks"][0]["standing"] == "leads"
+    assert said["verdict"].startswith(f"{table['item'][0]} leads: mean rank")
+    assert said["files"] == [f"beers-ranks/{name}" for name in FILES]
+    assert {"fits", "converged", "warnings", "notes"} <= set(said)
+
+
+def test_a_quiet_run_says_the_verdict_alone(folder, sampler):
+    result = run(*SMALL, "--quiet")
+    assert result.exit_code == 0, result.output
+    first, *more = result.output.splitlines()
+    assert "leads: mean rank" in first
+    assert all(line.startswith("Warning: ") for line in more)
+
+
+def test_the_page_is_shown_when_that_is_asked_for(folder, sampler, monkeypatch):
+    shown = []
+    monkeypatch.setattr("click.launch", shown.append)
+    assert run(*SMALL, "--open").exit_code == 0
+    assert shown == [str(folder / "beers-ranks" / "report.html")]
+
+
+def test_a_seed_that_is_drawn_is_stated(folder, sampler):
+    assert run(*SMALL).exit_code == 0
+    page = (folder / "beers-ranks" / "report.html").read_text(encoding="utf-8")
+    assert f"seed {sampler[0]['random_seed']}." in page
+
+
+# What is refused before anything is loaded
+
+
+def test_what_is_wrong_with_a_table_is_said_without_loading_pymc(folder):
+    (folder / "bad.csv").write_text("judge,beer,stars\nann,ale,x\n", encoding="utf-8")
+    code = (
+        "import sys\nfrom bayesrank.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "heavy = 'pymc pytensor arviz matplotlib sklearn numba pandas'.split()\n"
+        "print([m for m in heavy if m in sys.modules])"
+    )
+    (folder / "empty.csv").touch()
+    for name, loaded in (("empty.csv", "[]"), ("bad.csv", "['pandas']")):
+        args = ["rank", name, *COLUMNS, "--rating", "stars"]
+        done = subprocess.run(
+            [sys.executable, "-c", code, *args], capture_output=True, text=True, check=True,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        assert done.stderr.startswith("Error: ")
+        assert done.stdout.strip() == loaded
+
+
+# Names that others wrote
+
+
+def test_names_are_neither_commands_nor_formulas(folder, sampler):
+    table = BEERS.replace("ale", '"\x1b[31m=cmd|x"').replace("bock", "=1+1")
+    (folder / "t.csv").write_text(table, encoding="utf-8")
+    result = run("rank", "t.csv", *COLUMNS, "--rank", "place")
+    assert result.exit_code == 0, result.output
+    assert "\x1b" not in result.output
+    for name in ("ranks.csv", "checks.csv"):
+        text = (folder / "t-ranks" / name).read_text(encoding="utf-8")
+        assert not any(
+            cell.startswith("=") for line in text.splitlines() for cell in line.split(",")
+        )
+    assert "\n'=1+1," in (folder / "t-ranks" / "ranks.csv").read_text(encoding="utf-8")

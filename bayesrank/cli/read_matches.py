@@ -111,7 +111,8 @@ def _outcomes(
         meant = [_meanings(way or WAYS[0]).get(_folded(value)) for value in distinct]
         named = _winners(text, table)
         if named is not None:
-            if way is not None and (named.to_numpy() != np.array(meant)[codes]).any():
+            decided = way is not None and set(meant) != {"tie"}
+            if decided and (named.to_numpy() != np.array(meant)[codes]).any():
                 raise ValueError(
                     f"Column {column.name!r} may hold the names of the winners, or say whether the "
                     "first or the second won. Say which: give the columns as --winner and "

@@ -46,7 +46,7 @@ def read_numbers(values: pd.Series, what: str, how: Written, note: Note) -> pd.S
     read, commas = text_numbers(known, what, decimal=how.decimal)
     if commas and how.decimal is None:
         note(f"Column {values.name!r} is read with decimal commas.")
-    return read.astype(float)
+    return read
 
 
 def read_rankings(file: Path, columns: RankColumns, how: Written, note: Note) -> Rankings:
@@ -81,7 +81,7 @@ def read_rankings(file: Path, columns: RankColumns, how: Written, note: Note) ->
     )
 
 
-# One row per item in a ranking: ranker, ranking, item, cost (NaN is missing, infinite last), cell
+# One row per item in a ranking: ranker, ranking, item, cell, its cost, and whether it is last
 
 
 def _of_rows(frame: pd.DataFrame, columns: RankColumns, how: Written, note: Note) -> pd.DataFrame:
@@ -98,7 +98,7 @@ def _of_rows(frame: pd.DataFrame, columns: RankColumns, how: Written, note: Note
         if incomplete.any():
             note(
                 f"{_rows(int(incomplete.sum()), len(frame))} without a label in "
-                f"{_either(labels)} left out."
+                f"{_either(labels)}, and left out."
             )
         frame = frame[~incomplete]
     return pd.DataFrame(
@@ -106,8 +106,8 @@ def _of_rows(frame: pd.DataFrame, columns: RankColumns, how: Written, note: Note
             "ranker": text_labels(frame[ranker]),
             "ranking": text_labels(frame[ranking]),
             "item": text_labels(frame[item]),
-            "cost": _costs(frame[value], columns, how, note),
             "cell": frame[value],
+            **_costs(frame[value], columns, how, note),
         }
     )
 
@@ -120,8 +120,8 @@ def _of_items(frame: pd.DataFrame, columns: RankColumns, how: Written, note: Not
             {
                 **who,
                 "item": item,
-                "cost": _costs(frame[item], columns, how, note),
                 "cell": frame[item],
+                **_costs(frame[item], columns, how, note),
             }
         )
         for item in items
@@ -133,7 +133,7 @@ def _of_places(frame: pd.DataFrame, columns: RankColumns) -> pd.DataFrame:
     """Make a long table of one with a column per place."""
     places, who = _wide(frame, columns)
     parts = [
-        pd.DataFrame({**who, "item": frame[place], "cost": float(n), "cell": place})
+        pd.DataFrame({**who, "item": frame[place], "cost": n, "last": False, "cell": place})
         for n, place in enumerate(places, start=1)
     ]
     long = pd.concat(parts)
@@ -166,7 +166,7 @@ def _of_ballots(frame: pd.DataFrame, columns: RankColumns) -> pd.DataFrame:
                 costs.append(float(place))
                 cells.append(f"place {place}")
     long = pd.DataFrame({name: values.iloc[rows] for name, values in who.items()})
-    return long.assign(item=items, cost=costs, cell=cells)
+    return long.assign(item=items, cost=costs, last=False, cell=cells)
 
 
 def _wide(frame: pd.DataFrame, columns: RankColumns) -> tuple[list[str], dict[str, pd.Series]]:
@@ -205,21 +205,23 @@ def text_labels(values: pd.Series) -> pd.Series:
     return values.map(str)
 
 
-def _costs(values: pd.Series, columns: RankColumns, how: Written, note: Note) -> pd.Series:
-    """Read ranks, or ratings as their negatives; codes of the last block are infinite."""
+def _costs(
+    values: pd.Series, columns: RankColumns, how: Written, note: Note
+) -> dict[str, pd.Series]:
+    """Read ranks, or ratings as their negatives, and which cells are codes of the last block."""
     codes = {code.casefold() for code in columns.last_block}
-    last = values.astype("string").str.strip().str.casefold().isin(codes).fillna(False)
+    text = values.astype("string").str.strip().str.casefold()
+    last = text.isin(codes).fillna(False).astype(bool)
     try:
-        numbers = read_numbers(values.mask(last.astype(bool)), columns.of, how, note)
+        numbers = read_numbers(values.mask(last), columns.of, how, note)
     except ValueError as error:
-        if columns.last_block or "characters" in str(error) or "read in one way" in str(error):
+        if columns.last_block or "has '" not in str(error):
             raise
         raise ValueError(
             f"{error} If such a cell means that an item came in last, as DNF does, name it: "
             "--last-block DNF."
         ) from None
-    costs = -numbers if columns.of == "rating" else numbers
-    return costs.mask(last.astype(bool), np.inf)
+    return {"cost": -numbers if columns.of == "rating" else numbers, "last": last}
 
 
 # What is settled
@@ -228,16 +230,18 @@ def _costs(values: pd.Series, columns: RankColumns, how: Written, note: Note) ->
 def _settled(long: pd.DataFrame, columns: RankColumns, how: Written, note: Note) -> pd.DataFrame:
     """Do what is to be done with cells that are empty, and with codes of the last block."""
     n = len(long)
-    last = np.isinf(long["cost"])
+    # places instead of numbers, since those may have more digits than a number that may be missing
+    long = long.assign(cost=long["cost"].rank(method="dense"))
+    last = long["last"]
     if columns.last_block:
         codes = ", ".join(columns.last_block)
         note(
-            f"{_rows(int(last.sum()), n, 'entry', 'entries')} with {codes} put last in their "
-            "rankings, all in one block."
+            f"{_rows(int(last.sum()), n, 'entry', 'entries')} put last in their rankings, in one "
+            f"block: {codes}."
             if last.any()
             else f"No cell holds {codes}: --last-block changes nothing."
         )
-    missing = long["cost"].isna()
+    missing = long["cost"].isna() & ~last
     long_form = not (columns.wide or columns.ballot)
     policy = how.missing or ("refuse" if long_form and columns.of == "rank" else "drop")
     n_missing = int(missing.sum())
@@ -252,7 +256,7 @@ def _settled(long: pd.DataFrame, columns: RankColumns, how: Written, note: Note)
             )
         if policy == "last":
             note(f"{what}: they are put last in their rankings, in one block.")
-            long = long.assign(cost=long["cost"].fillna(np.inf))
+            long = long.assign(last=last | missing)
         else:
             note(
                 f"{what} and {'is' if n_missing == 1 else 'are'} left out, as not ranked; with "
@@ -266,9 +270,8 @@ def _settled(long: pd.DataFrame, columns: RankColumns, how: Written, note: Note)
         long = _completed(long, note)
     if not len(long):
         raise ValueError(f"No row has a {columns.of}, so the data say nothing about ranks.")
-    finite = long["cost"][np.isfinite(long["cost"])]
-    behind = (finite.max() if len(finite) else 0.0) + 1
-    return long.assign(cost=long["cost"].replace(np.inf, behind))
+    behind = long["cost"].max() + 1 if long["cost"].notna().any() else 1.0
+    return long.assign(cost=long["cost"].mask(long["last"], behind))
 
 
 def _completed(long: pd.DataFrame, note: Note) -> pd.DataFrame:
@@ -283,7 +286,7 @@ def _completed(long: pd.DataFrame, note: Note) -> pd.DataFrame:
     there = np.zeros((len(row), len(items)), dtype=bool)
     there[np.searchsorted(row, long.index.to_numpy()), code] = True
     r, i = np.nonzero(~there)
-    more = long.iloc[first[r]].assign(item=np.asarray(items)[i], cost=np.inf, cell="not named")
+    more = long.iloc[first[r]].assign(item=np.asarray(items)[i], last=True, cell="not named")
     if len(more):
         note(
             f"Items that a ballot does not name are put last in it, in one block: {len(more):,} in "

@@ -216,17 +216,18 @@ def text_numbers(
                 f"A {what} must be a finite number; column {values.name!r} has one of "
                 f"{len(texts[n])} characters in {row_name(values.index, row)}, which is too large."
             )
-    if not whole and len(set(read.tolist())) < len(set(exact)):
+    missing = bool((code < 0).any())
+    floats = read.astype(np.float64).tolist()
+    if (missing or not whole) and len(set(floats)) < len(set(exact)):
         seen: dict[float, Decimal] = {}
         one, other = next(
-            (seen[x], e) for x, e in zip(read.tolist(), exact, strict=True)
-            if seen.setdefault(x, e) != e
-        )  # fmt: skip
+            (seen[x], e) for x, e in zip(floats, exact, strict=True) if seen.setdefault(x, e) != e
+        )
         raise ValueError(
             f"Column {values.name!r} has the numbers {label_repr(str(one))} and "
             f"{label_repr(str(other))}, which agree in the first 16 digits: a {what} holds no more."
         )
-    if (code < 0).any():
+    if missing:
         read = np.append(read.astype(np.float64), np.nan)
     return pd.Series(read[code] if len(read) else np.nan, values.index, name=values.name), commas
 
