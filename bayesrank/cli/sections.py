@@ -168,11 +168,15 @@ def checks(posterior: Any) -> Part:
 def _check_name(key: Any) -> str:
     """Name a check in a sentence."""
     statistic, label, n = key
+    lists = "" if n == "all" else f" ({n} items)"
     if statistic == "Kendall distance":
         what = {"mean": "the mean distance", "spread": "the spread of the distances"}[label]
-        return f"{what} of rankings to the common order" + ("" if n == "all" else f", {n} items")
-    said = {"top item": "how often it is first", "pair order": "how often", "block size": "ties"}
-    return f"{said.get(statistic, statistic)}: {_label(label, n)}"
+        return f"{what} of rankings to the common order{lists}"
+    if statistic == "top item":
+        return f"how often {label} is first{lists}"
+    if statistic == "pair order":
+        return f"how often {' is ahead of '.join(str(label).rsplit(' > ', 1))}{lists}"
+    return f"the share of {label} among the blocks{lists}"
 
 
 def _label(label: Any, n: Any) -> str:
