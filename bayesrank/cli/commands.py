@@ -33,17 +33,23 @@ File = click.Path(path_type=Path)
 Share = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+HELP = """Say which item is best, and how sure that is.
+
+\b
+Rankings or ratings, a row per ranker and item:
+  bayesrank rank films.csv --ranker user --item film --rating stars
+Matches or comparisons, a row for two items:
+  bayesrank matches games.csv --first home --second away --outcome result
+
+Both print who leads, who is close to the leader and of whom too little is known, and say whether
+the model fits. They write a folder with a page, tables, pictures and the posterior.
+"""
+
+
+@click.group(help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(bayesrank.__version__, prog_name="bayesrank")
 def main() -> None:
-    r"""Say which item is best, and how sure that is.
-
-    \b
-    Rankings or ratings, a row per ranker and item:
-      bayesrank rank films.csv --ranker user --item film --rating stars
-    Matches or comparisons of two:
-      bayesrank matches games.csv --first home --second away --outcome result
-    """
+    """Run the commands."""
 
 
 def _add(options: list[Any]) -> Callable[[Command], Command]:

@@ -221,3 +221,48 @@ def test_a_preflib_file_in_another_encoding_is_refused(tmp_path):
     path.write_bytes("# ALTERNATIVE NAME 1: José\n1: 1\n".encode("latin-1"))
     with pytest.raises(ValueError, match=r"v\.soc is not a readable text file: .*UTF-8: line 1"):
         Rankings.from_preflib(path)
+
+
+# What is found out about files
+
+
+def test_cells_stay_text_but_in_columns_of_numbers(file):
+    frame = read_table(file("t.csv", "user,id,stars\n007,1e1,3\n7,10,4\n"), numbers=["stars"])
+    assert frame["user"].tolist() == ["007", "7"]
+    assert frame["id"].tolist() == ["1e1", "10"]
+    assert frame["stars"].tolist() == [3, 4]
+    with pytest.raises(ValueError, match=r"A number must be .* column 'user' has 'x' in line 2"):
+        read_table(file("u.csv", "user\nx\n1\n"), numbers=["user"])
+
+
+@pytest.mark.parametrize("text", ["a;b\n1,5;2\n", "a\tb\n1,5\t2\n", "a|b\n1,5|2\n"])
+def test_separators_are_found_out(file, text):
+    assert read_table(file("t.csv", text)).to_dict("list") == {"a": ["1,5"], "b": ["2"]}
+
+
+def test_rows_are_known_by_their_lines(file):
+    frame = read_table(file("t.csv", '\nuser,x\n\n"two\nlines",1\n,\nz,2\n'))
+    assert frame.index.name == "line"
+    assert frame.index.tolist() == [4, 7]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-32"])
+def test_encodings_of_unicode_are_found_out(tmp_path, encoding):
+    (tmp_path / "t.csv").write_bytes("user,x\nJosé,1\n".encode(encoding))
+    assert read_table(tmp_path / "t.csv")["user"].tolist() == ["José"]
+
+
+def test_features_with_huge_numbers_are_refused(file):
+    path = file("letor.txt", "2 qid:1 1:0.5\n0 qid:1 2000000000:1\n")
+    with pytest.raises(ValueError, match=r"names feature 2,000,000,000 and has 2 rows: a table of"):
+        Rankings.from_letor(path)
+
+
+def test_names_of_preflib_may_hold_what_unicode_calls_an_end_of_line(file):
+    text = TOI.replace("Bo: the second", "Bo\u2028the second").replace("Cy", "Cy\x85")
+    assert Rankings.from_preflib(file("v.toi", text)).items[1] == "Bo\u2028the second"
+
+
+def test_an_alternative_with_two_names_is_refused(file):
+    with pytest.raises(ValueError, match=r"line 10 names alternative 3 again"):
+        Rankings.from_preflib(file("v.toi", TOI.replace("NAME 4", "NAME 3")))

@@ -150,8 +150,11 @@ def cells(text: str, separator: str) -> tuple[pd.DataFrame, int]:
         bare = read[column].str.strip()
         spaces += int((bare != read[column]).sum() - bare.isna().sum())
         read[column] = bare.replace("", np.nan).astype(object)
-    inside = sum((read[c].str.count("\n").fillna(0) for c in read), pd.Series(0.0, read.index))
-    lines = skipped + 1 + np.arange(len(read)) + np.append(0, inside.cumsum()[:-1]).astype(int)
+    lines = skipped + 1 + np.arange(len(read))
+    n_lines = text.count("\n") + (not text.endswith("\n"))
+    if skipped + len(read) < n_lines:  # there are ends of lines inside of cells
+        inside = sum((read[c].str.count("\n").fillna(0) for c in read), pd.Series(0.0, read.index))
+        lines += np.append(0, inside.cumsum()[:-1]).astype(int)
     read.index = pd.Index(lines, name=LINE)
 
     header, frame = read.iloc[0], read.iloc[1:].dropna(how="all")
