@@ -48,6 +48,7 @@ def matches_job(pairs: "Pairs", title: str, fit: Fit, *, order: bool, judged: bo
         if categories:
             out += match_sections.categories(posterior, pairs, summary, fit.top)
         out.append(sections.predictions(predicted, "pair", "match"))
+        out.append(sections.checks_of_matches(predicted))
         out.append(sections.places(posterior, summary))
         win = sections.wins(posterior, summary, "match")
         return [*out, win] if win is not None else out
@@ -78,7 +79,8 @@ def matches_job(pairs: "Pairs", title: str, fit: Fit, *, order: bool, judged: bo
         ],
         parts=parts,
         nuts=nuts,
-        entries=pairs.n_pairs,
+        entries=pairs.counts.size,
+        simulated=True,
     )
 
 

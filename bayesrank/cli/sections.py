@@ -17,6 +17,7 @@ from bayesrank.results import (
     csv_bytes,
     figure_png,
     loo_by_ranker,
+    match_checks,
     ranking_checks,
     worst_checks,
 )
@@ -128,19 +129,33 @@ def _times(gain: float) -> str:
 
 def checks(posterior: Any) -> Part:
     """Say whether rankings drawn from the model look like the observed ones, the worst first."""
-    table = ranking_checks(posterior, draws=CHECKED)
     picture = figure_png(plot_ranking_checks(posterior, draws=CHECKED))
+    what = (
+        "Rankings drawn from the model are held against the observed ones: which item is on top, "
+        "who is above whom, how far rankings are from the common order."
+    )
+    return _checked(ranking_checks(posterior, draws=CHECKED), what, picture)
+
+
+def checks_of_matches(posterior: Any) -> Part:
+    """Say whether matches drawn from the model look like the observed ones, the worst first."""
+    what = (
+        "As many matches of each pair as were played are drawn from the model and held against the "
+        "observed ones: how many points each item makes, who beats whom, how often the first wins "
+        "or nobody."
+    )
+    return _checked(match_checks(posterior, draws=CHECKED), what, None)
+
+
+def _checked(table: pd.DataFrame, what: str, picture: bytes | None) -> Part:
+    """Say what the checks say, the worst first, and whether the model fits."""
     fits, prob = worst_checks(table), table.attrs["prob"]
     count = (
         f"{fits.failed} of {fits.n} checks fail: what is observed lies outside the {100 * prob:g}% "
         f"interval of what the model predicts. By chance it would be at most about "
         f"{fits.by_chance:.0f}."
     )
-    text = [
-        count,
-        "Rankings drawn from the model are held against the observed ones: which item is on top, "
-        "who is above whom, how far rankings are from the common order.",
-    ]
+    text = [count, what]
     rows = fits.worst.head(SURPRISING)
     failures = []
     shown = None
@@ -161,7 +176,7 @@ def checks(posterior: Any) -> Part:
         shown["From"] = [f"{x:.2f}" for x in rows["low"]]
         shown["To"] = [f"{x:.2f}" for x in rows["high"]]
     section = Section("What it misses", text, shown, picture, "Predictive checks of rankings")
-    files = {"checks.png": picture, "checks.csv": csv_bytes(table)}
+    files = {"checks.csv": csv_bytes(table)} | ({} if picture is None else {"checks.png": picture})
     return Part(section, files, printed=False, failures=failures)
 
 
@@ -174,6 +189,12 @@ def _check_name(key: Any) -> str:
         return f"{what} of rankings to the common order{lists}"
     if statistic == "top item":
         return f"how often {label} is first{lists}"
+    if statistic == "points":
+        return f"the share of points of {label}"
+    if statistic == "outcome":
+        return f"how often {f'the {label} wins' if label != 'tie' else 'there is a tie'}"
+    if statistic == "pair":
+        return f"how often {' beats '.join(str(label).rsplit(' > ', 1))}"
     if statistic == "pair order":
         return f"how often {' is ahead of '.join(str(label).rsplit(' > ', 1))}{lists}"
     return f"the share of {label} among the blocks{lists}"

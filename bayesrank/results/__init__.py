@@ -13,6 +13,7 @@ from bayesrank.results.diagnostics import Convergence, convergence
 from bayesrank.results.files import csv_bytes, figure_png, plain, whole_file, write_whole
 from bayesrank.results.groups import group_log_likelihood
 from bayesrank.results.loo import ParetoKWarning, loo_by_ranker
+from bayesrank.results.match_checks import match_checks
 from bayesrank.results.matches import (
     Separation,
     match_probability,
@@ -44,6 +45,7 @@ __all__ = [
     "group_log_likelihood",
     "leave_one_out",
     "loo_by_ranker",
+    "match_checks",
     "match_probability",
     "matches_between",
     "matches_to_separate",

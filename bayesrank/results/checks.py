@@ -28,11 +28,12 @@ from bayesrank.results.draws import check_probability
 from bayesrank.results.ranks import rank_draws
 from bayesrank.schema import ITEM, WEIGHT, Kept
 
-__all__ = ["GIVEN", "Fits", "ranking_checks", "worst_checks"]
+__all__ = ["GIVEN", "Fits", "check_table", "ranking_checks", "worst_checks"]
 
 GIVEN = "given, not predicted"
 AT_ONCE = 2**22  # ranks of a block of draws, which stay near the cache
-FAR = 5  # standard deviations, beyond which a difference is no chance among thousands of checks
+# Standard deviations, beyond which a difference is no chance: among thousands of checks, and alone
+FAR, DISTANCE = 5, 3
 CLOSE = 1e-9  # sums of the same shares in another order differ by less
 SAMPLE = ("chain", "draw")
 GROUPS = {  # and what to do without
@@ -191,7 +192,7 @@ def ranking_checks(
 
     keys = [(family.name, *label) for family in families for label in family.labels]
     given = np.array([found.sizes_given and key[0] == BlockSizes.name for key in keys])
-    table = _table(keys, observed[:, 0], predicted, given, prob)
+    table = check_table(keys, observed[:, 0], predicted, given, prob)
     table.attrs |= {"n_draws": n_draws, "prob": prob, "consensus": how, "n_pairs": pairs.n_pairs}
     return table
 
@@ -211,8 +212,9 @@ class Fits(NamedTuple):
         The failures, the worst first: by how many standard deviations of the predicted values the
         observed one is away from their mean, in the column far.
     ok : bool
-        False if more checks fail than by chance, or the distance to the consensus does, or one is
-        so far off (five standard deviations) that chance does not explain it.
+        False if clearly more checks fail than by chance (by two standard deviations, if they were
+        independent), or the mean distance to the consensus is three standard deviations off, or
+        anything five.
     """
 
     n: int
@@ -250,8 +252,10 @@ def worst_checks(table: pd.DataFrame) -> Fits:
     worst = worst.iloc[order]
     n, failed = int(varies.sum()), int(odd.sum())
     by_chance = (1 - float(table.attrs["prob"])) * n
+    most = by_chance + 2 * np.sqrt(by_chance * float(table.attrs["prob"]))
     distance = worst.index.isin([(KendallDistance.name, "mean", "all")])
-    ok = failed <= by_chance and not distance.any() and not (worst["far"] > FAR).any()
+    off = (worst["far"] > FAR) | (distance & (worst["far"] > DISTANCE))
+    ok = bool(failed <= most and not off.any())
     return Fits(n, failed, by_chance, worst, ok)
 
 
@@ -264,14 +268,18 @@ def _index(keys: list[tuple[Any, ...]]) -> pd.MultiIndex:
     return pd.MultiIndex(levels, codes, names=["statistic", "label", "n_items"])
 
 
-def _table(
+def check_table(
     keys: list[tuple[Any, ...]],
     observed: NDArray[np.float64],
     predicted: NDArray[np.float64],
-    given: NDArray[np.bool_],
+    given: NDArray[np.bool_] | None,
     prob: float,
 ) -> pd.DataFrame:
-    """Place observed values (n_rows,) among predicted ones (n_rows, n_draws)."""
+    """Place observed values (n_rows,) among predicted ones (n_rows, n_draws).
+
+    `given` says which are no part of what is predicted, none by default.
+    """
+    given = np.zeros(len(keys), dtype=bool) if given is None else given
     tail = (1 - prob) / 2
     low, high = np.quantile(predicted, [tail, 1 - tail], axis=1, method="inverted_cdf")
     below = (predicted < observed[:, None] - CLOSE).mean(axis=1)
