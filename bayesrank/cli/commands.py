@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +117,7 @@ def _fit(options: dict[str, Any], folder: Path) -> Fit:
     given["open"] = given.pop("open_")
     if given["seed"] is None:
         given["seed"] = secrets.randbelow(SEEDS)
-    return Fit(**given)
+    return Fit(**given, made=date.today().isoformat())
 
 
 def _written(options: dict[str, Any]) -> Written:

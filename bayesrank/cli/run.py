@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import bayesrank
 from bayesrank.cli.places import POSTERIOR, check_places, new_folder, put_in_place
 from bayesrank.cli.talk import Talk
 
@@ -39,6 +40,8 @@ class Fit:
     top: int
     prior: str
     prior_scale: float | None  # learned if None
+    made: str  # the date
+    version: str = bayesrank.__version__
     interval: float = 0.94
     title: str | None = None
     save: Path | None = None
@@ -99,7 +102,7 @@ class Job:
         """Say what was done, for the page."""
         return (
             f"{self.data!r}. Model: {self.model}; utilities {fit.prior} {fit.scale}; "
-            f"{fit.sampling}; seed {fit.seed}."
+            f"{fit.sampling}; seed {fit.seed}. Fitted on {fit.made} by bayesrank {fit.version}."
         )
 
 
@@ -200,7 +203,8 @@ def _report(
         summary,
         picture,
         paragraphs=[job.described(fit), *(checked if ok else ())],
-        warnings=[*failures, *(() if ok else checked), *talk.notes],
+        failures=failures,
+        warnings=[*(() if ok else checked), *talk.notes],
         sections=[part.section for part in parts],
         reading=job.reading,
         interval=fit.interval,

@@ -38,7 +38,12 @@ def places(posterior: Any, summary: pd.DataFrame) -> Part:
     text = ["How probable each place is for each item: the darker, the more."]
     if len(summary) > 2:
         text.append(_other_rules(posterior, summary))
-    section = Section("Places", text, picture=picture, alt="Probability of places by item")
+    section = Section(
+        "Places",
+        text,
+        picture=picture,
+        alt=f"Probability of every place, for the first {min(SHOWN, len(summary))} items",
+    )
     return Part(section, {"places.png": picture}, printed=False)
 
 
@@ -78,7 +83,12 @@ def wins(posterior: Any, summary: pd.DataFrame, of: Literal["utility", "match"])
         "match": "How probable it is that the item of the row wins the next match against that of "
         "the column, if the two do not tie.",
     }
-    section = Section("Who beats whom", [text[of]], picture=picture, alt="Win probabilities")
+    section = Section(
+        "Who beats whom",
+        [text[of]],
+        picture=picture,
+        alt=f"Probabilities that one of the first {min(SHOWN, len(summary))} items beats another",
+    )
     return Part(section, {"wins.png": picture}, printed=False)
 
 

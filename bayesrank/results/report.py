@@ -38,16 +38,19 @@ tr.leads td:first-child, tr.close td:first-child, tr.tied td:first-child {{ colo
 tr.unknown td:first-child {{ color: #3a8fc4; font-style: italic; }}
 .verdict {{ font-size: 1.15rem; }} .note {{ color: #444; }}
 .warn {{ background: #fff3cd; padding: .5rem .8rem; overflow-wrap: anywhere; }}
+.misfit {{ background: #f8d7da; font-weight: 600; }}
+h1, .verdict, p {{ overflow-wrap: anywhere; }}
+td:first-child {{ white-space: normal; min-width: 8rem; overflow-wrap: anywhere; }}
+nav {{ font-size: .92rem; }} nav a {{ margin-right: .9rem; white-space: nowrap; }}
+@media print {{ .wide {{ overflow: visible; }} nav {{ display: none; }}
+  body {{ max-width: none; padding: 0; }} img, tr {{ break-inside: avoid; }}
+  img {{ min-width: 0; }} table {{ font-size: .8rem; }} }}
 </style></head><body>
 <h1>{title}</h1>
 <p class="verdict">{verdict}</p>
 {paragraphs}
-<div class="wide"><img alt="Rank intervals of the items, best on top"
-src="data:image/png;base64,{picture}"></div>
-<h2>Table</h2>
-<div class="wide">{table}</div>
-{sections}
-<h2>How to read this</h2>
+<nav>{contents}</nav>
+<h2 id="s0">How to read this</h2>
 <p class="note">A rank is a place in the order of all items, 1 for the best. The data do not fix
 the order, so every item has a range of ranks that are plausible: the line in the picture, and the
 columns <b>from</b> and <b>to</b>, which hold its rank with probability {interval:g}. <b>P(best)</b>
@@ -55,6 +58,11 @@ is the probability of rank 1, <b>P(top {top})</b> that of rank {top} or better. 
 which items may be better than the leader. {words} The leader is better than all the others, at
 once, with probability {tied_prob:g} or more. Utility is the logarithm of an item's worth:
 {reading}.</p>
+<h2 id="s1">Ranks</h2>
+<div class="wide"><img alt="{alt}"
+src="data:image/png;base64,{picture}"></div>
+<div class="wide">{table}</div>
+{sections}
 </body></html>
 """
 
@@ -101,9 +109,10 @@ class Section:
     picture: bytes | None = None
     alt: str = ""
 
-    def html(self) -> str:
+    def html(self, anchor: str = "") -> str:
         """Write it for the page; every text is escaped."""
-        parts = [f"<h2>{_escape(self.heading)}</h2>"]
+        mark = f' id="{_escape(anchor)}"' if anchor else ""
+        parts = [f"<h2{mark}>{_escape(self.heading)}</h2>"]
         parts += [f"<p>{_escape(text)}</p>" for text in self.paragraphs]
         if self.picture is not None:
             source = base64.b64encode(self.picture).decode("ascii")
@@ -268,6 +277,7 @@ def report_html(
     picture: bytes,
     *,
     paragraphs: Sequence[str],
+    failures: Sequence[str] = (),
     warnings: Sequence[str] = (),
     sections: Sequence[Section] = (),
     reading: str | None = None,
@@ -284,8 +294,9 @@ def report_html(
         From `rank_summary`, one group; a column rankings or matches says how often items were seen.
     picture : bytes
         A PNG, from `figure_png`.
-    paragraphs, warnings : sequence of str
-        Plain text above the picture; warnings are set apart.
+    paragraphs, failures, warnings : sequence of str
+        Plain text below the verdict: what the model fails in comes first, then warnings, both set
+        apart.
     sections : sequence of Section
         What follows the table.
     reading : str, optional
@@ -314,7 +325,8 @@ def report_html(
     """
     _one_group(summary)
     top, seen, words = _top(summary), _seen(summary), standing(summary)
-    text = [f'<p class="warn">{_escape(w)}</p>' for w in warnings]
+    text = [f'<p class="warn misfit">{_escape(w)}</p>' for w in failures]
+    text += [f'<p class="warn">{_escape(w)}</p>' for w in warnings]
     text += [f"<p>{_escape(p)}</p>" for p in paragraphs]
     count = [] if seen is None else [seen.capitalize()]
     head = ("Item", "Mean rank", "From", "To", "P(best)", f"P(top {top})", *count, "Standing")
@@ -335,13 +347,30 @@ def report_html(
         paragraphs="\n".join(text),
         picture=base64.b64encode(picture).decode("ascii"),
         table=table,
-        sections="\n".join(section.html() for section in sections),
+        contents=" ".join(
+            f'<a href="#s{n}">{_escape(heading)}</a>'
+            for n, heading in enumerate(
+                ["How to read this", "Ranks", *(s.heading for s in sections)]
+            )
+        ),
+        alt=_escape(_rank_alt(summary)),
+        sections="\n".join(section.html(f"s{n}") for n, section in enumerate(sections, start=2)),
         reading=_escape(reading or READING),
         words=" ".join(WORDS[word] for word in used),
         top=top,
         tied_prob=tied_prob,
         interval=interval,
     )
+
+
+def _rank_alt(summary: pd.DataFrame) -> str:
+    """Say what the picture of the ranks shows, for those who cannot see it."""
+    shown = [
+        f"{plain(name)} {row.mean_rank:.1f} ({row.rank_low} to {row.rank_high})"
+        for name, row in summary.head(5).iterrows()
+    ]
+    more = f", and {len(summary) - 5} more" if len(summary) > 5 else ""
+    return f"Mean ranks and rank intervals, best on top: {', '.join(shown)}{more}"
 
 
 def _escape(text: str) -> str:

@@ -75,7 +75,8 @@ def test_the_page_asks_nothing_of_the_network():
     text = page()
     found = Page(text)
     assert [src[:22] for src in found.attributes("src")] == ["data:image/png;base64,"]
-    assert found.attributes("href") == []
+    assert found.attributes("href") == ["#s0", "#s1"]
+    assert found.attributes("id") == ["s0", "s1"]
     assert not {"script", "link", "iframe"} & {tag for tag, _ in found.elements}
     assert "http" not in text.replace(found.attributes("src")[0], "")
     assert "url(" not in text
@@ -85,7 +86,10 @@ def test_the_page_asks_nothing_of_the_network():
 def test_the_picture_is_the_one_given():
     (source,) = Page(page()).attributes("src")
     assert base64.b64decode(source.split(",")[1]) == PNG
-    assert Page(page()).attributes("alt") == ["Rank intervals of the items, best on top"]
+    assert Page(page()).attributes("alt") == [
+        "Mean ranks and rank intervals, best on top: ale 1.2 (1 to 2), bock 1.8 (1 to 2), "
+        "cider 3.0 (3 to 3)"
+    ]
 
 
 def test_the_page_fits_narrow_screens():
@@ -105,7 +109,12 @@ def named(text):
 @pytest.mark.parametrize("nasty", ["<b>&", '"><script>alert(1)</script>', "{top}", "a&amp;b", "'"])
 def test_every_text_is_escaped(nasty):
     found = named(nasty)
-    assert found.elements == named("plain").elements
+    plain = named("plain").elements
+    # the picture's alternative text has the names
+    assert [(tag, set(attrs)) for tag, attrs in found.elements] == [
+        (tag, set(attrs)) for tag, attrs in plain
+    ]
+    assert nasty in next(iter(found.attributes("alt")))
     assert found.texts["title"] == found.texts["h1"] == [nasty]
     assert found.texts["td"][0] == nasty
     assert found.texts["p"][0].startswith(f"{nasty} leads:")
@@ -117,6 +126,13 @@ def test_warnings_are_set_apart_from_paragraphs():
     assert found.attributes("class").count("warn") == 1
     assert {"Beware.", "Four draws."} < set(found.texts["p"])
     assert "warn" not in Page(page()).attributes("class")
+
+
+def test_what_the_model_fails_in_comes_first():
+    text = page(failures=["It fails."], warnings=["Beware."])
+    assert Page(text).attributes("class").count("warn misfit") == 1
+    assert text.index("leads:") < text.index("It fails.") < text.index("Beware.")
+    assert text.index("Beware.") < text.index("Four draws.") < text.index("How to read this")
 
 
 def test_the_stated_probabilities_are_those_of_the_table():
