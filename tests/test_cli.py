@@ -726,6 +726,28 @@ def test_a_name_that_is_no_text_is_no_end(folder, sampler):
     assert (folder / os.fsdecode(b"b\xe9ers-ranks") / "report.html").exists()
 
 
+def test_a_posterior_that_cannot_be_saved_beside_the_results_is_saved_elsewhere(
+    folder, sampler, monkeypatch
+):
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
+    real = xr.DataTree.to_netcdf
+
+    def full(self, path, **options):
+        if path.parent != elsewhere:
+            raise OSError(28, "No space left on device", str(path))
+        real(self, path, **options)
+
+    monkeypatch.setattr(xr.DataTree, "to_netcdf", full)
+    result = run(*SMALL)
+    (saved,) = elsewhere.glob("*.nc")
+    refuses(result, f"posterior.nc: No space left on device; it is in {saved}.")
+    with xr.open_datatree(saved) as tree:
+        assert "bayesrank" in tree.attrs
+    assert (folder / "beers-ranks" / "report.html").exists()
+
+
 # What is asked for
 
 

@@ -267,7 +267,9 @@ def _save(posterior: Any, path: Path, talk: Talk) -> None:
     if errors:
         why = getattr(errors[0], "strerror", None) or str(errors[0])
         where = f"; it is in {_name(talk.kept)}" if talk.kept else ""
-        talk.failed.append(f"The posterior could not be saved to {_name(path)}: {why}.{where}")
+        talk.failed.append(
+            f"The posterior could not be saved to {_name(path)}: {why.rstrip('.')}{where}."
+        )
 
 
 def _predictions(job: Job, fit: Fit, talk: Talk, model: Any, posterior: Any) -> Any:
