@@ -28,6 +28,9 @@ from click.testing import CliRunner
 
 import bayesrank
 from bayesrank import cli
+from bayesrank.cli import sections
+from bayesrank.cli.run import Part
+from bayesrank.results import Section
 from tests.flags import flags_of_users
 from tests.made_up import made_up
 from tests.test_layers import PACKAGE
@@ -83,6 +86,23 @@ def sampler(monkeypatch):
 
     monkeypatch.setattr(pm, "sample", sample)
     return asked
+
+
+PREDICTIONS = "bayesrank.cli.run._predictions"
+
+
+@pytest.fixture
+def light(sampler, monkeypatch):
+    """Leave out predictions, and what is beside the ranks but for its files."""
+    names = {
+        "predictions": ["predictions.csv"], "checks": ["checks.csv", "checks.png"],
+        "places": ["places.png"], "wins": ["wins.png"],
+    }  # fmt: skip
+    for name, files in names.items():
+        part = Part(Section(name), dict.fromkeys(files, b"x"), printed=False)
+        monkeypatch.setattr(sections, name, lambda *_, part=part: part)
+    monkeypatch.setattr(PREDICTIONS, lambda *_: None)
+    return sampler
 
 
 def refuses(result, sentence, code=1):
@@ -634,10 +654,10 @@ def left(folder):
 
 
 def test_a_run_that_breaks_has_saved_its_posterior_and_says_how_to_go_on(
-    folder, sampler, monkeypatch
+    folder, light, monkeypatch
 ):
     with monkeypatch.context() as patch:
-        patch.setattr(pm, "compute_log_likelihood", broken)
+        patch.setattr("bayesrank.results.report_html", broken)
         result = run(*SMALL, "--top", 2, "--seed", 5, "--title", "Beers", "--interval", 0.8)
     assert isinstance(result.exception, RuntimeError)
     assert "mean rank" in result.stdout  # the table comes first
@@ -647,7 +667,7 @@ def test_a_run_that_breaks_has_saved_its_posterior_and_says_how_to_go_on(
 
     result = run("report", posterior)
     assert result.exit_code == 0, result.output
-    assert len(sampler) == 1  # nothing is sampled again
+    assert len(light) == 1  # nothing is sampled again
     assert sorted(path.name for path in (folder / "beers-ranks").iterdir()) == FILES
     assert sorted(path.name for path in folder.iterdir()) == ["beers-ranks", "beers.csv"]
     page = (folder / "beers-ranks" / "report.html").read_text(encoding="utf-8")
@@ -657,7 +677,7 @@ def test_a_run_that_breaks_has_saved_its_posterior_and_says_how_to_go_on(
     assert "which hold its rank with probability 0.8." in page
 
 
-def test_a_report_of_a_report_is_the_same(folder, sampler):
+def test_a_report_of_a_report_is_the_same(folder, light):
     assert run(*SMALL, "--seed", 5).exit_code == 0
     before = {p.name: p.read_bytes() for p in (folder / "beers-ranks").glob("*.[ch]*")}
     assert run("report", "beers-ranks/posterior.nc").exit_code == 0
@@ -674,7 +694,7 @@ def test_a_posterior_of_something_else_is_refused(folder):
     refuses(run("report", "y.nc"), "y.nc is not a readable netCDF file:")
 
 
-def test_files_of_a_run_change_together_and_those_of_others_stay(folder, sampler, monkeypatch):
+def test_files_of_a_run_change_together_and_those_of_others_stay(folder, light, monkeypatch):
     assert run(*SMALL).exit_code == 0
     out = folder / "beers-ranks"
     (out / "judges.csv").write_text("of an older run", encoding="utf-8")
@@ -689,15 +709,15 @@ def test_files_of_a_run_change_together_and_those_of_others_stay(folder, sampler
     assert sorted(path.name for path in out.iterdir()) == sorted([*FILES, "letter.txt"])
 
 
-def test_results_may_go_into_the_folder_in_which_the_command_runs(folder, sampler):
+def test_results_may_go_into_the_folder_in_which_the_command_runs(folder, light):
     for _ in range(2):
         assert run(*SMALL, "--output-dir", ".", "--force").exit_code == 0
         assert sorted(path.name for path in folder.iterdir()) == sorted([*FILES, "beers.csv"])
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_while_files_are_made_leaves_the_posterior(folder, sampler, monkeypatch, number):
-    monkeypatch.setattr(pm, "compute_log_likelihood", lambda *_, **__: os.kill(os.getpid(), number))
+def test_a_signal_while_files_are_made_leaves_the_posterior(folder, light, monkeypatch, number):
+    monkeypatch.setattr(PREDICTIONS, lambda *_, **__: os.kill(os.getpid(), number))
     result = run(*SMALL)
     assert result.exit_code == 128 + number
     assert result.stderr.splitlines()[-2] == "Interrupted."
@@ -705,7 +725,7 @@ def test_a_signal_while_files_are_made_leaves_the_posterior(folder, sampler, mon
     assert (left(folder) / "posterior.nc").exists()
 
 
-def test_a_signal_while_files_take_their_place_waits(folder, sampler, monkeypatch):
+def test_a_signal_while_files_take_their_place_waits(folder, light, monkeypatch):
     real = Path.rename
 
     def interrupted(self, target):
@@ -718,7 +738,7 @@ def test_a_signal_while_files_take_their_place_waits(folder, sampler, monkeypatc
     assert sorted(path.name for path in (folder / "beers-ranks").iterdir()) == FILES
 
 
-def test_a_name_that_is_no_text_is_no_end(folder, sampler):
+def test_a_name_that_is_no_text_is_no_end(folder, light):
     name = os.fsdecode(b"b\xe9ers.csv")
     (folder / "beers.csv").rename(folder / name)
     result = run("rank", name, *COLUMNS, "--rank", "place")
@@ -727,7 +747,7 @@ def test_a_name_that_is_no_text_is_no_end(folder, sampler):
 
 
 def test_a_posterior_that_cannot_be_saved_beside_the_results_is_saved_elsewhere(
-    folder, sampler, monkeypatch
+    folder, light, monkeypatch
 ):
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()
@@ -751,7 +771,7 @@ def test_a_posterior_that_cannot_be_saved_beside_the_results_is_saved_elsewhere(
 # What is asked for
 
 
-def test_results_may_be_data(folder, sampler):
+def test_results_may_be_data(folder, light):
     result = run(*SMALL, "--json", "--seed", 1)
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
@@ -763,7 +783,7 @@ def test_results_may_be_data(folder, sampler):
     assert {"fits", "converged", "warnings", "notes"} <= set(said)
 
 
-def test_a_quiet_run_says_the_verdict_alone(folder, sampler):
+def test_a_quiet_run_says_the_verdict_alone(folder, light):
     result = run(*SMALL, "--quiet")
     assert result.exit_code == 0, result.output
     first, *more = result.output.splitlines()
@@ -771,17 +791,17 @@ def test_a_quiet_run_says_the_verdict_alone(folder, sampler):
     assert all(line.startswith("Warning: ") for line in more)
 
 
-def test_the_page_is_shown_when_that_is_asked_for(folder, sampler, monkeypatch):
+def test_the_page_is_shown_when_that_is_asked_for(folder, light, monkeypatch):
     shown = []
     monkeypatch.setattr("click.launch", shown.append)
     assert run(*SMALL, "--open").exit_code == 0
     assert shown == [str(folder / "beers-ranks" / "report.html")]
 
 
-def test_a_seed_that_is_drawn_is_stated(folder, sampler):
+def test_a_seed_that_is_drawn_is_stated(folder, light):
     assert run(*SMALL).exit_code == 0
     page = (folder / "beers-ranks" / "report.html").read_text(encoding="utf-8")
-    assert f"seed {sampler[0]['random_seed']}." in page
+    assert f"seed {light[0]['random_seed']}." in page
 
 
 # What is refused before anything is loaded

@@ -45,7 +45,8 @@ class RankColumns:
         from_columns = [self.rating, self.rank, self.wide, self.ballot]
         given = sum(one is not None for one in from_columns)
         if is_preflib(file):
-            if given or self.item or self.ranker:
+            others = (self.item, self.ranker, self.ranking, self.weight, *self.column)
+            if given or any(others):
                 raise click.UsageError(
                     f"{file.suffix} files say who ranks what: leave the columns out."
                 )

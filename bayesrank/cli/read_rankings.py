@@ -262,9 +262,9 @@ def _settled(long: pd.DataFrame, columns: RankColumns, how: Written, note: Note)
                 f"{what} and {'is' if n_missing == 1 else 'are'} left out, as not ranked; with "
                 f"--missing last {'it' if n_missing == 1 else 'they'} would come last."
             )
-            rankings = long["ranking"].nunique()
+            rankings = _n_rankings(long)
             long = long[~missing]
-            if gone := rankings - long["ranking"].nunique():
+            if gone := rankings - _n_rankings(long):
                 note(f"{_rows(gone, rankings, 'ranking', 'rankings')} left out with them.")
     if policy == "last" and (columns.ballot or columns.wide == "places"):
         long = _completed(long, note)
@@ -272,6 +272,10 @@ def _settled(long: pd.DataFrame, columns: RankColumns, how: Written, note: Note)
         raise ValueError(f"No row has a {columns.of}, so the data say nothing about ranks.")
     behind = long["cost"].max() + 1 if long["cost"].notna().any() else 1.0
     return long.assign(cost=long["cost"].mask(long["last"], behind))
+
+
+def _n_rankings(long: pd.DataFrame) -> int:
+    return len(long[["ranker", "ranking"]].drop_duplicates())
 
 
 def _completed(long: pd.DataFrame, note: Note) -> pd.DataFrame:
