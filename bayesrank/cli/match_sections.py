@@ -10,6 +10,7 @@ from bayesrank.plots import plot_adherence
 from bayesrank.results import (
     Section,
     adherence_summary,
+    csv_bytes,
     figure_png,
     match_probability,
     matches_between,
@@ -94,7 +95,7 @@ def judges(posterior: Any, pairs: "Pairs", most: int) -> Part:
     section = Section(
         "Judges", text, table.head(most), picture, "Adherence of the judges, highest on top"
     )
-    return Part(section, {"adherence.png": picture, "judges.csv": csv.to_csv().encode()})
+    return Part(section, {"adherence.png": picture, "judges.csv": csv_bytes(csv)})
 
 
 def _off(outliers: pd.Index) -> str:
@@ -125,7 +126,7 @@ def categories(posterior: Any, pairs: "Pairs", summary: pd.DataFrame, top: int) 
                 "Matches": f"{int(n):,}",
                 "Leader": str(here.index[0]),
                 "P(best)": f"{here['p_best'].iloc[0]:.2f}",
-                "Tied with it": ", ".join(map(str, others[:3])) + more,
+                "Not told from it": ", ".join(map(str, others[:3])) + more,
             }
         )
         ranks[str(label)] = [
@@ -139,9 +140,7 @@ def categories(posterior: Any, pairs: "Pairs", summary: pd.DataFrame, top: int) 
         "ranks above are those of their mean, in which each category counts the same."
     ]
     return [
-        Part(
-            Section("Categories", text, leaders), {"categories.csv": by_category.to_csv().encode()}
-        ),
+        Part(Section("Categories", text, leaders), {"categories.csv": csv_bytes(by_category)}),
         Part(
             Section("Ranks by category", ["Mean rank, and from where to where."], table), {}, False
         ),

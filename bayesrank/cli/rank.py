@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 from bayesrank.cli.run import Fit, Job, Part, cautions_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bayesrank.data import Rankings
 
 # PyMC takes seconds to import: functions import what they need, so that --help is instant.
@@ -46,10 +48,21 @@ def rank_job(rankings: "Rankings", title: str, fit: Fit) -> Job:
         model="Plackett-Luce, the order inside ties unknown",
         cautions=lambda: _cautions(rankings, fit),
         parts=parts,
-        files=["predictions.csv", "checks.png", "checks.csv", "places.png", "wins.png"],
+        seen=lambda: _seen(rankings),
+        request={"command": "rank"},
         entries=rankings.item.size,
         simulated=True,
     )
+
+
+def _seen(rankings: "Rankings") -> "pd.Series":
+    """How many rankings each item is in, those of a weight so often."""
+    import numpy as np
+    import pandas as pd
+
+    row, slot = np.nonzero(rankings.mask)
+    n = np.bincount(rankings.item[row, slot], rankings.weight[row], rankings.n_items)
+    return pd.Series(n, rankings.coords["item"], name="rankings")
 
 
 def _cautions(rankings: "Rankings", fit: Fit) -> list[str]:

@@ -1,26 +1,31 @@
-"""What the commands share: fit, show and write; errors and warnings as sentences."""
+"""What the commands share: fit, save, show and write."""
 
-import signal
-import sys
+import json
+import logging
+import shutil
 import tempfile
-import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+import bayesrank
+from bayesrank.cli.places import POSTERIOR, check_places, new_folder, put_in_place
+from bayesrank.cli.talk import Talk
+
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bayesrank.data import Connectivity
     from bayesrank.results import Section
 
 # PyMC takes seconds to import: functions import what they need, so that --help is instant.
 
 MOST_NUMBERS = 20_000_000  # of predictions, 8 bytes each
+SEEDS = 2**31  # seeds that are drawn, where none is given
 
 
 @dataclass(frozen=True)
@@ -28,14 +33,20 @@ class Fit:
     """How to fit and what to report."""
 
     output_dir: Path
-    seed: int | None
+    seed: int
     draws: int
     tune: int
     chains: int
     top: int
     prior: str
-    prior_scale: float
+    prior_scale: float | None  # learned if None
+    made: str  # the date
+    version: str = bayesrank.__version__
+    interval: float = 0.94
+    title: str | None = None
     save: Path | None = None
+    force: bool = False
+    open: bool = False
 
     @property
     def sampling(self) -> str:
@@ -43,9 +54,17 @@ class Fit:
         chains = "1 chain" if self.chains == 1 else f"{self.chains} chains"
         return f"{chains} of {self.draws:,} draws after {self.tune:,} tuning steps"
 
+    @property
+    def scale(self) -> str:
+        """Say how far apart utilities are before the data, in words."""
+        if self.prior_scale is not None:
+            return f"with standard deviation {self.prior_scale:g}"
+        from bayesrank.priors import LEARNED
 
-class Interrupted(BaseException):
-    """Ctrl-C. Not a KeyboardInterrupt: nutpie takes that for a wish to keep what it has drawn."""
+        return (
+            "with a standard deviation that is learned from the data (half-normal with scale "
+            f"{LEARNED:g} before them)"
+        )
 
 
 @dataclass(frozen=True)
@@ -55,6 +74,7 @@ class Part:
     section: "Section"
     files: Mapping[str, bytes]
     printed: bool = True  # on the terminal, too
+    failures: Sequence[str] = ()  # of the model, which stand in the verdict
 
 
 @dataclass(frozen=True)
@@ -66,11 +86,12 @@ class Job:
     build: Callable[[], Any]  # makes the model
     model: str  # in words
     cautions: Callable[[], list[str]]  # what a reader should know about the data
+    seen: Callable[[], "pd.Series"]  # of each item, how many rankings or matches it is in
+    request: Mapping[str, Any]  # what `bayesrank report` needs to make this job again
     reading: str | None = None  # what a difference of utilities means
     checked: Sequence[tuple[str, str]] = (("utility", "item"),)  # variables, and their dims
     # of the posterior, the same with predictions of what was observed, and the summary of ranks
     parts: Callable[[Any, Any, Any], list[Part]] = lambda *_: []
-    files: Sequence[str] = ()  # that the parts may have
     entries: int = 0  # numbers of the observed variable
     simulated: bool = False  # whether parts want draws of it
     nuts: Callable[[Any], dict[str, Any]] = lambda _: {}  # settings for the model
@@ -78,88 +99,144 @@ class Job:
     def described(self, fit: Fit) -> str:
         """Say what was done, for the page."""
         return (
-            f"{self.data!r}. Model: {self.model}; utilities {fit.prior} with standard deviation "
-            f"{fit.prior_scale:g}; {fit.sampling}"
-            + (f"; seed {fit.seed}." if fit.seed is not None else ".")
+            f"{self.data!r}. Model: {self.model}; utilities {fit.prior} {fit.scale}; "
+            f"{fit.sampling}; seed {fit.seed}. Fitted on {fit.made} by bayesrank {fit.version}."
         )
 
 
-def run(job: Job, fit: Fit, notes: list[str]) -> None:
-    """Fit, show and write; `notes` are the warnings so far, and those to come."""
+def run(job: Job, fit: Fit, talk: Talk, posterior: Any = None) -> None:
+    """Fit unless there is a posterior, save it, and then show and write what it says."""
+    check_places(fit.output_dir, fit.save, force=fit.force)
+    talk.result(f"{job.data!r}")
+    for sentence in job.cautions():
+        talk.note(sentence)
+    model = None
+    if posterior is None:
+        model, posterior = _sample(job, fit, talk)
+        fit = replace(fit, draws=posterior["posterior"].sizes["draw"])
+        told = {**job.request, "title": job.title, "notes": talk.notes, "fit": _told(fit)}
+        posterior.attrs["bayesrank"] = json.dumps(told)
+    made = new_folder(fit.output_dir)
+    try:
+        _save(posterior, made / POSTERIOR, talk)
+        document = _report(job, fit, talk, model, posterior, made)
+        files = sorted(path.name for path in made.iterdir())
+        put_in_place(made, fit.output_dir)
+        talk.kept = None
+    finally:
+        # what is unfinished is kept for its posterior alone
+        if made.exists() and (talk.kept is None or talk.kept.parent != made):
+            shutil.rmtree(made, ignore_errors=True)
+    written = [fit.output_dir / name for name in files]
+    if fit.save is not None:
+        from bayesrank.results import whole_file
+
+        with whole_file(fit.save) as beside:
+            posterior.to_netcdf(beside, engine="netcdf4")
+        written.append(fit.save)
+    names = [_name(path) for path in written]
+    if talk.data:
+        talk.document(json.dumps(document | {"files": names}, indent=1))
+    talk.result("\n".join(["\nWritten:", *(f"  {name}" for name in names)]))
+    talk.stage("Done.")
+    if fit.open:
+        click.launch(str((fit.output_dir / "report.html").absolute()))
+
+
+def _report(
+    job: Job, fit: Fit, talk: Talk, model: Any, posterior: Any, made: Path
+) -> dict[str, Any]:
+    """Say what the posterior says, the ranks first, and write the files; return it as data."""
     import matplotlib as mpl
 
     mpl.use("agg")  # pictures go to files: no display is needed
     import matplotlib.pyplot as plt
 
-    from bayesrank.plots import plot_ranks
+    from bayesrank.plots import plot_ranks, use_fonts_for
     from bayesrank.results import (
+        csv_bytes,
         figure_png,
         rank_summary,
         report_html,
+        standing,
         table_text,
         verdict,
-        whole_file,
-        write_whole,
     )
 
-    names = ("ranks.png", "ranks.csv", *job.files, "report.html")
-    possible = [fit.output_dir / name for name in names]
-    _check_places(possible, fit.save)
-    click.echo(f"{job.data!r}")
-    for sentence in job.cautions():
-        _note(sentence, notes)
-
-    posterior, predicted = _sample(job, fit)
-    fit = replace(fit, draws=posterior["posterior"].sizes["draw"])
+    summary = rank_summary(
+        posterior, top=fit.top, prob=fit.interval, prior_sd=_prior_sd(posterior, fit)
+    )
+    seen = job.seen()
+    summary.insert(list(summary.columns).index("mean"), str(seen.name), seen[summary.index])
     ok, checked = _checked(posterior, job)
-    summary = rank_summary(posterior, top=fit.top)
-    picture = figure_png(plot_ranks(posterior, max_items=100))
+    talk.result(f"\n{table_text(summary)}\n")
+    talk.result(verdict(summary), brief=True)
+    talk.result(("" if ok else "Warning: ") + " ".join(checked), brief=not ok)
+    table = summary.assign(standing=standing(summary))
+    (made / "ranks.csv").write_bytes(csv_bytes(table))
+
+    lacking = use_fonts_for(summary.index)
+    if lacking:
+        talk.note(
+            "No font that is installed has some characters of the names "
+            f"({' '.join(lacking[:10])}): pictures show boxes for them, the tables are right."
+        )
+    predicted = _predictions(job, fit, talk, model, posterior)
+    talk.stage("Checking and drawing ...")
+    picture = figure_png(
+        plot_ranks(
+            posterior, max_items=100, prob=fit.interval, prior_sd=_prior_sd(posterior, fit),
+            seen=seen,
+        )
+    )  # fmt: skip
     parts = job.parts(posterior, predicted, summary)
     plt.close("all")
+    failures = [sentence for part in parts for sentence in part.failures]
+    for sentence in failures:
+        talk.result(f"Warning: {sentence}", brief=True)
+    for part in parts:
+        if part.printed:
+            talk.result(f"\n{part.section.text()}")
     page = report_html(
-        job.title,
+        fit.title or job.title,
         summary,
         picture,
         paragraphs=[job.described(fit), *(checked if ok else ())],
-        warnings=[*notes, *(() if ok else checked)],
+        failures=failures,
+        warnings=[*(() if ok else checked), *talk.notes],
         sections=[part.section for part in parts],
         reading=job.reading,
+        interval=fit.interval,
     )
-    contents = {"ranks.png": picture, "ranks.csv": summary.to_csv().encode()}
+    contents = {"ranks.png": picture, "report.html": page.encode("utf-8", "replace")}
     for part in parts:
         contents |= part.files
-    contents["report.html"] = page.encode()
-    try:
-        click.echo(f"\n{table_text(summary)}\n\n{verdict(summary)}")
-        click.echo(("" if ok else "Warning: ") + " ".join(checked))
-        for part in filter(lambda part: part.printed, parts):
-            click.echo(f"\n{part.section.text()}")
-    finally:  # also where the reader of a pipe has gone
-        fit.output_dir.mkdir(parents=True, exist_ok=True)
-        files = [path for path in possible if path.name in contents]
-        for path in files:
-            write_whole(path, contents[path.name])
-        if fit.save is not None:
-            with whole_file(fit.save) as beside:
-                posterior.to_netcdf(beside, engine="netcdf4")
-    click.echo("\nWritten:")
-    for path in (*files, *([fit.save] if fit.save else [])):
-        click.echo(f"  {path}")
+    for name, content in contents.items():
+        (made / name).write_bytes(content)
+    return {
+        "title": fit.title or job.title,
+        "verdict": verdict(summary),
+        "fits": not failures,
+        "converged": ok,
+        "warnings": [*failures, *(() if ok else checked)],
+        "notes": talk.notes,
+        "described": job.described(fit),
+        "ranks": json.loads(table.reset_index().to_json(orient="records", double_precision=6)),
+    }
 
 
-def _sample(job: Job, fit: Fit) -> tuple[Any, Any]:
-    """Draw from the posterior, and predict what was observed."""
-    say = _progress()
-    say("Loading PyMC ...")
+def _sample(job: Job, fit: Fit, talk: Talk) -> tuple[Any, Any]:
+    """Draw from the posterior, as often as ranks need to be exact."""
+    talk.stage("Loading PyMC ...")
     from bayesrank.inference import sample
     from bayesrank.results import precise
 
     def enough(posterior: Any) -> bool:
         return _checked(posterior, job)[0] and precise(posterior, top=fit.top)
 
-    say("Building the model ...")
+    talk.stage("Building the model ...")
     with job.build() as model:
-        say(f"Compiling, then sampling {fit.sampling} ...")
+        talk.stage(f"Compiling, then sampling {fit.sampling} ...")
         try:
             posterior = sample(
                 draws=fit.draws,
@@ -168,24 +245,45 @@ def _sample(job: Job, fit: Fit) -> tuple[Any, Any]:
                 random_seed=fit.seed,
                 nuts=job.nuts(model),
                 enough=enough,
-                progressbar=sys.stderr.isatty(),
+                progressbar=False,
             )
         except RuntimeError as error:
             raise ValueError(f"The sampler failed; try another --prior-scale. {error}") from error
-        say("Predicting ...")
-        predicted = _predicted(posterior, job, fit)
-    say("Done.")
-    return posterior, predicted
+    return model, posterior
 
 
-def _predicted(posterior: Any, job: Job, fit: Fit) -> Any:
-    """Compute what the model, which is in context, makes of what was observed.
+def _save(posterior: Any, path: Path, talk: Talk) -> None:
+    """Save the posterior before anything else is done with it; elsewhere, if not here."""
+    places = [path, Path(tempfile.gettempdir()) / f"{path.parent.name}.nc"]
+    errors = []
+    for place in places:
+        try:
+            posterior.to_netcdf(place, engine="netcdf4")
+        except (OSError, RuntimeError, ValueError) as error:
+            place.unlink(missing_ok=True)
+            errors.append(error)
+            continue
+        talk.kept = place
+        break
+    if errors:
+        why = getattr(errors[0], "strerror", None) or str(errors[0])
+        where = f"; it is in {_name(talk.kept)}" if talk.kept else ""
+        talk.failed.append(
+            f"The posterior could not be saved to {_name(path)}: {why.rstrip('.')}{where}."
+        )
+
+
+def _predictions(job: Job, fit: Fit, talk: Talk, model: Any, posterior: Any) -> Any:
+    """Compute what the model makes of what was observed.
 
     As many draws as fit into memory, evenly spaced, with the log-likelihood of what was observed
     and, if wanted, draws of it.
     """
+    talk.stage("Predicting ...")
     import pymc as pm
     from pytensor.compile.mode import Mode
+
+    logging.getLogger("pymc").setLevel(logging.WARNING)  # the names of what is drawn
 
     every = ceil(fit.chains * fit.draws * job.entries / MOST_NUMBERS)
     some = posterior.isel(draw=slice(None, None, max(every, 1)), missing_dims="ignore")
@@ -195,12 +293,20 @@ def _predicted(posterior: Any, job: Job, fit: Fit) -> Any:
         "progressbar": False,
         "compile_kwargs": {"mode": Mode("py", "fast_compile")},
     }
-    pm.compute_log_likelihood(some, **options)
-    if job.simulated:
-        pm.sample_posterior_predictive(
-            some, extend_inferencedata=True, random_seed=fit.seed, **options
-        )
+    with model if model is not None else job.build():
+        pm.compute_log_likelihood(some, **options)
+        if job.simulated:
+            pm.sample_posterior_predictive(
+                some, extend_inferencedata=True, random_seed=fit.seed, **options
+            )
     return some
+
+
+def _prior_sd(posterior: Any, fit: Fit) -> float:
+    """Return the standard deviation of utilities before the data: what was learned, or given."""
+    if fit.prior_scale is not None:
+        return fit.prior_scale
+    return float(posterior["posterior"]["utility_scale"].mean())
 
 
 def _checked(posterior: Any, job: Job) -> tuple[bool, list[str]]:
@@ -212,75 +318,51 @@ def _checked(posterior: Any, job: Job) -> tuple[bool, list[str]]:
     return not bad, list(dict.fromkeys(text for one in bad or found[:1] for text in one.sentences))
 
 
-def _progress() -> Callable[[str], None]:
-    start = time.perf_counter()
-    return lambda text: click.echo(f"[{time.perf_counter() - start:5.1f} s] {text}", err=True)
+def _told(fit: Fit) -> dict[str, Any]:
+    """Return the settings that a posterior remembers."""
+    forgotten = ("output_dir", "save", "force", "open")
+    return {name: value for name, value in asdict(fit).items() if name not in forgotten}
 
 
 def cautions_of(found: "Connectivity", fit: Fit) -> list[str]:
     """Say which ranks the comparisons leave open."""
-    out = list(found.warnings())
+    out = []
+    if not found.is_connected:
+        groups = [f"{{{_some(group, 4)}}}" for group in found.components[:4]]
+        out.append(
+            f"No comparison links the {found.n_components:,} groups {', '.join(groups)}"
+            + (", ..." if found.n_components > 4 else "")
+            + ": the data do not say which of them is better."
+        )
+    for items, where, how in (
+        (found.never_loses, "behind", "ahead"),
+        (found.never_wins, "ahead of", "behind"),
+    ):
+        if len(items):
+            are, they = ("is", "it is") if len(items) == 1 else ("are", "they are")
+            out.append(
+                f"{_some(items, 5)} {are} never {where} any other item: how far {how} {they} the "
+                "prior limits, and not the data."
+            )
+    if not out and not found.is_strongly_connected:
+        groups = [f"{{{_some(group, 4)}}}" for group in found.strong_components[:4]]
+        out.append(
+            f"Of the groups {', '.join(groups)}"
+            + (", ..." if len(found.strong_components) > 4 else "")
+            + " one is always ahead of another: how far, the prior limits, and not the data."
+        )
     if out:
         out.append(
-            f"This model has a prior ({fit.prior}, standard deviation {fit.prior_scale:g}). Where "
-            "the comparisons leave ranks open it alone decides: another --prior-scale shows how "
-            "much."
+            f"The prior of the utilities is {fit.prior} {fit.scale}; --prior-scale sets another, "
+            "which shows how much it decides."
         )
     return out
 
 
-def _check_places(files: list[Path], save: Path | None) -> None:
-    """Fail before sampling, not after, where nothing can be written."""
-    if save is not None and not save.parent.is_dir():
-        raise ValueError(f"The folder {save.parent} does not exist; make it, or choose another.")
-    for path in (*files, *([save] if save else [])):
-        if path.is_dir():
-            raise ValueError(f"{path} is a folder; a file is to be written there.")
-        # The folder of the outputs may not exist yet: then the one it will be made in counts.
-        folder = next(parent for parent in path.absolute().parents if parent.exists())
-        if not folder.is_dir():
-            raise ValueError(f"{folder} is a file, so nothing can be written below it.")
-        try:
-            tempfile.TemporaryFile(dir=folder).close()
-        except OSError as error:
-            raise ValueError(f"Nothing can be written to {folder}: {error.strerror}.") from error
+def _some(items: "pd.Index", most: int) -> str:
+    shown = ", ".join(repr(str(item)) for item in items[:most])
+    return shown + (f" and {len(items) - most} more" if len(items) > most else "")
 
 
-def _note(sentence: str, notes: list[str]) -> None:
-    """Show a sentence once, and remember it for the page."""
-    if sentence not in notes:
-        notes.append(sentence)
-        click.echo(f"Note: {sentence}", err=True)
-
-
-@contextmanager
-def errors_as_sentences() -> Iterator[list[str]]:
-    """Show errors and warnings of data as sentences, not as tracebacks; yields the warnings."""
-    notes: list[str] = []
-
-    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        if str(message).startswith("Glyph "):  # matplotlib: one warning for each character
-            _note("The picture's font lacks some characters of the names; see the table.", notes)
-        elif issubclass(category, UserWarning):
-            _note(str(message), notes)
-
-    def interrupt(*_: Any) -> None:
-        raise Interrupted
-
-    before = signal.signal(signal.SIGINT, interrupt)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("default", UserWarning)  # others are for developers
-            warnings.showwarning = show
-            yield notes
-    except (ValueError, OSError) as error:
-        text = str(error)
-        if isinstance(error, OSError) and error.strerror:
-            text = ": ".join(filter(None, [error.filename, f"{error.strerror}."]))
-        click.echo(f"Error: {text}", err=True)
-        sys.exit(1)
-    except (Interrupted, KeyboardInterrupt):
-        click.echo("Interrupted: nothing is written.", err=True)
-        sys.exit(130)
-    finally:
-        signal.signal(signal.SIGINT, before)
+def _name(path: Path) -> str:
+    return str(click.format_filename(path))

@@ -3,10 +3,10 @@
 What PyMC can sample or optimise itself needs nothing from here, but for `sample`, which does not
 compile again in every process; `posterior_modes`, which finds the modes of one model for many prior
 scales and compiles it once, with its parts `objective`, `climb` and `adam`; `laplace`, which draws
-from a normal posterior around a mode; `quick_posterior`, which does so for models that learn scales,
-too, and `quick_matches` from counts; `train`, which finds the mode of a model of many weights by
-batches; `given`, which fixes some variables; `kfold`, which compiles one model for all folds;
-`consensus_posterior` and `consensus_log_likelihood`, of a consensus that was summed out;
+from a normal posterior around a mode; `quick_posterior`, which does so for models that learn
+scales, too, and `quick_matches` from counts; `train`, which finds the mode of a model of many
+weights by batches; `given`, which fixes some variables; `kfold`, which compiles one model for all
+folds; `consensus_posterior` and `consensus_log_likelihood`, of a consensus that was summed out;
 `LeapAndShift`, steps of one that was not; and `learn_bpr`, gradient ascent on triples of
 interactions.
 

@@ -10,6 +10,7 @@ This room may import numpy, pandas, xarray, arviz, arviz_plots, matplotlib and t
 from bayesrank.plots.adherence import plot_adherence
 from bayesrank.plots.checks import plot_ranking_checks
 from bayesrank.plots.compare import plot_compare
+from bayesrank.plots.fonts import use_fonts_for
 from bayesrank.plots.places import plot_places
 from bayesrank.plots.ranks import plot_ranks
 from bayesrank.plots.wins import plot_wins
@@ -21,4 +22,5 @@ __all__ = [
     "plot_ranking_checks",
     "plot_ranks",
     "plot_wins",
+    "use_fonts_for",
 ]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bayesrank.plots.panels import figure_of, keep, short_name
 from bayesrank.plots.rows import LEADING, OTHER, WARNING, legend_above, set_up_rows
-from bayesrank.results.checks import GIVEN, ranking_checks
+from bayesrank.results.checks import GIVEN, ranking_checks, worst_checks
 
 __all__ = ["plot_ranking_checks"]
 
@@ -243,12 +243,11 @@ def _number(ax: Axes, pairs: pd.DataFrame) -> str:
 
 def _sentence(table: pd.DataFrame) -> str:
     """Say how many checks are surprising, and how many would be by chance."""
-    varies = (table["note"] != GIVEN) & ((table["low"] < table["high"]) | table["surprising"])
-    n, prob = int(varies.sum()), table.attrs["prob"]
-    out, chance = int(table["surprising"].sum()), (1 - prob) * n
+    fits, prob = worst_checks(table), table.attrs["prob"]
+    chance = f"{fits.by_chance:.{2 if fits.by_chance < 10 else 3}g}"
     return (
-        f"{out} of {n} checks lie outside their {100 * prob:g}% interval; "
-        f"{chance:.{2 if chance < 10 else 3}g} or fewer would by chance, on average."
+        f"{fits.failed} of {fits.n} checks lie outside their {100 * prob:g}% interval; "
+        f"{chance} or fewer would by chance, on average."
     )
 
 

@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from arviz import PlotCollection
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from bayesrank.plots.panels import (
     best_first,
@@ -25,6 +28,7 @@ from bayesrank.plots.rows import (
     LEADING,
     MANY,
     OTHER,
+    UNKNOWN,
     figure_size,
     interval_handles,
     legend_above,
@@ -34,6 +38,7 @@ from bayesrank.plots.rows import (
 )
 from bayesrank.results import rank_summary
 from bayesrank.results.draws import posterior_utilities
+from bayesrank.results.ranks import LITTLE
 
 __all__ = ["plot_ranks"]
 
@@ -48,13 +53,15 @@ def plot_ranks(
     simultaneous: bool = False,
     items: Sequence[Any] | None = None,
     max_items: int | None = None,
+    prior_sd: float | None = None,
+    seen: pd.Series | None = None,
     plot_collection: PlotCollection | None = None,
     **pc_kwargs: Any,
 ) -> PlotCollection:
     """Draw the rank interval of every item, best on top.
 
     A thin line is the interval of probability `prob`, a thick one that of one half, the circle the
-    mean rank. Items that cannot be told from the leader are coloured. Further dims, such as a
+    mean rank. Items that may be better than the leader are coloured. Further dims, such as a
     category, have one panel per label; the items are in the same order in all of them, that of
     the mean rank averaged over the panels.
 
@@ -72,6 +79,11 @@ def plot_ranks(
         Show these only, from top to bottom; their ranks are still those among all items.
     max_items : int, optional
         Show only the first so many; the picture says how many there are.
+    prior_sd : float, optional
+        As in `rank_summary`: items of which too little is known are apart from close ones.
+    seen : Series, optional
+        For each item, how many rankings or matches it is in, which its name says; written at the
+        right of a picture with one panel.
     plot_collection : PlotCollection, optional
         What to draw on, with panels by the further dims, high enough for the names (0.2 inches
         each); default a new figure of the size that the names need.
@@ -106,7 +118,13 @@ def plot_ranks(
     everyone, half = (
         by_panel(
             rank_summary(
-                utility, dim=dim, top=1, prob=p, simultaneous=simultaneous, tied_prob=tied_prob
+                utility,
+                dim=dim,
+                top=1,
+                prob=p,
+                simultaneous=simultaneous,
+                tied_prob=tied_prob,
+                prior_sd=prior_sd,
             ),
             utility,
             [*facets, dim],
@@ -128,13 +146,16 @@ def plot_ranks(
         (thin["rank_low"], thin["rank_high"]),
         (thick["rank_low"] - more, thick["rank_high"] + more),
         thin["mean_rank"].rename(var),
-        xr.where(thin["tied_with_leader"], LEADING, OTHER),
+        _colours(thin),
     )
     for ax, first in each_panel(pc, utility, facets):
         set_up_rows(ax, y, names, foot=len(shown) > MANY, named=first)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         ax.set_xlim(0.5, right + 0.5)
     title_panels(pc, utility, facets)
+    if seen is not None and not facets:
+        ((ax, _),) = each_panel(pc, utility, facets)
+        _write_counts(ax, y, seen[shown])
 
     at_once = ", all items at once" if simultaneous else ""
     tied = _words_of_tied(everyone["tied_with_leader"], dim)
@@ -149,14 +170,53 @@ def plot_ranks(
         ax.set_xlabel("Rank (1 = best)")
     worse = f"worse, all at once, with probability ≥ {tied_prob:g}"
     handles = [
-        Line2D([], [], color=LEADING, linewidth=4, label=tied),
+        *_handles_of_tied(everyone, tied),
         Line2D([], [], color=OTHER, linewidth=4, label=worse),
         *interval_handles(prob, "mean rank", at_once),
     ]
     if everyone["tied_with_leader"].all():
-        del handles[1]
+        handles = [handle for handle in handles if handle.get_label() != worse]
     keep(pc, "legend", legend_above(figure_of(pc), handles, count))
     return pc
+
+
+def _colours(summary: xr.Dataset) -> xr.DataArray:
+    """Colour of each item: those of which too little is known are lighter."""
+    tied = xr.where(summary["tied_with_leader"], LEADING, OTHER)
+    if "known" not in summary:
+        return tied
+    return xr.where(_unknown(summary), UNKNOWN, tied)
+
+
+def _unknown(summary: xr.Dataset) -> xr.DataArray:
+    """Which of the items that may be better are so because too little is known."""
+    leads = summary["mean_rank"] == summary["mean_rank"].min()
+    return summary["tied_with_leader"] & (summary["known"] < LITTLE) & ~leads
+
+
+def _handles_of_tied(summary: xr.Dataset, words: str) -> list[Line2D]:
+    """Legend of the items that may be better than the leader."""
+    if "known" not in summary or summary["tied_with_leader"].ndim > 1:
+        return [Line2D([], [], color=LEADING, linewidth=4, label=words)]
+    unknown = int(_unknown(summary).sum())
+    close = int(summary["tied_with_leader"].sum()) - unknown - 1
+    label = f"the leader, and {close} close to it" if close else "the leader"
+    handles = [Line2D([], [], color=LEADING, linewidth=4, label=label)]
+    if unknown:
+        label = f"too little is known ({unknown})"
+        handles.append(Line2D([], [], color=UNKNOWN, linewidth=4, label=label))
+    return handles
+
+
+def _write_counts(ax: Axes, y: NDArray[np.int_], seen: pd.Series) -> None:
+    """Write at the right of each row how often the item was seen."""
+    look: dict[str, Any] = {
+        "transform": ax.get_yaxis_transform(), "ha": "left", "va": "center", "fontsize": 8.5,
+        "color": "#555555", "clip_on": False,
+    }  # fmt: skip
+    for row, n in zip(y, seen, strict=True):
+        ax.text(1.02, row, f"{n:,.0f}", **look)
+    ax.text(1.02, -0.75, str(seen.name), **(look | {"va": "bottom"}))
 
 
 def _words_of_tied(tied: xr.DataArray, dim: str) -> str:

@@ -17,6 +17,7 @@ __all__ = [
     "LEADING",
     "MANY",
     "OTHER",
+    "UNKNOWN",
     "WARNING",
     "figure_size",
     "interval",
@@ -30,6 +31,7 @@ __all__ = [
 
 # Okabe-Ito blue and vermillion, and a grey: apart for every eye
 LEADING, WARNING, OTHER = "#0072B2", "#D55E00", "#8a8a8a"
+UNKNOWN = "#7fc4ea"  # the same blue, lighter
 MANY = 40  # rows beyond which the scale is repeated at the foot
 
 

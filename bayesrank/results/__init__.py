@@ -6,13 +6,14 @@ schema, and no other room of bayesrank.
 
 from bayesrank.results.adherence import adherence_summary
 from bayesrank.results.baseline import random_elpd
-from bayesrank.results.checks import ranking_checks
+from bayesrank.results.checks import Fits, ranking_checks, worst_checks
 from bayesrank.results.compare import compare
 from bayesrank.results.consensus import consensus_ordering, expected_kendall
 from bayesrank.results.diagnostics import Convergence, convergence, precise
-from bayesrank.results.files import figure_png, whole_file, write_whole
+from bayesrank.results.files import csv_bytes, figure_png, plain, whole_file, write_whole
 from bayesrank.results.groups import group_log_likelihood
 from bayesrank.results.loo import ParetoKWarning, loo_by_ranker
+from bayesrank.results.match_checks import match_checks
 from bayesrank.results.matches import (
     Separation,
     match_probability,
@@ -23,12 +24,13 @@ from bayesrank.results.matches import (
 from bayesrank.results.metrics import QueryMetrics, err, ndcg, query_metrics
 from bayesrank.results.predicted import predicted_ranks
 from bayesrank.results.probabilities import place_probability, top_probability, win_probability
-from bayesrank.results.ranks import rank_draws, rank_summary, tied_with_leader
+from bayesrank.results.ranks import rank_draws, rank_summary, standing, tied_with_leader
 from bayesrank.results.recommendation import leave_one_out, recommendation_metrics
 from bayesrank.results.report import Section, report_html, table_text, verdict
 
 __all__ = [
     "Convergence",
+    "Fits",
     "ParetoKWarning",
     "QueryMetrics",
     "Section",
@@ -37,18 +39,21 @@ __all__ = [
     "compare",
     "consensus_ordering",
     "convergence",
+    "csv_bytes",
     "err",
     "expected_kendall",
     "figure_png",
     "group_log_likelihood",
     "leave_one_out",
     "loo_by_ranker",
+    "match_checks",
     "match_probability",
     "matches_between",
     "matches_to_separate",
     "ndcg",
     "outcome_probability",
     "place_probability",
+    "plain",
     "precise",
     "predicted_ranks",
     "query_metrics",
@@ -58,11 +63,13 @@ __all__ = [
     "ranking_checks",
     "recommendation_metrics",
     "report_html",
+    "standing",
     "table_text",
     "tied_with_leader",
     "top_probability",
     "verdict",
     "whole_file",
     "win_probability",
+    "worst_checks",
     "write_whole",
 ]

@@ -28,10 +28,12 @@ from bayesrank.results.draws import check_probability
 from bayesrank.results.ranks import rank_draws
 from bayesrank.schema import ITEM, WEIGHT, Kept
 
-__all__ = ["GIVEN", "ranking_checks"]
+__all__ = ["GIVEN", "Fits", "check_table", "ranking_checks", "worst_checks"]
 
 GIVEN = "given, not predicted"
 AT_ONCE = 2**22  # ranks of a block of draws, which stay near the cache
+# Standard deviations, beyond which a difference is no chance: among thousands of checks, and alone
+FAR, DISTANCE = 5, 3
 CLOSE = 1e-9  # sums of the same shares in another order differ by less
 SAMPLE = ("chain", "draw")
 GROUPS = {  # and what to do without
@@ -104,7 +106,7 @@ def ranking_checks(
         with the columns
 
         - observed : the statistic of the observed rankings;
-        - mean, low, high : of the predicted ones, with the ends of their interval;
+        - mean, sd, low, high : of the predicted ones, with the ends of their interval;
         - p : two-sided tail probability of the observed among the predicted, equal ones counting
           half (1 in the middle, 0 beyond all draws);
         - surprising : whether the observed lies outside the interval;
@@ -190,9 +192,71 @@ def ranking_checks(
 
     keys = [(family.name, *label) for family in families for label in family.labels]
     given = np.array([found.sizes_given and key[0] == BlockSizes.name for key in keys])
-    table = _table(keys, observed[:, 0], predicted, given, prob)
+    table = check_table(keys, observed[:, 0], predicted, given, prob)
     table.attrs |= {"n_draws": n_draws, "prob": prob, "consensus": how, "n_pairs": pairs.n_pairs}
     return table
+
+
+class Fits(NamedTuple):
+    """What checks say of a model altogether.
+
+    Attributes
+    ----------
+    n : int
+        Checks that could fail: of numbers that are predicted and are not always the same.
+    failed : int
+        Those outside their intervals.
+    by_chance : float
+        How many fail at most on average, if the model is right.
+    worst : DataFrame
+        The failures, the worst first: by how many standard deviations of the predicted values the
+        observed one is away from their mean, in the column far.
+    ok : bool
+        False if clearly more checks fail than by chance (by two standard deviations, if they were
+        independent), or the mean distance to the consensus is three standard deviations off, or
+        anything five.
+    """
+
+    n: int
+    failed: int
+    by_chance: float
+    worst: pd.DataFrame
+    ok: bool
+
+
+def worst_checks(table: pd.DataFrame) -> Fits:
+    """Count the checks that fail, and put the worst first.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `ranking_checks`.
+
+    Returns
+    -------
+    Fits
+
+    Examples
+    --------
+    >>> worst_checks(ranking_checks(idata)).failed  # doctest: +SKIP
+    3
+    """
+    odd = table["surprising"]
+    varies = (table["note"] != GIVEN) & ((table["low"] < table["high"]) | odd)
+    worst = table[odd]
+    off = (worst["observed"] - worst["mean"]).abs()
+    far = off / worst["sd"].where(worst["sd"] > 0, CLOSE)
+    worst = worst.assign(far=far)
+    # what is never predicted has no standard deviation: of such the largest difference counts
+    order = np.lexsort((-off, -far.clip(upper=1e6)))
+    worst = worst.iloc[order]
+    n, failed = int(varies.sum()), int(odd.sum())
+    by_chance = (1 - float(table.attrs["prob"])) * n
+    most = by_chance + 2 * np.sqrt(by_chance * float(table.attrs["prob"]))
+    distance = worst.index.isin([(KendallDistance.name, "mean", "all")])
+    off = (worst["far"] > FAR) | (distance & (worst["far"] > DISTANCE))
+    ok = bool(failed <= most and not off.any())
+    return Fits(n, failed, by_chance, worst, ok)
 
 
 def _index(keys: list[tuple[Any, ...]]) -> pd.MultiIndex:
@@ -204,14 +268,18 @@ def _index(keys: list[tuple[Any, ...]]) -> pd.MultiIndex:
     return pd.MultiIndex(levels, codes, names=["statistic", "label", "n_items"])
 
 
-def _table(
+def check_table(
     keys: list[tuple[Any, ...]],
     observed: NDArray[np.float64],
     predicted: NDArray[np.float64],
-    given: NDArray[np.bool_],
+    given: NDArray[np.bool_] | None,
     prob: float,
 ) -> pd.DataFrame:
-    """Place observed values (n_rows,) among predicted ones (n_rows, n_draws)."""
+    """Place observed values (n_rows,) among predicted ones (n_rows, n_draws).
+
+    `given` says which are no part of what is predicted, none by default.
+    """
+    given = np.zeros(len(keys), dtype=bool) if given is None else given
     tail = (1 - prob) / 2
     low, high = np.quantile(predicted, [tail, 1 - tail], axis=1, method="inverted_cdf")
     below = (predicted < observed[:, None] - CLOSE).mean(axis=1)
@@ -221,6 +289,7 @@ def _table(
         {
             "observed": observed,
             "mean": predicted.mean(axis=1),
+            "sd": predicted.std(axis=1),
             "low": low,
             "high": high,
             "p": np.where(given, np.nan, p),

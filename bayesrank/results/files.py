@@ -1,16 +1,87 @@
-"""Files: pictures as bytes, and files that are written whole or not at all."""
+"""Files: pictures and tables as bytes, and files that are written whole or not at all."""
 
 import io
 import os
+import re
 import tempfile
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 from arviz import PlotCollection
 from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["figure_png", "whole_file", "write_whole"]
+__all__ = ["csv_bytes", "figure_png", "plain", "whole_file", "write_whole"]
+
+FORMULA = re.compile(r"[=+\-@\t\r]")  # how a cell begins that a spreadsheet runs
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+# Characters that steer a terminal, or turn the direction of what follows
+STEERING = ("Cc", "Cs", "Co", "Cn")
+TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def plain(text: Any) -> str:
+    r"""Write a text without the characters that steer terminals, each of which becomes a mark.
+
+    Parameters
+    ----------
+    text : object
+        A text, or what ``str`` makes one of.
+
+    Returns
+    -------
+    str
+        Ends of lines stay.
+
+    Examples
+    --------
+    >>> plain("red \x1b[31malert")
+    'red �[31malert'
+    """
+    text = str(text)
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        "\N{REPLACEMENT CHARACTER}"
+        if char != "\n" and (char in TURNING or unicodedata.category(char) in STEERING)
+        else char
+        for char in text
+    )
+
+
+def csv_bytes(table: pd.DataFrame) -> bytes:
+    r"""Write a table as CSV that a spreadsheet shows and does not run.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Text that a spreadsheet would take for a formula, which begins with =, +, -, @, a tab or a
+        carriage return and is no number, gets an apostrophe in front.
+
+    Returns
+    -------
+    bytes
+        In UTF-8, with the index.
+
+    Examples
+    --------
+    >>> csv_bytes(pd.DataFrame({"x": [1, 2]}, index=pd.Index(["=1+1", "-5"], name="item")))
+    b"item,x\n'=1+1,1\n-5,2\n"
+    """
+
+    def safe(cell: Any) -> Any:
+        if isinstance(cell, str) and FORMULA.match(cell) and not NUMBER.fullmatch(cell):
+            return f"'{cell}"
+        return cell
+
+    flat = table.reset_index()
+    for column in flat.columns:
+        if flat[column].dtype == object or pd.api.types.is_string_dtype(flat[column].dtype):
+            flat[column] = flat[column].map(safe)
+    return flat.to_csv(index=False).encode("utf-8", "replace")
 
 
 def figure_png(figure: Figure | SubFigure | PlotCollection, *, dpi: int = 150) -> bytes:

@@ -42,8 +42,11 @@ __all__ = [
     "rank_draws",
     "rank_summary",
     "simultaneous_bounds",
+    "standing",
     "tied_with_leader",
 ]
+
+LITTLE = 0.5  # share of the prior's variance; an item of which the data say less is unknown
 
 Ranks = NDArray[np.int32]
 
@@ -92,6 +95,7 @@ def rank_summary(
     prob: float = 0.94,
     simultaneous: bool = False,
     tied_prob: float = 0.95,
+    prior_sd: float | None = None,
 ) -> pd.DataFrame:
     """Summarise the posterior of ranks, best mean rank first.
 
@@ -112,24 +116,32 @@ def rank_summary(
     tied_prob : float
         The leader is better than all items that are not tied with it, at once, with at least this
         probability, in (0.5, 1).
+    prior_sd : float, optional
+        Standard deviation of the utilities in the prior, positive: how much is known of each item
+        is the share of this variance that the data took away.
 
     Returns
     -------
     DataFrame
         One row per item (and per group, for other dims) with the columns mean_rank, rank_low,
         rank_high, p_best, p_top{k}, tied_with_leader, p_leader_better, mean and sd (of the
-        variable). The leader has the lowest mean rank of its group; it is tied with itself.
+        variable), and known if `prior_sd` is given. The leader has the lowest mean rank of its
+        group; it is tied with itself.
 
         Whether an item is tied is decided for all items at once, as `tied_with_leader` explains:
         the set of the tied contains the best item with probability `tied_prob` or more.
         ``p_leader_better`` is about each item by itself, so it may be above `tied_prob` for an
         item that is tied; it is never below for one that is not.
 
+        ``known`` is 1 - v / v0, not below 0, where v is the posterior variance of an item's
+        utility less the mean of all items, and v0 the same of independent normal utilities: near
+        1 the data say what the utility is, near 0 they say nothing. `standing` has its use.
+
     Raises
     ------
     ValueError
         If the variable or a dim is missing, there is no draw or one is not finite, or `top`,
-        `prob` or `tied_prob` are out of range.
+        `prob`, `tied_prob` or `prior_sd` are out of range.
 
     Examples
     --------
@@ -145,6 +157,8 @@ def rank_summary(
     tops = check_tops(top)
     check_probability("prob", prob, 0.0)
     check_probability("tied_prob", tied_prob, 0.5)
+    if prior_sd is not None and not 0 < prior_sd < np.inf:
+        raise ValueError(f"`prior_sd` is {prior_sd}; it must be positive and finite.")
     utility = posterior_utilities(data, var, dim)
     interval = simultaneous_bounds if simultaneous else equal_tails
 
@@ -164,6 +178,7 @@ def rank_summary(
                 "p_leader_better": leader.p_better,
                 "mean": draws.mean(0),
                 "sd": draws.std(0, ddof=1) if len(draws) > 1 else np.full(len(low), np.nan),
+                **({} if prior_sd is None else {"known": _known(draws, prior_sd)}),
             },
             index=pd.Index(item_labels(utility, dim), name=dim),
         )
@@ -175,6 +190,55 @@ def rank_summary(
         return tables[0]
     keys = pd.MultiIndex.from_product([utility[d].values for d in groups], names=groups)
     return pd.concat(tables, keys=list(keys), names=[*groups, dim])
+
+
+def standing(summary: pd.DataFrame) -> pd.Series:
+    """Say in a word where each item stands to the leader.
+
+    Two things make an item one that may be better than the leader: it is *close*, since the data
+    say that its utility is about as high; or it is *unknown*, since the data say little of it at
+    all, which is the case if they leave more than half of the prior's variance.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        From `rank_summary`, one group or several.
+
+    Returns
+    -------
+    Series of str
+        "leads", "close" or "unknown", and "" for an item that is told from the leader. Without the
+        column known, which `rank_summary` makes from `prior_sd`, "tied" is both.
+
+    Examples
+    --------
+    >>> u = xr.DataArray([[[2.0, 1.0, 3.0], [2.1, 1.1, -9.0], [2.0, 1.0, 2.5]]],
+    ...     dims=("chain", "draw", "item"), coords={"item": ["a", "b", "c"]})
+    >>> standing(rank_summary(u, prior_sd=2.0)).to_dict()
+    {'a': 'leads', 'c': 'unknown', 'b': ''}
+    """
+    tied = summary["tied_with_leader"].to_numpy(bool)
+    if "known" in summary:
+        word = np.where(summary["known"] < LITTLE, "unknown", "close")
+    else:
+        word = np.full(len(summary), "tied")
+    words = pd.Series(np.where(tied, word, ""), summary.index, dtype=object)
+    # the first of its group, which is what the index has before the item
+    grouped = isinstance(summary.index, pd.MultiIndex)
+    groups = [label[:-1] if grouped else () for label in summary.index]
+    words[~pd.Series(groups, dtype=object).duplicated().to_numpy()] = "leads"
+    return words.rename("standing")
+
+
+def _known(draws: NDArray[np.float64], prior_sd: float) -> NDArray[np.float64]:
+    """Share of the prior's variance that the data took away, (n_items,)."""
+    n_draws, n_items = draws.shape
+    if n_items == 1 or n_draws == 1:
+        return np.ones(n_items)
+    # the mean of all utilities is what neither the data nor the ranks know of
+    left = (draws - draws.mean(1, keepdims=True)).var(0, ddof=1)
+    known: NDArray[np.float64] = 1 - left / (prior_sd**2 * (1 - 1 / n_items))
+    return known.clip(0, 1)
 
 
 def tied_with_leader(

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from bayesrank.results.files import plain
+from bayesrank.results.ranks import LITTLE, standing
+
 __all__ = ["Section", "report_html", "table_text", "verdict"]
 
 LONGEST = 40  # characters of a cell on the terminal
@@ -30,28 +33,45 @@ th, td {{ padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #dd
           white-space: nowrap; }}
 th:first-child, td:first-child {{ text-align: left; }}
 thead th {{ border-bottom: 2px solid #444; }}
-tr.tied td:first-child {{ color: #0072B2; font-weight: 600; }}
+tr.leads td:first-child, tr.close td:first-child, tr.tied td:first-child {{ color: #0072B2;
+  font-weight: 600; }}
+tr.unknown td:first-child {{ color: #3a8fc4; font-style: italic; }}
 .verdict {{ font-size: 1.15rem; }} .note {{ color: #444; }}
 .warn {{ background: #fff3cd; padding: .5rem .8rem; overflow-wrap: anywhere; }}
+.misfit {{ background: #f8d7da; font-weight: 600; }}
+h1, .verdict, p {{ overflow-wrap: anywhere; }}
+td:first-child {{ white-space: normal; min-width: 8rem; overflow-wrap: anywhere; }}
+nav {{ font-size: .92rem; }} nav a {{ margin-right: .9rem; white-space: nowrap; }}
+@media print {{ .wide {{ overflow: visible; }} nav {{ display: none; }}
+  body {{ max-width: none; padding: 0; }} img, tr {{ break-inside: avoid; }}
+  img {{ min-width: 0; }} table {{ font-size: .8rem; }} }}
 </style></head><body>
 <h1>{title}</h1>
 <p class="verdict">{verdict}</p>
 {paragraphs}
-<div class="wide"><img alt="Rank intervals of the items, best on top"
-src="data:image/png;base64,{picture}"></div>
-<h2>Table</h2>
-<div class="wide">{table}</div>
-{sections}
-<h2>How to read this</h2>
+<nav>{contents}</nav>
+<h2 id="s0">How to read this</h2>
 <p class="note">A rank is a place in the order of all items, 1 for the best. The data do not fix
 the order, so every item has a range of ranks that are plausible: the line in the picture, and the
-columns <b>from</b> and <b>to</b>. <b>P(best)</b> is the probability of rank 1, <b>P(top {top})</b>
-that of rank {top} or better. The items <b>tied with the leader</b> (in blue) cannot be
-told from it; it is better than all others at once with probability {tied_prob:g} or more. Utility
-is the logarithm of an item's worth: {reading}.</p>
+columns <b>from</b> and <b>to</b>, which hold its rank with probability {interval:g}. <b>P(best)</b>
+is the probability of rank 1, <b>P(top {top})</b> that of rank {top} or better. <b>Standing</b> says
+which items may be better than the leader. {words} The leader is better than all the others, at
+once, with probability {tied_prob:g} or more. Utility is the logarithm of an item's worth:
+{reading}.</p>
+<h2 id="s1">Ranks</h2>
+<div class="wide"><img alt="{alt}"
+src="data:image/png;base64,{picture}"></div>
+<div class="wide">{table}</div>
+{sections}
 </body></html>
 """
 
+WORDS = {
+    "close": "<b>Close</b> (blue) are those whose utility is about as high, by what the data say.",
+    "unknown": "<b>Unknown</b> (light blue) are those of which the data say too little: they took "
+    "away less than half of the variance that the utility has before any data.",
+    "tied": "<b>Tied</b> (blue) are those that cannot be told from it.",
+}
 READING = "in a ranking of two, an item beats another with probability 1 / (1 + exp(−difference))"
 
 
@@ -89,22 +109,22 @@ class Section:
     picture: bytes | None = None
     alt: str = ""
 
-    def html(self) -> str:
+    def html(self, anchor: str = "") -> str:
         """Write it for the page; every text is escaped."""
-        parts = [f"<h2>{html.escape(self.heading)}</h2>"]
-        parts += [f"<p>{html.escape(text)}</p>" for text in self.paragraphs]
+        mark = f' id="{_escape(anchor)}"' if anchor else ""
+        parts = [f"<h2{mark}>{_escape(self.heading)}</h2>"]
+        parts += [f"<p>{_escape(text)}</p>" for text in self.paragraphs]
         if self.picture is not None:
             source = base64.b64encode(self.picture).decode("ascii")
             parts.append(
-                f'<div class="wide"><img alt="{html.escape(self.alt)}"\n'
+                f'<div class="wide"><img alt="{_escape(self.alt)}"\n'
                 f'src="data:image/png;base64,{source}"></div>'
             )
         if self.table is not None:
             head, *rows = _cells(self.table)
-            cells = "".join(f"<th>{html.escape(text)}</th>" for text in head)
+            cells = "".join(f"<th>{_escape(text)}</th>" for text in head)
             body = "".join(
-                f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>"
-                for row in rows
+                f"<tr>{''.join(f'<td>{_escape(text)}</td>' for text in row)}</tr>" for row in rows
             )
             parts.append(
                 f'<div class="wide"><table><thead><tr>{cells}</tr></thead>'
@@ -125,11 +145,11 @@ class Section:
                 lines.append("  ".join(cells).rstrip())
             if len(rows) > len(shown):
                 lines.append(f"... and {len(rows) - len(shown)} more")
-        return "\n".join([*lines, *self.paragraphs])
+        return plain("\n".join([*lines, *self.paragraphs]))
 
 
 def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95, named: int = 5) -> str:
-    """Say in words who leads, how sure that is, and who is tied with the leader.
+    """Say in words who leads, how sure that is, and who may be better.
 
     Parameters
     ----------
@@ -138,12 +158,12 @@ def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95, named: int = 5) -
     tied_prob : float
         The probability that `summary` was made with.
     named : int
-        Name at most so many of the tied items, best first.
+        Name at most so many of the items that may be better, best first.
 
     Returns
     -------
     str
-        One to three sentences.
+        Some sentences.
 
     Raises
     ------
@@ -160,26 +180,39 @@ def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95, named: int = 5) -
     'a leads: mean rank 1.2, best with probability 0.75. It is better than the other ...'
     """
     _one_group(summary)
-    leader = summary.iloc[0]
+    leader, name = summary.iloc[0], plain(summary.index[0])
     said = (
-        f"{summary.index[0]} leads: mean rank {leader['mean_rank']:.1f}, best with probability "
+        f"{name} leads: mean rank {leader['mean_rank']:.1f}, best with probability "
         f"{leader['p_best']:.2f}."
     )
     if len(summary) == 1:
         return said
-    tied = [str(name) for name in summary.index[1:][summary["tied_with_leader"].iloc[1:]]]
-    if tied:
-        more = f" and {len(tied) - named} more" if len(tied) > named else ""
-        items = f"{len(tied)} other items" if len(tied) > 1 else "One other item"
-        said += f" {items} cannot be told from the leader: {', '.join(tied[:named])}{more}."
-    else:
+    if "known" in summary and leader["known"] < LITTLE:
+        said += " The data say little of the leader itself: the prior decides, too."
+    words = standing(summary)
+    unsure = False
+    for word, one, more in (
+        ("tied", "cannot be told from the leader", "cannot be told from the leader"),
+        ("close", "is close and may be better", "are close and may be better"),
+        ("unknown", "may be better, as too little is known of it", "may be better, as too little "
+         "is known of them"),
+    ):  # fmt: skip
+        items = [plain(item) for item in summary.index[words == word]]
+        if items:
+            unsure = True
+            rest = f" and {len(items) - named} more" if len(items) > named else ""
+            count = f"{len(items)} other items" if len(items) > 1 else "One other item"
+            said += (
+                f" {count} {one if len(items) == 1 else more}: {', '.join(items[:named])}{rest}."
+            )
+    if not unsure:
         others = "all other items at once" if len(summary) > 2 else "the other item"
         said += f" It is better than {others} with probability {tied_prob:g} or more."
     surest = summary.iloc[int(summary["p_best"].argmax())]
     if surest["p_best"] > leader["p_best"]:
         said += (
-            f" {surest.name} is more often the best (probability {surest['p_best']:.2f}), but its "
-            f"mean rank is {surest['mean_rank']:.1f}: its place is less certain."
+            f" {plain(surest.name)} is more often the best (probability {surest['p_best']:.2f}), "
+            f"but its mean rank is {surest['mean_rank']:.1f}: its place is less certain."
         )
     return said
 
@@ -190,7 +223,7 @@ def table_text(summary: pd.DataFrame, *, rows: int = 20, longest_name: int = 40)
     Parameters
     ----------
     summary : DataFrame
-        From `rank_summary`, one group.
+        From `rank_summary`, one group; a column rankings or matches says how often items were seen.
     rows : int
         Show at most so many items; the last line counts the others.
     longest_name : int
@@ -213,21 +246,24 @@ def table_text(summary: pd.DataFrame, *, rows: int = 20, longest_name: int = 40)
     >>> u = xr.DataArray([[[2.0, 1.0], [3.0, 1.0], [2.0, 0.0], [0.0, 1.0]]],
     ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b"]})
     >>> print(table_text(rank_summary(u, top=1)))
-    item  mean rank     ranks  P(best)  P(top 1)  tied
-    a           1.2       1-2     0.75      0.75  with the leader
-    b           1.8       1-2     0.25      0.25  with the leader
+    item  mean rank     ranks  P(best)  P(top 1)  standing
+    a           1.2       1-2     0.75      0.75  leads
+    b           1.8       1-2     0.25      0.25  tied
     """
     _one_group(summary)
     shown, top = summary.head(rows), _top(summary)
-    names = [" ".join(str(name).split()) for name in shown.index]
+    words, seen = standing(summary), _seen(summary)
+    names = [" ".join(plain(name).split()) for name in shown.index]
     names = [n if len(n) <= longest_name else f"{n[: longest_name - 1]}…" for n in names]
     width = max(len(name) for name in ["item", *names])
-    lines = [f"{'item':<{width}}  mean rank     ranks  P(best)  P(top {top})  tied"]
-    for name, (_, row) in zip(names, shown.iterrows(), strict=True):
+    count = "" if seen is None else f"  {seen:>8}"
+    lines = [f"{'item':<{width}}  mean rank     ranks  P(best)  P(top {top}){count}  standing"]
+    for name, word, (_, row) in zip(names, words, shown.iterrows(), strict=False):
         span = f"{row.rank_low}-{row.rank_high}"
+        count = "" if seen is None else f"  {row[seen]:8,.0f}"
         line = (
             f"{name:<{width}}  {row.mean_rank:9.1f}  {span:>8}  {row.p_best:7.2f}  "
-            f"{row[f'p_top{top}']:8.2f}  {'with the leader' if row.tied_with_leader else ''}"
+            f"{row[f'p_top{top}']:8.2f}{count}  {word}"
         )
         lines.append(line.rstrip())
     if len(summary) > rows:
@@ -241,10 +277,12 @@ def report_html(
     picture: bytes,
     *,
     paragraphs: Sequence[str],
+    failures: Sequence[str] = (),
     warnings: Sequence[str] = (),
     sections: Sequence[Section] = (),
     reading: str | None = None,
     tied_prob: float = 0.95,
+    interval: float = 0.94,
 ) -> str:
     """Compose the page.
 
@@ -253,17 +291,18 @@ def report_html(
     title : str
         Heading.
     summary : DataFrame
-        From `rank_summary`, one group.
+        From `rank_summary`, one group; a column rankings or matches says how often items were seen.
     picture : bytes
         A PNG, from `figure_png`.
-    paragraphs, warnings : sequence of str
-        Plain text above the picture; warnings are set apart.
+    paragraphs, failures, warnings : sequence of str
+        Plain text below the verdict: what the model fails in comes first, then warnings, both set
+        apart.
     sections : sequence of Section
         What follows the table.
     reading : str, optional
         What a difference of utilities means; by default what it means in rankings.
-    tied_prob : float
-        The probability that `summary` was made with.
+    tied_prob, interval : float
+        The probabilities that `summary` was made with, of the tied items and of the ranks.
 
     Returns
     -------
@@ -285,31 +324,62 @@ def report_html(
     True
     """
     _one_group(summary)
-    top = _top(summary)
-    text = [f'<p class="warn">{html.escape(w)}</p>' for w in warnings]
-    text += [f"<p>{html.escape(p)}</p>" for p in paragraphs]
-    head = ("Item", "Mean rank", "From", "To", "P(best)", f"P(top {top})", "Tied with leader")
+    top, seen, words = _top(summary), _seen(summary), standing(summary)
+    text = [f'<p class="warn misfit">{_escape(w)}</p>' for w in failures]
+    text += [f'<p class="warn">{_escape(w)}</p>' for w in warnings]
+    text += [f"<p>{_escape(p)}</p>" for p in paragraphs]
+    count = [] if seen is None else [seen.capitalize()]
+    head = ("Item", "Mean rank", "From", "To", "P(best)", f"P(top {top})", *count, "Standing")
     rows = [
-        f"<tr{' class="tied"' if r.tied_with_leader else ''}><td>{html.escape(str(name))}</td>"
+        f"<tr{f' class="{word}"' if word else ''}><td>{_escape(str(name))}</td>"
         f"<td>{r.mean_rank:.1f}</td><td>{r.rank_low}</td><td>{r.rank_high}</td>"
         f"<td>{r.p_best:.2f}</td><td>{r[f'p_top{top}']:.2f}</td>"
-        f"<td>{'yes' if r.tied_with_leader else ''}</td>"
+        f"{'' if seen is None else f'<td>{r[seen]:,.0f}</td>'}<td>{word}</td>"
         f"<td>{r['mean']:.2f}{'' if np.isnan(r['sd']) else f' ± {r["sd"]:.2f}'}</td></tr>"
-        for name, r in summary.iterrows()
+        for (name, r), word in zip(summary.iterrows(), words, strict=True)
     ]
-    cells = "".join(f"<th>{html.escape(h)}</th>" for h in (*head, "Utility"))
+    cells = "".join(f"<th>{_escape(h)}</th>" for h in (*head, "Utility"))
     table = f"<table><thead><tr>{cells}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    used = ["close", "unknown"] if "known" in summary else ["tied"]
     return PAGE.format(
-        title=html.escape(title),
-        verdict=html.escape(verdict(summary, tied_prob=tied_prob)),
+        title=_escape(title),
+        verdict=_escape(verdict(summary, tied_prob=tied_prob)),
         paragraphs="\n".join(text),
         picture=base64.b64encode(picture).decode("ascii"),
         table=table,
-        sections="\n".join(section.html() for section in sections),
-        reading=html.escape(reading or READING),
+        contents=" ".join(
+            f'<a href="#s{n}">{_escape(heading)}</a>'
+            for n, heading in enumerate(
+                ["How to read this", "Ranks", *(s.heading for s in sections)]
+            )
+        ),
+        alt=_escape(_rank_alt(summary)),
+        sections="\n".join(section.html(f"s{n}") for n, section in enumerate(sections, start=2)),
+        reading=_escape(reading or READING),
+        words=" ".join(WORDS[word] for word in used),
         top=top,
         tied_prob=tied_prob,
+        interval=interval,
     )
+
+
+def _rank_alt(summary: pd.DataFrame) -> str:
+    """Say what the picture of the ranks shows, for those who cannot see it."""
+    shown = [
+        f"{plain(name)} {row.mean_rank:.1f} ({row.rank_low} to {row.rank_high})"
+        for name, row in summary.head(5).iterrows()
+    ]
+    more = f", and {len(summary) - 5} more" if len(summary) > 5 else ""
+    return f"Mean ranks and rank intervals, best on top: {', '.join(shown)}{more}"
+
+
+def _escape(text: str) -> str:
+    return html.escape(plain(text))
+
+
+def _seen(summary: pd.DataFrame) -> str | None:
+    """Name the column that counts what each item was seen in."""
+    return next((name for name in ("rankings", "matches") if name in summary), None)
 
 
 def _one_group(summary: pd.DataFrame) -> None:
@@ -334,5 +404,5 @@ def _cells(table: pd.DataFrame) -> list[list[str]]:
 
 def _short(text: str) -> str:
     """Write a text on one line, and not on a long one."""
-    line = " ".join(text.split())
+    line = " ".join(plain(text).split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"

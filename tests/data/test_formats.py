@@ -56,8 +56,9 @@ def file(tmp_path):
     ],
 )
 def test_text_tables_are_read_and_na_is_a_label(file, name, text):
-    frame = read_table(file(name, text), columns=["user", "stars"])
+    frame = read_table(file(name, text), columns=["user"], numbers=["stars"])
     assert frame["user"].tolist() == ["NA", "x"]
+    assert frame.index.tolist() == [2, 3]  # lines of the file
     assert frame["stars"].tolist() == [1, 2]
 
 
@@ -66,7 +67,8 @@ def test_parquet_and_compressed_tables_are_read(tmp_path):
     frame.to_parquet(tmp_path / "t.parquet")
     frame.to_csv(tmp_path / "t.csv.gz", index=False)
     for name in ("t.parquet", "t.csv.gz"):
-        assert read_table(tmp_path / name).to_dict("list") == frame.to_dict("list")
+        read = read_table(tmp_path / name, numbers=["stars"])
+        assert read.to_dict("list") == frame.to_dict("list")
 
 
 def test_an_empty_cell_is_a_missing_value(file):
@@ -81,9 +83,14 @@ def test_an_empty_cell_is_a_missing_value(file):
         ("t.csv", "user,stars\n", r"t\.csv has a header and no rows"),
         ("t.csv", "a,b\n1,2\n1,2,3\n", r"t\.csv is not a readable csv table: .*line 3"),
         ("t.parquet", "not parquet", r"t\.parquet is not a readable parquet table"),
-        ("t.xlsx", "", r"t\.xlsx is none of the tables known: \.csv, \.tsv, \.txt"),
+        ("t.xlsx", "", r"t\.xlsx needs the package openpyxl|t\.xlsx is not a readable xlsx"),
+        ("t.xls", "", r"t\.xls is none of the tables known: \.csv, \.tsv, \.txt"),
         ("t.csv", "a,b\n1,2\n", r"t\.csv has no column 'user'; its columns are 'a', 'b'"),
-        ("t.csv", "user,b\n1,2,3\n", r"t\.csv has rows with more fields than its header has"),
+        (
+            "t.csv",
+            "user,b\n1,2,3\n",
+            r"more fields than its header.* in line 2: '1', '2', '3'",
+        ),
         ("t.csv.gz", "not compressed", r"t\.csv\.gz is not a readable csv table: Not a gzipped"),
         ("t.csv.zip", "not compressed", r"t\.csv\.zip is not a readable csv table: File is not a"),
     ],
@@ -96,7 +103,10 @@ def test_a_table_that_does_not_read_is_refused_with_its_name(file, name, text, m
 def test_a_table_in_another_encoding_is_refused(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("user\nJosé\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"t\.csv is not a readable csv table: .*utf-8"):
+    with pytest.raises(
+        ValueError,
+        match=r"not UTF-8: line 2 has the byte 0xe9\. In Latin-1 .* 'José'",
+    ):
         read_table(path)
 
 
@@ -108,7 +118,7 @@ def test_a_compressed_table_that_is_cut_off_is_refused(tmp_path):
 
 
 def test_a_separator_at_the_end_of_each_row_shifts_nothing(file):
-    frame = read_table(file("t.csv", "user,stars\nx,1,\ny,2,\n"))
+    frame = read_table(file("t.csv", "user,stars\nx,1,\ny,2,\n"), numbers=["stars"])
     assert frame.to_dict("list") == {"user": ["x", "y"], "stars": [1, 2]}
 
 
@@ -209,5 +219,50 @@ def test_a_vote_for_one_alternative_says_nothing_and_is_counted(file):
 def test_a_preflib_file_in_another_encoding_is_refused(tmp_path):
     path = tmp_path / "v.soc"
     path.write_bytes("# ALTERNATIVE NAME 1: José\n1: 1\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"v\.soc is not a readable text file: .*utf-8"):
+    with pytest.raises(ValueError, match=r"v\.soc is not a readable text file: .*UTF-8: line 1"):
         Rankings.from_preflib(path)
+
+
+# What is found out about files
+
+
+def test_cells_stay_text_but_in_columns_of_numbers(file):
+    frame = read_table(file("t.csv", "user,id,stars\n007,1e1,3\n7,10,4\n"), numbers=["stars"])
+    assert frame["user"].tolist() == ["007", "7"]
+    assert frame["id"].tolist() == ["1e1", "10"]
+    assert frame["stars"].tolist() == [3, 4]
+    with pytest.raises(ValueError, match=r"A number must be .* column 'user' has 'x' in line 2"):
+        read_table(file("u.csv", "user\nx\n1\n"), numbers=["user"])
+
+
+@pytest.mark.parametrize("text", ["a;b\n1,5;2\n", "a\tb\n1,5\t2\n", "a|b\n1,5|2\n"])
+def test_separators_are_found_out(file, text):
+    assert read_table(file("t.csv", text)).to_dict("list") == {"a": ["1,5"], "b": ["2"]}
+
+
+def test_rows_are_known_by_their_lines(file):
+    frame = read_table(file("t.csv", '\nuser,x\n\n"two\nlines",1\n,\nz,2\n'))
+    assert frame.index.name == "line"
+    assert frame.index.tolist() == [4, 7]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-32"])
+def test_encodings_of_unicode_are_found_out(tmp_path, encoding):
+    (tmp_path / "t.csv").write_bytes("user,x\nJosé,1\n".encode(encoding))
+    assert read_table(tmp_path / "t.csv")["user"].tolist() == ["José"]
+
+
+def test_features_with_huge_numbers_are_refused(file):
+    path = file("letor.txt", "2 qid:1 1:0.5\n0 qid:1 2000000000:1\n")
+    with pytest.raises(ValueError, match=r"names feature 2,000,000,000 and has 2 rows: a table of"):
+        Rankings.from_letor(path)
+
+
+def test_names_of_preflib_may_hold_what_unicode_calls_an_end_of_line(file):
+    text = TOI.replace("Bo: the second", "Bo\u2028the second").replace("Cy", "Cy\x85")
+    assert Rankings.from_preflib(file("v.toi", text)).items[1] == "Bo\u2028the second"
+
+
+def test_an_alternative_with_two_names_is_refused(file):
+    with pytest.raises(ValueError, match=r"line 10 names alternative 3 again"):
+        Rankings.from_preflib(file("v.toi", TOI.replace("NAME 4", "NAME 3")))

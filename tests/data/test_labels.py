@@ -127,3 +127,37 @@ def test_labels_that_cannot_be_labels_are_named():
 def test_a_missing_label_in_a_list_is_named_by_position(rankers):
     with pytest.raises(ValueError, match="`rankers` has a missing label at position 1"):
         Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=rankers)
+
+
+@pytest.mark.parametrize("dtype", ["string[pyarrow]", "int64[pyarrow]"])
+def test_labels_of_arrow_become_those_of_python(dtype):
+    labels = pd.array([1, 2, 1, 2], dtype="int64[pyarrow]").astype(dtype)
+    frame = pd.DataFrame({"user": labels, "film": labels[[0, 1, 1, 0]], "stars": [1, 2, 2, 1]})
+    frame = frame.assign(user=["a", "a", "b", "b"])
+    plain = frame.astype({"film": object if "string" in dtype else "int64"})
+    r, same = from_stars(frame), from_stars(plain)
+    assert r == same
+    back = r.to_frame()
+    again = Rankings.from_long_ranks(
+        back, ranking="ranking", ranker="ranker", item="item", rank="rank", items=r.items
+    )
+    assert again == r
+
+
+def test_true_beside_1_is_refused():
+    frame = pd.DataFrame({"user": [1, 1], "film": [True, 1], "stars": [1, 2]}, dtype=object)
+    with pytest.raises(ValueError, match="has the labels True and 1, which Python takes for one"):
+        from_stars(frame.astype({"stars": int}))
+    with pytest.raises(ValueError, match="has the labels False and 0, which Python takes for one"):
+        Rankings.from_orderings([["a"]], items=["a", False, 0])
+
+
+def test_lists_are_no_labels():
+    with pytest.raises(
+        ValueError, match=r"`items` has \['a'\] at position 1, which cannot be a lab"
+    ):
+        Rankings.from_orderings([["b"]], items=["b", ["a"]])
+    with pytest.raises(
+        ValueError, match=r"`items` has \['a'\] at position 0, which cannot be a lab"
+    ):
+        Rankings.from_orderings([["b"]], items=[["a"], ["b"]])

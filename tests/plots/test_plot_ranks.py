@@ -13,6 +13,7 @@ from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_hex
 
 from bayesrank.plots import plot_ranks
+from bayesrank.plots.rows import UNKNOWN
 from bayesrank.results import figure_png, rank_summary
 from tests.plots.pictures import (
     LONG,
@@ -341,3 +342,24 @@ def test_bad_numbers_raise():
         plot_ranks(posterior(2), max_items=0)
     with pytest.raises(ValueError, match=r"^`prob` is 94; it must lie between 0\.0 and 1"):
         plot_ranks(posterior(2), prob=94)
+
+
+# How much is known
+
+
+def test_items_of_which_little_is_known_are_lighter_and_counts_stand_at_the_right():
+    mean, sd = [2.0, 1.95, 0.0, -9.0], [0.1, 0.1, 3.0, 0.1]
+    draws = np.random.default_rng(0).normal(mean, sd, (2, 400, 4))
+    u = xr.DataArray(draws, dims=("chain", "draw", "item"), coords={"item": list("abcd")})
+    seen = pd.Series([60, 1200, 1, 7], index=list("abcd"), name="matches")
+    pc = plot_ranks(u, prior_sd=3.0, seen=seen)
+    ax = axes_of(pc)
+    names, *_, colours = drawn(ax)
+    look = dict(zip(names, colours, strict=True))
+    assert look == {"a": BLUE, "b": BLUE, "c": UNKNOWN, "d": GREY}
+    assert [text.get_text() for text in ax.texts] == [f"{seen[name]:,}" for name in names] + [
+        "matches"
+    ]
+    assert legend_of(plot_ranks(u, prior_sd=3.0))[:2] == [
+        "the leader, and 1 close to it", "too little is known (1)"
+    ]  # fmt: skip

@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
@@ -10,7 +11,7 @@ import xarray as xr
 import bayesrank as br
 from bayesrank.data import UninformativeRankingWarning
 from bayesrank.results import checks
-from bayesrank.results.checks import GIVEN, ranking_checks
+from bayesrank.results.checks import GIVEN, ranking_checks, worst_checks
 
 DIMS = ("ranking", "slot")
 # a over b over c, c over b, and a and b over c, which counts twice; the empty slot holds item 0
@@ -389,3 +390,56 @@ def test_settings_out_of_range_are_refused():
                 ranking_checks(tree(), **{name: value})
     with pytest.raises(ValueError, match=r"`prob` is 1\.2"):
         ranking_checks(tree(), prob=1.2)
+
+
+# What checks say altogether
+
+
+def rows(**changed):
+    """Make a table of checks of which all hold but those that are changed."""
+    keys = [
+        ("top item", "a", "all"), ("pair order", "a > b", "all"),
+        ("Kendall distance", "mean", "all"), ("Kendall distance", "spread", "all"),
+        *(("pair order", f"{k} > c", "all") for k in range(40)),
+    ]  # fmt: skip
+    index = pd.MultiIndex.from_tuples(keys, names=["statistic", "label", "n_items"])
+    table = pd.DataFrame(
+        {"observed": 0.5, "mean": 0.5, "sd": 0.1, "low": 0.3, "high": 0.7, "note": ""}, index=index
+    )
+    for label, observed in changed.items():
+        table.loc[table.index.get_level_values("label") == label, "observed"] = observed
+    table["surprising"] = (table["observed"] < table["low"]) | (table["observed"] > table["high"])
+    table.attrs["prob"] = 0.94
+    return table
+
+
+def test_a_failure_among_many_is_chance_and_the_worst_leads():
+    fits = worst_checks(rows(**{"a": 0.75, "0 > c": 0.1}))
+    assert (fits.n, fits.failed, fits.ok) == (44, 2, True)
+    assert fits.by_chance == pytest.approx(0.06 * 44)
+    assert [label for _, label, _ in fits.worst.index] == ["0 > c", "a"]
+    assert fits.worst["far"].tolist() == pytest.approx([4.0, 2.5])
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"mean": 0.15},  # the distance to the consensus, 3.5 standard deviations
+        {"a > b": 1.1},  # six standard deviations
+        {f"{k} > c": 0.75 for k in range(6)},  # 44 checks fail 2.64 times; 2.64 + 3.15 < 6
+    ],
+)
+def test_a_misfit_is_no_chance(changed):
+    assert not worst_checks(rows(**changed)).ok
+    assert worst_checks(rows()).ok
+
+
+def test_what_is_always_predicted_the_same_counts_if_it_fails_alone():
+    table = rows()
+    table["low"] = table["high"] = table["mean"]
+    table["sd"] = 0.0
+    assert worst_checks(table).n == 0
+    table["surprising"] = np.arange(len(table)) == 0
+    table["observed"] = np.where(table["surprising"], 0.6, 0.5)
+    fits = worst_checks(table)
+    assert (fits.n, fits.failed, fits.ok) == (1, 1, False)

@@ -3,10 +3,11 @@
 import os
 import stat
 
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from bayesrank.results import figure_png, whole_file, write_whole
+from bayesrank.results import csv_bytes, figure_png, plain, whole_file, write_whole
 
 
 def test_a_picture_has_the_size_asked_for():
@@ -89,3 +90,19 @@ def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(NotADirectoryError, match=r"/file cannot be written to: Not a directory\.$"):
         write_whole(tmp_path / "file" / "page.html", b"")
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [("=1+1", "'=1+1"), ("@x", "'@x"), ("+x", "'+x"), ("-x", "'-x"), ("-5", "-5"),
+     ("+.5e3", "+.5e3"), ("a=b", "a=b"), ("", "")],
+)  # fmt: skip
+def test_a_spreadsheet_runs_nothing(cell, written):
+    table = pd.DataFrame({"x": [cell], "n": [-1]}, index=pd.Index([cell], name="item"))
+    head, row, _ = csv_bytes(table).decode().split("\n")
+    assert head == "item,x,n"
+    assert row == f"{written},{written},-1"
+
+
+def test_texts_do_not_steer_terminals():
+    assert plain("a\tb\x07\u202ec\n寿司é") == "a\ufffdb\ufffd\ufffdc\n寿司é"

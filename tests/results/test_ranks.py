@@ -7,7 +7,13 @@ import pymc as pm
 import pytest
 import xarray as xr
 
-from bayesrank.results import rank_draws, rank_summary, tied_with_leader, win_probability
+from bayesrank.results import (
+    rank_draws,
+    rank_summary,
+    standing,
+    tied_with_leader,
+    win_probability,
+)
 from tests.results.small_posteriors import DRAWS, RANKS, noise, posterior
 
 
@@ -185,3 +191,31 @@ def test_memory_of_a_summary_grows_in_proportion_to_the_items():
     small, large = peak(500), peak(2000)
     assert large < 1.1 * small  # quadratic would be four times
     assert large < 6  # copies of the draws: 0.4 GB at 4,000 draws of 2,000 items
+
+
+# What is known of an item
+
+
+def test_known_is_the_share_of_the_variance_that_the_data_took():
+    rng = np.random.default_rng(0)
+    sd = np.array([2.0, 1.0, 0.5, 0.1])
+    draws = rng.normal(0, sd, (4, 5000, 4)) + rng.normal(0, 9, (4, 5000, 1))  # a common shift
+    u = xr.DataArray(draws, dims=("chain", "draw", "item"), coords={"item": list("abcd")})
+    known = rank_summary(u, prior_sd=2.0)["known"].sort_index()
+    weights = np.eye(4) - 0.25  # from the mean of all items
+    expected = 1 - (weights**2 @ sd**2) / (4 * 0.75)
+    # the standard error of a variance of n draws is sqrt(2 / n) of it: 0.01 here
+    np.testing.assert_allclose(known, expected.clip(0), atol=0.05)
+    with pytest.raises(ValueError, match="`prior_sd` is 0; it must be positive and finite"):
+        rank_summary(u, prior_sd=0)
+
+
+def test_standing_is_by_group_and_without_a_prior_close_and_unknown_are_tied():
+    u = xr.DataArray(
+        np.random.default_rng(0).normal([[2, 0], [0, 2]], 2, (2, 200, 2, 2)),
+        dims=("chain", "draw", "year", "item"), coords={"item": ["a", "b"], "year": [1, 2]},
+    )  # fmt: skip
+    words = standing(rank_summary(u))
+    assert words.to_dict() == {
+        (1, "a"): "leads", (1, "b"): "tied", (2, "b"): "leads", (2, "a"): "tied"
+    }  # fmt: skip

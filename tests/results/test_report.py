@@ -61,12 +61,12 @@ def test_the_page_is_valid_html_with_title_picture_and_table():
     tags = [tag for tag, _ in found.elements]
     assert (tags.count("img"), tags.count("table"), tags.count("tr")) == (1, 1, 4)
     assert found.texts["th"] == [
-        "Item", "Mean rank", "From", "To", "P(best)", "P(top 3)", "Tied with leader", "Utility"
+        "Item", "Mean rank", "From", "To", "P(best)", "P(top 3)", "Standing", "Utility"
     ]  # fmt: skip
     # utility of ale: 2 3 0 2; of bock: always 1; of cider: 0 0 -1 0
     assert found.texts["td"] == [
-        *["ale", "1.2", "1", "2", "0.75", "1.00", "yes", "1.75 ± 1.26"],
-        *["bock", "1.8", "1", "2", "0.25", "1.00", "yes", "1.00 ± 0.00"],
+        *["ale", "1.2", "1", "2", "0.75", "1.00", "leads", "1.75 ± 1.26"],
+        *["bock", "1.8", "1", "2", "0.25", "1.00", "tied", "1.00 ± 0.00"],
         *["cider", "3.0", "3", "3", "0.00", "1.00", "-0.25 ± 0.50"],
     ]
 
@@ -75,7 +75,8 @@ def test_the_page_asks_nothing_of_the_network():
     text = page()
     found = Page(text)
     assert [src[:22] for src in found.attributes("src")] == ["data:image/png;base64,"]
-    assert found.attributes("href") == []
+    assert found.attributes("href") == ["#s0", "#s1"]
+    assert found.attributes("id") == ["s0", "s1"]
     assert not {"script", "link", "iframe"} & {tag for tag, _ in found.elements}
     assert "http" not in text.replace(found.attributes("src")[0], "")
     assert "url(" not in text
@@ -85,7 +86,10 @@ def test_the_page_asks_nothing_of_the_network():
 def test_the_picture_is_the_one_given():
     (source,) = Page(page()).attributes("src")
     assert base64.b64decode(source.split(",")[1]) == PNG
-    assert Page(page()).attributes("alt") == ["Rank intervals of the items, best on top"]
+    assert Page(page()).attributes("alt") == [
+        "Mean ranks and rank intervals, best on top: ale 1.2 (1 to 2), bock 1.8 (1 to 2), "
+        "cider 3.0 (3 to 3)"
+    ]
 
 
 def test_the_page_fits_narrow_screens():
@@ -105,7 +109,12 @@ def named(text):
 @pytest.mark.parametrize("nasty", ["<b>&", '"><script>alert(1)</script>', "{top}", "a&amp;b", "'"])
 def test_every_text_is_escaped(nasty):
     found = named(nasty)
-    assert found.elements == named("plain").elements
+    plain = named("plain").elements
+    # the picture's alternative text has the names
+    assert [(tag, set(attrs)) for tag, attrs in found.elements] == [
+        (tag, set(attrs)) for tag, attrs in plain
+    ]
+    assert nasty in next(iter(found.attributes("alt")))
     assert found.texts["title"] == found.texts["h1"] == [nasty]
     assert found.texts["td"][0] == nasty
     assert found.texts["p"][0].startswith(f"{nasty} leads:")
@@ -119,12 +128,20 @@ def test_warnings_are_set_apart_from_paragraphs():
     assert "warn" not in Page(page()).attributes("class")
 
 
+def test_what_the_model_fails_in_comes_first():
+    text = page(failures=["It fails."], warnings=["Beware."])
+    assert Page(text).attributes("class").count("warn misfit") == 1
+    assert text.index("leads:") < text.index("It fails.") < text.index("Beware.")
+    assert text.index("Beware.") < text.index("Four draws.") < text.index("How to read this")
+
+
 def test_the_stated_probabilities_are_those_of_the_table():
     text = page(summary(top=2, tied_prob=0.75), tied_prob=0.75)
-    assert "all others at once with probability 0.75 or more" in text
+    assert "better than all the others, at\nonce, with probability 0.75 or more" in text
     assert "<b>P(top 2)</b>" in text
-    assert Page(text).attributes("class").count("tied") == 1
-    assert Page(page()).attributes("class").count("tied") == 2  # at 0.95 bock is tied too
+    assert Page(text).attributes("class").count("tied") == 0
+    assert Page(page()).attributes("class").count("tied") == 1  # at 0.95 bock is tied
+    assert "with probability 0.5. " in page(interval=0.5)
 
 
 def test_one_draw_has_no_spread():
@@ -151,12 +168,40 @@ def test_a_summary_of_groups_raises(function):
 def test_the_table_has_a_line_for_each_item_and_counts_the_others():
     names = ["a name of\nmore than one line", "x" * 50, "c"]
     assert table_text(summary(names=names, top=2), rows=2).splitlines() == [
-        "item                                      mean rank     ranks  P(best)  P(top 2)  tied",
-        "a name of more than one line                    1.2       1-2     0.75      1.00"
-        "  with the leader",
-        f"{'x' * 39}…        1.8       1-2     0.25      1.00  with the leader",
+        "item                                      mean rank     ranks  P(best)  P(top 2)"
+        "  standing",
+        "a name of more than one line                    1.2       1-2     0.75      1.00  leads",
+        f"{'x' * 39}…        1.8       1-2     0.25      1.00  tied",
         "... and 1 more",
     ]
+
+
+def test_counts_are_shown_where_the_summary_has_them():
+    table = summary().assign(matches=[1200, 7, 3])
+    head, *rows = table_text(table).splitlines()
+    assert head.split()[-2:] == ["matches", "standing"]
+    assert [row.split()[5] for row in rows] == ["1,200", "7", "3"]
+    assert Page(page(table)).texts["th"][6:8] == ["Matches", "Standing"]
+
+
+def test_close_and_unknown_are_two_words():
+    table = summary(names=["ale", "bock", "cider"]).assign(known=[0.9, 0.8, 0.1])
+    table.loc["cider", "tied_with_leader"] = True
+    said = verdict(table)
+    assert " One other item is close and may be better: bock." in said
+    assert " One other item may be better, as too little is known of it: cider." in said
+    text = page(table)
+    assert [Page(text).attributes("class").count(w) for w in ("close", "unknown")] == [1, 1]
+    assert "took away less than half of the variance" in text
+    assert "The data say little of the leader" in verdict(table.assign(known=0.2))
+
+
+@pytest.mark.parametrize("nasty", ["a\x1b[31mb", "a\rb", "a\u202eb", "a\x00b"])
+def test_names_cannot_steer_the_terminal(nasty):
+    table = summary(names=[nasty, "bock", "cider"])
+    for text in (table_text(table), verdict(table), page(table)):
+        assert nasty not in text
+        assert all(char == "\n" or char.isprintable() or char == "\ufffd" for char in text)
 
 
 # The verdict

@@ -1,11 +1,11 @@
 """Readers: tables, lists, matrices and files, checked as they are read.
 
 Pure functions, from what a user writes down to arrays and axes. `labels` has axes and the words of
-messages, `columns` numbers, `formats` files; `entries` and `preferences` read what becomes
-`Rankings`, `pair_entries` what becomes `Pairs`, `count_entries` what becomes `PairCounts`. They
-import none of these classes.
+messages, `columns` numbers, `text` the cells of text files, `formats` files; `entries` and
+`preferences` read what becomes `Rankings`, `pair_entries` what becomes `Pairs`, `count_entries`
+what becomes `PairCounts`. They import none of these classes.
 
-This room may import numpy, pandas and scikit-learn, and no other room of bayesrank.
+This room may import numpy, pandas, pyarrow and scikit-learn, and no other room of bayesrank.
 """
 
 from bayesrank.data.read.columns import (
@@ -14,6 +14,7 @@ from bayesrank.data.read.columns import (
     float_array,
     numbers,
     require_columns,
+    text_numbers,
     whole_numbers,
 )
 from bayesrank.data.read.count_entries import (
@@ -43,14 +44,18 @@ from bayesrank.data.read.entries import (
     grouped,
 )
 from bayesrank.data.read.formats import (
+    PREFLIB,
     Letor,
     PreflibOrders,
+    kind_of,
     read_letor,
     read_lines,
     read_preflib,
     read_table,
+    table_with_findings,
 )
 from bayesrank.data.read.labels import (
+    LINE,
     PAIR_NAMES,
     Group,
     axis_index,
@@ -84,12 +89,16 @@ from bayesrank.data.read.preferences import (
     blocks,
     from_preferences,
 )
+from bayesrank.data.read.text import BROKEN, content
 
 __all__ = [
+    "BROKEN",
     "KINDS",
+    "LINE",
     "ONE_PROBLEM",
     "OUTCOMES",
     "PAIR_NAMES",
+    "PREFLIB",
     "RANKING_NAMES",
     "Entries",
     "Features",
@@ -109,6 +118,7 @@ __all__ = [
     "check_differ",
     "check_kind",
     "check_names",
+    "content",
     "coord_values",
     "counted",
     "distinct_rows",
@@ -124,6 +134,7 @@ __all__ = [
     "from_wide",
     "grouped",
     "identify",
+    "kind_of",
     "label_repr",
     "locate",
     "numbers",
@@ -143,6 +154,8 @@ __all__ = [
     "sorted_axis",
     "square_axis",
     "square_counts",
+    "table_with_findings",
+    "text_numbers",
     "two_items",
     "warn",
     "whole_counts",

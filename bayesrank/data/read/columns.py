@@ -3,10 +3,11 @@
 Rows are counted from 0; where the index of a table is not 0, 1, 2, ... its label is named too.
 """
 
+import re
 from collections.abc import Iterable
 from decimal import Decimal
 from numbers import Real
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -144,6 +145,107 @@ def numbers(values: pd.Series, what: str) -> NDArray[Any]:
     if array.dtype.kind not in "biuf":
         _refuse(given, missing, what)
     return array
+
+
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_COMMA = re.compile(r"[+-]?\d*,\d+")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+
+
+def text_numbers(
+    values: pd.Series, what: str, *, decimal: Literal[".", ","] | None = None
+) -> tuple[pd.Series, bool]:
+    """Read numbers that are written as text.
+
+    Parameters
+    ----------
+    values : Series
+        Cells of text, NaN where they are empty; other types are read as `numbers` does.
+    what : str
+        What the numbers are, for messages.
+    decimal : {".", ","}, optional
+        What stands before the decimals; found out by default.
+
+    Returns
+    -------
+    Series of int or float
+        NaN where the cell is empty.
+    bool
+        Whether decimals follow a comma.
+
+    Raises
+    ------
+    ValueError
+        If a cell is no number, too large for one, cannot be told from another by its first 16
+        digits, or may be read with the comma before decimals and before thousands.
+
+    Examples
+    --------
+    >>> text_numbers(pd.Series(["3,5", "4"]), "rating")[0].tolist()
+    [3.5, 4.0]
+    """
+    given = values.dropna()
+    if not all(isinstance(value, str) for value in given):
+        return pd.Series(numbers(values, what), values.index, name=values.name), False
+    code, distinct = pd.factorize(values)
+    texts = [text.strip().replace("\N{MINUS SIGN}", "-") for text in distinct]
+    commas = _decimal_commas(values, texts, what) if decimal is None else decimal == ","
+    if commas:
+        texts = [text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in texts]
+    wrong = [n for n, text in enumerate(texts) if not _DECIMAL.fullmatch(text)]
+    if wrong:
+        at = np.isin(code, wrong)
+        row = int(at.argmax())
+        way_out = (
+            "No value in it is one: name another column."
+            if len(wrong) == len(texts)
+            else f"Correct the {counted(int(at.sum()), 'row')} without a number, or leave "
+            f"{'it' if at.sum() == 1 else 'them'} out."
+        )
+        raise ValueError(
+            f"A {what} must be a finite number; column {values.name!r} has "
+            f"{label_repr(values.iloc[row])} in {row_name(values.index, row)}. {way_out}"
+        )
+    exact = [Decimal(text) for text in texts]
+    whole = all(x == x.to_integral_value() and abs(x) < 2**62 for x in exact if x.is_finite())
+    read = np.array([int(x) if whole else float(x) for x in exact])
+    for n, x in enumerate(read):
+        if not np.isfinite(x):
+            row = int((code == n).argmax())
+            raise ValueError(
+                f"A {what} must be a finite number; column {values.name!r} has one of "
+                f"{len(texts[n])} characters in {row_name(values.index, row)}, which is too large."
+            )
+    missing = bool((code < 0).any())
+    floats = read.astype(np.float64).tolist()
+    if (missing or not whole) and len(set(floats)) < len(set(exact)):
+        seen: dict[float, Decimal] = {}
+        one, other = next(
+            (seen[x], e) for x, e in zip(floats, exact, strict=True) if seen.setdefault(x, e) != e
+        )
+        raise ValueError(
+            f"Column {values.name!r} has the numbers {label_repr(str(one))} and "
+            f"{label_repr(str(other))}, which agree in the first 16 digits: a {what} holds no more."
+        )
+    if missing:
+        read = np.append(read.astype(np.float64), np.nan)
+    return pd.Series(read[code] if len(read) else np.nan, values.index, name=values.name), commas
+
+
+def _decimal_commas(values: pd.Series, texts: list[str], what: str) -> bool:
+    """Whether decimals follow commas; refused where those may be before thousands."""
+    commas = [text for text in texts if _COMMA.fullmatch(text)]
+    if any("." in text for text in texts) or not commas:
+        return False
+    if all(_THOUSANDS.fullmatch(text) for text in commas):
+        row = int((values == commas[0]).to_numpy().argmax())
+        text = commas[0]
+        raise ValueError(
+            f"A {what} must be read in one way; column {values.name!r} has {text!r} in "
+            f"{row_name(values.index, row)}, which may be {text.replace(',', '')} or "
+            f"{text.replace(',', '.')}. Write it without the comma, or with a point."
+        )
+    return True
 
 
 def float_array(values: ArrayLike, what: str) -> NDArray[np.float64]:

@@ -5,9 +5,6 @@ what was expected.
 """
 
 import re
-import warnings
-import zipfile
-import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -15,87 +12,126 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.datasets import load_svmlight_file
 
-from bayesrank.data.read.columns import require_columns
-from bayesrank.data.read.labels import counted, label_repr
+from bayesrank.data.read.columns import require_columns, text_numbers
+from bayesrank.data.read.labels import LINE, counted, label_repr
+from bayesrank.data.read.text import (
+    BROKEN,
+    COMPRESSED,
+    TextTable,
+    content,
+    decoded,
+    existing,
+    text_table,
+)
+
+MOST_FEATURES = 2**27  # numbers of a table of features: one gigabyte
 
 # Tables
 
-_SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
-# What the readers raise for a file that is broken, cut off or not what its name says.
-_BROKEN = (ValueError, OSError, EOFError, zlib.error, zipfile.BadZipFile)
+_TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t", ".data": "\t", ".dat": "\t"}
+_BINARY = (".parquet", ".pq", ".xlsx")
 
 
-def read_table(path: str | Path, columns: Iterable[str] = ()) -> pd.DataFrame:
-    """Read a table from a CSV, TSV or Parquet file.
+def read_table(
+    path: str | Path,
+    columns: Iterable[str] = (),
+    *,
+    numbers: Iterable[str] = (),
+    encoding: str | None = None,
+    separator: str | None = None,
+) -> pd.DataFrame:
+    """Read a table from a text file, from Parquet or from a sheet (.xlsx).
 
-    Only an empty cell is a missing value, so labels such as ``NA`` stay labels.
+    Cells of a text file stay text, so that the labels ``007`` and ``7``, ``1e1`` and ``10`` stay
+    apart, but in the columns of `numbers`. Only an empty cell is a missing value: ``NA`` is a
+    label. Parquet has types of its own, which stay.
 
     Parameters
     ----------
     path : path
-        A .csv, .tsv or .txt (tab-separated) file, plain or compressed (.gz, .bz2, .xz, .zip), or
-        a .parquet file.
+        A .csv, .tsv, .tab, .txt, .dat or .data file, plain or compressed (.gz, .bz2, .xz, .zip,
+        .zst), a .parquet file, or an .xlsx file, whose first sheet is read, which needs openpyxl.
     columns : iterable of str
         Columns that must be there.
+    numbers : iterable of str
+        Columns of numbers, which must be there, too; an empty cell is NaN.
+    encoding : str, optional
+        Of a text file; by default UTF-8, or UTF-16 if it begins so.
+    separator : str, optional
+        Between the columns of a text file; by default what cuts most rows as it cuts the header:
+        commas, semicolons, tabs or bars.
 
     Returns
     -------
     DataFrame
+        For a text file the index, called "line", has the line that each row begins in.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is empty, of another kind, does not parse, or lacks a column.
+        If the file is empty, of another kind, does not parse, lacks a column, or a cell of
+        `numbers` is no number.
 
     Examples
     --------
-    >>> read_table("ratings.csv", columns=["user", "stars"])  # doctest: +SKIP
+    >>> read_table("ratings.csv", columns=["user"], numbers=["stars"])  # doctest: +SKIP
     """
-    path = _existing(path)
-    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
-    kind = next((s for s in reversed(suffixes) if s in (*_SEPARATORS, ".parquet", ".pq")), None)
-    if kind is None:
+    table = table_with_findings(path, encoding=encoding, separator=separator)
+    frame, numbers = table.frame, list(numbers)
+    require_columns(frame, [*columns, *numbers], str(path))
+    return frame.assign(**{name: text_numbers(frame[name], "number")[0] for name in numbers})
+
+
+def table_with_findings(
+    path: str | Path, *, encoding: str | None = None, separator: str | None = None
+) -> TextTable:
+    """Read a table as `read_table`, and say what was found out about the file."""
+    path = existing(path)
+    kind = kind_of(path)
+    if kind not in (*_TEXT, *_BINARY):
         raise ValueError(
-            f"{path} is none of the tables known: .csv, .tsv, .txt (tab-separated) or .parquet."
+            f"{path} is none of the tables known: .csv, .tsv, .txt, .dat (also compressed), "
+            f".parquet or .xlsx."
         )
     try:
-        frame = (
-            _read_text(path, _SEPARATORS[kind]) if kind in _SEPARATORS else pd.read_parquet(path)
-        )
+        if kind in _TEXT:
+            table = text_table(path, usual=_TEXT[kind], encoding=encoding, separator=separator)
+        elif kind == ".xlsx":
+            table = TextTable(_sheet(path), [])
+        else:
+            table = TextTable(pd.read_parquet(path, dtype_backend="numpy_nullable"), [])
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty.") from None
     except ImportError:
+        package = "openpyxl" if kind == ".xlsx" else "pyarrow"
         raise ValueError(
-            f"Reading {path} needs the package pyarrow: install it, or write the table as CSV."
+            f"Reading {path} needs the package {package}: install it (pip install {package}), or "
+            f"write the table as CSV."
         ) from None
-    except pd.errors.ParserWarning:
-        raise ValueError(f"{path} has rows with more fields than its header has names.") from None
-    except _BROKEN as error:
+    except BROKEN as error:
         raise ValueError(f"{path} is not a readable {kind[1:]} table: {error}") from error
-    if not len(frame):
+    if not len(table.frame):
         raise ValueError(f"{path} has a header and no rows.")
-    require_columns(frame, columns, str(path))
-    return frame
+    return table
 
 
-def _read_text(path: Path, separator: str) -> pd.DataFrame:
-    with warnings.catch_warnings():
-        # Without index_col=False a row with more fields than the header shifts all columns in
-        # silence; with it pandas warns that it loses data.
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        return pd.read_csv(
-            path,
-            sep=separator,
-            index_col=False,
-            encoding="utf-8-sig",
-            keep_default_na=False,
-            na_values=[""],
-            low_memory=False,
-        )
+def kind_of(path: Path) -> str:
+    """Return the suffix that says what a file is, which is not that of compression."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    while suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def _sheet(path: Path) -> pd.DataFrame:
+    """Read the first sheet, cells as text."""
+    frame = pd.read_excel(path, dtype=str, keep_default_na=False, na_values=[""])
+    frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
+    frame.index = pd.RangeIndex(2, len(frame) + 2, name=LINE)
+    return frame.astype(object).dropna(how="all")
 
 
 # Files of rankings
@@ -136,12 +172,15 @@ def read_letor(path: str | Path, *, n_features: int | None = None) -> Letor:
     >>> read_letor("S1.txt").features.shape  # doctest: +SKIP
     (2933, 46)
     """
-    path = _existing(path)
+    # Here, and not above: it takes longer to import than all else that tables need.
+    from sklearn.datasets import load_svmlight_file
+
+    path = existing(path)
     try:
         features, label, qid = load_svmlight_file(
             str(path), n_features=n_features, query_id=True, zero_based=False
         )
-    except _BROKEN as error:
+    except BROKEN as error:
         raise ValueError(f"{path} is not a readable SVMlight file: {error}") from error
     if not len(label):
         raise ValueError(f"{path} is empty.")
@@ -153,6 +192,13 @@ def read_letor(path: str | Path, *, n_features: int | None = None) -> Letor:
     if not np.isfinite(label).all():
         row = int(np.argmin(np.isfinite(label)))
         raise ValueError(f"A label must be a finite number; {path} has {label[row]} in row {row}.")
+    n_rows, n_columns = features.shape
+    if n_rows * n_columns > MOST_FEATURES:
+        raise ValueError(
+            f"{path} names feature {n_columns:,} and has {counted(n_rows, 'row')}: a table of "
+            f"{n_rows * n_columns:,} numbers, more than the {MOST_FEATURES:,} that are read. "
+            f"Number the features 1, 2, ... without gaps, or read a part of the rows."
+        )
     return Letor(label, qid, features.toarray())
 
 
@@ -163,6 +209,8 @@ class PreflibOrders(NamedTuple):
     orderings: list[list[str | frozenset[str]]]
     voters: list[int]
 
+
+PREFLIB = (".soc", ".soi", ".toc", ".toi")
 
 _ALTERNATIVE = re.compile(r"#\s*ALTERNATIVE NAME (\d+):\s*(.*?)\s*$")
 _VOTERS = re.compile(r"#\s*NUMBER VOTERS:\s*(\d+)")
@@ -194,8 +242,8 @@ def read_preflib(path: str | Path) -> PreflibOrders:
     >>> read_preflib("00014-00000001.soc").voters[:2]  # doctest: +SKIP
     [3, 2]
     """
-    path = _existing(path)
-    if path.suffix.lower() not in (".soc", ".soi", ".toc", ".toi"):
+    path = existing(path)
+    if kind_of(path) not in PREFLIB:
         raise ValueError(f"{path} is none of the PrefLib orders known: .soc, .soi, .toc or .toi.")
     names: dict[int, str] = {}
     orderings: list[list[str | frozenset[str]]] = []
@@ -203,6 +251,8 @@ def read_preflib(path: str | Path) -> PreflibOrders:
     announced = None
     for number, line in enumerate(read_lines(path), start=1):
         if match := _ALTERNATIVE.match(line):
+            if int(match[1]) in names:
+                raise ValueError(f"{path}, line {number} names alternative {match[1]} again.")
             names[int(match[1])] = match[2]
         elif match := _VOTERS.match(line):
             announced = int(match[1])
@@ -247,18 +297,10 @@ def _preflib_order(text: str, names: dict[int, str], where: str) -> list[str | f
 
 
 def read_lines(path: str | Path) -> list[str]:
-    """Read the lines of a text file."""
-    path = _existing(path)
+    """Read the lines of a text file; names may hold what Unicode calls ends of lines."""
+    path = existing(path)
     try:
-        return path.read_text(encoding="utf-8-sig").splitlines()
-    except _BROKEN as error:
+        text, _ = decoded(content(path))
+        return text.removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\n").split("\n")
+    except BROKEN as error:
         raise ValueError(f"{path} is not a readable text file: {error}") from error
-
-
-def _existing(path: str | Path) -> Path:
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"There is no file {path}.")
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder, not a file.")
-    return path

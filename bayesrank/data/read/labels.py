@@ -15,6 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+LINE = "line"
+"""Name of the index of a table whose rows are known by the lines of their file."""
+
 _PACKAGE = str(Path(__file__).parents[2])
 _SHORT = reprlib.Repr(maxstring=80, maxother=80)
 
@@ -42,7 +45,9 @@ def quoted(labels: Iterable[Any], limit: int = 5) -> str:
 
 
 def row_name(index: pd.Index, n: int) -> str:
-    """Name row `n` of a table, with its label unless the index just counts."""
+    """Name row `n` of a table: by its line of the file, or with its label if that is no count."""
+    if index.name == LINE:
+        return f"line {index[n]}"
     plain = isinstance(index, pd.RangeIndex) and (index.start, index.step) == (0, 1)
     return f"row {n}" if plain else f"row {n} (index {label_repr(index[n])})"
 
@@ -66,15 +71,21 @@ def plain_index(labels: Iterable[Any], what: str = "labels") -> pd.Index:
     if isinstance(labels, pd.CategoricalIndex):
         return plain_index(labels.astype(object), what)
     if isinstance(labels, pd.Index):
-        return labels.infer_objects(copy=False).rename(None)
+        return _of_python(labels).infer_objects(copy=False).rename(None)
     if isinstance(labels, pd.Series | np.ndarray | pd.api.extensions.ExtensionArray):
         return plain_index(pd.Index(labels, tupleize_cols=False), what)
-    return pd.Index(list(labels), tupleize_cols=False)
+    listed = np.empty(len(labels := list(labels)), dtype=object)
+    for n, label in enumerate(labels):  # an array of lists would have two dims
+        listed[n] = label
+    return pd.Index(listed, tupleize_cols=False).infer_objects(copy=False)
 
 
 def axis_index(labels: Iterable[Any], what: str) -> pd.Index:
     """Make the axis called `what` of distinct labels, in the order given."""
     index = plain_index(labels, what)
+    if index.dtype == object:
+        _check_hashable(index, what)
+        _check_booleans(index, what)
     if index.hasnans:
         raise ValueError(f"`{what}` has a missing label at position {index.isna().argmax()}.")
     twice = index[index.duplicated()]
@@ -95,15 +106,13 @@ def factorize(values: pd.Series | pd.Index, what: str) -> tuple[NDArray[np.int64
     try:
         codes, distinct = pd.factorize(values, sort=False)
     except TypeError:
-        n, label = next((n, label) for n, label in enumerate(values) if not _is_hashable(label))
-        raise ValueError(
-            f"{_name(values, what)} has {label_repr(label)} {_place(values, n)}, which cannot be a "
-            f"label; write labels as text or numbers."
-        ) from None
+        _check_hashable(values, what)
+        raise
+    _check_booleans(values, what)
     if (codes < 0).any():
         n = int((codes < 0).argmax())
         raise ValueError(f"{_name(values, what)} has a missing label {_place(values, n)}.")
-    return codes.astype(np.int64), pd.Index(distinct, tupleize_cols=False)
+    return codes.astype(np.int64), _of_python(pd.Index(distinct, tupleize_cols=False))
 
 
 class Group(NamedTuple):
@@ -177,6 +186,36 @@ def coord_values(index: pd.Index) -> NDArray[Any]:
 def same_axis(one: pd.Index, other: pd.Index) -> bool:
     """Whether two axes have the same labels in the same order."""
     return len(one) == len(other) and bool(np.all(one == other))
+
+
+def _of_python(labels: pd.Index) -> pd.Index:
+    """Labels of Python's types: those of Arrow's are not equal to the same ones of Python's."""
+    if not isinstance(labels.dtype, pd.ArrowDtype | pd.StringDtype):
+        return labels
+    listed = [np.nan if label is pd.NA else label for label in labels]
+    return pd.Index(listed, dtype=object, tupleize_cols=False).infer_objects(copy=False)
+
+
+def _check_hashable(values: pd.Series | pd.Index, what: str) -> None:
+    for n, label in enumerate(values):
+        if not _is_hashable(label):
+            raise ValueError(
+                f"{_name(values, what)} has {label_repr(label)} {_place(values, n)}, which cannot "
+                f"be a label; write labels as text or numbers."
+            )
+
+
+def _check_booleans(values: pd.Series | pd.Index, what: str) -> None:
+    """Refuse True beside 1, and False beside 0: Python takes them for one label."""
+    if not pd.api.types.infer_dtype(values, skipna=True).startswith("mixed"):
+        return
+    booleans = {label for label in values if isinstance(label, bool | np.bool_)}
+    for label in values:
+        if not isinstance(label, bool | np.bool_) and label in booleans:
+            raise ValueError(
+                f"{_name(values, what)} has the labels {label_repr(bool(label))} and "
+                f"{label_repr(label)}, which Python takes for one; write labels as text."
+            )
 
 
 def _name(values: pd.Series | pd.Index, what: str) -> str:

@@ -1,0 +1,115 @@
+"""A run again: from the posterior that it saved, to what was to be said of it."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayesrank.cli.places import FILES, POSTERIOR
+from bayesrank.cli.run import Fit
+from bayesrank.data import Pairs, Rankings
+from bayesrank.data.pairs import Group
+from bayesrank.schema import COUNTS, FIRST, ITEM, JUDGE, RANKER, RANKS, SECOND, WEIGHT, Kept
+
+UNFINISHED = ".unfinished-"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a posterior remembers of its run."""
+
+    posterior: xr.DataTree
+    command: str
+    title: str
+    notes: list[str]
+    fit: dict[str, Any]
+    data: Any  # Rankings or Pairs
+    order: bool = False
+    judged: bool = False
+
+
+def saved_run(file: Path) -> Saved:
+    """Read a posterior that a command has saved."""
+    try:
+        with xr.open_datatree(file, engine="netcdf4") as tree:
+            posterior = tree.load()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ValueError(f"{file} is not a readable netCDF file: {error}") from error
+    if "bayesrank" not in posterior.attrs or "posterior" not in posterior.children:
+        raise ValueError(
+            f"{file} was not saved by `bayesrank rank`, `matches` or `quickstart`. Of other "
+            "posteriors bayesrank.rank_summary makes a table, in Python."
+        )
+    told = json.loads(posterior.attrs["bayesrank"])
+    fit = {name: value for name, value in told["fit"].items()
+           if name in Fit.__dataclass_fields__}  # fmt: skip
+    read = _rankings if told["command"] == "rank" else _pairs
+    return Saved(
+        posterior,
+        told["command"],
+        told["title"],
+        told["notes"],
+        fit,
+        read(posterior),
+        told.get("order", False),
+        told.get("judged", False),
+    )
+
+
+def folder_of(file: Path) -> Path:
+    """Return the folder that a report of this posterior belongs to."""
+    folder = file.absolute().parent
+    if UNFINISHED in folder.name and file.name == POSTERIOR:
+        return folder.with_name(folder.name.split(UNFINISHED)[0])
+    if file.name == POSTERIOR and all(path.name in FILES for path in folder.iterdir()):
+        return folder
+    return Path(f"{file.stem}-ranks")
+
+
+def tidy(file: Path) -> None:
+    """Remove the folder of a run that was cut short, of which all is in its place now."""
+    folder = file.absolute().parent
+    if UNFINISHED in folder.name and all(path.name in FILES for path in folder.iterdir()):
+        for path in folder.iterdir():
+            path.unlink()
+        folder.rmdir()
+
+
+def _rankings(posterior: xr.DataTree) -> Rankings:
+    kept = Kept(posterior, "y")
+    constant = kept.constant
+    return Rankings(
+        kept[ITEM].to_numpy(),
+        kept[RANKS].to_numpy(),
+        items=posterior["posterior"]["item"].to_numpy(),
+        rankers=constant["ranker"].to_numpy(),
+        ranker_idx=kept[RANKER].to_numpy(),
+        weight=kept[WEIGHT].to_numpy(),
+        labels=constant["ranking"].to_numpy(),
+    )
+
+
+def _pairs(posterior: xr.DataTree) -> Pairs:
+    kept = Kept(posterior, "y")
+    n = len(kept[FIRST])
+    judged = JUDGE in kept
+    groups = {
+        name: Group(pd.Index(kept.labels(name)), kept.codes(name).astype(np.int32))
+        for name in ("category", "neutral")
+        if name in kept
+    }
+    return Pairs(
+        items=pd.Index(posterior["posterior"]["item"].to_numpy()),
+        judges=pd.Index(kept.labels(JUDGE) if judged else ["all"]),
+        first=kept[FIRST].to_numpy().astype(np.int32),
+        second=kept[SECOND].to_numpy().astype(np.int32),
+        counts=kept[COUNTS].to_numpy().astype(np.int64),
+        weight=kept[WEIGHT].to_numpy() if WEIGHT in kept else np.ones(n),
+        judge_idx=kept.codes(JUDGE).astype(np.int32) if judged else np.zeros(n, dtype=np.int32),
+        groups=groups,
+        collapsed=True,
+    )

@@ -1,0 +1,170 @@
+"""What the options say of a file: which columns mean what, and how its cells are written.
+
+What does not go together is refused here, before anything is read or imported.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import click
+
+MISSING = ("drop", "last", "refuse")
+PREFLIB = (".soc", ".soi", ".toc", ".toi")
+SIDES = ("first", "second", "tie")
+WIDE = ("ranks", "ratings", "places")
+
+
+@dataclass(frozen=True)
+class Written:
+    """How a table is written."""
+
+    encoding: str | None = None
+    separator: str | None = None
+    decimal: Literal[".", ","] | None = None
+    missing: Literal["drop", "last", "refuse"] | None = None
+
+
+@dataclass(frozen=True)
+class RankColumns:
+    """Columns of a table of rankings; `wide` and `ballot` are other ways to write them."""
+
+    ranker: str | None = None
+    item: str | None = None
+    rating: str | None = None
+    rank: str | None = None
+    ranking: str | None = None
+    weight: str | None = None
+    wide: str | None = None
+    ballot: str | None = None
+    column: tuple[str, ...] = ()
+    last_block: tuple[str, ...] = ()
+
+    def check(self, file: Path) -> None:
+        """Refuse what does not go together, before anything is read."""
+        from_columns = [self.rating, self.rank, self.wide, self.ballot]
+        given = sum(one is not None for one in from_columns)
+        if is_preflib(file):
+            others = (self.item, self.ranker, self.ranking, self.weight, *self.column)
+            if given or any(others):
+                raise click.UsageError(
+                    f"{file.suffix} files say who ranks what: leave the columns out."
+                )
+            return
+        if given != 1:
+            raise click.UsageError(
+                "Give either --rating COLUMN (high is good) or --rank COLUMN (1 is best), for a "
+                f"table with one row per ranker and item; or --wide {'|'.join(WIDE)}, or "
+                "--ballot COLUMN, for one with a row per ranking."
+            )
+        if self.wide or self.ballot:
+            if self.item or self.ranking:
+                raise click.UsageError(
+                    f"With {'--wide' if self.wide else '--ballot'} each row is a ranking: leave "
+                    f"{'--item' if self.item else '--ranking'} out."
+                )
+            return
+        if self.column:
+            raise click.UsageError("--column names the columns of a table that is --wide.")
+        if self.item is None:
+            raise click.UsageError("Missing option '--item'.")
+        if self.ranker is None and self.ranking is None:
+            raise click.UsageError("Missing option '--ranker'.")
+
+    @property
+    def of(self) -> str:
+        """What the numbers are called in messages."""
+        return "rating" if self.rating or self.wide == "ratings" else "rank"
+
+
+@dataclass(frozen=True)
+class MatchColumns:
+    """Columns of the table, and how outcomes are written in it."""
+
+    first: str | None = None
+    second: str | None = None
+    outcome: str | None = None
+    winner: str | None = None
+    loser: str | None = None
+    score_a: str | None = None
+    score_b: str | None = None
+    first_wins: tuple[str, ...] = ()
+    second_wins: tuple[str, ...] = ()
+    tie: tuple[str, ...] = ()
+    count: str | None = None
+    judge: str | None = None
+    category: str | None = None
+    neutral: str | None = None
+    order: bool = True
+
+    def check(self) -> None:
+        """Refuse what does not go together, before anything is read."""
+        _ = self.spelled
+        if (self.winner is None) != (self.loser is None):
+            missing = "--loser" if self.loser is None else "--winner"
+            raise click.UsageError(f"Missing option '{missing}'.")
+        if self.winner is not None:
+            for name in ("first", "second", "outcome", "score_a", "score_b", "neutral"):
+                if getattr(self, name) is not None:
+                    raise click.UsageError(
+                        "With --winner and --loser the outcome is known, and nobody stands first: "
+                        f"leave --{name.replace('_', '-')} out."
+                    )
+            return
+        for name in ("first", "second"):
+            if getattr(self, name) is None:
+                raise click.UsageError(
+                    f"Missing option '--{name}'. Give --first and --second, or --winner and "
+                    "--loser."
+                )
+        if (self.score_a is None) != (self.score_b is None):
+            missing = "--score-b" if self.score_b is None else "--score-a"
+            raise click.UsageError(f"Missing option '{missing}'.")
+        if (self.outcome is None) == (self.score_a is None):
+            raise click.UsageError(
+                "Missing option '--outcome'. Who won is in --outcome COLUMN, or in --score-a and "
+                "--score-b: give one of the two."
+            )
+        if self.neutral is not None and not self.order:
+            raise click.UsageError("--no-order makes all ground neutral: leave --neutral out.")
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the first item may have an advantage."""
+        return self.order and self.winner is None
+
+    @property
+    def spelled(self) -> dict[str, str]:
+        """What each spelling of an outcome means, if that is said."""
+        out: dict[str, str] = {}
+        written = dict(zip(SIDES, (self.first_wins, self.second_wins, self.tie), strict=True))
+        if not any(written.values()):
+            return out
+        for outcome, texts in written.items():
+            for text in texts or (outcome,):
+                if out.setdefault(text, outcome) != outcome:
+                    raise click.UsageError(
+                        f"{text!r} cannot mean both {out[text]} and {outcome}: look at "
+                        "--first-wins, --second-wins and --tie."
+                    )
+        return out
+
+
+def is_preflib(file: Path) -> bool:
+    """Whether the name is that of a PrefLib file of orders."""
+    return any(suffix.lower() in PREFLIB for suffix in file.suffixes)
+
+
+def shown(file: Path) -> str:
+    """Name a file; names that are no text are written with marks in the place of their bytes."""
+    return str(click.format_filename(file, shorten=True))
+
+
+def readable(file: Path) -> None:
+    """Refuse a file that is not there or empty, before anything is imported."""
+    if not file.exists():
+        raise FileNotFoundError(f"There is no file {click.format_filename(file)}.")
+    if file.is_dir():
+        raise ValueError(f"{click.format_filename(file)} is a folder, not a file.")
+    if not file.stat().st_size:
+        raise ValueError(f"{click.format_filename(file)} is empty.")

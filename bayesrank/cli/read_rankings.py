@@ -1,0 +1,367 @@
+"""From the file that a command is given to rankings, with a sentence for all that was done to it.
+
+Every way of writing rankings down becomes one long table of text first: a row per item in a
+ranking, with what stood in its cell. What is missing, what stands twice and what codes mean is
+settled there, once.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bayesrank.cli.options import RankColumns, Written, is_preflib, shown
+from bayesrank.data import Rankings
+from bayesrank.data.read import (
+    BROKEN,
+    content,
+    require_columns,
+    row_name,
+    table_with_findings,
+    text_numbers,
+)
+
+type Note = Callable[[str], None]  # what a sentence is said with
+
+NO_NUMBER = ("na", "n/a", "#n/a", "nan", "null", "none")  # spellings of a missing number
+MOST_ENTRIES = 50_000_000  # items in rankings
+JUDGED = re.compile(r"\s*[-+.\d]+\s+qid:\d")  # how a LETOR file begins
+
+
+def read_cells(file: Path, how: Written, note: Note) -> pd.DataFrame:
+    """Read the table; what was found out about the file is a note."""
+    separator = {"tab": "\t", "\\t": "\t"}.get(how.separator or "", how.separator)
+    found = table_with_findings(file, encoding=how.encoding, separator=separator)
+    if found.said:
+        note(f"{shown(file)} is read with {', '.join(found.said)}.")
+    return found.frame
+
+
+def read_numbers(values: pd.Series, what: str, how: Written, note: Note) -> pd.Series:
+    """Read a column of numbers, NaN where there is none."""
+    lower = values.astype("string").str.strip().str.lower()
+    known = values.mask(lower.isin(NO_NUMBER).fillna(False).astype(bool))
+    read, commas = text_numbers(known, what, decimal=how.decimal)
+    if commas and how.decimal is None:
+        note(f"Column {values.name!r} is read with decimal commas.")
+    return read
+
+
+def read_rankings(file: Path, columns: RankColumns, how: Written, note: Note) -> Rankings:
+    """Read rankings; what was done to the table is said by `note`."""
+    if is_preflib(file):
+        return Rankings.from_preflib(file, rest="items" if how.missing == "last" else None)
+    _refuse_judged(file)
+    frame = read_cells(file, how, note)
+    named = [columns.ranker, columns.item, columns.rating, columns.rank, columns.ranking]
+    named += [columns.weight, columns.ballot, *columns.column]
+    require_columns(frame, [name for name in named if name is not None], shown(file))
+    if columns.ballot:
+        long = _of_ballots(frame, columns)
+    elif columns.wide == "places":
+        long = _of_places(frame, columns)
+    elif columns.wide:
+        long = _of_items(frame, columns, how, note)
+    else:
+        long = _of_rows(frame, columns, how, note)
+    long["weight"] = 1.0
+    if columns.weight:
+        weight = read_numbers(frame[columns.weight], "weight", how, note)
+        if weight.isna().any():
+            _missing_weight(columns.weight, weight)
+        long["weight"] = weight.reindex(long.index)
+    long = _without_repeats(_settled(long, columns, how, note), note)
+    # rankings need names of their own where a ranker has several
+    each = long[["ranker", "ranking"]].drop_duplicates()
+    several = "ranking" if each["ranker"].duplicated().any() else None
+    return Rankings.from_long_ranks(
+        long, ranker="ranker", item="item", rank="cost", ranking=several, weight="weight"
+    )
+
+
+# One row per item in a ranking: ranker, ranking, item, cell, its cost, and whether it is last
+
+
+def _of_rows(frame: pd.DataFrame, columns: RankColumns, how: Written, note: Note) -> pd.DataFrame:
+    """Make a long table of one with a row per ranker and item."""
+    # checked by the options: they are given
+    ranking, ranker = (
+        str(columns.ranking or columns.ranker),
+        str(columns.ranker or columns.ranking),
+    )
+    value, item = str(columns.rating or columns.rank), str(columns.item)
+    labels = list(dict.fromkeys([ranker, ranking, item]))
+    if how.missing == "drop":
+        incomplete = frame[labels].isna().any(axis=1)
+        if incomplete.any():
+            note(
+                f"{_rows(int(incomplete.sum()), len(frame))} without a label in "
+                f"{_either(labels)}, and left out."
+            )
+        frame = frame[~incomplete]
+    return pd.DataFrame(
+        {
+            "ranker": text_labels(frame[ranker]),
+            "ranking": text_labels(frame[ranking]),
+            "item": text_labels(frame[item]),
+            "cell": frame[value],
+            **_costs(frame[value], columns, how, note),
+        }
+    )
+
+
+def _of_items(frame: pd.DataFrame, columns: RankColumns, how: Written, note: Note) -> pd.DataFrame:
+    """Make a long table of one with a column per item."""
+    items, who = _wide(frame, columns)
+    parts = [
+        pd.DataFrame(
+            {
+                **who,
+                "item": item,
+                "cell": frame[item],
+                **_costs(frame[item], columns, how, note),
+            }
+        )
+        for item in items
+    ]
+    return pd.concat(parts)
+
+
+def _of_places(frame: pd.DataFrame, columns: RankColumns) -> pd.DataFrame:
+    """Make a long table of one with a column per place."""
+    places, who = _wide(frame, columns)
+    parts = [
+        pd.DataFrame({**who, "item": frame[place], "cost": n, "last": False, "cell": place})
+        for n, place in enumerate(places, start=1)
+    ]
+    long = pd.concat(parts)
+    found = long["item"].notna()
+    return long[found].assign(item=text_labels(long["item"][found]))
+
+
+def _of_ballots(frame: pd.DataFrame, columns: RankColumns) -> pd.DataFrame:
+    """Make a long table of ballots such as "a > b = c"."""
+    ballots = frame[columns.ballot].astype("string")
+    if ballots.isna().any():
+        n = int(ballots.isna().to_numpy().argmax())
+        raise ValueError(
+            f"Column {columns.ballot!r} has no ballot in {row_name(frame.index, n)}: write one, or "
+            "leave the row out."
+        )
+    by = ">" if ballots.str.contains(">").any() else ","
+    who = _who(frame, columns)
+    rows, items, costs, cells = [], [], [], []
+    for n, ballot in enumerate(ballots):
+        for place, block in enumerate(ballot.split(by), start=1):
+            for item in block.split("="):
+                if not item.strip():
+                    raise ValueError(
+                        f"Column {columns.ballot!r} has {ballot!r} in {row_name(frame.index, n)}; "
+                        "a ballot must read 'a > b = c', best first, with an item between signs."
+                    )
+                rows.append(n)
+                items.append(item.strip())
+                costs.append(float(place))
+                cells.append(f"place {place}")
+    long = pd.DataFrame({name: values.iloc[rows] for name, values in who.items()})
+    return long.assign(item=items, cost=costs, last=False, cell=cells)
+
+
+def _wide(frame: pd.DataFrame, columns: RankColumns) -> tuple[list[str], dict[str, pd.Series]]:
+    """Find the columns of items or places, and who ranked."""
+    used = {columns.ranker, columns.weight}
+    chosen = list(columns.column) or [name for name in frame.columns if name not in used]
+    require_columns(frame, chosen)
+    if len(chosen) < 2:
+        raise ValueError(
+            f"A table that is --wide needs two columns of {columns.wide} or more; it has "
+            f"{', '.join(map(repr, chosen)) or 'none'}."
+        )
+    return chosen, _who(frame, columns)
+
+
+def _who(frame: pd.DataFrame, columns: RankColumns) -> dict[str, pd.Series]:
+    """Name the ranker of each row; without a column, by the row."""
+    names = [f"{frame.index.name or 'row'} {n}" for n in frame.index.tolist()]
+    row = pd.Series(names, frame.index)
+    if columns.ranker is None:
+        return {"ranker": row, "ranking": row}
+    return {"ranker": text_labels(frame[columns.ranker]), "ranking": row}
+
+
+def text_labels(values: pd.Series) -> pd.Series:
+    """Labels of a column as text; a missing one is refused."""
+    missing = values.isna().to_numpy()
+    if missing.any():
+        row = row_name(values.index, int(missing.argmax()))
+        rows = int(missing.sum())
+        raise ValueError(
+            f"Column {values.name!r} has a missing label in {row}"
+            + (f" and in {rows - 1:,} more rows" if rows > 1 else "")
+            + ". Write it, or leave such rows out with --missing drop."
+        )
+    return values.map(str)
+
+
+def _costs(
+    values: pd.Series, columns: RankColumns, how: Written, note: Note
+) -> dict[str, pd.Series]:
+    """Read ranks, or ratings as their negatives, and which cells are codes of the last block."""
+    codes = {code.casefold() for code in columns.last_block}
+    text = values.astype("string").str.strip().str.casefold()
+    last = text.isin(codes).fillna(False).astype(bool)
+    try:
+        numbers = read_numbers(values.mask(last), columns.of, how, note)
+    except ValueError as error:
+        if columns.last_block or "has '" not in str(error):
+            raise
+        raise ValueError(
+            f"{error} If such a cell means that an item came in last, as DNF does, name it: "
+            "--last-block DNF."
+        ) from None
+    return {"cost": -numbers if columns.of == "rating" else numbers, "last": last}
+
+
+# What is settled
+
+
+def _settled(long: pd.DataFrame, columns: RankColumns, how: Written, note: Note) -> pd.DataFrame:
+    """Do what is to be done with cells that are empty, and with codes of the last block."""
+    n = len(long)
+    # places instead of numbers, since those may have more digits than a number that may be missing
+    long = long.assign(cost=long["cost"].rank(method="dense"))
+    last = long["last"]
+    if columns.last_block:
+        codes = ", ".join(columns.last_block)
+        note(
+            f"{_rows(int(last.sum()), n, 'entry', 'entries')} put last in their rankings, in one "
+            f"block: {codes}."
+            if last.any()
+            else f"No cell holds {codes}: --last-block changes nothing."
+        )
+    missing = long["cost"].isna() & ~last
+    long_form = not (columns.wide or columns.ballot)
+    policy = how.missing or ("refuse" if long_form and columns.of == "rank" else "drop")
+    n_missing = int(missing.sum())
+    if n_missing:
+        first = long.index[int(missing.to_numpy().argmax())]
+        where = f"{long.index.name or 'row'} {first}"
+        what = f"{_rows(n_missing, n, 'entry', 'entries', verb=('has', 'have'))} no {columns.of}"
+        if policy == "refuse":
+            raise ValueError(
+                f"{what}, the first in {where}. Say what that means: --missing drop, they were "
+                f"not ranked; --missing last, they come after all that have a {columns.of}."
+            )
+        if policy == "last":
+            note(f"{what}: they are put last in their rankings, in one block.")
+            long = long.assign(last=last | missing)
+        else:
+            note(
+                f"{what} and {'is' if n_missing == 1 else 'are'} left out, as not ranked; with "
+                f"--missing last {'it' if n_missing == 1 else 'they'} would come last."
+            )
+            rankings = _n_rankings(long)
+            long = long[~missing]
+            if gone := rankings - _n_rankings(long):
+                note(f"{_rows(gone, rankings, 'ranking', 'rankings')} left out with them.")
+    if policy == "last" and (columns.ballot or columns.wide == "places"):
+        long = _completed(long, note)
+    if not len(long):
+        raise ValueError(f"No row has a {columns.of}, so the data say nothing about ranks.")
+    behind = long["cost"].max() + 1 if long["cost"].notna().any() else 1.0
+    return long.assign(cost=long["cost"].mask(long["last"], behind))
+
+
+def _n_rankings(long: pd.DataFrame) -> int:
+    return len(long[["ranker", "ranking"]].drop_duplicates())
+
+
+def _completed(long: pd.DataFrame, note: Note) -> pd.DataFrame:
+    """Put the items that a ballot does not name below those that it names."""
+    row, first = np.unique(long.index.to_numpy(), return_index=True)
+    code, items = pd.factorize(long["item"])
+    if len(row) * len(items) > MOST_ENTRIES:
+        raise ValueError(
+            f"{len(row):,} rankings of {len(items):,} items each are more than are put last: use "
+            "--missing drop."
+        )
+    there = np.zeros((len(row), len(items)), dtype=bool)
+    there[np.searchsorted(row, long.index.to_numpy()), code] = True
+    r, i = np.nonzero(~there)
+    more = long.iloc[first[r]].assign(item=np.asarray(items)[i], last=True, cell="not named")
+    if len(more):
+        note(
+            f"Items that a ballot does not name are put last in it, in one block: {len(more):,} in "
+            "all."
+        )
+    return pd.concat([long, more])
+
+
+def _without_repeats(long: pd.DataFrame, note: Note) -> pd.DataFrame:
+    """Leave out rows that say the same again; those that say something else are refused."""
+    keys = ["ranker", "ranking", "item"]
+    again = long.duplicated(keys)
+    if not again.any():
+        return long
+    same = long.duplicated([*keys, "cost", "weight"])
+    if (again & ~same).any():
+        other = long[again & ~same].iloc[0]
+        of_item = long[(long[keys] == other[keys]).all(axis=1)]
+        name = long.index.name or "row"
+        (one, first), (two, second) = (
+            (of_item.index[k], of_item["cell"].iloc[k])
+            for k in (0, int((of_item["cost"] != of_item["cost"].iloc[0]).to_numpy().argmax()))
+        )
+        who = other["ranking"] if other["ranker"] == other["ranking"] else (
+            f"{other['ranker']}, {other['ranking']}"
+        )  # fmt: skip
+        raise ValueError(
+            f"Ranking {who!r} holds item {other['item']!r} twice, with {first} in {name} {one} and "
+            f"{second} in {name} {two}. An item has one place in a ranking: leave one of the rows "
+            "out, or, if the ranker ranked several times, name the rankings with --ranking COLUMN."
+        )
+    n = int(again.sum())
+    repeat = (
+        "row repeats another exactly and is" if n == 1 else "rows repeat others exactly and are"
+    )
+    note(f"{n:,} {repeat} left out.")
+    return long[~again]
+
+
+def _refuse_judged(file: Path) -> None:
+    """Refuse LETOR files, of which utilities per item cannot be learned."""
+    if file.suffix.lower() not in (".txt", ".dat", ".letor", ".svm", ".svmlight"):
+        return
+    try:
+        head = content(file)[:1000].decode("latin-1")
+    except BROKEN:
+        return
+    if JUDGED.match(head):
+        raise ValueError(
+            f"{shown(file)} holds judged documents (LETOR). Each query has documents of its own, "
+            "so that a utility per document cannot be learned from others: a model of their "
+            "features is wanted. Read the file with bayesrank.Rankings.from_letor in Python; "
+            "models/context has examples."
+        )
+
+
+def _missing_weight(column: str, weight: pd.Series) -> None:
+
+    n = int(weight.isna().to_numpy().argmax())
+    raise ValueError(
+        f"A weight must be a finite number; column {column!r} is empty in "
+        f"{row_name(weight.index, n)}. Write 1 for a ranking that counts once."
+    )
+
+
+def _rows(
+    n: int, of: int, one: str = "row", more: str = "rows", verb: tuple[str, str] = ("is", "are")
+) -> str:
+    return f"{n:,} of {of:,} {one if of == 1 else more} {verb[n != 1]}"
+
+
+def _either(names: list[str]) -> str:
+    quoted = [repr(name) for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"

@@ -1,0 +1,151 @@
+"""What a command says: results on one stream, progress and notes on the other, errors as sentences.
+
+Nothing that is said may steer the terminal: names come from files that others wrote.
+"""
+
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import click
+
+# Pandas and PyMC take long to import: functions import what they need, so that --help is instant.
+
+
+class Interrupted(BaseException):
+    """Ctrl-C, or an end asked for. Not a KeyboardInterrupt, at which nutpie keeps what it has."""
+
+    def __init__(self, number: int = signal.SIGINT) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@dataclass
+class Talk:
+    """What a run has said, and what it may say.
+
+    Attributes
+    ----------
+    quiet : bool
+        Whether to say the verdict alone.
+    data : bool
+        Whether results are data for a program, so that nothing else may be among them.
+    notes : list of str
+        What a reader of the page should know as well.
+    kept : Path, optional
+        The posterior, while it is saved and the run has not come to its end.
+    failed : list of str
+        What went wrong and did not end the run.
+    """
+
+    quiet: bool = False
+    data: bool = False
+    notes: list[str] = field(default_factory=list)
+    kept: Path | None = None
+    failed: list[str] = field(default_factory=list)
+    start: float = field(default_factory=time.perf_counter)
+
+    def result(self, text: str, *, brief: bool = False) -> None:
+        """Say a result; of those that are not brief, a quiet run says nothing."""
+        if not self.data and (brief or not self.quiet):
+            self._write(text)
+
+    def document(self, text: str) -> None:
+        """Write data for a program."""
+        self._write(text)
+
+    def stage(self, text: str) -> None:
+        """Say what is being done, and when it began."""
+        if not self.quiet:
+            click.echo(f"[{time.perf_counter() - self.start:5.1f} s] {text}", err=True)
+
+    def note(self, sentence: str) -> None:
+        """Say once what a reader should know, and remember it for the page."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+            if not self.quiet:
+                click.echo(f"Note: {_plain(sentence)}", err=True)
+
+    def _write(self, text: str) -> None:
+        """Write to the reader of results; one that has gone does not end the run."""
+        if any("pipe" in sentence for sentence in self.failed):
+            return
+        try:
+            click.echo(_plain(text))
+        except BrokenPipeError as error:
+            self.failed.append(f"{error.strerror}.")
+
+
+def _plain(text: str) -> str:
+    """Write a text without the characters that steer terminals."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    from bayesrank.results.files import plain
+
+    return plain(text)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return ": ".join(filter(None, [str(error.filename or ""), f"{error.strerror}."]))
+    return str(error)
+
+
+@contextmanager
+def errors_as_sentences(*, quiet: bool = False, data: bool = False) -> Iterator[Talk]:
+    """Show errors and warnings as sentences, not as tracebacks, and end where asked to."""
+    talk = Talk(quiet=quiet, data=data)
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        # matplotlib warns of each character without a glyph: what to say of them is known before
+        if issubclass(category, UserWarning) and not str(message).startswith("Glyph "):
+            talk.note(str(message))
+
+    def interrupt(number: int, _: FrameType | None) -> None:
+        raise Interrupted(number)
+
+    before = {
+        number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    code = 0
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", UserWarning)  # others are for developers
+            warnings.showwarning = show
+            yield talk
+        for sentence in talk.failed:
+            click.echo(f"Error: {_plain(sentence)}", err=True)
+            code = 1
+    except (ValueError, OSError, MemoryError) as error:
+        text = "There is not enough memory." if isinstance(error, MemoryError) else _sentence(error)
+        click.echo(f"Error: {_plain(text)}", err=True)
+        _say_where(talk)
+        code = 1
+    except (Interrupted, KeyboardInterrupt) as end:
+        number = end.number if isinstance(end, Interrupted) else signal.SIGINT
+        nothing = "" if talk.kept else " nothing is written."
+        click.echo(f"Interrupted{':' if nothing else '.'}{nothing}", err=True)
+        _say_where(talk)
+        code = 128 + number
+    except Exception:
+        _say_where(talk)  # beside the traceback of what should not happen
+        raise
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if code:
+        sys.exit(code)
+
+
+def _say_where(talk: Talk) -> None:
+    """Say where the posterior is, if there is one."""
+    if talk.kept is not None:
+        name = click.format_filename(talk.kept)
+        click.echo(f"The posterior is saved. To go on: bayesrank report '{name}'", err=True)
