@@ -187,7 +187,7 @@ class Kept:
         if self.outcome is None or "observed_data" not in data.children:
             return
         part, seen = OF_ARRAYS.get(self.outcome.split()[0]), data["observed_data"].to_dataset()
-        own = {name_of(self.var, each) for each in (RANKS, COUNTS, NET)}
+        own = {name_of(self.var, each) for each in (RANKS, ITEM, COUNTS, NET, WEIGHT)}
         if part is None or self.var not in seen or own & {*map(str, self.constant)}:
             return
         values = seen[self.var]
