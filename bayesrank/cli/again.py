@@ -12,7 +12,7 @@ import xarray as xr
 from bayesrank.cli.places import FILES, POSTERIOR
 from bayesrank.cli.run import Fit
 from bayesrank.data import Pairs, Rankings
-from bayesrank.data.pairs import Group
+from bayesrank.data.read import Group
 from bayesrank.schema import COUNTS, FIRST, ITEM, JUDGE, RANKER, RANKS, SECOND, WEIGHT, Kept
 
 UNFINISHED = ".unfinished-"
