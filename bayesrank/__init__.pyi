@@ -18,6 +18,7 @@ from .distributions import (
     PMOP as PMOP,
     BradleyTerry as BradleyTerry,
     Davidson as Davidson,
+    Mixture as Mixture,
     PlackettLuce as PlackettLuce,
     RaoKupper as RaoKupper,
     Thurstone as Thurstone,

@@ -4,6 +4,7 @@ This room may import numpy, pymc, pytensor, the rooms data and likelihoods, and 
 """
 
 from bayesrank.distributions.bpr import BPR
+from bayesrank.distributions.mixture import Mixture
 from bayesrank.distributions.mpm import MPM
 from bayesrank.distributions.observed import set_observed
 from bayesrank.distributions.pairs import BradleyTerry, Davidson, RaoKupper, Thurstone
@@ -16,6 +17,7 @@ __all__ = [
     "PMOP",
     "BradleyTerry",
     "Davidson",
+    "Mixture",
     "PlackettLuce",
     "RaoKupper",
     "Thurstone",

@@ -20,7 +20,7 @@ from bayesrank.data import Rankings
 from bayesrank.distributions.observed import as_double, same_labels
 from bayesrank.schema import ITEM, RANKER
 
-__all__ = ["Named", "check_items", "in_slots", "utility_by_name"]
+__all__ = ["Named", "check_items", "dims_of", "in_slots", "utility_by_name"]
 
 RANKING, SLOT = "ranking", "slot"
 READINGS = {
@@ -72,7 +72,7 @@ def utility_by_name(
         of nothing that a ranking has; or if its labels are not those of the rankings.
     """
     model = pm.modelcontext(None)
-    found = _dims_of(model, utility, utility_dims)
+    found = dims_of(model, utility, utility_dims)
     if isinstance(getattr(utility, "type", None), XTensorType):
         utility = utility.values
     x = as_double(utility)
@@ -115,7 +115,7 @@ def check_items(name: str, what: str, value: Any, items: Any, noun: str) -> None
         What the data are called.
     """
     model = pm.modelcontext(None)
-    dims = _dims_of(model, value, None) or ()
+    dims = dims_of(model, value, None) or ()
     labels = model.coords.get(dims[0]) if len(dims) == 1 else None
     if labels is not None and len(labels) == len(items):
         same_labels(f"the dim {dims[0]!r} of its {what}", name, labels, items, noun)
@@ -155,7 +155,7 @@ def in_slots(utility: Named, codes: Mapping[str, TensorVariable]) -> TensorVaria
     return gathered if ITEM in utility.axes else pt.broadcast_to(gathered, item.shape)
 
 
-def _dims_of(model: pm.Model, x: Any, said: Any) -> tuple[str, ...] | None:
+def dims_of(model: pm.Model, x: Any, said: Any = None) -> tuple[str, ...] | None:
     """Find names of axes: said, of a variable with dims, or of one of the model; None without."""
     if said is not None:
         return (said,) if isinstance(said, str) else tuple(said)

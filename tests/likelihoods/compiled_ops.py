@@ -46,7 +46,7 @@ ENTRIES = [np.array([0, 0, 2]), np.array([0, 3, 1]), np.array([1, 0, 2]), np.arr
 SEEDS = np.arange(3) * 7**20
 
 EXAMPLES = {
-    "RankingLogp": Example(RankingLogp(), [PER_ITEM, *FIELDS], (0,)),
+    "RankingLogp": Example(RankingLogp(), [np.stack([PER_ITEM, -PER_ITEM]), *FIELDS], (0,)),
     "StageTotal": Example(StageTotal(), [PER_ITEM, *WEIGHTS, *FIELDS[: len(TABLE)]], (0,)),
     "WeakOrderLogp": Example(WeakOrderLogp(), [UTILITY, RANKS], (0,)),
     "WeakOrderBound": Example(WeakOrderBound(), [UTILITY, RANKS], (0,)),
