@@ -25,7 +25,9 @@ from .distributions import (
     set_observed as set_observed,
 )
 from .inference import (
+    find_kinds as find_kinds,
     kfold as kfold,
+    membership as membership,
     train as train,
 )
 from .leaderboard import (
@@ -34,6 +36,7 @@ from .leaderboard import (
 from .plots import (
     plot_adherence as plot_adherence,
     plot_compare as plot_compare,
+    plot_membership as plot_membership,
     plot_places as plot_places,
     plot_ranking_checks as plot_ranking_checks,
     plot_ranks as plot_ranks,
@@ -42,6 +45,7 @@ from .plots import (
 from .results import (
     adherence_summary as adherence_summary,
     compare as compare,
+    compare_kinds as compare_kinds,
     consensus_ordering as consensus_ordering,
     err as err,
     expected_kendall as expected_kendall,
@@ -58,6 +62,7 @@ from .results import (
     rank_summary as rank_summary,
     ranking_checks as ranking_checks,
     recommendation_metrics as recommendation_metrics,
+    relabel as relabel,
     tied_with_leader as tied_with_leader,
     top_probability as top_probability,
     win_probability as win_probability,

@@ -54,6 +54,7 @@ WINGS = {
     "likelihoods.mpm": "ops",
     "likelihoods.pairs": "ops",
     "likelihoods.losses": "ops pairs",
+    "likelihoods.kinds": "ops",
     # readers and what is derived: pure functions of frames and arrays, without the classes
     "data.read": "",
     "data.derive": "read",

@@ -1,7 +1,7 @@
 """Families as components of a mixture: what `Mixture` asks of them, a class for each family.
 
-A component is a variable over *all* items, made by ``.dist``: ``br.PlackettLuce.dist(utility)`` with
-a utility per kind and item. What rankings of some of the items are under it, the family says:
+A component is a variable over *all* items that ``.dist`` makes, ``br.PlackettLuce.dist(utility)``
+with a utility per kind and item. What rankings of some of them are under it, the family says:
 
 ==============  ==============================================================================
 `rv_type`       the random variable that ``.dist`` makes
@@ -101,7 +101,9 @@ class PlackettLuceComponent(Component):
     def observed_logp(cls, p: SimpleNamespace, data: SimpleNamespace) -> TensorVariable:
         then = (data.ranks, data.slot_rank), (data.item, data.slot_item)
         if not all(same_value(now, before) for now, before in then):
-            return cls.logp(p, data, data.ranks)  # data were replaced since, such as by rows of them
+            return cls.logp(
+                p, data, data.ranks
+            )  # data were replaced since, such as by rows of them
         stages = tuple(getattr(data, field) for field in Stages._fields)
         return ranking_logp(p.utility, stages, nodes=int(p.nodes.data))
 
@@ -181,7 +183,7 @@ class PMOPComponent(Component):
         return "weak orders given their block sizes" if p.given_sizes.data else "weak orders"
 
 
-COMPONENTS: Mapping[type, type[Component]] = MappingProxyType(
+COMPONENTS: Mapping[Any, type[Component]] = MappingProxyType(
     {each.rv_type: each for each in (PlackettLuceComponent, PMOPComponent)}
 )
 

@@ -297,7 +297,7 @@ class RankerMixtureRV(MixtureRV):
         slots = dict.fromkeys((RANKS, ITEM), (RANKING, "slot"))
         parts = {x: Part(part.value, slots.get(x, part.axes)) for x, part in record.parts.items()}
         return record._replace(
-            labels=record.labels | {TURN: np.arange(1, 1 + turns.shape[1])},
+            labels={**record.labels, TURN: np.arange(1, 1 + turns.shape[1])},
             parts=parts | {TURNS: Part(turns, cls.axes)},
             derived={**record.derived, "turn": turn},
         )
@@ -334,7 +334,7 @@ def _mixture_of(families: tuple[type[Component], ...], unit: str) -> type[Mixtur
 
 
 def _number(x: TensorVariable) -> TensorVariable:
-    """Number the rows of a matrix; `pt.arange` has no JAX form with a length to be found."""
+    """Count the rows of a matrix, from 0: `pt.arange` has no JAX form of unknown length."""
     return pt.cumsum(pt.ones_like(x[:, 0], dtype="int64")) - 1
 
 
@@ -351,9 +351,7 @@ class _Components(NamedTuple):
 
     def named(self) -> dict[str, Any]:
         return {
-            f"{field}_{i}": x
-            for i, p in enumerate(self.parameters)
-            for field, x in vars(p).items()
+            f"{field}_{i}": x for i, p in enumerate(self.parameters) for field, x in vars(p).items()
         }
 
 
@@ -363,7 +361,7 @@ def _components(name: str, components: Any, rankings: Rankings) -> _Components:
     families, parameters, kind_dim = [], [], None
     for each in components if several else [components]:
         op = getattr(getattr(each, "owner", None), "op", None)
-        family = next((COMPONENTS[t] for t in COMPONENTS if type(op) is t), None)
+        family = COMPONENTS.get(type(op))
         if family is None:
             known = ", ".join(f"br.{t._print_name[0]}.dist" for t in COMPONENTS)
             got = type(each).__name__ if op is None else type(op).__name__
@@ -437,7 +435,9 @@ def _weights_by_name(
     if dims is not None:
         labels = model.coords.get(dims[0])
         named = [axis for axis in axes if dims[0] == axis]
-        axes = named or [a for a in axes if labels is not None and set(labels) == set(rankings.coords[a])]
+        axes = named or [
+            a for a in axes if labels is not None and set(labels) == set(rankings.coords[a])
+        ]
     same = np.array_equal(rankings.ranker_idx, np.arange(rankings.n_rankings))
     if len(axes) != 1 and not (axes and same):
         raise ValueError(
@@ -451,9 +451,7 @@ def _weights_by_name(
     return _Weights(x, axes[0], kind_dim)
 
 
-def _with_data(
-    weights: _Weights, data: SimpleNamespace, unit: str
-) -> Mapping[str, TensorVariable]:
+def _with_data(weights: _Weights, data: SimpleNamespace, unit: str) -> Mapping[str, TensorVariable]:
     # cast here: pm.Data stores 32 bits, and cumulative sums of those do not fold (PyTensor 3.3)
     ranks = pt.cast(data.ranks, "int64")
     by_ranker = weights.axis == RANKER and unit == RANKING

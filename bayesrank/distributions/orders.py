@@ -1,7 +1,7 @@
 """Weak orders: what the distributions of rankings share, draws and observed `Rankings`."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pymc as pm
@@ -108,8 +108,8 @@ class ObservedRankingsRV(ObservedRV):
 
     data_types = (Rankings,)
     noun = "rankings"
-    axes = ("ranking", "slot")
-    example = ("race", "place")
+    axes: ClassVar[tuple[str, ...]] = ("ranking", "slot")
+    example: ClassVar[tuple[str, ...]] = ("race", "place")
     value = "ranks"
 
     @classmethod

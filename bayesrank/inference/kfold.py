@@ -16,7 +16,6 @@ one: the parameters of that ranker come from their prior.
 """
 
 import warnings
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import arviz as az
@@ -28,9 +27,9 @@ import xarray as xr
 from arviz import ELPDDataLOOKFold
 from numpy.typing import ArrayLike, NDArray
 from pymc.model.fgraph import clone_model
-from pymc.model.transform.conditioning import remove_value_transforms
 from scipy.special import logsumexp
 
+from bayesrank.inference.at_draws import at_draws
 from bayesrank.schema import OUTCOME, OUTCOMES, groups_of, name_of
 
 __all__ = ["FoldWarning", "kfold"]
@@ -128,7 +127,7 @@ def kfold(
     compiled = nutpie.compile_pymc_model(
         training, var_names=[rv.name for rv in training.free_RVs], freeze_model=False
     )
-    log_likelihood = _pointwise(model, var)
+    log_likelihood = at_draws(model, var)
 
     elpd_i = np.empty(len(units.labels))
     bad = {}
@@ -140,7 +139,7 @@ def kfold(
             draws=draws, tune=tune, chains=chains, seed=seed + f, progress_bar=progressbar,
             save_warmup=False, **(nuts or {}),
         )["posterior"].dataset  # fmt: skip
-        logp = log_likelihood(fit)  # (n_draws, n_rows)
+        logp = np.array(list(log_likelihood(fit)))  # (n_draws, n_rows)
         if np.isnan(logp[:, left_out]).any():
             raise ValueError(f"The log-likelihood of {var!r} is NaN in fold {f}: see to the model.")
         per_unit = np.zeros((len(logp), len(units.labels)))
@@ -193,7 +192,7 @@ def _units(model: pm.Model, var: str, by: str | None) -> _Units:
         )
     rows = model.named_vars_to_dims[name][0]
     labels = np.asarray(model.coords[rows])
-    if by is None:
+    if by in (None, rows):
         return _Units(labels, np.arange(len(labels)), rows)
     axes = groups_of(name, model.named_vars_to_dims, rows)
     if by not in axes:
@@ -245,25 +244,6 @@ def _training_model(model: pm.Model, var: str) -> pm.Model:
         terms = pt.switch(mask, pm.logp(rv, value), 0.0)
         pm.Potential(f"{var}_{MASK}", pt.sum(terms))
     return copy
-
-
-def _pointwise(model: pm.Model, var: str) -> Callable[[xr.Dataset], NDArray[np.float64]]:
-    """Compile the log-likelihood of every row, given a posterior: (n_draws, n_rows)."""
-    # a posterior holds values as they are, not as the sampler sees them
-    plain = remove_value_transforms(model)
-    inputs = plain.value_vars
-    terms = plain.logp(vars=[plain[plain.name_for(var)]], sum=False)[0]
-    compiled = plain.compile_fn(terms, inputs=inputs, on_unused_input="ignore", point_fn=False)
-    names = [plain.values_to_rvs[value].name for value in inputs]
-
-    def evaluate(posterior: xr.Dataset) -> NDArray[np.float64]:
-        draws = posterior.stack(sample=("chain", "draw")).transpose("sample", ...)
-        values = [
-            draws[name].to_numpy().astype(x.dtype) for name, x in zip(names, inputs, strict=True)
-        ]
-        return np.array([compiled(*point) for point in zip(*values, strict=True)])
-
-    return evaluate
 
 
 # ---------------------------------------------------------------------------------------------

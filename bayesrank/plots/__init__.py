@@ -10,6 +10,7 @@ This room may import numpy, pandas, xarray, arviz, arviz_plots, matplotlib and t
 from bayesrank.plots.adherence import plot_adherence
 from bayesrank.plots.checks import plot_ranking_checks
 from bayesrank.plots.compare import plot_compare
+from bayesrank.plots.membership import plot_membership
 from bayesrank.plots.places import plot_places
 from bayesrank.plots.ranks import plot_ranks
 from bayesrank.plots.wins import plot_wins
@@ -17,6 +18,7 @@ from bayesrank.plots.wins import plot_wins
 __all__ = [
     "plot_adherence",
     "plot_compare",
+    "plot_membership",
     "plot_places",
     "plot_ranking_checks",
     "plot_ranks",

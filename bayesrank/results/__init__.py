@@ -12,6 +12,7 @@ from bayesrank.results.consensus import consensus_ordering, expected_kendall
 from bayesrank.results.diagnostics import Convergence, convergence
 from bayesrank.results.files import figure_png, whole_file, write_whole
 from bayesrank.results.groups import group_log_likelihood
+from bayesrank.results.kinds import LabelWarning, compare_kinds, relabel
 from bayesrank.results.loo import ParetoKWarning, loo_by_ranker
 from bayesrank.results.matches import (
     Separation,
@@ -28,12 +29,14 @@ from bayesrank.results.report import Section, report_html, table_text, verdict
 
 __all__ = [
     "Convergence",
+    "LabelWarning",
     "ParetoKWarning",
     "QueryMetrics",
     "Section",
     "Separation",
     "adherence_summary",
     "compare",
+    "compare_kinds",
     "consensus_ordering",
     "convergence",
     "err",
@@ -54,6 +57,7 @@ __all__ = [
     "rank_summary",
     "ranking_checks",
     "recommendation_metrics",
+    "relabel",
     "report_html",
     "table_text",
     "tied_with_leader",
