@@ -364,7 +364,7 @@ def _components(name: str, components: Any, rankings: Rankings) -> _Components:
         family = COMPONENTS.get(type(op))
         if family is None:
             known = ", ".join(f"br.{t._print_name[0]}.dist" for t in COMPONENTS)
-            got = type(each).__name__ if op is None else type(op).__name__
+            got = type(each).__name__ if op is None else f"result of {type(op).__name__}"
             raise TypeError(
                 f"A component of {name!r} is a {got}: components are variables that one of "
                 f"{known} makes, such as br.PlackettLuce.dist(utility) with the dims kind and item."
@@ -441,7 +441,7 @@ def _weights_by_name(
     same = np.array_equal(rankings.ranker_idx, np.arange(rankings.n_rankings))
     if len(axes) != 1 and not (axes and same):
         raise ValueError(
-            f"The rows of the weights of {name!r} could be of the {' or the '.join(lengths)}s: "
+            f"The rows of the weights of {name!r} could be of the {'s or the '.join(lengths)}s: "
             "give a variable of the model with dims, such as pm.Deterministic(..., "
             "dims=('ranker', 'kind'))."
         )

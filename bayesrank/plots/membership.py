@@ -7,14 +7,21 @@ import pandas as pd
 import xarray as xr
 from arviz import PlotCollection
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, StepPatch
 from numpy.typing import NDArray
 
-from bayesrank.plots.panels import each_panel, figure_of, keep, labels_of, make_panels, short_name
+from bayesrank.plots.panels import (
+    each_panel,
+    figure_of,
+    keep,
+    labels_of,
+    make_panels,
+    short_name,
+)
 
 __all__ = ["plot_membership"]
 
-# Okabe-Ito, in the order in which neighbours are farthest apart, then the same paler
+# Okabe-Ito, in an order in which neighbours are far apart, and a grey
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8a8a8a")
 NAMED = 40  # units up to which each has a name
 LONGEST = 24  # characters of a name that stands upright
@@ -48,8 +55,8 @@ def plot_membership(
     Returns
     -------
     PlotCollection
-        With the visual membership in ``viz``, and legend, which says how many are most probably of
-        each kind.
+        With the visual membership in ``viz``, one per kind, and legend on a new figure, which says
+        how many are most probably of each kind.
 
     Raises
     ------
@@ -85,9 +92,10 @@ def plot_membership(
         return 7.5 if many else max(7.5, 0.22 * len(order)), 2.4 + below
 
     pc = make_panels(values, [], plot_collection, size, pc_kwargs)
-    pc.map(_bars, "membership", data=values[order], ignore_aes="all")
     counts = np.bincount(kind, minlength=values.sizes[dim])
     for ax, _ in each_panel(pc, values, []):
+        drawn = np.array(_bars(ax, probability[order]), dtype=object)
+        pc.viz["membership"] = xr.DataArray(drawn, dims=dim, coords={dim: values[dim]})
         _set_up(ax, labels_of(values, units)[order], units, many)
     handles = [
         Patch(color=colour, label=f"{short_name(label, LONGEST)} ({n:,})")
@@ -133,15 +141,13 @@ def _checked(membership: xr.DataArray, dim: str) -> xr.DataArray:
     return values
 
 
-def _bars(values: xr.DataArray, target: Axes) -> list[Any]:
-    """Stack the probabilities, kind on kind."""
-    probability: NDArray[np.float64] = values.to_numpy()
-    top = np.cumsum(probability, axis=1)
-    edges = np.arange(len(top) + 1) - 0.5
-    bottom, drawn = np.zeros(len(top)), []
-    for colour, upto in zip(COLOURS, top.T, strict=False):
-        drawn.append(target.stairs(upto, edges, baseline=bottom, fill=True, color=colour))
-        bottom = upto
+def _bars(ax: Axes, probability: NDArray[np.float64]) -> list[StepPatch]:
+    """Stack the probabilities (n_units, n_kinds), kind on kind."""
+    edges = np.arange(len(probability) + 1) - 0.5
+    bottom, drawn = np.zeros(len(probability)), []
+    for colour, top in zip(COLOURS, np.cumsum(probability, axis=1).T, strict=False):
+        drawn.append(ax.stairs(top, edges, baseline=bottom, fill=True, color=colour))
+        bottom = top
     return drawn
 
 
