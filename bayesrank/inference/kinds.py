@@ -36,8 +36,8 @@ __all__ = ["KindsFound", "KindsWarning", "find_kinds", "membership"]
 SAME = 0.01  # log posteriors this close are those of one mode
 EMPTY = 0.5  # units: a kind that is expected to have fewer has none
 NEAREST = 0.8  # membership of the nearest centre at the start, above an equal share of the rest
-GAIN = 1e-6  # relative gain of an EM step after which L-BFGS climbs on
-EM_STEPS, M_STEPS = 500, 5  # at most: of EM, and of L-BFGS in each of them
+GAIN = 1e-3  # of an EM step, per unit, below which L-BFGS climbs on by itself
+EM_STEPS, M_STEPS = 500, 3  # at most: of EM, and of L-BFGS in each of them
 
 Floats = NDArray[np.float64]
 
@@ -314,12 +314,12 @@ class _EM(NamedTuple):
     def climb(self, members: Floats) -> Floats:
         """Climb to a mode."""
         first = functools.partial(self.m_step, members)
-        x = climb(first, self.start.data, max_iterations=4 * M_STEPS)
+        x = climb(first, self.start.data, max_iterations=10 * M_STEPS)
         height = -np.inf
         for _ in range(EM_STEPS):
             before = height
             height, _, _, members = self.e_step(x)
-            if not height - before > GAIN * abs(height):
+            if not height - before > GAIN * len(members):
                 break
             x = climb(functools.partial(self.m_step, members), x, max_iterations=M_STEPS)
         return climb(lambda x: self.e_step(x)[:2], x, tolerance=1e-11)

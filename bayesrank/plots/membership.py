@@ -36,10 +36,10 @@ def plot_membership(
 ) -> PlotCollection:
     """Draw the probability of every kind for every ranker, side by side.
 
-    Each ranker is an upright bar of height one, coloured by the probabilities of the kinds. They
-    stand by the kind that is most probable, the surest first, so that a kind with sharp edges is
-    one of people who are certainly of it, and a slope is of people who could be of two. Up to 40
-    have their names below.
+    Each ranker is an upright bar of height one, coloured by the probabilities of the kinds, the
+    most probable one at the bottom. They stand by that kind, the surest first: a kind whose colour
+    reaches the top is one of people who are certainly of it, and where it falls are those who could
+    be of others. Up to 40 have their names below.
 
     Parameters
     ----------
@@ -142,13 +142,16 @@ def _checked(membership: xr.DataArray, dim: str) -> xr.DataArray:
 
 
 def _bars(ax: Axes, probability: NDArray[np.float64]) -> list[StepPatch]:
-    """Stack the probabilities (n_units, n_kinds), kind on kind."""
+    """Stack the probabilities (n_units, n_kinds), the most probable kind at the bottom."""
     edges = np.arange(len(probability) + 1) - 0.5
-    bottom, drawn = np.zeros(len(probability)), []
-    for colour, top in zip(COLOURS, np.cumsum(probability, axis=1).T, strict=False):
-        drawn.append(ax.stairs(top, edges, baseline=bottom, fill=True, color=colour))
-        bottom = top
-    return drawn
+    own = np.eye(probability.shape[1], dtype=bool)[probability.argmax(axis=1)]
+    others = np.where(own, 0.0, probability)
+    first = np.where(own, probability, 0.0).sum(axis=1, keepdims=True)
+    bottom = np.where(own, 0.0, first + np.cumsum(others, axis=1) - others)
+    return [
+        ax.stairs(low + size, edges, baseline=low, fill=True, color=colour)
+        for colour, low, size in zip(COLOURS, bottom.T, probability.T, strict=False)
+    ]
 
 
 def _set_up(ax: Axes, names: pd.Index, units: str, many: bool) -> None:
