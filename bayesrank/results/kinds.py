@@ -249,6 +249,10 @@ def compare_kinds(
 
 def _elpd(results: Mapping[str, Any], var: str, kwargs: Mapping[str, Any]) -> pd.DataFrame:
     """Tabulate expected log predictive densities, and differences from the best."""
-    table = compare(results, var=var, **({"baseline": False} | dict(kwargs)))
+    if len(results) == 1:  # compared with random ranking, if with nothing else
+        table = compare(results, var=var, **kwargs).loc[list(results)]
+        table[["elpd_diff", "dse"]] = 0.0
+    else:
+        table = compare(results, var=var, **({"baseline": False} | dict(kwargs)))
     names = {"elpd": "elpd", "se": "elpd_se", "elpd_diff": "elpd_diff", "dse": "elpd_diff_se"}
     return table[list(names)].rename(columns=names).astype(np.float64)
