@@ -206,10 +206,10 @@ def compare_kinds(
     Returns
     -------
     DataFrame
-        One row per model, in the order in which they were given, with those of the columns that
-        can be had: elpd, elpd_se, elpd_diff and elpd_diff_se (from the best) of leaving one out,
-        the same with ``_kfold``, and log_likelihood, n_parameters, bic and reached (share of the
-        starts) of the modes. NaN where a model was not given.
+        One row per model, in the order of the argument that has most of them, with those of the
+        columns that can be had: elpd, elpd_se, elpd_diff and elpd_diff_se (from the best) of
+        leaving one out, the same with ``_kfold``, and log_likelihood, n_parameters, bic and reached
+        (share of the starts) of the modes. NaN where a model was not given.
 
     Raises
     ------
@@ -243,7 +243,8 @@ def compare_kinds(
         columns["modes"] = pd.DataFrame.from_dict(rows, orient="index")
     if not columns:
         raise ValueError("There is nothing to compare: give loo=, kfold= or modes=.")
-    names = dict.fromkeys(name for x in (loo, kfold, modes) for name in x or ())
+    given = sorted((x for x in (loo, kfold, modes) if x), key=len, reverse=True)
+    names = dict.fromkeys(name for x in given for name in x)
     return pd.concat(columns.values(), axis=1).reindex(list(names))
 
 
