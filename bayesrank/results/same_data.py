@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesrank.schema import ITEM, ITEM_CODES, NET, RANKS, Kept
+from bayesrank.schema import ITEM, ITEM_CODES, NET, RANKS, TURNS, Kept
 
 __all__ = ["check_same_data", "order_like", "shown"]
 
@@ -87,6 +87,7 @@ def check_same_data(
     ValueError
         If rankings are missing in one of them, or what one label stands for differs.
     """
+    dims = _rows(tree, var, dims[0]), _rows(other_tree, var, dims[1])
     labels, other_labels = (
         t["constant_data"].dataset[dim].to_numpy()
         for t, dim in zip((tree, other_tree), dims, strict=True)
@@ -115,6 +116,12 @@ def check_same_data(
                 f"{one!r} and {other!r} were fitted to different data: {var}_{part} "
                 f"differs{where}. Fit both to the same."
             )
+
+
+def _rows(tree: xr.DataTree, var: str, dim: str) -> str:
+    """Dim of the rankings, where all of a ranker have one log-likelihood; else `dim`."""
+    kept = Kept(tree, var)
+    return str(kept[RANKS].dims[0]) if TURNS in kept else dim
 
 
 def _content(tree: xr.DataTree, var: str, dim: str, moved: Ints | None) -> dict[str, NDArray[Any]]:

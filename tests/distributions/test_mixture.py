@@ -346,6 +346,50 @@ def test_there_is_one_log_likelihood_per_unit_to_leave_out_and_compare(unit):
     assert table.loc["mixture", "elpd"] == pytest.approx(average, abs=0.5)
 
 
+def test_models_of_rankings_and_of_rankers_are_compared_by_ranker_if_the_data_are_the_same():
+    draws = UTILITY + 0.1 * np.random.default_rng(1).normal(size=(300, 2, ITEMS))
+    by_ranker = posterior_of(model_of("ranker", prior=pm.Normal), draws)
+    by_ranking = posterior_of(model_of("ranking", prior=pm.Normal), draws)
+    table = br.compare({"ranker": by_ranker, "ranking": by_ranking}, group="ranker")
+    assert set(table.index) == {"ranker", "ranking", "random ranking"}
+    assert table.loc["ranker", "elpd"] != table.loc["ranking", "elpd"]
+    moved = dict(zip("abcdef", "bcdefa", strict=True))
+    others = br.Rankings(
+        BY_RANKER.item,
+        BY_RANKER.ranks,
+        items=[moved[x] for x in BY_RANKER.items],
+        rankers=BY_RANKER.rankers,
+        ranker_idx=BY_RANKER.ranker_idx,
+    )
+    different = posterior_of(model_of("ranker", others, prior=pm.Normal), draws)
+    with pytest.raises(ValueError, match="were fitted to different data: y_item differs"):
+        br.compare({"one": by_ranker, "other": different})
+
+
+def test_predictive_checks_are_the_same_by_ranking_and_by_ranker():
+    tables = []
+    for unit in UNITS:
+        found = posterior_of(model_of(unit, prior=pm.Normal), UTILITY[None])
+        values = found["observed_data"]["y"]
+        found["posterior_predictive"] = xr.DataTree(
+            xr.Dataset({"y": values.expand_dims(chain=1, draw=3)})
+        )
+        tables.append(br.ranking_checks(found))
+    pd.testing.assert_frame_equal(*tables)
+    np.testing.assert_allclose(tables[0]["observed"], tables[0]["mean"])  # predicted as observed
+
+
+@pytest.mark.slow
+def test_k_folds_leave_out_rankers():
+    with pm.Model(coords={**BY_RANKER.coords, "kind": range(2)}) as model:
+        utility = pm.Normal("utility", 0, 1, dims=("kind", "item"))
+        br.Mixture("y", WEIGHTS, br.PlackettLuce.dist(utility), observed=BY_RANKER, unit="ranker")
+    for by in (None, "ranker"):
+        found = br.kfold(model, by=by, k=3, draws=200, tune=200, chains=1)
+        assert found.elpd_i.dims == ("ranker",)
+        assert np.isfinite(found.elpd_i).all()
+
+
 # Bad input
 
 
