@@ -84,7 +84,7 @@ def of_different_kinds(orderings):
 
 
 def test_weighted_draws_of_the_prior_are_calibrated():
-    truth, orderings = simulated(100)
+    truth, orderings = simulated(150)
     p = uniformity(weighed(truth, orderings))
     assert (p > FALSE_ALARM).all()
     q = uniformity(weighed(truth, of_different_kinds(orderings)))

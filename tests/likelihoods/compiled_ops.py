@@ -12,6 +12,7 @@ import numpy as np
 import pytensor.tensor as pt
 
 from bayesrank.data.derive import stage_table
+from bayesrank.likelihoods.kinds import MixtureLogp
 from bayesrank.likelihoods.mpm.op import Agreement, CountsDraw, LogNormalisers, NetCountsDraw
 from bayesrank.likelihoods.ops import stop_gradient, with_sum
 from bayesrank.likelihoods.plackett_luce.per_item import TABLE, RankingLogp, StageTotal
@@ -86,6 +87,7 @@ EXAMPLES = {
             SEEDS,
         ],
     ),
+    "MixtureLogp": Example(MixtureLogp(), [UTILITY], (0,)),
     "StopGradient": Example(lambda x: stop_gradient(x**2) * x, [UTILITY], (0,)),
     "WithSum": Example(lambda x: with_sum(x**2, x.sum()), [UTILITY], (0,)),
 }
