@@ -49,7 +49,9 @@ def test_impossible_kinds_count_nothing_and_what_is_no_number_stays_none(mode):
     )
     value, members, *_ = compiled(mode)(joint, joint)
     np.testing.assert_allclose(value, [2000.0, -np.inf, np.nan, np.nan, -2000.0 + np.log(2)])
-    np.testing.assert_allclose(np.asarray(members)[[0, 1, 4]], [[0, 0, 1], [0, 0, 0], [0.5, 0, 0.5]])
+    np.testing.assert_allclose(
+        np.asarray(members)[[0, 1, 4]], [[0, 0, 1], [0, 0, 0], [0.5, 0, 0.5]]
+    )
 
 
 def test_the_joint_of_a_log_likelihood_is_found():
