@@ -41,6 +41,13 @@ def per_item() -> None:
     model.compile_dlogp()(at)
 
 
+def kinds() -> None:
+    """The sum over kinds of a mixture."""
+    from bayesrank.likelihoods.kinds import mixture_logp
+
+    mixture_logp(np.zeros((1, 2))).eval()
+
+
 def partitions() -> None:
     """Partitions in an order, their sizes given and not."""
     import pymc as pm
@@ -107,7 +114,7 @@ def learners() -> None:
 TASKS: dict[str, Callable[[], None]] = {
     task.__name__: task
     for task in (
-        partitions, count_tables, per_slot, partition_draws, learners, per_item, count_draws,
+        partitions, count_tables, per_slot, partition_draws, learners, per_item, count_draws, kinds,
     )
 }  # fmt: skip
 
