@@ -310,7 +310,7 @@ def found_rankings(data: xr.DataTree, var: str, draws: int | None) -> Found:
 
 def _by_ranking(x: xr.DataArray, kept: Kept) -> xr.DataArray:
     """Take rankings (..., ranker, turn, slot) in the order of the data, (..., ranking, slot)."""
-    *_, of_ranker, of_turn, slot = x.dims
+    *_, of_ranker, of_turn, slot = map(str, x.dims)
     ranker = kept[RANKER].drop_vars(of_ranker, errors="ignore")
     codes = pd.Series(ranker.to_numpy())
     turn = ranker.copy(data=codes.groupby(codes).cumcount())
