@@ -11,6 +11,8 @@ outcomes           y_outcome             how many of them there are
 weight             row                   evidence weights
 ranks, item        row, slot             of rankings: places, and the items in the slots
 sizes                                    of rankings: block sizes
+turns                 row, turn, slot    of rankings: places, by ranker, if a row is a ranker
+kinds                 kind               of a mixture: numbers of the kinds
 counts             row, result           of pairs: how often each outcome came
 first, second      row                   of pairs: the items
 net                row, item             of counts: net counts
@@ -51,6 +53,7 @@ __all__ = [
     "FIRST",
     "ITEM",
     "JUDGE",
+    "KINDS",
     "MATCHES",
     "NEGATIVE",
     "NET",
@@ -63,6 +66,7 @@ __all__ = [
     "SECOND",
     "SIZES",
     "TABLES",
+    "TURNS",
     "USER",
     "WEIGHT",
     "Kept",
@@ -76,6 +80,7 @@ __all__ = [
 
 OUTCOME, OUTCOMES, WEIGHT = "outcome", "outcomes", "weight"
 RANKS, ITEM, SIZES, RANKER = "ranks", "item", "sizes", "ranker"  # of rankings
+TURNS, KINDS = "turns", "kinds"  # of mixtures
 COUNTS, FIRST, SECOND, JUDGE = "counts", "first", "second", "judge"  # of pairs
 NET, AT_RANDOM = "net", "at_random"  # of counts
 TABLES = "tables"  # of counts that are observed as an array

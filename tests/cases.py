@@ -12,6 +12,7 @@ from itertools import permutations
 from typing import Any, Self
 
 import numpy as np
+import pytensor.tensor as pt
 from scipy.special import gammaln, log_expit, log_ndtr, logsumexp
 
 import bayesrank as br
@@ -533,4 +534,37 @@ MPM = [
     _tables("both", BOTH, NO_ADHERENCE | NO_VARIANCE, given_pairs=True),
 ]
 
-CASES = [*PLACKETT_LUCE, *PMOP, *PAIRS, *MPM]
+
+# Mixtures of arrays, which are PyMC's own; tests/distributions/test_mixture.py has the observed
+
+SHARES = np.array([0.3, 0.7])
+
+
+def _opposite(utility: Any, **options: Any) -> Any:
+    """Two kinds, one the other's contrary."""
+    kinds = pt.stack([pt.as_tensor_variable(utility), -pt.as_tensor_variable(utility)], axis=-2)
+    return br.Mixture.dist(SHARES, br.PlackettLuce.dist(kinds), **options)
+
+
+def _opposite_logp(utility: np.ndarray, ranks: np.ndarray) -> float:
+    each = [weak_order_logp(u, ranks) for u in (utility, -utility)]
+    return float(logsumexp(np.log(SHARES) + each))
+
+
+MIXTURE = [
+    Case(
+        "Mixture: two kinds of full rankings",
+        _opposite,
+        np.array([0.3, 1.2, -0.5, 0.1]),
+        _opposite_logp,
+        _full_rankings(4),
+        more_values=np.array([r for r in weak_orders(4) if r.max() < 4]),
+        # no bad values: the gradient of PyMC's mixture is no number where all kinds are impossible
+        bad_parameters=NOT_FINITE,
+        backends=("FAST_COMPILE",),
+        has_slots=False,
+    ),
+]
+
+
+CASES = [*PLACKETT_LUCE, *PMOP, *PAIRS, *MPM, *MIXTURE]

@@ -178,8 +178,8 @@ MUTANTS = (
     Mutant(
         "Plackett-Luce: weights of rankings are ignored",
         LUCE,
-        "return weight * segment_sum(stage[stage_of]",
-        "return segment_sum(stage[stage_of]",
+        "return weight[:, None] * total",
+        "return total",
         ("tests/likelihoods/plackett_luce/test_per_item.py",),
     ),
     Mutant(
@@ -201,6 +201,35 @@ MUTANTS = (
             "tests/distributions/test_plackett_luce.py",
             "tests/distributions/test_battery_plackett_luce.py",
         ),
+    ),
+    # Mixtures
+    Mutant(
+        "mixture: memberships that do not sum to one",
+        "bayesrank/likelihoods",
+        "membership[u, g] /= total",
+        "membership[u, g] /= n_kinds",
+        ("tests/likelihoods/test_kinds.py",),
+    ),
+    Mutant(
+        "mixture: evidence weights inside the sum over kinds",
+        DISTRIBUTIONS,
+        "ones = np.ones(rankings.n_rankings)",
+        "ones = rankings.weight",
+        ("tests/distributions/test_mixture.py",),
+    ),
+    Mutant(
+        "mixture: rankings of a ranker are drawn of different kinds",
+        DISTRIBUTIONS,
+        "kind = kind[p.ranker] if cls.by_ranker else kind",
+        "kind = kind[_number(p.ranks) % kind.shape[0]] if cls.by_ranker else kind",
+        ("tests/distributions/test_mixture.py",),
+    ),
+    Mutant(
+        "Plackett-Luce: the gradient of one kind takes the weights of another",
+        LUCE,
+        "term_bar[stage_of[k], g] += bar[r, g] * weight[r]",
+        "term_bar[stage_of[k], g] += bar[r, 0] * weight[r]",
+        ("tests/likelihoods/plackett_luce/test_per_item.py",),
     ),
     # PMOP
     Mutant(

@@ -55,6 +55,7 @@ WINGS = {
     "likelihoods.pairs": "ops",
     "likelihoods.mallows": "ops",
     "likelihoods.losses": "ops pairs",
+    "likelihoods.kinds": "ops",
     # readers and what is derived: pure functions of frames and arrays, without the classes
     "data.read": "",
     "data.derive": "read",

@@ -26,7 +26,9 @@ def test_the_first_runs_at_toy_size_without_a_warning_and_its_claims_hold():
 
 @pytest.mark.slow
 @every_notebook
-def test_it_runs_as_a_user_runs_it(path, monkeypatch):
+def test_it_runs_as_a_user_runs_it(path, monkeypatch, request):
+    if "load_sushi" in path.read_text(encoding="utf-8"):
+        request.getfixturevalue("data_dir")  # skips without it
     monkeypatch.setenv("PYTENSOR_FLAGS", flags_of_users())
     execute(path, toy=True)
 

@@ -62,7 +62,7 @@ def run(block, names):
 
 def test_its_rankings_run_and_show_what_it_claims(few_draws):
     names = {}
-    first, checked, second, _ = blocks("python")
+    first, checked, kinds, second, _ = blocks("python")
     for number, (block, variable) in enumerate(((first, "utility"), (second, "score")), start=1):
         run(block, names)
         summary = names["br"].rank_summary(names["posterior"], variable)
@@ -76,11 +76,13 @@ def test_its_rankings_run_and_show_what_it_claims(few_draws):
             assert set(names["table"].index) == {"Plackett-Luce", "random ranking"}
             assert set(names["checks"].index.levels[0]) >= {"top item", "pair order"}
             assert len(plt.get_fignums()) == 2
+            run(kinds, names)
+            assert 1 <= names["mode"].n_reached <= 20
     assert set(names["br"].adherence_summary(names["posterior"]).index) == {0, 1, 2}
 
 
 def test_its_matches_run_and_show_what_it_claims(few_draws, capsys):
-    names = run(blocks("python")[3], {})
+    names = run(blocks("python")[4], {})
     assert set(names["br"].rank_summary(names["posterior"]).index) == {"Alder", "Birch", "Cedar"}
     said = r"Alder is better than Birch with probability 0\.\d+\. \d+ more matches"
     assert re.match(said, capsys.readouterr().out)

@@ -55,6 +55,13 @@ def per_item() -> None:
     inference.hessian_product(model)(np.zeros(4), np.ones(4))
 
 
+def kinds() -> None:
+    """The sum over kinds of a mixture."""
+    from bayesrank.likelihoods.kinds import mixture_logp
+
+    mixture_logp(np.zeros((1, 2))).eval()
+
+
 def partitions() -> None:
     """Partitions in an order, their sizes given and not."""
     import pymc as pm
@@ -138,7 +145,7 @@ TASKS: dict[str, Callable[[], None]] = {
     task.__name__: task
     for task in (
         partitions, count_tables, per_slot, full_rankings, partition_draws, learners, per_item,
-        count_draws,
+        count_draws, kinds,
     )
 }  # fmt: skip
 

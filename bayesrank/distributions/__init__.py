@@ -5,6 +5,7 @@ This room may import numpy, pymc, pytensor, the rooms data and likelihoods, and 
 
 from bayesrank.distributions.bpr import BPR
 from bayesrank.distributions.mallows import Mallows
+from bayesrank.distributions.mixture import Mixture
 from bayesrank.distributions.mpm import MPM
 from bayesrank.distributions.observed import set_observed
 from bayesrank.distributions.outcomes import label_outcomes
@@ -19,6 +20,7 @@ __all__ = [
     "BradleyTerry",
     "Davidson",
     "Mallows",
+    "Mixture",
     "PlackettLuce",
     "RaoKupper",
     "Thurstone",

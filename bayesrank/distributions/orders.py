@@ -242,8 +242,8 @@ class ObservedRankingsRV(ObservedRV):
 
     data_types = (Rankings,)
     noun = "rankings"
-    axes = ("ranking", "slot")
-    example = ("race", "place")
+    axes: ClassVar[tuple[str, ...]] = ("ranking", "slot")
+    example: ClassVar[tuple[str, ...]] = ("race", "place")
     value = "ranks"
     gathered: ClassVar[tuple[str, ...]] = ("utility",)  # parameters that follow the data
 

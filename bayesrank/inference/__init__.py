@@ -6,9 +6,9 @@ scales and compiles it once, with its parts `objective`, `climb` and `adam`; `la
 from a normal posterior around a mode; `quick_posterior`, which does so for models that learn
 scales, too, and `quick_matches` from counts; `train`, which finds the mode of a model of many
 weights by batches; `given`, which fixes some variables; `kfold`, which compiles one model for all
-folds; `consensus_posterior` and `consensus_log_likelihood`, of a consensus that was summed out;
-`LeapAndShift`, steps of one that was not; and `learn_bpr`, gradient ascent on triples of
-interactions.
+folds; `find_kinds` and `membership`, for mixtures; `consensus_posterior` and
+`consensus_log_likelihood`, of a consensus that was summed out; `LeapAndShift`, steps of one that
+was not; and `learn_bpr`, gradient ascent on triples of interactions.
 
 This room may import arviz, numba, numpy, nutpie, pandas, pymc, pytensor, rich, scipy,
 threadpoolctl, xarray, the rooms data and likelihoods, and schema.
@@ -17,6 +17,7 @@ threadpoolctl, xarray, the rooms data and likelihoods, and schema.
 from bayesrank.inference.conditional import given
 from bayesrank.inference.consensus import consensus_log_likelihood, consensus_posterior
 from bayesrank.inference.kfold import FoldWarning, kfold
+from bayesrank.inference.kinds import KindsFound, KindsWarning, find_kinds, membership
 from bayesrank.inference.laplace import hessian, laplace
 from bayesrank.inference.leap_and_shift import LeapAndShift
 from bayesrank.inference.learn_bpr import (
@@ -44,6 +45,8 @@ from bayesrank.inference.training import train
 __all__ = [
     "FactorFit",
     "FoldWarning",
+    "KindsFound",
+    "KindsWarning",
     "LeapAndShift",
     "NeighbourFit",
     "NeighbourPenalties",
@@ -53,6 +56,7 @@ __all__ = [
     "climb",
     "consensus_log_likelihood",
     "consensus_posterior",
+    "find_kinds",
     "given",
     "hessian",
     "hessian_product",
@@ -61,6 +65,7 @@ __all__ = [
     "learn_bpr",
     "learn_bpr_neighbours",
     "learned_scales",
+    "membership",
     "objective",
     "posterior_modes",
     "prior_penalties",

@@ -16,7 +16,6 @@ one: the parameters of that ranker come from their prior.
 """
 
 import warnings
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import arviz as az
@@ -33,9 +32,9 @@ from pymc.backends.arviz import (
     find_observations,
 )
 from pymc.model.fgraph import clone_model
-from pymc.model.transform.conditioning import remove_value_transforms
 from scipy.special import logsumexp
 
+from bayesrank.inference.at_draws import at_draws
 from bayesrank.schema import (
     CONTENT,
     FIRST,
@@ -147,7 +146,7 @@ def kfold(
     compiled = nutpie.compile_pymc_model(
         training, var_names=[rv.name for rv in training.free_RVs], freeze_model=False
     )
-    log_likelihood = _pointwise(model, var)
+    log_likelihood = at_draws(model, var)
 
     elpd_i = np.empty(len(units.labels))
     bad = {}
@@ -159,7 +158,7 @@ def kfold(
             draws=draws, tune=tune, chains=chains, seed=seed + f, progress_bar=progressbar,
             save_warmup=False, **(nuts or {}),
         )["posterior"].dataset  # fmt: skip
-        logp = log_likelihood(fit)  # (n_draws, n_rows)
+        logp = np.array(list(log_likelihood(fit)))  # (n_draws, n_rows)
         if np.isnan(logp[:, left_out]).any():
             raise ValueError(f"The log-likelihood of {var!r} is NaN in fold {f}: see to the model.")
         per_unit = np.zeros((len(logp), len(units.labels)))
@@ -219,6 +218,7 @@ def _units(model: pm.Model, var: str, by: str | None) -> _Units:
     rows = str(kept.rows().name)
     outcome = str(kept.outcome_of_two)
     contents = None if kept.items is None else kept.contents(kept.items)
+    by = None if by == rows else by
     axes = groups_of(name, model.named_vars_to_dims, rows)
     if by is None:
         beside = {group: kept.labels(group)[kept.codes(group)] for group in axes}
@@ -303,25 +303,6 @@ def _training_model(model: pm.Model, var: str, n_rows: int) -> pm.Model:
         terms = pt.switch(mask, pm.logp(rv, value), 0.0)
         pm.Potential(f"{var}_{MASK}", pt.sum(terms))
     return copy
-
-
-def _pointwise(model: pm.Model, var: str) -> Callable[[xr.Dataset], NDArray[np.float64]]:
-    """Compile the log-likelihood of every row, given a posterior: (n_draws, n_rows)."""
-    # a posterior holds values as they are, not as the sampler sees them
-    plain = remove_value_transforms(model)
-    inputs = plain.value_vars
-    terms = plain.logp(vars=[plain[plain.name_for(var)]], sum=False)[0]
-    compiled = plain.compile_fn(terms, inputs=inputs, on_unused_input="ignore", point_fn=False)
-    names = [plain.values_to_rvs[value].name for value in inputs]
-
-    def evaluate(posterior: xr.Dataset) -> NDArray[np.float64]:
-        draws = posterior.stack(sample=("chain", "draw")).transpose("sample", ...)
-        values = [
-            draws[name].to_numpy().astype(x.dtype) for name, x in zip(names, inputs, strict=True)
-        ]
-        return np.array([compiled(*point) for point in zip(*values, strict=True)])
-
-    return evaluate
 
 
 # ---------------------------------------------------------------------------------------------

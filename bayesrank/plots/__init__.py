@@ -11,6 +11,7 @@ from bayesrank.plots.adherence import plot_adherence
 from bayesrank.plots.checks import plot_ranking_checks
 from bayesrank.plots.compare import plot_compare
 from bayesrank.plots.fonts import use_fonts_for
+from bayesrank.plots.membership import plot_membership
 from bayesrank.plots.places import plot_places
 from bayesrank.plots.ranks import plot_ranks
 from bayesrank.plots.wins import plot_wins
@@ -18,6 +19,7 @@ from bayesrank.plots.wins import plot_wins
 __all__ = [
     "plot_adherence",
     "plot_compare",
+    "plot_membership",
     "plot_places",
     "plot_ranking_checks",
     "plot_ranks",

@@ -12,6 +12,7 @@ from bayesrank.results.consensus import consensus_ordering, expected_kendall
 from bayesrank.results.diagnostics import Convergence, convergence, precise
 from bayesrank.results.files import csv_bytes, figure_png, plain, whole_file, write_whole
 from bayesrank.results.groups import group_log_likelihood
+from bayesrank.results.kinds import LabelWarning, compare_kinds, relabel
 from bayesrank.results.loo import ParetoKWarning, loo_by_ranker
 from bayesrank.results.match_checks import match_checks
 from bayesrank.results.matches import (
@@ -31,12 +32,14 @@ from bayesrank.results.report import Section, report_html, table_text, verdict
 __all__ = [
     "Convergence",
     "Fits",
+    "LabelWarning",
     "ParetoKWarning",
     "QueryMetrics",
     "Section",
     "Separation",
     "adherence_summary",
     "compare",
+    "compare_kinds",
     "consensus_ordering",
     "convergence",
     "csv_bytes",
@@ -62,6 +65,7 @@ __all__ = [
     "rank_summary",
     "ranking_checks",
     "recommendation_metrics",
+    "relabel",
     "report_html",
     "standing",
     "table_text",

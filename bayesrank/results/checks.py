@@ -26,7 +26,7 @@ from bayesrank.results.check_statistics import (
 )
 from bayesrank.results.draws import check_probability
 from bayesrank.results.ranks import rank_draws
-from bayesrank.schema import ITEM, WEIGHT, Kept
+from bayesrank.schema import ITEM, RANKER, TURNS, WEIGHT, Kept
 
 __all__ = ["GIVEN", "Fits", "check_table", "ranking_checks", "worst_checks"]
 
@@ -346,21 +346,25 @@ def found_rankings(data: xr.DataTree, var: str, draws: int | None) -> Found:
             "with observed=Rankings."
         )
 
-    y, dims = drawn[var], seen[var].dims
-    if set(y.dims) != {*SAMPLE, *dims} or any(y.sizes[d] != seen[var].sizes[d] for d in dims):
+    y, rankings = drawn[var], seen[var]
+    dims = rankings.dims
+    if set(y.dims) != {*SAMPLE, *dims} or any(y.sizes[d] != rankings.sizes[d] for d in dims):
         raise ValueError(
             f"The predictions of {var!r} have the sizes {dict(y.sizes)}, the observed rankings "
-            f"{dict(seen[var].sizes)}: predict the rankings that were observed."
+            f"{dict(rankings.sizes)}: predict the rankings that were observed."
         )
-    values = y.transpose(*SAMPLE, *dims).values.reshape(-1, *seen[var].shape)
+    if TURNS in kept:
+        y, rankings = (_by_ranking(x.transpose(..., *dims), kept) for x in (y, rankings))
+        dims = rankings.dims
+    values = y.transpose(*SAMPLE, *dims).values.reshape(-1, *rankings.shape)
     if not len(values):
         raise ValueError(f"The predictions of {var!r} hold no draw.")
     if draws is not None and draws < len(values):
         values = values[np.linspace(0, len(values) - 1, draws).round().astype(int)]
-    observed = seen[var].values
+    observed = rankings.values
     item = kept[ITEM].values.astype(np.int64)
     items = _item_labels(kept, int(item.max()) + 1)
-    names = seen[dims[0]].values if dims[0] in seen.coords else np.arange(len(observed))
+    names = rankings[dims[0]].values
     return Found(
         item=item,
         used=observed > 0,
@@ -371,6 +375,18 @@ def found_rankings(data: xr.DataTree, var: str, draws: int | None) -> Found:
         rankings=pd.Index(names),
         sizes_given="given their block sizes" in outcome,
     )
+
+
+def _by_ranking(x: xr.DataArray, kept: Kept) -> xr.DataArray:
+    """Take rankings (..., ranker, turn, slot) in the order of the data, (..., ranking, slot)."""
+    *_, of_ranker, of_turn, slot = map(str, x.dims)
+    ranker = kept[RANKER].drop_vars(of_ranker, errors="ignore")
+    codes = pd.Series(ranker.to_numpy())
+    turn = ranker.copy(data=codes.groupby(codes).cumcount())
+    found = x.drop_vars([of_ranker, of_turn], errors="ignore").isel(
+        {of_ranker: ranker, of_turn: turn}
+    )
+    return found.transpose(..., *ranker.dims, slot)
 
 
 def _item_labels(kept: Kept, n_items: int) -> pd.Index:

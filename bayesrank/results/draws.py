@@ -15,6 +15,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "SAMPLE",
     "check_probability",
     "check_tops",
     "each_group",

@@ -12,6 +12,7 @@ import numpy as np
 import pytensor.tensor as pt
 
 from bayesrank.data.derive import stage_table
+from bayesrank.likelihoods.kinds import MixtureLogp
 from bayesrank.likelihoods.mallows.op import (
     FootruleLogNormaliser,
     LogSumOverOrders,
@@ -60,7 +61,7 @@ EXAMPLES = {
     "FootruleLogNormaliser": Example(FootruleLogNormaliser(6), [np.array([0.0, 0.7])], (0,)),
     "LogSumOverOrders": Example(LogSumOverOrders(1), [RNG.random((2, 5, 5))], (0,)),
     "WholeDistance": Example(WholeDistance(2), [[[1, 3, 2, 4]] * 2, [[4, 1, 2, 3], [1, 2, 3, 4]]]),
-    "RankingLogp": Example(RankingLogp(), [PER_ITEM, *FIELDS], (0,)),
+    "RankingLogp": Example(RankingLogp(), [np.stack([PER_ITEM, -PER_ITEM]), *FIELDS], (0,)),
     "StageTotal": Example(StageTotal(), [PER_ITEM, *WEIGHTS, *FIELDS[: len(TABLE)]], (0,)),
     "WeakOrderLogp": Example(WeakOrderLogp(), [UTILITY, RANKS], (0,)),
     "WeakOrderBound": Example(WeakOrderBound(), [UTILITY, RANKS], (0,)),
@@ -103,6 +104,7 @@ EXAMPLES = {
     "DavidsonTotal": Example(DavidsonTotal(), LEADS, (0, 1, 2, 3)),
     "RaoKupperTotal": Example(RaoKupperTotal(), LEADS, (0, 1, 2, 3)),
     "ThurstoneTotal": Example(ThurstoneTotal(), LEADS, (0, 1, 2)),
+    "MixtureLogp": Example(MixtureLogp(), [UTILITY], (0,)),
     "StopGradient": Example(lambda x: stop_gradient(x**2) * x, [UTILITY], (0,)),
     "WithSum": Example(lambda x: with_sum(x**2, x.sum()), [UTILITY], (0,)),
 }

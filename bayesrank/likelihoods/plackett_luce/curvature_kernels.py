@@ -103,22 +103,27 @@ def ranking_logp_curvature_kernel(  # type: ignore[no-untyped-def]
     entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
     s_item, s_node, stage_of, ranking_of, weight, item_weight, node_weight, block_weight, bar, v,
 ):  # fmt: skip
-    """Change of the log-probability of every ranking, and of the gradient of their sum."""
-    _, node_bar, block_bar = stage_bars(
-        bar * weight, item_weight.size, node_weight.size, block_weight.size,
-        s_item, s_node, stage_of, ranking_of,
-    )  # fmt: skip
-    d_log, d_block, bend = _stages_along(
-        utility, v, node_bar, block_bar, entry, start, child, b_item, b_start, b_below
-    )
-    along = np.zeros(weight.size)
-    for k in range(stage_of.size):
-        s = stage_of[k]
-        if s < s_item.size:
-            along[ranking_of[k]] += v[s_item[s]] - d_log[s_node[s]]
-        else:
-            along[ranking_of[k]] += d_block[s - s_item.size]
-    return weight * along, bend
+    """Change of the log-probabilities under every kind, and of the gradient of their sum."""
+    n_kinds = len(utility)
+    along, bend = np.zeros((weight.size, n_kinds)), np.empty_like(utility)
+    for g in range(n_kinds):
+        _, node_bar, block_bar = stage_bars(
+            bar[:, g if bar.shape[1] > 1 else 0] * weight,
+            item_weight.size, node_weight.size, block_weight.size,
+            s_item, s_node, stage_of, ranking_of,
+        )  # fmt: skip
+        d_log, d_block, bend[g] = _stages_along(
+            utility[g], v[g], node_bar, block_bar, entry, start, child, b_item, b_start, b_below
+        )
+        for k in range(stage_of.size):
+            s = stage_of[k]
+            if s < s_item.size:
+                along[ranking_of[k], g] += v[g, s_item[s]] - d_log[s_node[s]]
+            else:
+                along[ranking_of[k], g] += d_block[s - s_item.size]
+    for r in range(weight.size):
+        along[r] *= weight[r]
+    return along, bend
 
 
 @numba.njit(cache=True, error_model="numpy")

@@ -157,8 +157,8 @@ def stage_terms(
 
     Parameters
     ----------
-    utility : TensorVariable, (n_items,)
-        Log worth of every item.
+    utility : TensorVariable, (n_kinds, n_items)
+        Log worth of every item, for one or more kinds of rankers.
     block_item, ..., node_slot : TensorVariable of int
         Fields of `bayesrank.data.derive.stages.Stages`.
     nodes : int
@@ -166,12 +166,15 @@ def stage_terms(
 
     Returns
     -------
-    log_total : TensorVariable, (n_nodes,)
+    log_total : TensorVariable, (n_kinds, n_nodes)
         Log worth of every distinct remainder.
-    block_logp : TensorVariable, (n_blocks,)
+    block_logp : TensorVariable, (n_kinds, n_blocks)
         Log-probability of every distinct block over its remainder.
     """
-    u = pt.switch(slot_rank > 0, utility[slot_item], NOTHING)
-    log_total = log_remainder(u).ravel()[node_slot]
-    w = utility[block_item] - log_total[block_below][block_entry]
-    return log_total, block_logp(w, (block_entry,), (block_below.shape[0],), nodes=nodes)
+    u = pt.switch(slot_rank > 0, utility[:, slot_item], NOTHING)
+    n_kinds, n_slots = utility.shape[0], slot_rank.shape[1]
+    log_total = log_remainder(u)[:, node_slot // n_slots, node_slot % n_slots]
+    w = utility[:, block_item] - log_total[:, block_below][:, block_entry]
+    kind = pt.cumsum(pt.ones_like(w, dtype="int64"), axis=0) - 1
+    index = kind, pt.zeros_like(kind) + block_entry
+    return log_total, block_logp(w, index, (n_kinds, block_below.shape[0]), nodes=nodes)

@@ -7,7 +7,9 @@ graphs of `bayesrank.likelihoods.plackett_luce.graph`, which must agree.
 
 `RankingLogp` gives one number per ranking, `StageTotal` their sum: the stages weighted by how many
 rankings use them, without the scatter to rankings. Where only the sum is wanted, as in every
-evaluation of a sampler, `with_sum` puts the second in the place of the first.
+evaluation of a sampler, `with_sum` puts the second in the place of the first. A mixture has one
+utility per kind of ranker and item, and wants every ranking under every kind: `RankingLogp` takes
+one or more of them at once.
 """
 
 from collections.abc import Sequence
@@ -56,31 +58,34 @@ class StageTotal(CompiledOp):
 
     def graph(self, *inputs: Variable) -> TensorVariable:
         utility, item_weight, node_weight, block_weight, *table = inputs
-        log_total, block = _terms(utility, table, self.nodes)
+        log_total, block = _terms(utility[None, :], table, self.nodes)
         return (
             pt.sum(item_weight * utility)
-            + pt.sum(node_weight * log_total)
-            + pt.sum(block_weight * block)
+            + pt.sum(node_weight * log_total[0])
+            + pt.sum(block_weight * block[0])
         )
 
 
 class RankingLogp(CompiledOp):
-    """Weighted log-probability of every ranking, (n_rankings,), from one utility per item.
+    """Weighted log-probability of every ranking, (n_rankings, n_kinds).
 
-    Inputs: utility, `TABLE`, then the other fields of `bayesrank.data.derive.stages.Stages`.
+    Inputs: utility (n_kinds, n_items), `TABLE`, then the other fields of
+    `bayesrank.data.derive.stages.Stages`.
     """
 
     kernel = staticmethod(ranking_logp_kernel)
     pullback_kernel = staticmethod(ranking_logp_pullback_kernel)
     curvature_kernel = staticmethod(ranking_logp_curvature_kernel)
-    signature = f"(i),{TABLE_AXES},(single),(single),(use),(use),(r),{WEIGHT_AXES}->(r)"
-    version = 7
+    signature = f"(g,i),{TABLE_AXES},(single),(single),(use),(use),(r),{WEIGHT_AXES}->(r,g)"
+    version = 8
 
     def graph(self, *inputs: Variable) -> TensorVariable:
         utility, table, (s_item, s_node, stage_of, ranking_of, weight, *_) = _split(inputs)
         log_total, block = _terms(utility, table, self.nodes)
-        stage = pt.concatenate([utility[s_item] - log_total[s_node], block])
-        return weight * segment_sum(stage[stage_of], (ranking_of,), (weight.shape[0],))
+        single = utility[:, s_item] - log_total[:, s_node]
+        stage = pt.concatenate([single, block], axis=1).T
+        total = segment_sum(stage[stage_of], (ranking_of,), (weight.shape[0],))
+        return weight[:, None] * total
 
 
 def _split(inputs: Sequence[Any]) -> tuple[Any, Sequence[Any], Sequence[Any]]:
@@ -100,8 +105,8 @@ def ranking_logp(utility: Any, table: Sequence[Any], *, nodes: int = 48) -> Tens
 
     Parameters
     ----------
-    utility : tensor_like of float, (n_items,)
-        Log worth of every item.
+    utility : tensor_like of float, (n_items,) or (n_kinds, n_items)
+        Log worth of every item, for one or more kinds of rankers.
     table : sequence of tensor_like
         The fields of `bayesrank.data.derive.stages.Stages`, in its order.
     nodes : int
@@ -109,10 +114,13 @@ def ranking_logp(utility: Any, table: Sequence[Any], *, nodes: int = 48) -> Tens
 
     Returns
     -------
-    TensorVariable, (n_rankings,)
-        Its sum is evaluated over distinct stages only.
+    TensorVariable, (n_rankings,) or (n_rankings, n_kinds)
+        Stages that rankings share are evaluated once for each kind. Without kinds, the sum is
+        evaluated over distinct stages only.
     """
     utility = pt.cast(pt.as_tensor_variable(utility), "float64")
+    if utility.ndim == 2:
+        return RankingLogp(nodes)(utility, *table)
     _, stages, (*_, item_weight, node_weight, block_weight) = _split([utility, *table])
     total = StageTotal(nodes)(utility, item_weight, node_weight, block_weight, *stages)
-    return with_sum(RankingLogp(nodes)(utility, *table), total)
+    return with_sum(RankingLogp(nodes)(utility[None, :], *table)[:, 0], total)

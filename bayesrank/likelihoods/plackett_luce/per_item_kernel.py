@@ -240,19 +240,24 @@ def ranking_logp_kernel(  # type: ignore[no-untyped-def]
     entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
     s_item, s_node, stage_of, ranking_of, weight, item_weight, node_weight, block_weight,
 ):  # fmt: skip
-    """Weighted log-probability of every ranking, from the terms of its stages."""
-    _, _, log_total, block_logp = stage_terms_kernel(
-        utility, item_weight, node_weight, block_weight,
-        entry, start, child, b_item, b_start, b_below, True,
-    )  # fmt: skip
-    out = np.zeros(weight.size)
+    """Weighted log-probability of every ranking under every kind, from the terms of its stages."""
+    n_kinds, n_singles = len(utility), s_item.size
+    term = np.empty((n_singles + b_below.size, n_kinds))  # kinds last: one ranking, all its kinds
+    for g in range(n_kinds):
+        _, _, log_total, block_logp = stage_terms_kernel(
+            utility[g], item_weight, node_weight, block_weight,
+            entry, start, child, b_item, b_start, b_below, True,
+        )  # fmt: skip
+        for s in range(n_singles):
+            term[s, g] = utility[g, s_item[s]] - log_total[s_node[s]]
+        term[n_singles:, g] = block_logp
+    out = np.zeros((weight.size, n_kinds))
     for k in range(stage_of.size):
-        s = stage_of[k]
-        if s < s_item.size:
-            out[ranking_of[k]] += utility[s_item[s]] - log_total[s_node[s]]
-        else:
-            out[ranking_of[k]] += block_logp[s - s_item.size]
-    return weight * out
+        for g in range(n_kinds):
+            out[ranking_of[k], g] += term[stage_of[k], g]
+    for r in range(weight.size):
+        out[r] *= weight[r]
+    return out
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -262,14 +267,22 @@ def ranking_logp_pullback_kernel(  # type: ignore[no-untyped-def]
     s_item, s_node, stage_of, ranking_of, weight, item_weight, node_weight, block_weight, bar,
 ):  # fmt: skip
     """Gradient of ``sum(bar * ranking_logp_kernel(...))``: that of stages with other weights."""
-    item_bar, node_bar, block_bar = stage_bars(
-        bar * weight, item_weight.size, node_weight.size, block_weight.size,
-        s_item, s_node, stage_of, ranking_of,
-    )  # fmt: skip
-    _, gradient, _, _ = stage_terms_kernel(
-        utility, item_bar, node_bar, block_bar,
-        entry, start, child, b_item, b_start, b_below, False,
-    )  # fmt: skip
+    n_kinds, n_singles = len(utility), s_item.size
+    term_bar = np.zeros((n_singles + b_below.size, n_kinds))
+    for k in range(stage_of.size):
+        r = ranking_of[k]
+        for g in range(n_kinds):
+            term_bar[stage_of[k], g] += bar[r, g] * weight[r]
+    gradient = np.empty_like(utility)
+    for g in range(n_kinds):
+        item_bar, node_bar = np.zeros(item_weight.size), np.zeros(node_weight.size)
+        for s in range(n_singles):
+            item_bar[s_item[s]] += term_bar[s, g]
+            node_bar[s_node[s]] -= term_bar[s, g]
+        _, gradient[g], _, _ = stage_terms_kernel(
+            utility[g], item_bar, node_bar, term_bar[n_singles:, g].copy(),
+            entry, start, child, b_item, b_start, b_below, False,
+        )  # fmt: skip
     return gradient
 
 

@@ -26,24 +26,25 @@ __all__ = ["LogRemainder", "log_remainder"]
 
 @numba.njit(cache=True, error_model="numpy", fastmath=False)
 def log_remainder_kernel(x):  # type: ignore[no-untyped-def]
-    """Reverse cumulative logsumexp of the rows of a matrix."""
-    out = np.empty_like(x)
-    n_rows, n = x.shape
-    for row in range(n_rows):
+    """Reverse cumulative logsumexp along the last axis."""
+    n = x.shape[-1]
+    rows = np.ascontiguousarray(x).reshape((x.size // max(n, 1), n))
+    out = np.empty_like(rows)
+    for row in range(len(rows)):
         total = -np.inf
         for j in range(n - 1, -1, -1):
-            high, low = max(total, x[row, j]), min(total, x[row, j])
+            high, low = max(total, rows[row, j]), min(total, rows[row, j])
             total = high + np.log1p(np.exp(low - high))
             out[row, j] = total
-    return out
+    return out.reshape(x.shape)
 
 
 class LogRemainder(KernelOp):
-    """Reverse cumulative logsumexp along the rows of a matrix; use `log_remainder`."""
+    """Reverse cumulative logsumexp along the last axis; use `log_remainder`."""
 
     kernel = staticmethod(log_remainder_kernel)
-    signature = "(r,s)->(r,s)"
-    version = 2
+    signature = "(...,s)->(...,s)"
+    version = 3
     wrt = (0,)
 
     def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
@@ -59,7 +60,7 @@ class LogRemainder(KernelOp):
 def _signed_exp_sum(x: TensorVariable, c: TensorVariable, weight: Any) -> TensorVariable:
     there = pt.gt(weight, 0.0)
     term = pt.switch(there, pt.log(pt.switch(there, weight, 1.0)) - c, NOTHING)
-    running = log_remainder(term[:, ::-1])[:, ::-1]
+    running = log_remainder(term[..., ::-1])[..., ::-1]
     live = pt.gt(running, NOTHING / 2)
     return pt.switch(live, pt.exp(pt.switch(live, x + running, 0.0)), 0.0)
 
@@ -85,10 +86,7 @@ def log_remainder(x: Any) -> TensorVariable:
     >>> log_remainder([1000.0, 1000.0]).eval().round(4).tolist()
     [1000.6931, 1000.0]
     """
-    x = pt.as_tensor_variable(x)
-    flat = x.reshape((-1, x.shape[-1])) if x.ndim != 2 else x
-    out = _log_remainder(flat)
-    return out if x.ndim == 2 else out.reshape(x.shape)
+    return _log_remainder(x)
 
 
 try:
@@ -100,4 +98,4 @@ else:
 
     @jax_funcify.register(LogRemainder)
     def _jax_log_remainder(op: LogRemainder, **kwargs: Any) -> Any:
-        return lambda x: jax.lax.cumlogsumexp(x, axis=1, reverse=True)
+        return lambda x: jax.lax.cumlogsumexp(x, axis=x.ndim - 1, reverse=True)

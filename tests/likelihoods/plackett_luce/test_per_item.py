@@ -109,6 +109,26 @@ def test_hessians_of_both_ops_and_of_the_graph_agree_with_differences(mode):
         np.testing.assert_allclose(hessian, hessian.T, atol=1e-12)
 
 
+@for_each("mode", BACKENDS)
+def test_kinds_are_evaluated_at_once_as_each_by_itself(mode):
+    utility, share = pt.dmatrix("utility"), pt.dmatrix("share")
+    logp = ranking_logp(utility, table(constant=mode == "JAX"))
+    slope = pt.grad((share * logp).sum(), utility)
+    f = pytensor.function([utility, share], [logp, slope], mode=mode)
+    u = np.stack([UTILITY, -UTILITY, UTILITY * 300])  # one of them on a scale of its own
+    weights = np.random.default_rng(1).normal(size=(6, 3))
+    found, by = f(u, weights)
+    for g in range(3):
+        np.testing.assert_allclose(found[:, g], RANKINGS.weight * exact_logp(u[g]), rtol=1e-9)
+        if g < 2:
+            total = functools.partial(weighted_total, weights[:, g])
+            np.testing.assert_allclose(by[g], gradient(total, u[g]), atol=1e-7)
+
+
+def weighted_total(weights, utility):
+    return float(weights @ (RANKINGS.weight * exact_logp(utility)))
+
+
 def test_the_sum_is_rewritten_to_the_total_of_the_stages():
     utility = pt.dvector("utility")
     rankings = ranking_logp(utility, table())

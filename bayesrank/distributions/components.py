@@ -1,0 +1,212 @@
+"""Families as components of a mixture: what `Mixture` asks of them, a class for each family.
+
+A component is a variable over *all* items that ``.dist`` makes, ``br.PlackettLuce.dist(utility)``
+with a utility per kind and item. What rankings of some of them are under it, the family says:
+
+==============  ==============================================================================
+`rv_type`       the random variable that ``.dist`` makes
+`parameters`    names of what the mixture keeps of it, with their axes
+`read`          them, from the inputs of that variable; what makes no sense in a mixture raises
+`derive`        what the observed rankings have to be turned into, under names with the axes of
+                `derived`; shared by the components of a mixture
+`observed_logp` log-probability of the observed rankings, (n_rankings, n_kinds)
+`logp`          that of any ranks of the same items
+`draw`          rankings of each kind, (n_kinds, n_rankings, n_slots)
+`outcome`       what the log-probability is one of
+==============  ==============================================================================
+
+A new family is a class here and an entry in `COMPONENTS`.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytensor.tensor as pt
+from numpy.typing import NDArray
+from pytensor.graph.basic import equal_computations
+from pytensor.tensor import TensorVariable
+
+from bayesrank.data import Rankings
+from bayesrank.data.derive import Stages
+from bayesrank.distributions.observed import same_value
+from bayesrank.distributions.plackett_luce import STAGES, PlackettLuce, PlackettLuceRV
+from bayesrank.distributions.pmop import PMOP, PMOPRV
+from bayesrank.likelihoods.plackett_luce import ranking_logp
+
+__all__ = ["COMPONENTS", "Component"]
+
+
+class Component:
+    """What a family says as a component of a mixture; the table above."""
+
+    rv_type: ClassVar[type]
+    parameters: ClassVar[Mapping[str, str]]
+    derived: ClassVar[Mapping[str, str]] = MappingProxyType({})
+
+    @classmethod
+    def read(cls, name: str, inputs: Any) -> dict[str, TensorVariable]:
+        """Name the parameters; those of items get an axis of kinds if they have none."""
+        raise NotImplementedError
+
+    @classmethod
+    def derive(cls, rankings: Rankings) -> dict[str, NDArray[Any]]:
+        """Derive from observed rankings what `observed_logp` reads."""
+        return {}
+
+    @classmethod
+    def observed_logp(cls, p: SimpleNamespace, data: SimpleNamespace) -> TensorVariable:
+        """Log-probability of the observed rankings, (n_rankings, n_kinds)."""
+        return cls.logp(p, data, data.ranks)
+
+    @classmethod
+    def logp(
+        cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
+    ) -> TensorVariable:
+        """Log-probability of ranks (n_rankings, n_slots), (n_rankings, n_kinds)."""
+        raise NotImplementedError
+
+    @classmethod
+    def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
+        """Draw rankings of each kind, (n_kinds, n_rankings, n_slots)."""
+        raise NotImplementedError
+
+    @classmethod
+    def outcome(cls, p: SimpleNamespace) -> str:
+        """Say what the log-probability is one of."""
+        raise NotImplementedError
+
+
+class PlackettLuceComponent(Component):
+    """Plackett-Luce with a utility per kind and item: stages are evaluated once for each kind."""
+
+    rv_type = PlackettLuceRV
+    parameters = MappingProxyType({"utility": "kind,item", "nodes": ""})
+    derived = MappingProxyType(STAGES)
+
+    @classmethod
+    def read(cls, name: str, inputs: Any) -> dict[str, TensorVariable]:
+        utility, where, sizes, nodes = inputs
+        _refuse_slots(name, "PlackettLuce", utility, where, sizes)
+        return {"utility": _of_kinds(name, utility), "nodes": nodes}
+
+    @classmethod
+    def derive(cls, rankings: Rankings) -> dict[str, NDArray[Any]]:
+        # evidence weights are of rankings, whatever their kind: they come after the sum over kinds
+        ones = np.ones(rankings.n_rankings)
+        return rankings.stages._replace(ranking_weight=ones)._asdict()
+
+    @classmethod
+    def observed_logp(cls, p: SimpleNamespace, data: SimpleNamespace) -> TensorVariable:
+        then = (data.ranks, data.slot_rank), (data.item, data.slot_item)
+        if not all(same_value(now, before) for now, before in then):
+            return cls.logp(
+                p, data, data.ranks
+            )  # data were replaced since, such as by rows of them
+        stages = tuple(getattr(data, field) for field in Stages._fields)
+        return ranking_logp(p.utility, stages, nodes=int(p.nodes.data))
+
+    @classmethod
+    def logp(
+        cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
+    ) -> TensorVariable:
+        utility = p.utility[:, data.item]
+        return PlackettLuce.logp(ranks, utility, data.where, data.sizes, p.nodes).T
+
+    @classmethod
+    def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
+        utility = p.utility[:, data.item]
+        return PlackettLuceRV.rv_op(utility, data.where, data.sizes, p.nodes, rng=rng)
+
+    @classmethod
+    def outcome(cls, p: SimpleNamespace) -> str:
+        return "weak orders given their block sizes"
+
+
+class PMOPComponent(Component):
+    """PMOP with a utility per kind and item."""
+
+    rv_type = PMOPRV
+    parameters = MappingProxyType(
+        {
+            "utility": "kind,item",
+            "log_weight": "kind_of_sizes,size_of_block",
+            "aggregate": "",
+            "given_sizes": "",
+            "nodes": "",
+        }
+    )
+
+    @classmethod
+    def read(cls, name: str, inputs: Any) -> dict[str, TensorVariable]:
+        utility, where, sizes, log_weight, stage_weight, aggregate, given_sizes, nodes = inputs
+        _refuse_slots(name, "PMOP", utility, where, sizes)
+        if not equal_computations([stage_weight], [pt.ones_like(utility)]):
+            raise ValueError(
+                f"A component of {name!r} is a PMOP with rank_weights=, which make a "
+                "pseudo-likelihood of it: a mixture is one of distributions. Leave them out."
+            )
+        return {
+            "utility": _of_kinds(name, utility),
+            "log_weight": pt.atleast_2d(log_weight),
+            "aggregate": aggregate,
+            "given_sizes": given_sizes,
+            "nodes": nodes,
+        }
+
+    @classmethod
+    def logp(
+        cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
+    ) -> TensorVariable:
+        utility, given = p.utility[:, data.item], bool(p.given_sizes.data)
+        sizes = data.sizes if given else data.sizes[..., :0]
+        constants = p.aggregate, p.given_sizes, p.nodes
+        weight, stages = cls._log_weight(p), pt.ones_like(data.sizes, dtype="float64")
+        return PMOP.logp(ranks, utility, data.where, sizes, weight, stages, *constants).T
+
+    @classmethod
+    def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
+        utility, stages = p.utility[:, data.item], pt.ones_like(data.sizes, dtype="float64")
+        constants = p.aggregate, p.given_sizes, p.nodes
+        weight = cls._log_weight(p)
+        return PMOPRV.rv_op(utility, data.where, data.sizes, weight, stages, *constants, rng=rng)
+
+    @classmethod
+    def _log_weight(cls, p: SimpleNamespace) -> TensorVariable:
+        """Weights of block sizes, (n_kinds, 1, n_sizes), or none."""
+        none = p.log_weight.type.shape[-1] == 0
+        return p.log_weight[0] if none else p.log_weight[:, None, :]
+
+    @classmethod
+    def outcome(cls, p: SimpleNamespace) -> str:
+        return "weak orders given their block sizes" if p.given_sizes.data else "weak orders"
+
+
+COMPONENTS: Mapping[Any, type[Component]] = MappingProxyType(
+    {each.rv_type: each for each in (PlackettLuceComponent, PMOPComponent)}
+)
+
+
+def _of_kinds(name: str, utility: TensorVariable) -> TensorVariable:
+    """Give a utility an axis of kinds if it has none."""
+    if utility.ndim > 2:
+        raise ValueError(
+            f"The utility of a component of {name!r} has {utility.ndim} axes; it has one per kind "
+            "and item, or is of one kind, and one per item."
+        )
+    return utility[None, :] if utility.ndim == 1 else utility
+
+
+def _refuse_slots(name: str, family: str, utility: Any, where: Any, sizes: Any) -> None:
+    """Raise if a component says which slots are in use, or how large blocks are."""
+    everywhere = pt.cast(pt.as_tensor_variable(pt.ones_like(utility, dtype=bool)), "bool")
+    for what, given in (
+        ("where", not equal_computations([where], [everywhere])),
+        ("sizes", sizes.type.shape[-1] != 0),
+    ):
+        if given:
+            raise TypeError(
+                f"A component of {name!r} is a {family} with {what}=: observed rankings bring "
+                "their own. Leave it out."
+            )

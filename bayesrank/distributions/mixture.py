@@ -1,0 +1,490 @@
+r"""Mixtures of families of rankings: rankers of a few kinds, each with an order of its own.
+
+A unit, a ranking or all rankings of a ranker, is of one kind g with probability :math:`\pi_g`, and
+nobody knows of which. The kind is summed out, so that what remains is continuous, for NUTS:
+
+.. math:: P(y_u) = \sum_g \pi_g \prod_{r \in u} P_g(y_r) .
+
+With ``observed=`` a `Rankings`, stages that rankings share are evaluated once for each kind. What
+the families say as components is in `bayesrank.distributions.components`; arrays, and whatever is
+not observed, are `pymc.Mixture`.
+"""
+
+import functools
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from pymc.distributions.dist_math import check_parameters
+from pymc.distributions.shape_utils import rv_size_is_none
+from pymc.pytensorf import normalize_rng_param
+from pytensor.graph.traversal import ancestors
+from pytensor.tensor import TensorVariable
+from pytensor.tensor.random.utils import normalize_size_param
+
+from bayesrank.data import Rankings
+from bayesrank.distributions.by_name import dims_of
+from bayesrank.distributions.components import COMPONENTS, Component
+from bayesrank.distributions.observed import (
+    Part,
+    Record,
+    as_double,
+    is_observed,
+    observe,
+    observed_options,
+    refuse_single_precision,
+    same_labels,
+    signature,
+)
+from bayesrank.distributions.orders import ObservedRankingsRV
+from bayesrank.likelihoods.kinds import mixture_logp
+from bayesrank.likelihoods.ops import safe_log, segment_sum
+from bayesrank.schema import ITEM, KINDS, RANKER, RANKS, TURNS, name_of
+
+__all__ = ["Mixture"]
+
+UNITS = ("ranking", "ranker")
+KIND, RANKING, TURN = "kind", "ranking", "turn"
+DATA = {
+    "weights": KIND,
+    "where": "slot",
+    "sizes": "block",
+    "ranks": "slot",
+    "weight": "",
+    "item": "slot",
+    "ranker": "",
+}
+
+
+class Mixture:
+    r"""Mixture of families of rankings: rankers are of kinds, which are not observed.
+
+    .. math:: \log P(y_u) = \log \sum_g \pi_{ug} \prod_{r \in u} P_g(y_r)
+
+    where :math:`\pi_{ug}` is the weight of kind g for unit u, and :math:`P_g` the distribution of
+    a ranking if its ranker is of kind g.
+
+    ========  ==================================================================
+    Support   that of the components
+    Axes      the last one is slots; the ones before it are rankings
+    ========  ==================================================================
+
+    Parameters
+    ----------
+    name : str
+        Name of the variable.
+    weights : tensor_like of float, (n_kinds,) or (n_rankers, n_kinds)
+        Probabilities of the kinds, which sum to one: a `pm.Dirichlet`, or, for rankers with
+        features, a softmax of them over the last axis. Also (n_rankings, n_kinds), if a unit is a
+        ranking. A variable of the model with dims is read by their names.
+    components : variable made by ``.dist``, or sequence of these
+        What rankings are like under each kind: ``br.PlackettLuce.dist(utility)`` or
+        ``br.PMOP.dist(utility, ...)`` with a utility of dims ``("kind", "item")``, over all items
+        in their order. In a sequence they may be of several families, and each of one kind, with a
+        utility per item, or of several; kinds are numbered in their order.
+    unit : {"ranking", "ranker"}
+        What is of one kind. With "ranker", all rankings of a ranker are, and `logp` has one number
+        per ranker: the variable has the dims ranker, turn (the rankings of each ranker, in their
+        order) and slot, and draws give all rankings of a ranker the same kind.
+    observed : Rankings or array_like of int, optional
+        A `Rankings` registers its data as `PlackettLuce` does, and the kinds as ``{name}_kinds``.
+        With anything else it is a `pymc.Mixture` of the components, whose utilities are then of
+        slots.
+
+    Returns
+    -------
+    TensorVariable of int, (n_rankings, n_slots) or (n_rankers, n_turns, n_slots)
+        The ranks; `logp` and the pointwise log-likelihood have one number per unit, times the
+        evidence weight if that is a ranking.
+
+    Raises
+    ------
+    ValueError
+        If the number of weights is not that of the kinds, components have other items than the
+        rankings, or different outcome spaces; or if a unit is a ranker, and rankings have
+        evidence weights: whether so many rankers said this, or one ranker so many times, is not
+        known.
+    TypeError
+        If a component is no variable made by ``.dist`` of a family that can be one, or it brings
+        slots or block sizes.
+
+    Notes
+    -----
+    Kinds have no names: every permutation of them is as probable. `bayesrank.find_kinds` finds the
+    best mode from many starts, where sampling should begin; `bayesrank.relabel` gives the kinds of
+    all draws the same order, and `bayesrank.membership` says who is of which.
+
+    References
+    ----------
+    Gormley & Murphy, Analysis of Irish third-level college applications data, Journal of the Royal
+    Statistical Society A 2006; Mollica & Tardella, Bayesian Plackett-Luce mixture models for
+    partially ranked data, Psychometrika 2017.
+
+    Examples
+    --------
+    >>> import bayesrank as br, pymc as pm
+    >>> rankings = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"], ["c", "b", "a"]])
+    >>> with pm.Model(coords={**rankings.coords, "kind": ["one", "other"]}) as model:
+    ...     weights = pm.Dirichlet("weights", [2.0, 2.0], dims="kind")
+    ...     utility = pm.Normal("utility", 0, 1, dims=("kind", "item"))
+    ...     y = br.Mixture("y", weights, br.PlackettLuce.dist(utility), observed=rankings)
+    >>> model.named_vars_to_dims["y"]
+    ('ranking', 'slot')
+    """
+
+    def __new__(
+        cls, name: str, weights: Any, components: Any, *, observed: Any = None, **kwargs: Any
+    ) -> TensorVariable:
+        refuse_single_precision()
+        if not isinstance(observed, Rankings):
+            _refuse_unit(observed, kwargs.pop("unit", None))
+            return pm.Mixture(name, w=weights, comp_dists=components, observed=observed, **kwargs)
+        own, options = observed_options("Mixture", observed, kwargs, takes=("unit",))
+        unit = own.get("unit", RANKING)
+        if unit not in UNITS:
+            raise ValueError(f"`unit` is {unit!r}; it is one of {', '.join(map(repr, UNITS))}.")
+        if unit == RANKER and (observed.weight != 1).any():
+            row = int((observed.weight != 1).argmax())
+            raise ValueError(
+                f"The rankings of {name!r} have evidence weights ({observed.weight[row]:g} of "
+                f"{observed.labels[row]!r}), and its unit is a ranker: whether so many rankers "
+                "said this, or one of them so many times, is not known. Use rankings.expand(), "
+                "or unit='ranking'."
+            )
+
+        found = _components(name, components, observed)
+        n_kinds = sum(_length(p.utility, 0) for p in found.parameters)
+        kind = _mixture_of(found.families, unit)
+        by_name = _weights_by_name(name, weights, observed, unit, n_kinds)
+        variable = observe(
+            kind,
+            name,
+            observed,
+            found.named(),
+            lambda data: _with_data(by_name, data, unit),
+            outcome=found.outcome,
+            items_known=True,
+            **options,
+        )
+        _register_kinds(name, by_name.kind_dim or found.kind_dim or KIND, n_kinds)
+        return variable
+
+    @classmethod
+    def dist(cls, weights: Any, components: Any, **kwargs: Any) -> TensorVariable:
+        """Make a `pymc.Mixture` of components with one utility per slot."""
+        return pm.Mixture.dist(w=weights, comp_dists=components, **kwargs)
+
+
+class MixtureRV(ObservedRankingsRV):
+    """Observed rankings under a mixture; subclasses have components, from `_mixture_of`."""
+
+    name = "ranking_mixture"
+    _print_name = ("Mixture", "\\operatorname{Mixture}")
+    families: ClassVar[tuple[type[Component], ...]] = ()
+    by_ranker: ClassVar[bool] = False
+    derived_from = (RANKS, ITEM)
+
+    @classmethod
+    def components(cls, p: SimpleNamespace) -> list[tuple[type[Component], SimpleNamespace]]:
+        """Families, each with its parameters."""
+        return [
+            (family, SimpleNamespace(**{f: getattr(p, f"{f}_{i}") for f in family.parameters}))
+            for i, family in enumerate(cls.families)
+        ]
+
+    @classmethod
+    def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
+        params = [pt.as_tensor_variable(x) for x in parameters]
+        p = cls.named(params)
+        rng = normalize_rng_param(rng)
+        size = normalize_size_param(size)
+        if not rv_size_is_none(size):
+            raise ValueError("A mixture of observed rankings has their size, and no other.")
+        # by noise, as rankings are drawn: the highest log weight + Gumbel noise
+        n_units = cls._units_like(p).shape[0]
+        next_rng, noise = pt.random.gumbel(
+            0, 1, size=(n_units, p.weights.shape[-1]), rng=rng, return_next_rng=True
+        )
+        kind = pt.argmax(safe_log(p.weights) + noise, axis=-1)
+        kind = kind[p.ranker] if cls.by_ranker else kind
+        drawn = []
+        for family, of_kinds in cls.components(p):
+            ranks = family.draw(of_kinds, p, next_rng)
+            next_rng = ranks.owner.outputs[0]
+            drawn.append(ranks)
+        ranks = pt.concatenate(drawn, axis=0)[kind, _number(p.ranks)]
+        if cls.by_ranker:
+            ranks = pt.zeros_like(p.turns)[p.ranker, p.turn].set(ranks)
+        return cls(inputs=[rng, size, *params], outputs=[next_rng, ranks])(rng, size, *params)
+
+    @classmethod
+    def _units_like(cls, p: SimpleNamespace) -> TensorVariable:
+        return p.ranks
+
+    @classmethod
+    def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
+        derived: dict[str, Any] = {}
+        for family in cls.families:
+            derived |= family.derive(data)
+        return super().record(name, data, p)._replace(derived=derived)
+
+    @classmethod
+    def _followed(cls, model: pm.Model, name: str, p: SimpleNamespace) -> set[str]:
+        """Utilities are by item; weights by row have to follow other rows."""
+        if p.weights.ndim == 1:
+            return {ITEM}
+        graph = set(ancestors([p.weights]))
+        if cls.by_ranker or model[name_of(name, RANKER)] in graph:
+            return {ITEM, RANKER}
+        if graph.isdisjoint([*model.data_vars, *model.dim_lengths.values()]):
+            raise ValueError(
+                f"The weights of {name!r} are one row for each of the rankings that it was made "
+                "with, and follow no others. Give them by ranker, or by a pm.Data that you replace."
+            )
+        return {ITEM}
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        joint = safe_log(p.weights) + cls._units(cls._kinds_logp(value, p), p)
+        logp = mixture_logp(joint)
+        return check_parameters(
+            logp if cls.by_ranker else p.weight * logp,
+            pt.all(p.weights >= 0),
+            pt.all(pt.isclose(pt.sum(p.weights, axis=-1), 1)),
+            msg="weights must not be negative and must sum to one",
+        )
+
+    @classmethod
+    def _kinds_logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """Log-probability of every ranking under every kind, (n_rankings, n_kinds)."""
+        observed = is_observed(value, p.turns if cls.by_ranker else p.ranks)
+        ranks = value[p.ranker, p.turn] if cls.by_ranker else value
+        found = [
+            family.observed_logp(of_kinds, p) if observed else family.logp(of_kinds, p, ranks)
+            for family, of_kinds in cls.components(p)
+        ]
+        return found[0] if len(found) == 1 else pt.concatenate(found, axis=1)
+
+    @classmethod
+    def _units(cls, logp: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """Sum over the rankings of a unit."""
+        return logp
+
+
+class RankerMixtureRV(MixtureRV):
+    """The same, if all rankings of a ranker are of one kind."""
+
+    axes = (RANKER, TURN, "slot")
+    example = ("person", "time", "place")
+    value = "turns"
+    by_ranker = True
+
+    @classmethod
+    def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
+        of_ranker = np.bincount(data.ranker_idx, minlength=len(data.rankers))
+        # how many rankings the ranker of each has before it
+        order = np.argsort(data.ranker_idx, kind="stable")
+        first = np.concatenate([[0], np.cumsum(of_ranker)[:-1]])
+        turn = np.empty(data.n_rankings, dtype=np.int64)
+        turn[order] = np.arange(data.n_rankings) - first[data.ranker_idx[order]]
+        turns = np.zeros((len(of_ranker), of_ranker.max(), data.n_slots), dtype=data.ranks.dtype)
+        turns[data.ranker_idx, turn] = data.ranks
+
+        record = super().record(name, data, p)
+        slots = dict.fromkeys((RANKS, ITEM), (RANKING, "slot"))
+        parts = {x: Part(part.value, slots.get(x, part.axes)) for x, part in record.parts.items()}
+        return record._replace(
+            labels={**record.labels, TURN: np.arange(1, 1 + turns.shape[1])},
+            parts=parts | {TURNS: Part(turns, cls.axes)},
+            derived={**record.derived, "turn": turn},
+        )
+
+    @classmethod
+    def _units_like(cls, p: SimpleNamespace) -> TensorVariable:
+        return p.turns
+
+    @classmethod
+    def _units(cls, logp: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        return segment_sum(logp, (p.ranker,), (p.turns.shape[0],))
+
+    @classmethod
+    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        ranks = super().support_point(p.ranks, p)
+        return pt.zeros_like(rv)[p.ranker, p.turn].set(pt.cast(ranks, rv.dtype))
+
+
+@functools.cache
+def _mixture_of(families: tuple[type[Component], ...], unit: str) -> type[MixtureRV]:
+    """Make the class of the mixtures of these families."""
+    base = RankerMixtureRV if unit == RANKER else MixtureRV
+    parameters = DATA | ({"turns": "turn,slot", "turn": ""} if unit == RANKER else {})
+    for i, family in enumerate(families):
+        parameters |= {f"{field}_{i}": axes for field, axes in family.parameters.items()}
+        parameters |= family.derived
+    output = "turn,slot" if unit == RANKER else "slot"
+    own = {
+        "families": families,
+        "parameters": MappingProxyType(parameters),
+        "extended_signature": signature(parameters, output),
+    }
+    return type(base.__name__, (base,), own)
+
+
+def _number(x: TensorVariable) -> TensorVariable:
+    """Count the rows of a matrix, from 0: `pt.arange` has no JAX form of unknown length."""
+    return pt.cumsum(pt.ones_like(x[:, 0], dtype="int64")) - 1
+
+
+# ---------------------------------------------------------------------------------------------
+# Components and weights
+# ---------------------------------------------------------------------------------------------
+
+
+class _Components(NamedTuple):
+    families: tuple[type[Component], ...]
+    parameters: list[SimpleNamespace]
+    outcome: str
+    kind_dim: str | None
+
+    def named(self) -> dict[str, Any]:
+        return {
+            f"{field}_{i}": x for i, p in enumerate(self.parameters) for field, x in vars(p).items()
+        }
+
+
+def _components(name: str, components: Any, rankings: Rankings) -> _Components:
+    """Read the components."""
+    several = isinstance(components, Sequence)
+    families, parameters, kind_dim = [], [], None
+    for each in components if several else [components]:
+        op = getattr(getattr(each, "owner", None), "op", None)
+        family = COMPONENTS.get(type(op))
+        if family is None:
+            known = ", ".join(f"br.{t._print_name[0]}.dist" for t in COMPONENTS)
+            got = type(each).__name__ if op is None else f"result of {type(op).__name__}"
+            raise TypeError(
+                f"A component of {name!r} is a {got}: components are variables that one of "
+                f"{known} makes, such as br.PlackettLuce.dist(utility) with the dims kind and item."
+            )
+        inputs = each.owner.inputs[2:]
+        p = SimpleNamespace(**family.read(name, inputs))
+        dims = _check_items(name, inputs[0], p.utility, rankings)
+        kind_dim = kind_dim or (dims[0] if dims and len(dims) == 2 and not several else None)
+        families.append(family)
+        parameters.append(p)
+    if not families:
+        raise ValueError(f"{name!r} has no components: give one or more.")
+    outcomes = [f.outcome(p) for f, p in zip(families, parameters, strict=True)]
+    if len(set(outcomes)) > 1:
+        raise ValueError(
+            f"The components of {name!r} describe {' and '.join(sorted(set(outcomes)))}, which are "
+            "different outcomes: a mixture is of distributions of the same."
+        )
+    return _Components(tuple(families), parameters, outcomes[0], kind_dim)
+
+
+def _check_items(
+    name: str, given: TensorVariable, utility: TensorVariable, rankings: Rankings
+) -> tuple[str, ...] | None:
+    """Raise if a utility is not of the items of the rankings; return its dims if it has some."""
+    n_items = _length(utility, 1)
+    if n_items != rankings.n_items:
+        raise ValueError(
+            f"The utility of a component of {name!r} has {n_items} entries for each kind, and the "
+            f"rankings have {rankings.n_items} items: it is by kind and item, the items last."
+        )
+    model = pm.modelcontext(None)
+    dims = dims_of(model, given)
+    if dims is not None and model.coords.get(dims[-1]) is not None:
+        whose = f"the dim {dims[-1]!r} of the utility of its components"
+        same_labels(whose, name, model.coords[dims[-1]], rankings.coords[ITEM], "rankings")
+    return dims
+
+
+class _Weights(NamedTuple):
+    value: TensorVariable
+    axis: str | None  # of their rows: ranker, ranking, or none
+    kind_dim: str | None
+
+
+def _weights_by_name(
+    name: str, weights: Any, rankings: Rankings, unit: str, n_kinds: int
+) -> _Weights:
+    """Read what weights are of: by the names of their dims, or else by their shape."""
+    model = pm.modelcontext(None)
+    x, dims = as_double(weights), dims_of(model, weights)
+    shape = tuple(_length(x, axis) for axis in range(x.ndim))
+    lengths = {RANKER: len(rankings.rankers), RANKING: rankings.n_rankings}
+    if unit == RANKER:
+        del lengths[RANKING]
+    ways = [f"one per kind, shape ({n_kinds},)"]
+    ways += [f"one per {axis} and kind, shape {(n, n_kinds)}" for axis, n in lengths.items()]
+    fits = shape == (n_kinds,) or (len(shape) == 2 and shape[1] == n_kinds)
+    axes = [axis for axis, n in lengths.items() if shape[:1] == (n,)]
+    if not fits or (len(shape) == 2 and not axes):
+        raise ValueError(
+            f"The weights of {name!r} have shape {shape}; with its {n_kinds} kinds they are "
+            f"{', or '.join(ways)}."
+        )
+    kind_dim = None if dims is None else dims[-1]
+    if len(shape) == 1:
+        return _Weights(x, None, kind_dim)
+    if dims is not None:
+        labels = model.coords.get(dims[0])
+        named = [axis for axis in axes if dims[0] == axis]
+        axes = named or [
+            a for a in axes if labels is not None and set(labels) == set(rankings.coords[a])
+        ]
+    same = np.array_equal(rankings.ranker_idx, np.arange(rankings.n_rankings))
+    if len(axes) != 1 and not (axes and same):
+        raise ValueError(
+            f"The rows of the weights of {name!r} could be of the {'s or the '.join(lengths)}s: "
+            "give a variable of the model with dims, such as pm.Deterministic(..., "
+            "dims=('ranker', 'kind'))."
+        )
+    if dims is not None and model.coords.get(dims[0]) is not None:
+        whose, wanted = f"the dim {dims[0]!r} of its weights", rankings.coords[axes[0]]
+        same_labels(whose, name, model.coords[dims[0]], wanted, "rankings", f"{axes[0]}s")
+    return _Weights(x, axes[0], kind_dim)
+
+
+def _with_data(weights: _Weights, data: SimpleNamespace, unit: str) -> Mapping[str, TensorVariable]:
+    # cast here: pm.Data stores 32 bits, and cumulative sums of those do not fold (PyTensor 3.3)
+    ranks = pt.cast(data.ranks, "int64")
+    by_ranker = weights.axis == RANKER and unit == RANKING
+    found = {
+        "weights": weights.value[data.ranker] if by_ranker else weights.value,
+        "where": ranks > 0,
+        "sizes": pt.cast(data.sizes, "int64"),
+        "ranks": ranks,
+        "weight": data.weight,
+        "item": data.item,
+        "ranker": data.ranker,
+    }
+    return found | ({TURNS: pt.cast(data.turns, "int64")} if unit == RANKER else {})
+
+
+def _register_kinds(name: str, dim: str, n_kinds: int) -> None:
+    """Leave in the results how many kinds there are, and their dim."""
+    model = pm.modelcontext(None)
+    present = model.coords.get(dim)
+    if present is not None and len(present) != n_kinds:
+        dim = name_of(name, dim)
+    if dim not in model.coords:
+        model.add_coord(dim, np.arange(n_kinds))
+    pm.Data(name_of(name, KINDS), np.arange(n_kinds), dims=dim)
+
+
+def _length(x: TensorVariable, axis: int) -> int:
+    return int(x.shape[axis].eval(mode="FAST_COMPILE"))
+
+
+def _refuse_unit(observed: Any, unit: str | None) -> None:
+    if unit is not None:
+        raise TypeError(
+            f"Mixture got unit={unit!r} and observed={type(observed).__name__}: who ranked is "
+            "known of Rankings only. Leave unit= out, or pass a Rankings."
+        )

@@ -1,0 +1,382 @@
+r"""Kinds of rankers: the best mode of a mixture from many starts, and who is of which kind.
+
+The posterior of a mixture has many modes: permutations of the kinds, which say the same, and
+others, which are worse. A sampler stays in the one where it begins. So the mode is looked for
+first, from many starts, by the EM algorithm. Given the membership probabilities
+
+.. math:: r_{ug} = P(\text{u is of kind g} \mid y_u, \theta)
+
+its M-step climbs :math:`Q(\theta) = \log p(\theta) + \sum_{ug} r_{ug} \ell_{ug}(\theta)`, with
+:math:`\ell` of `bayesrank.likelihoods.kinds`, by a few steps of L-BFGS. Each raises the log
+posterior (Dempster, Laird & Rubin 1977), whatever the families and the priors. Near a mode, where
+EM is slow, L-BFGS climbs the log posterior itself (Redner & Walker 1984).
+"""
+
+import functools
+import warnings
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pymc as pm
+import pytensor
+import pytensor.tensor as pt
+import xarray as xr
+from numpy.typing import NDArray
+from pymc.blocking import DictToArrayBijection
+from pymc.pytensorf import join_nonshared_inputs
+
+from bayesrank.inference.at_draws import at_draws
+from bayesrank.inference.modes import Point, climb, constrained
+from bayesrank.likelihoods.kinds import joint_of, membership_of
+from bayesrank.schema import ITEM, KINDS, RANKER, RANKS, TURNS, name_of
+
+__all__ = ["KindsFound", "KindsWarning", "find_kinds", "membership"]
+
+SAME = 0.01  # log posteriors this close are those of one mode
+EMPTY = 0.5  # units: a kind that is expected to have fewer has none
+NEAREST = 0.8  # membership of the nearest centre at the start, above an equal share of the rest
+GAIN = 1e-3  # of an EM step, per unit, below which L-BFGS climbs on by itself
+EM_STEPS, M_STEPS = 500, 3  # at most: of EM, and of L-BFGS in each of them
+
+Floats = NDArray[np.float64]
+
+
+class KindsWarning(UserWarning):
+    """The best mode of a mixture was reached once, or has kinds that nobody is of."""
+
+
+@dataclass(frozen=True)
+class KindsFound:
+    """The best mode of a mixture, and how often it was found.
+
+    Attributes
+    ----------
+    mode : DataTree
+        Variables and deterministics of the model there, as a posterior of one draw.
+    initvals : dict
+        Values of the free variables, for ``pm.sample(initvals=...)``.
+    point : dict
+        The same in the space of the sampler, for `bayesrank.inference.laplace`.
+    log_posterior : array, (n_starts,)
+        Where the starts ended, best first, up to a constant.
+    n_reached : int
+        How many of them ended at the best mode.
+    share : DataArray
+        Expected share of the units that are of each kind.
+    log_likelihood : float
+        Of all data of the mixture, at the mode.
+    n_parameters : int
+        Number of free variables, less those that constraints fix.
+    n_units : float
+        Number of rankings or rankers; evidence weights count.
+    """
+
+    mode: Any
+    initvals: dict[str, Floats]
+    point: Point
+    log_posterior: Floats
+    n_reached: int
+    share: xr.DataArray
+    log_likelihood: float
+    n_parameters: int
+    n_units: float
+
+    @property
+    def bic(self) -> float:
+        r"""Schwarz's criterion, :math:`-2 \log L + k \log n`: the lower the better.
+
+        At the posterior mode in the place of the maximum of the likelihood: priors should be wide.
+        """
+        return -2 * self.log_likelihood + self.n_parameters * float(np.log(self.n_units))
+
+    def __str__(self) -> str:
+        n = len(self.log_posterior)
+        shares = ", ".join(f"{x:.0%}" for x in self.share.to_numpy())
+        return (
+            f"The best mode was reached from {self.n_reached} of {n} starts "
+            f"(log posterior {self.log_posterior[0]:,.2f}); shares of the {self.share.size} kinds: "
+            f"{shares}; BIC {self.bic:,.1f}."
+        )
+
+
+def find_kinds(
+    model: pm.Model, *, var: str = "y", n_starts: int = 20, seed: int = 1, mode: str | None = None
+) -> KindsFound:
+    r"""Find the best mode of a mixture from many starts, by EM.
+
+    A start gives every unit to the nearest of some centres, which are units themselves: each is
+    drawn with a probability proportional to the squared distance from the nearest centre so far
+    (k-means++), between mean places of the items.
+
+    Parameters
+    ----------
+    model : pm.Model
+        With a `Mixture` that observes `Rankings`, and continuous free variables.
+    var : str
+        The mixture.
+    n_starts : int
+        How many starts, 1 or more.
+    seed : int
+        Of the starts.
+    mode : str, optional
+        Of compilation, as in PyTensor.
+
+    Returns
+    -------
+    KindsFound
+        The best mode, where the posterior density of the variables as they are (not as the sampler
+        sees them) is highest; how many starts reached it; BIC. The order of the kinds means
+        nothing.
+
+    Raises
+    ------
+    ValueError
+        If the model has no such mixture or discrete variables, there are more kinds than units, or
+        `n_starts` is not positive.
+
+    Warns
+    -----
+    KindsWarning
+        If only one of several starts reached the best mode, so that there may be better ones; if a
+        kind is empty there; or if all units are the same, which cannot be of different kinds.
+
+    References
+    ----------
+    Dempster, Laird & Rubin, Maximum likelihood from incomplete data via the EM algorithm, Journal
+    of the Royal Statistical Society B 1977; Arthur & Vassilvitskii, k-means++, SODA 2007.
+
+    Examples
+    --------
+    >>> found = br.find_kinds(model)  # doctest: +SKIP
+    >>> with model:  # doctest: +SKIP
+    ...     posterior = br.relabel(pm.sample(initvals=found.initvals), found.mode)
+    """
+    if n_starts < 1:
+        raise ValueError(f"`n_starts` is {n_starts}; it must be 1 or more.")
+    mixture = _mixture(model, var)
+    n_units, n_kinds = len(mixture.scores), mixture.kinds.size
+    if n_kinds > n_units:
+        raise ValueError(
+            f"{var!r} has {n_kinds} kinds of {n_units} {mixture.rows}s: there are no more kinds "
+            f"than {mixture.rows}s. Give it fewer components."
+        )
+    if (mixture.scores == mixture.scores[0]).all() and n_kinds > 1:
+        warnings.warn(
+            f"All {n_units} {mixture.rows}s of {var!r} are the same: nothing tells one kind from "
+            "another, and only the prior speaks.",
+            KindsWarning,
+            stacklevel=2,
+        )
+    em = _compile(model, var, mode)
+    rng = np.random.default_rng(seed)
+    ends = [em.climb(_memberships(mixture.scores, n_kinds, rng)) for _ in range(n_starts)]
+    heights = np.array([em.e_step(x)[0] for x in ends])
+    order = np.argsort(-heights, kind="stable")
+    x, heights = ends[order[0]], heights[order]
+    _, _, log_likelihood, members = em.e_step(x)
+
+    point = DictToArrayBijection.rmap(em.start._replace(data=x))
+    tree = constrained(model, em.start, x[None])
+    found = KindsFound(
+        mode=tree,
+        initvals={rv.name: tree["posterior"][rv.name].to_numpy()[0, 0] for rv in model.free_RVs},
+        point=point,
+        log_posterior=heights,
+        n_reached=int((heights > heights[0] - SAME).sum()),
+        share=mixture.kinds.copy(data=members.sum(axis=0) / members.sum()),
+        log_likelihood=float(log_likelihood),
+        n_parameters=x.size,
+        n_units=float(members.sum()),
+    )
+    _warn(found, var, mixture.rows)
+    return found
+
+
+def membership(model: pm.Model, data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
+    r"""Probability that each ranker, or ranking, is of each kind.
+
+    .. math:: P(\text{u is of kind g} \mid y) = \frac1S \sum_s
+              \frac{\pi_g^{(s)} P_g(y_u \mid \theta^{(s)})}
+                   {\sum_h \pi_h^{(s)} P_h(y_u \mid \theta^{(s)})}
+
+    Parameters
+    ----------
+    model : pm.Model
+        With a `Mixture` that observes `Rankings`.
+    data : DataTree
+        Its posterior, relabelled by `bayesrank.relabel`, or a mode.
+    var : str
+        The mixture.
+
+    Returns
+    -------
+    DataArray, (n_units, n_kinds)
+        With the dims of the units, ranker or ranking, and of the kinds; every row sums to one.
+
+    Raises
+    ------
+    ValueError
+        If the model has no such mixture, or the posterior not all of its variables.
+
+    Examples
+    --------
+    >>> br.membership(model, posterior).idxmax("kind")  # doctest: +SKIP
+    """
+    mixture = _mixture(model, var)
+    posterior = data["posterior"].dataset
+    missing = [rv.name for rv in model.free_RVs if rv.name not in posterior]
+    if missing:
+        raise ValueError(
+            f"The posterior has no {missing[0]!r}, a variable of the model; it has "
+            f"{sorted(map(str, posterior))}."
+        )
+    evaluate = at_draws(model, var, lambda terms: membership_of(joint_of(terms)))
+    total = sum(evaluate(posterior))
+    n_draws = posterior.sizes["chain"] * posterior.sizes["draw"]
+    (kind,) = mixture.kinds.dims
+    return xr.DataArray(
+        np.asarray(total) / n_draws,
+        dims=(mixture.rows, kind),
+        coords={mixture.rows: np.asarray(model.coords[mixture.rows]), kind: mixture.kinds[kind]},
+        name="membership",
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# The mixture in a model
+# ---------------------------------------------------------------------------------------------
+
+
+class _Mixture(NamedTuple):
+    rows: str  # dim of the units
+    kinds: xr.DataArray  # with their dim and labels
+    scores: Floats  # (n_units, n_items) mean place of the items, from 1 (first) to -1 (last)
+
+
+def _mixture(model: pm.Model, var: str) -> _Mixture:
+    """Find a mixture, and what its units say of the items."""
+    name = model.name_for(var)
+    if name_of(name, KINDS) not in model.named_vars:
+        known = sorted(rv.name for rv in model.observed_RVs)
+        raise ValueError(
+            f"The model has no Mixture of observed Rankings that is called {var!r}; it observes "
+            f"{known}."
+        )
+    (dim,) = model.named_vars_to_dims[name_of(name, KINDS)]
+    labels = np.asarray(model.coords[dim])
+    kinds = xr.DataArray(np.zeros(len(labels)), dims=dim, coords={dim: labels}, name="share")
+    rows = model.named_vars_to_dims[name][0]
+
+    item, ranks = (model[name_of(name, part)].get_value() for part in (ITEM, RANKS))
+    used, n = ranks > 0, (ranks > 0).sum(axis=1, keepdims=True)
+    # items above less items below, a tie being neither
+    above = (ranks[:, :, None] > ranks[:, None, :]) & used[:, None, :]
+    below = (ranks[:, :, None] < ranks[:, None, :]) & used[:, None, :]
+    score = (below.sum(axis=2) - above.sum(axis=2)) / np.maximum(n - 1, 1)
+    by_ranker = name_of(name, TURNS) in model.named_vars
+    unit = model[name_of(name, RANKER)].get_value() if by_ranker else np.arange(len(ranks))
+    n_units = len(model.coords[rows])
+    total = np.zeros((n_units, int(item.max()) + 1))
+    np.add.at(total, (np.broadcast_to(unit[:, None], item.shape)[used], item[used]), score[used])
+    often = np.bincount(unit, minlength=n_units)
+    return _Mixture(rows, kinds, total / np.maximum(often, 1)[:, None])
+
+
+def _memberships(scores: Floats, n_kinds: int, rng: np.random.Generator) -> Floats:
+    """Memberships to start from: of the nearest of centres that are far from each other."""
+    n_units = len(scores)
+    centre = scores[rng.integers(n_units)]
+    distance = np.empty((n_units, n_kinds))
+    for g in range(n_kinds):
+        distance[:, g] = ((scores - centre) ** 2).sum(axis=1)
+        far = distance[:, : g + 1].min(axis=1)
+        chance = far / far.sum() if far.sum() > 0 else None
+        centre = scores[rng.choice(n_units, p=chance)]
+    distance += 1e-9 * rng.random(distance.shape)  # equally near ones by lot
+    out = np.full((n_units, n_kinds), (1 - NEAREST) / n_kinds)
+    out[np.arange(n_units), distance.argmin(axis=1)] += NEAREST
+    return out
+
+
+# ---------------------------------------------------------------------------------------------
+# EM
+# ---------------------------------------------------------------------------------------------
+
+
+class _EM(NamedTuple):
+    """The two steps, compiled, as functions of the free variables, ravelled, (n,)."""
+
+    start: Any  # RaveledVars
+    e_step: Any  # x -> log posterior, its gradient, log likelihood, weighted memberships
+    m_step: Any  # memberships, x -> Q, its gradient
+
+    def climb(self, members: Floats) -> Floats:
+        """Climb to a mode."""
+        first = functools.partial(self.m_step, members)
+        x = climb(first, self.start.data, max_iterations=10 * M_STEPS)
+        height = -np.inf
+        for _ in range(EM_STEPS):
+            before = height
+            height, _, _, members = self.e_step(x)
+            if not height - before > GAIN * len(members):
+                break
+            x = climb(functools.partial(self.m_step, members), x, max_iterations=M_STEPS)
+        return climb(lambda x: self.e_step(x)[:2], x, tolerance=1e-11)
+
+
+def _compile(model: pm.Model, var: str, mode: str | None) -> _EM:
+    """Compile the log posterior of the variables as they are, and Q."""
+    discrete = [rv.name for rv in model.free_RVs if rv.dtype.startswith(("int", "uint", "bool"))]
+    if discrete:
+        raise ValueError(
+            f"{discrete[0]!r} is discrete, and the mode is looked for along gradients: sum it out, "
+            "or fix it."
+        )
+    y = model[model.name_for(var)]
+    others = [rv for rv in model.basic_RVs if rv is not y]
+    (terms,) = model.logp(vars=[y], sum=False, jacobian=False)
+    prior = model.logp(vars=[*others, *model.potentials], jacobian=False)
+    joint = joint_of(terms)
+    members = pt.dmatrix("members")
+    log_likelihood = pt.sum(terms)
+    weighted = pytensor.grad(log_likelihood, joint)  # memberships, times evidence weights
+
+    point = model.initial_point()
+    outputs = [prior + log_likelihood, log_likelihood, weighted, prior + _expected(members, joint)]
+    outputs, x = join_nonshared_inputs(point, outputs, model.value_vars)
+    height, log_likelihood, weighted, q = outputs
+    e_step = pytensor.function(
+        [x], [height, pytensor.grad(height, x), log_likelihood, weighted], mode=mode
+    )
+    m_step = pytensor.function([members, x], [q, pytensor.grad(q, x)], mode=mode)
+    order = [value.name for value in model.value_vars]
+    start = DictToArrayBijection.map({name: point[name] for name in order})
+    return _EM(start, e_step, m_step)
+
+
+def _expected(members: Any, joint: Any) -> Any:
+    """Sum the log-likelihood by memberships; what nobody can be of counts nothing."""
+    there = members > 0
+    return pt.sum(pt.switch(there, members * pt.switch(there, joint, 0.0), 0.0))
+
+
+def _warn(found: KindsFound, var: str, rows: str) -> None:
+    n_starts = len(found.log_posterior)
+    if n_starts > 1 and found.n_reached == 1:
+        warnings.warn(
+            f"The best mode of {var!r} was reached from 1 of {n_starts} starts: there may be "
+            "better ones. Raise n_starts.",
+            KindsWarning,
+            stacklevel=3,
+        )
+    expected = found.share.to_numpy() * found.n_units
+    if (expected < EMPTY).any():
+        g = int(expected.argmin())
+        label = found.share[found.share.dims[0]].to_numpy().tolist()[g]
+        warnings.warn(
+            f"Kind {label!r} of {var!r} is empty at the best mode: {expected[g]:.2g} of "
+            f"{found.n_units:g} {rows}s are expected to be of it. Fewer kinds say the same.",
+            KindsWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,123 @@
+r"""Mixtures: rankers are of kinds, and nobody knows who is of which.
+
+With weights :math:`\pi_g` of the kinds and :math:`p_g(y_u)` the probability of all that a unit u
+said (a ranking, or all rankings of a ranker) if it is of kind g,
+
+.. math:: \log p(y_u) = \log \sum_g e^{\ell_{ug}}, \qquad
+          \ell_{ug} = \log \pi_g + \log p_g(y_u),
+
+and the gradient by :math:`\ell_{ug}` is the probability that u is of kind g,
+:math:`r_{ug} = e^{\ell_{ug}} / p(y_u)`: what the E-step of the EM algorithm computes.
+
+>>> joint = pt.constant([[np.log(0.1), np.log(0.3)]])
+>>> terms = mixture_logp(joint)
+>>> terms.exp().eval().round(4).tolist(), membership_of(joint).eval().round(4).tolist()
+([0.4], [[0.25, 0.75]])
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+from pytensor.graph.basic import Variable
+from pytensor.graph.traversal import ancestors
+from pytensor.tensor import TensorVariable
+
+from bayesrank.likelihoods.ops import CompiledOp, stop_gradient
+
+__all__ = ["MixtureLogp", "joint_of", "membership_of", "mixture_logp"]
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=False)
+def mixture_kernel(joint):  # type: ignore[no-untyped-def]
+    """Log of the sum over kinds, and its gradient; no kind possible: -inf, and no gradient."""
+    n_units, n_kinds = joint.shape
+    out, membership = np.empty(n_units), np.zeros((n_units, n_kinds))
+    for u in range(n_units):
+        peak = -np.inf
+        for g in range(n_kinds):
+            peak = max(peak, joint[u, g])
+        if peak == -np.inf:
+            out[u] = joint[u].sum()  # -inf, or no number
+            continue
+        total = 0.0
+        for g in range(n_kinds):
+            membership[u, g] = np.exp(joint[u, g] - peak)
+            total += membership[u, g]
+        out[u] = peak + np.log(total)
+        for g in range(n_kinds):
+            membership[u, g] /= total
+    return out, membership
+
+
+class MixtureLogp(CompiledOp):
+    """Log-probability of every unit, (n_units,), from that with every kind; see `mixture_logp`."""
+
+    kernel = staticmethod(mixture_kernel)
+    signature = "(u,g)->(u)"
+
+    def graph(self, *inputs: Variable) -> TensorVariable:
+        (joint,) = inputs
+        peak = stop_gradient(pt.max(joint, axis=1))
+        possible = peak > -np.inf
+        shifted = joint - pt.switch(possible, peak, 0.0)[:, None]
+        total = pt.sum(pt.exp(shifted), axis=1)
+        return pt.switch(possible, peak + pt.log(pt.switch(possible, total, 1.0)), peak)
+
+
+def mixture_logp(joint: Any) -> TensorVariable:
+    r"""Log-probability of units of unknown kinds, :math:`\log \sum_g e^{\ell_{ug}}`.
+
+    Parameters
+    ----------
+    joint : tensor_like of float, (n_units, n_kinds)
+        :math:`\ell_{ug} = \log \pi_g + \log p_g(y_u)`; -inf where impossible.
+
+    Returns
+    -------
+    TensorVariable, (n_units,)
+
+    References
+    ----------
+    Mollica & Tardella, Bayesian Plackett-Luce mixture models for partially ranked data,
+    Psychometrika 2017, eq. 3.
+
+    Examples
+    --------
+    >>> float(mixture_logp([[0.0, 0.0]]).eval()[0].round(4))
+    0.6931
+    """
+    return MixtureLogp()(pt.cast(pt.as_tensor_variable(joint), "float64"))
+
+
+def membership_of(joint: Any) -> TensorVariable:
+    """Probability that each unit is of each kind, (n_units, n_kinds), given its rankings."""
+    joint = pt.cast(pt.as_tensor_variable(joint), "float64")
+    return pytensor.grad(mixture_logp(joint).sum(), joint)
+
+
+def joint_of(terms: TensorVariable) -> TensorVariable:
+    """Find, in the graph of a log-likelihood, what the mixture in it sums over kinds.
+
+    Parameters
+    ----------
+    terms : TensorVariable
+        A graph with one `mixture_logp`.
+
+    Returns
+    -------
+    TensorVariable, (n_units, n_kinds)
+        Its argument.
+
+    Raises
+    ------
+    ValueError
+        If there is none in the graph, or there are several.
+    """
+    nodes = {x.owner for x in ancestors([terms]) if x.owner is not None}
+    found = [node.inputs[0] for node in nodes if isinstance(node.op, MixtureLogp)]
+    if len(found) != 1:
+        raise ValueError(f"There are {len(found)} mixtures in this log-likelihood, and not one.")
+    return found[0]

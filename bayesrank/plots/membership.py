@@ -1,0 +1,170 @@
+"""The picture of memberships: who is of which kind, and how sure that is."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from arviz import PlotCollection
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch, StepPatch
+from numpy.typing import NDArray
+
+from bayesrank.plots.panels import (
+    each_panel,
+    figure_of,
+    keep,
+    labels_of,
+    make_panels,
+    short_name,
+)
+
+__all__ = ["plot_membership"]
+
+# Okabe-Ito, in an order in which neighbours are far apart, and a grey
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8a8a8a")
+NAMED = 40  # units up to which each has a name
+LONGEST = 24  # characters of a name that stands upright
+
+
+def plot_membership(
+    membership: xr.DataArray,
+    *,
+    dim: str = "kind",
+    plot_collection: PlotCollection | None = None,
+    **pc_kwargs: Any,
+) -> PlotCollection:
+    """Draw the probability of every kind for every ranker, side by side.
+
+    Each ranker is an upright bar of height one, coloured by the probabilities of the kinds, the
+    most probable one at the bottom. They stand by that kind, the surest first: a kind whose colour
+    reaches the top is one of people who are certainly of it, and where it falls are those who could
+    be of others. Up to 40 have their names below.
+
+    Parameters
+    ----------
+    membership : DataArray
+        From `bayesrank.membership`: the dims of the kinds and of the rankers or rankings.
+    dim : str
+        Dim of the kinds, 8 at most.
+    plot_collection : PlotCollection, optional
+        What to draw on, with one panel; default a new figure.
+    **pc_kwargs
+        Passed to `PlotCollection.wrap`, such as ``figure_kwargs={"figsize": (8, 3)}`` in inches.
+
+    Returns
+    -------
+    PlotCollection
+        With the visual membership in ``viz``, one per kind, and legend on a new figure, which says
+        how many are most probably of each kind.
+
+    Raises
+    ------
+    ValueError
+        If there is no such dim or not one other, there are more than 8 kinds, or the probabilities
+        of a ranker do not sum to one.
+
+    References
+    ----------
+    Rosenberg et al., Genetic structure of human populations, Science 2002, which drew shares of
+    ancestry so.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> p = xr.DataArray([[0.2, 0.8], [0.9, 0.1], [0.6, 0.4]], dims=("ranker", "kind"),
+    ...                  coords={"ranker": ["ann", "bob", "cy"], "kind": ["sweet", "sour"]})
+    >>> pc = plot_membership(p)
+    >>> [name.get_text() for name in pc.get_target("membership", {}).get_xticklabels()]
+    ['bob', 'cy', 'ann']
+    >>> plt.close()
+    """
+    values = _checked(membership, dim)
+    units = str(values.dims[0])
+    probability = values.to_numpy()
+    kind = probability.argmax(axis=1)
+    order = np.lexsort((-probability.max(axis=1), kind))
+    many = len(order) > NAMED
+
+    def size(down: int, across: int) -> tuple[float, float]:
+        names = labels_of(values, units).astype(str)
+        below = 0.3 if many else 0.08 * min(LONGEST, max(map(len, names))) + 0.2
+        return 7.5 if many else max(7.5, 0.22 * len(order)), 2.4 + below
+
+    pc = make_panels(values, [], plot_collection, size, pc_kwargs)
+    counts = np.bincount(kind, minlength=values.sizes[dim])
+    for ax, _ in each_panel(pc, values, []):
+        drawn = np.array(_bars(ax, probability[order]), dtype=object)
+        pc.viz["membership"] = xr.DataArray(drawn, dims=dim, coords={dim: values[dim]})
+        _set_up(ax, labels_of(values, units)[order], units, many)
+    handles = [
+        Patch(color=colour, label=f"{short_name(label, LONGEST)} ({n:,})")
+        for colour, label, n in zip(COLOURS, labels_of(values, dim).tolist(), counts, strict=False)
+    ]
+    title = f"{dim} (how many {units}s are most probably of it)"
+    if plot_collection is None:
+        legend = figure_of(pc).legend(
+            handles=handles, loc="outside upper left", ncols=min(len(handles), 5), frameon=False,
+            fontsize=8.5, title=title, title_fontsize=10, alignment="left",
+        )  # fmt: skip
+        keep(pc, "legend", legend)
+    return pc
+
+
+def _checked(membership: xr.DataArray, dim: str) -> xr.DataArray:
+    """Return the memberships as units by kinds."""
+    if not isinstance(membership, xr.DataArray) or dim not in membership.dims:
+        dims = getattr(membership, "dims", type(membership).__name__)
+        raise ValueError(
+            f"`membership` has no dim {dim!r}, but {dims}: pass what bayesrank.membership "
+            "returned, and name the dim of the kinds with dim=."
+        )
+    others = [d for d in membership.dims if d != dim]
+    if len(others) != 1:
+        raise ValueError(
+            f"`membership` has the dims {list(membership.dims)}: besides {dim!r} there must be "
+            "one, of the rankers or rankings."
+        )
+    if membership.sizes[dim] > len(COLOURS):
+        raise ValueError(
+            f"There are {membership.sizes[dim]} kinds, and colours for {len(COLOURS)} that can be "
+            "told apart: draw some of them."
+        )
+    values = membership.transpose(others[0], dim).rename("membership")
+    wrong = ~np.isclose(values.sum(dim).to_numpy(), 1)
+    if wrong.any():
+        label = labels_of(values, others[0]).tolist()[int(wrong.argmax())]
+        raise ValueError(
+            f"The probabilities of {others[0]} {label!r} sum to "
+            f"{float(values[int(wrong.argmax())].sum()):.3g}, and not to one."
+        )
+    return values
+
+
+def _bars(ax: Axes, probability: NDArray[np.float64]) -> list[StepPatch]:
+    """Stack the probabilities (n_units, n_kinds), the most probable kind at the bottom."""
+    edges = np.arange(len(probability) + 1) - 0.5
+    own = np.eye(probability.shape[1], dtype=bool)[probability.argmax(axis=1)]
+    others = np.where(own, 0.0, probability)
+    first = np.where(own, probability, 0.0).sum(axis=1, keepdims=True)
+    bottom = np.where(own, 0.0, first + np.cumsum(others, axis=1) - others)
+    return [
+        ax.stairs(low + size, edges, baseline=low, fill=True, color=colour)
+        for colour, low, size in zip(COLOURS, bottom.T, probability.T, strict=False)
+    ]
+
+
+def _set_up(ax: Axes, names: pd.Index, units: str, many: bool) -> None:
+    """Put names below the bars, or how many there are."""
+    ax.set_xlim(-0.5, len(names) - 0.5)
+    ax.set_ylim(0, 1)
+    ax.set_ylabel("Probability")
+    if many:
+        ax.set_xticks([])
+        ax.set_xlabel(f"{len(names):,} {units}s, by kind, the surest first")
+    else:
+        shown = [short_name(name, LONGEST) for name in names]
+        ax.set_xticks(range(len(names)), shown, fontsize=9, rotation=90, parse_math=False)
+        ax.tick_params(axis="x", length=0)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)

@@ -1,0 +1,464 @@
+"""Mixtures of observed rankings: probabilities by enumeration, draws, new data, bad input."""
+
+import functools
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+import xarray as xr
+from pymc.logprob.utils import ParameterValueError
+from scipy.special import logsumexp, softmax
+
+import bayesrank as br
+from bayesrank.likelihoods.plackett_luce.per_item import RankingLogp
+from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderLogp
+from bayesrank.results import random_elpd
+from tests.cases import RANKINGS
+from tests.oracles import (
+    frequency_p_value,
+    gradient,
+    partition_logp,
+    weak_order_logp,
+    weak_orders,
+)
+
+BACKENDS = ("FAST_COMPILE", pytest.param("JAX", marks=pytest.mark.slow))
+UNITS = ("ranking", "ranker")
+
+# Two of ann, three of bob, one of cy; some items left out, ties
+BY_RANKER = br.Rankings.from_orderings(
+    [
+        ["a", "b", "c", "d"],
+        ["b", "a", {"c", "d"}],
+        [{"a", "b"}, "c", "e"],
+        [{"c", "d", "e"}, {"a", "b"}],
+        ["e", {"b", "c"}, "a"],
+        ["b", "a", {"c", "d"}],
+    ],
+    items=list("abcdef"),
+    rankers=["ann", "bob", "bob", "ann", "cy", "bob"],
+)
+ITEMS = BY_RANKER.n_items
+UTILITY = np.random.default_rng(3).normal(size=(2, ITEMS))
+WEIGHTS = np.array([0.3, 0.7])
+
+
+def of_each(logp, utility=UTILITY, rankings=BY_RANKER):
+    """Log-probability of every ranking under every kind, (n_rankings, n_kinds)."""
+    return np.array(
+        [
+            [logp(u[item[ranks > 0]], ranks[ranks > 0]) for u in utility]
+            for item, ranks in zip(rankings.item, rankings.ranks, strict=True)
+        ]
+    )
+
+
+def exact_logp(unit, weights=WEIGHTS, utility=UTILITY, rankings=BY_RANKER, logp=weak_order_logp):
+    """Log-probability of every unit, from the definition."""
+    each = of_each(logp, utility, rankings)
+    if unit == "ranker":
+        each = pd.DataFrame(each).groupby(rankings.ranker_idx).sum().to_numpy()
+    return logsumexp(np.log(weights) + each, axis=1)
+
+
+def model_of(unit="ranking", rankings=BY_RANKER, family=br.PlackettLuce.dist, prior=pm.Flat):
+    """Utilities, flat unless they are to be drawn, and weights that are data."""
+    with pm.Model(coords={**rankings.coords, "kind": ["one", "other"]}) as model:
+        weights = pm.Data("weights", WEIGHTS, dims="kind")
+        utility = prior("utility", dims=("kind", "item"))
+        br.Mixture("y", weights, family(utility), observed=rankings, unit=unit)
+    return model
+
+
+@functools.cache
+def compiled(unit, mode):
+    model = model_of(unit)
+    return model.compile_logp(sum=False, mode=mode), model.compile_dlogp(mode=mode)
+
+
+def at(utility):
+    return {"utility": np.array(utility, dtype=np.float64)}
+
+
+def ops(function):
+    return {type(node.op) for node in function.f.maker.fgraph.toposort()}
+
+
+# Values
+
+
+@pytest.mark.parametrize("mode", BACKENDS)
+@pytest.mark.parametrize("unit", UNITS)
+def test_every_unit_has_the_log_of_the_weighted_sum_of_its_probabilities(unit, mode):
+    logp, _ = compiled(unit, mode)
+    np.testing.assert_allclose(logp(at(UTILITY))[-1], exact_logp(unit), atol=1e-9)
+
+
+@pytest.mark.parametrize("mode", BACKENDS)
+@pytest.mark.parametrize("unit", UNITS)
+def test_the_gradient_is_that_of_differences(unit, mode):
+    def total(u):
+        return float(exact_logp(unit, utility=u.reshape(2, ITEMS)).sum())
+
+    slope = compiled(unit, mode)[1](at(UTILITY))
+    np.testing.assert_allclose(slope, gradient(total, UTILITY.ravel()), atol=1e-8)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_utilities_of_plus_and_minus_1000_stay_finite(unit):
+    logp, slope = compiled(unit, "FAST_COMPILE")
+    utility = 1000 * np.sign(UTILITY)
+    np.testing.assert_allclose(logp(at(utility))[-1], exact_logp(unit, utility=utility), rtol=1e-10)
+    assert np.isfinite(slope(at(utility))).all()
+
+
+def test_stages_that_rankings_share_are_evaluated_once_for_each_kind():
+    for function in compiled("ranking", "FAST_COMPILE"):
+        assert WeakOrderLogp not in ops(function)
+    assert RankingLogp in ops(compiled("ranking", "FAST_COMPILE")[0])
+
+
+def test_one_kind_is_no_mixture():
+    with pm.Model(coords=RANKINGS.coords) as model:
+        utility = pm.Flat("utility", dims="item")
+        br.PlackettLuce("y", utility, observed=RANKINGS)
+        br.Mixture("z", [1.0], br.PlackettLuce.dist(utility), observed=RANKINGS)
+    alone, mixture = model.compile_logp(sum=False)(at(UTILITY[0]))[-2:]
+    np.testing.assert_allclose(mixture, alone, atol=1e-12)
+
+
+def test_evidence_weights_are_of_rankings_whatever_their_kind():
+    logp = model_of(rankings=RANKINGS).compile_logp(sum=False)(at(UTILITY))[-1]
+    np.testing.assert_allclose(
+        logp, RANKINGS.weight * exact_logp("ranking", rankings=RANKINGS), atol=1e-9
+    )
+
+
+def test_components_may_be_of_pmop_and_of_several_variables():
+    prevalence = np.array([[0.5, 0.2], [1.0, 2.0]])
+
+    def partition(given):
+        def family(utility):
+            options = {"given_sizes": True} if given else {"tie_prevalence": prevalence}
+            return br.PMOP.dist(utility, aggregate="geometric", **options)
+
+        return family
+
+    def logp(g):
+        def of(u, ranks):
+            weight = np.concatenate([[1.0], prevalence[g]])
+            return partition_logp(u, ranks, "geometric", log_weight=np.log(weight))
+
+        return of
+
+    each = np.stack([of_each(logp(g))[:, g] for g in range(2)], axis=1)
+    exact = logsumexp(np.log(WEIGHTS) + each, axis=1)
+    found = model_of(family=partition(False)).compile_logp(sum=False)(at(UTILITY))[-1]
+    np.testing.assert_allclose(found, exact, atol=1e-8)
+
+    def both(utility):  # outcomes are the same if sizes are given
+        return [br.PlackettLuce.dist(utility[0]), partition(True)(utility[1])]
+
+    given = [
+        of_each(weak_order_logp)[:, 0],
+        of_each(lambda u, r: partition_logp(u, r, "geometric", given_sizes=True))[:, 1],
+    ]
+    exact = logsumexp(np.log(WEIGHTS) + np.stack(given, axis=1), axis=1)
+    found = model_of(family=both).compile_logp(sum=False)(at(UTILITY))[-1]
+    np.testing.assert_allclose(found, exact, atol=1e-8)
+
+
+# Weights
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_weights_may_be_of_rankers(unit):
+    weights = softmax(np.random.default_rng(5).normal(size=(3, 2)), axis=1)
+    with pm.Model(coords={**BY_RANKER.coords, "kind": range(2)}) as model:
+        named = pm.Data("weights", weights, dims=("ranker", "kind"))
+        utility = pm.Flat("utility", dims=("kind", "item"))
+        br.Mixture("y", named, br.PlackettLuce.dist(utility), observed=BY_RANKER, unit=unit)
+    rows = weights if unit == "ranker" else weights[BY_RANKER.ranker_idx]
+    found = model.compile_logp(sum=False)(at(UTILITY))[-1]
+    np.testing.assert_allclose(found, exact_logp(unit, rows), atol=1e-9)
+
+
+def test_a_kind_without_weight_counts_nothing_and_its_gradient_is_a_number():
+    with pm.Model(coords=BY_RANKER.coords) as model:
+        utility = pm.Flat("utility", shape=(2, ITEMS))
+        br.Mixture("y", [0.0, 1.0], br.PlackettLuce.dist(utility), observed=BY_RANKER)
+    found = model.compile_logp(sum=False)(at(UTILITY))[-1]
+    np.testing.assert_allclose(found, of_each(weak_order_logp)[:, 1], atol=1e-9)
+    slope = model.compile_dlogp()(at(UTILITY)).reshape(2, ITEMS)
+    assert (slope[0] == 0).all()
+    assert np.isfinite(slope[1]).all()
+
+
+# Other values, and draws
+
+TWICE = br.Rankings.from_orderings([["a", "b", "c"], ["c", "a", "b"]], rankers=["ann", "ann"])
+OF_THREE = np.array([[1.0, 0.2, -0.5], [-0.7, 0.9, 0.0]])
+
+
+def test_probabilities_of_all_that_a_ranker_can_say_sum_to_one_and_draws_follow_them():
+    with pm.Model(coords=TWICE.coords):
+        y = br.Mixture("y", WEIGHTS, br.PMOP.dist(OF_THREE), observed=TWICE, unit="ranker")
+    value = y.type("value")
+    logp = pm.compile([value], pm.logp(y, value))
+    orders = weak_orders(3)
+    values = np.array([[[one, other]] for one in orders for other in orders])
+    found = np.array([logp(x)[0] for x in values])
+    # of every value, both rankings and both kinds
+    each = np.array(
+        [
+            [
+                [partition_logp(u[TWICE.item[t]], v[0, t], "mean") for u in OF_THREE]
+                for t in range(2)
+            ]
+            for v in values
+        ]
+    )
+    np.testing.assert_allclose(
+        found, logsumexp(np.log(WEIGHTS) + each.sum(axis=1), axis=1), atol=1e-9
+    )
+    assert np.exp(found).sum() == pytest.approx(1, abs=1e-10)
+
+    many = br.Rankings.from_orderings(
+        [["a", "b", "c"], ["c", "a", "b"]] * 4000, rankers=np.repeat(range(4000), 2)
+    )
+    with pm.Model(coords=many.coords):
+        y = br.Mixture("y", WEIGHTS, br.PMOP.dist(OF_THREE), observed=many, unit="ranker")
+    places = {v.tobytes(): i for i, v in enumerate(values.reshape(len(values), -1))}
+    drawn = pm.draw(y, 5, random_seed=1).reshape(20_000, -1)
+    outcomes = np.array([places[row.tobytes()] for row in drawn])
+    assert frequency_p_value(outcomes, np.exp(found)) > 1e-6
+    # two rankings, each of a kind of its own, would be drawn with other probabilities
+    apart = logsumexp(np.log(WEIGHTS) + each, axis=2).sum(axis=1)
+    assert frequency_p_value(outcomes, np.exp(apart)) < 1e-6
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_values_that_are_not_the_observed_ones_have_the_same_log_probability(unit):
+    model = model_of(unit)
+    y = model["y"]
+    value = y.type("value")
+    (found,) = model.replace_rvs_by_values([pm.logp(y, value)])
+    utility = model.rvs_to_values[model["utility"]]
+    f = pm.compile([utility, value], found)
+    values = model.rvs_to_values[y].eval()
+    np.testing.assert_allclose(f(UTILITY, values), exact_logp(unit), atol=1e-9)
+    wrong = values.copy()
+    wrong[wrong == 2] = 7
+    assert (f(UTILITY, wrong) == -np.inf).all()
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_predictions_are_rankings_of_the_same_items(unit):
+    with pm.Model(coords=BY_RANKER.coords):
+        weights = pm.Dirichlet("weights", [1.0, 1.0])
+        br.Mixture("y", weights, br.PlackettLuce.dist(UTILITY), observed=BY_RANKER, unit=unit)
+        one, again = (pm.sample_prior_predictive(3, random_seed=1) for _ in range(2))
+    drawn = one["prior_predictive"]["y"]
+    assert drawn.dims[2:] == (
+        ("ranking", "slot") if unit == "ranking" else ("ranker", "turn", "slot")
+    )
+    np.testing.assert_array_equal(drawn, again["prior_predictive"]["y"])
+    observed = one["observed_data"]["y"]
+    assert bool(((drawn > 0) == (observed > 0)).all())
+    for m in range(1, 4):  # with the block sizes given
+        assert bool(((drawn == m).sum("slot") == (observed == m).sum("slot")).all())
+
+
+def test_arrays_and_what_is_not_observed_are_mixtures_of_pymc():
+    component = br.PlackettLuce.dist(OF_THREE)
+    logp = pm.logp(br.Mixture.dist(WEIGHTS, component), [[2, 1, 3], [1, 2, 3]]).eval()
+    exact = [
+        logsumexp(np.log(WEIGHTS) + [weak_order_logp(u, np.array(x)) for u in OF_THREE])
+        for x in ([2, 1, 3], [1, 2, 3])
+    ]
+    np.testing.assert_allclose(logp, exact, atol=1e-9)
+    with pm.Model() as model:
+        y = br.Mixture(
+            "y", WEIGHTS, br.PlackettLuce.dist(OF_THREE), observed=[[2, 1, 3], [1, 2, 3]]
+        )
+    np.testing.assert_allclose(model.compile_logp(vars=[y], sum=False)({})[0], exact, atol=1e-9)
+    with pytest.raises(TypeError, match=r"unit='ranker' and observed=list"), pm.Model():
+        br.Mixture("y", WEIGHTS, component, observed=[[2, 1, 3]], unit="ranker")
+
+
+# New data, and what is computed from them
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_new_rankings_take_the_place_of_the_observed_ones(unit):
+    model = model_of(unit)
+    logp = model.compile_logp(sum=False)
+    others = br.Rankings.from_orderings(
+        [["c", "a"], [{"a", "d"}, "f"], ["e", "c", "b"]],
+        items=list("fedcba"),
+        rankers=["ann", "dan", "ann"],
+    )
+    br.set_observed("y", others, model=model)
+    same = others.reorder_items(BY_RANKER.items)
+    np.testing.assert_allclose(logp(at(UTILITY))[-1], exact_logp(unit, rankings=same), atol=1e-9)
+    with pytest.raises(ValueError, match="cannot be replaced"):
+        model.set_data("y_ranks", others.ranks)
+
+
+def test_new_rankings_must_be_of_the_rankers_that_have_weights():
+    weights = np.full((3, 2), 0.5)
+    with pm.Model(coords={**BY_RANKER.coords, "kind": range(2)}) as model:
+        named = pm.Data("weights", weights, dims=("ranker", "kind"))
+        br.Mixture("y", named, br.PlackettLuce.dist(UTILITY), observed=BY_RANKER)
+    others = br.Rankings.from_orderings([["a", "b"]], items=list("abcdef"), rankers=["dan"])
+    with pytest.raises(ValueError, match=r"The rankers of the rankings of 'y' are not those"):
+        br.set_observed("y", others, model=model)
+
+
+def test_weights_of_rankings_that_follow_no_data_keep_their_rankings():
+    with pm.Model(coords=BY_RANKER.coords) as model:
+        br.Mixture("y", np.full((6, 2), 0.5), br.PlackettLuce.dist(UTILITY), observed=BY_RANKER)
+    with pytest.raises(ValueError, match="one row for each of the rankings"):
+        br.set_observed("y", BY_RANKER.subset([0]), model=model)
+
+
+def posterior_of(model, utility):
+    """Results with draws of the utility, (n_draws, n_kinds, n_items), and log-likelihoods."""
+    found = pm.sample_prior_predictive(1, var_names=["y"], random_seed=1, model=model)
+    draws = xr.Dataset({"utility": (("chain", "draw", "kind", "item"), utility[None])})
+    found["posterior"] = xr.DataTree(draws.assign_coords(chain=[0], draw=range(len(utility))))
+    pm.compute_log_likelihood(found, model=model, progressbar=False)
+    return found
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_there_is_one_log_likelihood_per_unit_to_leave_out_and_compare(unit):
+    draws = UTILITY + 0.1 * np.random.default_rng(1).normal(size=(300, 2, ITEMS))
+    posterior = posterior_of(model_of(unit, prior=pm.Normal), draws)
+    pointwise = posterior["log_likelihood"]["y"]
+    assert pointwise.dims == ("chain", "draw", unit)
+    np.testing.assert_allclose(pointwise[0, 7], exact_logp(unit, utility=draws[7]), atol=1e-9)
+    table = br.compare({"mixture": posterior}, group="ranker")
+    assert table.loc["random ranking", "elpd"] == pytest.approx(float(random_elpd(posterior).sum()))
+    # near the mean over draws, which hardly differ
+    average = float(logsumexp(pointwise, axis=(0, 1)).sum() - pointwise.shape[2] * np.log(300))
+    assert table.loc["mixture", "elpd"] == pytest.approx(average, abs=0.5)
+
+
+def test_models_of_rankings_and_of_rankers_are_compared_by_ranker_if_the_data_are_the_same():
+    draws = UTILITY + 0.1 * np.random.default_rng(1).normal(size=(300, 2, ITEMS))
+    by_ranker = posterior_of(model_of("ranker", prior=pm.Normal), draws)
+    by_ranking = posterior_of(model_of("ranking", prior=pm.Normal), draws)
+    table = br.compare({"ranker": by_ranker, "ranking": by_ranking}, group="ranker")
+    assert set(table.index) == {"ranker", "ranking", "random ranking"}
+    assert table.loc["ranker", "elpd"] != table.loc["ranking", "elpd"]
+    moved = dict(zip("abcdef", "bcdefa", strict=True))
+    others = br.Rankings(
+        BY_RANKER.item,
+        BY_RANKER.ranks,
+        items=[moved[x] for x in BY_RANKER.items],
+        rankers=BY_RANKER.rankers,
+        ranker_idx=BY_RANKER.ranker_idx,
+    )
+    different = posterior_of(model_of("ranker", others, prior=pm.Normal), draws)
+    with pytest.raises(ValueError, match="were fitted to different data: y_item differs"):
+        br.compare({"one": by_ranker, "other": different})
+
+
+def test_predictive_checks_are_the_same_by_ranking_and_by_ranker():
+    tables = []
+    for unit in UNITS:
+        found = posterior_of(model_of(unit, prior=pm.Normal), UTILITY[None])
+        values = found["observed_data"]["y"]
+        found["posterior_predictive"] = xr.DataTree(
+            xr.Dataset({"y": values.expand_dims(chain=1, draw=3)})
+        )
+        tables.append(br.ranking_checks(found))
+    pd.testing.assert_frame_equal(*tables)
+    np.testing.assert_allclose(tables[0]["observed"], tables[0]["mean"])  # predicted as observed
+
+
+@pytest.mark.slow
+def test_k_folds_leave_out_rankers():
+    with pm.Model(coords={**BY_RANKER.coords, "kind": range(2)}) as model:
+        utility = pm.Normal("utility", 0, 1, dims=("kind", "item"))
+        br.Mixture("y", WEIGHTS, br.PlackettLuce.dist(utility), observed=BY_RANKER, unit="ranker")
+    for by in (None, "ranker"):
+        found = br.kfold(model, by=by, k=3, draws=200, tune=200, chains=1)
+        assert found.elpd_i.dims == ("ranker",)
+        assert np.isfinite(found.elpd_i).all()
+
+
+# Bad input
+
+
+def test_what_makes_no_mixture_raises():
+    with pm.Model(coords={**BY_RANKER.coords, "kind": range(2), "other": list("fedcba")}):
+        utility = pm.Flat("utility", dims=("kind", "item"))
+        component = br.PlackettLuce.dist(utility)
+
+        def mixture(weights=WEIGHTS, components=component, **options):
+            return br.Mixture("y", weights, components, **({"observed": BY_RANKER} | options))
+
+        for said, error, arguments in [
+            ("`unit` is 'judge'; it is one of", ValueError, {"unit": "judge"}),
+            (r"shape \(3,\); with its 2 kinds", ValueError, {"weights": np.ones(3) / 3}),
+            (r"shape \(2, 2\); with its 2 kinds", ValueError, {"weights": np.ones((2, 2)) / 2}),
+            ("has no components", ValueError, {"components": []}),
+            ("is a result of Elemwise: components", TypeError, {"components": utility * 2}),
+            ("is a result of NormalRV", TypeError, {"components": pm.Normal.dist()}),
+            (
+                "different outcomes",
+                ValueError,
+                {"components": [br.PlackettLuce.dist(utility[0]), br.PMOP.dist(utility[1])]},
+            ),
+            (
+                r"has 5 entries for each kind, and the rankings have 6",
+                ValueError,
+                {"components": br.PlackettLuce.dist(utility[:, 1:])},
+            ),
+            (
+                r"labels|are not those of the dim 'other'",
+                ValueError,
+                {"components": br.PlackettLuce.dist(pm.Flat("u", dims=("kind", "other")))},
+            ),
+            ("has 3 axes", ValueError, {"components": br.PlackettLuce.dist(utility[None])}),
+            (
+                "with where=",
+                TypeError,
+                {"components": br.PlackettLuce.dist(utility, where=[[True] * 6])},
+            ),
+            (
+                "with sizes=",
+                TypeError,
+                {"components": br.PlackettLuce.dist(utility, sizes=[1, 5])},
+            ),
+            (
+                "pseudo-likelihood",
+                ValueError,
+                {"components": br.PMOP.dist(utility, rank_weights=[2, 1, 1, 1, 1, 1])},
+            ),
+            ("unexpected keyword argument 'kinds'", TypeError, {"kinds": 3}),
+            ("expand", ValueError, {"observed": RANKINGS, "unit": "ranker"}),
+        ]:
+            with pytest.raises(error, match=said):
+                mixture(**arguments)
+
+
+def test_rows_of_weights_that_could_be_of_rankers_or_rankings_must_have_names():
+    rankings = br.Rankings.from_orderings(
+        [["a", "b"], ["b", "a"], ["a", "b"]], rankers=["ann", "bob", "bob"]
+    ).subset([2, 0])
+    assert rankings.ranker_idx.tolist() == [1, 0]
+    by, component = [[0.5, 0.5], [0.1, 0.9]], br.PlackettLuce.dist(np.zeros((2, 2)))
+    with pm.Model(coords=rankings.coords):  # noqa: SIM117
+        with pytest.raises(ValueError, match=r"could be of the rankers or the rankings"):
+            br.Mixture("y", by, component, observed=rankings)
+
+
+def test_weights_that_do_not_sum_to_one_are_refused_when_evaluated():
+    with pm.Model(coords=TWICE.coords):
+        y = br.Mixture("y", [0.5, 0.6], br.PlackettLuce.dist(OF_THREE), observed=TWICE)
+    with pytest.raises(ParameterValueError, match="sum to one"):
+        pm.logp(y, TWICE.ranks).eval()

@@ -1,0 +1,195 @@
+"""The best mode of a mixture, memberships: against a plain EM, on made-up people, on bad data."""
+
+import functools
+
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+from scipy.optimize import linear_sum_assignment
+from scipy.special import softmax
+
+import bayesrank as br
+from bayesrank.inference import KindsWarning, find_kinds, membership
+from tests.inference.plain_em import plain_em, plain_logp
+
+ITEMS = list("abcdef")
+WEIGHTS = np.array([0.3, 0.7])
+UTILITY = np.array([[2.0, 1.0, 0.0, 0.0, -1.0, -2.0], [-1.5, 0.0, 0.5, -0.5, 0.5, 1.0]])
+N = 600
+
+
+def made_up(n=N, turns=1, seed=5):
+    """Full rankings of people of two kinds, and the kind of each person."""
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(2, size=n, p=WEIGHTS)
+    noise = rng.gumbel(size=(n, turns, len(ITEMS)))
+    ordering = (-(UTILITY[kind][:, None] + noise)).argsort(axis=2)
+    rankers = np.repeat(np.arange(n), turns)
+    orderings = [[ITEMS[i] for i in one] for one in ordering.reshape(-1, len(ITEMS))]
+    return br.Rankings.from_orderings(orderings, rankers=rankers, items=ITEMS), kind
+
+
+def model_of(rankings, n_kinds=2, unit="ranking", sd=None):
+    """Kinds with flat priors, or normal ones."""
+    with pm.Model(coords={**rankings.coords, "kind": range(n_kinds)}) as model:
+        weights = pm.Dirichlet("weights", np.ones(n_kinds), dims="kind")
+        dims = ("kind", "item")
+        utility = (
+            pm.Flat("utility", dims=dims) if sd is None else pm.Normal("utility", 0, sd, dims=dims)
+        )
+        br.Mixture("y", weights, br.PlackettLuce.dist(utility), observed=rankings, unit=unit)
+    return model
+
+
+@functools.cache
+def found():
+    rankings, kind = made_up()
+    model = model_of(rankings)
+    return rankings, kind, model, find_kinds(model, n_starts=5)
+
+
+def in_order(utility, of):
+    """Kinds in the order in which they are nearest to those of another."""
+    return linear_sum_assignment(((of[:, None] - utility[None]) ** 2).sum(axis=2))[1]
+
+
+def test_the_mode_without_priors_is_that_of_a_plain_em():
+    rankings, kind, _, best = found()
+    exact = plain_em(rankings.item, 0.1 + 0.8 * np.eye(2)[kind], tolerance=1e-9)
+    assert best.log_likelihood == pytest.approx(exact.log_likelihood, abs=1e-4)
+    utility = best.mode["posterior"]["utility"].to_numpy()[0, 0]
+    utility -= utility.mean(axis=1, keepdims=True)
+    order = in_order(utility, exact.utility)
+    np.testing.assert_allclose(utility[order], exact.utility, atol=2e-3)
+    np.testing.assert_allclose(best.initvals["weights"][order], exact.weights, atol=1e-3)
+    np.testing.assert_allclose(best.share[order], exact.weights, atol=1e-3)
+
+
+def test_weights_and_memberships_of_people_are_recovered():
+    _, kind, model, best = found()
+    order = in_order(best.initvals["utility"], UTILITY)
+    # three standard errors of a share, and as many of a kind's utilities
+    np.testing.assert_allclose(best.initvals["weights"][order], WEIGHTS, atol=3 * 0.5 / N**0.5)
+    member = membership(model, best.mode)
+    assert member.dims == ("ranking", "kind")
+    np.testing.assert_allclose(member.sum("kind"), 1, atol=1e-12)
+    of_first = member.isel(kind=int(order[0])).to_numpy()
+    # calibrated: of those said to be of the first kind with probability p, a share p is
+    for low in (0.0, 0.2, 0.8):
+        inside = (of_first >= low) & (of_first <= low + 0.2)
+        error = np.sqrt(0.25 / inside.sum())
+        assert abs((kind[inside] == 0).mean() - of_first[inside].mean()) < 4 * error
+    assert ((of_first > 0.5) == (kind == 0)).mean() > 0.9
+
+
+def test_memberships_are_of_the_definition():
+    rankings, _, model, best = found()
+    exact = softmax(
+        np.log(best.initvals["weights"])
+        + np.stack([plain_logp(rankings.item, np.exp(u)) for u in best.initvals["utility"]], 1),
+        axis=1,
+    )
+    np.testing.assert_allclose(membership(model, best.mode), exact, atol=1e-9)
+
+
+def test_it_says_how_many_starts_reached_the_mode_and_what_it_is_worth():
+    _, _, _, best = found()
+    assert (np.diff(best.log_posterior) <= 0).all()
+    assert best.n_reached == (best.log_posterior > best.log_posterior[0] - 0.01).sum() >= 2
+    n_parameters = 1 + 2 * len(ITEMS)
+    assert (best.n_parameters, best.n_units) == (n_parameters, pytest.approx(N))
+    assert best.bic == pytest.approx(-2 * best.log_likelihood + n_parameters * np.log(N))
+    assert str(best).startswith(f"The best mode was reached from {best.n_reached} of 5 starts (log")
+
+
+def test_two_kinds_have_a_lower_bic_than_one_if_there_are_two():
+    rankings, _, _, two = found()
+    one = find_kinds(model_of(rankings, 1), n_starts=1)
+    assert two.bic < one.bic - 10
+
+
+def test_the_mode_is_where_the_log_posterior_is_flat_whatever_the_priors():
+    rankings, _ = made_up(80)
+    model = model_of(rankings, sd=1.0)
+    best = find_kinds(model, n_starts=3)
+    slope = model.compile_fn(model.dlogp(jacobian=False))(best.point)
+    assert abs(slope).max() < 1e-2
+    height = model.compile_logp(jacobian=False)(best.point)
+    assert best.log_posterior[0] == pytest.approx(float(height), abs=1e-8)
+
+
+def test_a_ranker_is_one_unit():
+    rankings, kind = made_up(60, turns=4)
+    model = model_of(rankings, unit="ranker", sd=2.0)
+    best = find_kinds(model, n_starts=3)
+    assert best.n_units == pytest.approx(60)
+    member = membership(model, best.mode)
+    assert member.dims == ("ranker", "kind")
+    order = in_order(best.initvals["utility"], UTILITY)
+    assert ((member.isel(kind=int(order[0])) > 0.5).to_numpy() == (kind == 0)).mean() > 0.95
+
+
+def test_evidence_weights_count_as_so_many_rankings():
+    orderings = [["a", "b", "c"], ["a", "c", "b"], ["c", "b", "a"], ["b", "a", "c"]]
+    weighted = br.Rankings.from_orderings(orderings, weight=[5, 1, 4, 2])
+    one, other = (
+        find_kinds(model_of(x, sd=1.0), n_starts=4, seed=2) for x in (weighted, weighted.expand())
+    )
+    assert one.n_units == pytest.approx(12)
+    assert one.log_likelihood == pytest.approx(other.log_likelihood, abs=1e-3)
+
+
+# Bad input
+
+
+def test_models_without_a_mixture_and_posteriors_of_others_raise():
+    rankings, _ = made_up(5)
+    with pm.Model(coords=rankings.coords) as model:
+        utility = pm.Normal("utility", dims="item")
+        br.PlackettLuce("y", utility, observed=rankings)
+    with pytest.raises(ValueError, match=r"no Mixture .* called 'y'; it observes \['y'\]"):
+        find_kinds(model)
+    _, _, mixture, best = found()
+    posterior = xr.DataTree.from_dict({"posterior": best.mode["posterior"].dataset[["weights"]]})
+    with pytest.raises(ValueError, match="The posterior has no 'utility'"):
+        membership(mixture, posterior)
+    with pytest.raises(ValueError, match="`n_starts` is 0"):
+        find_kinds(mixture, n_starts=0)
+    with mixture.copy() as discrete:
+        pm.Poisson("count", 3)
+    with pytest.raises(ValueError, match="'count' is discrete"):
+        find_kinds(discrete)
+
+
+def test_more_kinds_than_rankings_raise():
+    rankings, _ = made_up(3)
+    with pytest.raises(ValueError, match="4 kinds of 3 rankings: there are no more kinds"):
+        find_kinds(model_of(rankings, 4, sd=1.0))
+
+
+def test_rankings_that_are_all_the_same_warn_and_have_a_mode():
+    rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 10)
+    with (
+        pytest.warns(KindsWarning, match="All 10 rankings of 'y' are the same"),
+        pytest.warns(KindsWarning, match=r"is empty .* Fewer kinds say the same"),
+    ):
+        best = find_kinds(model_of(rankings, sd=1.0), n_starts=2)
+    assert np.isfinite(best.log_posterior).all()
+
+
+def test_an_empty_kind_warns():
+    rankings, _ = made_up(40)
+    with pm.Model(coords={**rankings.coords, "kind": ["all", "nobody"]}) as model:
+        first = pm.Beta("first", 1e4, 1.0)
+        utility = pm.Normal("utility", 0, 1, dims=("kind", "item"))
+        weights = pm.math.stack([first, 1 - first])
+        br.Mixture("y", weights, br.PlackettLuce.dist(utility), observed=rankings)
+    with pytest.warns(KindsWarning, match="Kind 'nobody' of 'y' is empty at the best mode"):
+        find_kinds(model, n_starts=2)
+
+
+def test_a_mode_that_one_start_reached_warns():
+    rankings, _ = made_up(12, seed=8)
+    with pytest.warns(KindsWarning, match=r"reached from 1 of 2 starts: there may be better"):
+        find_kinds(model_of(rankings, 4, sd=3.0), n_starts=2)

@@ -1,0 +1,68 @@
+"""The sum over kinds: by hand, at extremes, in every mode, to the second derivative."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from scipy.special import logsumexp, softmax
+
+from bayesrank.likelihoods.kinds import MixtureLogp, joint_of, membership_of, mixture_logp
+from tests.likelihoods.loops import for_each
+from tests.oracles import gradient
+
+JOINT = np.random.default_rng(2).normal(0, 3, size=(5, 3))
+BACKENDS = ("FAST_COMPILE", "JAX")
+
+
+def compiled(mode):
+    joint, along = pt.dmatrix("joint"), pt.dmatrix("along")
+    value = mixture_logp(joint)
+    squares = pt.grad((value**2).sum(), joint)
+    product = pt.grad((squares * along).sum(), joint)
+    return pytensor.function(
+        [joint, along], [value, membership_of(joint), squares, product], mode=mode
+    )
+
+
+@for_each("mode", BACKENDS)
+def test_values_memberships_and_second_derivatives_are_those_of_the_definition(mode):
+    f, along = compiled(mode), np.random.default_rng(3).normal(size=JOINT.shape)
+    value, members, squares, product = f(JOINT, along)
+    np.testing.assert_allclose(value, logsumexp(JOINT, axis=1), atol=1e-12)
+    np.testing.assert_allclose(members, softmax(JOINT, axis=1), atol=1e-12)
+    exact = gradient(lambda x: float((logsumexp(x, axis=1) ** 2).sum()), JOINT)
+    np.testing.assert_allclose(squares, exact, atol=1e-6)
+    numeric = gradient(lambda h: f(JOINT + h[0] * along, along)[2], np.zeros(1))[..., 0]
+    np.testing.assert_allclose(product, numeric, atol=1e-6)
+
+
+@for_each("mode", BACKENDS)
+def test_impossible_kinds_count_nothing_and_what_is_no_number_stays_none(mode):
+    joint = np.array(
+        [
+            [-np.inf, 0.5, 2000.0],
+            [-np.inf] * 3,
+            [np.nan, 0.0, 1.0],
+            [np.nan] * 3,
+            [-2000.0, -np.inf, -2000.0],
+        ]
+    )
+    value, members, *_ = compiled(mode)(joint, joint)
+    np.testing.assert_allclose(value, [2000.0, -np.inf, np.nan, np.nan, -2000.0 + np.log(2)])
+    np.testing.assert_allclose(
+        np.asarray(members)[[0, 1, 4]], [[0, 0, 1], [0, 0, 0], [0.5, 0, 0.5]]
+    )
+
+
+def test_the_joint_of_a_log_likelihood_is_found():
+    joint = pt.dmatrix("joint")
+    assert joint_of(2.0 * mixture_logp(joint)) is joint
+    for terms, n in ((pt.exp(joint), 0), (mixture_logp(joint) + mixture_logp(2 * joint), 2)):
+        with pytest.raises(ValueError, match=f"There are {n} mixtures in this log-likelihood"):
+            joint_of(terms)
+
+
+def test_shapes_are_known_without_values():
+    joint = pt.dmatrix("joint")
+    f = pytensor.function([joint], mixture_logp(joint).shape, mode="FAST_COMPILE")
+    assert MixtureLogp not in {type(node.op) for node in f.maker.fgraph.toposort()}

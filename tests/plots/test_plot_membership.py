@@ -1,0 +1,79 @@
+"""The picture of memberships: its colours are the probabilities, its order says who is of what."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import xarray as xr
+
+from bayesrank.plots import plot_membership
+from tests.plots.pictures import (
+    apart,
+    axes_of,
+    boxes,
+    figure_of,
+    inside,
+    legend_of,
+    names_of,
+    panel_of,
+)
+
+P = np.array([[0.2, 0.8], [0.9, 0.1], [0.6, 0.4], [0.0, 1.0]])
+
+
+def memberships(p=P, names=("ann", "bob", "cy", "dan"), kinds=("sweet", "sour")):
+    coords = {"ranker": list(names), "kind": list(kinds)}
+    return xr.DataArray(p, dims=("ranker", "kind"), coords=coords)
+
+
+def test_bars_are_probabilities_by_kind_the_surest_first_and_the_own_kind_at_the_bottom():
+    pc = plot_membership(memberships())
+    assert names_of(axes_of(pc), "x") == ["bob", "cy", "dan", "ann"]
+    sweet, sour = pc.viz["membership"].to_numpy()
+    tops = {"sweet": sweet.get_data(), "sour": sour.get_data()}
+    np.testing.assert_allclose(tops["sweet"].values, [0.9, 0.6, 1.0, 1.0])
+    np.testing.assert_allclose(tops["sweet"].baseline, [0.0, 0.0, 1.0, 0.8])
+    np.testing.assert_allclose(tops["sour"].values, [1.0, 1.0, 1.0, 0.8])
+    np.testing.assert_allclose(tops["sour"].baseline, [0.9, 0.6, 0.0, 0.0])
+
+
+def test_the_legend_counts_who_is_most_probably_of_each_kind():
+    assert legend_of(plot_membership(memberships())) == ["sweet (2)", "sour (2)"]
+
+
+def test_many_people_have_no_names_and_are_counted():
+    p = np.random.default_rng(1).dirichlet([0.5, 0.5, 0.5], size=3000)
+    drawn = plot_membership(memberships(p, range(3000), range(3)).rename(ranker="voter"))
+    assert names_of(axes_of(drawn), "x") == []
+    assert axes_of(drawn).get_xlabel() == "3,000 voters, by kind, the surest first"
+
+
+@pytest.mark.parametrize("n", [2, 40])
+def test_names_can_be_read(n):
+    names = [f"A ranker with a name that is long, number {i}" for i in range(n)]
+    p = np.random.default_rng(1).dirichlet(np.ones(8), size=n)
+    pc = plot_membership(memberships(p, names, [f"kind {g}" for g in range(8)]))
+    ax, figure = axes_of(pc), figure_of(pc)
+    found = boxes(ax, "x")
+    assert len(found) == n
+    assert apart(found)
+    legend = pc.viz["legend"].item().get_window_extent()
+    assert inside(figure, [*found, legend])
+    assert not legend.overlaps(ax.get_window_extent())
+
+
+def test_it_is_drawn_on_axes_made_elsewhere():
+    _, ax = plt.subplots()
+    pc = plot_membership(memberships(), plot_collection=panel_of(ax))
+    assert names_of(ax, "x") == ["bob", "cy", "dan", "ann"]
+    assert "legend" not in pc.viz
+
+
+def test_what_is_no_membership_raises():
+    for said, arguments in [
+        ("has no dim 'taste'", {"dim": "taste"}),
+        ("besides 'kind' there must be one", {"membership": memberships().expand_dims("draw")}),
+        ("There are 9 kinds", {"membership": memberships(np.eye(4, 9), kinds=range(9))}),
+        (r"of ranker 'bob' sum to 0.5", {"membership": memberships(P * [[1], [0.5], [1], [1]])}),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            plot_membership(**({"membership": memberships()} | arguments))
