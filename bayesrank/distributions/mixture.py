@@ -232,19 +232,19 @@ class MixtureRV(ObservedRankingsRV):
         return super().record(name, data, p)._replace(derived=derived)
 
     @classmethod
-    def _followed(cls, model: pm.Model, name: str, p: SimpleNamespace) -> set[str]:
+    def _followed(cls, model: pm.Model, name: str, p: SimpleNamespace) -> list[str]:
         """Utilities are by item; weights by row have to follow other rows."""
         if p.weights.ndim == 1:
-            return {ITEM}
+            return [ITEM]
         graph = set(ancestors([p.weights]))
         if cls.by_ranker or model[name_of(name, RANKER)] in graph:
-            return {ITEM, RANKER}
+            return [ITEM, RANKER]
         if graph.isdisjoint([*model.data_vars, *model.dim_lengths.values()]):
             raise ValueError(
                 f"The weights of {name!r} are one row for each of the rankings that it was made "
                 "with, and follow no others. Give them by ranker, or by a pm.Data that you replace."
             )
-        return {ITEM}
+        return [ITEM]
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
