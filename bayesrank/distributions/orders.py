@@ -4,7 +4,6 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import NDArray
@@ -29,6 +28,7 @@ from bayesrank.schema import (
     RANKS,
     SIZES,
     WEIGHT,
+    are_numbers,
     counted,
     groups_of,
     name_of,
@@ -285,7 +285,7 @@ class ObservedRankingsRV(ObservedRV):
                 )
             if np.array_equal(kept, new):
                 continue
-            if part == RANKER and isinstance(data.rankers, pd.RangeIndex):
+            if part == RANKER and are_numbers(new):
                 raise ValueError(
                     f"The {what} of {name!r} is by ranker, and the new rankings do not say "
                     "whose they are: read them with rankers=."
