@@ -363,3 +363,15 @@ def test_places_are_checked_before_sampling(folder, sampler):
     (OUT / "judges.csv").mkdir(parents=True)
     refuses(run("matches", "m.csv", *ALL), "judges.csv is a folder; a file is to be written there.")
     assert sampler == []
+
+
+def test_a_report_of_matches_is_that_of_the_run(folder, sampler):
+    decided = edited("tie", "first")
+    for text, columns in ((MATCHES, ALL), (decided, (*COUNTED, "--no-order"))):
+        (folder / "m.csv").write_text(text, encoding="utf-8")
+        assert run("matches", "m.csv", *columns, "--seed", 1).exit_code == 0
+        before = {path.name: path.read_bytes() for path in OUT.glob("*.csv")}
+        result = run("report", OUT / "posterior.nc")
+        assert result.exit_code == 0, result.output
+        assert {path.name: path.read_bytes() for path in OUT.glob("*.csv")} == before
+    assert len(sampler) == 2

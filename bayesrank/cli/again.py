@@ -96,6 +96,9 @@ def _rankings(posterior: xr.DataTree) -> Rankings:
 def _pairs(posterior: xr.DataTree) -> Pairs:
     kept = Kept(posterior, "y")
     n = len(kept[FIRST])
+    counts = kept[COUNTS].to_numpy().astype(np.int64)
+    if counts.shape[1] == 2:  # a model without ties
+        counts = np.column_stack([counts, np.zeros(n, dtype=np.int64)])
     judged = JUDGE in kept
     groups = {
         name: Group(pd.Index(kept.labels(name)), kept.codes(name).astype(np.int32))
@@ -107,7 +110,7 @@ def _pairs(posterior: xr.DataTree) -> Pairs:
         judges=pd.Index(kept.labels(JUDGE) if judged else ["all"]),
         first=kept[FIRST].to_numpy().astype(np.int32),
         second=kept[SECOND].to_numpy().astype(np.int32),
-        counts=kept[COUNTS].to_numpy().astype(np.int64),
+        counts=counts,
         weight=kept[WEIGHT].to_numpy() if WEIGHT in kept else np.ones(n),
         judge_idx=kept.codes(JUDGE).astype(np.int32) if judged else np.zeros(n, dtype=np.int32),
         groups=groups,

@@ -4,6 +4,7 @@ Story: two systems answer a prompt of some category, and a judge says which answ
 that neither is. A system is better at some categories than at others; a judge looks more or less
 closely, may favour the answer that is shown first, and calls a tie readily or rarely.
 
+    utility_scale            ~ HalfNormal(3)
     utility[i]               ~ Normal(0, utility_scale), summing to zero
     category_utility[c, i]   = utility[i] + category_spread × Normal(0, 1)
     log adherence[j]         = adherence_spread × Normal(0, 1)
