@@ -71,7 +71,7 @@ class RankingLogp(CompiledOp):
     kernel = staticmethod(ranking_logp_kernel)
     pullback_kernel = staticmethod(ranking_logp_pullback_kernel)
     signature = f"(g,i),{TABLE_AXES},(single),(single),(use),(use),(r),{WEIGHT_AXES}->(r,g)"
-    version = 5
+    version = 7
 
     def graph(self, *inputs: Variable) -> TensorVariable:
         utility, table, (s_item, s_node, stage_of, ranking_of, weight, *_) = _split(inputs)
