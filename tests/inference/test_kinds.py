@@ -130,6 +130,7 @@ def test_a_ranker_is_one_unit():
     assert ((member.isel(kind=int(order[0])) > 0.5).to_numpy() == (kind == 0)).mean() > 0.95
 
 
+@pytest.mark.slow
 def test_evidence_weights_count_as_so_many_rankings():
     orderings = [["a", "b", "c"], ["a", "c", "b"], ["c", "b", "a"], ["b", "a", "c"]]
     weighted = br.Rankings.from_orderings(orderings, weight=[5, 1, 4, 2])
@@ -189,6 +190,7 @@ def test_an_empty_kind_warns():
         find_kinds(model, n_starts=2)
 
 
+@pytest.mark.slow
 def test_a_mode_that_one_start_reached_warns():
     rankings, _ = made_up(12, seed=8)
     with pytest.warns(KindsWarning, match=r"reached from 1 of 2 starts: there may be better"):

@@ -77,7 +77,7 @@ class RankingLogp(CompiledOp):
     pullback_kernel = staticmethod(ranking_logp_pullback_kernel)
     curvature_kernel = staticmethod(ranking_logp_curvature_kernel)
     signature = f"(g,i),{TABLE_AXES},(single),(single),(use),(use),(r),{WEIGHT_AXES}->(r,g)"
-    version = 8
+    version = 9
 
     def graph(self, *inputs: Variable) -> TensorVariable:
         utility, table, (s_item, s_node, stage_of, ranking_of, weight, *_) = _split(inputs)
