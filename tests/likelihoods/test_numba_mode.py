@@ -9,7 +9,7 @@ from tests.likelihoods.compiled_ops import EXAMPLES, outputs
 # Half a minute each to compile. The draws are compiled by the tests of their distributions, and the
 # bound is the kernel of WeakOrderLogp. What is as simple as the others is quick, but adds up.
 SLOW = {"WeakOrderBound", "OrderedPartitionDraw", "CountsDraw", "NetCountsDraw"}
-SLOW |= {"FootruleLogNormaliser", "WholeDistance"}
+SLOW |= {"FootruleLogNormaliser", "LogSumAlongRay", "WholeDistance"}
 
 
 @pytest.mark.parametrize(
