@@ -24,7 +24,9 @@ from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
 from pymc.distributions.shape_utils import rv_size_is_none
 from pymc.pytensorf import normalize_rng_param
+from pytensor.scalar.basic import Cast
 from pytensor.tensor import TensorVariable
+from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.random.utils import normalize_size_param
 from pytensor.tensor.shape import SpecifyShape
 
@@ -386,17 +388,20 @@ def _is_current(p: SimpleNamespace) -> bool:
     Asked when a log-probability is built: where data were replaced, such as by rows of them, the
     sum over orders is taken anew at every evaluation.
     """
-    item, ranks, weight, cost = map(known_value, (_unshaped(p.item), p.ranks, p.weight, p.cost))
+    item, ranks, weight, cost = map(_known, (p.item, p.ranks, p.weight, p.cost))
     if item is None or ranks is None or weight is None or cost is None:
         return False
     each = consensus_costs(_by_item(item, ranks), _name_of(p.distance)).eval(mode="FAST_COMPILE")
     return np.array_equal(np.tensordot(weight, each, 1), cost)
 
 
-def _unshaped(x: TensorVariable) -> TensorVariable:
-    """Return what a shape was specified for."""
-    is_specified = x.owner is not None and isinstance(x.owner.op, SpecifyShape)
-    return x.owner.inputs[0] if is_specified else x
+def _known(x: TensorVariable) -> Any:
+    """Value of data under the casts and the shapes that PyMC and we put on them, in any order."""
+    while x.owner is not None and isinstance(x.owner.op, SpecifyShape | Elemwise):
+        if isinstance(x.owner.op, Elemwise) and not isinstance(x.owner.op.scalar_op, Cast):
+            return None
+        x = x.owner.inputs[0]
+    return known_value(x)
 
 
 def _observe(
