@@ -10,6 +10,8 @@ from pymc.sampling.jax import get_jaxified_logp
 
 import bayesrank as br
 from bayesrank.likelihoods.mallows import DISTANCES, SUMMED_OUT
+from bayesrank.likelihoods.mallows.op import LogSumOverOrders
+from bayesrank.likelihoods.mallows.ray import LogSumAlongRay
 from tests.likelihoods.loops import for_each
 from tests.likelihoods.mallows.permutations import (
     DEFINITIONS,
@@ -242,6 +244,15 @@ def test_frozen_data_give_the_same(consensus):
     at = {"alpha": np.array(2.0)}
     frozen = freeze_dims_and_data(model).compile_logp()(at)
     assert float(frozen) == pytest.approx(float(model.compile_logp()(at)), rel=1e-13)
+
+
+def test_of_one_concentration_the_sum_is_not_taken_at_every_evaluation():
+    for dims, taken in ((None, LogSumAlongRay), ("ranker", LogSumOverOrders)):
+        model = model_of(None, dims=dims)
+        for each in (model, freeze_dims_and_data(model)):
+            function = each.compile_dlogp()
+            ops = {type(node.op) for node in function.f.maker.fgraph.toposort()}
+            assert ops & {LogSumAlongRay, LogSumOverOrders} == {taken}
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from bayesrank.likelihoods.mallows.op import (
     LogSumOverOrders,
     WholeDistance,
 )
+from bayesrank.likelihoods.mallows.ray import LogSumAlongRay, ray_of_costs
 from bayesrank.likelihoods.mpm.op import Agreement, CountsDraw, LogNormalisers, NetCountsDraw
 from bayesrank.likelihoods.ops import stop_gradient, with_sum
 from bayesrank.likelihoods.pairs import DavidsonTotal, RaoKupperTotal, ThurstoneTotal
@@ -60,6 +61,11 @@ LEADS = [PER_ITEM, np.array([0.5, 1.5]), np.array([0.2]), np.array([1.6, 1.2]), 
 EXAMPLES = {
     "FootruleLogNormaliser": Example(FootruleLogNormaliser(6), [np.array([0.0, 0.7])], (0,)),
     "LogSumOverOrders": Example(LogSumOverOrders(1), [RNG.random((2, 5, 5))], (0,)),
+    "LogSumAlongRay": Example(
+        LogSumAlongRay(0),
+        [np.array([0.2, 1.5]), *map(np.array, ray_of_costs(np.arange(9.0).reshape(3, 3) ** 2, 0))],
+        (0,),
+    ),
     "WholeDistance": Example(WholeDistance(2), [[[1, 3, 2, 4]] * 2, [[4, 1, 2, 3], [1, 2, 3, 4]]]),
     "RankingLogp": Example(RankingLogp(), [np.stack([PER_ITEM, -PER_ITEM]), *FIELDS], (0,)),
     "StageTotal": Example(StageTotal(), [PER_ITEM, *WEIGHTS, *FIELDS[: len(TABLE)]], (0,)),

@@ -49,7 +49,7 @@ from bayesrank.likelihoods.mallows.graph import (
 )
 from bayesrank.likelihoods.mallows.normaliser_kernels import footrule_kernel
 from bayesrank.likelihoods.mallows.order_kernels import MOST_ITEMS, PAIRS, PLACES, orders_kernel
-from bayesrank.likelihoods.mallows.ray import LogSumAlongRay, Ray, ray_around_maximum
+from bayesrank.likelihoods.mallows.ray import LogSumAlongRay, Ray, ray_of_costs
 from bayesrank.likelihoods.ops import CompiledOp, KernelOp
 
 __all__ = [
@@ -432,14 +432,8 @@ def ray_of_rankings(ranks: Any, weight: Any, distance: str) -> Ray:
     -------
     Ray
     """
-    n = ranks.shape[1]
     each = consensus_costs(ranks, distance).eval(mode="FAST_COMPILE")
-    return ray_around_maximum(
-        np.tensordot(weight, each, 1),
-        SUMMED_OUT[distance],
-        lambda t: log_normaliser(t * n, n, distance),
-        float(np.sum(weight)),
-    )
+    return ray_of_costs(np.tensordot(weight, each, 1), SUMMED_OUT[distance])
 
 
 def summed_out_along_ray(alpha: Any, ray: Ray, weight: Any, *, distance: str) -> TensorVariable:
