@@ -35,14 +35,19 @@ def rank_job(rankings: "Rankings", title: str, fit: Fit) -> Job:
         ]
         return [part for part in out if part is not None]
 
-    # Independent utilities leave their sum to the prior: a stiff direction that the low-rank mass
-    # matrix finds (measured: twelve times the effective draws on NASCAR). Without it, it is waste.
-    settings = {"adaptation": "low_rank"} if fit.prior == "normal" else {}
+    def moved(posterior: Any) -> Any:
+        from bayesrank.results import redraw_location
+
+        # independent utilities leave their location to the prior, a direction that NUTS finds hard
+        if fit.prior != "normal":
+            return posterior
+        return redraw_location(posterior, sigma=fit.prior_scale, seed=fit.seed)
+
     return Job(
         title=title,
         data=rankings,
         build=build,
-        nuts=lambda _: settings,
+        moved=moved,
         model="Plackett-Luce, the order inside ties unknown",
         cautions=lambda: _cautions(rankings, fit),
         parts=parts,

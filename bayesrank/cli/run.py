@@ -73,6 +73,7 @@ class Job:
     files: Sequence[str] = ()  # that the parts may have
     entries: int = 0  # numbers of the observed variable
     simulated: bool = False  # whether parts want draws of it
+    moved: Callable[[Any], Any] = lambda posterior: posterior  # draws that say more of the same
     nuts: Callable[[Any], dict[str, Any]] = lambda _: {}  # settings for the model
 
     def described(self, fit: Fit) -> str:
@@ -151,10 +152,13 @@ def _sample(job: Job, fit: Fit) -> tuple[Any, Any]:
     """Draw from the posterior, and predict what was observed."""
     say = _progress()
     say("Loading PyMC ...")
+    from xarray import DataTree
+
     from bayesrank.inference import sample
     from bayesrank.results import precise
 
-    def enough(posterior: Any) -> bool:
+    def enough(so_far: Any) -> bool:
+        posterior = job.moved(DataTree.from_dict({"posterior": so_far}))
         return _checked(posterior, job)[0] and precise(posterior, top=fit.top)
 
     say("Building the model ...")
@@ -172,6 +176,7 @@ def _sample(job: Job, fit: Fit) -> tuple[Any, Any]:
             )
         except RuntimeError as error:
             raise ValueError(f"The sampler failed; try another --prior-scale. {error}") from error
+        posterior = job.moved(posterior)
         say("Predicting ...")
         predicted = _predicted(posterior, job, fit)
     say("Done.")
@@ -189,12 +194,11 @@ def _predicted(posterior: Any, job: Job, fit: Fit) -> Any:
 
     every = ceil(fit.chains * fit.draws * job.entries / MOST_NUMBERS)
     some = posterior.isel(draw=slice(None, None, max(every, 1)), missing_dims="ignore")
-    # In Python, which calls kernels that are compiled: to compile what few draws need once takes
-    # longer than to evaluate it for all of them.
-    options: dict[str, Any] = {
-        "progressbar": False,
-        "compile_kwargs": {"mode": Mode("py", "fast_compile")},
-    }
+    options: dict[str, Any] = {"progressbar": False}
+    if job.simulated:
+        # In Python, which calls compiled kernels: numba needs 20 seconds for draws of rankings,
+        # longer than all of them take.
+        options["compile_kwargs"] = {"mode": Mode("py", "fast_compile")}
     pm.compute_log_likelihood(some, **options)
     if job.simulated:
         pm.sample_posterior_predictive(

@@ -12,6 +12,7 @@ from bayesrank.results.consensus import consensus_ordering, expected_kendall
 from bayesrank.results.diagnostics import Convergence, convergence, precise
 from bayesrank.results.files import figure_png, whole_file, write_whole
 from bayesrank.results.groups import group_log_likelihood
+from bayesrank.results.location import redraw_location
 from bayesrank.results.loo import ParetoKWarning, loo_by_ranker
 from bayesrank.results.matches import (
     Separation,
@@ -55,6 +56,7 @@ __all__ = [
     "rank_summary",
     "ranking_checks",
     "recommendation_metrics",
+    "redraw_location",
     "report_html",
     "table_text",
     "tied_with_leader",
