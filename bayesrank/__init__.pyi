@@ -69,6 +69,7 @@ from .results import (
     rank_draws as rank_draws,
     rank_summary as rank_summary,
     ranking_checks as ranking_checks,
+    redraw_location as redraw_location,
     recommendation_metrics as recommendation_metrics,
     relabel as relabel,
     tied_with_leader as tied_with_leader,

@@ -37,14 +37,26 @@ def rank_job(rankings: "Rankings", title: str, fit: Fit) -> Job:
         ]
         return [part for part in out if part is not None]
 
-    # Independent utilities leave their sum to the prior: a stiff direction that the low-rank mass
-    # matrix finds (measured: twelve times the effective draws on NASCAR). Without it, it is waste.
-    settings = {"adaptation": "low_rank"} if fit.prior == "normal" else {}
+    def moved(posterior: Any) -> Any:
+        from bayesrank.results import redraw_location
+
+        # independent utilities leave their location to the prior, a direction that NUTS finds hard
+        if fit.prior != "normal":
+            return posterior
+        if fit.prior_scale is not None:
+            return redraw_location(posterior, sigma=fit.prior_scale, seed=fit.seed)
+        # where the scale is learned, whatever it is, standard utilities have a location of their own
+        out = redraw_location(posterior, "utility_z", seed=fit.seed)
+        draws = out["posterior"]
+        moved = draws["utility_scale"] * draws["utility_z"]
+        draws["utility"] = moved.transpose(*draws["utility"].dims)
+        return out
+
     return Job(
         title=title,
         data=rankings,
         build=build,
-        nuts=lambda _: settings,
+        moved=moved,
         model="Plackett-Luce, the order inside ties unknown",
         cautions=lambda: _cautions(rankings, fit),
         parts=parts,

@@ -94,6 +94,7 @@ class Job:
     parts: Callable[[Any, Any, Any], list[Part]] = lambda *_: []
     entries: int = 0  # numbers of the observed variable
     simulated: bool = False  # whether parts want draws of it
+    moved: Callable[[Any], Any] = lambda posterior: posterior  # draws that say more of the same
     nuts: Callable[[Any], dict[str, Any]] = lambda _: {}  # settings for the model
 
     def described(self, fit: Fit) -> str:
@@ -228,10 +229,13 @@ def _report(
 def _sample(job: Job, fit: Fit, talk: Talk) -> tuple[Any, Any]:
     """Draw from the posterior, as often as ranks need to be exact."""
     talk.stage("Loading PyMC ...")
+    from xarray import DataTree
+
     from bayesrank.inference import sample
     from bayesrank.results import precise
 
-    def enough(posterior: Any) -> bool:
+    def enough(so_far: Any) -> bool:
+        posterior = job.moved(DataTree.from_dict({"posterior": so_far}))
         return _checked(posterior, job)[0] and precise(posterior, top=fit.top)
 
     talk.stage("Building the model ...")
@@ -249,7 +253,7 @@ def _sample(job: Job, fit: Fit, talk: Talk) -> tuple[Any, Any]:
             )
         except RuntimeError as error:
             raise ValueError(f"The sampler failed; try another --prior-scale. {error}") from error
-    return model, posterior
+    return model, job.moved(posterior)
 
 
 def _save(posterior: Any, path: Path, talk: Talk) -> None:
@@ -287,12 +291,11 @@ def _predictions(job: Job, fit: Fit, talk: Talk, model: Any, posterior: Any) -> 
 
     every = ceil(fit.chains * fit.draws * job.entries / MOST_NUMBERS)
     some = posterior.isel(draw=slice(None, None, max(every, 1)), missing_dims="ignore")
-    # In Python, which calls kernels that are compiled: to compile what few draws need once takes
-    # longer than to evaluate it for all of them.
-    options: dict[str, Any] = {
-        "progressbar": False,
-        "compile_kwargs": {"mode": Mode("py", "fast_compile")},
-    }
+    options: dict[str, Any] = {"progressbar": False}
+    if job.simulated:
+        # In Python, which calls compiled kernels: numba needs 20 seconds for draws of rankings,
+        # longer than all of them take.
+        options["compile_kwargs"] = {"mode": Mode("py", "fast_compile")}
     with model if model is not None else job.build():
         pm.compute_log_likelihood(some, **options)
         if job.simulated:

@@ -13,6 +13,7 @@ from bayesrank.results.diagnostics import Convergence, convergence, precise
 from bayesrank.results.files import csv_bytes, figure_png, plain, whole_file, write_whole
 from bayesrank.results.groups import group_log_likelihood
 from bayesrank.results.kinds import LabelWarning, compare_kinds, relabel
+from bayesrank.results.location import redraw_location
 from bayesrank.results.loo import ParetoKWarning, loo_by_ranker
 from bayesrank.results.match_checks import match_checks
 from bayesrank.results.matches import (
@@ -65,6 +66,7 @@ __all__ = [
     "rank_summary",
     "ranking_checks",
     "recommendation_metrics",
+    "redraw_location",
     "relabel",
     "report_html",
     "standing",
