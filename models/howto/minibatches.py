@@ -19,8 +19,6 @@ stopping and of any model with its data in `pm.Data`, is `br.train`.
 Run ``python -m models.howto.minibatches``: 5,000 made-up rankings, 100 at a time.
 """
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pymc as pm
@@ -55,7 +53,7 @@ def build(rankings: br.Rankings, batch_size: int = 100) -> pm.Model:
     return model
 
 
-def fitted(model: pm.Model, n_steps: int = 10_000, **options: Any) -> pd.DataFrame:
+def fitted(model: pm.Model, n_steps: int = 10_000) -> pd.DataFrame:
     """Fit by ADVI: mean and standard deviation of every utility, less the mean of all."""
     with model:
         approximation = pm.fit(
@@ -63,7 +61,6 @@ def fitted(model: pm.Model, n_steps: int = 10_000, **options: Any) -> pd.DataFra
             obj_optimizer=pm.adam(learning_rate=0.01),
             random_seed=1,
             progressbar=False,
-            **options,
         )
     utility = approximation.sample(1000, random_seed=1)["posterior"]["utility"]
     utility = utility - utility.mean("item")
