@@ -196,7 +196,8 @@ class Rankings:
         ([1, 0], ['blue', 'red'])
         """
         new = self._take(np.arange(self.n_rankings))
-        new._set_groups(self.groups | read.grouped(groups, self.ranker_idx, self.rankers))
+        added = read.grouped(groups, self.ranker_idx, self.rankers)
+        new._set_groups({**self.groups, **added})
         return new
 
     # How they are read
@@ -1115,6 +1116,14 @@ class Rankings:
             )
             and _same_groups(self.groups, other.groups)
             and _same_features(self, other)
+        )
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse: what wants an array, such as pm.Mixture, would take one number for all."""
+        raise TypeError(
+            "Rankings are no array, and what was asked for one has no place for their items: "
+            "give rankings.ranks, with one utility for each slot (utility[rankings.item]), or a "
+            "distribution of bayesrank."
         )
 
     def __setattr__(self, name: str, value: object) -> NoReturn:

@@ -10,7 +10,7 @@ is preferred: 0 the former, as all that is observed has it, 1 the latter.
 
 from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import pymc as pm
@@ -26,7 +26,9 @@ from pytensor.tensor.random.utils import normalize_size_param
 from bayesrank.data import Interactions, Rankings, check_two_blocks
 from bayesrank.distributions.by_name import check_items
 from bayesrank.distributions.observed import (
+    DistOptions,
     ObservedRV,
+    Options,
     Part,
     Record,
     as_double,
@@ -156,15 +158,13 @@ class BPR(Discrete):
         utility: Any,
         *,
         observed: Any = None,
-        dims: Any = None,
-        **kwargs: Any,
+        weight: Any = None,
+        **kwargs: Unpack[Options],
     ) -> TensorVariable:
         refuse_single_precision()
         if isinstance(observed, Interactions | Rankings):
-            own, options = observed_options(
-                "BPR", observed, {**kwargs, "dims": dims}, takes=("weight",)
-            )
-            return _observe(name, utility, observed, own.get("weight", 1.0), options)
+            _, options = observed_options("BPR", observed, kwargs)
+            return _observe(name, utility, observed, 1.0 if weight is None else weight, options)
         if hasattr(observed, "columns"):
             raise TypeError(
                 f"BPR got a table as observed=: say what counts as having an item, with "
@@ -174,10 +174,34 @@ class BPR(Discrete):
             )
         if observed is not None:
             _label(pm.modelcontext(None), name, observed)
-        return super().__new__(cls, name, utility, observed=observed, dims=dims, **kwargs)
+        return super().__new__(cls, name, utility, observed=observed, weight=weight, **kwargs)
 
     @classmethod
-    def dist(cls, utility: Any, *, weight: Any = None, **kwargs: Any) -> TensorVariable:
+    def dist(
+        cls, utility: Any, *, weight: Any = None, **kwargs: Unpack[DistOptions]
+    ) -> TensorVariable:
+        """Make a distribution without a name, to draw from or to put into others.
+
+        Parameters
+        ----------
+        utility : tensor_like of float, (..., 2)
+            Of the item that the user has, and of the other.
+        weight
+            As of `BPR`.
+        shape, size, rng
+            As in PyMC.
+
+        Returns
+        -------
+        TensorVariable of int, (...)
+            Which of the two is preferred, 0 for the first.
+
+        Examples
+        --------
+        >>> import bayesrank as br, pymc as pm
+        >>> round(float(pm.logp(br.BPR.dist([1.0, 0.0]), 0).exp().eval()), 3)
+        0.731
+        """
         refuse_single_precision()
         utility = as_double(utility)
         if not utility.ndim or utility.type.shape[-1] not in (2, None):

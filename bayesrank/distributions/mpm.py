@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import pymc as pm
@@ -31,7 +31,9 @@ from pytensor.tensor.random.utils import normalize_size_param
 from bayesrank.data import PairCounts, UninformativeRankingWarning
 from bayesrank.distributions.by_name import check_items
 from bayesrank.distributions.observed import (
+    DistOptions,
     ObservedRV,
+    Options,
     Part,
     Record,
     as_double,
@@ -39,6 +41,7 @@ from bayesrank.distributions.observed import (
     is_observed,
     observe,
     observed_options,
+    refuse_other_data,
     refuse_single_precision,
     shaped,
     signature,
@@ -226,16 +229,33 @@ class MPM(Discrete):
     rv_op = MPMRV.rv_op
 
     def __new__(
-        cls, name: str, score: Any, *, observed: Any = None, **kwargs: Any
+        cls,
+        name: str,
+        score: Any,
+        *,
+        observed: Any = None,
+        variance: Any = None,
+        adherence: Any = None,
+        total: Any = None,
+        given_pairs: bool = False,
+        **kwargs: Unpack[Options],
     ) -> TensorVariable:
         refuse_single_precision()
+        options: dict[str, Any] = {
+            "variance": variance,
+            "adherence": adherence,
+            "total": total,
+            "given_pairs": given_pairs,
+            **kwargs,
+        }
         if isinstance(observed, PairCounts):
-            return _observe(name, score, observed, kwargs)
+            return _observe(name, score, observed, options)
         if observed is not None:
+            refuse_other_data("MPM", observed, PairCounts, "PairCounts.from_frame")
             _check_counts(observed, score)
-            if kwargs.get("total") is None:
-                kwargs["total"] = _totals(observed, kwargs.get("given_pairs", False))
-        return super().__new__(cls, name, score, observed=observed, **kwargs)
+            if total is None:
+                options["total"] = _totals(observed, given_pairs)
+        return super().__new__(cls, name, score, observed=observed, **options)
 
     @classmethod
     def dist(
@@ -246,8 +266,31 @@ class MPM(Discrete):
         adherence: Any = None,
         total: Any = None,
         given_pairs: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
+        """Make a distribution without a name, to draw from or to put into others.
+
+        Parameters
+        ----------
+        score : tensor_like of float, (..., n_items)
+            Score of every item.
+        variance, adherence, total, given_pairs
+            As of `MPM`.
+        shape, size, rng
+            As in PyMC.
+
+        Returns
+        -------
+        TensorVariable of int, (..., n_items, n_items)
+            How often each item was preferred to each other.
+
+        Examples
+        --------
+        >>> import bayesrank as br, pymc as pm
+        >>> y = br.MPM.dist([0.0, 0.0], total=3)
+        >>> round(float(pm.logp(y, [[0, 2], [1, 0]]).exp().eval()), 3)
+        0.375
+        """
         refuse_single_precision()
         _check_sign("adherence", adherence, positive=False)
         _check_sign("variance", variance, positive=True)

@@ -24,7 +24,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypedDict
 
 import numpy as np
 import pymc as pm
@@ -33,19 +33,24 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.distributions.distribution import SymbolicRandomVariable
 from pymc.distributions.distribution import _support_point as support_point_of
+from pymc.logprob.abstract import MeasurableOp
 from pymc.logprob.abstract import _logprob as logprob_of
 from pytensor.compile.sharedvalue import SharedVariable
-from pytensor.graph.basic import Variable, equal_computations
+from pytensor.graph.basic import Apply, Variable, equal_computations
+from pytensor.graph.traversal import ancestors
 from pytensor.scalar.basic import Cast
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.sharedvar import TensorSharedVariable
 
+from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
 from bayesrank.data.read import label_repr
 from bayesrank.schema import ITEM, OUTCOME, OUTCOMES, name_of
 
 __all__ = [
+    "DistOptions",
     "ObservedRV",
+    "Options",
     "Part",
     "Record",
     "as_double",
@@ -55,6 +60,7 @@ __all__ = [
     "logprob_of",
     "observe",
     "observed_options",
+    "refuse_other_data",
     "refuse_single_precision",
     "same_labels",
     "same_value",
@@ -63,6 +69,26 @@ __all__ = [
     "signature",
     "support_point_of",
 ]
+
+
+class Options(TypedDict, total=False):
+    """What every variable of a model takes, as those of PyMC do."""
+
+    dims: Any
+    total_size: Any
+    shape: Any
+    initval: Any
+    transform: Any
+    default_transform: Any
+    rng: Any
+
+
+class DistOptions(TypedDict, total=False):
+    """What every distribution takes that is made by ``dist``."""
+
+    shape: Any
+    size: Any
+    rng: Any
 
 
 class Part(NamedTuple):
@@ -145,6 +171,14 @@ class ObservedRV(SymbolicRandomVariable):
         """Give the parameters their names."""
         return SimpleNamespace(**dict(zip(cls.parameters, parameters, strict=True)))
 
+    def dist_params(self, node: Apply) -> list[Variable]:
+        """Parameters that a model prints: those of which others are made, and no data."""
+        inputs = node.inputs[2:]
+        above = {x: set(ancestors([x])) for x in inputs}
+        random = [x for x in inputs if any(_is_random(y) for y in above[x])]
+        made = {x for x in random if any(y in above[x] for y in random if y is not x)}
+        return [x for x in random if x not in made]
+
     @classmethod
     def record(cls, name: str, data: Any, p: SimpleNamespace) -> Record:
         """Say what a model keeps of the data, given the parameters that are not data."""
@@ -168,6 +202,10 @@ class ObservedRV(SymbolicRandomVariable):
     def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         """Return some value."""
         return pt.zeros_like(rv)
+
+
+def _is_random(x: Variable) -> bool:
+    return x.owner is not None and isinstance(x.owner.op, MeasurableOp)
 
 
 @logprob_of.register(ObservedRV)
@@ -514,6 +552,49 @@ def observed_options(
         raise TypeError(f"{class_name} got an unexpected keyword argument {unknown!r}.")
     own = {name: options.pop(name) for name in takes if name in options}
     return own, options
+
+
+OBSERVED_BY = {
+    Rankings: "PlackettLuce, PMOP and BPR",
+    Pairs: "BradleyTerry, Thurstone, Davidson and RaoKupper",
+    PairCounts: "MPM",
+    Interactions: "BPR",
+}
+FROM_RANKINGS = {Pairs: "rankings.pairs()", PairCounts: "rankings.counts()"}
+
+
+def refuse_other_data(class_name: str, observed: Any, wanted: type, reader: str) -> None:
+    """Raise for data of another kind and for tables, with the way to what is wanted.
+
+    Parameters
+    ----------
+    class_name : str
+        Of the distribution.
+    observed
+        What was given; arrays and tensors pass.
+    wanted : type
+        Data that the distribution observes.
+    reader : str
+        How a table is read.
+
+    Raises
+    ------
+    TypeError
+    """
+    if hasattr(observed, "columns") or (hasattr(observed, "index") and hasattr(observed, "iloc")):
+        raise TypeError(
+            f"{class_name} got a table as observed=, and its labels would be lost: read it with "
+            f"{reader}, which keeps them."
+        )
+    for kind, others in OBSERVED_BY.items():
+        if isinstance(observed, kind):
+            way = ""
+            if kind is Rankings and wanted in FROM_RANKINGS:
+                way = f" Give observed={FROM_RANKINGS[wanted]}."
+            raise TypeError(
+                f"{class_name} observes {wanted.__name__}, and got {kind.__name__}, which "
+                f"{others} observe{'' if ' ' in others else 's'}.{way}"
+            )
 
 
 def refuse_single_precision() -> None:

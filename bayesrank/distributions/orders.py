@@ -7,12 +7,21 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytensor.tensor as pt
+from numpy.typing import NDArray
+from pymc.data import MinibatchOp
+from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
+from bayesrank.data.read import label_repr as short_repr
 from bayesrank.distributions.by_name import Named, in_slots
-from bayesrank.distributions.observed import ObservedRV, Part, Record
+from bayesrank.distributions.observed import (
+    ObservedRV,
+    Part,
+    Record,
+    refuse_other_data,
+)
 from bayesrank.schema import (
     ITEM,
     RANKER,
@@ -30,7 +39,9 @@ __all__ = [
     "batch_shape",
     "blocks_of_one",
     "fits",
+    "observed_ranks",
     "ranks_from_scores",
+    "refuse_utility_dims",
     "slot_order_ranks",
 ]
 
@@ -98,6 +109,118 @@ def blocks_of_one(utility: Any, where: Any = None) -> TensorVariable:
     if where is None:
         return pt.ones_like(pt.atleast_1d(pt.as_tensor_variable(utility)), dtype="int64")
     return -pt.sort(-pt.cast(pt.as_tensor_variable(where), "int64"), axis=-1)
+
+
+def refuse_utility_dims(class_name: str, utility_dims: Any) -> None:
+    """Raise where dims of utilities are said that no rankings have."""
+    if utility_dims is not None:
+        raise TypeError(
+            f"{class_name} got utility_dims= without rankings: they go with observed=Rankings. "
+            "With an array, utilities are one for each slot."
+        )
+
+
+def observed_ranks(
+    class_name: str, observed: Any, utility: Any, options: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """Check an array of ranks, and say which slots are in use.
+
+    Parameters
+    ----------
+    class_name : str
+        Of the distribution.
+    observed : array_like or TensorVariable
+        Dense ranks, the last axis is slots; 0 and NaN are items that are not ranked.
+    utility : tensor_like
+        One per slot.
+    options : dict
+        Of the distribution; ``where`` is added if slots are empty and it is not there.
+
+    Returns
+    -------
+    tuple of array of int or TensorVariable, and dict
+        Tensors are returned as they are; of their values, `logp` knows.
+
+    Raises
+    ------
+    TypeError
+        For data of another kind, a table, strings, or a weight, which arrays have none of.
+    ValueError
+        If they are no ranks, in a sentence that says what they look like.
+    """
+    if options.get("weight") is not None:
+        raise TypeError(
+            f"{class_name} got weight= with an array: weights belong to rankings, such as "
+            "observed=Rankings.from_orderings(..., weight=...)."
+        )
+    refuse_other_data(class_name, observed, Rankings, "Rankings.from_ranks or from_ratings")
+    if isinstance(observed, Variable):
+        is_batch = observed.owner is not None and isinstance(observed.owner.op, MinibatchOp)
+        if is_batch and observed.dtype != "int32":
+            raise TypeError(
+                f"{class_name} got a minibatch of {observed.dtype}, which PyMC casts to int32 and "
+                "then takes for no data: give pm.Minibatch(ranks.astype('int32'), ...)."
+            )
+        return observed, options
+    read = "Read labels and lists of different lengths with Rankings.from_orderings."
+    try:
+        ranks = np.ma.filled(np.ma.asarray(observed).astype(np.float64), np.nan)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{class_name} got observed={short_repr(observed)}, which is no array of ranks (1 = "
+            f"best). {read}"
+        ) from error
+    if not ranks.ndim:
+        raise ValueError(f"{class_name} got observed={ranks}: give one rank per slot.")
+    missing = np.isnan(ranks)
+    ranks = np.where(missing, 0.0, ranks)
+    _check_ranks(class_name, ranks)
+    length = pt.as_tensor_variable(utility).type.shape[-1:]
+    if length not in ((), (1,), (None,), ranks.shape[-1:]):
+        raise ValueError(
+            f"{class_name} got {ranks.shape[-1]} ranks per ranking, and utilities of {length[0]} "
+            "slots: give one utility for each rank."
+        )
+    empty = ranks == 0
+    where = options.get("where")
+    if where is None and empty.any():
+        if not missing.any() and empty.any(axis=-1).all():
+            raise ValueError(
+                f"Each ranking that {class_name} got as observed= has a rank 0: the best of ranks "
+                "that count from 0, or an item that is not ranked. Add 1 to the ranks, or say "
+                "where=observed > 0."
+            )
+        options = {**options, "where": ~empty}
+    elif where is not None and not isinstance(where, Variable):
+        in_use = np.broadcast_to(np.asarray(where, dtype=bool), ranks.shape)
+        if (in_use == empty).any():
+            place = tuple(int(i) for i in np.argwhere(in_use == empty)[0])
+            what, used = ("no rank", "in use") if empty[place] else ("a rank", "not in use")
+            raise ValueError(
+                f"The slot {list(place)} has {what} in observed= of {class_name}, and is {used} "
+                "by where=."
+            )
+    return ranks.astype(np.int64), options
+
+
+def _check_ranks(class_name: str, ranks: NDArray[np.float64]) -> None:
+    """Raise if ranks are not 1, 2, ... without gaps, 0 where there is none."""
+    rows = ranks.reshape(-1, ranks.shape[-1])
+    ordered = np.sort(rows, axis=-1)
+    steps = np.diff(ordered, axis=-1, prepend=0)
+    dense = "rank anew with scipy.stats.rankdata(..., method='dense')"
+    wrong = {
+        "are not finite": (~np.isfinite(rows), "0 or NaN are items that are not ranked"),
+        "are negative": (rows < 0, "1 is the best"),
+        "are not whole": (rows != np.round(rows), f"of average ranks of ties, {dense}"),
+        "have gaps": (steps > 1, f"of ranks such as 1, 2, 2, 4, {dense}"),
+    }
+    for what, (bad, way) in wrong.items():
+        if bad.any():
+            row = rows[bad.any(axis=-1).argmax()]
+            raise ValueError(
+                f"The ranks {short_repr(row.tolist())} in observed= of {class_name} {what}: {way}."
+            )
 
 
 def _blocks_before(place: TensorVariable, sizes: TensorVariable) -> TensorVariable:

@@ -53,6 +53,7 @@ from bayesrank.distributions.observed import (
     logprob_of,
     observe,
     observed_options,
+    refuse_other_data,
     refuse_single_precision,
     same_labels,
     shaped,
@@ -233,6 +234,7 @@ class _PairOutcomes(Discrete):
         if isinstance(observed, Pairs):
             return _observe(cls.rv_type, cls.__name__, name, utility, observed, kwargs)
         if observed is not None:
+            refuse_other_data(cls.__name__, observed, Pairs, "Pairs.from_frame")
             _check_outcomes(cls.rv_type, observed)
             if kwargs.get("total") is None:
                 known = observed if isinstance(observed, Variable) else np.asarray(observed)

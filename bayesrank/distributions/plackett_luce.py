@@ -16,7 +16,7 @@ symbolic. With ``observed=`` a `Rankings`, the class registers the data, names t
 from collections.abc import Sequence
 from functools import cache
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import pytensor.tensor as pt
@@ -31,6 +31,8 @@ from bayesrank.data import Rankings
 from bayesrank.data.derive import Stages, stage_table
 from bayesrank.distributions.by_name import by_items, utility_by_name
 from bayesrank.distributions.observed import (
+    DistOptions,
+    Options,
     Record,
     as_double,
     is_observed,
@@ -46,7 +48,9 @@ from bayesrank.distributions.orders import (
     batch_shape,
     blocks_of_one,
     fits,
+    observed_ranks,
     ranks_from_scores,
+    refuse_utility_dims,
     slot_order_ranks,
 )
 from bayesrank.likelihoods.plackett_luce import ranking_logp, weak_order_logp
@@ -191,33 +195,41 @@ class PlackettLuce(Discrete):
     rv_op = PlackettLuceRV.rv_op
 
     def __new__(
-        cls, name: str, utility: Any, *, observed: Any = None, **kwargs: Any
+        cls,
+        name: str,
+        utility: Any,
+        *,
+        observed: Any = None,
+        utility_dims: str | Sequence[str] | None = None,
+        where: Any = None,
+        sizes: Any = None,
+        nodes: int = 48,
+        **kwargs: Unpack[Options],
     ) -> TensorVariable:
         refuse_single_precision()
+        options: dict[str, Any] = {"where": where, "sizes": sizes, **kwargs}
         if not isinstance(observed, Rankings):
-            if observed is None and kwargs.get("sizes") is None:
+            refuse_utility_dims("PlackettLuce", utility_dims)
+            if observed is not None:
+                observed, options = observed_ranks("PlackettLuce", observed, utility, options)
+            elif sizes is None:
                 # what is not observed has the values that are drawn
-                kwargs["sizes"] = blocks_of_one(utility, kwargs.get("where"))
-            return super().__new__(cls, name, utility, observed=observed, **kwargs)
-        own, options = observed_options(
+                options["sizes"] = blocks_of_one(utility, where)
+            return super().__new__(cls, name, utility, observed=observed, nodes=nodes, **options)
+        _, options = observed_options(
             "PlackettLuce",
             observed,
-            kwargs,
-            takes=("nodes", "utility_dims"),
+            options,
             brings=("where", "sizes"),
             instead=", or pass observed=rankings.ranks",
         )
         by_name = utility_by_name(
-            name,
-            utility,
-            observed,
-            utility_dims=own.get("utility_dims"),
-            dims=options.get("dims"),
+            name, utility, observed, utility_dims=utility_dims, dims=options.get("dims")
         )
         spread = by_items(by_name)
         item_utility, groups = (None, ()) if spread is None else spread
         kind = SlotPlackettLuceRV if spread is None else _grouped(groups)
-        given = {"nodes": pt.constant(own.get("nodes", 48)), "item_utility": item_utility}
+        given = {"nodes": pt.constant(nodes), "item_utility": item_utility}
         return observe(
             kind,
             name,
@@ -237,8 +249,31 @@ class PlackettLuce(Discrete):
         where: Any = None,
         sizes: Any = None,
         nodes: int = 48,
-        **kwargs: Any,
+        **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
+        """Make a distribution without a name, to draw from or to put into others.
+
+        Parameters
+        ----------
+        utility : tensor_like of float, (..., n_slots)
+            Log worth of the slots.
+        where, sizes, nodes
+            As of `PlackettLuce`.
+        shape, size, rng
+            As in PyMC.
+
+        Returns
+        -------
+        TensorVariable of int, (..., n_slots)
+            Ranks. A log-probability of ranks with ties is that of their block sizes.
+
+        Examples
+        --------
+        >>> import bayesrank as br, pymc as pm
+        >>> y = br.PlackettLuce.dist([2.0, 0.0, 1.0])
+        >>> round(float(pm.logp(y, [1, 3, 2]).exp().eval()), 3)
+        0.486
+        """
         refuse_single_precision()
         utility = pt.atleast_1d(as_double(utility))
         where = pt.ones_like(utility, dtype=bool) if where is None else where
@@ -333,7 +368,8 @@ class ItemPlackettLuceRV(SlotPlackettLuceRV):
         )
         if lengths is None or item is None or any(code is None for code in codes):
             return False
-        return np.array_equal(_beside(lengths, codes, item), known_value(p.slot_item))
+        then = known_value(p.slot_item)
+        return then is not None and np.array_equal(_beside(lengths, codes, item), then)
 
 
 @cache

@@ -11,8 +11,9 @@ the number of blocks and their sizes are random unless they are given.
 0.333333
 """
 
+from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pytensor.tensor as pt
@@ -26,6 +27,8 @@ from pytensor.tensor.random.utils import normalize_size_param
 from bayesrank.data import Rankings
 from bayesrank.distributions.by_name import utility_by_name
 from bayesrank.distributions.observed import (
+    DistOptions,
+    Options,
     as_double,
     is_observed,
     known_value,
@@ -39,6 +42,8 @@ from bayesrank.distributions.orders import (
     batch_shape,
     blocks_of_one,
     fits,
+    observed_ranks,
+    refuse_utility_dims,
     slot_order_ranks,
 )
 from bayesrank.likelihoods.ops import broadcast_batch
@@ -176,30 +181,45 @@ class PMOP(Discrete):
     rv_op = PMOPRV.rv_op
 
     def __new__(
-        cls, name: str, utility: Any, *, observed: Any = None, **kwargs: Any
+        cls,
+        name: str,
+        utility: Any,
+        *,
+        observed: Any = None,
+        utility_dims: str | Sequence[str] | None = None,
+        aggregate: str = "mean",
+        tie_prevalence: Any = None,
+        given_sizes: bool = False,
+        rank_weights: Any = None,
+        where: Any = None,
+        sizes: Any = None,
+        nodes: int = 48,
+        **kwargs: Unpack[Options],
     ) -> TensorVariable:
         refuse_single_precision()
+        own = {
+            "aggregate": aggregate,
+            "tie_prevalence": tie_prevalence,
+            "given_sizes": given_sizes,
+            "rank_weights": rank_weights,
+            "nodes": nodes,
+        }
+        options: dict[str, Any] = {"where": where, "sizes": sizes, **kwargs}
         if not isinstance(observed, Rankings):
-            if observed is None and kwargs.get("given_sizes") and kwargs.get("sizes") is None:
+            refuse_utility_dims("PMOP", utility_dims)
+            if observed is not None:
+                observed, options = observed_ranks("PMOP", observed, utility, options)
+            elif given_sizes and sizes is None:
                 # what is not observed has the values that are drawn
-                kwargs["sizes"] = blocks_of_one(utility, kwargs.get("where"))
-            return super().__new__(cls, name, utility, observed=observed, **kwargs)
-        own, options = observed_options(
+                options["sizes"] = blocks_of_one(utility, where)
+            return super().__new__(cls, name, utility, observed=observed, **own, **options)
+        _, options = observed_options(
             "PMOP",
             observed,
-            kwargs,
-            takes=(
-                "aggregate",
-                "tie_prevalence",
-                "given_sizes",
-                "rank_weights",
-                "nodes",
-                "utility_dims",
-            ),
+            options,
             brings=("where", "sizes"),
             instead=", or pass observed=rankings.ranks",
         )
-        utility_dims = own.pop("utility_dims", None)
         settings = PartitionSettings(**own)
         settings.check_blocks(observed)
         by_name = utility_by_name(
@@ -233,8 +253,31 @@ class PMOP(Discrete):
         where: Any = None,
         sizes: Any = None,
         nodes: int = 48,
-        **kwargs: Any,
+        **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
+        """Make a distribution without a name, to draw from or to put into others.
+
+        Parameters
+        ----------
+        utility : tensor_like of float, (..., n_slots)
+            Log worth of the slots.
+        aggregate, tie_prevalence, given_sizes, rank_weights, where, sizes, nodes
+            As of `PMOP`.
+        shape, size, rng
+            As in PyMC.
+
+        Returns
+        -------
+        TensorVariable of int, (..., n_slots)
+            Ranks.
+
+        Examples
+        --------
+        >>> import bayesrank as br, pymc as pm
+        >>> y = br.PMOP.dist([0.0, 0.0])  # a > b, b > a, a = b: worth 1, 1 and 1
+        >>> round(float(pm.logp(y, [1, 1]).exp().eval()), 3)
+        0.333
+        """
         refuse_single_precision()
         settings = PartitionSettings(
             aggregate=aggregate,

@@ -1,0 +1,131 @@
+"""Arrays as observed=: what is no ranks, and data of another kind, is refused with the way out."""
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+
+import bayesrank as br
+
+FAMILIES = [br.PlackettLuce, br.PMOP]
+U = np.array([0.5, -0.2, 1.0, 0.0])
+THREE = br.Rankings.from_orderings([["b", "a", "c"], ["c", "b", "a"]])
+
+
+def logp_of(family, observed, **options):
+    with pm.Model() as model:
+        family("y", U, observed=observed, **options)
+    return model.compile_logp(vars=model["y"], sum=False)({})[0]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_nan_and_zero_are_items_that_are_not_ranked(family):
+    exact = logp_of(family, [[2, 0, 1, 1], [1, 2, 3, 4]])
+    for missing in (np.nan, 0):
+        ranks = np.array([[2, missing, 1, 1], [1, 2, 3, 4]])
+        np.testing.assert_array_equal(logp_of(family, ranks), exact)
+        np.testing.assert_array_equal(logp_of(family, ranks, where=ranks > 0), exact)
+    masked = np.ma.masked_array([[2, 7, 1, 1], [1, 2, 3, 4]], [[0, 1, 0, 0], [0, 0, 0, 0]])
+    np.testing.assert_array_equal(logp_of(family, masked), exact)
+    shared = pd.array([2, 0, 1, 1], dtype="Int64")
+    np.testing.assert_array_equal(logp_of(family, [shared, [1, 2, 3, 4]]), exact)
+    part = family.dist(U[[0, 2, 3]])
+    assert exact[0] == pytest.approx(float(pm.logp(part, [2, 1, 1]).eval()))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_no_ranks_is_refused(family):
+    name = family.__name__
+    cases = {
+        "from zero": (
+            [[0, 1, 2, 3], [1, 0, 3, 2]],
+            r"^Each ranking that \w+ got .* has a rank 0: ",
+        ),
+        "average": (
+            [1, 2.5, 2.5, 4],
+            r"^The ranks \[1.0, 2.5, 2.5, 4.0\] in obs.* not whole: of",
+        ),
+        "gaps": (
+            [1, 2, 2, 4],
+            rf"in observed= of {name} have gaps: of ranks such as 1, 2, 2, 4,",
+        ),
+        "no best": ([2, 3, 4, 5], "have gaps"),
+        "negative": ([-1, 1, 2, 3], r"are negative: 1 is the best"),
+        "infinite": ([np.inf, 1, 2, 3], r"are not finite: 0 or NaN are items that"),
+        "length": ([1, 2, 3], r"got 3 ranks per ranking, and utilities of 4 slots: give one"),
+        "number": (3, r"got observed=3.0: give one rank per slot"),
+    }
+    for observed, message in cases.values():
+        with pytest.raises(ValueError, match=message), pm.Model():
+            family("y", U, observed=observed)
+    for observed in (["a", "b", "c", "d"], [[1, 2], [1, 2, 3]]):
+        with pytest.raises(TypeError, match=r"no array of ranks .* Rankings.from_ord"), pm.Model():
+            family("y", U, observed=observed)
+    with pytest.raises(ValueError, match=r"^The slot \[1\] has a rank .* and is not in use by"):
+        logp_of(family, [1, 2, 3, 4], where=[True, False, True, True])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_tables_and_data_of_another_kind_are_refused_with_the_way_to_the_right_one(family):
+    name = family.__name__
+    wide = pd.DataFrame([[1, 2, 3, 4]], columns=list("abcd"))
+    for table in (wide, wide.iloc[0]):
+        with pytest.raises(TypeError, match=r"labels would be lost: read it with Rank"), pm.Model():
+            family("y", U, observed=table)
+    message = rf"^{name} observes Rankings, and got Pairs, which BradleyTerry, .* observe\.$"
+    with pytest.raises(TypeError, match=message), pm.Model():
+        family("y", U, observed=THREE.pairs())
+    with pytest.raises(TypeError, match=r"got PairCounts, which MPM observes\.$"), pm.Model():
+        family("y", U, observed=THREE.counts())
+    with pytest.raises(TypeError, match=r"weights belong to rankings, such as"), pm.Model():
+        family("y", U, observed=[1, 2, 3, 4], weight=[2.0])
+
+
+def test_rankings_where_counts_or_pairs_are_wanted():
+    cases = {
+        "MPM": (br.MPM, r"^MPM observes PairCounts, .* Give observed=rankings\.counts\(\)\.$"),
+        "Thurstone": (br.Thurstone, r"^Thurstone observes Pairs, .* Give .*rankings\.pairs\(\)\.$"),
+    }
+    for family, message in cases.values():
+        with pytest.raises(TypeError, match=message), pm.Model():
+            family("y", U, observed=THREE)
+
+
+def test_a_mixture_by_pymc_takes_ranks_and_no_rankings():
+    parts = [br.PlackettLuce.dist(U[:3]), br.PlackettLuce.dist(-U[:3])]
+    with pytest.raises(TypeError, match=r"^Rankings are no array, .* rankings\.ranks"), pm.Model():
+        pm.Mixture("y", [0.3, 0.7], parts, observed=THREE)
+    ranks = np.array([[2, 1, 3], [3, 2, 1]])
+    with pm.Model() as model:
+        pm.Mixture("y", [0.3, 0.7], parts, observed=ranks)
+    each = [np.exp(pm.logp(part, ranks).eval()) for part in parts]
+    exact = np.log(0.3 * each[0] + 0.7 * each[1]).sum()
+    assert float(model.compile_logp()({})) == pytest.approx(exact)
+
+
+def test_custom_distributions_around_ours_have_its_log_probability():
+    with pm.Model() as model:
+        u = pm.Normal("u", shape=3)
+        pm.CustomDist("y", u, dist=lambda u, size: br.PlackettLuce.dist(2 * u, size=size),
+                      observed=[[2, 1, 3]], ndim_supp=1)  # fmt: skip
+    at = {"u": U[:3]}
+    found = float(model.compile_logp(vars=model["y"])(at))
+    assert found == pytest.approx(float(pm.logp(br.PlackettLuce.dist(2 * U[:3]), [2, 1, 3]).eval()))
+
+
+def test_minibatches_of_ranks_have_the_scaled_log_probability():
+    rng = np.random.default_rng(1)
+    item = np.array([rng.permutation(4)[:3] for _ in range(50)])
+    ranks = np.tile([1, 2, 3], (50, 1))
+    with pm.Model() as model:
+        u = pm.Flat("u", shape=4)
+        some, its = pm.Minibatch(item, ranks, batch_size=10)
+        with pytest.raises(TypeError, match=r"^PlackettLuce got a minibatch of int64, which PyMC"):
+            br.PlackettLuce("y", u[some], observed=its, total_size=(50, 3))
+        some, its = pm.Minibatch(item, ranks.astype("int32"), batch_size=10)
+        br.PlackettLuce("y", u[some], observed=its, total_size=(50, 3))
+    logp = model.compile_logp()
+    batches = [float(logp({"u": U})) for _ in range(400)]
+    whole = pm.logp(br.PlackettLuce.dist(U[item]), ranks).eval()
+    error = 50 * whole.std() / np.sqrt(10 * 400)
+    assert abs(np.mean(batches) - whole.sum()) < 5 * error

@@ -1,0 +1,26 @@
+"""What type checkers know of the distributions: what is returned, and the names of keywords."""
+
+import pytest
+from mypy import api
+
+SNIPPET = """
+import bayesrank as br
+reveal_type(br.{name}("y", [0.0, 1.0]))
+reveal_type(br.{name}.dist([0.0, 1.0]))
+br.{name}("y", [0.0, 1.0], observd=None)
+br.{name}.dist([0.0, 1.0], shap=3)
+"""
+FAMILIES = ["PlackettLuce", "PMOP", "MPM", "BPR", "BradleyTerry", "Thurstone"]
+
+
+@pytest.mark.slow
+def test_type_checkers_know_what_is_returned_and_reject_misspelt_keywords(tmp_path):
+    for name in FAMILIES:
+        (tmp_path / f"{name.lower()}_model.py").write_text(SNIPPET.format(name=name))
+    options = ["--config-file=", "--ignore-missing-imports", "--follow-imports=silent"]
+    said, _, _ = api.run([*options, f"--cache-dir={tmp_path / 'cache'}", str(tmp_path)])
+    for name in FAMILIES:
+        lines = [line for line in said.splitlines() if f"{name.lower()}_model.py:" in line]
+        assert sum("TensorVariable" in line for line in lines) == 2, said
+        assert any('keyword argument "observd"' in line for line in lines), said
+        assert any('"shap"' in line for line in lines), said
