@@ -1,4 +1,4 @@
-r"""How did utilities change from season to season, and what is next?
+r"""How did utilities change from season to season?
 
 Story: in every season there are a few rankings. An item is about as good as in the season before;
 how much it changes is learned. Two priors say so: a random walk, and a smooth function of time,

@@ -283,6 +283,6 @@ def test_the_features_that_matter_are_found_and_others_are_not():
 @pytest.mark.slow
 def test_batches_find_the_utilities():
     rankings, truth = minibatches.simulate()
-    table = minibatches.fitted(minibatches.build(rankings), 5000, backend="jax")
+    table = minibatches.fitted(minibatches.build(rankings), 5000)
     assert (table["mean"] - truth).abs().max() < 0.15
     assert table["sd"].between(0.005, 0.06).all()
