@@ -182,7 +182,8 @@ def nuts_settings(model: pm.Model) -> dict[str, Any]:
     dims = model.named_vars_to_dims
     n_judges = len(model.coords["judge"]) if "adherence" in dims else 0
     few = 0 < n_judges <= MANY_JUDGES
-    stiff = not isinstance(model["utility"].owner.op, ZeroSumNormalRV) and not n_judges
+    drawn = model["utility" if "utility" in {rv.name for rv in model.free_RVs} else "utility_z"]
+    stiff = not isinstance(drawn.owner.op, ZeroSumNormalRV) and not n_judges
     low_rank = {"adaptation": "low_rank"} if few or stiff else {}
     short = {"target_accept": 0.95} if few or "category_utility" in dims else {}
     return low_rank | short

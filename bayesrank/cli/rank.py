@@ -45,7 +45,7 @@ def rank_job(rankings: "Rankings", title: str, fit: Fit) -> Job:
             return posterior
         if fit.prior_scale is not None:
             return redraw_location(posterior, sigma=fit.prior_scale, seed=fit.seed)
-        # where the scale is learned, whatever it is, standard utilities have a location of their own
+        # of a scale that is learned: standard utilities have a location of their own
         out = redraw_location(posterior, "utility_z", seed=fit.seed)
         draws = out["posterior"]
         moved = draws["utility_scale"] * draws["utility_z"]

@@ -107,7 +107,9 @@ def compare(
     trees = {name: model for name, model in known.items() if isinstance(model, xr.DataTree)}
     named = all(has_items(tree, vars_[name]) for name, tree in trees.items())
     if group is not None:
-        _orders({name: _units(x, vars_[name], named) for name, x in models.items()})
+        each = {name: _units(x, vars_[name], named) for name, x in models.items()}
+        if all(rows.dim != group for rows in each.values()):  # else they are of groups already
+            _orders(each)
     units = {name: _units(x, vars_[name], named, group) for name, x in models.items()}
     _orders(units)
 

@@ -80,7 +80,11 @@ def units_of(tree: xr.DataTree, var: str, *, named: bool, group: str | None = No
         each = kept.rows()
     dim, labels = str(each.name), each.to_numpy()
     contents = kept.contents(kept.items if named else None)
-    codes = {name: kept.codes(name) for name in kept.groups if kept[name].dims == (dim,)}
+    of_groups = [name for name, axis in kept.groups.items() if axis == dim]
+    rows = str(kept[of_groups[0]].dims[0]) if of_groups else dim
+    if rows != dim:  # in a mixture, all rankings of a ranker have one log-likelihood
+        group = group or of_groups[0]
+    codes = {name: kept.codes(name) for name in kept.groups if kept[name].dims == (rows,)}
     if group in codes:
         present, unit = np.unique(codes[group], return_inverse=True)
         if contents is not None:
