@@ -6,17 +6,19 @@ from mypy import api
 SNIPPET = """
 import bayesrank as br
 reveal_type(br.{name}("y", [0.0, 1.0]))
-reveal_type(br.{name}.dist([0.0, 1.0]))
+reveal_type(br.{name}.dist([0.0, 1.0]{more}))
 br.{name}("y", [0.0, 1.0], observd=None)
 br.{name}.dist([0.0, 1.0], shap=3)
 """
-FAMILIES = ["PlackettLuce", "PMOP", "MPM", "BPR", "BradleyTerry", "Thurstone"]
+FAMILIES = ["PlackettLuce", "PMOP", "MPM", "BPR", "BradleyTerry", "Davidson"]
 
 
 @pytest.mark.slow
 def test_type_checkers_know_what_is_returned_and_reject_misspelt_keywords(tmp_path):
     for name in FAMILIES:
-        (tmp_path / f"{name.lower()}_model.py").write_text(SNIPPET.format(name=name))
+        (tmp_path / f"{name.lower()}_model.py").write_text(
+            SNIPPET.format(name=name, more=", nu=1.0" if name == "Davidson" else "")
+        )
     options = ["--config-file=", "--ignore-missing-imports", "--follow-imports=silent"]
     said, _, _ = api.run([*options, f"--cache-dir={tmp_path / 'cache'}", str(tmp_path)])
     for name in FAMILIES:

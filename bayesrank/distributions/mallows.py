@@ -13,9 +13,9 @@ the data, and the rankings have one log-probability together.
 0.1789
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pymc as pm
@@ -34,6 +34,8 @@ from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr
 from bayesrank.distributions.by_name import Named, has_dims, in_slots, utility_by_name
 from bayesrank.distributions.observed import (
+    DistOptions,
+    Options,
     Record,
     as_double,
     check_length,
@@ -210,23 +212,57 @@ class Mallows(Discrete):
         consensus: Any = None,
         alpha: Any = None,
         *,
+        distance: str = "footrule",
         observed: Any = None,
-        **kwargs: Any,
+        consensus_dims: str | Sequence[str] | None = None,
+        alpha_dims: str | Sequence[str] | None = None,
+        **kwargs: Unpack[Options],
     ) -> TensorVariable:
         refuse_single_precision()
         _needs(alpha)
+        options: dict[str, Any] = {"distance": distance, **kwargs}
+        dims = {"consensus_dims": consensus_dims, "alpha_dims": alpha_dims}
         if isinstance(observed, Rankings):
-            return _observe(name, consensus, alpha, observed, kwargs)
+            return _observe(name, consensus, alpha, observed, options | dims)
+        for option, value in dims.items():
+            if value is not None:
+                raise TypeError(f"Mallows got {option}= without rankings: it goes with Rankings.")
         if consensus is not None:
-            return super().__new__(cls, name, consensus, alpha, observed=observed, **kwargs)
-        if observed is not None and kwargs.get("shape") is None:
-            kwargs["shape"] = np.shape(observed)
-        return _SummedOut(name, alpha, observed=observed, **kwargs)
+            return super().__new__(cls, name, consensus, alpha, observed=observed, **options)
+        if observed is not None and options.get("shape") is None:
+            options["shape"] = np.shape(observed)
+        return _SummedOut(name, alpha, observed=observed, **options)
 
     @classmethod
     def dist(
-        cls, consensus: Any = None, alpha: Any = None, *, distance: str = "footrule", **kwargs: Any
+        cls,
+        consensus: Any = None,
+        alpha: Any = None,
+        *,
+        distance: str = "footrule",
+        **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
+        """Make a distribution without a name, to draw from or to put into others.
+
+        Parameters
+        ----------
+        consensus, alpha, distance
+            As of `Mallows`; the consensus has the rank of every item.
+        shape, size, rng
+            As in PyMC; without a consensus the shape (n_rankings, n_items) is needed.
+
+        Returns
+        -------
+        TensorVariable of int, (..., n_items)
+            Ranks, by item.
+
+        Examples
+        --------
+        >>> import bayesrank as br, pymc as pm
+        >>> y = br.Mallows.dist([1, 2], alpha=1.0, distance="kendall")
+        >>> round(float(pm.logp(y, [1, 2]).exp().eval()), 3)
+        0.622
+        """
         refuse_single_precision()
         _needs(alpha)
         if consensus is None:

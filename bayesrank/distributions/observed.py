@@ -557,7 +557,7 @@ def observed_options(
 
 
 OBSERVED_BY = {
-    Rankings: "PlackettLuce, PMOP and BPR",
+    Rankings: "PlackettLuce, PMOP, Mallows, Mixture and BPR",
     Pairs: "BradleyTerry, Thurstone, Davidson and RaoKupper",
     PairCounts: "MPM",
     Interactions: "BPR",

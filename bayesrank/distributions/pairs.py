@@ -24,7 +24,7 @@ is then evaluated in one pass over the cells that such a model tells apart.
 
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 import pymc as pm
@@ -45,7 +45,9 @@ from bayesrank.data.read import counted as counted_noun
 from bayesrank.data.read import label_repr, quoted
 from bayesrank.distributions.by_name import check_items, dims_of
 from bayesrank.distributions.observed import (
+    DistOptions,
     ObservedRV,
+    Options,
     Part,
     Record,
     as_double,
@@ -241,22 +243,37 @@ def _at_random(total: TensorVariable) -> TensorVariable:
 # ---------------------------------------------------------------------------------------------
 
 
+class PairOptions(Options, total=False):
+    """What all distributions of matches take."""
+
+    adherence: Any
+    order_effect: Any
+    total: Any
+
+
 class _PairOutcomes(Discrete):
     """Counts of outcomes; `rv_type` says of which model."""
 
     def __new__(
-        cls, name: str, utility: Any, *, observed: Any = None, **kwargs: Any
+        cls, name: str, utility: Any, *, observed: Any = None, **kwargs: Unpack[PairOptions]
+    ) -> TensorVariable:
+        return cls._variable(name, utility, observed, {**kwargs})
+
+    @classmethod
+    def _variable(
+        cls, name: str, utility: Any, observed: Any, options: dict[str, Any]
     ) -> TensorVariable:
         refuse_single_precision()
         if isinstance(observed, Pairs):
-            return _observe(cls.rv_type, cls.__name__, name, utility, observed, kwargs)
+            return _observe(cls.rv_type, cls.__name__, name, utility, observed, options)
+        options = {option: value for option, value in options.items() if value is not None}
         if observed is not None:
             refuse_other_data(cls.__name__, observed, Pairs, "Pairs.from_frame")
             _check_outcomes(cls.rv_type, observed)
-            if kwargs.get("total") is None:
+            if "total" not in options:
                 known = observed if isinstance(observed, Variable) else np.asarray(observed)
-                kwargs["total"] = known.sum(axis=-1)
-        rv = super().__new__(cls, name, utility, observed=observed, **kwargs)
+                options["total"] = known.sum(axis=-1)
+        rv = super().__new__(cls, name, utility, observed=observed, **options)
         return rv if observed is None else labelled(name, rv)
 
     @classmethod
@@ -361,8 +378,31 @@ class BradleyTerry(_PairOutcomes):
         adherence: Any = None,
         order_effect: Any = None,
         total: Any = None,
-        **kwargs: Any,
+        **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
+        """Make a distribution without a name, to draw from or to put into others.
+
+        Parameters
+        ----------
+        utility : tensor_like of float, (..., 2)
+            Of the first and of the second item.
+        adherence, order_effect, total
+            As of `BradleyTerry`.
+        shape, size, rng
+            As in PyMC.
+
+        Returns
+        -------
+        TensorVariable of int, (..., 2)
+            Counts: first wins, second wins.
+
+        Examples
+        --------
+        >>> import bayesrank as br, pymc as pm
+        >>> y = br.BradleyTerry.dist([1.0, 0.0], total=1)
+        >>> round(float(pm.logp(y, [1, 0]).exp().eval()), 3)
+        0.731
+        """
         return cls._dist(utility, adherence, order_effect, 0.0, total, **kwargs)
 
 
@@ -424,8 +464,31 @@ class Thurstone(_PairOutcomes):
         adherence: Any = None,
         order_effect: Any = None,
         total: Any = None,
-        **kwargs: Any,
+        **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
+        """Make a distribution without a name, to draw from or to put into others.
+
+        Parameters
+        ----------
+        utility : tensor_like of float, (..., 2)
+            Of the first and of the second item.
+        adherence, order_effect, total
+            As of `Thurstone`.
+        shape, size, rng
+            As in PyMC.
+
+        Returns
+        -------
+        TensorVariable of int, (..., 2)
+            Counts: first wins, second wins.
+
+        Examples
+        --------
+        >>> import bayesrank as br, pymc as pm
+        >>> y = br.Thurstone.dist([1.0, 0.0], total=1)
+        >>> round(float(pm.logp(y, [1, 0]).exp().eval()), 3)
+        0.841
+        """
         return cls._dist(utility, adherence, order_effect, 0.0, total, **kwargs)
 
 
@@ -497,6 +560,17 @@ class Davidson(_PairOutcomes):
     rv_type = DavidsonRV
     rv_op = DavidsonRV.rv_op
 
+    def __new__(
+        cls,
+        name: str,
+        utility: Any,
+        *,
+        nu: Any = None,
+        observed: Any = None,
+        **kwargs: Unpack[PairOptions],
+    ) -> TensorVariable:
+        return cls._variable(name, utility, observed, {"nu": nu, **kwargs})
+
     @classmethod
     def dist(
         cls,
@@ -506,8 +580,31 @@ class Davidson(_PairOutcomes):
         adherence: Any = None,
         order_effect: Any = None,
         total: Any = None,
-        **kwargs: Any,
+        **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
+        """Make a distribution without a name, to draw from or to put into others.
+
+        Parameters
+        ----------
+        utility : tensor_like of float, (..., 2)
+            Of the first and of the second item.
+        nu, adherence, order_effect, total
+            As of `Davidson`.
+        shape, size, rng
+            As in PyMC.
+
+        Returns
+        -------
+        TensorVariable of int, (..., 3)
+            Counts: first wins, second wins, ties.
+
+        Examples
+        --------
+        >>> import bayesrank as br, pymc as pm
+        >>> y = br.Davidson.dist([0.0, 0.0], nu=1.0, total=1)
+        >>> round(float(pm.logp(y, [0, 0, 1]).exp().eval()), 3)
+        0.333
+        """
         return cls._dist(utility, adherence, order_effect, nu, total, **kwargs)
 
 
@@ -567,6 +664,17 @@ class RaoKupper(_PairOutcomes):
     rv_type = RaoKupperRV
     rv_op = RaoKupperRV.rv_op
 
+    def __new__(
+        cls,
+        name: str,
+        utility: Any,
+        *,
+        theta: Any = None,
+        observed: Any = None,
+        **kwargs: Unpack[PairOptions],
+    ) -> TensorVariable:
+        return cls._variable(name, utility, observed, {"theta": theta, **kwargs})
+
     @classmethod
     def dist(
         cls,
@@ -576,8 +684,31 @@ class RaoKupper(_PairOutcomes):
         adherence: Any = None,
         order_effect: Any = None,
         total: Any = None,
-        **kwargs: Any,
+        **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
+        """Make a distribution without a name, to draw from or to put into others.
+
+        Parameters
+        ----------
+        utility : tensor_like of float, (..., 2)
+            Of the first and of the second item.
+        theta, adherence, order_effect, total
+            As of `RaoKupper`.
+        shape, size, rng
+            As in PyMC.
+
+        Returns
+        -------
+        TensorVariable of int, (..., 3)
+            Counts: first wins, second wins, ties.
+
+        Examples
+        --------
+        >>> import bayesrank as br, pymc as pm
+        >>> y = br.RaoKupper.dist([0.0, 0.0], theta=3.0, total=1)
+        >>> round(float(pm.logp(y, [0, 0, 1]).exp().eval()), 3)
+        0.5
+        """
         return cls._dist(utility, adherence, order_effect, theta, total, **kwargs)
 
 
