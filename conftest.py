@@ -56,7 +56,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # Examples that compile for a sampler, half a minute each; tests beside them run the same.
-SLOW_EXAMPLES = {"bayesrank.inference.kfold.kfold"}
+SLOW_EXAMPLES = {
+    "bayesrank.inference.kfold.kfold",
+    "bayesrank.inference.consensus.consensus_posterior",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -338,6 +338,7 @@ def test_two_items_suffice(folder, sampler):
     assert notes(run("matches", "m.csv", *ALL)) == []
 
 
+@pytest.mark.slow
 def test_many_judges_are_cut_on_the_page_but_not_in_the_file(folder, sampler):
     frame = pd.concat([pd.read_csv("m.csv").assign(who=f"judge {n}") for n in range(130)])
     frame.to_csv("m.csv", index=False)
@@ -365,6 +366,7 @@ def test_places_are_checked_before_sampling(folder, sampler):
     assert sampler == []
 
 
+@pytest.mark.slow
 def test_a_report_of_matches_is_that_of_the_run(folder, sampler):
     decided = edited("tie", "first")
     for text, columns in ((MATCHES, ALL), (decided, (*COUNTED, "--no-order"))):

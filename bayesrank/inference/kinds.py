@@ -314,15 +314,17 @@ class _EM(NamedTuple):
     def climb(self, members: Floats) -> Floats:
         """Climb to a mode."""
         first = functools.partial(self.m_step, members)
-        x = climb(first, self.start.data, max_iterations=10 * M_STEPS)
+        x = climb(first, self.start.data, max_iterations=10 * M_STEPS, tolerance=np.inf)
         height = -np.inf
         for _ in range(EM_STEPS):
             before = height
             height, _, _, members = self.e_step(x)
             if not height - before > GAIN * len(members):
                 break
-            x = climb(functools.partial(self.m_step, members), x, max_iterations=M_STEPS)
-        return climb(lambda x: self.e_step(x)[:2], x, tolerance=1e-11)
+            step = functools.partial(self.m_step, members)
+            x = climb(step, x, max_iterations=M_STEPS, tolerance=np.inf)
+        # of an empty kind the data say nothing, and its weight may fall for ever
+        return climb(lambda x: self.e_step(x)[:2], x, least_gain=1e-11, tolerance=np.inf)
 
 
 def _compile(model: pm.Model, var: str, mode: str | None) -> _EM:

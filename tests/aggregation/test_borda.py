@@ -76,6 +76,7 @@ def ndcg(table, scores):
     return 100 * means.drop("err")
 
 
+@pytest.mark.slow
 def test_search_engines_are_worth_what_is_known_where_unlisted_means_last(data_dir):
     table = read_aggregation_parts(data_dir / "MQ2008-agg")
     last = ndcg(table, borda(metasearch_rankings(table, unlisted="last")))

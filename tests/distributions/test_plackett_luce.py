@@ -141,7 +141,8 @@ def test_arrays_are_observed_and_predicted():
 
 def test_an_observed_value_that_is_no_weak_order_stops_the_sampler_with_its_name():
     with pm.Model() as model:
-        br.PlackettLuce("y", pm.Normal("utility", shape=3), observed=[1, 3, 3])
+        ranks = pm.Data("ranks", [1, 3, 3])
+        br.PlackettLuce("y", pm.Normal("utility", shape=3), observed=ranks)
     assert model.point_logps()["y"] == -np.inf
     with pytest.raises(pm.exceptions.SamplingError, match="y"):
         model.check_start_vals(model.initial_point())

@@ -309,6 +309,7 @@ def test_sampled_rankings_have_their_log_likelihoods(posterior):
 # Second derivatives, JAX
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["mean", "geometric, ties"])
 def test_second_derivatives_inside_a_model_are_differences_of_the_first(form):
     # JAX, because a C compiler takes minutes for the graph of the geometric mean

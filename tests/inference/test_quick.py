@@ -93,13 +93,15 @@ def test_the_scales_of_a_leaderboard_are_its_spreads():
     frame, columns = judged()
     pairs = br.Pairs.from_frame(frame, **columns, judge="judge", by="category")
     assert learned_scales(leaderboard_model(pairs, category="category")) == [
+        "utility_scale",
         "category_spread",
         "adherence_spread",
         "tie_spread",
         "order_spread",
     ]
     alone = br.Pairs.from_frame(frame, **columns)
-    assert learned_scales(leaderboard_model(alone)) == []
+    assert learned_scales(leaderboard_model(alone)) == ["utility_scale"]
+    assert learned_scales(leaderboard_model(alone, utility_scale=1.0)) == []
 
 
 def test_summaries_take_it():
@@ -149,7 +151,7 @@ def test_counts_give_the_quick_posterior_of_the_leaderboard(ties, order_effect):
     frame, columns = judged(4)
     frame = frame if ties else frame[frame["outcome"] != "tie"]
     pairs = br.Pairs.from_frame(frame, **columns)
-    model = leaderboard_model(pairs, order_effect=order_effect)
+    model = leaderboard_model(pairs, utility_scale=1.0, order_effect=order_effect)
     n = 4 * 500
     mine = quick_matches(pairs, order_effect=order_effect, draws=500)["posterior"]
     general = quick_posterior(model, draws=500)["posterior"]

@@ -83,6 +83,7 @@ def test_the_mode_of_a_convex_problem_is_found():
     assert np.isnan(fit["training"]["held_back"]).all()
 
 
+@pytest.mark.slow
 def test_training_stops_when_what_is_held_back_is_no_longer_predicted_better():
     # more weights than rankings can tell, and a weak prior: the fit soon is too close
     rng = np.random.default_rng(1)

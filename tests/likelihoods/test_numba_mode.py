@@ -10,8 +10,8 @@ from tests.likelihoods.compiled_ops import EXAMPLES, outputs
 # bound is the kernel of WeakOrderLogp. The totals of pairs share a kernel. What is as simple as the
 # others is quick, but adds up.
 SLOW = {"WeakOrderBound", "OrderedPartitionDraw", "CountsDraw", "NetCountsDraw"}
-SLOW |= {"RaoKupperTotal", "ThurstoneTotal"}
-SLOW |= {"FootruleLogNormaliser", "LogSumAlongRay", "WholeDistance"}
+SLOW |= {"RaoKupperTotal", "ThurstoneTotal", "OrderedPartitionLogp", "WeakOrderLogp"}
+SLOW |= {"FootruleLogNormaliser", "LogSumAlongRay", "LogSumOverOrders", "WholeDistance"}
 
 
 @pytest.mark.parametrize(

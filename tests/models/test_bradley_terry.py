@@ -39,7 +39,7 @@ def mode(model):
     """Variables at the mode, found tightly."""
     with model:
         found = pm.find_MAP(
-            progressbar=False, jitter=False, return_inferencedata=True, ftol=0.0, gtol=1e-10
+            progressbar=False, jitter=False, return_inferencedata=True, ftol=1e-15, gtol=1e-8
         )
     return found["posterior"].to_dataset().isel(chain=0, draw=0)
 

@@ -33,6 +33,7 @@ def mode():
     return tree(draw_weights(SPECS, 1))
 
 
+@pytest.mark.slow
 def test_draws_that_are_the_mode_have_its_density(mode):
     test = simulate_medoid(20, seed=2)
     at_mode = held_out(test, mode)

@@ -27,6 +27,7 @@ def fitted():
     )
 
 
+@pytest.mark.slow
 def test_company_tells_more_than_the_best_score_of_an_item_by_itself(fitted):
     new = simulate_medoid(2_000, seed=2)
     alone = -((new.features - 0.5) ** 2).sum(axis=-1)  # near the middle of the square

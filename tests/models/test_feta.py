@@ -31,6 +31,7 @@ def form(request):
     return network, fitted
 
 
+@pytest.mark.slow
 def test_company_tells_more_than_the_best_score_of_an_item_by_itself(form):
     network, fitted = form
     new = simulate_medoid(2_000, seed=2)

@@ -121,6 +121,7 @@ def test_days_of_the_same_items_compile_once(season, monkeypatch):
 # Drift
 
 
+@pytest.mark.slow
 def test_with_drift_a_changing_item_is_followed():
     days, utility = simulate(8, 40, 60, drift=0.2, seed=2)
     slow, fast = (list(follow(days, drift=drift)) for drift in (0.0, 0.2))

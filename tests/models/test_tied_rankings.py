@@ -32,6 +32,7 @@ def judged():
     return br.Rankings(item, pm.draw(dist, random_seed=3), items=range(6))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nuts", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_leave_one_out_finds_the_model_that_made_the_ties(judged, nuts):
     with nullcontext() if nuts else normal_posteriors():

@@ -47,6 +47,7 @@ def test_with_a_wide_prior_the_mode_is_the_published_estimate():
     assert np.log(found["nu"]) == pytest.approx(PUDDING["mle"]["log_nu"] - 0.0048, abs=3e-4)
 
 
+@pytest.mark.slow
 def test_the_models_cannot_be_told_apart_on_puddings(puddings):
     table = br.compare(puddings, baseline=False)
     assert set(table.index) == set(MODELS)

@@ -301,6 +301,7 @@ def read_lines(path: str | Path) -> list[str]:
     path = existing(path)
     try:
         text, _ = decoded(content(path))
-        return text.removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\n").split("\n")
+        text = text.removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\n")
+        return text.split("\n") if text else []
     except BROKEN as error:
         raise ValueError(f"{path} is not a readable text file: {error}") from error

@@ -217,6 +217,7 @@ def compiled(op, unequal, mode):
     return pytensor.function(inputs, op()(*inputs), mode=mode)
 
 
+@pytest.mark.slow
 @for_each("mode", ["FAST_COMPILE", "JAX"])
 @for_each("unequal", [False, True])
 def test_every_backend_draws_the_same(mode, unequal):

@@ -315,6 +315,7 @@ def five_hundred_items(rng, reach):
     return score * reach / D.max(), variance
 
 
+@pytest.mark.slow
 @for_each(("reach", "nodes"), ERRORS)
 def test_the_error_of_interpolation_is_that_of_the_table(reach, nodes, rng):
     score, variance = five_hundred_items(rng, reach)

@@ -135,6 +135,7 @@ def dense(score, variance, adherence, bar):
     return np.array([log_Z]), by_score[None], by_variance[None], np.array(by_adherence)
 
 
+@pytest.mark.slow
 @for_each("unequal", [False, True])
 @for_each("scale", [0.0, 1e-8, 1.0, 10.0])
 @for_each("n_rankers", [1, 2000])

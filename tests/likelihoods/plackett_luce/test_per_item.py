@@ -100,6 +100,7 @@ def hessian_products(mode):
     return pytensor.function([utility, v], outputs, mode=mode)
 
 
+@pytest.mark.slow
 @for_each("mode", BACKENDS)
 def test_hessians_of_both_ops_and_of_the_graph_agree_with_differences(mode):
     exact = gradient(lambda u: per_item("FAST_COMPILE")(u)[2], UTILITY, step=1e-4)

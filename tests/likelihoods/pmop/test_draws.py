@@ -153,6 +153,7 @@ def op_function(mode):
     return pytensor.function(inputs, draws, mode=mode)
 
 
+@pytest.mark.slow
 @for_each("mode", ["FAST_COMPILE", "JAX"])
 @for_each("sizes", [np.zeros((9, 0), int), np.tile([2, 1, 1], (9, 1))])
 def test_every_backend_draws_the_same(mode, sizes):

@@ -114,6 +114,7 @@ def hessian_product(mode, aggregate, kind):
     )
 
 
+@pytest.mark.slow
 @for_each(
     ("mode", "aggregate", "kind"),
     [

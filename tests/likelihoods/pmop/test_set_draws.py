@@ -4,6 +4,7 @@ A frequency test raises a false alarm once in 10^8, and each has a twin that mus
 """
 
 import numpy as np
+import pytest
 from scipy.special import logsumexp
 
 from bayesrank.likelihoods.pmop.draw_kernels import draw_subset_kernel
@@ -55,6 +56,7 @@ def test_all_and_one_are_certain(aggregate):
         assert draw_subsets(np.zeros(n), aggregate, size, EQUAL, 20).all()
 
 
+@pytest.mark.slow
 @for_each("size", [FREE, 300])
 @for_each("aggregate", AGGREGATES)
 def test_a_thousand_items_are_included_as_often_as_normalisers_say(aggregate, size, rng):

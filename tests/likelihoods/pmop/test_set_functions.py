@@ -182,6 +182,7 @@ def two_hundred(aggregate, spread):
     return w, log_sums_by_size(w, aggregate)
 
 
+@pytest.mark.slow
 @for_each("spread", (0.0, 1.0, 5.0))
 @for_each("aggregate", AGGREGATES)
 def test_two_hundred_items_equal_the_slow_route(aggregate, spread):
