@@ -59,6 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
 SLOW_EXAMPLES = {
     "bayesrank.inference.kfold.kfold",
     "bayesrank.inference.consensus.consensus_posterior",
+    "bayesrank.likelihoods.mallows.op.summed_out_logp",
 }
 
 

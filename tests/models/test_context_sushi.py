@@ -77,6 +77,7 @@ def test_made_up_people_rank_the_same_menus_and_a_crowd_is_shunned(toy):
 # Models
 
 
+@pytest.mark.slow
 def test_one_kind_of_people_is_plackett_luce_and_two_are_their_mixture(toy):
     sets = planted(*toy, 0.0, like=KINDS).subset(np.arange(20))
     worth = np.stack([toy[1], -toy[1]])

@@ -37,6 +37,7 @@ def test_company_tells_more_than_the_best_score_of_an_item_by_itself(fitted):
     assert seeing["ACC"] > 1.5 * blind["ACC"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_items", [2, 3, 9])
 def test_sets_of_other_sizes_are_predicted(fitted, n_items):
     new = simulate_medoid(500, n_items, seed=3)

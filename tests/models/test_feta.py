@@ -39,6 +39,7 @@ def test_company_tells_more_than_the_best_score_of_an_item_by_itself(form):
     assert metrics(predict(fitted, network, new.features), new.ranks)["RA"] > blind + 0.02
 
 
+@pytest.mark.slow
 def test_sets_of_any_size_in_any_order_are_predicted(form, rng):
     network, fitted = form
     for n_items in (1, 2, 7):

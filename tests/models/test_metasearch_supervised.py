@@ -93,6 +93,7 @@ def drawn(table, *, nuts=False):
         return ms.posterior(table, 0.3, **SAMPLING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nuts", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_weights_of_engines_have_a_posterior_to_read(table, nuts):
     draws = drawn(table, nuts=nuts)
@@ -106,6 +107,7 @@ def test_the_weights_of_engines_have_a_posterior_to_read(table, nuts):
     assert (found["listed"]["low"] < found["listed"]["high"]).all()
 
 
+@pytest.mark.slow
 def test_weights_are_those_of_the_utility(table):
     # the coefficients of standardised columns over their standard deviations, listed for unlisted
     draws = drawn(table)

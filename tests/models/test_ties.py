@@ -55,6 +55,7 @@ def test_the_models_cannot_be_told_apart_on_puddings(puddings):
     assert abs(last["elpd_diff"]) < max(2 * last["dse"], 0.2)
 
 
+@pytest.mark.slow
 def test_equal_puddings_tie_as_often_under_both(puddings):
     table = summary(puddings)
     # 202 of 745 are 0.271, and the brands are almost equal

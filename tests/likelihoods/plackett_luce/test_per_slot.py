@@ -41,6 +41,7 @@ def derivatives(name, mode):
     return pytensor.function([u, v], [logp, slope, pt.grad(pt.sum(slope * v), u)], mode=mode)
 
 
+@pytest.mark.slow
 @for_each("mode", ["FAST_COMPILE", "JAX"])
 @for_each("name", GRAPHS)
 def test_values_are_those_of_the_graph_and_two_derivatives_those_of_differences(rng, name, mode):
