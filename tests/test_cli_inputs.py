@@ -444,7 +444,7 @@ WHOLE = {  # what follows the name of the file, and the first and last of the ta
     "ballots": (
         "ballot,n\nale > bock = cider,9\nbock > cider,5\n",
         ("rank", "--ballot", "ballot", "--weight", "n", "--missing", "last"),
-        ("bock", "cider"),
+        ("ale", "cider"),
     ),
     "winners": (
         "w,l\n" + "ale,bock\n" * 9 + "bock,cider\n" * 9 + "cider,ale\n",

@@ -220,6 +220,15 @@ def _units(model: pm.Model, var: str, by: str | None) -> _Units:
     contents = None if kept.items is None else kept.contents(kept.items)
     by = None if by == rows else by
     axes = groups_of(name, model.named_vars_to_dims, rows)
+    each = str(model.named_vars_to_dims.get(name, (rows,))[0])
+    if each != rows and each in axes.values() and by in (None, each):
+        # in a mixture, all rankings of a ranker have one log-likelihood
+        group = next(group for group, axis in axes.items() if axis == each)
+        labels = kept.labels(group)
+        beside = {}
+        if contents is not None:
+            beside[CONTENT] = joined(contents, kept.codes(group), len(labels))
+        return _Units(labels, np.arange(len(labels)), each, outcome, beside)
     if by is None:
         beside = {group: kept.labels(group)[kept.codes(group)] for group in axes}
         if contents is not None:

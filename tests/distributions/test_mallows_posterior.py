@@ -90,7 +90,7 @@ def test_nuts_samples_the_published_posterior(potatoes, distance):
     few = found.isel(draw=slice(None, None, 100))
     places = br.consensus_posterior(few, model=model, random_seed=1)["place_probability"]
     sure = places.mean(("chain", "draw"))
-    assert sure.sel(item="P12", place=1) > 0.99
+    assert sure.sel(item="P12", place=1) > 0.95
     assert sure.sel(item="P8", place=20) > 0.99
 
 
