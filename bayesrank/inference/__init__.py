@@ -1,14 +1,15 @@
 """Inference: modes, Laplace's approximation, training by batches, LearnBPR and cross-validation.
 
 What PyMC can sample or optimise itself needs nothing from here, but for `sample`, which does not
-compile again in every process; `posterior_modes`, which finds the modes of one model for many prior
-scales and compiles it once, with its parts `objective`, `climb` and `adam`; `laplace`, which draws
-from a normal posterior around a mode; `quick_posterior`, which does so for models that learn
-scales, too, and `quick_matches` from counts; `train`, which finds the mode of a model of many
-weights by batches; `given`, which fixes some variables; `kfold`, which compiles one model for all
-folds; `find_kinds` and `membership`, for mixtures; `consensus_posterior` and
-`consensus_log_likelihood`, of a consensus that was summed out; `LeapAndShift`, steps of one that
-was not; and `learn_bpr`, gradient ascent on triples of interactions.
+compile again in every process, and `nuts_seconds`, which says how long it would take;
+`posterior_modes`, which finds the modes of one model for many prior scales and compiles it once,
+with its parts `objective`, `climb` and `adam`; `laplace`, which draws from a normal posterior
+around a mode; `quick_posterior`, which does so for models that learn scales, too, and
+`quick_matches` from counts; `train`, which finds the mode of a model of many weights by batches;
+`given`, which fixes some variables; `kfold`, which compiles one model for all folds; `find_kinds`
+and `membership`, for mixtures; `consensus_posterior` and `consensus_log_likelihood`, of a consensus
+that was summed out; `LeapAndShift`, steps of one that was not; and `learn_bpr`, gradient ascent on
+triples of interactions.
 
 This room may import arviz, numba, numpy, nutpie, pandas, pymc, pytensor, rich, scipy,
 threadpoolctl, xarray, the rooms data and likelihoods, and schema.
@@ -39,7 +40,7 @@ from bayesrank.inference.modes import (
     posterior_modes,
 )
 from bayesrank.inference.quick import learned_scales, quick_posterior
-from bayesrank.inference.sampling import sample
+from bayesrank.inference.sampling import nuts_seconds, sample
 from bayesrank.inference.training import train
 
 __all__ = [
@@ -66,6 +67,7 @@ __all__ = [
     "learn_bpr_neighbours",
     "learned_scales",
     "membership",
+    "nuts_seconds",
     "objective",
     "posterior_modes",
     "prior_penalties",

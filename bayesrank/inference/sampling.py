@@ -15,6 +15,7 @@ True
 """
 
 import hashlib
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -40,7 +41,7 @@ from pymc.initial_point import make_initial_point_fn
 from pymc.pytensorf import join_nonshared_inputs, rewrite_pregrad
 from pytensor.link.numba.cache import CACHED_SRC_FUNCTIONS, compile_numba_function_src
 
-__all__ = ["sample"]
+__all__ = ["nuts_seconds", "sample"]
 
 FIRST_LOOK = 250  # draws of a chain, after which it is asked whether they are enough
 GLANCE = 0.02  # seconds between looks at how far the chains are
@@ -135,6 +136,66 @@ def sample(
     )
 
 
+# Gradients of a transition: of tuning, and after it, by the target of acceptance. Means were, with
+# tuning first: NASCAR 12 and 8, sushi 36 and 18, 20,000 and 1,000,000 matches 11 and 11, 13 and 15,
+# and with 300 judges 20 and 15; with the target 0.95, 4 judges 30 and 19, 25 judges 44 and 16.
+STEPS = {False: (20, 15), True: (40, 18)}
+SHORT = 0.9  # targets above it make short steps
+CALL = 25e-6  # seconds that nutpie adds to a gradient
+TIMED = 0.1  # seconds that gradients are timed for
+
+
+def nuts_seconds(
+    model: pm.Model,
+    *,
+    draws: int = 1000,
+    tune: int = 1000,
+    chains: int = 4,
+    cores: int | None = None,
+    nuts: Mapping[str, Any] | None = None,
+) -> float:
+    """Estimate how long `sample` would take at most, from the time of a gradient.
+
+    How many gradients a transition needs depends on the posterior; those of rankings and matches
+    with the settings of `bayesrank.leaderboard.nuts_settings` need some 20 in tuning and 15 after
+    it, with a target of acceptance above 0.9 some 40 and 18. A posterior that is much longer in one
+    direction than in others takes several times as long.
+
+    Parameters
+    ----------
+    model : pm.Model
+        Its log density is compiled, as `sample` does: that is most of what this costs.
+    draws, tune, chains, cores, nuts
+        As given to `sample`. Draws that end early, by `enough`, are fewer.
+
+    Returns
+    -------
+    float
+        Wall seconds without compilation, all processors being free.
+
+    Examples
+    --------
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x", 0, 1)
+    >>> one, four = (nuts_seconds(model, chains=n, cores=1) for n in (1, 4))
+    >>> 0 < one < four < 60
+    True
+    """
+    density = _density(model)
+    point = model.initial_point()
+    at = np.concatenate([np.ravel(point[x.name]) for x in model.value_vars]).astype(np.float64)
+    density(at)  # loads
+    times: list[float] = []
+    while sum(times) < TIMED or len(times) < 3:
+        start = time.perf_counter()
+        density(at)
+        times.append(time.perf_counter() - start)
+    in_tuning, after = STEPS[(nuts or {}).get("target_accept", 0.8) > SHORT]
+    gradients = tune * in_tuning + draws * after
+    at_a_time = min(chains, cores or os.cpu_count() or 1)
+    return chains / at_a_time * gradients * (min(times) + CALL)
+
+
 def _until(enough: Callable[[xr.Dataset], bool], compiled: Any, options: Any) -> xr.DataTree:
     """Sample until the draws are enough, or all there may be."""
     n_chains, tune, most = options["chains"], options["tune"], options["draws"]
@@ -181,12 +242,7 @@ def _compiled(model: pm.Model) -> Any:
     point = model.initial_point()
     inputs = model.value_vars
     size = sum(point[x.name].size for x in inputs)
-
-    # without bounds that the values cannot leave, and sums as their own graphs: before the gradient
-    logp = rewrite_pregrad(model.logp())
-    slope = pt.concatenate([pt.grad(logp, x).ravel() for x in inputs])
-    outputs, flat = join_nonshared_inputs(point, [logp, slope], inputs)
-    density = _released(pm.compile([flat], outputs, mode="NUMBA", trust_input=True), DENSITY)
+    density = _density(model)
 
     names = {rv.name for rv in model.unobserved_RVs}
     shown = [x for x in model.unobserved_value_vars if x.name in names]  # without transformed ones
@@ -241,6 +297,16 @@ def _compiled(model: pm.Model) -> Any:
         dims=dims,
         make_initial_point_fn=start,
     )
+
+
+def _density(model: pm.Model) -> Callable[[NDArray[np.float64]], Any]:
+    """Compile the log density of the values, ravelled, with its gradient."""
+    inputs = model.value_vars
+    # without bounds that the values cannot leave, and sums as their own graphs: before the gradient
+    logp = rewrite_pregrad(model.logp())
+    slope = pt.concatenate([pt.grad(logp, x).ravel() for x in inputs])
+    outputs, flat = join_nonshared_inputs(model.initial_point(), [logp, slope], inputs)
+    return _released(pm.compile([flat], outputs, mode="NUMBA", trust_input=True), DENSITY)
 
 
 def _shapes(model: pm.Model, variables: list[Any], point: Mapping[str, Any]) -> list[Any]:

@@ -176,7 +176,7 @@ def command_stages(*arguments: str) -> dict[str, float]:
     sampling._compiled = timed("compiling", sampling._compiled)
     sampling.nutpie.sample = timed("NUTS", sampling.nutpie.sample)
     sampling._until = timed("NUTS", sampling._until)
-    run._predicted = timed("predictions", run._predicted)
+    run._predictions = timed("predictions", run._predictions)
     loo.loo_of = timed("LOO", loo.loo_of)
     with contextlib.redirect_stdout(io.StringIO()):
         main([*arguments], standalone_mode=False)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import nutpie
@@ -10,7 +11,7 @@ import pymc as pm
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.inference import sample
+from bayesrank.inference import nuts_seconds, sample, sampling
 from tests.flags import flags_of_users
 
 
@@ -71,6 +72,15 @@ def test_what_cannot_be_reached_is_left_out():
         pm.Potential("density", pt.switch(x > 0, pt.switch(x > 9, pt.sqrt(9 - x), -x), -np.inf))
         x = sample(500, tune=500, chains=2, random_seed=1)["posterior"]["x"]
     assert 0 < float(x.min()) < float(x.max()) < 9
+
+
+def test_what_sampling_would_take_is_gradients_times_their_number(monkeypatch):
+    monkeypatch.setattr(sampling, "_density", lambda model: lambda at: time.sleep(0.01))
+    model = normal()
+    one = nuts_seconds(model, draws=100, tune=10, chains=1)
+    assert 17 < one < 17 * 1.5  # 20 of a tuning step, 15 of a draw
+    two = nuts_seconds(model, draws=0, tune=10, chains=2, cores=1, nuts={"target_accept": 0.95})
+    assert 8 < two < 8 * 1.5
 
 
 def test_discrete_variables_are_refused():
