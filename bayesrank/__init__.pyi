@@ -1,6 +1,7 @@
 # The public names, listed once: what `bayesrank/__init__.py` loads on first use, and what type
 # checkers and editors read. In a stub "as" makes a name public.
 
+from .audit import audit as audit
 from .data import (
     Interactions as Interactions,
     PairCounts as PairCounts,
@@ -54,6 +55,7 @@ from .results import (
     compare as compare,
     compare_kinds as compare_kinds,
     consensus_ordering as consensus_ordering,
+    elo_scale as elo_scale,
     err as err,
     expected_kendall as expected_kendall,
     group_log_likelihood as group_log_likelihood,
@@ -61,7 +63,9 @@ from .results import (
     match_probability as match_probability,
     matches_between as matches_between,
     matches_to_separate as matches_to_separate,
+    matches_to_settle as matches_to_settle,
     ndcg as ndcg,
+    next_matches as next_matches,
     place_probability as place_probability,
     predicted_ranks as predicted_ranks,
     query_metrics as query_metrics,
@@ -73,6 +77,7 @@ from .results import (
     recommendation_metrics as recommendation_metrics,
     relabel as relabel,
     tied_with_leader as tied_with_leader,
+    tiers as tiers,
     top_probability as top_probability,
     win_probability as win_probability,
 )

@@ -30,7 +30,7 @@ from bayesrank.inference.learn_bpr import (
     learn_bpr_neighbours,
     prior_penalties,
 )
-from bayesrank.inference.matches import quick_matches
+from bayesrank.inference.matches import MatchFit, fit_matches, quick_matches
 from bayesrank.inference.modes import (
     Point,
     adam,
@@ -49,6 +49,7 @@ __all__ = [
     "KindsFound",
     "KindsWarning",
     "LeapAndShift",
+    "MatchFit",
     "NeighbourFit",
     "NeighbourPenalties",
     "Penalties",
@@ -58,6 +59,7 @@ __all__ = [
     "consensus_log_likelihood",
     "consensus_posterior",
     "find_kinds",
+    "fit_matches",
     "given",
     "hessian",
     "hessian_product",

@@ -14,6 +14,7 @@ The likelihood and the prior know utilities apart from their sum; draws that hav
 subtracted are those of a prior whose sum is zero.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import arviz as az
@@ -25,7 +26,7 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from bayesrank.data import Pairs
 from bayesrank.data.derive import pair_totals
 
-__all__ = ["quick_matches"]
+__all__ = ["MatchFit", "fit_matches", "quick_matches"]
 
 Floats = NDArray[np.float64]
 
@@ -77,19 +78,126 @@ def quick_matches(
     >>> round(float(lead.mean()), 1), round(float(lead.std()), 1)  # log 3, and about √(1/30 + 1/10)
     (1.1, 0.4)
     """
-    if not 0 < utility_scale < np.inf:
-        raise ValueError(f"`utility_scale` is {utility_scale}; it must be positive and finite.")
     if len(pairs.judges) > 1:
         raise ValueError(
             f"There are {len(pairs.judges)} judges, who differ: use quick_posterior on "
             "leaderboard_model(pairs), or read the table without its judge column."
         )
+    fit = fit_matches(pairs, utility_scale=utility_scale, order_effect=order_effect)
+    noise = np.random.default_rng(seed).normal(size=(fit.mode.size, draws * chains))
+    found = fit.mode + solve_triangular(fit.factor, noise, lower=True, trans="T").T
+    return _tree(fit, found, pairs, chains)
+
+
+def fit_matches(
+    pairs: Pairs, *, utility_scale: float = 1.0, order_effect: bool = True
+) -> "MatchFit":
+    """Find the posterior mode of a leaderboard without judges, and its curvature.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Matches; by whom they were judged makes no difference.
+    utility_scale, order_effect
+        As in `quick_matches`.
+
+    Returns
+    -------
+    MatchFit
+
+    Raises
+    ------
+    ValueError
+        If the scale is not positive.
+
+    Examples
+    --------
+    >>> pairs = Pairs.from_matrix([[0, 30], [10, 0]], items=["a", "b"])
+    >>> fit = fit_matches(pairs, utility_scale=9, order_effect=False)
+    >>> round(float(fit.utility[0] - fit.utility[1]), 1)  # log 3
+    1.1
+    """
+    if not 0 < utility_scale < np.inf:
+        raise ValueError(f"`utility_scale` is {utility_scale}; it must be positive and finite.")
     problem = _Counts(pairs, utility_scale, order_effect)
-    mode, factor = problem.mode()
-    total = draws * chains
-    noise = np.random.default_rng(seed).normal(size=(mode.size, total))
-    found = mode + solve_triangular(factor, noise, lower=True, trans="T").T
-    return _tree(problem, found, pairs, chains)
+    return MatchFit(*problem.mode(), problem.n_items, problem.order, problem.ties)
+
+
+@dataclass(frozen=True)
+class MatchFit:
+    """A normal around the mode of utilities and, if there are any, order effect and log nu.
+
+    Attributes
+    ----------
+    mode : array, shape (n,)
+        The utilities, then the order effect, then log nu.
+    factor : array, shape (n, n)
+        Cholesky factor of the precision.
+    n_items : int
+        How many of them are utilities.
+    order, ties : bool
+        Whether there is an order effect, and nu.
+    """
+
+    mode: Floats
+    factor: Floats
+    n_items: int
+    order: bool
+    ties: bool
+
+    @property
+    def utility(self) -> Floats:
+        """Utilities at the mode."""
+        return self.mode[: self.n_items]
+
+    @property
+    def order_effect(self) -> tuple[float, float]:
+        """The order effect and its standard error; zeros where there is none."""
+        if not self.order:
+            return 0.0, 0.0
+        unit = np.zeros(self.mode.size)
+        unit[self.n_items] = 1.0
+        return float(self.mode[self.n_items]), float(np.sqrt(self.solve(unit)[self.n_items]))
+
+    def solve(self, b: Floats) -> Floats:
+        """Multiply by the covariance."""
+        return np.asarray(cho_solve((self.factor, True), b))
+
+    def probabilities(self, lead: Floats) -> Floats:
+        """Probabilities that the first wins, the second wins, and the two tie, (..., 3).
+
+        Parameters
+        ----------
+        lead : array, shape (...)
+            Utility of the first less that of the second, the order effect apart.
+        """
+        d = lead + self.order_effect[0]
+        return np.stack(_outcomes(d, self.mode[-1] if self.ties else -np.inf)[2:], axis=-1)
+
+    def influence(self, pairs: Pairs, one: int, other: int) -> Floats:
+        """By how much, in one step of Newton, a match adds to the lead of one over the other.
+
+        Parameters
+        ----------
+        pairs : Pairs
+            Those that were fitted.
+        one, other : int
+            Numbers of items.
+
+        Returns
+        -------
+        array, shape (n_pairs, 3)
+            For each outcome that a match of the pair may have.
+        """
+        contrast = np.zeros(self.mode.size)
+        contrast[one], contrast[other] = 1.0, -1.0
+        told = self.solve(contrast)
+        p = self.probabilities(self.utility[pairs.first] - self.utility[pairs.second])
+        along = told[pairs.first] - told[pairs.second]
+        along = along + (told[self.n_items] if self.order else 0.0)
+        points = np.array([0.5, -0.5, 0.0]) - (p[:, :1] - p[:, 1:2]) / 2
+        tied = (np.array([0.0, 0.0, 1.0]) - p[:, 2:]) * (told[-1] if self.ties else 0.0)
+        return along[:, None] * points + tied
 
 
 class _Counts:
@@ -111,10 +219,7 @@ class _Counts:
         K, order, ties = self.n_items, self.order, self.ties
         d = x[self.first] - x[self.second] + (x[K] if order else 0.0)
         eta = x[-1] if ties else -np.inf
-        high = np.maximum(np.abs(d) / 2, eta)
-        up, down = np.exp(d / 2 - high), np.exp(-d / 2 - high)
-        level = np.exp(eta - high)
-        whole = up + down + level
+        high, whole, p, q, t = _outcomes(d, eta)
         n = self.won + self.lost + self.tied
         value = (self.won - self.lost) @ d / 2 - n @ (high + np.log(whole))
         value += self.tied.sum() * eta if ties else 0.0
@@ -122,7 +227,6 @@ class _Counts:
         if not curved:
             return float(value), None, None
 
-        p, q, t = up / whole, down / whole, level / whole
         slope = (self.won - self.lost - n * (p - q)) / 2
         gradient = -self.precision * x
         gradient[:K] += np.bincount(self.first, slope, K) - np.bincount(self.second, slope, K)
@@ -165,12 +269,20 @@ class _Counts:
         return x, factor
 
 
-def _tree(problem: _Counts, found: Floats, pairs: Pairs, chains: int) -> xr.DataTree:
-    utility = found[:, : problem.n_items]
+def _outcomes(d: Floats, eta: float) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Scale and sum of the weights of the outcomes, and their probabilities: win, loss, tie."""
+    high = np.maximum(np.abs(d) / 2, eta)
+    up, down, level = np.exp(d / 2 - high), np.exp(-d / 2 - high), np.exp(eta - high)
+    whole = up + down + level
+    return high, whole, up / whole, down / whole, level / whole
+
+
+def _tree(fit: MatchFit, found: Floats, pairs: Pairs, chains: int) -> xr.DataTree:
+    utility = found[:, : fit.n_items]
     values = {"utility": utility - utility.mean(axis=1, keepdims=True)}
-    if problem.order:
-        values["order_effect"] = found[:, problem.n_items]
-    if problem.ties:
+    if fit.order:
+        values["order_effect"] = found[:, fit.n_items]
+    if fit.ties:
         values["nu"] = np.exp(found[:, -1])
     out = az.from_dict(
         {"posterior": {k: v.reshape(chains, -1, *v.shape[1:]) for k, v in values.items()}},

@@ -9,7 +9,9 @@ from bayesrank.results.baseline import random_elpd
 from bayesrank.results.checks import Fits, ranking_checks, worst_checks
 from bayesrank.results.compare import compare
 from bayesrank.results.consensus import consensus_ordering, expected_kendall
+from bayesrank.results.cuts import tiers
 from bayesrank.results.diagnostics import Convergence, convergence, precise
+from bayesrank.results.elo import elo_scale
 from bayesrank.results.files import csv_bytes, figure_png, plain, whole_file, write_whole
 from bayesrank.results.groups import group_log_likelihood
 from bayesrank.results.kinds import LabelWarning, compare_kinds, relabel
@@ -24,6 +26,7 @@ from bayesrank.results.matches import (
     outcome_probability,
 )
 from bayesrank.results.metrics import QueryMetrics, err, ndcg, query_metrics
+from bayesrank.results.planning import Settling, matches_to_settle, next_matches
 from bayesrank.results.predicted import predicted_ranks
 from bayesrank.results.probabilities import place_probability, top_probability, win_probability
 from bayesrank.results.ranks import rank_draws, rank_summary, standing, tied_with_leader
@@ -38,12 +41,14 @@ __all__ = [
     "QueryMetrics",
     "Section",
     "Separation",
+    "Settling",
     "adherence_summary",
     "compare",
     "compare_kinds",
     "consensus_ordering",
     "convergence",
     "csv_bytes",
+    "elo_scale",
     "err",
     "expected_kendall",
     "figure_png",
@@ -54,7 +59,9 @@ __all__ = [
     "match_probability",
     "matches_between",
     "matches_to_separate",
+    "matches_to_settle",
     "ndcg",
+    "next_matches",
     "outcome_probability",
     "place_probability",
     "plain",
@@ -72,6 +79,7 @@ __all__ = [
     "standing",
     "table_text",
     "tied_with_leader",
+    "tiers",
     "top_probability",
     "verdict",
     "whole_file",

@@ -40,6 +40,7 @@ from bayesrank.results.draws import check_probability, posterior_utilities
 
 __all__ = [
     "Separation",
+    "check_numbers",
     "item_draws",
     "match_probability",
     "matches_between",
@@ -295,9 +296,7 @@ def matches_to_separate(
         )
     if not ((p >= 0).all() and np.allclose(p.sum(1), 1)):
         raise ValueError("`probability` must have rows of probabilities, which sum to one.")
-    numbers = [int(n) for n in at]
-    if not numbers or numbers[0] < 1 or np.any(np.diff(numbers) <= 0) or numbers != list(at):
-        raise ValueError(f"`at` is {tuple(at)}; it must hold ascending whole numbers, 1 or more.")
+    numbers = check_numbers(at)
 
     better = (d > 0) + 0.5 * (d == 0)
     rng = np.random.default_rng(seed)
@@ -311,6 +310,14 @@ def matches_to_separate(
     else:
         matches = float(enough[0]) if len(enough) else np.inf
     return Separation(items, p_better, matches, table, prob, power)
+
+
+def check_numbers(at: Sequence[int]) -> list[int]:
+    """Return numbers of matches to try; raise unless they are whole, 1 or more, and ascend."""
+    numbers = [int(n) for n in at]
+    if not numbers or numbers[0] < 1 or np.any(np.diff(numbers) <= 0) or numbers != list(at):
+        raise ValueError(f"`at` is {tuple(at)}; it must hold ascending whole numbers, 1 or more.")
+    return numbers
 
 
 def _separated(

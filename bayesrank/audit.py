@@ -1,0 +1,700 @@
+r"""Audit of a board of matches: what a careful reader would want to know before trusting it.
+
+Ten probes look at the matches, not at the ranks. Each gives a number, what would be expected of it
+if nothing were wrong, and a sentence; it *fires* if the number is further off than chance makes
+it once in a thousand boards, or beyond a limit that is stated.
+
+===========  ==================================================================  ===================
+probe        number                                                              expected
+===========  ==================================================================  ===================
+connection   matches across the weakest cut of the board into two groups         30 or more
+cycles       largest z such that i beats j, j beats k and k beats i by z          simulated
+order        log odds that being the first adds, in standard errors              within 3.3
+ties         judge or group whose share of ties is furthest off, in z            normal, of so many
+judges       judge whose decided votes go furthest against those of all, in z    normal, of so many
+clusters     z of votes of one group on one pair going together                  permuted
+selection    item whose opponents are fewer than its matches would give, in z    simulated
+duplicates   matches that repeat another one in all respects, in z               permuted
+drift        :math:`\chi^2` of strengths in the first half against the second     its degrees
+fragility    fewest matches whose removal changes the leader, of the leader's    1 % or more
+===========  ==================================================================  ===================
+
+What is expected of outcomes is what Davidson's model says (Bradley-Terry's if nothing ties) at the
+mode, with an order effect. The residuals of the counts of a pair,
+:math:`\tfrac12 (c_1 - c_2) - \tfrac n2 (p_1 - p_2)`, have the variance that the model gives them,
+and a probe is a contrast of them that the defect it looks for would make large. So each answers to
+its own defect: a judge who contradicts all others makes no cycles, and votes that go together by
+prompt do not look like a judge's.
+
+A probe that fires does not say that anybody cheated. It says what to look at.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.stats import chi2, norm
+
+from bayesrank.data import Pairs
+from bayesrank.data.derive import pair_totals
+from bayesrank.inference import MatchFit, fit_matches
+
+__all__ = ["PROBES", "audit"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+RARE = 1e-3  # probability with which a probe fires where nothing is wrong
+ENOUGH = 5.0  # variance of a contrast of votes from which it is about normal
+ACROSS = 30  # matches across a cut: the offset of two groups has a standard error of about 0.4
+SHARE = 0.01  # of the leader's matches; if fewer of them change the leader, it is fragile
+MANY = 20  # labels from which a group is one of many small ones, such as prompts
+MOST_ITEMS = 40  # that are looked at for cycles: those with the most matches
+DRAWS = 1000  # of simulated and permuted boards
+SCALE = 3.0  # prior standard deviation of utilities in the fits: little beside a few matches
+
+
+def audit(
+    pairs: Pairs,
+    *,
+    time: str | None = None,
+    order_effect: bool = True,
+    probes: Sequence[str] | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Look for what makes a board of matches less trustworthy than its intervals say.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Matches, with their judges and whatever else tells them apart (user, prompt, day, category)
+        as groups.
+    time : str, optional
+        The group whose labels are in order of time. Without it there is no probe of drift.
+    order_effect : bool
+        Whether the first item of a pair is one that stood first. False where the order means
+        nothing, such as winner and loser; then there is no probe of it.
+    probes : sequence of str, optional
+        Which ones, by their names; by default all that the data allow.
+    seed : int
+        Of simulated and permuted boards.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by probe: ``fires``; ``value`` and ``expected``, numbers of the kind that the table
+        of the module `bayesrank.audit` lists, ``p``, how probable so large a value would be where
+        nothing is wrong (NaN where there is a limit instead), and ``says``, a sentence. A probe
+        that the data do not allow has NaN for a value and says why.
+
+    Raises
+    ------
+    ValueError
+        If there is no such group or probe, or nothing was played.
+
+    Notes
+    -----
+    Judges have one adherence in what is expected, 1: that they differ in care is for
+    `leaderboard_model` to say; the probe of judges fires where one votes against the others.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> wins = rng.binomial(40, [[0, 0.6, 0.7], [0, 0, 0.6], [0, 0, 0]])
+    >>> wins += np.triu(40 - wins, 1).T
+    >>> found = audit(Pairs.from_matrix(wins, items=["a", "b", "c"]), order_effect=False)
+    >>> found["fires"].any()
+    np.False_
+    """
+    names = list(PROBES) if probes is None else list(probes)
+    for name in names:
+        if name not in PROBES:
+            raise ValueError(f"There is no probe {name!r}; they are {', '.join(PROBES)}.")
+    if not pairs.n_matches:
+        raise ValueError("All counts are 0: no match was played, and there is nothing to audit.")
+    if time is not None:
+        pairs.group_labels(time)  # raises if there is none
+    board = _Board(pairs, time, order_effect, np.random.default_rng(seed))
+    found = [PROBES[name](board) for name in names]
+    columns = ["fires", "value", "expected", "p", "says"]
+    rows = [(f.fires, f.value, f.expected, f.p, f.says) for f in found]
+    return pd.DataFrame(rows, columns=columns, index=pd.Index(names, name="probe"))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a probe found."""
+
+    says: str
+    value: float = np.nan
+    expected: float = np.nan
+    p: float = np.nan
+    fires: bool = False
+
+
+class _Board:
+    """The matches, what is expected of them, and what all probes look at."""
+
+    def __init__(
+        self, pairs: Pairs, time: str | None, order_effect: bool, rng: np.random.Generator
+    ) -> None:
+        # whatever their evidence is worth: each match was played once
+        pairs = replace(pairs, weight=np.ones(pairs.n_pairs))
+        self.pairs, self.time, self.rng, self.order_effect = pairs, time, rng, order_effect
+        self.fit: MatchFit = fit_matches(pairs, utility_scale=SCALE, order_effect=order_effect)
+        self.first, self.second = (x.astype(np.int64) for x in (pairs.first, pairs.second))
+        self.n = pairs.counts.sum(axis=1)
+        self.lead = self.fit.utility[self.first] - self.fit.utility[self.second]
+        self.p = self.fit.probabilities(self.lead)  # (n_pairs, 3): first, second, tie
+        self.points = (pairs.counts[:, 0] - pairs.counts[:, 1]) / 2
+        mean, variance = self.moments(self.p)
+        self.residual = self.points - self.n * mean
+        self.variance = self.n * variance
+        low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
+        self.met, self.meeting = np.unique(low * pairs.n_items + high, return_inverse=True)
+        self.sign = np.where(self.first < self.second, 1.0, -1.0)  # towards the lower number
+        self.matches = _played(pairs)
+
+    @cached_property
+    def duplicates(self) -> _Found:
+        """What is found of matches that repeat others, which other probes leave out."""
+        return _repeated(self)
+
+    @staticmethod
+    def moments(p: Floats) -> tuple[Floats, Floats]:
+        """Mean and variance of the points of a match: a half, minus a half, or nothing."""
+        mean = (p[:, 0] - p[:, 1]) / 2
+        return mean, (p[:, 0] + p[:, 1]) / 4 - mean**2
+
+    def name(self, item: int) -> str:
+        return str(self.pairs.items[item])
+
+    def groupings(self) -> dict[str, tuple[pd.Index, Ints]]:
+        """Return judges, if there are several, and all groups of several labels."""
+        names = ["judge", *self.pairs.groups]
+        found = {k: (self.pairs.group_labels(k), self.pairs.group_idx(k)) for k in names}
+        return {
+            k: (labels, idx.astype(np.int64))
+            for k, (labels, idx) in found.items()
+            if len(labels) > 1
+        }
+
+
+# ---------------------------------------------------------------------------------------------
+# Who met whom
+# ---------------------------------------------------------------------------------------------
+
+
+def _connection(board: _Board) -> _Found:
+    """Find the cut of the board into two groups that the fewest matches cross."""
+    n_items = board.pairs.n_items
+    played = np.flatnonzero(board.matches)
+    between = coo_array((board.n, (board.first, board.second)), shape=(n_items, n_items))
+    table = (between + between.T).toarray()[np.ix_(played, played)].astype(np.float64)
+    n_parts, part = connected_components(table > 0, directed=False)
+    if n_parts > 1:
+        small = [board.name(i) for i in played[part != np.bincount(part).argmax()]]
+        return _Found(
+            f"The board falls into {n_parts} parts that never met: nothing but the prior compares "
+            f"{_some(small)} with the others.",
+            value=0.0,
+            expected=ACROSS,
+            fires=True,
+        )
+    if len(played) < 4:
+        return _Found("There are fewer than four items: no two groups to be told apart.")
+    # along the second eigenvector of the normalised Laplacian lie the sparsest cuts
+    scale = 1 / np.sqrt(table.sum(axis=1))
+    _, vectors = np.linalg.eigh(np.eye(len(played)) - scale[:, None] * table * scale)
+    order = (scale * vectors[:, 1]).argsort(kind="stable")
+    ordered = table[np.ix_(order, order)]
+    crossing = [ordered[:k, k:].sum() for k in range(2, len(played) - 1)]
+    k = int(np.argmin(crossing)) + 2
+    across = float(crossing[k - 2])
+    sides = [[board.name(i) for i in played[side]] for side in (order[:k], order[k:])]
+    small = min(sides, key=len)
+    return _Found(
+        f"{across:,.0f} of {board.n.sum():,} matches join {_some(small)} to the other "
+        f"{len(played) - len(small)} items"
+        + (": how the two groups compare hangs on these." if across < ACROSS else "."),
+        value=across,
+        expected=ACROSS,
+        fires=across < ACROSS,
+    )
+
+
+def _selection(board: _Board) -> _Found:
+    """Find an item that met fewer opponents than its matches would give."""
+    n_items = board.pairs.n_items
+    low, high = np.divmod(board.met, n_items)
+    times = np.bincount(board.meeting, board.n)
+    joined = [(low == i) | (high == i) for i in range(n_items)]
+    enough = np.flatnonzero(board.matches >= 10)
+    if len(enough) < 5:
+        return _Found("Fewer than five items have ten matches: nobody's opponents stand out.")
+    share = board.matches / board.matches.sum()
+    z, count = np.full(n_items, -np.inf), np.zeros(n_items)
+    for i in enough:
+        count[i] = _effective(times[joined[i]])
+        others = np.delete(share, i)
+        drawn = board.rng.multinomial(int(board.matches[i]), others / others.sum(), size=200)
+        log_drawn = np.log([_effective(row) for row in drawn])
+        z[i] = (log_drawn.mean() - np.log(count[i])) / max(log_drawn.std(), 1e-3)
+    # boards are made by design, which spares pairs: it is who differs from the others that counts
+    relative = np.log(count[enough])
+    centre = np.median(relative)
+    spread = 1.4826 * np.median(np.abs(relative - centre))
+    apart = (centre - relative) / max(spread, 0.1)
+    k = int(apart.argmax())
+    item, p = int(enough[k]), float(min(1.0, len(enough) * norm.sf(apart[k])))
+    fires = p < RARE and z[item] > norm.isf(RARE / len(enough))
+    met = np.exp(centre)
+    return _Found(
+        f"{board.name(item)} met as many opponents as if it had met {count[item]:.1f} of them "
+        f"equally often; the median of all items is {met:.1f}"
+        + (": its place rests on a selection of opponents." if fires else "."),
+        value=float(apart[k]),
+        expected=0.0,
+        p=p,
+        fires=bool(fires),
+    )
+
+
+def _duplicates(board: _Board) -> _Found:
+    return board.duplicates
+
+
+def _repeated(board: "_Board") -> _Found:
+    """Count matches that repeat another one in all respects."""
+    groups = board.groupings()
+    if not groups:
+        return _Found("Nothing tells matches of the same two items apart: name users or prompts.")
+    key = board.first * board.pairs.n_items + board.second
+    rows, outcome = np.nonzero(board.pairs.counts)
+    times = board.pairs.counts[rows, outcome]
+    match = np.repeat(np.arange(len(rows)), times)
+    what = 3 * key[rows][match] + outcome[match]
+    codes = np.stack([idx[rows][match] for _, idx in groups.values()])
+
+    def repeats(order: Ints) -> int:
+        return len(what) - len(np.unique(np.vstack([what, codes[:, order]]), axis=1).T)
+
+    here = np.arange(len(what))
+    value = repeats(here)
+    permuted = np.array([repeats(board.rng.permutation(here)) for _ in range(50)], dtype=float)
+    mean, sd = permuted.mean(), max(permuted.std(ddof=1), np.sqrt(permuted.mean() + 1))
+    z = (value - mean) / sd
+    p = float(norm.sf(z))
+    fires = p < RARE and value - mean > SHARE * len(what)
+    return _Found(
+        f"{value:,} of {len(what):,} matches repeat another with the same items, outcome and "
+        f"{_and(list(groups))}; {mean:,.0f} would by chance"
+        + (": votes may have been counted twice." if fires else "."),
+        value=float(z),
+        expected=0.0,
+        p=p,
+        fires=bool(fires),
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# How they ended
+# ---------------------------------------------------------------------------------------------
+
+
+def _cycles(board: _Board) -> _Found:
+    """Find the clearest cycle of three items, and how clear a cycle would be by chance."""
+    items = np.sort(np.argsort(-board.matches, kind="stable")[:MOST_ITEMS])
+    items = items[board.matches[items] > 0]
+    if len(items) < 3:
+        return _Found("There are fewer than three items: no cycle is possible.")
+    n_items, n_met = board.pairs.n_items, len(board.met)
+    low, high = np.divmod(board.met, n_items)
+    at = np.full((n_items, n_items), -1)
+    at[low, high] = np.arange(n_met)
+    triads = np.array(list(combinations(items, 3)))
+    ij, jk, ik = (at[triads[:, a], triads[:, b]] for a, b in ((0, 1), (1, 2), (0, 2)))
+    whole = (ij >= 0) & (jk >= 0) & (ik >= 0)
+    if not whole.any():
+        return _Found("No three items all met each other: no cycle can be seen.")
+    triads, ij, jk, ik = (x[whole] for x in (triads, ij, jk, ik))
+
+    # of each two items that met: the points of the one beyond those that the order gives
+    ones = np.ones(board.pairs.n_pairs)
+    cells = pair_totals(board.first, board.second, board.pairs.counts, ones, ordered=True)
+    sign = np.where(cells.first < cells.second, 1.0, -1.0)
+    of = np.minimum(cells.first, cells.second).astype(np.int64) * n_items
+    meeting = np.searchsorted(board.met, of + np.maximum(cells.first, cells.second))
+    n = np.rint(cells.counts.sum(axis=0)).astype(np.int64)
+    lead = board.fit.utility[cells.first] - board.fit.utility[cells.second]
+    p = board.fit.probabilities(lead)
+    even, _ = board.moments(board.fit.probabilities(np.zeros_like(lead)))
+    _, variance = board.moments(p)
+    width = np.sqrt(np.bincount(meeting, n * variance))
+
+    def clearest(counts: Floats) -> tuple[float, int]:
+        points = (counts[0] - counts[1]) / 2 - n * even
+        z = np.bincount(meeting, sign * points) / width
+        one, two, three = z[ij], z[jk], -z[ik]
+        around = np.maximum(
+            np.minimum(np.minimum(one, two), three), -np.maximum(np.maximum(one, two), three)
+        )
+        best = int(around.argmax())
+        return float(around[best]), best if z[ij[best]] > 0 else -1 - best
+
+    value, best = clearest(cells.counts)
+    drawn = np.array(
+        [clearest(board.rng.multinomial(n, p).T.astype(np.float64))[0] for _ in range(DRAWS)]
+    )
+    rarity = _tail(value, drawn)
+    around = triads[best] if best >= 0 else triads[-1 - best][::-1]
+    i, j, m = (board.name(x) for x in around)
+    return _Found(
+        f"{i} beats {j}, {j} beats {m} and {m} beats {i}, each by {value:.1f} standard errors or "
+        f"more; a board without cycles has {np.median(drawn):.1f} there"
+        + (": one scale of strength does not describe these." if rarity < RARE else "."),
+        value=value,
+        expected=float(np.median(drawn)),
+        p=rarity,
+        fires=rarity < RARE,
+    )
+
+
+def _order(board: _Board) -> _Found:
+    """Say whether being the first is an advantage."""
+    if not board.order_effect:
+        return _Found("The order of the items means nothing here.")
+    value, error = board.fit.order_effect
+    z = value / error
+    p = float(2 * norm.sf(abs(z)))
+    gain = 1 / (1 + np.exp(-value)) - 0.5
+    known = ": a model without an order effect is wrong about those who often stand first"
+    return _Found(
+        f"Being the first adds {value:+.2f} (standard error {error:.2f}) to the log odds, and "
+        f"{100 * gain:+.1f} % to the share of decided matches of equal items"
+        + (f"{known}." if p < RARE else "."),
+        value=z,
+        expected=0.0,
+        p=p,
+        fires=p < RARE,
+    )
+
+
+def _ties(board: _Board) -> _Found:
+    """Find who calls ties more or less readily than the others."""
+    groups = {k: v for k, v in board.groupings().items() if len(v[0]) < MANY}
+    if not board.pairs.counts[:, 2].any():
+        return _Found("Nothing ties.")
+    if not groups:
+        return _Found("There is one judge and no group of few labels: nobody to compare.")
+    p_tie = board.p[:, 2]
+    off = board.pairs.counts[:, 2] - board.n * p_tie
+    label, z, p = _furthest(groups, off, board.n * p_tie * (1 - p_tie))
+    if label is None:
+        return _Found("Nobody has matches enough to compare their ties.")
+    return _Found(
+        f"{label} {'calls ties more often' if z > 0 else 'calls ties less often'} than the "
+        f"closeness of its matches explains, by {abs(z):.1f} standard errors"
+        + (": what a tie is differs by who judges." if p < RARE else ", which may be chance."),
+        value=z,
+        expected=0.0,
+        p=p,
+        fires=p < RARE,
+    )
+
+
+def _judges(board: _Board) -> _Found:
+    """Find a judge whose votes go against those of all, or who favours an item."""
+    groups = {k: v for k, v in board.groupings().items() if k == "judge"}
+    if not groups:
+        return _Found("There is one judge only.")
+    labels, idx = groups["judge"]
+    n_judges, n_items = len(labels), board.pairs.n_items
+    # matches that are decided: how readily a judge calls ties is another question
+    first, second = board.pairs.counts[:, 0], board.pairs.counts[:, 1]
+    wins = board.p[:, 0] / (board.p[:, 0] + board.p[:, 1])
+    off = first - (first + second) * wins
+    variance = (first + second) * wins * (1 - wins)
+    against = np.bincount(idx, board.lead * off, n_judges)
+    width = np.bincount(idx, board.lead**2 * variance, n_judges)
+    cells = [idx * n_items + side for side in (board.first, board.second)]
+    size = n_judges * n_items
+    favour = np.bincount(cells[0], off, size) - np.bincount(cells[1], off, size)
+    spread = sum(np.bincount(cell, variance, size) for cell in cells)
+    widths = np.concatenate([width, spread])
+    z = np.concatenate([against, favour]) / np.sqrt(np.maximum(widths, ENOUGH))
+    z[widths < ENOUGH] = 0.0
+    tests = int((widths >= ENOUGH).sum())
+    if not tests:
+        return _Found("No judge has matches enough to be compared with the others.")
+    k = int(np.abs(z).argmax())
+    p = _at_least_one(z[k], tests)
+    if k < n_judges:
+        how = "against" if z[k] < 0 else "more clearly with"
+        what = f"{labels[k]} votes {how} the order of all others than chance explains"
+    else:
+        judge, item = divmod(k - n_judges, n_items)
+        how = "favours" if z[k] > 0 else "disfavours"
+        what = f"{labels[judge]} {how} {board.name(item)}"
+    return _Found(
+        f"{what}, by {abs(z[k]):.1f} standard errors"
+        + (": look at the ranks without this judge." if p < RARE else ", which may be chance."),
+        value=float(z[k]),
+        expected=0.0,
+        p=p,
+        fires=p < RARE,
+    )
+
+
+def _clusters(board: _Board) -> _Found:
+    """Say whether votes of one prompt, user or day on the same two items go together."""
+    groups = {k: v for k, v in board.groupings().items() if len(v[0]) >= MANY}
+    if not groups:
+        return _Found(f"No group has {MANY} labels or more, such as prompts or users.")
+    best: _Found | None = None
+    for name, (labels, idx) in groups.items():
+        found = _together(board, name, idx, len(labels), len(groups))
+        if best is None or not best.p <= found.p:
+            best = found
+    assert best is not None
+    return best
+
+
+def _together(board: _Board, name: str, idx: Ints, n_labels: int, tests: int) -> _Found:
+    """Compare the agreement of votes inside a group with that of votes of anybody."""
+    rows, outcome = np.nonzero(board.pairs.counts)
+    times = 1 if board.duplicates.fires else board.pairs.counts[rows, outcome]
+    match = np.repeat(np.arange(len(rows)), times)
+    row, ended = rows[match], outcome[match]
+    mean, _ = board.moments(board.p)
+    value = board.sign[row] * (np.array([0.5, -0.5, 0.0])[ended] - mean[row])
+    met, who = board.meeting[row], idx[row]
+
+    # of the same two items, in the order in which they are stored: permuted inside
+    order = np.argsort(met, kind="stable")
+    value, met, who = value[order], met[order], who[order]
+
+    def agreement(of: Floats) -> float:
+        cell = met * n_labels + who
+        _, code = np.unique(cell, return_inverse=True)
+        return float((np.bincount(code, of) ** 2).sum())
+
+    if len(np.unique(met * n_labels + who)) == len(met):
+        return _Found(f"No {name} votes twice on the same two items.", p=1.0)
+    seen = agreement(value)
+    drawn = np.array(
+        [agreement(value[np.lexsort((board.rng.random(len(met)), met))]) for _ in range(200)]
+    )
+    z = float((seen - drawn.mean()) / max(drawn.std(ddof=1), 1e-12))
+    p = float(min(1.0, tests * norm.sf(z)))
+    alone = (value**2).sum()
+    share = (seen - drawn.mean()) / max(alone, 1e-12)
+    return _Found(
+        f"Votes of one {name} on the same two items agree more than votes of several, by "
+        f"{z:.1f} standard errors"
+        + (
+            f": together they vary {1 + share:.1f} times as much as independent ones, and "
+            "intervals that take them for independent are too narrow."
+            if p < RARE
+            else ", which may be chance."
+        ),
+        value=z,
+        expected=0.0,
+        p=p,
+        fires=p < RARE,
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# What the ranks hang on
+# ---------------------------------------------------------------------------------------------
+
+
+def _drift(board: _Board) -> _Found:
+    """Compare strengths in the first half of the matches with those in the second."""
+    if board.time is None:
+        return _Found("No group is said to be the time: name it with time=.")
+    idx = board.pairs.group_idx(board.time)
+    by_time = np.bincount(idx, board.n).cumsum()
+    cut = int(np.searchsorted(by_time, by_time[-1] / 2)) + 1
+    if cut >= len(by_time):
+        return _Found(f"All matches have one {board.time}.")
+    halves = [_only(board.pairs, idx < cut), _only(board.pairs, idx >= cut)]
+    fits = [
+        fit_matches(half, utility_scale=SCALE, order_effect=board.order_effect) for half in halves
+    ]
+    both = np.flatnonzero(np.logical_and(*(_played(half) > 0 for half in halves)))
+    if len(both) < 2:
+        return _Found("Fewer than two items have matches in both halves.")
+    moved = fits[1].utility[both] - fits[0].utility[both]
+    moved = moved - moved.mean()
+    contrasts = np.zeros((len(both) - 1, fits[0].mode.size))  # to the last of them
+    contrasts[range(len(both) - 1), both[:-1]], contrasts[:, both[-1]] = 1.0, -1.0
+    covariance = sum(contrasts @ fit.solve(contrasts.T) for fit in fits)
+    apart = moved[:-1] - moved[-1]
+    value, degrees = float(apart @ np.linalg.solve(covariance, apart)), len(apart)
+    p = float(chi2.sf(value, degrees))
+    most = int(np.abs(moved).argmax())
+    return _Found(
+        f"Strengths before and after {board.pairs.group_labels(board.time)[cut]} differ by "
+        f"{value:.0f} where {degrees} is expected; {board.name(both[most])} "
+        f"moved most, {moved[most]:+.2f}"
+        + (": one strength for all times does not describe them." if p < RARE else "."),
+        value=value,
+        expected=float(degrees),
+        p=p,
+        fires=p < RARE,
+    )
+
+
+def _fragility(board: _Board) -> _Found:
+    """Count the fewest matches without which another item leads."""
+    utility = np.where(board.matches > 0, board.fit.utility, -np.inf)
+    leader = int(utility.argmax())
+    rivals = [int(i) for i in np.argsort(-utility)[1:6] if np.isfinite(utility[i])]
+    if not rivals:
+        return _Found("There is one item only.")
+    rows, outcome = np.nonzero(board.pairs.counts)
+    limit = max(int(0.5 * board.matches[leader]), 1)
+    best: tuple[int, int] | None = None
+    for rival in rivals:
+        effect = board.fit.influence(board.pairs, leader, rival)[rows, outcome]
+        order = np.argsort(-effect)
+        order = order[effect[order] > 0]
+        told = effect[order] * board.pairs.counts[rows, outcome][order]
+        if told.sum() < utility[leader] - utility[rival]:
+            continue
+        removed = _removed(board, leader, rows[order], outcome[order], effect[order], limit, rival)
+        if removed is not None and (best is None or removed < best[0]):
+            best = (removed, rival)
+            limit = removed
+    name = board.name(leader)
+    if best is None:
+        return _Found(
+            f"Another leader than {name} needs more than half of its matches taken away.",
+            value=float("inf"),
+            expected=SHARE * float(board.matches[leader]),
+        )
+    least = SHARE * float(board.matches[leader])
+    n, other = best[0], board.name(best[1])
+    fires = n < least or n <= 2
+    return _Found(
+        f"Without {n:,} {'match' if n == 1 else 'matches'} of {board.n.sum():,}, {other} would "
+        f"lead instead of {name}" + (": that is very few." if fires else "."),
+        value=float(n),
+        expected=least,
+        fires=bool(fires),
+    )
+
+
+def _removed(
+    board: _Board, leader: int, rows: Ints, outcome: Ints, effect: Floats, limit: int, rival: int
+) -> int | None:
+    """Count the matches, the most telling first, without which the leader is another one."""
+    counts = board.pairs.counts
+    times = counts[rows, outcome]
+    before = times.cumsum() - times
+
+    def flips(n: int) -> bool:
+        left = counts.copy()
+        left[rows, outcome] -= np.clip(n - before, 0, times)
+        if not left.any():
+            return True
+        fit = fit_matches(
+            replace(board.pairs, counts=left), utility_scale=SCALE, order_effect=board.order_effect
+        )
+        return int(np.where(board.matches > 0, fit.utility, -np.inf).argmax()) != leader
+
+    gap = float(board.fit.utility[leader] - board.fit.utility[rival])
+    reached = np.minimum((effect * times).cumsum(), np.inf)
+    k = int(np.searchsorted(reached, gap))
+    guess = (
+        int(times.sum())
+        if k >= len(times)
+        else int(before[k] + np.ceil((gap - (reached[k] - effect[k] * times[k])) / effect[k]))
+    )
+    low, high = 0, min(max(guess, 1), limit)
+    while not flips(high):  # one step says roughly how many; fits say whether they are enough
+        low, high = high, 2 * high
+        if low >= limit or low >= times.sum():
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if flips(middle) else (middle, high)
+    return high
+
+
+def _played(pairs: Pairs) -> Floats:
+    """How many matches each item is in."""
+    n = pairs.counts.sum(axis=1)
+    first, second = (np.bincount(side, n, pairs.n_items) for side in (pairs.first, pairs.second))
+    return np.asarray(first + second)
+
+
+def _only(pairs: Pairs, rows: NDArray[np.bool_]) -> Pairs:
+    """Set the counts of all other pairs to 0."""
+    return replace(pairs, counts=np.where(rows[:, None], pairs.counts, 0))
+
+
+def _furthest(
+    groups: dict[str, tuple[pd.Index, Ints]], off: Floats, variance: Floats
+) -> tuple[str | None, float, float]:
+    """Find the label whose sum is furthest off: its name, z, and p for so many labels."""
+    names, z = [], []
+    for name, (labels, idx) in groups.items():
+        width = np.bincount(idx, variance, len(labels))
+        sums = np.bincount(idx, off, len(labels))
+        for k in np.flatnonzero(width >= ENOUGH).tolist():
+            names.append(str(labels[k]) if name == "judge" else f"{name} {labels[k]}")
+            z.append(sums[k] / np.sqrt(width[k]))
+    if not names:
+        return None, np.nan, np.nan
+    furthest = int(np.abs(z).argmax())
+    return names[furthest], float(z[furthest]), _at_least_one(z[furthest], len(z))
+
+
+def _at_least_one(z: float, tests: int) -> float:
+    """Probability, or a bound of it, that one of so many normals is so far from 0."""
+    return float(min(1.0, tests * 2 * norm.sf(abs(z))))
+
+
+def _tail(value: float, drawn: Floats) -> float:
+    """Share of simulated boards that are as extreme, this one counted among them."""
+    return float((1 + (drawn >= value).sum()) / (1 + len(drawn)))
+
+
+def _effective(times: NDArray[Any]) -> float:
+    """Return how many opponents, met equally often, are as many as these."""
+    share = times[times > 0] / times.sum()
+    return float(np.exp(-(share * np.log(share)).sum()))
+
+
+def _and(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _some(names: Sequence[str]) -> str:
+    """Name a few of them."""
+    return _and(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} others"
+
+
+PROBES: dict[str, Callable[[_Board], _Found]] = {
+    "connection": _connection,
+    "cycles": _cycles,
+    "order": _order,
+    "ties": _ties,
+    "judges": _judges,
+    "clusters": _clusters,
+    "selection": _selection,
+    "duplicates": _duplicates,
+    "drift": _drift,
+    "fragility": _fragility,
+}
+"""The probes, by their names."""

@@ -1,0 +1,91 @@
+r"""Utilities on the scale of Elo ratings, on which 400 points are odds of ten to one.
+
+.. math:: R_i = R_0 + \frac{400}{\log 10} \, (w_i - w_0)
+
+where :math:`w_0` is the utility of the item that is anchored at :math:`R_0`, or the mean of all. An
+item that is d points ahead beats the other, if they do not tie, with probability
+:math:`1 / (1 + 10^{-d / 400})`.
+
+>>> import numpy as np, xarray as xr
+>>> draws = xr.DataArray([[[np.log(10), 0.0]]], dims=("chain", "draw", "item"),
+...                      coords={"item": ["a", "b"]})
+>>> elo_scale(draws, anchor="b").round(6).values
+array([[[1400., 1000.]]])
+"""
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bayesrank.results.draws import item_labels, posterior_utilities
+
+__all__ = ["elo_scale"]
+
+POINTS = 400 / np.log(10)
+
+
+def elo_scale(
+    data: Any,
+    var: str = "utility",
+    *,
+    dim: str = "item",
+    anchor: Hashable | None = None,
+    at: float = 1000.0,
+) -> xr.DataArray:
+    """Put draws of utilities on the scale of Elo ratings.
+
+    Parameters
+    ----------
+    data : DataTree, Dataset or DataArray
+        Posterior with dims chain, draw and `dim`, of a model in which the log odds that one item
+        beats another are the difference of their utilities: Bradley-Terry, Davidson, Rao-Kupper,
+        Plackett-Luce, or `leaderboard_model`, where they are those with a typical judge.
+    var : str
+        The utilities.
+    dim : str
+        The dim of the items.
+    anchor : label, optional
+        The item that has `at` points in every draw; by default the mean of all items has. The
+        spread of a rating is that of its distance from the anchor.
+    at : float
+        Points of the anchor, finite.
+
+    Returns
+    -------
+    DataArray
+        Ratings in every draw, with the dims of the utilities, called "elo". Ranks are the same:
+        `rank_summary` takes it as it is.
+
+    Raises
+    ------
+    ValueError
+        If the variable or a dim is missing, there is no draw or one is not finite, there is no
+        such item, or `at` is not finite.
+
+    References
+    ----------
+    Elo, The Rating of Chessplayers, Past and Present, 1978.
+
+    Examples
+    --------
+    >>> draws = xr.DataArray([[[1.0, 0.0], [2.0, 0.0]]], dims=("chain", "draw", "item"),
+    ...                      coords={"item": ["a", "b"]})
+    >>> elo_scale(draws).mean(("chain", "draw")).round(1).values
+    array([1130.3,  869.7])
+    """
+    if not np.isfinite(at):
+        raise ValueError(f"`at` is {at}; the points of the anchor must be finite.")
+    utility = posterior_utilities(data, var, dim)
+    if anchor is None:
+        zero = utility.mean(dim)
+    else:
+        known = item_labels(utility, dim).tolist()
+        if anchor not in known:
+            raise ValueError(
+                f"There is no {dim} {anchor!r} to anchor the scale at; they are "
+                f"{', '.join(map(str, known))}."
+            )
+        zero = utility.isel({dim: known.index(anchor)}, drop=True)
+    return (at + POINTS * (utility - zero)).rename("elo").transpose(*utility.dims)

@@ -1,0 +1,218 @@
+"""Which matches to play next, against mutual information by hand, and whether they help."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import bayesrank as br
+from bayesrank.inference import quick_matches
+from bayesrank.results import outcome_probability
+
+
+def posterior(draws, nu=None):
+    draws = np.asarray(draws, float)
+    found = {"utility": (("chain", "draw", "item"), draws)}
+    if nu is not None:
+        found["nu"] = (("chain", "draw"), np.asarray(nu, float))
+    return xr.Dataset(found, coords={"item": [f"i{k}" for k in range(draws.shape[2])]})
+
+
+def entropy(p):
+    p = p[p > 0]
+    return -(p * np.log(p)).sum()
+
+
+def told(utility, nu, one, other, top):
+    """Mutual information by its definition, from a table of outcomes and memberships."""
+    p = outcome_probability(utility[:, one] - utility[:, other], nu)
+    place = (-utility).argsort(1).argsort(1)
+    total = 0.0
+    for item in range(utility.shape[1]):
+        among = place[:, item] < top
+        table = np.stack([p[among].sum(0), p[~among].sum(0)]) / len(utility)
+        total += entropy(table.sum(0)) + entropy(table.sum(1)) - entropy(table.ravel())
+    return total
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("top", [1, 2])
+def test_the_gain_is_the_mutual_information(ties, top):
+    rng = np.random.default_rng(1)
+    utility = rng.normal([1.0, 0.8, 0.3, -1.0], 0.4, (500, 4))
+    nu = rng.lognormal(size=500) if ties else None
+    expected = {(i, j): told(utility, nu, i, j, top) for i in range(4) for j in range(i + 1, 4)}
+    row = br.next_matches(posterior(utility[None], None if nu is None else nu[None]), 1, top=top)
+    row = row.iloc[0]
+    pair = tuple(sorted((int(row["item"][1]), int(row["item_other"][1]))))
+    assert pair == max(expected, key=expected.get)
+    assert row["gain"] == pytest.approx(expected[pair], rel=1e-9)
+    assert 0 < row["gain"] < row["doubt"]
+    assert row["p_better"] >= 0.5
+
+
+def test_a_batch_does_not_ask_the_same_twice():
+    """Two pairs are in doubt alike: after a match of the one, the other is worth more."""
+    rng = np.random.default_rng(2)
+    leads = rng.normal(0.0, 2.0, (2000, 2))
+    utility = np.stack([5 + leads[:, 0], 5 * np.ones(2000), leads[:, 1], np.zeros(2000)], axis=1)
+    chosen = br.next_matches(posterior(utility[None]), 2, top=3)
+    pairs = [frozenset(pair) for pair in chosen[["item", "item_other"]].values]
+    # the third place is between the last two alone; with top=3 the first two are in for sure
+    assert pairs[0] == {"i2", "i3"}
+    chosen = br.next_matches(posterior(utility[None]), 1, top=1)
+    assert {chosen["item"][0], chosen["item_other"][0]} == {"i0", "i1"}
+
+
+def test_later_gains_are_those_of_futures():
+    """The second gain is the mean over what the first match may say, here computed exactly."""
+    rng = np.random.default_rng(5)
+    utility = np.stack([rng.normal(0, 1, 1500), np.zeros(1500)], axis=1)
+    rows = br.next_matches(posterior(utility[None]), 2)
+    p = outcome_probability(utility[:, 0])
+    expected = 0.0
+    for first in p.T:
+        w = first / first.sum()
+        better = utility[:, 0] > 0
+        table = np.stack(
+            [(w[better, None] * p[better]).sum(0), (w[~better, None] * p[~better]).sum(0)]
+        )
+        expected += (
+            first.mean()
+            * 2
+            * (entropy(table.sum(0)) + entropy(table.sum(1)) - entropy(table.ravel()))
+        )
+    # 32 futures of two outcomes that tell alike, by symmetry
+    assert rows["gain"][1] == pytest.approx(expected, rel=0.05)
+    assert rows["gain"][1] < rows["gain"][0]
+
+
+def test_costs_decide_between_matches_that_tell_alike():
+    rng = np.random.default_rng(0)
+    utility = rng.normal(0, 0.5, (2000, 3))
+    cost = np.ones((3, 3))
+    cost[0, 1] = cost[1, 0] = 0.01
+    chosen = br.next_matches(posterior(utility[None]), 3, cost=cost)
+    assert all({a, b} == {"i0", "i1"} for a, b in chosen[["item", "item_other"]].values)
+
+
+def test_nothing_is_in_doubt():
+    chosen = br.next_matches(posterior([[[2.0, 1.0], [3.0, 1.0]]]))
+    assert (chosen["gain"] == 0).all()
+    assert (chosen["doubt"] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n": 0}, "`n` is 0; choose a whole number of matches"),
+        ({"top": 2}, "`top` is 2; of 2 items fewer than 2 can be sought"),
+        ({"cost": np.ones(2)}, r"`cost` has the shape \(2,\); it must be \(2, 2\)"),
+        ({"cost": np.zeros((2, 2))}, "`cost` must be positive and finite"),
+        ({"cost": [[1, 2], [3, 1]]}, "must be symmetric: a match of 0 and 1 costs 2"),
+    ],
+)
+def test_bad_choices(options, message):
+    with pytest.raises(ValueError, match=message):
+        br.next_matches(posterior([[[1.0, 2.0], [2.0, 1.0]]]), **options)
+
+
+def play(rng, pairs, strength, n_items):
+    """Results of matches as counts of wins."""
+    wins = np.zeros((n_items, n_items), int)
+    for i, j in pairs:
+        won = rng.random() < outcome_probability(strength[i] - strength[j])[0]
+        wins[(i, j) if won else (j, i)] += 1
+    return wins
+
+
+def found_best(chooser, seed, n_items=8, batch=10, rounds=12):
+    """Probability that the posterior gives the truly best item, after some batches."""
+    rng = np.random.default_rng(seed)
+    strength = rng.normal(0, 1, n_items)
+    every = [(i, j) for i in range(n_items) for j in range(i)]
+    wins = play(rng, every, strength, n_items)
+    for _ in range(rounds):
+        board = br.Pairs.from_matrix(wins)
+        data = quick_matches(board, order_effect=False, draws=250, seed=seed)
+        if chooser == "told":
+            rows = br.next_matches(data, batch)
+            pairs = [(int(a), int(b)) for a, b in rows[["item", "item_other"]].values]
+        else:
+            pairs = [every[k] for k in rng.integers(len(every), size=batch)]
+        wins += play(rng, pairs, strength, n_items)
+    data = quick_matches(br.Pairs.from_matrix(wins), order_effect=False, seed=seed)
+    return float(br.top_probability(data, 1).values[strength.argmax()])
+
+
+@pytest.mark.slow
+def test_matches_that_tell_most_settle_the_leader_sooner_than_random_ones():
+    n = 80  # boards of eight items: in 40 others the gain was 0.14, its standard deviation 0.31
+    told, random = (
+        np.array([found_best(how, 100 + s) for s in range(n)]) for how in ("told", "random")
+    )
+    gain = told - random
+    assert gain.mean() > 3 * gain.std(ddof=1) / np.sqrt(n)
+
+
+def test_the_settling_of_two_items_is_that_of_a_normal():
+    """With two items the probability that n matches settle it has a closed form."""
+    from scipy.stats import norm
+
+    rng = np.random.default_rng(0)
+    lead, sd = 0.2, 0.25
+    half = rng.normal(lead, sd, 4000) / 2
+    data = posterior(np.stack([half, -half], axis=1)[None])
+    found = br.matches_to_settle(data, at=(100, 400, 1600))
+    p = 1 / (1 + np.exp(-2 * half))
+    for n, row in found.table.iterrows():
+        v = (2 * half).var(ddof=1)
+        after = 1 / (1 / v + n * (p * (1 - p)).mean())
+        z = norm.ppf(0.95) * np.sqrt(after)
+        moved, mean = np.sqrt(v - after), 2 * half.mean()
+        expected = norm.sf((z - mean) / moved) + norm.cdf((-z - mean) / moved)
+        # 200 futures; 1,000 draws of each blur the bound a little
+        assert row["p_settled"] == pytest.approx(expected, abs=5 * 0.5 / np.sqrt(200) + 0.02)
+    assert found.now == 2
+    assert "tied with one other" in str(found)
+
+
+def test_matches_among_the_tied_settle_sooner():
+    rng = np.random.default_rng(1)
+    utility = rng.normal([1.0, 0.8, *[-2.0] * 6], 0.2, (3000, 8))
+    every, tied = (br.matches_to_settle(posterior(utility[None]), among=a) for a in ("all", "tied"))
+    assert (tied.table["members"] <= every.table["members"] + 1e-9).all()
+    assert tied.matches < every.matches
+
+
+@pytest.mark.parametrize(
+    ("draws", "options", "text"),
+    [
+        ([[[2.0, 1.0], [3.0, 1.0]]], {}, "The leader is alone now: no more matches are needed."),
+        (
+            np.random.default_rng(0).normal(0, 0.1, (1, 500, 4)),
+            {"at": (1, 2)},
+            "tied with 3 others now. Not even 2 more matches are likely to leave it alone",
+        ),
+        (
+            np.random.default_rng(0).normal(0, 1, (1, 500, 4)),
+            {"at_most": 2, "at": (10_000,)},
+            "About 10,000 more matches would leave it with at most 1 beside it",
+        ),
+    ],
+)
+def test_what_settling_says(draws, options, text):
+    assert text in str(br.matches_to_settle(posterior(draws), **options))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"at_most": 0}, "`at_most` is 0; it must be a whole number"),
+        ({"among": "some"}, "`among` is 'some'; it must be 'all' or 'tied'"),
+        ({"at": (5, 2)}, "it must hold ascending whole numbers"),
+        ({"power": 1.0}, "`power` is 1.0"),
+    ],
+)
+def test_bad_settling(options, message):
+    with pytest.raises(ValueError, match=message):
+        br.matches_to_settle(posterior([[[1.0, 2.0], [2.0, 1.0]]]), **options)

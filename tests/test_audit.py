@@ -1,0 +1,256 @@
+"""The audit of a board: ten boards with one defect each, and one without."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesrank as br
+from bayesrank.audit import PROBES
+
+SYSTEMS = [f"s{k:02d}" for k in range(12)]
+STRENGTH = np.array([1.7, *np.linspace(1.0, -1.2, 11)])
+JUDGES = [f"j{k}" for k in range(6)]
+NU = 0.5
+
+
+def matches(rng, n=6000, strength=STRENGTH, order=0.0):
+    """Votes of six judges on random pairs of systems, with prompts and days."""
+    first = rng.integers(12, size=n)
+    second = (first + rng.integers(1, 12, size=n)) % 12
+    table = pd.DataFrame(
+        {
+            "first": first,
+            "second": second,
+            "judge": rng.integers(6, size=n),
+            "prompt": rng.integers(400, size=n),
+            "day": np.sort(rng.integers(30, size=n)),
+        }
+    )
+    table["lead"] = strength[first] - strength[second] + order
+    return table
+
+
+def vote(rng, lead, nu=NU):
+    """Draw outcomes: 0 the first, 1 the second, 2 a tie."""
+    weights = np.stack([np.exp(lead / 2), np.exp(-lead / 2), np.broadcast_to(nu, lead.shape)])
+    return (rng.random(len(lead)) > (weights / weights.sum(0)).cumsum(0)[:2]).sum(0)
+
+
+def board(table, rng):
+    if "outcome" not in table:
+        table["outcome"] = vote(rng, table["lead"].to_numpy())
+    named = table.assign(
+        first=np.array(SYSTEMS)[table["first"]],
+        second=np.array(SYSTEMS)[table["second"]],
+        judge=np.array(JUDGES)[table["judge"]],
+        outcome=np.array(["first", "second", "tie"])[table["outcome"]],
+    )
+    return br.Pairs.from_frame(
+        named,
+        first="first",
+        second="second",
+        outcome="outcome",
+        judge="judge",
+        by=["prompt", "day"],
+    )
+
+
+def clean(rng):
+    return matches(rng)
+
+
+def connection(rng):
+    """Two halves of the board, joined by a dozen matches."""
+    table = matches(rng)
+    apart = (table["first"] < 6) != (table["second"] < 6)
+    return pd.concat([table[~apart], table[apart][:12]])
+
+
+def cycles(rng):
+    """Three systems in the middle beat each other in a circle."""
+    table = matches(rng)
+    around = {(4, 5): 2.0, (5, 6): 2.0, (6, 4): 2.0}
+    for (i, j), lead in around.items():
+        table.loc[(table["first"] == i) & (table["second"] == j), "lead"] = lead
+        table.loc[(table["first"] == j) & (table["second"] == i), "lead"] = -lead
+    return table
+
+
+def order(rng):
+    return matches(rng, order=0.4)
+
+
+def ties(rng):
+    """One judge calls a tie of most matches."""
+    table = matches(rng)
+    nu = np.where(table["judge"] == 2, 2.5, NU)
+    return table.assign(outcome=vote(rng, table["lead"].to_numpy(), nu))
+
+
+def judges(rng):
+    """One judge votes the other way round."""
+    table = matches(rng)
+    table.loc[table["judge"] == 3, "lead"] *= -1
+    return table
+
+
+def clusters(rng):
+    """Prompts favour one system or another, and many votes are on the same prompt."""
+    table = matches(rng)
+    table["prompt"] = rng.integers(60, size=len(table))
+    taste = rng.normal(0, 1.2, (60, 12))
+    table["lead"] += (
+        taste[table["prompt"], table["first"]] - taste[table["prompt"], table["second"]]
+    )
+    return table
+
+
+def selection(rng):
+    """One system meets two opponents only."""
+    table = matches(rng)
+    its = (table["first"] == 8) | (table["second"] == 8)
+    opponent = np.where(table["first"] == 8, table["second"], table["first"])
+    return table[~its | np.isin(opponent, [9, 10])]
+
+
+def duplicates(rng):
+    """A tenth of the votes were sent twice."""
+    table = matches(rng)
+    table["outcome"] = vote(rng, table["lead"].to_numpy())
+    return pd.concat([table, table.sample(frac=0.1, random_state=1)])
+
+
+def drift(rng):
+    """Two systems trade places half way."""
+    table = matches(rng)
+    late = table["day"] >= 15
+    changed = STRENGTH.copy()
+    changed[[4, 9]] = changed[[9, 4]]
+    lead = changed[table["first"]] - changed[table["second"]]
+    return table.assign(lead=np.where(late, lead, table["lead"]))
+
+
+def fragility(rng):
+    """Two systems at the top are equally strong."""
+    strength = STRENGTH.copy()
+    strength[1] = strength[0]
+    for _ in range(100):  # until the leader leads by a vote or two
+        table = matches(rng, strength=strength)
+        table["outcome"] = vote(rng, table["lead"].to_numpy())
+        fit = br.inference.fit_matches(board(table, rng), utility_scale=3.0)
+        gap = abs(fit.utility[0] - fit.utility[1])
+        if gap < 0.003:
+            break
+    return table
+
+
+PLANTED = {
+    f.__name__: f
+    for f in (
+        connection,
+        cycles,
+        order,
+        ties,
+        judges,
+        clusters,
+        selection,
+        duplicates,
+        drift,
+        fragility,
+    )
+}
+
+
+def audited(defect, seed=1):
+    rng = np.random.default_rng(seed)
+    return br.audit(board(defect(rng), rng), time="day")
+
+
+def test_every_probe_has_a_board():
+    assert list(PLANTED) == list(PROBES)
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_defect_fires_its_own_probe_and_no_other(name):
+    found = audited(PLANTED[name])
+    assert found.index[found["fires"]].tolist() == [name], found["says"].to_dict()
+
+
+def test_a_board_without_defects_fires_nothing():
+    found = audited(clean)
+    assert not found["fires"].any(), found["says"].to_dict()
+    assert found["value"].notna().all()
+
+
+@pytest.mark.slow
+def test_false_alarms_are_as_rare_as_stated():
+    """Eight probes that each fire once in a thousand clean boards, and two limits."""
+    n = 200
+    fired = sum(int(audited(clean, seed)["fires"].sum()) for seed in range(1000, 1000 + n))
+    # Poisson of mean 1.6: 11 or more once in a million
+    assert fired <= 10
+
+
+def small(**columns):
+    table = {"first": list("aab"), "second": list("bcc"), "outcome": ["first"] * 3, **columns}
+    options = {"judge": "judge"} if "judge" in columns else {}
+    by = [name for name in columns if name != "judge"]
+    names = {"first": "first", "second": "second", "outcome": "outcome"}
+    return br.Pairs.from_frame(pd.DataFrame(table), **names, by=by, **options)
+
+
+def test_what_the_data_do_not_allow_is_said():
+    found = br.audit(small(), order_effect=False)
+    assert not found["fires"].drop(["fragility", "connection"]).any()
+    says = found["says"]
+    assert "fewer than four items" in says["connection"]
+    assert "order of the items means nothing" in says["order"]
+    assert says["ties"] == "Nothing ties."
+    assert says["judges"] == "There is one judge only."
+    assert "No group has 20 labels" in says["clusters"]
+    assert "Nothing tells matches" in says["duplicates"]
+    assert "name it with time=" in says["drift"]
+    assert found.loc["drift"].drop(["says", "fires"]).isna().all()
+
+
+def test_parts_that_never_met():
+    table = pd.DataFrame({"first": list("ac"), "second": list("bd"), "outcome": ["first"] * 2})
+    pairs = br.Pairs.from_frame(table, first="first", second="second", outcome="outcome")
+    found = br.audit(pairs, probes=["connection"]).loc["connection"]
+    assert found["fires"]
+    assert found["value"] == 0
+    assert "falls into 2 parts that never met" in found["says"]
+
+
+def test_two_votes_decide():
+    pairs = br.Pairs.from_matrix([[0, 6], [5, 0]], items=["a", "b"])
+    found = br.audit(pairs, order_effect=False, probes=["fragility"]).loc["fragility"]
+    assert found["fires"]
+    assert "Without 2 matches of 11, b would lead instead of a" in found["says"]
+
+
+def test_weights_are_not_votes():
+    rng = np.random.default_rng(0)
+    pairs = board(clean(rng).head(300), rng)
+    light = type(pairs)(**{**vars(pairs), "weight": np.full(pairs.n_pairs, 1e-3)})
+    pd.testing.assert_frame_equal(br.audit(pairs), br.audit(light))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"probes": ["luck"]}, "There is no probe 'luck'; they are connection, cycles"),
+        ({"time": "day"}, "There is no group 'day'"),
+    ],
+)
+def test_refusals(options, message):
+    with pytest.raises(ValueError, match=message):
+        br.audit(small(), **options)
+
+
+def test_nothing_played():
+    table = pd.DataFrame({"x": ["a"], "y": ["b"], "outcome": ["first"], "n": [0]})
+    with pytest.warns(br.data.UncomparedItemWarning):
+        pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="outcome", count="n")
+    with pytest.raises(ValueError, match="no match was played"):
+        br.audit(pairs)
