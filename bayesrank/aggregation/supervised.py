@@ -100,8 +100,8 @@ def supervised_adherence(counts: PairCounts, labels: Labels) -> pd.Series:
 
     References
     ----------
-    Volkovs, M. N., & Zemel, R. S. (2014). New learning methods for supervised and unsupervised
-    preference aggregation. JMLR 15, 1135-1176 (eq. 11).
+    Volkovs, M. N., & Zemel, R. S. (2012). A flexible generative model for preference aggregation.
+    WWW, 479-488 (eq. 11).
 
     Examples
     --------

@@ -56,8 +56,8 @@ def svd_scores(counts: PairCounts) -> pd.Series:
     References
     ----------
     Gleich, D. F., & Lim, L.-H. (2011). Rank aggregation via nuclear norm minimization. KDD, 60-68.
-    Volkovs, M. N., & Zemel, R. S. (2014). New learning methods for supervised and unsupervised
-    preference aggregation. JMLR 15, 1135-1176.
+    Volkovs, M. N., & Zemel, R. S. (2012). A flexible generative model for preference aggregation.
+    WWW, 479-488 (SVP in Table 1).
 
     Examples
     --------

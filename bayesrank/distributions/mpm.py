@@ -219,8 +219,8 @@ class MPM(Discrete):
 
     References
     ----------
-    Volkovs & Zemel, New learning methods for supervised and unsupervised preference aggregation,
-    JMLR 15, 2014 (eq. 8 and 9, in whose normalisers k and l are meant).
+    Volkovs & Zemel, A flexible generative model for preference aggregation, WWW 2012 (eq. 8 and 9,
+    in whose normalisers k and l are meant).
 
     Examples
     --------

@@ -8,7 +8,9 @@ the same gain :math:`2^g - 1`:
           R_i = \frac{2^{g_i} - 1}{2^{g_{max}}}; \qquad
           NDCG@k \propto \sum_{r=1}^k \frac{2^{g_r} - 1}{\log_2(1 + r)},
 
-NDCG being one for the best order. **Equal scores** are no order: both metrics are then the
+NDCG being one for the best order. (The evaluation script of LETOR, which many published tables come
+from, divides the gain at the first two places by 1 and from there on by :math:`\log_2 r`:
+``discount="letor"``.) **Equal scores** are no order: both metrics are then the
 expected value over the orders of the tied documents at random, exactly. (Whatever order the
 documents are stored in would otherwise count as the model's, and files often are in a telling
 order.) A query without a relevant document has ERR 0; its NDCG is 0 / 0 and by default counts as
@@ -21,12 +23,19 @@ order.) A query without a relevant document has ERR 0; its NDCG is 0 / 0 and by 
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import ndcg_score
+
+# What the gain at each place is divided by, from places counted from one
+DISCOUNTS = {
+    "log2": lambda r: np.log2(1 + r),
+    "letor": lambda r: np.log2(np.maximum(r, 2)),
+}
+
+Discount = Literal["log2", "letor"]
 
 __all__ = ["QueryMetrics", "err", "ndcg", "query_metrics"]
 
@@ -115,14 +124,14 @@ def ndcg(
     *,
     k: int | None = None,
     undefined: float = 0.0,
+    discount: Discount = "log2",
 ) -> float:
     r"""Normalised discounted cumulative gain, with the gain :math:`2^g - 1`.
 
-    .. math:: DCG@k = \sum_{r=1}^k \frac{2^{g_r} - 1}{\log_2(1 + r)}, \qquad
+    .. math:: DCG@k = \sum_{r=1}^k \frac{2^{g_r} - 1}{d_r}, \qquad d_r = \log_2(1 + r), \qquad
               NDCG@k = \frac{DCG@k}{\text{the highest possible } DCG@k}
 
-    It is `sklearn.metrics.ndcg_score`, which averages the gains of documents with equal scores:
-    the expected value over their orders.
+    Documents with equal scores have the mean of their gains: the expected value over their orders.
 
     Parameters
     ----------
@@ -135,6 +144,10 @@ def ndcg(
     undefined : float
         Value where no document is relevant: 0 is the custom of LETOR, NaN leaves the query out
         of means. A single relevant document by itself has NDCG 1.
+    discount : {"log2", "letor"}
+        "letor" has :math:`d_r = \log_2 \max(r, 2)`, as LETOR's evaluation script: the second place
+        counts as much as the first. NDCG@1 is the same, and NDCG@2 and beyond are another measure:
+        compare with a published figure by the one that it was computed with.
 
     Returns
     -------
@@ -145,28 +158,37 @@ def ndcg(
     ------
     ValueError
         If there is no document, a grade is negative, a score is NaN or infinite, the lengths
-        differ, or `k` is not positive.
+        differ, `k` is not positive, or there is no such discount.
 
     References
     ----------
     Järvelin & Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20, 2002.
     Burges et al., Learning to rank using gradient descent, ICML 2005 (the gain).
+    Qin & Liu, Introducing LETOR 4.0 datasets, arXiv:1306.2597, 2013 (the script).
 
     Examples
     --------
     >>> round(ndcg([0, 2, 1], [0.3, 0.9, 1.7], k=2), 4)
     0.7967
+    >>> round(ndcg([0, 2, 1], [0.3, 0.9, 1.7], k=2, discount="letor"), 4)
+    1.0
     >>> ndcg([0, 0], [1.0, 2.0])
     0.0
     """
     grades = _grades(relevance)
     depth = _depth(k, len(grades))
     scores = _scores(score, len(grades))
+    weight = 1 / _discounts(discount, len(grades))
+    weight[depth:] = 0.0
+    gain = 2.0**grades - 1
     if not grades.any():
         return undefined
-    if len(grades) == 1:  # which sklearn refuses
-        return 1.0
-    return float(ndcg_score([2.0**grades - 1], [scores], k=depth))
+
+    order = np.argsort(-scores, kind="stable")
+    starts = np.flatnonzero(np.diff(scores[order], prepend=np.inf))
+    sizes = np.diff(starts, append=len(grades))
+    mean_gain = np.repeat(np.add.reduceat(gain[order], starts) / sizes, sizes)
+    return float(mean_gain @ weight / (np.sort(gain)[::-1] @ weight))
 
 
 def query_metrics(
@@ -178,6 +200,7 @@ def query_metrics(
     k: Iterable[int] = (1, 5),
     max_grade: float | None = None,
     undefined: float = 0.0,
+    discount: Discount = "log2",
 ) -> QueryMetrics:
     """ERR and NDCG of every query of a collection, and their means.
 
@@ -195,6 +218,8 @@ def query_metrics(
         The highest grade of the scale; by default the highest in any query.
     undefined : float
         NDCG of a query without a relevant document; see `ndcg`.
+    discount : {"log2", "letor"}
+        Of NDCG; see `ndcg`.
 
     Returns
     -------
@@ -235,7 +260,10 @@ def query_metrics(
     for name, g, s in zip(names, grades, scores, strict=True):
         try:
             row = {"err": err(g, s, max_grade=top)}
-            row |= {f"ndcg@{depth}": ndcg(g, s, k=depth, undefined=undefined) for depth in k}
+            row |= {
+                f"ndcg@{depth}": ndcg(g, s, k=depth, undefined=undefined, discount=discount)
+                for depth in k
+            }
         except ValueError as error:
             raise ValueError(f"Query {name!r}: {error}") from None
         rows.append(row)
@@ -288,6 +316,14 @@ def _scores(score: ArrayLike, n: int) -> NDArray[np.float64]:
     if bad.size:
         raise ValueError(f"A score must be a finite number; got {bad[0]}.")
     return scores
+
+
+def _discounts(discount: str, n: int) -> NDArray[np.float64]:
+    """Give what the gains at places 1 to n are divided by."""
+    if discount not in DISCOUNTS:
+        listed = ", ".join(map(repr, DISCOUNTS))
+        raise ValueError(f"`discount` is {discount!r}; it is one of {listed}.")
+    return DISCOUNTS[discount](np.arange(1.0, n + 1))
 
 
 def _depth(k: int | None, n: int) -> int:

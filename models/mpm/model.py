@@ -1,4 +1,4 @@
-r"""Consensus by the multinomial preference model (Volkovs & Zemel, JMLR 15, 2014).
+r"""Consensus by the multinomial preference model (Volkovs & Zemel, WWW 2012).
 
 Story: items have consensus scores. A ranker has so much evidence to give (stars apart, ranks
 apart) and spreads it over ordered pairs: the further apart two items, the more, and the more of it
@@ -30,8 +30,7 @@ them in [0, 1], as in the paper, where a ridge makes samplers slow on large data
 
 References
 ----------
-Volkovs & Zemel, New learning methods for supervised and unsupervised preference aggregation,
-JMLR 15, 2014.
+Volkovs & Zemel, A flexible generative model for preference aggregation, WWW 2012.
 
 Run ``python -m models.mpm.model``: who does not follow the consensus of twelve made-up judges.
 """

@@ -5,8 +5,8 @@ pairs of 1,682 movies by 943 users, 11 million counts in all.
 
 References
 ----------
-Volkovs & Zemel, New learning methods for supervised and unsupervised preference aggregation,
-JMLR 15, 2014, Table 3, Figures 4 and 5.
+Volkovs & Zemel, A flexible generative model for preference aggregation, WWW 2012, Table 3, Figures
+4 and 5.
 
 Figures are in ``RESULTS.md``. Run ``python -m models.mpm.study FOLDER`` with the folder of
 MovieLens 100K, by default ``ml-100k`` below ``BAYESRANK_DATA``.

@@ -9,11 +9,17 @@ it at all,
                        {\max \sum_s \sum_{r \le k} y_{s(r)} / p_{(r)}},
 
 the maximum being that of the best order. A rare label, which is easily forgotten, counts for more.
-Samples without labels count as misses. **Equal scores** are no order: both are then the expected
+With :math:`d_r = 1 / \log_2(1 + r)` for the place r, and :math:`n_s` labels of sample s,
+
+.. math:: nDCG@k = \frac1n \sum_s \frac{\sum_{r \le k} y_{s(r)} d_r}{\sum_{r \le \min(k, n_s)} d_r},
+          \qquad PSnDCG@k = \frac{\sum_s \sum_{r \le k} y_{s(r)} d_r / p_{(r)}}
+                                {\max \sum_s \sum_{r \le k} y_{s(r)} d_r / p_{(r)}} .
+
+Samples without labels count as misses. **Equal scores** are no order: all are then the expected
 value over the orders of the tied labels at random, exactly.
 
 >>> multilabel_metrics([[0.9, 0.1, 0.5]], [[1, 0, 0]], k=[1, 2]).round(3).to_dict()
-{'precision@1': 1.0, 'precision@2': 0.5}
+{'precision@1': 1.0, 'precision@2': 0.5, 'ndcg@1': 1.0, 'ndcg@2': 1.0}
 """
 
 from collections.abc import Iterable
@@ -23,6 +29,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
+from scipy.stats import rankdata
 
 __all__ = ["label_propensities", "multilabel_metrics"]
 
@@ -77,7 +84,7 @@ def multilabel_metrics(
     k: Iterable[int] = (1, 3, 5, 10),
     propensities: ArrayLike | None = None,
 ) -> "pd.Series[float]":
-    """Precision and propensity-scored precision of the first k labels.
+    """Precision and NDCG of the first k labels, and both scored by propensities.
 
     Parameters
     ----------
@@ -93,7 +100,8 @@ def multilabel_metrics(
     Returns
     -------
     Series
-        ``precision@k`` and, with propensities, ``psp@k`` for each k, from 0 to 1.
+        ``precision@k``, ``ndcg@k`` and, with propensities, ``psp@k`` and ``psndcg@k`` for each k,
+        from 0 to 1.
 
     Raises
     ------
@@ -109,7 +117,7 @@ def multilabel_metrics(
     --------
     >>> scores, labels = [[0.9, 0.1, 0.5], [0.3, 0.2, 0.2]], [[1, 1, 0], [0, 1, 0]]
     >>> multilabel_metrics(scores, labels, k=[2], propensities=[0.5, 0.2, 1.0]).round(3).to_dict()
-    {'precision@2': 0.375, 'psp@2': 0.375}
+    {'precision@2': 0.375, 'ndcg@2': 0.464, 'psp@2': 0.375, 'psndcg@2': 0.318}
     """
     matrix, score = _matrix(labels, "labels"), np.asarray(scores)
     if score.shape != matrix.shape:
@@ -138,31 +146,49 @@ def multilabel_metrics(
     if propensities is not None:
         weight = 1 / _propensities(propensities, n_labels)
 
-    sums = np.zeros((3, len(depths)))  # of hits, of their weights, and of those at best
+    # gain of all places up to each, without and with a discount
+    place = np.arange(1, n_labels + 1)
+    counts = {"": np.append(0.0, place), "n": np.cumsum(np.append(0.0, 1 / np.log2(1 + place)))}
+    hits, found, best = ({name: np.zeros(len(depths)) for name in counts} for _ in range(3))
     rows = max(1, CHUNK // n_labels)
     for start in range(0, n_samples, rows):
         y = matrix[start : start + rows].toarray().astype(float)
-        s = score[start : start + rows]
-        sums[0] += _top(s, y, depths)
-        sums[1] += _top(s, y * weight, depths)
-        sums[2] += _top(y * weight, y * weight, depths)
-    hits, found, best = sums
-    means = {f"precision@{d}": x / (n_samples * d) for d, x in zip(depths, hits, strict=True)}
+        at, ideal = _places(score[start : start + rows]), _places(y * weight)
+        most = y.sum(axis=1).astype(np.int64)
+        for name, gain in counts.items():
+            of_sample = _top(at, y, depths, gain)
+            if name == "n":
+                at_best = gain[np.minimum(most[:, None], depths)]
+                of_sample = np.divide(of_sample, at_best, where=at_best > 0, out=of_sample)
+            hits[name] += of_sample.sum(axis=0)
+            found[name] += _top(at, y * weight, depths, gain).sum(axis=0)
+            best[name] += _top(ideal, y * weight, depths, gain).sum(axis=0)
+    means: dict[str, float] = {}
+    means |= {f"precision@{d}": x / (n_samples * d) for d, x in zip(depths, hits[""], strict=True)}
+    means |= {f"ndcg@{d}": x / n_samples for d, x in zip(depths, hits["n"], strict=True)}
     if propensities is not None:
-        means |= {f"psp@{d}": x / y for d, x, y in zip(depths, found, best, strict=True)}
+        for label, name in (("psp", ""), ("psndcg", "n")):
+            ratio = found[name] / best[name]
+            means |= {f"{label}@{d}": x for d, x in zip(depths, ratio, strict=True)}
     return pd.Series(means, dtype=float)
 
 
-def _top(score: NDArray[Any], value: NDArray[np.float64], depths: list[int]) -> NDArray[np.float64]:
-    """Total value of the first k labels of all samples, expected over orders of the tied."""
-    ordered = -np.partition(-score, np.unique(depths) - 1, axis=1)
-    totals = []
-    for depth in depths:
-        last = ordered[:, depth - 1 : depth]
-        above, tied = score > last, score == last
-        share = (depth - above.sum(axis=1)) / tied.sum(axis=1)
-        totals.append(np.sum(value * above) + share @ np.sum(value * tied, axis=1))
-    return np.array(totals)
+Places = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def _places(score: NDArray[Any]) -> Places:
+    """How many labels of the sample stand above each, and how many do not stand below it."""
+    above, upto = (rankdata(-score, how, axis=1).astype(np.int64) for how in ("min", "max"))
+    return above - 1, upto
+
+
+def _top(
+    at: Places, value: NDArray[np.float64], depths: list[int], gain: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Total value of the first k labels of each sample, expected over orders of the tied."""
+    above, upto = at
+    sums = [gain[np.minimum(upto, k)] - gain[np.minimum(above, k)] for k in depths]
+    return np.stack([np.sum(value * each / (upto - above), axis=1) for each in sums], axis=1)
 
 
 def _matrix(labels: Any, name: str) -> csr_array:

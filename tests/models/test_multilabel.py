@@ -97,7 +97,7 @@ def test_the_objectives_of_three_labels_are_as_by_hand(objective):
     np.testing.assert_allclose(terms, BY_HAND[objective], atol=1e-10)
 
 
-@pytest.mark.parametrize("scale", [1, 30])
+@pytest.mark.parametrize("scale", [1, 30, 1000])
 @pytest.mark.parametrize("objective", ["bound", "RankNet", "RankSVM"])
 def test_the_fast_forms_are_sums_over_pairs_and_the_bound(objective, scale):
     rng = np.random.default_rng(1)

@@ -25,6 +25,10 @@ def test_precision_by_hand():
     scores, labels = [[0.9, 0.1, 0.5], [0.8, 0.3, 0.2]], [[1, 1, 0], [0, 1, 0]]
     means = multilabel_metrics(scores, labels, k=[1, 2, 3])
     expected = {"precision@1": 1 / 2, "precision@2": 2 / 4, "precision@3": 3 / 6}
+    d2, d3 = 1 / np.log2([3, 4])
+    # of at best 1 and 1 + d2, and of 1
+    expected |= {"ndcg@1": 1 / 2, "ndcg@2": (1 / (1 + d2) + d2) / 2}
+    expected |= {"ndcg@3": ((1 + d3) / (1 + d2) + d2) / 2}
     assert means.to_dict() == pytest.approx(expected)
 
 
@@ -33,6 +37,10 @@ def test_scored_by_propensity_a_rare_label_counts_for_more_and_the_best_order_is
     means = multilabel_metrics(scores, labels, k=[1, 2, 3], propensities=p)
     # weights 2 and 4: found 2, 2, 6 of at best 4, 6, 6
     assert means[["psp@1", "psp@2", "psp@3"]].tolist() == pytest.approx([1 / 2, 1 / 3, 1])
+    # weights 2, 0, 4 by place, of at best 4, 2
+    d2, d3 = 1 / np.log2([3, 4])
+    expected = [2 / 4, 2 / (4 + 2 * d2), (2 + 4 * d3) / (4 + 2 * d2)]
+    assert means[["psndcg@1", "psndcg@2", "psndcg@3"]].tolist() == pytest.approx(expected)
 
 
 def test_figures_of_napkinxc():
@@ -40,7 +48,7 @@ def test_figures_of_napkinxc():
     p = label_propensities(csr_array(LABELS))
     assert p.round(6).tolist() == [0.603138 if n == 2 else 0.558111 for n in np.sum(LABELS, axis=0)]
     means = multilabel_metrics(SCORES, csr_array(LABELS), k=range(1, 6), propensities=p)
-    precision, psp = means.to_numpy().reshape(2, 5).round(6).tolist()
+    precision, _, psp, _ = means.to_numpy().reshape(4, 5).round(6).tolist()
     assert precision == [0.166667, 0.166667, 0.222222, 0.291667, 0.333333]
     assert psp == [0.193748, 0.195274, 0.362984, 0.578391, 0.773449]
 
@@ -61,7 +69,8 @@ def test_looking_at_parts_changes_nothing(monkeypatch):
     # the room exports a function of the name of its file
     monkeypatch.setattr(sys.modules["models.multilabel.metrics"], "CHUNK", 1)
     parts = multilabel_metrics(SCORES, LABELS, k=[3, 1], propensities=p)
-    assert whole.index.tolist() == ["precision@3", "precision@1", "psp@3", "psp@1"]
+    names = ("precision", "ndcg", "psp", "psndcg")
+    assert whole.index.tolist() == [f"{name}@{k}" for name in names for k in (3, 1)]
     np.testing.assert_allclose(parts, whole)
 
 

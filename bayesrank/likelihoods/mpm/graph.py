@@ -190,8 +190,7 @@ def mpm_logp(counts: Any, score: Any, adherence: Any = 1.0, variance: Any = None
 
     References
     ----------
-    Volkovs & Zemel, New learning methods for supervised and unsupervised preference aggregation,
-    JMLR 15, 2014, eq. 8 and 9.
+    Volkovs & Zemel, A flexible generative model for preference aggregation, WWW 2012, eq. 8 and 9.
     """
     C, theta = pt.cast(pt.as_tensor_variable(counts), "float64"), pt.as_tensor_variable(adherence)
     agreement = pt.sum(C * differences(score, variance), axis=(-2, -1))

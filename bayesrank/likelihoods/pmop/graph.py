@@ -90,7 +90,8 @@ def pmop_logp_of_matrix(
 
     References
     ----------
-    Truyen, Phung, Venkatesh, Probabilistic models over ordered partitions, SDM 2011, eq. 4-12.
+    Tran, Phung & Venkatesh, Modelling human preferences for ranking and collaborative filtering: a
+    probabilistic ordered partition approach, eq. 4-12.
     """
     # Stages are a new axis: (n_rankings, n_stages, n_slots)
     stage = pt.cumsum(pt.ones_like(stage_weight, dtype="int64"), axis=1)[:, :, None]
