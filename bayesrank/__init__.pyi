@@ -33,6 +33,7 @@ from .inference import (
     consensus_posterior as consensus_posterior,
     find_kinds as find_kinds,
     kfold as kfold,
+    map_fits as map_fits,
     membership as membership,
     quick_matches as quick_matches,
     quick_posterior as quick_posterior,

@@ -27,8 +27,9 @@ ROOMS = {
     "likelihoods": Room("jax llvmlite numba numpy pytensor scipy"),
     "distributions": Room("numpy pymc pytensor", rooms="data likelihoods schema"),
     "inference": Room(
-        "arviz numba numpy nutpie pandas pymc pytensor rich scipy threadpoolctl xarray",
-        rooms="data likelihoods schema",
+        "arviz cloudpickle joblib numba numpy nutpie pandas pymc pytensor rich scipy threadpoolctl "
+        "xarray",
+        rooms="data distributions likelihoods schema",
     ),
     "results": Room("arviz matplotlib numpy pandas scipy sklearn xarray", rooms="schema"),
     "plots": Room("arviz arviz_plots matplotlib numpy pandas xarray", rooms="results"),

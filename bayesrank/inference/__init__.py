@@ -5,14 +5,15 @@ compile again in every process, and `nuts_seconds`, which says how long it would
 `posterior_modes`, which finds the modes of one model for many prior scales and compiles it once,
 with its parts `objective`, `climb` and `adam`; `laplace`, which draws from a normal posterior
 around a mode; `quick_posterior`, which does so for models that learn scales, too, and
-`quick_matches` from counts; `train`, which finds the mode of a model of many weights by batches;
+`quick_matches` from counts; `map_fits`, which fits many problems with one model, on many processes
+if asked; `train`, which finds the mode of a model of many weights by batches;
 `given`, which fixes some variables; `kfold`, which compiles one model for all folds; `find_kinds`
 and `membership`, for mixtures; `consensus_posterior` and `consensus_log_likelihood`, of a consensus
 that was summed out; `LeapAndShift`, steps of one that was not; and `learn_bpr`, gradient ascent on
 triples of interactions.
 
-This room may import arviz, numba, numpy, nutpie, pandas, pymc, pytensor, rich, scipy,
-threadpoolctl, xarray, the rooms data and likelihoods, and schema.
+This room may import arviz, cloudpickle, joblib, numba, numpy, nutpie, pandas, pymc, pytensor, rich,
+scipy, threadpoolctl, xarray, the rooms data, distributions and likelihoods, and schema.
 """
 
 from bayesrank.inference.conditional import given
@@ -30,6 +31,7 @@ from bayesrank.inference.learn_bpr import (
     learn_bpr_neighbours,
     prior_penalties,
 )
+from bayesrank.inference.map_fits import FitWarning, map_fits
 from bayesrank.inference.matches import MatchFit, fit_matches, quick_matches
 from bayesrank.inference.modes import (
     Point,
@@ -45,6 +47,7 @@ from bayesrank.inference.training import train
 
 __all__ = [
     "FactorFit",
+    "FitWarning",
     "FoldWarning",
     "KindsFound",
     "KindsWarning",
@@ -68,6 +71,7 @@ __all__ = [
     "learn_bpr",
     "learn_bpr_neighbours",
     "learned_scales",
+    "map_fits",
     "membership",
     "nuts_seconds",
     "objective",

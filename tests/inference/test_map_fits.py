@@ -1,0 +1,159 @@
+"""Many problems: the same numbers whoever fits them, one compilation, failures by name."""
+
+import warnings
+
+import joblib
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+
+import bayesrank as br
+from bayesrank.inference import FitWarning, map_fits, posterior_modes
+from bayesrank.inference import map_fits as called
+
+N_ITEMS = 5
+
+
+def problem(seed, n=8):
+    rng = np.random.default_rng(seed)
+    return br.Rankings.from_orderings(
+        [list(rng.permutation(list("abcde"))) for _ in range(n + seed % 3)]
+    )
+
+
+@pytest.fixture(scope="module")
+def problems():
+    return {f"query {k}": problem(k) for k in range(12)}
+
+
+@pytest.fixture(scope="module")
+def model(problems):
+    first = problems["query 0"]
+    with pm.Model(coords=first.coords) as model:
+        scale = pm.Data("scale", 1.0)
+        utility = pm.Normal("utility", 0, scale, dims="item")
+        pm.Deterministic("odds", pm.math.exp(utility), dims="item")
+        br.PlackettLuce("y", utility, observed=first)
+    return model
+
+
+@pytest.fixture(scope="module")
+def fits(model, problems):
+    return map_fits(model, problems, progressbar=False)
+
+
+def module():
+    """Find the module of the function, which has its name."""
+    import sys
+
+    return sys.modules[called.__module__]
+
+
+def test_each_mode_is_the_one_of_a_model_of_its_own(fits, problems):
+    for label in ("query 1", "query 5"):
+        with pm.Model(coords=problems[label].coords) as own:
+            utility = pm.Normal("utility", 0, 1, dims="item")
+            br.PlackettLuce("y", utility, observed=problems[label])
+        (mode,) = posterior_modes(own)
+        fitted = fits.sel(problem=label)
+        np.testing.assert_allclose(fitted["utility"], mode["utility"], atol=2e-3)
+        np.testing.assert_allclose(fitted["odds"], np.exp(fitted["utility"]))
+        assert float(fitted["log_density"]) == pytest.approx(
+            float(own.compile_logp()({"utility": fitted["utility"].values})), abs=1e-9
+        )
+    assert fits["utility"].dims == ("problem", "item")
+    assert fits["item"].values.tolist() == list("abcde")
+
+
+def test_the_model_is_not_changed(model, problems, fits):
+    assert model["y_item"].get_value().shape[0] == problems["query 0"].n_rankings
+
+
+def test_it_compiles_once(model, problems, fits, monkeypatch):
+    times = []
+    compiled = module()._Compiled
+    monkeypatch.setattr(module(), "_Compiled", lambda p: times.append(1) or compiled(p))
+    module()._compiled.clear()
+    again = map_fits(model, problems, progressbar=False)
+    assert times == [1]
+    xr.testing.assert_identical(again, fits)
+
+
+def test_a_sequence_has_numbers_and_dicts_set_other_data(model, problems):
+    same = problems["query 3"]
+    found = map_fits(model, [{"y": same, "scale": s} for s in (0.5, 1.0, 2.0)], progressbar=False)
+    assert found["problem"].values.tolist() == [0, 1, 2]
+    spread = found["utility"].std("item").values
+    assert (np.diff(spread) > 0).all()
+
+
+def test_one_that_fails_is_named_and_the_others_are_fitted(model, problems, fits):
+    other = br.Rankings.from_orderings([["x", "y"]])
+    with pytest.warns(FitWarning, match="1 of 13 fits failed, the first of them 'odd'") as caught:
+        found = map_fits(model, {"odd": other, **problems}, progressbar=False)
+    assert "ValueError" in str(caught[0].message)
+    assert np.isnan(found["utility"].sel(problem="odd")).all()
+    assert str(found["failed"].sel(problem="odd").item()).startswith("ValueError")
+    xr.testing.assert_identical(found.isel(problem=slice(1, None)), fits)
+
+
+def test_done_fits_are_not_done_again(model, problems, fits, monkeypatch):
+    asked = []
+    some = module()._fit_some
+    monkeypatch.setattr(
+        module(), "_fit_some", lambda s, p: asked.extend(label for label, _ in p) or some(s, p)
+    )
+    half = fits.isel(problem=slice(0, 6)).copy(deep=True)
+    half["failed"][2] = "ValueError: the power went"
+    found = map_fits(model, problems, done=half, progressbar=False)
+    assert asked == ["query 2", *(f"query {k}" for k in range(6, 12))]
+    xr.testing.assert_identical(found, fits)
+
+
+def test_what_is_fitted_is_kept_when_interrupted(model, problems, fits, monkeypatch):
+    some = module()._fit_some
+
+    def until(sent, part):
+        if part[0][0] == "query 5":
+            raise KeyboardInterrupt
+        return some(sent, part)
+
+    monkeypatch.setattr(module(), "_fit_some", until)
+    with pytest.warns(FitWarning, match="were interrupted or failed"):
+        found = map_fits(model, problems, progressbar=False)
+    xr.testing.assert_identical(found.isel(problem=slice(0, 5)), fits.isel(problem=slice(0, 5)))
+    assert (found["failed"][5:] == "not fitted: interrupted").all()
+
+
+def test_a_search_that_does_not_arrive_has_failed(model, problems):
+    with pytest.warns(FitWarning, match="The search for the mode ends"):
+        map_fits(model, [problems["query 1"]], max_iterations=1, progressbar=False)
+
+
+def test_no_problems(model):
+    with pytest.raises(ValueError, match="There are no problems to fit"):
+        map_fits(model, {})
+
+
+@pytest.mark.slow
+def test_processes_give_the_same_numbers(model, problems, fits):
+    xr.testing.assert_identical(map_fits(model, problems, n_jobs=2, progressbar=False), fits)
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_gives_the_same_numbers(model, problems, fits):
+    distributed = pytest.importorskip("distributed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of ports in use, and of what the cluster leaves open
+        with (
+            distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1, dashboard_address=None
+            ) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            found = map_fits(model, problems, client=client, progressbar=False)
+            with joblib.parallel_config("dask"):
+                again = map_fits(model, problems, progressbar=False)
+    xr.testing.assert_identical(found, fits)
+    xr.testing.assert_identical(again, fits)
