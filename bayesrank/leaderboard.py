@@ -53,7 +53,7 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Pairs
 from bayesrank.distributions import BradleyTerry, Davidson
-from bayesrank.priors import utility_prior
+from bayesrank.priors import deviations, utility_prior
 from bayesrank.schema import JUDGE, name_of
 
 __all__ = ["leaderboard_model", "nuts_settings"]
@@ -127,17 +127,17 @@ def leaderboard_model(
         nu = pm.LogNormal("nu", 0, 1) if pairs.counts[:, 2].any() else None
         if category is not None:
             spread = model["utility_scale"] if utility_scale is None else utility_scale
-            by_category = _around(utility, "category", spread / 2, (category, "item"))
+            by_category = deviations(utility, "category", spread / 2, (category, "item"))
             utility = pm.Deterministic("category_utility", by_category, dims=(category, "item"))
         own: dict[str, Any] = {}
         if judges:
-            log_adherence = _around(0.0, "adherence", 0.5, ("judge",))
+            log_adherence = deviations(0.0, "adherence", 0.5, ("judge",))
             own["adherence"] = pm.Deterministic("adherence", pt.exp(log_adherence), dims="judge")
             if nu is not None:
-                log_nu = _around(pt.log(nu), "tie", 1.0, ("judge",))
+                log_nu = deviations(pt.log(nu), "tie", 1.0, ("judge",))
                 nu = pm.Deterministic("judge_nu", pt.exp(log_nu), dims="judge")
             if order is not None:
-                order = _around(order, "order", 0.5, ("judge",))
+                order = deviations(order, "order", 0.5, ("judge",))
                 order = pm.Deterministic("judge_order_effect", order, dims="judge")
         if order is not None and neutral is not None:
             labels = [str(label) for label in pairs.group_labels(neutral)]
@@ -187,14 +187,6 @@ def nuts_settings(model: pm.Model) -> dict[str, Any]:
     low_rank = {"adaptation": "low_rank"} if few or stiff else {}
     short = {"target_accept": 0.95} if few or "category_utility" in dims else {}
     return low_rank | short
-
-
-def _around(mean: Any, name: str, scale: float, dims: tuple[str, ...]) -> Any:
-    """Numbers around their mean, apart by a spread to be learned; `mean` is exactly theirs."""
-    spread = pm.HalfNormal(f"{name}_spread", scale)
-    # Not centred: centred, a spread near zero is never left, as few judges or categories have it.
-    z = pm.ZeroSumNormal(f"{name}_z", 1, dims=dims, n_zerosum_axes=len(dims))
-    return mean + spread * z
 
 
 def _codes(part: str, codes: NDArray[np.integer]) -> TensorVariable:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-__all__ = ["LEARNED", "PRIORS", "utility_prior"]
+__all__ = ["LEARNED", "PRIORS", "deviations", "utility_prior"]
 
 PRIORS = {"normal": "Normal", "zero-sum": "ZeroSumNormal"}  # as PyMC calls them
 
@@ -61,3 +61,38 @@ def utility_prior(kind: str, name: str, *, sigma: Any, dims: Any) -> Any:
     # 23 items, which say much, both have thousands.
     scale = pm.HalfNormal(f"{name}_scale", LEARNED)
     return pm.Deterministic(name, scale * prior(f"{name}_z", sigma=1.0, dims=dims), dims=dims)
+
+
+def deviations(mean: Any, name: str, scale: Any, dims: tuple[str, ...]) -> Any:
+    """Add numbers around their mean to the model in context, apart by a spread to be learned.
+
+    Parameters
+    ----------
+    mean : float or tensor
+        Exactly theirs, over every dim.
+    name : str
+        Of the variables: ``{name}_spread``, half-normal, and ``{name}_z``, standard deviations
+        from the mean.
+    scale : float or tensor
+        Of the spread.
+    dims : sequence of str
+        Of the numbers.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import pymc as pm
+    >>> with pm.Model(coords={"judge": ["ann", "ben"]}) as model:
+    ...     log_adherence = deviations(0.0, "adherence", 0.5, ("judge",))
+    >>> model.free_RVs
+    [adherence_spread, adherence_z]
+    """
+    import pymc as pm
+
+    spread = pm.HalfNormal(f"{name}_spread", scale)
+    # Not centred: centred, a spread near zero is never left, as few judges or categories have it.
+    z = pm.ZeroSumNormal(f"{name}_z", 1, dims=dims, n_zerosum_axes=len(dims))
+    return mean + spread * z

@@ -6,6 +6,8 @@ model for nutpie, which samples, and what is predicted is computed in Python. In
 compiles all, as a user has it.
 """
 
+import html
+import io
 import json
 import os
 import re
@@ -30,6 +32,7 @@ import bayesrank
 from bayesrank import cli, inference
 from bayesrank.cli import sections
 from bayesrank.cli.run import Part
+from bayesrank.cli.talk import Talk
 from bayesrank.results import Section
 from tests.flags import flags_of_users
 from tests.made_up import made_up
@@ -49,8 +52,8 @@ cat,bock,3,1
 """
 COLUMNS = ("--ranker", "judge", "--item", "beer")
 FILES = [
-    "checks.csv", "checks.png", "places.png", "posterior.nc", "predictions.csv", "ranks.csv",
-    "ranks.png", "report.html", "wins.png",
+    "checks.csv", "checks.png", "counts.csv", "pairs.csv", "places.png", "posterior.nc",
+    "predictions.csv", "ranks.csv", "ranks.png", "report.html", "wins.png",
 ]  # fmt: skip
 SMALL = ("rank", "beers.csv", *COLUMNS, "--rank", "place")
 QUICK = ("--draws", "100", "--tune", "50", "--chains", "2")
@@ -85,6 +88,7 @@ def sampler(monkeypatch):
         return few(**settings)
 
     monkeypatch.setattr(inference, "sample", sample)
+    monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 1.0)
     return asked
 
 
@@ -154,7 +158,7 @@ def test_a_run_prints_the_table_the_verdict_and_the_places_of_the_files(first):
     assert means == sorted(means)
     assert lines[7].startswith(f"{rows[0].split()[0]} leads: mean rank {means[0]:.1f}, best with")
     written = [folder / "out" / name for name in FILES] + [folder / "draws.nc"]
-    assert lines[-11:] == ["Written:", *(f"  {path}" for path in written)]
+    assert lines[-13:] == ["Written:", *(f"  {path}" for path in written)]
 
 
 def test_progress_goes_to_the_error_stream_with_times(first):
@@ -163,7 +167,8 @@ def test_progress_goes_to_the_error_stream_with_times(first):
     assert [line.partition("] ")[2] for line in progress] == [
         "Loading PyMC ...",
         "Building the model ...",
-        "Compiling, then sampling 2 chains of 100 draws after 50 tuning steps ...",
+        "Compiling ...",
+        "Sampling 2 chains of 100 draws after 50 tuning steps at most ...",
         "Predicting ...",
         "Checking and drawing ...",
         "Done.",
@@ -186,7 +191,9 @@ def test_the_files_agree_with_the_table_printed(first):
     assert (folder / "out" / "ranks.png").read_bytes().startswith(b"\x89PNG")
     text = (folder / "out" / "report.html").read_text(encoding="utf-8")
     assert "<h1>Ranks of beer in beers.csv</h1>" in text
-    assert "2 chains of 100 draws after 50 tuning steps; seed 3. Fitted on 20" in text
+    assert "2 chains of 100 draws after 50 tuning steps; seed 3." in text
+    assert re.search(r'<p class="made">20\d\d-\d\d-\d\d, bayesrank [\d.]+, seed 3</p>', text)
+    assert "The command: bayesrank rank " in text
     assert f"{table.index[0]} leads:" in text
 
 
@@ -195,8 +202,9 @@ def test_the_page_says_how_well_the_model_predicts_and_what_it_misses(first):
     page = (folder / "out" / "report.html").read_text(encoding="utf-8")
     sections = [part.split("</h2>")[0] for part in re.split("<h2[^>]*>", page)[1:]]
     assert sections == [
-        "How to read this", "Ranks", "How well it predicts", "What it misses", "Places",
-        "Who beats whom",
+        "How to read this", "Notes on the data", "Ranks", "How well it predicts",
+        "What it misses", "Without a model", "Who was ahead of whom", "Places", "Who beats whom",
+        "How this was made",
     ]  # fmt: skip
     assert page.count('src="data:image/png;base64,') == 4
     judges = pd.read_csv(folder / "out" / "predictions.csv", index_col="ranker")
@@ -206,7 +214,11 @@ def test_the_page_says_how_well_the_model_predicts_and_what_it_misses(first):
     checks = pd.read_csv(folder / "out" / "checks.csv")
     odd = checks["surprising"]
     varies = checks["note"].isna() & ((checks["low"] < checks["high"]) | odd)
-    assert f"{odd.sum()} of {varies.sum()} checks fail: what is observed lies outside" in page
+    assert f"{odd.sum()} of {varies.sum()} checks fail" in page
+    assert page.count("The model fits, as far as") + page.count("The model does not fit") == 1
+    linked = re.findall('href="([^#"]+)"', page)
+    assert linked == ["ranks.csv", "predictions.csv", "checks.csv", "counts.csv", "pairs.csv"]
+    assert all((folder / "out" / name).exists() for name in linked)
     assert "The first three by mean rank are" in page
 
 
@@ -287,8 +299,9 @@ def test_ctrl_c_while_sampling_ends_with_130_and_writes_nothing(folder, monkeypa
     monkeypatch.setattr(nutpie, "sample", interrupted)
     before = signal.getsignal(signal.SIGINT)
     result = run(
-        "rank", "beers.csv", *COLUMNS, "--rank", "place", "--draws", 10_000_000, "--save", "d.nc"
-    )
+        "rank", "beers.csv", *COLUMNS, "--rank", "place", "--draws", 10_000_000, "--save", "d.nc",
+        "--full",
+    )  # fmt: skip
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1] == "Interrupted: nothing is written."
     assert [path.name for path in folder.iterdir()] == ["beers.csv"]
@@ -439,7 +452,7 @@ def notes(result):
     assert len(set(found)) == len(found)
     (page,) = Path().glob("*-ranks/report.html")
     page = page.read_text(encoding="utf-8")
-    assert page.count('class="warn"') >= len(found)
+    assert all(f"<li>{html.escape(note)}</li>" in page for note in found)
     return found
 
 
@@ -610,7 +623,10 @@ def test_a_sampler_that_fails_is_told_in_a_sentence(folder, monkeypatch):
         raise RuntimeError("All initialization points failed")
 
     monkeypatch.setattr(inference, "sample", fail)
-    refuses(run("quickstart"), "The sampler failed; try another --prior-scale. All initialization")
+    refuses(
+        run("quickstart", "--full"),
+        "The sampler failed; try another --prior-scale. All initialization",
+    )
     assert [path.name for path in folder.iterdir()] == ["beers.csv"]
 
 
@@ -620,7 +636,7 @@ def test_ctrl_c_at_any_time_ends_with_130(folder, monkeypatch):
         time.sleep(10)
 
     monkeypatch.setattr(inference, "sample", interrupted)
-    result = run("quickstart")
+    result = run("quickstart", "--full")
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1] == "Interrupted: nothing is written."
     assert [path.name for path in folder.iterdir()] == ["beers.csv"]
@@ -672,8 +688,8 @@ def test_a_run_that_breaks_has_saved_its_posterior_and_says_how_to_go_on(
     page = (folder / "beers-ranks" / "report.html").read_text(encoding="utf-8")
     assert "<h1>Beers</h1>" in page
     assert "P(top 2)" in page
-    assert "seed 5." in page
-    assert "which hold its rank with probability 0.8." in page
+    assert "seed 5</p>" in page
+    assert "in the picture, with probability 0.8." in page
 
 
 def test_a_report_of_a_report_is_the_same(folder, light):
@@ -800,7 +816,156 @@ def test_the_page_is_shown_when_that_is_asked_for(folder, light, monkeypatch):
 def test_a_seed_that_is_drawn_is_stated(folder, light):
     assert run(*SMALL).exit_code == 0
     page = (folder / "beers-ranks" / "report.html").read_text(encoding="utf-8")
-    assert f"seed {light[0]['random_seed']}." in page
+    assert f"seed {light[0]['random_seed']}</p>" in page
+
+
+# Quick answers
+
+
+@pytest.fixture
+def quick(light, monkeypatch):
+    """Make an approximation up, and record what was asked for."""
+    asked = []
+
+    def quick_posterior(model, **settings):
+        asked.append(settings)
+        with model:
+            posterior = few(**settings)
+        posterior["posterior"].attrs["approximation"] = "Laplace"
+        return posterior
+
+    monkeypatch.setattr(inference, "quick_posterior", quick_posterior)
+    return asked
+
+
+def test_a_quick_answer_is_marked_as_such_everywhere(folder, light, quick):
+    result = run(*SMALL, "--quick", "--seed", 4)
+    assert result.exit_code == 0, result.output
+    assert (light, quick) == ([], [{"draws": 1000, "chains": 4, "seed": 4}])
+    assert "\nQuick answer: ale leads: mean rank" in result.stdout
+    assert "\nThis answer is an approximation: a normal distribution around" in result.stdout
+    assert "R-hat" not in result.stdout
+    page = (folder / "beers-ranks" / "report.html").read_text(encoding="utf-8")
+    assert '<p class="made">Quick answer. 20' in page
+    assert '<p class="warn">This answer is an approximation' in page
+    assert pd.read_csv("beers-ranks/ranks.csv")["answer"].unique().tolist() == ["quick"]
+    before = (folder / "beers-ranks" / "ranks.png").read_bytes()
+    assert json.loads(run(*SMALL, "--quick", "--json").stdout)["quick"] is True
+
+    assert run("report", "beers-ranks/posterior.nc").exit_code == 0
+    again = (folder / "beers-ranks" / "report.html").read_text(encoding="utf-8")
+    assert "This answer is an approximation" in again
+    assert (folder / "beers-ranks" / "ranks.png").read_bytes() == before
+    said = run(*SMALL, "--full", "--json")
+    assert json.loads(said.stdout)["quick"] is False
+    assert (folder / "beers-ranks" / "ranks.png").read_bytes() != before
+
+
+def test_where_sampling_would_take_long_the_answer_is_quick_and_says_how_to_have_the_full_one(
+    folder, light, quick, monkeypatch
+):
+    monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 3 * 3600)
+    assert run(*SMALL).exit_code == 0  # so small a table is not asked about
+    assert (len(light), len(quick)) == (1, 0)
+    light.clear()
+    monkeypatch.setattr("bayesrank.cli.run.SURELY_SHORT", 0)
+    result = run(*SMALL)
+    assert result.exit_code == 0, result.output
+    assert (len(light), len(quick)) == (0, 1)
+    note = notes(result)[-1]
+    assert note == (
+        "Sampling would take up to 3 hours, so this is the quick answer. The full one: "
+        "bayesrank rank beers.csv --ranker judge --item beer --rank place --full"
+    )
+    result = run(*note.split("bayesrank ")[1].split())
+    assert (len(light), len(quick)) == (1, 1)
+    monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 599)
+    run(*SMALL)
+    assert (len(light), len(quick)) == (2, 1)
+
+
+def test_without_a_quick_answer_the_full_one_is_sampled(folder, light, monkeypatch):
+    def no_mode(*_, **__):
+        raise ValueError("The data leave the scales open.")
+
+    monkeypatch.setattr(inference, "quick_posterior", no_mode)
+    result = run(*SMALL, "--quick")
+    assert len(light) == 1
+    note = notes(result)[-1]
+    assert note.endswith("so the full one is sampled. The data leave the scales open.")
+    assert "Quick answer" not in result.output
+
+
+@pytest.mark.slow
+def test_quick_and_full_answers_of_the_same_table_agree(folder):
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{ranker},{item},{level + rng.gumbel():.3f}"
+        for ranker in range(30)
+        for item, level in zip("abcdef", range(6), strict=True)
+    ]
+    (folder / "t.csv").write_text("who,what,how\n" + "\n".join(rows), encoding="utf-8")
+    args = ("--ranker", "who", "--item", "what", "--rating", "how", "--seed", 1)
+    tables = []
+    for how in ("--quick", "--full"):
+        out = folder / how.strip("-")
+        command("rank", folder / "t.csv", *args, how, "--output-dir", out)
+        tables.append(pd.read_csv(out / "ranks.csv", index_col="item"))
+    approximate, exact = tables
+    assert approximate.index.tolist() == exact.index.tolist()
+    assert (approximate["p_best"] - exact["p_best"]).abs().max() < 0.05
+    assert (approximate["mean_rank"] - exact["mean_rank"]).abs().max() < 0.15
+
+
+# Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_shows_a_bar_with_rate_and_time_left_that_goes_away(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    talk = Talk(start=100.0)
+    talk.stage("Sampling ...")
+    for done in (0, 1000, 1001, 3000):
+        talk.progress(done, 6000)
+        now[0] += 0.1 if done == 1000 else 5.0
+    talk.stage("Predicting ...")
+    first, *bars, last = sys.stderr.getvalue().split("\r")
+    assert first == "[  0.0 s] Sampling ...\n"
+    assert [bar.partition("] ")[2] for bar in bars[:3]] == [
+        "░" * 20 + " 0 of at most 6,000 steps\x1b[K",
+        "███" + "░" * 17 + " 1,000 of at most 6,000 steps, 200 a second, at most 0:25 left\x1b[K",
+        # nothing within a fifth of a second
+        "█" * 10
+        + "░" * 10
+        + " 3,000 of at most 6,000 steps, 297 a second, at most 0:11 left\x1b[K",
+    ]
+    assert last == "\x1b[K[ 15.1 s] Predicting ...\n"
+
+
+def test_a_log_has_a_plain_line_now_and_then(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    talk = Talk(start=0.0)
+    for done in range(0, 6000, 60):
+        talk.progress(done, 6000)
+        now[0] += 1.0
+    assert sys.stderr.getvalue().splitlines() == [
+        "[ 30.0 s] 1,800 of at most 6,000 steps, 60 a second, at most 1:10 left",
+        "[ 60.0 s] 3,600 of at most 6,000 steps, 60 a second, at most 0:40 left",
+        "[ 90.0 s] 5,400 of at most 6,000 steps, 60 a second, at most 0:10 left",
+    ]
+    quiet = Talk(quiet=True)
+    quiet.progress(1, 2)
+    assert quiet.bar is None
 
 
 # What is refused before anything is loaded

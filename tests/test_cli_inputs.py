@@ -215,6 +215,22 @@ CASES = {
         "judge,beer,stars,n\nann,ale,5,7\nann,bock,4,8\n", (*STARS, "--weight", "n"),
         says=("The weight of a ranking must be the same in all its rows",),
     ),
+    "categories": Case(
+        "judge,beer,stars,kind\nann,ale,5,x\nann,bock,4,x\nben,ale,1,y\nben,bock,2,y\n",
+        (*STARS, "--by", "kind"), "ann [x]: ale > bock; ben [y]: bock > ale",
+    ),
+    "categories of a table that is wide": Case(
+        "kind,ale,bock\nx,1,2\ny,2,1\n", ("--wide", "ranks", "--by", "kind"),
+        "line 2 [x]: ale > bock; line 3 [y]: bock > ale",
+    ),
+    "a ranking in two categories": Case(
+        "judge,beer,stars,kind\nann,ale,5,x\nann,bock,4,y\n", (*STARS, "--by", "kind"),
+        says=("ranking 'ann' has 'y' in column 'kind' of line 3, and another one before.",),
+    ),
+    "one category": Case(
+        "judge,beer,stars,kind\nann,ale,5,x\nann,bock,4,x\n", (*STARS, "--by", "kind"),
+        "ann [x]: ale > bock",
+    ),
     "a weight that is missing": Case(
         "judge,beer,stars,n\nann,ale,5,7\nann,bock,4,\n", (*STARS, "--weight", "n"),
         says=("column 'n' is empty in line 3.",),
@@ -387,7 +403,10 @@ def written(data):
                 for rank in range(1, data.ranks[row].max() + 1)
             ]
             weight = f" ({data.weight[row]:g})" if data.weight[row] != 1 else ""
-            out.append(f"{data.rankers[data.ranker_idx[row]]}{weight}: {' > '.join(blocks)}")
+            group = data.groups.get("category")
+            kind = f" [{group.labels[group.idx[row]]}]" if group else ""
+            who = data.rankers[data.ranker_idx[row]]
+            out.append(f"{who}{kind}{weight}: {' > '.join(blocks)}")
         return "; ".join(out)
     neutral = data.groups.get("neutral")
     rows = []

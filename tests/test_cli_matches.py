@@ -27,8 +27,8 @@ COLUMNS = ("--first", "left", "--second", "right", "--outcome", "result")
 COUNTED = (*COLUMNS, "--count", "times")
 ALL = (*COUNTED, "--judge", "who", "--category", "kind")
 PLAIN_FILES = [
-    "checks.csv", "places.png", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png",
-    "report.html", "wins.png",
+    "checks.csv", "checks.png", "counts.csv", "pairs.csv", "places.png", "posterior.nc",
+    "predictions.csv", "ranks.csv", "ranks.png", "report.html", "wins.png",
 ]  # fmt: skip
 OUT = Path("m-ranks")
 
@@ -51,6 +51,7 @@ def sampler(monkeypatch):
         return few(**settings)
 
     monkeypatch.setattr(inference, "sample", sample)
+    monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 1.0)
     return asked
 
 
@@ -73,6 +74,7 @@ def whole(tmp_path_factory):
     places = ("--output-dir", folder / "out", "--save", folder / "draws.nc")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inference, "sample", few)
+        patch.setattr(inference, "nuts_seconds", lambda *_, **__: 1.0)
         result = run("matches", folder / "m.csv", *ALL, *QUICK, *places)
     assert result.exit_code == 0, result.output
     return folder, result
@@ -97,19 +99,21 @@ def test_a_run_prints_ranks_the_next_match_judges_and_categories(whole):
     assert headings[2:] == ["The leader and the next", "Judges", "Categories", "Written:"]
     names = sorted(["adherence.png", "categories.csv", "judges.csv", *PLAIN_FILES])
     written = [folder / "out" / name for name in names] + [folder / "draws.nc"]
-    assert lines[-12:] == [f"  {path}" for path in written]
+    assert lines[-15:] == [f"  {path}" for path in written]
 
 
 def test_the_page_has_it_all(whole):
     folder, _ = whole
     page = (folder / "out" / "report.html").read_text(encoding="utf-8")
     assert "<h1>Ranks by the matches in m.csv</h1>" in page
-    assert page.count('src="data:image/png;base64,') == 4
+    assert page.count('src="data:image/png;base64,') == 5
     sections = [part.split("</h2>")[0] for part in re.split("<h2[^>]*>", page)[1:]]
     assert sections == [
-        "How to read this", "Ranks", "The leader and the next", "Judges", "Categories",
+        "How to read this", "Ranks", "The leader and the next", "Judges",
+        "Categories",
         "Ranks by category",
-        "How well it predicts", "What it misses", "Places", "Who beats whom",
+        "How well it predicts", "What it misses", "Without a model", "Who was ahead of whom",
+        "Places", "Who beats whom", "How this was made",
     ]  # fmt: skip
     assert (
         "Model: Davidson&#x27;s, with ties as outcomes, the first item having an advantage" in page
@@ -357,7 +361,7 @@ def test_names_of_any_kind_are_shown(folder, sampler):
     page = (OUT / "report.html").read_text(encoding="utf-8")
     assert "<td>&lt;b&gt;&amp;</td>" in page
     assert "<td>&lt;i&gt;</td>" in page
-    assert "<th>a/b</th>" in page
+    assert '<th scope="col">a/b</th>' in page
 
 
 def test_places_are_checked_before_sampling(folder, sampler):

@@ -4,6 +4,7 @@ This room may import numba, numpy, pandas, pytensor, scipy and the room data.
 """
 
 from bayesrank.aggregation.borda import borda
+from bayesrank.aggregation.counted import condorcet, first_places, pair_wins
 from bayesrank.aggregation.eigenrank import (
     eigenrank,
     greedy_scores,
@@ -21,11 +22,14 @@ from bayesrank.aggregation.svd import svd_scores
 
 __all__ = [
     "borda",
+    "condorcet",
     "eigenrank",
+    "first_places",
     "greedy_scores",
     "kendall_similarity",
     "label_agreement",
     "mean_agreement",
+    "pair_wins",
     "pearson_similarity",
     "predict_ratings",
     "preferences",

@@ -82,7 +82,7 @@ def tidy(file: Path) -> None:
 def _rankings(posterior: xr.DataTree) -> Rankings:
     kept = Kept(posterior, "y")
     constant = kept.constant
-    return Rankings(
+    rankings = Rankings(
         kept[ITEM].to_numpy(),
         kept[RANKS].to_numpy(),
         items=posterior["posterior"]["item"].to_numpy(),
@@ -91,6 +91,10 @@ def _rankings(posterior: xr.DataTree) -> Rankings:
         weight=kept[WEIGHT].to_numpy(),
         labels=constant["ranking"].to_numpy(),
     )
+    if "category" not in kept:
+        return rankings
+    labels = pd.Index(kept.labels("category"))
+    return rankings.grouped({"category": labels[kept.codes("category")]})
 
 
 def _pairs(posterior: xr.DataTree) -> Pairs:

@@ -1,7 +1,8 @@
 """The commands and their options."""
 
 import secrets
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -42,12 +43,36 @@ Rankings or ratings, a row per ranker and item:
 Matches or comparisons, a row for two items:
   bayesrank matches games.csv --first home --second away --outcome result
 
-Both print who leads, who is close to the leader and of whom too little is known, and say whether
-the model fits. They write a folder with a page, tables, pictures and the posterior.
+Both print a table of ranks, say who leads and how sure that is, and whether the model behind it
+fits the data. They write a folder with a page that explains it all, tables and pictures.
+
+\b
+  mean rank   1 is best; it is not whole, as the data leave the order open
+  ranks       from which rank to which the item lies, with probability 0.94
+  P(best)     the probability that it is the best of all
+  leads       has the best mean rank
+  close       may be better than the leader: by the data the two are as good
+  unknown     may be better than the leader: the data say too little of it
+  (nothing)   worse: the leader is better than all these with probability 0.95
+
+If the model does not fit, take the ranks as a rough order; the page says what it misses.
 """
 
 
-@click.group(help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+class Given(click.Group):
+    """Commands that know the arguments they were given."""
+
+    args: Sequence[str] = ()
+
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:
+        """Keep the arguments, which parsing takes apart."""
+        self.args = tuple(args)
+        context = super().make_context(info_name, args, *more, **extra)
+        context.obj = self
+        return context
+
+
+@click.group(cls=Given, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(bayesrank.__version__, prog_name="bayesrank")
 def main() -> None:
     """Run the commands."""
@@ -82,6 +107,10 @@ _OUTPUT = [
 def _fit_options(prior: str = "normal") -> list[Any]:
     return [
         *_OUTPUT,
+        click.option("--quick/--full", default=None,
+                     help="Answer in seconds, by an approximation; or sample, however long it "
+                          "takes.  [default: sample, but answer quickly where that would take "
+                          "more than ten minutes]"),
         click.option("--seed", type=click.IntRange(min=0), default=None,
                      help="Same seed, same result.  [default: drawn, and stated on the page]"),
         click.option("--draws", type=click.IntRange(min=1), default=1000, show_default=True,
@@ -117,7 +146,9 @@ def _fit(options: dict[str, Any], folder: Path) -> Fit:
     given["open"] = given.pop("open_")
     if given["seed"] is None:
         given["seed"] = secrets.randbelow(SEEDS)
-    return Fit(**given, made=date.today().isoformat())
+    given_to = click.get_current_context().find_object(Given)
+    command = shlex.join(["bayesrank", *(given_to.args if given_to is not None else ())])
+    return Fit(**given, command=command, made=date.today().isoformat())
 
 
 def _written(options: dict[str, Any]) -> Written:
@@ -130,7 +161,7 @@ def _said(options: dict[str, Any]) -> dict[str, bool]:
     return {name: options.pop(name) for name in ("quiet", "data")}
 
 
-@main.command()
+@main.command(short_help="Try it: the drivers of the NASCAR 2002 season.")
 @_add(_fit_options())
 def quickstart(**options: Any) -> None:
     """Rank the drivers of the NASCAR 2002 season (36 races, 87 drivers)."""
@@ -142,7 +173,7 @@ def quickstart(**options: Any) -> None:
         run(rank_job(load_nascar(), "Drivers of the NASCAR 2002 season", fit), fit, talk)
 
 
-@main.command()
+@main.command(short_help="Rank items by rankings, ratings or ballots.")
 @click.argument("file", type=File)
 @click.option("--ranker", metavar="COLUMN", help="Who ranks: user, race, judge.")
 @click.option("--item", metavar="COLUMN", help="What is ranked.")
@@ -163,6 +194,9 @@ def quickstart(**options: Any) -> None:
     help="With --wide, the columns of items or places; may be repeated.  [default: all others]",
 )
 @click.option("--weight", metavar="COLUMN", help="How often the ranking was given.")
+@click.option(
+    "--by", metavar="COLUMN", help="Items may be better in some categories than in others."
+)
 @click.option(
     "--last-block",
     metavar="CODES",
@@ -192,7 +226,7 @@ def rank(file: Path, **options: Any) -> None:
         run(rank_job(rankings, title, fit), fit, talk)
 
 
-@main.command()
+@main.command(short_help="Rank items by matches or comparisons of two.")
 @click.argument("file", type=File)
 @click.option("--first", metavar="COLUMN", help="The item at home, or shown first.")
 @click.option("--second", metavar="COLUMN", help="The item compared with it.")
@@ -255,7 +289,7 @@ def matches(file: Path, **options: Any) -> None:
         run(job, fit, talk)
 
 
-@main.command()
+@main.command(short_help="Write the page and the files of a run again.")
 @click.argument("file", type=File, metavar="POSTERIOR.nc")
 @_add(_OUTPUT)
 def report(file: Path, **options: Any) -> None:

@@ -1,17 +1,17 @@
 """What ``bayesrank matches`` says beside the ranks: the leader, the judges, the categories."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from bayesrank.cli.run import Part
+from bayesrank.cli.marked import marked_csv, marked_png
+from bayesrank.cli.run import Fit, Part
 from bayesrank.plots import plot_adherence
 from bayesrank.results import (
     Section,
     adherence_summary,
-    csv_bytes,
-    figure_png,
     match_probability,
     matches_between,
     rank_summary,
@@ -55,7 +55,7 @@ def judges(posterior: Any, pairs: "Pairs", most: int) -> Part:
     plot = plot_adherence(posterior, dim="judge", max_rankers=most)
     axes = plot.get_target("adherence", {})
     axes.set_xlabel("Adherence (0 = nothing to do with the utilities)")
-    picture = figure_png(plot)
+    picture = marked_png(plot, posterior)
     csv = summary.copy()
     n_matches = np.bincount(pairs.judge_idx, pairs.counts.sum(axis=1), len(pairs.judges))
     csv["matches"] = pd.Series(n_matches.astype(int), pairs.coords["judge"])[csv.index]
@@ -92,10 +92,11 @@ def judges(posterior: Any, pairs: "Pairs", most: int) -> Part:
         text.append(
             f"The table has the {most} least adherent of {len(table)} judges; see the file."
         )
-    section = Section(
-        "Judges", text, table.head(most), picture, "Adherence of the judges, highest on top"
+    alt = "Adherence of the judges, the highest on top; the lowest: " + ", ".join(
+        f"{name} {mean}" for name, mean in table["Adherence"].head(3).items()
     )
-    return Part(section, {"adherence.png": picture, "judges.csv": csv_bytes(csv)})
+    section = Section("Judges", text, table.head(most), picture, alt, "judges.csv")
+    return Part(section, {"adherence.png": picture, "judges.csv": marked_csv(csv, posterior)})
 
 
 def _off(outliers: pd.Index) -> str:
@@ -111,19 +112,24 @@ def _off(outliers: pd.Index) -> str:
     )
 
 
-def categories(posterior: Any, pairs: "Pairs", summary: pd.DataFrame, top: int) -> list[Part]:
+def categories(
+    posterior: Any,
+    labels: Iterable[Any],
+    times: Iterable[float],
+    noun: str,
+    summary: pd.DataFrame,
+    fit: Fit,
+) -> list[Part]:
     """Say who leads in each category, and show the ranks in all of them."""
-    by_category = rank_summary(posterior, "category_utility", top=top)
-    labels = pairs.coords["category"]
-    n_matches = np.bincount(pairs.group_idx("category"), pairs.counts.sum(axis=1))
+    by_category = rank_summary(posterior, "category_utility", top=fit.top, prob=fit.interval)
     rows, ranks = [], {}
-    for label, n in zip(labels, n_matches, strict=True):
+    for label, n in zip(labels, times, strict=True):
         here = by_category.loc[label]
         others = here.index[1:][here["tied_with_leader"].iloc[1:]]
         more = f" and {len(others) - 3} more" if len(others) > 3 else ""
         rows.append(
             {
-                "Matches": f"{int(n):,}",
+                noun: f"{n:,.6g}",
                 "Leader": str(here.index[0]),
                 "P(best)": f"{here['p_best'].iloc[0]:.2f}",
                 "Not told from it": ", ".join(map(str, others[:3])) + more,
@@ -133,14 +139,17 @@ def categories(posterior: Any, pairs: "Pairs", summary: pd.DataFrame, top: int) 
             f"{r.mean_rank:.1f} ({r.rank_low}–{r.rank_high})"
             for r in here.loc[summary.index].itertuples()
         ]
-    leaders = pd.DataFrame(rows, index=pd.Index(labels, name="Category"))
+    leaders = pd.DataFrame(rows, index=pd.Index(list(labels), name="Category"))
     table = pd.DataFrame(ranks, index=pd.Index(summary.index, name="Item"))
     text = [
         "Utilities of an item in the categories are drawn together as much as the data allow; the "
         "ranks above are those of their mean, in which each category counts the same."
     ]
     return [
-        Part(Section("Categories", text, leaders), {"categories.csv": csv_bytes(by_category)}),
+        Part(
+            Section("Categories", text, leaders, file="categories.csv"),
+            {"categories.csv": marked_csv(by_category, posterior)},
+        ),
         Part(
             Section("Ranks by category", ["Mean rank, and from where to where."], table), {}, False
         ),

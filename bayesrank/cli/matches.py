@@ -40,15 +40,20 @@ def matches_job(pairs: "Pairs", title: str, fit: Fit, *, order: bool, judged: bo
         return nuts_settings(model)
 
     def parts(posterior: Any, predicted: Any, summary: "pd.DataFrame") -> list[Part]:
-        from bayesrank.cli import match_sections, sections
+        import numpy as np
+
+        from bayesrank.cli import counted_sections, match_sections, sections
 
         out = [match_sections.leader(posterior, summary, COMPARED)] if len(summary) > 1 else []
         if judges:
             out.append(match_sections.judges(posterior, pairs, MOST_JUDGES))
         if categories:
-            out += match_sections.categories(posterior, pairs, summary, fit.top)
+            n = np.bincount(pairs.group_idx("category"), pairs.counts.sum(axis=1))
+            labels = pairs.coords["category"]
+            out += match_sections.categories(posterior, labels, n, "Matches", summary, fit)
         out.append(sections.predictions(predicted, "pair", "match"))
         out.append(sections.checks_of_matches(predicted))
+        out += counted_sections.counted_matches(pairs, summary)
         out.append(sections.places(posterior, summary))
         win = sections.wins(posterior, summary, "match")
         return [*out, win] if win is not None else out

@@ -39,13 +39,14 @@ class RankColumns:
     ballot: str | None = None
     column: tuple[str, ...] = ()
     last_block: tuple[str, ...] = ()
+    by: str | None = None
 
     def check(self, file: Path) -> None:
         """Refuse what does not go together, before anything is read."""
         from_columns = [self.rating, self.rank, self.wide, self.ballot]
         given = sum(one is not None for one in from_columns)
         if is_preflib(file):
-            others = (self.item, self.ranker, self.ranking, self.weight, *self.column)
+            others = (self.item, self.ranker, self.ranking, self.weight, self.by, *self.column)
             if given or any(others):
                 raise click.UsageError(
                     f"{file.suffix} files say who ranks what: leave the columns out."

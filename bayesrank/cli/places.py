@@ -12,8 +12,9 @@ import click
 
 # All that a run may write. What else is in the folder is not touched.
 FILES = (
-    "adherence.png", "categories.csv", "checks.csv", "checks.png", "judges.csv", "places.png",
-    "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png", "report.html", "wins.png",
+    "adherence.png", "categories.csv", "checks.csv", "checks.png", "counts.csv", "judges.csv",
+    "pairs.csv", "places.png", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png",
+    "report.html", "wins.png",
 )  # fmt: skip
 POSTERIOR = "posterior.nc"
 

@@ -56,7 +56,7 @@ def read_rankings(file: Path, columns: RankColumns, how: Written, note: Note) ->
     _refuse_judged(file)
     frame = read_cells(file, how, note)
     named = [columns.ranker, columns.item, columns.rating, columns.rank, columns.ranking]
-    named += [columns.weight, columns.ballot, *columns.column]
+    named += [columns.weight, columns.ballot, columns.by, *columns.column]
     require_columns(frame, [name for name in named if name is not None], shown(file))
     if columns.ballot:
         long = _of_ballots(frame, columns)
@@ -72,13 +72,18 @@ def read_rankings(file: Path, columns: RankColumns, how: Written, note: Note) ->
         if weight.isna().any():
             _missing_weight(columns.weight, weight)
         long["weight"] = weight.reindex(long.index)
+    if columns.by:
+        long["category"] = text_labels(frame[columns.by]).reindex(long.index)
     long = _without_repeats(_settled(long, columns, how, note), note)
     # rankings need names of their own where a ranker has several
     each = long[["ranker", "ranking"]].drop_duplicates()
     several = "ranking" if each["ranker"].duplicated().any() else None
+    if columns.by:
+        _refuse_mixed(long, columns.by)
     return Rankings.from_long_ranks(
-        long, ranker="ranker", item="item", rank="cost", ranking=several, weight="weight"
-    )
+        long, ranker="ranker", item="item", rank="cost", ranking=several, weight="weight",
+        by=["category"] if columns.by else (),
+    )  # fmt: skip
 
 
 # One row per item in a ranking: ranker, ranking, item, cell, its cost, and whether it is last
@@ -171,7 +176,7 @@ def _of_ballots(frame: pd.DataFrame, columns: RankColumns) -> pd.DataFrame:
 
 def _wide(frame: pd.DataFrame, columns: RankColumns) -> tuple[list[str], dict[str, pd.Series]]:
     """Find the columns of items or places, and who ranked."""
-    used = {columns.ranker, columns.weight}
+    used = {columns.ranker, columns.weight, columns.by}
     chosen = list(columns.column) or [name for name in frame.columns if name not in used]
     require_columns(frame, chosen)
     if len(chosen) < 2:
@@ -344,6 +349,21 @@ def _refuse_judged(file: Path) -> None:
             "so that a utility per document cannot be learned from others: a model of their "
             "features is wanted. Read the file with bayesrank.Rankings.from_letor in Python; "
             "models/context has examples."
+        )
+
+
+def _refuse_mixed(long: pd.DataFrame, column: str) -> None:
+    """Refuse a ranking in two categories."""
+    each = long.groupby(["ranker", "ranking"], sort=False)["category"]
+    mixed = (long["category"] != each.transform("first")).to_numpy()
+    if mixed.any():
+        n = int(mixed.argmax())
+        row = long.iloc[n]
+        raise ValueError(
+            f"A ranking is in one category; ranking {row['ranking']!r} has {row['category']!r} in "
+            f"column {column!r} of {row_name(long.index, n)}, and another one before. If the "
+            "ranker has a ranking in each, name the rankings with --ranking COLUMN, which may be "
+            "the same column."
         )
 
 

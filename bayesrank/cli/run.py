@@ -25,7 +25,18 @@ if TYPE_CHECKING:
 # PyMC takes seconds to import: functions import what they need, so that --help is instant.
 
 MOST_NUMBERS = 20_000_000  # of predictions, 8 bytes each
+# Draws of a posterior that predictions are computed at, and that data are simulated from.
+PREDICTED, SIMULATED = 1000, 500
+TOO_LONG = 600  # seconds of sampling, beyond which a quick answer is given
+# Entries times steps, up to which sampling takes less: entries take a tenth of a microsecond in a
+# gradient, 2,000 rankings of 40 with ties 8 ms, and a step has 20 gradients, on one core or more.
+SURELY_SHORT = 120_000_000
 SEEDS = 2**31  # seeds that are drawn, where none is given
+QUICK = (
+    "This answer is an approximation: a normal distribution around the most probable utilities. "
+    "Ranks and probabilities are about right, the less the fewer data an item has; the full answer "
+    "samples them."
+)
 
 
 @dataclass(frozen=True)
@@ -47,10 +58,14 @@ class Fit:
     save: Path | None = None
     force: bool = False
     open: bool = False
+    quick: bool | None = None  # where it would take too long, if None
+    command: str = ""  # that asked for this
 
     @property
     def sampling(self) -> str:
         """What the sampler does, in words."""
+        if self.quick:
+            return f"{self.chains * self.draws:,} draws of an approximation"
         chains = "1 chain" if self.chains == 1 else f"{self.chains} chains"
         return f"{chains} of {self.draws:,} draws after {self.tune:,} tuning steps"
 
@@ -75,6 +90,7 @@ class Part:
     files: Mapping[str, bytes]
     printed: bool = True  # on the terminal, too
     failures: Sequence[str] = ()  # of the model, which stand in the verdict
+    fit: str = ""  # what stands there if there are none
 
 
 @dataclass(frozen=True)
@@ -101,7 +117,7 @@ class Job:
         """Say what was done, for the page."""
         return (
             f"{self.data!r}. Model: {self.model}; utilities {fit.prior} {fit.scale}; "
-            f"{fit.sampling}; seed {fit.seed}. Fitted on {fit.made} by bayesrank {fit.version}."
+            f"{fit.sampling}; seed {fit.seed}."
         )
 
 
@@ -114,7 +130,8 @@ def run(job: Job, fit: Fit, talk: Talk, posterior: Any = None) -> None:
     model = None
     if posterior is None:
         model, posterior = _sample(job, fit, talk)
-        fit = replace(fit, draws=posterior["posterior"].sizes["draw"])
+        quick = "approximation" in posterior["posterior"].attrs
+        fit = replace(fit, draws=posterior["posterior"].sizes["draw"], quick=quick)
         told = {**job.request, "title": job.title, "notes": talk.notes, "fit": _told(fit)}
         posterior.attrs["bayesrank"] = json.dumps(told)
     made = new_folder(fit.output_dir)
@@ -153,10 +170,9 @@ def _report(
     mpl.use("agg")  # pictures go to files: no display is needed
     import matplotlib.pyplot as plt
 
+    from bayesrank.cli.marked import marked_csv, marked_png
     from bayesrank.plots import plot_ranks, use_fonts_for
     from bayesrank.results import (
-        csv_bytes,
-        figure_png,
         rank_summary,
         report_html,
         standing,
@@ -169,12 +185,13 @@ def _report(
     )
     seen = job.seen()
     summary.insert(list(summary.columns).index("mean"), str(seen.name), seen[summary.index])
-    ok, checked = _checked(posterior, job)
+    ok, checked = (True, [QUICK]) if fit.quick else _checked(posterior, job)
     talk.result(f"\n{table_text(summary)}\n")
-    talk.result(verdict(summary), brief=True)
-    talk.result(("" if ok else "Warning: ") + " ".join(checked), brief=not ok)
+    said = ("Quick answer: " if fit.quick else "") + verdict(summary)
+    talk.result(said, brief=True)
+    talk.result(("" if ok else "Warning: ") + " ".join(checked), brief=fit.quick or not ok)
     table = summary.assign(standing=standing(summary))
-    (made / "ranks.csv").write_bytes(csv_bytes(table))
+    (made / "ranks.csv").write_bytes(marked_csv(table, posterior))
 
     lacking = use_fonts_for(summary.index)
     if lacking:
@@ -184,28 +201,37 @@ def _report(
         )
     predicted = _predictions(job, fit, talk, model, posterior)
     talk.stage("Checking and drawing ...")
-    picture = figure_png(
+    picture = marked_png(
         plot_ranks(
             posterior, max_items=100, prob=fit.interval, prior_sd=_prior_sd(posterior, fit),
             seen=seen,
-        )
+        ),
+        posterior,
     )  # fmt: skip
     parts = job.parts(posterior, predicted, summary)
     plt.close("all")
     failures = [sentence for part in parts for sentence in part.failures]
+    good = "" if failures else " ".join(part.fit for part in parts if part.fit)
     for sentence in failures:
         talk.result(f"Warning: {sentence}", brief=True)
+    if good:
+        talk.result(good, brief=True)
     for part in parts:
         if part.printed:
             talk.result(f"\n{part.section.text()}")
+    quick = "Quick answer. " if fit.quick else ""
     page = report_html(
         fit.title or job.title,
         summary,
         picture,
-        paragraphs=[job.described(fit), *(checked if ok else ())],
+        paragraphs=[job.described(fit), *(checked if ok else ()), *_again(fit)],
         failures=failures,
-        warnings=[*(() if ok else checked), *talk.notes],
+        fit=good,
+        warnings=checked if fit.quick or not ok else (),
+        notes=talk.notes,
         sections=[part.section for part in parts],
+        made=f"{quick}{fit.made}, bayesrank {fit.version}, seed {fit.seed}",
+        file="ranks.csv",
         reading=job.reading,
         interval=fit.interval,
     )
@@ -216,7 +242,8 @@ def _report(
         (made / name).write_bytes(content)
     return {
         "title": fit.title or job.title,
-        "verdict": verdict(summary),
+        "verdict": said,
+        "quick": bool(fit.quick),
         "fits": not failures,
         "converged": ok,
         "warnings": [*failures, *(() if ok else checked)],
@@ -227,33 +254,70 @@ def _report(
 
 
 def _sample(job: Job, fit: Fit, talk: Talk) -> tuple[Any, Any]:
-    """Draw from the posterior, as often as ranks need to be exact."""
+    """Draw from the posterior, as often as ranks need to be exact; or from an approximation."""
     talk.stage("Loading PyMC ...")
     from xarray import DataTree
 
     from bayesrank.inference import sample
-    from bayesrank.results import precise
 
     def enough(so_far: Any) -> bool:
+        from bayesrank.results import precise
+
         posterior = job.moved(DataTree.from_dict({"posterior": so_far}))
         return _checked(posterior, job)[0] and precise(posterior, top=fit.top)
 
+    def watch(done: int, most: int) -> None:
+        if talk.bar is None:  # it is compiled
+            talk.stage(f"Sampling {fit.sampling} at most ...")
+        talk.progress(done, most)
+
     talk.stage("Building the model ...")
     with job.build() as model:
-        talk.stage(f"Compiling, then sampling {fit.sampling} ...")
+        talk.stage("Compiling ...")
+        settings: dict[str, Any] = {
+            "draws": fit.draws, "tune": fit.tune, "chains": fit.chains, "nuts": job.nuts(model),
+        }  # fmt: skip
+        quick = fit.quick
+        if quick is None and job.entries * fit.chains * (fit.draws + fit.tune) > SURELY_SHORT:
+            from bayesrank.inference import nuts_seconds
+
+            seconds = nuts_seconds(model, **settings)
+            quick = seconds > TOO_LONG
+            if quick:
+                talk.note(
+                    f"Sampling would take up to {_time(seconds)}, so this is the quick answer. The "
+                    f"full one: {fit.command} --full"
+                )
+        if quick:
+            posterior = _approximate(model, fit, talk)
+            if posterior is not None:
+                return model, job.moved(posterior)
         try:
             posterior = sample(
-                draws=fit.draws,
-                tune=fit.tune,
-                chains=fit.chains,
-                random_seed=fit.seed,
-                nuts=job.nuts(model),
-                enough=enough,
-                progressbar=False,
+                **settings, random_seed=fit.seed, enough=enough, watch=watch, progressbar=False
             )
         except RuntimeError as error:
             raise ValueError(f"The sampler failed; try another --prior-scale. {error}") from error
     return model, job.moved(posterior)
+
+
+def _approximate(model: Any, fit: Fit, talk: Talk) -> Any:
+    """Draw from an approximation of the posterior, if there is one."""
+    from bayesrank.inference import quick_posterior
+
+    talk.stage("Approximating ...")
+    try:
+        return quick_posterior(model, draws=fit.draws, chains=fit.chains, seed=fit.seed)
+    except ValueError as error:
+        talk.note(f"There is no quick answer, so the full one is sampled. {error}")
+        return None
+
+
+def _time(seconds: float) -> str:
+    """Write a long time as people say it."""
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.0f} hours"
 
 
 def _save(posterior: Any, path: Path, talk: Talk) -> None:
@@ -280,8 +344,10 @@ def _save(posterior: Any, path: Path, talk: Talk) -> None:
 def _predictions(job: Job, fit: Fit, talk: Talk, model: Any, posterior: Any) -> Any:
     """Compute what the model makes of what was observed.
 
-    As many draws as fit into memory, evenly spaced, with the log-likelihood of what was observed
-    and, if wanted, draws of it.
+    At draws that are evenly spaced: the log-likelihood of what was observed and, at fewer of them,
+    draws of it, if they are wanted; in any case no more than fit into memory. NASCAR's mean gain in
+    predicting a race is 2.719 ± 0.497 with 4,000 draws and with 1,000; of its checks 11 of 364 fail
+    with 4,000, and 12 of 365 with 500.
     """
     talk.stage("Predicting ...")
     import pymc as pm
@@ -289,8 +355,8 @@ def _predictions(job: Job, fit: Fit, talk: Talk, model: Any, posterior: Any) -> 
 
     logging.getLogger("pymc").setLevel(logging.WARNING)  # the names of what is drawn
 
-    every = ceil(fit.chains * fit.draws * job.entries / MOST_NUMBERS)
-    some = posterior.isel(draw=slice(None, None, max(every, 1)), missing_dims="ignore")
+    most = MOST_NUMBERS / max(job.entries, 1)
+    some = _spaced(posterior, min(PREDICTED, most))
     options: dict[str, Any] = {"progressbar": False}
     if job.simulated:
         # In Python, which calls compiled kernels: numba needs 20 seconds for draws of rankings,
@@ -299,10 +365,18 @@ def _predictions(job: Job, fit: Fit, talk: Talk, model: Any, posterior: Any) -> 
     with model if model is not None else job.build():
         pm.compute_log_likelihood(some, **options)
         if job.simulated:
-            pm.sample_posterior_predictive(
-                some, extend_inferencedata=True, random_seed=fit.seed, **options
+            drawn = pm.sample_posterior_predictive(
+                _spaced(posterior, min(SIMULATED, most)), random_seed=fit.seed, **options
             )
+            some["posterior_predictive"] = drawn["posterior_predictive"]
     return some
+
+
+def _spaced(posterior: Any, most: float) -> Any:
+    """Take so many draws of a posterior at most, evenly spaced."""
+    sizes = posterior["posterior"].sizes
+    every = max(ceil(sizes["chain"] * sizes["draw"] / max(most, 1)), 1)
+    return posterior.isel(draw=slice(None, None, every), missing_dims="ignore")
 
 
 def _prior_sd(posterior: Any, fit: Fit) -> float:
@@ -319,6 +393,11 @@ def _checked(posterior: Any, job: Job) -> tuple[bool, list[str]]:
     found = [convergence(posterior, var, dim=dim) for var, dim in job.checked]
     bad = [one for one in found if not one.ok]
     return not bad, list(dict.fromkeys(text for one in bad or found[:1] for text in one.sentences))
+
+
+def _again(fit: Fit) -> list[str]:
+    """Say how the same is made again."""
+    return [f"The command: {fit.command}"] if fit.command else []
 
 
 def _told(fit: Fit) -> dict[str, Any]:

@@ -9,13 +9,13 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from bayesrank.cli.marked import marked_csv, marked_png
 from bayesrank.cli.run import Part
-from bayesrank.plots import plot_places, plot_ranking_checks, plot_wins
+from bayesrank.plots import plot_match_checks, plot_places, plot_ranking_checks, plot_wins
 from bayesrank.results import (
+    ParetoKWarning,
     Section,
     consensus_ordering,
-    csv_bytes,
-    figure_png,
     loo_by_ranker,
     match_checks,
     ranking_checks,
@@ -23,9 +23,18 @@ from bayesrank.results import (
 )
 
 SHOWN = 30  # items of a matrix
+GOOD_K = 0.7  # Pareto k up to which leaving out is no guess
 WORST = 10  # rows of what is predicted badly
 SURPRISING = 15  # rows of checks
-CHECKED = 500  # draws that checks are made with
+STATISTICS = {  # what the checks are of, in the table
+    "Kendall distance": "distance to the common order",
+    "top item": "share of first places",
+    "pair order": "share of rankings so",
+    "block size": "ties",
+    "points": "share of points",
+    "pair": "share of matches so",
+    "outcome": "share of matches",
+}
 REMEDY = (
     "What to do: take the ranks as a rough order only; rank kinds of rankers apart, if there are "
     "such; bring in what items and rankers differ in (covariates); or try another model."
@@ -34,7 +43,7 @@ REMEDY = (
 
 def places(posterior: Any, summary: pd.DataFrame) -> Part:
     """Show the probability of every place, and what other rules than the mean rank would say."""
-    picture = figure_png(plot_places(posterior, max_items=SHOWN))
+    picture = marked_png(plot_places(posterior, max_items=SHOWN), posterior)
     text = ["How probable each place is for each item: the darker, the more."]
     if len(summary) > 2:
         text.append(_other_rules(posterior, summary))
@@ -75,7 +84,7 @@ def wins(posterior: Any, summary: pd.DataFrame, of: Literal["utility", "match"])
     """Show the probability that each item beats each other one."""
     if len(summary) < 2:
         return None
-    picture = figure_png(plot_wins(posterior, of=of, max_items=SHOWN))
+    picture = marked_png(plot_wins(posterior, of=of, max_items=SHOWN), posterior)
     text = {
         "utility": "How probable it is that the item of the row is better than that of the column, "
         "as far as these data tell. It is no forecast of the next comparison, which chance decides "
@@ -96,7 +105,8 @@ def predictions(posterior: Any, group: str, noun: str) -> Part:
     """Say how much better than random order the model predicts what it has not seen."""
     heading = "How well it predicts"
     try:
-        with warnings.catch_warnings(record=True) as said:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ParetoKWarning)  # said below, in other words
             table = loo_by_ranker(posterior, group=group)
     except ValueError as error:  # few draws, or numbers that are not finite: the sentence says so
         return Part(Section(heading, [str(error)]), {}, printed=False)
@@ -119,17 +129,23 @@ def predictions(posterior: Any, group: str, noun: str) -> Part:
             f"{worse} of {len(table)} {group}s are predicted worse than by random order. The table "
             f"has the {len(rows)} that fit least."
         )
-    text += [str(one.message) for one in said]
+    rough = int((table["pareto_k"] > GOOD_K).sum())
+    if rough:
+        text.append(
+            f"{rough} of {len(table)} {group}s {'weighs' if rough == 1 else 'weigh'} so much in "
+            f"this fit that what it would be without them is a rough guess (Pareto k above "
+            f"{GOOD_K:g})."
+        )
     shown = pd.DataFrame(index=pd.Index(rows.index, name=group.capitalize()))
     shown[f"{noun.capitalize()}{'es' * (noun == 'match') or 's'}"] = [f"{x:,g}" for x in rows["n"]]
     shown["Gain"] = [f"{x:.2f}" for x in rows["gain"]]
     shown["Pareto k"] = [f"{k:.2f}" if np.isfinite(k) else "" for k in rows["pareto_k"]]
-    csv = {"predictions.csv": csv_bytes(table)}
+    csv = {"predictions.csv": marked_csv(table, posterior)}
     failures = [
         f"The model predicts a {noun} no better than random order does (mean gain {figures} nats): "
         "do not rely on these ranks."
     ]
-    section = Section(heading, text, shown if len(table) > 1 else None)
+    section = Section(heading, text, shown if len(table) > 1 else None, file="predictions.csv")
     return Part(section, csv, printed=False, failures=failures if gain <= 0 else ())
 
 
@@ -139,12 +155,12 @@ def _times(gain: float) -> str:
 
 def checks(posterior: Any) -> Part:
     """Say whether rankings drawn from the model look like the observed ones, the worst first."""
-    picture = figure_png(plot_ranking_checks(posterior, draws=CHECKED))
     what = (
         "Rankings drawn from the model are held against the observed ones: which item is on top, "
         "who is above whom, how far rankings are from the common order."
     )
-    return _checked(ranking_checks(posterior, draws=CHECKED), what, picture)
+    picture = marked_png(plot_ranking_checks(posterior, draws=None), posterior)
+    return _checked(ranking_checks(posterior, draws=None), what, picture, posterior)
 
 
 def checks_of_matches(posterior: Any) -> Part:
@@ -154,40 +170,65 @@ def checks_of_matches(posterior: Any) -> Part:
         "observed ones: how many points each item makes, who beats whom, how often the first wins "
         "or nobody."
     )
-    return _checked(match_checks(posterior, draws=CHECKED), what, None)
+    picture = marked_png(plot_match_checks(posterior, draws=None), posterior)
+    return _checked(match_checks(posterior, draws=None), what, picture, posterior)
 
 
-def _checked(table: pd.DataFrame, what: str, picture: bytes | None) -> Part:
+def _checked(table: pd.DataFrame, what: str, picture: bytes, posterior: Any) -> Part:
     """Say what the checks say, the worst first, and whether the model fits."""
     fits, prob = worst_checks(table), table.attrs["prob"]
-    count = (
-        f"{fits.failed} of {fits.n} checks fail: what is observed lies outside the {100 * prob:g}% "
-        f"interval of what the model predicts. By chance it would be at most about "
-        f"{fits.by_chance:.0f}."
-    )
+    count = fits.said(prob)
+    chance = f"{fits.by_chance:.0f}" if fits.by_chance >= 1 else "none or one"
     text = [count, what]
     rows = fits.worst.head(SURPRISING)
-    failures = []
-    shown = None
+    failures, shown, good = [], None, ""
     if len(rows):
         first = rows.iloc[0]
-        worst = (
-            f"The worst is {_check_name(rows.index[0])}: observed {first['observed']:.2f}, "
-            f"predicted {first['mean']:.2f} ({first['low']:.2f} to {first['high']:.2f})."
-        )
-        text.insert(0, worst)
-        if not fits.ok:
-            failures.append(f"The model does not fit. {count} {worst} {REMEDY}")
+        worst = _check_sentence(rows.index[0], first)
+        text.insert(0, f"The worst: {worst}")
+        if not fits.ok and fits.failed <= fits.by_chance:
+            failures.append(
+                f"The model does not fit: {worst} That is {first['far']:.0f} standard deviations "
+                f"off, too many for chance. (Of all {fits.n} checks {fits.failed} fail, and "
+                f"{chance} would by chance.) {REMEDY}"
+            )
+        elif not fits.ok:
+            failures.append(f"The model does not fit. {count} The worst: {worst} {REMEDY}")
         names = [_label(label, n) for _, label, n in rows.index]
         shown = pd.DataFrame(index=pd.Index(names, name="Outside, the worst first"))
-        shown["What"] = [str(statistic) for statistic, *_ in rows.index]
+        shown["What"] = [STATISTICS[str(statistic)] for statistic, *_ in rows.index]
         shown["Observed"] = [f"{x:.2f}" for x in rows["observed"]]
         shown["Predicted"] = [f"{x:.2f}" for x in rows["mean"]]
         shown["From"] = [f"{x:.2f}" for x in rows["low"]]
         shown["To"] = [f"{x:.2f}" for x in rows["high"]]
-    section = Section("What it misses", text, shown, picture, "Predictive checks of rankings")
-    files = {"checks.csv": csv_bytes(table)} | ({} if picture is None else {"checks.png": picture})
-    return Part(section, files, printed=False, failures=failures)
+    if not fits.n:
+        good = "Whether the model fits cannot be checked: too little was observed."
+    elif fits.ok:
+        good = (
+            f"The model fits, as far as {fits.n} checks tell: {fits.failed} of them "
+            f"{'fails' if fits.failed == 1 else 'fail'}, {chance} would by chance."
+        )
+    alt = f"Predictive checks: {count}"
+    section = Section("What it misses", text, shown, picture, alt, "checks.csv")
+    files = {"checks.csv": marked_csv(table, posterior), "checks.png": picture}
+    return Part(section, files, printed=False, failures=failures, fit=good)
+
+
+def _check_sentence(key: Any, row: Any) -> str:
+    """Say what is observed, and what the model predicts."""
+    statistic, label, n = key
+    figures = (
+        f"observed {row['observed']:.2f}, predicted {row['mean']:.2f} ({row['low']:.2f} to "
+        f"{row['high']:.2f})."
+    )
+    if statistic == "Kendall distance" and label == "mean":
+        more = "more" if row["observed"] < row["mean"] else "less"
+        lists = "" if n == "all" else f" of {n} items"
+        return (
+            f"rankings{lists} agree {more} with each other than those of the model do. Of the "
+            f"pairs in a ranking, the share that is not in the common order: {figures}"
+        )
+    return f"{_check_name(key)}: {figures}"
 
 
 def _check_name(key: Any) -> str:
@@ -195,8 +236,7 @@ def _check_name(key: Any) -> str:
     statistic, label, n = key
     lists = "" if n == "all" else f" ({n} items)"
     if statistic == "Kendall distance":
-        what = {"mean": "the mean distance", "spread": "the spread of the distances"}[label]
-        return f"{what} of rankings to the common order{lists}"
+        return f"how much the distances of rankings to the common order vary{lists}"
     if statistic == "top item":
         return f"how often {label} is first{lists}"
     if statistic == "points":
@@ -211,4 +251,6 @@ def _check_name(key: Any) -> str:
 
 
 def _label(label: Any, n: Any) -> str:
+    """Name a check in the table."""
+    label = {"mean": "mean over rankings", "spread": "spread over rankings"}.get(label, label)
     return f"{label}" + ("" if n == "all" else f", {n} items")

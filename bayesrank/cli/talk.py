@@ -3,6 +3,9 @@
 Nothing that is said may steer the terminal: names come from files that others wrote.
 """
 
+import math
+import os
+import shutil
 import signal
 import sys
 import time
@@ -17,6 +20,13 @@ from typing import Any
 import click
 
 # Pandas and PyMC take long to import: functions import what they need, so that --help is instant.
+
+
+BAR = 20  # characters of a bar
+GLANCE, LINE = (
+    0.2,
+    30.0,
+)  # seconds between its changes, and between lines where there is no terminal
 
 
 class Interrupted(BaseException):
@@ -51,6 +61,7 @@ class Talk:
     kept: Path | None = None
     failed: list[str] = field(default_factory=list)
     start: float = field(default_factory=time.perf_counter)
+    bar: "Bar | None" = None
 
     def result(self, text: str, *, brief: bool = False) -> None:
         """Say a result; of those that are not brief, a quiet run says nothing."""
@@ -63,13 +74,30 @@ class Talk:
 
     def stage(self, text: str) -> None:
         """Say what is being done, and when it began."""
+        self.end_bar()
         if not self.quiet:
             click.echo(f"[{time.perf_counter() - self.start:5.1f} s] {text}", err=True)
+
+    def progress(self, done: int, most: int) -> None:
+        """Say how far the stage is: a bar on a terminal, a line now and then elsewhere."""
+        if self.quiet:
+            return
+        if self.bar is None:
+            terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+            self.bar = Bar(self.start, terminal, began=time.perf_counter())
+        self.bar.show(done, most)
+
+    def end_bar(self) -> None:
+        """Take the bar away."""
+        if self.bar is not None:
+            self.bar.clear()
+            self.bar = None
 
     def note(self, sentence: str) -> None:
         """Say once what a reader should know, and remember it for the page."""
         if sentence not in self.notes:
             self.notes.append(sentence)
+            self.end_bar()
             if not self.quiet:
                 click.echo(f"Note: {_plain(sentence)}", err=True)
 
@@ -77,10 +105,54 @@ class Talk:
         """Write to the reader of results; one that has gone does not end the run."""
         if any("pipe" in sentence for sentence in self.failed):
             return
+        self.end_bar()
         try:
             click.echo(_plain(text))
         except BrokenPipeError as error:
             self.failed.append(f"{error.strerror}.")
+
+
+@dataclass
+class Bar:
+    """How far a stage is: how much is done, how fast, and how long it may take still."""
+
+    start: float  # of the run
+    terminal: bool
+    began: float
+    shown: float = -math.inf
+
+    def show(self, done: int, most: int) -> None:
+        """Write it, if it was not just written."""
+        now = time.perf_counter()
+        if now - self.shown < (GLANCE if self.terminal else LINE):
+            return
+        if not self.terminal and self.shown == -math.inf:  # the stage itself has just been said
+            self.shown = now
+            return
+        self.shown = now
+        text = f"{done:,} of at most {most:,} steps"
+        rate = done / (now - self.began) if done else 0.0
+        if rate:
+            text += f", {rate:,.0f} a second, at most {_clock((most - done) / rate)} left"
+        if not self.terminal:
+            click.echo(f"[{now - self.start:5.1f} s] {text}", err=True)
+            return
+        width = shutil.get_terminal_size().columns
+        filled = round(BAR * done / most)
+        line = f"[{now - self.start:5.1f} s] {'█' * filled}{'░' * (BAR - filled)} {text}"
+        click.echo(f"\r{line[: width - 1]}\x1b[K", nl=False, err=True)
+
+    def clear(self) -> None:
+        """Leave the line to what comes next."""
+        if self.terminal and self.shown > -math.inf:
+            click.echo("\r\x1b[K", nl=False, err=True)
+
+
+def _clock(seconds: float) -> str:
+    """Write a time as people read it."""
+    minutes, rest = divmod(math.ceil(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def _plain(text: str) -> str:
@@ -108,7 +180,10 @@ def errors_as_sentences(*, quiet: bool = False, data: bool = False) -> Iterator[
         if issubclass(category, UserWarning) and not str(message).startswith("Glyph "):
             talk.note(str(message))
 
+    asked: list[int] = []  # signals; compiled code makes errors of its own of what is raised in it
+
     def interrupt(number: int, _: FrameType | None) -> None:
+        asked.append(number)
         raise Interrupted(number)
 
     before = {
@@ -123,20 +198,22 @@ def errors_as_sentences(*, quiet: bool = False, data: bool = False) -> Iterator[
         for sentence in talk.failed:
             click.echo(f"Error: {_plain(sentence)}", err=True)
             code = 1
-    except (ValueError, OSError, MemoryError) as error:
-        text = "There is not enough memory." if isinstance(error, MemoryError) else _sentence(error)
-        click.echo(f"Error: {_plain(text)}", err=True)
-        _say_where(talk)
-        code = 1
-    except (Interrupted, KeyboardInterrupt) as end:
-        number = end.number if isinstance(end, Interrupted) else signal.SIGINT
-        nothing = "" if talk.kept else " nothing is written."
-        click.echo(f"Interrupted{':' if nothing else '.'}{nothing}", err=True)
-        _say_where(talk)
-        code = 128 + number
-    except Exception:
-        _say_where(talk)  # beside the traceback of what should not happen
-        raise
+    except (Exception, Interrupted, KeyboardInterrupt) as error:
+        talk.end_bar()
+        if asked or isinstance(error, Interrupted | KeyboardInterrupt):
+            nothing = "" if talk.kept else " nothing is written."
+            click.echo(f"Interrupted{':' if nothing else '.'}{nothing}", err=True)
+            _say_where(talk)
+            code = 128 + (asked[0] if asked else signal.SIGINT)
+        elif isinstance(error, ValueError | OSError | MemoryError):
+            no_memory = isinstance(error, MemoryError)
+            text = "There is not enough memory." if no_memory else _sentence(error)
+            click.echo(f"Error: {_plain(text)}", err=True)
+            _say_where(talk)
+            code = 1
+        else:
+            _say_where(talk)  # beside the traceback of what should not happen
+            raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -56,6 +56,7 @@ def sample(
     random_seed: int | None = None,
     nuts: Mapping[str, Any] | None = None,
     enough: Callable[[xr.Dataset], bool] | None = None,
+    watch: Callable[[int, int], None] | None = None,
     progressbar: bool = False,
     model: pm.Model | None = None,
 ) -> xr.DataTree:
@@ -72,7 +73,7 @@ def sample(
     chains : int
         How many chains.
     cores : int, optional
-        Chains at a time; by default all that there are cores for, and with `enough` all.
+        Chains at a time; by default all that there are cores for, and with `enough` or `watch` all.
     random_seed : int, optional
         Of all draws; by default another one each time.
     nuts : mapping, optional
@@ -80,6 +81,9 @@ def sample(
     enough : callable, optional
         Given the posterior so far, says whether it suffices. It is asked when every chain has 250
         draws, 500, 1,000 and so on; the chains end there, as long as they would be by `draws`.
+    watch : callable, optional
+        Given the steps that all chains have made, and how many there may be: first when the model
+        is compiled, and then time and again.
     progressbar : bool
         Whether to show how far the chains are.
     model : pm.Model, optional
@@ -117,10 +121,10 @@ def sample(
     # that load, so that products and sums would be contracted in other places.
     with pytensor.config.change_flags(numba__fastmath=False):
         compiled = _compiled(model)
-    if enough is None:
+    if enough is None and watch is None:
         tree = nutpie.sample(compiled, **options)
     else:
-        tree = _until(enough, compiled, options)
+        tree = _until(enough or _never, watch or _unseen, compiled, options)
     coords, dims = coords_and_dims_for_inferencedata(model)
     posterior = tree["posterior"].to_dataset()
     labels = {dim: coords[dim] for dim in posterior.dims if dim in coords}
@@ -196,13 +200,28 @@ def nuts_seconds(
     return chains / at_a_time * gradients * (min(times) + CALL)
 
 
-def _until(enough: Callable[[xr.Dataset], bool], compiled: Any, options: Any) -> xr.DataTree:
+def _never(_: xr.Dataset) -> bool:
+    return False
+
+
+def _unseen(done: int, most: int) -> None: ...
+
+
+def _until(
+    enough: Callable[[xr.Dataset], bool],
+    watch: Callable[[int, int], None],
+    compiled: Any,
+    options: Any,
+) -> xr.DataTree:
     """Sample until the draws are enough, or all there may be."""
     n_chains, tune, most = options["chains"], options["tune"], options["draws"]
-    done = [0] * n_chains
+    steps = n_chains * (tune + most)
+    done = [-tune] * n_chains
 
     def count(progress: list[Any]) -> None:
         done[:] = [chain.finished_draws - tune for chain in progress]
+
+    watch(0, steps)
 
     # all chains at a time, or else some are over before others begin
     options = options | {"cores": n_chains, "blocking": False}
@@ -212,6 +231,7 @@ def _until(enough: Callable[[xr.Dataset], bool], compiled: Any, options: Any) ->
         while n < most:
             while min(done) < n and not _is_over(sampler):
                 time.sleep(GLANCE)
+                watch(sum(done) + n_chains * tune, steps)
             if min(done) >= n:
                 so_far = sampler.inspect()["posterior"].to_dataset().isel(draw=slice(n))
                 if enough(so_far):
@@ -219,6 +239,9 @@ def _until(enough: Callable[[xr.Dataset], bool], compiled: Any, options: Any) ->
             else:  # it has failed, and says why
                 break
             n *= 2
+        while not _is_over(sampler):
+            time.sleep(GLANCE)
+            watch(sum(done) + n_chains * tune, steps)
         return sampler.wait()
     except BaseException:
         sampler.cancel()
@@ -251,6 +274,9 @@ def _compiled(model: pm.Model) -> Any:
     values = pt.concatenate([pt.cast(x, "float64").ravel() for x in shown])
     outputs, flat = join_nonshared_inputs(point, [values], inputs)
     expand = _released(pm.compile([flat], outputs, mode="NUMBA", trust_input=True), VALUES)
+    begin = np.concatenate([np.ravel(point[x.name]) for x in inputs]).astype(np.float64)
+    density(begin)  # numba compiles what is called, and nothing before
+    expand(begin)
 
     def make_logp() -> Any:
         return density

@@ -8,7 +8,7 @@ This room may import numpy, pandas, xarray, arviz, arviz_plots, matplotlib and t
 """
 
 from bayesrank.plots.adherence import plot_adherence
-from bayesrank.plots.checks import plot_ranking_checks
+from bayesrank.plots.checks import plot_match_checks, plot_ranking_checks
 from bayesrank.plots.compare import plot_compare
 from bayesrank.plots.fonts import use_fonts_for
 from bayesrank.plots.membership import plot_membership
@@ -19,6 +19,7 @@ from bayesrank.plots.wins import plot_wins
 __all__ = [
     "plot_adherence",
     "plot_compare",
+    "plot_match_checks",
     "plot_membership",
     "plot_places",
     "plot_ranking_checks",

@@ -1,5 +1,6 @@
-"""The picture of predictive checks: observed rankings beside those a model predicts."""
+"""The picture of predictive checks: what was observed beside what a model predicts."""
 
+from collections.abc import Mapping
 from textwrap import fill
 from typing import Any
 
@@ -15,34 +16,46 @@ from numpy.typing import NDArray
 from bayesrank.plots.panels import figure_of, keep, short_name
 from bayesrank.plots.rows import LEADING, OTHER, WARNING, legend_above, set_up_rows
 from bayesrank.results.checks import GIVEN, ranking_checks, worst_checks
+from bayesrank.results.match_checks import match_checks
 
-__all__ = ["plot_ranking_checks"]
+__all__ = ["plot_match_checks", "plot_ranking_checks"]
 
-PANELS = {  # statistic -> title, what the axis is
+# statistic -> title, what the axis is; in the order of the panels
+PANELS = {
+    "Kendall distance": ("Distance to the common order", "Share of pairs that are the other way "
+                         "round (0 = same order, ½ = random)"),
+    "outcome": ("Outcomes", "Share of all matches"),
     "top item": ("Top item", "Share of the lists with the item that put it first"),
+    "points": ("Points", "Share of its matches that the item won, a tie counting half"),
     "pair order": ("Pair orders", "Predicted share of the lists with i above j"),
-    "block size": ("Block sizes", "Share of the blocks; blocks per item of a list"),
-    "Kendall distance": ("Distance to the consensus", "Kendall distance (0 = same, ½ = random)"),
-}
+    "pair": ("Pairs", "Predicted share of their matches that i won against j"),
+    "block size": ("Ties", "Share of the blocks of tied items; blocks per item of a list"),
+}  # fmt: skip
+WIDE = ("Kendall distance", "outcome", "block size")  # panels that have a row of their own
+BY_PAIR = ("pair order", "pair")  # panels of points, observed over predicted
+OUTCOMES = {"first": "the first wins", "second": "the second wins", "tie": "a tie"}
 MOST = 20  # items in their panel, besides surprising ones
 EXTRA = 5  # such surprising ones
 NAMED = 6  # surprising pairs with a name
-NAME = 22  # characters of a name beside a row
+NAME = 30  # characters of a name beside a row
 ROW = 0.24  # inches of a row
-WIDTH = 3.4  # inches of a panel, without names
+WIDE_ROW = 0.36  # of a row of a wide panel
+ABOVE, BELOW = 0.55, 0.65  # inches that a panel needs for its title, and for its scale
+PAIRS = 2.9  # inches of the panel of pairs, at least
 DARK = "#333333"
 
 
 def plot_ranking_checks(
     data: xr.DataTree, *, figure_kwargs: dict[str, Any] | None = None, **options: Any
 ) -> PlotCollection:
-    """Draw what `ranking_checks` finds: top items, pair orders, block sizes, Kendall distances.
+    """Draw what `ranking_checks` finds: Kendall distances, top items, pair orders, block sizes.
 
     A line is the interval of the predicted rankings and the bar on it their mean; the marker is
     what was observed, a coloured triangle where it lies outside its interval. Pairs are points,
     observed over predicted: on the diagonal the two are equal.
 
     Of more than 20 items the 20 most often on top are shown, and up to five surprising others.
+    Block sizes have a panel where the model predicts them and there is a tie.
 
     Parameters
     ----------
@@ -69,33 +82,81 @@ def plot_ranking_checks(
     >>> pc = plot_ranking_checks(idata)  # doctest: +SKIP
     >>> pc.savefig("checks.png")  # doctest: +SKIP
     """
-    table = ranking_checks(data, **options)
-    parts = {name: pd.DataFrame(table.loc[name]) for name in PANELS}
-    rows = {name: _rows(name, part) for name, part in parts.items() if name != "pair order"}
+    return _draw(ranking_checks(data, **options), figure_kwargs or {})
 
-    needed = {name: ROW * (len(shown) + 0.2) for name, shown in rows.items()}
-    heights = [max(needed["top item"], 2.9), max(needed["block size"], needed["Kendall distance"])]
-    panels = xr.Dataset({"observed": ("statistic", np.arange(4.0))}, {"statistic": list(PANELS)})
+
+def plot_match_checks(
+    data: xr.DataTree, *, figure_kwargs: dict[str, Any] | None = None, **options: Any
+) -> PlotCollection:
+    """Draw what `match_checks` finds: outcomes, points of the items, and pairs.
+
+    As `plot_ranking_checks`; of more than 20 items those with the most points are shown.
+
+    Parameters
+    ----------
+    data : DataTree
+        As in `match_checks`.
+    figure_kwargs : dict, optional
+        Passed to the figure, such as ``{"figsize": (10, 8)}`` in inches.
+    **options
+        Passed to `match_checks`.
+
+    Returns
+    -------
+    PlotCollection
+        With one panel per statistic.
+
+    Raises
+    ------
+    ValueError
+        As `match_checks`.
+
+    Examples
+    --------
+    >>> pc = plot_match_checks(idata)  # doctest: +SKIP
+    """
+    return _draw(match_checks(data, **options), figure_kwargs or {})
+
+
+def _draw(table: pd.DataFrame, figure_kwargs: Mapping[str, Any]) -> PlotCollection:
+    """Draw a table of checks: wide panels, and the others two in a row."""
+    there = set(table.index.get_level_values("statistic"))
+    parts = {name: pd.DataFrame(table.loc[name]) for name in PANELS if name in there}
+    parts = {name: part for name, part in parts.items() if _says_something(name, part)}
+    rows = {name: _rows(name, part) for name, part in parts.items() if name not in BY_PAIR}
+    inches = {
+        name: ABOVE + BELOW + (WIDE_ROW if name in WIDE else ROW) * (len(rows[name]) + 0.2)
+        if name in rows
+        else ABOVE + BELOW + PAIRS
+        for name in parts
+    }
+    lines: list[list[str]] = []  # panels beside each other
+    for name in parts:
+        beside = lines and name not in WIDE and lines[-1][0] not in WIDE and len(lines[-1]) == 1
+        lines = [*lines[:-1], [*lines[-1], name]] if beside else [*lines, [name]]
+    heights = [max(inches[name] for name in line) for line in lines]
+
+    panels = xr.Dataset(
+        {"observed": ("statistic", np.arange(float(len(parts))))}, {"statistic": list(parts)}
+    )
     pc = PlotCollection.wrap(
         panels,
         cols=["statistic"],
         col_wrap=2,
         backend="matplotlib",
-        figure_kwargs={
-            "figsize": (9.0, 2.6 + sum(heights)),
-            "layout": "constrained",
-            "gridspec_kw": {"height_ratios": heights},
-        }
-        | (figure_kwargs or {}),
+        figure_kwargs={"figsize": (9.0, 0.9 + sum(heights)), "layout": "constrained"}
+        | dict(figure_kwargs),
     )
-    axes = {name: pc.get_target("observed", {"statistic": name}) for name in PANELS}
+    axes = {name: pc.get_target("observed", {"statistic": name}) for name in parts}
+    grid = figure_of(pc).add_gridspec(len(lines), 2, height_ratios=heights)
+    for n, line in enumerate(lines):
+        for k, name in enumerate(line):
+            whole = len(line) == 1
+            axes[name].set_subplotspec(grid[n, :] if whole else grid[n, k])
     for name, shown in rows.items():
         _draw_rows(axes[name], shown)
-        # few rows stay together, at the top of their panel
-        if needed[name] < heights[name != "top item"] - ROW:
-            axes[name].set_box_aspect(needed[name] / WIDTH)
-            axes[name].set_anchor("N")
-    _draw_pairs(axes["pair order"], parts["pair order"])
+    for name in set(parts) & set(BY_PAIR):
+        _draw_pairs(axes[name], parts[name])
     for name, ax in axes.items():
         title, what = PANELS[name]
         note = _note(name, parts[name], len(rows.get(name, parts[name])), table.attrs["n_pairs"])
@@ -104,25 +165,31 @@ def plot_ranking_checks(
         ax.annotate(note, (0, 1), (0, 5), fontsize=8.5, color=DARK, **look)
         ax.set_xlabel(what, fontsize=9)
         ax.tick_params(labelsize=8.5)
-    if named := _number(axes["pair order"], parts["pair order"]):
-        text = f"{PANELS['pair order'][1]}\n{named}"
-        axes["pair order"].set_xlabel(text, fontsize=9, parse_math=False)
+        if name in BY_PAIR and (named := _number(ax, parts[name])):
+            ax.set_xlabel(f"{what}\n{named}", fontsize=9, parse_math=False)
     keep(pc, "legend", legend_above(figure_of(pc), _handles(table), _sentence(table), ncols=4))
     return pc
 
 
+def _says_something(name: str, part: pd.DataFrame) -> bool:
+    """Whether there is something to see: block sizes may be given, or all one."""
+    if name != "block size":
+        return True
+    never = (part[["observed", "low"]].iloc[0] == 1).all()
+    return not never and not (part["note"] == GIVEN).all()
+
+
 def _rows(name: str, part: pd.DataFrame) -> pd.DataFrame:
     """Rows to show of a statistic, from top to bottom, named in the column name."""
-    if name == "top item":
+    if name in ("top item", "points"):
         part = part.sort_values("observed", ascending=False, kind="stable")
         rest = part.iloc[MOST:]
         part = pd.concat([part.iloc[:MOST], _farthest(rest, EXTRA)])
         names = [str(label) for label, _ in part.index]
+    elif name == "outcome":
+        names = [OUTCOMES[str(label)] for label, _ in part.index]
     elif name == "block size":
-        names = [
-            str(label).replace("blocks per item, spread", "blocks/item, spread")
-            for label, _ in part.index
-        ]
+        names = [str(label) for label, _ in part.index]
     else:
         part = part.iloc[
             np.argsort(part.index.get_level_values("label") == "spread", kind="stable")
@@ -132,7 +199,7 @@ def _rows(name: str, part: pd.DataFrame) -> pd.DataFrame:
 
 
 def _length_name(n_items: Any) -> str:
-    return "all lists" if n_items == "all" else f"{n_items} items"
+    return "all lists" if n_items == "all" else f"lists of {n_items}"
 
 
 def _farthest(part: pd.DataFrame, most: int) -> pd.DataFrame:
@@ -187,6 +254,8 @@ def _draw_pairs(ax: Axes, pairs: pd.DataFrame) -> None:
     _draw_observed(ax, x, y, odd, small=len(pairs) > 60)
     ax.set_xlim(*ends)
     ax.set_ylim(*ends)
+    ax.set_aspect("equal")
+    ax.set_anchor("N")
     ax.set_ylabel("Observed share", fontsize=9)
     ax.grid(color="#dddddd", linewidth=0.6)
     ax.set_axisbelow(True)
@@ -195,15 +264,13 @@ def _draw_pairs(ax: Axes, pairs: pd.DataFrame) -> None:
 
 def _note(name: str, part: pd.DataFrame, n_shown: int, n_pairs: int) -> str:
     """Say what a panel leaves out, or why there is nothing to see."""
-    if name == "top item" and n_shown < len(part):
+    if name in ("top item", "points") and n_shown < len(part):
         more = f" and {n_shown - MOST} surprising others" if n_shown > MOST else ""
-        return f"of {len(part)} the {MOST} most often on top{more}"
-    if name == "pair order" and n_shown < n_pairs:
-        return f"of {n_pairs:,} the {n_shown} most often presented together"
-    if name == "block size" and (part["note"] == GIVEN).any():
-        return f"{GIVEN} by the model"
-    if name == "block size" and (part[["observed", "low"]].iloc[0] == 1).all():
-        return "no ties, neither observed nor predicted"
+        which = "most often on top" if name == "top item" else "with the most points"
+        return f"of {len(part)} the {MOST} {which}{more}"
+    if name in BY_PAIR and n_shown < n_pairs:
+        which = "presented together" if name == "pair order" else "set against each other"
+        return f"of {n_pairs:,} the {n_shown} most often {which}"
     return ""
 
 
@@ -243,12 +310,7 @@ def _number(ax: Axes, pairs: pd.DataFrame) -> str:
 
 def _sentence(table: pd.DataFrame) -> str:
     """Say how many checks are surprising, and how many would be by chance."""
-    fits, prob = worst_checks(table), table.attrs["prob"]
-    chance = f"{fits.by_chance:.{2 if fits.by_chance < 10 else 3}g}"
-    return (
-        f"{fits.failed} of {fits.n} checks lie outside their {100 * prob:g}% interval; "
-        f"{chance} or fewer would by chance, on average."
-    )
+    return worst_checks(table).said(table.attrs["prob"])
 
 
 def _handles(table: pd.DataFrame) -> list[Line2D]:

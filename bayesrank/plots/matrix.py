@@ -24,7 +24,7 @@ __all__ = [
     "set_up_matrix",
 ]
 
-NUMBERED = 12  # rows and columns up to which the cells have numbers
+NUMBERED = 15  # rows and columns up to which the cells have numbers
 NAME = 0.16  # inches that a row with a name needs
 LONGEST = 8.0  # inches of all rows: where that is too little for all names, some have none
 GRID = 60  # rows and columns up to which lines part the cells

@@ -10,7 +10,6 @@ from arviz import PlotCollection
 from matplotlib import colormaps
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
-from matplotlib.ticker import MaxNLocator
 
 from bayesrank.plots.matrix import NUMBERED, add_colour_bar, draw_matrix, figure_size, set_up_matrix
 from bayesrank.plots.panels import (
@@ -22,6 +21,7 @@ from bayesrank.plots.panels import (
     short_name,
     title_panels,
 )
+from bayesrank.plots.rows import rank_ticks
 from bayesrank.results import place_probability
 from bayesrank.results.draws import posterior_utilities
 
@@ -43,7 +43,7 @@ def plot_places(
     """Draw the probability of every place for every item, best mean rank on top.
 
     The darker a cell the more probable the place; a place that the item has in no draw is blank.
-    Up to 12 items the cells have numbers. Beyond 50 items not every one has its name beside it,
+    Up to 15 items the cells have numbers. Beyond 50 items not every one has its name beside it,
     which the picture says. Further dims, such as a category, have one panel per label; the items
     are in the same order in all of them, that of the mean rank averaged over the panels.
 
@@ -98,7 +98,7 @@ def plot_places(
     colours = ScalarMappable(Normalize(0, _top(found)), colormaps[COLOURS])
     for ax, first in each_panel(pc, utility, facets):
         set_up_matrix(ax, shown, n_places, 1, named=first)
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        ax.xaxis.set_major_locator(rank_ticks(n_places, 5 if facets else 9))
         ax.set_xlabel("Place (1 = best)")
     title_panels(pc, utility, facets)
     label = "Probability of the place (blank: in no draw)"

@@ -9,7 +9,6 @@ import xarray as xr
 from arviz import PlotCollection
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from bayesrank.plots.panels import (
@@ -33,6 +32,7 @@ from bayesrank.plots.rows import (
     interval_handles,
     legend_above,
     map_intervals,
+    rank_ticks,
     row_height,
     set_up_rows,
 )
@@ -150,7 +150,7 @@ def plot_ranks(
     )
     for ax, first in each_panel(pc, utility, facets):
         set_up_rows(ax, y, names, foot=len(shown) > MANY, named=first)
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        ax.xaxis.set_major_locator(rank_ticks(right, 5 if facets else 9))
         ax.set_xlim(0.5, right + 0.5)
     title_panels(pc, utility, facets)
     if seen is not None and not facets:

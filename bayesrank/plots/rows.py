@@ -11,6 +11,7 @@ from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "legend_above",
     "map_intervals",
     "means",
+    "rank_ticks",
     "row_height",
     "set_up_rows",
 ]
@@ -100,6 +102,15 @@ def set_up_rows(
     ax.set_axisbelow(True)
     for side in ("bottom", "right", "left"):
         ax.spines[side].set_visible(False)
+
+
+def rank_ticks(last: float, most: int = 9) -> FixedLocator:
+    """Ticks of a scale of ranks up to the last, the first of which is 1."""
+    found = MaxNLocator(integer=True, nbins=most).tick_values(1, max(last, 2))
+    step = int(found[1] - found[0])
+    # steps of two or three from 1 on, longer ones at their multiples
+    ticks = range(0 if step > 3 else 1, int(last) + 1, step)
+    return FixedLocator([max(tick, 1) for tick in ticks])
 
 
 def interval_handles(prob: float, mean: str, what: str = "") -> list[Line2D]:

@@ -34,7 +34,7 @@ COLOURS = colormaps["PuOr"].with_extremes(bad="#e4e4e4")
 LONGEST_ABOVE = 24  # characters of a name that stands upright
 LABELS = {
     "utility": "Probability that the row is better than the column",
-    "match": "Probability that the row wins the next match against the column",
+    "match": "Probability that the row wins the next match that is decided",
 }
 
 
@@ -51,7 +51,7 @@ def plot_wins(
 ) -> PlotCollection:
     """Draw the probability that one item beats another, for every pair: row beats column.
 
-    Purple is above one half, orange below, white undecided. Up to 12 items the cells have
+    Purple is above one half, orange below, white undecided. Up to 15 items the cells have
     numbers. Beyond 50 items not every one has its name beside it, which the picture says. Further
     dims, such as a category, have one panel per label; the items are in the same order in all of
     them, that of the mean rank averaged over the panels.

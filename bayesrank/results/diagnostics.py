@@ -122,8 +122,8 @@ def convergence(data: Any, var: str = "utility", *, dim: str = "item") -> Conver
     if divergences:
         transitions = "1 transition" if divergences == 1 else f"{divergences} transitions"
         sentences.append(
-            f"{transitions} diverged: part of the posterior may be missing; raise target_accept or "
-            "use a tighter prior."
+            f"{transitions} diverged: part of the posterior may be missing; take smaller steps or "
+            "a tighter prior."
         )
     ok = not sentences
     if ok:

@@ -9,70 +9,13 @@ import numpy as np
 import pandas as pd
 
 from bayesrank.results.files import plain
+from bayesrank.results.page import FIT, HOW_TO_READ, PAGE, READING, SCRIPT, STYLE, WORDS
 from bayesrank.results.ranks import LITTLE, standing
 
 __all__ = ["Section", "report_html", "table_text", "verdict"]
 
 LONGEST = 40  # characters of a cell on the terminal
 MOST_ROWS = 20  # of a table on the terminal
-
-
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 56rem; margin: 0 auto;
-       padding: 1rem; }}
-h1 {{ line-height: 1.2; }}
-/* Wide things scroll by themselves: a narrow screen would make their text unreadable. */
-.wide {{ overflow-x: auto; }}
-img {{ width: 100%; min-width: 34rem; max-width: 48rem; height: auto; }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }}
-th, td {{ padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #ddd;
-          white-space: nowrap; }}
-th:first-child, td:first-child {{ text-align: left; }}
-thead th {{ border-bottom: 2px solid #444; }}
-tr.leads td:first-child, tr.close td:first-child, tr.tied td:first-child {{ color: #0072B2;
-  font-weight: 600; }}
-tr.unknown td:first-child {{ color: #3a8fc4; font-style: italic; }}
-.verdict {{ font-size: 1.15rem; }} .note {{ color: #444; }}
-.warn {{ background: #fff3cd; padding: .5rem .8rem; overflow-wrap: anywhere; }}
-.misfit {{ background: #f8d7da; font-weight: 600; }}
-h1, .verdict, p {{ overflow-wrap: anywhere; }}
-td:first-child {{ white-space: normal; min-width: 8rem; overflow-wrap: anywhere; }}
-nav {{ font-size: .92rem; }} nav a {{ margin-right: .9rem; white-space: nowrap; }}
-@media print {{ .wide {{ overflow: visible; }} nav {{ display: none; }}
-  body {{ max-width: none; padding: 0; }} img, tr {{ break-inside: avoid; }}
-  img {{ min-width: 0; }} table {{ font-size: .8rem; }} }}
-</style></head><body>
-<h1>{title}</h1>
-<p class="verdict">{verdict}</p>
-{paragraphs}
-<nav>{contents}</nav>
-<h2 id="s0">How to read this</h2>
-<p class="note">A rank is a place in the order of all items, 1 for the best. The data do not fix
-the order, so every item has a range of ranks that are plausible: the line in the picture, and the
-columns <b>from</b> and <b>to</b>, which hold its rank with probability {interval:g}. <b>P(best)</b>
-is the probability of rank 1, <b>P(top {top})</b> that of rank {top} or better. <b>Standing</b> says
-which items may be better than the leader. {words} The leader is better than all the others, at
-once, with probability {tied_prob:g} or more. Utility is the logarithm of an item's worth:
-{reading}.</p>
-<h2 id="s1">Ranks</h2>
-<div class="wide"><img alt="{alt}"
-src="data:image/png;base64,{picture}"></div>
-<div class="wide">{table}</div>
-{sections}
-</body></html>
-"""
-
-WORDS = {
-    "close": "<b>Close</b> (blue) are those whose utility is about as high, by what the data say.",
-    "unknown": "<b>Unknown</b> (light blue) are those of which the data say too little: they took "
-    "away less than half of the variance that the utility has before any data.",
-    "tied": "<b>Tied</b> (blue) are those that cannot be told from it.",
-}
-READING = "in a ranking of two, an item beats another with probability 1 / (1 + exp(−difference))"
 
 
 @dataclass(frozen=True)
@@ -92,6 +35,8 @@ class Section:
         A PNG, from `figure_png`.
     alt : str
         What the picture shows, for those who cannot see it.
+    file : str
+        Name of the file beside the page that has the whole table.
 
     Examples
     --------
@@ -108,6 +53,7 @@ class Section:
     table: pd.DataFrame | None = None
     picture: bytes | None = None
     alt: str = ""
+    file: str = ""
 
     def html(self, anchor: str = "") -> str:
         """Write it for the page; every text is escaped."""
@@ -115,22 +61,10 @@ class Section:
         parts = [f"<h2{mark}>{_escape(self.heading)}</h2>"]
         parts += [f"<p>{_escape(text)}</p>" for text in self.paragraphs]
         if self.picture is not None:
-            source = base64.b64encode(self.picture).decode("ascii")
-            parts.append(
-                f'<div class="wide"><img alt="{_escape(self.alt)}"\n'
-                f'src="data:image/png;base64,{source}"></div>'
-            )
+            parts.append(_picture(self.picture, self.alt))
         if self.table is not None:
-            head, *rows = _cells(self.table)
-            cells = "".join(f"<th>{_escape(text)}</th>" for text in head)
-            body = "".join(
-                f"<tr>{''.join(f'<td>{_escape(text)}</td>' for text in row)}</tr>" for row in rows
-            )
-            parts.append(
-                f'<div class="wide"><table><thead><tr>{cells}</tr></thead>'
-                f"<tbody>{body}</tbody></table></div>"
-            )
-        return "\n".join(parts)
+            parts.append(_table(*_cells(self.table)))
+        return "\n".join([*parts, *_link(self.file)])
 
     def text(self) -> str:
         """Write it for a terminal, without the picture: lines of fixed width."""
@@ -279,7 +213,11 @@ def report_html(
     paragraphs: Sequence[str],
     failures: Sequence[str] = (),
     warnings: Sequence[str] = (),
+    fit: str = "",
+    notes: Sequence[str] = (),
     sections: Sequence[Section] = (),
+    made: str = "",
+    file: str = "",
     reading: str | None = None,
     tied_prob: float = 0.95,
     interval: float = 0.94,
@@ -294,11 +232,20 @@ def report_html(
         From `rank_summary`, one group; a column rankings or matches says how often items were seen.
     picture : bytes
         A PNG, from `figure_png`.
-    paragraphs, failures, warnings : sequence of str
-        Plain text below the verdict: what the model fails in comes first, then warnings, both set
-        apart.
+    paragraphs : sequence of str
+        How the result was made, which comes last.
+    failures, warnings : sequence of str
+        What stands below the verdict, set apart: what the model fails in comes first.
+    fit : str
+        What stands there if the model fits.
+    notes : sequence of str
+        What a reader should know about the data.
     sections : sequence of Section
         What follows the table.
+    made : str
+        A line below the heading: when, by what.
+    file : str
+        Name of the file beside the page that has the table.
     reading : str, optional
         What a difference of utilities means; by default what it means in rankings.
     tied_prob, interval : float
@@ -324,43 +271,93 @@ def report_html(
     True
     """
     _one_group(summary)
-    top, seen, words = _top(summary), _seen(summary), standing(summary)
-    text = [f'<p class="warn misfit">{_escape(w)}</p>' for w in failures]
-    text += [f'<p class="warn">{_escape(w)}</p>' for w in warnings]
-    text += [f"<p>{_escape(p)}</p>" for p in paragraphs]
-    count = [] if seen is None else [seen.capitalize()]
-    head = ("Item", "Mean rank", "From", "To", "P(best)", f"P(top {top})", *count, "Standing")
-    rows = [
-        f"<tr{f' class="{word}"' if word else ''}><td>{_escape(str(name))}</td>"
-        f"<td>{r.mean_rank:.1f}</td><td>{r.rank_low}</td><td>{r.rank_high}</td>"
-        f"<td>{r.p_best:.2f}</td><td>{r[f'p_top{top}']:.2f}</td>"
-        f"{'' if seen is None else f'<td>{r[seen]:,.0f}</td>'}<td>{word}</td>"
-        f"<td>{r['mean']:.2f}{'' if np.isnan(r['sd']) else f' ± {r["sd"]:.2f}'}</td></tr>"
-        for (name, r), word in zip(summary.iterrows(), words, strict=True)
-    ]
-    cells = "".join(f"<th>{_escape(h)}</th>" for h in (*head, "Utility"))
-    table = f"<table><thead><tr>{cells}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    top = [f'<p class="warn misfit">{_escape(w)}</p>' for w in failures]
+    top += [f'<p class="fit">{_escape(fit)}</p>'] * bool(fit and not failures)
+    top += [f'<p class="warn">{_escape(w)}</p>' for w in warnings]
     used = ["close", "unknown"] if "known" in summary else ["tied"]
+    how_to_read = HOW_TO_READ.format(
+        interval=interval,
+        top=_top(summary),
+        words=" ".join(WORDS[word] for word in used),
+        tied_prob=tied_prob,
+        reading=_escape(reading or READING),
+        fit=FIT if fit or failures else "",
+    )
+    ranks = [_picture(picture, _rank_alt(summary)), _rank_table(summary), *_link(file)]
+    parts = [("How to read this", how_to_read)]
+    if notes:
+        said = "".join(f"<li>{_escape(note)}</li>" for note in notes)
+        parts.append(("Notes on the data", f"<ul>{said}</ul>"))
+    parts.append(("Ranks", "\n".join(ranks)))
+    whole = [
+        *(f'<h2 id="s{n}">{heading}</h2>\n{text}' for n, (heading, text) in enumerate(parts)),
+        *(section.html(f"s{n}") for n, section in enumerate(sections, start=len(parts))),
+        Section("How this was made", paragraphs).html(f"s{len(parts) + len(sections)}"),
+    ]
+    headings = [*(heading for heading, _ in parts), *(section.heading for section in sections)]
     return PAGE.format(
         title=_escape(title),
+        style=STYLE,
+        made=f'<p class="made">{_escape(made)}</p>' if made else "",
         verdict=_escape(verdict(summary, tied_prob=tied_prob)),
-        paragraphs="\n".join(text),
-        picture=base64.b64encode(picture).decode("ascii"),
-        table=table,
+        top="\n".join(top),
         contents=" ".join(
             f'<a href="#s{n}">{_escape(heading)}</a>'
-            for n, heading in enumerate(
-                ["How to read this", "Ranks", *(s.heading for s in sections)]
-            )
+            for n, heading in enumerate([*headings, "How this was made"])
         ),
-        alt=_escape(_rank_alt(summary)),
-        sections="\n".join(section.html(f"s{n}") for n, section in enumerate(sections, start=2)),
-        reading=_escape(reading or READING),
-        words=" ".join(WORDS[word] for word in used),
-        top=top,
-        tied_prob=tied_prob,
-        interval=interval,
+        sections="\n".join(whole),
+        script=SCRIPT,
     )
+
+
+def _rank_table(summary: pd.DataFrame) -> str:
+    """Write the table of ranks, a row for each item in the colour of its standing."""
+    top, seen, words = _top(summary), _seen(summary), standing(summary)
+    count = [] if seen is None else [seen.capitalize()]
+    head = ["Item", "Mean rank", "From", "To", "P(best)", f"P(top {top})", *count, "Standing"]
+    rows = [
+        [
+            str(name),
+            f"{r.mean_rank:.1f}",
+            str(r.rank_low),
+            str(r.rank_high),
+            f"{r.p_best:.2f}",
+            f"{r[f'p_top{top}']:.2f}",
+            *([] if seen is None else [f"{r[seen]:,.0f}"]),
+            word,
+            f"{r['mean']:.2f}{'' if np.isnan(r['sd']) else f' ± {r["sd"]:.2f}'}",
+        ]
+        for (name, r), word in zip(summary.iterrows(), words, strict=True)
+    ]
+    return _table([*head, "Utility"], *rows, classes=list(words))
+
+
+def _table(head: Sequence[str], *rows: Sequence[str], classes: Sequence[str] = ()) -> str:
+    """Write a table that scrolls by itself; every text is escaped."""
+    names = "".join(f'<th scope="col">{_escape(text)}</th>' for text in head)
+    body = "".join(
+        f"<tr{f' class="{word}"' if word else ''}>"
+        f"{''.join(f'<td>{_escape(text)}</td>' for text in row)}</tr>"
+        for row, word in zip(rows, classes or [""] * len(rows), strict=True)
+    )
+    return (
+        f'<div class="wide" tabindex="0"><table><thead><tr>{names}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _picture(png: bytes, alt: str) -> str:
+    source = base64.b64encode(png).decode("ascii")
+    return (
+        f'<div class="wide" tabindex="0"><img alt="{_escape(alt)}"\n'
+        f'src="data:image/png;base64,{source}"></div>'
+    )
+
+
+def _link(file: str) -> list[str]:
+    """Say where the whole table is."""
+    name = _escape(file)
+    return [f'<p class="file">The whole table: <a href="{name}">{name}</a></p>'] if file else []
 
 
 def _rank_alt(summary: pd.DataFrame) -> str:

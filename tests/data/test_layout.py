@@ -80,7 +80,7 @@ def test_rankings_of_one_item_or_one_block_are_kept_and_counted_once():
         r = Rankings.from_orderings([["a"], ["a", "b"], [{"a", "b"}]])
     assert [str(warning.message) for warning in caught] == [
         "2 of 3 rankings hold one item or one block (0, 2): no item is above another there. They "
-        "are kept and contribute zero, unless the sizes of blocks are part of a model, as in PMOP."
+        "are kept and say nothing, but to a model that predicts ties."
     ]
     np.testing.assert_array_equal(r.ranks, [[1, 0], [1, 2], [1, 1]])
 
@@ -100,7 +100,7 @@ def test_a_ranking_with_two_blocks_is_not_counted():
 def test_one_ranking_that_says_nothing_is_spoken_of_in_the_singular():
     message = (
         r"1 of 1 ranking holds one item or one block \(0\): no item is above another there\. It "
-        r"is kept and contributes zero, unless "
+        r"is kept and says nothing, but to "
     )
     with pytest.warns(UninformativeRankingWarning, match=message):
         Rankings.from_orderings([["a"]])

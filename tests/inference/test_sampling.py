@@ -61,7 +61,10 @@ def test_a_seed_gives_its_draws_and_stopping_early_the_first_of_them(tree):
     assert fewer["posterior"].sizes["draw"] == fewer["sample_stats"].sizes["draw"] == 500
     expected = tree["posterior"]["mean"].to_numpy()[:, :500]
     np.testing.assert_array_equal(fewer["posterior"]["mean"], expected)
-    never = sample(400, enough=lambda _: False, **options)
+    steps = []
+    never = sample(400, watch=lambda done, most: steps.append((done, most)), **options)
+    assert steps[0] == (0, 2 * (300 + 400))
+    assert steps == sorted(steps)
     np.testing.assert_array_equal(never["posterior"]["mean"], tree["posterior"]["mean"][:, :400])
 
 

@@ -7,8 +7,9 @@ import pytest
 import xarray as xr
 from matplotlib.colors import to_hex
 
-from bayesrank.plots.checks import PANELS, plot_ranking_checks
-from bayesrank.results.checks import ranking_checks
+from bayesrank.plots.checks import PANELS, plot_match_checks, plot_ranking_checks
+from bayesrank.results.checks import ranking_checks, worst_checks
+from bayesrank.results.match_checks import match_checks
 
 DIMS = ("ranking", "slot")
 
@@ -57,12 +58,12 @@ def notes_of(ax):
 
 def test_there_is_one_panel_per_statistic_with_a_row_per_check():
     pc = plot_ranking_checks(tree(), by_length=False)
-    assert pc.viz["plot"].sizes == {"statistic": 4}
+    assert pc.viz["plot"].sizes == {"statistic": 3}
     top = ranking_checks(tree()).loc["top item", "observed"].sort_values(ascending=False)
     assert names_of(axes_of(pc, "top item")) == [label for label, _ in top.index]
     assert names_of(axes_of(pc, "Kendall distance")) == ["mean, all lists", "spread, all lists"]
-    assert names_of(axes_of(pc, "block size"))[0] == "1 item"
-    for statistic, (title, axis) in PANELS.items():
+    for statistic in ("Kendall distance", "top item", "pair order"):
+        title, axis = PANELS[statistic]
         ax = axes_of(pc, statistic)
         assert ax.get_title(loc="left") == title
         assert ax.get_xlabel().startswith(axis)
@@ -108,21 +109,60 @@ def test_the_title_counts_what_is_surprising_and_what_chance_would_make_so():
     varies = table[(table["low"] < table["high"]) | table["surprising"]]
     title = plot_ranking_checks(data, prob=0.5).viz["legend"].item().get_title().get_text()
     n, out = len(varies), int(table["surprising"].sum())
-    assert title.startswith(f"{out} of {n} checks lie outside their 50% interval; {n / 2:.2g} or")
+    assert title.startswith(f"{out} of {n} checks fail (the observed lies outside the 50% interval")
+    assert title.endswith(f"by chance it would be about {n / 2:.0f} or fewer.")
+    assert title == worst_checks(table).said(0.5)  # as the page says it
 
 
-def test_given_block_sizes_are_shown_without_predictions():
-    pc = plot_ranking_checks(tree(outcome="weak orders given their block sizes"))
-    ax = axes_of(pc, "block size")
-    assert "given, not predicted by the model" in notes_of(ax)
-    lines, means, observed = ax.collections
-    assert (len(lines.get_paths()), len(means.get_offsets()), len(observed.get_offsets())) == (
-        0,
-        0,
-        3,
+def test_block_sizes_have_a_panel_where_the_model_predicts_them_and_something_ties():
+    given = tree(outcome="weak orders given their block sizes")
+    for data in (given, tree()):
+        assert "block size" not in plot_ranking_checks(data).viz["plot"]["statistic"].values
+    tied = tree()
+    tied["observed_data"]["y"][:30] = 1
+    names = names_of(axes_of(plot_ranking_checks(tied), "block size"))
+    assert names[0] == "1 item"
+    assert names[-1] == "blocks per item, spread"
+
+
+def test_the_distance_stands_first_as_wide_as_the_others_together():
+    pc = plot_ranking_checks(tree(30, 5, 400))
+    pc.viz["figure"].item().draw_without_rendering()
+    distance, top, pairs = (
+        axes_of(pc, name).get_position() for name in ("Kendall distance", "top item", "pair order")
     )
-    free = axes_of(plot_ranking_checks(tree()), "block size")
-    assert "no ties, neither observed nor predicted" in notes_of(free)
+    assert distance.y0 > top.y1
+    assert distance.y0 > pairs.y1
+    assert distance.x1 - distance.x0 > 0.95 * (pairs.x1 - top.x0)
+
+
+def test_matches_have_the_panels_of_matches():
+    rng = np.random.default_rng(0)
+    first, second = np.triu_indices(4, 1)
+    counts = rng.multinomial(20, [0.6, 0.3, 0.1], (201, 6))
+    data = xr.DataTree.from_dict(
+        {
+            "posterior_predictive": xr.Dataset(
+                {"y": (("chain", "draw", "pair", "result"), counts[None, 1:])}
+            ),
+            "constant_data": xr.Dataset(
+                {
+                    "y_first": ("pair", first), "y_second": ("pair", second),
+                    "y_counts": (("pair", "result"), counts[0]),
+                    "y_item_matches": ("item", [60] * 4),
+                },
+                coords={"item": list("abcd")},
+            ),
+        }
+    )  # fmt: skip
+    pc = plot_match_checks(data)
+    assert pc.viz["plot"]["statistic"].values.tolist() == ["outcome", "points", "pair"]
+    assert names_of(axes_of(pc, "outcome")) == ["the first wins", "the second wins", "a tie"]
+    table = match_checks(data)
+    points = table.loc["points", "observed"].sort_values(ascending=False, kind="stable")
+    assert names_of(axes_of(pc, "points")) == [label for label, _ in points.index]
+    title = pc.viz["legend"].item().get_title().get_text()
+    assert title == worst_checks(table).said(0.94)
 
 
 @pytest.mark.parametrize("n_items", [5, 30, 200])
@@ -130,7 +170,7 @@ def test_names_do_not_overlap_and_the_panel_says_what_it_leaves_out(n_items):
     pc = plot_ranking_checks(tree(n_items, 5, 400, odd=200), max_pairs=50)
     figure = pc.viz["figure"].item()
     figure.canvas.draw()
-    for statistic in PANELS:
+    for statistic in ("Kendall distance", "top item", "pair order"):
         ax = axes_of(pc, statistic)
         shown = [label for label in ax.get_yticklabels() if label.get_text()]
         boxes = sorted((label.get_window_extent() for label in shown), key=lambda box: box.y0)
@@ -152,7 +192,7 @@ def test_long_names_and_names_with_dollars_are_drawn_as_they_are():
     pc = plot_ranking_checks(tree(names=names, odd=40))
     shown = names_of(axes_of(pc, "top item"))
     assert "$a$ cheap" in shown
-    assert max(map(len, shown)) <= 22
+    assert max(map(len, shown)) <= 30
     pc.viz["figure"].item().canvas.draw()
 
 

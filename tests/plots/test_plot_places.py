@@ -94,8 +94,8 @@ def test_numbers_are_dark_on_light_and_light_on_dark():
     assert colours == {"0.80": "white", "0.60": "white", "0.20": "black"}
 
 
-@pytest.mark.parametrize(("n_items", "numbered"), [(12, True), (13, False)])
-def test_up_to_twelve_items_have_numbers(n_items, numbered):
+@pytest.mark.parametrize(("n_items", "numbered"), [(15, True), (16, False)])
+def test_up_to_fifteen_items_have_numbers(n_items, numbered):
     ax = axes_of(plot_places(posterior(n_items)))
     assert bool(ax.texts) is numbered
     if numbered:

@@ -65,7 +65,7 @@ def test_the_scale_says_which_probability():
     assert label == "Probability that the row is better than the column"
     pc = plot_wins(COUNTED, of="match")
     label = pc.get_viz("colour_bar").ax.get_xlabel()
-    assert label == "Probability that the row wins the next match against the column"
+    assert label == "Probability that the row wins the next match that is decided"
     expected = win_probability(COUNTED, of="match").values
     off = ~np.eye(3, dtype=bool)
     np.testing.assert_allclose(image_of(axes_of(pc)).get_array()[off], expected[off])
@@ -92,8 +92,8 @@ def test_where_not_all_have_names_the_picture_says_so():
     assert pc.get_viz("colour_bar").ax.get_xlabel().endswith("\none in 4 is named")
 
 
-@pytest.mark.parametrize(("n_items", "numbered"), [(12, True), (13, False)])
-def test_up_to_twelve_items_have_numbers(n_items, numbered):
+@pytest.mark.parametrize(("n_items", "numbered"), [(15, True), (16, False)])
+def test_up_to_fifteen_items_have_numbers(n_items, numbered):
     ax = axes_of(plot_wins(posterior(n_items)))
     assert len(ax.texts) == (n_items * (n_items - 1) if numbered else 0)
     if numbered:

@@ -409,6 +409,7 @@ def rows(**changed):
     for label, observed in changed.items():
         table.loc[table.index.get_level_values("label") == label, "observed"] = observed
     table["surprising"] = (table["observed"] < table["low"]) | (table["observed"] > table["high"])
+    table["p"] = np.where(table["surprising"], 0.0, 1.0)
     table.attrs["prob"] = 0.94
     return table
 
@@ -432,6 +433,19 @@ def test_a_failure_among_many_is_chance_and_the_worst_leads():
 def test_a_misfit_is_no_chance(changed):
     assert not worst_checks(rows(**changed)).ok
     assert worst_checks(rows()).ok
+
+
+def test_what_is_rare_and_happens_is_no_misfit():
+    # nine rankings, in each of which the last is above the first with probability 0.002: predicted
+    # in 1 of 50 draws, seven standard deviations from the mean where it happens
+    table = rows(**{"a > b": 8 / 9})
+    row = ("pair order", "a > b", "all")
+    table.loc[row, ["mean", "sd", "low", "high", "p"]] = [1 - 0.02 / 9, 0.14 / 9, 1.0, 1.0, 0.02]
+    fits = worst_checks(table)
+    assert fits.failed == 1
+    assert fits.worst["far"].item() > 6
+    assert fits.ok
+    assert not worst_checks(table.assign(p=0.0)).ok
 
 
 def test_what_is_always_predicted_the_same_counts_if_it_fails_alone():

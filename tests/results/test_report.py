@@ -60,6 +60,7 @@ def test_the_page_is_valid_html_with_title_picture_and_table():
     assert found.texts["title"] == found.texts["h1"] == ["Beers"]
     tags = [tag for tag, _ in found.elements]
     assert (tags.count("img"), tags.count("table"), tags.count("tr")) == (1, 1, 4)
+    assert found.texts["h2"] == ["How to read this", "Ranks", "How this was made"]
     assert found.texts["th"] == [
         "Item", "Mean rank", "From", "To", "P(best)", "P(top 3)", "Standing", "Utility"
     ]  # fmt: skip
@@ -75,9 +76,11 @@ def test_the_page_asks_nothing_of_the_network():
     text = page()
     found = Page(text)
     assert [src[:22] for src in found.attributes("src")] == ["data:image/png;base64,"]
-    assert found.attributes("href") == ["#s0", "#s1"]
-    assert found.attributes("id") == ["s0", "s1"]
-    assert not {"script", "link", "iframe"} & {tag for tag, _ in found.elements}
+    assert found.attributes("href") == ["#s0", "#s1", "#s2"]
+    assert found.attributes("id") == ["s0", "s1", "s2"]
+    assert not {"link", "iframe"} & {tag for tag, _ in found.elements}
+    assert [attrs for tag, attrs in found.elements if tag == "script"] == [{}]  # inside the page
+    assert not any(word in text for word in ("fetch(", "XMLHttp", "import(", "eval("))
     assert "http" not in text.replace(found.attributes("src")[0], "")
     assert "url(" not in text
     assert "@import" not in text
@@ -132,12 +135,24 @@ def test_what_the_model_fails_in_comes_first():
     text = page(failures=["It fails."], warnings=["Beware."])
     assert Page(text).attributes("class").count("warn misfit") == 1
     assert text.index("leads:") < text.index("It fails.") < text.index("Beware.")
-    assert text.index("Beware.") < text.index("Four draws.") < text.index("How to read this")
+    assert text.index("Beware.") < text.index(">How to read this</h2>") < text.index("Four draws.")
+
+
+def test_the_page_says_whether_the_model_fits_and_what_to_know_of_the_data():
+    text = page(fit="It fits.", notes=["One row was left out."], made="today", file="ranks.csv")
+    found = Page(text)
+    assert found.texts["h2"][1] == "Notes on the data"
+    assert text.index("leads:") < text.index("It fits.") < text.index("One row was left out.")
+    assert '<p class="made">today</p>' in text
+    assert '<a href="ranks.csv">ranks.csv</a>' in text
+    assert "Whether the model fits" in text
+    assert "It fits." not in page(fit="It fits.", failures=["It fails."])
+    assert "Whether the model fits" not in page()
 
 
 def test_the_stated_probabilities_are_those_of_the_table():
     text = page(summary(top=2, tied_prob=0.75), tied_prob=0.75)
-    assert "better than all the others, at\nonce, with probability 0.75 or more" in text
+    assert "better\nthan all the others, at once, with probability 0.75 or more" in text
     assert "<b>P(top 2)</b>" in text
     assert Page(text).attributes("class").count("tied") == 0
     assert Page(page()).attributes("class").count("tied") == 1  # at 0.95 bock is tied

@@ -126,15 +126,12 @@ def arrange(entries: Entries, *, must_be_dense: bool = False) -> dict[str, Any]:
     }
     silent = np.flatnonzero(layout.ranks.max(axis=1) == 1)
     if len(silent):
-        hold, they, contribute = (
-            ("holds", "It is kept", "contributes")
-            if len(silent) == 1
-            else ("hold", "They are kept", "contribute")
-        )
+        one = len(silent) == 1
+        hold, they, say = ("holds", "It is", "says") if one else ("hold", "They are", "say")
         warn(
             f"{len(silent)} of {counted(n, 'ranking')} {hold} one item or one block "
             f"({quoted(labels.take(silent), 3)}): no item is above another there. {they} "
-            f"and {contribute} zero, unless the sizes of blocks are part of a model, as in PMOP.",
+            f"kept and {say} nothing, but to a model that predicts ties.",
             UninformativeRankingWarning,
         )
     return attributes

@@ -106,10 +106,9 @@ def table_with_findings(
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty.") from None
     except ImportError:
-        package = "openpyxl" if kind == ".xlsx" else "pyarrow"
         raise ValueError(
-            f"Reading {path} needs the package {package}: install it (pip install {package}), or "
-            f"write the table as CSV."
+            f"Reading {path} needs the package openpyxl: install it (pip install openpyxl, or "
+            f"bayesrank with it, pip install 'bayesrank[excel]'), or save the sheet as CSV."
         ) from None
     except BROKEN as error:
         raise ValueError(f"{path} is not a readable {kind[1:]} table: {error}") from error
