@@ -172,6 +172,58 @@ class PairCounts:
         return cls.summed(axis, axis_index(rankers, "rankers"), who, one, other, amount)
 
     @classmethod
+    def from_dask(
+        cls,
+        frame: Any,
+        *,
+        first: str,
+        second: str,
+        count: str | None = None,
+        ranker: str | None = None,
+        problem: str | None = None,
+        items: Iterable[Hashable] | None = None,
+    ) -> Self:
+        """Read a dask table of preferences, counting each partition where it is.
+
+        Parameters
+        ----------
+        frame : dask.dataframe.DataFrame
+            As the table of `from_frame`, of any length: distinct rows must fit into memory.
+        count : str, optional
+            Column with how much; once for each row by default.
+        first, second, ranker, problem, items
+            As in `from_frame`.
+
+        Returns
+        -------
+        PairCounts
+            The same as from the whole table by `from_frame`.
+
+        Raises
+        ------
+        ValueError
+            As `from_frame` does; rows are those of the table of distinct ones.
+        TypeError
+            If `frame` is not in partitions.
+
+        Examples
+        --------
+        >>> import dask.dataframe as dd  # doctest: +SKIP
+        >>> clicks = dd.read_parquet("clicks/")  # doctest: +SKIP
+        >>> br.PairCounts.from_dask(clicks, first="clicked", second="skipped")  # doctest: +SKIP
+        """
+        keys = [first, second, *filter(None, (ranker, problem))]
+        return cls.from_frame(
+            read.count_partitions(frame, keys, count),
+            first=first,
+            second=second,
+            count=count or "times",
+            ranker=ranker,
+            problem=problem,
+            items=items,
+        )
+
+    @classmethod
     def from_ratings(
         cls,
         frame: pd.DataFrame,

@@ -201,6 +201,64 @@ class Pairs:
         return pairs
 
     @classmethod
+    def from_dask(
+        cls,
+        frame: Any,
+        *,
+        first: str,
+        second: str,
+        outcome: str,
+        count: str | None = None,
+        judge: str | None = None,
+        by: str | Sequence[str] = (),
+        weight: str | None = None,
+        items: Iterable[Hashable] | None = None,
+    ) -> Self:
+        """Read a dask table of matches, counting each partition where it is.
+
+        Parameters
+        ----------
+        frame : dask.dataframe.DataFrame
+            As the table of `from_frame`, of any length: distinct rows must fit into memory.
+        first, second, outcome, count, judge, by, weight, items
+            As in `from_frame`.
+
+        Returns
+        -------
+        Pairs
+            The same as from the whole table by `from_frame`.
+
+        Raises
+        ------
+        ValueError
+            As `from_frame` does; rows are those of the table of distinct ones.
+        TypeError
+            If `frame` is not in partitions.
+
+        Examples
+        --------
+        A hundred million rows in a folder of Parquet files, on the workers of a cluster:
+
+        >>> import dask.dataframe as dd  # doctest: +SKIP
+        >>> votes = dd.read_parquet("votes/")  # doctest: +SKIP
+        >>> br.Pairs.from_dask(votes, first="a", second="b", outcome="vote")  # doctest: +SKIP
+        """
+        by = [by] if isinstance(by, str) else list(by)
+        keys = [first, second, outcome, *filter(None, (judge, weight)), *by]
+        table = read.count_partitions(frame, keys, count)
+        return cls.from_frame(
+            table,
+            first=first,
+            second=second,
+            outcome=outcome,
+            count=count or "times",
+            judge=judge,
+            by=by,
+            weight=weight,
+            items=items,
+        )
+
+    @classmethod
     def from_matrix(
         cls,
         wins: ArrayLike | pd.DataFrame,

@@ -3,9 +3,10 @@
 Pure functions, from what a user writes down to arrays and axes. `labels` has axes and the words of
 messages, `columns` numbers, `text` the cells of text files, `formats` files; `entries` and
 `preferences` read what becomes `Rankings`, `pair_entries` what becomes `Pairs`, `count_entries`
-what becomes `PairCounts`. They import none of these classes.
+what becomes `PairCounts`, and `partitions` counts the rows of tables that are in several places.
+They import none of these classes.
 
-This room may import numpy, pandas, pyarrow and scikit-learn, and no other room of bayesrank.
+This room may import dask, numpy, pandas, pyarrow and scikit-learn, and no other room of bayesrank.
 """
 
 from bayesrank.data.read.columns import (
@@ -83,6 +84,7 @@ from bayesrank.data.read.pair_entries import (
     two_items,
     whole_counts,
 )
+from bayesrank.data.read.partitions import count_partitions
 from bayesrank.data.read.preferences import (
     LostPreferenceWarning,
     Preferences,
@@ -120,6 +122,7 @@ __all__ = [
     "check_names",
     "content",
     "coord_values",
+    "count_partitions",
     "counted",
     "distinct_rows",
     "encode",

@@ -1,0 +1,82 @@
+"""Tables in partitions, of which only the counts come home: dask data frames.
+
+Outcomes of matches and counts of preferences are sufficient: a hundred million rows of a hundred
+systems are some thousands of distinct ones. Each partition is counted where it is, and counts are
+added up along a tree, so that no process ever holds more than a few tables of distinct rows.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from bayesrank.data.read.columns import require_columns
+from bayesrank.data.read.pair_entries import whole_counts
+
+__all__ = ["count_partitions"]
+
+TOGETHER = 16  # tables that are added up at a time
+
+
+def count_partitions(frame: Any, keys: Sequence[str], count: str | None) -> pd.DataFrame:
+    """Count the distinct rows of a dask data frame.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        Only the columns that are asked for are read.
+    keys : sequence of str
+        Columns of which distinct combinations are counted; missing values are combinations, too.
+    count : str, optional
+        Column with how often a row happened, whole and >= 0; once by default.
+
+    Returns
+    -------
+    DataFrame
+        The keys, and `count`, or else "times".
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or a count is negative, not finite or not whole: the sentence says
+        in which partition.
+    TypeError
+        If `frame` is not in partitions.
+    """
+    if not hasattr(frame, "to_delayed"):
+        raise TypeError(
+            f"Expected a dask DataFrame; got {type(frame).__name__}. from_frame reads a table of "
+            "pandas."
+        )
+    import dask
+
+    named = [*keys, *([] if count is None else [count])]
+    require_columns(pd.DataFrame(columns=list(frame.columns)), named)
+    times = count or "times"
+    level = [
+        dask.delayed(_count)(part, list(keys), count, times, k)
+        for k, part in enumerate(frame[named].to_delayed())
+    ]
+    while len(level) > 1:
+        groups = [level[k : k + TOGETHER] for k in range(0, len(level), TOGETHER)]
+        level = [dask.delayed(_add)(group, list(keys)) for group in groups]
+    (total,) = dask.compute(*level)
+    return total
+
+
+def _count(
+    part: pd.DataFrame, keys: list[str], count: str | None, times: str, number: int
+) -> pd.DataFrame:
+    try:
+        amount = 1.0 if count is None else whole_counts(part, count)
+    except ValueError as error:
+        raise ValueError(f"In partition {number}: {error}") from None
+    return _sum(part[keys].assign(**{times: amount}), keys)
+
+
+def _add(parts: list[pd.DataFrame], keys: list[str]) -> pd.DataFrame:
+    return _sum(pd.concat(parts, ignore_index=True), keys)
+
+
+def _sum(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    return frame.groupby(keys, dropna=False, observed=True, sort=False).sum().reset_index()
