@@ -28,10 +28,14 @@ from .distributions import (
     set_observed as set_observed,
 )
 from .inference import (
+    ForwardValidation as ForwardValidation,
+    History as History,
     LeapAndShift as LeapAndShift,
     consensus_log_likelihood as consensus_log_likelihood,
     consensus_posterior as consensus_posterior,
     find_kinds as find_kinds,
+    forward_validation as forward_validation,
+    history as history,
     kfold as kfold,
     map_fits as map_fits,
     membership as membership,

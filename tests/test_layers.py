@@ -29,7 +29,7 @@ ROOMS = {
     "inference": Room(
         "arviz cloudpickle joblib numba numpy nutpie pandas pymc pytensor rich scipy threadpoolctl "
         "xarray",
-        rooms="data distributions likelihoods schema",
+        rooms="data distributions likelihoods schema utility",
     ),
     "results": Room("arviz matplotlib numpy pandas scipy sklearn xarray", rooms="schema"),
     "plots": Room("arviz arviz_plots matplotlib numpy pandas xarray", rooms="results"),

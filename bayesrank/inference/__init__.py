@@ -5,19 +5,22 @@ compile again in every process, and `nuts_seconds`, which says how long it would
 `posterior_modes`, which finds the modes of one model for many prior scales and compiles it once,
 with its parts `objective`, `climb` and `adam`; `laplace`, which draws from a normal posterior
 around a mode; `quick_posterior`, which does so for models that learn scales, too, and
-`quick_matches` from counts; `map_fits`, which fits many problems with one model, on many processes
-if asked; `train`, which finds the mode of a model of many weights by batches;
+`quick_matches` from counts; `history`, of utilities that change with time, and
+`forward_validation`, which predicts what comes next from all before it; `map_fits`, which fits many
+problems with one model, on many processes if asked; `train`, which finds the mode of a model of many weights by batches;
 `given`, which fixes some variables; `kfold`, which compiles one model for all folds; `find_kinds`
 and `membership`, for mixtures; `consensus_posterior` and `consensus_log_likelihood`, of a consensus
 that was summed out; `LeapAndShift`, steps of one that was not; and `learn_bpr`, gradient ascent on
 triples of interactions.
 
 This room may import arviz, cloudpickle, joblib, numba, numpy, nutpie, pandas, pymc, pytensor, rich,
-scipy, threadpoolctl, xarray, the rooms data, distributions and likelihoods, and schema.
+scipy, threadpoolctl, xarray, the rooms data, distributions, likelihoods and utility, and schema.
 """
 
 from bayesrank.inference.conditional import given
 from bayesrank.inference.consensus import consensus_log_likelihood, consensus_posterior
+from bayesrank.inference.forward import ForwardValidation, forward_validation
+from bayesrank.inference.history import History, history
 from bayesrank.inference.kfold import FoldWarning, kfold
 from bayesrank.inference.kinds import KindsFound, KindsWarning, find_kinds, membership
 from bayesrank.inference.laplace import hessian, laplace
@@ -49,6 +52,8 @@ __all__ = [
     "FactorFit",
     "FitWarning",
     "FoldWarning",
+    "ForwardValidation",
+    "History",
     "KindsFound",
     "KindsWarning",
     "LeapAndShift",
@@ -63,9 +68,11 @@ __all__ = [
     "consensus_posterior",
     "find_kinds",
     "fit_matches",
+    "forward_validation",
     "given",
     "hessian",
     "hessian_product",
+    "history",
     "kfold",
     "laplace",
     "learn_bpr",

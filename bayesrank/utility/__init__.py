@@ -5,6 +5,7 @@ This room may import numpy, scikit-learn and pytensor, and no other room of baye
 
 from bayesrank.utility.deep_sets import deep_sets_utility, deep_sets_weights
 from bayesrank.utility.dense import ACTIVATIONS, dense_layers, dense_utility, dense_weights
+from bayesrank.utility.dynamics import Dynamics
 from bayesrank.utility.factors import factor_utility
 from bayesrank.utility.fate import fate_utility, fate_weights
 from bayesrank.utility.feta import feta_utility, feta_weights
@@ -20,6 +21,7 @@ from bayesrank.utility.weights import WeightSpec, draw_weights, weight_coords
 
 __all__ = [
     "ACTIVATIONS",
+    "Dynamics",
     "SecondOrderFeatures",
     "WeightSpec",
     "check_features",

@@ -1,10 +1,10 @@
 """Readers: tables, lists, matrices and files, checked as they are read.
 
 Pure functions, from what a user writes down to arrays and axes. `labels` has axes and the words of
-messages, `columns` numbers, `text` the cells of text files, `formats` files; `entries` and
-`preferences` read what becomes `Rankings`, `pair_entries` what becomes `Pairs`, `count_entries`
-what becomes `PairCounts`, and `partitions` counts the rows of tables that are in several places.
-They import none of these classes.
+messages, `columns` numbers, `times` dates, `text` the cells of text files, `formats` files;
+`entries` and `preferences` read what becomes `Rankings`, `pair_entries` what becomes `Pairs`,
+`count_entries` what becomes `PairCounts`, and `partitions` counts the rows of tables that are in
+several places. They import none of these classes.
 
 This room may import dask, numpy, pandas, pyarrow and scikit-learn, and no other room of bayesrank.
 """
@@ -92,6 +92,7 @@ from bayesrank.data.read.preferences import (
     from_preferences,
 )
 from bayesrank.data.read.text import BROKEN, content
+from bayesrank.data.read.times import UNITS, label_times
 
 __all__ = [
     "BROKEN",
@@ -102,6 +103,7 @@ __all__ = [
     "PAIR_NAMES",
     "PREFLIB",
     "RANKING_NAMES",
+    "UNITS",
     "Entries",
     "Features",
     "Group",
@@ -139,6 +141,7 @@ __all__ = [
     "identify",
     "kind_of",
     "label_repr",
+    "label_times",
     "locate",
     "numbers",
     "of_problems",

@@ -4,6 +4,7 @@ This wing may import the wing ops.
 """
 
 from bayesrank.likelihoods.pairs.bpr import bpr_logp, triple_logp
+from bayesrank.likelihoods.pairs.curvature_kernel import outcome_curvature_kernel
 from bayesrank.likelihoods.pairs.graph import (
     FIRST,
     SECOND,
@@ -43,6 +44,7 @@ __all__ = [
     "davidson_log_probabilities",
     "davidson_logp",
     "outcome_counts_logp",
+    "outcome_curvature_kernel",
     "pairs_logp",
     "rao_kupper_log_probabilities",
     "rao_kupper_logp",

@@ -1,0 +1,117 @@
+"""Times: labels of a group, such as days or seasons, as numbers on a line."""
+
+import datetime
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesrank.data.read.labels import label_repr, quoted
+
+__all__ = ["UNITS", "label_times"]
+
+UNITS = {"second": 1.0, "hour": 3600.0, "day": 86400.0, "week": 7 * 86400.0, "year": 365.25 * 86400}
+"""Seconds in a unit of time; a year is 365.25 days."""
+
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+_SEASON = re.compile(r"(\d{4})[-/](\d{2})")
+
+
+def label_times(labels: pd.Index, name: str, unit: str = "year") -> NDArray[np.float64]:
+    """Read labels of a group as times.
+
+    Parameters
+    ----------
+    labels : Index
+        Numbers, which are times as they are (a year, a round); or dates, with hours or without, as
+        such or as text like "2024-05-31" or "2024-05-31 15:00".
+    name : str
+        Of the group, for messages.
+    unit : str
+        What dates are counted in, from the first of 1970: a key of `UNITS`.
+
+    Returns
+    -------
+    array, (n_labels,)
+
+    Raises
+    ------
+    ValueError
+        If a label is no time, or can be read as more than one; if some have a time zone and others
+        do not; or if two labels are the same time.
+
+    Examples
+    --------
+    >>> label_times(pd.Index(["2024-01-01", "2024-01-08"]), "day", "week").tolist()[1] % 1 > 0
+    True
+    >>> label_times(pd.Index([2010, 2011]), "season").tolist()
+    [2010.0, 2011.0]
+    """
+    if unit not in UNITS:
+        raise ValueError(f"`unit` is {unit!r}; it must be one of {', '.join(UNITS)}.")
+    if pd.api.types.is_numeric_dtype(labels.dtype) and labels.dtype != bool:
+        times = labels.to_numpy(dtype=float)
+        if not np.isfinite(times).all():
+            wrong = labels[~np.isfinite(times)][0]
+            raise ValueError(f"The {name} {label_repr(wrong)} is no time: it must be finite.")
+    elif all(isinstance(x, str) and _NUMBER.fullmatch(x.strip()) for x in labels) and not all(
+        len(x.strip()) == 8
+        for x in labels  # 20240531 is a date
+    ):
+        times = np.array([float(x) for x in labels])
+    else:
+        times = _dates(labels, name) / UNITS[unit]
+    _check_distinct(times, labels, name)
+    return times
+
+
+def _dates(labels: pd.Index, name: str) -> NDArray[np.float64]:
+    """Seconds since the first of 1970."""
+    _refuse_seasons(labels, name)
+    stamps = [_stamp(label, name) for label in labels]
+    aware = np.array([stamp.tzinfo is not None for stamp in stamps])
+    if aware.any() and not aware.all():
+        one, other = labels[aware][0], labels[~aware][0]
+        raise ValueError(
+            f"The {name} {label_repr(one)} has a time zone and {label_repr(other)} has none: which "
+            "is the earlier cannot be told. Give all of them one, or none."
+        )
+    epoch = pd.Timestamp(0, tz="UTC") if aware.any() else pd.Timestamp(0)
+    return np.array([(stamp - epoch) / pd.Timedelta(seconds=1) for stamp in stamps])
+
+
+def _stamp(label: Any, name: str) -> pd.Timestamp:
+    if isinstance(label, pd.Period):
+        label = label.start_time
+    try:
+        if isinstance(label, datetime.date | np.datetime64):
+            return pd.Timestamp(label)
+        if isinstance(label, str):
+            return pd.to_datetime(label.strip(), format="ISO8601")
+    except (ValueError, OverflowError):
+        pass
+    raise ValueError(
+        f"The {name} {label_repr(label)} is no date that can be read in one way only. Write dates "
+        "as 2024-05-31 or 2024-05-31 15:00, or give a column that pd.to_datetime(..., format=...) "
+        "has read; numbers, such as 2024, are times as they are."
+    )
+
+
+def _refuse_seasons(labels: pd.Index, name: str) -> None:
+    """Refuse 2010-11, which may be a month and may be a season."""
+    found = [_SEASON.fullmatch(x.strip()) if isinstance(x, str) else None for x in labels]
+    if len(found) and all(match and (int(match[1]) + 1) % 100 == int(match[2]) for match in found):
+        raise ValueError(
+            f"The {name} {label_repr(labels[0])} may be a month or a season of two years. Give the "
+            "year in which a season begins as a number, or days as 2010-11-01."
+        )
+
+
+def _check_distinct(times: NDArray[np.float64], labels: pd.Index, name: str) -> None:
+    order = np.argsort(times, kind="stable")
+    same = np.flatnonzero(np.diff(times[order]) == 0)
+    if len(same):
+        two = labels[order[same[0] : same[0] + 2]]
+        raise ValueError(f"The {name}s {quoted(two)} are the same time; write it in one way.")

@@ -1,0 +1,396 @@
+r"""The normal posterior of many chains of states that observations join.
+
+With K the prior covariance of the utilities at the nodes, block by block, and H the curvature of
+what is observed, Newton steps, draws and evidence need the matrix
+:math:`A = K^{-1} + H`. Its factors are dense where many items play each other: they would have as
+many numbers as there are nodes times items. Nothing here has a factor. `Chains.solve` is conjugate
+gradients with the smoother :math:`S = (K^{-1} + W)^{-1}` of every item by itself, W being the
+diagonal of H, and with it
+
+* a Newton step towards the mode is one solution;
+* a draw is :math:`f - A^{-1} (H f + H^{1/2} \varepsilon)` with f from the prior, another one;
+* :math:`\log |1 + K H|` is :math:`\log |1 + K W|`, which the filters have, plus
+  :math:`\log |1 + R^{1/2} E R^{1/2}|` with :math:`R = W^{1/2} S W^{1/2}` and
+  :math:`E = W^{-1/2} H W^{-1/2} - 1`, by stochastic Lanczos quadrature.
+
+All are linear in the nodes and in the observations.
+
+References
+----------
+Papandreou & Yuille, Gaussian sampling by local perturbations, NeurIPS 2010. Ubaru, Chen & Saad,
+Fast estimation of tr(f(A)) via stochastic Lanczos quadrature, SIMAX 2017.
+"""
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import eigh_tridiagonal
+from scipy.sparse import csr_array
+
+from bayesrank.inference.chain_kernels import (
+    add_information,
+    chain_draw,
+    chain_gains,
+    chain_smooth,
+    information_diagonal,
+)
+from bayesrank.inference.observations import Evaluated, Nodes, Observations
+from bayesrank.utility.dynamics import Dynamics
+
+__all__ = [
+    "Chains",
+    "Evidence",
+    "Information",
+    "Mode",
+    "find_mode",
+    "log_evidence",
+    "posterior_draws",
+    "row_moments",
+]
+
+Floats = NDArray[np.float64]
+
+MOST_STEPS = 50  # of Newton's method
+MOST_SOLVING = 500  # steps of conjugate gradients
+PROBES, LANCZOS = 16, 24  # of the evidence
+
+
+class Chains:
+    """The prior of what is not known: items with a dynamics, and normals behind them.
+
+    Parameters
+    ----------
+    nodes : Nodes
+    common : sequence of Common
+        What is the same at all times: chains of one node.
+    dynamics : Dynamics
+    values : array
+        Its hyperparameters.
+    """
+
+    def __init__(self, nodes: Nodes, common: Any, dynamics: Dynamics, values: ArrayLike) -> None:
+        n_items, n_common, d = len(nodes.start) - 1, len(common), dynamics.size
+        F, Q, P = dynamics.transitions(values, nodes.gap)
+        self.start = np.append(nodes.start, nodes.item.size + 1 + np.arange(n_common))
+        self.F = np.concatenate([F, np.zeros((n_common, d, d))])
+        self.Q = np.concatenate([Q, np.zeros((n_common, d, d))])
+        self.P = np.concatenate([np.tile(P, (n_items, 1, 1)), np.zeros((n_common, d, d))])
+        self.P[n_items:, 0, 0] = [one.sd**2 for one in common]
+        self.reads = dynamics.reads
+        self.n = len(self.F)
+        self._prior = chain_gains(self.start, self.F, self.Q, self.P, self.reads, np.zeros(self.n))
+
+    def covariance(self, b: Floats) -> Floats:
+        """Multiply the columns of b, (n, m), by K."""
+        gain, shrink, _ = self._prior
+        return chain_smooth(self.start, self.F, self.reads, np.zeros(self.n), gain, shrink, b)
+
+    def draw(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Draw from the prior, (n, n_draws), with the squared lengths of the noise, (n_draws,)."""
+        noise = rng.normal(size=(self.n, self.reads.size, n_draws))
+        f = chain_draw(self.start, self.F, _root(self.Q), _root(self.P), self.reads, noise)
+        return f, (noise**2).sum(axis=(0, 1))
+
+
+def _root(covariance: Floats) -> Floats:
+    """Root of covariances, which rounding may have made a little indefinite."""
+    if covariance.shape[-1] == 1:
+        return np.sqrt(np.maximum(covariance, 0.0))
+    values, vectors = np.linalg.eigh(covariance)
+    return vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+
+
+class Information:
+    """What observations say at a point, beside the prior: the matrix A and what it needs."""
+
+    def __init__(self, chains: Chains, observations: Observations, block: Floats) -> None:
+        self.chains, self.observations, self.block = chains, observations, block
+        self.weight = np.zeros(chains.n)
+        information_diagonal(self.weight, *observations.sums, block, observations.block_start)
+        self.weight = np.maximum(self.weight, 0.0)
+        self.gain, self.shrink, self.log_det = chain_gains(
+            chains.start, chains.F, chains.Q, chains.P, chains.reads, self.weight
+        )
+
+    def times(self, v: Floats) -> Floats:
+        """Multiply the columns of v, (n, m), by H."""
+        out = np.zeros_like(v)
+        sums, block = self.observations.sums, self.block
+        add_information(v, out, *sums, block, self.observations.block_start)
+        return out
+
+    def smooth(self, b: Floats) -> Floats:
+        """Multiply the columns of b, (n, m), by S."""
+        c = self.chains
+        return chain_smooth(c.start, c.F, c.reads, self.weight, self.gain, self.shrink, b)
+
+    def solve(self, b: Floats, tolerance: float) -> tuple[Floats, Floats]:
+        """Solve A x = b for the columns of b, (n, m), by conjugate gradients.
+
+        Until the residuals have shrunk by `tolerance`, in the norm of S. Returns x and its product
+        with the inverse of K, which nobody can form.
+        """
+        w = self.weight[:, None]
+        x, dual = np.zeros_like(b), np.zeros_like(b)
+        left = b.copy()
+        z = self.smooth(left)
+        size = np.einsum("ij,ij->j", left, z)
+        enough = tolerance**2 * size
+        along, along_dual = z.copy(), left - w * z
+        for _ in range(MOST_SOLVING):
+            bent = self.times(along) + along_dual
+            curvature = np.einsum("ij,ij->j", along, bent)
+            length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0)
+            x += length * along
+            dual += length * along_dual
+            left -= length * bent
+            z = self.smooth(left)
+            size, before = np.einsum("ij,ij->j", left, z), size
+            if (size <= enough).all():
+                break
+            ratio = np.divide(size, before, out=np.zeros_like(size), where=before > 0)
+            along = z + ratio * along
+            along_dual = (left - w * z) + ratio * along_dual
+        return x, dual
+
+    def noise(self, n_draws: int, rng: np.random.Generator) -> Floats:
+        """Draw normals with the covariance H, (n, n_draws)."""
+        o = self.observations
+        sizes = np.diff(o.first_row)
+        on_rows = np.empty((o.first_row[-1], n_draws))
+        for n in np.unique(sizes):
+            which = np.flatnonzero(sizes == n)
+            at = o.block_start[which, None] + np.arange(n * n)
+            root = _root(self.block[at].reshape(-1, n, n))
+            rows = o.first_row[which, None] + np.arange(n)
+            on_rows[rows] = root @ rng.normal(size=(len(which), n, n_draws))
+        return spread(o, on_rows, self.chains.n)
+
+
+def rows_of(o: Observations, x: Floats) -> Floats:
+    """Sum what the rows are sums of: Z x, and the means of what is common."""
+    mean = np.zeros(o.n)
+    mean[o.nodes.item.size :] = [one.mean for one in o.common]
+    return np.add.reduceat(o.value * (x + mean)[o.node], o.pointer[:-1])
+
+
+def spread(o: Observations, on_rows: Floats, n: int) -> Floats:
+    """Multiply by the transpose of the sums: (n_rows, ...) to (n, ...)."""
+    Z = csr_array((o.value, o.node, o.pointer), shape=(len(o.pointer) - 1, n))
+    return np.asarray(Z.T @ on_rows)
+
+
+class Mode(NamedTuple):
+    """Where the posterior is highest, given the hyperparameters."""
+
+    x: Floats  # (n,) utilities at the nodes, then what is common less its mean
+    dual: Floats  # (n,) the same times the inverse of K
+    logp: float  # of what is observed
+    information: Information
+
+
+def find_mode(
+    chains: Chains, observations: Observations, dual: Floats | None = None, tolerance: float = 1e-4
+) -> Mode:
+    """Climb to the mode by Newton's method.
+
+    Parameters
+    ----------
+    chains : Chains
+    observations : Observations
+    dual : array, optional
+        Where to start: of a mode for other hyperparameters, or with fewer observations.
+    tolerance : float
+        How much higher in log density the mode may be.
+
+    Returns
+    -------
+    Mode
+    """
+    o = observations
+
+    def height(x: Floats, dual: Floats) -> tuple[float, Evaluated]:
+        found = o.evaluate(rows_of(o, x))
+        return float(found.logp.sum() - x @ dual / 2), found
+
+    x = start = np.zeros(chains.n)
+    value, found = height(x, start)
+    if dual is not None:  # where the prior is now much wider, the same numbers are far away
+        warm = chains.covariance(dual[:, None])[:, 0]
+        there, found_there = height(warm, dual)
+        if there > value:
+            x, value, found = warm, there, found_there
+        else:
+            dual = None
+    dual = start if dual is None else dual
+    for _ in range(MOST_STEPS):
+        information = Information(chains, o, found.block)
+        slope = spread(o, found.slope, chains.n) - dual
+        step, step_dual = information.solve(slope[:, None], 1e-3)
+        step, step_dual = step[:, 0], step_dual[:, 0]
+        gain = float(slope @ step) / 2
+        if gain <= tolerance * 1e-4:
+            break
+        length = 1.0
+        while True:
+            reached, found = height(x + length * step, dual + length * step_dual)
+            if reached >= value + 1e-4 * length * gain - 1e-12 * abs(value) or length < 1e-8:
+                break
+            length /= 2
+        x, dual, value = x + length * step, dual + length * step_dual, reached
+        if length == 1.0 and gain <= tolerance:
+            information = Information(chains, o, found.block)
+            break
+    else:
+        warnings.warn(
+            f"The search for the mode ends after {MOST_STEPS} steps where the log density may rise "
+            f"by {gain:.2g} or more.",
+            stacklevel=2,
+        )
+    return Mode(x, dual, float(found.logp.sum()), information)
+
+
+class Evidence(NamedTuple):
+    """Laplace's approximation of the log-probability of the data, given the hyperparameters."""
+
+    value: float
+    error: float  # standard error of the part that is estimated from probes
+
+
+def log_evidence(mode: Mode, *, probes: int = PROBES, seed: int = 1) -> Evidence:
+    """Integrate over what is not known, given the hyperparameters, by Laplace's method.
+
+    The same seed uses the same random numbers, so that differences have much smaller errors.
+    """
+    information = mode.information
+    rng = np.random.default_rng(seed)
+    each = _log_det_of_joins(information, probes, rng)
+    log_det = information.log_det + each.mean()
+    value = mode.logp - mode.x @ mode.dual / 2 - log_det / 2
+    return Evidence(float(value), float(each.std(ddof=1) / 2 / np.sqrt(probes)))
+
+
+def _log_det_of_joins(information: Information, probes: int, rng: np.random.Generator) -> Floats:
+    """Estimate log |1 + X|, X = R^(1/2) E R^(1/2), from each of some probes.
+
+    A probe v is never formed: of it there are R^(1/2) v, from a draw of the chains, and its length.
+    Vectors of Lanczos' method are a v + R^(1/2) c with numbers a and vectors c.
+    """
+    w = information.weight[:, None]
+    root = np.sqrt(w)
+    inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
+    f, squared = information.chains.draw(probes, rng)
+    told = root * rng.normal(size=f.shape)
+    b = w * f + told
+    smoothed = information.smooth(b)
+    dots = lambda x, y: np.einsum("ij,ij->j", x, y)  # noqa: E731
+    squared = squared - dots(f, w * f) - 2 * dots(f, told) + dots(b, smoothed)
+    length = np.sqrt(squared)
+
+    y = root * (f - smoothed) / length
+    first, a, c = y, np.ones(probes), np.zeros_like(y)
+    before: Any = None
+    diagonal, beside = [], []
+    for step in range(LANCZOS):
+        joined = inverse * information.times(inverse * y) - (w > 0) * y  # E y
+        alpha = dots(y, joined)
+        diagonal.append(alpha)
+        new_a, new_c = -alpha * a, joined - alpha * c
+        new_y = root * information.smooth(root * joined) - alpha * y
+        if before is not None:
+            beta, old_a, old_c, old_y = before
+            new_a, new_c, new_y = new_a - beta * old_a, new_c - beta * old_c, new_y - beta * old_y
+        covered = new_y - new_a * first  # R c
+        norm2 = new_a**2 + 2 * new_a * dots(first, new_c) + dots(new_c, covered)
+        if step == LANCZOS - 1 or (norm2 < 1e-20).any():
+            break
+        beta = np.sqrt(norm2)
+        beside.append(beta)
+        before = beta, a, c, y
+        a, c, y = new_a / beta, new_c / beta, new_y / beta
+    out = np.empty(probes)
+    for k in range(probes):
+        values, vectors = eigh_tridiagonal(
+            np.array([x[k] for x in diagonal]), np.array([x[k] for x in beside])
+        )
+        # the trace of X is zero: what a probe says of it is noise
+        parts = vectors[0] ** 2 * (np.log1p(np.maximum(values, -1 + 1e-12)) - values)
+        out[k] = squared[k] * parts.sum()
+    return out
+
+
+def posterior_draws(
+    mode: Mode,
+    n_draws: int,
+    rng: np.random.Generator,
+    *,
+    at_once: int = 16,
+    tolerance: float = 1e-3,
+) -> Floats:
+    """Draw from the normal around the mode.
+
+    Parameters
+    ----------
+    mode : Mode
+    n_draws : int
+    rng : Generator
+    at_once : int
+        Draws that are solved for together.
+    tolerance : float
+        Of the solutions.
+
+    Returns
+    -------
+    array, (n, n_draws)
+    """
+    information = mode.information
+    out = np.empty((len(mode.x), n_draws))
+    for first in range(0, n_draws, at_once):
+        n = min(at_once, n_draws - first)
+        f, _ = information.chains.draw(n, rng)
+        b = information.times(f) + information.noise(n, rng)
+        away, _ = information.solve(b, tolerance)
+        out[:, first : first + n] = mode.x[:, None] + f - away
+    return out
+
+
+def row_moments(
+    mode: Mode, ahead: Observations, *, at_once: int = 32, tolerance: float = 1e-3
+) -> tuple[Floats, list[Floats]]:
+    """Mean and covariance of the rows of other observations, which are on the same nodes.
+
+    Parameters
+    ----------
+    mode : Mode
+    ahead : Observations
+    at_once : int
+        Rows that are solved for together.
+    tolerance : float
+        Of the solutions.
+
+    Returns
+    -------
+    mean : array, (n_rows,)
+    covariance : list of array, (n_rows of the observation, the same)
+        One for each observation.
+    """
+    information, chains = mode.information, mode.information.chains
+    Z = csr_array(
+        (ahead.value, ahead.node, ahead.pointer), shape=(len(ahead.pointer) - 1, chains.n)
+    )
+    first = ahead.first_row
+    covariance: list[Floats] = []
+    step = max(1, at_once // max(1, int(np.diff(first).max(initial=1))))
+    for start in range(0, len(first) - 1, step):
+        some = first[start : start + step + 1]
+        rows = Z[some[0] : some[-1]]
+        K = chains.covariance(np.asarray(rows.toarray(), dtype=float).T)
+        told = information.times(K)
+        known, _ = information.solve(told, tolerance)
+        whole: Any = rows @ K - K.T @ (told - information.times(known))
+        covariance += [
+            whole[a:b, a:b] for a, b in zip(some[:-1] - some[0], some[1:] - some[0], strict=True)
+        ]
+    return rows_of(ahead, mode.x), covariance

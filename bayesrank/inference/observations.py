@@ -1,0 +1,268 @@
+"""Observations that join chains of states: matches and rankings, each at a time.
+
+Every observation has some *rows*: the lead and the parameter of ties of a match, the utilities in
+the slots of a ranking. A row is a sparse sum of what is not known: the utilities at the *nodes*, an
+item at a time at which it is there, and behind them what is the same at all times, such as the
+order effect. What an observation says of its rows is a log-probability with a slope and a
+curvature, a small matrix of the observation.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesrank.data import Pairs, Rankings
+from bayesrank.likelihoods.pairs import outcome_curvature_kernel
+from bayesrank.likelihoods.plackett_luce.curvature_kernels import per_slot_curvature_kernel
+from bayesrank.likelihoods.plackett_luce.per_slot_kernel import per_slot_kernel
+
+__all__ = ["Common", "Evaluated", "Nodes", "Observations", "observations_of"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Common(NamedTuple):
+    """What is the same at all times: a name, and the mean and sd of its normal prior."""
+
+    name: str
+    mean: float
+    sd: float
+
+
+ORDER = Common("order_effect", 0.0, 0.5)
+NEWCOMER = Common("newcomer", 0.0, 1.0)
+TIES = {  # by likelihood; the parameter that results name, and how it follows from what is normal
+    "bradley_terry": None,
+    "davidson": Common("nu", 0.0, 1.0),
+    "rao_kupper": Common("theta", -0.5, 1.0),
+}
+TIE_VALUE: Mapping[str, Callable[[Any], Any]] = {
+    "nu": np.exp,
+    "theta": lambda x: np.exp(np.exp(x)),
+}
+
+
+class Nodes(NamedTuple):
+    """Items at times: chain after chain, and in each the times in order."""
+
+    item: Ints  # (n_nodes,)
+    time: Floats  # (n_nodes,)
+
+    @property
+    def start(self) -> Ints:
+        """First node of every chain, and where the last one ends; an item is a chain."""
+        return np.append(np.flatnonzero(np.diff(self.item, prepend=-1)), self.item.size)
+
+    @property
+    def gap(self) -> Floats:
+        """Time since the node before, 0 for the first of a chain."""
+        gap = np.diff(self.time, prepend=0.0)
+        gap[self.start[:-1]] = 0.0
+        return gap
+
+    def places(self, item: Ints, time: Floats) -> Ints:
+        """Find where items at times are among them; -1 of what is not there."""
+        mine = pd.MultiIndex.from_arrays([self.item, self.time])
+        return mine.get_indexer(pd.MultiIndex.from_arrays([item, time])).astype(np.int64)
+
+
+def nodes_of(item: Ints, time: Floats) -> tuple[Nodes, Ints]:
+    """List the distinct ones in order, and which of them each is."""
+    times, code = np.unique(time, return_inverse=True)
+    key, place = np.unique(item * times.size + code, return_inverse=True)
+    return Nodes(key // times.size, times[key % times.size]), place
+
+
+class Evaluated(NamedTuple):
+    """What observations say at some point."""
+
+    logp: Floats  # (n_observations,)
+    slope: Floats  # (n_rows,)
+    block: Floats  # curvatures of minus logp, one observation after the other
+
+
+class Observations(NamedTuple):
+    """Rows by their sparse sums, and what the observations say of them."""
+
+    nodes: Nodes
+    common: tuple[Common, ...]
+    pointer: Ints  # (n_rows + 1,) of the sparse sums, by rows
+    node: Ints  # places in the nodes, or behind them in what is common
+    value: Floats
+    first_row: Ints  # (n_observations + 1,)
+    block_start: Ints  # (n_observations,)
+    time: Floats  # (n_observations,)
+    evaluate: Callable[..., Evaluated]  # at rows, (n_rows,); of some observations, if said
+
+    def head(self, n: int) -> "Observations":
+        """Keep the first n of them; all nodes stay."""
+        rows = self.first_row[n]
+        return self._replace(
+            pointer=self.pointer[: rows + 1],
+            node=self.node[: self.pointer[rows]],
+            value=self.value[: self.pointer[rows]],
+            first_row=self.first_row[: n + 1],
+            block_start=self.block_start[:n],
+            time=self.time[:n],
+            evaluate=lambda rows: self.evaluate(rows, slice(n)),
+        )
+
+    @property
+    def n(self) -> int:
+        """Count what is not known."""
+        return self.nodes.item.size + len(self.common)
+
+    @property
+    def sums(self) -> tuple[Any, ...]:
+        """The arguments of kernels that say what the rows are."""
+        return self.pointer, self.node, self.value, self.first_row
+
+
+def observations_of(
+    data: Pairs | Rankings,
+    time: Floats,
+    likelihood: str,
+    *,
+    order_effect: bool = True,
+    newcomers: bool = False,
+    covariates: Mapping[str, Floats] | None = None,
+    also: tuple[Ints, Floats] | None = None,
+) -> Observations:
+    """Lay out what is observed.
+
+    Parameters
+    ----------
+    data : Pairs or Rankings
+    time : array, (n_pairs,) or (n_rankings,)
+    likelihood : str
+        "bradley_terry", "davidson" or "rao_kupper" of pairs, "plackett_luce" of rankings.
+    order_effect, newcomers : bool
+        Whether the first item has an advantage, and whether items that are not there at the first
+        time have a mean of their own.
+    covariates : mapping of str to array, (n_pairs,) or (n_rankings, n_slots), optional
+        What adds to the lead or to the utility in a slot, times a coefficient.
+    also : tuple of array, optional
+        Items and times that shall be nodes, too.
+
+    Returns
+    -------
+    Observations
+    """
+    also = also or (np.zeros(0, dtype=np.int64), np.zeros(0))
+    if isinstance(data, Pairs):
+        return _of_pairs(data, time, likelihood, order_effect, newcomers, covariates or {}, also)
+    return _of_rankings(data, time, newcomers, covariates or {}, also)
+
+
+def _of_pairs(
+    pairs: Pairs,
+    time: Floats,
+    likelihood: str,
+    order_effect: bool,
+    newcomers: bool,
+    covariates: Mapping[str, Floats],
+    also: tuple[Ints, Floats],
+) -> Observations:
+    n = pairs.n_pairs
+    item = np.concatenate([pairs.first, pairs.second, also[0]]).astype(np.int64)
+    nodes, place = nodes_of(item, np.concatenate([time, time, also[1]]))
+    first, second = place[:n], place[n : 2 * n]
+
+    one = np.ones(n)
+    entries: list[tuple[Ints, Any]] = [(first, one), (second, -one)]
+    common: list[Common] = []
+
+    def add(what: Common, values: Any) -> None:
+        entries.append((np.full(n, nodes.item.size + len(common)), values))
+        common.append(what)
+
+    if order_effect:
+        add(ORDER, one)
+    if newcomers and (late := _late(nodes)).any():
+        add(NEWCOMER, 1.0 * late[pairs.first] - late[pairs.second])
+    for name, values in covariates.items():
+        add(Common(name, 0.0, 1.0), np.asarray(values, dtype=float))
+    counts = pairs.counts * pairs.weight[:, None]
+    tie, davidson = TIES[likelihood], likelihood != "rao_kupper"
+    n_rows = 1 if tie is None else 2
+    if tie is not None:
+        entries.append((np.full(n, nodes.item.size + len(common)), one))
+        common.append(tie)
+    node, value = (np.stack(each, axis=1) for each in zip(*entries, strict=True))
+    per_pair = node.shape[1]
+    pointer = np.arange(n + 1) * per_pair
+    if tie is not None:  # the last entry is a row of its own
+        pointer = np.append(
+            np.stack([pointer[:-1], pointer[:-1] + per_pair - 1], axis=1), n * per_pair
+        )
+
+    def evaluate(rows: Floats, of: Any = slice(None)) -> Evaluated:
+        parts = rows.reshape(-1, n_rows)
+        ties = parts[0, 1] if tie is not None and len(parts) else -np.inf
+        logp, slope, curvature = outcome_curvature_kernel(
+            np.ascontiguousarray(parts[:, 0]), ties, counts[of], davidson
+        )
+        return Evaluated(logp, slope[:, :n_rows].ravel(), curvature[:, :n_rows, :n_rows].ravel())
+
+    first_row = np.arange(n + 1) * n_rows
+    return Observations(
+        nodes, tuple(common), pointer, node.ravel(), value.ravel(), first_row,
+        np.arange(n) * n_rows**2, time, evaluate,
+    )  # fmt: skip
+
+
+def _of_rankings(
+    rankings: Rankings,
+    time: Floats,
+    newcomers: bool,
+    covariates: Mapping[str, Floats],
+    also: tuple[Ints, Floats],
+) -> Observations:
+    mask = rankings.mask
+    row, _ = np.nonzero(mask)
+    item = np.concatenate([rankings.item[mask], also[0]]).astype(np.int64)
+    nodes, place = nodes_of(item, np.concatenate([time[row], also[1]]))
+    place = place[: row.size]
+    entries: list[tuple[Ints, Any]] = [(place, np.ones(place.size))]
+    common: list[Common] = []
+    if newcomers and (late := _late(nodes)).any():
+        entries.append((np.full(place.size, nodes.item.size), 1.0 * late[rankings.item[mask]]))
+        common.append(NEWCOMER)
+    for name, values in covariates.items():
+        entries.append((np.full(place.size, nodes.item.size + len(common)), values[mask]))
+        common.append(Common(name, 0.0, 1.0))
+    node, value = (np.stack(each, axis=1) for each in zip(*entries, strict=True))
+    size = mask.sum(axis=1)
+    first_row = np.append(0, size.cumsum())
+    block_start = np.append(0, (size**2).cumsum())
+
+    def evaluate(rows: Floats, of: Any = slice(None)) -> Evaluated:
+        here, ranks, weight = mask[of], rankings.ranks[of], rankings.weight[of]
+        utility = np.zeros(here.shape)
+        utility[here] = rows
+        logp, slope = per_slot_kernel(utility, ranks, False)
+        n_slots = here.shape[1]
+        bent = np.empty((*here.shape, n_slots))
+        for j in range(n_slots):  # the curvature times every axis
+            axis = np.zeros(here.shape)
+            axis[:, j] = here[:, j]
+            _, bent[:, :, j] = per_slot_curvature_kernel(utility, ranks, -weight, axis, False)
+        both = here[:, :, None] & here[:, None, :]
+        return Evaluated(weight * logp, (slope * weight[:, None])[here], bent[both])
+
+    return Observations(
+        nodes, tuple(common), np.arange(len(row) + 1) * node.shape[1], node.ravel(), value.ravel(),
+        first_row, block_start[:-1], time, evaluate,
+    )  # fmt: skip
+
+
+def _late(nodes: Nodes) -> NDArray[np.bool_]:
+    """Which items are not there at the first time."""
+    entry = nodes.start[:-1]
+    late = np.zeros(nodes.item.max() + 1, dtype=bool)
+    late[nodes.item[entry]] = nodes.time[entry] > nodes.time.min()
+    return late

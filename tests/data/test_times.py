@@ -1,0 +1,56 @@
+"""Labels as times."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesrank.data.read import label_times
+
+DAY = 1 / 365.25
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["2024-02-28", "2024-03-01"],
+        ["2024-02-28 15:00", "2024-03-01T15:00"],
+        ["20240228", "20240301"],
+        [datetime.date(2024, 2, 28), datetime.date(2024, 3, 1)],
+        pd.to_datetime(["2024-02-28", "2024-03-01"]),
+        ["2024-02-28T01:00+01:00", "2024-02-29T23:00-01:00"],
+    ],
+)
+def test_dates_are_read_with_leap_days(labels):
+    times = label_times(pd.Index(labels), "day")
+    assert np.diff(times)[0] == pytest.approx(2 * DAY)
+    assert times[0] == pytest.approx(54.16, abs=0.01)
+
+
+def test_numbers_are_times_as_they_are():
+    assert label_times(pd.Index([2010, 2012]), "season").tolist() == [2010, 2012]
+    assert label_times(pd.Index(["1.5", "2"]), "round", "day").tolist() == [1.5, 2]
+    assert label_times(pd.PeriodIndex(["2024-01"], freq="M"), "month", "day")[0] == 19723
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["2024-01-01", "03/04/2024"], "'03/04/2024' is no date that can be read in one way only"),
+        (["soon"], "'soon' is no date"),
+        (["2010-11", "2011-12"], "may be a month or a season of two years"),
+        (["2024-01-01T00:00Z", "2024-01-02"], "has a time zone and '2024-01-02' has none"),
+        (["2024-01-01", "20240101"], "are the same time"),
+        ([1.0, np.inf], "must be finite"),
+        ([("a", 1)], "is no date"),
+    ],
+)
+def test_what_is_no_time_is_told(labels, message):
+    with pytest.raises(ValueError, match=message):
+        label_times(pd.Index(labels, tupleize_cols=False), "day")
+
+
+def test_units_are_those_there_are():
+    with pytest.raises(ValueError, match="`unit` is 'month'; it must be one of second, hour"):
+        label_times(pd.Index([1]), "day", "month")

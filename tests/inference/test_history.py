@@ -1,0 +1,357 @@
+"""Utilities that change with time: against dense linear algebra, exact sums, and what was drawn."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+
+import bayesrank as br
+from bayesrank.inference.chains import (
+    Chains,
+    Information,
+    find_mode,
+    log_evidence,
+    posterior_draws,
+    row_moments,
+    rows_of,
+    spread,
+)
+from bayesrank.inference.history import History, history
+from bayesrank.inference.observations import observations_of
+from bayesrank.utility import Dynamics
+
+DYNAMICS = {
+    "random_walk": [1.0, 0.5],
+    "trend": [0.8, 0.2, 0.3, 0.1],
+    "matern12": [1.2, 2.0],
+    "matern52": [1.2, 2.0],
+    "constant + matern32": [0.7, 1.0, 2.0],
+}
+OUTCOMES = np.array(["first", "second", "tie"])
+
+
+def made_up(n=60, n_items=5, ties=True, seed=1):
+    rng = np.random.default_rng(seed)
+    first = rng.integers(n_items, size=n)
+    table = pd.DataFrame(
+        {
+            "x": first,
+            "y": (first + rng.integers(1, n_items, size=n)) % n_items,
+            "won": OUTCOMES[rng.integers(2 + ties, size=n)],
+            "when": np.sort(rng.uniform(0, 4, size=n).round(1)),
+        }
+    )
+    return br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="when")
+
+
+def made_up_rankings(n=12, seed=2):
+    rng = np.random.default_rng(seed)
+    ranks = pd.DataFrame(rng.integers(1, 5, size=(n, 5)).astype(float))
+    ranks[rng.random(ranks.shape) < 0.2] = np.nan
+    ranks.loc[ranks.nunique(axis=1) < 2, [0, 1]] = [1.0, 2.0]
+    ranks = ranks.rank(axis=1, method="dense")
+    return br.Rankings.from_ranks(ranks).grouped({"when": rng.uniform(0, 3, n).round(1)})
+
+
+def time_of(data):
+    return data.groups["when"].labels.to_numpy(float)[data.groups["when"].idx]
+
+
+def posterior(data, likelihood, dynamics="random_walk", **options):
+    o = observations_of(data, time_of(data), likelihood, **options)
+    chains = Chains(o.nodes, o.common, Dynamics(dynamics), DYNAMICS[dynamics])
+    return o, chains, find_mode(chains, o, tolerance=1e-10)
+
+
+CASES = {
+    "davidson": lambda: posterior(made_up(), "davidson", "constant + matern32", newcomers=True),
+    "rao_kupper": lambda: posterior(made_up(), "rao_kupper"),
+    "bradley_terry": lambda: posterior(made_up(ties=False), "bradley_terry", "matern52"),
+    "plackett_luce": lambda: posterior(made_up_rankings(), "plackett_luce", "trend"),
+}
+
+
+@pytest.mark.parametrize("text", DYNAMICS)
+def test_transitions_of_two_steps_are_those_of_one(text):
+    shape = Dynamics(text)
+    F, Q, _ = shape.transitions(DYNAMICS[text], np.array([0.3, 0.9, 1.2]))
+    np.testing.assert_allclose(F[1] @ F[0], F[2], atol=1e-12)
+    np.testing.assert_allclose(F[1] @ Q[0] @ F[1].T + Q[1], Q[2], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "correlation"),
+    [
+        ("matern12", lambda r: np.exp(-r)),
+        ("matern32", lambda r: (1 + 3**0.5 * r) * np.exp(-(3**0.5) * r)),
+        ("matern52", lambda r: (1 + 5**0.5 * r + 5 * r * r / 3) * np.exp(-(5**0.5) * r)),
+    ],
+)
+def test_chains_have_the_covariance_of_the_process(text, correlation):
+    pairs = made_up()
+    o = observations_of(pairs, time_of(pairs), "davidson", order_effect=False)
+    K = Chains(o.nodes, o.common, Dynamics(text), [1.3, 0.7]).covariance(np.eye(o.n))
+    n = o.nodes.item.size
+    gap = np.abs(o.nodes.time[:, None] - o.nodes.time) / 0.7
+    same = o.nodes.item[:, None] == o.nodes.item
+    np.testing.assert_allclose(K[:n, :n], same * 1.69 * correlation(gap), atol=1e-12)
+    np.testing.assert_allclose(K[n:, n:], [[1.0]])  # of the ties
+
+
+def test_slopes_and_curvatures_are_derivatives():
+    rng = np.random.default_rng(3)
+    for data, likelihood in (
+        (made_up(20), "davidson"),
+        (made_up(20), "rao_kupper"),
+        (made_up_rankings(), "plackett_luce"),
+    ):
+        o = observations_of(data, time_of(data), likelihood)
+        rows, step = rng.normal(size=len(o.pointer) - 1), 1e-6
+        if likelihood != "plackett_luce":
+            rows[1::2] = rows[1]
+        here = o.evaluate(rows)
+        k = 4
+        first, end = o.first_row[k], o.first_row[k + 1]
+        size = end - first
+        block = here.block[o.block_start[k] :][: size**2].reshape(size, size)
+        tested = range(size) if likelihood == "plackett_luce" else [0]  # ties are one for all
+        for j in tested:
+            up, down = rows.copy(), rows.copy()
+            up[first + j] += step
+            down[first + j] -= step
+            more, less = o.evaluate(up), o.evaluate(down)
+            slope = (more.logp[k] - less.logp[k]) / (2 * step)
+            assert here.slope[first + j] == pytest.approx(slope, abs=1e-7)
+            bend = (less.slope - more.slope)[first:end] / (2 * step)
+            np.testing.assert_allclose(block[:, j], bend, atol=1e-7)
+
+
+def test_log_probabilities_are_those_of_the_distributions():
+    pairs = made_up(30)
+    for likelihood, family, tie in (
+        ("davidson", br.Davidson, "nu"),
+        ("rao_kupper", br.RaoKupper, "theta"),
+    ):
+        rows = np.random.default_rng(4).normal(size=(pairs.n_pairs, 2))
+        rows[:, 1] = 0.3
+        value = np.exp(0.3) if tie == "nu" else np.exp(np.exp(0.3))
+        utility = np.stack([rows[:, 0], np.zeros(len(rows))], axis=1)
+        once = np.minimum(pairs.counts, 1)  # so that there is one order
+        once[np.arange(len(once)), once.argmax(axis=1)] = 2
+        once = once // 2
+        wanted = pm.logp(family.dist(utility, **{tie: value}), once).eval(mode="FAST_COMPILE")
+        o = observations_of(replace(pairs, counts=once), time_of(pairs), likelihood)
+        np.testing.assert_allclose(o.evaluate(rows.ravel()).logp, wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_posterior_is_that_of_dense_matrices(name):
+    o, chains, mode = CASES[name]()
+    one = np.eye(o.n)
+    K, H = chains.covariance(one), mode.information.times(one)
+    np.testing.assert_allclose(np.diag(H), mode.information.weight, atol=1e-10)
+    np.testing.assert_allclose(K, K.T, atol=1e-12)
+    # the mode: where the slope of the data is that of the prior
+    slope = spread(o, o.evaluate(rows_of(o, mode.x)).slope, o.n)
+    np.testing.assert_allclose(K @ slope, mode.x, atol=2e-4)
+
+    C = np.linalg.solve(np.eye(o.n) + K @ H, K)
+    b = np.random.default_rng(0).normal(size=(o.n, 3))
+    x, dual = mode.information.solve(b, 1e-10)
+    np.testing.assert_allclose(x, C @ b, atol=1e-7)
+    np.testing.assert_allclose(K @ dual, x, atol=1e-7)
+
+    exact = mode.logp - mode.x @ mode.dual / 2
+    exact -= np.linalg.slogdet(np.eye(o.n) + K @ H)[1] / 2
+    estimate = log_evidence(mode, probes=400)
+    assert abs(estimate.value - exact) < 5.5 * estimate.error + 1e-6
+
+    mean, covariance = row_moments(mode, o, tolerance=1e-9)
+    Z = np.zeros((len(mean), o.n))
+    for r in range(len(mean)):
+        at = slice(o.pointer[r], o.pointer[r + 1])
+        np.add.at(Z[r], o.node[at], o.value[at])
+    k = 3
+    rows = slice(o.first_row[k], o.first_row[k + 1])
+    np.testing.assert_allclose(covariance[k], (Z @ C @ Z.T)[rows, rows], atol=1e-6)
+
+
+def test_draws_have_the_covariance_of_the_posterior():
+    o, chains, mode = CASES["davidson"]()
+    one = np.eye(o.n)
+    K, H = chains.covariance(one), mode.information.times(one)
+    C = np.linalg.solve(np.eye(o.n) + K @ H, K)
+    n = 4000
+    x = posterior_draws(mode, n, np.random.default_rng(5), tolerance=1e-6) - mode.x[:, None]
+    sd = np.sqrt(np.diag(C))
+    assert np.abs(x.mean(axis=1) / sd).max() < 6 / np.sqrt(n)
+    error = (x @ x.T / n - C) / np.sqrt((np.outer(sd, sd) ** 2 + C**2) / n)
+    assert np.abs(error).max() < 6.5
+
+
+def test_extreme_data_have_a_mode():
+    table = pd.DataFrame({"x": ["a"] * 300, "y": "b", "won": "first", "when": np.arange(300.0)})
+    pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="when")
+    fit = history(pairs, time="when", hyperparameters={"scale": 2.0, "drift": 0.05})
+    assert fit.predict(["a"], ["b"])["p_first"].item() > 0.97
+    assert fit.predict(["a"], ["b"], at=1e6)["p_first"].item() < 0.7
+    wide = history(pairs, time="when", hyperparameters={"scale": 1000.0, "drift": 100.0})
+    assert np.isfinite(wide.log_evidence)
+
+
+def test_predictions_widen_with_time_and_sum_to_one():
+    given = dict(zip(("scale", "drift"), DYNAMICS["random_walk"], strict=True))
+    for likelihood in ("davidson", "rao_kupper"):
+        fit = history(made_up(), time="when", likelihood=likelihood, hyperparameters=given)
+        table = fit.predict([0] * 3, [1] * 3, at=[4.0, 6.0, 20.0])
+        sd = table["lead_sd"].to_numpy()
+        assert (np.diff(sd) > 0).all()
+        # two independent walks go on
+        np.testing.assert_allclose(np.diff(sd**2), 2 * 0.25 * np.diff([4.0, 6.0, 20.0]), rtol=1e-3)
+        np.testing.assert_allclose(table[["p_first", "p_second", "p_tie"]].sum(axis=1), 1)
+        # the same averages from draws
+        draws = fit.draws(at=6.0, draws=500, seed=2)["posterior"]
+        lead = draws["utility"].sel(item=0) - draws["utility"].sel(item=1) + draws["order_effect"]
+        assert float(lead.mean()) == pytest.approx(table["lead"][1], abs=6 * sd[1] / 2000**0.5)
+
+
+def test_items_come_in_when_they_are_first_seen():
+    table = pd.DataFrame(
+        {
+            "x": [*"aab"],
+            "y": [*"bbc"],
+            "won": "first",
+            "day": ["2020-01-01", "2021-01-01", "2022-01-01"],
+        }
+    )
+    pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="day")
+    fit = history(pairs, time="day", hyperparameters={"scale": 1.0, "drift": 0.5})
+    assert fit.draws(at="2021-06-01")["posterior"]["item"].values.tolist() == ["a", "b"]
+    assert fit.draws(since="2022-01-01")["posterior"]["item"].values.tolist() == ["b", "c"]
+    several = fit.draws(at=["2021-06-01", "2022-06-01"])["posterior"]["utility"]
+    assert several.isna().all(["chain", "draw"]).values.tolist() == [
+        [False, False, True],
+        [False] * 3,
+    ]
+    ranks = br.rank_summary(fit.draws())
+    assert ranks["p_best"].sum() == pytest.approx(1)
+    with pytest.raises(ValueError, match="No item is there at '2019-01-01'"):
+        fit.draws(at="2019-01-01")
+
+
+def test_hyperparameters_are_those_of_the_highest_evidence():
+    pairs = made_up(80, ties=False)
+    fit = history(pairs, time="when", dynamics="matern12", hyperparameters={"scale": 1.0})
+    assert isinstance(fit, History)
+    assert fit.hyperparameters["scale"] == pytest.approx(1.0)
+    median, spread_ = (x[1] for x in Dynamics("matern12").prior(np.ptp(time_of(pairs))))
+
+    def height(length):
+        given = {"scale": 1.0, "length": length}
+        other = history(pairs, time="when", dynamics="matern12", hyperparameters=given)
+        return other.log_evidence - (np.log(length / median) / spread_) ** 2 / 2
+
+    best = fit.hyperparameters["length"]
+    assert height(best) > max(height(best * 1.5), height(best / 1.5))
+
+
+def test_forward_validation_predicts_as_a_fit_of_the_past_does():
+    pairs = made_up()
+    given = {"scale": 1.0, "drift": 0.3}
+    found = br.forward_validation(pairs, time="when", start=0.6, hyperparameters=given)
+    row = found.predictions.iloc[-1]
+    table = pairs.to_frame()
+    past = br.Pairs.from_frame(
+        table[table["when"] < row["time"]], first="first", second="second", outcome="outcome",
+        count="count", by="when", items=pairs.items,
+    )  # fmt: skip
+    one = history(past, time="when", likelihood="davidson", hyperparameters=given)
+    wanted = one.predict([row["first"]], [row["second"]], at=row["time"]).iloc[0]
+    for name in ("p_first", "p_second", "p_tie"):
+        assert row[name] == pytest.approx(wanted[name], abs=2e-4)
+    assert found.log_loss == pytest.approx(-np.average(found.predictions["log_p"]))
+    table = found.calibration(4)
+    assert table["n"].sum() == 3 * found.predictions["count"].sum()
+
+
+def test_forward_validation_of_rankings_beats_chance_where_there_is_an_order():
+    rng = np.random.default_rng(7)
+    noisy = -np.arange(5.0) * 1.5 + rng.gumbel(size=(20, 5))
+    rankings = br.Rankings.from_ranks(pd.DataFrame(noisy).rank(axis=1, ascending=False))
+    rankings = rankings.grouped({"race": np.arange(20)})
+    given = {"scale": 1.0, "drift": 0.05}
+    found = br.forward_validation(rankings, time="race", start=0.5, hyperparameters=given)
+    assert found.predictions["log_p"].sum() > found.predictions["at_random"].sum() + 5
+    with pytest.raises(ValueError, match="log loss alone"):
+        _ = found.accuracy
+
+
+def test_what_cannot_be_is_told_in_sentences():
+    pairs = made_up()
+    with pytest.raises(ValueError, match="There is no group 'day'; the data are grouped by 'when'"):
+        history(pairs, time="day")
+    with pytest.raises(ValueError, match="There is no dynamics 'walk'"):
+        history(pairs, time="when", dynamics="walk")
+    with pytest.raises(ValueError, match="twice"):
+        history(pairs, time="when", dynamics="constant + constant")
+    with pytest.raises(ValueError, match="has no hyperparameter 'length'; it has scale, drift"):
+        history(pairs, time="when", hyperparameters={"length": 1.0})
+    with pytest.raises(ValueError, match="'drift' is -1; it must be positive"):
+        history(pairs, time="when", hyperparameters={"drift": -1})
+    with pytest.raises(ValueError, match="The pairs have ties, and bradley_terry has none"):
+        history(pairs, time="when", likelihood="bradley_terry")
+    with pytest.raises(ValueError, match="must be one of"):
+        history(pairs, time="when", likelihood="plackett_luce")
+    with pytest.raises(ValueError, match="must be 'plackett_luce'"):
+        history(made_up_rankings(), time="when", likelihood="davidson")
+    with pytest.raises(ValueError, match="covariate 'rest' must be finite numbers"):
+        history(pairs, time="when", covariates={"rest": np.zeros(3)})
+    with pytest.raises(TypeError, match="Expected Pairs or Rankings"):
+        history(pd.DataFrame(), time="when")
+    with pytest.raises(ValueError, match="nothing is before it"):
+        br.forward_validation(pairs, time="when", start=-1.0)
+
+
+def test_an_item_is_in_one_match_at_an_instant_and_in_several_on_a_day():
+    table = pd.DataFrame({"x": [*"aa"], "y": [*"bc"], "won": "first", "day": "2024-01-01"})
+    given = {"scale": 1.0, "drift": 0.3}
+
+    def read():
+        return br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="day")
+
+    assert history(read(), time="day", hyperparameters=given).data.n_pairs == 2
+    table["day"] = "2024-01-01 15:00"
+    with pytest.raises(ValueError, match="Item 'a' is in two matches at 2024-01-01 15:00"):
+        history(read(), time="day", hyperparameters=given)
+
+
+def test_a_covariate_and_newcomers_are_learned():
+    rng = np.random.default_rng(6)
+    pairs = made_up(200, ties=False)
+    rest = rng.normal(size=pairs.n_pairs)
+    counts = np.zeros_like(pairs.counts)
+    won = rng.random(pairs.n_pairs) < 1 / (1 + np.exp(-2 * rest))
+    counts[:, 0], counts[:, 1] = won, ~won
+    fit = history(
+        replace(pairs, counts=counts), time="when", covariates={"rest": rest},
+        hyperparameters={"scale": 0.5, "drift": 0.1}, newcomers=True,
+    )  # fmt: skip
+    draws = fit.draws()["posterior"]
+    assert abs(float(draws["rest"].mean()) - 2) < 5 * float(draws["rest"].std())
+    assert float(draws["rest"].mean()) > 1
+    assert "newcomer" in draws
+    table = fit.predict([0, 0], [1, 1], covariates={"rest": [3.0, -3.0]})
+    assert table["p_first"][0] > 0.9 > 0.1 > table["p_first"][1]
+    with pytest.raises(ValueError, match="the covariates 'rest'; give those"):
+        fit.predict([0], [1])
+
+
+def test_nothing_known_is_the_prior():
+    pairs = made_up(10)
+    nothing = replace(pairs, counts=np.zeros_like(pairs.counts))
+    _, _, mode = posterior(nothing, "davidson")
+    assert not mode.x.any()
+    assert isinstance(mode.information, Information)
+    assert log_evidence(mode).value == pytest.approx(0.0, abs=1e-9)
