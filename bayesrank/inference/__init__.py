@@ -7,7 +7,8 @@ with its parts `objective`, `climb` and `adam`; `laplace`, which draws from a no
 around a mode; `quick_posterior`, which does so for models that learn scales, too, and
 `quick_matches` from counts; `history`, of utilities that change with time, and
 `forward_validation`, which predicts what comes next from all before it; `map_fits`, which fits many
-problems with one model, on many processes if asked; `train`, which finds the mode of a model of many weights by batches;
+problems with one model, on many processes if asked; `train`, which finds the mode of a model of
+many weights by batches;
 `given`, which fixes some variables; `kfold`, which compiles one model for all folds; `find_kinds`
 and `membership`, for mixtures; `consensus_posterior` and `consensus_log_likelihood`, of a consensus
 that was summed out; `LeapAndShift`, steps of one that was not; and `learn_bpr`, gradient ascent on

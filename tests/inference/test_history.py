@@ -231,7 +231,7 @@ def test_items_come_in_when_they_are_first_seen():
     assert fit.draws(at="2021-06-01")["posterior"]["item"].values.tolist() == ["a", "b"]
     assert fit.draws(since="2022-01-01")["posterior"]["item"].values.tolist() == ["b", "c"]
     several = fit.draws(at=["2021-06-01", "2022-06-01"])["posterior"]["utility"]
-    assert several.isna().all(["chain", "draw"]).values.tolist() == [
+    assert np.isnan(several).all(["chain", "draw"]).values.tolist() == [
         [False, False, True],
         [False] * 3,
     ]
