@@ -110,7 +110,7 @@ def eigenrank(
     # The others are preferred to nothing and nothing to them: they are alike, and one will do.
     psi = preferences(rows, neighbours, np.append(compared, others[:1]))
     if order == "greedy":
-        found = greedy_scores(psi)
+        found = greedy(psi)  # skew-symmetric already: of the same order as less its transpose
     else:
         copies = np.append(np.ones(len(compared)), np.full(min(len(others), 1), len(others)))
         found = stationary_scores(psi, epsilon, copies=copies)

@@ -57,28 +57,34 @@ def mean_differences(by_user, by_item, weight):  # type: ignore[no-untyped-def]
     return psi
 
 
-@numba.njit(cache=True, error_model="numpy")
+# Potentials are finite or, once an item is chosen, minus infinity: without NaN a maximum is found
+# by vector instructions.
+@numba.njit(cache=True, error_model="numpy", fastmath={"nnan", "nsz", "reassoc"})
 def greedy(lead):  # type: ignore[no-untyped-def]
-    """Minus the step in which each item is chosen, from psi less its transpose."""
+    """Minus the step in which each item is chosen, from a skew-symmetric matrix of preferences."""
     n = len(lead)
-    potential, score = lead.sum(axis=1), np.ones(n)  # 1: not yet chosen
+    potential, score = np.empty(n), np.empty(n)
+    best = -np.inf
+    for i in range(n):
+        potential[i] = lead[i].sum()
+        best = max(best, potential[i])
     chosen = np.empty(n, dtype=np.int64)
     done, step = 0, 0.0
     while done < n:
-        best = -np.inf
+        together, bound = 0, best - TIED
         for i in range(n):
-            if score[i] > 0:
-                best = max(best, potential[i])
-        together = 0
-        for i in range(n):
-            if score[i] > 0 and potential[i] >= best - TIED:
+            if potential[i] >= bound:
                 chosen[together] = i
                 together += 1
         for c in chosen[:together]:
             score[c] = step
+            potential[c] = -np.inf
         for c in chosen[:together]:
+            best = -np.inf  # in the end that of the last round
             for i in range(n):
-                potential[i] += lead[c, i]  # less lead[i, c], but along the row
+                # less lead[i, c], but along the row
+                potential[i] += lead[c, i]
+                best = max(best, potential[i])
         done += together
         step -= 1.0
     return score

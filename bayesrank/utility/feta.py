@@ -2,9 +2,17 @@ r"""FETA, first evaluate then aggregate: an item is worth what it is beside each
 
 .. math:: U(x, C) = U_0(x) + \frac1{|C|} \sum_{y \in C} U_1(x, y)
 
-where C are the other items presented. :math:`U_0` and :math:`U_1` are networks of dense layers;
-without U_1 it is `dense_utility`, and so is a set of one item. The cost grows with the square of
-the size of a set.
+where C are the other items presented, the item itself not among them. :math:`U_0` and :math:`U_1`
+are networks of dense layers; without U_1 it is `dense_utility`, and so is a set of one item. The
+cost grows with the square of the size of a set.
+
+That is the first-order form, eq. 5 of the paper. Of its eq. 3 the second order adds the mean over
+pairs of others, at a cost that grows with the cube,
+
+.. math:: U(x, C) = U_0(x) + \frac1{|C|} \sum_{y \in C} U_1(x, y)
+          + \frac1{|C| (|C| - 1)} \sum_{y \ne z \in C} U_2(x, y, z)
+
+in which :math:`U_2` sees the two others in either order (``triple_widths``).
 
 The pairwise part is bounded in the authors' program, a logistic function of the last layer: a
 degree of preference of x over y between 0 and 1, as in a Borda count. Without the bound
@@ -44,6 +52,7 @@ def feta_weights(
     item_widths: Sequence[int] | None = (128, 128, 128),
     pair_widths: Sequence[int] = (128, 128, 128),
     *,
+    triple_widths: Sequence[int] | None = None,
     bounded: bool = True,
     activation: str = "relu",
 ) -> dict[str, WeightSpec]:
@@ -57,15 +66,19 @@ def feta_weights(
         Units of the layers of U_0; None leaves it out.
     pair_widths : sequence of int
         Units of the layers of U_1.
+    triple_widths : sequence of int, optional
+        Units of the layers of U_2; without it there is none.
     bounded : bool
-        Whether U_1 is bounded. Only then it has a bias in its last layer, ``pair_out_b``.
+        Whether U_1 and U_2 are bounded. Only then they have biases in their last layers,
+        ``pair_out_b`` and ``triple_out_b``.
     activation : str
         One of `ACTIVATIONS`, on which the scales depend.
 
     Returns
     -------
     dict of str to WeightSpec
-        The layers ``item_0``, ..., ``item_out`` and ``pair_0``, ..., ``pair_out``.
+        The layers ``item_0``, ..., ``item_out``, ``pair_0``, ..., ``pair_out``, and ``triple_0``,
+        ..., ``triple_out``.
 
     Raises
     ------
@@ -86,6 +99,13 @@ def feta_weights(
     )
     if bounded:
         specs["pair_out_b"] = WeightSpec((), (), 1.0)
+    if triple_widths is not None:
+        others = ("two_features", 2 * n_features)  # those of one other, then those of the next
+        specs |= dense_weights(
+            n_features, triple_widths, prefix="triple", activation=activation, context=others
+        )
+        if bounded:
+            specs["triple_out_b"] = WeightSpec((), (), 1.0)
     return specs
 
 
@@ -109,7 +129,7 @@ def feta_utility(
     mask : tensor_like of bool, (..., n_slots), optional
         Slots in use: ``rankings.mask``. All by default.
     bounded : bool
-        Whether U_1 lies between 0 and 1.
+        Whether U_1 and U_2 lie between 0 and 1.
     activation : str
         One of `ACTIVATIONS`: relu, selu, silu or tanh.
     dtype : str, optional
@@ -139,18 +159,11 @@ def feta_utility(
     >>> feta_utility([[1.0], [2.0], [6.0]], weights).eval().round(3).tolist()
     [0.0, 0.5, 1.0]
     """
-    check_names(weights, ("item", "pair"))
+    check_names(weights, ("item", "pair", "triple"))
     x, used = padded_set(features, mask, dtype)
     weights = weights_in_precision(weights, dtype)
     one, other = x[..., :, None, :], x[..., None, :, :]
-    beside = dense_output(one, weights, "pair", activation=activation, context=other)
-    if bounded:
-        beside = pt.sigmoid(beside + weight(weights, "pair_out_b"))
-    elif "pair_out_b" in weights:
-        raise ValueError(
-            "`weights` has 'pair_out_b', the bias of a bounded pairwise part. Without the bound it "
-            "would be a constant added to all utilities: leave it out, or let `bounded` be true."
-        )
+    beside = _part(one, other, weights, "pair", bounded=bounded, activation=activation)
 
     # Mean over the others in use; by position, because JAX cannot count to a length it computes
     present = pt.ones_like(x[..., 0], dtype="bool") if used is None else used
@@ -159,6 +172,39 @@ def feta_utility(
     total = pt.sum(pt.switch(is_other, beside, 0.0), axis=-1)
     utility = total / pt.cast(count_used(present, less=1), total.dtype)
 
+    if any(name.startswith("triple_") for name in weights):
+        first, second = x[..., None, :, None, :], x[..., None, None, :, :]
+        both = pt.concatenate([first + 0.0 * second, second + 0.0 * first], axis=-1)
+        item = x[..., :, None, None, :]
+        beside = _part(item, both, weights, "triple", bounded=bounded, activation=activation)
+        differ = pt.neq(position[..., :, None], position[..., None, :])[..., None, :, :]
+        are_others = is_other[..., :, :, None] & is_other[..., :, None, :] & differ
+        total = pt.sum(pt.switch(are_others, beside, 0.0), axis=(-2, -1))
+        pairs = count_used(present, less=1) * count_used(present, less=2)
+        utility = utility + total / pt.cast(pairs, total.dtype)
+
     if any(name.startswith("item_") for name in weights):
         utility = utility + dense_output(x, weights, "item", activation=activation)
     return unpad(utility, used)
+
+
+def _part(
+    item: TensorVariable,
+    others: TensorVariable,
+    weights: Mapping[str, Any],
+    prefix: str,
+    *,
+    bounded: bool,
+    activation: str,
+) -> TensorVariable:
+    """Evaluate an item beside others, one number for each choice of them."""
+    beside = dense_output(item, weights, prefix, activation=activation, context=others)
+    name = f"{prefix}_out_b"
+    if bounded:
+        return pt.sigmoid(beside + weight(weights, name))
+    if name in weights:
+        raise ValueError(
+            f"`weights` has '{name}', the bias of a bounded part. Without the bound it would be a "
+            f"constant added to all utilities: leave it out, or let `bounded` be true."
+        )
+    return beside

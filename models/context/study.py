@@ -86,7 +86,10 @@ ROWS: dict[str, tuple[Callable[[], Network], dict[str, Any]]] = {
     "linear, expected rank": (linear_network, {**LINEAR, "loss": expected_rank_loss}),
     "dense": (lambda: dense_network(2, 64, 64, 64), BLIND),
     "RankNet": (lambda: dense_network(2, 64, 64, 64), {**BLIND, "loss": rank_net_loss}),
-    "ListNet": (lambda: dense_network(2, 64, 64, 64), {**BLIND, "loss": list_net_loss}),
+    "ListNet": (
+        lambda: dense_network(2, 64, 64, 64),
+        {**BLIND, "loss": functools.partial(list_net_loss, k=3)},
+    ),
     "FETA, bounded": (
         lambda: feta_network(
             2, item_widths=None, pair_widths=(64,) * 3, bounded=True, activation="silu"

@@ -54,7 +54,7 @@ NETWORKS = {
     ),
     "feta": Network(lambda: feta_weights(2, (4,), (5, 3)), feta_utility, {}, ("_V",)),
     "feta, unbounded": Network(
-        lambda: feta_weights(2, None, (5, 3), bounded=False, activation="silu"),
+        lambda: feta_weights(2, None, (5, 3), triple_widths=(3,), bounded=False, activation="silu"),
         feta_utility,
         {"bounded": False, "activation": "silu"},
         ("_V",),
@@ -353,6 +353,32 @@ def test_feta_by_hand(rng, bounded):
     np.testing.assert_allclose(feta_utility(x, w, bounded=bounded).eval(), expected, rtol=1e-12)
 
 
+def test_feta_of_the_second_order_by_hand(rng):
+    w = draw_weights(feta_weights(2, (4,), (5,), triple_widths=(3,), bounded=False), seed=1)
+    x = rng.normal(size=(4, 2))
+    first = {n: v for n, v in w.items() if not n.startswith("triple")}
+    expected = feta_utility(x, first, bounded=False).eval()
+    for i in range(4):
+        terms = [
+            np.maximum(
+                x[i] @ w["triple_0_W"] + np.append(x[j], x[k]) @ w["triple_0_V"] + w["triple_0_b"],
+                0,
+            )
+            @ w["triple_out_W"]
+            for j in range(4)
+            for k in range(4)
+            if len({i, j, k}) == 3
+        ]
+        expected[i] += np.mean(terms)
+    found = feta_utility(x, w, bounded=False).eval()
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    # a mask is removal; two items have no pair of others
+    padded = feta_utility(np.vstack([x, x]), w, mask=np.arange(8) < 4, bounded=False).eval()
+    np.testing.assert_allclose(padded[:4], found, rtol=1e-12)
+    two = feta_utility(x[:2], w, bounded=False).eval()
+    np.testing.assert_allclose(two, feta_utility(x[:2], first, bounded=False).eval(), rtol=1e-12)
+
+
 def test_feta_in_a_set_of_one_item_is_the_item_alone(rng):
     w = draw_weights(feta_weights(2, (4,), (5,)), seed=1)
     x = rng.normal(size=(3, 1, 2))
@@ -474,7 +500,7 @@ def test_features_of_another_number_raise(net, specs):
 
 def test_a_weight_that_is_missing_or_has_no_place_raises():
     w = draw_weights(fate_weights(2, (4,), (4,)), seed=1)
-    with pytest.raises(ValueError, match=r"'set_0_W', which has no place .* 'item_' or 'pair_'\.$"):
+    with pytest.raises(ValueError, match=r"'set_0_W', which has no place .* or 'triple_'\.$"):
         feta_utility(np.zeros((3, 2)), w)
     del w["score_0_V"]
     with pytest.raises(ValueError, match=r"^`weights` has no 'score_0_V'; it has set_0_W, "):
