@@ -1,6 +1,7 @@
-r"""Mallows models as PyMC distributions: full rankings around one consensus.
+r"""Mallows models as PyMC distributions: rankings around one consensus.
 
-The value is one full ranking in each row, `ranks` from 1, aligned with the ranks of the consensus.
+The value is one ranking in each row, `ranks` from 1, aligned with the ranks of the consensus: of
+all items, or with ties and empty slots as those of the other distributions of rankings.
 With ``observed=`` a `Rankings`, ranks are aligned with slots, as those of the other distributions
 of rankings are, and the consensus, which is by item, is gathered into them.
 
@@ -15,7 +16,7 @@ the data, and the rankings have one log-probability together.
 
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import pymc as pm
@@ -46,16 +47,23 @@ from bayesrank.distributions.observed import (
     refuse_single_precision,
     signature,
 )
-from bayesrank.distributions.orders import ObservedRankingsRV, batch_shape
+from bayesrank.distributions.orders import (
+    ObservedRankingsRV,
+    batch_shape,
+    fits,
+    ranks_from_scores,
+)
 from bayesrank.likelihoods.mallows import (
     DISTANCES,
     Ray,
     check_distance,
+    check_partial,
     check_summed_out,
     consensus_costs,
     draw_rankings,
     known_items,
     mallows_logp,
+    partial_logp,
     ray_of_rankings,
     summed_out_along_ray,
     summed_out_logp,
@@ -69,58 +77,109 @@ ALPHA_IS_WRONG = "alpha must be finite and not negative"
 CONSENSUS_IS_WRONG = "consensus must hold the ranks 1 to n"
 
 PARAMETERS = {"consensus": "slot", "alpha": "", "distance": ""}
+# Blocks of length 0: full rankings of the slots in use
+PARTIAL = PARAMETERS | {"where": "slot", "sizes": "block", "n_items": ""}
 # An alpha of length one is that of all rankings
-SUMMED_OUT = {"alpha": "one_or_ranking", "item": "ranking,slot", "distance": ""}
+SUMMED_OUT = {
+    "alpha": "one_or_ranking",
+    "item": "ranking,slot",
+    "distance": "",
+    "sizes": "row,block",
+}
 OBSERVED = {"ranks": "slot", "weight": ""}
+NO_BLOCKS = np.zeros((1, 0), np.int64)
 
 
 class MallowsRV(SymbolicRandomVariable):
     """Draw one seed per ranking, and a ranking of it."""
 
     name = "mallows"
+    drawn_by: ClassVar[Sequence[str]] = tuple(PARAMETERS)
     extended_signature = signature(PARAMETERS, "slot")
     _print_name = ("Mallows", "\\operatorname{Mallows}")
 
     @classmethod
     def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
         params = [pt.as_tensor_variable(x) for x in parameters]
-        consensus, alpha, distance = params[:3]
+        p = SimpleNamespace(**dict(zip(cls.drawn_by, params, strict=False)))  # then the observed
         rng = normalize_rng_param(rng)
         size = normalize_size_param(size)
 
-        batch = batch_shape(consensus, alpha[..., None]) if rv_size_is_none(size) else tuple(size)
-        next_rng, seed = pt.random.integers(0, 2**62, size=batch, rng=rng, return_next_rng=True)
-        ranks = draw_rankings(consensus, alpha, seed, distance=_name_of(distance))
-        return cls(inputs=[rng, size, *params], outputs=[next_rng, ranks])(rng, size, *params)
+        of_seeds, consensus, batch = cls._around(p, None if rv_size_is_none(size) else size, rng)
+        next_rng, seed = pt.random.integers(
+            0, 2**62, size=batch, rng=of_seeds, return_next_rng=True
+        )
+        ranks = draw_rankings(
+            consensus, p.alpha, seed, distance=_name_of(p.distance), n_items=cls._n_items(p)
+        )
+        outputs = [next_rng, cls._shown(ranks, p)]
+        return cls(inputs=[rng, size, *params], outputs=outputs)(rng, size, *params)
+
+    @classmethod
+    def _around(cls, p: SimpleNamespace, size: Any, rng: Any) -> tuple[Any, TensorVariable, Any]:
+        """Give a generator, the consensus, and how many rankings to draw around it."""
+        batch = batch_shape(p.consensus, p.alpha[..., None]) if size is None else tuple(size)
+        return rng, p.consensus, batch
+
+    @classmethod
+    def _n_items(cls, p: SimpleNamespace) -> int:
+        return known_items(p.consensus)
+
+    @classmethod
+    def _shown(cls, ranks: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """Give what is seen of a full ranking."""
+        return ranks
 
 
-class SummedOutRV(SymbolicRandomVariable):
+class PartialMallowsRV(MallowsRV):
+    """The same, of which only the order of the slots in use is seen, in blocks."""
+
+    drawn_by = tuple(PARTIAL)
+    extended_signature = signature(PARTIAL, "slot")
+
+    @classmethod
+    def _around(cls, p: SimpleNamespace, size: Any, rng: Any) -> tuple[Any, TensorVariable, Any]:
+        if size is None:
+            size = batch_shape(p.consensus, p.alpha[..., None], p.where, p.sizes)
+        return rng, p.consensus, tuple(size)
+
+    @classmethod
+    def _n_items(cls, p: SimpleNamespace) -> int:
+        return int(p.n_items.data)
+
+    @classmethod
+    def _shown(cls, ranks: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        return ranks_from_scores(-ranks, p.where, p.sizes)
+
+
+class SummedOutRV(MallowsRV):
     """Draw one consensus, and rankings around it."""
 
     name = "mallows_summed_out"
+    drawn_by = tuple(SUMMED_OUT)
     extended_signature = signature(SUMMED_OUT, "ranking,slot")
-    _print_name = ("Mallows", "\\operatorname{Mallows}")
 
     @classmethod
-    def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
-        params = [pt.as_tensor_variable(x) for x in parameters]
-        alpha, item, distance = params[:3]
-        rng = normalize_rng_param(rng)
-        size = normalize_size_param(size)
-
-        n = known_items(item)
-        batch = () if rv_size_is_none(size) else tuple(size)
-        rng_of_seeds, score = pt.random.uniform(size=(*batch, n), rng=rng, return_next_rng=True)
+    def _around(cls, p: SimpleNamespace, size: Any, rng: Any) -> tuple[Any, TensorVariable, Any]:
+        batch = () if size is None else tuple(size)
+        shape = (*batch, cls._n_items(p))
+        next_rng, score = pt.random.uniform(size=shape, rng=rng, return_next_rng=True)
         consensus = 1 + pt.argsort(pt.argsort(score, axis=-1), axis=-1)
-        next_rng, seed = pt.random.integers(
-            0, 2**62, size=(*batch, item.shape[0]), rng=rng_of_seeds, return_next_rng=True
-        )
-        ranks = draw_rankings(consensus[..., item], alpha, seed, distance=_name_of(distance))
-        return cls(inputs=[rng, size, *params], outputs=[next_rng, ranks])(rng, size, *params)
+        return next_rng, consensus[..., p.item], (*batch, p.item.shape[0])
+
+    @classmethod
+    def _n_items(cls, p: SimpleNamespace) -> int:
+        return known_items(p.item)
+
+    @classmethod
+    def _shown(cls, ranks: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        if p.sizes.type.shape[-1] == 0:
+            return ranks
+        return ranks_from_scores(-ranks, pt.ones_like(ranks, dtype=bool), p.sizes)
 
 
 class Mallows(Discrete):
-    r"""Mallows log-likelihood of full rankings.
+    r"""Mallows log-likelihood of full and partial rankings.
 
     .. math:: P(\pi \mid \rho, \alpha) =
               \frac{\exp(-\frac{\alpha}{n} d(\pi, \rho))}{Z_n(\alpha)}
@@ -131,8 +190,13 @@ class Mallows(Discrete):
     .. math:: P(\pi_1, \dots, \pi_N \mid \alpha) =
               \frac{1}{n!} \sum_\rho \prod_m P(\pi_m \mid \rho, \alpha_m)
 
+    A partial ranking y, such as a top-k list, a weak order, or a ranking of some of the items, is
+    worth all full rankings that complete it, an exact sum too:
+
+    .. math:: P(y \mid \rho, \alpha) = \sum_{\pi \text{ completes } y} P(\pi \mid \rho, \alpha)
+
     ========  ==================================================================
-    Support   full rankings of the n items
+    Support   weak orders of the slots in use (given their block sizes)
     Axes      the last one is items or slots; the ones before it are rankings
     ========  ==================================================================
 
@@ -146,6 +210,20 @@ class Mallows(Discrete):
     ``cayley``     exchanges from one to the other        any; with a consensus
     ``ulam``       items to move from one to the other    up to 60; with a consensus
     =============  =====================================  =================================
+
+    ============  ============================  ===============================================
+    distance      ties, top-k, of all items     some items left out
+    ============  ============================  ===============================================
+    ``footrule``  any: a scan of places         without ties any; otherwise by sets
+    ``kendall``   any: a product                by sets
+    ``hamming``   any: counts                   by sets
+    ``spearman``  blocks of up to 22            by sets
+    ``cayley``    one block: top-k              not summed
+    ``ulam``      not summed                    not summed
+    ============  ============================  ===============================================
+
+    where *by sets* takes :math:`2^m \sum_j 2^{b_j}` terms of m items left out and blocks of
+    :math:`b_j`, up to :math:`2^{22}`: milliseconds for each ranking at 12 items left out.
 
     Parameters
     ----------
@@ -166,9 +244,12 @@ class Mallows(Discrete):
     consensus_dims, alpha_dims : str or sequence of str, optional
         With a `Rankings`, dims of a parameter that has no names.
     observed : Rankings or array_like of int, optional
-        A `Rankings` of full rankings of all its items, without ties, registers its data as
-        `PlackettLuce` does. An array holds ranks aligned with `consensus`; without one, a matrix
-        (n_rankings, n) by item.
+        A `Rankings` registers its data as `PlackettLuce` does. Its items are all that there are:
+        those that a ranking does not have might have had any place. An array holds ranks aligned
+        with `consensus`; without one, a matrix (n_rankings, n) by item.
+    where, sizes : array_like, optional
+        Of an array: which slots are in use, and block sizes, best first, as those of
+        `PlackettLuce`. The consensus has the rank of every item, of slots not in use too.
 
     Returns
     -------
@@ -181,15 +262,16 @@ class Mallows(Discrete):
     Raises
     ------
     ValueError
-        If a ranking has ties or leaves items out, the distance is unknown, there are too many
-        items for it, or a consensus does not hold the ranks 1 to n.
+        If the distance is unknown, there are too many items for it, a consensus does not hold the
+        ranks 1 to n, or a ranking has ties or leaves items out for which the tables have no sum.
     TypeError
         On unknown arguments, without `alpha`, or if a consensus holds no whole numbers.
 
     References
     ----------
     Mallows, Non-null ranking models, Biometrika 1957; Vitelli et al., Probabilistic preference
-    learning with the Mallows rank model, JMLR 2018 (the scale of alpha).
+    learning with the Mallows rank model, JMLR 2018 (the scale of alpha); Fligner & Verducci,
+    Distance based ranking models, JRSS B 1986 (top-k lists under Kendall's distance).
 
     Examples
     --------
@@ -216,11 +298,15 @@ class Mallows(Discrete):
         observed: Any = None,
         consensus_dims: str | Sequence[str] | None = None,
         alpha_dims: str | Sequence[str] | None = None,
+        where: Any = None,
+        sizes: Any = None,
         **kwargs: Unpack[Options],
     ) -> TensorVariable:
         refuse_single_precision()
         _needs(alpha)
+        given = {"where": where, "sizes": sizes}
         options: dict[str, Any] = {"distance": distance, **kwargs}
+        options |= {option: x for option, x in given.items() if x is not None}
         dims = {"consensus_dims": consensus_dims, "alpha_dims": alpha_dims}
         if isinstance(observed, Rankings):
             return _observe(name, consensus, alpha, observed, options | dims)
@@ -229,6 +315,7 @@ class Mallows(Discrete):
                 raise TypeError(f"Mallows got {option}= without rankings: it goes with Rankings.")
         if consensus is not None:
             return super().__new__(cls, name, consensus, alpha, observed=observed, **options)
+        _refuse_slots(where, sizes)
         if observed is not None and options.get("shape") is None:
             options["shape"] = np.shape(observed)
         return _SummedOut(name, alpha, observed=observed, **options)
@@ -240,13 +327,15 @@ class Mallows(Discrete):
         alpha: Any = None,
         *,
         distance: str = "footrule",
+        where: Any = None,
+        sizes: Any = None,
         **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
         Parameters
         ----------
-        consensus, alpha, distance
+        consensus, alpha, distance, where, sizes
             As of `Mallows`; the consensus has the rank of every item.
         shape, size, rng
             As in PyMC; without a consensus the shape (n_rankings, n_items) is needed.
@@ -266,10 +355,19 @@ class Mallows(Discrete):
         refuse_single_precision()
         _needs(alpha)
         if consensus is None:
+            _refuse_slots(where, sizes)
             return _SummedOut.dist(alpha, distance=distance, **kwargs)
         consensus = pt.atleast_1d(_whole(consensus))
-        check_distance(distance, known_items(consensus))
-        return super().dist([consensus, as_double(alpha), _number_of(distance)], **kwargs)
+        n = known_items(consensus)
+        check_distance(distance, n)
+        params = [consensus, as_double(alpha), _number_of(distance)]
+        if where is None and sizes is None:
+            return super().dist(params, **kwargs)
+        where = np.ones(n, bool) if where is None else where
+        where = pt.cast(pt.as_tensor_variable(where), "bool")
+        sizes = np.zeros(0, np.int64) if sizes is None else sizes
+        params += [where, pt.cast(pt.as_tensor_variable(sizes), "int64"), pt.constant(n)]
+        return _Partial.dist(params, **kwargs)
 
     def support_point(rv: TensorVariable, size: Any, consensus: Any, *_: Any) -> TensorVariable:
         """Return the consensus."""
@@ -282,6 +380,31 @@ class Mallows(Discrete):
         return _checked(
             pt.switch(_is_ranking(value, n), logp, -pt.inf), alpha, _is_ranking(consensus, n)
         )
+
+
+class _Partial(Discrete):
+    """Partial rankings around a consensus; `Mallows` makes it."""
+
+    rv_type = PartialMallowsRV
+    rv_op = PartialMallowsRV.rv_op
+
+    def support_point(rv: TensorVariable, consensus: Any, alpha: Any, *more: Any) -> TensorVariable:
+        """Return the consensus, as far as it is seen."""
+        _, where, sizes, _ = more
+        return pt.zeros_like(rv) + ranks_from_scores(-consensus, where, sizes)
+
+    def logp(value: Any, consensus: Any, alpha: Any, *more: Any) -> TensorVariable:
+        """One log-probability per ranking."""
+        distance, where, sizes, n_items = more
+        n = int(n_items.data)
+        # rows, which the sums are over
+        shape = batch_shape(value, consensus, alpha[..., None])
+        ranks, rho = (pt.broadcast_to(x, (*shape, n)).reshape((-1, n)) for x in (value, consensus))
+        of_each = pt.broadcast_to(alpha, shape).reshape((-1,)) if shape else alpha
+        logp = partial_logp(ranks, rho, of_each, distance=_name_of(distance), n_items=n)
+        logp = logp.reshape(shape) if shape else logp[0]
+        possible = fits(value, where, sizes)
+        return _checked(pt.switch(possible, logp, -pt.inf), alpha, _is_ranking(consensus, n))
 
 
 class _SummedOut(Discrete):
@@ -308,15 +431,16 @@ class _SummedOut(Discrete):
                 f"or one per ranking, shape ({n_rankings},)."
             )
         item = pt.constant(np.tile(np.arange(n), (n_rankings, 1)))
-        return super().dist([alpha, item, _number_of(distance)], shape=tuple(shape), **kwargs)
+        params = [alpha, item, _number_of(distance), pt.constant(NO_BLOCKS)]
+        return super().dist(params, shape=tuple(shape), **kwargs)
 
     def support_point(rv: TensorVariable, *_: Any) -> TensorVariable:
         """Return the order of the items."""
         return _in_order(rv)
 
-    def logp(value: Any, alpha: Any, item: Any, distance: Any) -> TensorVariable:
+    def logp(value: Any, alpha: Any, item: Any, distance: Any, sizes: Any) -> TensorVariable:
         """One log-probability of all rankings."""
-        return _summed_out(value, alpha, item, distance)
+        return _summed_out(value, alpha, item, distance, sizes)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -324,22 +448,22 @@ class _SummedOut(Discrete):
 # ---------------------------------------------------------------------------------------------
 
 
-class _ObservedFullRankingsRV(ObservedRankingsRV):
-    """Full rankings of all items, which new ones must be, too."""
+class _ObservedRV(ObservedRankingsRV):
+    """Rankings, which new ones must be like, too."""
 
     @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
-        partial = (data.ranks != np.arange(1, data.n_items + 1)[: data.n_slots]).any(axis=1)
-        if data.n_slots < data.n_items or partial.any():
-            row = int(np.argmax(partial)) if data.n_slots == data.n_items else 0
-            ranked, n_ranks = int(data.mask[row].sum()), int(data.ranks[row].max())
-            raise ValueError(
-                f"{name!r} is a Mallows model, which is one of full rankings without ties: ranking "
-                f"{label_repr(data.labels[row])} has {ranked} of the {data.n_items} items, on "
-                f"{n_ranks} different ranks. Leave out items that not all have ranked, such as "
-                "with drop_items(), or take PlackettLuce, which allows ties and partial rankings."
-            )
+        cls._check(name, data, _name_of(p.distance))
         return super().record(name, data, p)
+
+    @classmethod
+    def _check(cls, name: str, data: Rankings, distance: str) -> None:
+        """Raise where a ranking is of no kind that the model is of."""
+        if (row := _first_partial(data)) is not None:
+            raise ValueError(
+                f"{name!r} was made with full rankings without ties: {_described(data, row)}. Make "
+                "the model anew with partial rankings, which it then allows."
+            )
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> None:
@@ -347,7 +471,7 @@ class _ObservedFullRankingsRV(ObservedRankingsRV):
             check_length(name, "alpha", p.alpha, data.n_rankings, cls.noun, "of them")
 
 
-class ObservedMallowsRV(_ObservedFullRankingsRV, MallowsRV):
+class ObservedMallowsRV(_ObservedRV, MallowsRV):
     """Full rankings observed around a consensus."""
 
     parameters = PARAMETERS | OBSERVED | {"is_ranking": ""}
@@ -366,21 +490,78 @@ class ObservedMallowsRV(_ObservedFullRankingsRV, MallowsRV):
         return p.weight * _checked(logp, p.alpha, p.is_ranking)
 
 
-class ObservedSummedOutRV(_ObservedFullRankingsRV, SummedOutRV):
-    """Full rankings observed, and the consensus summed out."""
+class ObservedPartialRV(_ObservedRV, PartialMallowsRV):
+    """Partial rankings observed around a consensus."""
+
+    parameters = PARTIAL | OBSERVED | {"is_ranking": ""}
+    gathered = ("consensus", "alpha")
+    extended_signature = signature(parameters, "slot")
+
+    @classmethod
+    def _check(cls, name: str, data: Rankings, distance: str) -> None:
+        row = check_partial(distance, data.ranks, data.n_items)
+        if row is not None:
+            way = {
+                "ulam": "no partial ranking is summed",
+                "cayley": "a ranking is summed if it has all items, and one block of several",
+            }.get(distance, "the sum has more than 2^22 terms")
+            raise ValueError(
+                f"{name!r} sums over the full rankings that complete partial ones, and under "
+                f"distance={distance!r} {way}: {_described(data, row)}. Take the footrule, which "
+                "is summed whatever is left out of rankings without ties, or drop items by "
+                "drop_items()."
+            )
+
+    @classmethod
+    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        return pt.zeros_like(rv) + ranks_from_scores(-p.consensus, p.where, p.sizes)
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        n = int(p.n_items.data)
+        logp = partial_logp(value, p.consensus, p.alpha, distance=_name_of(p.distance), n_items=n)
+        if not is_observed(value, p.ranks):
+            logp = pt.switch(fits(value, p.where, p.sizes), logp, -pt.inf)
+        return p.weight * _checked(logp, p.alpha, p.is_ranking)
+
+
+class ObservedSummedOutRV(_ObservedRV, SummedOutRV):
+    """Rankings of all items observed, and the consensus summed out."""
 
     parameters = SUMMED_OUT | {"ranks": "ranking,slot", "weight": "ranking"}
     gathered = ("alpha", "item")
     extended_signature = signature(parameters, "ranking,slot")
 
     @classmethod
+    def _check(cls, name: str, data: Rankings, distance: str) -> None:
+        if distance != "kendall":
+            if (row := _first_partial(data)) is not None:
+                raise ValueError(
+                    f"{name!r} sums its consensus out, of full rankings without ties under "
+                    f"distance={distance!r}: {_described(data, row)}. Ties are summed under "
+                    "'kendall'. Give a consensus, such as br.PlackettLuce('consensus', zeros, "
+                    "dims='item') with br.LeapAndShift for its steps, or leave out items that not "
+                    "all have ranked by drop_items()."
+                )
+        elif (row := int((~data.mask).sum(axis=1).argmax())) >= 0 and not (
+            data.n_slots == data.n_items and data.mask[row].all()
+        ):
+            raise ValueError(
+                f"{name!r} sums its consensus out, of rankings of all items: "
+                f"{_described(data, row)}. Give a consensus, such as br.PlackettLuce('consensus', "
+                "zeros, dims='item') with br.LeapAndShift for its steps, or say by "
+                "from_orderings(..., presented=) that what is left out comes last."
+            )
+
+    @classmethod
     def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        return _in_order(rv)
+        return cls._shown(_in_order(rv), p)
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         known = is_observed(value, p.ranks)
-        return _summed_out(value, p.alpha, p.item, p.distance, weight=p.weight, known=known)
+        of = value, p.alpha, p.item, p.distance, p.sizes
+        return _summed_out(*of, weight=p.weight, known=known)
 
 
 class SharedSummedOutRV(ObservedSummedOutRV):
@@ -407,8 +588,27 @@ class SharedSummedOutRV(ObservedSummedOutRV):
             return super().logp(value, p)
         n = known_items(p.item)
         ray = Ray(pt.specify_shape(p.cost, (n, n)), p.series, p.bounds, p.least)
-        logp = summed_out_along_ray(p.alpha[0], ray, p.weight, distance=_name_of(p.distance))
+        logp = summed_out_along_ray(
+            p.alpha[0], ray, p.weight, distance=_name_of(p.distance), sizes=_blocks_of(p.sizes)
+        )
         return _checked(logp, p.alpha)
+
+
+def _first_partial(data: Rankings) -> int | None:
+    """Position of the first ranking that is not full; None if all are."""
+    full = np.arange(1, data.n_items + 1)
+    if data.n_slots < data.n_items:
+        return 0
+    partial = (data.ranks != full).any(axis=1)
+    return int(partial.argmax()) if partial.any() else None
+
+
+def _described(data: Rankings, row: int) -> str:
+    ranked, n_ranks = int(data.mask[row].sum()), int(data.ranks[row].max())
+    return (
+        f"ranking {label_repr(data.labels[row])} has {ranked} of the {data.n_items} items, on "
+        f"{n_ranks} different ranks"
+    )
 
 
 def _by_item(item: Any, ranks: Any) -> Any:
@@ -445,7 +645,11 @@ def _observe(
 ) -> TensorVariable:
     """Add full rankings and the variable that observes them to the model in context."""
     own, options = observed_options(
-        "Mallows", rankings, options, takes=("distance", "consensus_dims", "alpha_dims")
+        "Mallows",
+        rankings,
+        options,
+        takes=("distance", "consensus_dims", "alpha_dims"),
+        brings=("where", "sizes"),
     )
     distance, n = own.get("distance", "footrule"), rankings.n_items
     given = {"distance": _number_of(distance)}
@@ -459,8 +663,11 @@ def _observe(
                 "log-probability together, which rows do not add up to. Give a consensus."
             )
 
+        tied = _first_partial(rankings) is not None
+
         def of_all(data: SimpleNamespace) -> dict[str, TensorVariable]:
             return {
+                "sizes": pt.cast(data.sizes, "int64") if tied else pt.constant(NO_BLOCKS),
                 "alpha": pt.atleast_1d(_of_rankings(alpha_by_name, data)),
                 "item": _of_items(data.item, n),
                 "ranks": pt.cast(data.ranks, "int64"),
@@ -487,9 +694,17 @@ def _observe(
         )
     is_ranking = pt.all(_is_ranking(pt.moveaxis(by_name.value, own_axis[0], -1), n))
 
+    is_partial = _first_partial(rankings) is not None
+
     def of_each(data: SimpleNamespace) -> dict[str, TensorVariable]:
-        return {
-            "consensus": _of_items(in_slots(by_name, vars(data)), n),
+        consensus = pt.cast(in_slots(by_name, vars(data)), "int64")
+        more = (
+            {"where": data.ranks > 0, "sizes": pt.cast(data.sizes, "int64"), "n_items": n}
+            if is_partial
+            else {}
+        )
+        return more | {
+            "consensus": consensus if is_partial else _of_items(consensus, n),
             "alpha": _of_rankings(alpha_by_name, data),
             "is_ranking": is_ranking,
             "ranks": pt.cast(data.ranks, "int64"),
@@ -498,7 +713,7 @@ def _observe(
 
     known = ITEM in by_name.axes
     return observe(
-        ObservedMallowsRV,
+        ObservedPartialRV if is_partial else ObservedMallowsRV,
         name,
         rankings,
         given,
@@ -546,7 +761,14 @@ def _of_items(x: TensorVariable, n: int) -> TensorVariable:
 
 
 def _summed_out(
-    value: Any, alpha: Any, item: Any, distance: Any, *, weight: Any = None, known: bool = False
+    value: Any,
+    alpha: Any,
+    item: Any,
+    distance: Any,
+    sizes: Any,
+    *,
+    weight: Any = None,
+    known: bool = False,
 ) -> TensorVariable:
     """Log-probability of all rankings together, in slots of which the items are given."""
     if value.ndim != 2:
@@ -558,12 +780,35 @@ def _summed_out(
     rows = pt.arange(item.shape[0])[:, None]
     value = pt.cast(value, "int64")
     by_item = pt.zeros_like(item)[rows, item].set(value)
+    blocks = _blocks_of(sizes)
     logp = summed_out_logp(
-        pt.specify_shape(by_item, (None, n)), alpha, distance=_name_of(distance), weight=weight
+        pt.specify_shape(by_item, (None, n)),
+        alpha,
+        distance=_name_of(distance),
+        weight=weight,
+        sizes=blocks,
     )
     if not known:
-        logp = pt.switch(pt.all(_is_ranking(value, n)), logp, -pt.inf)
+        possible = (
+            _is_ranking(value, n)
+            if blocks is None
+            else fits(value, pt.ones_like(value, dtype=bool), blocks)
+        )
+        logp = pt.switch(pt.all(possible), logp, -pt.inf)
     return _checked(logp, alpha)
+
+
+def _blocks_of(sizes: TensorVariable) -> TensorVariable | None:
+    """Block sizes, or None if there are no ties."""
+    return None if sizes.type.shape[-1] == 0 else sizes
+
+
+def _refuse_slots(where: Any, sizes: Any) -> None:
+    if where is not None or sizes is not None:
+        raise TypeError(
+            "Mallows got where= or sizes= without a consensus: partial rankings of arrays go with "
+            "one. Observed Rankings bring their own."
+        )
 
 
 def _is_ranking(ranks: Any, n: int) -> TensorVariable:

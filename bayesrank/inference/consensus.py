@@ -48,7 +48,10 @@ class _SummedOut:
         p = node.op.named(node.inputs[2:])
         self.distance = DISTANCES[int(p.distance.data)]
         self.kind = SUMMED_OUT[self.distance]
-        ranks, item, weight = (x.eval(mode=MODE) for x in (p.ranks, p.item, p.weight))
+        ranks, item, weight, sizes = (
+            x.eval(mode=MODE) for x in (p.ranks, p.item, p.weight, p.sizes)
+        )
+        self.sizes: NDArray[np.int64] = sizes
         self.by_item = np.empty_like(ranks)
         np.put_along_axis(self.by_item, item, ranks, axis=1)
         self.weight: Floats = weight
@@ -252,6 +255,11 @@ def consensus_log_likelihood(
             ]
         )
     log_z = log_normaliser(of.alpha, of.n, of.distance).eval(mode=MODE)
+    for b in range(2, of.sizes.max(initial=1) + 1):  # orders within blocks
+        n_blocks = (of.sizes == b).sum(axis=1)
+        if n_blocks.any():
+            of_block = log_normaliser(of.alpha * b / of.n, b, of.distance).eval(mode=MODE)
+            log_z = log_z - n_blocks * of_block
     found = of.shaped(each - of.weight * log_z, (of.ranking,))
     out = data.copy()
     there = "log_likelihood" in out.children

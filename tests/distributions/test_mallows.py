@@ -16,6 +16,7 @@ from tests.likelihoods.loops import for_each
 from tests.likelihoods.mallows.permutations import (
     DEFINITIONS,
     every_ranking,
+    log_probability,
     log_sum_over_consensus,
     log_z,
 )
@@ -166,6 +167,94 @@ def test_what_is_no_full_ranking_is_impossible():
     assert together.eval() == -np.inf
 
 
+# Partial rankings
+
+SOME = br.Rankings.from_orderings(
+    [["b", "a", {"c", "d"}], ["d", {"a", "b"}], ["c", "a"], list("cabd")],
+    rankers=list("xyxz"), weight=[1, 2, 1, 3],
+)  # fmt: skip
+
+
+def by_item(rankings):
+    out = np.zeros((rankings.n_rankings, rankings.n_items), int)
+    row, slot = np.nonzero(rankings.mask)
+    out[row, rankings.item[row, slot]] = rankings.ranks[row, slot]
+    return out
+
+
+@for_each("distance", ["footrule", "spearman", "kendall", "hamming"])
+def test_partial_rankings_are_worth_all_that_complete_them(distance):
+    for dims, alpha in ((None, 2.0), ("ranker", np.array([0.5, 2.0, 4.0]))):
+        model = model_of(CONSENSUS, distance, dims, rankings=SOME)
+        (found,) = model.compile_logp(vars=model["y"], sum=False)({"alpha": np.array(alpha)})
+        of_each = np.broadcast_to(alpha if dims is None else alpha[SOME.ranker_idx], 4)
+        expected = [
+            log_probability(y, CONSENSUS, a, distance)
+            for y, a in zip(by_item(SOME), of_each, strict=True)
+        ]
+        np.testing.assert_allclose(found, SOME.weight * expected, atol=1e-12)
+
+
+def test_weak_orders_of_given_sizes_sum_to_one():
+    where, sizes = [True, True, False, True], [2, 1]
+    values = np.array([[1, 1, 0, 2], [1, 2, 0, 1], [2, 1, 0, 1], [1, 2, 0, 2], [1, 1, 2, 1]])
+    for distance in ("footrule", "kendall"):
+        dist = br.Mallows.dist(CONSENSUS, 3.0, distance=distance, where=where, sizes=sizes)
+        logp = pm.logp(dist, values).eval()
+        np.testing.assert_array_equal(np.isneginf(logp), [False] * 3 + [True] * 2)
+        assert np.exp(logp).sum() == pytest.approx(1.0, abs=1e-12)
+        number = 4000
+        drawn = pm.draw(dist, number, random_seed=2)
+        count = [(drawn == x).all(axis=1).sum() for x in values[:3]]
+        expected = number * np.exp(logp[:3])
+        assert sum(count) == number
+        assert ((count - expected) ** 2 / expected).sum() < 40  # two degrees of freedom
+
+
+def test_top_lists_of_arrays_are_observed():
+    ranks = np.array([[2, 1, 3, 3], [3, 3, 2, 1]])
+    with pm.Model() as model:
+        br.Mallows("y", CONSENSUS, 2.0, distance="cayley", sizes=[1, 1, 2], observed=ranks)
+    expected = sum(log_probability(y, CONSENSUS, 2.0, "cayley") for y in ranks)
+    assert float(model.compile_logp()({})) == pytest.approx(expected)
+
+
+def test_ties_are_summed_with_the_consensus_under_kendalls_distance():
+    tied = br.Rankings.from_orderings(
+        [["b", "a", {"c", "d"}], [{"d", "a"}, {"b", "c"}], list("cabd")],
+        rankers=list("xyx"), weight=[1, 2, 3],
+    )  # fmt: skip
+    for dims, alpha in ((None, 2.0), ("ranker", np.array([0.5, 4.0]))):
+        model = model_of(None, "kendall", dims, rankings=tied)
+        logp, slope = model.compile_logp(), model.compile_dlogp()
+
+        def of(alpha, dims=dims):
+            of_each = alpha if dims is None else alpha[tied.ranker_idx]
+            return log_sum_over_consensus(by_item(tied), of_each, "kendall", tied.weight)
+
+        at = np.array(alpha)
+        assert float(logp({"alpha": at})) == pytest.approx(of(at), abs=1e-10)
+        numeric = gradient(lambda x: of(x if x.size > 1 else x[0]), np.atleast_1d(at))
+        np.testing.assert_allclose(slope({"alpha": at}), numeric, atol=1e-7)
+        br.set_observed("y", tied.subset([1, 2]), model=model)
+        of_each = alpha if dims is None else alpha[tied.ranker_idx[1:]]
+        expected = log_sum_over_consensus(by_item(tied)[1:], of_each, "kendall", tied.weight[1:])
+        assert float(logp({"alpha": at})) == pytest.approx(expected, abs=1e-10)
+
+
+@for_each(("consensus", "rankings"), [(CONSENSUS, SOME), (None, SOME.subset([0, 3]))])
+def test_partial_rankings_are_drawn_as_they_were_observed(consensus, rankings):
+    with pm.Model(coords=rankings.coords) as model:
+        y = br.Mallows("y", consensus, 1.0, distance="kendall", observed=rankings)
+    point = model.initial_point()
+    assert np.isfinite(model.compile_logp()(point))
+    for drawn in pm.draw(y, 5, random_seed=1):
+        for row in range(rankings.n_rankings):
+            used, ranks = rankings.mask[row], rankings.ranks[row]
+            np.testing.assert_array_equal(np.sort(drawn[row][used]), np.sort(ranks[used]))
+            assert (drawn[row][~used] == 0).all()
+
+
 # Draws and shapes
 
 
@@ -234,7 +323,7 @@ def test_new_rankings_take_the_place_of_observed_ones(consensus):
         )
         assert float(logp({"alpha": alpha})) == pytest.approx(expected)
     partial = R.from_orderings([list("ab")] * 3, items=R.items, rankers=R.rankers)
-    with pytest.raises(ValueError, match=r"full rankings without ties: ranking .* has 2 of the"):
+    with pytest.raises(ValueError, match=r"full rankings without ties.*: ranking .* has 2 of the"):
         br.set_observed("y", partial, model=model)
 
 
@@ -276,10 +365,41 @@ def test_jax_gives_the_same(consensus, distance):
         ([["a", "b"], ["b", "c"]], "ranking 0 has 2 of the 3 items, on 2 different"),
     ],
 )
-def test_rankings_with_ties_or_gaps_are_refused(orderings, message):
+def test_rankings_with_ties_or_gaps_are_refused_where_the_consensus_is_summed_out(
+    orderings, message
+):
     rankings = br.Rankings.from_orderings(orderings)
     with pm.Model(), pytest.raises(ValueError, match=message):
         br.Mallows("y", alpha=1.0, observed=rankings)
+
+
+@for_each(
+    ("orderings", "consensus", "distance", "message"),
+    [
+        ([["a", "b"]], None, "kendall", "of rankings of all items: ranking 0 has 2 of the 3"),
+        ([["a", {"b", "c"}]], [1, 2, 3], "ulam", "no partial ranking is summed: ranking 0 has 3"),
+        ([["a", "b"]], [1, 2, 3], "cayley", "has all items, and one block of several: ranking 0"),
+    ],
+)
+def test_partial_rankings_without_a_sum_are_refused(orderings, consensus, distance, message):
+    rankings = br.Rankings.from_orderings(orderings, items=list("abc"))
+    with pm.Model(), pytest.raises(ValueError, match=message):
+        br.Mallows("y", consensus, 1.0, distance=distance, observed=rankings)
+
+
+def test_sums_of_too_many_terms_are_refused():
+    few = br.Rankings.from_orderings([["a", "b"]], items=["a", "b", *map(str, range(28))])
+    with pm.Model(), pytest.raises(ValueError, match=r"the sum has more than 2\^22 terms: ranking"):
+        br.Mallows("y", np.arange(30) + 1, 1.0, distance="kendall", observed=few)
+
+
+def test_slots_and_blocks_without_a_consensus_are_refused():
+    with pytest.raises(TypeError, match="got where= or sizes= without a consensus"):
+        br.Mallows.dist(alpha=1.0, sizes=[1, 2], shape=(2, 3))
+    with pm.Model(), pytest.raises(TypeError, match="got where= or sizes= without a consensus"):
+        br.Mallows("y", alpha=1.0, sizes=[1, 2], observed=[[1, 2, 2]])
+    with pm.Model(), pytest.raises(TypeError, match="got both observed=Rankings and sizes="):
+        br.Mallows("y", alpha=1.0, sizes=[1, 3], observed=R)
 
 
 @for_each(
@@ -289,7 +409,7 @@ def test_rankings_with_ties_or_gaps_are_refused(orderings, message):
         ({"alpha": 1.0, "distance": "euclid"}, ValueError, "`distance` is 'euclid'; it is one of"),
         ({"alpha": 1.0, "distance": "ulam"}, ValueError, "cannot be summed out for distance='ulam"),
         ({"alpha": [1.0, 2.0]}, ValueError, r"`alpha` of 'y' has shape \(2,\); with these"),
-        ({"alpha": 1.0, "where": [True]}, TypeError, "unexpected keyword argument 'where'"),
+        ({"alpha": 1.0, "utility": [1]}, TypeError, "unexpected keyword argument 'utility'"),
         ({"alpha": 1.0, "total_size": 9}, ValueError, "which rows do not add up to"),
         ({"alpha": 1.0, "consensus": [0.1] * 4}, TypeError, "`consensus` holds real numbers"),
         ({"alpha": 1.0, "consensus": [1, 2, 2, 3]}, ValueError, "every rank from 1 to 4 once"),

@@ -219,19 +219,21 @@ def _permutation(p, q, shape, out):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def draw_rankings_kernel(t, consensus, seed, logs, kind):  # type: ignore[no-untyped-def]
-    """Draw a ranking for each row, (r, n).
+def draw_rankings_kernel(t, consensus, seed, logs, n, kind):  # type: ignore[no-untyped-def]
+    """Draw a ranking for each row, (r, s).
 
     Parameters
     ----------
     t : ndarray of float, (r,)
         What a step of distance costs.
-    consensus : ndarray of int, (r, n)
-        Ranks from 1.
+    consensus : ndarray of int, (r, s)
+        Ranks from 1, of all items or of some.
     seed : ndarray of int, (r,)
         A 64-bit seed for each row.
     logs : ndarray of float, (n + 1,)
         Logarithms of the counts of permutations by Hamming's distance.
+    n : int
+        Items.
     kind : int
         Position of the distance in `DISTANCES`: footrule, Spearman, Kendall, Cayley, Hamming, Ulam.
 
@@ -244,8 +246,8 @@ def draw_rankings_kernel(t, consensus, seed, logs, kind):  # type: ignore[no-unt
     ValueError
         If a cost is not a number, or a consensus does not hold the ranks 1 to n.
     """
-    n_rows, n = consensus.shape
-    ranks = np.zeros((n_rows, n), np.int64)
+    n_rows, n_slots = consensus.shape
+    ranks = np.zeros((n_rows, n_slots), np.int64)
     state = np.empty(1, np.uint64)
     place = np.empty(n, np.int64)
     before = np.nan
@@ -285,7 +287,7 @@ def draw_rankings_kernel(t, consensus, seed, logs, kind):  # type: ignore[no-unt
             _hamming(weight, state, place)
         else:
             _ulam(x, total, log_factorial, state, place)
-        for i in range(n):
+        for i in range(n_slots):
             if not 1 <= consensus[r, i] <= n:
                 raise ValueError("The consensus must hold the ranks 1 to n, to draw a ranking.")
             ranks[r, i] = place[consensus[r, i] - 1] + 1

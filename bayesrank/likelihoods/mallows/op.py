@@ -20,6 +20,8 @@ ulam          items to move                    :math:`\sum_\lambda (f^\lambda)^2
                                                e^{-(n - \lambda_1) t}`, by hooks: up to 60 items
 ============  ===============================  =====================================================
 
+A partial ranking is worth the full rankings that complete it, `partial_logp`.
+
 Numba and C modes run the kernels; JAX and second derivatives run the graphs of
 `bayesrank.likelihoods.mallows.graph`, which must agree.
 
@@ -35,6 +37,10 @@ import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 from scipy.special import gammaln
 
+from bayesrank.likelihoods.mallows.completion_kernels import (
+    completions_curvature_kernel,
+    completions_kernel,
+)
 from bayesrank.likelihoods.mallows.distance_kernels import (
     CAYLEY,
     KENDALL,
@@ -57,14 +63,18 @@ __all__ = [
     "MOST_ITEMS_OF",
     "SUMMED_OUT",
     "FootruleLogNormaliser",
+    "LogSumOfCompletions",
     "LogSumOverOrders",
     "RankingsDraw",
     "WholeDistance",
+    "check_partial",
     "consensus_costs",
     "distance_between",
     "draw_rankings",
     "log_normaliser",
+    "log_normaliser_given_sizes",
     "mallows_logp",
+    "partial_logp",
     "ray_of_rankings",
     "summed_out_along_ray",
     "summed_out_logp",
@@ -113,6 +123,22 @@ class LogSumOverOrders(CompiledOp):
         return log_sum_over_orders(cost, self.kind)
 
 
+class LogSumOfCompletions(CompiledOp):
+    """Logarithm of a sum over full rankings, (r,), of t, (r,), ranks and consensus, (r, s) each."""
+
+    __props__ = ("n_items", "kind")
+    kernel = staticmethod(completions_kernel)
+    curvature_kernel = staticmethod(completions_curvature_kernel)
+    signature = "(r),(r,s),(r,s)->(r)"
+
+    def __init__(self, n_items: int, kind: int) -> None:
+        self.n_items, self.kind = n_items, kind
+
+    @property
+    def constants(self) -> tuple[int, int]:
+        return self.n_items, self.kind
+
+
 class WholeDistance(KernelOp):
     """Distances (r,) of rows of ranks (r, n) from those of a consensus (r, n)."""
 
@@ -129,19 +155,20 @@ class WholeDistance(KernelOp):
 
 
 class RankingsDraw(KernelOp):
-    """Rankings (r, n) of int64; the inputs of `draw_rankings_kernel`."""
+    """Rankings (r, s) of int64; the inputs of `draw_rankings_kernel`."""
 
-    __props__ = ("kind",)
+    __props__ = ("n_items", "kind")
     kernel = staticmethod(draw_rankings_kernel)
-    signature = "(r),(r,n),(r),(m)->(r,n)"
+    signature = "(r),(r,s),(r),(m)->(r,s)"
     dtype = "int64"
+    version = 2
 
-    def __init__(self, kind: int) -> None:
-        self.kind = kind
+    def __init__(self, n_items: int, kind: int) -> None:
+        self.n_items, self.kind = n_items, kind
 
     @property
-    def constants(self) -> tuple[int]:
-        return (self.kind,)
+    def constants(self) -> tuple[int, int]:
+        return self.n_items, self.kind
 
 
 # ---------------------------------------------------------------------------------------------
@@ -221,9 +248,7 @@ def log_normaliser(alpha: Any, n_items: int, distance: str) -> TensorVariable:
     check_distance(distance, n_items)
     t = pt.as_tensor_variable(alpha) / n_items
     if distance == "kendall":
-        # the sums grow along the axis, all terms are positive, and at zero they are whole numbers
-        sums = pt.cumsum(pt.exp(-t[..., None] * np.arange(n_items)), axis=-1)
-        return pt.sum(pt.log(sums), axis=-1)
+        return _kendall_log_normalisers(t, n_items)[..., -1]
     if distance == "cayley":
         return pt.sum(pt.log1p(np.arange(n_items) * pt.exp(-t[..., None])), axis=-1)
     if distance in ("hamming", "ulam"):
@@ -238,6 +263,13 @@ def log_normaliser(alpha: Any, n_items: int, distance: str) -> TensorVariable:
         squares = (place[:, None] - place[None, :]) ** 2.0
         found = LogSumOverOrders(PLACES)(rows[:, None, None] * squares)
     return found.reshape(t.shape)
+
+
+def _kendall_log_normalisers(t: TensorVariable, n_items: int) -> TensorVariable:
+    """Log normalisers of 1, 2, ..., n items, (..., n)."""
+    # the sums grow along the axis, all terms are positive, and at zero they are whole numbers
+    sums = pt.cumsum(pt.exp(-t[..., None] * np.arange(n_items)), axis=-1)
+    return pt.cumsum(pt.log(sums), axis=-1)
 
 
 def check_distance(distance: str, n_items: int) -> None:
@@ -291,23 +323,102 @@ def mallows_logp(
     return -alpha / n * d - log_normaliser(alpha, n, distance)
 
 
-def draw_rankings(consensus: Any, alpha: Any, seed: Any, *, distance: str) -> TensorVariable:
+def partial_logp(
+    ranks: Any, consensus: Any, alpha: Any, *, distance: str, n_items: int
+) -> TensorVariable:
+    r"""Log-probability of partial rankings: that of all full rankings that complete them.
+
+    .. math:: \log \sum_{\pi \text{ completes } y} e^{-\frac{\alpha}{n} d(\pi, \rho)} - \log Z_n
+
+    A full ranking completes a partial one if it puts the items of this in the same order, those
+    that are tied in any; what is left out may be anywhere.
+
+    Parameters
+    ----------
+    ranks : tensor_like of int, (n_rankings, n_slots)
+        Dense ranks from 1, and 0 of slots that are empty.
+    consensus : tensor_like of int, (n_rankings, n_slots)
+        Ranks of the same items among all n; any of empty slots.
+    alpha : tensor_like of float, () or (n_rankings,)
+        Concentration, not negative.
+    distance : {"footrule", "spearman", "kendall", "cayley", "hamming"}
+        Which one; `check_partial` says up to where.
+    n_items : int
+        How many items the consensus is of.
+
+    Returns
+    -------
+    TensorVariable, (n_rankings,)
+        -inf of what is no partial ranking.
+
+    Examples
+    --------
+    The first of three, and which of two is before the other:
+
+    >>> rows = [[1, 2, 2], [2, 1, 0]], [[1, 2, 3], [1, 3, 2]]
+    >>> partial_logp(*rows, 3.0, distance="kendall", n_items=3).exp().eval().round(4).tolist()
+    [0.6652, 0.1336]
+    """
+    ranks, consensus = (pt.cast(pt.as_tensor_variable(x), "int64") for x in (ranks, consensus))
+    alpha = pt.cast(pt.as_tensor_variable(alpha), "float64")
+    t = alpha / n_items + pt.zeros_like(ranks[:, 0], dtype="float64")
+    total = LogSumOfCompletions(n_items, DISTANCES.index(distance))(t, ranks, consensus)
+    return total - log_normaliser(alpha, n_items, distance)
+
+
+def check_partial(distance: str, ranks: Any, n_items: int) -> int | None:
+    """Say which ranking cannot be summed over its completions, the first; None if all can.
+
+    Parameters
+    ----------
+    distance : str
+        One of `DISTANCES`.
+    ranks : array of int, (n_rankings, n_slots)
+        Dense ranks from 1, 0 of slots that are empty.
+    n_items : int
+
+    Returns
+    -------
+    int or None
+        Position of the ranking.
+    """
+    of_block = (ranks[:, :, None] == np.arange(1, ranks.shape[1] + 1)).sum(axis=1)  # sizes
+    n_out = n_items - (ranks > 0).sum(axis=1)
+    is_tied = (of_block > 1).sum(axis=1)
+    if distance == "ulam":
+        bad = (n_out > 0) | (is_tied > 0)
+    elif distance == "cayley":
+        bad = (n_out > 0) | (is_tied > 1)
+    else:
+        log_ideals = n_out + np.log2(1.0 + (2.0 ** np.minimum(of_block, 99) - 1.0).sum(axis=1))
+        by_ideals = np.full(len(ranks), distance == "spearman") | (n_out > 0)
+        by_ideals &= (distance != "footrule") | (is_tied > 0)
+        bad = by_ideals & (log_ideals > MOST_ITEMS)
+    return int(bad.argmax()) if bad.any() else None
+
+
+def draw_rankings(
+    consensus: Any, alpha: Any, seed: Any, *, distance: str, n_items: int | None = None
+) -> TensorVariable:
     """Draw full rankings, exactly.
 
     Parameters
     ----------
-    consensus : tensor_like of int, (..., n)
-        Ranks from 1.
+    consensus : tensor_like of int, (..., n_slots)
+        Ranks from 1, of all items or of some.
     alpha : tensor_like of float, (...)
         Concentration.
     seed : tensor_like of int, (...)
         A 64-bit seed for each ranking; `consensus` and `alpha` broadcast to these.
     distance : str
         One of `DISTANCES`.
+    n_items : int, optional
+        How many items the consensus is of; default the slots.
 
     Returns
     -------
-    TensorVariable of int64, (..., n)
+    TensorVariable of int64, (..., n_slots)
+        Their ranks among all items.
 
     Examples
     --------
@@ -315,14 +426,15 @@ def draw_rankings(consensus: Any, alpha: Any, seed: Any, *, distance: str) -> Te
     [[3, 1, 2], [3, 1, 2]]
     """
     seed, consensus = pt.as_tensor_variable(seed), pt.as_tensor_variable(consensus)
-    n = known_items(consensus)
+    n = known_items(consensus) if n_items is None else n_items
     check_distance(distance, n)
     logs = logs_of_counts("hamming", n) if distance == "hamming" else np.zeros(1)
     zero = pt.zeros_like(seed)
     t = (pt.cast(pt.as_tensor_variable(alpha), "float64") / n + zero).reshape((-1,))
-    rows = (pt.cast(consensus, "int64") + zero[..., None]).reshape((-1, n))
-    found = RankingsDraw(DISTANCES.index(distance))(t, rows, seed.reshape((-1,)), logs)
-    return found.reshape((*seed.shape, n))
+    rows = pt.cast(consensus, "int64") + zero[..., None]
+    flat = rows.reshape((-1, rows.shape[-1]))
+    found = RankingsDraw(n, DISTANCES.index(distance))(t, flat, seed.reshape((-1,)), logs)
+    return found.reshape(rows.shape)
 
 
 def known_items(*ranks: TensorVariable) -> int:
@@ -363,7 +475,7 @@ def consensus_costs(ranks: Any, distance: str) -> TensorVariable:
 
 
 def summed_out_logp(
-    ranks: Any, alpha: Any, *, distance: str = "footrule", weight: Any = None
+    ranks: Any, alpha: Any, *, distance: str = "footrule", weight: Any = None, sizes: Any = None
 ) -> TensorVariable:
     r"""Log-probability of all rankings together, the consensus summed out: all are equally likely.
 
@@ -377,13 +489,17 @@ def summed_out_logp(
     Parameters
     ----------
     ranks : tensor_like of int, (n_rankings, n)
-        Ranks from 1 of all items, by item. The number of items must be known.
+        Ranks from 1 of all items, by item; with `sizes`, dense ones. The number of items must be
+        known.
     alpha : tensor_like of float, () or (1,) or (n_rankings,)
         Concentration, not negative: of all rankings, or of each.
     distance : {"footrule", "spearman", "hamming", "kendall"}
         Which one.
     weight : tensor_like of float, (n_rankings,), optional
         How often each ranking counts; default once.
+    sizes : tensor_like of int, (n_rankings, n_blocks), optional
+        Block sizes of rankings with ties, 0 of blocks that are not there; under Kendall's distance
+        only, where pairs that are tied cost nothing, whatever the consensus.
 
     Returns
     -------
@@ -412,7 +528,7 @@ def summed_out_logp(
         cost = alpha.squeeze() / n * pt.sum(weight[:, None, None] * costs, axis=0)
     else:
         cost = pt.sum((weight * alpha / n)[:, None, None] * costs, axis=0)
-    log_z = pt.sum(weight * log_normaliser(alpha, n, distance))
+    log_z = pt.sum(weight * log_normaliser_given_sizes(alpha, n, distance, sizes))
     return LogSumOverOrders(SUMMED_OUT[distance])(cost[None])[0] - gammaln(n + 1.0) - log_z
 
 
@@ -436,7 +552,9 @@ def ray_of_rankings(ranks: Any, weight: Any, distance: str) -> Ray:
     return ray_of_costs(np.tensordot(weight, each, 1), SUMMED_OUT[distance])
 
 
-def summed_out_along_ray(alpha: Any, ray: Ray, weight: Any, *, distance: str) -> TensorVariable:
+def summed_out_along_ray(
+    alpha: Any, ray: Ray, weight: Any, *, distance: str, sizes: Any = None
+) -> TensorVariable:
     """Log-probability of all rankings together, as `summed_out_logp`, of one concentration.
 
     Parameters
@@ -449,6 +567,8 @@ def summed_out_along_ray(alpha: Any, ray: Ray, weight: Any, *, distance: str) ->
         How often each ranking counts.
     distance : {"footrule", "spearman", "hamming", "kendall"}
         Which one.
+    sizes : tensor_like of int, (n_rankings, n_blocks), optional
+        As of `summed_out_logp`.
 
     Returns
     -------
@@ -456,7 +576,40 @@ def summed_out_along_ray(alpha: Any, ray: Ray, weight: Any, *, distance: str) ->
     """
     n = known_items(pt.as_tensor_variable(ray.cost))
     total = LogSumAlongRay(SUMMED_OUT[distance])((alpha / n)[None], *ray)[0]
-    return total - gammaln(n + 1.0) - pt.sum(weight) * log_normaliser(alpha, n, distance)
+    log_z = pt.sum(weight * log_normaliser_given_sizes(alpha, n, distance, sizes))
+    return total - gammaln(n + 1.0) - log_z
+
+
+def log_normaliser_given_sizes(
+    alpha: Any, n_items: int, distance: str, sizes: Any
+) -> TensorVariable:
+    r"""Logarithm of what probabilities of rankings with ties are divided by, given block sizes.
+
+    Under Kendall's distance :math:`Z_n / \prod_j Z_{b_j}` of the block sizes b: the orders within
+    a block sum to as much whatever the consensus.
+
+    Parameters
+    ----------
+    alpha : TensorVariable of float, () or (1,) or (n_rankings,)
+    n_items : int
+    distance : str
+    sizes : tensor_like of int, (n_rankings, n_blocks), or None
+        None if no ranking has ties.
+
+    Returns
+    -------
+    TensorVariable, () or (n_rankings,)
+    """
+    total = log_normaliser(alpha, n_items, distance)
+    if sizes is None:
+        return total
+    of_sizes = _kendall_log_normalisers(pt.atleast_1d(alpha) / n_items, n_items)
+    table = pt.concatenate([pt.zeros_like(of_sizes[:, :1]), of_sizes], axis=1)
+    sizes = pt.as_tensor_variable(sizes)
+    if table.type.broadcastable[0]:
+        return total - pt.sum(table[0][sizes], axis=1)
+    rows = pt.arange(sizes.shape[0])[:, None]
+    return total - pt.sum(table[rows, sizes], axis=1)
 
 
 def check_summed_out(distance: str, n_items: int) -> None:

@@ -12,7 +12,9 @@ JAX.
 ``version``           raised whenever the kernel, or one that it calls, gives other numbers:
                       PyTensor keeps machine code on disk and does not look into imported functions
 ``wrt``               positions of the inputs by which it is differentiated
-``graph``             the first output as a PyTensor graph, for JAX and for third derivatives
+``graph``             the first output as a PyTensor graph, for JAX and for third derivatives; an
+                      Op that has none leaves JAX to call its kernels on the host, and must have a
+                      ``curvature_kernel`` and one number per row to differentiate by
 ``pullback_kernel``   see below
 ``curvature_kernel``  see below
 ====================  =============================================================================
@@ -140,7 +142,9 @@ class CompiledOp(KernelOp):
 
     def graph(self, *inputs: Variable) -> TensorVariable:
         """Return the first output as a graph of the inputs."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{type(self).__name__} has first and second derivatives, and no graph for others."
+        )
 
     def shortcut(self, *inputs: Variable) -> tuple[TensorVariable, TensorVariable] | None:
         """Return when a cheaper graph gives the same, and that graph; None if there is none.
@@ -416,8 +420,41 @@ else:
 
         return call
 
+    def _jax_kernels(op: CompiledOp) -> Any:
+        """Call kernels on the host: value and gradient by one number per row."""
+
+        def on_host(kernel: Any, n_outputs: int) -> Any:
+            def values(*inputs: Any) -> Any:
+                return kernel(*map(np.array, inputs), *op.constants)
+
+            def call(*inputs: Any) -> Any:
+                like = jax.ShapeDtypeStruct(inputs[0].shape, np.dtype(op.dtype))
+                return jax.pure_callback(
+                    values, [like] * n_outputs, *inputs, vmap_method="sequential"
+                )
+
+            return call
+
+        kernel, curvature = on_host(op.kernel, 2), on_host(op.curvature_kernel, 2)
+
+        @jax.custom_jvp
+        def value_and_gradient(*inputs: Any) -> Any:
+            return kernel(*inputs)
+
+        @value_and_gradient.defjvp
+        def along(inputs: Any, tangents: Any) -> Any:
+            value, slope = value_and_gradient(*inputs)
+            one = jnp.ones_like(inputs[0])
+            _, bend = curvature(*inputs, one, one)
+            return (value, slope), (slope * tangents[0], bend * tangents[0])
+
+        return value_and_gradient
+
     @jax_funcify.register(CompiledOp)
     def _jax_graph(op: CompiledOp, node: Apply, **kwargs: Any) -> Any:
+        if type(op).graph is CompiledOp.graph:
+            return _jax_kernels(op)
+
         def evaluate(inputs: list[Any], graph: TensorVariable) -> Any:
             # as written: rewrites would turn shapes, concrete under JAX, into traced arithmetic
             convert = jax_funcify(FunctionGraph(inputs, [graph], clone=False))

@@ -7,7 +7,15 @@ from itertools import combinations, permutations
 import numpy as np
 from scipy.special import logsumexp
 
-__all__ = ["DEFINITIONS", "every_ranking", "log_sum_over_consensus", "log_z", "orders_by_hand"]
+__all__ = [
+    "DEFINITIONS",
+    "completions",
+    "every_ranking",
+    "log_probability",
+    "log_sum_over_consensus",
+    "log_z",
+    "orders_by_hand",
+]
 
 
 def kendall(a, b):
@@ -61,6 +69,20 @@ def log_z(alpha: float, n: int, distance: str) -> float:
     return float(logsumexp(-alpha / n * distances(distance, n)))
 
 
+def completions(ranks) -> np.ndarray:
+    """All full rankings that put items with ranks (0: none) in their order."""
+    ranks, every = np.asarray(ranks), every_ranking(len(ranks))
+    apart = (ranks[:, None] > 0) & (ranks[:, None] < ranks)
+    return every[((every[:, :, None] < every[:, None, :]) | ~apart).all(axis=(1, 2))]
+
+
+def log_probability(ranks, rho, alpha, distance) -> float:
+    """Of a ranking, which may be partial."""
+    n = len(rho)
+    each = [DEFINITIONS[distance](x, rho) for x in completions(ranks).tolist()]
+    return float(logsumexp(-alpha / n * np.array(each)) - log_z(alpha, n, distance))
+
+
 def log_sum_over_consensus(ranks, alpha, distance, weight=None) -> float:
     """Log-probability of rankings, all consensus orders being equally likely."""
     n_rankings, n = np.shape(ranks)
@@ -68,7 +90,7 @@ def log_sum_over_consensus(ranks, alpha, distance, weight=None) -> float:
     weight = np.ones(n_rankings) if weight is None else weight
     each = [
         sum(
-            w * (-a / n * DEFINITIONS[distance](r, rho) - log_z(a, n, distance))
+            w * log_probability(r, rho, a, distance)
             for r, a, w in zip(ranks, alpha, weight, strict=True)
         )
         for rho in every_ranking(n).tolist()

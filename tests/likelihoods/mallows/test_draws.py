@@ -20,6 +20,7 @@ def draws(distance, n, alpha, number, consensus=None, seed=1):
         np.tile(consensus, (number, 1)),
         np.random.default_rng(seed).integers(0, 2**62, number),
         logs_of_counts("hamming", n),
+        n,
         DISTANCES.index(distance),
     )
 

@@ -1,0 +1,164 @@
+"""Partial rankings under Mallows models: sums over what completes them, against enumeration."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from scipy.special import logsumexp
+
+from bayesrank.likelihoods.mallows import DISTANCES, check_partial, partial_logp
+from bayesrank.likelihoods.mallows.completion_kernels import (
+    FOOTRULE,
+    HAMMING,
+    SPEARMAN,
+    _footrule_of_some,
+    _over_ideals,
+    completions_curvature_kernel,
+    completions_kernel,
+)
+from bayesrank.likelihoods.mallows.order_kernels import PLACES, log_total_of_orders
+from tests.likelihoods.loops import for_each
+from tests.likelihoods.mallows.permutations import DEFINITIONS, completions, log_probability
+
+# weak orders, top-k lists, some items, with ties and without, one item, nothing said
+PARTIAL = [
+    [2, 1, 2, 2, 3],
+    [1, 3, 2, 3, 3],
+    [1, 1, 1, 1, 1],
+    [4, 2, 5, 1, 3],
+    [0, 2, 0, 1, 3],
+    [2, 0, 1, 0, 0],
+    [1, 0, 2, 1, 2],
+    [0, 0, 1, 0, 0],
+    [0, 0, 0, 0, 0],
+]
+RHO = [3, 5, 1, 2, 4]
+KINDS = [DISTANCES.index(name) for name in DISTANCES if name != "ulam"]
+
+
+@for_each("kind", KINDS)
+@for_each("t", [0.0, 0.3, 2.0, 60.0])
+def test_sums_and_derivatives_are_those_of_all_completions(kind, t):
+    ranks = np.array(PARTIAL)
+    times, rho = np.full(len(ranks), t), np.tile(RHO, (len(ranks), 1))
+    value, slope = completions_kernel(times, ranks, rho, 5, kind)
+    bar, along = np.full(len(ranks), 2.0), np.full(len(ranks), 3.0)
+    change, bend = completions_curvature_kernel(times, ranks, rho, bar, along, 5, kind)
+    np.testing.assert_allclose(change, 3 * slope)
+    n_summed = 0
+    for row, y in enumerate(ranks):
+        if value[row] == -np.inf:
+            continue
+        distance = DEFINITIONS[DISTANCES[kind]]
+        d = np.array([distance(x, RHO) for x in completions(y).tolist()], dtype=float)
+        log_sum = logsumexp(-t * d)
+        share = np.exp(-t * d - log_sum)
+        assert value[row] == pytest.approx(log_sum, rel=1e-13, abs=1e-10)
+        assert slope[row] == pytest.approx(-share @ d, abs=1e-10)
+        assert bend[row] == pytest.approx(6 * (share @ d**2 - (share @ d) ** 2), abs=1e-9)
+        n_summed += 1
+    assert n_summed == (len(ranks) if DISTANCES[kind] != "cayley" else 4)
+
+
+def test_what_cannot_be_summed_is_found_beforehand():
+    ranks = np.array(PARTIAL)
+    first = {name: check_partial(name, ranks, 5) for name in DISTANCES}
+    assert first == dict.fromkeys(DISTANCES) | {"cayley": 4, "ulam": 0}
+    pairs = np.array([[1, 2, 0], [2, 1, 3], [1, 1, 2]])
+    assert check_partial("footrule", pairs, 100) == 2
+    assert check_partial("kendall", pairs, 100) == 0
+    assert check_partial("kendall", pairs[1:2], 100) == 0
+    assert check_partial("kendall", np.ones((1, 100), int), 100) is None
+    assert check_partial("spearman", np.ones((1, 100), int), 100) == 0
+
+
+def blocks(n, sizes, rng):
+    """A consensus, and ranks of blocks of these sizes."""
+    return rng.permutation(n) + 1, np.repeat(np.arange(len(sizes)) + 1, sizes)
+
+
+@for_each("kind", [FOOTRULE, HAMMING, SPEARMAN])
+def test_blocks_of_many_items_are_permanents(kind, rng):
+    rho, ranks = blocks(30, [3, 1, 11, 10, 1, 4], rng)
+    cost = {
+        FOOTRULE: lambda x: np.abs(x),
+        SPEARMAN: lambda x: x**2,
+        HAMMING: lambda x: x != 0,
+    }[kind](rho[:, None] - np.arange(1, 31)).astype(float)
+    t = 0.2
+    expected = sum(
+        log_total_of_orders(t * cost[np.ix_(own, own)], PLACES)
+        for own in (np.flatnonzero(ranks == b) for b in range(1, 7))
+    )
+    found, _ = completions_kernel(np.array([t]), ranks[None], rho[None], 30, kind)
+    assert found[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_top_k_lists_have_the_closed_form_of_fligner_and_verducci(rng):
+    # stage j: as many of the remaining items that the consensus has before the one that is taken
+    n, k, alpha = 60, 7, 9.0
+    rho, ranks = blocks(n, [1] * k + [n - k], rng)
+    t = alpha / n
+    expected = 0.0
+    for j in range(k):
+        skipped = (rho[j + 1 :] < rho[j]).sum()
+        expected += -t * skipped - np.log(np.exp(-t * np.arange(n - j)).sum())
+    found = partial_logp(ranks[None], rho[None], alpha, distance="kendall", n_items=n)
+    assert found.eval()[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_under_the_footrule_some_items_are_scanned_as_they_are_summed_by_sets(rng):
+    n, t, found, expected = 11, 0.4, np.zeros(3), np.zeros(3)
+    for s in (1, 3, 10):
+        place = rng.permutation(n)[:s] + 1
+        _footrule_of_some(t, place, n, found)
+        _over_ideals(t, place, np.arange(s + 1), n, FOOTRULE, expected)
+        np.testing.assert_allclose(found, expected, rtol=1e-11)
+
+
+def test_which_of_two_is_first_sums_to_one_among_many_items():
+    rho, ranks = np.array([[70, 9]] * 2), np.array([[1, 2], [2, 1]])
+    logp = partial_logp(ranks, rho, 30.0, distance="footrule", n_items=80).eval()
+    assert np.logaddexp(*logp) == pytest.approx(0.0, abs=1e-10)
+    assert logp[1] > np.log(0.9)
+
+
+def test_rows_have_concentrations_of_their_own_and_gradients():
+    alpha = pt.dvector("alpha")
+    ranks, rho = np.array(PARTIAL[:3]), np.tile(RHO, (3, 1))
+    logp = partial_logp(ranks, rho, alpha, distance="footrule", n_items=5)
+    bend = pytensor.grad(pytensor.grad(logp.sum(), alpha).sum(), alpha)
+    at = np.array([0.5, 2.0, 8.0])
+    value, second = pytensor.function([alpha], [logp, bend])(at)
+    expected = [log_probability(*x, "footrule") for x in zip(ranks, rho.tolist(), at, strict=True)]
+    np.testing.assert_allclose(value, expected, atol=1e-12)
+    ahead, behind = (
+        [
+            log_probability(y, RHO, a + h, "footrule") - log_probability(y, RHO, a, "footrule")
+            for y, a in zip(ranks, at, strict=True)
+        ]
+        for h in (1e-3, -1e-3)
+    )
+    np.testing.assert_allclose(second, np.add(ahead, behind) / 1e-6, atol=1e-4)
+
+
+def test_what_is_no_partial_ranking_is_impossible():
+    ranks = np.array([[1, 3, 0], [2, 2, 3], [-1, 1, 2], [1, 2, 3]])
+    rho = np.array([[1, 2, 3]] * 3 + [[1, 2, 2]])
+    for kind in KINDS:
+        value, _ = completions_kernel(np.ones(4), ranks, rho, 3, kind)
+        assert np.isneginf(value).all()
+
+
+@pytest.mark.slow  # JAX compiles
+def test_jax_calls_the_kernels_and_differentiates_them_twice():
+    alpha = pt.dscalar("alpha")
+    logp = partial_logp(PARTIAL, [RHO] * 9, alpha, distance="footrule", n_items=5).sum()
+    slope = pytensor.grad(logp, alpha)
+    outputs = [logp, slope, pytensor.grad(slope, alpha)]
+    found = pytensor.function([alpha], outputs, mode="JAX")(2.0)
+    np.testing.assert_allclose(found, pytensor.function([alpha], outputs)(2.0), rtol=1e-10)
+    jax = pytest.importorskip("jax")
+    f = pytensor.function([alpha], logp, mode="JAX").vm.jit_fn
+    by_jax = [jax.grad(lambda a: f(a)[0])(2.0), jax.hessian(lambda a: f(a)[0])(2.0)]
+    np.testing.assert_allclose(by_jax, found[1:], rtol=1e-10)
