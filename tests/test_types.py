@@ -10,6 +10,11 @@ reveal_type(br.{name}.dist([0.0, 1.0]{more}))
 br.{name}("y", [0.0, 1.0], observd=None)
 br.{name}.dist([0.0, 1.0], shap=3)
 """
+MIXTURE = """
+import bayesrank as br
+br.Mixture("y", [0.5, 0.5], [], unit="ranker", observed=None)
+br.Mixture("y", [0.5, 0.5], [], unt="ranker", observed=None)
+"""
 FAMILIES = ["PlackettLuce", "PMOP", "MPM", "BPR", "BradleyTerry", "Davidson"]
 
 
@@ -19,6 +24,7 @@ def test_type_checkers_know_what_is_returned_and_reject_misspelt_keywords(tmp_pa
         (tmp_path / f"{name.lower()}_model.py").write_text(
             SNIPPET.format(name=name, more=", nu=1.0" if name == "Davidson" else "")
         )
+    (tmp_path / "mixture_model.py").write_text(MIXTURE)
     options = ["--config-file=", "--ignore-missing-imports", "--follow-imports=silent"]
     said, _, _ = api.run([*options, f"--cache-dir={tmp_path / 'cache'}", str(tmp_path)])
     for name in FAMILIES:
@@ -26,3 +32,5 @@ def test_type_checkers_know_what_is_returned_and_reject_misspelt_keywords(tmp_pa
         assert sum("TensorVariable" in line for line in lines) == 2, said
         assert any('keyword argument "observd"' in line for line in lines), said
         assert any('"shap"' in line for line in lines), said
+    lines = [line for line in said.splitlines() if "mixture_model.py:" in line]
+    assert sum('keyword argument "unt"' in line for line in lines) == 1, said

@@ -13,6 +13,8 @@ with a utility per kind and item. What rankings of some of them are under it, th
 `logp`          that of any ranks of the same items
 `draw`          rankings of each kind, (n_kinds, n_rankings, n_slots)
 `outcome`       what the log-probability is one of
+`of_items`      the name of the parameter that is by kind and item
+`check`         raises where observed rankings are none of the family
 ==============  ==============================================================================
 
 A new family is a class here and an entry in `COMPONENTS`.
@@ -30,9 +32,24 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.derive import Stages
+from bayesrank.distributions.mallows import (
+    MallowsRV,
+    ObservedPartialRV,
+    PartialMallowsRV,
+    are_ranks,
+    checked,
+)
 from bayesrank.distributions.observed import same_value
+from bayesrank.distributions.orders import fits
 from bayesrank.distributions.plackett_luce import STAGES, PlackettLuce, PlackettLuceRV
 from bayesrank.distributions.pmop import PMOP, PMOPRV
+from bayesrank.likelihoods.mallows import (
+    DISTANCES,
+    distance_between,
+    known_items,
+    log_normaliser,
+    log_sum_of_completions,
+)
 from bayesrank.likelihoods.plackett_luce import ranking_logp
 
 __all__ = ["COMPONENTS", "Component"]
@@ -43,12 +60,17 @@ class Component:
 
     rv_type: ClassVar[type]
     parameters: ClassVar[Mapping[str, str]]
+    of_items: ClassVar[str] = "utility"
     derived: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     @classmethod
     def read(cls, name: str, inputs: Any) -> dict[str, TensorVariable]:
         """Name the parameters; those of items get an axis of kinds if they have none."""
         raise NotImplementedError
+
+    @classmethod
+    def check(cls, name: str, p: SimpleNamespace, rankings: Rankings) -> None:
+        """Raise where observed rankings have no probability under the family."""
 
     @classmethod
     def derive(cls, rankings: Rankings) -> dict[str, NDArray[Any]]:
@@ -183,16 +205,73 @@ class PMOPComponent(Component):
         return "weak orders given their block sizes" if p.given_sizes.data else "weak orders"
 
 
+class MallowsComponent(Component):
+    """Mallows with a consensus per kind and item, of full and partial rankings."""
+
+    rv_type = MallowsRV
+    parameters = MappingProxyType({"consensus": "kind,item", "alpha": "kind", "distance": ""})
+    of_items = "consensus"
+
+    @classmethod
+    def read(cls, name: str, inputs: Any) -> dict[str, TensorVariable]:
+        consensus, alpha, distance = inputs
+        consensus = _of_kinds(name, consensus, "consensus")
+        if alpha.ndim > 1:
+            raise ValueError(
+                f"The alpha of a component of {name!r} has {alpha.ndim} axes; it is one number, "
+                "or one per kind."
+            )
+        alpha = alpha + pt.zeros_like(consensus[:, 0], dtype="float64")
+        return {"consensus": consensus, "alpha": alpha, "distance": distance}
+
+    @classmethod
+    def check(cls, name: str, p: SimpleNamespace, rankings: Rankings) -> None:
+        ObservedPartialRV.check(name, rankings, cls._distance(p))
+
+    @classmethod
+    def logp(
+        cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
+    ) -> TensorVariable:
+        n, distance = known_items(p.consensus), cls._distance(p)
+        log_z = log_normaliser(p.alpha, n, distance)
+        alpha, consensus = p.alpha[:, None], p.consensus[:, data.item]
+        if distance == "ulam":  # full rankings, as `check` says
+            total = -alpha / n * distance_between(ranks, consensus, distance)
+        else:
+            like = pt.zeros_like(consensus)
+            rows = [(x + like).reshape((-1, like.shape[-1])) for x in (ranks, consensus)]
+            of_each = (alpha + pt.zeros_like(like[..., 0], dtype="float64")).reshape((-1,))
+            total = log_sum_of_completions(*rows, of_each, distance=distance, n_items=n)
+            total = total.reshape((p.consensus.shape[0], ranks.shape[0]))
+        possible = fits(ranks, data.where, data.sizes)
+        logp = pt.switch(possible, total - log_z[:, None], -pt.inf)
+        return checked(logp, p.alpha, are_ranks(p.consensus, n)).T
+
+    @classmethod
+    def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
+        n = pt.constant(known_items(p.consensus))
+        of_slots = p.consensus[:, data.item], p.alpha[:, None], p.distance
+        return PartialMallowsRV.rv_op(*of_slots, data.where, data.sizes, n, rng=rng)
+
+    @classmethod
+    def _distance(cls, p: SimpleNamespace) -> str:
+        return DISTANCES[int(p.distance.data)]
+
+    @classmethod
+    def outcome(cls, p: SimpleNamespace) -> str:
+        return "weak orders given their block sizes"
+
+
 COMPONENTS: Mapping[Any, type[Component]] = MappingProxyType(
-    {each.rv_type: each for each in (PlackettLuceComponent, PMOPComponent)}
+    {each.rv_type: each for each in (PlackettLuceComponent, PMOPComponent, MallowsComponent)}
 )
 
 
-def _of_kinds(name: str, utility: TensorVariable) -> TensorVariable:
+def _of_kinds(name: str, utility: TensorVariable, what: str = "utility") -> TensorVariable:
     """Give a utility an axis of kinds if it has none."""
     if utility.ndim > 2:
         raise ValueError(
-            f"The utility of a component of {name!r} has {utility.ndim} axes; it has one per kind "
+            f"The {what} of a component of {name!r} has {utility.ndim} axes; it has one per kind "
             "and item, or is of one kind, and one per item."
         )
     return utility[None, :] if utility.ndim == 1 else utility

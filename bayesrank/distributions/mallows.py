@@ -70,7 +70,14 @@ from bayesrank.likelihoods.mallows import (
 )
 from bayesrank.schema import ITEM, RANKER, RANKS, WEIGHT
 
-__all__ = ["Mallows", "SummedOutRV"]
+__all__ = [
+    "Mallows",
+    "MallowsRV",
+    "ObservedPartialRV",
+    "PartialMallowsRV",
+    "are_ranks",
+    "checked",
+]
 
 OUTCOME = "weak orders given their block sizes"  # of which full rankings are some
 ALPHA_IS_WRONG = "alpha must be finite and not negative"
@@ -377,8 +384,8 @@ class Mallows(Discrete):
         """One log-probability per ranking."""
         logp = mallows_logp(value, consensus, alpha, distance=_name_of(distance))
         n = known_items(consensus)
-        return _checked(
-            pt.switch(_is_ranking(value, n), logp, -pt.inf), alpha, _is_ranking(consensus, n)
+        return checked(
+            pt.switch(are_ranks(value, n), logp, -pt.inf), alpha, are_ranks(consensus, n)
         )
 
 
@@ -404,7 +411,7 @@ class _Partial(Discrete):
         logp = partial_logp(ranks, rho, of_each, distance=_name_of(distance), n_items=n)
         logp = logp.reshape(shape) if shape else logp[0]
         possible = fits(value, where, sizes)
-        return _checked(pt.switch(possible, logp, -pt.inf), alpha, _is_ranking(consensus, n))
+        return checked(pt.switch(possible, logp, -pt.inf), alpha, are_ranks(consensus, n))
 
 
 class _SummedOut(Discrete):
@@ -453,11 +460,11 @@ class _ObservedRV(ObservedRankingsRV):
 
     @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
-        cls._check(name, data, _name_of(p.distance))
+        cls.check(name, data, _name_of(p.distance))
         return super().record(name, data, p)
 
     @classmethod
-    def _check(cls, name: str, data: Rankings, distance: str) -> None:
+    def check(cls, name: str, data: Rankings, distance: str) -> None:
         """Raise where a ranking is of no kind that the model is of."""
         if (row := _first_partial(data)) is not None:
             raise ValueError(
@@ -486,8 +493,8 @@ class ObservedMallowsRV(_ObservedRV, MallowsRV):
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         logp = mallows_logp(value, p.consensus, p.alpha, distance=_name_of(p.distance))
         if not is_observed(value, p.ranks):
-            logp = pt.switch(_is_ranking(value, known_items(p.consensus)), logp, -pt.inf)
-        return p.weight * _checked(logp, p.alpha, p.is_ranking)
+            logp = pt.switch(are_ranks(value, known_items(p.consensus)), logp, -pt.inf)
+        return p.weight * checked(logp, p.alpha, p.is_ranking)
 
 
 class ObservedPartialRV(_ObservedRV, PartialMallowsRV):
@@ -498,7 +505,7 @@ class ObservedPartialRV(_ObservedRV, PartialMallowsRV):
     extended_signature = signature(parameters, "slot")
 
     @classmethod
-    def _check(cls, name: str, data: Rankings, distance: str) -> None:
+    def check(cls, name: str, data: Rankings, distance: str) -> None:
         row = check_partial(distance, data.ranks, data.n_items)
         if row is not None:
             way = {
@@ -522,7 +529,7 @@ class ObservedPartialRV(_ObservedRV, PartialMallowsRV):
         logp = partial_logp(value, p.consensus, p.alpha, distance=_name_of(p.distance), n_items=n)
         if not is_observed(value, p.ranks):
             logp = pt.switch(fits(value, p.where, p.sizes), logp, -pt.inf)
-        return p.weight * _checked(logp, p.alpha, p.is_ranking)
+        return p.weight * checked(logp, p.alpha, p.is_ranking)
 
 
 class ObservedSummedOutRV(_ObservedRV, SummedOutRV):
@@ -533,7 +540,7 @@ class ObservedSummedOutRV(_ObservedRV, SummedOutRV):
     extended_signature = signature(parameters, "ranking,slot")
 
     @classmethod
-    def _check(cls, name: str, data: Rankings, distance: str) -> None:
+    def check(cls, name: str, data: Rankings, distance: str) -> None:
         if distance != "kendall":
             if (row := _first_partial(data)) is not None:
                 raise ValueError(
@@ -591,7 +598,7 @@ class SharedSummedOutRV(ObservedSummedOutRV):
         logp = summed_out_along_ray(
             p.alpha[0], ray, p.weight, distance=_name_of(p.distance), sizes=_blocks_of(p.sizes)
         )
-        return _checked(logp, p.alpha)
+        return checked(logp, p.alpha)
 
 
 def _first_partial(data: Rankings) -> int | None:
@@ -692,7 +699,7 @@ def _observe(
         raise ValueError(
             f"The consensus of {name!r} is by {' and '.join(by_name.axes)}, and not by item."
         )
-    is_ranking = pt.all(_is_ranking(pt.moveaxis(by_name.value, own_axis[0], -1), n))
+    is_ranking = pt.all(are_ranks(pt.moveaxis(by_name.value, own_axis[0], -1), n))
 
     is_partial = _first_partial(rankings) is not None
 
@@ -790,12 +797,12 @@ def _summed_out(
     )
     if not known:
         possible = (
-            _is_ranking(value, n)
+            are_ranks(value, n)
             if blocks is None
             else fits(value, pt.ones_like(value, dtype=bool), blocks)
         )
         logp = pt.switch(pt.all(possible), logp, -pt.inf)
-    return _checked(logp, alpha)
+    return checked(logp, alpha)
 
 
 def _blocks_of(sizes: TensorVariable) -> TensorVariable | None:
@@ -811,12 +818,12 @@ def _refuse_slots(where: Any, sizes: Any) -> None:
         )
 
 
-def _is_ranking(ranks: Any, n: int) -> TensorVariable:
+def are_ranks(ranks: Any, n: int) -> TensorVariable:
     """Whether each row holds the ranks 1 to n, (...)."""
     return pt.all(pt.eq(pt.sort(ranks, axis=-1), np.arange(1, n + 1)), axis=-1)
 
 
-def _checked(logp: Any, alpha: Any, is_ranking: Any = None) -> TensorVariable:
+def checked(logp: Any, alpha: Any, is_ranking: Any = None) -> TensorVariable:
     """Check the parameters where values are known: -inf in a model, an error elsewhere."""
     if is_ranking is not None:
         logp = check_parameters(logp, pt.all(is_ranking), msg=CONSENSUS_IS_WRONG)

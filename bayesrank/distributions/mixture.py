@@ -13,7 +13,7 @@ not observed, are `pymc.Mixture`.
 import functools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
 import pymc as pm
@@ -29,6 +29,8 @@ from bayesrank.data import Rankings
 from bayesrank.distributions.by_name import dims_of
 from bayesrank.distributions.components import COMPONENTS, Component
 from bayesrank.distributions.observed import (
+    DistOptions,
+    Options,
     Part,
     Record,
     as_double,
@@ -83,8 +85,10 @@ class Mixture:
     components : variable made by ``.dist``, or sequence of these
         What rankings are like under each kind: ``br.PlackettLuce.dist(utility)`` or
         ``br.PMOP.dist(utility, ...)`` with a utility of dims ``("kind", "item")``, over all items
-        in their order. In a sequence they may be of several families, and each of one kind, with a
-        utility per item, or of several; kinds are numbered in their order.
+        in their order, or ``br.Mallows.dist(consensus, alpha)`` with a consensus of these dims,
+        such as a `PlackettLuce` that `LeapAndShift` samples, and alpha by kind.
+        In a sequence they may be of several families, and each of one kind, with a utility per
+        item, or of several; kinds are numbered in their order.
     unit : {"ranking", "ranker"}
         What is of one kind. With "ranker", all rankings of a ranker are, and `logp` has one number
         per ranker: the variable has the dims ranker, turn (the rankings of each ranker, in their
@@ -136,14 +140,21 @@ class Mixture:
     """
 
     def __new__(
-        cls, name: str, weights: Any, components: Any, *, observed: Any = None, **kwargs: Any
+        cls,
+        name: str,
+        weights: Any,
+        components: Any,
+        *,
+        unit: Literal["ranking", "ranker"] | None = None,
+        observed: Any = None,
+        **kwargs: Unpack[Options],
     ) -> TensorVariable:
         refuse_single_precision()
         if not isinstance(observed, Rankings):
-            _refuse_unit(observed, kwargs.pop("unit", None))
+            _refuse_unit(observed, unit)
             return pm.Mixture(name, w=weights, comp_dists=components, observed=observed, **kwargs)
-        own, options = observed_options("Mixture", observed, kwargs, takes=("unit",))
-        unit = own.get("unit", RANKING)
+        _, options = observed_options("Mixture", observed, kwargs)
+        unit = unit or RANKING
         if unit not in UNITS:
             raise ValueError(f"`unit` is {unit!r}; it is one of {', '.join(map(repr, UNITS))}.")
         if unit == RANKER and (observed.weight != 1).any():
@@ -156,7 +167,10 @@ class Mixture:
             )
 
         found = _components(name, components, observed)
-        n_kinds = sum(_length(p.utility, 0) for p in found.parameters)
+        n_kinds = sum(
+            _length(getattr(p, family.of_items), 0)
+            for family, p in zip(found.families, found.parameters, strict=True)
+        )
         kind = _mixture_of(found.families, unit)
         by_name = _weights_by_name(name, weights, observed, unit, n_kinds)
         variable = observe(
@@ -173,7 +187,7 @@ class Mixture:
         return variable
 
     @classmethod
-    def dist(cls, weights: Any, components: Any, **kwargs: Any) -> TensorVariable:
+    def dist(cls, weights: Any, components: Any, **kwargs: Unpack[DistOptions]) -> TensorVariable:
         """Make a `pymc.Mixture` of components with one utility per slot."""
         return pm.Mixture.dist(w=weights, comp_dists=components, **kwargs)
 
@@ -227,7 +241,8 @@ class MixtureRV(ObservedRankingsRV):
     @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
         derived: dict[str, Any] = {}
-        for family in cls.families:
+        for family, of_kinds in cls.components(p):
+            family.check(name, of_kinds, data)
             derived |= family.derive(data)
         return super().record(name, data, p)._replace(derived=derived)
 
@@ -371,7 +386,7 @@ def _components(name: str, components: Any, rankings: Rankings) -> _Components:
             )
         inputs = each.owner.inputs[2:]
         p = SimpleNamespace(**family.read(name, inputs))
-        dims = _check_items(name, inputs[0], p.utility, rankings)
+        dims = _check_items(name, inputs[0], getattr(p, family.of_items), rankings, family.of_items)
         kind_dim = kind_dim or (dims[0] if dims and len(dims) == 2 and not several else None)
         families.append(family)
         parameters.append(p)
@@ -387,19 +402,19 @@ def _components(name: str, components: Any, rankings: Rankings) -> _Components:
 
 
 def _check_items(
-    name: str, given: TensorVariable, utility: TensorVariable, rankings: Rankings
+    name: str, given: TensorVariable, utility: TensorVariable, rankings: Rankings, what: str
 ) -> tuple[str, ...] | None:
     """Raise if a utility is not of the items of the rankings; return its dims if it has some."""
     n_items = _length(utility, 1)
     if n_items != rankings.n_items:
         raise ValueError(
-            f"The utility of a component of {name!r} has {n_items} entries for each kind, and the "
+            f"The {what} of a component of {name!r} has {n_items} entries for each kind, and the "
             f"rankings have {rankings.n_items} items: it is by kind and item, the items last."
         )
     model = pm.modelcontext(None)
     dims = dims_of(model, given)
     if dims is not None and model.coords.get(dims[-1]) is not None:
-        whose = f"the dim {dims[-1]!r} of the utility of its components"
+        whose = f"the dim {dims[-1]!r} of the {what} of its components"
         same_labels(whose, name, model.coords[dims[-1]], rankings.coords[ITEM], "rankings")
     return dims
 

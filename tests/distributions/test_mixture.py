@@ -15,6 +15,7 @@ from bayesrank.likelihoods.plackett_luce.per_item import RankingLogp
 from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderLogp
 from bayesrank.results import random_elpd
 from tests.cases import RANKINGS
+from tests.likelihoods.mallows.permutations import log_probability
 from tests.oracles import (
     frequency_p_value,
     gradient,
@@ -167,6 +168,47 @@ def test_components_may_be_of_pmop_and_of_several_variables():
     exact = logsumexp(np.log(WEIGHTS) + np.stack(given, axis=1), axis=1)
     found = model_of(family=both).compile_logp(sum=False)(at(UTILITY))[-1]
     np.testing.assert_allclose(found, exact, atol=1e-8)
+
+
+CONSENSUS = np.array([[1, 2, 3, 4, 5, 6], [3, 6, 1, 2, 5, 4]])
+ALPHA = np.array([2.0, 9.0])
+
+
+def mallows(distance="footrule", rankings=BY_RANKER, unit="ranking"):
+    """Kinds around orders that are parameters, with concentrations of their own."""
+    with pm.Model(coords={**rankings.coords, "kind": ["one", "other"]}) as model:
+        consensus = br.PlackettLuce("consensus", np.zeros((2, ITEMS)), dims=("kind", "item"))
+        component = br.Mallows.dist(consensus, ALPHA, distance=distance)
+        br.Mixture("y", WEIGHTS, component, observed=rankings, unit=unit)
+    return model
+
+
+def exact_mallows(distance, rankings=BY_RANKER):
+    ranks = np.zeros((rankings.n_rankings, ITEMS), int)
+    row, slot = np.nonzero(rankings.mask)
+    ranks[row, rankings.item[row, slot]] = rankings.ranks[row, slot]
+    kinds = list(zip(CONSENSUS.tolist(), ALPHA, strict=True))
+    return np.array([[log_probability(y, *of, distance) for of in kinds] for y in ranks])
+
+
+def test_components_may_be_of_mallows_with_an_order_for_each_kind():
+    for distance in ("footrule", "kendall"):
+        found = mallows(distance).compile_logp(sum=False)({"consensus": CONSENSUS})[-1]
+        exact = logsumexp(np.log(WEIGHTS) + exact_mallows(distance), axis=1)
+        np.testing.assert_allclose(found, exact, atol=1e-11)
+    full = br.Rankings.from_orderings([list("fbacde"), list("edcbaf")], items=BY_RANKER.items)
+    model = mallows("ulam", full)
+    found = model.compile_logp(vars=model["y"], sum=False)({"consensus": CONSENSUS})[-1]
+    ranks = np.argsort(full.item, axis=1) + 1
+    of_each = br.Mallows.dist(CONSENSUS, ALPHA, distance="ulam")
+    exact = pm.logp(of_each, ranks[:, None]).eval(mode="FAST_COMPILE")
+    np.testing.assert_allclose(found, logsumexp(np.log(WEIGHTS) + exact, axis=1), atol=1e-11)
+    with pytest.raises(ValueError, match="no partial ranking is summed: ranking 0 has 4 of the 6"):
+        mallows("ulam")
+    y = mallows("kendall", unit="ranker")["y"]
+    drawn = pm.draw(y, random_seed=1)
+    of_bob = BY_RANKER.ranks[[1, 2, 5]]
+    np.testing.assert_array_equal(np.sort(drawn[1], axis=1), np.sort(of_bob, axis=1))
 
 
 # Weights

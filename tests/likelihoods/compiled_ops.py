@@ -15,6 +15,7 @@ from bayesrank.data.derive import stage_table
 from bayesrank.likelihoods.kinds import MixtureLogp
 from bayesrank.likelihoods.mallows.op import (
     FootruleLogNormaliser,
+    LogSumOfCompletions,
     LogSumOverOrders,
     WholeDistance,
 )
@@ -60,6 +61,11 @@ LEADS = [PER_ITEM, np.array([0.5, 1.5]), np.array([0.2]), np.array([1.6, 1.2]), 
 
 EXAMPLES = {
     "FootruleLogNormaliser": Example(FootruleLogNormaliser(6), [np.array([0.0, 0.7])], (0,)),
+    "LogSumOfCompletions": Example(
+        LogSumOfCompletions(4, 0),
+        [np.array([0.2, 1.5]), [[1, 2, 2, 2], [2, 0, 1, 0]], [[1, 3, 2, 4], [4, 1, 2, 3]]],
+        (0,),
+    ),
     "LogSumOverOrders": Example(LogSumOverOrders(1), [RNG.random((2, 5, 5))], (0,)),
     "LogSumAlongRay": Example(
         LogSumAlongRay(0),

@@ -11,7 +11,13 @@ from tests.likelihoods.compiled_ops import EXAMPLES, outputs
 # others is quick, but adds up.
 SLOW = {"WeakOrderBound", "OrderedPartitionDraw", "CountsDraw", "NetCountsDraw"}
 SLOW |= {"RaoKupperTotal", "ThurstoneTotal", "OrderedPartitionLogp", "WeakOrderLogp"}
-SLOW |= {"FootruleLogNormaliser", "LogSumAlongRay", "LogSumOverOrders", "WholeDistance"}
+SLOW |= {
+    "FootruleLogNormaliser",
+    "LogSumOfCompletions",
+    "LogSumAlongRay",
+    "LogSumOverOrders",
+    "WholeDistance",
+}
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,7 @@ __all__ = [
     "draw_rankings",
     "log_normaliser",
     "log_normaliser_given_sizes",
+    "log_sum_of_completions",
     "mallows_logp",
     "partial_logp",
     "ray_of_rankings",
@@ -357,13 +358,20 @@ def partial_logp(
 
     >>> rows = [[1, 2, 2], [2, 1, 0]], [[1, 2, 3], [1, 3, 2]]
     >>> partial_logp(*rows, 3.0, distance="kendall", n_items=3).exp().eval().round(4).tolist()
-    [0.6652, 0.1336]
+    [0.6652, 0.1558]
     """
-    ranks, consensus = (pt.cast(pt.as_tensor_variable(x), "int64") for x in (ranks, consensus))
     alpha = pt.cast(pt.as_tensor_variable(alpha), "float64")
-    t = alpha / n_items + pt.zeros_like(ranks[:, 0], dtype="float64")
-    total = LogSumOfCompletions(n_items, DISTANCES.index(distance))(t, ranks, consensus)
+    total = log_sum_of_completions(ranks, consensus, alpha, distance=distance, n_items=n_items)
     return total - log_normaliser(alpha, n_items, distance)
+
+
+def log_sum_of_completions(
+    ranks: Any, consensus: Any, alpha: Any, *, distance: str, n_items: int
+) -> TensorVariable:
+    """Give the sum of `partial_logp`, of the same arguments, without the normaliser."""
+    ranks, consensus = (pt.cast(pt.as_tensor_variable(x), "int64") for x in (ranks, consensus))
+    t = alpha / n_items + pt.zeros_like(ranks[:, 0], dtype="float64")
+    return LogSumOfCompletions(n_items, DISTANCES.index(distance))(t, ranks, consensus)
 
 
 def check_partial(distance: str, ranks: Any, n_items: int) -> int | None:
