@@ -239,9 +239,9 @@ class MallowsComponent(Component):
             total = -alpha / n * distance_between(ranks, consensus, distance)
         else:
             like = pt.zeros_like(consensus)
-            rows = [(x + like).reshape((-1, like.shape[-1])) for x in (ranks, consensus)]
+            y, rho = ((x + like).reshape((-1, like.shape[-1])) for x in (ranks, consensus))
             of_each = (alpha + pt.zeros_like(like[..., 0], dtype="float64")).reshape((-1,))
-            total = log_sum_of_completions(*rows, of_each, distance=distance, n_items=n)
+            total = log_sum_of_completions(y, rho, of_each, distance=distance, n_items=n)
             total = total.reshape((p.consensus.shape[0], ranks.shape[0]))
         possible = fits(ranks, data.where, data.sizes)
         logp = pt.switch(possible, total - log_z[:, None], -pt.inf)

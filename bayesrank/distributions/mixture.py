@@ -154,7 +154,8 @@ class Mixture:
             _refuse_unit(observed, unit)
             return pm.Mixture(name, w=weights, comp_dists=components, observed=observed, **kwargs)
         _, options = observed_options("Mixture", observed, kwargs)
-        unit = unit or RANKING
+        if unit is None:
+            unit = "ranking"
         if unit not in UNITS:
             raise ValueError(f"`unit` is {unit!r}; it is one of {', '.join(map(repr, UNITS))}.")
         if unit == RANKER and (observed.weight != 1).any():

@@ -40,12 +40,16 @@ def test_an_item_leaps_and_those_between_shift():
         assert ranks.tolist() == expected
 
 
-def test_steps_have_the_posterior_of_the_consensus():
+@for_each("compiled", [True, False])
+def test_steps_have_the_posterior_of_the_consensus(compiled):
     rankings, ranks = rankings_of(4)
     with pm.Model(coords=rankings.coords) as model:
         consensus = br.PlackettLuce("consensus", np.zeros(4), dims="item")
         br.Mallows("y", consensus, ALPHA, observed=rankings)
+        if not compiled:
+            pm.Potential("none", 0.0 * consensus.sum())
         step = LeapAndShift([consensus], rng=np.random.default_rng(3), leap=2)
+    assert (step.costs is not None) == compiled
     point = model.initial_point()
     draws = np.empty((1200, 4), int)
     for draw in draws:
@@ -63,21 +67,84 @@ def test_steps_have_the_posterior_of_the_consensus():
                 assert min(exact[item, place - 1], 1 - exact[item, place - 1]) < 0.02
 
 
+THRICE = br.Rankings.from_orderings(
+    [list("bacd"), list("abdc"), list("dacb"), list("badc"), list("abcd")],
+    rankers=list("xyxzy"), weight=[1, 2, 1, 1, 3],
+)  # fmt: skip
+
+
+def stepped(distance="footrule", dims=("item",), alpha_dims=None, rankings=THRICE, more=None):
+    """A step of a consensus, and the model around it."""
+    with pm.Model(coords=rankings.coords) as model:
+        alpha = pm.Exponential("alpha", 1.0, dims=alpha_dims)
+        shape = [len(rankings.coords[dim]) for dim in dims]
+        consensus = br.PlackettLuce("consensus", np.zeros(shape), dims=dims)
+        br.Mallows("y", consensus, alpha, distance=distance, observed=rankings)
+        if more is not None:
+            more(consensus)
+        return model, LeapAndShift([consensus], rng=1)
+
+
+@for_each(
+    ("distance", "dims", "alpha_dims"),
+    [
+        ("footrule", ("item",), None),
+        ("spearman", ("item",), "ranker"),
+        ("kendall", ("ranker", "item"), None),
+        ("hamming", ("ranker", "item"), "ranker"),
+    ],
+)
+def test_costs_are_what_the_log_probability_is_made_of(distance, dims, alpha_dims, rng):
+    model, step = stepped(distance, dims, alpha_dims)
+    (costs,) = step.costs
+    alpha = np.array([0.5, 2.0, 4.0]) if alpha_dims else np.array(2.0)
+    cost = costs.at(alpha[THRICE.ranker_idx] if alpha_dims else alpha)
+    logp = model.compile_logp(vars=model["y"], jacobian=False)
+    found = []
+    for _ in range(4):
+        rho = rng.permuted(np.tile(np.arange(1, 5), (cost.shape[0], 1)), axis=1)
+        if costs.kind == PLACES:
+            total = sum(own[np.arange(4), r - 1].sum() for own, r in zip(cost, rho, strict=True))
+        else:
+            later = rho[:, :, None] > rho[:, None, :]
+            total = (cost * later).sum()
+        point = {"alpha_log__": np.log(alpha), "consensus": rho.reshape(step.shape)}
+        found.append(float(logp(point)) + total)
+    np.testing.assert_allclose(found, found[0], atol=1e-10)
+    point, _ = step.step(model.initial_point())
+    assert sorted(np.atleast_2d(point["consensus"])[0].tolist()) == [1, 2, 3, 4]
+
+
+def test_a_step_is_compiled_only_where_the_data_are_costs():
+    tied = br.Rankings.from_orderings([["a", {"b", "c"}], ["b", "a", "c"]])
+    assert stepped()[1].costs is not None
+    for model, step in (
+        stepped("cayley"),
+        stepped(rankings=tied),
+        stepped(more=lambda rho: pm.Normal("z", rho[0], 1.0, observed=0.0)),
+        stepped(more=lambda rho: pm.Potential("p", 1.0 * rho[0])),
+    ):
+        assert step.costs is None
+        point, _ = step.step(model.initial_point())
+        assert sorted(point["consensus"].tolist()) == list(range(1, step.shape[0] + 1))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [8, 12])
-def test_steps_and_nuts_have_the_posterior_of_both(n):
+@pytest.mark.parametrize(("n", "distance"), [(8, "footrule"), (12, "footrule"), (8, "kendall"),
+                                             (12, "kendall"), (8, "hamming")])  # fmt: skip
+def test_steps_and_nuts_have_the_posterior_of_both(n, distance):
     rankings, _ = rankings_of(n)
     with pm.Model(coords=rankings.coords):
         alpha = pm.Exponential("alpha", 0.2)
         consensus = br.PlackettLuce("consensus", np.zeros(n), dims="item")
-        br.Mallows("y", consensus, alpha, observed=rankings)
+        br.Mallows("y", consensus, alpha, distance=distance, observed=rankings)
         found = pm.sample(
             1500, tune=500, chains=2, cores=1, step=LeapAndShift([consensus]), random_seed=1,
             progressbar=False, compute_convergence_checks=False,
         )  # fmt: skip
     with pm.Model(coords=rankings.coords) as model:
         alpha = pm.Exponential("alpha", 0.2)
-        br.Mallows("y", alpha=alpha, observed=rankings)
+        br.Mallows("y", alpha=alpha, distance=distance, observed=rankings)
         exact = pm.sample(
             1500, tune=500, chains=2, cores=1, random_seed=1, progressbar=False,
             compute_convergence_checks=False,

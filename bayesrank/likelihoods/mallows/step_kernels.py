@@ -1,0 +1,147 @@
+r"""Steps of a consensus in numba, where its log-probability is a sum over items or pairs.
+
+Given full rankings and their concentrations, a consensus has a probability in proportion to
+exp(-cost), of costs as `bayesrank.likelihoods.mallows.order_kernels` has them. A sweep does both:
+
+*redraw*  a window of places, whose items are put there anew, all at once and exactly, by sums over
+          their sets: a Gibbs step. It is of places in a row, so that pairs with others stay as
+          they are; under costs of places every other window is of any. Up to `WINDOW` items it is
+          all of them, and the consensus is drawn independently of the one before;
+*leap*    an item leaps to another place, and those between shift by one (Vitelli et al., JMLR
+          2018), with what that costs counted from the items that move.
+"""
+
+import math
+
+import numba
+import numpy as np
+
+from bayesrank.likelihoods.mallows.order_kernels import PAIRS, draw_order_kernel, table_of_sets
+from bayesrank.likelihoods.ops.splitmix import uniform
+
+__all__ = ["WINDOW", "consensus_sweep_kernel", "place_costs_kernel"]
+
+WINDOW = 8  # items that are drawn at once: 256 sets
+
+
+@numba.njit(cache=True, error_model="numpy")
+def place_costs_kernel(t, ranks, row, item, kind, cost):  # type: ignore[no-untyped-def]
+    """Add what full rankings cost each consensus.
+
+    Parameters
+    ----------
+    t : ndarray of float, (r,)
+        What a step of distance costs, times the weight of the ranking.
+    ranks, row, item : ndarray of int, (r, n)
+        Ranks of the slots from 1, and which item of which consensus each slot has.
+    kind : int
+        Position of the distance in `DISTANCES`.
+    cost : ndarray of float, (n_rows, n, n)
+        Added to.
+    """
+    n = ranks.shape[1]
+    for r in range(ranks.shape[0]):
+        for s in range(n):
+            own = cost[row[r, s], item[r, s]]
+            if kind == 2:  # Kendall: after another that it is ranked before
+                for other in range(n):
+                    if ranks[r, s] < ranks[r, other]:
+                        own[item[r, other]] += t[r]
+                continue
+            for place in range(n):
+                apart = ranks[r, s] - 1 - place
+                if kind == 0:
+                    own[place] += t[r] * abs(apart)
+                elif kind == 1:
+                    own[place] += t[r] * apart * apart
+                elif apart != 0:
+                    own[place] += t[r]
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _leap_cost(cost, kind, order, here, there):  # type: ignore[no-untyped-def]
+    """Cost of a leap from one place to another, of items by place."""
+    item = order[here]
+    step = 1 if there > here else -1
+    out = 0.0
+    if kind != PAIRS:
+        out = cost[item, there] - cost[item, here]
+    for place in range(here + step, there + step, step):
+        other = order[place]
+        if kind != PAIRS:
+            out += cost[other, place - step] - cost[other, place]
+        elif step > 0:  # the item now stands after the other
+            out += cost[item, other] - cost[other, item]
+        else:
+            out += cost[other, item] - cost[item, other]
+    return out
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _redraw(cost, kind, order, places, state):  # type: ignore[no-untyped-def]
+    """Put the items of some places there anew."""
+    size = places.size
+    items = order[places]
+    own = np.empty((size, size))
+    for i in range(size):
+        for j in range(size):
+            own[i, j] = cost[items[i], items[j] if kind == PAIRS else places[j]]
+    table, reduced, _ = table_of_sets(own, kind)
+    drawn = np.empty(size, np.int64)
+    draw_order_kernel(table, reduced, kind, state, drawn)
+    for i in range(size):
+        order[places[drawn[i]]] = items[i]
+
+
+@numba.njit(cache=True, error_model="numpy")
+def consensus_sweep_kernel(cost, kind, ranks, leap, seed):  # type: ignore[no-untyped-def]
+    """Change a consensus by one sweep; the share of leaps that were taken.
+
+    Parameters
+    ----------
+    cost : ndarray of float, (n, n)
+        Of item and place, or of an item and one before it.
+    kind : {PLACES, PAIRS}
+        Which of the two.
+    ranks : ndarray of int, (n,)
+        The consensus, ranks from 1; overwritten.
+    leap : int
+        The longest leap.
+    seed : int
+        64 bits.
+    """
+    n = ranks.size
+    state = np.empty(1, np.uint64)
+    state[0] = np.uint64(seed)
+    order = np.empty(n, np.int64)
+    for i in range(n):
+        order[ranks[i] - 1] = i
+    size = min(n, WINDOW)
+    places = np.arange(n)
+    first = int(uniform(state) * size)  # windows that overlap those of other sweeps
+    n_windows = 1 if n == size else n // size + 1
+    for window in range(n_windows):
+        start = min(max(window * size - first, 0), n - size)
+        _redraw(cost, kind, order, np.arange(start, start + size), state)
+        if kind != PAIRS and n > size:  # places of any distance
+            for i in range(size):
+                j = i + int(uniform(state) * (n - i))
+                places[i], places[j] = places[j], places[i]
+            _redraw(cost, kind, order, np.sort(places[:size]), state)
+    taken = 0
+    for _ in range(n):
+        here = min(int(uniform(state) * n), n - 1)
+        there = here + 1 + min(int(uniform(state) * leap), leap - 1)
+        if uniform(state) < 0.5:
+            there = 2 * here - there
+        log_u = math.log(uniform(state))
+        if there < 0 or there >= n or log_u >= -_leap_cost(cost, kind, order, here, there):
+            continue
+        item, step = order[here], 1 if there > here else -1
+        for place in range(here, there, step):
+            order[place] = order[place + step]
+        order[there] = item
+        taken += 1
+    for place in range(n):
+        ranks[order[place]] = place + 1
+    return taken / n

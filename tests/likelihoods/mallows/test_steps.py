@@ -1,0 +1,31 @@
+"""Sweeps of a consensus with given costs, against its exact distribution."""
+
+import arviz as az
+import numpy as np
+
+from bayesrank.likelihoods.mallows import PAIRS, PLACES
+from bayesrank.likelihoods.mallows.order_kernels import places_of_orders
+from bayesrank.likelihoods.mallows.step_kernels import WINDOW, consensus_sweep_kernel
+from tests.likelihoods.loops import for_each
+
+
+@for_each("kind", [PLACES, PAIRS])
+@for_each("n", [1, 2, 5, 11])
+def test_sweeps_have_the_places_of_the_exact_distribution(kind, n, rng):
+    cost = rng.gamma(1.0, 1.0, (n, n)) * (2.0 if kind == PLACES else 0.7)
+    exact = places_of_orders(cost, kind)
+    n_draws = 2500
+    ranks, draws = np.arange(1, n + 1), np.empty((n_draws, n), int)
+    for draw, seed in zip(draws, rng.integers(0, 2**62, n_draws), strict=True):
+        assert 0 <= consensus_sweep_kernel(cost, kind, ranks, 2, seed) <= 1
+        draw[:] = ranks
+    np.testing.assert_array_equal(np.sort(draws, axis=1), np.tile(np.arange(n) + 1, (n_draws, 1)))
+    here = (draws[:, :, None] == np.arange(1, n + 1)).reshape(1, n_draws, -1).astype(float)
+    p = exact.ravel()
+    error = np.sqrt(p * (1 - p) / n_draws)
+    # windows overlap and leaps follow: draws are a little dependent, where not all is redrawn
+    effective = 1.0 if n <= WINDOW else 0.1
+    assert (abs(here.mean(axis=(0, 1)) - p) <= 6 * error / np.sqrt(effective) + 3 / n_draws).all()
+    if n > WINDOW:
+        ess = [az.ess(here[:, :, i]) for i in np.flatnonzero((p > 0.2) & (p < 0.8))]
+        assert min(map(float, ess)) > effective * n_draws
