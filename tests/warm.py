@@ -111,7 +111,7 @@ def count_draws() -> None:
 
 
 def full_rankings() -> None:
-    """Full rankings around a consensus, which is summed out, and their draws."""
+    """Rankings around a consensus, which is given or summed out, and their draws."""
     import pymc as pm
 
     import bayesrank as br
@@ -122,6 +122,8 @@ def full_rankings() -> None:
             br.Mallows("y", alpha=pm.Flat("alpha"), distance=distance, observed=rankings)
         model.compile_dlogp()({"alpha": np.array(1.0)})
         pm.draw(br.Mallows.dist([1, 2, 3], 1.0, distance=distance))
+    first = br.Mallows.dist([1, 2, 3], 1.0, sizes=[1, 2])
+    pm.logp(first, [1, 2, 2]).eval(mode="FAST_COMPILE")
 
 
 def learners() -> None:

@@ -131,7 +131,7 @@ class LeapAndShift(ArrayStepShared):
             return self._by_logp(q0)
         ranks = q0.data.reshape(-1, self.shape[-1]).astype(np.int64)
         alpha = self.evaluate(q0.data)
-        cost = sum(x.at(a) for x, a in zip(self.costs, alpha, strict=True))
+        cost = np.sum([x.at(a) for x, a in zip(self.costs, alpha, strict=True)], axis=0)
         kind, seeds = self.costs[0].kind, self.rng.integers(0, 2**62, size=len(ranks))
         taken = [
             consensus_sweep_kernel(own, kind, row, self.leap, seed)
