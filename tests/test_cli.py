@@ -819,6 +819,27 @@ def test_a_seed_that_is_drawn_is_stated(folder, light):
     assert f"seed {light[0]['random_seed']}</p>" in page
 
 
+# Weights
+
+
+def test_ballots_that_count_several_times_are_predicted_as_ballots_of_so_many_voters(
+    folder, sampler
+):
+    ballots = {"a > b > c": 6, "b > a > c": 3, "c > a > b": 2}
+    once = [ballot for ballot, n in ballots.items() for _ in range(n)]
+    (folder / "many.csv").write_text("\n".join(["ballot", *once]), encoding="utf-8")
+    counted = [f"{ballot},{n}" for ballot, n in ballots.items()]
+    (folder / "few.csv").write_text("\n".join(["ballot,n", *counted]), encoding="utf-8")
+    said = []
+    for args in (("many.csv",), ("few.csv", "--weight", "n")):
+        result = run("rank", *args, "--ballot", "ballot", "--quiet", "--seed", 1)
+        assert result.exit_code == 0, result.output
+        page = Path(args[0].replace(".csv", "-ranks"), "report.html").read_text(encoding="utf-8")
+        said.append(re.search(r"The mean gain per ranking is ([-\d.]+ ± [\d.]+)", page)[1])
+        said.append(re.search(r"([\d]+ of 11) rankers are predicted worse", page)[1])
+    assert said[:2] == said[2:]
+
+
 # Quick answers
 
 

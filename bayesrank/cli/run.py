@@ -34,7 +34,7 @@ SURELY_SHORT = 120_000_000
 SEEDS = 2**31  # seeds that are drawn, where none is given
 QUICK = (
     "This answer is an approximation: a normal distribution around the most probable utilities. "
-    "Ranks and probabilities are about right, the less the fewer data an item has; the full answer "
+    "Ranks and probabilities are about right, and roughest for items of few data; the full answer "
     "samples them."
 )
 
@@ -273,7 +273,6 @@ def _sample(job: Job, fit: Fit, talk: Talk) -> tuple[Any, Any]:
 
     talk.stage("Building the model ...")
     with job.build() as model:
-        talk.stage("Compiling ...")
         settings: dict[str, Any] = {
             "draws": fit.draws, "tune": fit.tune, "chains": fit.chains, "nuts": job.nuts(model),
         }  # fmt: skip
@@ -281,6 +280,7 @@ def _sample(job: Job, fit: Fit, talk: Talk) -> tuple[Any, Any]:
         if quick is None and job.entries * fit.chains * (fit.draws + fit.tune) > SURELY_SHORT:
             from bayesrank.inference import nuts_seconds
 
+            talk.stage("Estimating how long it takes ...")
             seconds = nuts_seconds(model, **settings)
             quick = seconds > TOO_LONG
             if quick:
@@ -292,6 +292,7 @@ def _sample(job: Job, fit: Fit, talk: Talk) -> tuple[Any, Any]:
             posterior = _approximate(model, fit, talk)
             if posterior is not None:
                 return model, job.moved(posterior)
+        talk.stage("Compiling ...")
         try:
             posterior = sample(
                 **settings, random_seed=fit.seed, enough=enough, watch=watch, progressbar=False

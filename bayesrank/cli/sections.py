@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
 from bayesrank.cli.marked import marked_csv, marked_png
 from bayesrank.cli.run import Part
@@ -21,6 +22,7 @@ from bayesrank.results import (
     ranking_checks,
     worst_checks,
 )
+from bayesrank.schema import RANKER, WEIGHT, Kept, name_of
 
 SHOWN = 30  # items of a matrix
 GOOD_K = 0.7  # Pareto k up to which leaving out is no guess
@@ -36,8 +38,8 @@ STATISTICS = {  # what the checks are of, in the table
     "outcome": "share of matches",
 }
 REMEDY = (
-    "What to do: take the ranks as a rough order only; rank kinds of rankers apart, if there are "
-    "such; bring in what items and rankers differ in (covariates); or try another model."
+    "What to do: take the ranks as a rough order only; if there are kinds of rankers or occasions, "
+    "name their column with --by; or use a model of what items and rankers differ in."
 )
 
 
@@ -107,12 +109,18 @@ def predictions(posterior: Any, group: str, noun: str) -> Part:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ParetoKWarning)  # said below, in other words
-            table = loo_by_ranker(posterior, group=group)
+            single, times = _apiece(posterior)
+            table = loo_by_ranker(single, group=group)
     except ValueError as error:  # few draws, or numbers that are not finite: the sentence says so
         return Part(Section(heading, [str(error)]), {}, printed=False)
-    total, n = table["elpd"] - table["elpd_random"], table["n"].sum()
-    gain = total.sum() / n
-    spread = np.sqrt(len(total) * total.var(ddof=1)) / n if len(total) > 1 else np.nan
+    # rankers of one row that counts several times are so many rankers
+    weight = np.ones(len(table)) if times is None else times[table.index].to_numpy()
+    total, n = table["elpd"] - table["elpd_random"], float((weight * table["n"]).sum())
+    rankers = float(weight.sum())
+    gain = float(weight @ total) / n
+    off = weight @ (total - weight @ total / rankers) ** 2
+    spread = float(np.sqrt(rankers * off / (rankers - 1))) / n if rankers > 1 else np.nan
+    table["n"] = (weight * table["n"]).astype(table["n"].dtype if times is None else float)
     figures = f"{gain:.2f}" + (f" ± {spread:.2f}" if np.isfinite(spread) else "")
     text = [
         "Each is predicted from the others, as if it had not been seen. The gain is how much more "
@@ -124,16 +132,16 @@ def predictions(posterior: Any, group: str, noun: str) -> Part:
     ]
     rows = table.head(WORST)
     if len(table) > 1:
-        worse = int((table["gain"] < 0).sum())
+        worse = float(weight[(table["gain"] < 0).to_numpy()].sum())
         text.append(
-            f"{worse} of {len(table)} {group}s are predicted worse than by random order. The table "
-            f"has the {len(rows)} that fit least."
+            f"{worse:,.6g} of {rankers:,.6g} {group}s are predicted worse than by random order. "
+            f"The table has the {len(rows)} that fit least."
         )
     rough = int((table["pareto_k"] > GOOD_K).sum())
     if rough:
         text.append(
-            f"{rough} of {len(table)} {group}s {'weighs' if rough == 1 else 'weigh'} so much in "
-            f"this fit that what it would be without them is a rough guess (Pareto k above "
+            f"{rough} of the {len(table)} {'weighs' if rough == 1 else 'weigh'} so much that the "
+            f"fit without {'it' if rough == 1 else 'them'} is a rough guess (Pareto k above "
             f"{GOOD_K:g})."
         )
     shown = pd.DataFrame(index=pd.Index(rows.index, name=group.capitalize()))
@@ -147,6 +155,27 @@ def predictions(posterior: Any, group: str, noun: str) -> Part:
     ]
     section = Section(heading, text, shown if len(table) > 1 else None, file="predictions.csv")
     return Part(section, csv, printed=False, failures=failures if gain <= 0 else ())
+
+
+def _apiece(data: Any) -> tuple[Any, pd.Series | None]:
+    """Have rows that count several times count once, and say how often, by ranker.
+
+    Of 40 voters with the same ballot one is to be predicted from the other 39, not all of them from
+    those of other ballots. Only where each ranker has one row.
+    """
+    kept = Kept(data, "y")
+    if WEIGHT not in kept or RANKER not in kept:
+        return data, None
+    weight, ranker = kept[WEIGHT].to_numpy(), kept[RANKER].to_numpy()
+    if (weight <= 1).all() or len(np.unique(ranker)) < len(ranker):
+        return data, None
+    out = data.copy()
+    constant, found = data["constant_data"].to_dataset(), data["log_likelihood"].to_dataset()
+    once = kept[WEIGHT].copy(data=np.ones(len(weight)))
+    out["constant_data"] = xr.DataTree(constant.assign({name_of("y", WEIGHT): once}))
+    by_row = xr.DataArray(weight, dims=found["y"].dims[-1])
+    out["log_likelihood"] = xr.DataTree(found.assign(y=found["y"] / by_row))
+    return out, pd.Series(weight, constant["ranker"].to_numpy()[ranker])
 
 
 def _times(gain: float) -> str:

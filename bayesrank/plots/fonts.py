@@ -4,7 +4,13 @@ from collections.abc import Iterable
 from typing import Any
 
 import matplotlib as mpl
-from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
+from matplotlib.font_manager import (
+    FontProperties,
+    findfont,
+    findSystemFonts,
+    fontManager,
+    get_font,
+)
 
 __all__ = ["use_fonts_for"]
 
@@ -35,6 +41,7 @@ def use_fonts_for(names: Iterable[Any]) -> list[str]:
         lacking -= _characters(path)
     if not lacking:
         return []
+    _find_new_fonts()
     seen: set[str] = set()
     for entry in sorted(
         fontManager.ttflist, key=lambda one: (str(one.weight) not in REGULAR, one.name)
@@ -48,6 +55,17 @@ def use_fonts_for(names: Iterable[Any]) -> list[str]:
             lacking -= has
     mpl.rcParams["font.family"] = family
     return sorted(lacking)
+
+
+def _find_new_fonts() -> None:
+    """Let matplotlib know fonts that were installed after it made its list."""
+    known = {entry.fname for entry in fontManager.ttflist}
+    for path in findSystemFonts():
+        if path not in known:
+            try:
+                fontManager.addfont(path)
+            except (OSError, RuntimeError):  # no font that it can read
+                continue
 
 
 def _characters(path: str) -> set[str]:

@@ -144,7 +144,7 @@ def plot_ranks(
         pc,
         y,
         (thin["rank_low"], thin["rank_high"]),
-        (thick["rank_low"] - more, thick["rank_high"] + more),
+        _inside(thick, thin, more),
         thin["mean_rank"].rename(var),
         _colours(thin),
     )
@@ -178,6 +178,15 @@ def plot_ranks(
         handles = [handle for handle in handles if handle.get_label() != worse]
     keep(pc, "legend", legend_above(figure_of(pc), handles, count))
     return pc
+
+
+def _inside(thick: xr.Dataset, thin: xr.Dataset, more: float) -> tuple[xr.DataArray, xr.DataArray]:
+    """Find the ends of thick lines, a little longer than their ranks, but not beyond thin ones."""
+    low, high = thick["rank_low"] - more, thick["rank_high"] + more
+    length = thin["rank_high"] > thin["rank_low"]
+    first = np.minimum(thin["rank_low"], thick["rank_low"])
+    last = np.maximum(thin["rank_high"], thick["rank_high"])
+    return low.where(~length, np.maximum(low, first)), high.where(~length, np.minimum(high, last))
 
 
 def _colours(summary: xr.Dataset) -> xr.DataArray:

@@ -52,6 +52,29 @@ def plain(text: Any) -> str:
     )
 
 
+def cells(text: str) -> int:
+    """Count the cells of a terminal that a text takes: two for a Chinese character.
+
+    Parameters
+    ----------
+    text : str
+        On one line.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> cells("ale"), cells("燕京")
+    (3, 4)
+    """
+    if text.isascii():
+        return len(text)
+    marks = sum(unicodedata.combining(char) > 0 for char in text)
+    return len(text) - marks + sum(unicodedata.east_asian_width(char) in "WF" for char in text)
+
+
 def csv_bytes(table: pd.DataFrame) -> bytes:
     r"""Write a table as CSV that a spreadsheet shows and does not run.
 

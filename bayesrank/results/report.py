@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bayesrank.results.files import plain
+from bayesrank.results.files import cells, plain
 from bayesrank.results.page import FIT, HOW_TO_READ, PAGE, READING, SCRIPT, STYLE, WORDS
 from bayesrank.results.ranks import LITTLE, standing
 
@@ -72,11 +72,14 @@ class Section:
         if self.table is not None:
             rows = [[_short(cell) for cell in row] for row in _cells(self.table)]
             shown = rows[: MOST_ROWS + 1]
-            widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+            widths = [max(map(cells, column)) for column in zip(*shown, strict=True)]
             for first, *others in shown:
-                cells = [first.ljust(widths[0])]
-                cells += [cell.rjust(w) for cell, w in zip(others, widths[1:], strict=True)]
-                lines.append("  ".join(cells).rstrip())
+                line = [first + " " * (widths[0] - cells(first))]
+                line += [
+                    " " * (w - cells(cell)) + cell
+                    for cell, w in zip(others, widths[1:], strict=True)
+                ]
+                lines.append("  ".join(line).rstrip())
             if len(rows) > len(shown):
                 lines.append(f"... and {len(rows) - len(shown)} more")
         return plain("\n".join([*lines, *self.paragraphs]))
@@ -189,14 +192,15 @@ def table_text(summary: pd.DataFrame, *, rows: int = 20, longest_name: int = 40)
     words, seen = standing(summary), _seen(summary)
     names = [" ".join(plain(name).split()) for name in shown.index]
     names = [n if len(n) <= longest_name else f"{n[: longest_name - 1]}…" for n in names]
-    width = max(len(name) for name in ["item", *names])
+    width = max(cells(name) for name in ["item", *names])
     count = "" if seen is None else f"  {seen:>8}"
     lines = [f"{'item':<{width}}  mean rank     ranks  P(best)  P(top {top}){count}  standing"]
     for name, word, (_, row) in zip(names, words, shown.iterrows(), strict=False):
         span = f"{row.rank_low}-{row.rank_high}"
         count = "" if seen is None else f"  {row[seen]:8,.0f}"
+        name += " " * (width - cells(name))
         line = (
-            f"{name:<{width}}  {row.mean_rank:9.1f}  {span:>8}  {row.p_best:7.2f}  "
+            f"{name}  {row.mean_rank:9.1f}  {span:>8}  {row.p_best:7.2f}  "
             f"{row[f'p_top{top}']:8.2f}{count}  {word}"
         )
         lines.append(line.rstrip())

@@ -16,6 +16,7 @@ def installed(monkeypatch):
         entries = [FontEntry(fname=name, name=name, weight=400) for name in characters]
         real = fonts._characters
         monkeypatch.setattr(fonts.fontManager, "ttflist", [*usual, *entries])
+        monkeypatch.setattr(fonts, "findSystemFonts", list)
         monkeypatch.setattr(
             fonts, "_characters", lambda path: set(characters.get(path, "")) or real(path)
         )
@@ -29,6 +30,22 @@ def test_a_font_that_has_the_characters_is_chosen(installed):
     before = list(mpl.rcParams["font.family"])
     assert use_fonts_for(["ale", "寿 司"]) == []
     assert mpl.rcParams["font.family"] == [*before, "Kanji"]
+
+
+def test_fonts_that_were_installed_since_are_found(installed, monkeypatch):
+    installed(Latin="abc")
+    (known,) = {entry.fname for entry in fonts.fontManager.ttflist if entry.name == "Latin"}
+    added = []
+    monkeypatch.setattr(fonts, "findSystemFonts", lambda: [known, "new.ttc", "broken.ttf"])
+
+    def add(path):
+        if path == "broken.ttf":
+            raise RuntimeError("no font")
+        added.append(path)
+
+    monkeypatch.setattr(fonts.fontManager, "addfont", add)
+    assert use_fonts_for(["寿"]) == ["寿"]
+    assert added == ["new.ttc"]
 
 
 def test_characters_that_no_font_has_are_told(installed):

@@ -47,7 +47,10 @@ def test_intervals_means_and_colours_are_those_of_the_summary():
     names, thin, thick, means, colours = drawn(ax)
     assert names == summary.index.tolist()
     np.testing.assert_array_equal(thin, summary[["rank_low", "rank_high"]])
-    np.testing.assert_allclose(thick, half[["rank_low", "rank_high"]] + [-0.2, 0.2])
+    longer = half[["rank_low", "rank_high"]].to_numpy() + np.array([-0.2, 0.2])
+    inside = np.clip(longer, thin[:, :1], thin[:, 1:])
+    alone = (summary["rank_low"] == summary["rank_high"]).to_numpy()[:, None]
+    np.testing.assert_allclose(thick, np.where(alone, longer, inside))
     np.testing.assert_allclose(means, summary["mean_rank"])
     assert colours == [BLUE if tied else GREY for tied in summary["tied_with_leader"]]
     assert {BLUE, GREY} == set(colours)
