@@ -211,7 +211,7 @@ class Mallows(Discrete):
     distance       :math:`d(\pi, \rho)`                   items
     =============  =====================================  =================================
     ``footrule``   :math:`\sum_i |\pi_i - \rho_i|`        any; up to 22 without a consensus
-    ``spearman``   :math:`\sum_i (\pi_i - \rho_i)^2`      up to 22
+    ``spearman``   :math:`\sum_i (\pi_i - \rho_i)^2`      up to 22; beyond, estimated
     ``kendall``    pairs in opposite orders               any; up to 22 without a consensus
     ``hamming``    items with different ranks             any; up to 22 without a consensus
     ``cayley``     exchanges from one to the other        any; with a consensus
@@ -230,7 +230,9 @@ class Mallows(Discrete):
     ============  ============================  ===============================================
 
     where *by sets* takes :math:`2^m \sum_j 2^{b_j}` terms of m items left out and blocks of
-    :math:`b_j`, up to :math:`2^{22}`: milliseconds for each ranking at 12 items left out.
+    :math:`b_j`, up to :math:`2^{22}`: milliseconds for each ranking at 12 items left out. Beyond 22
+    items the normaliser of Spearman's distance is estimated, with its standard error in a warning,
+    in ten seconds for all models of as many items, and draws are ends of chains of exchanges.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""Exact draws of full rankings from Mallows models in numba.
+r"""Draws of full rankings from Mallows models in numba, exact where it is not said.
 
 A permutation is drawn at its distance from the identity, and then given to the items by their
 places in the consensus.
@@ -8,7 +8,8 @@ kendall    repeated insertion: each item v places above the last, with weight ex
 cayley     a new place for each item in turn: its own, or with weight exp(-t) that of one before
 hamming    how many items move, which ones, and an order that fixes none of them, by rejection
 footrule   back through the scan of positions, then uniformly among the ways of each step
-spearman   item by item, from the last place to the first, by the sums over sets of items
+spearman   item by item, from the last place to the first, by the sums over sets of items; of more
+           than 22 items by a chain of exchanges, a hundred for each item, which is not exact
 ulam       a shape of tableaux, two uniform tableaux of it by hook walks, and the permutation that
            they are of (Greene, Nijenhuis & Wilf, Advances in Mathematics 1979)
 =========  =====================================================================================
@@ -26,10 +27,18 @@ from bayesrank.likelihoods.mallows.normaliser_kernels import (
     log_tableaux,
     next_partition,
 )
-from bayesrank.likelihoods.mallows.order_kernels import PLACES, draw_order_kernel, table_of_sets
+from bayesrank.likelihoods.mallows.order_kernels import (
+    MOST_ITEMS,
+    PLACES,
+    draw_order_kernel,
+    table_of_sets,
+)
+from bayesrank.likelihoods.mallows.path import exchange_kernel, reach_of
 from bayesrank.likelihoods.ops.splitmix import uniform
 
 __all__ = ["draw_rankings_kernel"]
+
+EXCHANGES = 100  # of a chain, for each item
 
 
 @numba.njit(cache=True)
@@ -265,7 +274,7 @@ def draw_rankings_kernel(t, consensus, seed, logs, n, kind):  # type: ignore[no-
             before = x
             if kind == 0:
                 table = footrule_table(x, n)[0]
-            elif kind == 1:
+            elif kind == 1 and n <= MOST_ITEMS:
                 for i in range(n):
                     for j in range(n):
                         cost[i, j] = min(x * (i - j) ** 2, 1e300)
@@ -277,8 +286,11 @@ def draw_rankings_kernel(t, consensus, seed, logs, n, kind):  # type: ignore[no-
                 total = _ulam(x, 0.0, log_factorial, state, place)
         if kind == 0:
             _footrule(table, state, place)
-        elif kind == 1:
+        elif kind == 1 and n <= MOST_ITEMS:
             draw_order_kernel(sets, reduced, PLACES, state, place)
+        elif kind == 1:
+            place[:] = np.arange(n)
+            exchange_kernel(x, place, EXCHANGES * n, reach_of(x, n), state)
         elif kind == 2:
             _kendall(x, state, place)
         elif kind == 3:

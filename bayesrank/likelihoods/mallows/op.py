@@ -11,7 +11,8 @@ depend on the consensus :math:`\rho`, and ranks may be aligned with slots as wel
 distance      :math:`d(\pi, \rho)`             :math:`Z_n(t)`
 ============  ===============================  =====================================================
 footrule      :math:`\sum|\pi_i - \rho_i|`     a scan of positions, :math:`O(n^2)`
-spearman      :math:`\sum(\pi_i - \rho_i)^2`   a permanent, by sets of items: up to 22 items
+spearman      :math:`\sum(\pi_i - \rho_i)^2`   a permanent, by sets of items; of more than 22
+                                               an estimate, with its error
 kendall       discordant pairs                 :math:`\prod_{j=1}^n \sum_{k<j} e^{-kt}`
 cayley        exchanges of two items           :math:`\prod_{j=0}^{n-1} (1 + j e^{-t})`
 hamming       items with other ranks           :math:`\sum_k \binom nk D_k e^{-kt}`, of the
@@ -30,6 +31,7 @@ Numba and C modes run the kernels; JAX and second derivatives run the graphs of
 [0.1789, 0.4863]
 """
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -55,6 +57,7 @@ from bayesrank.likelihoods.mallows.graph import (
 )
 from bayesrank.likelihoods.mallows.normaliser_kernels import footrule_kernel
 from bayesrank.likelihoods.mallows.order_kernels import MOST_ITEMS, PAIRS, PLACES, orders_kernel
+from bayesrank.likelihoods.mallows.path import path_log_normaliser, spearman_path
 from bayesrank.likelihoods.mallows.ray import LogSumAlongRay, Ray, ray_of_costs
 from bayesrank.likelihoods.ops import CompiledOp, KernelOp
 
@@ -82,7 +85,7 @@ __all__ = [
 ]
 
 DISTANCES = ("footrule", "spearman", "kendall", "cayley", "hamming", "ulam")
-MOST_ITEMS_OF = {"spearman": MOST_ITEMS, "ulam": 60}  # where sets, or shapes, become too many
+MOST_ITEMS_OF = {"ulam": 60}  # where shapes become too many
 # Distances of which the sum over all consensus orders is known, and how its items cost there
 SUMMED_OUT = {"footrule": PLACES, "spearman": PLACES, "hamming": PLACES, "kendall": PAIRS}
 _KERNELS = {"kendall": KENDALL, "cayley": CAYLEY, "ulam": ULAM}
@@ -162,7 +165,7 @@ class RankingsDraw(KernelOp):
     kernel = staticmethod(draw_rankings_kernel)
     signature = "(r),(r,s),(r),(m)->(r,s)"
     dtype = "int64"
-    version = 2
+    version = 3
 
     def __init__(self, n_items: int, kind: int) -> None:
         self.n_items, self.kind = n_items, kind
@@ -216,7 +219,7 @@ def distance_between(ranks: Any, consensus: Any, distance: str) -> TensorVariabl
 
 
 def log_normaliser(alpha: Any, n_items: int, distance: str) -> TensorVariable:
-    r"""Logarithm of the normaliser :math:`Z_n(\alpha / n)`, exact.
+    r"""Logarithm of the normaliser :math:`Z_n(\alpha / n)`, exact but for Spearman's of many items.
 
     Parameters
     ----------
@@ -235,6 +238,12 @@ def log_normaliser(alpha: Any, n_items: int, distance: str) -> TensorVariable:
     ------
     ValueError
         If the distance is unknown, or the items are too many for it.
+
+    Warns
+    -----
+    UserWarning
+        Under Spearman's distance with more than 22 items, where it is estimated along a path once
+        in a process, in ten seconds; the warning says the standard error.
 
     References
     ----------
@@ -256,6 +265,16 @@ def log_normaliser(alpha: Any, n_items: int, distance: str) -> TensorVariable:
         logs = logs_of_counts(distance, n_items)
         (found,) = np.nonzero(np.isfinite(logs))
         return pt.logsumexp(logs[found] - t[..., None] * found, axis=-1)
+    if distance == "spearman" and n_items > MOST_ITEMS:
+        path = spearman_path(n_items)
+        warnings.warn(
+            f"The normaliser of Spearman's distance of {n_items} items is estimated: the standard "
+            f"error of its logarithm is {path.error.max():.2g} at most, for each ranking. It is "
+            f"exact up to {MOST_ITEMS} items, and that of the footrule for any number.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return path_log_normaliser(t, path)
     rows = t.reshape((-1,))
     if distance == "footrule":
         found = FootruleLogNormaliser(n_items)(rows)
@@ -282,7 +301,7 @@ def check_distance(distance: str, n_items: int) -> None:
     if most is not None and n_items > most:
         raise ValueError(
             f"The normaliser of distance={distance!r} is summed up to {most} items; there are "
-            f"{n_items}. The footrule, Kendall, Cayley and Hamming distances have no limit."
+            f"{n_items}. The other distances have no limit."
         )
 
 
@@ -408,7 +427,7 @@ def check_partial(distance: str, ranks: Any, n_items: int) -> int | None:
 def draw_rankings(
     consensus: Any, alpha: Any, seed: Any, *, distance: str, n_items: int | None = None
 ) -> TensorVariable:
-    """Draw full rankings, exactly.
+    """Draw full rankings, exactly; under Spearman's distance with more than 22 items by a chain.
 
     Parameters
     ----------

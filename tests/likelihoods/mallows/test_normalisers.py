@@ -8,9 +8,17 @@ import pytensor.tensor as pt
 import pytest
 from scipy.special import gammaln
 
-from bayesrank.likelihoods.mallows import DISTANCES, distance_between, log_normaliser
+from bayesrank.likelihoods.mallows import (
+    DISTANCES,
+    PLACES,
+    distance_between,
+    draw_rankings,
+    log_normaliser,
+)
 from bayesrank.likelihoods.mallows.graph import logs_of_counts
 from bayesrank.likelihoods.mallows.op import FootruleLogNormaliser
+from bayesrank.likelihoods.mallows.order_kernels import log_sum_of_orders
+from bayesrank.likelihoods.mallows.path import path_log_normaliser, spearman_path
 from tests.likelihoods.loops import for_each
 from tests.likelihoods.mallows.permutations import DEFINITIONS, distances, every_ranking, log_z
 from tests.oracles import gradient
@@ -142,7 +150,64 @@ def test_an_unknown_distance_is_refused():
         log_normaliser(1.0, 5, "foot")
 
 
-@for_each(("distance", "n"), [("spearman", 23), ("ulam", 61)])
-def test_too_many_items_are_refused(distance, n):
-    with pytest.raises(ValueError, match=f"is summed up to {n - 1} items; there are {n}"):
-        log_normaliser(1.0, n, distance)
+def test_too_many_items_are_refused():
+    with pytest.raises(ValueError, match="is summed up to 60 items; there are 61"):
+        log_normaliser(1.0, 61, "ulam")
+
+
+# Spearman's normaliser beyond the sums over sets
+
+
+def estimated(n, t, seed=1):
+    """Along a path: value and slope by t, and the standard error at the nodes."""
+    path = spearman_path(n, seed)
+    at = pt.dvector("t")
+    found = path_log_normaliser(at, path)
+    f = pytensor.function([at], [found, pytensor.grad(found.sum(), at)], mode="FAST_COMPILE")
+    return f(t), path
+
+
+@for_each("n", [5, 9, 13])
+def test_an_estimate_along_a_path_is_as_near_as_it_says(n, monkeypatch):
+    monkeypatch.setattr("bayesrank.likelihoods.mallows.path.N_EXCHANGES", 8_000_000)
+    spearman_path.cache_clear()
+    t = np.exp(spearman_path(n).at[::3])
+    (value, slope), path = estimated(n, t)
+    spearman_path.cache_clear()
+    squares = np.subtract.outer(np.arange(n), np.arange(n)) ** 2.0
+    exact = [log_sum_of_orders(x * squares, PLACES) for x in t]
+    off = (value - [v for v, _ in exact]) / path.error[::3]
+    assert abs(off).max() < 5.5
+    assert 0.3 < np.sqrt((off**2).mean()) < 2.5  # and not much nearer
+    warm = t < 1.0
+    slopes = np.array([(g * squares).sum() for _, g in exact])
+    np.testing.assert_allclose(slope[warm], slopes[warm], rtol=0.1)
+
+
+@for_each("n", [5, 9])
+def test_beyond_the_ends_of_the_path_the_normaliser_is_known(n, monkeypatch):
+    monkeypatch.setattr("bayesrank.likelihoods.mallows.path.N_EXCHANGES", 1_000_000)
+    spearman_path.cache_clear()
+    low = np.exp(spearman_path(n).breaks[0])
+    t = np.array([0.0, low / 100, low * 0.999, 6.001, 9.0, 1e5])
+    (value, slope), _ = estimated(n, t)
+    spearman_path.cache_clear()
+    squares = np.subtract.outer(np.arange(n), np.arange(n)) ** 2.0
+    exact = [log_sum_of_orders(x * squares, PLACES) for x in t]
+    np.testing.assert_allclose(value, [v for v, _ in exact], atol=1e-8)
+    np.testing.assert_allclose(slope, [(g * squares).sum() for _, g in exact], rtol=1e-3)
+
+
+@pytest.mark.slow  # the long chains
+def test_the_normaliser_of_thirty_items_says_its_error():
+    alpha = np.array([0.5, 3.0, 20.0])
+    with pytest.warns(UserWarning, match="30 items is estimated: the standard error"):
+        value, slope = normaliser(30, "spearman")(alpha)
+    (other, _), path = estimated(30, alpha / 30, seed=2)
+    assert path.error.max() < 0.02
+    np.testing.assert_allclose(value, other, atol=8 * path.error.max())
+    # distances of draws, which are chains from another start
+    for a, s in zip(alpha, slope, strict=True):
+        drawn = draw_rankings([*range(1, 31)], a, np.arange(2000) * 7**15, distance="spearman")
+        d = ((drawn.eval() - np.arange(1, 31)) ** 2).sum(axis=1)
+        assert abs(d.mean() + 30 * s) < 5.5 * d.std() / np.sqrt(2000) + 0.01 * d.mean()
