@@ -137,7 +137,7 @@ def spearman_path(n: int, seed: int = 1) -> SpearmanPath:
     rows = np.vstack([basis(at) / spread[:, None], integral(breaks[-1])[None] / 1e-8])
     q, r = np.linalg.qr(rows)
     found = np.linalg.solve(r, q.T @ np.append(value / spread, exact / 1e-8))
-    pieces = PPoly.from_spline(BSpline(knots, found, ORDER).antiderivative())
+    pieces = PPoly.from_spline(BSpline(knots, found, ORDER).antiderivative().tck)
     series = -pieces.c[:, ORDER + 1 : -ORDER - 1]  # without those of length zero
     series[-1] += start
     error = np.linalg.norm(integral(at) @ np.linalg.inv(r), axis=1)
