@@ -18,7 +18,10 @@ weak order              ``y``                      ranking, slot
 
 Differs from the paper in having a Normal prior whose scale the validation part chooses, in the
 constants of the likelihood, and in what it is compared with: the exact Plackett-Luce likelihood
-of weak orders stands beside ListMLE, which breaks ties, at random and in the order of the file.
+of weak orders stands beside ListMLE, which breaks ties, at random and in the order of the file. The
+paper fits the geometric and the harmonic mean by contrastive divergence, for want of a normaliser;
+`contrastive_path` does the same, to show what that loses. Its rank regression is the squared loss
+of leads in pairs; regression on the grades themselves stands beside it.
 
 References
 ----------
@@ -29,7 +32,7 @@ Qin & Liu, Introducing LETOR 4.0 datasets, arXiv:1306.2597, 2013.
 `models.pmop_documents.study` compares them on MQ2008; ``RESULTS.md`` has the figures.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -41,7 +44,11 @@ from pytensor.tensor import TensorVariable
 
 import bayesrank as br
 from bayesrank.inference import posterior_modes
-from bayesrank.likelihoods.losses import hinge_rank_loss
+from bayesrank.likelihoods.losses import (
+    exponential_rank_loss,
+    hinge_rank_loss,
+    squared_rank_loss,
+)
 from bayesrank.likelihoods.pairs import (
     bradley_terry_logp,
     davidson_logp,
@@ -51,6 +58,8 @@ from bayesrank.likelihoods.pairs import (
     weak_order_pairs,
 )
 from bayesrank.utility import linear_utility
+from models.pmop_sampling.contrastive import fit_cd
+from models.pmop_sampling.model import SET_FUNCTIONS
 from models.shared.letor import Part
 
 # ---------------------------------------------------------------------------------------------
@@ -72,11 +81,15 @@ def composite(
     return likelihood
 
 
-def ranking_svm(utility: TensorVariable, part: Part) -> None:
-    """Hinge loss of all pairs of each query."""
-    ranks = part.rankings.ranks
-    pairs = weak_order_pairs(ranks, ties="drop")
-    pm.Potential("y", -pt.sum(hinge_rank_loss(utility, ranks, pairs=pairs)))
+def of_pairs(loss: Callable[..., TensorVariable]) -> Likelihood:
+    """Add a loss of all pairs of each query that are of different grades."""
+
+    def likelihood(utility: TensorVariable, part: Part) -> None:
+        ranks = part.rankings.ranks
+        pairs = weak_order_pairs(ranks, ties="drop")
+        pm.Potential("y", -pt.sum(loss(utility, ranks, pairs=pairs)))
+
+    return likelihood
 
 
 def davidson(utility: TensorVariable, part: Part) -> None:
@@ -103,8 +116,8 @@ def list_mle(utility: TensorVariable, part: Part, *, seed: int | None) -> None:
     br.PlackettLuce("y", utility, where=mask, observed=full)
 
 
-def rank_regression(utility: TensorVariable, part: Part) -> None:
-    """Grades as numbers with normal noise."""
+def grade_regression(utility: TensorVariable, part: Part) -> None:
+    """Grades as numbers with normal noise, document by document."""
     grades = part.grades[part.rankings.mask]
     used = utility[part.rankings.mask.nonzero()]
     pm.Normal("y", grades.mean() + used, 1.0, observed=grades)
@@ -128,6 +141,13 @@ def pmop(utility: TensorVariable, part: Part, *, aggregate: str, weighted: bool 
     )
 
 
+def backwards(utility: TensorVariable, part: Part) -> None:
+    """Ordered partitions from the worst block to the best: who is eliminated next."""
+    ranks = part.rankings.ranks
+    turned = np.where(ranks > 0, ranks.max(axis=1, keepdims=True) + 1 - ranks, 0)
+    br.PMOP("y", -utility, where=part.rankings.mask, observed=turned)
+
+
 def grade_weights(part: Part) -> NDArray[np.float64]:
     r"""Weights :math:`1 + \log r` of the blocks, r being the grade counted from one.
 
@@ -145,10 +165,13 @@ AGGREGATES = ("mean", "max", "min", "geometric", "harmonic")
 METHODS: dict[str, Likelihood] = {
     **{f"PMOP {name}": partial(pmop, aggregate=name) for name in AGGREGATES},
     "PMOP mean, weighted": partial(pmop, aggregate="mean", weighted=True),
-    "rank regression": rank_regression,
+    "PMOP mean, backwards": backwards,
+    "rank regression": of_pairs(squared_rank_loss),
+    "regression on grades": grade_regression,
     "RankNet": composite(bradley_terry_logp, ties="drop"),
     "Thurstone pairs": composite(thurstone_logp, ties="drop"),
-    "ranking SVM": ranking_svm,
+    "ranking SVM": of_pairs(hinge_rank_loss),
+    "RankBoost": of_pairs(exponential_rank_loss),
     "Davidson pairs": davidson,
     "Rao-Kupper pairs": rao_kupper,
     "ListMLE, ties as in the file": partial(list_mle, seed=None),
@@ -201,6 +224,40 @@ def map_path(model: pm.Model, scales: Iterable[float]) -> list[NDArray[np.float6
     settings = [{"coefficient_scale": scale} for scale in scales]
     modes = posterior_modes(model, settings, tolerance=np.inf)
     return [mode["coefficient"] for mode in modes]
+
+
+def contrastive_path(
+    part: Part,
+    scales: Iterable[float],
+    *,
+    aggregate: str,
+    kernel: Literal["gibbs", "metropolis"],
+    epochs: int = 40,
+    seed: int = 1,
+) -> list[NDArray[np.float64]]:
+    """Coefficients by contrastive divergence with one step of a chain, for each prior scale."""
+    return [
+        fit_cd(
+            SET_FUNCTIONS[aggregate], part.rankings, by="feature", kernel=kernel, epochs=epochs,
+            learning_rate=0.1, ridge=scale**-2.0, rng=seed,
+        ).coefficient
+        for scale in scales
+    ]  # fmt: skip
+
+
+# The paper's estimators of what has no normaliser there
+CONTRASTIVE: dict[str, Callable[..., list[NDArray[np.float64]]]] = {
+    "PMOP geometric, CD-Gibbs": partial(contrastive_path, aggregate="geometric", kernel="gibbs"),
+    "PMOP geometric, CD-MH": partial(contrastive_path, aggregate="geometric", kernel="metropolis"),
+    "PMOP harmonic, CD-Gibbs": partial(contrastive_path, aggregate="harmonic", kernel="gibbs"),
+}
+
+
+def path_of(method: str, part: Part, scales: Sequence[float]) -> list[NDArray[np.float64]]:
+    """Coefficients of a method for each prior scale: modes, or by contrastive divergence."""
+    if method in CONTRASTIVE:
+        return CONTRASTIVE[method](part, scales)
+    return map_path(build(part, method), scales)
 
 
 def posterior_mean(model: pm.Model, scale: float, **sampling: Any) -> NDArray[np.float64]:

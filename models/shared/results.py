@@ -1,0 +1,268 @@
+"""What a study leaves: tables between markers, with the published value beside each number.
+
+A study names its tables, each a function that computes it, and `run` makes of them a command:
+``python -m models.PAPER.study [FOLDER]`` writes every table into ``models/PAPER/RESULTS.md``, and
+what of it the README shows into the README, in place of what stood between the same markers
+
+    <!-- table NAME -->
+    <!-- end of NAME -->
+
+so that what is said around them stays. Below each table stands what it was made of: the seed, the
+files, the CPU seconds and the date. ``--table NAME`` computes some tables alone; ``--quick``
+computes small forms of all, prints them, and writes nothing. ``--row NAME`` computes some rows of
+tables by method, and ``--keep FOLDER`` keeps what took long, so that a run that ended early goes on
+where it was.
+
+A number and the published one beside it read "32.40 (32.49)"; a published row that we have not
+reads "(26.52)".
+
+>>> ours = pd.DataFrame({"N@1": [0.5]}, index=["Borda"])
+>>> theirs = pd.DataFrame({"N@1": [0.49, 0.52]}, index=["Borda", "SVP"])
+>>> print(Table(ours, published=theirs).markdown())
+| method | N@1 |
+|---|---:|
+| Borda | 0.50 (0.49) |
+| SVP | (0.52) |
+"""
+
+import argparse
+import hashlib
+import os
+import pickle
+import re
+import resource
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bayesrank.results import figure_png, write_whole
+
+__all__ = ["Run", "Table", "between", "replace_between", "run"]
+
+ROOT = Path(__file__).parents[2]
+
+
+class Run(NamedTuple):
+    """How the tables are to be computed."""
+
+    folder: Path  # of the data
+    quick: bool  # in a reduced size, for tests
+    seed: int
+    rows: tuple[str, ...] = ()  # of tables by method: which; all without
+    keep: Path | None = None  # where what is computed is kept from one run to the next
+
+    def chosen(self, names: Iterable[str]) -> list[str]:
+        """Those of some rows that are asked for."""
+        return [name for name in names if not self.rows or name in self.rows]
+
+    def once(self, name: str, compute: Callable[[], Any]) -> Any:
+        """Compute something, unless an earlier run of the same data kept it."""
+        if self.keep is None:
+            return compute()
+        key = f"{self.folder.resolve()} {self.quick} {self.seed} {name}"
+        path = self.keep / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.pickle"
+        if not path.exists():
+            begin = _cpu_seconds()
+            value = compute()
+            write_whole(path, pickle.dumps((value, _cpu_seconds() - begin)))
+            print(f"{name}: kept after {_cpu_seconds() - begin:.0f} CPU s", flush=True)
+            return value
+        value, seconds = pickle.loads(path.read_bytes())
+        _SPENT_BEFORE.append(seconds)
+        return value
+
+
+_SPENT_BEFORE: list[float] = []  # CPU seconds of what earlier runs kept
+
+
+class Table(NamedTuple):
+    """A table of a study."""
+
+    rows: pd.DataFrame  # text stays as it is, numbers are rounded; the index names the rows
+    published: pd.DataFrame | None = None  # cells of the same names; NaN where there is none
+    digits: int | Mapping[str, int] = 2  # of all columns, or by column
+    corner: str = "method"  # what the index names
+    readme: pd.DataFrame | None = None  # rows and columns of the README's form, if it has one
+    figures: Mapping[str, Figure] = {}  # names of files in docs/
+
+    def markdown(self, part: pd.DataFrame | None = None) -> str:
+        """Spell the table out, or those of its rows and columns that `part` has."""
+        rows, published = self.rows, self.published
+        if published is not None:
+            more = published.index.difference(rows.index, sort=False)
+            rows = rows.reindex(rows.index.append(more))
+        if part is not None:
+            rows = rows.loc[part.index, part.columns]
+        known = published.reindex_like(rows) if published is not None else None
+        cells = [
+            [
+                _cell(
+                    rows.iloc[i, j],
+                    None if known is None else known.iloc[i, j],
+                    self.digits if isinstance(self.digits, int) else self.digits.get(name, 2),
+                )
+                for j, name in enumerate(rows.columns)
+            ]
+            for i in range(len(rows))
+        ]
+        # numbers to the right, words to the left
+        text = [any(re.search(r"[A-Za-z]{2}", row[j]) for row in cells) for j in range(len(rows.T))]
+        head = " | ".join([self.corner, *map(str, rows.columns)])
+        lines = [f"| {head} |", "|---|" + "|".join("---" if t else "---:" for t in text) + "|"]
+        lines += [
+            f"| {' | '.join([str(name), *row])} |"
+            for name, row in zip(rows.index, cells, strict=True)
+        ]
+        return "\n".join(lines)
+
+
+def _cell(value: Any, known: Any, digits: int) -> str:
+    shown = "" if pd.isna(value) else _number(value, digits)
+    if known is not None and not pd.isna(known):
+        shown = f"{shown} ({_number(known, digits)})".strip()
+    return shown
+
+
+def _number(value: Any, digits: int) -> str:
+    return value if isinstance(value, str) else f"{value:.{digits}f}"
+
+
+# ---------------------------------------------------------------------------------------------
+# Files
+# ---------------------------------------------------------------------------------------------
+
+
+def between(text: str, name: str) -> str | None:
+    """Read what stands between the markers of a name; None without any.
+
+    >>> between("a <!-- table x -->b<!-- end of x --> c", "x")
+    'b'
+    """
+    found = re.search(_markers(name), text, re.DOTALL)
+    return None if found is None else found[2]
+
+
+def replace_between(path: Path, name: str, content: str) -> None:
+    """Put a table where its markers are.
+
+    Raises
+    ------
+    ValueError
+        If the file has no such markers, or has them several times.
+    """
+    text = path.read_text(encoding="utf-8")
+    n = len(re.findall(_markers(name), text, re.DOTALL))
+    if n != 1:
+        raise ValueError(
+            f"{path} has {n} pairs of markers of {name!r}; put '<!-- table {name} -->' and "
+            f"'<!-- end of {name} -->' where the table is to stand, once."
+        )
+    new = re.sub(_markers(name), lambda m: f"{m[1]}\n{content}\n{m[3]}", text, flags=re.DOTALL)
+    write_whole(path, new.encode())
+
+
+def _markers(name: str) -> str:
+    begin, end = (re.escape(f"<!-- {word} {name} -->") for word in ("table", "end of"))
+    return f"({begin})(.*?)({end})"
+
+
+def _made_of(run: Run, files: Sequence[Path], seconds: float) -> str:
+    """Seed, data, CPU seconds and day, in a line below the table."""
+    parts = [f"Seed {run.seed}"]
+    if files:
+        digest = hashlib.sha256()
+        for file in files:
+            digest.update(file.read_bytes())
+        newest = datetime.fromtimestamp(max(f.stat().st_mtime for f in files), UTC)
+        parts.append(
+            f"{', '.join(f.name for f in files)} of {newest:%Y-%m-%d} (sha256 "
+            f"{digest.hexdigest()[:8]})"
+        )
+    parts += [f"{seconds:.0f} CPU s", f"computed on {datetime.now(UTC):%Y-%m-%d}"]
+    return f"*{'; '.join(parts)}.*"
+
+
+def _cpu_seconds() -> float:
+    """CPU seconds of this process and of those it waited for."""
+    both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(used.ru_utime + used.ru_stime for used in both) + sum(_SPENT_BEFORE)
+
+
+# ---------------------------------------------------------------------------------------------
+# The command
+# ---------------------------------------------------------------------------------------------
+
+
+def run(
+    paper: str,
+    tables: Mapping[str, Callable[[Run], Table]],
+    *,
+    data: str | None = None,
+    files: str = "*",
+    seed: int = 1,
+    arguments: Sequence[str] | None = None,
+    root: Path = ROOT,
+) -> dict[str, Table]:
+    """Compute the tables of a study and write them where they belong.
+
+    Parameters
+    ----------
+    paper : str
+        The folder of the study in the gallery, whose ``RESULTS.md`` has the markers.
+    tables : mapping of functions
+        The tables by name, each from how it is to be computed.
+    data : str, optional
+        The folder below ``BAYESRANK_DATA`` that is used if none is named; None if the study makes
+        its data up.
+    files : str
+        Pattern of the files in it that the tables are made of.
+    seed : int
+        Of all that is random.
+    arguments : list of str, optional
+        Those of the command line.
+    root : Path
+        Where the repository is.
+
+    Returns
+    -------
+    dict
+        The tables that were computed.
+    """
+    parser = argparse.ArgumentParser(prog=f"python -m models.{paper}.study")
+    if data is not None:
+        default = Path(os.environ.get("BAYESRANK_DATA", ".")) / data
+        parser.add_argument("folder", nargs="?", type=Path, default=default, help="of the data")
+    parser.add_argument("--table", action="append", choices=list(tables), help="which; all without")
+    parser.add_argument("--quick", action="store_true", help="a reduced size, nothing is written")
+    parser.add_argument("--row", action="append", default=[], help="of tables by method")
+    parser.add_argument("--keep", type=Path, help="folder for what took long, of an earlier run")
+    given = parser.parse_args(arguments)
+    if given.keep is not None:
+        given.keep.mkdir(parents=True, exist_ok=True)
+    folder = given.folder if data is not None else Path()
+    how = Run(folder, given.quick, seed, tuple(given.row), given.keep)
+    of = sorted(folder.glob(files)) if data is not None else []
+    if data is not None and not of:
+        parser.error(f"{folder} has no files {files}; name the folder of the data.")
+
+    made = {}
+    for name in given.table or tables:
+        begin = _cpu_seconds()
+        made[name] = table = tables[name](how)
+        below = _made_of(how, of, _cpu_seconds() - begin)
+        print(f"\n{name}\n\n{table.markdown()}\n\n{below}", flush=True)
+        if not how.quick:
+            results = root / "models" / paper / "RESULTS.md"
+            replace_between(results, name, f"{table.markdown()}\n\n{below}")
+            if table.readme is not None:
+                shown = table.markdown(table.readme)
+                replace_between(root / "README.md", f"{paper}: {name}", shown)
+            for file, figure in table.figures.items():
+                write_whole(root / "docs" / file, figure_png(figure, dpi=110))
+        plt.close("all")
+    return made
