@@ -12,7 +12,8 @@ what the data say about the scales is
           - \tfrac12 \log \lvert -H(\psi) \rvert + \text{const},
 
 the nested approximation of INLA. It is the same whether effects are centred or not. Its mode is
-found, and some nodes around it are weighed by it; a draw takes a node by its weight, moves the
+found, and some nodes around it are weighed by it; where judges have parameters of their own, time
+is linear in the judges (`bayesrank.inference.arrow`). A draw takes a node by its weight, moves the
 scales a little, x along with them, and adds the normal noise of that node.
 
 >>> import pymc as pm
@@ -32,25 +33,36 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 from numpy.typing import NDArray
+from pymc.distributions.multivariate import ZeroSumNormalRV
+from pymc.model.transform.conditioning import remove_value_transforms
+from pymc.pytensorf import rewrite_pregrad
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.scalar.basic import Mul, TrueDiv
 from pytensor.tensor.blas import BatchedDot, Dot22
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.math import Dot
-from scipy.linalg import cho_solve, solve_triangular
-from scipy.optimize import minimize
 from scipy.stats import norm, qmc
 
-from bayesrank.inference.laplace import columns, factor_of
-from bayesrank.inference.modes import climb, constrained, hessian_product, objective
+from bayesrank.inference.arrow import Arrow, Dense
+from bayesrank.inference.laplace import factor_of
+from bayesrank.inference.modes import climb, constrained, objective
+from bayesrank.inference.products import likelihoods_of, many_products
 
 __all__ = ["learned_scales", "quick_posterior"]
+
+Floats = NDArray[np.float64]
 
 MOST_SCALES = 6  # numbers that a grid of nodes is laid over
 NODES = 32
 WIDER = 1.2  # standard deviations of the nodes, in those of the approximation around the mode
 JITTER = 0.15  # share of the variance of the scales that is between the nodes
+MOST_STEPS = 40  # to a mode, with the curvature of another one
+ENOUGH = 1e-6  # nats below the mode at which a search ends
+CLOSE = 1e-2  # nats above the least that the scales' search ends
+WIDEST = 0.2  # step of differences of scales' logarithms, which are as long as a deviation
+LONGEST = 1.0  # of a step of the search, in logarithms
+FLAT = 1e-2  # curvature below which a direction is taken to be flat
 FAR = 30.0  # logarithm of a scale that has run away
 
 
@@ -127,6 +139,16 @@ def quick_posterior(
     """
     _refuse_discrete(model)
     names = learned_scales(model) if scales is None else list(scales)
+    try:
+        return _approximate(*_by_blocks(model, names), names, draws, chains, seed)
+    except _MeetError:  # blocks that the graph lets hope for
+        return _approximate(model, [], names, draws, chains, seed)
+
+
+def _approximate(
+    model: pm.Model, blocks: Sequence[str], names: Sequence[str], draws: int, chains: int, seed: int
+) -> xr.DataTree:
+    """Find the quick posterior; variables of the `blocks` of a dim meet their own only."""
     logp, start = objective(model)
     outer = _places(start, names)
     if outer.size > MOST_SCALES:
@@ -135,7 +157,9 @@ def quick_posterior(
             f"to {MOST_SCALES} numbers. Name the most important ones with `scales`, or sample with "
             "pm.sample."
         )
-    nested = _Nested(logp, hessian_product(model), start.data, outer)
+    places = np.stack([_places(start, [name]) for name in blocks], axis=1) if blocks else None
+    sums = np.array([_sums_to_zero(model[name]) for name in blocks], dtype=bool)
+    nested = _Nested(logp, many_products(model), start.data, outer, places, sums)
     rng = np.random.default_rng(seed)
     total = draws * chains
     if outer.size:
@@ -252,47 +276,156 @@ def _places(start: Any, names: Sequence[str]) -> NDArray[np.int64]:
 # ---------------------------------------------------------------------------------------------
 
 
+class _MeetError(Exception):
+    """Variables meet that were taken for separate."""
+
+
+def _sums_to_zero(rv: Variable) -> bool:
+    return isinstance(rv.owner.op, ZeroSumNormalRV)
+
+
+def _by_blocks(model: pm.Model, scales: Sequence[str]) -> tuple[pm.Model, list[str]]:
+    """Find the dim whose labels have variables that do not meet those of other labels.
+
+    A likelihood says which of its inputs are such (`separate`). Returned are the variables, of most
+    numbers, and the model with sums of zero taken for what the numbers are, and not for how many
+    of them are free; without such a dim, or if most variables are others, no names.
+    """
+    logp = rewrite_pregrad(model.logp())
+    together: set[Any] = set()
+    apart: set[Any] = set()
+    for node in likelihoods_of(logp):
+        separate = getattr(node.op, "separate", ())
+        for i in node.op.wrt:
+            (apart if i in separate else together).update(ancestors([node.inputs[i]]))
+    found: dict[str, list[str]] = {}
+    point, size = model.initial_point(), dict[str, int]()
+    for rv in model.free_RVs:
+        dims, value = model.named_vars_to_dims.get(rv.name, ()), model.rvs_to_values[rv]
+        plain = model.rvs_to_transforms.get(rv) is None or _bounded(model, rv)
+        fits = len(dims) == 1 and rv.name not in scales and (plain or _sums_to_zero(rv))
+        if fits and value in apart and value not in together:
+            found.setdefault(str(dims[0]), []).append(rv.name)
+            size[str(dims[0])] = size.get(str(dims[0]), 0) + point[value.name].size
+    total = sum(np.size(x) for x in point.values())
+    dim = max(size, key=lambda dim: size[dim], default=None)
+    if dim is None or 2 * size[dim] < total:
+        return model, []
+    zero = [model[name] for name in found[dim] if _sums_to_zero(model[name])]
+    return (remove_value_transforms(model, zero) if zero else model), found[dim]
+
+
 class _Given(NamedTuple):
     """The normal of the other variables where the scales have some values."""
 
-    x: NDArray[np.float64]  # (n,) all variables: the scales, and the mode of the others
-    factor: NDArray[np.float64]  # of the precision
+    x: Floats  # (n,) all variables: the scales, and the mode of the others
+    precision: Dense | Arrow
     log_density: float  # of the scales
-    shift: NDArray[np.float64]  # (n_others, n_scales): how the mode moves with the scales
+    shift: Floats  # (n_others, n_scales): how the mode moves with the scales
 
     def draw(self, draws: int, nested: "_Nested", rng: np.random.Generator) -> Any:
         """Draw all variables, (draws, n), with the scales as they are."""
         out = np.tile(self.x, (draws, 1))
-        noise = rng.normal(size=(nested.inner.size, draws))
-        out[:, nested.inner] += solve_triangular(self.factor, noise, lower=True, trans="T").T
+        out[:, nested.inner] += self.precision.noise(draws, rng).T
         return out
 
 
 class _Nested:
-    """A log density whose variables are in part scales."""
+    """A log density whose variables are in part scales, in part blocks, perhaps.
 
-    def __init__(self, logp: Any, product: Any, start: NDArray[np.float64], outer: Any) -> None:
-        self.logp, self.product, self.outer = logp, product, outer
+    Places of the variables of blocks are (n_blocks, size), and `sums` says which sum to zero.
+    """
+
+    def __init__(
+        self, logp: Any, products: Any, start: Floats, outer: Any, places: Any, sums: Any
+    ) -> None:
+        self.logp, self.products, self.outer = logp, products, outer
         self.inner = np.setdiff1d(np.arange(start.size), outer)
-        self.x = start.copy()  # where the last search ended
+        self.places, self.sums = places, sums
+        self.start = start
+        self.near: _Given | None = None  # where the next search starts
 
-    def at(self, scales: NDArray[np.float64]) -> _Given:
+    def at(self, scales: Floats) -> _Given:
         """Find the mode and the curvature of the others, from where the last search ended."""
-        self.x[self.outer] = scales
+        x = self._mode(scales)
+        precision, across = self._curvature(x)
+        shift = -precision.solve(across)
+        value = float(self.logp(x)[0]) - precision.log_det / 2
+        self.near = _Given(x, precision, value, shift)
+        return self.near
 
-        def inner(part: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-            x = self.x.copy()
-            x[self.inner] = part
-            value, slope = self.logp(x)
-            return float(value), slope[self.inner]
+    def _slope(self, x: Floats) -> tuple[float, Floats]:
+        """Log density, and its gradient in the directions that sums leave."""
+        value, slope = self.logp(x)
+        slope = np.nan_to_num(slope)  # where it overflows, the value says that it is too far
+        if self.places is not None:
+            for where in self.places.T[self.sums]:
+                slope[where] -= slope[where].mean()
+        return float(value), slope[self.inner]
 
-        self.x[self.inner] = climb(inner, self.x[self.inner])
-        x = self.x.copy()
-        found = columns(self.product, x, self.inner)  # (n, n_inner)
-        factor = factor_of(-found[self.inner])
-        shift = cho_solve((factor, True), found[self.outer].T)
-        value = float(self.logp(x)[0]) - np.log(np.diag(factor)).sum()
-        return _Given(x, factor, value, shift)
+    def _mode(self, scales: Floats) -> Floats:
+        """Climb by steps with the curvature nearby, which is known, or else from afar."""
+        x = self.start.copy()
+        x[self.outer] = scales
+        if self.near is not None:
+            x[self.inner] = self.near.x[self.inner]
+            x[self.inner] += self.near.shift @ (scales - self.near.x[self.outer])
+            value, slope = self._slope(x)
+            for _ in range(MOST_STEPS):
+                step = self.near.precision.solve(slope)
+                gain = float(slope @ step) / 2
+                if gain < ENOUGH:
+                    return x
+                for shorter in (1.0, 0.5, 0.25):
+                    there = x.copy()
+                    there[self.inner] += shorter * step
+                    reached, slope_there = self._slope(there)
+                    if reached >= value + 0.1 * shorter * gain:
+                        break
+                else:
+                    break
+                x, value, slope = there, reached, slope_there
+
+        def inner(part: Floats) -> tuple[float, Floats]:
+            there = x.copy()
+            there[self.inner] = part
+            return self._slope(there)
+
+        x[self.inner] = climb(inner, x[self.inner])
+        return x
+
+    def _curvature(self, x: Floats) -> tuple[Dense | Arrow, Floats]:
+        """Precision of the others given the scales, and minus what both are differentiated by."""
+        product = self.products(x)
+        axes = np.eye(x.size)
+        if self.places is None:
+            found = product(axes[:, self.inner])
+            return Dense(-found[self.inner]), -found[self.outer].T
+
+        # one direction for each of the few, and one for a variable of all blocks: in units of one,
+        # and in others, which give the same unless blocks meet
+        blocks, size = self.places, self.places.shape[1]
+        rest = np.setdiff1d(self.inner, blocks)
+        few = np.concatenate([rest, self.outer])
+        unit = np.cos(np.arange(len(blocks)) ** 2) + 2.0
+        of_all, again = np.zeros((2, x.size, size))
+        for i, where in enumerate(blocks.T):
+            of_all[where, i], again[where, i] = 1.0, unit
+        found = -product(np.concatenate([axes[:, few], of_all, again], axis=1))
+        by_few, by_all, by_unit = np.split(found, [len(few), len(few) + size], axis=1)
+        error = abs(by_unit[blocks] - by_all[blocks] * unit[:, None, None])
+        if not error.max() <= 1e-8 * (1 + abs(by_all[blocks]).max()):
+            raise _MeetError
+        n_rest, place = len(rest), np.searchsorted(self.inner, blocks)
+        precision = Arrow(
+            by_all[blocks],
+            by_few[blocks][..., :n_rest],
+            by_few[rest][:, :n_rest],
+            place,
+            np.searchsorted(self.inner, rest),
+            self.sums,
+        )
+        return precision, by_few[self.inner][:, n_rest:]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -320,9 +453,8 @@ def _nodes(nested: _Nested, names: Sequence[str]) -> _Nodes:
             )
         return -nested.at(scales).log_density
 
-    begin = nested.x[nested.outer]
-    found = minimize(loss, begin, method="BFGS", options={"eps": 1e-3, "gtol": 1e-2})
-    curvature = _second_differences(loss, found.x)
+    begin = nested.start[nested.outer]
+    peak, curvature = _lowest(loss, begin)
     try:
         root = np.linalg.inv(factor_of(curvature)).T  # of the covariance
     except ValueError as error:
@@ -331,32 +463,59 @@ def _nodes(nested: _Nested, names: Sequence[str]) -> _Nodes:
             "falls in every direction: the data say too little about them. Sample with pm.sample."
         ) from error
     z = WIDER * norm.ppf(qmc.Sobol(n, seed=0).random(NODES) * (1 - 1e-3) + 5e-4)
-    scales = found.x + z @ root.T
+    scales = peak + z @ root.T
     order = np.argsort((z**2).sum(axis=1))  # from the middle outwards: each search starts near
     given: list[Any] = [None] * NODES
     for k in order:
-        nested.x = min(
+        nested.near = min(
             (g for g in given if g is not None),
             key=lambda g: ((np.linalg.solve(root, g.x[nested.outer] - scales[k])) ** 2).sum(),
-            default=_Given(nested.x, root, 0.0, root),
-        ).x.copy()
+            default=nested.near,
+        )
         given[k] = nested.at(scales[k])
     log_weight = np.array([g.log_density for g in given]) + (z**2).sum(axis=1) / (2 * WIDER**2)
     log_weight -= np.logaddexp.reduce(log_weight)
     return _Nodes(scales, log_weight, given)
 
 
-def _second_differences(f: Any, x: NDArray[np.float64], step: float = 0.1) -> Any:
-    """Hessian of a smooth function of few numbers."""
+def _lowest(f: Any, x: Floats) -> tuple[Floats, Floats]:
+    """Find where a smooth function of few numbers is least, and its Hessian there.
+
+    By Newton's method, whose derivatives are differences: each is worth several steps of methods
+    that learn the curvature on their way, for every value here is a search of its own.
+    """
+    value, h = f(x), np.full(x.size, WIDEST)
+    for _ in range(MOST_STEPS):
+        slope, curvature = _differences(f, x, value, h)
+        values, vectors = np.linalg.eigh(curvature)
+        size = np.maximum(abs(values), FLAT)
+        step = -vectors @ (vectors.T @ slope / size)
+        gain = -float(slope @ step) / 2
+        if gain < CLOSE and values[0] > 0:
+            return x + step, curvature
+        step *= min(1.0, LONGEST / abs(step).max())
+        for shorter in 0.5 ** np.arange(6):
+            reached = f(x + shorter * step)
+            if reached < value:
+                break
+        else:
+            break
+        x, value = x + shorter * step, reached
+        h = np.clip(np.maximum(np.diag(curvature), FLAT) ** -0.5, WIDEST / 10, WIDEST)
+    return x, curvature
+
+
+def _differences(f: Any, x: Floats, centre: float, h: Floats) -> tuple[Floats, Floats]:
+    """Gradient and Hessian by differences of steps `h` around `x`, where f is `centre`."""
     n = x.size
-    axes, out, centre = step * np.eye(n), np.empty((n, n)), f(x)
-    ahead, behind = [f(x + a) for a in axes], [f(x - a) for a in axes]
+    axes, out = np.diag(h), np.empty((n, n))
+    ahead, behind = (np.array([f(x + sign * a) for a in axes]) for sign in (1, -1))
     for i in range(n):
-        out[i, i] = (ahead[i] - 2 * centre + behind[i]) / step**2
+        out[i, i] = (ahead[i] - 2 * centre + behind[i]) / h[i] ** 2
         for j in range(i):
             both = f(x + axes[i] + axes[j]) - ahead[i] - ahead[j] + centre
-            out[i, j] = out[j, i] = both / step**2
-    return out
+            out[i, j] = out[j, i] = both / (h[i] * h[j])
+    return (ahead - behind) / (2 * h), out
 
 
 def _draws(nodes: _Nodes, nested: _Nested, total: int, rng: np.random.Generator) -> Any:

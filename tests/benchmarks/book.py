@@ -147,6 +147,10 @@ class Book:
         )
         assert met, f"{what}: {unit(value)} misses the {demand} (two Zen 4 cores)."
 
+    def note(self, what: str, cpu: str, wall: str) -> None:
+        """Write a part of what is measured, of which nothing is demanded."""
+        self._write(what, cpu, wall, "", "", "", True)
+
     def _write(self, what: str, *cells: str | bool) -> None:
         row = Row(what, *cells)
         self.rows.append(row)

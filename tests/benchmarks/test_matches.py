@@ -4,7 +4,9 @@ Rows collapse to counts of 39,800 pairs, and these to 19,900 where the order doe
 gradient costs does not depend on the number of matches.
 """
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import arviz as az
 import choix
@@ -141,6 +143,48 @@ def test_the_same_from_a_table_where_choix_has_its_list(book: Book, table: pd.Da
         peer=f"choix.opt_pairwise on a hundredth of the rows: {time_text(a_hundredth.cpu)}",
         at_most=10.0,
     )
+
+
+def arena_rank_scores(table: pd.DataFrame) -> Callable[[], dict[str, Any]]:
+    """Bradley-Terry with the intervals of a sandwich estimator, by JAX."""
+    fit = pytest.importorskip("arena_rank.models.bradley_terry", reason="arena-rank is not there")
+    data = pytest.importorskip("arena_rank.utils.data_utils")
+    share = {"first": 1.0, "second": 0.0, "tie": 0.5}
+
+    def run() -> dict[str, Any]:
+        rows = data.PairDataset.from_pandas(table, ["left", "right"], "judged", share.__getitem__)
+        return fit.BradleyTerry(len(rows.competitors)).compute_ratings_and_cis(rows)
+
+    return run
+
+
+def evalica_scores(table: pd.DataFrame) -> Callable[[], pd.Series]:
+    """Ties as half a win for each: scores alone."""
+    evalica = pytest.importorskip("evalica", reason="evalica is not there")
+    winner = evalica.Winner
+    outcomes = {"first": winner.X, "second": winner.Y, "tie": winner.Draw}
+
+    def run() -> pd.Series:
+        winners = [outcomes[x] for x in table["judged"]]
+        return evalica.bradley_terry(table["left"], table["right"], winners).scores
+
+    return run
+
+
+@pytest.mark.parametrize("name", ["evalica", "arena-rank"])
+def test_rows_to_scores_and_intervals(book: Book, table: pd.DataFrame, name: str):
+    """Ours are draws of the posterior of Davidson's model, which has a parameter for ties."""
+    peer = {"evalica": evalica_scores, "arena-rank": arena_rank_scores}[name](table)
+
+    def ours() -> pd.DataFrame:
+        return br.rank_summary(br.quick_matches(read(table, "judged"), order_effect=False))
+
+    mean = ours()["mean"]
+    if name == "evalica":
+        assert abs(np.corrcoef(mean, np.log(peer()[mean.index]))[0, 1]) > 0.999
+    cost = book.race(ours, 3, peer=peer)
+    what = "a million rows to scores and intervals of ranks"
+    book.ratio(what, cost["ours"], cost["peer"], name, at_least=1.0)
 
 
 def test_the_posterior_takes_less_than_a_minute(book: Book, tied: br.Pairs):

@@ -1,9 +1,11 @@
-"""What people run, stage by stage, in processes of their own: CPU seconds, once compiled.
+"""What people run, stage by stage, in processes of their own.
 
-A first run fills the caches and is not counted. Demands are on the whole, of two cores of an AMD
-EPYC (Zen 4).
+A run is *cold* where neither PyTensor nor numba have compiled anything before, and *warm* in the
+second process. Demands are on the wall seconds of a whole warm run, and of a cold one in brackets,
+with two cores of an AMD EPYC (Zen 4) to itself; on a busy machine CPU seconds take their place.
 """
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 
 from tests.benchmarks.book import Book, run_fresh, time_text
 
-STAGES = ("imports", "compiling", "NUTS", "predictions", "LOO", "rest")
+BUSY = 0.5  # processes that are waiting for each core, from which the machine is busy
 
 
 def matches(file: Path, n: int, n_items: int, n_judges: int) -> list[str]:
@@ -32,20 +34,27 @@ def matches(file: Path, n: int, n_items: int, n_judges: int) -> list[str]:
     return ["matches", str(file), *columns]
 
 
-COMMANDS = {  # at most so many seconds
-    "quickstart": (None, 20),
-    "765 matches, 25 judges": ((765, 8, 25), 30),
-    "20,000 matches, 300 judges": ((20_000, 150, 300), 120),
-    "1,000,000 matches, no judges": ((1_000_000, 150, 1), 50),
+COMMANDS = {  # at most so many seconds, warm and cold
+    "quickstart": (None, 10, 30),
+    "765 matches, 25 judges": ((765, 8, 25), 15, 40),
+    "20,000 matches, 300 judges": ((20_000, 150, 300), 60, 90),
+    "1,000,000 matches, no judges": ((1_000_000, 150, 1), 25, 50),
+    "200,000 matches, 2,000 judges": ((200_000, 150, 2_000), 360, 390),
 }
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_stage_by_stage(book: Book, tmp_path: Path, name: str):
-    size, at_most = COMMANDS[name]
+    size, warm_limit, cold_limit = COMMANDS[name]
     command = ["quickstart"] if size is None else matches(tmp_path / "m.csv", *size)
-    command += ["--seed", "1", "--output-dir", str(tmp_path / "out")]
-    run_fresh({}, "command_stages", *command)
-    found = run_fresh({}, "command_stages", *command)
-    parts = ", ".join(f"{stage} {found[stage]:.1f}" for stage in STAGES)
-    book.budget(f"{name}: {parts} s", found["total"], time_text, at_most=at_most)
+    command += ["--seed", "1", "--output-dir", str(tmp_path / "out"), "--force"]
+    flags = f"{os.environ['PYTENSOR_FLAGS']},base_compiledir={tmp_path / 'compiled'}"
+    fresh = {"PYTENSOR_FLAGS": flags, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    cold, warm = (run_fresh(fresh, "command_stages", *command) for _ in range(2))
+    stages = [stage for stage in warm if not stage.endswith("wall") and stage != "total"]
+    for stage in (*stages, "total"):
+        cpu, wall = (f"{warm[key]:.1f} s ({cold[key]:.1f})" for key in (stage, f"{stage} wall"))
+        book.note(f"{name}: {stage}", cpu, wall)
+    clock = "total" if os.getloadavg()[0] > BUSY * (os.cpu_count() or 1) + 2 else "total wall"
+    for run, found, at_most in (("warm", warm, warm_limit), ("cold", cold, cold_limit)):
+        book.budget(f"{name}, {run}", found[clock], time_text, at_most=at_most)

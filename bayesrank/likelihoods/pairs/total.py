@@ -4,9 +4,12 @@ Numba and C modes run the kernel of `bayesrank.likelihoods.pairs.total_kernel`; 
 derivatives run the graphs of `bayesrank.likelihoods.pairs.graph`, which must agree.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytensor.tensor as pt
+from numpy.typing import NDArray
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.compiled import CompiledOp
@@ -17,6 +20,7 @@ from bayesrank.likelihoods.pairs.graph import (
     rao_kupper_log_probabilities,
     thurstone_log_probabilities,
 )
+from bayesrank.likelihoods.pairs.hessian_kernel import pair_hessian_kernel
 from bayesrank.likelihoods.pairs.total_kernel import (
     DAVIDSON,
     RAO_KUPPER,
@@ -38,6 +42,7 @@ class PairTotal(CompiledOp):
     kernel = staticmethod(pair_total_kernel)
     signature = "(u),(a),(o),(t),(c),(c),(c),(three,c)->()"
     wrt = (0, 1, 2, 3)
+    separate = (1, 2, 3)  # of which those of two groups never meet
     __props__ = ()
     family: int
 
@@ -47,6 +52,10 @@ class PairTotal(CompiledOp):
     @property
     def constants(self) -> tuple[Any, ...]:
         return (self.family,)
+
+    def hessian(self, *inputs: NDArray[Any]) -> "PairHessian":
+        """Find all second derivatives, at values of the inputs."""
+        return PairHessian(*pair_hessian_kernel(*inputs, self.family))
 
     def log_probabilities(self, lead: Any, tie: Any) -> LogProbabilities:
         """Log-probabilities of the outcomes of one match."""
@@ -88,6 +97,31 @@ class ThurstoneTotal(PairTotal):
 
     def log_probabilities(self, lead: Any, tie: Any) -> LogProbabilities:
         return thurstone_log_probabilities(lead)
+
+
+class PairHessian(NamedTuple):
+    """Second derivatives, as `pair_hessian_kernel` returns them."""
+
+    among: NDArray[np.float64]
+    across_adherence: NDArray[np.float64]
+    across_order: NDArray[np.float64]
+    across_tie: NDArray[np.float64]
+    own: NDArray[np.float64]
+
+    def dot(self, directions: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+        """Multiply by directions of the four inputs, (their length, n_directions) each."""
+        utility, *parameters = directions
+        across = self[1:4]
+        out = self.among @ utility
+        out += sum(block.T @ v for block, v in zip(across, parameters, strict=True))
+        found = [block @ utility for block in across]
+        pairs = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
+        for (p, q), own in zip(pairs, self.own, strict=True):
+            for to, by in {(p, q), (q, p)}:
+                change = own[:, None] * parameters[by]  # of a group, or of all
+                alone = len(found[to]) == 1 < len(change)
+                found[to] += change.sum(axis=0, keepdims=True) if alone else change
+        return [out, *found]
 
 
 def _of_group(x: Any, group: Any) -> TensorVariable:

@@ -71,6 +71,32 @@ def test_the_kernel_is_the_graph(rng, family, own, n_cells):
 
 
 @each_family
+@pytest.mark.parametrize("own", [(1, 1, 1), (0, 0, 0), (1, 0, 1)], ids=str)
+def test_second_derivatives_are_those_of_differences(rng, family, own):
+    parameters, data = cells(rng, family, 300, own)
+    directions = [rng.normal(size=(x.size, 3)) for x in parameters]
+    op = OPS[family][0]()
+    found = op.hessian(*parameters, *data).dot(directions)
+    for column in range(3):
+        step = [1e-5 * v[:, column] for v in directions]
+        ahead, behind = (
+            evaluate(family, *(x + sign * v for x, v in zip(parameters, step, strict=True)), *data)
+            for sign in (1, -1)
+        )
+        for change, a, b in zip(found, ahead[1], behind[1], strict=True):
+            exact = (a - b) / 2e-5
+            np.testing.assert_allclose(change[:, column], exact, rtol=1e-5, atol=1e-5)
+
+
+@each_family
+def test_second_derivatives_are_finite_at_extremes(rng, family):
+    parameters, data = cells(rng, family, 300, (1, 1, 1), 1000.0)
+    hessian = OPS[family][0]().hessian(*parameters, *data)
+    assert all(np.isfinite(part).all() for part in hessian)
+    np.testing.assert_array_equal(hessian.among, hessian.among.T)
+
+
+@each_family
 def test_gradients_are_those_of_differences(rng, family):
     parameters, data = cells(rng, family, 300, (1, 1, 1))
     sizes = np.cumsum([x.size for x in parameters])[:-1]

@@ -1,0 +1,132 @@
+r"""Second derivatives of sums over pairs in numba: whole, in one pass over the cells.
+
+With the second derivatives of a cell's log-probability f by its lead :math:`d = a_g (w_1 - w_2) +
+o_g` and its parameter of ties,
+
+.. math:: \nabla^2 f = f_{dd}\, \nabla d\, \nabla d^\top + f_d\, \nabla^2 d
+          + f_{dt} (\nabla d\, \nabla t^\top + \nabla t\, \nabla d^\top)
+          + f_{tt}\, \nabla t\, \nabla t^\top ,
+
+where d is linear but for the product of adherence and gap. Utilities meet all others; parameters of
+one group meet those of that group only.
+"""
+
+import math
+
+import numba
+import numpy as np
+
+from bayesrank.likelihoods.pairs.total_kernel import (
+    DAVIDSON,
+    FAR_TAIL,
+    RAO_KUPPER,
+    ROOT_HALF,
+    ROOT_TWO_PI,
+)
+
+__all__ = ["pair_hessian_kernel"]
+
+_kernel = numba.njit(cache=True, error_model="numpy", fastmath=False)
+
+
+@_kernel
+def pair_hessian_kernel(  # type: ignore[no-untyped-def]
+    utility, adherence, order_effect, tie, first, second, group, counts, family
+):
+    """Second derivatives of `pair_total_kernel`, whose parameters these are.
+
+    Returns
+    -------
+    among : ndarray, (n_utilities, n_utilities)
+        By utilities.
+    across_adherence, across_order, across_tie : ndarray, (length of the parameter, n_utilities)
+        By a parameter and a utility.
+    own : ndarray, (6, n_groups)
+        By two parameters of a group: adherence twice, with order effect, with tie; order effect
+        twice, with tie; tie twice. Sums over the cells of the group: where a parameter is that of
+        all groups, the sum over these is meant.
+    """
+    n = utility.size
+    n_groups = max(adherence.size, order_effect.size, tie.size)
+    among, own = np.zeros((n, n)), np.zeros((6, n_groups))
+    across_adherence = np.zeros((adherence.size, n))
+    across_order, across_tie = np.zeros((order_effect.size, n)), np.zeros((tie.size, n))
+    for k in range(first.size):
+        g, i, j = min(group[k], n_groups - 1), first[k], second[k]
+        ga, go, gt = (
+            min(g, adherence.size - 1), min(g, order_effect.size - 1), min(g, tie.size - 1),
+        )  # fmt: skip
+        a, t, gap = adherence[ga], tie[gt], utility[i] - utility[j]
+        d = a * gap + order_effect[go]
+        if family == DAVIDSON:
+            f_d, f_dd, f_dt, f_tt = _davidson(d, t, counts[0, k], counts[1, k], counts[2, k])
+        elif family == RAO_KUPPER:
+            f_d, f_dd, f_dt, f_tt = _rao_kupper(d, t, counts[0, k], counts[1, k], counts[2, k])
+        else:
+            f_d, f_dd, f_dt, f_tt = _thurstone(d, counts[0, k], counts[1, k])
+
+        bend = a * a * f_dd
+        among[i, i] += bend
+        among[j, j] += bend
+        among[i, j] -= bend
+        among[j, i] -= bend
+        by = a * gap * f_dd + f_d
+        across_adherence[ga, i] += by
+        across_adherence[ga, j] -= by
+        across_order[go, i] += a * f_dd
+        across_order[go, j] -= a * f_dd
+        across_tie[gt, i] += a * f_dt
+        across_tie[gt, j] -= a * f_dt
+        own[0, g] += gap * gap * f_dd
+        own[1, g] += gap * f_dd
+        own[2, g] += gap * f_dt
+        own[3, g] += f_dd
+        own[4, g] += f_dt
+        own[5, g] += f_tt
+    return among, across_adherence, across_order, across_tie, own
+
+
+@_kernel
+def _davidson(d, nu, won, lost, tied):  # type: ignore[no-untyped-def]
+    """Slope by the lead, and second derivatives: by lead, by both, by the parameter of ties."""
+    n, y = won + lost + tied, math.exp(-0.5 * abs(d))
+    rest = 1.0 + y * (y + nu)
+    away = 0.5 * (1.0 - y * y) / rest
+    away = away if d > 0.0 else -away
+    level = y / rest
+    f_dd = -n * y * (y + 0.25 * nu * (1.0 + y * y)) / (rest * rest)
+    f_tt = n * level * level - (tied / (nu * nu) if tied > 0.0 else 0.0)
+    return 0.5 * (won - lost) - n * away, f_dd, n * level * away, f_tt
+
+
+@_kernel
+def _rao_kupper(d, theta, won, lost, tied):  # type: ignore[no-untyped-def]
+    sign, y = 1.0 if d > 0.0 else -1.0, math.exp(-abs(d))
+    strong, weak = (won if d > 0.0 else lost) + tied, (lost if d > 0.0 else won) + tied
+    one, other = 1.0 + theta * y, theta + y
+    f_d = sign * theta * (strong * y / one - weak / other)
+    strong, weak = strong / (one * one), weak / (other * other)
+    f_tt = strong * y * y + weak
+    if tied > 0.0:
+        f_tt -= tied * (1.0 / (theta - 1.0) ** 2 + 1.0 / (theta + 1.0) ** 2)
+    return f_d, -theta * y * (strong + weak), sign * y * (strong - weak), f_tt
+
+
+@_kernel
+def _thurstone(d, won, lost):  # type: ignore[no-untyped-def]
+    size, positive = abs(d), d > 0.0
+    strong, weak = (won, lost) if positive else (lost, won)
+    if size < FAR_TAIL:
+        density = math.exp(-0.5 * size * size) / ROOT_TWO_PI
+        q = 0.5 * math.erfc(size * ROOT_HALF)
+        up, down = density / (1.0 - q), density / q
+        away = down - size
+    else:
+        s, series, up = 1.0 / (size * size), 0.0, 0.0
+        for i in range(6):
+            series = -(11.0 - 2.0 * i) * s * (1.0 + series)
+        down = size / (1.0 + series)
+        away = -size * series / (1.0 + series)
+    f_d = strong * up - weak * down
+    f_dd = -strong * up * (size + up) - weak * down * away
+    return (f_d if positive else -f_d), f_dd, 0.0, 0.0

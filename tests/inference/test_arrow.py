@@ -1,0 +1,117 @@
+"""Precisions with blocks against dense ones, and the models in which the blocks are found."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesrank as br
+from bayesrank.inference import quick
+from bayesrank.inference.arrow import Arrow, Dense
+from bayesrank.inference.modes import hessian_product, objective
+from bayesrank.inference.products import many_products
+from bayesrank.inference.quick import (
+    _by_blocks,
+    _Nested,
+    _places,
+    _sums_to_zero,
+    learned_scales,
+)
+from bayesrank.leaderboard import leaderboard_model
+
+N_BLOCKS, SIZE, N_REST = 7, 3, 4
+N = N_BLOCKS * SIZE + N_REST
+
+
+@pytest.fixture
+def given(rng):
+    """An arrow, the same as a matrix, and a basis of what its sums leave."""
+    order = rng.permutation(N)
+    places, rest = order[:-N_REST].reshape(N_BLOCKS, SIZE), np.sort(order[-N_REST:])
+    full = np.zeros((N, N))
+    for mine in places:
+        factor = rng.normal(size=(SIZE, SIZE))
+        full[np.ix_(mine, mine)] = factor @ factor.T + np.eye(SIZE)
+        full[np.ix_(mine, rest)] = rng.normal(size=(SIZE, N_REST))
+        full[np.ix_(rest, mine)] = full[np.ix_(mine, rest)].T
+    full[np.ix_(rest, rest)] = 50 * np.eye(N_REST)
+    sums = np.array([True, False, True])
+    rows = np.zeros((2, N))
+    for row, which in zip(rows, np.flatnonzero(sums), strict=True):
+        row[places[:, which]] = N_BLOCKS**-0.5
+    basis = np.linalg.svd(rows)[2][2:].T
+    blocks = np.array([full[np.ix_(mine, mine)] for mine in places])
+    across = np.array([full[np.ix_(mine, rest)] for mine in places])
+    arrow = Arrow(blocks, across, full[np.ix_(rest, rest)], places, rest, sums)
+    return arrow, full, basis
+
+
+def test_an_arrow_is_the_dense_precision_of_what_its_sums_leave(given, rng):
+    arrow, full, basis = given
+    inside = Dense(basis.T @ full @ basis)
+    assert arrow.log_det == pytest.approx(inside.log_det)
+    for right in (rng.normal(size=N), rng.normal(size=(N, 5))):
+        np.testing.assert_allclose(
+            arrow.solve(right), basis @ inside.solve(basis.T @ right), atol=1e-10
+        )
+
+
+def test_draws_have_its_covariance(given):
+    arrow, full, basis = given
+    draws = 40_000
+    found = np.cov(arrow.noise(draws, np.random.default_rng(1)))
+    expected = basis @ np.linalg.inv(basis.T @ full @ basis) @ basis.T
+    spread = np.sqrt(np.outer(np.diag(expected), np.diag(expected)) + expected**2)
+    assert (abs(found - expected) < 6 * spread / np.sqrt(draws)).all()
+    assert arrow.noise(0, np.random.default_rng(1)).shape == (N, 0)
+
+
+def test_a_block_that_bends_upwards_is_refused():
+    places, none = np.arange(2)[:, None], np.zeros((2, 1, 0))
+    with pytest.raises(ValueError, match=r"curvature -1 within a block.*no isolated mode"):
+        Arrow(
+            np.array([[[1.0]], [[-1.0]]]), none, np.zeros((0, 0)),
+            places, np.zeros(0, dtype=int), np.array([False]),
+        )  # fmt: skip
+
+
+def judged(rng, n_judges):
+    """Matches of four items, 15 by each judge, a fifth of them ties."""
+    n = 15 * n_judges
+    first = rng.integers(0, 4, n)
+    rows = pd.DataFrame({"first": first, "second": (first + rng.integers(1, 4, n)) % 4})
+    rows["outcome"] = rng.choice(["first", "second", "tie"], n, p=[0.5, 0.3, 0.2])
+    rows["judge"] = np.arange(n) % n_judges
+    columns = {"first": "first", "second": "second", "outcome": "outcome"}
+    return br.Pairs.from_frame(rows, **columns, judge="judge")
+
+
+@pytest.mark.slow
+def test_judges_are_the_blocks_of_a_leaderboard_and_change_nothing(rng, monkeypatch):
+    monkeypatch.setattr(quick, "ENOUGH", 1e-11)
+    model = leaderboard_model(judged(rng, 8))
+    scales = learned_scales(model)
+    free, blocks = _by_blocks(model, scales)
+    assert blocks == ["adherence_z", "tie_z", "order_z"]
+    known = []
+    for this, names in ((model, []), (free, blocks)):
+        logp, start = objective(this)
+        outer = _places(start, scales)
+        places = np.stack([_places(start, [name]) for name in names], axis=1) if names else None
+        sums = np.array([_sums_to_zero(this[name]) for name in names], dtype=bool)
+        products = many_products(this)
+        nested = _Nested(logp, products, start.data, outer, places, sums)
+        first = np.log([1.0, 0.4, 0.5, 0.3])
+        found = [nested.at(at) for at in (first, first - 0.1, first)][1:]  # from the first one
+        known.append([given.log_density for given in found])
+        if not names:
+            product = hessian_product(this)
+            along = rng.normal(size=(start.data.size, 2))
+            exact = np.stack([product(found[0].x, v) for v in along.T], axis=1)
+            np.testing.assert_allclose(products(found[0].x)(along), exact, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(known[0], known[1], atol=1e-6)
+
+
+def test_a_leaderboard_of_one_judge_has_no_blocks(rng):
+    pairs = judged(rng, 1)
+    model = leaderboard_model(pairs)
+    assert _by_blocks(model, learned_scales(model)) == (model, [])
