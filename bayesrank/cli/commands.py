@@ -309,6 +309,7 @@ def report(file: Path, **options: Any) -> None:
         from bayesrank.cli.again import folder_of, saved_run, tidy
 
         saved = saved_run(file)
+        talk.kept = file  # whatever comes
         fit = Fit(**saved.fit, output_dir=options["output_dir"] or folder_of(file))
         if "open_" in given:
             given["open"] = given.pop("open_")

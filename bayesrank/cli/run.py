@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import bayesrank
+from bayesrank.cli.caches import find_cache
 from bayesrank.cli.places import POSTERIOR, check_places, new_folder, put_in_place
 from bayesrank.cli.talk import Talk
 
@@ -124,6 +125,8 @@ class Job:
 def run(job: Job, fit: Fit, talk: Talk, posterior: Any = None) -> None:
     """Fit unless there is a posterior, save it, and then show and write what it says."""
     check_places(fit.output_dir, fit.save, force=fit.force)
+    if sentence := find_cache():
+        talk.stage(sentence)
     talk.result(f"{job.data!r}")
     for sentence in job.cautions():
         talk.note(sentence)
@@ -191,7 +194,7 @@ def _report(
     talk.result(said, brief=True)
     talk.result(("" if ok else "Warning: ") + " ".join(checked), brief=fit.quick or not ok)
     table = summary.assign(standing=standing(summary))
-    (made / "ranks.csv").write_bytes(marked_csv(table, posterior))
+    _write(made / "ranks.csv", marked_csv(table, posterior))
 
     lacking = use_fonts_for(summary.index)
     if lacking:
@@ -239,7 +242,7 @@ def _report(
     for part in parts:
         contents |= part.files
     for name, content in contents.items():
-        (made / name).write_bytes(content)
+        _write(made / name, content)
     return {
         "title": fit.title or job.title,
         "verdict": said,
@@ -340,6 +343,14 @@ def _save(posterior: Any, path: Path, talk: Talk) -> None:
         talk.failed.append(
             f"The posterior could not be saved to {_name(path)}: {why.rstrip('.')}{where}."
         )
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file; where that fails, the error names it, as those of full disks do not."""
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from error
 
 
 def _predictions(job: Job, fit: Fit, talk: Talk, model: Any, posterior: Any) -> Any:

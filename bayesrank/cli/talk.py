@@ -19,6 +19,8 @@ from typing import Any
 
 import click
 
+from bayesrank.cli.caches import broken_cache
+
 # Pandas and PyMC take long to import: functions import what they need, so that --help is instant.
 
 
@@ -200,6 +202,8 @@ def errors_as_sentences(*, quiet: bool = False, data: bool = False) -> Iterator[
             code = 1
     except (Exception, Interrupted, KeyboardInterrupt) as error:
         talk.end_bar()
+        for sentence in talk.failed:
+            click.echo(f"Error: {_plain(sentence)}", err=True)
         if asked or isinstance(error, Interrupted | KeyboardInterrupt):
             nothing = "" if talk.kept else " nothing is written."
             click.echo(f"Interrupted{':' if nothing else '.'}{nothing}", err=True)
@@ -209,6 +213,10 @@ def errors_as_sentences(*, quiet: bool = False, data: bool = False) -> Iterator[
             no_memory = isinstance(error, MemoryError)
             text = "There is not enough memory." if no_memory else _sentence(error)
             click.echo(f"Error: {_plain(text)}", err=True)
+            _say_where(talk)
+            code = 1
+        elif said := broken_cache(error):
+            click.echo(f"Error: {_plain(said)}", err=True)
             _say_where(talk)
             code = 1
         else:

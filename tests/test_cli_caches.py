@@ -1,0 +1,59 @@
+"""Where compiled code is kept: elsewhere, if it must be, and a way on where it cannot be read."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from bayesrank.cli.caches import FLAGS, broken_cache, find_cache
+from bayesrank.cli.talk import errors_as_sentences
+
+
+@pytest.fixture
+def fresh(monkeypatch, tmp_path):
+    """Make a process that has not imported PyTensor, with a home and a temporary folder."""
+    monkeypatch.delitem(sys.modules, "pytensor", raising=False)
+    monkeypatch.delenv(FLAGS, raising=False)
+    monkeypatch.delenv("MPLCONFIGDIR", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", os.environ["PATH"])
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return monkeypatch
+
+
+def test_a_home_that_can_be_written_to_changes_nothing(fresh, tmp_path):
+    assert find_cache() is None
+    assert FLAGS not in os.environ
+    assert (tmp_path / ".pytensor").is_dir()
+
+
+@pytest.mark.parametrize("flags", ["", "floatX=float64", "base_compiledir=/dev/null/x,cxx="])
+def test_without_a_home_compiled_code_goes_to_a_folder_that_is_named(fresh, tmp_path, flags):
+    fresh.setenv("HOME", "/dev/null")
+    fresh.setenv(FLAGS, flags)
+    said = find_cache()
+    (made,) = tmp_path.glob("bayesrank-*")
+    assert "/dev/null/" in said
+    assert f"so this run compiles anew, in {made}." in said
+    given = os.environ[FLAGS].split(",")
+    assert given[-1] == f"base_compiledir={made}"
+    assert given[:-1] == [part for part in flags.split(",") if part and "dir" not in part]
+
+
+def test_a_path_is_there_for_the_compiler(fresh):
+    fresh.delenv("PATH")
+    find_cache()
+    assert os.environ["PATH"] == os.defpath
+
+
+def test_compiled_code_that_is_cut_off_is_told_with_a_way_on(tmp_path, capsys):
+    path = Path(tmp_path, "core", "caching.py")  # as numba's
+    code = compile("import pickle\npickle.loads(b'cut')", str(path), "exec")
+    with pytest.raises(SystemExit), errors_as_sentences():
+        exec(code)
+    said = capsys.readouterr().err
+    assert said.startswith("Error: Code that was compiled before cannot be read back from ")
+    assert said.endswith("Delete that folder, and run this again.\n")
+    assert broken_cache(ValueError("another")) is None
