@@ -5,12 +5,13 @@ import time
 import numpy as np
 import pandas as pd
 import pymc as pm
+import pytest
 
 import bayesrank as br
 from bayesrank.inference import hessian, hessian_product, objective, quick_matches, quick_posterior
 from bayesrank.inference.laplace import columns
 from bayesrank.leaderboard import leaderboard_model
-from tests.benchmarks.book import Book, time_text
+from tests.benchmarks.book import Book, run_fresh, time_text
 
 N_SYSTEMS, N_MATCHES = 150, 1_000_000
 
@@ -49,6 +50,16 @@ def test_the_hessian_by_products_against_differences_of_gradients(book: Book):
     )
     what = "Hessian of NASCAR by products with directions"
     book.ratio(what, cost["ours"], cost["differences"], "two gradients a variable")
+
+
+@pytest.mark.parametrize("form", ["normal", "per item", "per slot", "mean", "harmonic"])
+def test_pymc_compiles_second_derivatives_of_a_small_model_in_seconds(form, book, tmp_path):
+    for kept, at_most in (("kernels and all else", np.inf), ("all else, the kernels kept", 10.0)):
+        flags = f"base_compiledir={tmp_path / kept.replace(' ', '_')}"
+        environment = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "PYTENSOR_FLAGS": flags}
+        cost = run_fresh(environment, "first_hessian", form)
+        what = f"PyMC's Hessian of 4 rankings of 4, {form}: compiling {kept}"
+        book.budget(what, cost["cpu"], time_text, wall=cost["wall"], at_most=at_most)
 
 
 def test_from_a_million_rows_to_scores_and_intervals(book: Book):

@@ -53,6 +53,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numba
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
@@ -67,6 +68,8 @@ from pytensor.link.numba.dispatch.basic import (
     register_funcify_default_op_cache_key,
 )
 from pytensor.tensor import TensorVariable
+
+from bayesrank.likelihoods.ops.by_address import by_address, contiguous
 
 __all__ = ["CompiledOp", "Curvature", "FirstInput", "KernelOp", "Pullback", "curvature"]
 
@@ -377,13 +380,15 @@ def _output_shape(signature: str, shapes: Sequence[Any]) -> tuple[Any, ...]:
 
 @register_funcify_default_op_cache_key(KernelOp)
 def _numba_kernel(op: KernelOp, node: Apply, **kwargs: Any) -> tuple[Any, int]:
-    # constants in the text, for numba then leaves out the branches for others; as elements of a
-    # tuple they are any number, and a PMOP takes half as long again to compile
+    inputs = [(numba.from_dtype(x.type.numpy_dtype), x.type.ndim) for x in node.inputs]
+    types = [numba.types.Array(*dtype_and_axes, "C") for dtype_and_axes in inputs]
+    types += map(numba.typeof, op.constants)  # and so one kernel for all, which Python calls, too
+    name = f"{op.kernel.__module__}.{op.kernel.__qualname__}.{op.version}"
+    known = {"kernel": by_address(op.kernel, types, name), "contiguous": contiguous}
     names = [f"x{i}" for i in range(len(node.inputs))]
-    arguments = ", ".join([*names, *map(repr, op.constants)])
-    text = f"def compiled({', '.join(names)}):\n    return kernel({arguments})\n"
-    known = {"kernel": op.kernel, "__name__": __name__}
-    compiled = compile_numba_function_src(text, "compiled", known)
+    given = [*(f"contiguous({x})" for x in names), *map(repr, op.constants)]
+    text = f"def compiled({', '.join(names)}):\n    return kernel({', '.join(given)})\n"
+    compiled = compile_numba_function_src(text, "compiled", known | {"__name__": __name__})
     return numba_njit(compiled), op.version
 
 

@@ -51,7 +51,10 @@ def _stages_along(  # type: ignore[no-untyped-def]
     largest = 0
     for b in range(n_blocks):
         largest = max(largest, block_start[b + 1] - block_start[b])
-    w, d_w, gamma, d_gamma = np.empty((4, largest))
+    # not rows of one table, of which numba knows less
+    w, d_w, gamma, d_gamma = (
+        np.empty(largest), np.empty(largest), np.empty(largest), np.empty(largest)
+    )  # fmt: skip
     work = workspace(largest)
     for b in range(n_blocks):
         first, size, below = block_start[b], block_start[b + 1] - block_start[b], block_below[b]

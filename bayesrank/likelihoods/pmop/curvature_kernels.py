@@ -242,7 +242,7 @@ def _close(mixture, mass, moment, gradient, bend):  # type: ignore[no-untyped-de
 def _by_size_along(w, v, aggregate, size, log_weight, d_log_weight, bend, d_chances):  # type: ignore[no-untyped-def]
     """Sum over sizes, the most promising first, until the rest is negligible."""
     n = w.size
-    down, gradient = np.sort(w)[::-1], np.empty(n)
+    down, gradient = np.sort(w)[::-1].copy(), np.empty(n)
     if size != FREE:
         _of_size_along(w, v, down, aggregate, size, gradient, bend)
         return (gradient * v).sum()
@@ -313,8 +313,8 @@ def ordered_partitions_curvature_kernel(  # type: ignore[no-untyped-def]
     n_sizes = log_weight.shape[1]
     along, by_utility = np.zeros(n_rankings), np.zeros((n_rankings, n_slots))
     by_log_weight = np.zeros((n_rankings, n_sizes))
-    w, dw, gradient, bend = np.empty((4, n_slots))
-    d_chances = np.empty(n_sizes)
+    w, dw = np.empty(n_slots), np.empty(n_slots)  # not rows of a table, of which numba knows less
+    gradient, bend, d_chances = np.empty(n_slots), np.empty(n_slots), np.empty(n_sizes)
     for row in range(n_rankings):
         order = np.argsort(ranks[row], kind="mergesort")
         for j in range(n_slots):
