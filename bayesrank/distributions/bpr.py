@@ -8,7 +8,7 @@ is preferred: 0 the former, as all that is observed has it, 1 the latter.
 [0.2891, 0.8808]
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, ClassVar, Unpack
 
@@ -24,7 +24,7 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import Interactions, Rankings, check_two_blocks
-from bayesrank.distributions.by_name import check_items
+from bayesrank.distributions.by_name import Axes, Named, by_axes, utility_by_name
 from bayesrank.distributions.observed import (
     DistOptions,
     ObservedRV,
@@ -32,20 +32,24 @@ from bayesrank.distributions.observed import (
     Part,
     Record,
     as_double,
+    label_axis,
     observe,
     observed_options,
     refuse_single_precision,
-    shaped,
+    same_labels,
     signature,
 )
+from bayesrank.distributions.orders import refuse_utility_dims
 from bayesrank.distributions.outcomes import labelled
 from bayesrank.likelihoods.ops import only_sum
 from bayesrank.likelihoods.pairs import triple_logp, weak_order_pairs
-from bayesrank.schema import NEGATIVE, POSITIVE, USER, WEIGHT
+from bayesrank.schema import ITEM, NEGATIVE, POSITIVE, RANKER, USER, WEIGHT
 
 __all__ = ["BPR"]
 
 PARAMETERS = {"utility": "end", "weight": ""}
+RANKING, SLOT = "ranking", "slot"
+ALL, SLOTS = -1, -2  # one utility per item, or per slot. Else which of `_rows` there is a row for
 
 
 class BPRRV(SymbolicRandomVariable):
@@ -103,9 +107,12 @@ class BPR(Discrete):
     name : str
         Name of the variable.
     utility : tensor_like of float
-        Log worth. With `Interactions` (n_users, n_items), or (n_items,) if users do not differ;
-        with `Rankings` (n_rankings, n_slots) or (n_items,). With triples (..., 2): of the item
-        that the user has, and of the one that the user has not.
+        Log worth. With `Interactions` (n_users, n_items), or (n_items,) if users do not differ, or
+        with dims of these in any order; with `Rankings` as of `PlackettLuce`, by item and at most
+        one other thing. With triples (..., 2): of the item that the user has, and of the one that
+        the user has not.
+    utility_dims : str or sequence of str, optional
+        With `Rankings`, dims of a utility that has no names.
     weight : tensor_like of float, (...), optional
         Evidence weight of each triple, >= 0, that multiplies its log-probability; 1 by default.
         With interactions and rankings one number for all pairs, beside the weights of rankings.
@@ -171,13 +178,16 @@ class BPR(Discrete):
         utility: Any,
         *,
         observed: Any = None,
+        utility_dims: str | Sequence[str] | None = None,
         weight: Any = None,
         **kwargs: Unpack[Options],
     ) -> TensorVariable:
         refuse_single_precision()
         if isinstance(observed, Interactions | Rankings):
             _, options = observed_options("BPR", observed, kwargs)
-            return _observe(name, utility, observed, 1.0 if weight is None else weight, options)
+            weight = 1.0 if weight is None else weight
+            return _observe(name, utility, observed, weight, utility_dims, options)
+        refuse_utility_dims("BPR", utility_dims)
         if hasattr(observed, "columns"):
             raise TypeError(
                 f"BPR got a table as observed=: say what counts as having an item, with "
@@ -261,14 +271,16 @@ class ObservedBPRRV(ObservedRV, BPRRV):
         "preferred": "",
         "scale": "",  # evidence weight of all
         "shape": "axis",  # of the table of utilities
+        "by": "",  # a number that is known: what its rows are of
     }
     extended_signature = signature(parameters, "")
 
     @classmethod
     def record(cls, name: str, data: Any, p: SimpleNamespace) -> Record:
-        who, positive, negative = _ends(name, data, per_item=p.shape.type.shape == (1,))
+        who, positive, negative = _ends(name, data, per_item=int(p.by.data) != SLOTS)
         each = np.ones(len(who)) if isinstance(data, Interactions) else data.weight[who]
-        parts = {USER: who, POSITIVE: positive, NEGATIVE: negative}
+        row = _codes(data, int(p.by.data))[who]
+        parts = {USER: row, POSITIVE: positive, NEGATIVE: negative}
         return Record(
             labels={"triple": np.arange(len(who))},
             parts={
@@ -282,12 +294,18 @@ class ObservedBPRRV(ObservedRV, BPRRV):
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Any, p: SimpleNamespace) -> None:
-        shape = tuple(int(n) for n in p.shape.eval(mode="FAST_COMPILE"))
-        if shape not in _forms(data):
+        by, shape = int(p.by.data), tuple(int(n) for n in p.shape.eval(mode="FAST_COMPILE"))
+        if shape != _shape(data, by):
+            forms = [_shape(data, each) for each in (ALL, SLOTS, *range(len(_rows(data))))]
             raise ValueError(
                 f"The utilities of {name!r} have shape {shape}, which is none of "
-                f"{list(_forms(data))}, as the new {type(data).__name__} need."
+                f"{[form for form in forms if form]}, as the new {type(data).__name__} need; or "
+                "they are by something else than these are."
             )
+        for axis in _labelled(data, by):
+            kept = model.coords.get(f"{name}_{axis}s", model.coords.get(axis))
+            whose = "the utility that the model has"
+            same_labels(whose, name, kept, data.coords[axis], "pairs", f"{axis}s")
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -308,6 +326,7 @@ def _observe(
     utility: Any,
     observed: Interactions | Rankings,
     weight: Any,
+    utility_dims: Any,
     options: dict[str, Any],
 ) -> TensorVariable:
     """Write all pairs out, and add them to the model in context."""
@@ -319,26 +338,73 @@ def _observe(
         observed.check_triples()
     else:
         check_two_blocks(observed)
-    check_items(name, "utility", utility, observed.coords["item"], "pairs")
-    x = shaped(name, "utility", utility, _forms(observed), "pairs")
+    x, axes = _read(name, utility, observed, utility_dims, options.get("dims"))
+    by = ALL if axes == (ITEM,) else SLOTS if SLOT in axes else _rows(observed).index(axes[0])
 
     def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
         ends = (data.positive, data.negative)
         both = [x[end] if x.ndim == 1 else x[data.user, end] for end in ends]
         return {"utility": pt.stack(both, axis=-1), "weight": data.weight}
 
-    given = {"scale": pt.constant(float(weight)), "shape": pt.stack(list(x.shape))}
-    return observe(ObservedBPRRV, name, observed, given, with_data, **options)
+    given = {
+        "scale": pt.constant(float(weight)),
+        "shape": pt.stack(list(x.shape)),
+        "by": pt.constant(np.int64(by)),
+    }
+    y = observe(ObservedBPRRV, name, observed, given, with_data, **options)
+    for axis in _labelled(observed, by):  # for those of new data
+        model, labels = pm.modelcontext(None), observed.coords[axis]
+        label_axis(ObservedBPRRV, model, name, axis, labels, known=False)
+    return y
 
 
-def _forms(data: Interactions | Rankings) -> dict[tuple[int, ...], str]:
-    """Shapes that utilities may have."""
+def _read(
+    name: str, utility: Any, data: Interactions | Rankings, utility_dims: Any, dims: Any
+) -> Named:
+    """Read what utilities are of; a table gets the axes (what its rows are of, item or slot)."""
     if isinstance(data, Interactions):
-        return {
-            (data.n_items,): "one per item",
-            (data.n_users, data.n_items): "one per user and item",
-        }
-    return {(data.n_items,): "one per item", (data.n_rankings, data.n_slots): "one per slot"}
+        refuse_utility_dims("BPR", utility_dims)
+        readings = {(ITEM,): "one per item", (USER, ITEM): "one per user and item"}
+        return by_axes(name, "utility", utility, readings, Axes("pairs", data.coords))
+    x, axes = utility_by_name(name, utility, data, utility_dims=utility_dims)
+    wanted = [(ITEM,), (RANKING, SLOT), *((row, ITEM) for row in _rows(data)[1:])]
+    for each in wanted:
+        if sorted(each) == sorted(axes):
+            return Named(x.transpose(*(axes.index(axis) for axis in each)), each)
+    raise ValueError(
+        f"The utility of {name!r} is by {axes}; of rankings, BPR takes {wanted}. Gather it into "
+        "the slots, and say utility_dims=('ranking', 'slot')."
+    )
+
+
+def _rows(data: Interactions | Rankings) -> list[str]:
+    """Name what a table of utilities may have rows for, each at the same place for all data."""
+    return [USER] if isinstance(data, Interactions) else ["", RANKING, RANKER, *sorted(data.groups)]
+
+
+def _labelled(data: Interactions | Rankings, by: int) -> list[str]:
+    """Name the axes of utilities that have labels."""
+    if by == SLOTS:
+        return []
+    return [ITEM, *(row for row in _rows(data)[by : by + 1] if by != ALL and row != RANKING)]
+
+
+def _codes(data: Interactions | Rankings, by: int) -> NDArray[Any]:
+    """Row of every user or ranking."""
+    row = "" if by in (ALL, SLOTS) else _rows(data)[by]
+    if isinstance(data, Interactions) or row in ("", RANKING):
+        return np.arange(data.n_users if isinstance(data, Interactions) else data.n_rankings)
+    return data.ranker_idx if row == RANKER else data.groups[row].idx
+
+
+def _shape(data: Interactions | Rankings, by: int) -> tuple[int, ...]:
+    """Shape of utilities; none where these data have nothing of the kind."""
+    if by == ALL:
+        return (len(data.items),)
+    row = "" if by == SLOTS or by >= len(_rows(data)) else _rows(data)[by]
+    if isinstance(data, Rankings) and (by == SLOTS or row == RANKING):
+        return (data.n_rankings, data.n_slots if by == SLOTS else len(data.items))
+    return (len(data.coords[row]), len(data.items)) if row else ()
 
 
 def _ends(

@@ -9,6 +9,7 @@ if that can be read in one way only: labels are compared, and lengths are not.
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,13 +19,15 @@ from pytensor.tensor import TensorVariable
 from pytensor.xtensor.type import XTensorType
 
 from bayesrank.data import Rankings
-from bayesrank.distributions.observed import as_double, same_labels
+from bayesrank.distributions.observed import as_double, same_labels, shaped
 from bayesrank.schema import ITEM, RANKER
 
 __all__ = [
+    "Axes",
     "Named",
+    "axis_of",
+    "by_axes",
     "by_items",
-    "check_items",
     "dims_of",
     "has_dims",
     "in_slots",
@@ -45,6 +48,24 @@ class Named(NamedTuple):
 
     value: TensorVariable
     axes: tuple[str, ...]
+
+
+class Axes(NamedTuple):
+    """Axes of data that a parameter may be along."""
+
+    noun: str  # what the data are called
+    labels: Mapping[str, Any]  # of every axis, as models name them
+    own: Mapping[str, str] = MappingProxyType({})  # axes by the dims of the variable
+    otherwise: str = "Gather what it is of, or call its dim what it is."
+    says: bool = False  # whether `{what}_dims` is an option
+
+    def shape(self, along: Sequence[str]) -> tuple[int, ...]:
+        """Return how many there are of every axis."""
+        return tuple(len(self.labels[axis]) for axis in along)
+
+    def said(self, what: str) -> str:
+        """Give the other way out of a sentence."""
+        return f", or say it by {what}_dims=" if self.says else ""
 
 
 def utility_by_name(
@@ -94,8 +115,15 @@ def utility_by_name(
         raise ValueError(
             f"The {what} of {name!r} has {x.ndim} axes, and {what}_dims={found} names {len(found)}."
         )
-    own = dict(zip(dims or (RANKING, SLOT), (RANKING, SLOT), strict=False))
-    axes = tuple(_axis_of(name, model, dim, rankings, own, what) for dim in found)
+    of = Axes(
+        "rankings",
+        {axis: rankings.coords[axis] for axis in (ITEM, RANKER, *rankings.groups)},
+        dict(zip(dims or (RANKING, SLOT), (RANKING, SLOT), strict=False)),
+        otherwise="Say by Rankings.grouped what else they are grouped by, or gather it into the "
+        "slots, and say {what}_dims=('ranking', 'slot').",
+        says=True,
+    )
+    axes = tuple(axis_of(name, what, dim, of) for dim in found)
     for axis in axes:
         if axes.count(axis) > 1:
             raise ValueError(
@@ -109,27 +137,6 @@ def utility_by_name(
             "rankings."
         )
     return Named(x, axes)
-
-
-def check_items(name: str, what: str, value: Any, items: Any, noun: str) -> None:
-    """Raise where a parameter that is one per item has a dim with other labels.
-
-    Parameters
-    ----------
-    name, what : str
-        Of the variable that observes data, and of its parameter.
-    value : tensor_like
-        The parameter; nothing is known of one that is no variable of the model.
-    items : sequence of labels
-        Those of the data.
-    noun : str
-        What the data are called.
-    """
-    model = pm.modelcontext(None)
-    dims = dims_of(model, value) or ()
-    labels = model.coords.get(dims[0]) if len(dims) == 1 else None
-    if labels is not None and len(labels) == len(items):
-        same_labels(f"the dim {dims[0]!r} of its {what}", name, labels, items, noun)
 
 
 def in_slots(utility: Named, codes: Mapping[str, TensorVariable]) -> TensorVariable:
@@ -222,43 +229,107 @@ def dims_of(model: pm.Model, x: Any, said: Any = None) -> tuple[str, ...] | None
     return None if dims is None or None in dims else tuple(map(str, dims))
 
 
-def _axis_of(
-    name: str, model: pm.Model, dim: str, rankings: Rankings, own: Mapping[str, str], what: str
-) -> str:
-    """Say which axis of the rankings a dim of a utility is along."""
-    if dim in own:
-        return own[dim]
-    labels = model.coords.get(dim)
-    # the labels as models name them
-    of_axes = {axis: rankings.coords[axis] for axis in (ITEM, RANKER, *rankings.groups)}
-    if dim in of_axes:
-        if labels is not None:
-            _same_labels(dim, name, labels, dim, of_axes[dim], what)
-        return dim
+def axis_of(name: str, what: str, dim: str, axes: Axes) -> str:
+    """Say which axis of the data a dim is along: by its name, or else by its labels.
+
+    Parameters
+    ----------
+    name, what : str
+        Of the variable that observes data, and of its parameter.
+    dim : str
+        A dim of the parameter.
+    axes : Axes
+        Of the data.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If the dim is of nothing that the data have, or of more than one thing, or if its labels
+        are in another order.
+    """
+    labels = pm.modelcontext(None).coords.get(dim)
+    axis = axes.own.get(dim, dim)
+    if dim in axes.own or dim in axes.labels:
+        if labels is not None and axis in axes.labels:
+            _same_labels(name, what, dim, labels, axis, axes)
+        return axis
     if labels is None:
         raise ValueError(
             f"The {what} of {name!r} has the dim {dim!r}, which has no labels and is none of "
-            f"{[*of_axes, *own]}: call it what it is, or say it by {what}_dims=."
+            f"{[*axes.labels, *axes.own]}: call it what it is{axes.said(what)}."
         )
-    same = [axis for axis, other in of_axes.items() if set(labels) == set(other)]
+    same = [axis for axis, other in axes.labels.items() if set(labels) == set(other)]
     if len(same) == 1:
         (axis,) = same
-        _same_labels(dim, name, labels, axis, of_axes[axis], what)
+        _same_labels(name, what, dim, labels, axis, axes)
         return axis
     if same:
         raise ValueError(
             f"The dim {dim!r} of the {what} of {name!r} has the labels of more than one axis of "
-            f"the rankings: {same}. Call it what it is, or say which by {what}_dims=."
+            f"the {axes.noun}: {same}. Call it what it is{axes.said(what)}."
         )
     raise ValueError(
         f"The dim {dim!r} of the {what} of {name!r} has {len(labels)} labels, which are those of "
-        f"no axis of the rankings: {[*of_axes]}. Say by Rankings.grouped what else they are "
-        f"grouped by, or gather it into the slots, and say {what}_dims=('ranking', 'slot')."
+        f"no axis of the {axes.noun}: {[*axes.labels]}. {axes.otherwise.format(what=what)}"
     )
 
 
-def _same_labels(dim: str, name: str, labels: Any, axis: str, wanted: Any, what: str) -> None:
-    same_labels(f"the dim {dim!r} of its {what}", name, labels, wanted, "rankings", f"{axis}s")
+def by_axes(
+    name: str, what: str, value: Any, readings: Mapping[tuple[str, ...], str], axes: Axes
+) -> Named:
+    """Read which axes of the data a parameter is along: by its dims, or else by its shape.
+
+    Parameters
+    ----------
+    name, what : str
+        Of the variable that observes data, and of its parameter.
+    value : tensor_like
+        The parameter, with dims of its own or not.
+    readings : mapping of tuple of str to str
+        Axes that it may be along, and what that means; those of names in any order. No two of
+        them have as many axes.
+    axes : Axes
+        Of the data.
+
+    Returns
+    -------
+    Named
+        Its axes are in the order of the reading.
+
+    Raises
+    ------
+    ValueError
+        If it can be read in no way.
+    """
+    found = dims_of(pm.modelcontext(None), value)
+    if isinstance(getattr(value, "type", None), XTensorType):
+        value = value.values
+    x = as_double(value)
+    if found is None:
+        shapes = {axes.shape(each): each for each in readings}
+        meanings = {shape: readings[each] for shape, each in shapes.items()}
+        x = shaped(name, what, x, meanings, axes.noun)
+        return Named(x, shapes[_shape(x)])
+    own = tuple(axis_of(name, what, dim, axes) for dim in found)
+    for reading in readings:
+        if sorted(reading) == sorted(own):
+            x = x.transpose(*(own.index(axis) for axis in reading)) if reading != own else x
+            wanted = {axes.shape(reading): readings[reading]}
+            return Named(shaped(name, what, x, wanted, axes.noun), reading)
+    ways = ", or ".join(readings.values())
+    raise ValueError(
+        f"The {what} of {name!r} has the dims {found}, which are of the axes {own} of the "
+        f"{axes.noun}; it is {ways}."
+    )
+
+
+def _same_labels(name: str, what: str, dim: str, labels: Any, axis: str, axes: Axes) -> None:
+    whose = f"the dim {dim!r} of its {what}"
+    same_labels(whose, name, labels, axes.labels[axis], axes.noun, f"{axis}s")
 
 
 def _lengths(rankings: Rankings) -> dict[str, int]:

@@ -29,7 +29,7 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import PairCounts, UninformativeRankingWarning
-from bayesrank.distributions.by_name import check_items
+from bayesrank.distributions.by_name import Axes, by_axes
 from bayesrank.distributions.observed import (
     DistOptions,
     ObservedRV,
@@ -43,7 +43,6 @@ from bayesrank.distributions.observed import (
     observed_options,
     refuse_other_data,
     refuse_single_precision,
-    shaped,
     signature,
 )
 from bayesrank.distributions.orders import batch_shape
@@ -58,7 +57,7 @@ from bayesrank.likelihoods.mpm import (
     mpm_logp,
 )
 from bayesrank.likelihoods.ops import broadcast_batch, segment_sum, softplus
-from bayesrank.schema import AT_RANDOM, NET, WEIGHT
+from bayesrank.schema import AT_RANDOM, ITEM, NET, RANKER, WEIGHT
 
 __all__ = ["MPM"]
 
@@ -169,7 +168,8 @@ class MPM(Discrete):
     name : str
         Name of the variable.
     score : tensor_like of float, (..., n_items)
-        Consensus of the rankers; only differences matter. With a `PairCounts` (n_items,).
+        Consensus of the rankers; only differences matter. With a `PairCounts` (n_items,): dims are
+        told by their labels, whatever they are called.
     variance : tensor_like of float, (..., n_items), optional
         How uncertain rankers are about each item, positive. Default 1/2 for all, so that
         D is the difference of the scores. The scale of scores, variances and adherences together is
@@ -572,21 +572,18 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
     )
     _check_sign("adherence", own.get("adherence"), positive=False)
     _check_sign("variance", own.get("variance"), positive=True)
-    n_rankers, n_items = len(counts.rankers), len(counts.items)
-    per_item: dict[tuple[int, ...], str] = {(n_items,): "one per item"}
-    one_or_all: dict[tuple[int, ...], str] = {
-        (): "one for all",
-        (n_rankers,): "one per ranker",
-    }
-    for what, value in (("score", score), ("variance", own.get("variance"))):
-        check_items(name, what, value, counts.coords["item"], "counts")
+    own_dims = zip(options.get("dims") or (), _ObservedCountsRV.axes, strict=False)
+    axes = Axes("counts", {x: counts.coords[x] for x in (RANKER, ITEM)}, dict(own_dims))
+    per_item: dict[tuple[str, ...], str] = {(ITEM,): "one per item"}
+    one_or_all = {(): "one for all", (RANKER,): "one per ranker"}
+    adherence = own.get("adherence", 1.0)
     given = {
-        "score": shaped(name, "score", score, per_item, "counts"),
+        "score": by_axes(name, "score", score, per_item, axes).value,
         "variance": as_double(np.zeros(0)),
-        "adherence": shaped(name, "adherence", own.get("adherence", 1.0), one_or_all, "counts"),
+        "adherence": by_axes(name, "adherence", adherence, one_or_all, axes).value,
     }
     if "variance" in own:
-        given["variance"] = shaped(name, "variance", own["variance"], per_item, "counts")
+        given["variance"] = by_axes(name, "variance", own["variance"], per_item, axes).value
     return observe(
         ObservedGivenPairsRV if own.get("given_pairs") else ObservedMPMRV,
         name,

@@ -58,6 +58,7 @@ __all__ = [
     "check_length",
     "is_observed",
     "known_value",
+    "label_axis",
     "logprob_of",
     "observe",
     "observed_options",
@@ -287,7 +288,7 @@ def observe(
             if axis not in dim_of:
                 known = items_known and axis == ITEM
                 labels = record.labels[axis]
-                dim_of[axis] = _label_axis(kind, model, name, axis, labels, known=known)
+                dim_of[axis] = label_axis(kind, model, name, axis, labels, known=known)
         parts[part] = _data(model, name, part, value, tuple(dim_of[axis] for axis in axes), kind)
         if record.derived and part in kind.derived_from:
             parts[part].__class__ = DerivedFrom
@@ -445,7 +446,7 @@ def _add_coord(kind: type[ObservedRV], model: pm.Model, name: str, dim: str, lab
         )
 
 
-def _label_axis(
+def label_axis(
     kind: type[ObservedRV], model: pm.Model, name: str, axis: str, labels: Any, *, known: bool
 ) -> str:
     """Name the dim of the labels of an axis, a new one if the model's own has others."""

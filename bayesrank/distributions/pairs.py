@@ -43,7 +43,7 @@ from bayesrank.data.derive import log_multinomial, pair_totals
 from bayesrank.data.read import OUTCOMES as RESULTS
 from bayesrank.data.read import counted as counted_noun
 from bayesrank.data.read import label_repr, quoted
-from bayesrank.distributions.by_name import check_items, dims_of
+from bayesrank.distributions.by_name import Axes, Named, by_axes, has_dims
 from bayesrank.distributions.observed import (
     DistOptions,
     ObservedRV,
@@ -60,7 +60,6 @@ from bayesrank.distributions.observed import (
     refuse_other_data,
     refuse_single_precision,
     same_labels,
-    shaped,
     signature,
     support_point_of,
 )
@@ -718,6 +717,7 @@ class RaoKupper(_PairOutcomes):
 
 # What a likelihood tells pairs apart by, beside the items: as numbers, because parameters are
 ALL, PAIR = -1, -2  # nothing; or everything. Else which of the sorted groups it is
+SIDE = "side"  # of a pair: utilities of its first and its second item
 
 # what follows from the data, and is kept beside them: `PairTotals`
 DERIVED = {
@@ -909,45 +909,41 @@ def _data_of(pairs: Pairs, by: int, data: SimpleNamespace) -> TensorVariable:
     return getattr(data, _groups(pairs)[by])
 
 
-def _parameter(name: str, what: str, value: Any, pairs: Pairs) -> _Parameter:
+def _axes(pairs: Pairs, dims: Any) -> Axes:
+    """Axes that parameters may be along: items, pairs, their sides, and what keeps them apart."""
+    own = (dims,) if isinstance(dims, str) else dims or ()
+    return Axes(
+        "pairs",
+        {axis: pairs.coords[axis] for axis in (ITEM, "pair", *_groups(pairs))}
+        | {SIDE: RESULTS[:2]},
+        dict(zip(own, ("pair",), strict=False)),
+        "Read the pairs with by= what else they are grouped by.",
+    )
+
+
+def _parameter(name: str, what: str, value: Any, pairs: Pairs, dims: Any) -> _Parameter:
     """Read what there is one of a parameter for: by the name of its dim, or else by its shape."""
-    dims = dims_of(pm.modelcontext(None), value) or ()
-    groups = _groups(pairs)
-    if len(dims) == 1 and dims[0] in groups:
-        _check_labels(name, what, dims[0], pairs)
-        return _Parameter(as_double(getattr(value, "values", value)), groups.index(dims[0]))
-    shapes = {(): "one for all", (pairs.n_pairs,): "one per pair"}
-    x = shaped(name, what, value, shapes, "pairs")
-    return _Parameter(x, PAIR if x.ndim else ALL)
+    axes, readings = _axes(pairs, dims), {(): "one for all", ("pair",): "one per pair"}
+    if has_dims(value):
+        readings |= {(group,): f"one per {group}" for group in _groups(pairs)}
+    return _by(by_axes(name, what, value, readings, axes), pairs)
 
 
-def _utilities(name: str, utility: Any, pairs: Pairs) -> _Parameter:
+def _utilities(name: str, utility: Any, pairs: Pairs, dims: Any) -> _Parameter:
     """Read what utilities are by; those of groups get the dims (group, item)."""
-    dims = dims_of(pm.modelcontext(None), utility) or ()
+    axes = _axes(pairs, dims)
+    readings = {(ITEM,): "one per item", ("pair", SIDE): "two per pair"}
+    if has_dims(utility):
+        readings |= {(group, ITEM): f"one per {group} and item" for group in _groups(pairs)}
+    return _by(by_axes(name, "utility", utility, readings, axes), pairs)
+
+
+def _by(named: Named, pairs: Pairs) -> _Parameter:
+    """Say by a number what there is one of a parameter for."""
+    (of, *_) = (*(axis for axis in named.axes if axis not in (ITEM, SIDE)), None)
     groups = _groups(pairs)
-    of_groups = [dim for dim in dims if dim in groups]
-    if len(dims) == 2 and len(of_groups) == 1:
-        (group,) = of_groups
-        (item,) = (dim for dim in dims if dim != group)
-        _check_labels(name, "utility", group, pairs)
-        labels = pm.modelcontext(None).coords.get(item)
-        if labels is not None:
-            whose = f"the dim {item!r} of its utility"
-            same_labels(whose, name, labels, pairs.coords[ITEM], "pairs")
-        x = as_double(getattr(utility, "values", utility))
-        return _Parameter(x if dims[0] == group else x.T, groups.index(group))
-    check_items(name, "utility", utility, pairs.coords[ITEM], "pairs")
-    shapes = {(pairs.n_items,): "one per item", (pairs.n_pairs, 2): "two per pair"}
-    x = shaped(name, "utility", utility, shapes, "pairs")
-    return _Parameter(x, ALL if x.ndim == 1 else PAIR)
-
-
-def _check_labels(name: str, what: str, group: str, pairs: Pairs) -> None:
-    """Raise where a dim that is called like a group has other labels."""
-    labels = pm.modelcontext(None).coords.get(group)
-    if labels is not None:
-        whose = f"the dim {group!r} of its {what}"
-        same_labels(whose, name, labels, pairs.coords[group], "pairs", f"{group}s")
+    by = ALL if of is None else PAIR if of == "pair" else groups.index(of)
+    return _Parameter(named.value, by)
 
 
 def _observe(
@@ -967,10 +963,11 @@ def _observe(
     _check_ties(rv_type.n_outcomes, name, pairs)
     _check_tie_parameter(rv_type, own.get(parameter, 0.0))
 
-    w = _utilities(name, utility, pairs)
-    adherence = _parameter(name, "adherence", own.get("adherence", 1.0), pairs)
-    order_effect = _parameter(name, "order_effect", own.get("order_effect", 0.0), pairs)
-    tie = _parameter(name, parameter, own.get(parameter, 0.0), pairs)
+    dims = options.get("dims")
+    w = _utilities(name, utility, pairs, dims)
+    adherence = _parameter(name, "adherence", own.get("adherence", 1.0), pairs, dims)
+    order_effect = _parameter(name, "order_effect", own.get("order_effect", 0.0), pairs, dims)
+    tie = _parameter(name, parameter, own.get(parameter, 0.0), pairs, dims)
     # one group for all of them, or else each pair is one
     apart = {x.by for x in (adherence, order_effect, tie)} - {ALL}
     by = apart.pop() if len(apart) == 1 else PAIR if apart else ALL

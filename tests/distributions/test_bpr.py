@@ -59,7 +59,10 @@ def test_rankings_in_two_blocks_are_the_same(rng):
     x = rng.normal(size=(3, 4))
     slots = x[np.arange(3)[:, None], RANKINGS.item]
     value = total_and_slope(observed_model(x, HAVE), x)[0]
-    other = total_and_slope(observed_model(slots, RANKINGS), slots)[0]
+    with pytest.raises(ValueError, match=r"could be one per slot, best first \(utility_dims="):
+        observed_model(slots, RANKINGS)
+    said = observed_model(slots, RANKINGS, utility_dims=("ranking", "slot"))
+    other = total_and_slope(said, slots)[0]
     assert other == pytest.approx(value, rel=1e-12)
 
 
@@ -261,7 +264,7 @@ def test_parameters_out_of_range_are_named():
             HAVE,
             r"shape \(2, 4\); .* one per item, shape \(4,\), or one per user ",
         ),
-        (np.zeros((3, 5)), RANKINGS, r"shape \(3, 5\); .*, or one per slot, shape \(3, 4\)"),
+        (np.zeros((3, 5)), RANKINGS, r"shape \(3, 5\); .*, or one per slot, best first, shape \("),
         (np.zeros((4, 3)), [0, 0, 0, 0], "the last axis are the two items of a triple"),
     ],
 )

@@ -1,0 +1,300 @@
+"""Models of pairs, counts and interactions with random dims, against loops over what was observed.
+
+Models of rankings are in `test_by_name`.
+"""
+
+import itertools
+from math import lgamma
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pymc.dims as pmd
+import pytest
+from scipy.stats import norm
+
+import bayesrank as br
+from tests.likelihoods.count_tables import table_logp
+
+QUICK = "FAST_COMPILE"
+JUDGES, ITEMS = ["ann", "bob", "cy"], list("abcd")
+GROUPS = {"judge": JUDGES, "season": [2024, 2025], "court": ["clay", "grass", "sand"]}
+
+
+def outcome_logs(family, lead, tie):
+    """Logarithms of the probabilities of the outcomes of one match, by the definitions."""
+    if family is br.Thurstone:
+        return np.array([norm.logcdf(lead), norm.logcdf(-lead)])
+    first, second = np.exp(lead), 1.0
+    if family is br.BradleyTerry:
+        worths = np.array([first, second])
+    elif family is br.Davidson:
+        worths = np.array([first, second, tie * np.sqrt(first * second)])
+    else:
+        one, other = first + tie * second, tie * first + second
+        worths = np.array(
+            [first / one, second / other, (tie**2 - 1) * first * second / one / other]
+        )
+    return np.log(worths / worths.sum())
+
+
+def some_pairs(rng, ties):
+    """Matches of some items before some judges, in seasons and on courts."""
+    items = rng.permutation(ITEMS)[: rng.integers(2, 5)]
+    rows = []
+    for _ in range(rng.integers(1, 9)):
+        one, other = rng.permutation(items)[:2]
+        row = {"one": one, "other": other} | {by: rng.choice(x) for by, x in GROUPS.items()}
+        rows.append(row | {"won": rng.choice(["first", "second", "tie"][: 2 + ties])})
+    return br.Pairs.from_frame(
+        pd.DataFrame(rows), first="one", second="other", outcome="won", judge="judge",
+        by=["season", "court"], items=rng.permutation(items),
+    )  # fmt: skip
+
+
+def given(rng, name, values, dims):
+    """A parameter with dims, said in one way or another, or of a dim that its labels tell."""
+    how = rng.integers(3)
+    if how == 2 and len(dims) == 1:  # labels tell what it is
+        model = pm.modelcontext(None)
+        other = f"{dims[0]}_of_{name}"
+        model.add_coord(other, model.coords[dims[0]])
+        return pm.Data(name, values, dims=other)
+    if how == 1:
+        return pmd.as_xtensor(values, dims=dims)
+    return pm.Data(name, values, dims=dims)
+
+
+def by_match(pairs, dims, row, side=None):
+    """Where the parameter of a pair is in an array with these dims."""
+    at = {by: pairs.group_idx(by)[row] for by in GROUPS} | {"pair": row, "side": side}
+    item = {0: pairs.first, 1: pairs.second}.get(side, pairs.first)[row]
+    return tuple({**at, "item": item}[dim] for dim in dims)
+
+
+def logp_of(model):
+    (found,) = model.compile_logp(vars=model["y"], sum=False, mode=QUICK)({})
+    total = model.compile_logp(vars=model["y"], mode=QUICK)({})
+    assert float(total) == pytest.approx(np.sum(found), abs=1e-9)
+    return found
+
+
+UTILITY_DIMS = [("item",), ("pair", "side")]
+UTILITY_DIMS += [(by, "item")[::step] for by in GROUPS for step in (1, -1)]
+PARAMETER_DIMS = [(), ("pair",), *((by,) for by in GROUPS)]
+TIES = {br.Davidson: ("nu", 0.0), br.RaoKupper: ("theta", 1.0)}
+
+
+def check_pairs(seed):
+    rng = np.random.default_rng(seed)
+    family = [br.BradleyTerry, br.Thurstone, br.Davidson, br.RaoKupper][rng.integers(4)]
+    pairs = some_pairs(rng, ties=family in TIES)
+    labels = {dim: len(x) for dim, x in pairs.coords.items()} | {"side": 2}
+    dims = {"utility": UTILITY_DIMS[rng.integers(len(UTILITY_DIMS))]}
+    parameters = ["adherence", "order_effect", *([TIES[family][0]] if family in TIES else [])]
+    dims |= {name: PARAMETER_DIMS[rng.integers(len(PARAMETER_DIMS))] for name in parameters}
+    values = {name: rng.normal(size=[labels[d] for d in by]) for name, by in dims.items()}
+    if family in TIES:
+        name, least = TIES[family]
+        values[name] = least + np.exp(values[name])
+    with pm.Model(coords=pairs.coords | {"side": ["first", "second"]}) as model:
+        p = {name: given(rng, name, values[name], by) for name, by in dims.items()}
+        family("y", p.pop("utility"), **p, observed=pairs)
+
+    exact = []
+    for row, counts in enumerate(pairs.counts):
+        own = {name: values[name][by_match(pairs, dims[name], row)] for name in parameters}
+        one, other = (values["utility"][by_match(pairs, dims["utility"], row, s)] for s in (0, 1))
+        lead = own["adherence"] * (one - other) + own["order_effect"]
+        logs = outcome_logs(family, lead, own.get(TIES[family][0]) if family in TIES else None)
+        counts = counts[: len(logs)]
+        ways = lgamma(counts.sum() + 1) - sum(lgamma(c + 1) for c in counts)
+        exact.append(ways + counts @ logs)
+    message = f"{seed} {family.__name__} {dims}"
+    np.testing.assert_allclose(logp_of(model), exact, atol=1e-9, err_msg=message)
+
+
+def check_counts(seed):
+    rng = np.random.default_rng(seed)
+    n, n_rankers = rng.integers(2, 5), rng.integers(1, 4)
+    table = rng.integers(0, 3, size=(n_rankers, n, n)) * (1 - np.eye(n, dtype=int))
+    table[:, 0, 1] += 1
+    items, rankers = rng.permutation(ITEMS)[:n], rng.permutation(JUDGES)[:n_rankers]
+    counts = br.PairCounts.from_matrix(table, items=items, rankers=rankers)
+    values = {"score": rng.normal(size=n)}
+    dims = {"score": ("item",)}
+    if rng.integers(2):
+        values["variance"], dims["variance"] = np.exp(rng.normal(size=n)), ("item",)
+    if by := rng.integers(3):
+        dims["adherence"] = ("ranker",)[by - 1 :]
+        values["adherence"] = np.exp(rng.normal(size=[n_rankers] * (2 - by)))
+    given_pairs = bool(rng.integers(2))
+    with pm.Model(coords=counts.coords) as model:
+        p = {name: given(rng, name, values[name], by) for name, by in dims.items()}
+        br.MPM("y", p.pop("score"), **p, given_pairs=given_pairs, observed=counts)
+    theta = np.broadcast_to(values.get("adherence", 1.0), n_rankers)
+    variance = values.get("variance")
+    if given_pairs:
+        exact = [of_pairs(*x, values["score"], variance) for x in zip(table, theta, strict=True)]
+    else:
+        exact = [
+            table_logp(c, values["score"], t, variance) for c, t in zip(table, theta, strict=True)
+        ]
+    message = f"{seed} {dims} {given_pairs}"
+    np.testing.assert_allclose(logp_of(model), exact, atol=1e-9, err_msg=message)
+
+
+def of_pairs(table, theta, score, variance):
+    """Log-probability of a table, given how often each pair is compared."""
+    out, g = 0.0, np.full(len(score), 0.5) if variance is None else variance
+    for i, j in itertools.combinations(range(len(score)), 2):
+        won, lost = table[i, j], table[j, i]
+        logit = 2 * theta * (score[i] - score[j]) / (g[i] + g[j])
+        out += lgamma(won + lost + 1) - lgamma(won + 1) - lgamma(lost + 1)
+        out -= won * np.log1p(np.exp(-logit)) + lost * np.log1p(np.exp(logit))
+    return out
+
+
+RANKING_DIMS = [
+    ("item",), ("ranking", "slot"), ("slot", "ranking"), ("ranking", "item"), ("ranker", "item"),
+    ("item", "ranker"), ("season", "item"), ("item", "season"),
+]  # fmt: skip
+
+
+def check_interactions(seed):
+    rng = np.random.default_rng(seed)
+    items = rng.permutation(ITEMS)[: rng.integers(2, 5)]
+    rows = [rng.permutation(items) for _ in range(rng.integers(1, 5))]
+    cuts = [rng.integers(1, len(items)) for _ in rows]
+    blocks = [[set(x[:k].tolist()), set(x[k:].tolist())] for x, k in zip(rows, cuts, strict=True)]
+    if rng.integers(2):
+        who = rng.permutation(["u", "v", "w", "x"])[: len(rows)]
+        data = br.Interactions.from_rankings(
+            br.Rankings.from_orderings(blocks, rankers=who, items=rng.permutation(items))
+        )
+        dims = [("item",), ("user", "item"), ("item", "user")][rng.integers(3)]
+        has = np.zeros((data.n_users, data.n_items), dtype=bool)
+        has[data.user_idx, data.item] = True
+    else:
+        data = br.Rankings.from_orderings(
+            blocks, rankers=rng.choice(JUDGES, len(rows)), items=rng.permutation(items)
+        ).grouped({"season": rng.choice([1, 2, 3], len(rows))})
+        dims = RANKING_DIMS[rng.integers(len(RANKING_DIMS))]
+    values = rng.normal(size=[len(data.coords[dim]) for dim in dims])
+    with pm.Model(coords=data.coords) as model:
+        br.BPR("y", given(rng, "utility", values, dims), observed=data)
+
+    exact = 0.0
+    if isinstance(data, br.Interactions):
+        for u in range(data.n_users):
+            own = np.array([values[tuple({"user": u, "item": i}[d] for d in dims)]
+                            for i in range(data.n_items)])  # fmt: skip
+            exact -= np.log1p(np.exp(own[~has[u]] - own[has[u]][:, None])).sum()
+    else:
+        for r in range(data.n_rankings):
+            at = {
+                "ranking": r,
+                "ranker": data.ranker_idx[r],
+                "season": data.groups["season"].idx[r],
+            }
+            own = np.array([
+                values[tuple({**at, "item": data.item[r, s], "slot": s}[d] for d in dims)]
+                for s in range(data.n_slots)
+            ])  # fmt: skip
+            better = data.ranks[r] == 1
+            exact -= np.log1p(np.exp(own[data.ranks[r] == 2] - own[better][:, None])).sum()
+    total = float(model.compile_logp(vars=model["y"], mode=QUICK)({}))
+    assert total == pytest.approx(exact, abs=1e-9), f"{seed} {dims}"
+
+
+CHECKS = [check_pairs, check_counts, check_interactions]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_random_models_are_what_a_loop_says(check):
+    for seed in range(8):
+        check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("check", CHECKS)
+def test_seven_hundred_random_models_are_what_a_loop_says(check):
+    for seed in range(8, 708):
+        check(seed)
+
+
+# ---------------------------------------------------------------------------------------------
+# Labels are compared, not lengths
+# ---------------------------------------------------------------------------------------------
+
+MATCHES = br.Pairs.from_frame(
+    pd.DataFrame(
+        {"one": ["a", "b", "c"], "other": ["b", "c", "a"], "won": "first", "judge": ["z", "x", "y"]}
+    ),
+    first="one", second="other", outcome="won", judge="judge",
+)  # fmt: skip
+COUNTED = br.PairCounts.from_matrix(np.triu(np.ones((3, 3, 3)), 1), items=["a", "b", "c"],
+                                    rankers=["x", "y", "z"])  # fmt: skip
+HAD = br.Interactions.from_frame(
+    pd.DataFrame({"u": ["x", "y", "z"], "i": ["a", "b", "c"]}), user="u", item="i"
+)
+
+
+@pytest.mark.parametrize(
+    ("observed", "build", "dims", "message"),
+    [
+        (MATCHES, lambda x: br.BradleyTerry("y", np.zeros(3), adherence=x, observed=MATCHES),
+         ("item",), r"adherence of 'y' has the dims \('item',\), which are of the axes \('ite"),
+        (MATCHES, lambda x: br.BradleyTerry("y", x, observed=MATCHES),
+         ("judge",), r"utility of 'y' has the dims \('judge',\).* it is one per item, or two per "),
+        (MATCHES, lambda x: br.BradleyTerry("y", np.zeros(3), order_effect=x, observed=MATCHES),
+         ("turned",), r"The judges of the pairs of 'y' are not those of the dim 'turned' of its"),
+        (COUNTED, lambda x: br.MPM("y", np.zeros(3), adherence=x, observed=COUNTED),
+         ("item",), r"adherence of 'y' has the dims \('item',\).* it is one for all, or one per r"),
+        (COUNTED, lambda x: br.MPM("y", np.zeros(3), adherence=x, observed=COUNTED),
+         ("turned",), r"The rankers of the counts of 'y' are not those of the dim 'turned' of"),
+        (COUNTED, lambda x: br.MPM("y", x, observed=COUNTED),
+         ("ranker",), r"score of 'y' has the dims \('ranker',\), .* it is one per item\."),
+        (COUNTED, lambda x: br.MPM("y", np.zeros(3), adherence=x, observed=COUNTED),
+         ("strangers",), r"'strangers' of the adherence of 'y' has 3 labels, which are those"),
+        (HAD, lambda x: br.BPR("y", x, observed=HAD),
+         ("turned", "item"), r"The users of the pairs of 'y' are not those of the dim 'turned' of"),
+    ],
+)  # fmt: skip
+def test_what_is_as_long_and_of_something_else_is_refused(observed, build, dims, message):
+    coords = observed.coords | {"turned": ["y", "x", "z"], "strangers": ["p", "q", "r"]}
+    with pm.Model(coords=coords), pytest.raises(ValueError, match=message):
+        build(pm.Flat("x", dims=dims))
+
+
+def test_a_table_by_item_and_user_is_no_table_by_user_and_item():
+    table = np.array([[0.0, 1.0, 2.0], [5.0, 5.0, 9.0], [1.0, 0.0, -3.0]])
+    found = []
+    for dims, values in ((("user", "item"), table), (("item", "user"), table.T)):
+        with pm.Model(coords=HAD.coords) as model:
+            br.BPR("y", pm.Data("x", values, dims=dims), observed=HAD)
+        found.append(float(model.compile_logp(mode=QUICK)({})))
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
+def test_new_interactions_of_other_items_are_refused():
+    other = pd.DataFrame({"u": ["x", "y", "z"], "i": ["a", "b", "d"]})
+    turned = pd.DataFrame({"u": ["x", "y", "z"], "i": ["c", "b", "a"]})
+    for dims in (("item",), ("user", "item")):
+        with pm.Model(coords=HAD.coords) as model:
+            br.BPR("y", pm.Flat("x", dims=dims), observed=HAD)
+        new = br.Interactions.from_frame(other, user="u", item="i", items=["a", "b", "d"])
+        with pytest.raises(ValueError, match=r"^The items of the pairs of 'y' are not those of th"):
+            br.set_observed("y", new, model=model)
+        new = br.Interactions.from_frame(turned, user="u", item="i", items=["c", "b", "a"])
+        with pytest.raises(ValueError, match=r"which has 'a' where they have 'c'\. Read the"):
+            br.set_observed("y", new, model=model)
+        new = br.Interactions.from_frame(turned, user="u", item="i", items=["a", "b", "c"])
+        br.set_observed("y", new, model=model)
+
+
+def test_rankings_of_something_else_cannot_follow():
+    with pm.Model(coords=HAD.coords) as model:
+        br.BPR("y", pm.Flat("x", dims=("user", "item")), observed=HAD)
+    with pytest.raises(ValueError, match=r"or they are by something else than these are\.$"):
+        br.set_observed("y", HAD.to_rankings(), model=model)
