@@ -11,7 +11,15 @@ import xarray as xr
 from scipy.special import logsumexp, softmax
 
 import bayesrank as br
-from models.howto import calibration, groups, horseshoe, minibatches, new_data, seasons
+from models.howto import (
+    calibration,
+    groups,
+    horseshoe,
+    kinds,
+    minibatches,
+    new_data,
+    seasons,
+)
 from tests.models.test_gallery import GALLERY
 
 PAGES = sorted((GALLERY / "howto").glob("*.py"))
@@ -105,6 +113,27 @@ def test_utilities_by_features_reach_the_items_whatever_the_order_of_the_feature
         z = pd.Series(horseshoe.EFFECTS).reindex(features.columns, fill_value=0.0)
         found = wide.compile_logp(vars=wide["y"])({"z": z.to_numpy()})
     assert found == pytest.approx(wanted, rel=1e-5)
+
+
+def test_every_ranker_is_of_one_kind_and_the_mode_tells_of_which():
+    rankings, truth = kinds.simulate()
+    model = kinds.build(rankings)
+    w, table = np.array([0.7, 0.3]), rankings.to_frame()
+    each = np.zeros((len(rankings.rankers), 2))
+    for r, ranker in enumerate(rankings.rankers):
+        for _, rows in table[table["ranker"] == ranker].groupby("ranking", sort=False):
+            order = rows.sort_values("rank")["item"].to_numpy()
+            u = truth["utility"].sel(item=order).to_numpy()
+            each[r] += sum(u[:, k] - logsumexp(u[:, k:], axis=1) for k in range(5))
+    with pm.do(model, {"weight": w, "utility": truth["utility"].to_numpy()}) as done:
+        logp = done.compile_logp(vars=done["y"], sum=False, mode="FAST_COMPILE")
+        (found,) = logp(done.initial_point())
+    np.testing.assert_allclose(found, logsumexp(each + np.log(w), axis=1), rtol=1e-10)
+
+    mode = br.find_kinds(model, n_starts=4, mode="FAST_COMPILE").mode
+    of = kinds.matched(mode["posterior"]["utility"].isel(chain=0, draw=0), truth["utility"])
+    likely = br.membership(model, mode).isel(kind=of).argmax("kind")
+    assert (likely.to_numpy() == truth["kind_of"].to_numpy()).mean() > 0.95
 
 
 def test_batches_have_the_log_likelihood_of_all_on_average():
@@ -278,6 +307,22 @@ def test_the_features_that_matter_are_found_and_others_are_not():
         assert low > 0 or high < 0
     others = draws.drop_sel(feature=[*horseshoe.EFFECTS])
     assert np.abs(others.mean(SAMPLE)).max() < 0.15
+
+
+@pytest.mark.slow
+def test_kinds_are_found():
+    rankings, truth = kinds.simulate()
+    model = kinds.build(rankings)
+    mode = br.find_kinds(model)
+    with model:
+        posterior = pm.sample(**SHORT, initvals=mode.initvals)
+    draws = br.relabel(posterior, mode.mode)["posterior"].dataset
+    of = kinds.matched(draws["utility"].mean(SAMPLE), truth["utility"])
+    draws = draws.isel(kind=of).assign_coords(kind=[0, 1])
+    _, squared = errors(draws["utility"], truth["utility"] - truth["utility"].mean("item"))
+    assert squared < 2
+    low, high = draws["weight"].sel(kind=1).quantile([0.005, 0.995])
+    assert low < 0.3 < high
 
 
 @pytest.mark.slow
