@@ -5,16 +5,18 @@ anew. What PyTensor compiles is nested, a function in a scan in a function, so t
 few hundred lines was optimised six times over for one matrix of second derivatives: most of a
 minute. Behind an address it is machine code that is there already, in memory or from numba's cache.
 
-The address goes by a name that holds the `version` of the Op and the types of the inputs, so that
-machine code that PyTensor has on disk finds it in another process. The kernel must be compiled
-there before that code is loaded, and it is: PyTensor asks every Op for its function first.
+The address goes by a symbol that is made of a name, with the `version` of the Op, and the types, so
+that machine code that PyTensor has on disk finds it in another process. There the kernel must be
+compiled before that code is loaded, and it is, for PyTensor asks every Op for its function first;
+and the code must be of the same symbol, which is part of its key: what is not found is called all
+the same, and ends the process.
 
 >>> import numba
 >>> @numba.njit
 ... def total_kernel(x, power):
 ...     return (x**power).sum()
 >>> vector = numba.types.Array(numba.float64, 1, "C")
->>> total = by_address(total_kernel, [vector, numba.int64], "example_of_by_address")
+>>> total, symbol = by_address(total_kernel, [vector, numba.int64], "example_of_by_address")
 >>> @numba.njit
 ... def twice(x):
 ...     return 2.0 * total(x, 2)
@@ -36,8 +38,8 @@ from numba.extending import intrinsic, overload
 __all__ = ["by_address", "contiguous"]
 
 
-def by_address(kernel: Any, inputs: Sequence[types.Type], name: str) -> Any:
-    """Compile a kernel, and return what other compiled functions call it by.
+def by_address(kernel: Any, inputs: Sequence[types.Type], name: str) -> tuple[Any, str]:
+    """Compile a kernel, and return what other compiled functions call it by, and its symbol.
 
     Parameters
     ----------
@@ -49,9 +51,11 @@ def by_address(kernel: Any, inputs: Sequence[types.Type], name: str) -> Any:
 
     Returns
     -------
-    numba intrinsic
+    call : numba intrinsic
         For calls inside of compiled functions. Arrays may also be locked, and the rest anything
         that numba makes one of the types of.
+    symbol : str
+        What machine code has in place of the kernel.
     """
     wanted = tuple(inputs)
     kernel.compile(wanted)
@@ -83,7 +87,7 @@ def by_address(kernel: Any, inputs: Sequence[types.Type], name: str) -> Any:
 
         return result(types.StarArgTuple(taken)), generate
 
-    return call
+    return call, symbol
 
 
 def _as_given(given: Any, wanted: Any) -> Any:

@@ -11,6 +11,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
+from pytensor.link.numba.dispatch.basic import numba_funcify_and_cache_key
 
 import bayesrank as br
 from bayesrank.likelihoods.ops.by_address import by_address
@@ -55,6 +56,14 @@ def test_tables_in_any_order_and_locked_ones_are_read_as_they_are():
         f(table, w[:2])
 
 
+def test_machine_code_is_kept_under_the_symbol_that_it_calls():
+    table, weight = pt.dmatrix("table"), pt.dvector("weight")
+    nodes = [Weighted(2).make_node(x, weight) for x in (table, pt.dmatrix(), pt.fmatrix())]
+    one, same, other = (numba_funcify_and_cache_key(n.op, node=n)[1] for n in nodes)
+    assert one == same
+    assert one != other
+
+
 def test_other_types_than_it_was_compiled_for_are_refused():
     vector = numba.types.Array(numba.float64, 1, "C")
 
@@ -62,7 +71,7 @@ def test_other_types_than_it_was_compiled_for_are_refused():
     def total_kernel(x):
         return x.sum()
 
-    total = by_address(total_kernel, [vector], "tests.total.1")
+    total, _ = by_address(total_kernel, [vector], "tests.total.1")
 
     @numba.njit
     def of(x):
