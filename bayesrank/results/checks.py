@@ -85,8 +85,8 @@ def ranking_checks(
         The observed variable.
     consensus : str or sequence of labels, optional
         The order from which distances are taken: a variable with the dims chain, draw and items,
-        by the posterior mean of its ranks; or all items, best first. By default "utility" if there
-        is such a variable, else the mean place of items in the predicted lists.
+        in each draw by its order there; or all items, best first. By default "utility" if there is
+        such a variable, else the mean place of items in the predicted lists.
     prob : float
         Probability of the intervals, in (0, 1): equal tails.
     max_pairs : int
@@ -127,6 +127,13 @@ def ranking_checks(
 
     Notes
     -----
+    Distances to the order of a draw are compared in that draw, those of the observed rankings with
+    those of the predicted (a realised discrepancy): ``observed`` is the mean of the former over the
+    draws, and ``mean``, ``low`` and ``high`` are of the latter plus what the former lack to their
+    mean. One order for all draws would not do. Fitted to the data, it lies nearer to them than to
+    any other data: of eleven seasons made by the model, each as large as that of NASCAR, the mean
+    distance was below the interval in nine.
+
     The model has seen the data it is checked with. Checks of a right model are surprising less
     often than 1 - `prob`; how much less depends on how closely the statistic was fitted.
 
@@ -158,7 +165,7 @@ def ranking_checks(
         if value is not None and (value < 1 or value % 1):
             raise ValueError(f"`{name}` is {value!r}; it must be a whole number, 1 or more.")
     found = found_rankings(data, var, draws)
-    place, how = consensus_places(data, found, consensus)
+    place, how, by_draw = consensus_places(data, var, found, consensus)
 
     # items by their place in the consensus, slots in its order, empty ones last
     slots = np.where(found.used, place[found.item], len(place)).argsort(axis=1, kind="stable")
@@ -169,12 +176,8 @@ def ranking_checks(
         items=found.items[place.argsort()],
     )
     pairs = PairOrders(lists, max_pairs)
-    families: list[Statistic] = [
-        TopItem(lists),
-        pairs,
-        BlockSizes(lists),
-        KendallDistance(lists, by_length),
-    ]
+    distance = KendallDistance(lists, by_length)
+    families: list[Statistic] = [TopItem(lists), pairs, BlockSizes(lists), distance]
 
     def statistics(ranks: NDArray[Any]) -> NDArray[np.float64]:
         return np.concatenate([family(ranks) for family in families])
@@ -184,11 +187,24 @@ def ranking_checks(
     n_draws = len(found.predicted)
     step = max(1, AT_ONCE // max(found.item.size, 1))
     predicted = np.empty((len(observed), n_draws))
+    # the same rankings from the order of each draw
+    realised = np.zeros((len(distance.labels), n_draws))
     for start in range(0, n_draws, step):
+        part = slice(start, start + step)
         some = weak_orders(found, start, step, var)
         some = np.ascontiguousarray(some.transpose(1, 2, 0), dtype=kind)
-        some = np.take_along_axis(some, slots[:, :, None], 1)
-        predicted[:, start : start + step] = statistics(some)
+        predicted[:, part] = statistics(np.take_along_axis(some, slots[:, :, None], 1))
+        if by_draw is not None:
+            drawn = np.where(found.used[:, :, None], by_draw[part].T[found.item], len(place))
+            order = drawn.argsort(axis=1, kind="stable")
+            seen = np.broadcast_to(found.observed[:, :, None].astype(kind), some.shape)
+            realised[:, part] = distance(np.take_along_axis(seen, order, 1))
+            predicted[-len(realised) :, part] = distance(np.take_along_axis(some, order, 1))
+    if by_draw is not None:
+        # what counts is the difference in each draw
+        centre = realised.mean(axis=1)
+        observed[-len(realised) :, 0] = centre
+        predicted[-len(realised) :] += centre[:, None] - realised
 
     keys = [(family.name, *label) for family in families for label in family.labels]
     given = np.array([found.sizes_given and key[0] == BlockSizes.name for key in keys])
@@ -324,6 +340,7 @@ class Found(NamedTuple):
     weight: NDArray[np.float64]  # (n_rankings,)
     observed: NDArray[Any]  # (n_rankings, n_slots)
     predicted: NDArray[Any]  # (n_draws, n_rankings, n_slots)
+    draws: NDArray[np.int64]  # (n_draws,) which they are of all predictions
     items: pd.Index
     rankings: pd.Index
     sizes_given: bool
@@ -369,8 +386,10 @@ def found_rankings(data: xr.DataTree, var: str, draws: int | None) -> Found:
     values = y.transpose(*SAMPLE, *dims).values.reshape(-1, *rankings.shape)
     if not len(values):
         raise ValueError(f"The predictions of {var!r} hold no draw.")
+    chosen = np.arange(len(values))
     if draws is not None and draws < len(values):
-        values = values[np.linspace(0, len(values) - 1, draws).round().astype(int)]
+        chosen = np.linspace(0, len(values) - 1, draws).round().astype(int)
+        values = values[chosen]
     observed = rankings.values
     item = kept[ITEM].values.astype(np.int64)
     items = _item_labels(kept, int(item.max()) + 1)
@@ -381,6 +400,7 @@ def found_rankings(data: xr.DataTree, var: str, draws: int | None) -> Found:
         weight=kept[WEIGHT].values.astype(np.float64),
         observed=observed,
         predicted=values,
+        draws=chosen,
         items=items,
         rankings=pd.Index(names),
         sizes_given="given their block sizes" in outcome,
@@ -427,9 +447,13 @@ def weak_orders(found: Found, start: int, step: int, var: str) -> NDArray[Any]:
 
 
 def consensus_places(
-    data: xr.DataTree, found: Found, consensus: str | Sequence[Any] | None
-) -> tuple[NDArray[np.int64], str]:
-    """Find the place of every item in the consensus, from 0, and where that order comes from."""
+    data: xr.DataTree, var: str, found: Found, consensus: str | Sequence[Any] | None
+) -> tuple[NDArray[np.int64], str, NDArray[np.int64] | None]:
+    """Find the place of every item in the consensus, from 0, and where that order comes from.
+
+    If it comes from a variable, the places in the draws of the predictions, too, (n_draws,
+    n_items).
+    """
     n_items = len(found.items)
     if consensus is not None and not isinstance(consensus, str):
         place = found.items.get_indexer(pd.Index(consensus))
@@ -438,15 +462,19 @@ def consensus_places(
                 f"`consensus` must hold each of the {n_items} items once, best first; it holds "
                 f"{len(place)} labels, of which {len(set(place) - {-1})} are different items."
             )
-        return place.argsort(), "as given"
-    var = consensus or "utility"
+        return place.argsort(), "as given", None
+    utility = consensus or "utility"
     posterior = data["posterior"].to_dataset() if "posterior" in data.children else xr.Dataset()
-    dims = [str(d) for d in posterior[var].dims if d not in SAMPLE] if var in posterior else []
+    dims = []
+    if utility in posterior:
+        dims = [str(d) for d in posterior[utility].dims if d not in SAMPLE]
     # labelled as the items are, or numbered
     known = [found.items.tolist(), list(range(n_items))]
     if len(dims) == 1 and posterior[dims[0]].values.tolist() in known:
-        mean = rank_draws(posterior, var, dim=dims[0]).mean(SAMPLE).values
-        return mean.argsort(kind="stable").argsort(), f"posterior mean rank by {var!r}"
+        ranks = rank_draws(posterior, utility, dim=dims[0]).transpose(*SAMPLE, dims[0])
+        place = ranks.mean(SAMPLE).values.argsort(kind="stable").argsort()
+        how = f"the order of each draw by {utility!r}"
+        return place, how, _places_drawn(data, var, ranks, found)
     if consensus is not None:
         raise ValueError(
             f"The posterior has no variable {consensus!r} with one value per item; it has "
@@ -460,4 +488,17 @@ def consensus_places(
     total = np.bincount(found.item.ravel(), weight.ravel(), n_items)
     sums = np.bincount(found.item.ravel(), (weight * relative).ravel(), n_items)
     mean = np.divide(sums, total, out=np.full(n_items, np.inf), where=total > 0)
-    return mean.argsort(kind="stable").argsort(), "mean place in the predicted lists"
+    return mean.argsort(kind="stable").argsort(), "mean place in the predicted lists", None
+
+
+def _places_drawn(
+    data: xr.DataTree, var: str, ranks: xr.DataArray, found: Found
+) -> NDArray[np.int64] | None:
+    """Places of the items in the draws that the predictions are of; None if they are of others."""
+    y = data["posterior_predictive"][var]
+    try:
+        ranks = ranks.sel({d: y[d] for d in SAMPLE})
+    except KeyError:
+        return None
+    drawn = ranks.values.reshape(-1, ranks.shape[-1])
+    return drawn[found.draws].argsort(axis=1, kind="stable").argsort(axis=1)
