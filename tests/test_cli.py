@@ -32,7 +32,7 @@ import bayesrank
 from bayesrank import cli, inference
 from bayesrank.cli import sections
 from bayesrank.cli.run import Part
-from bayesrank.cli.talk import Talk
+from bayesrank.cli.talk import Talk, stopping
 from bayesrank.results import Section
 from tests.flags import flags_of_users
 from tests.made_up import made_up
@@ -733,7 +733,7 @@ def test_results_may_go_into_the_folder_in_which_the_command_runs(folder, light)
         assert sorted(path.name for path in folder.iterdir()) == sorted([*FILES, "beers.csv"])
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_while_files_are_made_leaves_the_posterior(folder, light, monkeypatch, number):
     monkeypatch.setattr(PREDICTIONS, lambda *_, **__: os.kill(os.getpid(), number))
     result = run(*SMALL)
@@ -741,6 +741,30 @@ def test_a_signal_while_files_are_made_leaves_the_posterior(folder, light, monke
     assert result.stderr.splitlines()[-2] == "Interrupted."
     assert "bayesrank report '" in result.stderr.splitlines()[-1]
     assert (left(folder) / "posterior.nc").exists()
+
+
+def test_a_signal_that_compiled_code_makes_an_error_of_is_still_one(folder, light, monkeypatch):
+    def compiled(*_, **__):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(10)
+        except BaseException as interruption:
+            raise SystemError("returned a result with an exception set") from interruption
+
+    monkeypatch.setattr(PREDICTIONS, compiled)
+    result = run(*SMALL)
+    assert result.exit_code == 128 + signal.SIGTERM
+    assert "Traceback" not in result.output
+    assert "bayesrank report '" in result.stderr.splitlines()[-1]
+
+
+def test_a_closed_terminal_ends_no_run_that_is_to_go_on_without_one(monkeypatch):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        assert signal.SIGHUP not in stopping()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert {signal.SIGINT, signal.SIGTERM, signal.SIGHUP} == set(stopping())
 
 
 def test_a_signal_while_files_take_their_place_waits(folder, light, monkeypatch):

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import click
 
+from bayesrank.cli.talk import stopping
+
 # All that a run may write. What else is in the folder is not touched.
 FILES = (
     "adherence.png", "categories.csv", "checks.csv", "checks.png", "counts.csv", "judges.csv",
@@ -109,9 +111,8 @@ def _move_files(made: Path, folder: Path) -> None:
 @contextmanager
 def _signals_later() -> Iterator[None]:
     """Let signals wait until the files are in their place."""
-    numbers = (signal.SIGINT, signal.SIGTERM)
     came: list[int] = []
-    before = {n: signal.signal(n, lambda number, _: came.append(number)) for n in numbers}
+    before = {n: signal.signal(n, lambda number, _: came.append(number)) for n in stopping()}
     try:
         yield
     finally:

@@ -31,6 +31,12 @@ GLANCE, LINE = (
 )  # seconds between its changes, and between lines where there is no terminal
 
 
+def stopping() -> list[int]:
+    """Signals that end a run: Ctrl-C, an end asked for, a terminal that is closed unless nohup."""
+    numbers = [signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)]
+    return [n for n in dict.fromkeys(numbers) if signal.getsignal(n) is not signal.SIG_IGN]
+
+
 class Interrupted(BaseException):
     """Ctrl-C, or an end asked for. Not a KeyboardInterrupt, at which nutpie keeps what it has."""
 
@@ -188,9 +194,7 @@ def errors_as_sentences(*, quiet: bool = False, data: bool = False) -> Iterator[
         asked.append(number)
         raise Interrupted(number)
 
-    before = {
-        number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
-    }
+    before = {number: signal.signal(number, interrupt) for number in stopping()}
     code = 0
     try:
         with warnings.catch_warnings():
