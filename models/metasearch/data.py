@@ -121,12 +121,13 @@ def read_aggregation(path: str | Path) -> pd.DataFrame:
 
 
 def read_aggregation_parts(folder: str | Path) -> pd.DataFrame:
-    """Read A1.txt to A5.txt.
+    """Read the five parts of a collection: A1.txt to A5.txt, or Fold1/test.txt to Fold5/test.txt.
 
     Parameters
     ----------
     folder : path
-        Where the five files are.
+        Where the files are. Fold k of LETOR trains on the parts k to k + 2 and tests on k + 4,
+        counted round, so that the five test parts are the collection.
 
     Returns
     -------
@@ -139,14 +140,25 @@ def read_aggregation_parts(folder: str | Path) -> pd.DataFrame:
     FileNotFoundError
         If a file is missing.
     ValueError
-        If a file does not parse.
+        If a file does not parse, or the parts have not the same number of engines.
 
     Examples
     --------
     >>> read_aggregation_parts("MQ2008-agg").shape  # doctest: +SKIP
     (15211, 29)
     """
-    tables = [read_aggregation(Path(folder) / f"A{n + 1}.txt") for n in range(N_PARTS)]
+    folder = Path(folder)
+    paths = [folder / f"A{n + 1}.txt" for n in range(N_PARTS)]
+    if not paths[0].exists() and (folder / "Fold1").is_dir():
+        # the part n is tested in the fold n + 1, counted from zero
+        paths = [folder / f"Fold{(n + 1) % N_PARTS + 1}" / "test.txt" for n in range(N_PARTS)]
+    tables = [read_aggregation(path) for path in paths]
+    widths = [table.shape[1] for table in tables]
+    if len(set(widths)) > 1:
+        raise ValueError(
+            f"The parts in {folder} have {', '.join(str(n - 3) for n in widths)} engines; they "
+            "must be those of one collection."
+        )
     for number, table in enumerate(tables):
         table.insert(0, "part", number)
     return pd.concat(tables, ignore_index=True)

@@ -8,16 +8,23 @@ over the places of the relevant documents,
 **Equal scores** are no order: the metrics are expectations over the orders of tied documents, as
 those of `bayesrank.results.metrics` are. A query without a relevant document counts as 0.
 
+Two sets of metrics are in use on the collections of LETOR. What papers write is NDCG with
+:math:`\log_2(1 + r)` and precision with the highest grade relevant. What many of their tables have
+is the output of LETOR's script, which takes the first two places alike and grade 1 as relevant:
+``evaluate(..., **LETOR)``.
+
 >>> precision([0, 1, 1], [0.5, 0.5, 0.1])
 {'p@1': 0.5, 'p@2': 0.5, 'p@3': 0.6666666666666666, 'ap': 0.7083333333333333}
 
 References
 ----------
+Qin & Liu, Introducing LETOR 4.0 datasets, arXiv:1306.2597, 2013.
 McSherry & Najork, Computing information retrieval performance measures efficiently in the presence
 of tied scores, ECIR 2008.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -26,7 +33,17 @@ from numpy.typing import ArrayLike
 from bayesrank.results import query_metrics
 
 DEPTHS = (1, 2, 3, 4, 5)
-RELEVANT = 2  # grade from which a document counts as relevant to precision
+RELEVANT = 2  # grade from which a document counts as relevant to precision, by the papers' text
+
+
+class Script(TypedDict):
+    """Options of `evaluate`."""
+
+    discount: Literal["log2", "letor"]
+    relevant: int
+
+
+LETOR: Script = {"discount": "letor", "relevant": 1}  # what LETOR's evaluation script computes
 DIGITS = 8  # of scores: documents that nothing tells apart are tied, however sums are rounded
 
 
@@ -65,16 +82,26 @@ def precision(
     return found
 
 
-def evaluate(table: pd.DataFrame, score: ArrayLike) -> pd.DataFrame:
+def evaluate(
+    table: pd.DataFrame,
+    score: ArrayLike,
+    *,
+    discount: Literal["log2", "letor"] = "log2",
+    relevant: int = RELEVANT,
+) -> pd.DataFrame:
     """NDCG and precision at each depth, and average precision, of every query.
 
     Parameters
     ----------
     table : DataFrame
-        Documents: columns query and label (grade of relevance). The grade that counts as relevant
-        to precision is 2: LETOR's lower grades do not.
+        Documents: columns query and label (grade of relevance).
     score : array, shape (n_documents,)
         In the order of the table.
+    discount : {"log2", "letor"}
+        Of NDCG; see `bayesrank.ndcg`.
+    relevant : int
+        Grade from which a document counts as relevant to precision: 2, the highest of LETOR's, or
+        1, as its script has it.
 
     Returns
     -------
@@ -86,6 +113,11 @@ def evaluate(table: pd.DataFrame, score: ArrayLike) -> pd.DataFrame:
     grades = [table["label"].to_numpy()[row] for _, row in rows]
     scores = [rounded[row] for _, row in rows]
     names = pd.Index([name for name, _ in rows], name="query")
-    gain = query_metrics(grades, scores, labels=names, k=DEPTHS).queries.drop(columns="err")
-    hits = [precision(g >= RELEVANT, s, DEPTHS) for g, s in zip(grades, scores, strict=True)]
-    return gain.join(pd.DataFrame(hits, names))
+    found = query_metrics(grades, scores, labels=names, k=DEPTHS, discount=discount)
+    hits = [precision(g >= relevant, s, DEPTHS) for g, s in zip(grades, scores, strict=True)]
+    return found.queries.drop(columns="err").join(pd.DataFrame(hits, names))
+
+
+def percent(tested: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Means over queries, in percent."""
+    return pd.DataFrame({name: queries.mean() * 100 for name, queries in tested.items()}).T

@@ -19,20 +19,15 @@ weak order              ``y``                      ranking, slot
 
 References
 ----------
-Volkovs & Zemel, New learning methods for supervised and unsupervised preference aggregation,
-JMLR 15, 2014 (the data and their protocol).
+Volkovs & Zemel, A flexible generative model for preference aggregation, WWW 2012 (the data and
+their protocol).
 Tran, Phung & Venkatesh, Modelling human preferences for ranking and collaborative filtering: a
 probabilistic ordered partition approach (the likelihood).
 
-Figures are in ``RESULTS.md``. Run ``python -m models.metasearch.supervised FOLDER`` with the folder
-of MQ2008-agg (A1.txt to A5.txt), by default ``MQ2008-agg`` below ``BAYESRANK_DATA``; with
-``--posterior``, the engines too.
+`models.metasearch.study` compares it; ``RESULTS.md`` has the figures.
 """
 
-import argparse
-import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -41,9 +36,6 @@ import pymc as pm
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
-from models.metasearch.data import read_aggregation_parts
-from models.metasearch.metrics import evaluate
-from models.metasearch.study import percent
 from models.pmop_documents.model import build, map_path
 from models.pmop_documents.study import evaluate as validate
 from models.shared.letor import Part, folds, turns
@@ -103,14 +95,14 @@ def compare(
     *,
     ranks: Literal["log", "share"] = "log",
     scales: Sequence[float] = SCALES,
-) -> tuple[dict[str, pd.DataFrame], dict[str, list[float]]]:
-    """Metrics of every test query under every method, and the prior scale chosen in each turn.
+) -> tuple[dict[str, NDArray[np.float64]], dict[str, list[float]]]:
+    """Scores of all documents by the turn that tests them, and the prior scale chosen in each.
 
     A scale is chosen by the NDCG and ERR of the validation part, at the posterior mode.
     """
     documents = features(table, ranks)
     parts = list(turns(documents["part"]))
-    tested: dict[str, pd.DataFrame] = {}
+    tested: dict[str, NDArray[np.float64]] = {}
     chosen: dict[str, list[float]] = {}
     for method in methods:
         found, chosen[method] = np.zeros(len(table)), []
@@ -120,7 +112,7 @@ def compare(
             best = int(np.argmax(gains))
             chosen[method].append(scales[best])
             found[turn.test] = scores(fold.test, path[best])
-        tested[method] = evaluate(table, found)
+        tested[method] = found
     return tested, chosen
 
 
@@ -172,21 +164,3 @@ def summarise(weights: pd.DataFrame, prob: float = 0.94) -> pd.DataFrame:
     rows.loc["mean"] = weights.mean()
     weights_of = {kind: rows.xs(kind, axis=1, level=1).T for kind in ("listed", "halved rank")}
     return pd.concat(weights_of, axis=1)[[(kind, c) for kind in weights_of for c in COLUMNS]]
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Learn to aggregate rankings of engines.")
-    parser.add_argument("folder", nargs="?", help="with A1.txt to A5.txt of MQ2008-agg")
-    parser.add_argument("--posterior", action="store_true", help="the engines' weights as well")
-    arguments = parser.parse_args()
-    folder = arguments.folder or Path(os.environ.get("BAYESRANK_DATA", ".")) / "MQ2008-agg"
-
-    table = read_aggregation_parts(folder)
-    tested, chosen = compare(table)
-    shares, _ = compare(table, ranks="share")
-    rows = tested | {f"{method}, shares": queries for method, queries in shares.items()}
-    print(percent(rows).round(2).to_string())
-    print(f"prior scales chosen: {chosen}")
-    if arguments.posterior:
-        scale = float(np.median(chosen["PMOP mean"]))
-        print(summarise(posterior(table, scale)).round(2).to_string())

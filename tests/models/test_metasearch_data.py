@@ -148,6 +148,19 @@ def test_a_table_in_which_no_engine_lists_a_document_has_no_counts(table):
     assert counts.total().tolist() == [0, 0]
 
 
+def test_the_folds_of_letor_hold_the_parts_as_their_tests(tmp_path):
+    for n in range(5):
+        (tmp_path / f"Fold{n + 1}").mkdir()
+        # fold 1 tests on the last part
+        line = f"{n % 2} qid:{(n + 4) % 5} 1:1\n"
+        (tmp_path / f"Fold{n + 1}/test.txt").write_text(line)
+    table = read_aggregation_parts(tmp_path)
+    assert table["query"].tolist() == table["part"].tolist() == [0, 1, 2, 3, 4]
+    (tmp_path / "Fold3/test.txt").write_text("0 qid:1 1:1 2:NULL\n")
+    with pytest.raises(ValueError, match="have 1, 2, 1, 1, 1 engines; they must be those of one"):
+        read_aggregation_parts(tmp_path)
+
+
 def test_the_parts_of_mq2008_agg_are_those_of_its_description(data_dir):
     table = read_aggregation_parts(data_dir / "MQ2008-agg")
     assert table.shape == (15_211, 4 + 25)

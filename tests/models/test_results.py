@@ -7,6 +7,10 @@ import pandas as pd
 import pytest
 
 from models.shared import results
+from tests.models.test_gallery import GALLERY, ROOT
+
+# Studies whose commands write their tables
+WRITTEN = ["metasearch"]
 
 OURS = pd.DataFrame({"N@1": [50.123, 40.0], "who": ["all", "some"]}, index=["a", "b"])
 THEIRS = pd.DataFrame({"N@1": [51.0, 7.5]}, index=["a", "c"])
@@ -59,3 +63,20 @@ def test_a_folder_without_data_is_refused(tmp_path, capsys):
     with pytest.raises(SystemExit):
         results.run("made_up", {}, data="nothing", arguments=[str(tmp_path)], root=tmp_path)
     assert f"{tmp_path} has no files *; name the folder of the data." in capsys.readouterr().err
+
+
+def test_markers_hold_tables_that_a_study_has():
+    texts = {paper: (GALLERY / paper / "RESULTS.md").read_text("utf-8") for paper in WRITTEN}
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for paper, text in texts.items():
+        study = (GALLERY / paper / "study.py").read_text("utf-8")
+        names = re.findall(r"<!-- table (\w+) -->", text)
+        shown = re.findall(rf"<!-- table {paper}: (\w+) -->", readme)
+        assert names
+        for name in names + shown:
+            assert f'    "{name}": ' in study, name
+        for name in names:
+            assert "|---" in results.between(text, name), name
+            assert "CPU s; computed on 20" in results.between(text, name), name
+        for name in shown:
+            assert "|---" in results.between(readme, f"{paper}: {name}"), name

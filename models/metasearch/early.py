@@ -1,0 +1,116 @@
+r"""Scores of gradient ascent that stops early, as published tables of meta-search seem to be.
+
+A hundred steps from zero along the gradient of the log-likelihood, without a prior, are nowhere
+near its maximum (which, with a few lists a query, is often at infinity): they are a regularisation
+whose strength is rate times steps. After few steps documents stand by their net preferences. These
+are rows of comparisons, labelled as what they are, and not fits.
+
+Rank differences are in units of the largest rank that is listed in the query ("share"), of one
+place ("place"), or 1 however far apart ("binary"), or of the logarithms of ranks ("log").
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytensor.tensor as pt
+from numpy.typing import NDArray
+
+import bayesrank as br
+from models.metasearch.data import metasearch_counts
+from models.metasearch.model import engine_names, ranked
+
+__all__ = ["UNITS", "ascend", "bradley_terry", "mpm", "plackett_luce"]
+
+Floats = NDArray[np.float64]
+Unit = Literal["share", "place", "binary", "log"]
+UNITS = ("share", "place", "binary", "log")
+STEPS = 100  # as published
+PER_UNIT = 1000  # counts are whole numbers: thousandths of the unit, but for places
+
+
+def counts_in(table: pd.DataFrame, unit: Unit) -> tuple[br.PairCounts, float]:
+    """Count rank differences of what is listed; and how many counts are a unit."""
+    if unit not in UNITS:
+        raise ValueError(f"`unit` is {unit!r}; it is one of {', '.join(map(repr, UNITS))}.")
+    engines, places = engine_names(table), table.copy()
+    if unit == "share":
+        largest = table[engines].max(axis=1).groupby(table["query"]).transform("max")
+        places[engines] = (PER_UNIT * table[engines].div(largest, axis=0)).round()
+    elif unit == "log":
+        places[engines] = (PER_UNIT * np.log(table[engines])).round()
+    kind: Literal["difference", "binary"] = "binary" if unit == "binary" else "difference"
+    counts = metasearch_counts(places, kind, unlisted="missing")
+    return counts, PER_UNIT if unit in ("share", "log") else 1
+
+
+def ascend(model: pm.Model, rates: Sequence[float], *, steps: int = STEPS) -> list[Floats]:
+    """Scores after so many steps from the initial point, for each rate.
+
+    Parameters
+    ----------
+    model : pm.Model
+        With a free variable ``score`` on the real line, flat; others on it if there are any.
+    rates : list of float
+        What the gradient of the log-probability is multiplied by.
+    steps : int
+        How many.
+    """
+    gradient = model.compile_dlogp()
+    names = [rv.name for rv in model.value_vars]
+    found = []
+    for rate in rates:
+        point = model.initial_point()
+        for _ in range(steps):
+            slope, begin = gradient(point), 0
+            for name in names:
+                size = np.size(point[name])
+                step = slope[begin : begin + size].reshape(np.shape(point[name]))
+                point[name] = point[name] + rate * step
+                begin += size
+        found.append(np.asarray(point["score"]))
+    return found
+
+
+def bradley_terry(
+    table: pd.DataFrame, rates: Sequence[float] = (0.0015,), *, unit: Unit = "share"
+) -> list[Floats]:
+    """Bradley-Terry on rank differences as counts of comparisons."""
+    counts, per_unit = counts_in(table, unit)
+    with pm.Model(coords=counts.coords) as model:
+        score = pm.Flat("score", dims="item", initval=np.zeros(len(counts.items)))
+        # given the pairs, MPM is Bradley-Terry with doubled scores
+        br.MPM("y", score, adherence=0.5, given_pairs=True, observed=counts)
+    return ascend(model, [rate / per_unit for rate in rates])
+
+
+def plackett_luce(table: pd.DataFrame, rates: Sequence[float] = (0.001,)) -> list[Floats]:
+    """Plackett-Luce on the engines' lists."""
+    rankings = ranked(table, "missing")
+    with pm.Model(coords=rankings.coords) as model:
+        score = pm.Flat("score", dims="item", initval=np.zeros(rankings.n_items))
+        br.PlackettLuce("y", score, observed=rankings)
+    return ascend(model, rates)
+
+
+def mpm(
+    table: pd.DataFrame,
+    adherence: pd.Series,
+    rates: Sequence[float] = (0.001,),
+    *,
+    unit: Unit = "share",
+    variances: bool = True,
+) -> list[Floats]:
+    """MPM with given adherences; variances start at 1/2 and move on the scale of logarithms."""
+    counts, per_unit = counts_in(table, unit)
+    with pm.Model(coords=counts.coords) as model:
+        score = pm.Flat("score", dims="item", initval=np.zeros(len(counts.items)))
+        variance = None
+        if variances:
+            log = pm.Flat("log_variance", dims="item", initval=np.zeros(len(counts.items)))
+            variance = pt.exp(log) / 2
+        given = pm.Data("adherence", adherence.to_numpy(), dims="ranker")
+        br.MPM("y", score, variance=variance, adherence=given, observed=counts)
+    return ascend(model, [rate / per_unit for rate in rates])
