@@ -295,17 +295,19 @@ class ObservedBPRRV(ObservedRV, BPRRV):
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Any, p: SimpleNamespace) -> None:
         by, shape = int(p.by.data), tuple(int(n) for n in p.shape.eval(mode="FAST_COMPILE"))
-        if shape != _shape(data, by):
+        coords = model.coords
+        known = _labelled(data, by)
+        kept = {axis: coords.get(f"{name}_{axis}s", coords.get(axis)) for axis in known}
+        if shape != _shape(data, by) or any(labels is None for labels in kept.values()):
             forms = [_shape(data, each) for each in (ALL, SLOTS, *range(len(_rows(data))))]
             raise ValueError(
                 f"The utilities of {name!r} have shape {shape}, which is none of "
                 f"{[form for form in forms if form]}, as the new {type(data).__name__} need; or "
                 "they are by something else than these are."
             )
-        for axis in _labelled(data, by):
-            kept = model.coords.get(f"{name}_{axis}s", model.coords.get(axis))
+        for axis, labels in kept.items():
             whose = "the utility that the model has"
-            same_labels(whose, name, kept, data.coords[axis], "pairs", f"{axis}s")
+            same_labels(whose, name, labels, data.coords[axis], "pairs", f"{axis}s")
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -338,7 +340,7 @@ def _observe(
         observed.check_triples()
     else:
         check_two_blocks(observed)
-    x, axes = _read(name, utility, observed, utility_dims, options.get("dims"))
+    x, axes = _read(name, utility, observed, utility_dims)
     by = ALL if axes == (ITEM,) else SLOTS if SLOT in axes else _rows(observed).index(axes[0])
 
     def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
@@ -358,9 +360,7 @@ def _observe(
     return y
 
 
-def _read(
-    name: str, utility: Any, data: Interactions | Rankings, utility_dims: Any, dims: Any
-) -> Named:
+def _read(name: str, utility: Any, data: Interactions | Rankings, utility_dims: Any) -> Named:
     """Read what utilities are of; a table gets the axes (what its rows are of, item or slot)."""
     if isinstance(data, Interactions):
         refuse_utility_dims("BPR", utility_dims)

@@ -298,3 +298,10 @@ def test_rankings_of_something_else_cannot_follow():
         br.BPR("y", pm.Flat("x", dims=("user", "item")), observed=HAD)
     with pytest.raises(ValueError, match=r"or they are by something else than these are\.$"):
         br.set_observed("y", HAD.to_rankings(), model=model)
+    rankings = HAD.to_rankings()
+    by_season = rankings.grouped({"season": [1, 2, 3]})
+    with pm.Model(coords=by_season.coords) as model:
+        br.BPR("y", pm.Flat("x", dims=("season", "item")), observed=by_season)
+    for new in (rankings, rankings.grouped({"court": [1, 2, 3]})):
+        with pytest.raises(ValueError, match=r"or they are by something else than these are\.$"):
+            br.set_observed("y", new, model=model)
