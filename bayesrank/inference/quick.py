@@ -54,7 +54,7 @@ __all__ = ["learned_scales", "quick_posterior"]
 Floats = NDArray[np.float64]
 
 MOST_SCALES = 6  # numbers that a grid of nodes is laid over
-NODES = 32
+NODES = {1: 8, 2: 16}  # for so many numbers; 32 for more
 WIDER = 1.2  # standard deviations of the nodes, in those of the approximation around the mode
 JITTER = 0.15  # share of the variance of the scales that is between the nodes
 MOST_STEPS = 40  # to a mode, with the curvature of another one
@@ -462,10 +462,11 @@ def _nodes(nested: _Nested, names: Sequence[str]) -> _Nodes:
             f"The approximate density of the scales {', '.join(names)} has no mode around which it "
             "falls in every direction: the data say too little about them. Sample with pm.sample."
         ) from error
-    z = WIDER * norm.ppf(qmc.Sobol(n, seed=0).random(NODES) * (1 - 1e-3) + 5e-4)
+    n_nodes = NODES.get(n, 32)
+    z = WIDER * norm.ppf(qmc.Sobol(n, seed=0).random(n_nodes) * (1 - 1e-3) + 5e-4)
     scales = peak + z @ root.T
     order = np.argsort((z**2).sum(axis=1))  # from the middle outwards: each search starts near
-    given: list[Any] = [None] * NODES
+    given: list[Any] = [None] * n_nodes
     for k in order:
         nested.near = min(
             (g for g in given if g is not None),

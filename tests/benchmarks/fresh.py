@@ -195,6 +195,7 @@ STAGES = {
                  "bayesrank.distributions:PlackettLuce"),
     "compiling": ("bayesrank.inference.sampling:_compiled",),
     "NUTS": ("nutpie:sample", "bayesrank.inference.sampling:_until"),
+    "quick": ("bayesrank.inference:quick_posterior",),
     "predictions": ("bayesrank.cli.run:_predictions",),
     "LOO": ("bayesrank.results.loo:loo_of",),
     "figures": ("bayesrank.results:figure_png", "bayesrank.plots:plot_ranks",

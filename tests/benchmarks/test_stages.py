@@ -34,20 +34,43 @@ def matches(file: Path, n: int, n_items: int, n_judges: int) -> list[str]:
     return ["matches", str(file), *columns]
 
 
+def ratings(file: Path, n_rankers: int, n_items: int, each: int) -> list[str]:
+    """Write made-up ratings of one to five stars, and say how they are read."""
+    rng = np.random.default_rng(1)
+    worth = rng.normal(size=n_items)
+    ranker = np.repeat(np.arange(n_rankers), each)
+    # other items for each place, so that none is rated twice
+    item = each * rng.integers(0, n_items // each, ranker.size) + np.tile(
+        np.arange(each), n_rankers
+    )
+    stars = np.clip(np.round(3 + 0.7 * worth[item] + rng.normal(size=item.size)), 1, 5)
+    pd.DataFrame({"user": ranker, "film": item, "stars": stars.astype(int)}).to_csv(
+        file, index=False
+    )
+    return ["rank", str(file), "--ranker", "user", "--item", "film", "--rating", "stars"]
+
+
+JUDGED = (200_000, 150, 2_000)
 COMMANDS = {  # at most so many seconds, warm and cold
-    "quickstart": (None, 10, 30),
-    "765 matches, 25 judges": ((765, 8, 25), 15, 40),
-    "20,000 matches, 300 judges": ((20_000, 150, 300), 60, 90),
-    "1,000,000 matches, no judges": ((1_000_000, 150, 1), 25, 50),
-    "200,000 matches, 2,000 judges": ((200_000, 150, 2_000), 360, 390),
+    "quickstart": (None, [], 10, 30),
+    "765 matches, 25 judges": ((765, 8, 25), [], 15, 40),
+    "20,000 matches, 300 judges": ((20_000, 150, 300), [], 60, 90),
+    "1,000,000 matches, no judges": ((1_000_000, 150, 1), [], 25, 50),
+    "200,000 matches, 2,000 judges": (JUDGED, [], 360, 390),
+    "the same, quick": (JUDGED, ["--quick"], 20, 50),
+    "1,000,000 ratings, 100,000 rankers": ((100_000, 1_000, 10), ["--quick"], 20, 50),
 }
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_stage_by_stage(book: Book, tmp_path: Path, name: str):
-    size, warm_limit, cold_limit = COMMANDS[name]
-    command = ["quickstart"] if size is None else matches(tmp_path / "m.csv", *size)
-    command += ["--seed", "1", "--output-dir", str(tmp_path / "out"), "--force"]
+    size, options, warm_limit, cold_limit = COMMANDS[name]
+    table = tmp_path / "table.csv"
+    if size is None:
+        command = ["quickstart"]
+    else:
+        command = ratings(table, *size) if "ratings" in name else matches(table, *size)
+    command += [*options, "--seed", "1", "--output-dir", str(tmp_path / "out"), "--force"]
     flags = f"{os.environ['PYTENSOR_FLAGS']},base_compiledir={tmp_path / 'compiled'}"
     fresh = {"PYTENSOR_FLAGS": flags, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
     cold, warm = (run_fresh(fresh, "command_stages", *command) for _ in range(2))

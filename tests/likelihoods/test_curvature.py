@@ -221,3 +221,15 @@ def test_compiling_modes_have_what_perform_gives(mode, name):
     called = compiled(example, values)(*values, bar, *directions)
     for found, expected in zip(mine, called, strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-8 if mode == "JAX" else 1e-12)
+
+
+@pytest.mark.parametrize("scale", [1.0, 500.0])
+def test_all_second_derivatives_of_stages_are_those_along_the_axes(scale):
+    example = EXAMPLES["StageTotal"]
+    utility, *rest = (np.asarray(x) for x in example.values)
+    inputs = [scale * utility.astype(float), *rest]
+    matrix = np.eye(utility.size)
+    (whole,) = example.apply.hessian(*inputs).dot([matrix])
+    one = np.ones(1)
+    along = [example.apply.curvature_kernel(*inputs, one, axis)[1] for axis in matrix]
+    np.testing.assert_allclose(whole, along, rtol=1e-9, atol=1e-11)

@@ -23,6 +23,7 @@ __all__ = [
     "per_slot_curvature_kernel",
     "ranking_logp_curvature_kernel",
     "stage_total_curvature_kernel",
+    "stage_total_hessian_kernel",
 ]
 
 
@@ -98,6 +99,80 @@ def stage_total_curvature_kernel(  # type: ignore[no-untyped-def]
     for b in range(d_block.size):
         along += block_weight[b] * d_block[b]
     return np.asarray(along), bar * bend
+
+
+@numba.njit(cache=True, error_model="numpy")
+def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
+    utility, item_weight, node_weight, block_weight,
+    entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
+):  # fmt: skip
+    r"""All second derivatives of the weighted sum of stages, (n_items, n_items).
+
+    With the shares p of a remainder, the Hessian of its log total is diag(p) - p p', and that of a
+    block stage f(w - log T), with h = H_f 1 and slopes g, is
+    H_f - h p' - p h' + (1' h) p p' - (1' g) (diag(p) - p p').
+    What a remainder has of diag(p) and p p' goes down to those inside it, so that two items meet
+    once: in the smallest remainder that has both. Time is that of the pairs of an item and what is
+    ranked with or below it.
+    """
+    n_items, n_nodes = utility.size, child.size
+    out = np.zeros((n_items, n_items))
+    log_total = np.empty(n_nodes)
+    log_worths(log_total, utility, entry, start, child)
+    of_shares, of_products = node_weight.copy(), -node_weight
+
+    largest = 0
+    for b in range(b_below.size):
+        largest = max(largest, b_start[b + 1] - b_start[b])
+    w, along, gamma, bend, h = np.empty((5, largest))
+    work = workspace(largest)
+    for b in range(b_below.size):
+        first, size, below = b_start[b], b_start[b + 1] - b_start[b], b_below[b]
+        weight = block_weight[b]
+        for i in range(size):
+            w[i] = utility[b_item[first + i]] - log_total[below]
+            h[i] = 0.0
+        slopes = curved = 0.0
+        for j in range(size):
+            along[:size] = 0.0
+            along[j] = 1.0
+            block_curvature_kernel(w[:size], along[:size], gamma[:size], bend[:size], work)
+            slopes += gamma[j]
+            for i in range(size):
+                out[b_item[first + i], b_item[first + j]] += weight * bend[i]
+                h[i] += bend[i]
+                curved += bend[i]
+        of_shares[below] -= weight * slopes
+        of_products[below] += weight * (slopes + curved)
+        n = below
+        while n >= 0:
+            for e in range(start[n], start[n + 1]):
+                share = weight * math.exp(utility[entry[e]] - log_total[below])
+                for i in range(size):
+                    out[b_item[first + i], entry[e]] -= share * h[i]
+                    out[entry[e], b_item[first + i]] -= share * h[i]
+            n = child[n]
+
+    for n in range(n_nodes - 1, -1, -1):
+        for e in range(start[n], start[n + 1]):
+            i = entry[e]
+            out[i, i] += of_shares[n] * math.exp(utility[i] - log_total[n])
+        m = n
+        while m >= 0:
+            for f in range(start[m], start[m + 1]):
+                j = entry[f]
+                share = of_products[n] * math.exp(utility[j] - log_total[n])
+                for e in range(start[n], start[n + 1]):
+                    both = share * math.exp(utility[entry[e]] - log_total[n])
+                    out[entry[e], j] += both
+                    if m != n:
+                        out[j, entry[e]] += both
+            m = child[m]
+        if child[n] >= 0:
+            share = math.exp(log_total[child[n]] - log_total[n])
+            of_shares[child[n]] += of_shares[n] * share
+            of_products[child[n]] += of_products[n] * share * share
+    return out
 
 
 @numba.njit(cache=True, error_model="numpy")

@@ -13,9 +13,11 @@ one or more of them at once.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytensor.tensor as pt
+from numpy.typing import NDArray
 from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorVariable
 
@@ -25,6 +27,7 @@ from bayesrank.likelihoods.ops.with_sum import with_sum
 from bayesrank.likelihoods.plackett_luce.curvature_kernels import (
     ranking_logp_curvature_kernel,
     stage_total_curvature_kernel,
+    stage_total_hessian_kernel,
 )
 from bayesrank.likelihoods.plackett_luce.graph import stage_terms
 from bayesrank.likelihoods.plackett_luce.per_item_kernel import (
@@ -56,6 +59,10 @@ class StageTotal(CompiledOp):
     signature = f"(i),{WEIGHT_AXES},{TABLE_AXES}->()"
     version = 7
 
+    def hessian(self, *inputs: NDArray[Any]) -> "StageHessian":
+        """Find all second derivatives, at values of the inputs."""
+        return StageHessian(stage_total_hessian_kernel(*inputs))
+
     def graph(self, *inputs: Variable) -> TensorVariable:
         utility, item_weight, node_weight, block_weight, *table = inputs
         log_total, block = _terms(utility[None, :], table, self.nodes)
@@ -64,6 +71,16 @@ class StageTotal(CompiledOp):
             + pt.sum(node_weight * log_total[0])
             + pt.sum(block_weight * block[0])
         )
+
+
+class StageHessian(NamedTuple):
+    """Second derivatives by the utilities."""
+
+    matrix: NDArray[np.float64]
+
+    def dot(self, directions: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+        """Multiply by directions of the utilities, (n_items, n_directions)."""
+        return [self.matrix @ directions[0]]
 
 
 class RankingLogp(CompiledOp):
