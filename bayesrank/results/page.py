@@ -37,7 +37,6 @@ h1, p, li, td:first-child { overflow-wrap: anywhere; }
 .fit, .warn { padding: .5rem .8rem; border-left: .35rem solid #8a8a8a; background: #f4f4f4; }
 .warn { background: #fff3cd; border-color: #d8a100; }
 .misfit { background: #f8d7da; border-color: #b3261e; font-weight: 600; }
-.quick { background: #fff3cd; border-color: #d8a100; font-weight: 600; }
 nav { font-size: .95rem; }
 nav a { display: inline-block; margin: .1rem .9rem .1rem 0; }
 /* Wide things scroll by themselves, as a narrow screen would make their text unreadable. A shadow
