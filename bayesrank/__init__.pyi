@@ -49,6 +49,7 @@ from .leaderboard import (
 from .plots import (
     plot_adherence as plot_adherence,
     plot_compare as plot_compare,
+    plot_history as plot_history,
     plot_membership as plot_membership,
     plot_places as plot_places,
     plot_ranking_checks as plot_ranking_checks,

@@ -33,7 +33,7 @@ ROOMS = {
     ),
     "results": Room("arviz matplotlib numpy pandas scipy sklearn xarray", rooms="schema"),
     "plots": Room("arviz arviz_plots matplotlib numpy pandas xarray", rooms="results"),
-    "utility": Room("numpy pytensor sklearn"),
+    "utility": Room("numpy pandas pymc pytensor sklearn", rooms="data"),
     "aggregation": Room("numba numpy pandas pytensor scipy", rooms="data"),
 }
 

@@ -408,16 +408,19 @@ class History:
         there = when >= entry[item]
         wider, mode = self._at(item[there], when[there])
         rng = np.random.default_rng(seed)
-        found = posterior_draws(mode, draws * chains, rng)
+        n_nodes = wider.nodes.item.size
+        places = wider.nodes.places(item[there], when[there])
+        keep = np.append(places, n_nodes + np.arange(len(wider.common)))
+        found = posterior_draws(mode, draws * chains, rng, keep=keep)
         utility: Any = np.full((item.size, draws * chains), np.nan)
-        utility[there] = found[wider.nodes.places(item[there], when[there])]
+        utility[there] = found[: len(places)]
         utility = utility.reshape(len(items), len(times), -1).transpose(2, 1, 0)
         utility -= np.nanmean(utility, axis=2, keepdims=True)
 
         names = p.data.coords["item"][items]
         values: dict[str, Any] = {"utility": utility[:, 0] if one else utility}
         for k, what in enumerate(wider.common):
-            x = found[wider.nodes.item.size + k] + what.mean
+            x = found[len(places) + k] + what.mean
             values[what.name] = TIE_VALUE.get(what.name, lambda x: x)(x)
         dims = {"utility": ["item"] if one else [p.group, "item"]}
         coords = {"item": names} | ({} if one else {p.group: _coordinates(labels)})

@@ -11,6 +11,7 @@ from bayesrank.plots.adherence import plot_adherence
 from bayesrank.plots.checks import plot_match_checks, plot_ranking_checks
 from bayesrank.plots.compare import plot_compare
 from bayesrank.plots.fonts import use_fonts_for
+from bayesrank.plots.history import plot_history
 from bayesrank.plots.membership import plot_membership
 from bayesrank.plots.places import plot_places
 from bayesrank.plots.ranks import plot_ranks
@@ -19,6 +20,7 @@ from bayesrank.plots.wins import plot_wins
 __all__ = [
     "plot_adherence",
     "plot_compare",
+    "plot_history",
     "plot_match_checks",
     "plot_membership",
     "plot_places",

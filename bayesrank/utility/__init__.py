@@ -1,6 +1,6 @@
 """Utility: what makes the utilities of items, such as a linear function of their features.
 
-This room may import numpy, scikit-learn and pytensor, and no other room of bayesrank.
+This room may import numpy, pandas, pymc, pytensor and scikit-learn, and the room data.
 """
 
 from bayesrank.utility.deep_sets import deep_sets_utility, deep_sets_weights
@@ -16,6 +16,7 @@ from bayesrank.utility.linear import (
     transform_slots,
 )
 from bayesrank.utility.neighbours import neighbour_utility, symmetric_correlations
+from bayesrank.utility.over_time import matern, random_walk, trend
 from bayesrank.utility.sets import check_features
 from bayesrank.utility.weights import WeightSpec, draw_weights, weight_coords
 
@@ -37,9 +38,12 @@ __all__ = [
     "feta_utility",
     "feta_weights",
     "linear_utility",
+    "matern",
     "neighbour_utility",
+    "random_walk",
     "standardise_within",
     "symmetric_correlations",
     "transform_slots",
+    "trend",
     "weight_coords",
 ]

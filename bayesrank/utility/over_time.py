@@ -1,0 +1,215 @@
+"""Utilities over time as parts of a PyMC model: a random walk, a trend, Matérn processes.
+
+They are the dynamics of `bayesrank.utility.dynamics` for a model of one's own, on the grid of all
+times and items, in terms of standard normals, as NUTS likes it. `bayesrank.history` finds the same
+posterior at the times alone at which items are seen, and for far more of them.
+
+>>> import bayesrank as br, pandas as pd
+>>> table = pd.DataFrame({"x": [*"abc"], "y": [*"bca"], "won": ["first"] * 3})
+>>> table["day"] = ["2024-01-01", "2024-01-08", "2024-03-01"]
+>>> pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="day")
+>>> with pm.Model(coords=pairs.coords) as model:
+...     drift = pm.HalfNormal("drift", 1)
+...     utility = random_walk("utility", scale=1.0, drift=drift, dims=("day", "item"), data=pairs)
+...     y = br.BradleyTerry("y", utility, observed=pairs)
+>>> [rv.name for rv in model.free_RVs], model.named_vars_to_dims["utility"]
+(['drift', 'utility_steps'], ('day', 'item'))
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytensor.tensor as pt
+from numpy.typing import NDArray
+from pytensor.tensor import TensorVariable
+
+from bayesrank.data import Pairs, Rankings
+from bayesrank.data.read import label_times
+
+__all__ = ["matern", "random_walk", "trend"]
+
+JITTER = 1e-10  # of correlations: times may be as near to each other as rounding allows
+ROOTS = {0.5: 1.0, 1.5: 3**0.5, 2.5: 5**0.5}  # of twice the smoothness
+
+
+def random_walk(
+    name: str,
+    scale: Any,
+    drift: Any,
+    *,
+    dims: Sequence[str],
+    data: Pairs | Rankings | None = None,
+    unit: str = "year",
+) -> TensorVariable:
+    r"""Let utilities walk at random.
+
+    .. math:: u_i(t_1) \sim N(0, \text{scale}^2), \qquad
+              u_i(t') - u_i(t) \sim N(0, \text{drift}^2 (t' - t))
+
+    Parameters
+    ----------
+    name : str
+        Of the utilities; the standard normals are called ``{name}_steps``.
+    scale, drift : tensor_like of float, positive, () or (n_items,)
+        Standard deviation when an item comes in, and of the change in a unit of time; of all items,
+        or of each.
+    dims : two str
+        The times, a group of the data, and the items; the labels of the times are read from the
+        coords of the model.
+    data : Pairs or Rankings, optional
+        What will be observed: an item begins its walk where it is first seen. By default at the
+        first time.
+    unit : str
+        What dates are counted in; numbers are times as they are.
+
+    Returns
+    -------
+    TensorVariable, (n_times, n_items)
+
+    Raises
+    ------
+    ValueError
+        If the dims are not two with labels, or a label of a time cannot be read as one.
+    """
+    return _walks(name, scale, drift, None, None, dims, data, unit)
+
+
+def trend(
+    name: str,
+    scale: Any,
+    drift: Any,
+    slope: Any,
+    slope_drift: Any,
+    *,
+    dims: Sequence[str],
+    data: Pairs | Rankings | None = None,
+    unit: str = "year",
+) -> TensorVariable:
+    """Let utilities walk at random with a slope, which walks at random, too.
+
+    Parameters
+    ----------
+    name, scale, drift, dims, data, unit
+        As of `random_walk`.
+    slope, slope_drift : tensor_like of float, positive, () or (n_items,)
+        Standard deviation of the slope when an item comes in, per unit of time, and of its change
+        in a unit of time.
+
+    Returns
+    -------
+    TensorVariable, (n_times, n_items)
+
+    Examples
+    --------
+    >>> with pm.Model(coords={"year": [2001, 2002, 2005], "item": ["a", "b"]}):
+    ...     u = trend("u", 1.0, 0.3, 0.1, 0.1, dims=("year", "item"))
+    >>> pm.draw(u).shape
+    (3, 2)
+    """
+    return _walks(name, scale, drift, slope, slope_drift, dims, data, unit)
+
+
+def matern(
+    name: str,
+    scale: Any,
+    length: Any,
+    *,
+    smoothness: float = 1.5,
+    dims: Sequence[str],
+    unit: str = "year",
+) -> TensorVariable:
+    """Let utilities be Matérn processes, which return to their mean of zero.
+
+    Parameters
+    ----------
+    name, dims, unit
+        As of `random_walk`.
+    scale : tensor_like of float, positive, () or (n_items,)
+        Standard deviation at any time.
+    length : tensor_like of float, positive, ()
+        How far apart times are of which one says little of the other.
+    smoothness : float
+        0.5, 1.5 or 2.5: steps, a slope, a curvature.
+
+    Returns
+    -------
+    TensorVariable, (n_times, n_items)
+
+    Raises
+    ------
+    ValueError
+        If there is no such smoothness, and as `random_walk`.
+
+    Examples
+    --------
+    >>> with pm.Model(coords={"year": [2001, 2002, 2005], "item": ["a", "b"]}):
+    ...     u = matern("u", 1.0, 2.0, dims=("year", "item"))
+    >>> pm.draw(u).shape
+    (3, 2)
+    """
+    if smoothness not in ROOTS:
+        raise ValueError(f"`smoothness` is {smoothness}; it must be 0.5, 1.5 or 2.5.")
+    times, _ = _times(name, dims, None, unit)
+    x = ROOTS[smoothness] * np.abs(times[:, None] - times) / length
+    rise = {0.5: 1.0, 1.5: 1 + x, 2.5: 1 + x + x**2 / 3}[smoothness]
+    correlation = rise * pt.exp(-x) + JITTER * np.eye(times.size)
+    noise = pm.Normal(f"{name}_steps", 0, 1, dims=tuple(dims))
+    return pm.Deterministic(
+        name, scale * (pt.linalg.cholesky(correlation) @ noise), dims=tuple(dims)
+    )
+
+
+def _walks(
+    name: str, scale: Any, drift: Any, slope: Any, slope_drift: Any, dims: Any, data: Any, unit: str
+) -> TensorVariable:
+    times, entry = _times(name, dims, data, unit)
+    order = np.argsort(times)
+    back = np.argsort(order)
+    gap = np.diff(times[order], prepend=times[order[0]])[:, None]
+    place = np.arange(len(times))[:, None]
+    begun, begins = place > entry, place == entry  # (n_times, n_items)
+    noise = pm.Normal(f"{name}_steps", 0, 1, dims=tuple(dims))[order]
+    steps = pt.where(begun, drift * np.sqrt(gap) * noise, 0.0)
+    if slope is not None:
+        turns = pm.Normal(f"{name}_turns", 0, 1, dims=tuple(dims))[order]
+        own = pm.Normal(f"{name}_bends", 0, 1, dims=tuple(dims))[order]
+        change = pt.where(begun, slope_drift * np.sqrt(gap) * turns, 0.0)
+        slopes = pt.cumsum(pt.where(begins, slope * turns, change), axis=0)
+        # what the slope does between two times: half of its change, and what is not known of it
+        before = slopes - change
+        between = gap * (before + change / 2) + slope_drift * np.sqrt(gap**3 / 12) * own
+        steps = steps + pt.where(begun, between, 0.0)
+    start = pt.sum(pt.where(begins, noise, 0.0), axis=0)
+    walk = scale * start + pt.cumsum(steps, axis=0)
+    return pm.Deterministic(name, walk[back], dims=tuple(dims))
+
+
+def _times(
+    name: str, dims: Sequence[str], data: Any, unit: str
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Read the times of a grid, and where in their order every item comes in."""
+    model = pm.modelcontext(None)
+    dims = (dims,) if isinstance(dims, str) else tuple(dims)
+    labels = [model.coords.get(dim) for dim in dims]
+    if len(dims) != 2 or any(x is None for x in labels):
+        raise ValueError(
+            f"The dims of {name!r} are {dims}; they must be two that have labels in the model: the "
+            "times and the items, as pm.Model(coords=pairs.coords) has them."
+        )
+    times = label_times(pd.Index(list(labels[0])), dims[0], unit)
+    entry = np.zeros(len(labels[1]), dtype=np.int64)
+    if data is not None:
+        if dims[0] not in data.groups:
+            raise ValueError(f"The data of {name!r} have no group {dims[0]!r}: say it in `by`.")
+        place = np.argsort(np.argsort(times))[data.groups[dims[0]].idx]
+        entry[:] = len(times) - 1
+        if isinstance(data, Pairs):
+            for item in (data.first, data.second):
+                np.minimum.at(entry, item, place)
+        else:
+            row, _ = np.nonzero(data.mask)
+            np.minimum.at(entry, data.item[data.mask], place[row])
+    return times, entry

@@ -1,0 +1,57 @@
+r"""Strengths that change, as a PyMC model: utilities that walk at random from day to day.
+
+Story: what a club is worth changes with time, the more the longer the time. Its matches on a day
+depend on what it is worth on that day, on who is at home, and on how readily matches end in ties.
+
+    scale, drift    ~ HalfNormal(1)
+    utility[t1, i]  ~ Normal(0, scale)               where i is first seen
+    utility[t', i]  ~ Normal(utility[t, i], drift sqrt(t' - t))
+    outcome         ~ Davidson(utility[t, first] - utility[t, second] + order_effect, nu)
+
+=======================  =========================  ===============
+symbol                   variable                   dims
+=======================  =========================  ===============
+:math:`u_i(t)`           ``utility``                date, item
+:math:`\delta`           ``order_effect``
+:math:`\nu`              ``nu``
+outcomes                 ``y``                      pair, result
+=======================  =========================  ===============
+
+For NUTS there is a utility for every date and item, which suits some hundreds of them.
+`br.history` has the same model at the times alone at which items are seen, by Laplace's
+approximation, for hundreds of thousands: `models.history.study`, and ``RESULTS.md``.
+
+References
+----------
+Glickman, Parameter estimation in large dynamic paired comparison experiments, Applied Statistics
+48, 1999. Maystre, Kristof & Grossglauser, Pairwise comparisons with flexible time-dynamics, KDD
+2019.
+"""
+
+import pymc as pm
+
+import bayesrank as br
+from bayesrank.utility import random_walk
+
+__all__ = ["build"]
+
+
+def build(pairs: br.Pairs, *, time: str = "date") -> pm.Model:
+    """Build the model of matches that are grouped by time.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"x": [*"ab"], "y": [*"ba"], "won": ["first", "tie"]})
+    >>> table["date"] = ["2024-01-01", "2024-02-01"]
+    >>> pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="date")
+    >>> [rv.name for rv in build(pairs).free_RVs]
+    ['scale', 'drift', 'utility_steps', 'order_effect', 'nu']
+    """
+    with pm.Model(coords=pairs.coords) as model:
+        scale, drift = pm.HalfNormal("scale", 1), pm.HalfNormal("drift", 1)
+        utility = random_walk("utility", scale, drift, dims=(time, "item"), data=pairs)
+        order = pm.Normal("order_effect", 0, 0.5)
+        nu = pm.LogNormal("nu", 0, 1)
+        br.Davidson("y", utility, nu=nu, order_effect=order, observed=pairs)
+    return model

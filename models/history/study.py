@@ -1,0 +1,269 @@
+r"""Who wins next? Strengths that change beside those that do not, Elo, Glicko and kickscore.
+
+Story: matches are predicted day by day, each from all that was before its day. Whatever a model has
+to be told (scales, drifts, step sizes) is chosen on the first part of the matches alone; the log
+loss is that of the others.
+
+    utility[i](t)  a random walk, or another dynamics of bayesrank.utility
+    outcome        ~ Davidson(utility[first](t) - utility[second](t) + order_effect, nu)
+
+=============  =====================================================================================
+model          what it is, and what was chosen on the first part
+=============  =====================================================================================
+constant       `br.forward_validation` with one utility for all times; its scale, by the evidence
+random_walk,   the same with a dynamics; its hyperparameters, by the evidence
+...
+Elo            one number per item, moved by k times what was not expected; k, the order effect and
+               the ties, by the log loss
+Glicko-style   a mean and a variance per item, others taken for independent (Glickman 1999), the
+               steps being those of a Newton step; scale, drift, order effect and ties, by the log
+               loss
+kickscore      expectation propagation (Maystre, Kristof & Grossglauser 2019), with the
+               hyperparameters that the random walk of Rao and Kupper's model learned; if installed
+=============  =====================================================================================
+
+All have Davidson's probabilities (Bradley-Terry's where nothing ties), but kickscore, whose ties
+are those of Rao and Kupper. CPU seconds are those of this process.
+
+Run ``python -m models.history.study FILE.csv --date played --first home --second away --outcome
+result``: any table with a row per match. An outcome is first, second or tie; of scores say
+``--score-first`` and ``--score-second`` instead. What came out: ``RESULTS.md``.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+
+import bayesrank as br
+from bayesrank.data.read import label_times
+from models.shared.study_rows import write_rows
+
+OUTCOMES = ("first", "second", "tie")
+DYNAMICS = ("constant", "random_walk", "matern12", "constant + matern32")
+
+
+def read(
+    path: Path,
+    *,
+    date: str,
+    first: str,
+    second: str,
+    outcome: str | None = None,
+    scores: tuple[str, str] | None = None,
+) -> br.Pairs:
+    """Read a table of matches, in the order of time, a pair being one match."""
+    table = pd.read_csv(path)
+    if outcome is None:
+        if scores is None:
+            raise ValueError("Say which column has the outcome, or which two have the scores.")
+        one, other = table[scores[0]], table[scores[1]]
+        table["outcome"] = np.select([one > other, one < other], OUTCOMES[:2], "tie")
+        outcome = "outcome"
+    table = table.rename(columns={date: "date"})
+    return br.Pairs.from_frame(
+        table, first=first, second=second, outcome=outcome, by="date", collapse=False
+    )
+
+
+class Matches:
+    """The matches as arrays, in the order of time; days are numbers from 0."""
+
+    def __init__(self, pairs: br.Pairs, start: float) -> None:
+        group = pairs.groups["date"]
+        years = label_times(group.labels, "date")[group.idx]
+        order = np.argsort(years, kind="stable")
+        self.years = years[order]
+        self.first, self.second = pairs.first[order], pairs.second[order]
+        self.outcome = pairs.counts[order].argmax(axis=1)
+        self.n_items = pairs.n_items
+        self.ties = bool(pairs.counts[:, 2].any())
+        begin = np.searchsorted(self.years, self.years[int(start * len(years))])
+        self.n_first = int(begin)
+        bounds = np.flatnonzero(np.diff(self.years)) + 1
+        self.days = np.split(np.arange(len(years)), bounds)
+
+    def probabilities(self, lead: Any, nu: float) -> NDArray[np.float64]:
+        """Davidson's, (..., 3): of the first, the second and a tie."""
+        tie = np.full(np.shape(lead), np.log(nu) if self.ties else -np.inf)
+        return np.exp(log_softmax(np.stack([lead / 2, -lead / 2, tie], axis=-1), axis=-1))
+
+
+def elo(m: Matches, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Predict all matches by Elo's ratings; x has log k, the order effect and log nu."""
+    k, order, nu = np.exp(x[0]), x[1], np.exp(x[2])
+    rating, found = np.zeros(m.n_items), np.empty((len(m.years), 3))
+    score = np.array([1.0, 0.0, 0.5])[m.outcome]
+    for day in m.days:
+        i, j = m.first[day], m.second[day]
+        found[day] = p = m.probabilities(rating[i] - rating[j] + order, nu)
+        step = k * (score[day] - p[:, 0] - p[:, 2] / 2)
+        np.add.at(rating, i, step)
+        np.subtract.at(rating, j, step)
+    return found
+
+
+def glicko(m: Matches, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Predict all by means and variances; x has log scale, log drift, order effect and log nu."""
+    scale, drift, order, nu = np.exp(x[0]), np.exp(x[1]), x[2], np.exp(x[3])
+    mean, variance = np.zeros(m.n_items), np.full(m.n_items, scale**2)
+    last = np.full(m.n_items, np.nan)
+    found = np.empty((len(m.years), 3))
+    nodes, weights = np.polynomial.hermite_e.hermegauss(11)
+    weights = weights / weights.sum()
+    score = np.array([1.0, 0.0, 0.5])[m.outcome]
+    for day in m.days:
+        i, j, now = m.first[day], m.second[day], m.years[day[0]]
+        there = np.unique(np.concatenate([i, j]))
+        variance[there] += drift**2 * np.nan_to_num(now - last[there])
+        last[there] = now
+        lead, spread = mean[i] - mean[j] + order, variance[i] + variance[j]
+        p = m.probabilities(lead[:, None] + np.sqrt(spread)[:, None] * nodes, nu)
+        found[day] = np.einsum("k,nkr->nr", weights, p)
+        # slope and curvature where the opponent is as uncertain as it is
+        gain, bend = np.zeros(m.n_items), np.zeros(m.n_items)
+        at = m.probabilities(lead, nu)
+        slope = score[day] - at[:, 0] - at[:, 2] / 2
+        ahead = at[:, 0] - at[:, 1]
+        curvature = (at[:, 0] + at[:, 1] - ahead**2) / 4
+        for one, other, sign in ((i, j, 1.0), (j, i, -1.0)):
+            shrink = 1 / (1 + curvature * variance[other])
+            np.add.at(gain, one, sign * slope * shrink)
+            np.add.at(bend, one, curvature * shrink)
+        variance[there] = 1 / (1 / variance[there] + bend[there])
+        mean[there] += variance[there] * gain[there]
+    return found
+
+
+def tuned(
+    predict: Callable[..., NDArray[np.float64]], m: Matches, start: list[float]
+) -> NDArray[np.float64]:
+    """Predict all, with the parameters that predict the first part best but for its first tenth."""
+    part = slice(m.n_first // 10, m.n_first)
+    each = np.arange(len(m.years))[part]
+
+    def loss(x: NDArray[np.float64]) -> float:
+        p = predict(m, x)[each, m.outcome[part]]
+        return -float(np.log(np.maximum(p, 1e-12)).mean())
+
+    options = {"xatol": 0.02, "fatol": 1e-5, "maxfev": 200}
+    found: Any = minimize(loss, start, method="Nelder-Mead", options=options)  # type: ignore[call-overload]
+    return predict(m, found.x)
+
+
+def kickscore(m: Matches, pairs: br.Pairs, *, every: int) -> NDArray[np.float64]:
+    """Predict by kickscore, which is fitted anew on every so manyth day."""
+    import kickscore as ks  # type: ignore[import-not-found]
+
+    likelihood = "rao_kupper" if m.ties else "bradley_terry"
+    counts = pairs.counts.copy()
+    years = label_times(pairs.groups["date"].labels, "date")[pairs.groups["date"].idx]
+    counts[years >= m.years[m.n_first]] = 0  # what is not known yet
+    fit = br.history(
+        replace(pairs, counts=counts), time="date", dynamics="random_walk", likelihood=likelihood
+    )
+    scale, drift = fit.hyperparameters["scale"], fit.hyperparameters["drift"]
+    theta = float(fit.draws()["posterior"]["theta"].mean()) if m.ties else 1.0
+    model = (
+        ks.TernaryModel(margin=np.log(theta), obs_type="logit")
+        if m.ties
+        else ks.BinaryModel(obs_type="logit")
+    )
+    model.add_item("order", kernel=ks.kernel.Constant(var=0.25))
+    for i in range(m.n_items):
+        begin = m.years[(m.first == i) | (m.second == i)].min()
+        kernel = ks.kernel.Wiener(var=drift**2, t0=begin, var_t0=scale**2)
+        model.add_item(str(i), kernel=kernel)
+    found, fitted = np.full((len(m.years), 3), np.nan), False
+    waiting: list[int] = []  # it does not predict while it has matches that it was not fitted to
+    for number, day in enumerate(m.days):
+        now, is_test = float(m.years[day[0]]), day[0] >= m.n_first
+        if is_test and (number % every == 0 or not fitted):
+            for k in waiting:
+                winners, losers = [str(m.first[k]), "order"], [str(m.second[k])]
+                if m.outcome[k] == 1:
+                    winners, losers = losers, winners
+                tie = {"tie": bool(m.outcome[k] == 2)} if m.ties else {}
+                model.observe(winners, losers, t=float(m.years[k]), **tie)
+            model.fit()
+            fitted, waiting = True, []
+        for match in day if is_test else ():
+            ends = [str(m.first[match]), "order"], [str(m.second[match])]
+            p = model.probabilities(*ends, t=now)
+            found[match] = (p[0], p[2], p[1]) if m.ties else (*p, 0.0)
+        waiting += day.tolist()
+    return found
+
+
+def compared(
+    pairs: br.Pairs, *, start: float = 0.7, every: int = 1, dynamics: tuple[str, ...] = DYNAMICS
+) -> Iterator[dict[str, Any]]:
+    """Predict by every model: its name, log loss, standard error, accuracy and CPU seconds."""
+    m = Matches(pairs, start)
+    test = slice(m.n_first, None)
+    came = m.outcome[test]
+
+    def row(name: str, p: NDArray[np.float64], begin: float) -> dict[str, Any]:
+        loss = -np.log(p[test][np.arange(len(came)), came])
+        return {
+            "model": name,
+            "log_loss": float(loss.mean()),
+            "error": float(loss.std() / np.sqrt(len(loss))),
+            "accuracy": float((p[test].argmax(axis=1) == came).mean()),
+            "cpu_seconds": time.process_time() - begin,
+        }
+
+    begin = time.process_time()
+    yield row("Elo", tuned(elo, m, [-2.0, 0.0, -0.5]), begin)
+    begin = time.process_time()
+    yield row("Glicko-style", tuned(glicko, m, [-0.5, -1.0, 0.0, -0.5]), begin)
+    for text in dynamics:
+        begin = time.process_time()
+        found = br.forward_validation(pairs, time="date", start=start, dynamics=text)
+        yield {
+            "model": text,
+            "log_loss": found.log_loss,
+            "error": found.error,
+            "accuracy": found.accuracy,
+            "cpu_seconds": time.process_time() - begin,
+        }
+    begin = time.process_time()
+    try:
+        yield row("kickscore", kickscore(m, pairs, every=every), begin)
+    except ImportError:
+        print("kickscore is not installed, and is left out: pip install kickscore.")
+
+
+def main() -> None:
+    """Read the command line, compare, write a table."""
+    parser = argparse.ArgumentParser(description="Compare forecasts of matches.")
+    parser.add_argument("file", type=Path)
+    for name in ("date", "first", "second"):
+        parser.add_argument(f"--{name}", required=True, help="A column.")
+    parser.add_argument("--outcome", help="The column with first, second or tie.")
+    parser.add_argument("--score-first", help="The column with the points of the first.")
+    parser.add_argument("--score-second", help="And of the second.")
+    parser.add_argument("--start", type=float, default=0.7, help="Share of the first part.")
+    parser.add_argument("--every", type=int, default=1, help="Days between fits of kickscore.")
+    parser.add_argument("--output", type=Path, default=Path("history.csv"))
+    given = parser.parse_args()
+    scores = (given.score_first, given.score_second) if given.score_first else None
+    pairs = read(
+        given.file, date=given.date, first=given.first, second=given.second,
+        outcome=given.outcome, scores=scores,
+    )  # fmt: skip
+    print(pairs)
+    table = write_rows(compared(pairs, start=given.start, every=given.every), given.output)
+    print(table.round(4).to_string(index=False))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Utilities over time in PyMC: the covariances of the same dynamics as states."""
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+
+import bayesrank as br
+from bayesrank.inference.chains import Chains
+from bayesrank.inference.observations import observations_of
+from bayesrank.utility import Dynamics, matern, random_walk, trend
+
+DIMS = ("year", "item")
+CASES = {
+    "random_walk": (random_walk, [0.8, 0.5], {}),
+    "trend": (trend, [0.8, 0.5, 0.3, 0.4], {}),
+    "matern12": (matern, [0.8, 2.0], {"smoothness": 0.5}),
+    "matern32": (matern, [0.8, 2.0], {}),
+    "matern52": (matern, [0.8, 2.0], {"smoothness": 2.5}),
+}
+
+
+def made_up():
+    table = pd.DataFrame({"x": [*"aacab"], "y": [*"bbbcc"], "won": "first"})
+    table["year"] = [2001.0, 2001.5, 2003.0, 2004.0, 2008.0]
+    return br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="year")
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_the_grid_has_the_covariance_of_the_states(text):
+    make, values, options = CASES[text]
+    pairs = made_up()
+    if make is not matern:
+        options = options | {"data": pairs}
+    with pm.Model(coords=pairs.coords) as model:
+        make("u", *values, dims=DIMS, **options)
+    # linear in standard normals: the columns of the map from each of them
+    linear = model.compile_fn(model["u"], inputs=model.free_RVs, mode="FAST_COMPILE")
+    zero = {rv.name: np.zeros((5, 3)) for rv in model.free_RVs}
+    columns = []
+    for name in zero:
+        for k in range(15):
+            point = {**zero, name: np.eye(15)[k].reshape(5, 3)}
+            columns.append(linear(point).ravel())
+    found = np.stack(columns, axis=1)
+    K = (found @ found.T).reshape(5, 3, 5, 3)
+
+    years = pairs.group_labels("year").to_numpy(float)[pairs.group_idx("year")]
+    o = observations_of(pairs, years, "bradley_terry", order_effect=False)
+    wanted = Chains(o.nodes, (), Dynamics(text), values).covariance(np.eye(o.n))
+    when = np.searchsorted(pairs.group_labels("year"), o.nodes.time)
+    at = (when[:, None], o.nodes.item[:, None], when, o.nodes.item)
+    np.testing.assert_allclose(K[at], wanted, atol=1e-8)
+
+
+def test_times_need_not_be_in_order_of_their_labels():
+    with pm.Model(coords={"round": ["10", "9", "2"], "item": ["a"]}) as model:
+        u = random_walk("u", 1.0, 1.0, dims=("round", "item"))
+        noise = np.array([[1.0], [10.0], [100.0]])
+        value = u.eval({model["u_steps"]: noise})
+    np.testing.assert_allclose(value[:, 0], [100 + 10 * 7**0.5 + 1, 100 + 10 * 7**0.5, 100])
+
+
+def test_bad_dims_and_smoothness_are_told():
+    with pm.Model(coords={"item": ["a"]}):
+        with pytest.raises(ValueError, match="must be two that have labels in the model"):
+            random_walk("u", 1.0, 1.0, dims=("day", "item"))
+        with pytest.raises(ValueError, match=r"it must be 0\.5, 1\.5 or 2\.5"):
+            matern("u", 1.0, 1.0, smoothness=1.0, dims=("day", "item"))
+    pairs = made_up()
+    with (
+        pm.Model(coords=pairs.coords | {"day": [1, 2]}),
+        pytest.raises(ValueError, match="have no group 'day'"),
+    ):
+        random_walk("u", 1.0, 1.0, dims=("day", "item"), data=pairs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["pairs", "rankings"])
+def test_nuts_agrees_with_the_history(family):
+    rng = np.random.default_rng(3)
+    years = np.arange(2001, 2007)
+    truth = rng.normal(0, 0.8, (1, 4)) + rng.normal(0, 0.4, (6, 4)).cumsum(axis=0)
+    if family == "pairs":
+        n = 300
+        when, first = rng.integers(6, size=n), rng.integers(4, size=n)
+        second = (first + rng.integers(1, 4, size=n)) % 4
+        lead = truth[when, first] - truth[when, second]
+        won = np.where(rng.random(n) < 1 / (1 + np.exp(-lead)), "first", "second")
+        table = pd.DataFrame({"x": first, "y": second, "won": won, "year": years[when]})
+        data = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="year")
+    else:
+        when = np.repeat(np.arange(6), 15)
+        noisy = truth[when] + rng.gumbel(size=(90, 4))
+        data = br.Rankings.from_ranks(pd.DataFrame(noisy).rank(axis=1, ascending=False))
+        data = data.grouped({"year": years[when]})
+    given = {"scale": 0.8, "drift": 0.4}
+    quick = br.history(data, time="year", hyperparameters=given, order_effect=False)
+    one = quick.draws(at=years.tolist(), draws=2000)["posterior"]["utility"]
+    with pm.Model(coords=data.coords):
+        utility = random_walk("utility", 0.8, 0.4, dims=DIMS, data=data)
+        observe = br.BradleyTerry if family == "pairs" else br.PlackettLuce
+        observe("y", utility, observed=data)
+        found = pm.sample(2000, tune=1000, chains=4, random_seed=1, progressbar=False)
+    other = found["posterior"]["utility"]
+    other = other - other.mean("item")
+    sd = other.std(["chain", "draw"]).to_numpy()
+    shift = (one.mean(["chain", "draw"]).to_numpy() - other.mean(["chain", "draw"]).to_numpy()) / sd
+    ratio = one.std(["chain", "draw"]).to_numpy() / sd
+    # what a normal misses is the skewness: a few hundredths here, where every year has 50 matches
+    assert np.abs(shift).max() < 0.15
+    assert np.abs(np.log(ratio)).max() < 0.1
