@@ -4,6 +4,7 @@ Models of rankings are in `test_by_name`.
 """
 
 import itertools
+import warnings
 from math import lgamma
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 from scipy.stats import norm
 
 import bayesrank as br
+from bayesrank.data import UncomparedItemWarning
 from tests.likelihoods.count_tables import table_logp
 
 QUICK = "FAST_COMPILE"
@@ -46,10 +48,12 @@ def some_pairs(rng, ties):
         one, other = rng.permutation(items)[:2]
         row = {"one": one, "other": other} | {by: rng.choice(x) for by, x in GROUPS.items()}
         rows.append(row | {"won": rng.choice(["first", "second", "tie"][: 2 + ties])})
-    return br.Pairs.from_frame(
-        pd.DataFrame(rows), first="one", second="other", outcome="won", judge="judge",
-        by=["season", "court"], items=rng.permutation(items),
-    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UncomparedItemWarning)
+        return br.Pairs.from_frame(
+            pd.DataFrame(rows), first="one", second="other", outcome="won", judge="judge",
+            by=["season", "court"], items=rng.permutation(items),
+        )  # fmt: skip
 
 
 def given(rng, name, values, dims):
