@@ -57,7 +57,8 @@ ACROSS = 30  # matches across a cut: the offset of two groups has a standard err
 SHARE = 0.01  # of the leader's matches; if fewer of them change the leader, it is fragile
 MANY = 20  # labels from which a group is one of many small ones, such as prompts
 MOST_ITEMS = 40  # that are looked at for cycles: those with the most matches
-DRAWS = 1000  # of simulated and permuted boards
+DRAWS = 1000  # of simulated boards
+PERMUTED = 50  # of which mean and spread are taken
 SCALE = 3.0  # prior standard deviation of utilities in the fits: little beside a few matches
 
 
@@ -235,14 +236,16 @@ def _selection(board: _Board) -> _Found:
     n_items = board.pairs.n_items
     low, high = np.divmod(board.met, n_items)
     times = np.bincount(board.meeting, board.n)
-    joined = [(low == i) | (high == i) for i in range(n_items)]
+    of_item = np.concatenate([low, high]).argsort(kind="stable")
+    ends = np.bincount(np.concatenate([low, high]), minlength=n_items).cumsum()
+    opponents = np.split(np.tile(times, 2)[of_item], ends[:-1])
     enough = np.flatnonzero(board.matches >= 10)
     if len(enough) < 5:
         return _Found("Fewer than five items have ten matches: nobody's opponents stand out.")
     share = board.matches / board.matches.sum()
     z, count = np.full(n_items, -np.inf), np.zeros(n_items)
     for i in enough:
-        count[i] = _effective(times[joined[i]])
+        count[i] = _effective(opponents[i])
         others = np.delete(share, i)
         drawn = board.rng.multinomial(int(board.matches[i]), others / others.sum(), size=200)
         log_drawn = np.log([_effective(row) for row in drawn])
@@ -281,14 +284,16 @@ def _repeated(board: "_Board") -> _Found:
     times = board.pairs.counts[rows, outcome]
     match = np.repeat(np.arange(len(rows)), times)
     what = 3 * key[rows][match] + outcome[match]
-    codes = np.stack([idx[rows][match] for _, idx in groups.values()])
+    who = np.zeros(len(what), dtype=np.int64)
+    for labels, idx in groups.values():
+        _, who = np.unique(who * len(labels) + idx[rows][match], return_inverse=True)
+    n_who = int(who.max()) + 1
 
-    def repeats(order: Ints) -> int:
-        return len(what) - len(np.unique(np.vstack([what, codes[:, order]]), axis=1).T)
+    def repeats(whose: Ints) -> int:
+        return len(what) - len(np.unique(what * n_who + whose))
 
-    here = np.arange(len(what))
-    value = repeats(here)
-    permuted = np.array([repeats(board.rng.permutation(here)) for _ in range(50)], dtype=float)
+    value = repeats(who)
+    permuted = np.array([repeats(board.rng.permutation(who)) for _ in range(PERMUTED)], dtype=float)
     mean, sd = permuted.mean(), max(permuted.std(ddof=1), np.sqrt(permuted.mean() + 1))
     z = (value - mean) / sd
     p = float(norm.sf(z))
@@ -315,25 +320,26 @@ def _cycles(board: _Board) -> _Found:
     items = items[board.matches[items] > 0]
     if len(items) < 3:
         return _Found("There are fewer than three items: no cycle is possible.")
-    n_items, n_met = board.pairs.n_items, len(board.met)
-    low, high = np.divmod(board.met, n_items)
-    at = np.full((n_items, n_items), -1)
-    at[low, high] = np.arange(n_met)
-    triads = np.array(list(combinations(items, 3)))
-    ij, jk, ik = (at[triads[:, a], triads[:, b]] for a, b in ((0, 1), (1, 2), (0, 2)))
+    mine = (board.n > 0) & np.isin(board.first, items) & np.isin(board.second, items)
+    one, other = (np.searchsorted(items, side[mine]) for side in (board.first, board.second))
+    ones = np.ones(int(mine.sum()))
+    cells = pair_totals(one, other, board.pairs.counts[mine], ones, ordered=True)
+    low, high = np.minimum(cells.first, cells.second), np.maximum(cells.first, cells.second)
+    met, meeting = np.unique(low.astype(np.int64) * len(items) + high, return_inverse=True)
+    at = np.full(len(items) ** 2, -1)
+    at[met] = np.arange(len(met))
+    triads = np.array(list(combinations(range(len(items)), 3)))
+    ij, jk, ik = (at[triads[:, a] * len(items) + triads[:, b]] for a, b in ((0, 1), (1, 2), (0, 2)))
     whole = (ij >= 0) & (jk >= 0) & (ik >= 0)
     if not whole.any():
         return _Found("No three items all met each other: no cycle can be seen.")
     triads, ij, jk, ik = (x[whole] for x in (triads, ij, jk, ik))
 
-    # of each two items that met: the points of the one beyond those that the order gives
-    ones = np.ones(board.pairs.n_pairs)
-    cells = pair_totals(board.first, board.second, board.pairs.counts, ones, ordered=True)
+    # of each two that met: the points of the one beyond those that the order gives
     sign = np.where(cells.first < cells.second, 1.0, -1.0)
-    of = np.minimum(cells.first, cells.second).astype(np.int64) * n_items
-    meeting = np.searchsorted(board.met, of + np.maximum(cells.first, cells.second))
     n = np.rint(cells.counts.sum(axis=0)).astype(np.int64)
-    lead = board.fit.utility[cells.first] - board.fit.utility[cells.second]
+    utility = board.fit.utility[items]
+    lead = utility[cells.first] - utility[cells.second]
     p = board.fit.probabilities(lead)
     even, _ = board.moments(board.fit.probabilities(np.zeros_like(lead)))
     _, variance = board.moments(p)
@@ -355,7 +361,7 @@ def _cycles(board: _Board) -> _Found:
     )
     rarity = _tail(value, drawn)
     around = triads[best] if best >= 0 else triads[-1 - best][::-1]
-    i, j, m = (board.name(x) for x in around)
+    i, j, m = (board.name(x) for x in items[around])
     return _Found(
         f"{i} beats {j}, {j} beats {m} and {m} beats {i}, each by {value:.1f} standard errors or "
         f"more; a board without cycles has {np.median(drawn):.1f} there"
@@ -437,7 +443,7 @@ def _judges(board: _Board) -> _Found:
     k = int(np.abs(z).argmax())
     p = _at_least_one(z[k], tests)
     if k < n_judges:
-        how = "against" if z[k] < 0 else "more clearly with"
+        how = "more against" if z[k] < 0 else "more closely with"
         what = f"{labels[k]} votes {how} the order of all others than chance explains"
     else:
         judge, item = divmod(k - n_judges, n_items)
@@ -490,7 +496,7 @@ def _together(board: _Board, name: str, idx: Ints, n_labels: int, tests: int) ->
         return _Found(f"No {name} votes twice on the same two items.", p=1.0)
     seen = agreement(value)
     drawn = np.array(
-        [agreement(value[np.lexsort((board.rng.random(len(met)), met))]) for _ in range(200)]
+        [agreement(value[np.lexsort((board.rng.random(len(met)), met))]) for _ in range(PERMUTED)]
     )
     z = float((seen - drawn.mean()) / max(drawn.std(ddof=1), 1e-12))
     p = float(min(1.0, tests * norm.sf(z)))

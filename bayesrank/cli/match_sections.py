@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayesrank.audit import audit
 from bayesrank.cli.marked import marked_csv, marked_png
 from bayesrank.cli.run import Fit, Part
 from bayesrank.plots import plot_adherence
 from bayesrank.results import (
     Section,
     adherence_summary,
+    csv_bytes,
     match_probability,
     matches_between,
     rank_summary,
@@ -97,6 +99,28 @@ def judges(posterior: Any, pairs: "Pairs", most: int) -> Part:
     )
     section = Section("Judges", text, table.head(most), picture, alt, "judges.csv")
     return Part(section, {"adherence.png": picture, "judges.csv": marked_csv(csv, posterior)})
+
+
+def audit_of(pairs: "Pairs", *, order: bool) -> Part:
+    """Say what the ranks hang on, as far as matches tell."""
+    found = audit(pairs, order_effect=order)
+    looked = found[found["value"].notna()]
+    fires = looked[looked["fires"]]
+    table = pd.DataFrame(
+        {
+            "Found": ["look at this" if fired else "as expected" for fired in looked["fires"]],
+            "In words": looked["says"].to_numpy(),
+        },
+        index=pd.Index(looked.index.str.capitalize(), name="Probe"),
+    )
+    text = [
+        "Probes of the matches, not of the ranks: each looks for one thing that would make a table "
+        "less trustworthy than its intervals say. One that fires does not say that anybody "
+        "cheated, but what to look at.",
+        *(fires["says"] if len(fires) else ["None of them fires."]),
+    ]
+    section = Section("What the table hangs on", text, table, file="audit.csv")
+    return Part(section, {"audit.csv": csv_bytes(found)}, printed=False)
 
 
 def _off(outliers: pd.Index) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 COMPARED = 5  # items that the leader is set against
 CERTAIN = 20  # decided matches from which it is no chance that the same side wins all
+MOST_AUDITED = 1000  # items: its matrices have a cell for every two
 MOST_JUDGES = 100  # in the picture, and rows on the page
 
 
@@ -53,6 +54,8 @@ def matches_job(pairs: "Pairs", title: str, fit: Fit, *, order: bool, judged: bo
             out += match_sections.categories(posterior, labels, n, "Matches", summary, fit)
         out.append(sections.predictions(predicted, "pair", "match"))
         out.append(sections.checks_of_matches(predicted))
+        if len(summary) <= MOST_AUDITED:
+            out.append(match_sections.audit_of(pairs, order=order))
         out += counted_sections.counted_matches(pairs, summary)
         out.append(sections.places(posterior, summary))
         win = sections.wins(posterior, summary, "match")
