@@ -27,8 +27,8 @@ COLUMNS = ("--first", "left", "--second", "right", "--outcome", "result")
 COUNTED = (*COLUMNS, "--count", "times")
 ALL = (*COUNTED, "--judge", "who", "--category", "kind")
 PLAIN_FILES = [
-    "checks.csv", "checks.png", "counts.csv", "pairs.csv", "places.png", "posterior.nc",
-    "predictions.csv", "ranks.csv", "ranks.png", "report.html", "wins.png",
+    "audit.csv", "checks.csv", "checks.png", "counts.csv", "pairs.csv", "places.png",
+    "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png", "report.html", "wins.png",
 ]  # fmt: skip
 OUT = Path("m-ranks")
 
@@ -99,7 +99,7 @@ def test_a_run_prints_ranks_the_next_match_judges_and_categories(whole):
     assert headings[2:] == ["The leader and the next", "Judges", "Categories", "Written:"]
     names = sorted(["adherence.png", "categories.csv", "judges.csv", *PLAIN_FILES])
     written = [folder / "out" / name for name in names] + [folder / "draws.nc"]
-    assert lines[-15:] == [f"  {path}" for path in written]
+    assert lines[-16:] == [f"  {path}" for path in written]
 
 
 def test_the_page_has_it_all(whole):
@@ -112,8 +112,8 @@ def test_the_page_has_it_all(whole):
         "How to read this", "Ranks", "The leader and the next", "Judges",
         "Categories",
         "Ranks by category",
-        "How well it predicts", "What it misses", "Without a model", "Who was ahead of whom",
-        "Places", "Who beats whom", "How this was made",
+        "How well it predicts", "What it misses", "What the table hangs on", "Without a model",
+        "Who was ahead of whom", "Places", "Who beats whom", "How this was made",
     ]  # fmt: skip
     assert (
         "Model: Davidson&#x27;s, with ties as outcomes, the first item having an advantage" in page

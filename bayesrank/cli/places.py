@@ -14,9 +14,9 @@ from bayesrank.cli.talk import stopping
 
 # All that a run may write. What else is in the folder is not touched.
 FILES = (
-    "adherence.png", "categories.csv", "checks.csv", "checks.png", "counts.csv", "judges.csv",
-    "pairs.csv", "places.png", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png",
-    "report.html", "wins.png",
+    "adherence.png", "audit.csv", "categories.csv", "checks.csv", "checks.png", "counts.csv",
+    "judges.csv", "pairs.csv", "places.png", "posterior.nc", "predictions.csv", "ranks.csv",
+    "ranks.png", "report.html", "wins.png",
 )  # fmt: skip
 POSTERIOR = "posterior.nc"
 
