@@ -215,27 +215,14 @@ def compare(
 METRICS = [f"{m}@{k}" for m in ("ndcg", "p") for k in range(1, 6)] + ["ap"]
 HEADS = [f"{m}@{k}" for m in "NP" for k in range(1, 6)] + ["MAP"]
 NAN = float("nan")
-# To be checked against the print: the rows of Borda, Bradley-Terry and Plackett-Luce, P@2 to P@5.
-# Volkovs & Zemel (WWW 2012), Table 1, MQ2008-agg; each beside ours with what is unlisted missing
+# Volkovs & Zemel (WWW 2012), Table 1, MQ2008-agg; each beside ours with what is unlisted missing.
+# Its other rows and columns are to be filled in from the print.
 PUBLISHED = pd.DataFrame(
     {
-        "Borda, missing": [
-            23.68, 28.06, 30.80, 34.32, 37.13, 29.72, 30.42, 29.38, 29.75, 29.03, 39.45
-        ],
-        "CPS-best, chosen": [
-            26.52, 31.38, 34.59, 37.63, 40.04, 31.63, 32.27, 32.27, 31.66, 30.64, 41.02
-        ],
-        "SVD, missing": [
-            32.49, 36.20, 38.62, 40.17, 41.85, 38.52, 36.42, 34.65, 32.01, 30.23, 43.61
-        ],
-        "Bradley-Terry, missing, 100 steps": [
-            38.05, 39.24, 40.77, 41.79, 42.62, 44.77, 39.73, 36.26, 33.19, 30.28, 44.35
-        ],
-        "Plackett-Luce, missing, 100 steps": [
-            35.20, 38.49, 39.70, 40.49, 41.55, 41.32, 38.96, 35.33, 32.02, 29.62, 42.20
-        ],
+        "CPS-best, chosen": [26.52, 31.38, 34.59, 37.63, 40.04, *[NAN] * 6],
+        "SVD, missing": [32.49, 36.20, 38.62, 40.17, 41.85, 38.52, *[NAN] * 4, 43.61],
         "MPM, supervised by (2a - 1)+, missing": [
-            38.17, 40.57, 42.19, 43.07, 43.99, 44.89, NAN, NAN, NAN, NAN, 44.71
+            38.17, 40.57, 42.19, 43.07, 43.99, 44.89, *[NAN] * 4, 44.71
         ],
     },
     index=HEADS,

@@ -148,11 +148,10 @@ def test_the_metrics_of_the_script_are_those_of_the_published_table(data_dir):
     table = study.read(data_dir / "MQ2008-agg", quick=False)
     (score,) = study.METHODS["SVD, missing"](table)
     found = 100 * evaluate(table, score, **LETOR).mean()[study.METRICS]
-    np.testing.assert_allclose(found, study.PUBLISHED.loc["SVD, missing"], atol=0.15)
-    (score,) = study.METHODS["Bradley-Terry, missing, 100 steps"](table)
-    found = 100 * evaluate(table, score, **LETOR).mean()[study.METRICS]
-    published = study.PUBLISHED.loc["Bradley-Terry, missing, 100 steps"]
-    np.testing.assert_allclose(found, published, atol=0.6)
+    published = study.PUBLISHED.loc["SVD, missing"].to_numpy()
+    checked = np.isfinite(published)
+    assert checked.sum() == 7
+    np.testing.assert_allclose(found[checked], published[checked], atol=0.15)
 
 
 @pytest.mark.slow
