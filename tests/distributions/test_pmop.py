@@ -134,7 +134,7 @@ def test_a_total_size_scales_the_sum():
 
 
 def test_rankings_of_one_block_say_something_unless_the_sizes_are_given():
-    with pytest.warns(UserWarning, match="unless the sizes of blocks are part of a model"):
+    with pytest.warns(UserWarning, match="say nothing, but to a model that predicts ties"):
         tied = br.Rankings.from_orderings([[{"a", "b", "c"}]] * 2, weight=[1, 5])
     free = model_of(rankings=tied).compile_logp(sum=False)
     equal, unequal = at([0.0, 0.0, 0.0]), at([2.0, 0.0, -2.0])

@@ -104,6 +104,7 @@ def test_a_scale_of_nothing_raises():
         build_kinds(br.Rankings.from_orderings([["a", "b"]]), item_scale=0)
 
 
+@pytest.mark.slow
 def test_an_item_has_a_worth_of_its_own_beside_its_features(toy):
     network = fate_network(3, set_widths=(2,), score_widths=(2,))
     sets = toy[0].subset(np.arange(30))

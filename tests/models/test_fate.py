@@ -47,6 +47,7 @@ def test_sets_of_other_sizes_are_predicted(fitted, n_items):
         assert metrics(u, new.ranks)["RA"] > 0.65
 
 
+@pytest.mark.slow
 def test_the_order_of_the_items_makes_no_difference(fitted, rng):
     x, order = rng.uniform(size=(4, 6, 2)), rng.permutation(6)
     u = predict(fitted, NETWORK, x)

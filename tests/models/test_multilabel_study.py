@@ -120,7 +120,7 @@ def test_the_study_writes_choices_and_figures_and_goes_on_where_it_was(folder, c
     assert figures["objective"].tolist() == ["exact"] * 3 + ["bound"] * 3
     assert figures["seed"].tolist() == [1, 2, 3] * 2
     assert [c for c in figures if "@" in c] == [
-        f"{metric}@{k}" for metric in ("precision", "psp") for k in (1, 3, 5, 10)
+        f"{metric}@{k}" for metric in ("precision", "ndcg", "psp", "psndcg") for k in (1, 3, 5, 10)
     ]
     assert figures["best_epoch"].tolist() == [2] * 6
     assert figures["epochs"].tolist() == [3] * 6
