@@ -147,6 +147,7 @@ def test_items_alone_are_fitted_to_about_the_mode(toy):
 # The comparison
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("effect", "least", "most"),
     [pytest.param(1.0, 0.3, 0.7, marks=pytest.mark.slow), (0.0, -0.02, 0.0)],

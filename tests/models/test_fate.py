@@ -54,6 +54,7 @@ def test_the_order_of_the_items_makes_no_difference(fitted, rng):
     np.testing.assert_allclose(predict(fitted, NETWORK, x[:, order]), u[:, order], rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_a_mask_is_removal(fitted, rng):
     x = rng.uniform(size=(2, 5, 2))
     x[:, 3:] = np.nan

@@ -49,6 +49,7 @@ def test_sets_of_any_size_in_any_order_are_predicted(form, rng):
         np.testing.assert_allclose(again, u[:, order], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_mask_is_removal(form, rng):
     network, fitted = form
     x = rng.uniform(size=(2, 5, 2))
