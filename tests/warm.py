@@ -79,7 +79,7 @@ def partition_draws() -> None:
 
     import bayesrank as br
 
-    pm.draw(br.PMOP.dist([0.0, 0.5, 1.0]))
+    pm.draw(br.PMOP.dist([[0.0, 0.5, 1.0]]))
 
 
 def count_tables() -> None:

@@ -86,7 +86,9 @@ class Chains:
     def covariance(self, b: Floats) -> Floats:
         """Multiply the columns of b, (n, m), by K."""
         gain, shrink, _ = self._prior
-        return chain_smooth(self.start, self.F, self.reads, np.zeros(self.n), gain, shrink, b)
+        return chain_smooth(
+            self.start, self.F, self.reads, np.zeros(self.n), gain, shrink, np.ascontiguousarray(b)
+        )
 
     def draw(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Draw from the prior, (n, n_draws), with the squared lengths of the noise, (n_draws,)."""
@@ -125,7 +127,9 @@ class Information:
     def smooth(self, b: Floats) -> Floats:
         """Multiply the columns of b, (n, m), by S."""
         c = self.chains
-        return chain_smooth(c.start, c.F, c.reads, self.weight, self.gain, self.shrink, b)
+        return chain_smooth(
+            c.start, c.F, c.reads, self.weight, self.gain, self.shrink, np.ascontiguousarray(b)
+        )
 
     def solve(self, b: Floats, tolerance: float) -> tuple[Floats, Floats]:
         """Solve A x = b for the columns of b, (n, m), by conjugate gradients.

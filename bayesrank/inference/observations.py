@@ -241,7 +241,8 @@ def _of_rankings(
     block_start = np.append(0, (size**2).cumsum())
 
     def evaluate(rows: Floats, of: Any = slice(None)) -> Evaluated:
-        here, ranks, weight = mask[of], rankings.ranks[of], rankings.weight[of]
+        here, weight = mask[of], rankings.weight[of]
+        ranks = np.array(rankings.ranks[of])  # numba compiles anew for arrays that are locked
         utility = np.zeros(here.shape)
         utility[here] = rows
         logp, slope = per_slot_kernel(utility, ranks, False)

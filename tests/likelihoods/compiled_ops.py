@@ -33,8 +33,12 @@ from tests.cases import RANKINGS
 
 class Example(NamedTuple):
     apply: Callable[..., Any]
-    values: Sequence[Any]
+    given: Sequence[Any] | Callable[[], Sequence[Any]]
     wrt: tuple[int, ...] = ()
+
+    @property
+    def values(self) -> Sequence[Any]:
+        return self.given() if callable(self.given) else self.given
 
 
 RNG = np.random.default_rng(7)
@@ -53,6 +57,7 @@ WHERE = np.array([[1, 1, 1, 1], [0, 1, 1, 0]], dtype=bool)
 EVERYONE = np.ones((1, 0), dtype=bool)
 ENTRIES = [np.array([0, 0, 2]), np.array([0, 3, 1]), np.array([1, 0, 2]), np.array([2.0, 1.0, 4.0])]
 SEEDS = np.arange(3) * 7**20
+SQUARES = np.arange(9.0).reshape(3, 3) ** 2
 
 # cells of two groups, which differ in adherence and in ties but not in the effect of the order
 CELLS = [np.array([0, 1, 3, 0]), np.array([1, 2, 0, 3]), np.array([0, 0, 1, 1])]
@@ -69,7 +74,8 @@ EXAMPLES = {
     "LogSumOverOrders": Example(LogSumOverOrders(1), [RNG.random((2, 5, 5))], (0,)),
     "LogSumAlongRay": Example(
         LogSumAlongRay(0),
-        [np.array([0.2, 1.5]), *map(np.array, ray_of_costs(np.arange(9.0).reshape(3, 3) ** 2, 0))],
+        # not on import, when every worker would compile the kernels that it runs
+        lambda: [np.array([0.2, 1.5]), *map(np.array, ray_of_costs(SQUARES, 0))],
         (0,),
     ),
     "WholeDistance": Example(WholeDistance(2), [[[1, 3, 2, 4]] * 2, [[4, 1, 2, 3], [1, 2, 3, 4]]]),

@@ -423,7 +423,7 @@ else:
     @jax_funcify.register(KernelOp)
     def _jax_kernel(op: KernelOp, **kwargs: Any) -> Any:
         def on_host(*inputs: Any) -> Any:
-            return op.kernel(*map(np.asarray, inputs), *op.constants)
+            return op.kernel(*(_plain(np.asarray(x)) for x in inputs), *op.constants)
 
         def call(*inputs: Any) -> Any:
             shape = _output_shape(op.signature, [x.shape for x in inputs])
@@ -437,7 +437,7 @@ else:
 
         def on_host(kernel: Any, n_outputs: int) -> Any:
             def values(*inputs: Any) -> Any:
-                return kernel(*map(np.array, inputs), *op.constants)
+                return kernel(*(_plain(np.asarray(x)) for x in inputs), *op.constants)
 
             def call(*inputs: Any) -> Any:
                 like = jax.ShapeDtypeStruct(inputs[0].shape, np.dtype(op.dtype))
