@@ -86,6 +86,12 @@ def few(*, chains, draws, **settings):
     return made_up(chains=min(chains, 2), draws=min(draws, 400), **settings)
 
 
+def few_predicted(monkeypatch):
+    """Predict at a few of the draws, one by one in Python."""
+    for name in ("PREDICTED", "SIMULATED"):
+        monkeypatch.setattr(f"bayesrank.cli.run.{name}", 100)
+
+
 @pytest.fixture
 def sampler(monkeypatch):
     """Draw independent normals instead of a posterior, and record what was asked for."""
@@ -99,6 +105,7 @@ def sampler(monkeypatch):
 
     monkeypatch.setattr(inference, "sample", sample)
     monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 1.0)
+    few_predicted(monkeypatch)
     return asked
 
 

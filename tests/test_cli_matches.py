@@ -14,7 +14,7 @@ import xarray as xr
 
 import bayesrank
 from bayesrank import inference
-from tests.test_cli import command, few, notes, refuses, run
+from tests.test_cli import command, few, few_predicted, notes, refuses, run
 
 HEAD = "left,right,result,who,kind,times\n"
 MATCHES = f"""{HEAD}ale,bock,first,ann,taste,3
@@ -52,6 +52,7 @@ def sampler(monkeypatch):
 
     monkeypatch.setattr(inference, "sample", sample)
     monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 1.0)
+    few_predicted(monkeypatch)
     return asked
 
 
@@ -75,6 +76,7 @@ def whole(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inference, "sample", few)
         patch.setattr(inference, "nuts_seconds", lambda *_, **__: 1.0)
+        few_predicted(patch)
         result = run("matches", folder / "m.csv", *ALL, *QUICK, *places)
     assert result.exit_code == 0, result.output
     return folder, result

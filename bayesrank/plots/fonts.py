@@ -1,5 +1,6 @@
 """Fonts: those that have the characters of names, where they are installed."""
 
+import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -68,8 +69,9 @@ def _find_new_fonts() -> None:
                 continue
 
 
-def _characters(path: str) -> set[str]:
+@functools.cache
+def _characters(path: str) -> frozenset[str]:
     try:
-        return {chr(int(code)) for code in get_font(path).get_charmap()}
+        return frozenset(chr(int(code)) for code in get_font(path).get_charmap())
     except (OSError, RuntimeError):  # a font that is listed and gone, or broken
-        return set()
+        return frozenset()
