@@ -1,10 +1,15 @@
 """Draw the pictures of the README: ``./dev run python docs/pictures.py``, half a minute.
 
-NASCAR 2002, Plackett-Luce with independent normal utilities.
+NASCAR 2002, Plackett-Luce with independent normal utilities. With the path of a table of matches
+(date, home, away, home_goals, away_goals) those of ``history.md`` instead, from it.
 """
 
+import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pymc as pm
 
 import bayesrank as br
@@ -30,9 +35,31 @@ def main() -> None:
         "places.png": br.plot_places(posterior, max_items=15),
         "checks.png": br.plot_ranking_checks(posterior),
     }
+    write(pictures)
+
+
+def of_history(path: Path) -> None:
+    """Fit the matches of a table by the defaults, and draw how strengths went."""
+    table = pd.read_csv(path)
+    goals = table["home_goals"] - table["away_goals"]
+    table["result"] = np.select([goals > 0, goals < 0], ["first", "second"], "tie")
+    pairs = br.Pairs.from_frame(table, first="home", second="away", outcome="result", by="date")
+    fit = br.history(pairs, time="date")
+    days = pd.date_range(table["date"].min(), table["date"].max(), 150)
+    draws = fit.draws(at=list(days), draws=250)
+    write(
+        {
+            "history.png": br.plot_history(draws, max_items=5),
+            "best.png": br.plot_history(draws, show="best", max_items=6),
+        }
+    )
+
+
+def write(pictures: dict[str, Any]) -> None:
+    """Write files beside this one."""
     for name, picture in pictures.items():
         write_whole(HERE / name, figure_png(picture, dpi=110))
 
 
 if __name__ == "__main__":
-    main()
+    of_history(Path(sys.argv[1])) if len(sys.argv) > 1 else main()

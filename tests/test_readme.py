@@ -112,3 +112,15 @@ def test_the_command_lines_it_quotes_have_these_options(command):
     ).stdout
     assert len(options) >= 3
     assert options <= set(re.findall(r"--[\w-]+", usage))
+
+
+@pytest.mark.slow
+def test_the_page_on_history_runs_as_it_stands():
+    text = (ROOT / "docs" / "history.md").read_text(encoding="utf-8")
+    first, second = blocks("python", text)
+    names = run(first, {})
+    with warnings.catch_warnings():  # five matches: each changes the posterior
+        warnings.simplefilter("ignore", ParetoKWarning)
+        run(second, names)
+    assert set(names["draws"]) == {"constant", "random_walk"}
+    plt.close("all")

@@ -45,6 +45,11 @@ def saved_run(file: Path) -> Saved:
             "posteriors bayesrank.rank_summary makes a table, in Python."
         )
     told = json.loads(posterior.attrs["bayesrank"])
+    if told.get("dated"):
+        raise ValueError(
+            f"{file} is of strengths that change (--date), of which it has the last date alone. "
+            f"Run the command again: {told['fit']['command']}"
+        )
     fit = {name: value for name, value in told["fit"].items()
            if name in Fit.__dataclass_fields__}  # fmt: skip
     read = _rankings if told["command"] == "rank" else _pairs

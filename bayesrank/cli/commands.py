@@ -43,6 +43,8 @@ Rankings or ratings, a row per ranker and item:
 Matches or comparisons, a row for two items:
   bayesrank matches games.csv --first home --second away --outcome result
 
+Where strengths change, name the column of the dates: --date played.
+
 Both print a table of ranks, say who leads and how sure that is, and whether the model behind it
 fits the data. They write a folder with a page that explains it all, tables and pictures.
 
@@ -139,6 +141,29 @@ _WRITTEN = [
 ]  # fmt: skip
 
 
+_DATED = [
+    click.option("--date", metavar="COLUMN",
+                 help="When it was, as 2024-05-31 or a number: strengths change with time, and the "
+                      "ranks are those of the last date."),
+    click.option("--since", metavar="DATE",
+                 help="With --date, leave out items that were last seen before."),
+]  # fmt: skip
+
+
+def _refuse_undated(date: str | None, **others: Any) -> None:
+    """Refuse what goes with --date alone; and with it, what goes with sampling."""
+    for name, value in others.items():
+        if date is None and value is not None:
+            raise click.UsageError(f"--{name} goes with --date COLUMN, which says when it was.")
+    context = click.get_current_context()
+    for name in ("prior", "tune"):
+        given = context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+        if date is not None and given:
+            raise click.UsageError(
+                f"With --date nothing is sampled, and strengths walk at random: leave --{name} out."
+            )
+
+
 def _fit(options: dict[str, Any], folder: Path) -> Fit:
     """Make the settings from the options, and a seed if none is given."""
     given = dict(options)
@@ -202,6 +227,7 @@ def quickstart(**options: Any) -> None:
     metavar="CODES",
     help="Codes for items that come last, together, such as DNF,Ret.",
 )
+@_add(_DATED)
 @_add(_WRITTEN)
 @_add(_fit_options())
 def rank(file: Path, **options: Any) -> None:
@@ -215,6 +241,8 @@ def rank(file: Path, **options: Any) -> None:
     options["last_block"] = tuple(filter(None, (code.strip() for code in codes.split(","))))
     columns = RankColumns(**{name: options.pop(name) for name in RankColumns.__dataclass_fields__})
     columns.check(file)
+    since = options.pop("since")
+    _refuse_undated(columns.date, since=since)
     how, said = _written(options), _said(options)
     fit = _fit(options, default_folder(file))
     with errors_as_sentences(**said) as talk:
@@ -223,7 +251,13 @@ def rank(file: Path, **options: Any) -> None:
 
         rankings = read_rankings(file, columns, how, talk.note)
         title = f"Ranks of {columns.item or 'the items'} in {shown(file)}"
-        run(rank_job(rankings, title, fit), fit, talk)
+        if columns.date is None:
+            job = rank_job(rankings, title, fit)
+        else:
+            from bayesrank.cli.dated import dated_job
+
+            job = dated_job(rankings, title, fit, since=since)
+        run(job, fit, talk)
 
 
 @main.command(short_help="Rank items by matches or comparisons of two.")
@@ -265,6 +299,14 @@ def rank(file: Path, **options: Any) -> None:
     show_default=True,
     help="Whether the first item may have an advantage.",
 )
+@_add(_DATED)
+@click.option(
+    "--next",
+    "coming",
+    type=File,
+    help="With --date, a table of matches to come, with the same columns but the outcome: they "
+    "are forecast. So are rows of FILE without an outcome behind all others.",
+)
 @_add(_WRITTEN)
 @_add(_fit_options(prior="zero-sum"))
 def matches(file: Path, **options: Any) -> None:
@@ -273,19 +315,30 @@ def matches(file: Path, **options: Any) -> None:
         **{name: options.pop(name) for name in MatchColumns.__dataclass_fields__}
     )
     columns.check()
+    since, coming = options.pop("since"), options.pop("coming")
+    _refuse_undated(columns.date, since=since, next=coming)
     how, said = _written(options), _said(options)
     if how.missing == "last":
         raise click.UsageError("A match without an outcome has no last place: drop or refuse it.")
     fit = _fit(options, default_folder(file))
     with errors_as_sentences(**said) as talk:
         readable(file)
-        from bayesrank.cli.read_matches import read_pairs
-
-        pairs = read_pairs(file, columns, how, talk.note)
         title = f"Ranks by the matches in {shown(file)}"
-        job = matches_job(
-            pairs, title, fit, order=columns.ordered, judged=columns.judge is not None
-        )
+        if columns.date is None:
+            from bayesrank.cli.read_matches import read_pairs
+
+            pairs = read_pairs(file, columns, how, talk.note)
+            job = matches_job(
+                pairs, title, fit, order=columns.ordered, judged=columns.judge is not None
+            )
+        else:
+            if coming is not None:
+                readable(coming)
+            from bayesrank.cli.dated import dated_job
+            from bayesrank.cli.read_dated import read_dated_pairs
+
+            pairs, ahead = read_dated_pairs(file, columns, how, talk.note, coming)
+            job = dated_job(pairs, title, fit, since=since, order=columns.ordered, coming=ahead)
         run(job, fit, talk)
 
 

@@ -74,7 +74,7 @@ def matches_job(pairs: "Pairs", title: str, fit: Fit, *, order: bool, judged: bo
         build=build,
         model=model,
         cautions=lambda: _cautions(pairs, fit, order=order, judged=judged),
-        seen=lambda: _seen(pairs),
+        seen=lambda: seen(pairs),
         request={"command": "matches", "order": order, "judged": judged},
         reading=(
             "an item beats another, if the two do not tie, with probability "
@@ -92,7 +92,7 @@ def matches_job(pairs: "Pairs", title: str, fit: Fit, *, order: bool, judged: bo
     )
 
 
-def _seen(pairs: "Pairs") -> "pd.Series":
+def seen(pairs: "Pairs") -> "pd.Series":
     """How many matches each item is in."""
     import numpy as np
     import pandas as pd

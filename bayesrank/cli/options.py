@@ -12,6 +12,7 @@ import click
 MISSING = ("drop", "last", "refuse")
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
 SIDES = ("first", "second", "tie")
+DATED = "With --date there is one strength per item at a time:"
 WIDE = ("ranks", "ratings", "places")
 
 
@@ -40,13 +41,17 @@ class RankColumns:
     column: tuple[str, ...] = ()
     last_block: tuple[str, ...] = ()
     by: str | None = None
+    date: str | None = None
 
     def check(self, file: Path) -> None:
         """Refuse what does not go together, before anything is read."""
+        if self.date is not None and self.by is not None:
+            raise click.UsageError(f"{DATED} leave --by out.")
         from_columns = [self.rating, self.rank, self.wide, self.ballot]
         given = sum(one is not None for one in from_columns)
         if is_preflib(file):
-            others = (self.item, self.ranker, self.ranking, self.weight, self.by, *self.column)
+            others = (self.item, self.ranker, self.ranking, self.weight, self.by, self.date,
+                      *self.column)  # fmt: skip
             if given or any(others):
                 raise click.UsageError(
                     f"{file.suffix} files say who ranks what: leave the columns out."
@@ -97,10 +102,14 @@ class MatchColumns:
     category: str | None = None
     neutral: str | None = None
     order: bool = True
+    date: str | None = None
 
     def check(self) -> None:
         """Refuse what does not go together, before anything is read."""
         _ = self.spelled
+        for name in ("judge", "category", "neutral"):
+            if self.date is not None and getattr(self, name) is not None:
+                raise click.UsageError(f"{DATED} leave --{name} out.")
         if (self.winner is None) != (self.loser is None):
             missing = "--loser" if self.loser is None else "--winner"
             raise click.UsageError(f"Missing option '{missing}'.")
@@ -128,6 +137,16 @@ class MatchColumns:
             )
         if self.neutral is not None and not self.order:
             raise click.UsageError("--no-order makes all ground neutral: leave --neutral out.")
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """Columns of the two items; checked before, so that they are given."""
+        return str(self.first or self.winner), str(self.second or self.loser)
+
+    @property
+    def results(self) -> list[str]:
+        """Columns that say who won."""
+        return [c for c in (self.outcome, self.score_a, self.score_b) if c is not None]
 
     @property
     def ordered(self) -> bool:

@@ -14,9 +14,10 @@ from bayesrank.cli.talk import stopping
 
 # All that a run may write. What else is in the folder is not touched.
 FILES = (
-    "adherence.png", "audit.csv", "categories.csv", "checks.csv", "checks.png", "counts.csv",
-    "judges.csv", "pairs.csv", "places.png", "posterior.nc", "predictions.csv", "ranks.csv",
-    "ranks.png", "report.html", "wins.png",
+    "adherence.png", "audit.csv", "best.png", "categories.csv", "changes.csv", "checks.csv",
+    "checks.png", "counts.csv", "forecasts.csv", "history.csv", "history.png", "judges.csv",
+    "pairs.csv", "places.png", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png",
+    "report.html", "wins.png",
 )  # fmt: skip
 POSTERIOR = "posterior.nc"
 

@@ -84,7 +84,7 @@ def rank_job(rankings: "Rankings", title: str, fit: Fit) -> Job:
         + ("; utilities by category around those of the table" if categories else ""),
         cautions=lambda: _cautions(rankings, fit),
         parts=parts,
-        seen=lambda: _seen(rankings),
+        seen=lambda: seen(rankings),
         request={"command": "rank"},
         checked=[("utility", "item"), *([("category_utility", "item")] * categories)],
         entries=rankings.item.size,
@@ -92,7 +92,7 @@ def rank_job(rankings: "Rankings", title: str, fit: Fit) -> Job:
     )
 
 
-def _seen(rankings: "Rankings") -> "pd.Series":
+def seen(rankings: "Rankings") -> "pd.Series":
     """How many rankings each item is in, those of a weight so often."""
     import numpy as np
     import pandas as pd

@@ -34,15 +34,19 @@ WAYS: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
 
 def read_pairs(file: Path, columns: MatchColumns, how: Written, note: Note) -> Pairs:
     """Read the table; the group of the categories, if there are any, is called category."""
-    frame = read_cells(file, how, note)
-    one, other = columns.first or columns.winner, columns.second or columns.loser
-    used = [one, other, columns.outcome, columns.score_a, columns.score_b]
-    used += [columns.count, columns.judge, columns.category, columns.neutral]
-    require_columns(frame, [name for name in used if name is not None], shown(file))
+    return pairs_of(read_cells(file, how, note), shown(file), columns, how, note)
+
+
+def pairs_of(
+    frame: pd.DataFrame, name: str, columns: MatchColumns, how: Written, note: Note
+) -> Pairs:
+    """Make matches of a table of text; the group of the dates is called date."""
+    used: list[str | None] = [*columns.sides, *columns.results]
+    used += [columns.count, columns.judge, columns.category, columns.neutral, columns.date]
+    require_columns(frame, [column for column in used if column is not None], name)
     frame = _complete(frame, columns, how, note)
 
-    table = pd.DataFrame({"first": text_labels(frame[one]), "second": text_labels(frame[other])})
-    _refuse_itself(table, str(one), str(other))
+    table = two_items(frame, columns)
     if columns.winner is not None:
         table["outcome"] = "first"
     elif columns.outcome is not None:
@@ -56,9 +60,9 @@ def read_pairs(file: Path, columns: MatchColumns, how: Written, note: Note) -> P
     if columns.count is not None:
         table["count"] = read_numbers(frame[columns.count], "count", how, note)
         _refuse_counts(table["count"], columns.count)
-    for name in ("judge", "category"):
-        if (column := getattr(columns, name)) is not None:
-            table[name] = text_labels(frame[column])
+    for group in ("judge", "category", "date"):
+        if (column := getattr(columns, group)) is not None:
+            table[group] = text_labels(frame[column])
     if columns.neutral is not None:
         table["neutral"] = _neutral(frame[columns.neutral])
     if not columns.ordered:
@@ -70,15 +74,23 @@ def read_pairs(file: Path, columns: MatchColumns, how: Written, note: Note) -> P
         outcome="outcome",
         count="count" if columns.count is not None else None,
         judge="judge" if columns.judge is not None else None,
-        by=[name for name in ("category", "neutral") if name in table],
+        by=[group for group in ("category", "neutral", "date") if group in table],
     )
+
+
+def two_items(frame: pd.DataFrame, columns: MatchColumns) -> pd.DataFrame:
+    """Read who met whom, as columns first and second."""
+    one, other = columns.sides
+    table = pd.DataFrame({"first": text_labels(frame[one]), "second": text_labels(frame[other])})
+    _refuse_itself(table, one, other)
+    return table
 
 
 def _complete(frame: pd.DataFrame, columns: MatchColumns, how: Written, note: Note) -> pd.DataFrame:
     """Leave out matches without an outcome or a label, or refuse them."""
-    results = [c for c in (columns.outcome, columns.score_a, columns.score_b) if c is not None]
+    results = columns.results
     labels = [columns.first, columns.second, columns.winner, columns.loser, columns.judge]
-    labels += [columns.category]
+    labels += [columns.category, columns.date]
     watched = results + [c for c in labels if c is not None] * (how.missing == "drop")
     incomplete = frame[watched].isna().any(axis=1).to_numpy()
     if not incomplete.any():

@@ -17,6 +17,7 @@ from bayesrank.data import Rankings
 from bayesrank.data.read import (
     BROKEN,
     content,
+    label_times,
     require_columns,
     row_name,
     table_with_findings,
@@ -49,6 +50,21 @@ def read_numbers(values: pd.Series, what: str, how: Written, note: Note) -> pd.S
     return read
 
 
+def read_times(dates: pd.Series, name: str) -> np.ndarray:
+    """Read a column of dates; of one that cannot be read, the sentence says in which row it is."""
+    code, labels = pd.factorize(dates)
+    try:
+        return label_times(pd.Index(labels), name)[code]
+    except ValueError as error:
+        for n, label in enumerate(labels):
+            try:
+                label_times(pd.Index([label]), name)
+            except ValueError:
+                where = row_name(dates.index, int(np.flatnonzero(code == n)[0]))
+                raise ValueError(f"In {where}: {error}") from None
+        raise
+
+
 def read_rankings(file: Path, columns: RankColumns, how: Written, note: Note) -> Rankings:
     """Read rankings; what was done to the table is said by `note`."""
     if is_preflib(file):
@@ -56,7 +72,7 @@ def read_rankings(file: Path, columns: RankColumns, how: Written, note: Note) ->
     _refuse_judged(file)
     frame = read_cells(file, how, note)
     named = [columns.ranker, columns.item, columns.rating, columns.rank, columns.ranking]
-    named += [columns.weight, columns.ballot, columns.by, *columns.column]
+    named += [columns.weight, columns.ballot, columns.by, columns.date, *columns.column]
     require_columns(frame, [name for name in named if name is not None], shown(file))
     if columns.ballot:
         long = _of_ballots(frame, columns)
@@ -72,17 +88,22 @@ def read_rankings(file: Path, columns: RankColumns, how: Written, note: Note) ->
         if weight.isna().any():
             _missing_weight(columns.weight, weight)
         long["weight"] = weight.reindex(long.index)
-    if columns.by:
-        long["category"] = text_labels(frame[columns.by]).reindex(long.index)
+    named_groups = (("category", columns.by), ("date", columns.date))
+    groups = {group: column for group, column in named_groups if column is not None}
+    for group, column in groups.items():
+        labels = text_labels(frame[column])
+        if group == "date":
+            read_times(labels, column)
+        long[group] = labels.reindex(long.index)
     long = _without_repeats(_settled(long, columns, how, note), note)
     # rankings need names of their own where a ranker has several
     each = long[["ranker", "ranking"]].drop_duplicates()
     several = "ranking" if each["ranker"].duplicated().any() else None
-    if columns.by:
-        _refuse_mixed(long, columns.by)
+    for group, column in groups.items():
+        _refuse_mixed(long, group, column)
     return Rankings.from_long_ranks(
         long, ranker="ranker", item="item", rank="cost", ranking=several, weight="weight",
-        by=["category"] if columns.by else (),
+        by=list(groups),
     )  # fmt: skip
 
 
@@ -176,7 +197,7 @@ def _of_ballots(frame: pd.DataFrame, columns: RankColumns) -> pd.DataFrame:
 
 def _wide(frame: pd.DataFrame, columns: RankColumns) -> tuple[list[str], dict[str, pd.Series]]:
     """Find the columns of items or places, and who ranked."""
-    used = {columns.ranker, columns.weight, columns.by}
+    used = {columns.ranker, columns.weight, columns.by, columns.date}
     chosen = list(columns.column) or [name for name in frame.columns if name not in used]
     require_columns(frame, chosen)
     if len(chosen) < 2:
@@ -352,15 +373,16 @@ def _refuse_judged(file: Path) -> None:
         )
 
 
-def _refuse_mixed(long: pd.DataFrame, column: str) -> None:
-    """Refuse a ranking in two categories."""
-    each = long.groupby(["ranker", "ranking"], sort=False)["category"]
-    mixed = (long["category"] != each.transform("first")).to_numpy()
+def _refuse_mixed(long: pd.DataFrame, group: str, column: str) -> None:
+    """Refuse a ranking in two categories, or at two dates."""
+    each = long.groupby(["ranker", "ranking"], sort=False)[group]
+    mixed = (long[group] != each.transform("first")).to_numpy()
     if mixed.any():
         n = int(mixed.argmax())
         row = long.iloc[n]
         raise ValueError(
-            f"A ranking is in one category; ranking {row['ranking']!r} has {row['category']!r} in "
+            f"A ranking is {'at one date' if group == 'date' else 'in one category'}; ranking "
+            f"{row['ranking']!r} has {row[group]!r} in "
             f"column {column!r} of {row_name(long.index, n)}, and another one before. If the "
             "ranker has a ranking in each, name the rankings with --ranking COLUMN, which may be "
             "the same column."

@@ -100,7 +100,7 @@ class Job:
 
     title: str
     data: Any  # its repr says what there is
-    build: Callable[[], Any]  # makes the model
+    build: Callable[[], Any]  # makes the model; of what is `drawn`, draws of the posterior
     model: str  # in words
     cautions: Callable[[], list[str]]  # what a reader should know about the data
     seen: Callable[[], "pd.Series"]  # of each item, how many rankings or matches it is in
@@ -113,9 +113,13 @@ class Job:
     simulated: bool = False  # whether parts want draws of it
     moved: Callable[[Any], Any] = lambda posterior: posterior  # draws that say more of the same
     nuts: Callable[[Any], dict[str, Any]] = lambda _: {}  # settings for the model
+    drawn: str = ""  # how good draws are that no sampler made, in words; then there is no model
 
     def described(self, fit: Fit) -> str:
         """Say what was done, for the page."""
+        if self.drawn:
+            n = fit.chains * fit.draws
+            return f"{self.data!r}. Model: {self.model}; {n:,} draws; seed {fit.seed}."
         return (
             f"{self.data!r}. Model: {self.model}; utilities {fit.prior} {fit.scale}; "
             f"{fit.sampling}; seed {fit.seed}."
@@ -131,8 +135,12 @@ def run(job: Job, fit: Fit, talk: Talk, posterior: Any = None) -> None:
     for sentence in job.cautions():
         talk.note(sentence)
     model = None
-    if posterior is None:
+    if job.drawn:
+        talk.stage("Fitting ...")
+        posterior = job.build()
+    elif posterior is None:
         model, posterior = _sample(job, fit, talk)
+    if not posterior.attrs.get("bayesrank"):
         quick = "approximation" in posterior["posterior"].attrs
         fit = replace(fit, draws=posterior["posterior"].sizes["draw"], quick=quick)
         told = {**job.request, "title": job.title, "notes": talk.notes, "fit": _told(fit)}
@@ -202,7 +210,7 @@ def _report(
             "No font that is installed has some characters of the names "
             f"({' '.join(lacking[:10])}): pictures show boxes for them, the tables are right."
         )
-    predicted = _predictions(job, fit, talk, model, posterior)
+    predicted = posterior if job.drawn else _predictions(job, fit, talk, model, posterior)
     talk.stage("Checking and drawing ...")
     picture = marked_png(
         plot_ranks(
@@ -400,6 +408,8 @@ def _prior_sd(posterior: Any, fit: Fit) -> float:
 
 def _checked(posterior: Any, job: Job) -> tuple[bool, list[str]]:
     """Whether the chains have converged, and what to say: of all that is bad, or of the first."""
+    if job.drawn:
+        return True, [job.drawn]
     from bayesrank.results import convergence
 
     found = [convergence(posterior, var, dim=dim) for var, dim in job.checked]
@@ -419,6 +429,17 @@ def _told(fit: Fit) -> dict[str, Any]:
 
 
 def cautions_of(found: "Connectivity", fit: Fit) -> list[str]:
+    """Say which ranks the comparisons leave open, and what the prior is then."""
+    out = left_open(found)
+    if out:
+        out.append(
+            f"The prior of the utilities is {fit.prior} {fit.scale}; --prior-scale sets another, "
+            "which shows how much it decides."
+        )
+    return out
+
+
+def left_open(found: "Connectivity") -> list[str]:
     """Say which ranks the comparisons leave open."""
     out = []
     if not found.is_connected:
@@ -444,11 +465,6 @@ def cautions_of(found: "Connectivity", fit: Fit) -> list[str]:
             f"Of the groups {', '.join(groups)}"
             + (", ..." if len(found.strong_components) > 4 else "")
             + " one is always ahead of another: how far, the prior limits, and not the data."
-        )
-    if out:
-        out.append(
-            f"The prior of the utilities is {fit.prior} {fit.scale}; --prior-scale sets another, "
-            "which shows how much it decides."
         )
     return out
 

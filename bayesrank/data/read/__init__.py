@@ -92,7 +92,7 @@ from bayesrank.data.read.preferences import (
     from_preferences,
 )
 from bayesrank.data.read.text import BROKEN, content
-from bayesrank.data.read.times import UNITS, label_times
+from bayesrank.data.read.times import UNITS, are_instants, label_times, time_coordinates
 
 __all__ = [
     "BROKEN",
@@ -115,6 +115,7 @@ __all__ = [
     "Preferences",
     "PreflibOrders",
     "amounts",
+    "are_instants",
     "axis_index",
     "blocks",
     "check_cells",
@@ -162,6 +163,7 @@ __all__ = [
     "square_counts",
     "table_with_findings",
     "text_numbers",
+    "time_coordinates",
     "two_items",
     "warn",
     "whole_counts",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bayesrank.data.read.labels import label_repr, quoted
 
-__all__ = ["UNITS", "label_times"]
+__all__ = ["UNITS", "are_instants", "label_times", "time_coordinates"]
 
 UNITS = {"second": 1.0, "hour": 3600.0, "day": 86400.0, "week": 7 * 86400.0, "year": 365.25 * 86400}
 """Seconds in a unit of time; a year is 365.25 days."""
@@ -51,20 +51,56 @@ def label_times(labels: pd.Index, name: str, unit: str = "year") -> NDArray[np.f
     """
     if unit not in UNITS:
         raise ValueError(f"`unit` is {unit!r}; it must be one of {', '.join(UNITS)}.")
-    if pd.api.types.is_numeric_dtype(labels.dtype) and labels.dtype != bool:
-        times = labels.to_numpy(dtype=float)
-        if not np.isfinite(times).all():
-            wrong = labels[~np.isfinite(times)][0]
-            raise ValueError(f"The {name} {label_repr(wrong)} is no time: it must be finite.")
-    elif all(isinstance(x, str) and _NUMBER.fullmatch(x.strip()) for x in labels) and not all(
-        len(x.strip()) == 8
-        for x in labels  # 20240531 is a date
-    ):
-        times = np.array([float(x) for x in labels])
-    else:
+    times = _numbers(labels)
+    if times is None:
         times = _dates(labels, name) / UNITS[unit]
+    elif not np.isfinite(times).all():
+        wrong = labels[~np.isfinite(times)][0]
+        raise ValueError(f"The {name} {label_repr(wrong)} is no time: it must be finite.")
     _check_distinct(times, labels, name)
     return times
+
+
+def time_coordinates(labels: pd.Index, name: str) -> NDArray[Any]:
+    """Read the same labels as coordinates: numbers, or dates without a time zone, in UTC.
+
+    Examples
+    --------
+    >>> time_coordinates(pd.Index(["2024-01-01"]), "day").astype("datetime64[D]").tolist()
+    [datetime.date(2024, 1, 1)]
+    >>> time_coordinates(pd.Index(["9", "10"]), "round").tolist()
+    [9.0, 10.0]
+    """
+    times = _numbers(labels)
+    if times is None:
+        seconds = _dates(labels, name)
+        return np.round(seconds * 1e6).astype("datetime64[us]").astype("datetime64[ns]")
+    return labels.to_numpy() if pd.api.types.is_numeric_dtype(labels.dtype) else times
+
+
+def are_instants(labels: pd.Index, name: str) -> bool:
+    """Whether labels are dates with hours.
+
+    Examples
+    --------
+    >>> are_instants(pd.Index(["2024-01-01", "2024-01-02"]), "day")
+    False
+    """
+    if _numbers(labels) is not None:
+        return False
+    stamps = [_stamp(x, name) for x in labels if not isinstance(x, pd.Period)]
+    return any(stamp != stamp.normalize() for stamp in stamps)
+
+
+def _numbers(labels: pd.Index) -> NDArray[np.float64] | None:
+    """Read numbers, or text of them; None of dates."""
+    if pd.api.types.is_numeric_dtype(labels.dtype) and labels.dtype != bool:
+        return labels.to_numpy(dtype=float)
+    texts = [x.strip() for x in labels if isinstance(x, str)]
+    dates = all(len(x) == 8 for x in texts)  # 20240531 is a date
+    if len(texts) < len(labels) or dates or not all(map(_NUMBER.fullmatch, texts)):
+        return None
+    return np.array([float(x) for x in texts])
 
 
 def _dates(labels: pd.Index, name: str) -> NDArray[np.float64]:

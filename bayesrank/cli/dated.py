@@ -1,0 +1,395 @@
+"""The commands with ``--date``: strengths that change, who is best today, and who is rising."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesrank.cli import match_sections, sections
+from bayesrank.cli.marked import marked_csv, marked_png
+from bayesrank.cli.run import Fit, Job, Part, left_open
+from bayesrank.data import Pairs, Rankings
+from bayesrank.data.read import label_times, time_coordinates
+from bayesrank.inference import History, forward_validation, history
+from bayesrank.plots import plot_history
+from bayesrank.results import Section
+from bayesrank.results.draws import ranks_of
+
+MOMENTS = 60  # of the picture, at most
+NUMBERS = 20_000_000  # of its draws, at most
+DRAWS = 100  # of it per chain, at most
+LATELY = 0.25  # share of the time that a change is told of, but for dates no more than a year
+CERTAIN = 0.95
+SHOWN: tuple[Literal["utility", "best"], ...] = ("utility", "best")
+COMPARED = 5  # items that the leader is set against
+TESTED = 0.2  # share of the matches or rankings that are predicted from those before
+STEPS = 40  # in how many parts
+MOST_TESTED = 20_000  # matches or rankings beyond which that is left out, unless asked for
+HOW = (
+    "The posterior of the strengths is taken for normal around the most probable ones, all "
+    "covariances included (Laplace's approximation): ranks and probabilities are about right, and "
+    "roughest for items of few data."
+)
+
+
+def dated_job(
+    data: Pairs | Rankings,
+    title: str,
+    fit: Fit,
+    *,
+    since: str | None = None,
+    order: bool = False,
+    coming: pd.DataFrame | None = None,
+) -> Job:
+    """Say what is to be done with matches or rankings that have a group date."""
+    said = _Dated(data, fit, since, order, coming)
+    matches = isinstance(data, Pairs)
+    if not isinstance(data, Pairs):
+        model = "Plackett-Luce"
+    elif data.counts[:, 2].any():
+        model = "Davidson's, with ties as outcomes"
+    else:
+        model = "Bradley-Terry, as nothing ties"
+    model += ", the first item having an advantage or not" * order
+    model += ", of strengths that walk at random from date to date; ranks are those of the last"
+    return Job(
+        title=title,
+        data=data,
+        build=said.today,
+        drawn=HOW,
+        model=model,
+        cautions=said.cautions,
+        seen=lambda: said.seen,
+        request={"command": "matches" if matches else "rank", "dated": True},
+        reading=(
+            "an item beats another, if the two do not tie, with probability "
+            "1 / (1 + exp(−difference))"
+            * matches
+            or None
+        ),
+        checked=(),
+        parts=said.parts,
+        entries=0,
+    )
+
+
+@dataclass(frozen=True)
+class _Dated:
+    """What is known of strengths that change, and what there is to say of it."""
+
+    data: Pairs | Rankings
+    fit: Fit
+    since: str | None
+    order: bool
+    coming: pd.DataFrame | None
+    items: list[Any] = field(default_factory=list)  # of the table of today
+
+    @property
+    def _labels(self) -> pd.Index:
+        return self.data.groups["date"].labels
+
+    @cached_property
+    def _times(self) -> NDArray[np.float64]:
+        return label_times(self._labels, "date")
+
+    @cached_property
+    def history(self) -> History:
+        scale = self.fit.prior_scale
+        return history(
+            self.data,
+            time="date",
+            hyperparameters=None if scale is None else {"scale": scale},
+            order_effect=self.order,
+            seed=self.fit.seed,
+        )
+
+    def today(self) -> Any:
+        """Draw the strengths at the last date."""
+        fit, found = self.fit, self.history
+        out = found.draws(since=self.since, draws=fit.draws, chains=fit.chains, seed=fit.seed)
+        # what is known before the data of a strength today
+        scale, drift = found.hyperparameters["scale"], found.hyperparameters["drift"]
+        sd = np.sqrt(scale**2 + drift**2 * np.ptp(self._times))
+        posterior = out["posterior"].to_dataset()
+        posterior["utility_scale"] = (("chain", "draw"), np.full((fit.chains, fit.draws), sd))
+        # it is what there is to have: not the quick answer beside a full one
+        posterior.attrs["method"] = posterior.attrs.pop("approximation")
+        out["posterior"] = posterior
+        self.items[:] = posterior["item"].to_numpy().tolist()
+        return out
+
+    @property
+    def seen(self) -> pd.Series:
+        """How many matches or rankings each item is in."""
+        from bayesrank.cli import matches, rank
+
+        seen = matches.seen(self.data) if isinstance(self.data, Pairs) else rank.seen(self.data)
+        return seen.loc[self.items] if self.items else seen
+
+    def cautions(self) -> list[str]:
+        """Say what a reader should know about the data."""
+        found = self.data.connectivity()
+        if len(found.uncompared) == self.data.n_items:
+            raise ValueError("No item is compared with another, so nothing is known of the ranks.")
+        out = left_open(found)
+        if len(self._labels) == 1:
+            out.append(
+                f"All is of one date ({self._labels[0]!r}), so nothing is known of how strengths "
+                "change: --date changes nothing."
+            )
+        return out
+
+    def parts(self, posterior: Any, predicted: Any, summary: pd.DataFrame) -> list[Part]:
+        """Say it all, what is of today first."""
+        several = len(self._labels) > 1
+        pairs = isinstance(self.data, Pairs)
+        out = [
+            self._forecasts(posterior),
+            self._changes(posterior) if several else None,
+            *(self._over_time(posterior) if several else ()),
+            match_sections.leader(posterior, summary, COMPARED)
+            if pairs and len(summary) > 1
+            else None,
+            self._tested(posterior) if several else None,
+            sections.places(posterior, summary),
+            sections.wins(posterior, summary, "match" if pairs else "utility"),
+        ]
+        return [part for part in out if part is not None]
+
+    # -----------------------------------------------------------------------------------------
+    # Sections
+    # -----------------------------------------------------------------------------------------
+
+    def _forecasts(self, posterior: Any) -> Part | None:
+        """Forecast the matches to come."""
+        coming = self.coming
+        if coming is None or not len(coming):
+            return None
+        found = self.history.predict(
+            coming["first"].tolist(), coming["second"].tolist(), at=coming["date"].tolist()
+        )
+        names = {"p_first": "First wins", "p_tie": "Tie", "p_second": "Second wins"}
+        names = {name: shown for name, shown in names.items() if name in found}
+        table = pd.DataFrame({"First": found["first"], "Second": found["second"]})
+        for name, shown in names.items():
+            table[shown] = [f"{p:.2f}" for p in found[name]]
+        table.index = pd.Index(found["date"].astype(str), name="Date")
+        text = [
+            "Probabilities of the outcomes, averaged over what is not known of the strengths: the "
+            "later a match, the less is known."
+            + (" The first item has the advantage of the first." if self.order else "")
+        ]
+        section = Section("The next matches", text, table, file="forecasts.csv")
+        csv = found.set_index("date")
+        return Part(section, {"forecasts.csv": marked_csv(csv, posterior)})
+
+    def _changes(self, posterior: Any) -> Part | None:
+        """Say who rises and who falls."""
+        then, now = self._lately()
+        fit = self.fit
+        drawn = self.history.draws(
+            at=[then, now], since=self.since, draws=fit.draws, chains=fit.chains, seed=fit.seed
+        )["posterior"]["utility"]
+        values = drawn.to_numpy().reshape(-1, 2, drawn.sizes["item"])
+        both = ~np.isnan(values[0, 0])
+        if both.sum() < 2:
+            return None
+        values = values[:, :, both]
+        values -= values.mean(axis=2, keepdims=True)
+        change = values[:, 1] - values[:, 0]
+        ranks = [ranks_of(np.ascontiguousarray(values[:, k])).mean(axis=0) for k in (0, 1)]
+        csv = pd.DataFrame(
+            {
+                "mean_rank_then": ranks[0],
+                "mean_rank_now": ranks[1],
+                "change": change.mean(axis=0),
+                "change_sd": change.std(axis=0),
+                "p_rising": (change > 0).mean(axis=0),
+            },
+            index=pd.Index(drawn["item"].to_numpy()[both], name="item"),
+        ).sort_values("p_rising", ascending=False, kind="stable")
+        table = pd.DataFrame(index=pd.Index(csv.index, name="Item"))
+        table["Mean rank then"] = [f"{x:.1f}" for x in csv["mean_rank_then"]]
+        table["Now"] = [f"{x:.1f}" for x in csv["mean_rank_now"]]
+        table["Change"] = [
+            f"{m:+.2f} ± {s:.2f}" for m, s in zip(csv["change"], csv["change_sd"], strict=True)
+        ]
+        table["P(rising)"] = [f"{p:.2f}" for p in csv["p_rising"]]
+        rising = csv.index[csv["p_rising"] >= CERTAIN]
+        falling = csv.index[csv["p_rising"] <= 1 - CERTAIN][::-1]
+        text = [
+            f"Since {_text(then)}, with probability {CERTAIN:g} or more: rising {_some(rising)}, "
+            f"falling {_some(falling)}. Change is that of the utility beside the mean of all that "
+            "were there then."
+        ]
+        section = Section("Who is rising", text, table, file="changes.csv")
+        return Part(section, {"changes.csv": marked_csv(csv, posterior)})
+
+    def _lately(self) -> tuple[Any, Any]:
+        """Give the last time, and one a while before it: a year, or a quarter of all the time."""
+        whole = time_coordinates(self._used, "date")
+        first, last = whole.min(), whole.max()
+        back = (last - first) * LATELY
+        if np.issubdtype(whole.dtype, np.datetime64):
+            back = min(back, np.timedelta64(365 * 24, "h"))
+            then = (last - back).astype("datetime64[D]")
+            return pd.Timestamp(max(then, first)), pd.Timestamp(last)
+        return float(last - back), float(last)
+
+    @property
+    def _used(self) -> pd.Index:
+        return self._labels[np.unique(self.data.groups["date"].idx)]
+
+    def _moments(self) -> list[Any]:
+        """Choose the times of the picture: all, or some that are evenly spaced."""
+        whole = np.sort(time_coordinates(self._used, "date"))
+        if len(whole) > MOMENTS:
+            share = np.linspace(0, 1, MOMENTS)
+            if np.issubdtype(whole.dtype, np.datetime64):
+                whole = np.unique((whole[0] + share * (whole[-1] - whole[0])).astype(whole.dtype))
+            else:
+                whole = whole[0] + share * (whole[-1] - whole[0])
+        if np.issubdtype(whole.dtype, np.datetime64):
+            return [pd.Timestamp(x) for x in whole]
+        return [float(x) for x in whole]
+
+    def _over_time(self, posterior: Any) -> list[Part]:
+        """Show how strengths went, and who was best when."""
+        moments, fit = self._moments(), self.fit
+        each = NUMBERS // (len(moments) * len(self.items) * fit.chains)
+        drawn = self.history.draws(
+            at=moments, since=self.since, draws=max(20, min(DRAWS, fit.draws, each)),
+            chains=fit.chains, seed=fit.seed,
+        )  # fmt: skip
+        csv = _table_of(drawn["posterior"]["utility"], fit.interval)
+        strengths, best_when = (
+            marked_png(plot_history(drawn, show=show, prob=fit.interval), posterior)
+            for show in SHOWN
+        )
+        best = csv.loc[csv.groupby("date")["p_best"].idxmax()].reset_index()
+        spells = (best["item"] != best["item"].shift()).cumsum()
+        leaders = best.groupby(spells).agg({"date": "first", "item": "first"})
+        said = "; ".join(
+            f"{row.item} from {_text(row.date)}" for row in leaders.tail(COMPARED).itertuples()
+        )
+        strength = Section(
+            "Over time",
+            ["Utilities with their intervals, of the best of today; an item is drawn from where it "
+             "is first seen."],
+            picture=strengths,
+            alt="Utilities over time, of the items that are best at the last date",
+            file="history.csv",
+        )  # fmt: skip
+        when = Section(
+            "Who was best when",
+            [f"The most probably best, the last {min(len(leaders), COMPARED)} of "
+             f"{len(leaders)} that led: {said}."],
+            picture=best_when,
+            alt="Probability to be best over time, as areas on each other",
+        )  # fmt: skip
+        files = {"history.csv": marked_csv(csv.set_index(["date", "item"]), posterior)}
+        return [
+            Part(strength, files | {"history.png": strengths}, printed=False),
+            Part(when, {"best.png": best_when}),
+        ]
+
+    def _tested(self, posterior: Any) -> Part | None:
+        """Predict what came last from what was before it, and say how well that went."""
+        data, heading = self.data, "How well it predicts"
+        pairs = isinstance(data, Pairs)
+        n = int(data.counts.sum()) if isinstance(data, Pairs) else data.n_rankings
+        if self.fit.quick or (n > MOST_TESTED and self.fit.quick is None):
+            skipped = "Predictions were not tried on what is known: --full does so."
+            return Part(Section(heading, [skipped]), {}, printed=False)
+        when = np.sort(self._times[data.groups["date"].idx])
+        step = float(when[-1] - when[int((1 - TESTED) * len(when))]) / STEPS
+        found = {}
+        try:
+            for name in ("random_walk", "constant"):
+                found[name] = forward_validation(
+                    data, time="date", start=1 - TESTED, dynamics=name, step=step,
+                    order_effect=self.order, seed=self.fit.seed,
+                ).predictions  # fmt: skip
+        except ValueError as error:
+            return Part(Section(heading, [str(error)]), {}, printed=False)
+        noun = "match" if pairs else "ranking"
+        walk = found["random_walk"]
+        count = walk["count"] if pairs else pd.Series(1.0, walk.index)
+        outcomes = sum(f"p_{side}" in walk for side in ("first", "second", "tie"))
+        random = -np.log(outcomes) if pairs else walk["at_random"]
+        by_random, spread = _gain(walk, random, count)
+        by_constant, apart = _gain(walk, found["constant"]["log_p"], count)
+        text = [
+            f"The last {count.sum():,.6g} were predicted from those before them, a few dates at a "
+            "time. The gain is how much more probable what came was than by chance: its logarithm, "
+            "in nats.",
+            f"The mean gain per {noun} is {by_random:.3f} ± {spread:.3f}, and beside strengths "
+            f"that stay the same {by_constant:+.3f} ± {apart:.3f}.",
+        ]
+        failures = []
+        if by_random <= 0:
+            failures.append(
+                f"The model predicts a {noun} to come no better than chance does (mean gain "
+                f"{by_random:.3f} ± {spread:.3f} nats)."
+            )
+        elif by_constant < -2 * apart:
+            failures.append(
+                "Strengths that stay the same predict better than those that change (by "
+                f"{-by_constant:.3f} ± {apart:.3f} nats): leave --date out."
+            )
+        return Part(
+            Section(heading, text, file="predictions.csv"),
+            {"predictions.csv": marked_csv(walk.set_index("time"), posterior)},
+            failures=failures,
+            fit=f"Predicted from what was before, the last {count.sum():,.6g} "
+            f"{noun}{'es' if pairs else 's'} are {np.exp(by_random):.2f} times as probable as by "
+            "chance.",
+        )
+
+
+def _gain(table: pd.DataFrame, other: Any, count: pd.Series) -> tuple[float, float]:
+    """Mean difference of log-probabilities, and its error as if dates were independent."""
+    gain = table["log_p"] - other
+    mean = float(np.average(gain, weights=count))
+    off = ((gain - mean) * count).groupby(table["time"]).sum()
+    return mean, float(np.sqrt((off**2).sum()) / count.sum())
+
+
+def _table_of(drawn: Any, prob: float) -> pd.DataFrame:
+    """Tell of every item at every time: its utility, and the probability to be best."""
+    values = drawn.to_numpy().reshape(-1, *drawn.shape[2:])  # (draws, times, items)
+    tails = [(1 - prob) / 2, (1 + prob) / 2]
+    there = ~np.isnan(values[0])
+    best = np.where(np.isnan(values), -np.inf, values).argmax(axis=2)
+    shares = (best[:, :, None] == np.arange(values.shape[2])).mean(axis=0)
+    low, high = (np.full(there.shape, np.nan) for _ in tails)
+    low[there], high[there] = np.quantile(values[:, there], tails, axis=0)
+    time, item = np.nonzero(there)
+    return pd.DataFrame(
+        {
+            "date": drawn["date"].to_numpy()[time],
+            "item": drawn["item"].to_numpy()[item],
+            "mean": values.mean(axis=0)[there],
+            "low": low[there],
+            "high": high[there],
+            "p_best": shares[there],
+        }
+    )
+
+
+def _text(moment: Any) -> str:
+    """Write a time: a day as such, a number as it is."""
+    if isinstance(moment, np.datetime64 | pd.Timestamp):
+        stamp = pd.Timestamp(moment)
+        return stamp.date().isoformat() if stamp == stamp.normalize() else str(stamp)
+    return f"{moment:g}"
+
+
+def _some(items: pd.Index) -> str:
+    if not len(items):
+        return "nobody"
+    named = ", ".join(map(str, items[:COMPARED]))
+    return named + (f" and {len(items) - COMPARED} more" if len(items) > COMPARED else "")

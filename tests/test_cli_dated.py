@@ -1,0 +1,245 @@
+"""The commands with `--date`: who is best today, who is rising, and what the next matches bring.
+
+Rising is an item by its matches, falling another; those of the others are chance.
+"""
+
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from bayesrank.cli.dated import _Dated
+from bayesrank.cli.options import MatchColumns, Written
+from bayesrank.cli.read_dated import read_dated_pairs
+from bayesrank.cli.run import Fit
+from tests.test_cli import refuses, run
+
+MATCHES = ("--first", "home", "--second", "away", "--outcome", "result", "--date", "played")
+COLUMNS = MatchColumns(first="home", second="away", outcome="result", date="played")
+DAYS = pd.date_range("2021-01-03", periods=24, freq="30D")
+
+
+def made_up(each=10, seed=1):
+    """Matches of five, of which "riser" gets better as "faller" gets worse."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for k, day in enumerate(DAYS):
+        level = np.array([4 * k / 23 - 2, 2 - 4 * k / 23, 0.0, 0.0, 0.0])
+        for _ in range(each):
+            i, j = rng.choice(5, size=2, replace=False)
+            z = np.array([(level[i] - level[j]) / 2, (level[j] - level[i]) / 2, -0.5])
+            outcome = rng.choice(["first", "second", "tie"], p=np.exp(z) / np.exp(z).sum())
+            rows.append((day.date().isoformat(), i, j, outcome))
+    table = pd.DataFrame(rows, columns=["played", "home", "away", "result"])
+    names = np.array(["riser", "faller", "x", "y", "z"])
+    return table.assign(home=names[table["home"]], away=names[table["away"]])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Work in an empty folder but for a table of matches, and one of those to come."""
+    monkeypatch.chdir(tmp_path)
+    made_up().to_csv("m.csv", index=False)
+    Path("next.csv").write_text("played,home,away\n2023-02-01,riser,faller\n2023-01-01,x,y\n")
+    return tmp_path
+
+
+def edited(**values):
+    """Write the table with other values in its last row."""
+    table = made_up()
+    for name, value in values.items():
+        table.loc[table.index[-1], name] = value
+    table.to_csv("m.csv", index=False)
+
+
+def said_of(folder, coming=None):
+    notes = []
+    pairs, ahead = read_dated_pairs(Path("m.csv"), COLUMNS, Written(), notes.append, coming)
+    fit = Fit(
+        output_dir=folder, seed=1, draws=100, tune=50, chains=2, top=3, prior="zero-sum",
+        prior_scale=None, made="today",
+    )  # fmt: skip
+    return _Dated(pairs, fit, None, True, ahead), notes
+
+
+# Whole runs
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Run it all once."""
+    folder = tmp_path_factory.mktemp("dated")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        made_up().to_csv("m.csv", index=False)
+        Path("next.csv").write_text("played,home,away\n2023-02-01,riser,faller\n")
+        result = run("matches", "m.csv", *MATCHES, "--next", "next.csv", "--seed", 3)
+    assert result.exit_code == 0, result.output
+    return folder / "m-ranks", result
+
+
+@pytest.mark.slow
+def test_a_run_says_who_is_best_today_who_rises_and_what_comes_next(whole):
+    folder, result = whole
+    lines = result.stdout.splitlines()
+    assert lines[3].split()[0] == "riser"
+    headings = [lines[n + 1] for n, line in enumerate(lines[:-1]) if not line]
+    assert headings[2:] == [
+        "The next matches", "Who is rising", "Who was best when", "The leader and the next",
+        "How well it predicts", "Written:",
+    ]  # fmt: skip
+    assert re.search(r"Since [-\d]+, with probability 0.95 or more: rising ", result.stdout)
+    names = [
+        "best.png", "changes.csv", "forecasts.csv", "history.csv", "history.png", "places.png",
+        "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png", "report.html", "wins.png",
+    ]  # fmt: skip
+    assert sorted(path.name for path in folder.iterdir()) == names
+
+
+@pytest.mark.slow
+def test_the_page_and_the_files_of_a_run_have_it_all(whole):
+    folder, _ = whole
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    sections = [part.split("</h2>")[0] for part in re.split("<h2[^>]*>", page)[1:]]
+    assert sections == [
+        "How to read this", "Ranks", "The next matches", "Who is rising", "Over time",
+        "Who was best when", "The leader and the next", "How well it predicts", "Places",
+        "Who beats whom", "How this was made",
+    ]  # fmt: skip
+    assert "Quick answer" not in page
+    assert "strengths that walk at random from date to date" in page
+    history = pd.read_csv(folder / "history.csv")
+    assert list(history.columns) == ["date", "item", "mean", "low", "high", "p_best"]
+    np.testing.assert_allclose(history.groupby("date")["p_best"].sum(), 1)
+    assert (history["low"] < history["mean"]).all()
+    changes = pd.read_csv(folder / "changes.csv", index_col="item")
+    assert changes["p_rising"].idxmax() == "riser"
+    forecast = pd.read_csv(folder / "forecasts.csv").iloc[0]
+    assert forecast["p_first"] > 0.7
+    assert forecast[["p_first", "p_second", "p_tie"]].sum() == pytest.approx(1)
+    with xr.open_datatree(folder / "posterior.nc") as tree:
+        assert tree["posterior"]["utility"].sizes == {"chain": 4, "draw": 1000, "item": 5}
+    refuses(run("report", folder / "posterior.nc"), "Run the command again: bayesrank matches")
+
+
+@pytest.mark.slow
+def test_races_have_a_history_as_well(folder):
+    rng = np.random.default_rng(2)
+    rows = [
+        (f"race {k}", driver, place, 1 + k)
+        for k in range(20)
+        for place, driver in enumerate(np.argsort(rng.gumbel(size=4) - np.arange(4)), start=1)
+    ]
+    table = pd.DataFrame(rows, columns=["race", "driver", "place", "day"])
+    table.to_csv("races.csv", index=False)
+    columns = ("--ranker", "race", "--item", "driver", "--rank", "place", "--date", "day")
+    result = run("rank", "races.csv", *columns, "--seed", 1, "--draws", 200)
+    assert result.exit_code == 0, result.output
+    assert "Who was best when" in result.stdout
+    assert {"history.png", "changes.csv", "predictions.csv"} <= {
+        path.name for path in Path("races-ranks").iterdir()
+    }
+
+
+# What is said
+
+
+def test_changes_and_forecasts_are_those_of_the_history(folder):
+    said, _ = said_of(folder, Path("next.csv"))
+    posterior = said.today()
+    changes = said._changes(posterior)
+    table = pd.read_csv(io.BytesIO(changes.files["changes.csv"]), index_col="item")
+    assert table.index[0] == "riser"
+    assert table["change"]["riser"] > 0.3 > -0.3 > table["change"]["faller"]
+    assert table["mean_rank_now"]["riser"] <= table["mean_rank_then"]["riser"]
+    assert changes.section.paragraphs[0].startswith("Since 2022-06-04, with probability 0.95 or")
+    forecast = said._forecasts(posterior).section.table
+    assert forecast.index.tolist() == ["2023-01-01", "2023-02-01"]
+    shares = forecast[["First wins", "Tie", "Second wins"]].astype(float)
+    np.testing.assert_allclose(shares.sum(axis=1), 1, atol=0.011)
+    assert shares["First wins"].iloc[1] > 0.7
+    # what is known of a strength of today before the data
+    given = said.history.hyperparameters
+    variance = given["scale"] ** 2 + given["drift"] ** 2 * 690 / 365.25
+    sd = float(posterior["posterior"]["utility_scale"].mean())
+    assert sd == pytest.approx(np.sqrt(variance), rel=1e-3)
+
+
+def test_the_past_predicts_the_last_fifth_better_than_chance(folder):
+    said, _ = said_of(folder)
+    part = said._tested(said.today())
+    assert not part.failures
+    found = re.search(r"mean gain per match is ([\d.]+) ± ([\d.]+)", part.section.paragraphs[1])
+    gain, error = map(float, found.groups())
+    assert gain > 2 * error
+    assert 40 < pd.read_csv(io.BytesIO(part.files["predictions.csv"]))["count"].sum() <= 60
+
+
+# What is read
+
+
+def test_rows_without_an_outcome_behind_all_others_are_to_come(folder):
+    edited(result=None, played="2024-01-01")
+    said, notes = said_of(folder)
+    assert said.coming["date"].tolist() == ["2024-01-01"]
+    assert said.data.n_pairs > 100
+    assert notes == [
+        "1 of 240 matches has no outcome and comes after all that have one: it is forecast."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"played": "03/04/2022"}, "In line 241: The played '03/04/2022' is no date that can be"),
+        ({"played": "2022-11-24 15:00+01:00"}, "has a time zone and '2021-01-03' has none"),
+        ({"result": None, "played": "2021-06-01"}, "1 of 240 matches has no outcome. With"),
+        ({"played": None}, "Column 'played' has a missing label in line 241"),
+    ],
+    ids=["two ways", "time zone", "no outcome in the past", "no date"],
+)
+def test_what_cannot_be_read_is_told(folder, values, sentence):
+    edited(**values)
+    refuses(run("matches", "m.csv", *MATCHES), sentence)
+
+
+def test_two_matches_at_once_are_told(folder):
+    table = made_up(1)
+    table["played"] += " 15:00"
+    again = table.iloc[[-1]].assign(home="new")
+    if again["away"].item() == "x":
+        again["home"] = "y"
+    pd.concat([table, again]).to_csv("m.csv", index=False)
+    refuses(run("matches", "m.csv", *MATCHES), "is in two matches at 2022-11-24 15:00")
+
+
+def test_matches_to_come_must_be_to_come_and_of_known_items(folder):
+    Path("old.csv").write_text("played,home,away\n2022-01-01,x,y\n")
+    sentence = "that in line 2 is of '2022-01-01', before the last that was played, of '2022-11-24'"
+    refuses(run("matches", "m.csv", *MATCHES, "--next", "old.csv"), sentence)
+    Path("new.csv").write_text("played,home,away\n2023-01-01,x,nobody\n")
+    refuses(
+        run("matches", "m.csv", *MATCHES, "--next", "new.csv"),
+        "Item 'nobody' is in a match to come, in line 2 of new.csv",
+    )
+    refuses(run("matches", "m.csv", *MATCHES, "--next", "none.csv"), "There is no file none.csv")
+
+
+def test_what_does_not_go_together_is_refused_before_anything_is_read(folder):
+    dated = ("matches", "m.csv", *MATCHES)
+    refuses(run(*dated, "--judge", "x"), "one strength per item at a time: leave --judge out", 2)
+    refuses(run(*dated, "--tune", 100), "With --date nothing is sampled", 2)
+    refuses(run(*dated[:-2], "--next", "next.csv"), "--next goes with --date COLUMN", 2)
+    refuses(run(*dated[:-2], "--since", "2022-01-01"), "--since goes with --date COLUMN", 2)
+    rank = ("rank", "m.csv", "--ranker", "a", "--item", "b", "--rank", "c", "--date", "played")
+    refuses(run(*rank, "--by", "x"), "leave --by out", 2)
+
+
+def test_a_ranking_is_at_one_date(folder):
+    Path("r.csv").write_text("who,what,place,day\na,x,1,1\na,y,2,2\n")
+    columns = ("--ranker", "who", "--item", "what", "--rank", "place", "--date", "day")
+    refuses(run("rank", "r.csv", *columns), "A ranking is at one date; ranking 'a' has '2'")
