@@ -58,8 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
 # Examples that compile for a sampler, half a minute each; tests beside them run the same.
 SLOW_EXAMPLES = {
     "bayesrank.inference.forward.forward_validation",
-    "bayesrank.inference.history",
-    "bayesrank.inference.history.history",
+    "bayesrank.inference.histories",
+    "bayesrank.inference.histories.history",
     "bayesrank.inference.leap_and_shift.LeapAndShift",
     "bayesrank.inference.sampling.nuts_seconds",
     "bayesrank.inference.kfold.kfold",

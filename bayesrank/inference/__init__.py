@@ -21,7 +21,7 @@ scipy, threadpoolctl, xarray, the rooms data, distributions, likelihoods and uti
 from bayesrank.inference.conditional import given
 from bayesrank.inference.consensus import consensus_log_likelihood, consensus_posterior
 from bayesrank.inference.forward import ForwardValidation, forward_validation
-from bayesrank.inference.history import History, history
+from bayesrank.inference.histories import History, history
 from bayesrank.inference.kfold import FoldWarning, kfold
 from bayesrank.inference.kinds import KindsFound, KindsWarning, find_kinds, membership
 from bayesrank.inference.laplace import hessian, laplace

@@ -20,7 +20,16 @@ goes without inverses.
 import numba
 import numpy as np
 
-__all__ = ["add_information", "chain_draw", "chain_gains", "chain_smooth", "information_diagonal"]
+__all__ = [
+    "add_information",
+    "chain_draw",
+    "chain_gains",
+    "chain_smooth",
+    "column_dots",
+    "information_diagonal",
+    "step_along",
+    "turn_along",
+]
 
 _kernel = numba.njit(cache=True, error_model="numpy", fastmath=False)
 
@@ -233,3 +242,39 @@ def information_diagonal(out, pointer, node, value, first_row, block, block_star
                     for f in range(pointer[first + s], pointer[first + s + 1]):
                         if node[f] == node[e]:
                             out[node[e]] += value[e] * B * value[f]
+
+
+# Steps of conjugate gradients, each in one pass: arrays are far larger than caches.
+
+
+@_kernel
+def column_dots(a, b):  # type: ignore[no-untyped-def]
+    """Sum the products of two matrices over each column, (m,)."""
+    n, m = a.shape
+    out = np.zeros(m)
+    for i in range(n):
+        for j in range(m):
+            out[j] += a[i, j] * b[i, j]
+    return out
+
+
+@_kernel
+def step_along(length, along, along_dual, bent, x, dual, left):  # type: ignore[no-untyped-def]
+    """Go so far in every column: x and its dual, and what is left of the right-hand side."""
+    n, m = x.shape
+    for i in range(n):
+        for j in range(m):
+            x[i, j] += length[j] * along[i, j]
+            dual[i, j] += length[j] * along_dual[i, j]
+            left[i, j] -= length[j] * bent[i, j]
+
+
+@_kernel
+def turn_along(ratio, weight, left, z, along, along_dual):  # type: ignore[no-untyped-def]
+    """Turn the direction: z, plus so much of the old one, (m,)."""
+    n, m = z.shape
+    for i in range(n):
+        w = weight[i]
+        for j in range(m):
+            along[i, j] = z[i, j] + ratio[j] * along[i, j]
+            along_dual[i, j] = left[i, j] - w * z[i, j] + ratio[j] * along_dual[i, j]

@@ -34,7 +34,10 @@ from bayesrank.inference.chain_kernels import (
     chain_draw,
     chain_gains,
     chain_smooth,
+    column_dots,
     information_diagonal,
+    step_along,
+    turn_along,
 )
 from bayesrank.inference.observations import Evaluated, Nodes, Observations
 from bayesrank.utility.dynamics import Dynamics
@@ -111,7 +114,7 @@ class Information:
     def __init__(self, chains: Chains, observations: Observations, block: Floats) -> None:
         self.chains, self.observations, self.block = chains, observations, block
         self.weight = np.zeros(chains.n)
-        information_diagonal(self.weight, *observations.sums, block, observations.block_start)
+        information_diagonal(self.weight, *self._rows)
         self.weight = np.maximum(self.weight, 0.0)
         self.gain, self.shrink, self.log_det = chain_gains(
             chains.start, chains.F, chains.Q, chains.P, chains.reads, self.weight
@@ -120,9 +123,12 @@ class Information:
     def times(self, v: Floats) -> Floats:
         """Multiply the columns of v, (n, m), by H."""
         out = np.zeros_like(v)
-        sums, block = self.observations.sums, self.block
-        add_information(v, out, *sums, block, self.observations.block_start)
+        add_information(v, out, *self._rows)
         return out
+
+    @property
+    def _rows(self) -> tuple[Any, ...]:
+        return *self.observations.sums, self.block, self.observations.block_start
 
     def smooth(self, b: Floats) -> Floats:
         """Multiply the columns of b, (n, m), by S."""
@@ -137,27 +143,23 @@ class Information:
         Until the residuals have shrunk by `tolerance`, in the norm of S. Returns x and its product
         with the inverse of K, which nobody can form.
         """
-        w = self.weight[:, None]
-        x, dual = np.zeros_like(b), np.zeros_like(b)
-        left = b.copy()
-        z = self.smooth(left)
-        size = np.einsum("ij,ij->j", left, z)
-        enough = tolerance**2 * size
-        along, along_dual = z.copy(), left - w * z
+        left = np.array(b, order="C")
+        x, dual, along, along_dual = (np.zeros_like(left) for _ in range(4))
+        ratio = np.zeros(b.shape[1])
+        size, enough = ratio, None
         for _ in range(MOST_SOLVING):
-            bent = self.times(along) + along_dual
-            curvature = np.einsum("ij,ij->j", along, bent)
-            length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0)
-            x += length * along
-            dual += length * along_dual
-            left -= length * bent
             z = self.smooth(left)
-            size, before = np.einsum("ij,ij->j", left, z), size
+            size, before = column_dots(left, z), size
+            enough = tolerance**2 * size if enough is None else enough
             if (size <= enough).all():
                 break
             ratio = np.divide(size, before, out=np.zeros_like(size), where=before > 0)
-            along = z + ratio * along
-            along_dual = (left - w * z) + ratio * along_dual
+            turn_along(ratio, self.weight, left, z, along, along_dual)
+            bent = along_dual.copy()
+            add_information(along, bent, *self._rows)
+            curvature = column_dots(along, bent)
+            length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0)
+            step_along(length, along, along_dual, bent, x, dual, left)
         return x, dual
 
     def noise(self, n_draws: int, rng: np.random.Generator) -> Floats:

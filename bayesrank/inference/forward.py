@@ -19,7 +19,7 @@ from scipy.special import gammaln, logsumexp
 
 from bayesrank.data import Pairs, Rankings
 from bayesrank.inference.chains import Chains, find_mode, row_moments
-from bayesrank.inference.history import (
+from bayesrank.inference.histories import (
     Problem,
     checked_hyperparameters,
     learned,

@@ -17,7 +17,7 @@ posterior at the times alone at which items are seen, and for far more of them.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -74,7 +74,8 @@ def random_walk(
     ValueError
         If the dims are not two with labels, or a label of a time cannot be read as one.
     """
-    return _walks(name, scale, drift, None, None, dims, data, unit)
+    grid = _Grid.read(name, dims, data, unit)
+    return grid.named(name, grid.walk(grid.noise(f"{name}_steps"), scale, drift))
 
 
 def trend(
@@ -109,7 +110,14 @@ def trend(
     >>> pm.draw(u).shape
     (3, 2)
     """
-    return _walks(name, scale, drift, slope, slope_drift, dims, data, unit)
+    grid = _Grid.read(name, dims, data, unit)
+    level = grid.walk(grid.noise(f"{name}_steps"), scale, drift)
+    slopes = grid.walk(grid.noise(f"{name}_turns"), slope, slope_drift)
+    before = pt.concatenate([slopes[:1], slopes[:-1]])
+    # what the slope does between two times: its mean of both, and what is not known of it
+    between = grid.gap * (before + slopes) / 2
+    between += slope_drift * np.sqrt(grid.gap**3 / 12) * grid.noise(f"{name}_bends")
+    return grid.named(name, level + pt.cumsum(pt.where(grid.begun, between, 0.0), axis=0))
 
 
 def matern(
@@ -162,29 +170,34 @@ def matern(
     )
 
 
-def _walks(
-    name: str, scale: Any, drift: Any, slope: Any, slope_drift: Any, dims: Any, data: Any, unit: str
-) -> TensorVariable:
-    times, entry = _times(name, dims, data, unit)
-    order = np.argsort(times)
-    back = np.argsort(order)
-    gap = np.diff(times[order], prepend=times[order[0]])[:, None]
-    place = np.arange(len(times))[:, None]
-    begun, begins = place > entry, place == entry  # (n_times, n_items)
-    noise = pm.Normal(f"{name}_steps", 0, 1, dims=tuple(dims))[order]
-    steps = pt.where(begun, drift * np.sqrt(gap) * noise, 0.0)
-    if slope is not None:
-        turns = pm.Normal(f"{name}_turns", 0, 1, dims=tuple(dims))[order]
-        own = pm.Normal(f"{name}_bends", 0, 1, dims=tuple(dims))[order]
-        change = pt.where(begun, slope_drift * np.sqrt(gap) * turns, 0.0)
-        slopes = pt.cumsum(pt.where(begins, slope * turns, change), axis=0)
-        # what the slope does between two times: half of its change, and what is not known of it
-        before = slopes - change
-        between = gap * (before + change / 2) + slope_drift * np.sqrt(gap**3 / 12) * own
-        steps = steps + pt.where(begun, between, 0.0)
-    start = pt.sum(pt.where(begins, noise, 0.0), axis=0)
-    walk = scale * start + pt.cumsum(steps, axis=0)
-    return pm.Deterministic(name, walk[back], dims=tuple(dims))
+class _Grid(NamedTuple):
+    """Times in their order, and where in it every item comes in."""
+
+    dims: tuple[str, ...]
+    order: NDArray[np.int64]  # of the labels
+    gap: NDArray[np.float64]  # (n_times, 1) since the time before
+    begins: NDArray[np.bool_]  # (n_times, n_items)
+    begun: NDArray[np.bool_]  # whether it came in before
+
+    @classmethod
+    def read(cls, name: str, dims: Sequence[str], data: Any, unit: str) -> "_Grid":
+        times, entry = _times(name, dims, data, unit)
+        order = np.argsort(times)
+        gap = np.diff(times[order], prepend=times[order[0]])[:, None]
+        place = np.arange(len(times))[:, None]
+        return cls(tuple(dims), order, gap, place == entry, place > entry)
+
+    def noise(self, name: str) -> TensorVariable:
+        return pm.Normal(name, 0, 1, dims=self.dims)[self.order]
+
+    def walk(self, noise: TensorVariable, scale: Any, drift: Any) -> TensorVariable:
+        """Walk at random; before an item comes in, its value is that with which it does."""
+        start = pt.sum(pt.where(self.begins, noise, 0.0), axis=0)
+        steps = pt.where(self.begun, drift * np.sqrt(self.gap) * noise, 0.0)
+        return scale * start + pt.cumsum(steps, axis=0)
+
+    def named(self, name: str, values: TensorVariable) -> TensorVariable:
+        return pm.Deterministic(name, values[np.argsort(self.order)], dims=self.dims)
 
 
 def _times(

@@ -1,5 +1,6 @@
 """Utilities that change with time: against dense linear algebra, exact sums, and what was drawn."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -18,8 +19,9 @@ from bayesrank.inference.chains import (
     rows_of,
     spread,
 )
-from bayesrank.inference.history import History, history
+from bayesrank.inference.histories import History, history
 from bayesrank.inference.observations import observations_of
+from bayesrank.results import ParetoKWarning
 from bayesrank.utility import Dynamics
 
 DYNAMICS = {
@@ -355,3 +357,63 @@ def test_nothing_known_is_the_prior():
     assert not mode.x.any()
     assert isinstance(mode.information, Information)
     assert log_evidence(mode).value == pytest.approx(0.0, abs=1e-9)
+
+
+def test_new_days_are_observed_as_if_they_had_been_there():
+    pairs = made_up()
+    table = pairs.to_frame()
+    table["first"], table["second"] = table["second"], table["first"]  # other items come first
+    given = {"scale": 1.0, "drift": 0.3}
+
+    def read(rows):
+        return br.Pairs.from_frame(
+            rows, first="first", second="second", outcome="outcome", count="count", by="when"
+        )
+
+    whole = read(table)
+    days = table["when"].drop_duplicates().sort_values()
+    known = table["when"] < days.iloc[-3]
+    newcomer = table["when"] == days.iloc[-1]
+    table.loc[newcomer, "first"] = -1  # sorted before all others, so that their codes move
+    known = read(table[known])
+    fit = history(known, time="when", likelihood="davidson", hyperparameters=given)
+    moved = fit.with_data(read(table))
+    anew = history(read(table), time="when", likelihood="davidson", hyperparameters=given)
+    np.testing.assert_allclose(moved.mode.x, anew.mode.x, atol=5e-3)
+    assert moved.log_evidence == pytest.approx(anew.log_evidence, abs=5e-3)
+    back = moved.with_data(known)
+    np.testing.assert_allclose(back.mode.x, fit.mode.x, atol=5e-3)
+    with pytest.raises(TypeError, match="is of Pairs, and cannot observe Rankings"):
+        fit.with_data(made_up_rankings())
+    with pytest.raises(ValueError, match="had the covariates none, these have 'rest'"):
+        fit.with_data(whole, covariates={"rest": np.zeros(whole.n_pairs)})
+
+
+@pytest.mark.parametrize("data", [made_up(), made_up_rankings()], ids=["pairs", "rankings"])
+def test_histories_are_compared_by_leaving_out(data):
+    given = {"scale": 1.0, "drift": 0.01}
+    still = history(data, time="when", hyperparameters={"scale": 1.0}, dynamics="constant")
+    walk = history(data, time="when", hyperparameters=given)
+    each = {name: fit.draws(log_likelihood=True) for name, fit in {"a": still, "b": walk}.items()}
+    # a walk that hardly moves is no walk
+    apart = [tree["log_likelihood"]["y"].mean(["chain", "draw"]) for tree in each.values()]
+    np.testing.assert_allclose(apart[0], apart[1], atol=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ParetoKWarning)
+        table = br.compare(each)
+    assert set(table.index) == {"a", "b", "random ranking"}
+
+
+def test_the_log_likelihood_of_draws_is_that_of_the_distributions():
+    pairs = made_up(30)
+    fit = history(pairs, time="when", dynamics="constant", hyperparameters={"scale": 1.0})
+    tree = fit.draws(draws=3, chains=1, log_likelihood=True)
+    draw = tree["posterior"].isel(chain=0, draw=1)
+    with pm.Model(coords=pairs.coords) as model:
+        br.Davidson(
+            "y", pm.Flat("utility", dims="item"), nu=float(draw["nu"]),
+            order_effect=float(draw["order_effect"]), observed=pairs,
+        )  # fmt: skip
+    logp = model.compile_fn(model.logp(sum=False)[-1], mode="FAST_COMPILE")
+    wanted = logp({"utility": draw["utility"].to_numpy()})
+    np.testing.assert_allclose(tree["log_likelihood"]["y"][0, 1], wanted, atol=1e-10)

@@ -1,5 +1,7 @@
 """Utilities over time in PyMC: the covariances of the same dynamics as states."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pymc as pm
@@ -103,3 +105,28 @@ def test_nuts_agrees_with_the_history():
     # which 0.05 may be chance
     assert np.abs(shift).max() < 0.3
     assert np.abs(np.log(ratio)).max() < 0.15
+
+
+def test_days_to_come_are_in_the_model_as_rows_that_count_nothing():
+    pairs = made_up()
+    played = pairs.group_idx("year") < 4
+    until_now = replace(pairs, counts=pairs.counts * played[:, None])
+
+    def build(data):
+        with pm.Model(coords=data.coords) as model:
+            u = random_walk("u", 0.8, 0.5, dims=DIMS, data=data)
+            br.BradleyTerry("y", u, observed=data)
+        return model
+
+    model, whole = build(until_now), build(pairs)
+    at = {"u_steps": np.random.default_rng(1).normal(size=(5, 3))}
+    logp = model.compile_logp(mode="FAST_COMPILE")
+    wanted = whole.compile_logp(mode="FAST_COMPILE")(at)
+    assert float(logp(at)) > wanted + 0.1
+    br.set_observed("y", pairs, model=model)
+    assert float(logp(at)) == pytest.approx(wanted)
+    known = pairs.groups["year"]
+    labels = pd.Index([*known.labels[:4], 2009.0])
+    later = replace(pairs, groups={"year": known._replace(labels=labels)})
+    with pytest.raises(ValueError, match=r"Build the model with all that there will be; rows that"):
+        br.set_observed("y", later, model=model)

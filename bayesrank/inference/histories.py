@@ -29,13 +29,29 @@ from typing import Any
 import arviz as az
 import numpy as np
 import pandas as pd
+import pymc as pm
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
+from pymc.backends.arviz import (
+    coords_and_dims_for_inferencedata,
+    find_constants,
+    find_observations,
+)
 from scipy.optimize import minimize
-from scipy.special import log_softmax
+from scipy.special import gammaln, log_softmax
 
 from bayesrank.data import Pairs, Rankings
-from bayesrank.data.read import counted, label_repr, label_times, locate, plain_index, quoted
+from bayesrank.data.read import (
+    are_instants,
+    counted,
+    label_repr,
+    label_times,
+    locate,
+    plain_index,
+    quoted,
+    time_coordinates,
+)
+from bayesrank.distributions import BradleyTerry, Davidson, PlackettLuce, RaoKupper
 from bayesrank.inference.chains import (
     Chains,
     Information,
@@ -54,6 +70,12 @@ __all__ = ["History", "history"]
 Floats = NDArray[np.float64]
 
 RANKINGS_OF = "plackett_luce"
+FAMILIES: dict[str, tuple[Any, dict[str, float]]] = {  # with some parameter of ties
+    "bradley_terry": (BradleyTerry, {}),
+    "davidson": (Davidson, {"nu": 1.0}),
+    "rao_kupper": (RaoKupper, {"theta": 2.0}),
+    RANKINGS_OF: (PlackettLuce, {}),
+}
 NEAR = 0.03  # to where the logarithms of hyperparameters are searched for
 MOST_TRIED = 100
 NODES = 21  # of the quadrature over the lead of a match, and over ties
@@ -204,7 +226,7 @@ class Problem:
         """Raise for an item in two matches at an instant; on a day there may be two."""
         data = self.data
         labels = data.groups[self.group].labels
-        if not isinstance(data, Pairs) or not _are_instants(labels):
+        if not isinstance(data, Pairs) or not are_instants(labels, self.group):
             return
         when = np.tile(data.groups[self.group].idx, 2)
         other = np.concatenate([data.second, data.first])
@@ -240,14 +262,6 @@ class Problem:
         """Read one time or several: numbers, and what to call them."""
         labels = plain_index([at] if isinstance(at, str) or np.ndim(at) == 0 else at, "at")
         return label_times(labels, self.group, self.unit), labels
-
-
-def _are_instants(labels: pd.Index) -> bool:
-    """Whether labels are dates with hours."""
-    if pd.api.types.is_numeric_dtype(labels.dtype):
-        return False
-    stamps = [pd.Timestamp(x) for x in labels if not isinstance(x, pd.Period)]
-    return any(stamp != stamp.normalize() for stamp in stamps)
 
 
 def checked_hyperparameters(given: Mapping[str, float], dynamics: Dynamics) -> dict[str, float]:
@@ -353,6 +367,7 @@ class History:
         draws: int = 250,
         chains: int = 4,
         seed: int = 1,
+        log_likelihood: bool = False,
     ) -> xr.DataTree:
         """Draw utilities at one or more times, from the past, the present or the future.
 
@@ -365,6 +380,10 @@ class History:
         draws, chains : int
             Draws are independent; chains differ by chance alone.
         seed : int
+        log_likelihood : bool
+            Whether to add the log-likelihood of every pair or ranking, and what was observed, for
+            `br.compare` with other models of the same data. All utilities are kept meanwhile: 8
+            bytes for each draw of every item at every time at which it is seen.
 
         Returns
         -------
@@ -410,8 +429,10 @@ class History:
         rng = np.random.default_rng(seed)
         n_nodes = wider.nodes.item.size
         places = wider.nodes.places(item[there], when[there])
-        keep = np.append(places, n_nodes + np.arange(len(wider.common)))
-        found = posterior_draws(mode, draws * chains, rng, keep=keep)
+        keep: Any = np.append(places, n_nodes + np.arange(len(wider.common)))
+        whole = slice(None) if log_likelihood else keep
+        found = posterior_draws(mode, draws * chains, rng, keep=whole)
+        everywhere, found = found, found[keep] if log_likelihood else found
         utility: Any = np.full((item.size, draws * chains), np.nan)
         utility[there] = found[: len(places)]
         utility = utility.reshape(len(items), len(times), -1).transpose(2, 1, 0)
@@ -423,7 +444,7 @@ class History:
             x = found[len(places) + k] + what.mean
             values[what.name] = TIE_VALUE.get(what.name, lambda x: x)(x)
         dims = {"utility": ["item"] if one else [p.group, "item"]}
-        coords = {"item": names} | ({} if one else {p.group: _coordinates(labels)})
+        coords = {"item": names} | ({} if one else {p.group: time_coordinates(labels, p.group)})
         out = az.from_dict(
             {"posterior": {k: v.reshape(chains, draws, *v.shape[1:]) for k, v in values.items()}},
             coords=coords,
@@ -432,7 +453,89 @@ class History:
         out["posterior"].attrs.update(
             {"inference_library": "bayesrank", "approximation": "Laplace", "at": str(at)}
         )
+        return self._with_log_likelihood(out, wider, everywhere) if log_likelihood else out
+
+    def _with_log_likelihood(self, out: xr.DataTree, o: Observations, x: Floats) -> xr.DataTree:
+        """Add what `pymc.compute_log_likelihood` would, from utilities at all nodes."""
+        data = self.data
+        logp = np.stack([o.evaluate(rows_of(o, draw)).logp for draw in x.T])
+        if isinstance(data, Pairs):  # outcomes of a pair in whatever order
+            n = data.counts
+            ways = gammaln(n.sum(axis=1) + 1.0) - gammaln(n + 1.0).sum(axis=1)
+            logp += data.weight * ways
+        family, tie = FAMILIES[self.likelihood]
+        with pm.Model(coords=data.coords) as model:
+            family("y", np.zeros(data.n_items), observed=data, **tie)
+        coords, dims = coords_and_dims_for_inferencedata(model)
+        groups = {"constant_data": find_constants(model), "observed_data": find_observations(model)}
+        kept = az.from_dict(groups, coords=coords, dims=dims, sample_dims=[])
+        sizes = out["posterior"].sizes
+        logp = logp.reshape(sizes["chain"], sizes["draw"], -1)
+        each = model.named_vars_to_dims["y"][0]
+        of_rows = az.from_dict(
+            {"log_likelihood": {"y": logp}}, coords={each: coords[each]}, dims={"y": [each]}
+        )
+        out.update({**of_rows.children, **kept.children})
         return out
+
+    def with_data(
+        self, data: Pairs | Rankings, *, covariates: Mapping[str, ArrayLike] | None = None
+    ) -> "History":
+        """Observe other data, such as those of today in addition, with the same hyperparameters.
+
+        The mode is looked for from where it was, so that a day more takes a step or two.
+
+        Parameters
+        ----------
+        data : Pairs or Rankings
+            All that is known now, of the same kind and grouped by the same times. There may be new
+            items and new times; what is left out is forgotten.
+        covariates : mapping of str to array, optional
+            Of all of them, under the names that there were.
+
+        Returns
+        -------
+        History
+
+        Raises
+        ------
+        ValueError
+            As `history`, or if covariates have other names.
+        TypeError
+            If the data are of another kind.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> table = pd.DataFrame({"x": [*"abab"], "y": [*"baba"], "won": ["first"] * 4,
+        ...                       "round": [1, 2, 3, 4]})
+        >>> def read(rows):
+        ...     return br.Pairs.from_frame(table[:rows], first="x", second="y", outcome="won",
+        ...                                by="round")
+        >>> given = {"scale": 1.0, "drift": 0.3}
+        >>> fit = br.history(read(3), time="round", hyperparameters=given)
+        >>> fit.with_data(read(4)).data.n_pairs
+        4
+        """
+        p = self._problem
+        if not isinstance(data, type(p.data)):
+            raise TypeError(
+                f"The history is of {type(p.data).__name__}, and cannot observe "
+                f"{type(data).__name__}."
+            )
+        if set(covariates or {}) != set(p.covariates):
+            raise ValueError(
+                f"The data had the covariates {quoted(p.covariates) or 'none'}, these have "
+                f"{quoted(covariates or {}) or 'none'}: give the same."
+            )
+        problem = Problem.read(
+            data, p.group, p.unit, p.likelihood, p.order_effect, p.newcomers, covariates or {}
+        )
+        o = problem.observations()
+        chains = Chains(o.nodes, o.common, self.dynamics, list(self.hyperparameters.values()))
+        item = data.items.get_indexer(p.data.items)
+        mode = find_mode(chains, o, moved_dual(self.observations, self.mode.dual, o, item))
+        return replace(self, _problem=problem, mode=mode)
 
     def predict(
         self,
@@ -539,14 +642,22 @@ class History:
         return row_moments(mode, tail(whole, n_old))
 
 
-def moved_dual(old: Observations, dual: Floats, wider: Observations) -> Floats:
-    """Put numbers of nodes on others, which may be more; those of new ones are 0."""
-    out = np.zeros(wider.n)
+def moved_dual(
+    old: Observations, dual: Floats, other: Observations, item: NDArray[Any] | None = None
+) -> Floats:
+    """Put numbers of nodes on other nodes: those of new ones are 0.
+
+    Where the items are others, `item` says which of them each old one is, -1 of none.
+    """
+    out = np.zeros(other.n)
     n = old.nodes.item.size
-    out[wider.nodes.places(old.nodes.item, old.nodes.time)] = dual[:n]
-    names = [what.name for what in wider.common]
+    which = old.nodes.item if item is None else item[old.nodes.item]
+    place = other.nodes.places(which, old.nodes.time)
+    out[place[place >= 0]] = dual[:n][place >= 0]
+    names = [what.name for what in other.common]
     for k, what in enumerate(old.common):
-        out[wider.nodes.item.size + names.index(what.name)] = dual[n + k]
+        if what.name in names:
+            out[other.nodes.item.size + names.index(what.name)] = dual[n + k]
     return out
 
 
@@ -637,11 +748,3 @@ def match_probabilities(mean: Floats, covariance: Sequence[Floats], likelihood: 
         one, other = (1 / (1 + np.exp(kappa - side)) for side in (lead, -lead))
         p = np.stack([one, other, 1 - one - other], axis=-1)
     return np.einsum("k,m,nkmr->nr", weights, weights, p)
-
-
-def _coordinates(labels: pd.Index) -> Any:
-    """Make coordinates of times: numbers, or dates."""
-    if pd.api.types.is_numeric_dtype(labels.dtype):
-        return labels.to_numpy()
-    stamps = pd.to_datetime([str(x) for x in labels], format="ISO8601", utc=True)
-    return stamps.tz_localize(None).to_numpy()
