@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -246,6 +247,63 @@ def command_stages(*arguments: str) -> dict[str, float]:
         for stage, both in spent.items()
         for clock, x in zip(("", "wall"), both, strict=True)
     }
+
+
+def dated_matches(n: int, n_items: int, n_days: int, *, ties: bool = True) -> Any:
+    """Make up matches of items that walk at random: a table of text, and utilities on the last day.
+
+    Davidson's model with nu = 0.5, the first having an advantage of 0.2; walks of 0.03 a day.
+    """
+    import pandas as pd
+
+    rng = np.random.default_rng(1)
+    day = np.sort(rng.integers(n_days, size=n))
+    first = rng.integers(n_items, size=n)
+    second = (first + rng.integers(1, n_items, size=n)) % n_items
+    utility = rng.normal(size=n_items) + 0.03 * rng.normal(size=(n_days, n_items)).cumsum(axis=0)
+    lead = utility[day, first] - utility[day, second] + 0.2
+    log_p = np.stack([lead / 2, -lead / 2, np.full(n, np.log(0.5) if ties else -np.inf)], axis=1)
+    share = np.exp(log_p) / np.exp(log_p).sum(axis=1, keepdims=True)
+    outcome = (rng.random(n)[:, None] > share.cumsum(axis=1)).sum(axis=1)
+    days = (pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(n_days), "D")).strftime("%F")
+    names = np.array([f"item {i}" for i in range(n_items)])
+    table = {
+        "x": names[first],
+        "y": names[second],
+        "won": np.array(["first", "second", "tie"])[outcome],
+        "day": days.to_numpy()[day],
+    }
+    return pd.DataFrame(table), pd.Series(utility[-1], names)
+
+
+def history(*sizes: str) -> dict[str, float]:
+    """Find today's ranks of matches with dates, from the table on: seconds of the stages, memory.
+
+    How far the truth is off, too: root mean square, in standard deviations.
+    """
+    import bayesrank as br
+
+    table, truth = dated_matches(*map(int, sizes))
+    spent, found = [time.process_time()], {}
+    start = time.perf_counter()
+    (KEPT / "clear_refs").write_text("5")
+    pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="day")
+    spent.append(time.process_time())
+    fit = br.history(pairs, time="day")
+    spent.append(time.process_time())
+    draws = fit.draws()
+    spent.append(time.process_time())
+    br.rank_summary(draws)
+    spent.append(time.process_time())
+    found["seconds"] = time.perf_counter() - start
+    found |= dict(zip(("read", "fit", "draws", "ranks"), np.diff(spent).tolist(), strict=True))
+    utility = draws["posterior"]["utility"]
+    mean, sd = (
+        x.to_series() for x in (utility.mean(["chain", "draw"]), utility.std(["chain", "draw"]))
+    )
+    off = (mean - (truth - truth.mean())[mean.index]) / sd
+    found["off"] = float(np.sqrt((off**2).mean()))
+    return found | {"cpu": spent[-1] - spent[0], "peak": float(resident("VmHWM"))}
 
 
 if __name__ == "__main__":

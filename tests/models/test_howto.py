@@ -8,11 +8,13 @@ import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
-from scipy.special import logsumexp, softmax
+from scipy.special import expit, logsumexp, softmax
+from scipy.stats import binom
 
 import bayesrank as br
 from models.howto import (
     calibration,
+    days,
     groups,
     horseshoe,
     kinds,
@@ -100,6 +102,16 @@ def test_every_season_has_utilities_of_its_own(prior):
     at_truth = by_model(model, truth)
     assert at_truth == pytest.approx(by_label(rankings, truth))
     assert at_truth > by_model(model, turned(truth, "season")) + 20
+
+
+def test_a_match_has_the_strengths_of_its_day():
+    pairs, truth = days.simulate()
+    at_truth = by_model(model := days.build(pairs), truth)
+    utility, day = truth.to_numpy(), pairs.group_idx("day")
+    lead = utility[day, pairs.first] - utility[day, pairs.second]
+    n, won = pairs.counts[:, :2].sum(axis=1), pairs.counts[:, 0]
+    assert at_truth == pytest.approx(binom.logpmf(won, n, expit(lead)).sum())
+    assert at_truth > by_model(model, truth.copy(data=utility[::-1])) + 20
 
 
 def test_utilities_by_features_reach_the_items_whatever_the_order_of_the_features():
@@ -295,6 +307,21 @@ def test_seasons_are_found(prior):
     assert squared < 2
     # utilities that stay the same would be this far off, at best
     assert rmse < 0.6 * float((truth - truth.mean("season")).std())
+
+
+@pytest.mark.slow
+def test_days_are_found_by_both_and_alike():
+    pairs, truth = days.simulate()
+    truth = truth - truth.mean("item")
+    smooth = sampled(days.build(pairs))["utility"]
+    smooth = (smooth - smooth.mean("item")).assign_coords(day=truth["day"])
+    states = days.by_history(pairs).assign_coords(day=truth["day"])
+    for draws in (smooth, states):
+        rmse, squared = errors(draws, truth)
+        assert squared < 2
+        assert rmse < 0.5 * float((truth - truth.mean("day")).std())
+    apart = abs(smooth.mean(SAMPLE) - states.mean(SAMPLE)) / smooth.std(SAMPLE)
+    assert float(apart.mean()) < 0.5
 
 
 @pytest.mark.slow
