@@ -22,6 +22,7 @@ Fast estimation of tr(f(A)) via stochastic Lanczos quadrature, SIMAX 2017.
 """
 
 import warnings
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -162,17 +163,25 @@ class Information:
             step_along(length, along, along_dual, bent, x, dual, left)
         return x, dual
 
-    def noise(self, n_draws: int, rng: np.random.Generator) -> Floats:
-        """Draw normals with the covariance H, (n, n_draws)."""
+    @cached_property
+    def _roots(self) -> list[tuple[NDArray[np.int64], Floats]]:
+        """Roots of the blocks, (some, n, n), and their rows, (some, n), by the number of rows."""
         o = self.observations
         sizes = np.diff(o.first_row)
-        on_rows = np.empty((o.first_row[-1], n_draws))
+        out = []
         for n in np.unique(sizes):
             which = np.flatnonzero(sizes == n)
             at = o.block_start[which, None] + np.arange(n * n)
             root = _root(self.block[at].reshape(-1, n, n))
-            rows = o.first_row[which, None] + np.arange(n)
-            on_rows[rows] = root @ rng.normal(size=(len(which), n, n_draws))
+            out.append((o.first_row[which, None] + np.arange(n), root))
+        return out
+
+    def noise(self, n_draws: int, rng: np.random.Generator) -> Floats:
+        """Draw normals with the covariance H, (n, n_draws)."""
+        o = self.observations
+        on_rows = np.empty((o.first_row[-1], n_draws))
+        for rows, root in self._roots:
+            on_rows[rows] = root @ rng.normal(size=(*rows.shape, n_draws))
         return spread(o, on_rows, self.chains.n)
 
 
