@@ -20,6 +20,7 @@ import threading
 import time
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import nutpie
 import pandas as pd
@@ -55,6 +56,7 @@ FILES = [
     "checks.csv", "checks.png", "counts.csv", "pairs.csv", "places.png", "posterior.nc",
     "predictions.csv", "ranks.csv", "ranks.png", "report.html", "wins.png",
 ]  # fmt: skip
+SCHEMA = json.loads((PACKAGE / "cli" / "result.schema.json").read_text(encoding="utf-8"))
 SMALL = ("rank", "beers.csv", *COLUMNS, "--rank", "place")
 QUICK = ("--draws", "100", "--tune", "50", "--chains", "2")
 
@@ -135,6 +137,13 @@ def refuses(result, sentence, code=1):
     assert sentence in errors[0]
     assert "Traceback" not in result.output
     return True
+
+
+def data_of(result):
+    """Read what a run printed with --json, which must be as the schema says."""
+    said = json.loads(result.stdout)
+    jsonschema.validate(said, SCHEMA)  # which nbformat brings
+    return said
 
 
 # Whole runs
@@ -277,6 +286,7 @@ def test_the_posterior_that_was_saved_reads_back_with_its_names(first):
     table = pd.read_csv(folder / "out" / "ranks.csv", index_col="item")
     assert table.pop("rankings").tolist() == [3, 3, 3]
     assert table.pop("standing").iloc[0] == "leads"
+    assert table.pop("tier").min() == 1
     pd.testing.assert_frame_equal(summary, table, check_names=False, check_index_type=False)
 
 
@@ -305,8 +315,8 @@ def test_ratings_and_ranks_of_any_table_make_the_same_model(folder, sampler):
 def test_ctrl_c_while_sampling_ends_with_130_and_writes_nothing(folder, monkeypatch):
     with pm.Model():
         pm.Normal("x")
-        compiled = inference.sampling._compiled(pm.modelcontext(None))
-    monkeypatch.setattr(inference.sampling, "_compiled", lambda _: compiled)
+        compiled = inference.sampling._compiled(pm.modelcontext(None), {})
+    monkeypatch.setattr(inference.sampling, "_compiled", lambda *_: compiled)
     real = nutpie.sample
 
     def interrupted(*args, **kwargs):
@@ -835,15 +845,34 @@ def test_a_posterior_that_cannot_be_saved_beside_the_results_is_saved_elsewhere(
 
 
 def test_results_may_be_data(folder, light):
-    result = run(*SMALL, "--json", "--seed", 1)
+    result = run(*SMALL, "--json", "--seed", 1, "--scale", "elo", "--anchor", "bock")
     assert result.exit_code == 0, result.output
-    said = json.loads(result.stdout)
+    said = data_of(result)
     table = pd.read_csv("beers-ranks/ranks.csv")
     assert [row["item"] for row in said["ranks"]] == table["item"].tolist()
     assert said["ranks"][0]["standing"] == "leads"
     assert said["verdict"].startswith(f"{table['item'][0]} leads: mean rank")
     assert said["files"] == [f"beers-ranks/{name}" for name in FILES]
-    assert {"fits", "converged", "warnings", "notes"} <= set(said)
+    elo = {row["item"]: (row["elo_low"], row["elo"], row["elo_high"]) for row in said["ranks"]}
+    assert elo["bock"] == (1000, 1000, 1000)
+    points = 400 / np.log(10) * (table.set_index("item")["mean"] - table["mean"][1])
+    assert table["item"][1] == "bock"
+    assert [row["elo"] for row in said["ranks"]] == pytest.approx(1000 + points, abs=0.1)
+    text = run(*SMALL, "--seed", 1, "--scale", "elo").stdout
+    assert "  P(top 3)  rankings    elo  standing\n" in text
+    assert int(text.splitlines()[3].split()[-2]) > 1000  # the leader, above the mean
+    page = Path("beers-ranks/report.html").read_text(encoding="utf-8")
+    assert '<th scope="col">Elo</th>' in page
+    assert "400 of ten to one" in page
+
+
+def test_the_schema_refuses_what_is_not_a_result(folder, light):
+    said = data_of(run(*SMALL, "--json"))
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    for wrong in ({"ranks": [{"item": "ale"}]}, {"fits": "yes"}, {"unheard": 1}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(said | wrong, SCHEMA)
+    refuses(run(*SMALL, "--anchor", "stout"), "There is no item 'stout' to be the --anchor.")
 
 
 def test_a_quiet_run_says_the_verdict_alone(folder, light):

@@ -156,6 +156,44 @@ CASES = {
         stars('ann,ale,"1,500"', 'ann,bock,"2,500"'), (*STARS, "--decimal", ","),
         "ann: bock > ale",
     ),
+    "places as they are said": Case(
+        places("a,ale,1st", "a,bock,T2", "a,cider,=2", "a,mead,4", "a,port,5th"), PLACE,
+        "a: ale > bock = cider > mead > port", ("Column 'place' is read with '1st' as 1,",),
+    ),
+    "places as they are said, and retirements": Case(
+        places("a,ale,1.", "a,bock,2.", "a,cider,Ret"), (*PLACE, "--last-block", "Ret"),
+        "a: ale > bock > cider", ("with '1.' as 1,", "1 of 3 entries is put last"),
+    ),
+    "places and codes that nobody named": Case(
+        places("a,ale,1", "a,bock,T2", "a,cider,Ret", "a,mead,DNF"), PLACE,
+        says=("has 'Ret' in line 4. Correct the 2 rows",),
+    ),
+    "places that are given as ratings": Case(
+        places("a,ale,1", "a,bock,2"), (*LONG, "--rating", "place"), "a: bock > ale",
+        ("Column 'place' is read as a rating, high being good: if 1 is best, it is --rank.",),
+    ),
+    "codes for what is not there": Case(
+        stars("a,ale,5", "a,bock,skip", "a,cider,4", "a,mead,?"),
+        (*STARS, "--empty", "skip, ?"), "a: ale > cider",
+        ("2 cells hold skip, ? and are taken for empty.", "2 of 4 entries have no rating"),
+    ),
+    "codes for what is not there, which nobody wrote": Case(
+        TWO, (*STARS, "--empty", "skip"), BECOMES, ("No cell holds skip: --empty changes nothing",)
+    ),
+    "decimal commas beside a code": Case(
+        "judge;beer;stars\nann;ale;4,5\nann;bock;k.A.\nann;cider;4,25\n", STARS,
+        says=("has 'k.A.' in line 3. Correct the 1 row without a number, or leave it out. If",),
+    ),
+    "decimal commas beside a code that is named": Case(
+        "judge;beer;stars\nann;ale;4,5\nann;bock;k.A.\nann;cider;4,25\n",
+        (*STARS, "--empty", "k.A."), "ann: ale > cider", ("1 cell holds k.A. and is taken for",),
+    ),
+    "shares": Case(stars("a,ale,45%", "a,bock,7.5 %"), STARS, "a: ale > bock",
+                   ("with '45%' as 45,",)),
+    "shares and numbers": Case(stars("a,ale,45%", "a,bock,0.5"), STARS,
+                               says=("column 'stars' has '45%' in line 2",)),
+    "times": Case(stars("a,ale,3:45.2", "a,bock,4:01.0"), STARS,
+                  says=("No value in it is one: name another column.",)),
     "infinite": Case(stars("ann,ale,inf", "ann,bock,4"), STARS, says=("has 'inf' in line 2",)),
     "a column of words": Case(stars("ann,ale,x", "ann,bock,y"), STARS,
                               says=("No value in it is one: name another column.",)),
@@ -184,7 +222,8 @@ CASES = {
     "nothing but missing": Case(stars("ann,ale,", "ann,bock,"), STARS,
                                 says=("No row has a rating, so the data say nothing",)),
     "retirements without a word on them": Case(
-        places("a,ale,1", "a,bock,Ret"), PLACE, says=("name it: --last-block DNF.",)
+        places("a,ale,1", "a,bock,Ret"), PLACE,
+        says=("name it: --last-block Ret. If it says nothing: --empty Ret.",),
     ),
     "retirements": Case(
         places("a,ale,1", "a,bock,Ret", "a,cider,2", "a,mead,dnf"),
@@ -287,6 +326,10 @@ CASES = {
     ),
     "a column twice": Case("judge,beer,stars,stars\nann,ale,5,1\n", STARS,
                            says=("has 2 columns called 'stars'; rename them.",)),
+    "a title above the header": Case(
+        "Tasting of 2024\n\njudge,beer,stars\nann,ale,5\n", STARS,
+        says=("line 3 has 3 fields, and the header, line 1, has 1 name: 'Tasting of 2024'. If",),
+    ),
     "an index without a name": Case(",judge,beer,stars\n0,ann,ale,5\n1,ann,bock,4\n", STARS,
                                     "ann: ale > bock"),
     "a quote that is not closed": Case('judge,beer,stars\nann,"ale,5\nann,bock,4\n', STARS,
@@ -306,6 +349,23 @@ CASES = {
         "ale,bock,age\n1,2,33\n2,1,44\n",
         ("--wide", "ranks", "--column", "ale", "--column", "bock"), LINES,
     ),
+    "a row per item": Case(
+        "beer,ann,ben\nale,1,3\nbock,2,1\ncider,3,2\n", ("--wide", "ranks", "--item", "beer"),
+        "ann: ale > bock > cider; ben: bock > cider > ale",
+    ),
+    "ratings, a row per item": Case(
+        "beer,ann,ben\nale,5,3\nbock,2,\n", ("--wide", "ratings", "--item", "beer"),
+        "ann: ale > bock; ben: ale", ("1 of 4 entries has no rating", "1 of 2 rankings holds one"),
+    ),
+    "a row per item, taken for a row per ranking": Case(
+        "beer,ann,ben\nale,1,3\nbock,2,1\ncider,3,2\n", ("--wide", "ranks", "--ranker", "beer"),
+        says=("Each column has the ranks 1 to 3, and the rows have not: a row is an item here",),
+    ),
+    "a row per item, with who ranks": Case(
+        "beer,ann\nale,1\n", ("--wide", "ranks", "--item", "beer", "--ranker", "beer"),
+        says=("With --wide and --item a row is an item, and the columns are the rankers: leave",),
+        code=2,
+    ),
     "a column per place": Case(
         "1st,2nd,3rd\nale,bock,\nbock,ale,cider\n", ("--wide", "places"),
         "line 2: ale > bock; line 3: bock > ale > cider",
@@ -314,6 +374,19 @@ CASES = {
         "1st,2nd\nale,bock\nbock,cider\n", ("--wide", "places", "--missing", "last"),
         "line 2: ale > bock > cider; line 3: bock > cider > ale",
         ("Items that a ballot does not name are put last in it, in one block: 2 in all.",),
+    ),
+    "a code for no item": Case(
+        "1st,2nd,3rd\nale,skipped,skipped\nbock,ale,skipped\n", ("--wide", "places"),
+        says=("leave one out. If 'skipped' stands for no item: --empty skipped.",),
+    ),
+    "a code for no item, which is named": Case(
+        "1st,2nd,3rd\nale,skipped,skipped\nbock,ale,skipped\n",
+        ("--wide", "places", "--empty", "skipped"), "line 2: ale; line 3: bock > ale",
+        ("3 cells hold skipped and are taken for empty.", "1 of 2 rankings holds one item"),
+    ),
+    "a column of words beside those of items": Case(
+        "who,ale,bock\nann,1,2\nben,2,1\n", ("--wide", "ranks"),
+        says=("'who' has 'ann' in line 2. No value in it is one: name another column. Name those",),
     ),
     "a place twice": Case("1st,2nd\nale,ale\n", ("--wide", "places"),
                           says=("holds item 'ale' twice, with 1st in line 2 and 2nd in line 2",)),

@@ -14,7 +14,8 @@ import xarray as xr
 
 import bayesrank
 from bayesrank import inference
-from tests.test_cli import command, few, few_predicted, notes, refuses, run
+from bayesrank.audit import PROBES
+from tests.test_cli import command, data_of, few, few_predicted, notes, refuses, run
 
 HEAD = "left,right,result,who,kind,times\n"
 MATCHES = f"""{HEAD}ale,bock,first,ann,taste,3
@@ -142,7 +143,18 @@ def test_the_files_read_back(whole):
     table = pd.read_csv(folder / "out" / "ranks.csv", index_col="item")
     assert table.pop("matches").to_dict() == {"ale": 6, "bock": 7, "cider": 5}
     assert table.pop("standing").iloc[0] == "leads"
+    assert table.pop("tier").min() == 1
     pd.testing.assert_frame_equal(summary, table, check_names=False, check_index_type=False)
+
+
+def test_judges_categories_and_the_audit_are_data_too(whole):
+    folder, _ = whole
+    out = ("--output-dir", folder / "again")
+    said = data_of(run("report", folder / "out" / "posterior.nc", "--json", *out))
+    assert sorted(row["judge"] for row in said["judges"]) == ["ann", "ben", "cat"]
+    assert {row["category"] for row in said["categories"]} == {"look", "taste"}
+    assert len(said["audit"]) == len(PROBES)
+    assert not any(row["fires"] for row in said["audit"])
 
 
 # What is fitted

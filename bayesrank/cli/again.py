@@ -28,8 +28,7 @@ class Saved:
     notes: list[str]
     fit: dict[str, Any]
     data: Any  # Rankings or Pairs
-    order: bool = False
-    judged: bool = False
+    settings: dict[str, Any]  # of the job
 
 
 def saved_run(file: Path) -> Saved:
@@ -60,8 +59,7 @@ def saved_run(file: Path) -> Saved:
         told["notes"],
         fit,
         read(posterior),
-        told.get("order", False),
-        told.get("judged", False),
+        {name: told[name] for name in ("kinds", "order", "judged") if name in told},
     )
 
 

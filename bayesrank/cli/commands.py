@@ -27,6 +27,8 @@ from bayesrank.cli.run import SEEDS, Fit, run
 from bayesrank.cli.talk import errors_as_sentences
 from bayesrank.priors import PRIORS
 
+MOST_KINDS = 8  # for which there are colours
+
 # PyMC takes seconds to import: commands import what they need, so that --help is instant, and what
 # is wrong with options or files is told at once.
 
@@ -56,6 +58,7 @@ fits the data. They write a folder with a page that explains it all, tables and 
   close       may be better than the leader: by the data the two are as good
   unknown     may be better than the leader: the data say too little of it
   (nothing)   worse: the leader is better than all these with probability 0.95
+  tier        better than all lower tiers with that probability; inside, the order is open
 
 If the model does not fit, take the ranks as a rough order; the page says what it misses.
 """
@@ -99,6 +102,11 @@ _OUTPUT = [
                  help="The k of P(top k)."),
     click.option("--interval", type=Share, default=0.94, show_default=True,
                  help="Probability of the rank intervals."),
+    click.option("--scale", type=click.Choice(["utility", "elo"]), default="utility",
+                 show_default=True,
+                 help="elo: show ratings, too, in which 400 points are odds of ten to one."),
+    click.option("--anchor", metavar="ITEM", help="The item with 1000 points on the scale of Elo.  "
+                                                  "[default: the mean of all items has]"),
     click.option("--json", "data", is_flag=True, help="Print the result as JSON."),
     click.option("--quiet", is_flag=True, help="Print the verdict and warnings alone."),
     click.option("--open", "open_", is_flag=True, help="Show the page when it is written."),
@@ -132,6 +140,8 @@ _WRITTEN = [
                  help="Entries without a value: leave them out, put them last in their rankings, "
                       "or refuse them.  [default: drop ratings and what ballots leave out, refuse "
                       "ranks and outcomes]"),
+    click.option("--empty", metavar="CODES", default="",
+                 help="Codes that say no more than an empty cell, such as n.a.,skipped."),
     click.option("--encoding", metavar="NAME", help="Of the file, such as latin-1.  [default: "
                                                     "UTF-8, or UTF-16 if it begins so]"),
     click.option("--separator", metavar="TEXT",
@@ -177,9 +187,13 @@ def _fit(options: dict[str, Any], folder: Path) -> Fit:
 
 
 def _written(options: dict[str, Any]) -> Written:
-    return Written(
-        **{name: options.pop(name) for name in ("missing", "encoding", "separator", "decimal")}
-    )
+    given = {name: options.pop(name) for name in ("missing", "encoding", "separator", "decimal")}
+    return Written(**given, empty=_codes(options.pop("empty")))
+
+
+def _codes(text: str) -> tuple[str, ...]:
+    """Read codes with commas between them."""
+    return tuple(filter(None, (code.strip() for code in text.split(","))))
 
 
 def _said(options: dict[str, Any]) -> dict[str, bool]:
@@ -209,18 +223,24 @@ def quickstart(**options: Any) -> None:
     "--wide",
     type=click.Choice(WIDE),
     help="A row is a ranking: a column per item with its rank or rating, or one per place, best "
-    "first, with an item.",
+    "first, with an item. With --item a row is an item, and there is a column per ranker.",
 )
 @click.option("--ballot", metavar="COLUMN", help="A row is a ranking, such as a > b = c.")
 @click.option(
     "--column",
     multiple=True,
     metavar="COLUMN",
-    help="With --wide, the columns of items or places; may be repeated.  [default: all others]",
+    help="With --wide, the columns of items, places or rankers; may be repeated.  [default: all "
+    "others]",
 )
 @click.option("--weight", metavar="COLUMN", help="How often the ranking was given.")
 @click.option(
     "--by", metavar="COLUMN", help="Items may be better in some categories than in others."
+)
+@click.option(
+    "--kinds",
+    type=click.IntRange(2, MOST_KINDS),
+    help="Find so many kinds of rankers, each with an order of its own.",
 )
 @click.option(
     "--last-block",
@@ -237,12 +257,22 @@ def rank(file: Path, **options: Any) -> None:
     TSV or other text, plain or compressed, Parquet or Excel. Or it is a PrefLib file (.soc, .soi,
     .toc, .toi), which needs no columns.
     """
-    codes = options.pop("last_block") or ""
-    options["last_block"] = tuple(filter(None, (code.strip() for code in codes.split(","))))
+    options["last_block"] = _codes(options.pop("last_block") or "")
     columns = RankColumns(**{name: options.pop(name) for name in RankColumns.__dataclass_fields__})
     columns.check(file)
     since = options.pop("since")
     _refuse_undated(columns.date, since=since)
+    kinds = options.pop("kinds") or 0
+    if kinds and columns.by:
+        raise click.UsageError(
+            "--kinds finds kinds of rankers, and --by names a column that has them: give one."
+        )
+    if kinds and columns.date:
+        raise click.UsageError("--kinds and --date are for different models: give one.")
+    if kinds and options["quick"]:
+        raise click.UsageError("There is no quick answer with --kinds: leave --quick out.")
+    if kinds:  # differences have the same prior, and nothing is left for NUTS to find hard
+        options["prior"] = "zero-sum"
     how, said = _written(options), _said(options)
     fit = _fit(options, default_folder(file))
     with errors_as_sentences(**said) as talk:
@@ -252,7 +282,7 @@ def rank(file: Path, **options: Any) -> None:
         rankings = read_rankings(file, columns, how, talk.note)
         title = f"Ranks of {columns.item or 'the items'} in {shown(file)}"
         if columns.date is None:
-            job = rank_job(rankings, title, fit)
+            job = rank_job(rankings, title, fit, kinds=kinds)
         else:
             from bayesrank.cli.dated import dated_job
 
@@ -369,9 +399,6 @@ def report(file: Path, **options: Any) -> None:
         fit = replace(fit, **{name: value for name, value in given.items() if name != "output_dir"})
         for note in saved.notes:
             talk.note(note)
-        if saved.command == "rank":
-            job = rank_job(saved.data, saved.title, fit)
-        else:
-            job = matches_job(saved.data, saved.title, fit, order=saved.order, judged=saved.judged)
-        run(job, fit, talk, saved.posterior)
+        job = rank_job if saved.command == "rank" else matches_job
+        run(job(saved.data, saved.title, fit, **saved.settings), fit, talk, saved.posterior)
         tidy(file)

@@ -1,7 +1,7 @@
 """What ``bayesrank matches`` says beside the ranks: the leader, the judges, the categories."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -98,7 +98,8 @@ def judges(posterior: Any, pairs: "Pairs", most: int) -> Part:
         f"{name} {mean}" for name, mean in table["Adherence"].head(3).items()
     )
     section = Section("Judges", text, table.head(most), picture, alt, "judges.csv")
-    return Part(section, {"adherence.png": picture, "judges.csv": marked_csv(csv, posterior)})
+    files = {"adherence.png": picture, "judges.csv": marked_csv(csv, posterior)}
+    return Part(section, files, data={"judges": csv})
 
 
 def audit_of(pairs: "Pairs", *, order: bool) -> Part:
@@ -120,7 +121,7 @@ def audit_of(pairs: "Pairs", *, order: bool) -> Part:
         *(fires["says"] if len(fires) else ["None of them fires."]),
     ]
     section = Section("What the table hangs on", text, table, file="audit.csv")
-    return Part(section, {"audit.csv": csv_bytes(found)}, printed=False)
+    return Part(section, {"audit.csv": csv_bytes(found)}, printed=False, data={"audit": found})
 
 
 def _off(outliers: pd.Index) -> str:
@@ -136,6 +137,55 @@ def _off(outliers: pd.Index) -> str:
     )
 
 
+OF = {  # heading and file of what there is by group
+    "category": ("Categories", "categories.csv"),
+    "kind": ("Kinds of rankers", "kinds.csv"),
+}
+
+
+def by_group(
+    posterior: Any,
+    group: Literal["category", "kind"],
+    sizes: pd.Series,
+    summary: pd.DataFrame,
+    fit: Fit,
+    text: Sequence[str],
+) -> list[Part]:
+    """Say who leads in each group, of which `sizes` has labels and sizes, and show all ranks."""
+    heading, file = OF[group]
+    summaries = rank_summary(posterior, f"{group}_utility", top=fit.top, prob=fit.interval)
+    rows, ranks = [], {}
+    for label, size in zip(sizes.index.tolist(), sizes.tolist(), strict=True):
+        here = summaries.loc[label]
+        others = here.index[1:][here["tied_with_leader"].iloc[1:]]
+        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+        rows.append(
+            {
+                str(sizes.name): size,
+                "Leader": str(here.index[0]),
+                "P(best)": f"{here['p_best'].iloc[0]:.2f}",
+                "Not told from it": ", ".join(map(str, others[:3])) + more,
+            }
+        )
+        name = str(label) if group == "category" else f"{group.capitalize()} {label}"
+        ranks[name] = [
+            f"{r.mean_rank:.1f} ({r.rank_low}–{r.rank_high})"
+            for r in here.loc[summary.index].itertuples()
+        ]
+    leaders = pd.DataFrame(rows, index=pd.Index(list(sizes.index), name=group.capitalize()))
+    table = pd.DataFrame(ranks, index=pd.Index(summary.index, name="Item"))
+    return [
+        Part(
+            Section(heading, text, leaders, file=file),
+            {file: marked_csv(summaries, posterior)},
+            data={file.removesuffix(".csv"): summaries},
+        ),
+        Part(
+            Section(f"Ranks by {group}", ["Mean rank, and from where to where."], table), {}, False
+        ),
+    ]
+
+
 def categories(
     posterior: Any,
     labels: Iterable[Any],
@@ -145,36 +195,9 @@ def categories(
     fit: Fit,
 ) -> list[Part]:
     """Say who leads in each category, and show the ranks in all of them."""
-    by_category = rank_summary(posterior, "category_utility", top=fit.top, prob=fit.interval)
-    rows, ranks = [], {}
-    for label, n in zip(labels, times, strict=True):
-        here = by_category.loc[label]
-        others = here.index[1:][here["tied_with_leader"].iloc[1:]]
-        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
-        rows.append(
-            {
-                noun: f"{n:,.6g}",
-                "Leader": str(here.index[0]),
-                "P(best)": f"{here['p_best'].iloc[0]:.2f}",
-                "Not told from it": ", ".join(map(str, others[:3])) + more,
-            }
-        )
-        ranks[str(label)] = [
-            f"{r.mean_rank:.1f} ({r.rank_low}–{r.rank_high})"
-            for r in here.loc[summary.index].itertuples()
-        ]
-    leaders = pd.DataFrame(rows, index=pd.Index(list(labels), name="Category"))
-    table = pd.DataFrame(ranks, index=pd.Index(summary.index, name="Item"))
+    sizes = pd.Series([f"{n:,.6g}" for n in times], list(labels), name=noun)
     text = [
         "Utilities of an item in the categories are drawn together as much as the data allow; the "
         "ranks above are those of their mean, in which each category counts the same."
     ]
-    return [
-        Part(
-            Section("Categories", text, leaders, file="categories.csv"),
-            {"categories.csv": marked_csv(by_category, posterior)},
-        ),
-        Part(
-            Section("Ranks by category", ["Mean rank, and from where to where."], table), {}, False
-        ),
-    ]
+    return by_group(posterior, "category", sizes, summary, fit, text)

@@ -1,5 +1,6 @@
 """The command ``bayesrank matches``: what it fits, and what it says beside the ranks."""
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from bayesrank.cli.run import Fit, Job, Part, cautions_of
@@ -23,6 +24,7 @@ def matches_job(pairs: "Pairs", title: str, fit: Fit, *, order: bool, judged: bo
     categories = "category" in pairs.groups and len(pairs.group_labels("category")) > 1
     ties = bool(pairs.counts[:, 2].any())
 
+    @functools.cache
     def build() -> Any:
         from bayesrank.leaderboard import leaderboard_model
 

@@ -24,6 +24,7 @@ class Written:
     separator: str | None = None
     decimal: Literal[".", ","] | None = None
     missing: Literal["drop", "last", "refuse"] | None = None
+    empty: tuple[str, ...] = ()  # codes for what is not there
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,14 @@ class RankColumns:
                 f"table with one row per ranker and item; or --wide {'|'.join(WIDE)}, or "
                 "--ballot COLUMN, for one with a row per ranking."
             )
+        if self.wide in ("ranks", "ratings") and self.item:
+            for name in ("ranker", "ranking", "weight", "by", "date"):
+                if getattr(self, name) is not None:
+                    raise click.UsageError(
+                        "With --wide and --item a row is an item, and the columns are the rankers: "
+                        f"leave --{name} out."
+                    )
+            return
         if self.wide or self.ballot:
             if self.item or self.ranking:
                 raise click.UsageError(

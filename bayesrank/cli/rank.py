@@ -1,5 +1,7 @@
 """The command ``bayesrank rank``: what it fits, and what it says beside the ranks."""
 
+import functools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bayesrank.cli.run import Fit, Job, Part, cautions_of
@@ -12,11 +14,12 @@ if TYPE_CHECKING:
 # PyMC takes seconds to import: functions import what they need, so that --help is instant.
 
 
-def rank_job(rankings: "Rankings", title: str, fit: Fit) -> Job:
-    """Say what is to be done with rankings: Plackett-Luce."""
+def rank_job(rankings: "Rankings", title: str, fit: Fit, *, kinds: int = 0) -> Job:
+    """Say what is to be done with rankings: Plackett-Luce, or so many kinds of rankers of it."""
     group = rankings.groups.get("category")
     categories = group is not None and len(group.labels) > 1
 
+    @functools.cache
     def build() -> Any:
         import pymc as pm
 
@@ -74,7 +77,7 @@ def rank_job(rankings: "Rankings", title: str, fit: Fit) -> Job:
             draws["category_utility"] = moved.transpose(*before["category_utility"].dims)
         return out
 
-    return Job(
+    job = Job(
         title=title,
         data=rankings,
         build=build,
@@ -90,6 +93,72 @@ def rank_job(rankings: "Rankings", title: str, fit: Fit) -> Job:
         entries=rankings.item.size,
         simulated=True,
     )
+    return _of_kinds(job, rankings, fit, kinds) if kinds else job
+
+
+def _of_kinds(job: Job, rankings: "Rankings", fit: Fit, n_kinds: int) -> Job:
+    """Have the job be done for kinds of rankers."""
+
+    def parts(posterior: Any, predicted: Any, summary: Any) -> list[Part]:
+        from bayesrank.cli import kinds
+
+        own = kinds.sections(build(), posterior, predicted, rankings, summary, fit)
+        return [*own, *job.parts(posterior, predicted, summary)]
+
+    @functools.cache
+    def build() -> Any:
+        from bayesrank.cli import kinds
+
+        return kinds.kinds_model(rankings, n_kinds, fit)
+
+    def moved(posterior: Any) -> Any:
+        from bayesrank.cli import kinds
+
+        return kinds.in_order(posterior, rankings)
+
+    def start(model: Any, note: Any) -> dict[str, Any]:
+        from bayesrank.cli import kinds
+
+        return kinds.first_kinds(model, fit.seed, note)
+
+    def headline(posterior: Any) -> str:
+        from bayesrank.cli import kinds
+
+        return kinds.headline(posterior, fit)
+
+    def cautions() -> list[str]:
+        _refuse_kinds(rankings, n_kinds)
+        return job.cautions()
+
+    return replace(
+        job,
+        build=build,
+        model=f"{job.model}; {n_kinds} kinds of rankers, with utilities each",
+        cautions=cautions,
+        parts=parts,
+        moved=moved,
+        start=start,
+        headline=headline,
+        request={**job.request, "kinds": n_kinds},
+        checked=[*job.checked, ("kind_utility", "item")],
+        entries=job.entries * n_kinds,
+    )
+
+
+def _refuse_kinds(rankings: "Rankings", n_kinds: int) -> None:
+    """Refuse kinds of which nothing can be known."""
+    n = len(rankings.rankers)
+    if n_kinds >= n:
+        raise ValueError(
+            f"--kinds {n_kinds} asks for {n_kinds} kinds of {n} ranker{'s' * (n != 1)}: there must "
+            "be more rankers than kinds, and to be found a kind needs several."
+        )
+    if n < rankings.n_rankings and (rankings.weight != 1).any():
+        raise ValueError(
+            "With --kinds the rankings of a ranker are all of one kind, and with --weight each of "
+            "them counts several times: whether so many rankers said so, or one of them so many "
+            "times, is not known. Leave --ranker out if the first, or --weight."
+        )
 
 
 def seen(rankings: "Rankings") -> "pd.Series":

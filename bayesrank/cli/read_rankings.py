@@ -26,7 +26,13 @@ from bayesrank.data.read import (
 
 type Note = Callable[[str], None]  # what a sentence is said with
 
+PLACES = ("rank", "ranking", "place", "pos", "position")  # what ratings are not called
+MOST_CODES = 6  # that an error names
 NO_NUMBER = ("na", "n/a", "#n/a", "nan", "null", "none")  # spellings of a missing number
+MARKED = {  # how numbers are marked: as places, some of them shared, and as shares
+    "rank": re.compile(r"(?:t|=)?\s*(\d+)\s*(?:st|nd|rd|th|=|\.)?", re.IGNORECASE),
+    "rating": re.compile(r"([-+]?\d[\d.,]*)\s*%"),
+}
 MOST_ENTRIES = 50_000_000  # items in rankings
 JUDGED = re.compile(r"\s*[-+.\d]+\s+qid:\d")  # how a LETOR file begins
 
@@ -37,14 +43,24 @@ def read_cells(file: Path, how: Written, note: Note) -> pd.DataFrame:
     found = table_with_findings(file, encoding=how.encoding, separator=separator)
     if found.said:
         note(f"{shown(file)} is read with {', '.join(found.said)}.")
-    return found.frame
+    if not how.empty:
+        return found.frame
+    empty = found.frame.apply(lambda column: column.isin(how.empty))
+    n, codes = int(empty.to_numpy().sum()), ", ".join(how.empty)
+    note(
+        f"{n:,} {'cell holds' if n == 1 else 'cells hold'} {codes} and "
+        f"{'is' if n == 1 else 'are'} taken for empty."
+        if n
+        else f"No cell holds {codes}: --empty changes nothing."
+    )
+    return found.frame.mask(empty)
 
 
 def read_numbers(values: pd.Series, what: str, how: Written, note: Note) -> pd.Series:
     """Read a column of numbers, NaN where there is none."""
     lower = values.astype("string").str.strip().str.lower()
     known = values.mask(lower.isin(NO_NUMBER).fillna(False).astype(bool))
-    read, commas = text_numbers(known, what, decimal=how.decimal)
+    read, commas = text_numbers(_unmarked(known, what, note), what, decimal=how.decimal)
     if commas and how.decimal is None:
         note(f"Column {values.name!r} is read with decimal commas.")
     return read
@@ -63,6 +79,22 @@ def read_times(dates: pd.Series, name: str) -> np.ndarray:
                 where = row_name(dates.index, int(np.flatnonzero(code == n)[0]))
                 raise ValueError(f"In {where}: {error}") from None
         raise
+
+
+def _unmarked(values: pd.Series, what: str, note: Note) -> pd.Series:
+    """Take the marks off a column of which each number has one, or may: 2nd, T3, =4, 50%."""
+    given = values.dropna()
+    if what not in MARKED or not all(isinstance(value, str) for value in given):
+        return values
+    cells = given.unique()
+    found = {cell: mark for cell in cells if (mark := MARKED[what].fullmatch(cell.strip()))}
+    bare = {cell: str(mark[1]) for cell, mark in found.items()}
+    marked = [cell for cell in bare if bare[cell] != cell.strip()]
+    alike = what == "rank" or len(bare) == len(cells)  # what is 0.5 beside 50%?
+    if not marked or not alike:
+        return values
+    note(f"Column {values.name!r} is read with {marked[0]!r} as {bare[marked[0]]}, and so on.")
+    return values.replace(bare)
 
 
 def read_rankings(file: Path, columns: RankColumns, how: Written, note: Note) -> Rankings:
@@ -118,6 +150,8 @@ def _of_rows(frame: pd.DataFrame, columns: RankColumns, how: Written, note: Note
         str(columns.ranker or columns.ranking),
     )
     value, item = str(columns.rating or columns.rank), str(columns.item)
+    if columns.rating and value.casefold() in PLACES:
+        note(f"Column {value!r} is read as a rating, high being good: if 1 is best, it is --rank.")
     labels = list(dict.fromkeys([ranker, ranking, item]))
     if how.missing == "drop":
         incomplete = frame[labels].isna().any(axis=1)
@@ -139,20 +173,30 @@ def _of_rows(frame: pd.DataFrame, columns: RankColumns, how: Written, note: Note
 
 
 def _of_items(frame: pd.DataFrame, columns: RankColumns, how: Written, note: Note) -> pd.DataFrame:
-    """Make a long table of one with a column per item."""
-    items, who = _wide(frame, columns)
-    parts = [
-        pd.DataFrame(
-            {
-                **who,
-                "item": item,
-                "cell": frame[item],
-                **_costs(frame[item], columns, how, note),
-            }
-        )
-        for item in items
-    ]
+    """Make a long table of one with a column per item, or per ranker and a row per item."""
+    names, who = _wide(frame, columns)
+    parts = []
+    for name in names:
+        where = {**who, "item": name}
+        if columns.item:
+            where = {"ranker": name, "ranking": name, "item": text_labels(frame[columns.item])}
+        cells = {"cell": frame[name], **_costs(frame[name], columns, how, note)}
+        parts.append(pd.DataFrame({**where, **cells}))
+    if columns.wide == "ranks" and not columns.item:
+        _refuse_turned(pd.DataFrame({n: p["cost"] for n, p in zip(names, parts, strict=True)}))
     return pd.concat(parts)
+
+
+def _refuse_turned(costs: pd.DataFrame) -> None:
+    """Refuse ranks that go down the columns, and not along the rows."""
+    n_rows, n_columns = costs.shape
+    whole = np.arange(1, n_rows + 1)[:, None]
+    down = (np.sort(costs.to_numpy(np.float64), axis=0) == whole).all()
+    if n_rows > 2 and down and (costs.max(axis=1) > n_columns).any():
+        raise ValueError(
+            f"Each column has the ranks 1 to {n_rows}, and the rows have not: a row is an item "
+            "here, and a column a ranker. Say so: --item COLUMN, with the names of the items."
+        )
 
 
 def _of_places(frame: pd.DataFrame, columns: RankColumns) -> pd.DataFrame:
@@ -197,7 +241,7 @@ def _of_ballots(frame: pd.DataFrame, columns: RankColumns) -> pd.DataFrame:
 
 def _wide(frame: pd.DataFrame, columns: RankColumns) -> tuple[list[str], dict[str, pd.Series]]:
     """Find the columns of items or places, and who ranked."""
-    used = {columns.ranker, columns.weight, columns.by, columns.date}
+    used = {columns.ranker, columns.item, columns.weight, columns.by, columns.date}
     chosen = list(columns.column) or [name for name in frame.columns if name not in used]
     require_columns(frame, chosen)
     if len(chosen) < 2:
@@ -241,13 +285,25 @@ def _costs(
     try:
         numbers = read_numbers(values.mask(last), columns.of, how, note)
     except ValueError as error:
-        if columns.last_block or "has '" not in str(error):
+        words = [str(cell) for cell in values.mask(last).dropna().unique() if not _digits(cell)]
+        if not words or "must be a finite number" not in str(error):
             raise
-        raise ValueError(
-            f"{error} If such a cell means that an item came in last, as DNF does, name it: "
-            "--last-block DNF."
-        ) from None
+        if "No value in it is one" in str(error):
+            if not columns.wide:
+                raise
+            way_out = "Name those of items or rankers, --column for each."
+        else:
+            some = ",".join(words[:MOST_CODES])
+            way_out = (
+                f"If such a cell means that an item came in last, as DNF does, name it: "
+                f"--last-block {some}. If it says nothing: --empty {some}."
+            )
+        raise ValueError(f"{error} {way_out}") from None
     return {"cost": -numbers if columns.of == "rating" else numbers, "last": last}
+
+
+def _digits(cell: object) -> bool:
+    return any(char.isdigit() for char in str(cell))
 
 
 # What is settled
@@ -343,10 +399,15 @@ def _without_repeats(long: pd.DataFrame, note: Note) -> pd.DataFrame:
         who = other["ranking"] if other["ranker"] == other["ranking"] else (
             f"{other['ranker']}, {other['ranking']}"
         )  # fmt: skip
+        way_out = (
+            "leave one of the rows out, or, if the ranker ranked several times, name the rankings "
+            "with --ranking COLUMN."
+            if one != two
+            else f"leave one out. If {other['item']!r} stands for no item: --empty {other['item']}."
+        )
         raise ValueError(
             f"Ranking {who!r} holds item {other['item']!r} twice, with {first} in {name} {one} and "
-            f"{second} in {name} {two}. An item has one place in a ranking: leave one of the rows "
-            "out, or, if the ranker ranked several times, name the rankings with --ranking COLUMN."
+            f"{second} in {name} {two}. An item has one place in a ranking: {way_out}"
         )
     n = int(again.sum())
     repeat = (

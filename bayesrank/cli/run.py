@@ -5,7 +5,7 @@ import logging
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,10 @@ TOO_LONG = 600  # seconds of sampling, beyond which a quick answer is given
 # gradient, 2,000 rankings of 40 with ties 8 ms, and a step has 20 gradients, on one core or more.
 SURELY_SHORT = 120_000_000
 SEEDS = 2**31  # seeds that are drawn, where none is given
+ELO = (
+    "one that is d points ahead beats the other, if the two do not tie, with probability "
+    "1 / (1 + 10^(−d / 400)): 100 points are odds of 1.8 to 1, 400 of ten to one"
+)
 QUICK = (
     "This answer is an approximation: a normal distribution around the most probable utilities. "
     "Ranks and probabilities are about right, and roughest for items of few data; the full answer "
@@ -55,6 +59,8 @@ class Fit:
     made: str  # the date
     version: str = bayesrank.__version__
     interval: float = 0.94
+    scale: str = "utility"  # or elo
+    anchor: str | None = None  # the item with 1000 points
     title: str | None = None
     save: Path | None = None
     force: bool = False
@@ -71,7 +77,7 @@ class Fit:
         return f"{chains} of {self.draws:,} draws after {self.tune:,} tuning steps"
 
     @property
-    def scale(self) -> str:
+    def spread(self) -> str:
         """Say how far apart utilities are before the data, in words."""
         if self.prior_scale is not None:
             return f"with standard deviation {self.prior_scale:g}"
@@ -92,6 +98,7 @@ class Part:
     printed: bool = True  # on the terminal, too
     failures: Sequence[str] = ()  # of the model, which stand in the verdict
     fit: str = ""  # what stands there if there are none
+    data: Mapping[str, "pd.DataFrame"] = field(default_factory=dict)  # for --json
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ class Job:
 
     title: str
     data: Any  # its repr says what there is
-    build: Callable[[], Any]  # makes the model; of what is `drawn`, draws of the posterior
+    build: Callable[[], Any]  # makes the model, once; of what is `drawn`, draws of the posterior
     model: str  # in words
     cautions: Callable[[], list[str]]  # what a reader should know about the data
     seen: Callable[[], "pd.Series"]  # of each item, how many rankings or matches it is in
@@ -114,6 +121,9 @@ class Job:
     moved: Callable[[Any], Any] = lambda posterior: posterior  # draws that say more of the same
     nuts: Callable[[Any], dict[str, Any]] = lambda _: {}  # settings for the model
     drawn: str = ""  # how good draws are that no sampler made, in words; then there is no model
+    # where chains of the model start, if not anywhere; sentences go to the second
+    start: Callable[[Any, Callable[[str], None]], dict[str, Any]] | None = None
+    headline: Callable[[Any], str] = lambda _: ""  # what the verdict does not say
 
     def described(self, fit: Fit) -> str:
         """Say what was done, for the page."""
@@ -121,7 +131,7 @@ class Job:
             n = fit.chains * fit.draws
             return f"{self.data!r}. Model: {self.model}; {n:,} draws; seed {fit.seed}."
         return (
-            f"{self.data!r}. Model: {self.model}; utilities {fit.prior} {fit.scale}; "
+            f"{self.data!r}. Model: {self.model}; utilities {fit.prior} {fit.spread}; "
             f"{fit.sampling}; seed {fit.seed}."
         )
 
@@ -132,14 +142,15 @@ def run(job: Job, fit: Fit, talk: Talk, posterior: Any = None) -> None:
     if sentence := find_cache():
         talk.stage(sentence)
     talk.result(f"{job.data!r}")
+    if fit.anchor is not None and fit.anchor not in job.data.coords["item"]:
+        raise ValueError(f"There is no item {fit.anchor!r} to be the --anchor.")
     for sentence in job.cautions():
         talk.note(sentence)
-    model = None
     if job.drawn:
         talk.stage("Fitting ...")
         posterior = job.build()
     elif posterior is None:
-        model, posterior = _sample(job, fit, talk)
+        posterior = _sample(job, fit, talk)
     if not posterior.attrs.get("bayesrank"):
         quick = "approximation" in posterior["posterior"].attrs
         fit = replace(fit, draws=posterior["posterior"].sizes["draw"], quick=quick)
@@ -148,7 +159,7 @@ def run(job: Job, fit: Fit, talk: Talk, posterior: Any = None) -> None:
     made = new_folder(fit.output_dir)
     try:
         _save(posterior, made / POSTERIOR, talk)
-        document = _report(job, fit, talk, model, posterior, made)
+        document = _report(job, fit, talk, posterior, made)
         files = sorted(path.name for path in made.iterdir())
         put_in_place(made, fit.output_dir)
         talk.kept = None
@@ -172,9 +183,7 @@ def run(job: Job, fit: Fit, talk: Talk, posterior: Any = None) -> None:
         click.launch(str((fit.output_dir / "report.html").absolute()))
 
 
-def _report(
-    job: Job, fit: Fit, talk: Talk, model: Any, posterior: Any, made: Path
-) -> dict[str, Any]:
+def _report(job: Job, fit: Fit, talk: Talk, posterior: Any, made: Path) -> dict[str, Any]:
     """Say what the posterior says, the ranks first, and write the files; return it as data."""
     import matplotlib as mpl
 
@@ -188,6 +197,7 @@ def _report(
         report_html,
         standing,
         table_text,
+        tiers,
         verdict,
     )
 
@@ -196,9 +206,13 @@ def _report(
     )
     seen = job.seen()
     summary.insert(list(summary.columns).index("mean"), str(seen.name), seen[summary.index])
+    summary["tier"] = tiers(posterior)["tier"].to_series()[summary.index]
+    if fit.scale == "elo":
+        summary = summary.join(_elo(posterior, fit))
     ok, checked = (True, [QUICK]) if fit.quick else _checked(posterior, job)
     talk.result(f"\n{table_text(summary)}\n")
-    said = ("Quick answer: " if fit.quick else "") + verdict(summary)
+    more = job.headline(posterior)
+    said = " ".join(filter(None, ["Quick answer:" * bool(fit.quick), verdict(summary), more]))
     talk.result(said, brief=True)
     talk.result(("" if ok else "Warning: ") + " ".join(checked), brief=fit.quick or not ok)
     table = summary.assign(standing=standing(summary))
@@ -210,7 +224,7 @@ def _report(
             "No font that is installed has some characters of the names "
             f"({' '.join(lacking[:10])}): pictures show boxes for them, the tables are right."
         )
-    predicted = posterior if job.drawn else _predictions(job, fit, talk, model, posterior)
+    predicted = posterior if job.drawn else _predictions(job, fit, talk, posterior)
     talk.stage("Checking and drawing ...")
     picture = marked_png(
         plot_ranks(
@@ -236,6 +250,7 @@ def _report(
         summary,
         picture,
         paragraphs=[job.described(fit), *(checked if ok else ()), *_again(fit)],
+        verdict_too=more,
         failures=failures,
         fit=good,
         warnings=checked if fit.quick or not ok else (),
@@ -243,7 +258,7 @@ def _report(
         sections=[part.section for part in parts],
         made=f"{quick}{fit.made}, bayesrank {fit.version}, seed {fit.seed}",
         file="ranks.csv",
-        reading=job.reading,
+        reading=ELO if fit.scale == "elo" else job.reading,
         interval=fit.interval,
     )
     contents = {"ranks.png": picture, "report.html": page.encode("utf-8", "replace")}
@@ -260,11 +275,34 @@ def _report(
         "warnings": [*failures, *(() if ok else checked)],
         "notes": talk.notes,
         "described": job.described(fit),
-        "ranks": json.loads(table.reset_index().to_json(orient="records", double_precision=6)),
+        "ranks": _records(table),
+        **{name: _records(found) for part in parts for name, found in part.data.items()},
     }
 
 
-def _sample(job: Job, fit: Fit, talk: Talk) -> tuple[Any, Any]:
+def _records(table: "pd.DataFrame") -> Any:
+    """Write a table as a list of objects; what is not a number there is null."""
+    return json.loads(table.reset_index().to_json(orient="records", double_precision=6))
+
+
+def _elo(posterior: Any, fit: Fit) -> "pd.DataFrame":
+    """Ratings on the scale of Elo, and the ends of their intervals."""
+    import pandas as pd
+
+    from bayesrank.results import elo_scale
+
+    elo = elo_scale(posterior, anchor=fit.anchor)
+    tail = (1 - fit.interval) / 2
+    ends = elo.quantile([tail, 1 - tail], dim=("chain", "draw")).to_numpy()
+    columns = {
+        "elo": elo.mean(("chain", "draw")).to_numpy(),
+        "elo_low": ends[0],
+        "elo_high": ends[1],
+    }
+    return pd.DataFrame(columns, index=elo["item"].to_numpy())
+
+
+def _sample(job: Job, fit: Fit, talk: Talk) -> Any:
     """Draw from the posterior, as often as ranks need to be exact; or from an approximation."""
     talk.stage("Loading PyMC ...")
     from xarray import DataTree
@@ -293,7 +331,7 @@ def _sample(job: Job, fit: Fit, talk: Talk) -> tuple[Any, Any]:
 
             talk.stage("Estimating how long it takes ...")
             seconds = nuts_seconds(model, **settings)
-            quick = seconds > TOO_LONG
+            quick = seconds > TOO_LONG and job.start is None
             if quick:
                 talk.note(
                     f"Sampling would take up to {_time(seconds)}, so this is the quick answer. The "
@@ -302,7 +340,10 @@ def _sample(job: Job, fit: Fit, talk: Talk) -> tuple[Any, Any]:
         if quick:
             posterior = _approximate(model, fit, talk)
             if posterior is not None:
-                return model, job.moved(posterior)
+                return job.moved(posterior)
+        if job.start is not None:
+            talk.stage("Looking for where to start ...")
+            settings["initvals"] = job.start(model, talk.note)
         talk.stage("Compiling ...")
         try:
             posterior = sample(
@@ -310,7 +351,7 @@ def _sample(job: Job, fit: Fit, talk: Talk) -> tuple[Any, Any]:
             )
         except RuntimeError as error:
             raise ValueError(f"The sampler failed; try another --prior-scale. {error}") from error
-    return model, job.moved(posterior)
+    return job.moved(posterior)
 
 
 def _approximate(model: Any, fit: Fit, talk: Talk) -> Any:
@@ -361,7 +402,7 @@ def _write(path: Path, content: bytes) -> None:
         raise type(error)(error.errno, error.strerror, str(path)) from error
 
 
-def _predictions(job: Job, fit: Fit, talk: Talk, model: Any, posterior: Any) -> Any:
+def _predictions(job: Job, fit: Fit, talk: Talk, posterior: Any) -> Any:
     """Compute what the model makes of what was observed.
 
     At draws that are evenly spaced: the log-likelihood of what was observed and, at fewer of them,
@@ -382,7 +423,7 @@ def _predictions(job: Job, fit: Fit, talk: Talk, model: Any, posterior: Any) -> 
         # In Python, which calls compiled kernels: numba needs 20 seconds for draws of rankings,
         # longer than all of them take.
         options["compile_kwargs"] = {"mode": Mode("py", "fast_compile")}
-    with model if model is not None else job.build():
+    with job.build():
         pm.compute_log_likelihood(some, **options)
         if job.simulated:
             drawn = pm.sample_posterior_predictive(
@@ -401,9 +442,10 @@ def _spaced(posterior: Any, most: float) -> Any:
 
 def _prior_sd(posterior: Any, fit: Fit) -> float:
     """Return the standard deviation of utilities before the data: what was learned, or given."""
-    if fit.prior_scale is not None:
-        return fit.prior_scale
-    return float(posterior["posterior"]["utility_scale"].mean())
+    if "utility_scale" in posterior["posterior"]:
+        return float(posterior["posterior"]["utility_scale"].mean())
+    assert fit.prior_scale is not None  # or else it is learned, and there
+    return fit.prior_scale
 
 
 def _checked(posterior: Any, job: Job) -> tuple[bool, list[str]]:
@@ -433,7 +475,7 @@ def cautions_of(found: "Connectivity", fit: Fit) -> list[str]:
     out = left_open(found)
     if out:
         out.append(
-            f"The prior of the utilities is {fit.prior} {fit.scale}; --prior-scale sets another, "
+            f"The prior of the utilities is {fit.prior} {fit.spread}; --prior-scale sets another, "
             "which shows how much it decides."
         )
     return out

@@ -39,8 +39,9 @@ STATISTICS = {  # what the checks are of, in the table
 }
 REMEDY = (
     "What to do: take the ranks as a rough order only; if there are kinds of rankers or occasions, "
-    "name their column with --by; or use a model of what items and rankers differ in."
+    "name their column with --by{}; or use a model of what items and rankers differ in."
 )
+NO_COLUMN = ", or, if no column says who is of which, have them found with --kinds 2 or more"
 
 
 def places(posterior: Any, summary: pd.DataFrame) -> Part:
@@ -189,7 +190,8 @@ def checks(posterior: Any) -> Part:
         "who is above whom, how far rankings are from the common order."
     )
     picture = marked_png(plot_ranking_checks(posterior, draws=None), posterior)
-    return _checked(ranking_checks(posterior, draws=None), what, picture, posterior)
+    table = ranking_checks(posterior, draws=None)
+    return _checked(table, what, picture, REMEDY.format(NO_COLUMN), posterior)
 
 
 def checks_of_matches(posterior: Any) -> Part:
@@ -200,10 +202,11 @@ def checks_of_matches(posterior: Any) -> Part:
         "or nobody."
     )
     picture = marked_png(plot_match_checks(posterior, draws=None), posterior)
-    return _checked(match_checks(posterior, draws=None), what, picture, posterior)
+    table = match_checks(posterior, draws=None)
+    return _checked(table, what, picture, REMEDY.format(""), posterior)
 
 
-def _checked(table: pd.DataFrame, what: str, picture: bytes, posterior: Any) -> Part:
+def _checked(table: pd.DataFrame, what: str, picture: bytes, remedy: str, posterior: Any) -> Part:
     """Say what the checks say, the worst first, and whether the model fits."""
     fits, prob = worst_checks(table), table.attrs["prob"]
     count = fits.said(prob)
@@ -219,10 +222,10 @@ def _checked(table: pd.DataFrame, what: str, picture: bytes, posterior: Any) -> 
             failures.append(
                 f"The model does not fit: {worst} That is {first['far']:.0f} standard deviations "
                 f"off, too many for chance. (Of all {fits.n} checks {fits.failed} fail, and "
-                f"{chance} would by chance.) {REMEDY}"
+                f"{chance} would by chance.) {remedy}"
             )
         elif not fits.ok:
-            failures.append(f"The model does not fit. {count} The worst: {worst} {REMEDY}")
+            failures.append(f"The model does not fit. {count} The worst: {worst} {remedy}")
         names = [_label(label, n) for _, label, n in rows.index]
         shown = pd.DataFrame(index=pd.Index(names, name="Outside, the worst first"))
         shown["What"] = [STATISTICS[str(statistic)] for statistic, *_ in rows.index]

@@ -55,6 +55,7 @@ def sample(
     cores: int | None = None,
     random_seed: int | None = None,
     nuts: Mapping[str, Any] | None = None,
+    initvals: Mapping[str, Any] | None = None,
     enough: Callable[[xr.Dataset], bool] | None = None,
     watch: Callable[[int, int], None] | None = None,
     progressbar: bool = False,
@@ -78,6 +79,9 @@ def sample(
         Of all draws; by default another one each time.
     nuts : mapping, optional
         Settings of the sampler, such as ``{"adaptation": "low_rank", "target_accept": 0.95}``.
+    initvals : mapping, optional
+        Values of free variables, in their own space, where all chains start, as of a mode that
+        `find_kinds` found; the others start at random, near the centre of their prior.
     enough : callable, optional
         Given the posterior so far, says whether it suffices. It is asked when every chain has 250
         draws, 500, 1,000 and so on; the chains end there, as long as they would be by `draws`.
@@ -120,7 +124,7 @@ def sample(
     # Rounded as it is written: numba inlines otherwise in the process that compiles than in those
     # that load, so that products and sums would be contracted in other places.
     with pytensor.config.change_flags(numba__fastmath=False):
-        compiled = _compiled(model)
+        compiled = _compiled(model, initvals or {})
     if enough is None and watch is None:
         tree = nutpie.sample(compiled, **options)
     else:
@@ -260,7 +264,7 @@ def _is_over(sampler: Any) -> bool:
 # ---------------------------------------------------------------------------------------------
 
 
-def _compiled(model: pm.Model) -> Any:
+def _compiled(model: pm.Model, initvals: Mapping[str, Any]) -> Any:
     """Compile the log density with its gradient, and what is derived from the variables."""
     point = model.initial_point()
     inputs = model.value_vars
@@ -291,8 +295,9 @@ def _compiled(model: pm.Model) -> Any:
 
     initial = make_initial_point_fn(
         model=model,
+        overrides=dict(initvals),
         default_strategy="support_point",
-        jitter_rvs=set(model.free_RVs),
+        jitter_rvs={rv for rv in model.free_RVs if rv.name not in initvals},
         return_transformed=True,
     )
     lock = threading.Lock()  # compiled functions hold what they compute

@@ -4,7 +4,7 @@ All is in one file that asks nothing of the network. Without the script the tabl
 cannot be searched, and nothing else is missing.
 """
 
-__all__ = ["FIT", "HOW_TO_READ", "PAGE", "READING", "SCRIPT", "STYLE", "WORDS"]
+__all__ = ["FIT", "HOW_TO_READ", "PAGE", "READING", "SCRIPT", "STYLE", "TIERS", "WORDS"]
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -146,7 +146,7 @@ is one of the best {top}.</li>
 than all the others, at once, with probability {tied_prob:g} or more.</li>
 <li><b>Utility</b> says how good an item is, and ± how sure that is (a standard deviation). What a
 difference means: {reading}.</li>
-{fit}</ul>"""
+{tiers}{fit}</ul>"""
 
 WORDS = {
     "close": "<b>Close</b> (blue) are those whose utility is about as high, by what the data say.",
@@ -155,6 +155,9 @@ WORDS = {
     "tied": "<b>Tied</b> (blue) are those that cannot be told from it.",
 }
 READING = "in a ranking of two, an item beats another with probability 1 / (1 + exp(−difference))"
+TIERS = """<li><b>Tier</b> 1 has the best items: each item is better than all those of lower tiers,
+for all tiers at once, with probability {tied_prob:g} or more. Inside a tier the order is open.</li>
+"""
 FIT = """<li><b>Whether the model fits</b>: data are drawn from the model and held against the
 observed ones. Where these differ by more than chance, the model misses something, and ranks and
 probabilities are less sure than they look.</li>

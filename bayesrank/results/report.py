@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bayesrank.results.files import cells, plain
-from bayesrank.results.page import FIT, HOW_TO_READ, PAGE, READING, SCRIPT, STYLE, WORDS
+from bayesrank.results.page import FIT, HOW_TO_READ, PAGE, READING, SCRIPT, STYLE, TIERS, WORDS
 from bayesrank.results.ranks import LITTLE, standing
 
 __all__ = ["Section", "report_html", "table_text", "verdict"]
@@ -160,7 +160,8 @@ def table_text(summary: pd.DataFrame, *, rows: int = 20, longest_name: int = 40)
     Parameters
     ----------
     summary : DataFrame
-        From `rank_summary`, one group; a column rankings or matches says how often items were seen.
+        From `rank_summary`, one group; columns rankings or matches, how often items were seen, elo
+        and tier are shown as well.
     rows : int
         Show at most so many items; the last line counts the others.
     longest_name : int
@@ -189,15 +190,15 @@ def table_text(summary: pd.DataFrame, *, rows: int = 20, longest_name: int = 40)
     """
     _one_group(summary)
     shown, top = summary.head(rows), _top(summary)
-    words, seen = standing(summary), _seen(summary)
+    words, more = standing(summary), _more(summary)
     names = [" ".join(plain(name).split()) for name in shown.index]
     names = [n if len(n) <= longest_name else f"{n[: longest_name - 1]}…" for n in names]
     width = max(cells(name) for name in ["item", *names])
-    count = "" if seen is None else f"  {seen:>8}"
-    lines = [f"{'item':<{width}}  mean rank     ranks  P(best)  P(top {top}){count}  standing"]
-    for name, word, (_, row) in zip(names, words, shown.iterrows(), strict=False):
+    heads = "".join(f"  {name:>{len(name)}}" for name in more)
+    lines = [f"{'item':<{width}}  mean rank     ranks  P(best)  P(top {top}){heads}  standing"]
+    for n, (name, word, (_, row)) in enumerate(zip(names, words, shown.iterrows(), strict=False)):
         span = f"{row.rank_low}-{row.rank_high}"
-        count = "" if seen is None else f"  {row[seen]:8,.0f}"
+        count = "".join(f"  {texts[n]:>{len(name)}}" for name, texts in more.items())
         name += " " * (width - cells(name))
         line = (
             f"{name}  {row.mean_rank:9.1f}  {span:>8}  {row.p_best:7.2f}  "
@@ -215,6 +216,7 @@ def report_html(
     picture: bytes,
     *,
     paragraphs: Sequence[str],
+    verdict_too: str = "",
     failures: Sequence[str] = (),
     warnings: Sequence[str] = (),
     fit: str = "",
@@ -233,11 +235,14 @@ def report_html(
     title : str
         Heading.
     summary : DataFrame
-        From `rank_summary`, one group; a column rankings or matches says how often items were seen.
+        From `rank_summary`, one group; columns rankings or matches, how often items were seen, elo
+        and tier are shown as well.
     picture : bytes
         A PNG, from `figure_png`.
     paragraphs : sequence of str
         How the result was made, which comes last.
+    verdict_too : str
+        What the verdict says besides who leads.
     failures, warnings : sequence of str
         What stands below the verdict, set apart: what the model fails in comes first.
     fit : str
@@ -285,6 +290,7 @@ def report_html(
         words=" ".join(WORDS[word] for word in used),
         tied_prob=tied_prob,
         reading=_escape(reading or READING),
+        tiers=TIERS.format(tied_prob=tied_prob) if "tier" in _more(summary) else "",
         fit=FIT if fit or failures else "",
     )
     ranks = [_picture(picture, _rank_alt(summary)), _rank_table(summary), *_link(file)]
@@ -303,7 +309,7 @@ def report_html(
         title=_escape(title),
         style=STYLE,
         made=f'<p class="made">{_escape(made)}</p>' if made else "",
-        verdict=_escape(verdict(summary, tied_prob=tied_prob)),
+        verdict=_escape(f"{verdict(summary, tied_prob=tied_prob)} {verdict_too}".rstrip()),
         top="\n".join(top),
         contents=" ".join(
             f'<a href="#s{n}">{_escape(heading)}</a>'
@@ -316,9 +322,9 @@ def report_html(
 
 def _rank_table(summary: pd.DataFrame) -> str:
     """Write the table of ranks, a row for each item in the colour of its standing."""
-    top, seen, words = _top(summary), _seen(summary), standing(summary)
-    count = [] if seen is None else [seen.capitalize()]
-    head = ["Item", "Mean rank", "From", "To", "P(best)", f"P(top {top})", *count, "Standing"]
+    top, more, words = _top(summary), _more(summary), standing(summary)
+    heads = [name.strip().capitalize() for name in more]
+    head = ["Item", "Mean rank", "From", "To", "P(best)", f"P(top {top})", *heads, "Standing"]
     rows = [
         [
             str(name),
@@ -327,11 +333,11 @@ def _rank_table(summary: pd.DataFrame) -> str:
             str(r.rank_high),
             f"{r.p_best:.2f}",
             f"{r[f'p_top{top}']:.2f}",
-            *([] if seen is None else [f"{r[seen]:,.0f}"]),
+            *(texts[n] for texts in more.values()),
             word,
             f"{r['mean']:.2f}{'' if np.isnan(r['sd']) else f' ± {r["sd"]:.2f}'}",
         ]
-        for (name, r), word in zip(summary.iterrows(), words, strict=True)
+        for n, ((name, r), word) in enumerate(zip(summary.iterrows(), words, strict=True))
     ]
     return _table([*head, "Utility"], *rows, classes=list(words))
 
@@ -378,9 +384,14 @@ def _escape(text: str) -> str:
     return html.escape(plain(text))
 
 
-def _seen(summary: pd.DataFrame) -> str | None:
-    """Name the column that counts what each item was seen in."""
-    return next((name for name in ("rankings", "matches") if name in summary), None)
+def _more(summary: pd.DataFrame) -> dict[str, list[str]]:
+    """Columns that a summary may have: the head, as wide as the column, and the cells."""
+    columns = {"rankings": "rankings", "matches": " matches", "elo": "  elo", "tier": "tier"}
+    return {
+        head: [f"{x:.0f}" if name == "elo" else f"{x:,.0f}" for x in summary[name]]
+        for name, head in columns.items()
+        if name in summary and (name != "tier" or summary[name].max() > 1)
+    }
 
 
 def _one_group(summary: pd.DataFrame) -> None:

@@ -199,6 +199,18 @@ def test_counts_are_shown_where_the_summary_has_them():
     assert Page(page(table)).texts["th"][6:8] == ["Matches", "Standing"]
 
 
+def test_ratings_and_tiers_are_shown_where_the_summary_has_them():
+    table = summary().assign(elo=[1200.4, 999.6, 800], tier=[1, 1, 2])
+    head, *rows = table_text(table).splitlines()
+    assert head.split()[-3:] == ["elo", "tier", "standing"]
+    assert [row.split()[5:7] for row in rows] == [["1200", "1"], ["1000", "1"], ["800", "2"]]
+    assert Page(page(table)).texts["th"][6:9] == ["Elo", "Tier", "Standing"]
+    assert "Inside a tier the order is open." in page(table)
+    one = table.assign(tier=1)  # which says nothing
+    assert "tier" not in table_text(one)
+    assert "tier" not in page(one).lower()
+
+
 def test_close_and_unknown_are_two_words():
     table = summary(names=["ale", "bock", "cider"]).assign(known=[0.9, 0.8, 0.1])
     table.loc["cider", "tied_with_leader"] = True

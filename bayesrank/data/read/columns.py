@@ -235,7 +235,7 @@ def text_numbers(
 def _decimal_commas(values: pd.Series, texts: list[str], what: str) -> bool:
     """Whether decimals follow commas; refused where those may be before thousands."""
     commas = [text for text in texts if _COMMA.fullmatch(text)]
-    if any("." in text for text in texts) or not commas:
+    if any("." in text for text in texts if _DECIMAL.fullmatch(text)) or not commas:
         return False
     if all(_THOUSANDS.fullmatch(text) for text in commas):
         row = int((values == commas[0]).to_numpy().argmax())

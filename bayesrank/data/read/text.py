@@ -10,6 +10,7 @@ import csv
 import gzip
 import io
 import lzma
+import re
 import zipfile
 import zlib
 from pathlib import Path
@@ -133,18 +134,28 @@ def cells(text: str, separator: str) -> tuple[pd.DataFrame, int]:
         raise pd.errors.EmptyDataError
     skipped = text[: text.index(first)].count("\n")
     n_names = len(next(csv.reader([first], delimiter=separator)))
-    read: Any = pd.read_csv(
-        io.StringIO(text, newline=""),
-        sep=separator,
-        header=None,
-        names=list(range(n_names + 1)),  # one more, in which too long rows show
-        skiprows=skipped,
-        skip_blank_lines=False,
-        index_col=False,
-        dtype=str,
-        keep_default_na=False,
-        na_values=[""],
-    )
+    try:
+        read: Any = pd.read_csv(
+            io.StringIO(text, newline=""),
+            sep=separator,
+            header=None,
+            names=list(range(n_names + 1)),  # one more, in which too long rows show
+            skiprows=skipped,
+            skip_blank_lines=False,
+            index_col=False,
+            dtype=str,
+            keep_default_na=False,
+            na_values=[""],
+        )
+    except pd.errors.ParserError as error:
+        found = re.search(r"Expected \d+ fields in line (\d+), saw (\d+)", str(error))
+        if found is None:
+            raise
+        raise ValueError(
+            f"line {found[1]} has {found[2]} fields, and the header, line {skipped + 1}, has "
+            f"{counted(n_names, 'name')}: {first.strip()[:60]!r}. If that is a title, leave out "
+            "all that stands above the header."
+        ) from None
     spaces = 0
     for column in read:
         bare = read[column].str.strip()

@@ -1,0 +1,175 @@
+"""``bayesrank rank --kinds``: rankers of a few kinds, each with an order of its own.
+
+Nobody says who is of which kind: the kinds are found from the rankings, and summed out.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytensor.tensor as pt
+import xarray as xr
+
+from bayesrank.cli.marked import marked_csv, marked_png
+from bayesrank.cli.match_sections import by_group
+from bayesrank.cli.run import Fit, Part
+from bayesrank.distributions import Mixture, PlackettLuce
+from bayesrank.inference import KindsWarning, find_kinds, membership
+from bayesrank.plots import plot_membership
+from bayesrank.priors import utility_prior
+from bayesrank.results import LabelWarning, Section, rank_summary, relabel
+
+if TYPE_CHECKING:
+    from bayesrank.data import Rankings
+
+STARTS = 20  # from which kinds are looked for
+MOST_DRAWN = 20_000  # rankers of whom a picture has a bar each
+MOST_ROWS = 100  # rankers in the table of the page
+SURE = 0.9  # probability from which a ranker is taken to be of a kind
+BETWEEN = ("chain", "draw")
+WHAT = (
+    "Nobody said who is of which kind: each kind has an order of its own, and rankers are of the "
+    "kind whose order theirs is like. The ranks above are those of the mean utility over all "
+    "rankers, in which a kind counts by its share. Whether so many kinds say more than fewer do: "
+    "compare the mean gain per ranking, under How well it predicts, with that of a run with "
+    "another number of kinds, or without --kinds; the higher predicts better."
+)
+
+
+def kinds_model(rankings: "Rankings", n_kinds: int, fit: Fit) -> pm.Model:
+    """Build a mixture of Plackett-Luce models."""
+    several = len(rankings.rankers) < rankings.n_rankings
+    coords = {**rankings.coords, "kind": np.arange(1, n_kinds + 1)}
+    with pm.Model(coords=coords) as model:
+        share = pm.Dirichlet("share", np.full(n_kinds, 2.0), dims="kind")
+        of_kind = utility_prior(
+            fit.prior, "kind_utility", sigma=fit.prior_scale, dims=("kind", "item")
+        )
+        scale = model["kind_utility_scale"] if fit.prior_scale is None else fit.prior_scale
+        # of all rankers together, and how far apart it is before the data
+        pm.Deterministic("utility", share @ of_kind, dims="item")
+        pm.Deterministic("utility_scale", scale * pt.sqrt(pt.sum(share**2)))
+        each = PlackettLuce.dist(of_kind)
+        Mixture("y", share, each, unit="ranker" if several else "ranking", observed=rankings)
+    return model
+
+
+def first_kinds(model: pm.Model, seed: int, note: Callable[[str], None]) -> dict[str, Any]:
+    """Find where to start sampling: at the best of the modes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KindsWarning)  # said here, in other words
+        found = find_kinds(model, n_starts=STARTS, seed=seed)
+    if found.n_reached == 1:
+        note(
+            f"The kinds were looked for from {STARTS} starts, and one of them alone led to those "
+            "that fit best: there may be better ones. Another --seed looks from other starts; "
+            "fewer kinds are found more surely."
+        )
+    return found.initvals
+
+
+def in_order(posterior: xr.DataTree, rankings: "Rankings") -> xr.DataTree:
+    """Give the kinds of all draws the same order, the most frequent one first."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LabelWarning)  # said by `_alike`
+        out = relabel(posterior, var="kind_utility")
+    draws = out["posterior"].to_dataset()
+    order = np.argsort(-draws["share"].mean(BETWEEN).to_numpy(), kind="stable")
+    labels = {"kind": np.arange(1, len(order) + 1), "item": rankings.coords["item"]}
+    out["posterior"] = xr.DataTree(draws.isel(kind=order).assign_coords(labels))
+    return out
+
+
+def sections(
+    model: pm.Model,
+    posterior: xr.DataTree,
+    some: xr.DataTree,
+    rankings: "Rankings",
+    summary: pd.DataFrame,
+    fit: Fit,
+) -> list[Part]:
+    """Say what each kind likes, and who is of which; of that, `some` of the draws say enough."""
+    shares = _shares(posterior, fit.interval)
+    said = [f"{r.share:.0%} ({r.low:.0%} to {r.high:.0%})" for r in shares.itertuples()]
+    of_kinds, *others = by_group(
+        posterior, "kind", pd.Series(said, shares.index, name="Share"), summary, fit,
+        [*_alike(posterior), WHAT],
+    )  # fmt: skip
+    of_kinds = replace(of_kinds, data={**of_kinds.data, "shares": shares})
+    return [of_kinds, *others, _memberships(model, some, rankings)]
+
+
+def headline(posterior: xr.DataTree, fit: Fit) -> str:
+    """Say who leads among the rankers of each kind."""
+    by_kind = rank_summary(posterior, "kind_utility", top=fit.top, prob=fit.interval)
+    shares = _shares(posterior, fit.interval)["share"]
+    said = []
+    for number, share in zip(shares.index.tolist(), shares.tolist(), strict=True):
+        here = by_kind.loc[number]
+        name, row = here.index[0], here.iloc[0]
+        said.append(
+            f"for {share:.0%} of them {name} leads (best with probability {row['p_best']:.2f})"
+        )
+    return f"There are {len(shares)} kinds of rankers: {', '.join(said)}."
+
+
+def _shares(posterior: xr.DataTree, prob: float) -> pd.DataFrame:
+    """How many of the rankers are of each kind."""
+    share = posterior["posterior"]["share"]
+    tail = (1 - prob) / 2
+    low, high = share.quantile([tail, 1 - tail], dim=BETWEEN).to_numpy()
+    index = pd.Index(share["kind"].to_numpy(), name="kind")
+    return pd.DataFrame({"share": share.mean(BETWEEN).to_numpy(), "low": low, "high": high}, index)
+
+
+def _alike(posterior: xr.DataTree) -> list[str]:
+    """Say where the draws do not tell which kind is which."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", LabelWarning)
+        relabel(posterior, var="kind_utility")
+    if not any(issubclass(one.category, LabelWarning) for one in found):
+        return []
+    return [
+        "Some of these kinds are so alike that it is not certain which is which: what is said of "
+        "each mixes them. Fewer kinds may do."
+    ]
+
+
+def _memberships(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> Part:
+    """Show of which kind each ranker is, and how sure that is."""
+    found = membership(model, some)
+    (row,) = set(map(str, found.dims)) - {"kind"}
+    labels = rankings.rankers
+    if row == "ranking":  # of which each is by another ranker
+        labels = labels[rankings.ranker_idx]
+    values = found.transpose(row, "kind").to_numpy()
+    times = np.ones(len(values)) if row == "ranker" else rankings.weight
+    sure = float(times @ (values.max(axis=1) >= SURE))
+    table = pd.DataFrame(values, index=pd.Index(labels, name="ranker"))
+    table.columns = pd.Index([f"kind_{number}" for number in found["kind"].to_numpy()])
+
+    # rankings of a weight are those of so many rankers, without names of their own
+    drawn, names = values, labels
+    if (times != 1).any() and (times == times.round()).all() and times.sum() <= MOST_DRAWN:
+        drawn = np.repeat(values, times.astype(int), axis=0)
+        names = pd.RangeIndex(1, len(drawn) + 1)
+    coords = {"ranker": names, "kind": found["kind"].to_numpy()}
+    plot = plot_membership(xr.DataArray(drawn, dims=("ranker", "kind"), coords=coords))
+    picture = marked_png(plot, some)
+    text = [
+        f"How probable it is that a ranker is of each kind. Of {times.sum():,.6g} rankers "
+        f"{sure:,.6g} are of one of them with probability {SURE:g} or more."
+    ]
+    shown = None
+    if len(table) <= MOST_ROWS:
+        shown = pd.DataFrame(index=pd.Index(table.index, name="Ranker"))
+        for number, column in enumerate(table.columns, start=1):
+            shown[f"Kind {number}"] = [f"{x:.2f}" for x in table[column]]
+    alt = f"Probability of each kind for {len(drawn):,} rankers, side by side, by kind"
+    section = Section("Who is of which kind", text, shown, picture, alt, "memberships.csv")
+    files = {"memberships.csv": marked_csv(table, some), "memberships.png": picture}
+    return Part(section, files, printed=False)

@@ -1,0 +1,167 @@
+"""`bayesrank rank --kinds`: rankers of a few kinds, that nobody has named."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+
+from bayesrank import inference
+from bayesrank.cli import kinds
+from tests.test_cli import command, data_of, few, few_predicted, notes, refuses, run
+
+TWO = ("--ranker", "who", "--item", "film", "--rank", "place", "--kinds", 2)
+FILMS = ("new hope", "empire", "jedi", "menace", "clones")
+
+
+def table(n_rankers, rankings=1):
+    """Rankings by two kinds of people, who disagree about everything; the last third is other."""
+    rng = np.random.default_rng(3)
+    utility = np.linspace(2, -2, len(FILMS))
+    rows = ["who,when,film,place"]
+    for person in range(n_rankers):
+        sign = 1 if person < 2 * n_rankers / 3 else -1
+        for when in range(rankings):
+            order = np.argsort(-(sign * utility + rng.gumbel(size=len(FILMS))))
+            rows += [f"p{person},{when},{FILMS[i]},{k}" for k, i in enumerate(order, start=1)]
+    return "\n".join(rows) + "\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Work in an empty folder but for a table of films."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text(table(9), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def sampler(folder, monkeypatch):
+    """Make up draws of two kinds, one of them of two rankers in three."""
+    asked = []
+
+    def sample(**settings):
+        asked.append(settings | {"model": pm.modelcontext(None)})
+        tree = few(**settings)
+        draws = tree["posterior"].to_dataset()
+        utility = np.linspace(2, -2, 5)
+        # the rarer one comes first, and the chains call them by different numbers
+        means = np.stack([np.stack([-utility, utility]), np.stack([utility, -utility])])
+        shares = np.array([[1 / 3, 2 / 3], [2 / 3, 1 / 3]])
+        order = [list(FILMS).index(item) for item in draws["item"].to_numpy()]
+        noise = np.random.default_rng(1).normal(0, 0.2, draws["kind_utility"].shape)
+        draws["kind_utility"].values[:] = means[:, None, :, order] + noise
+        draws["kind_utility_z"].values[:] = draws["kind_utility"].values
+        draws["kind_utility_scale"].values[:] = 1.0
+        draws["share"].values[:] = shares[:, None]
+        draws["utility"].values[:] = (draws["share"] * draws["kind_utility"]).sum("kind").values
+        tree["posterior"] = draws
+        return tree
+
+    monkeypatch.setattr(inference, "sample", sample)
+    few_predicted(monkeypatch)
+    monkeypatch.setattr(kinds, "first_kinds", lambda *_: {"share": np.array([0.5, 0.5])})
+    return asked
+
+
+def test_each_kind_has_its_leader_its_share_and_its_people(sampler):
+    result = run("rank", "t.csv", *TWO, "--json", "--seed", 1)
+    assert result.exit_code == 0, result.output
+    (asked,) = sampler
+    assert asked["initvals"]["share"].tolist() == [0.5, 0.5]
+    said = data_of(result)
+    assert "2 kinds of rankers: for 67% of them new hope leads (best with" in said["verdict"]
+    assert ", for 33% of them clones leads (" in said["verdict"]
+    assert [row["share"] for row in said["shares"]] == pytest.approx([2 / 3, 1 / 3])
+    first = {row["kind"]: row["item"] for row in reversed(said["kinds"])}
+    assert first == {1: "new hope", 2: "clones"}
+    who = pd.read_csv("t-ranks/memberships.csv", index_col="ranker")
+    assert who.sum(axis=1).to_numpy() == pytest.approx(1)
+    of_first = who["kind_1"] > 0.5
+    assert of_first[[f"p{k}" for k in range(6)]].mean() > 0.8
+    assert of_first[["p6", "p7", "p8"]].mean() < 0.4
+    page = Path("t-ranks/report.html").read_text(encoding="utf-8")
+    for heading in ("Kinds of rankers", "Ranks by kind", "Who is of which kind"):
+        assert f">{heading}</h2>" in page
+    assert "2 kinds of rankers, with utilities each" in page
+    assert "for 67% of them new hope leads" in page.split("</header>")[0]
+
+
+def test_all_rankings_of_a_ranker_are_of_one_kind(folder, sampler):
+    (folder / "t.csv").write_text(table(6, rankings=2), encoding="utf-8")
+    assert notes(run("rank", "t.csv", *TWO, "--ranking", "when", "--seed", 1)) == []
+    who = pd.read_csv("t-ranks/memberships.csv", index_col="ranker")
+    assert who.index.tolist() == [f"p{k}" for k in range(6)]
+    assert "of 6 rankers" in Path("t-ranks/report.html").read_text(encoding="utf-8").lower()
+
+
+def test_a_ballot_that_counts_several_times_is_of_so_many_people(folder, sampler):
+    ballots = ["new hope > empire > jedi > menace > clones,40"]
+    ballots += ["clones > menace > jedi > empire > new hope,20", "clones > menace,1"]
+    (folder / "b.csv").write_text("\n".join(["ballot,n", *ballots]), encoding="utf-8")
+    result = run("rank", "b.csv", "--ballot", "ballot", "--weight", "n", "--kinds", 2)
+    assert result.exit_code == 0, result.output
+    page = Path("b-ranks/report.html").read_text(encoding="utf-8")
+    assert "Of 61 rankers" in page
+
+
+def test_starts_that_agree_and_starts_that_do_not(monkeypatch):
+    def found(reached):
+        def find_kinds(model, **settings):
+            assert settings == {"n_starts": 20, "seed": 7}
+            return type("Found", (), {"n_reached": reached, "initvals": {"share": 1}})
+
+        return find_kinds
+
+    said = []
+    for reached in (12, 1):
+        monkeypatch.setattr(kinds, "find_kinds", found(reached))
+        assert kinds.first_kinds(None, 7, said.append) == {"share": 1}
+    (sentence,) = said
+    assert sentence.startswith("The kinds were looked for from 20 starts, and one of them alone")
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "sentence"),
+    [
+        (("--quick",), 2, "There is no quick answer with --kinds: leave --quick out."),
+        (("--by", "when"), 2, "--kinds finds kinds of rankers, and --by names a column"),
+        (("--kinds", 1), 2, "1 is not in the range 2<=x<=8"),
+        (("--kinds", 8), 1, ""),
+        (("--ranking", "when", "--weight", "n"), 1, "With --kinds the rankings of a ranker are"),
+    ],
+)
+def test_what_does_not_go_with_kinds_is_refused(folder, sampler, more, code, sentence):
+    text = table(7, rankings=2 if "--weight" in more else 1)
+    rows = [row + (",n" if n == 0 else ",3") for n, row in enumerate(text.splitlines())]
+    (folder / "t.csv").write_text("\n".join(rows), encoding="utf-8")
+    sentence = sentence or "--kinds 8 asks for 8 kinds of 7 rankers: there must be more rankers"
+    refuses(run("rank", "t.csv", *TWO, *more), sentence, code)
+    assert sampler == []
+
+
+@pytest.mark.slow
+def test_kinds_that_were_made_up_are_found(folder):
+    (folder / "t.csv").write_text(table(60), encoding="utf-8")
+    out = folder / "out"
+    settings = ("--seed", 1, "--chains", 2, "--json", "--output-dir", out)
+    result = command("rank", folder / "t.csv", *TWO, *settings)
+    said = data_of(result)
+    assert said["converged"]
+    assert said["fits"], said["warnings"]
+    shares = said["shares"]
+    assert shares[0]["low"] < 2 / 3 < shares[0]["high"]
+    first = {row["kind"]: row["item"] for row in reversed(said["kinds"])}
+    assert first == {1: "new hope", 2: "clones"}
+    who = pd.read_csv(out / "memberships.csv", index_col="ranker")["kind_1"]
+    right = np.where(np.arange(60) < 40, who > 0.5, who < 0.5)
+    assert right.mean() > 0.9
+    again = command("report", out / "posterior.nc", "--output-dir", folder / "again", "--json")
+    assert data_of(again)["kinds"] == said["kinds"]
+    before, now = ((path / "memberships.csv").read_bytes() for path in (out, folder / "again"))
+    assert now == before
+    # one order for all of them does not fit, and says what may
+    alone = data_of(command("rank", folder / "t.csv", *TWO[:-2], *settings))
+    assert not alone["fits"]
+    assert "have them found with --kinds 2" in alone["warnings"][0]
