@@ -433,34 +433,42 @@ else:
         return call
 
     def _jax_kernels(op: CompiledOp) -> Any:
-        """Call kernels on the host: value and gradient by one number per row."""
+        """Call kernels on the host: value and gradient by one number per row.
 
-        def on_host(kernel: Any, n_outputs: int) -> Any:
+        Each is a function of its own, whose derivative is the next.
+        """
+
+        def on_host(kernel: Any, n_inputs: int, output: int) -> Any:
             def values(*inputs: Any) -> Any:
-                return kernel(*(_plain(np.asarray(x)) for x in inputs), *op.constants)
+                return kernel(*(_plain(np.asarray(x)) for x in inputs), *op.constants)[output]
 
             def call(*inputs: Any) -> Any:
                 like = jax.ShapeDtypeStruct(inputs[0].shape, np.dtype(op.dtype))
-                return jax.pure_callback(
-                    values, [like] * n_outputs, *inputs, vmap_method="sequential"
-                )
+                ones = [jnp.ones_like(inputs[0])] * (n_inputs - len(inputs))
+                return jax.pure_callback(values, like, *inputs, *ones, vmap_method="sequential")
 
             return call
 
-        kernel, curvature = on_host(op.kernel, 2), on_host(op.curvature_kernel, 2)
+        n = len(_axes(op.signature)[0])
+        # of each row: along one, weighted by one. JAX also follows what it will not use: a third
+        # derivative is not a number, and no error
+        bend = _with_derivative(on_host(op.curvature_kernel, n + 2, 1), _unknown)
+        slope = _with_derivative(on_host(op.kernel, n, 1), bend)
+        value = _with_derivative(on_host(op.kernel, n, 0), slope)
+        return lambda *inputs: (value(*inputs), slope(*inputs))
 
-        @jax.custom_jvp
-        def value_and_gradient(*inputs: Any) -> Any:
-            return kernel(*inputs)
+    def _unknown(x: Any, *others: Any) -> Any:
+        return jnp.full_like(x, jnp.nan)
 
-        @value_and_gradient.defjvp
+    def _with_derivative(f: Any, derivative: Any) -> Any:
+        """Tell JAX the derivative of a function by its first argument."""
+        told = jax.custom_jvp(f)
+
+        @told.defjvp
         def along(inputs: Any, tangents: Any) -> Any:
-            value, slope = value_and_gradient(*inputs)
-            one = jnp.ones_like(inputs[0])
-            _, bend = curvature(*inputs, one, one)
-            return (value, slope), (slope * tangents[0], bend * tangents[0])
+            return told(*inputs), derivative(*inputs) * tangents[0]
 
-        return value_and_gradient
+        return told
 
     @jax_funcify.register(CompiledOp)
     def _jax_graph(op: CompiledOp, node: Apply, **kwargs: Any) -> Any:
