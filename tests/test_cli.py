@@ -863,7 +863,8 @@ def test_results_may_be_data(folder, light):
     assert int(text.splitlines()[3].split()[-2]) > 1000  # the leader, above the mean
     page = Path("beers-ranks/report.html").read_text(encoding="utf-8")
     assert '<th scope="col">Elo</th>' in page
-    assert "400 of ten to one" in page
+    assert "<b>Elo</b>: one that is d points ahead beats another" in page
+    assert "an item beats another with probability 1 / (1 + exp(−difference))" in page
 
 
 def test_the_schema_refuses_what_is_not_a_result(folder, light):

@@ -33,10 +33,6 @@ TOO_LONG = 600  # seconds of sampling, beyond which a quick answer is given
 # gradient, 2,000 rankings of 40 with ties 8 ms, and a step has 20 gradients, on one core or more.
 SURELY_SHORT = 120_000_000
 SEEDS = 2**31  # seeds that are drawn, where none is given
-ELO = (
-    "one that is d points ahead beats the other, if the two do not tie, with probability "
-    "1 / (1 + 10^(−d / 400)): 100 points are odds of 1.8 to 1, 400 of ten to one"
-)
 QUICK = (
     "This answer is an approximation: a normal distribution around the most probable utilities. "
     "Ranks and probabilities are about right, and roughest for items of few data; the full answer "
@@ -258,7 +254,7 @@ def _report(job: Job, fit: Fit, talk: Talk, posterior: Any, made: Path) -> dict[
         sections=[part.section for part in parts],
         made=f"{quick}{fit.made}, bayesrank {fit.version}, seed {fit.seed}",
         file="ranks.csv",
-        reading=ELO if fit.scale == "elo" else job.reading,
+        reading=job.reading,
         interval=fit.interval,
     )
     contents = {"ranks.png": picture, "report.html": page.encode("utf-8", "replace")}
@@ -455,8 +451,12 @@ def _checked(posterior: Any, job: Job) -> tuple[bool, list[str]]:
     from bayesrank.results import convergence
 
     found = [convergence(posterior, var, dim=dim) for var, dim in job.checked]
-    bad = [one for one in found if not one.ok]
-    return not bad, list(dict.fromkeys(text for one in bad or found[:1] for text in one.sentences))
+    bad = sorted((one for one in found if not one.ok), key=lambda one: one.ess_bulk)
+    said: dict[str, str] = {}  # of what is wrong with several variables, the worst
+    for one in bad or found[:1]:
+        for text in one.sentences:
+            said.setdefault(" ".join(text.split()[:3]), text)
+    return not bad, list(said.values())
 
 
 def _again(fit: Fit) -> list[str]:

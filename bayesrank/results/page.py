@@ -4,7 +4,7 @@ All is in one file that asks nothing of the network. Without the script the tabl
 cannot be searched, and nothing else is missing.
 """
 
-__all__ = ["FIT", "HOW_TO_READ", "PAGE", "READING", "SCRIPT", "STYLE", "TIERS", "WORDS"]
+__all__ = ["ELO", "FIT", "HOW_TO_READ", "PAGE", "READING", "SCRIPT", "STYLE", "TIERS", "WORDS"]
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -52,9 +52,10 @@ img { width: 100%; min-width: 34rem; max-width: 48rem; height: auto; display: bl
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
 th, td { padding: .25rem .55rem; text-align: right; border-bottom: 1px solid #ddd;
   white-space: nowrap; }
-th { vertical-align: bottom; }
+th { vertical-align: bottom; white-space: normal; }
 th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 8rem;
   max-width: 22rem; position: sticky; left: 0; background: #fff; }
+.prose { white-space: normal; text-align: left; min-width: 14rem; }
 thead th { border-bottom: 2px solid #444; }
 th button { font: inherit; font-weight: bold; color: inherit; background: none; border: 0;
   padding: 0; cursor: pointer; text-align: inherit; }
@@ -146,7 +147,7 @@ is one of the best {top}.</li>
 than all the others, at once, with probability {tied_prob:g} or more.</li>
 <li><b>Utility</b> says how good an item is, and ± how sure that is (a standard deviation). What a
 difference means: {reading}.</li>
-{tiers}{fit}</ul>"""
+{more}{fit}</ul>"""
 
 WORDS = {
     "close": "<b>Close</b> (blue) are those whose utility is about as high, by what the data say.",
@@ -155,6 +156,10 @@ WORDS = {
     "tied": "<b>Tied</b> (blue) are those that cannot be told from it.",
 }
 READING = "in a ranking of two, an item beats another with probability 1 / (1 + exp(−difference))"
+ELO = """<li><b>Elo</b>: one that is d points ahead beats another, if the two do not tie, with
+probability 1 / (1 + 10<sup>−d / 400</sup>): 100 points are odds of 1.8 to 1, and 400 of ten to one.
+</li>
+"""
 TIERS = """<li><b>Tier</b> 1 has the best items: each item is better than all those of lower tiers,
 for all tiers at once, with probability {tied_prob:g} or more. Inside a tier the order is open.</li>
 """

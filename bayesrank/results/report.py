@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 
 from bayesrank.results.files import cells, plain
-from bayesrank.results.page import FIT, HOW_TO_READ, PAGE, READING, SCRIPT, STYLE, TIERS, WORDS
+from bayesrank.results.page import ELO, FIT, HOW_TO_READ, PAGE, READING, SCRIPT, STYLE, TIERS, WORDS
 from bayesrank.results.ranks import LITTLE, standing
 
 __all__ = ["Section", "report_html", "table_text", "verdict"]
 
 LONGEST = 40  # characters of a cell on the terminal
 MOST_ROWS = 20  # of a table on the terminal
+PROSE = 50  # characters of a cell on the page beyond which those of the column are sentences
 
 
 @dataclass(frozen=True)
@@ -290,7 +291,8 @@ def report_html(
         words=" ".join(WORDS[word] for word in used),
         tied_prob=tied_prob,
         reading=_escape(reading or READING),
-        tiers=TIERS.format(tied_prob=tied_prob) if "tier" in _more(summary) else "",
+        more=ELO * ("elo" in summary)
+        + TIERS.format(tied_prob=tied_prob) * ("tier" in _more(summary)),
         fit=FIT if fit or failures else "",
     )
     ranks = [_picture(picture, _rank_alt(summary)), _rank_table(summary), *_link(file)]
@@ -344,10 +346,12 @@ def _rank_table(summary: pd.DataFrame) -> str:
 
 def _table(head: Sequence[str], *rows: Sequence[str], classes: Sequence[str] = ()) -> str:
     """Write a table that scrolls by itself; every text is escaped."""
-    names = "".join(f'<th scope="col">{_escape(text)}</th>' for text in head)
+    prose = [k > 0 and any(len(row[k]) > PROSE for row in rows) for k in range(len(head))]
+    mark = [' class="prose"' * one for one in prose]
+    names = "".join(f'<th scope="col"{mark[k]}>{_escape(text)}</th>' for k, text in enumerate(head))
     body = "".join(
         f"<tr{f' class="{word}"' if word else ''}>"
-        f"{''.join(f'<td>{_escape(text)}</td>' for text in row)}</tr>"
+        f"{''.join(f'<td{mark[k]}>{_escape(text)}</td>' for k, text in enumerate(row))}</tr>"
         for row, word in zip(rows, classes or [""] * len(rows), strict=True)
     )
     return (

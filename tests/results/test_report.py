@@ -4,11 +4,12 @@ import base64
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from matplotlib.figure import Figure
 
-from bayesrank.results import figure_png, rank_summary, report_html, table_text, verdict
+from bayesrank.results import Section, figure_png, rank_summary, report_html, table_text, verdict
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}
 
@@ -197,6 +198,14 @@ def test_counts_are_shown_where_the_summary_has_them():
     assert head.split()[-2:] == ["matches", "standing"]
     assert [row.split()[5] for row in rows] == ["1,200", "7", "3"]
     assert Page(page(table)).texts["th"][6:8] == ["Matches", "Standing"]
+
+
+def test_sentences_in_a_table_wrap_and_numbers_do_not():
+    table = pd.DataFrame({"n": ["1"], "says": ["a sentence " * 6]}, index=pd.Index(["x"], name="p"))
+    text = page(sections=[Section("Probes", table=table)])
+    assert '<td class="prose">a sentence a' in text
+    assert '<th scope="col" class="prose">says</th>' in text
+    assert "<td>1</td>" in text
 
 
 def test_ratings_and_tiers_are_shown_where_the_summary_has_them():
