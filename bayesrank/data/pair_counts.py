@@ -9,8 +9,9 @@ so that a table falls into one table per problem.
 PairCounts: 2 ordered pairs of 2 items by 1 ranker, 4 in all
 """
 
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -22,7 +23,10 @@ from scipy.special import gammaln
 from bayesrank.data import derive, read
 from bayesrank.data.frozen import lock, same_contents
 from bayesrank.data.read import (
+    RANKING_NAMES,
+    Group,
     ItemAxis,
+    Labels,
     OrderedPairs,
     axis_index,
     coord_values,
@@ -32,6 +36,7 @@ from bayesrank.data.read import (
     float_array,
     label_repr,
     locate,
+    quoted,
     require_columns,
     row_name,
 )
@@ -87,6 +92,9 @@ class PairCounts:
         rank difference of 199 enters as 199 independent draws, so that posteriors from raw
         differences are far too narrow; a weight below one, or binary counts, say that there is
         less evidence. No sum or table of counts is multiplied by it.
+    groups : mapping of str to Group
+        What the rankers are grouped by (region, age): ``labels``, a pandas Index, and ``idx``,
+        array of int32, shape (n_rankers,).
     """
 
     items: pd.Index
@@ -98,6 +106,7 @@ class PairCounts:
     second: NDArray[np.int32]
     count: NDArray[np.float64]
     weight: NDArray[np.float64]
+    groups: Mapping[str, Group] = field(default_factory=dict)
 
     # How they are read
 
@@ -408,12 +417,12 @@ class PairCounts:
 
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
-        """Coordinates for ``pm.Model(coords=...)``: item, ranker, problem."""
+        """Coordinates for ``pm.Model(coords=...)``: item, ranker, problem and the groups."""
         return {
             "item": coord_values(self.items),
             "ranker": coord_values(self.rankers),
             "problem": coord_values(self.problems),
-        }
+        } | {name: coord_values(group.labels) for name, group in self.groups.items()}
 
     def layout(self) -> ProblemLayout:
         """Items of each problem in slots.
@@ -451,12 +460,15 @@ class PairCounts:
         return table
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per entry: ranker, first, second, count; `from_frame` reads it back.
+        """One row per entry: ranker, the groups, first, second, count; `from_frame` reads it back.
 
         If problems are named there is a column problem, and of items whose labels are tuples
         (problem, item) the columns first and second have the item alone.
         """
         columns: dict[str, Any] = {"ranker": self.rankers.take(self.ranker_idx)}
+        columns |= {
+            name: labels.take(idx[self.ranker_idx]) for name, (labels, idx) in self.groups.items()
+        }
         items = self.items
         if not self.problems.equals(read.ONE_PROBLEM):
             problem = self.problems.take(self.problem_idx)
@@ -469,7 +481,104 @@ class PairCounts:
         columns |= {"first": items.take(self.first), "second": items.take(self.second)}
         return pd.DataFrame(columns | {"count": self.count})
 
-    # Other counts: with weights, of fewer rankers and problems
+    # Other counts: with groups and weights, of fewer rankers and problems
+
+    def grouped(self, groups: Mapping[str, Labels | Mapping[Hashable, Hashable]]) -> Self:
+        """Say what the rankers are grouped by (region, age), in any number of ways.
+
+        Scores, variances and adherences of a model can be by these, such as
+        ``dims=("region", "item")``.
+
+        Parameters
+        ----------
+        groups : mapping of str
+            For each name the labels, one per ranker in their order, or a mapping or Series by
+            ranker. Labels are sorted (categories in their own order).
+
+        Returns
+        -------
+        PairCounts
+            With these groups beside those that they have; one of the same name is replaced.
+
+        Raises
+        ------
+        ValueError
+            If labels are missing or too many, or the counts need the name themselves.
+
+        Examples
+        --------
+        >>> c = PairCounts.from_matrix([[[0, 3], [1, 0]], [[0, 0], [2, 0]]], rankers=["u", "v"])
+        >>> c.grouped({"region": {"u": "west", "v": "east"}}).coords["region"].tolist()
+        ['east', 'west']
+        """
+        who = np.arange(len(self.rankers))
+        added = read.grouped(groups, who, self.rankers, "ranker", {*RANKING_NAMES, "problem"})
+        return replace(self, groups={**self.groups, **added})
+
+    def reindex(self, axes: Mapping[str, Labels]) -> Self:
+        """Put items, rankers, problems and groups on other axes, such as those of a model.
+
+        Parameters
+        ----------
+        axes : mapping of str to sequence of labels
+            The new axis of ``item``, ``ranker``, ``problem`` or a group, in its order: of items and
+            rankers the same labels in another order, of the others perhaps more.
+
+        Returns
+        -------
+        PairCounts
+            The same counts.
+
+        Raises
+        ------
+        ValueError
+            If a label is not on its new axis, or there is no such axis.
+
+        Examples
+        --------
+        >>> c = PairCounts.from_matrix([[0, 3], [1, 0]], items=["a", "b"])
+        >>> c.reindex({"item": ["b", "a"]}).dense("all")
+        array([[0., 1.],
+               [3., 0.]])
+        """
+        known: dict[str, tuple[pd.Index, NDArray[Any]]] = {
+            "item": (self.items, np.arange(len(self.items))),
+            "ranker": (self.rankers, np.arange(len(self.rankers))),
+            "problem": (self.problems, self.problem_idx),
+            **self.groups,
+        }
+        moved: dict[str, tuple[pd.Index, NDArray[np.int64]]] = {}
+        for name, labels in axes.items():
+            if name not in known:
+                raise ValueError(
+                    f"Counts have no axis {label_repr(name)} to put on other labels; they have "
+                    f"{quoted(known)}."
+                )
+            axis, place = read.on_axis(labels, *known[name], name)
+            if name in ("item", "ranker") and len(axis) != len(known[name][0]):
+                raise ValueError(
+                    f"The new axis of {name}s has {counted(len(axis), 'label')}, and the counts "
+                    f"are of {counted(len(known[name][0]), name)}: give the same in another order."
+                )
+            moved[name] = axis, place
+        items, item = moved.get("item", (self.items, np.arange(len(self.items))))
+        rankers, ranker = moved.get("ranker", (self.rankers, np.arange(len(self.rankers))))
+        problems, problem = moved.get("problem", (self.problems, np.arange(len(self.problems))))
+        of_items, of_rankers = np.argsort(item), np.argsort(ranker)  # where the new ones were
+        of_problems = problem[self.problem_idx].astype(np.int32)[of_items]
+        new = type(self).summed(
+            ItemAxis(items, problems, of_problems),
+            rankers,
+            ranker[self.ranker_idx],
+            item[self.first],
+            item[self.second],
+            self.count,
+        )
+        groups = {}
+        for name, (labels, idx) in self.groups.items():
+            labels, place = moved.get(name, (labels, np.arange(len(labels))))
+            groups[name] = Group(labels, place[idx[of_rankers]].astype(np.int32))
+        return replace(new, weight=self.weight[of_rankers], groups=groups)
 
     def weighted(self, weight: ArrayLike) -> Self:
         """Return the same counts with this evidence weight.
@@ -550,6 +659,7 @@ class PairCounts:
             second=second,
             count=entries.data,
             weight=np.ones(1),
+            groups={},
         )
 
     def subset(
@@ -606,6 +716,7 @@ class PairCounts:
             second=moved(self.second[entry], item),
             count=self.count[entry],
             weight=self.weight[stays["ranker"]],
+            groups={n: group.take(stays["ranker"]) for n, group in self.groups.items()},
         )
 
     # Sums, of the counts as they are: `weight` does not enter
@@ -751,11 +862,12 @@ class PairCounts:
     def __repr__(self) -> str:
         """Say in a line how much of what there is."""
         n = len(self.problems)
+        apart = "".join(f" and {len(g.labels)} of {name!r}" for name, g in self.groups.items())
         return (
             f"{type(self).__name__}: {counted(len(self), 'ordered pair')} of "
             f"{counted(len(self.items), 'item')} "
             f"{f'in {n} problems ' if n > 1 else ''}by "
-            f"{counted(len(self.rankers), 'ranker')}, {self.count.sum():g} in all"
+            f"{counted(len(self.rankers), 'ranker')}{apart}, {self.count.sum():g} in all"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -765,8 +877,13 @@ class PairCounts:
         return same_contents(self, other)
 
     def __post_init__(self) -> None:
-        """Lock the arrays."""
+        """Lock the arrays and the groups."""
+        object.__setattr__(self, "groups", MappingProxyType(dict(self.groups)))
         lock(vars(self).values())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what pickle can store."""
+        return vars(self) | {"groups": dict(self.groups)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Lock the arrays again: pickle makes them writeable."""

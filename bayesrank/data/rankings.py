@@ -737,7 +737,7 @@ class Rankings:
                 )
         new = self._take(np.arange(self.n_rankings))
         if "item" in axes:
-            axis, place = _on(axes["item"], self.items, self.item[self.mask], "item")
+            axis, place = read.on_axis(axes["item"], self.items, self.item[self.mask], "item")
             row, slot = np.nonzero(self.mask)
             moved = place[self.item[row, slot]]
             layout = derive.lay_out(row, moved, self.ranks[row, slot], self.n_rankings)
@@ -745,12 +745,12 @@ class Rankings:
             if self.features is not None:
                 new._set(features=layout.pad(self.features[row, slot]))
         if "ranker" in axes:
-            axis, place = _on(axes["ranker"], self.rankers, self.ranker_idx, "ranker")
+            axis, place = read.on_axis(axes["ranker"], self.rankers, self.ranker_idx, "ranker")
             new._set(rankers=axis, ranker_idx=place[self.ranker_idx].astype(np.int32))
         groups = dict(self.groups)
         for name in axes.keys() & groups.keys():
             labels, idx = groups[name]
-            axis, place = _on(axes[name], labels, idx, name)
+            axis, place = read.on_axis(axes[name], labels, idx, name)
             groups[name] = Group(axis, place[idx].astype(np.int32))
         new._set_groups(groups)
         return new
@@ -1025,6 +1025,7 @@ class Rankings:
         Returns
         -------
         PairCounts
+            With the groups of which all rankings of a ranker are of one.
 
         Raises
         ------
@@ -1064,6 +1065,7 @@ class Rankings:
             counts = PairCounts.of_pairs(axis, self.rankers, pairs)
         else:
             counts = PairCounts.summed(axis, self.rankers, *pairs)
+        counts = counts.grouped(self._groups_of_rankers())
         broken = np.flatnonzero(counts.count % 1)
         if len(broken):
             k = int(broken[0])
@@ -1075,6 +1077,18 @@ class Rankings:
                 f"make them whole, and say with `PairCounts.weighted` what evidence counts for."
             )
         return counts
+
+    def _groups_of_rankers(self) -> dict[str, pd.Categorical]:
+        """Labels by ranker of the groups that do not differ between rankings of a ranker."""
+        first = np.full(len(self.rankers), -1)
+        first[self.ranker_idx[::-1]] = np.arange(self.n_rankings)[::-1]
+        if (first < 0).any():
+            return {}
+        return {
+            name: pd.Categorical.from_codes(idx[first], labels)
+            for name, (labels, idx) in self.groups.items()
+            if np.array_equal(idx[first][self.ranker_idx], idx) and name != "problem"  # of items
+        }
 
     # The object itself
 
@@ -1185,17 +1199,6 @@ class Rankings:
 
     def _parted(self, test: NDArray[np.bool_]) -> tuple[Self, Self]:
         return self._take(np.flatnonzero(~test)), self._take(np.flatnonzero(test))
-
-
-def _on(
-    labels: Labels, old: pd.Index, used: NDArray[Any], what: str
-) -> tuple[pd.Index, NDArray[np.int64]]:
-    """Give a new axis, and the place on it of what is used of the old one (of the rest: -1)."""
-    axis = axis_index(labels, f"{what}s")
-    in_use = np.unique(used)
-    place = np.full(len(old), -1)
-    place[in_use] = locate(old.take(in_use), axis, what)
-    return axis, place
 
 
 def _same_groups(one: Mapping[str, Group], other: Mapping[str, Group]) -> bool:

@@ -9,6 +9,7 @@ is preferred: 0 the former, as all that is observed has it, 1 the latter.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from types import SimpleNamespace
 from typing import Any, ClassVar, Unpack
 
@@ -49,7 +50,6 @@ __all__ = ["BPR"]
 
 PARAMETERS = {"utility": "end", "weight": ""}
 RANKING, SLOT = "ranking", "slot"
-ALL, SLOTS = -1, -2  # one utility per item, or per slot. Else which of `_rows` there is a row for
 
 
 class BPRRV(SymbolicRandomVariable):
@@ -108,9 +108,9 @@ class BPR(Discrete):
         Name of the variable.
     utility : tensor_like of float
         Log worth. With `Interactions` (n_users, n_items), or (n_items,) if users do not differ, or
-        with dims of these in any order; with `Rankings` as of `PlackettLuce`, by item and at most
-        one other thing. With triples (..., 2): of the item that the user has, and of the one that
-        the user has not.
+        with dims of these in any order; with `Rankings` as of `PlackettLuce`, by item or slot and
+        any of ranking, ranker and groups. With triples (..., 2): of the item that the user has, and
+        of the one that the user has not.
     utility_dims : str or sequence of str, optional
         With `Rankings`, dims of a utility that has no names.
     weight : tensor_like of float, (...), optional
@@ -271,16 +271,15 @@ class ObservedBPRRV(ObservedRV, BPRRV):
         "preferred": "",
         "scale": "",  # evidence weight of all
         "shape": "axis",  # of the table of utilities
-        "by": "",  # a number that is known: what its rows are of
     }
     extended_signature = signature(parameters, "")
+    along: ClassVar[tuple[str, ...]] = (ITEM,)  # axes of the utilities, items or slots last
 
     @classmethod
     def record(cls, name: str, data: Any, p: SimpleNamespace) -> Record:
-        who, positive, negative = _ends(name, data, per_item=int(p.by.data) != SLOTS)
+        who, positive, negative = _ends(name, data, per_item=cls.along[-1] == ITEM)
         each = np.ones(len(who)) if isinstance(data, Interactions) else data.weight[who]
-        row = _codes(data, int(p.by.data))[who]
-        parts = {USER: row, POSITIVE: positive, NEGATIVE: negative}
+        parts = {USER: cls.rows(data)[who], POSITIVE: positive, NEGATIVE: negative}
         return Record(
             labels={"triple": np.arange(len(who))},
             parts={
@@ -293,17 +292,30 @@ class ObservedBPRRV(ObservedRV, BPRRV):
         )
 
     @classmethod
+    def rows(cls, data: Interactions | Rankings) -> NDArray[Any]:
+        """Row of every user or ranking in the table of utilities."""
+        if len(cls.along) == 1:
+            return np.arange(data.n_users if isinstance(data, Interactions) else data.n_rankings)
+        codes = [_codes(data, axis) for axis in cls.along[:-1]]
+        return np.ravel_multi_index(codes, _lengths(data, cls.along[:-1]))
+
+    @classmethod
+    def labelled(cls) -> list[str]:
+        """Name the axes of utilities that have labels."""
+        return [axis for axis in cls.along if axis not in (RANKING, SLOT)]
+
+    @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Any, p: SimpleNamespace) -> None:
-        by, shape = int(p.by.data), tuple(int(n) for n in p.shape.eval(mode="FAST_COMPILE"))
-        coords = model.coords
-        known = _labelled(data, by)
+        shape = tuple(int(n) for n in p.shape.eval(mode="FAST_COMPILE"))
+        coords, known = model.coords, cls.labelled()
         kept = {axis: coords.get(f"{name}_{axis}s", coords.get(axis)) for axis in known}
-        if shape != _shape(data, by) or any(labels is None for labels in kept.values()):
-            forms = [_shape(data, each) for each in (ALL, SLOTS, *range(len(_rows(data))))]
+        missing = [axis for axis in cls.along if axis not in data.coords]
+        wanted = () if missing else _lengths(data, cls.along)
+        if shape != wanted or any(labels is None for labels in kept.values()):
+            need = f"have no {missing[0]}" if missing else f"need {wanted}"
             raise ValueError(
-                f"The utilities of {name!r} have shape {shape}, which is none of "
-                f"{[form for form in forms if form]}, as the new {type(data).__name__} need; or "
-                "they are by something else than these are."
+                f"The utilities of {name!r} have shape {shape}, by {cls.along}, and the new "
+                f"{type(data).__name__} {need}; or they are by something else than these are."
             )
         for axis, labels in kept.items():
             whose = "the utility that the model has"
@@ -340,71 +352,60 @@ def _observe(
         observed.check_triples()
     else:
         check_two_blocks(observed)
-    x, axes = _read(name, utility, observed, utility_dims)
-    by = ALL if axes == (ITEM,) else SLOTS if SLOT in axes else _rows(observed).index(axes[0])
+    x, along = _read(name, utility, observed, utility_dims)
+    table = x.reshape((-1, x.shape[-1])) if x.ndim > 2 else x
+    kind = _along(along)
 
     def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
         ends = (data.positive, data.negative)
-        both = [x[end] if x.ndim == 1 else x[data.user, end] for end in ends]
+        both = [table[end] if x.ndim == 1 else table[data.user, end] for end in ends]
         return {"utility": pt.stack(both, axis=-1), "weight": data.weight}
 
-    given = {
-        "scale": pt.constant(float(weight)),
-        "shape": pt.stack(list(x.shape)),
-        "by": pt.constant(np.int64(by)),
-    }
-    y = observe(ObservedBPRRV, name, observed, given, with_data, **options)
-    for axis in _labelled(observed, by):  # for those of new data
+    given = {"scale": pt.constant(float(weight)), "shape": pt.stack(list(x.shape))}
+    y = observe(kind, name, observed, given, with_data, **options)
+    for axis in kind.labelled():  # for those of new data
         model, labels = pm.modelcontext(None), observed.coords[axis]
-        label_axis(ObservedBPRRV, model, name, axis, labels, known=False)
+        label_axis(kind, model, name, axis, labels, known=False)
     return y
 
 
+@cache
+def _along(axes: tuple[str, ...]) -> type[ObservedBPRRV]:
+    """Make the class of pairs whose utilities are along these axes."""
+    about = f"All pairs of what users have and have not, of utilities by {', '.join(axes)}."
+    members = {"along": axes, "__module__": __name__, "__doc__": about}
+    return type(ObservedBPRRV.__name__, (ObservedBPRRV,), members)
+
+
 def _read(name: str, utility: Any, data: Interactions | Rankings, utility_dims: Any) -> Named:
-    """Read what utilities are of; a table gets the axes (what its rows are of, item or slot)."""
+    """Read what utilities are of; a table gets the axes in order, items or slots last."""
     if isinstance(data, Interactions):
         refuse_utility_dims("BPR", utility_dims)
         readings = {(ITEM,): "one per item", (USER, ITEM): "one per user and item"}
         return by_axes(name, "utility", utility, readings, Axes("pairs", data.coords))
     x, axes = utility_by_name(name, utility, data, utility_dims=utility_dims)
-    wanted = [(ITEM,), (RANKING, SLOT), *((row, ITEM) for row in _rows(data)[1:])]
-    for each in wanted:
-        if sorted(each) == sorted(axes):
-            return Named(x.transpose(*(axes.index(axis) for axis in each)), each)
-    raise ValueError(
-        f"The utility of {name!r} is by {axes}; of rankings, BPR takes {wanted}. Gather it into "
-        "the slots, and say utility_dims=('ranking', 'slot')."
-    )
+    if (ITEM in axes) == (SLOT in axes):
+        raise ValueError(
+            f"The utility of {name!r} is by {axes}; of rankings, BPR takes one per item, or one "
+            f"per slot, and by any of {[RANKING, RANKER, *data.groups]}. Gather it into the slots, "
+            "and say utility_dims=('ranking', 'slot')."
+        )
+    along = (*sorted(set(axes) - {ITEM, SLOT}), SLOT if SLOT in axes else ITEM)
+    return Named(x.transpose(*(axes.index(axis) for axis in along)), along)
 
 
-def _rows(data: Interactions | Rankings) -> list[str]:
-    """Name what a table of utilities may have rows for, each at the same place for all data."""
-    return [USER] if isinstance(data, Interactions) else ["", RANKING, RANKER, *sorted(data.groups)]
+def _codes(data: Interactions | Rankings, axis: str) -> NDArray[Any]:
+    """Position on an axis of every user or ranking."""
+    if isinstance(data, Interactions):
+        return np.arange(data.n_users)
+    if axis == RANKING:
+        return np.arange(data.n_rankings)
+    return data.ranker_idx if axis == RANKER else data.groups[axis].idx
 
 
-def _labelled(data: Interactions | Rankings, by: int) -> list[str]:
-    """Name the axes of utilities that have labels."""
-    if by == SLOTS:
-        return []
-    return [ITEM, *(row for row in _rows(data)[by : by + 1] if by != ALL and row != RANKING)]
-
-
-def _codes(data: Interactions | Rankings, by: int) -> NDArray[Any]:
-    """Row of every user or ranking."""
-    row = "" if by in (ALL, SLOTS) else _rows(data)[by]
-    if isinstance(data, Interactions) or row in ("", RANKING):
-        return np.arange(data.n_users if isinstance(data, Interactions) else data.n_rankings)
-    return data.ranker_idx if row == RANKER else data.groups[row].idx
-
-
-def _shape(data: Interactions | Rankings, by: int) -> tuple[int, ...]:
-    """Shape of utilities; none where these data have nothing of the kind."""
-    if by == ALL:
-        return (len(data.items),)
-    row = "" if by == SLOTS or by >= len(_rows(data)) else _rows(data)[by]
-    if isinstance(data, Rankings) and (by == SLOTS or row == RANKING):
-        return (data.n_rankings, data.n_slots if by == SLOTS else len(data.items))
-    return (len(data.coords[row]), len(data.items)) if row else ()
+def _lengths(data: Interactions | Rankings, axes: Sequence[str]) -> tuple[int, ...]:
+    """Return the numbers of labels on axes."""
+    return tuple(len(data.coords[axis]) for axis in axes)
 
 
 def _ends(

@@ -279,7 +279,13 @@ def axis_of(name: str, what: str, dim: str, axes: Axes) -> str:
 
 
 def by_axes(
-    name: str, what: str, value: Any, readings: Mapping[tuple[str, ...], str], axes: Axes
+    name: str,
+    what: str,
+    value: Any,
+    readings: Mapping[tuple[str, ...], str],
+    axes: Axes,
+    *,
+    also: Sequence[str] = (),
 ) -> Named:
     """Read which axes of the data a parameter is along: by its dims, or else by its shape.
 
@@ -294,11 +300,13 @@ def by_axes(
         them have as many axes.
     axes : Axes
         Of the data.
+    also : sequence of str
+        Axes, any of which a parameter with names may have beside those of a reading.
 
     Returns
     -------
     Named
-        Its axes are in the order of the reading.
+        Its axes are in the order of the reading, those of `also` before them in their order.
 
     Raises
     ------
@@ -312,18 +320,29 @@ def by_axes(
     if found is None:
         shapes = {axes.shape(each): each for each in readings}
         meanings = {shape: readings[each] for shape, each in shapes.items()}
-        x = shaped(name, what, x, meanings, axes.noun)
+        try:
+            x = shaped(name, what, x, meanings, axes.noun)
+        except ValueError as error:
+            if not also:
+                raise
+            raise ValueError(
+                f"{error} By any of {', '.join(also)}, too, if it is a variable of the model with "
+                "dims, such as a pm.Deterministic."
+            ) from None
         return Named(x, shapes[_shape(x)])
     own = tuple(axis_of(name, what, dim, axes) for dim in found)
-    for reading in readings:
-        if sorted(reading) == sorted(own):
-            x = x.transpose(*(own.index(axis) for axis in reading)) if reading != own else x
-            wanted = {axes.shape(reading): readings[reading]}
-            return Named(shaped(name, what, x, wanted, axes.noun), reading)
+    for reading, meaning in readings.items():
+        beside = tuple(axis for axis in also if axis in own and axis not in reading)
+        along = (*beside, *reading)
+        if sorted(along) == sorted(own):
+            x = x.transpose(*(own.index(axis) for axis in along)) if along != own else x
+            wanted = {axes.shape(along): ", ".join((meaning, *beside))}
+            return Named(shaped(name, what, x, wanted, axes.noun), along)
     ways = ", or ".join(readings.values())
+    more = f", and by any of {', '.join(also)}" if also else ""
     raise ValueError(
         f"The {what} of {name!r} has the dims {found}, which are of the axes {own} of the "
-        f"{axes.noun}; it is {ways}."
+        f"{axes.noun}; it is {ways}{more}."
     )
 
 

@@ -11,7 +11,8 @@ each item, which is also what posterior predictive draws have.
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar, Unpack
@@ -39,6 +40,7 @@ from bayesrank.distributions.observed import (
     as_double,
     check_length,
     is_observed,
+    label_axis,
     observe,
     observed_options,
     refuse_other_data,
@@ -64,6 +66,7 @@ __all__ = ["MPM"]
 PARAMETERS = {"score": "item", "variance": "variance", "adherence": ""}  # no variance: equal ones
 _PACKAGE = str(Path(__file__).parents[1])
 
+PROBLEM = "problem"
 EACH_PAIR = "how often each pair is compared"
 ANY = -1  # as a total: whatever the value sums to, and draws of one
 
@@ -168,15 +171,19 @@ class MPM(Discrete):
     name : str
         Name of the variable.
     score : tensor_like of float, (..., n_items)
-        Consensus of the rankers; only differences matter. With a `PairCounts` (n_items,): dims are
-        told by their labels, whatever they are called.
+        Consensus of the rankers; only differences matter. With a `PairCounts` (n_items,), or a
+        variable with dims: item and any of ranker, problem and the groups of the counts, such as
+        ``("region", "item")``. Dims are told by their labels, whatever they are called.
     variance : tensor_like of float, (..., n_items), optional
-        How uncertain rankers are about each item, positive. Default 1/2 for all, so that
-        D is the difference of the scores. The scale of scores, variances and adherences together is
-        not identified by the data: priors have to say it, and sparse data need them, because the
+        How uncertain rankers are about each item, positive. With a `PairCounts` one number,
+        (n_items,), or a variable with dims: any of item, ranker, problem and the groups. Default
+        1/2 for all, so that D is the difference of the scores. The scale of scores, variances and
+        adherences together is not identified by the data: priors have to say it, and sparse data
+        need them, because the
         likelihood alone grows without bound as variances vanish.
     adherence : tensor_like of float, (...), optional
-        Of each ranker, not negative; default 1. With a `PairCounts` one number or (n_rankers,).
+        Of each ranker, not negative; default 1. With a `PairCounts` one number, (n_rankers,), or
+        a variable with dims: any of ranker, problem and the groups.
         The paper has it in [0, 1]: then fix the scale of the scores by that of the adherences, or
         give the scores unit scale, leave the adherences free and divide them by the largest
         afterwards, which samples far better.
@@ -387,6 +394,11 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
     """Net counts of rankers (n_rankers, n_items), with all that was counted as parameters.
 
     Net counts do not tell the counts, so that all that the likelihood needs beside them is kept.
+
+    Scores and variances that are by something else than items are spread along one axis, all items
+    for every *group* of rankers that have the same. What is summed up are *cells*, the counts of a
+    ranker in a problem: each has a *row* of scores, those of the problem's items in its group, and
+    a *rate*, its adherence.
     """
 
     data_types = (PairCounts,)
@@ -396,6 +408,7 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
     value = "net"
     derived_from = (NET,)
     given_pairs = False
+    along: ClassVar[Mapping[str, tuple[str, ...] | None]] = {}  # axes of the parameters, items last
 
     @classmethod
     def record(cls, name: str, data: PairCounts, p: SimpleNamespace) -> Record:
@@ -404,6 +417,7 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
         if (data.weight != 1).any():
             outcome = "nothing: evidence weights make a pseudo-likelihood"
         at_random = data.weight * data.log_at_random(given_pairs=cls.given_pairs)
+        group, at = cls.spread(data)
         return Record(
             labels=data.coords,
             parts={
@@ -411,21 +425,99 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
                 WEIGHT: Part(data.weight, ("ranker",)),
                 AT_RANDOM: Part(at_random, ("ranker",)),
             },
-            derived=cls.tables(data, equal=p.variance.type.shape[0] == 0),
+            derived={f"{what}_at": place for what, place in at.items()} | cls.tables(data, group),
             outcome=outcome,
         )
 
     @classmethod
-    def tables(cls, counts: PairCounts, *, equal: bool) -> dict[str, NDArray[Any]]:
+    def tables(cls, counts: PairCounts, group: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Compute what the likelihood needs beside the net counts."""
         raise NotImplementedError
 
     @classmethod
+    def groups(cls) -> list[str]:
+        """Name what rankers with the same scores and variances have in common."""
+        both = {axis for what in ("score", "variance") for axis in cls.along[what] or ()}
+        return sorted(both - {ITEM, PROBLEM})
+
+    @classmethod
+    def is_spread(cls, what: str) -> bool:
+        """Whether scores or variances have all items for every group of rankers as they are."""
+        groups = cls.groups()
+        return len(groups) < 2 and cls.along[what] in (None, (*groups, ITEM))
+
+    @classmethod
+    def spread(cls, counts: PairCounts) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+        """Group of every ranker, and where scores and variances of the items of all groups are."""
+        groups, n_items = cls.groups(), len(counts.items)
+        codes = np.stack([np.zeros(len(counts.rankers), int), *_codes(counts, groups)], axis=1)
+        if len(groups) > 1:
+            distinct, group = np.unique(codes, axis=0, return_inverse=True)
+        else:
+            group = codes[:, -1]
+            distinct = np.arange(_lengths(counts, groups)[0] if groups else 1)[:, None]
+        item, which = np.tile(np.arange(n_items), len(distinct)), distinct.repeat(n_items, axis=0)
+        index: dict[str, NDArray[Any]] = {ITEM: item, PROBLEM: counts.problem_idx[item]}
+        index |= dict(zip(reversed(groups), which.T[::-1], strict=False))
+        at = {what: np.zeros(0, int) for what in ("score", "variance")}
+        for what in at:
+            if not cls.is_spread(what):
+                own = cls.along[what] or ()
+                at[what] = _flat([index[axis] for axis in own], _lengths(counts, own), len(item))
+        return group.ravel(), at
+
+    @classmethod
+    def rates(cls, counts: PairCounts, ranker: Any, problem: Any) -> NDArray[Any]:
+        """Which adherence a ranker has in a problem."""
+        own = cls.along["adherence"] or ()
+        index = [problem if axis == PROBLEM else _codes(counts, [axis])[0][ranker] for axis in own]
+        return _flat(index, _lengths(counts, own), len(ranker))
+
+    @classmethod
+    def of_items(cls, p: SimpleNamespace) -> tuple[TensorVariable, TensorVariable]:
+        """Scores and variances, if any, of the items of every group."""
+        score = p.score if cls.is_spread("score") else p.score[p.score_at]
+        return score, p.variance if cls.is_spread("variance") else p.variance[p.variance_at]
+
+    @classmethod
+    def on_axes(
+        cls, model: pm.Model, name: str, data: PairCounts, p: SimpleNamespace
+    ) -> PairCounts:
+        coords = model.coords
+        rows, items = model.named_vars_to_dims[name]
+        kept = {RANKER: coords.get(rows), ITEM: coords.get(items)}
+        own = {RANKER: data.rankers, ITEM: data.items, PROBLEM: data.problems}
+        own |= {group: labels for group, (labels, _) in data.groups.items()}
+        for axis in _labelled(cls.along):
+            kept[axis] = coords.get(f"{name}_{axis}s", coords.get(axis))
+            if axis not in own:
+                raise ValueError(
+                    f"A parameter of {name!r} is by {axis}, and the new counts are not grouped by "
+                    "it. Say by PairCounts.grouped which rankers are of which."
+                )
+        for axis, labels in kept.items():
+            new = data.coords[axis]
+            if labels is None or np.array_equal(labels, new):
+                continue
+            if axis in (RANKER, ITEM) and set(labels) != set(new):
+                continue  # others: the coords become theirs
+            label_of = dict(zip(new, own[axis], strict=True))
+            try:
+                data = data.reindex({axis: [label_of.get(label, label) for label in labels]})
+            except ValueError as error:
+                raise ValueError(
+                    f"{name!r} has parameters by {axis}, and the new counts others. {error} "
+                    "Make the model with all that will come, or take a subset of the counts."
+                ) from error
+        return data
+
+    @classmethod
     def check_new(cls, model: pm.Model, name: str, data: PairCounts, p: SimpleNamespace) -> None:
-        n_items, n_rankers = len(data.items), len(data.rankers)
-        check_length(name, "scores", p.score, n_items, "counts", "items")
-        check_length(name, "variances", p.variance, n_items, "counts", "items")
-        check_length(name, "adherences", p.adherence, n_rankers, "counts", "rankers")
+        for what, own in cls.along.items():
+            n = int(np.prod(_lengths(data, own or ())))
+            unit = " times ".join(f"{axis}s" for axis in own or ())
+            plural = what[:-1] + "ies" if what.endswith("y") else f"{what}s"
+            check_length(name, plural, getattr(p, what), n, "counts", unit)
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -444,18 +536,30 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
         raise NotImplementedError
 
 
+# of observed counts: all scores, variances and adherences, and where those of an item are
+FLAT = {
+    "score": "score",
+    "variance": "variance",  # none where all are equal
+    "adherence": "adherence",
+    "weight": "",
+    "score_at": "score_at",  # of length 0 where they are spread as they are
+    "variance_at": "variance_at",
+}
+
+
 class ObservedMPMRV(_ObservedCountsRV):
     """Counts of all ordered pairs, given how many each ranker has."""
 
     name = "mpm"
     parameters: ClassVar[Mapping[str, str]] = {
-        **PARAMETERS,
-        "weight": "",
+        **FLAT,
         "log_multinomial": "",
-        "totals": "problem",
-        "item": "problem,place",
-        "where": "problem,place",
-        "ranker": "entry",
+        "item": "row,place",
+        "where": "row,place",
+        "row_rate": "row_rate",
+        "needed": "needed_row,needed_rate",
+        "cells": "four,cell",  # ranker, row, rate and total
+        "cell": "entry",
         "first": "entry",
         "second": "second_entry",  # of length 0 where the net counts of items are enough
         "count": "entry",
@@ -469,39 +573,75 @@ class ObservedMPMRV(_ObservedCountsRV):
         next_rng, seed = pt.random.integers(
             0, 2**62, size=(p.weight.shape[0],), rng=rng, return_next_rng=True
         )
-        each = p.adherence + pt.zeros_like(p.weight)
-        tables = p.item, p.where, p.totals.T
-        return next_rng, NetCountsDraw()(p.score, p.variance, each, *tables, seed)
+        tables = p.item, p.where, p.cells
+        return next_rng, NetCountsDraw()(*cls.of_items(p), p.adherence, *tables, seed, p.net)
 
     @classmethod
-    def tables(cls, counts: PairCounts, *, equal: bool) -> dict[str, NDArray[Any]]:
-        layout = counts.layout()
-        tables: dict[str, NDArray[Any]] = {
-            "log_multinomial": counts.log_multinomial(),
-            "totals": np.ascontiguousarray(counts.totals().T).astype(np.int64),
-            "item": layout.item,
-            "where": layout.where,
-        }
-        if equal:
-            ranker, first, count = counts.net_entries()
+    def rates_of_rows(cls) -> bool:
+        """Whether a row has one rate: it is then multiplied by that, and no rate is by itself.
+
+        Else all rates of a row are evaluated together.
+        """
+        own = set(cls.along["adherence"] or ())
+        return bool(own) and (PROBLEM in own or own <= set(cls.groups()))
+
+    @classmethod
+    def tables(cls, counts: PairCounts, group: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        layout, n_items, totals = counts.layout(), len(counts.items), counts.totals().T
+        ranker, problem = np.nonzero(totals)
+        rate = cls.rates(counts, ranker, problem)
+        cell = np.zeros(totals.shape, dtype=np.int32)
+        cell[ranker, problem] = np.arange(len(ranker))
+
+        each = rate if cls.rates_of_rows() else np.zeros_like(rate)
+        key = np.stack([group[ranker], problem, each], axis=1)
+        rows, row = np.unique(key, axis=0, return_inverse=True)
+        of_group, of_problem, row_rate = rows.T
+        n_rates = int(np.prod(_lengths(counts, cls.along["adherence"] or ())))
+        needed = np.zeros((1, 0), dtype=bool)
+        if not cls.rates_of_rows() and cls.along["adherence"]:
+            needed = np.zeros((len(rows), n_rates), dtype=bool)
+            needed[row.ravel(), rate] = True
+
+        if cls.along["variance"] is None:
+            who, first, count = counts.net_entries()
             second = np.zeros(0, np.int32)
         else:
-            ranker, first, second = counts.ranker_idx, counts.first, counts.second
-            count = counts.count
-        return tables | {"ranker": ranker, "first": first, "second": second, "count": count}
+            who, first, count = counts.ranker_idx, counts.first, counts.count
+            second = group[who] * n_items + counts.second
+        total = totals[ranker, problem]
+        return {
+            "log_multinomial": counts.log_multinomial(),
+            "item": of_group[:, None] * n_items + layout.item[of_problem],
+            "where": layout.where[of_problem],
+            "row_rate": row_rate,
+            "needed": needed,
+            "cells": np.stack([ranker, row.ravel(), rate, total]).astype(np.int64),
+            "cell": cell[who, counts.problem_idx[first]],
+            "first": group[who] * n_items + first,
+            "second": second,
+            "count": count,
+        }
 
     @classmethod
     def of_counts(cls, p: SimpleNamespace) -> TensorVariable:
-        if p.variance.type.shape[0] == 0:
-            terms = p.count * p.score[p.first]
-            unequal, agreed = None, segment_sum(terms, (p.ranker,), (p.weight.shape[0],))
+        score, variance = cls.of_items(p)
+        ranker, row, rate, total = (p.cells[k] for k in range(4))
+        unequal = None if cls.along["variance"] is None else variance[p.item]
+        if unequal is None:
+            agreed = segment_sum(p.count * score[p.first], (p.cell,), (ranker.shape[0],))
         else:
-            unequal, entries = p.variance[p.item], (p.ranker, p.first, p.second, p.count)
-            agreed = agreement(p.score, p.variance, entries, like=p.weight)
-        needed = pt.gt(p.totals.T, 0) if p.adherence.ndim else None
-        rate = pt.atleast_1d(p.adherence)
-        log_Z = log_normaliser_table(p.score[p.item], rate, unequal, where=p.where, needed=needed)
-        return p.log_multinomial + p.adherence * agreed - pt.sum(p.totals * log_Z.T, axis=-1)
+            entries = p.cell, p.first, p.second, p.count
+            agreed = agreement(score, variance, entries, like=ranker)
+        at_rate, needed = p.adherence, None
+        rows, column = score[p.item], pt.zeros_like(rate)
+        if cls.rates_of_rows():
+            rows, at_rate = rows * p.adherence[p.row_rate][:, None], np.ones(1)
+        elif cls.along["adherence"]:
+            column, needed = rate, p.needed
+        log_Z = log_normaliser_table(rows, at_rate, unequal, where=p.where, needed=needed)
+        terms = p.adherence[rate] * agreed - total * log_Z[row, column]
+        return p.log_multinomial + segment_sum(terms, (ranker,), (p.weight.shape[0],))
 
 
 class ObservedGivenPairsRV(_ObservedCountsRV):
@@ -511,11 +651,11 @@ class ObservedGivenPairsRV(_ObservedCountsRV):
     given = EACH_PAIR
     given_pairs = True
     parameters: ClassVar[Mapping[str, str]] = {
-        **PARAMETERS,
-        "weight": "",
+        **FLAT,
         "ranker": "entry",
         "first": "entry",
         "second": "entry",
+        "rate": "entry",
         "count": "entry",
         "compared": "entry",
         "net": "item",
@@ -526,39 +666,80 @@ class ObservedGivenPairsRV(_ObservedCountsRV):
     def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
         p = cls.named(parameters)
         next_rng, won = pt.random.binomial(
-            p.compared, pt.sigmoid(_logit(p)), rng=rng, return_next_rng=True
+            p.compared, pt.sigmoid(cls.logit(p)), rng=rng, return_next_rng=True
         )
-        lead, shape = 2 * won - p.compared, (p.weight.shape[0], p.score.shape[0])
+        lead, shape = 2 * won - p.compared, tuple(p.net.shape)
         of_first, of_second = (
-            segment_sum(lead, (p.ranker, item), shape) for item in (p.first, p.second)
+            segment_sum(lead, (p.ranker, place % p.net.shape[1]), shape)
+            for place in (p.first, p.second)
         )
         return next_rng, pt.cast(of_first - of_second, "int64")
 
     @classmethod
-    def tables(cls, counts: PairCounts, *, equal: bool) -> dict[str, NDArray[Any]]:
+    def tables(cls, counts: PairCounts, group: NDArray[Any]) -> dict[str, NDArray[Any]]:
         pairs = counts.compared()
+        start = group[pairs.ranker_idx] * len(counts.items)
         return {
             "ranker": pairs.ranker_idx,
-            "first": pairs.first,
-            "second": pairs.second,
+            "first": start + pairs.first,
+            "second": start + pairs.second,
+            "rate": cls.rates(counts, pairs.ranker_idx, counts.problem_idx[pairs.first]),
             "count": pairs.won,
             "compared": pairs.compared.astype(np.int64),
         }
 
     @classmethod
+    def logit(cls, p: SimpleNamespace) -> TensorVariable:
+        """Log odds that the first item of each pair is preferred."""
+        score, variance = cls.of_items(p)
+        D = score[p.first] - score[p.second]
+        if cls.along["variance"] is not None:
+            D = D / (variance[p.first] + variance[p.second])
+        return 2.0 * D * p.adherence[p.rate]
+
+    @classmethod
     def of_counts(cls, p: SimpleNamespace) -> TensorVariable:
-        logit, lost = _logit(p), p.compared - p.count
+        logit, lost = cls.logit(p), p.compared - p.count
         ways = pt.gammaln(p.compared + 1.0) - pt.gammaln(p.count + 1.0) - pt.gammaln(lost + 1.0)
         terms = ways - p.count * softplus(-logit) - lost * softplus(logit)
         return segment_sum(terms, (p.ranker,), (p.weight.shape[0],))
 
 
-def _logit(p: SimpleNamespace) -> TensorVariable:
-    """Log odds that the first item of each pair is preferred."""
-    D = p.score[p.first] - p.score[p.second]
-    if p.variance.type.shape[0] != 0:
-        D = D / (p.variance[p.first] + p.variance[p.second])
-    return 2.0 * D * (p.adherence if p.adherence.ndim == 0 else p.adherence[p.ranker])
+@cache
+def _along(
+    kind: type[_ObservedCountsRV],
+    score: tuple[str, ...] | None,
+    variance: tuple[str, ...] | None,
+    adherence: tuple[str, ...] | None,
+) -> type[_ObservedCountsRV]:
+    """Make the class of counts whose parameters are along these axes."""
+    along = {"score": score, "variance": variance, "adherence": adherence}
+    members = {"along": along, "__module__": __name__, "__doc__": f"{kind.__doc__} Of {along}."}
+    return type(kind.__name__, (kind,), members)
+
+
+def _labelled(along: Mapping[str, tuple[str, ...] | None]) -> list[str]:
+    """Name the axes of parameters of which no part of the data has labels."""
+    return sorted({axis for own in along.values() for axis in own or ()} - {ITEM, RANKER})
+
+
+def _codes(counts: PairCounts, axes: Sequence[str]) -> list[NDArray[Any]]:
+    """Give for each axis the position on it of every ranker."""
+    each = np.arange(len(counts.rankers))
+    return [each if axis == RANKER else counts.groups[axis].idx for axis in axes]
+
+
+def _lengths(counts: PairCounts, axes: Sequence[str]) -> list[int]:
+    """Return the numbers of labels on axes."""
+    return [len(counts.coords[axis]) for axis in axes]
+
+
+def _flat(index: Sequence[NDArray[Any]], lengths: Sequence[int], n: int) -> NDArray[Any]:
+    """Positions in an array of these lengths when it is flat: n of the one if it has no axes."""
+    place = np.zeros(n, dtype=np.int64)
+    for of_axis, length in zip(index, lengths, strict=True):
+        place = place * length + of_axis
+    return place
 
 
 def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any]) -> Any:
@@ -572,26 +753,43 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
     )
     _check_sign("adherence", own.get("adherence"), positive=False)
     _check_sign("variance", own.get("variance"), positive=True)
-    own_dims = zip(options.get("dims") or (), _ObservedCountsRV.axes, strict=False)
-    axes = Axes("counts", {x: counts.coords[x] for x in (RANKER, ITEM)}, dict(own_dims))
+    also = [RANKER, PROBLEM, *sorted(counts.groups)]
+    axes = Axes(
+        "counts",
+        {axis: counts.coords[axis] for axis in (ITEM, *also)},
+        dict(zip(options.get("dims") or (), _ObservedCountsRV.axes, strict=False)),
+        "Say by PairCounts.grouped what else rankers are grouped by.",
+    )
     per_item: dict[tuple[str, ...], str] = {(ITEM,): "one per item"}
-    one_or_all = {(): "one for all", (RANKER,): "one per ranker"}
-    adherence = own.get("adherence", 1.0)
-    given = {
-        "score": by_axes(name, "score", score, per_item, axes).value,
-        "variance": as_double(np.zeros(0)),
-        "adherence": by_axes(name, "adherence", adherence, one_or_all, axes).value,
+    for_all: dict[tuple[str, ...], str] = {(): "one for all"}
+    readings = {
+        "score": (score, per_item),
+        "variance": (own.get("variance"), for_all | per_item),
+        "adherence": (own.get("adherence", 1.0), for_all | {(RANKER,): "one per ranker"}),
     }
-    if "variance" in own:
-        given["variance"] = by_axes(name, "variance", own["variance"], per_item, axes).value
-    return observe(
-        ObservedGivenPairsRV if own.get("given_pairs") else ObservedMPMRV,
+    given: dict[str, TensorVariable] = {}
+    along: dict[str, tuple[str, ...] | None] = {}
+    for what, (value, ways) in readings.items():
+        given[what], along[what] = as_double(np.zeros(0)), None
+        if value is not None:
+            x = by_axes(name, what, value, ways, axes, also=also)
+            groups = sorted(set(x.axes) - {ITEM})
+            own_axes = (*groups, *(axis for axis in x.axes if axis == ITEM))
+            along[what], order = own_axes, [x.axes.index(axis) for axis in own_axes]
+            flat = x.value if x.value.ndim < 2 else x.value.transpose(*order).flatten()
+            given[what] = pt.atleast_1d(flat)
+    kind = _along(ObservedGivenPairsRV if own.get("given_pairs") else ObservedMPMRV, **along)
+    y = observe(
+        kind,
         name,
         counts,
         given,
         lambda data: {"net": pt.cast(data.net, "int64"), "weight": data.weight},
         **options,
     )
+    for axis in _labelled(along):  # for those of new data
+        label_axis(kind, pm.modelcontext(None), name, axis, counts.coords[axis], known=False)
+    return y
 
 
 def _net_counts(counts: PairCounts) -> NDArray[np.int32]:

@@ -243,7 +243,8 @@ def test_what_stages_were_derived_from_cannot_be_set_by_hand():
                 ValueError,
                 match=rf"^Other numbers were derived from '{name}', and .* br\.set_observed\.$",
             ):
-                pm.set_data({name: value}, model=data)
+                pm.set_data({name: value + 1}, model=data)
+            pm.set_data({name: value}, model=data)  # the same, as programs do that put data back
 
 
 def test_weights_of_slots_set_by_hand_are_used():

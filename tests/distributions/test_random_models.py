@@ -20,6 +20,7 @@ from tests.likelihoods.count_tables import table_logp
 
 QUICK = "FAST_COMPILE"
 JUDGES, ITEMS = ["ann", "bob", "cy"], list("abcd")
+RANKERS = [*JUDGES, "dee"]
 GROUPS = {"judge": JUDGES, "season": [2024, 2025], "court": ["clay", "grass", "sand"]}
 
 
@@ -118,34 +119,93 @@ def check_pairs(seed):
     np.testing.assert_allclose(logp_of(model), exact, atol=1e-9, err_msg=message)
 
 
+def some_counts(rng):
+    """Counts of some rankers, in regions and of ages, and of items in one or two problems."""
+    n, n_rankers = rng.integers(2, 5), rng.integers(1, 5)
+    items = rng.permutation(ITEMS)[:n]
+    problem = np.array([0] * n if n < 4 or rng.integers(2) else [0, 1, 0, 1])
+    rows = []
+    for who in RANKERS[:n_rankers]:
+        for _ in range(rng.integers(0, 6)):
+            i, j = rng.permutation(n)[:2]
+            if problem[i] == problem[j]:
+                rows.append((who, items[i], items[j], rng.integers(1, 4), problem[i]))
+    i, j = np.flatnonzero(problem == problem[-1])[:2]
+    rows += [(who, items[i], items[j], 1, problem[i]) for who in RANKERS[:n_rankers]]
+    frame = pd.DataFrame(rows, columns=["who", "one", "other", "times", "problem"])
+    own = pd.DataFrame({"who": RANKERS[:n_rankers]})
+    own["region"] = rng.choice(["north", "south"], n_rankers)
+    own["age"] = rng.choice([20, 40, 60], n_rankers)
+    counts = br.PairCounts.from_frame(
+        frame, first="one", second="other", count="times", ranker="who", problem="problem"
+    )
+    axes = {"item": counts.items, "ranker": counts.rankers, "problem": counts.problems}
+    return counts.grouped(own.set_index("who").to_dict()).reindex(
+        {axis: labels.take(rng.permutation(len(labels))) for axis, labels in axes.items()}
+    )
+
+
+def tables_by_loop(counts, values, dims, given_pairs):
+    """Log-probabilities, one ranker and problem after the other."""
+    exact = np.zeros(len(counts.rankers))
+    for n, ranker in enumerate(counts.rankers):
+        whole = counts.dense(ranker)
+        for p in range(len(counts.problems)):
+            inside = np.flatnonzero(counts.problem_idx == p)
+            at = {by: group.idx[n] for by, group in counts.groups.items()}
+            at |= {"ranker": n, "problem": p}
+            own = {
+                name: np.array([
+                    x[tuple({**at, "item": i}[d] for d in dims[name])] for i in inside
+                ])
+                for name, x in values.items()
+            }  # fmt: skip
+            theta, variance = own.get("adherence", [1.0])[0], own.get("variance")
+            table = whole[np.ix_(inside, inside)]
+            of_table = of_pairs if given_pairs else table_logp
+            arguments = (theta, own["score"]) if given_pairs else (own["score"], theta)
+            exact[n] += of_table(table, *arguments, variance) if table.any() else 0.0
+    return exact
+
+
+COUNT_AXES = ["ranker", "region", "age", "problem"]
+
+
 def check_counts(seed):
     rng = np.random.default_rng(seed)
-    n, n_rankers = rng.integers(2, 5), rng.integers(1, 4)
-    table = rng.integers(0, 3, size=(n_rankers, n, n)) * (1 - np.eye(n, dtype=int))
-    table[:, 0, 1] += 1
-    items, rankers = rng.permutation(ITEMS)[:n], rng.permutation(JUDGES)[:n_rankers]
-    counts = br.PairCounts.from_matrix(table, items=items, rankers=rankers)
-    values = {"score": rng.normal(size=n)}
-    dims = {"score": ("item",)}
+    counts = some_counts(rng)
+
+    def some_axes(*own):
+        beside = rng.permutation(COUNT_AXES)[: rng.choice([0, 0, 1, 1, 2, 3])]
+        return tuple(rng.permutation([*own, *beside]).tolist())
+
+    dims = {"score": some_axes("item")}
     if rng.integers(2):
-        values["variance"], dims["variance"] = np.exp(rng.normal(size=n)), ("item",)
-    if by := rng.integers(3):
-        dims["adherence"] = ("ranker",)[by - 1 :]
-        values["adherence"] = np.exp(rng.normal(size=[n_rankers] * (2 - by)))
+        dims["variance"] = some_axes(*(["item"] if rng.integers(3) else []))
+    if rng.integers(3):
+        dims["adherence"] = some_axes()
+    values = {
+        name: rng.normal(size=[len(counts.coords[d]) for d in own]) for name, own in dims.items()
+    }
+    values |= {name: np.exp(values[name]) for name in dims if name != "score"}
     given_pairs = bool(rng.integers(2))
     with pm.Model(coords=counts.coords) as model:
         p = {name: given(rng, name, values[name], by) for name, by in dims.items()}
         br.MPM("y", p.pop("score"), **p, given_pairs=given_pairs, observed=counts)
-    theta = np.broadcast_to(values.get("adherence", 1.0), n_rankers)
-    variance = values.get("variance")
-    if given_pairs:
-        exact = [of_pairs(*x, values["score"], variance) for x in zip(table, theta, strict=True)]
-    else:
-        exact = [
-            table_logp(c, values["score"], t, variance) for c, t in zip(table, theta, strict=True)
-        ]
     message = f"{seed} {dims} {given_pairs}"
+    exact = tables_by_loop(counts, values, dims, given_pairs)
     np.testing.assert_allclose(logp_of(model), exact, atol=1e-9, err_msg=message)
+    if seed % 4 == 0:  # others, which what is compiled takes
+        compiled = model.compile_logp(vars=model["y"], sum=False, mode=QUICK)
+        kept = rng.permutation(counts.rankers)
+        new = counts.reindex({"ranker": kept}).weighted(2.0)
+        br.set_observed("y", new, model=model)
+        np.testing.assert_allclose(compiled({})[0], 2.0 * exact, atol=1e-9, err_msg=message)
+    draws = pm.draw(model["y"], random_seed=seed, mode=QUICK)
+    each = np.abs(draws).sum(axis=1)
+    assert (each <= 2 * counts.total()).all(), message
+    for p in range(len(counts.problems)):
+        assert not draws[:, counts.problem_idx == p].sum(axis=1).any(), message
 
 
 def of_pairs(table, theta, score, variance):
@@ -161,7 +221,8 @@ def of_pairs(table, theta, score, variance):
 
 RANKING_DIMS = [
     ("item",), ("ranking", "slot"), ("slot", "ranking"), ("ranking", "item"), ("ranker", "item"),
-    ("item", "ranker"), ("season", "item"), ("item", "season"),
+    ("item", "ranker"), ("season", "item"), ("item", "season"), ("court", "item", "season"),
+    ("season", "ranker", "item"), ("slot", "court"), ("slot",), ("ranker", "slot", "season"),
 ]  # fmt: skip
 
 
@@ -182,7 +243,7 @@ def check_interactions(seed):
     else:
         data = br.Rankings.from_orderings(
             blocks, rankers=rng.choice(JUDGES, len(rows)), items=rng.permutation(items)
-        ).grouped({"season": rng.choice([1, 2, 3], len(rows))})
+        ).grouped({by: rng.choice([1, 2, 3], len(rows)) for by in ("season", "court")})
         dims = RANKING_DIMS[rng.integers(len(RANKING_DIMS))]
     values = rng.normal(size=[len(data.coords[dim]) for dim in dims])
     with pm.Model(coords=data.coords) as model:
@@ -199,8 +260,7 @@ def check_interactions(seed):
             at = {
                 "ranking": r,
                 "ranker": data.ranker_idx[r],
-                "season": data.groups["season"].idx[r],
-            }
+            } | {by: group.idx[r] for by, group in data.groups.items()}
             own = np.array([
                 values[tuple({**at, "item": data.item[r, s], "slot": s}[d] for d in dims)]
                 for s in range(data.n_slots)
@@ -254,11 +314,11 @@ HAD = br.Interactions.from_frame(
         (MATCHES, lambda x: br.BradleyTerry("y", np.zeros(3), order_effect=x, observed=MATCHES),
          ("turned",), r"The judges of the pairs of 'y' are not those of the dim 'turned' of its"),
         (COUNTED, lambda x: br.MPM("y", np.zeros(3), adherence=x, observed=COUNTED),
-         ("item",), r"adherence of 'y' has the dims \('item',\).* it is one for all, or one per r"),
+         ("item",), r"adherence of 'y' has the dims \('item',\).* and by any of ranker, problem"),
         (COUNTED, lambda x: br.MPM("y", np.zeros(3), adherence=x, observed=COUNTED),
          ("turned",), r"The rankers of the counts of 'y' are not those of the dim 'turned' of"),
         (COUNTED, lambda x: br.MPM("y", x, observed=COUNTED),
-         ("ranker",), r"score of 'y' has the dims \('ranker',\), .* it is one per item\."),
+         ("ranker",), r"score of 'y' has the dims \('ranker',\), .* is one per item, and by any"),
         (COUNTED, lambda x: br.MPM("y", np.zeros(3), adherence=x, observed=COUNTED),
          ("strangers",), r"'strangers' of the adherence of 'y' has 3 labels, which are those"),
         (HAD, lambda x: br.BPR("y", x, observed=HAD),

@@ -167,8 +167,8 @@ def ordered_pairs(
 def check_comparable(axis: ItemAxis) -> None:
     """Refuse a problem with one item."""
     size = np.bincount(axis.problem_idx, minlength=len(axis.problems))
-    if (size < 2).any():
-        p = int((size < 2).argmax())
+    if (size == 1).any():
+        p = int((size == 1).argmax())
         alone = axis.items[axis.problem_idx == p]
         raise ValueError(
             f"Problem {label_repr(axis.problems[p])} has one item, {label_repr(alone[0])}: nothing "

@@ -4,7 +4,7 @@ An *entry* is one item in one ranking, with a cost (low is good). Each function 
 writing rankings down into `Entries`; `derive.arrange` does the rest.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -407,9 +407,15 @@ def _per_ranking(
     return each
 
 
-def grouped(groups: Mapping[str, Any], who: NDArray[Any], rankers: pd.Index) -> dict[str, Group]:
-    """Code labels of groups: one for each ranking, or by ranker."""
-    check_names(list(groups), RANKING_NAMES, "rankings")
+def grouped(
+    groups: Mapping[str, Any],
+    who: NDArray[Any],
+    rankers: pd.Index,
+    noun: str = "ranking",
+    taken: Collection[str] = RANKING_NAMES,
+) -> dict[str, Group]:
+    """Code labels of groups: one for each ranking, or whatever the noun is, or by ranker."""
+    check_names(list(groups), taken, f"{noun}s")
     coded = {}
     for name, labels in groups.items():
         if isinstance(labels, Mapping | pd.Series):
@@ -425,7 +431,7 @@ def grouped(groups: Mapping[str, Any], who: NDArray[Any], rankers: pd.Index) -> 
             if len(each) != len(who):
                 raise ValueError(
                     f"The group {name!r} has {counted(len(each), 'label')} for "
-                    f"{counted(len(who), 'ranking')}; give one for each, or a mapping by ranker."
+                    f"{counted(len(who), noun)}; give one for each, or a mapping by ranker."
                 )
         codes, axis = sorted_axis(pd.Series(each), name)
         coded[name] = Group(axis, codes.astype(np.int32))

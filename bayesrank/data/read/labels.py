@@ -176,6 +176,17 @@ def locate(values: pd.Index, axis: pd.Index, what: str) -> NDArray[np.int64]:
     return position.astype(np.int64)
 
 
+def on_axis(
+    labels: Iterable[Any], old: pd.Index, used: NDArray[Any], what: str
+) -> tuple[pd.Index, NDArray[np.int64]]:
+    """Give a new axis, and the place on it of what is used of the old one (of the rest: -1)."""
+    axis = axis_index(labels, f"{what}s")
+    in_use = np.unique(used)
+    place = np.full(len(old), -1)
+    place[in_use] = locate(old.take(in_use), axis, what)
+    return axis, place
+
+
 def coord_values(index: pd.Index) -> NDArray[Any]:
     """Labels as xarray and netCDF take them: numbers stay numbers, all else becomes strings."""
     if index.inferred_type in ("integer", "floating") and index.dtype != object:

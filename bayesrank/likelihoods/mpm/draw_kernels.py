@@ -104,36 +104,44 @@ def draw_counts_kernel(score, variance, adherence, total, seed):  # type: ignore
 
 
 @_kernel
-def draw_net_counts_kernel(score, variance, adherence, item, where, totals, seed):  # type: ignore[no-untyped-def]
+def draw_net_counts_kernel(score, variance, rate, item, where, cells, seed, like):  # type: ignore[no-untyped-def]
     """Draw net counts of the items of all problems.
 
     Parameters
     ----------
-    score : ndarray, (n_items,)
-    variance : ndarray, (n_items,) or (0,)
+    score : ndarray, (n_groups * n_items,)
+        Of all items, group by group.
+    variance : ndarray, (n_groups * n_items,) or (0,)
         If empty, all are 1/2.
-    adherence, seed : ndarray, (n_rankers,)
-    item, where : ndarray, (n_problems, n_slots)
-        Items of each problem.
-    totals : ndarray of int, (n_problems, n_rankers)
-        Number of draws.
+    rate : ndarray, (n_rates,)
+        Adherences.
+    item, where : ndarray, (n_rows, n_slots)
+        Positions in `score` of the items of each problem in each group.
+    cells : ndarray of int, (4, n_cells)
+        Ranker, row, rate and number of draws of what is drawn, by ranker.
+    seed : ndarray, (n_rankers,)
+    like : ndarray, (n_rankers, n_items)
+        Of which only the shape is read.
 
     Returns
     -------
     ndarray of int64, (n_rankers, n_items)
         How often each item was the preferred one, less how often it was the other.
     """
-    net = np.zeros((adherence.size, score.size), np.int64)
+    net = np.zeros(like.shape, np.int64)
     state = np.zeros(1, np.uint64)
-    for n in range(adherence.size):
-        state[0] = np.uint64(seed[n])
-        for p in range(item.shape[0]):
-            used = item[p][where[p]]
-            if totals[p, n] == 0 or used.size < 2:
-                continue
-            g = variance if variance.size == 0 else variance[used]
-            counts = np.zeros((used.size, 1), np.int64)
-            _draw_pairs(score[used], g, adherence[n], totals[p, n], state, counts)
-            for j in range(used.size):
-                net[n, used[j]] += counts[j, 0]
+    last = -1
+    for c in range(cells.shape[1]):
+        n, row, k, total = cells[0, c], cells[1, c], cells[2, c], cells[3, c]
+        if n != last:
+            state[0] = np.uint64(seed[n])
+            last = n
+        used = item[row][where[row]]
+        if total == 0 or used.size < 2:
+            continue
+        g = variance if variance.size == 0 else variance[used]
+        counts = np.zeros((used.size, 1), np.int64)
+        _draw_pairs(score[used], g, rate[k], total, state, counts)
+        for j in range(used.size):
+            net[n, used[j] % net.shape[1]] += counts[j, 0]
     return net

@@ -103,8 +103,8 @@ class NetCountsDraw(KernelOp):
     """Net counts (n_rankers, n_items); the inputs of `draw_net_counts_kernel`."""
 
     kernel = staticmethod(draw_net_counts_kernel)
-    signature = "(k),(l),(n),(p,s),(p,s),(p,n),(n)->(n,k)"
-    version = 3
+    signature = "(g),(l),(r),(p,s),(p,s),(four,c),(n),(n,k)->(n,k)"
+    version = 4
     dtype = "int64"
 
 

@@ -103,8 +103,9 @@ def test_nothing_is_drawn_of_a_total_of_zero_or_of_one_item():
         np.array([1.0]),
         np.array([[1, 0], [0, 2]]),
         np.array([[True, False], [True, True]]),
-        np.array([[4], [0]]),
+        cells([[4], [0]]),
         np.array([7]),
+        np.zeros((1, 3)),
     )
     np.testing.assert_array_equal(net, np.zeros((1, 3)))
 
@@ -145,6 +146,12 @@ FIVE = np.array([0.3, -1.0, 0.8, 1.1, 0.0])
 FIVE_VARIANCES = np.array([0.5, 0.8, 0.3, 1.2, 0.4])
 
 
+def cells(totals):
+    """Cells of all rankers, each with a rate of its own, and all problems, which are the rows."""
+    ranker, problem = np.indices(np.transpose(totals).shape).reshape(2, -1)
+    return np.stack([ranker, problem, ranker, np.transpose(totals).ravel()])
+
+
 @for_each("variance", [np.zeros(0), FIVE_VARIANCES])
 def test_net_counts_are_those_of_the_tables_of_every_problem(variance):
     # one problem after the other from one seed: their tables by themselves, with the same numbers
@@ -152,7 +159,9 @@ def test_net_counts_are_those_of_the_tables_of_every_problem(variance):
     for p, total in ((0, 30), (1, 500)):
         totals = np.zeros((2, 1), dtype=np.int64)
         totals[p] = total
-        net = draw_net_counts_kernel(FIVE, variance, theta, ITEM, WHERE, totals, seed)[0]
+        net = draw_net_counts_kernel(
+            FIVE, variance, theta, ITEM, WHERE, cells(totals), seed, np.zeros((1, 5))
+        )[0]
         used = ITEM[p, WHERE[p]]
         g = variance[used][None] if variance.size else np.zeros((1, 0))
         table = draw_counts_kernel(FIVE[used][None], g, theta, totals[p], seed)[0]
@@ -161,12 +170,29 @@ def test_net_counts_are_those_of_the_tables_of_every_problem(variance):
         np.testing.assert_array_equal(net, expected)
 
 
+def test_rankers_of_other_groups_have_other_scores_for_the_same_items():
+    both, rows = np.concatenate([FIVE, -FIVE]), np.concatenate([ITEM, ITEM + 5])
+    table = np.array([[0, 0, 1, 1], [0, 1, 2, 3], [0, 0, 0, 0], [30, 60, 30, 60]])
+    seed, rate, like = np.array([3, 3]), np.array([0.8]), np.zeros((2, 5))
+    net = draw_net_counts_kernel(
+        both, np.zeros(0), rate, rows, np.tile(WHERE, (2, 1)), table, seed, like
+    )
+    for n, score in enumerate((FIVE, -FIVE)):
+        alone = cells([[30], [60]])
+        expected = draw_net_counts_kernel(
+            score, np.zeros(0), rate, ITEM, WHERE, alone, seed[:1], like[:1]
+        )
+        np.testing.assert_array_equal(net[n : n + 1], expected)
+
+
 @for_each("variance", [np.zeros(0), FIVE_VARIANCES])
 def test_net_counts_have_the_means_of_their_pairs(variance):
     n = 4000
     seeds = np.random.default_rng(3).integers(0, 2**62, n)
     totals = np.repeat([[7], [12]], n, axis=1)
-    net = draw_net_counts_kernel(FIVE, variance, np.full(n, 0.8), ITEM, WHERE, totals, seeds)
+    net = draw_net_counts_kernel(
+        FIVE, variance, np.full(n, 0.8), ITEM, WHERE, cells(totals), seeds, np.zeros((n, 5))
+    )
     mean, square = np.zeros(5), np.zeros(5)
     for p, total in ((0, 7), (1, 12)):
         used = ITEM[p, WHERE[p]]
@@ -212,7 +238,7 @@ def compiled(op, unequal, mode):
     else:
         inputs = (
             pt.dvector("s"), pt.dvector("g"), pt.dvector(), pt.lmatrix(), pt.matrix(dtype="bool"),
-            pt.lmatrix(), pt.lvector(),
+            pt.lmatrix(), pt.lvector(), pt.dmatrix(),
         )  # fmt: skip
     return pytensor.function(inputs, op()(*inputs), mode=mode)
 
@@ -231,7 +257,8 @@ def test_every_backend_draws_the_same(mode, unequal):
 
     totals = np.random.default_rng(0).integers(0, 20, (2, n))
     g = FIVE_VARIANCES if unequal else np.zeros(0)
-    inputs = [FIVE, g, np.linspace(0, 2, n), ITEM, WHERE, totals, seeds]
+    like = np.zeros((n, 5))
+    inputs = [FIVE, g, np.linspace(0, 2, n), ITEM, WHERE, cells(totals), seeds, like]
     found = np.asarray(compiled(NetCountsDraw, unequal, mode)(*inputs))
     assert found.dtype == np.int64
     np.testing.assert_array_equal(found, draw_net_counts_kernel(*inputs))
@@ -246,7 +273,9 @@ def test_shapes_are_known_without_drawing():
     assert CountsDraw not in {type(node.op) for node in f.maker.fgraph.toposort()}
     assert f(np.zeros((2, 3)), np.zeros(2, dtype=np.int64)).tolist() == [2, 3, 3]
     item = pt.lmatrix()
-    net = NetCountsDraw()(score[0], np.zeros(0), np.ones(4), item, item > 0, item, seeds)
+    net = NetCountsDraw()(
+        score[0], np.zeros(0), np.ones(4), item, item > 0, item, seeds, np.zeros((4, 3))
+    )
     f = pytensor.function(
         [score, item, seeds], net.shape, mode="FAST_COMPILE", on_unused_input="ignore"
     )
