@@ -169,6 +169,13 @@ def test_changes_and_forecasts_are_those_of_the_history(folder):
     assert sd == pytest.approx(np.sqrt(variance), rel=1e-3)
 
 
+def test_the_picture_is_of_days_where_there_are_no_hours(folder, monkeypatch):
+    monkeypatch.setattr("bayesrank.cli.dated.MOMENTS", 5)
+    moments = said_of(folder)[0]._moments()
+    assert [moment.normalize() for moment in moments] == moments
+    assert (moments[0], moments[-1], len(moments)) == (DAYS[0], DAYS[-1], 5)
+
+
 def test_the_past_predicts_the_last_fifth_better_than_chance(folder):
     said, _ = said_of(folder)
     part = said._tested(said.today())

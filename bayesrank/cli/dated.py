@@ -12,7 +12,7 @@ from bayesrank.cli import match_sections, sections
 from bayesrank.cli.marked import marked_csv, marked_png
 from bayesrank.cli.run import Fit, Job, Part, left_open
 from bayesrank.data import Pairs, Rankings
-from bayesrank.data.read import label_times, time_coordinates
+from bayesrank.data.read import are_instants, label_times, time_coordinates
 from bayesrank.inference import History, forward_validation, history
 from bayesrank.plots import plot_history
 from bayesrank.results import Section
@@ -32,6 +32,9 @@ HOW = (
     "The posterior of the strengths is taken for normal around the most probable ones, all "
     "covariances included (Laplace's approximation): ranks and probabilities are about right, and "
     "roughest for items of few data."
+)
+READING = (
+    "an item beats another, if the two do not tie, with probability 1 / (1 + exp(−difference))"
 )
 
 
@@ -64,12 +67,7 @@ def dated_job(
         cautions=said.cautions,
         seen=lambda: said.seen,
         request={"command": "matches" if matches else "rank", "dated": True},
-        reading=(
-            "an item beats another, if the two do not tie, with probability "
-            "1 / (1 + exp(−difference))"
-            * matches
-            or None
-        ),
+        reading=READING if matches else None,
         checked=(),
         parts=said.parts,
         entries=0,
@@ -247,14 +245,12 @@ class _Dated:
         """Choose the times of the picture: all, or some that are evenly spaced."""
         whole = np.sort(time_coordinates(self._used, "date"))
         if len(whole) > MOMENTS:
-            share = np.linspace(0, 1, MOMENTS)
-            if np.issubdtype(whole.dtype, np.datetime64):
-                whole = np.unique((whole[0] + share * (whole[-1] - whole[0])).astype(whole.dtype))
-            else:
-                whole = whole[0] + share * (whole[-1] - whole[0])
-        if np.issubdtype(whole.dtype, np.datetime64):
-            return [pd.Timestamp(x) for x in whole]
-        return [float(x) for x in whole]
+            whole = whole[0] + np.linspace(0, 1, MOMENTS) * (whole[-1] - whole[0])
+        if not np.issubdtype(whole.dtype, np.datetime64):
+            return [float(x) for x in whole]
+        if not are_instants(self._used, "date"):
+            whole = np.unique(whole.astype("datetime64[D]"))
+        return [pd.Timestamp(x) for x in whole]
 
     def _over_time(self, posterior: Any) -> list[Part]:
         """Show how strengths went, and who was best when."""
