@@ -73,6 +73,20 @@ MUTANTS = (
         "[0] - log_z",
         ("tests/likelihoods/mallows/test_orders.py",),
     ),
+    Mutant(
+        "generalised Mallows: what was chosen before is passed over, too",
+        MALLOWS,
+        "passed += ranks[r, s] > j + 1 and consensus[r, s] < own",
+        "passed += ranks[r, s] != j + 1 and consensus[r, s] < own",
+        ("tests/likelihoods/mallows/test_stages.py",),
+    ),
+    Mutant(
+        "steps: an exchange is judged by the order before it",
+        MALLOWS,
+        "if log_u < after - current:",
+        "if log_u < current - after:",
+        ("tests/inference/test_leap_and_shift.py",),
+    ),
     # Pairs
     Mutant(
         "Davidson: nu squared",

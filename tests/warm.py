@@ -124,6 +124,8 @@ def full_rankings() -> None:
         pm.draw(br.Mallows.dist([1, 2, 3], 1.0, distance=distance))
     first = br.Mallows.dist([1, 2, 3], 1.0, sizes=[1, 2])
     pm.logp(first, [1, 2, 2]).eval(mode="FAST_COMPILE")
+    stages = br.GeneralizedMallows.dist([1, 2, 3], [1.0])
+    pm.logp(stages, pm.draw(stages)).eval(mode="FAST_COMPILE")
 
 
 def learners() -> None:

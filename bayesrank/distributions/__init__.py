@@ -4,6 +4,7 @@ This room may import numpy, pymc, pytensor, the rooms data and likelihoods, and 
 """
 
 from bayesrank.distributions.bpr import BPR
+from bayesrank.distributions.generalized_mallows import GeneralizedMallows
 from bayesrank.distributions.mallows import Mallows
 from bayesrank.distributions.mixture import Mixture
 from bayesrank.distributions.mpm import MPM
@@ -19,6 +20,7 @@ __all__ = [
     "PMOP",
     "BradleyTerry",
     "Davidson",
+    "GeneralizedMallows",
     "Mallows",
     "Mixture",
     "PlackettLuce",

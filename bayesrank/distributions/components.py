@@ -221,7 +221,8 @@ class MallowsComponent(Component):
                 f"The alpha of a component of {name!r} has {alpha.ndim} axes; it is one number, "
                 "or one per kind."
             )
-        alpha = alpha + pt.zeros_like(consensus[:, 0], dtype="float64")
+        # of a known length, and no function of the consensus, by which steps and EM go
+        alpha = alpha + np.zeros(int(consensus.shape[0].eval(mode="FAST_COMPILE")))
         return {"consensus": consensus, "alpha": alpha, "distance": distance}
 
     @classmethod

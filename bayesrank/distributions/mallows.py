@@ -71,12 +71,18 @@ from bayesrank.likelihoods.mallows import (
 from bayesrank.schema import ITEM, RANKER, RANKS, WEIGHT
 
 __all__ = [
+    "OUTCOME",
     "Mallows",
     "MallowsRV",
     "ObservedPartialRV",
     "PartialMallowsRV",
+    "SummedOutRV",
     "are_ranks",
     "checked",
+    "consensus_by_name",
+    "described",
+    "of_items",
+    "whole_ranks",
 ]
 
 OUTCOME = "weak orders given their block sizes"  # of which full rankings are some
@@ -116,11 +122,14 @@ class MallowsRV(SymbolicRandomVariable):
         next_rng, seed = pt.random.integers(
             0, 2**62, size=batch, rng=of_seeds, return_next_rng=True
         )
-        ranks = draw_rankings(
-            consensus, p.alpha, seed, distance=_name_of(p.distance), n_items=cls._n_items(p)
-        )
-        outputs = [next_rng, cls._shown(ranks, p)]
+        outputs = [next_rng, cls._shown(cls._drawn(consensus, p, seed), p)]
         return cls(inputs=[rng, size, *params], outputs=outputs)(rng, size, *params)
+
+    @classmethod
+    def _drawn(cls, consensus: TensorVariable, p: SimpleNamespace, seed: Any) -> TensorVariable:
+        """Draw full rankings, one for each seed."""
+        distance, n = _name_of(p.distance), cls._n_items(p)
+        return draw_rankings(consensus, p.alpha, seed, distance=distance, n_items=n)
 
     @classmethod
     def _around(cls, p: SimpleNamespace, size: Any, rng: Any) -> tuple[Any, TensorVariable, Any]:
@@ -366,7 +375,7 @@ class Mallows(Discrete):
         if consensus is None:
             _refuse_slots(where, sizes)
             return _SummedOut.dist(alpha, distance=distance, **kwargs)
-        consensus = pt.atleast_1d(_whole(consensus))
+        consensus = pt.atleast_1d(whole_ranks(consensus))
         n = known_items(consensus)
         check_distance(distance, n)
         params = [consensus, as_double(alpha), _number_of(distance)]
@@ -470,7 +479,7 @@ class _ObservedRV(ObservedRankingsRV):
         """Raise where a ranking is of no kind that the model is of."""
         if (row := _first_partial(data)) is not None:
             raise ValueError(
-                f"{name!r} was made with full rankings without ties: {_described(data, row)}. Make "
+                f"{name!r} was made with full rankings without ties: {described(data, row)}. Make "
                 "the model anew with partial rankings, which it then allows."
             )
 
@@ -516,7 +525,7 @@ class ObservedPartialRV(_ObservedRV, PartialMallowsRV):
             }.get(distance, "the sum has more than 2^22 terms")
             raise ValueError(
                 f"{name!r} sums over the full rankings that complete partial ones, and under "
-                f"distance={distance!r} {way}: {_described(data, row)}. Take the footrule, which "
+                f"distance={distance!r} {way}: {described(data, row)}. Take the footrule, which "
                 "is summed whatever is left out of rankings without ties, or drop items by "
                 "drop_items()."
             )
@@ -547,7 +556,7 @@ class ObservedSummedOutRV(_ObservedRV, SummedOutRV):
             if (row := _first_partial(data)) is not None:
                 raise ValueError(
                     f"{name!r} sums its consensus out, of full rankings without ties under "
-                    f"distance={distance!r}: {_described(data, row)}. Ties are summed under "
+                    f"distance={distance!r}: {described(data, row)}. Ties are summed under "
                     "'kendall'. Give a consensus, such as br.PlackettLuce('consensus', zeros, "
                     "dims='item') with br.LeapAndShift for its steps, or leave out items that not "
                     "all have ranked by drop_items()."
@@ -557,7 +566,7 @@ class ObservedSummedOutRV(_ObservedRV, SummedOutRV):
         ):
             raise ValueError(
                 f"{name!r} sums its consensus out, of rankings of all items: "
-                f"{_described(data, row)}. Give a consensus, such as br.PlackettLuce('consensus', "
+                f"{described(data, row)}. Give a consensus, such as br.PlackettLuce('consensus', "
                 "zeros, dims='item') with br.LeapAndShift for its steps, or say by "
                 "from_orderings(..., presented=) that what is left out comes last."
             )
@@ -612,7 +621,8 @@ def _first_partial(data: Rankings) -> int | None:
     return int(partial.argmax()) if partial.any() else None
 
 
-def _described(data: Rankings, row: int) -> str:
+def described(data: Rankings, row: int) -> str:
+    """Say how many items a ranking has, and on how many ranks."""
     ranked, n_ranks = int(data.mask[row].sum()), int(data.ranks[row].max())
     return (
         f"ranking {label_repr(data.labels[row])} has {ranked} of the {data.n_items} items, on "
@@ -678,7 +688,7 @@ def _observe(
             return {
                 "sizes": pt.cast(data.sizes, "int64") if tied else pt.constant(NO_BLOCKS),
                 "alpha": pt.atleast_1d(_of_rankings(alpha_by_name, data)),
-                "item": _of_items(data.item, n),
+                "item": of_items(data.item, n),
                 "ranks": pt.cast(data.ranks, "int64"),
                 "weight": data.weight,
             }
@@ -687,22 +697,9 @@ def _observe(
         return observe(kind, name, rankings, given, of_all, outcome=OUTCOME, **options)
 
     check_distance(distance, n)
-    _whole(consensus)
-    by_name = utility_by_name(
-        name,
-        consensus,
-        rankings,
-        utility_dims=own.get("consensus_dims"),
-        dims=dims,
-        what="consensus",
+    by_name, is_ranking = consensus_by_name(
+        name, consensus, rankings, own.get("consensus_dims"), dims
     )
-    own_axis = [axis for axis, of in enumerate(by_name.axes) if of in (ITEM, "slot")]
-    if not own_axis:
-        raise ValueError(
-            f"The consensus of {name!r} is by {' and '.join(by_name.axes)}, and not by item."
-        )
-    is_ranking = pt.all(are_ranks(pt.moveaxis(by_name.value, own_axis[0], -1), n))
-
     is_partial = _first_partial(rankings) is not None
 
     def of_each(data: SimpleNamespace) -> dict[str, TensorVariable]:
@@ -713,7 +710,7 @@ def _observe(
             else {}
         )
         return more | {
-            "consensus": consensus if is_partial else _of_items(consensus, n),
+            "consensus": consensus if is_partial else of_items(consensus, n),
             "alpha": _of_rankings(alpha_by_name, data),
             "is_ranking": is_ranking,
             "ranks": pt.cast(data.ranks, "int64"),
@@ -731,6 +728,23 @@ def _observe(
         items_known=known,
         **options,
     )
+
+
+def consensus_by_name(
+    name: str, consensus: Any, rankings: Rankings, said: Any, dims: Any
+) -> tuple[Named, TensorVariable]:
+    """Read what a consensus is by, and whether it holds the ranks of all items."""
+    whole_ranks(consensus)
+    by_name = utility_by_name(
+        name, consensus, rankings, utility_dims=said, dims=dims, what="consensus"
+    )
+    own_axis = [axis for axis, of in enumerate(by_name.axes) if of in (ITEM, "slot")]
+    if not own_axis:
+        raise ValueError(
+            f"The consensus of {name!r} is by {' and '.join(by_name.axes)}, and not by item."
+        )
+    by_row = pt.moveaxis(by_name.value, own_axis[0], -1)
+    return by_name, pt.all(are_ranks(by_row, rankings.n_items))
 
 
 def _alpha_by_name(name: str, alpha: Any, rankings: Rankings, said: Any, dims: Any) -> Named:
@@ -759,7 +773,7 @@ def _of_rankings(alpha: Named, data: SimpleNamespace) -> TensorVariable:
     return alpha.value[data.ranker] if alpha.axes == (RANKER,) else alpha.value
 
 
-def _of_items(x: TensorVariable, n: int) -> TensorVariable:
+def of_items(x: TensorVariable, n: int) -> TensorVariable:
     """Whole numbers of as many slots as there are items."""
     return pt.specify_shape(pt.cast(x, "int64"), (None, n))
 
@@ -843,7 +857,7 @@ def _needs(alpha: Any) -> None:
         raise TypeError("Mallows needs alpha=, the concentration of the rankings.")
 
 
-def _whole(consensus: Any) -> TensorVariable:
+def whole_ranks(consensus: Any) -> TensorVariable:
     """Return a consensus as whole numbers, if it is one of them."""
     x = pt.as_tensor_variable(consensus)
     if x.dtype.startswith("float"):

@@ -13,7 +13,11 @@ __all__ = ["at_draws"]
 
 
 def at_draws(
-    model: pm.Model, var: str, of: Callable[[Any], Any] = lambda terms: terms
+    model: pm.Model,
+    var: str,
+    of: Callable[[Any], Any] = lambda terms: terms,
+    *,
+    value: xr.DataArray | None = None,
 ) -> Callable[[xr.Dataset], Iterator[NDArray[np.float64]]]:
     """Compile a function of the pointwise log-likelihood of a variable.
 
@@ -25,6 +29,8 @@ def at_draws(
         The observed variable.
     of : callable
         From the graph of the terms, one per row, to the graph that is wanted; default the terms.
+    value : DataArray, (chain, draw, ...), optional
+        Other values of the variable, one for each draw; default the observed ones.
 
     Returns
     -------
@@ -33,16 +39,23 @@ def at_draws(
     """
     # a posterior holds values as they are, not as the sampler sees them
     plain = remove_value_transforms(model)
-    inputs = plain.value_vars
-    terms = plain.logp(vars=[plain[plain.name_for(var)]], sum=False)[0]
-    compiled = plain.compile_fn(of(terms), inputs=inputs, on_unused_input="ignore", point_fn=False)
-    names = [plain.values_to_rvs[value].name for value in inputs]
+    inputs = list(plain.value_vars)
+    names = [plain.values_to_rvs[x].name for x in inputs]
+    y = plain[plain.name_for(var)]
+    if value is None:
+        wanted = of(plain.logp(vars=[y], sum=False)[0])
+    else:
+        new = y.type("new")
+        (wanted,) = plain.replace_rvs_by_values([of(pm.logp(y, new))])
+        inputs.append(new)
+    compiled = plain.compile_fn(wanted, inputs=inputs, on_unused_input="ignore", point_fn=False)
 
     def evaluate(posterior: xr.Dataset) -> Iterator[NDArray[np.float64]]:
         draws = posterior[names].stack(sample=("chain", "draw")).transpose("sample", ...)
-        values = [
-            draws[name].to_numpy().astype(x.dtype) for name, x in zip(names, inputs, strict=True)
-        ]
+        values = [draws[name].to_numpy() for name in names]
+        if value is not None:
+            values.append(value.to_numpy().reshape(-1, *value.shape[2:]))
+        values = [x.astype(like.dtype) for x, like in zip(values, inputs, strict=True)]
         return (compiled(*point) for point in zip(*values, strict=True))
 
     return evaluate

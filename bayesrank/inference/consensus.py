@@ -11,19 +11,23 @@ from typing import Any
 
 import numpy as np
 import pymc as pm
+import pytensor.tensor as pt
 import xarray as xr
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from pytensor.graph.traversal import ancestors
 
+from bayesrank.distributions.mallows import SummedOutRV
 from bayesrank.likelihoods.mallows import (
     DISTANCES,
     SUMMED_OUT,
     chebyshev_series,
     consensus_costs,
     log_normaliser,
+    log_normaliser_of_stages,
 )
 from bayesrank.likelihoods.mallows.posterior_kernels import consensus_kernel, without_each_kernel
+from bayesrank.likelihoods.mallows.stage_kernels import stage_pairs_kernel
 from bayesrank.schema import Kept
 
 __all__ = ["consensus_log_likelihood", "consensus_posterior"]
@@ -39,14 +43,15 @@ class _SummedOut:
     def __init__(self, data: xr.DataTree, var: str, model: pm.Model | None) -> None:
         model = pm.modelcontext(model)
         node: Any = getattr(model.named_vars.get(var), "owner", None)
-        if not hasattr(getattr(node, "op", None), "named") or node.op.name != "mallows_summed_out":
+        if not isinstance(getattr(node, "op", None), SummedOutRV) or not hasattr(node.op, "named"):
             raise ValueError(
                 f"{var!r} is no Mallows model of the model that observes Rankings and sums its "
                 "consensus out. Name it with var=; a consensus that is a parameter is among the "
                 "draws of the posterior."
             )
         p = node.op.named(node.inputs[2:])
-        self.distance = DISTANCES[int(p.distance.data)]
+        self.by_stage = not hasattr(p, "distance")
+        self.distance = "kendall" if self.by_stage else DISTANCES[int(p.distance.data)]
         self.kind = SUMMED_OUT[self.distance]
         ranks, item, weight, sizes = (
             x.eval(mode=MODE) for x in (p.ranks, p.item, p.weight, p.sizes)
@@ -64,7 +69,8 @@ class _SummedOut:
             if model.coords.get(dim) is not None
         }
         self.posterior = _posterior(data)
-        self.alpha = self._draws(model, p.alpha)  # (n_draws, 1 or n_rankings)
+        # (n_draws, 1 or n_rankings), or by stage (n_draws, n_stages)
+        self.alpha = self._draws(model, p.alpha)
 
     def _draws(self, model: pm.Model, alpha: Any) -> Floats:
         above = set(ancestors([alpha]))
@@ -92,17 +98,51 @@ class _SummedOut:
         each = consensus_costs(self.by_item, self.distance).eval(mode=MODE)
         return np.asarray(each * self.weight[:, None, None] / self.n)
 
+    @functools.cached_property
+    def pairs(self) -> Floats:
+        """Costs by the stage at which they are paid, (n_rankings, n_stages, n, n)."""
+        stages = np.zeros(self.alpha.shape[1])
+        rows = zip(self.by_item[:, None], self.weight[:, None], strict=True)
+        return np.array([stage_pairs_kernel(stages, *row) for row in rows]) / self.n
+
     @property
     def is_shared(self) -> bool:
         """Whether all rankings have one concentration."""
-        return self.alpha.shape[1] == 1
+        return not self.by_stage and self.alpha.shape[1] == 1
+
+    def costs_at(self, alpha: Floats) -> Floats:
+        """Costs of each ranking in a draw, (n_rankings, n, n)."""
+        if self.by_stage:
+            return np.asarray(np.einsum("j,rjik->rik", alpha, self.pairs))
+        return np.asarray(alpha[:, None, None] * self.costs)
 
     @property
     def total_costs(self) -> Floats:
         """Of all rankings in each draw, (n_draws, n, n)."""
+        if self.by_stage:
+            return np.tensordot(self.alpha, self.pairs.sum(axis=0), 1)
         if self.is_shared:
             return self.alpha[:, :, None] * self.costs.sum(axis=0)
         return np.tensordot(self.alpha, self.costs, 1)
+
+    def log_z(self) -> Floats:
+        """Logarithm of what the rankings are divided by, (n_draws, 1 or n_rankings)."""
+        if self.by_stage:
+            of_sizes = pt.lvector("chosen"), pt.dvector("alpha")
+            z = log_normaliser_of_stages(
+                pt.specify_shape(of_sizes[1], self.alpha.shape[1]), self.n, of_sizes[0]
+            )
+            f = pm.compile(list(of_sizes), z, mode=MODE)
+            n_blocks = (self.sizes > 0).sum(axis=1)
+            chosen = np.where(self.sizes.max(axis=1) > 1, n_blocks - 1, self.n)
+            return np.array([f(chosen, alpha) for alpha in self.alpha])
+        found = np.asarray(log_normaliser(self.alpha, self.n, self.distance).eval(mode=MODE))
+        for b in range(2, self.sizes.max(initial=1) + 1):  # orders within blocks
+            n_blocks = (self.sizes == b).sum(axis=1)
+            if n_blocks.any():
+                of_block = log_normaliser(self.alpha * b / self.n, b, self.distance)
+                found = found - n_blocks * of_block.eval(mode=MODE)
+        return found
 
     def shaped(self, values: NDArray[Any], dims: tuple[str, ...]) -> xr.DataArray:
         """Give draws their names."""
@@ -250,17 +290,11 @@ def consensus_log_likelihood(
     else:
         each = np.array(
             [
-                without_each_kernel(total, alpha[:, None, None] * of.costs, of.kind)
+                without_each_kernel(total, of.costs_at(alpha), of.kind)
                 for total, alpha in zip(of.total_costs, of.alpha, strict=True)
             ]
         )
-    log_z = log_normaliser(of.alpha, of.n, of.distance).eval(mode=MODE)
-    for b in range(2, of.sizes.max(initial=1) + 1):  # orders within blocks
-        n_blocks = (of.sizes == b).sum(axis=1)
-        if n_blocks.any():
-            of_block = log_normaliser(of.alpha * b / of.n, b, of.distance).eval(mode=MODE)
-            log_z = log_z - n_blocks * of_block
-    found = of.shaped(each - of.weight * log_z, (of.ranking,))
+    found = of.shaped(each - of.weight * of.log_z(), (of.ranking,))
     out = data.copy()
     there = "log_likelihood" in out.children
     present = out["log_likelihood"].to_dataset() if there else xr.Dataset()

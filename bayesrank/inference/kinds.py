@@ -10,6 +10,10 @@ its M-step climbs :math:`Q(\theta) = \log p(\theta) + \sum_{ug} r_{ug} \ell_{ug}
 :math:`\ell` of `bayesrank.likelihoods.kinds`, by a few steps of L-BFGS. Each raises the log
 posterior (Dempster, Laird & Rubin 1977), whatever the families and the priors. Near a mode, where
 EM is slow, L-BFGS climbs the log posterior itself (Redner & Walker 1984).
+
+The consensus of a Mallows component has no gradient. Given memberships the rankings of a kind are
+weighted ones around it, and the best order for them is found by itself: exactly where the distance
+is a sum over items, by leaps of items elsewhere (Murphy & Martin 2003).
 """
 
 import functools
@@ -26,6 +30,7 @@ from numpy.typing import NDArray
 from pymc.blocking import DictToArrayBijection
 from pymc.pytensorf import join_nonshared_inputs
 
+from bayesrank.inference.around import Given, OfKinds, depending
 from bayesrank.inference.at_draws import at_draws
 from bayesrank.inference.modes import Point, climb, constrained
 from bayesrank.likelihoods.kinds import joint_of, membership_of
@@ -39,6 +44,7 @@ NEAREST = 0.8  # membership of the nearest centre at the start, above an equal s
 GAIN = 1e-3  # of an EM step, per unit, below which L-BFGS climbs on by itself
 EM_STEPS, M_STEPS = 500, 3  # at most: of EM, and of L-BFGS in each of them
 FURTHER = 30  # iterations beyond the end, to see whether it was one
+SMALL = "FAST_COMPILE"  # of graphs in which nothing is to be compiled
 RESTARTS = 5  # of L-BFGS at most, which stops early where its memory misleads it
 
 Floats = NDArray[np.float64]
@@ -69,7 +75,7 @@ class KindsFound:
     log_likelihood : float
         Of all data of the mixture, at the mode.
     n_parameters : int
-        Number of free variables, less those that constraints fix.
+        Number of free variables, less those that constraints fix; a consensus counts as one.
     n_units : float
         Number of rankings or rankers; evidence weights count.
     """
@@ -114,7 +120,8 @@ def find_kinds(
     Parameters
     ----------
     model : pm.Model
-        With a `Mixture` that observes `Rankings`, and continuous free variables.
+        With a `Mixture` that observes `Rankings`. Free variables are continuous, or rankings, all
+        equally likely, around which the components lie: the consensus of a `Mallows` component.
     var : str
         The mixture.
     n_starts : int
@@ -134,8 +141,8 @@ def find_kinds(
     Raises
     ------
     ValueError
-        If the model has no such mixture or discrete variables, there are more kinds than units, or
-        `n_starts` is not positive.
+        If the model has no such mixture or other discrete variables, there are more kinds than
+        units, or `n_starts` is not positive.
 
     Warns
     -----
@@ -144,10 +151,17 @@ def find_kinds(
         kind is empty there; if all units are the same, which cannot be of different kinds; or if
         the climb to the best mode had not ended.
 
+    Notes
+    -----
+    Kinds of Mallows models are sampled from the mode on by NUTS and `LeapAndShift` together, and
+    told apart by their consensus: ``br.relabel(posterior, found.mode, var="consensus")``.
+
     References
     ----------
     Dempster, Laird & Rubin, Maximum likelihood from incomplete data via the EM algorithm, Journal
-    of the Royal Statistical Society B 1977; Arthur & Vassilvitskii, k-means++, SODA 2007.
+    of the Royal Statistical Society B 1977; Arthur & Vassilvitskii, k-means++, SODA 2007; Murphy &
+    Martin, Mixtures of distance-based models for ranking data, Computational Statistics & Data
+    Analysis 2003.
 
     Examples
     --------
@@ -173,7 +187,8 @@ def find_kinds(
         )
     em = _compile(model, var, mode)
     rng = np.random.default_rng(seed)
-    ends = [em.climb(_memberships(mixture.scores, n_kinds, rng)) for _ in range(n_starts)]
+    starts = [_memberships(mixture.scores, n_kinds, rng) for _ in range(n_starts)]
+    ends = [em.climb(members, mixture.scores) for members in starts]
     heights = np.array([em.e_step(x)[0] for x in ends])
     order = np.argsort(-heights, kind="stable")
     x, heights = ends[order[0]], heights[order]
@@ -189,7 +204,7 @@ def find_kinds(
         n_reached=int((heights > heights[0] - SAME).sum()),
         share=mixture.kinds.copy(data=members.sum(axis=0) / members.sum()),
         log_likelihood=float(log_likelihood),
-        n_parameters=x.size,
+        n_parameters=x.size - sum(of.n_more for of in em.orders),
         n_units=float(members.sum()),
     )
     _warn(found, var, mixture.rows)
@@ -203,7 +218,9 @@ def find_kinds(
     return found
 
 
-def membership(model: pm.Model, data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
+def membership(
+    model: pm.Model, data: xr.DataTree, *, var: str = "y", predicted: bool = False
+) -> Any:
     r"""Probability that each ranker, or ranking, is of each kind.
 
     .. math:: P(\text{u is of kind g} \mid y) = \frac1S \sum_s
@@ -218,16 +235,22 @@ def membership(model: pm.Model, data: xr.DataTree, *, var: str = "y") -> xr.Data
         Its posterior, relabelled by `bayesrank.relabel`, or a mode.
     var : str
         The mixture.
+    predicted : bool
+        Draw by draw, of the observed rankings and of those in the group posterior_predictive,
+        which `bayesrank.kind_checks` compares.
 
     Returns
     -------
     DataArray, (n_units, n_kinds)
         With the dims of the units, ranker or ranking, and of the kinds; every row sums to one.
+        With `predicted` a Dataset of two with the dims chain and draw as well, observed and
+        predicted.
 
     Raises
     ------
     ValueError
-        If the model has no such mixture, or the posterior not all of its variables.
+        If the model has no such mixture, or the posterior not all of its variables; or, with
+        `predicted`, there are no predictions of its draws.
 
     Examples
     --------
@@ -241,16 +264,52 @@ def membership(model: pm.Model, data: xr.DataTree, *, var: str = "y") -> xr.Data
             f"The posterior has no {missing[0]!r}, a variable of the model; it has "
             f"{sorted(map(str, posterior))}."
         )
-    evaluate = at_draws(model, var, lambda terms: membership_of(joint_of(terms)))
-    total = sum(evaluate(posterior))
-    n_draws = posterior.sizes["chain"] * posterior.sizes["draw"]
     (kind,) = mixture.kinds.dims
-    return xr.DataArray(
-        np.asarray(total) / n_draws,
-        dims=(mixture.rows, kind),
-        coords={mixture.rows: np.asarray(model.coords[mixture.rows]), kind: mixture.kinds[kind]},
-        name="membership",
+    dims = (mixture.rows, kind)
+    coords = {mixture.rows: np.asarray(model.coords[mixture.rows]), kind: mixture.kinds[kind]}
+    if predicted:
+        new = _predicted(data, posterior, model, var)
+        posterior = posterior.sel(chain=new["chain"], draw=new["draw"])
+    evaluate = at_draws(model, var, lambda terms: membership_of(joint_of(terms)))
+    shape = (posterior.sizes["chain"], posterior.sizes["draw"])
+    if not predicted:
+        total = sum(evaluate(posterior))
+        share = np.asarray(total) / np.prod(shape)
+        return xr.DataArray(share, dims=dims, coords=coords, name="membership")
+
+    of_new = at_draws(model, var, lambda terms: membership_of(joint_of(terms)), value=new)
+    both = {
+        name: np.stack(list(each))
+        for name, each in (("observed", evaluate(posterior)), ("predicted", of_new(posterior)))
+    }
+    coords |= {dim: new[dim] for dim in ("chain", "draw")}
+    return xr.Dataset(
+        {
+            name: (("chain", "draw", *dims), x.reshape(*shape, *x.shape[1:]))
+            for name, x in both.items()
+        },
+        coords=coords,
     )
+
+
+def _predicted(data: xr.DataTree, posterior: xr.Dataset, model: pm.Model, var: str) -> Any:
+    """Find predicted rankings, (chain, draw, ...), and that the draws are in the posterior."""
+    groups = data.children
+    name = model.name_for(var)
+    if "posterior_predictive" not in groups or name not in groups["posterior_predictive"].dataset:
+        raise ValueError(
+            f"There are no predictions of {var!r}; make them with the model by "
+            "pm.sample_posterior_predictive(posterior, extend_inferencedata=True)."
+        )
+    new = groups["posterior_predictive"].dataset[name]
+    new = new.transpose("chain", "draw", *model.named_vars_to_dims[name])
+    for dim in ("chain", "draw"):
+        if not set(new[dim].to_numpy()) <= set(posterior[dim].to_numpy()):
+            raise ValueError(
+                f"The predictions of {var!r} are of draws that the posterior does not have: "
+                "predict from this posterior."
+            )
+    return new
 
 
 # ---------------------------------------------------------------------------------------------
@@ -314,31 +373,79 @@ def _memberships(scores: Floats, n_kinds: int, rng: np.random.Generator) -> Floa
 # ---------------------------------------------------------------------------------------------
 
 
+class _Orders(NamedTuple):
+    """Where in the free variables, ravelled, there is a consensus by row, and what lies around."""
+
+    where: slice
+    shape: tuple[int, ...]
+    kinds: OfKinds
+    alpha: Any  # x -> concentrations of the rows
+
+    @property
+    def n_more(self) -> int:
+        """How many numbers a row has more than one."""
+        return (self.where.stop - self.where.start) // self.shape[-1] * (self.shape[-1] - 1)
+
+    def start(self, x: Floats, members: Floats, scores: Floats) -> None:
+        """Begin with items by their mean places in each kind."""
+        ranks = self._ranks(x)
+        for row, kind, *_ in self.kinds.rows:
+            score = np.zeros(self.shape[-1])  # of items after the last that somebody ranked, too
+            score[: scores.shape[1]] = members[:, kind] @ scores
+            ranks[row, np.argsort(-score, kind="stable")] = np.arange(1, len(score) + 1)
+        x[self.where] = ranks.ravel()
+
+    def climb(self, x: Floats, members: Floats) -> None:
+        """Put the best order for the members of each kind in the place of its consensus."""
+        ranks = self._ranks(x)
+        given: list[Given] = self.kinds.weighted(members, np.asarray(self.alpha(x)))
+        for each in given:
+            each.climb(ranks[each.row])
+        x[self.where] = ranks.ravel()
+
+    def _ranks(self, x: Floats) -> Any:
+        return x[self.where].reshape(-1, self.shape[-1]).astype(np.int64)
+
+
 class _EM(NamedTuple):
-    """The two steps, compiled, as functions of the free variables, ravelled, (n,)."""
+    """The two steps, compiled, as functions of the free variables, ravelled, (n,).
+
+    Ranks among them have a slope of zero, and stay where L-BFGS climbs.
+    """
 
     start: Any  # RaveledVars
     e_step: Any  # x -> log posterior, its gradient, log likelihood, weighted memberships
     m_step: Any  # memberships, x -> Q, its gradient
+    orders: list[_Orders]
 
-    def climb(self, members: Floats) -> Floats:
-        """Climb to a mode."""
-        first = functools.partial(self.m_step, members)
-        x = climb(first, self.start.data, max_iterations=10 * M_STEPS, tolerance=np.inf)
+    def climb(self, members: Floats, scores: Floats) -> Floats:
+        """Climb to a mode from memberships, and what units say of the items."""
+        x = self.start.data.copy()
+        for of in self.orders:
+            of.start(x, members, scores)
+        x = self.from_memberships(x, members, 10 * M_STEPS)
         height = -np.inf
         for _ in range(EM_STEPS):
             before = height
             height, _, _, members = self.e_step(x)
             if not height - before > GAIN * len(members):
                 break
-            step = functools.partial(self.m_step, members)
-            x = climb(step, x, max_iterations=M_STEPS, tolerance=np.inf)
+            x = self.from_memberships(x, members, M_STEPS)
         for _ in range(RESTARTS):
-            before = self.height(x)[0]
+            before, _, _, members = self.e_step(x)
+            for of in self.orders:
+                of.climb(x, members)
             x = climb(self.height, x, least_gain=1e-11, tolerance=np.inf)
             if not self.height(x)[0] - before > SAME / 10:
                 break
         return x
+
+    def from_memberships(self, x: Floats, members: Floats, n_steps: int) -> Floats:
+        """Take an M-step."""
+        for of in self.orders:
+            of.climb(x, members)
+        step = functools.partial(self.m_step, members)
+        return climb(step, x, max_iterations=n_steps, tolerance=np.inf)
 
     def height(self, x: Floats) -> tuple[Any, Floats]:
         """Log posterior and its gradient."""
@@ -357,13 +464,9 @@ class _EM(NamedTuple):
 
 def _compile(model: pm.Model, var: str, mode: str | None) -> _EM:
     """Compile the log posterior of the variables as they are, and Q."""
-    discrete = [rv.name for rv in model.free_RVs if rv.dtype.startswith(("int", "uint", "bool"))]
-    if discrete:
-        raise ValueError(
-            f"{discrete[0]!r} is discrete, and the mode is looked for along gradients: sum it out, "
-            "or fix it."
-        )
     y = model[model.name_for(var)]
+    discrete = [rv for rv in model.free_RVs if rv.dtype.startswith(("int", "uint", "bool"))]
+    around = [(rv, _around(model, rv, y)) for rv in discrete]
     others = [rv for rv in model.basic_RVs if rv is not y]
     (terms,) = model.logp(vars=[y], sum=False, jacobian=False)
     prior = model.logp(vars=[*others, *model.potentials], jacobian=False)
@@ -373,16 +476,39 @@ def _compile(model: pm.Model, var: str, mode: str | None) -> _EM:
     weighted = pytensor.grad(log_likelihood, joint)  # memberships, times evidence weights
 
     point = model.initial_point()
+    alphas = [pt.concatenate([pt.atleast_1d(x) for x in of.graphs[1:]]) for _, of in around]
     outputs = [prior + log_likelihood, log_likelihood, weighted, prior + _expected(members, joint)]
+    outputs += model.replace_rvs_by_values(alphas)
     outputs, x = join_nonshared_inputs(point, outputs, model.value_vars)
-    height, log_likelihood, weighted, q = outputs
+    height, log_likelihood, weighted, q, *alphas = outputs
     e_step = pytensor.function(
         [x], [height, pytensor.grad(height, x), log_likelihood, weighted], mode=mode
     )
     m_step = pytensor.function([members, x], [q, pytensor.grad(q, x)], mode=mode)
     order = [value.name for value in model.value_vars]
     start = DictToArrayBijection.map({name: point[name] for name in order})
-    return _EM(start, e_step, m_step)
+
+    orders, first = [], 0
+    for name in order:
+        size, shape = point[name].size, point[name].shape
+        for (rv, of), alpha in zip(around, alphas, strict=True):
+            if model.rvs_to_values[rv].name == name:
+                found = pytensor.function([x], alpha, mode=SMALL, on_unused_input="ignore")
+                orders.append(_Orders(slice(first, first + size), shape, of, found))
+        first += size
+    return _EM(start._replace(data=start.data.astype(np.float64)), e_step, m_step, orders)
+
+
+def _around(model: pm.Model, rv: Any, y: Any) -> OfKinds:
+    """Find what lies around a discrete variable; raise if it is no consensus of the mixture."""
+    found = depending(model, rv) if rv.ndim else None
+    if found is not None and len(found) == 1 and isinstance(found[0], OfKinds):
+        return found[0]
+    raise ValueError(
+        f"{rv.name!r} is discrete, and the mode is looked for along gradients. Only a consensus of "
+        f"the Mallows components of {y.name!r} may be, one for each kind, of which all orders are "
+        "equally likely before the data. Sum it out, or fix it."
+    )
 
 
 def _expected(members: Any, joint: Any) -> Any:

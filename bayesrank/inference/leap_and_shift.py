@@ -4,26 +4,23 @@ NUTS samples what is continuous, and PyMC's Metropolis, which adds whole numbers
 proposes another ranking. This one does: an item leaps to another place, and the items between shift
 by one to make room (Vitelli et al. 2018). Any model with a variable of full rankings can take it.
 
-Where all that depends on the variable are full rankings observed around it, under a distance that
-is a sum over items or pairs, the data are a matrix of costs to it. Then a step is compiled as a
-whole, takes microseconds however many the rankings, and draws windows of places anew, exactly.
+Where all that depends on the variable are rankings observed around it, a step is compiled as a
+whole. Of full ones, under a distance that is a sum over items or pairs, the data are a matrix of
+costs to it: then a step takes microseconds however many the rankings, and draws windows of places
+anew, exactly. Under a mixture the kinds of the rankings are drawn first, and forgotten after.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import pymc as pm
-from numpy.typing import NDArray
 from pymc.blocking import RaveledVars
-from pymc.logprob.abstract import MeasurableOp
 from pymc.pytensorf import join_nonshared_inputs, make_shared_replacements
 from pymc.step_methods.arraystep import ArrayStepShared
 from pymc.step_methods.compound import Competence
 from pymc.util import get_value_vars_from_user_vars
-from pytensor.graph.traversal import ancestors
 
-from bayesrank.likelihoods.mallows import DISTANCES, SUMMED_OUT
-from bayesrank.likelihoods.mallows.step_kernels import consensus_sweep_kernel, place_costs_kernel
+from bayesrank.inference.around import OfKinds, OfRankings, OfStages, depending, joined
 
 __all__ = ["LeapAndShift"]
 
@@ -113,13 +110,13 @@ class LeapAndShift(ArrayStepShared):
             raise ValueError(f"`leap` is {leap}; an item leaps by one place at least.")
         self.shape = first.shape
         shared = make_shared_replacements(start, values, model)
-        self.costs = _costs_of(model, value, first)
-        concentrations = [] if self.costs is None else [x.alpha for x in self.costs]
-        outputs = model.replace_rvs_by_values(concentrations) or [model.logp()]
+        self.parts = _compiled(model, value)
+        graphs = [x for part in self.parts or () for x in part.graphs]
+        outputs = model.replace_rvs_by_values(graphs) if graphs else [model.logp()]
         outputs, flat = join_nonshared_inputs(start, outputs, values, shared)
-        # of alpha a small graph, in which nothing is to be compiled
-        options = {"mode": MODE} if concentrations else {}
-        outputs = outputs if concentrations else outputs[0]
+        # of concentrations a small graph, in which nothing is to be compiled
+        small = self.parts is not None and not any(isinstance(x, OfKinds) for x in self.parts)
+        options = {"mode": MODE} if small else {}
         options |= {"on_unused_input": "ignore", **(compile_kwargs or {})}
         self.evaluate = pm.compile([flat], outputs, **options)
         self.evaluate.trust_input = True
@@ -127,16 +124,19 @@ class LeapAndShift(ArrayStepShared):
 
     def astep(self, q0: RaveledVars) -> tuple[RaveledVars, list[dict[str, float]]]:
         """Give every item a chance to leap."""
-        if self.costs is None:
+        if self.parts is None:
             return self._by_logp(q0)
         ranks = q0.data.reshape(-1, self.shape[-1]).astype(np.int64)
-        alpha = self.evaluate(q0.data)
-        cost = np.sum([x.at(a) for x, a in zip(self.costs, alpha, strict=True)], axis=0)
-        kind, seeds = self.costs[0].kind, self.rng.integers(0, 2**62, size=len(ranks))
-        taken = [
-            consensus_sweep_kernel(own, kind, row, self.leap, seed)
-            for own, row, seed in zip(cost, ranks, seeds, strict=True)
-        ]
+        values, taken = self.evaluate(q0.data), []
+        given = []
+        for part in self.parts:
+            n = len(part.graphs)
+            given += part.given(values[:n], self.rng)
+            values = values[n:]
+        for row, rho in enumerate(ranks):
+            own = [x for x in given if x.row == row]
+            seed = int(self.rng.integers(0, 2**62))
+            taken.append(joined(own, self.shape[-1]).sweep(rho, self.leap, seed))
         flat = ranks.ravel().astype(q0.data.dtype)
         return RaveledVars(flat, q0.point_map_info), [{"accepted": float(np.mean(taken))}]
 
@@ -145,7 +145,7 @@ class LeapAndShift(ArrayStepShared):
         flat = q0.data.copy()
         ranks = flat.reshape(-1, self.shape[-1])  # a view
         n_rows, n = ranks.shape
-        current, accepted = float(self.evaluate(flat)), 0
+        current, accepted = float(self.evaluate(flat)[0]), 0
         for row in range(n_rows):
             for item in self.rng.permutation(n):
                 here = ranks[row, item]
@@ -155,7 +155,7 @@ class LeapAndShift(ArrayStepShared):
                     continue
                 before = ranks[row].copy()
                 _leap(ranks[row], item, there)
-                proposed = float(self.evaluate(flat))
+                proposed = float(self.evaluate(flat)[0])
                 if log_u < proposed - current:
                     current, accepted = proposed, accepted + 1
                 else:
@@ -168,94 +168,14 @@ class LeapAndShift(ArrayStepShared):
         return Competence.INCOMPATIBLE
 
 
-class _Costs(NamedTuple):
-    """What full rankings cost a consensus, by the concentration of each or of all."""
-
-    alpha: Any  # as a graph
-    kind: int  # of the costs
-    distance: int
-    ranks: NDArray[np.int64]  # (n_rankings, n)
-    row: NDArray[np.int64]  # of the consensus, of each slot, and its item
-    item: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    n_rows: int
-    of_one: NDArray[np.float64]  # for a concentration of one
-
-    def at(self, alpha: Any) -> NDArray[np.float64]:
-        """Costs (n_rows, n, n)."""
-        return self.of_one * alpha if np.ndim(alpha) == 0 else self.of_each(alpha)
-
-    def of_each(self, alpha: Any) -> NDArray[np.float64]:
-        """Costs of rankings with concentrations of their own."""
-        n = self.ranks.shape[1]
-        cost = np.zeros((self.n_rows, n, n))
-        t = np.asarray(self.weight * alpha / n)
-        place_costs_kernel(t, self.ranks, self.row, self.item, self.distance, cost)
-        return cost
-
-
-def _costs_of(model: pm.Model, value: Any, first: NDArray[Any]) -> list[_Costs] | None:
-    """Costs of all that depends on a variable, if they are what its log-probability is made of."""
-    variable = model.values_to_rvs[value]
-    if not _is_flat(variable) or any(variable in ancestors([x]) for x in model.potentials):
+def _compiled(model: pm.Model, value: Any) -> list[OfRankings | OfStages | OfKinds] | None:
+    """Find what depends on a variable, if a step of it can be compiled."""
+    parts = depending(model, model.values_to_rvs[value])
+    if parts is None or any(isinstance(x, OfKinds) and not x.is_counted for x in parts):
         return None
-    found = []
-    for rv in model.basic_RVs:
-        if rv is variable or variable not in ancestors([rv]):
-            continue
-        costs = _costs_of_rankings(rv, variable, first)
-        if costs is None:
-            return None
-        found.append(costs)
-    return found if len({x.kind for x in found}) == 1 else None
-
-
-def _is_flat(variable: Any) -> bool:
-    """Whether all full rankings are equally likely a priori."""
-    op, inputs = variable.owner.op, variable.owner.inputs[2:]
-    if getattr(op, "name", None) != "plackett_luce" or len(inputs) != 4:
-        return False
-    utility, where, sizes, _ = inputs
-    if _is_random(utility):
-        return False
-    u, used, of_blocks = (x.eval(mode=MODE) for x in (utility, where, sizes))
-    return bool(used.all() and (of_blocks == 1).all() and (u == u[..., :1]).all())
-
-
-def _costs_of_rankings(rv: Any, variable: Any, first: NDArray[Any]) -> _Costs | None:
-    """Costs of a variable that observes full rankings around another, or None."""
-    op = rv.owner.op
-    if getattr(op, "name", None) != "mallows" or "is_ranking" not in getattr(op, "parameters", ()):
-        return None
-    p = op.named(rv.owner.inputs[2:])
-    distance = DISTANCES[int(p.distance.data)]
-    others = ancestors([p.alpha, p.ranks, p.weight])
-    if "where" in op.parameters or distance not in SUMMED_OUT or variable in set(others):
-        return None
-    # the consensus of the slots, if they take its entries and do nothing to them
-    entry = np.arange(first.size).reshape(first.shape)
-    if _is_random(p.consensus, but=variable):
-        return None
-    found, moved = (p.consensus.eval({variable: x}, mode=MODE) for x in (entry, entry[..., ::-1]))
-    n = first.shape[-1]
-    if not np.array_equal(moved, entry[..., ::-1].ravel()[found]):
-        return None
-    ranks, weight = (x.eval(mode=MODE) for x in (p.ranks, p.weight))
-    shape = ranks.shape
-    row, item = (np.ascontiguousarray(np.broadcast_to(x, shape)) for x in divmod(found, n))
-    kind, n_rows = SUMMED_OUT[distance], first.size // n
-    costs = _Costs(
-        p.alpha, kind, DISTANCES.index(distance), ranks.astype(np.int64), row, item,
-        np.asarray(weight, dtype=np.float64), n_rows, np.zeros(0),
-    )  # fmt: skip
-    return costs._replace(of_one=costs.of_each(1.0))
-
-
-def _is_random(x: Any, but: Any = None) -> bool:
-    """Whether a graph has random variables in it, but for one and what that is of."""
-    above = ancestors([x], blockers=None if but is None else [but])
-    made = [y.owner.op for y in above if y is not but and y.owner is not None]
-    return any(isinstance(op, MeasurableOp) for op in made)
+    # several are one if they are costs of the same kind
+    kinds = {around.kind for part in parts for around in part.arounds}
+    return parts if len(parts) < 2 or (len(kinds) == 1 and None not in kinds) else None
 
 
 def _leap(ranks: Any, item: int, there: int) -> None:

@@ -14,6 +14,7 @@ from bayesrank.results.diagnostics import Convergence, convergence, precise
 from bayesrank.results.elo import elo_scale
 from bayesrank.results.files import csv_bytes, figure_png, plain, whole_file, write_whole
 from bayesrank.results.groups import group_log_likelihood
+from bayesrank.results.kind_checks import kind_checks
 from bayesrank.results.kinds import LabelWarning, compare_kinds, relabel
 from bayesrank.results.location import redraw_location
 from bayesrank.results.loo import ParetoKWarning, loo_by_ranker
@@ -53,6 +54,7 @@ __all__ = [
     "expected_kendall",
     "figure_png",
     "group_log_likelihood",
+    "kind_checks",
     "leave_one_out",
     "loo_by_ranker",
     "match_checks",

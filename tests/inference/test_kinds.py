@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 import pymc as pm
+import pytensor
 import pytest
 import xarray as xr
 from scipy.optimize import linear_sum_assignment
@@ -11,7 +12,10 @@ from scipy.special import softmax
 
 import bayesrank as br
 from bayesrank.inference import KindsWarning, find_kinds, membership
+from bayesrank.likelihoods.kinds import joint_of
 from tests.inference.plain_em import plain_em, plain_logp
+from tests.likelihoods.loops import for_each
+from tests.likelihoods.mallows.permutations import every_ranking
 
 ITEMS = list("abcdef")
 WEIGHTS = np.array([0.3, 0.7])
@@ -139,6 +143,89 @@ def test_evidence_weights_count_as_so_many_rankings():
     )
     assert one.n_units == pytest.approx(12)
     assert one.log_likelihood == pytest.approx(other.log_likelihood, abs=1e-3)
+
+
+# Kinds of Mallows models, whose consensus has no gradient
+
+FOUR = br.Rankings.from_orderings(
+    [list("abcd"), list("bacd"), list("abdc"), list("dcba"), list("dcab"), list("cdba"),
+     list("acbd"), list("badc"), list("abcd")], weight=[3, 1, 2, 4, 1, 1, 1, 1, 2],
+)  # fmt: skip
+TOPS = br.Rankings.from_orderings(
+    [["a", "b", {"c", "d"}], ["b", {"a", "c", "d"}], ["a", {"b", "c", "d"}],
+     ["d", "c", {"a", "b"}], ["d", {"a", "b", "c"}], ["c", "d", "b", "a"], ["a", "c", "b", "d"]],
+)  # fmt: skip
+
+
+def mallows_kinds(rankings, distance, n_kinds=2, alpha=None, weights=None, unit="ranking"):
+    with pm.Model(coords={**rankings.coords, "kind": range(n_kinds)}) as model:
+        if weights is None:
+            weights = pm.Dirichlet("weights", np.full(n_kinds, 2.0), dims="kind")
+        if alpha is None:
+            alpha = pm.Exponential("alpha", 0.2, dims="kind")
+        flat = np.zeros((n_kinds, rankings.n_items))
+        consensus = br.PlackettLuce("consensus", flat, dims=("kind", "item"))
+        kinds = br.Mallows.dist(consensus, alpha, distance=distance)
+        br.Mixture("y", weights, kinds, observed=rankings, unit=unit)
+    return model
+
+
+@for_each(
+    ("rankings", "distance"),
+    [(FOUR, "footrule"), (FOUR, "kendall"), (FOUR, "cayley"), (FOUR, "ulam"), (TOPS, "kendall")],
+)
+def test_the_best_of_all_pairs_of_orders_is_found(rankings, distance):
+    model = mallows_kinds(rankings, distance, alpha=[4.0, 3.0], weights=[0.6, 0.4])
+    best = find_kinds(model, n_starts=6, mode="FAST_COMPILE")
+    (free,) = model.free_RVs
+    (terms,) = model.logp(vars=[model["y"]], sum=False)
+    # every ranking under every order, at both concentrations
+    every = every_ranking(4)
+    joint = pytensor.function([model.rvs_to_values[free]], joint_of(terms), mode="FAST_COMPILE")
+    each = np.array([joint(np.stack([rho, rho])) for rho in every])
+    both = np.logaddexp(each[:, None, :, 0], each[None, :, :, 1]) @ rankings.weight
+    assert best.log_likelihood == pytest.approx(both.max(), abs=1e-9)
+    one, other = np.unravel_index(both.argmax(), both.shape)
+    assert best.log_likelihood == pytest.approx(
+        both[tuple(find_row(every, rho) for rho in best.initvals["consensus"])]
+    )
+    assert both[one, other] >= both[other, one]
+    assert best.n_parameters == 2  # one for each consensus
+    assert 1 <= best.n_reached <= 6
+
+
+def find_row(rows, row):
+    return int((rows == row).all(axis=1).argmax())
+
+
+def test_kinds_of_mallows_models_are_recovered_with_weights_and_concentrations():
+    rng = np.random.default_rng(4)
+    kind = rng.choice(2, size=300, p=[0.35, 0.65])
+    rho, alpha = np.array([[1, 2, 3, 4, 5, 6], [6, 1, 5, 2, 4, 3]]), np.array([9.0, 6.0])
+    ranks = pm.draw(br.Mallows.dist(rho[kind], alpha[kind], distance="kendall"), random_seed=1)
+    orderings = [[ITEMS[i] for i in one] for one in ranks.argsort(axis=1)]
+    rankings = br.Rankings.from_orderings(orderings, items=ITEMS)
+    model = mallows_kinds(rankings, "kendall")
+    best = find_kinds(model, n_starts=5)
+    order = [find_row(best.initvals["consensus"], x) for x in rho]
+    assert sorted(order) == [0, 1]
+    np.testing.assert_allclose(best.initvals["weights"][order], [0.35, 0.65], atol=0.09)
+    np.testing.assert_allclose(best.initvals["alpha"][order], alpha, rtol=0.2)
+    assert best.n_reached >= 2
+    slope = model.compile_fn(model.dlogp(model.continuous_value_vars, jacobian=False))(best.point)
+    assert abs(slope).max() < 0.05
+    member = membership(model, best.mode)
+    assert ((member[:, order[0]] > 0.5).to_numpy() == (kind == 0)).mean() > 0.85
+    assert best.n_parameters == 1 + 2 + 2
+
+
+def test_what_is_discrete_and_no_consensus_of_its_own_raises():
+    with pm.Model(coords={**FOUR.coords, "kind": range(2)}) as model:
+        consensus = br.PlackettLuce("consensus", np.zeros(4), dims="item")  # that both share
+        kinds = [br.Mallows.dist(consensus, 1.0), br.Mallows.dist(consensus, 2.0)]
+        br.Mixture("y", [0.5, 0.5], kinds, observed=FOUR)
+    with pytest.raises(ValueError, match=r"'consensus' is discrete.*consensus of the Mallows"):
+        find_kinds(model)
 
 
 # Bad input

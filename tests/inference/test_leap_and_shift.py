@@ -8,9 +8,15 @@ import pytest
 import bayesrank as br
 from bayesrank.inference import LeapAndShift
 from bayesrank.inference.leap_and_shift import _leap
-from bayesrank.likelihoods.mallows import PLACES, consensus_costs
+from bayesrank.likelihoods.mallows import (
+    PLACES,
+    consensus_costs,
+    distance_between,
+    log_normaliser,
+)
 from bayesrank.likelihoods.mallows.order_kernels import places_of_orders
 from tests.likelihoods.loops import for_each
+from tests.likelihoods.mallows.permutations import every_ranking
 
 ALPHA = 1.5
 
@@ -49,22 +55,86 @@ def test_steps_have_the_posterior_of_the_consensus(compiled):
         if not compiled:
             pm.Potential("none", 0.0 * consensus.sum())
         step = LeapAndShift([consensus], rng=np.random.default_rng(3), leap=2)
-    assert (step.costs is not None) == compiled
+    assert (step.parts is not None) == compiled
     point = model.initial_point()
     draws = np.empty((1200, 4), int)
     for draw in draws:
         point, (stats,) = step.step(point)
         draw[:] = point["consensus"]
     assert 0 <= stats["accepted"] <= 1
-    exact = exact_places(ranks, ALPHA)
-    for item in range(4):
-        for place in range(1, 5):
+    check_places(draws, exact_places(ranks, ALPHA))
+
+
+def check_places(draws, exact):
+    """Compare shares of draws (n_draws, n) with the probabilities of places, (n, n)."""
+    n = draws.shape[1]
+    for item in range(n):
+        for place in range(1, n + 1):
             here = (draws[:, item] == place).astype(float)
             if 0 < here.mean() < 1:
                 error = float(az.mcse(here[None], method="mean"))
                 assert abs(here.mean() - exact[item, place - 1]) < 5.5 * error
             else:
                 assert min(exact[item, place - 1], 1 - exact[item, place - 1]) < 0.02
+
+
+def drawn_by(step, point, n_draws):
+    """Draws of a consensus, (n_draws, ...)."""
+    draws = np.empty((n_draws, *step.shape), int)
+    for draw in draws:
+        point, _ = step.step(point)
+        draw[:] = point["consensus"]
+    return draws
+
+
+@for_each("distance", ["cayley", "ulam", "partial"])
+def test_steps_of_other_distances_and_partial_rankings_have_theirs(distance):
+    n, partial = 4, distance == "partial"
+    some = br.Rankings.from_orderings(
+        [["a", "b", {"c", "d"}], ["d", "a"], [{"a", "b"}, "c", "d"], ["b", {"a", "c", "d"}]],
+        items=list("abcd"), weight=[1, 2, 1, 1],
+    )  # fmt: skip
+    rankings = some if partial else THRICE
+    with pm.Model(coords=rankings.coords) as model:
+        consensus = br.PlackettLuce("consensus", np.zeros(n), dims="item")
+        name = "kendall" if partial else distance
+        br.Mallows("y", consensus, 2.5, distance=name, observed=rankings)
+        step = LeapAndShift([consensus], rng=np.random.default_rng(3), leap=2)
+    assert step.parts is not None
+    every = every_ranking(n)
+    logp = model.compile_logp()
+    each = np.array([float(logp({"consensus": rho})) for rho in every])
+    share = np.exp(each - each.max())
+    share /= share.sum()
+    exact = [[share @ (every[:, i] == r) for r in range(1, n + 1)] for i in range(n)]
+    check_places(drawn_by(step, model.initial_point(), 2000), np.array(exact))
+
+
+@for_each("distance", ["footrule", "cayley"])
+def test_steps_of_kinds_have_the_posterior_of_their_orders(distance):
+    rankings = br.Rankings.from_orderings(
+        [list("abc"), list("bac"), list("cba"), list("cab")], weight=[2, 1, 2, 1]
+    )
+    with pm.Model(coords=rankings.coords | {"kind": range(2)}) as model:
+        consensus = br.PlackettLuce("consensus", np.zeros((2, 3)), dims=("kind", "item"))
+        kinds = br.Mallows.dist(consensus, [3.0, 2.0], distance=distance)
+        br.Mixture("y", [0.6, 0.4], kinds, observed=rankings)
+        step = LeapAndShift([consensus], rng=np.random.default_rng(3))
+    assert step.parts is not None
+    every = every_ranking(3)
+    logp = model.compile_logp()
+    pairs = [np.stack([one, other]) for one in every for other in every]
+    each = np.array([float(logp({"consensus": rho})) for rho in pairs])
+    share = np.exp(each - each.max())
+    share /= share.sum()
+    draws = drawn_by(step, model.initial_point(), 3000).reshape(-1, 6)
+    flat = np.array(pairs).reshape(-1, 6)
+    exact = np.array([[share @ (flat[:, i] == r) for r in range(1, 4)] for i in range(6)])
+    for i in range(6):
+        for r in range(3):
+            here = (draws[:, i] == r + 1).astype(float)
+            error = float(az.mcse(here[None], method="mean"))
+            assert abs(here.mean() - exact[i, r]) < 5.5 * error
 
 
 THRICE = br.Rankings.from_orderings(
@@ -96,14 +166,16 @@ def stepped(distance="footrule", dims=("item",), alpha_dims=None, rankings=THRIC
 )
 def test_costs_are_what_the_log_probability_is_made_of(distance, dims, alpha_dims, rng):
     model, step = stepped(distance, dims, alpha_dims)
-    (costs,) = step.costs
+    (part,) = step.parts
     alpha = np.array([0.5, 2.0, 4.0]) if alpha_dims else np.array(2.0)
-    cost = costs.at(alpha[THRICE.ranker_idx] if alpha_dims else alpha)
+    given = part.given([alpha[THRICE.ranker_idx] if alpha_dims else alpha], rng)
+    assert [x.row for x in given] == list(range(len(given)))
+    cost = np.array([x.cost for x in given])
     logp = model.compile_logp(vars=model["y"], jacobian=False)
     found = []
     for _ in range(4):
         rho = rng.permuted(np.tile(np.arange(1, 5), (cost.shape[0], 1)), axis=1)
-        if costs.kind == PLACES:
+        if given[0].around.kind == PLACES:
             total = sum(own[np.arange(4), r - 1].sum() for own, r in zip(cost, rho, strict=True))
         else:
             later = rho[:, :, None] > rho[:, None, :]
@@ -115,16 +187,13 @@ def test_costs_are_what_the_log_probability_is_made_of(distance, dims, alpha_dim
     assert sorted(np.atleast_2d(point["consensus"])[0].tolist()) == [1, 2, 3, 4]
 
 
-def test_a_step_is_compiled_only_where_the_data_are_costs():
-    tied = br.Rankings.from_orderings([["a", {"b", "c"}], ["b", "a", "c"]])
-    assert stepped()[1].costs is not None
+def test_a_step_is_compiled_only_where_all_that_depends_on_it_is_rankings():
+    assert stepped()[1].parts is not None
     for model, step in (
-        stepped("cayley"),
-        stepped(rankings=tied),
         stepped(more=lambda rho: pm.Normal("z", rho[0], 1.0, observed=0.0)),
         stepped(more=lambda rho: pm.Potential("p", 1.0 * rho[0])),
     ):
-        assert step.costs is None
+        assert step.parts is None
         point, _ = step.step(model.initial_point())
         assert sorted(point["consensus"].tolist()) == list(range(1, step.shape[0] + 1))
 
@@ -160,6 +229,48 @@ def test_steps_and_nuts_have_the_posterior_of_both(n, distance):
         expected = float((places.sel(item=item) * places["place"]).sum())
         error = float(az.mcse(ranks.astype(float), method="mean"))
         assert abs(float(ranks.mean()) - expected) < 5.5 * error + 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("distance", ["cayley", "ulam"])
+def test_steps_of_other_distances_have_the_posterior_of_eight_items(distance):
+    n, alpha = 8, 5.0
+    rankings, ranks = rankings_of(n, 3)
+    with pm.Model(coords=rankings.coords) as model:
+        consensus = br.PlackettLuce("consensus", np.zeros(n), dims="item")
+        br.Mallows("y", consensus, alpha, distance=distance, observed=rankings)
+        step = LeapAndShift([consensus], rng=np.random.default_rng(5))
+    every = every_ranking(n)
+    each = -alpha / n * sum(distance_between(r, every, distance).eval() for r in ranks)
+    share = np.exp(each - each.max())
+    share /= share.sum()
+    exact = np.array([[share @ (every[:, i] == r) for r in range(1, n + 1)] for i in range(n)])
+    check_places(drawn_by(step, model.initial_point(), 40_000), exact)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("distance", ["cayley", "ulam"])
+def test_steps_of_other_distances_have_the_posterior_of_twelve_items(distance):
+    # of rankings that are all the same the posterior is known by distance, for any number of items
+    n, alpha, often = 12, 3.0, 4
+    rankings, (ranks,) = rankings_of(n, 1)
+    rankings = rankings.subset([0] * often)
+    with pm.Model(coords=rankings.coords) as model:
+        consensus = br.PlackettLuce("consensus", np.zeros(n), dims="item")
+        br.Mallows("y", consensus, alpha, distance=distance, observed=rankings)
+        step = LeapAndShift([consensus], rng=np.random.default_rng(5))
+    draws = drawn_by(step, model.initial_point(), 60_000)
+    found = distance_between(draws, ranks, distance).eval()[2000:]
+    # the mean by the slope of the normaliser, the spread by its bend
+    log_z = [
+        float(log_normaliser(often * alpha + h, n, distance).eval()) for h in (-1e-3, 0.0, 1e-3)
+    ]
+    mean = -n * (log_z[2] - log_z[0]) / 2e-3
+    variance = n**2 * (log_z[2] - 2 * log_z[1] + log_z[0]) / 1e-6
+    error = float(az.mcse(found[None], method="mean"))
+    assert abs(found.mean() - mean) < 5.5 * error
+    assert error < 0.05
+    assert found.var() == pytest.approx(variance, rel=0.1)
 
 
 @for_each(("what", "message"), [

@@ -20,6 +20,7 @@ from bayesrank.likelihoods.mallows.op import (
     WholeDistance,
 )
 from bayesrank.likelihoods.mallows.ray import LogSumAlongRay, ray_of_costs
+from bayesrank.likelihoods.mallows.stages import StagePairs, StagesDraw, StagesLogp
 from bayesrank.likelihoods.mpm.op import Agreement, CountsDraw, LogNormalisers, NetCountsDraw
 from bayesrank.likelihoods.ops import stop_gradient, with_sum
 from bayesrank.likelihoods.pairs import DavidsonTotal, RaoKupperTotal, ThurstoneTotal
@@ -79,6 +80,21 @@ EXAMPLES = {
         (0,),
     ),
     "WholeDistance": Example(WholeDistance(2), [[[1, 3, 2, 4]] * 2, [[4, 1, 2, 3], [1, 2, 3, 4]]]),
+    "StagesLogp": Example(
+        StagesLogp(),
+        [
+            np.array([[0.2, 1.5], [0.4, 0.0]]),
+            [[1, 3, 2, 4], [2, 1, 3, 3]],
+            [[4, 1, 2, 3], [1, 2, 3, 4]],
+        ],
+        (0,),
+    ),
+    "StagePairs": Example(
+        StagePairs(), [np.zeros(2), [[1, 3, 2, 4], [2, 1, 3, 3]], np.array([2.0, 1.0])]
+    ),
+    "StagesDraw": Example(
+        StagesDraw(), [RNG.random((3, 2)), [[1, 3, 2, 4], [2, 1, 3, 4], [4, 3, 2, 1]], SEEDS]
+    ),
     "RankingLogp": Example(RankingLogp(), [np.stack([PER_ITEM, -PER_ITEM]), *FIELDS], (0,)),
     "StageTotal": Example(StageTotal(), [PER_ITEM, *WEIGHTS, *FIELDS[: len(TABLE)]], (0,)),
     "WeakOrderLogp": Example(WeakOrderLogp(), [UTILITY, RANKS], (0,)),

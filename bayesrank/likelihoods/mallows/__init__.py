@@ -1,4 +1,4 @@
-"""Mallows models: distances, exact normalisers, and the consensus summed out.
+"""Mallows models: distances, exact normalisers, stages, and the consensus summed out.
 
 This wing may import the wing ops.
 """
@@ -25,6 +25,12 @@ from bayesrank.likelihoods.mallows.op import (
 )
 from bayesrank.likelihoods.mallows.order_kernels import PAIRS, PLACES
 from bayesrank.likelihoods.mallows.ray import Ray, chebyshev_series
+from bayesrank.likelihoods.mallows.stages import (
+    draw_by_stages,
+    log_normaliser_of_stages,
+    stages_logp,
+    summed_out_stages_logp,
+)
 
 __all__ = [
     "DISTANCES",
@@ -39,14 +45,18 @@ __all__ = [
     "check_summed_out",
     "consensus_costs",
     "distance_between",
+    "draw_by_stages",
     "draw_rankings",
     "known_items",
     "log_normaliser",
     "log_normaliser_given_sizes",
+    "log_normaliser_of_stages",
     "log_sum_of_completions",
     "mallows_logp",
     "partial_logp",
     "ray_of_rankings",
+    "stages_logp",
     "summed_out_along_ray",
     "summed_out_logp",
+    "summed_out_stages_logp",
 ]

@@ -32,7 +32,12 @@ import math
 import numba
 import numpy as np
 
-__all__ = ["completions_curvature_kernel", "completions_kernel", "discordant_pairs"]
+__all__ = [
+    "completions_curvature_kernel",
+    "completions_kernel",
+    "discordant_pairs",
+    "log_sums_of_completions",
+]
 
 FOOTRULE, SPEARMAN, KENDALL, CAYLEY, HAMMING = 0, 1, 2, 3, 4  # positions in `DISTANCES`
 
@@ -418,6 +423,12 @@ def _completions(t, ranks, consensus, n, kind):  # type: ignore[no-untyped-def]
                     _hamming(t[r], own, first, log_factorial, avoiding, x)
                 found[r] += x
     return found
+
+
+@numba.njit(cache=True, error_model="numpy")
+def log_sums_of_completions(t, ranks, consensus, n, kind):  # type: ignore[no-untyped-def]
+    """Logarithm of the sum over completions of each row, (r,), of the same arguments."""
+    return _completions(t, ranks, consensus, n, kind)[:, 0]
 
 
 @numba.njit(cache=True, error_model="numpy")

@@ -1,0 +1,402 @@
+r"""Rankings around a consensus that is a parameter: what of a model's data depends on it, and how.
+
+A step method of a consensus and the EM algorithm ask the same: which rankings lie around each row
+of the variable, and how probable they are around another order. The graph of the model says so.
+Under a mixture a ranking lies around the consensus of its kind, which nobody knows: given kinds
+drawn with their probabilities (a step), or given these as weights (EM), all is as if one knew.
+"""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pymc as pm
+from numpy.typing import NDArray
+from pymc.logprob.abstract import MeasurableOp
+from pytensor.graph.traversal import ancestors
+from scipy.optimize import linear_sum_assignment
+
+from bayesrank.distributions.components import MallowsComponent
+from bayesrank.distributions.generalized_mallows import ObservedStagesRV
+from bayesrank.distributions.mixture import MixtureRV
+from bayesrank.likelihoods.kinds import joint_of
+from bayesrank.likelihoods.mallows import DISTANCES, PAIRS, PLACES, SUMMED_OUT
+from bayesrank.likelihoods.mallows.stage_kernels import stage_pairs_kernel
+from bayesrank.likelihoods.mallows.step_kernels import (
+    cheapest_order_kernel,
+    climb_sweep_kernel,
+    consensus_sweep_kernel,
+    leap_sweep_kernel,
+    place_costs_kernel,
+)
+
+__all__ = ["Around", "Given", "OfKinds", "OfRankings", "OfStages", "depending", "is_flat", "joined"]
+
+MODE = "FAST_COMPILE"
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Around:
+    """Rankings around one row of a variable.
+
+    Attributes
+    ----------
+    ranks, item : array of int, (n_rankings, n_slots)
+        Dense ranks from 1, 0 of empty slots, and which item of the consensus each slot has.
+    distance : int
+        Position in `DISTANCES`.
+    kind : int or None
+        Of the costs, if all rankings are full and their distance is a sum over items or pairs.
+    """
+
+    ranks: Ints
+    item: Ints
+    distance: int
+    kind: int | None
+
+    def costs(self, t: Floats, n: int) -> Floats:
+        """Costs (n, n) of the consensus, of what a step costs each ranking, times its weight."""
+        out = np.zeros((1, n, n))
+        there = t != 0
+        ranks, item = self.ranks[there], self.item[there]
+        place_costs_kernel(t[there], ranks, np.zeros_like(item), item, self.distance, out)
+        return out[0]
+
+
+class Given(NamedTuple):
+    """Rankings around one row of a variable, with all else that their probability is of."""
+
+    row: int
+    around: Around
+    t: Floats  # (n_rankings,) what a step of distance costs each
+    weight: Floats  # (n_rankings,) how often each counts
+    cost: Floats | None  # (n, n) of the consensus, if it is a sum over items or pairs
+
+    def sweep(self, rho: Ints, leap: int, seed: int) -> float:
+        """Change a consensus by a sweep of steps, in place; the share that was taken."""
+        if self.cost is not None and self.around.kind is not None:
+            return float(consensus_sweep_kernel(self.cost, self.around.kind, rho, leap, seed))
+        return float(leap_sweep_kernel(*self._counted(), rho, self.around.distance, leap, seed))
+
+    def climb(self, rho: Ints) -> None:
+        """Change a consensus to one around which the rankings are most probable, in place.
+
+        Under costs of places that is the best of all; otherwise of those that a leap of one item,
+        or, where there are no costs, an exchange of two leads to.
+        """
+        if self.cost is None:
+            climb_sweep_kernel(*self._counted(), rho, self.around.distance)
+        elif self.around.kind != PLACES:
+            cheapest_order_kernel(self.cost, self.around.kind, rho)
+        else:
+            item, place = linear_sum_assignment(self.cost)
+            least, now = self.cost[item, place].sum(), self.cost[item, rho - 1].sum()
+            if least < now * (1 - 1e-12):  # of equally good ones stay
+                rho[item] = place + 1
+
+    def _counted(self) -> tuple[Floats, Floats, Ints, Ints]:
+        there = self.weight > 0
+        around = self.around
+        return self.t[there], self.weight[there], around.ranks[there], around.item[there]
+
+
+def joined(given: Sequence[Given], n: int) -> Given:
+    """Give all that lies around one row: nothing, one, or several with costs of one kind."""
+    if len(given) == 1:
+        return given[0]
+    if not given:
+        none, no_slots = np.zeros(0), np.zeros((0, n), np.int64)
+        return Given(0, Around(no_slots, no_slots, 0, PLACES), none, none, np.zeros((n, n)))
+    return given[0]._replace(cost=np.sum([x.cost for x in given], axis=0))
+
+
+@dataclass(frozen=True)
+class OfRankings:
+    """A variable of rankings around one that is random.
+
+    Attributes
+    ----------
+    graphs : list of one variable
+        Concentration of each ranking, or of all.
+    rows : list of tuple
+        Rows of the random variable that rankings lie around: which one, those rankings, and they.
+    weight : array of float, (n_rankings,)
+    n : int
+        Items.
+    """
+
+    graphs: list[Any]
+    rows: list[tuple[int, Ints, Around]]
+    weight: Floats
+    n: int
+
+    @property
+    def arounds(self) -> list[Around]:
+        """All rankings, by row."""
+        return [around for *_, around in self.rows]
+
+    @functools.cached_property
+    def _costs(self) -> list[Floats | None]:
+        """For a concentration of one, which all rankings have."""
+        each = self.weight / self.n
+        return [
+            None if around.kind is None else around.costs(each[of], self.n)
+            for _, of, around in self.rows
+        ]
+
+    def given(self, values: Sequence[Any], rng: Any) -> list[Given]:
+        """Put concentrations, the values of the graphs, into the rankings around every row."""
+        alpha = np.asarray(values[0], dtype=np.float64)
+        each = np.broadcast_to(alpha / self.n, self.weight.shape)
+        found = []
+        for (row, of, around), cost in zip(self.rows, self._costs, strict=True):
+            t, weight = each[of], self.weight[of]
+            if cost is not None:
+                cost = cost * alpha if alpha.size == 1 else around.costs(t * weight, self.n)
+            found.append(Given(row, around, t, weight, cost))
+        return found
+
+
+@dataclass(frozen=True)
+class OfStages:
+    """A variable of rankings around one that is random, with a concentration for every stage.
+
+    Attributes
+    ----------
+    graphs : list of one variable
+        Concentrations, (n_stages,).
+    rows : list of tuple
+        Row of the random variable, nothing that its costs need besides, and pairs by stage,
+        (n_stages, n, n).
+    n : int
+        Items.
+    """
+
+    graphs: list[Any]
+    rows: list[tuple[int, Around, Floats]]
+    n: int
+
+    @property
+    def arounds(self) -> list[Around]:
+        """All rankings, by row."""
+        return [around for _, around, _ in self.rows]
+
+    def given(self, values: Sequence[Any], rng: Any) -> list[Given]:
+        """As `OfRankings`: costs of pairs."""
+        none, t = np.zeros(0), np.asarray(values[0], dtype=np.float64) / self.n
+        return [
+            Given(row, around, none, none, np.tensordot(t, pairs, 1))
+            for row, around, pairs in self.rows
+        ]
+
+
+@dataclass(frozen=True)
+class OfKinds:
+    """A mixture of which components lie around a variable that is random.
+
+    Attributes
+    ----------
+    graphs : list of variables
+        Log-probability of each unit with each kind, and the concentrations of the components.
+    rows : list of tuple
+        Row of the random variable, kind, its position among the concentrations, and the rankings.
+    unit : array of int, (n_rankings,)
+        Whose each ranking is.
+    weight : array of float, (n_units,)
+    n : int
+        Items.
+    """
+
+    graphs: list[Any]
+    rows: list[tuple[int, int, int, Around]]
+    unit: Ints
+    weight: Floats
+    n: int
+
+    @property
+    def arounds(self) -> list[Around]:
+        """All rankings, by row."""
+        return [around for *_, around in self.rows]
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether weights are how many units said the same, of which each is of a kind."""
+        return bool((self.weight == np.round(self.weight)).all())
+
+    def given(self, values: Sequence[Any], rng: Any) -> list[Given]:
+        """As `OfRankings`, of kinds that are drawn with their probabilities."""
+        joint, alpha = values[0], np.concatenate([np.ravel(x) for x in values[1:]])
+        share = np.exp(joint - joint.max(axis=1, keepdims=True))
+        share /= share.sum(axis=1, keepdims=True)
+        members = rng.multinomial(self.weight.astype(np.int64), share).astype(np.float64)
+        return self.weighted(members, alpha)
+
+    def weighted(self, members: Floats, alpha: Floats) -> list[Given]:
+        """As `given`, of memberships (n_units, n_kinds) and concentrations of the rows."""
+        found = []
+        for row, kind, which, around in self.rows:
+            weight = members[self.unit, kind]
+            t = np.full(len(weight), alpha[which] / self.n)
+            cost = None if around.kind is None else around.costs(t * weight, self.n)
+            found.append(Given(row, around, t, weight, cost))
+        return found
+
+
+def depending(model: pm.Model, variable: Any) -> list[OfRankings | OfStages | OfKinds] | None:
+    """Find what depends on a variable of rankings; None if that is not all known.
+
+    Parameters
+    ----------
+    model : pm.Model
+    variable : random variable of the model
+        Of full rankings.
+
+    Returns
+    -------
+    list or None
+        None if the rankings are not equally likely a priori, or anything else depends on them than
+        rankings around them.
+    """
+    if not is_flat(variable) or any(variable in ancestors([x]) for x in model.potentials):
+        return None
+    found: list[OfRankings | OfStages | OfKinds] = []
+    for rv in model.basic_RVs:
+        if rv is variable or variable not in ancestors([rv]):
+            continue
+        op = rv.owner.op
+        if isinstance(op, MixtureRV):
+            part: OfRankings | OfStages | OfKinds | None = _of_kinds(model, rv, variable)
+        elif isinstance(op, ObservedStagesRV):
+            part = _of_stages(rv, variable)
+        else:
+            part = _of_rankings(rv, variable)
+        if part is None:
+            return None
+        found.append(part)
+    return found
+
+
+def is_flat(variable: Any) -> bool:
+    """Whether all full rankings are equally likely a priori."""
+    op, inputs = variable.owner.op, variable.owner.inputs[2:]
+    if getattr(op, "name", None) != "plackett_luce" or len(inputs) != 4:
+        return False
+    utility, where, sizes, _ = inputs
+    if _is_random(utility):
+        return False
+    u, used, of_blocks = (x.eval(mode=MODE) for x in (utility, where, sizes))
+    return bool(used.all() and (of_blocks == 1).all() and (u == u[..., :1]).all())
+
+
+def _of_rankings(rv: Any, variable: Any) -> OfRankings | None:
+    """Rankings that a Mallows variable observes, or None if it is another."""
+    op = rv.owner.op
+    if getattr(op, "name", None) != "mallows" or "is_ranking" not in getattr(op, "parameters", ()):
+        return None
+    p = op.named(rv.owner.inputs[2:])
+    if variable in set(ancestors([p.alpha, p.ranks, p.weight])):
+        return None
+    entry = _entries(p.consensus, variable)
+    if entry is None:
+        return None
+    ranks, weight = (x.eval(mode=MODE) for x in (p.ranks, p.weight))
+    n = _length(variable)
+    row, item = divmod(np.broadcast_to(entry, ranks.shape), n)
+    distance = int(p.distance.data)
+    groups = []
+    for each in np.unique(row[:, 0]):
+        of = np.flatnonzero(row[:, 0] == each)
+        groups.append((int(each), of, _around(ranks[of], item[of], distance, n)))
+    return OfRankings([p.alpha], groups, np.asarray(weight, dtype=np.float64), n)
+
+
+def _of_stages(rv: Any, variable: Any) -> OfStages | None:
+    """Rankings that a generalised Mallows variable observes."""
+    p = rv.owner.op.named(rv.owner.inputs[2:])
+    entry = _entries(p.consensus, variable)
+    if entry is None or p.alpha.ndim > 1 or variable in set(ancestors([p.alpha])):
+        return None
+    ranks, weight = (x.eval(mode=MODE) for x in (p.ranks, p.weight))
+    n = _length(variable)
+    row, item = divmod(np.broadcast_to(entry, ranks.shape), n)
+    by_item = np.empty(ranks.shape, np.int64)
+    np.put_along_axis(by_item, item, ranks, axis=1)
+    none = np.zeros((0, n), np.int64)
+    around = Around(none, none, DISTANCES.index("kendall"), PAIRS)
+    found = []
+    for each in np.unique(row[:, 0]):
+        of = row[:, 0] == each
+        stages = np.zeros(p.alpha.type.shape[0])
+        pairs = stage_pairs_kernel(stages, by_item[of], np.asarray(weight[of], np.float64))
+        found.append((int(each), around, pairs))
+    return OfStages([p.alpha], found, n)
+
+
+def _of_kinds(model: pm.Model, rv: Any, variable: Any) -> OfKinds | None:
+    """Rankings of a mixture whose components lie around rows of a variable, one for each kind."""
+    op = rv.owner.op
+    p = op.named(rv.owner.inputs[2:])
+    n = _length(variable)
+    if variable in set(ancestors([p.weights, p.ranks, p.item])):
+        return None
+    ranks, item = (x.eval(mode=MODE).astype(np.int64) for x in (p.ranks, p.item))
+    alphas: list[Any] = []
+    rows: list[tuple[int, int, int, Around]] = []
+    first = which = 0
+    for family, own in op.components(p):
+        of_items = getattr(own, family.of_items)
+        n_kinds = int(of_items.shape[0].eval(mode=MODE))
+        here = [name for name, x in vars(own).items() if variable in set(ancestors([x]))]
+        if here:
+            entry = _entries(own.consensus, variable) if here == ["consensus"] else None
+            if entry is None or not issubclass(family, MallowsComponent):
+                return None
+            row, places = divmod(entry, n)
+            for g in range(n_kinds):
+                around = _around(ranks, places[g][item], int(own.distance.data), n)
+                rows.append((int(row[g, 0]), first + g, which + g, around))
+            alphas.append(own.alpha)
+            which += n_kinds
+        first += n_kinds
+    if len({row for row, *_ in rows}) < len(rows):
+        return None  # kinds that share a consensus
+    (terms,) = model.logp(vars=[rv], sum=False, jacobian=False)
+    unit = np.arange(len(ranks))
+    unit = p.ranker.eval(mode=MODE).astype(np.int64) if op.by_ranker else unit
+    weight = np.ones(unit.max() + 1) if op.by_ranker else p.weight.eval(mode=MODE)
+    return OfKinds([joint_of(terms), *alphas], rows, unit, np.asarray(weight, np.float64), n)
+
+
+def _around(ranks: Any, item: Any, distance: int, n: int) -> Around:
+    ranks, item = (np.ascontiguousarray(x, dtype=np.int64) for x in (ranks, item))
+    full = ranks.shape[1] == n and bool((np.sort(ranks, axis=1) == np.arange(1, n + 1)).all())
+    kind = SUMMED_OUT.get(DISTANCES[distance]) if full else None
+    return Around(ranks, item, distance, kind)
+
+
+def _entries(consensus: Any, variable: Any) -> Ints | None:
+    """Which entries of a variable a consensus takes, if it does nothing else to them."""
+    if _is_random(consensus, but=variable):
+        return None
+    shape = tuple(int(x.eval(mode=MODE)) for x in variable.shape)
+    entry = np.arange(int(np.prod(shape))).reshape(shape)
+    found, moved = (consensus.eval({variable: x}, mode=MODE) for x in (entry, entry[..., ::-1]))
+    if not np.array_equal(moved, entry[..., ::-1].ravel()[found]):
+        return None
+    same_row = (found // shape[-1] == found[..., :1] // shape[-1]).all()
+    return found.astype(np.int64) if same_row else None
+
+
+def _length(variable: Any) -> int:
+    return int(variable.shape[-1].eval(mode=MODE))
+
+
+def _is_random(x: Any, but: Any = None) -> bool:
+    """Whether a graph has random variables in it, but for one and what that is of."""
+    above = ancestors([x], blockers=None if but is None else [but])
+    made = [y.owner.op for y in above if y is not but and y.owner is not None]
+    return any(isinstance(op, MeasurableOp) for op in made)

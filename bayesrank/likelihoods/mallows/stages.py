@@ -1,0 +1,227 @@
+r"""Generalised Mallows models: Kendall's distance with a concentration for every stage.
+
+.. math:: P(\pi \mid \rho, \alpha) = \prod_{j=1}^{n-1}
+              \frac{e^{-t_j V_j(\pi, \rho)}}{\sum_{v=0}^{n-j} e^{-t_j v}},
+          \qquad t_j = \frac{\alpha_j}{n}
+
+where V_j is how many of the items that are left at stage j stand before the chosen one in the
+consensus :math:`\rho`. The sum of all is Kendall's distance, so that equal concentrations make the
+Mallows model of it. Top-k lists end after k stages. Each stage costs a sum over pairs, of the item
+chosen and those left, so that the sum over all consensus orders is known, too.
+
+>>> ranks, consensus = [[2, 1, 3], [1, 2, 3]], [[1, 2, 3]] * 2
+>>> stages_logp(ranks, consensus, [3.0, 3.0]).exp().eval().round(4).tolist()
+[0.1789, 0.4863]
+"""
+
+from typing import Any
+
+import numpy as np
+import pytensor.tensor as pt
+from pytensor.tensor import TensorVariable
+from scipy.special import gammaln
+
+from bayesrank.likelihoods.mallows.op import LogSumOverOrders, check_summed_out, known_items
+from bayesrank.likelihoods.mallows.order_kernels import PAIRS
+from bayesrank.likelihoods.mallows.stage_kernels import (
+    draw_stages_kernel,
+    stage_pairs_kernel,
+    stages_kernel,
+)
+from bayesrank.likelihoods.ops import CompiledOp, KernelOp
+
+__all__ = [
+    "StagePairs",
+    "StagesDraw",
+    "StagesLogp",
+    "draw_by_stages",
+    "log_normaliser_of_stages",
+    "stages_logp",
+    "summed_out_stages_logp",
+]
+
+
+class StagesLogp(CompiledOp):
+    """Log-probability of rankings, (r,), of t (r, j), ranks and consensus, (r, n) each."""
+
+    __props__ = ()
+    kernel = staticmethod(stages_kernel)
+    signature = "(r,j),(r,n),(r,n)->(r)"
+
+    def __init__(self) -> None:
+        pass
+
+    def graph(self, t: Any, ranks: Any, consensus: Any) -> TensorVariable:
+        n, n_stages = known_items(ranks, consensus), t.type.shape[-1]
+        n_stages = min(n_stages, n - 1)
+        stage = np.arange(1, n_stages + 1)
+        t, chosen = t[:, :n_stages], _n_chosen(ranks)
+        later = pt.lt(ranks[:, :, None], ranks[:, None, :])
+        passed = pt.sum(later & pt.gt(consensus[:, :, None], consensus[:, None, :]), axis=2)
+        at = pt.eq(ranks[:, :, None], stage)  # which item is chosen at each stage
+        passed = pt.sum(pt.switch(at, passed[:, :, None], 0), axis=1)
+        used = pt.ge(chosen[:, None], stage)
+        terms = pt.switch(used, -t * passed - _log_z_of_stages(t, n), 0.0)
+        rest = pt.gammaln(n - chosen + 1.0) - pt.gammaln(n - pt.minimum(chosen, n_stages) + 1.0)
+        return pt.sum(terms, axis=1) + rest
+
+
+class StagePairs(KernelOp):
+    """Pairs by stage, (j, n, n), of t (j), ranks by item (r, n) and weights (r)."""
+
+    kernel = staticmethod(stage_pairs_kernel)
+    signature = "(j),(r,n),(r)->(j,n,n)"
+
+
+class StagesDraw(KernelOp):
+    """Rankings (r, n) of int64; the inputs of `draw_stages_kernel`."""
+
+    kernel = staticmethod(draw_stages_kernel)
+    signature = "(r,j),(r,n),(r)->(r,n)"
+    dtype = "int64"
+
+
+def _n_chosen(ranks: Any) -> TensorVariable:
+    """How many items were chosen one by one, (...): all, or those before the last block."""
+    last = pt.max(ranks, axis=-1)
+    n_last = pt.sum(pt.eq(ranks, last[..., None]), axis=-1)
+    return pt.switch(pt.eq(n_last, 1), last, last - 1)
+
+
+def _log_z_of_stages(t: Any, n: int) -> TensorVariable:
+    """Logarithm of the normaliser of each stage, (..., j)."""
+    passed, stage = np.arange(n), np.arange(t.type.shape[-1])
+    possible = passed < n - stage[:, None]
+    costs = -t[..., None] * passed
+    return pt.log(pt.sum(pt.switch(possible, pt.exp(costs), 0.0), axis=-1))
+
+
+def stages_logp(ranks: Any, consensus: Any, alpha: Any) -> TensorVariable:
+    """Log-probability of full rankings and top-k lists; the formula above.
+
+    Parameters
+    ----------
+    ranks : tensor_like of int, (n_rankings, n)
+        Dense ranks from 1 of all items; the last block may have several items, others have one.
+    consensus : tensor_like of int, (n_rankings, n)
+        Ranks of the same items. The number of items must be known.
+    alpha : tensor_like of float, (n_stages,) or (n_rankings, n_stages)
+        Concentrations, not negative, of the first stages; later ones have none.
+
+    Returns
+    -------
+    TensorVariable, (n_rankings,)
+        -inf of what is no such ranking.
+
+    References
+    ----------
+    Fligner & Verducci, Multistage ranking models, JASA 1988.
+
+    Examples
+    --------
+    The first of three is first:
+
+    >>> stages_logp([[1, 2, 2]], [[1, 2, 3]], [3.0, 3.0]).exp().eval().round(4).tolist()
+    [0.6652]
+    """
+    ranks, consensus = (pt.cast(pt.as_tensor_variable(x), "int64") for x in (ranks, consensus))
+    n = known_items(ranks, consensus)
+    alpha = pt.cast(pt.as_tensor_variable(alpha), "float64")
+    t = alpha / n + pt.zeros_like(ranks[:, 0], dtype="float64")[:, None]
+    t = pt.specify_shape(t, (None, alpha.type.shape[-1]))
+    return StagesLogp()(t, pt.specify_shape(ranks, (None, n)), consensus)
+
+
+def log_normaliser_of_stages(alpha: Any, n_items: int, chosen: Any) -> TensorVariable:
+    """Logarithm of what top-k lists are divided by, so that choices cost as much as pairs do.
+
+    Parameters
+    ----------
+    alpha : tensor_like of float, (n_stages,)
+        Concentrations.
+    n_items : int
+    chosen : tensor_like of int, (n_rankings,)
+        How many items each has chosen, k or n.
+
+    Returns
+    -------
+    TensorVariable, (n_rankings,)
+    """
+    alpha = pt.as_tensor_variable(alpha)
+    n_stages = min(alpha.type.shape[0], n_items - 1)
+    each = _log_z_of_stages(alpha[:n_stages] / n_items, n_items)
+    used = pt.ge(chosen[:, None], np.arange(1, n_stages + 1))
+    first = pt.minimum(chosen, n_stages)
+    rest = pt.gammaln(n_items - first + 1.0) - pt.gammaln(n_items - chosen + 1.0)
+    return pt.sum(pt.switch(used, each, 0.0), axis=1) + rest
+
+
+def summed_out_stages_logp(ranks: Any, alpha: Any, weight: Any = None) -> TensorVariable:
+    r"""Log-probability of all rankings together, the consensus summed out: all are equally likely.
+
+    What the rankings cost a consensus is a sum over pairs: that i comes after k in it costs
+    :math:`\sum_j t_j` times how often i was chosen at stage j while k was left.
+
+    Parameters
+    ----------
+    ranks : tensor_like of int, (n_rankings, n)
+        As in `stages_logp`, by item; the number of items must be known.
+    alpha : tensor_like of float, (n_stages,)
+        Concentrations.
+    weight : tensor_like of float, (n_rankings,), optional
+        How often each ranking counts; default once.
+
+    Returns
+    -------
+    TensorVariable, scalar
+
+    Raises
+    ------
+    ValueError
+        If the items are too many.
+
+    Examples
+    --------
+    >>> float(summed_out_stages_logp([[1, 2], [1, 2]], [1.0]).exp().eval().round(4))
+    0.3034
+    """
+    ranks = pt.cast(pt.as_tensor_variable(ranks), "int64")
+    n = known_items(ranks)
+    check_summed_out("kendall", n)
+    alpha = pt.cast(pt.as_tensor_variable(alpha), "float64")
+    weight = pt.ones_like(ranks[:, 0], dtype="float64") if weight is None else weight
+    pairs = StagePairs()(alpha, ranks, pt.as_tensor_variable(weight))
+    cost = pt.sum((alpha / n)[:, None, None] * pairs, axis=0)
+    log_z = log_normaliser_of_stages(alpha, n, _n_chosen(ranks))
+    total = LogSumOverOrders(PAIRS)(pt.specify_shape(cost, (n, n))[None])[0]
+    return total - gammaln(n + 1.0) - pt.sum(weight * log_z)
+
+
+def draw_by_stages(consensus: Any, alpha: Any, seed: Any) -> TensorVariable:
+    """Draw full rankings, exactly: stage by stage.
+
+    Parameters
+    ----------
+    consensus : tensor_like of int, (..., n)
+        Ranks, 1 to n.
+    alpha : tensor_like of float, (..., n_stages)
+        Concentrations.
+    seed : tensor_like of int, (...)
+        A 64-bit seed for each ranking; `consensus` and `alpha` broadcast to these.
+
+    Returns
+    -------
+    TensorVariable of int64, (..., n)
+
+    Examples
+    --------
+    >>> draw_by_stages([3, 1, 2], [1e6, 1e6], [1, 2]).eval().tolist()
+    [[3, 1, 2], [3, 1, 2]]
+    """
+    seed, consensus = pt.as_tensor_variable(seed), pt.as_tensor_variable(consensus)
+    n = known_items(consensus)
+    zero = pt.zeros_like(seed)[..., None]
+    t = pt.cast(pt.as_tensor_variable(alpha), "float64") / n + zero
+    rows = pt.cast(consensus, "int64") + zero
+    flat = [x if x.ndim == 2 else x.reshape((-1, x.shape[-1])) for x in (t, rows)]
+    return StagesDraw()(*flat, seed.reshape((-1,))).reshape(rows.shape)

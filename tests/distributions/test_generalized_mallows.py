@@ -1,0 +1,235 @@
+"""Generalised Mallows models as distributions: observed rankings, draws, steps, what is refused."""
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+import xarray as xr
+from pymc.logprob.utils import ParameterValueError
+from scipy.special import logsumexp
+
+import bayesrank as br
+from bayesrank.inference import LeapAndShift
+from tests.distributions.calibration import bins_by_weight, sample, uniformity
+from tests.likelihoods.loops import for_each
+from tests.likelihoods.mallows.permutations import every_ranking
+from tests.likelihoods.mallows.test_stages import of_list
+from tests.oracles import gradient
+
+R = br.Rankings.from_orderings(
+    [list("bacd"), ["a", "d", {"b", "c"}], list("dacb"), ["b", {"a", "c", "d"}]],
+    weight=[1, 2, 1, 3],
+)  # fmt: skip
+RANKS = np.array([[2, 1, 3, 4], [1, 3, 3, 2], [2, 4, 3, 1], [2, 1, 2, 2]])  # by item
+RHO, ALPHA = np.array([2, 1, 4, 3]), np.array([3.0, 1.0, 0.5])
+
+
+def model_of(consensus, rankings=R, n_stages=3):
+    coords = rankings.coords | {"stage": range(1, n_stages + 1)}
+    with pm.Model(coords=coords) as model:
+        alpha = pm.Flat("alpha", dims="stage")
+        br.GeneralizedMallows("y", consensus, alpha, observed=rankings)
+    return model
+
+
+def summed(alpha, ranks=RANKS, weight=R.weight):
+    each = [
+        sum(w * of_list(x, rho, alpha) for x, w in zip(ranks, weight, strict=True))
+        for rho in every_ranking(ranks.shape[1])
+    ]
+    return logsumexp(each) - np.log(len(each))
+
+
+def test_observed_rankings_have_the_log_probabilities_of_the_definition():
+    model = model_of(RHO)
+    exact = R.weight * [of_list(x, RHO, ALPHA) for x in RANKS]
+    found = model.compile_logp(vars=model["y"], sum=False)({"alpha": ALPHA})[0]
+    np.testing.assert_allclose(found, exact, atol=1e-12)
+    slope = model.compile_dlogp()({"alpha": ALPHA})
+    numeric = gradient(lambda a: R.weight @ [of_list(x, RHO, a) for x in RANKS], ALPHA)
+    np.testing.assert_allclose(slope, numeric, atol=1e-6)
+
+
+def test_the_consensus_is_summed_out_and_new_rankings_take_the_place_of_others():
+    model = model_of(None)
+    logp, slope = model.compile_logp(), model.compile_dlogp()
+    assert float(logp({"alpha": ALPHA})) == pytest.approx(summed(ALPHA), abs=1e-10)
+    np.testing.assert_allclose(slope({"alpha": ALPHA}), gradient(summed, ALPHA), atol=1e-6)
+    br.set_observed("y", R.subset([1, 3]), model=model)
+    exact = summed(ALPHA, RANKS[[1, 3]], R.weight[[1, 3]])
+    assert float(logp({"alpha": ALPHA})) == pytest.approx(exact, abs=1e-10)
+    with pytest.raises(ValueError, match="ties in the last block only: ranking 0 has 4"):
+        br.set_observed("y", br.Rankings.from_orderings([[{"a", "b"}, "c", "d"]]), model=model)
+
+
+@for_each("consensus", [RHO, None])
+def test_draws_are_rankings_with_the_blocks_of_the_observed_ones(consensus):
+    model = model_of(consensus)
+    with pm.do(model, {"alpha": np.array([1e6, 1e6, 1e6])}):
+        drawn = pm.sample_prior_predictive(4, random_seed=1)["prior_predictive"]["y"].to_numpy()[0]
+    for one in drawn:
+        np.testing.assert_array_equal(np.sort(one, axis=1), np.sort(R.ranks, axis=1))
+    if consensus is not None:
+        by_item = np.empty_like(drawn[0])
+        np.put_along_axis(by_item, R.item, drawn[0], axis=1)
+        np.testing.assert_array_equal(by_item, np.minimum(RHO, R.ranks.max(axis=1)[:, None]))
+
+
+@for_each(
+    ("consensus", "alpha", "more", "shape"),
+    [
+        ([1, 2, 3], [1.0], {}, (3,)),
+        ([1, 2, 3], [1.0, 2.0], {"size": 4}, (4, 3)),
+        ([[1, 2, 3], [3, 2, 1]], [1.0], {}, (2, 3)),
+        ([1, 2, 3], [[1.0], [2.0]], {}, (2, 3)),
+        ([1], [1.0], {}, (1,)),
+        ([1, 2, 3], [1.0], {"sizes": [1, 2]}, (3,)),
+    ],
+)
+def test_shapes_follow_from_the_parameters(consensus, alpha, more, shape):
+    dist = br.GeneralizedMallows.dist(consensus, alpha, **more)
+    draw = pm.draw(dist, random_seed=1)
+    assert draw.shape == tuple(dist.shape.eval()) == shape
+    logp = pm.logp(dist, draw).eval(mode="FAST_COMPILE")
+    assert logp.shape == shape[:-1]
+    assert np.isfinite(logp).all()
+
+
+def test_arrays_are_observed_too():
+    tops = np.array([[1, 2, 2], [2, 1, 2]])
+    with pm.Model() as model:
+        br.GeneralizedMallows("y", [1, 2, 3], [3.0], sizes=[1, 2], observed=tops)
+    found = model.compile_logp(sum=False)({})[0]
+    np.testing.assert_allclose(found, [of_list(x, [1, 2, 3], [3.0]) for x in tops], atol=1e-12)
+
+
+def posterior_of(alphas):
+    alphas = np.array([alphas], dtype=float)
+    draws = xr.Dataset({"alpha": (("chain", "draw", "stage"), alphas)})
+    return xr.DataTree.from_dict({"posterior": draws})
+
+
+def test_the_consensus_that_was_summed_out_has_its_posterior_and_rankings_are_predicted():
+    model, data = model_of(None), posterior_of([ALPHA, ALPHA / 2])
+    every = every_ranking(4)
+    place = br.consensus_posterior(data, model=model, random_seed=1)["place_probability"]
+    pointwise = br.consensus_log_likelihood(data, model=model)["log_likelihood"]["y"]
+    for draw, alpha in enumerate((ALPHA, ALPHA / 2)):
+        each = [R.weight @ [of_list(x, rho, alpha) for x in RANKS] for rho in every]
+        share = np.exp(each - logsumexp(each))
+        exact = [[share @ (every[:, i] == r) for r in range(1, 5)] for i in range(4)]
+        np.testing.assert_allclose(place[0, draw], exact, atol=1e-12)
+        for m in range(4):
+            rest = np.delete(np.arange(4), m)
+            expected = summed(alpha) - summed(alpha, RANKS[rest], R.weight[rest])
+            assert float(pointwise[0, draw, m]) == pytest.approx(expected, abs=1e-9)
+
+
+def test_steps_have_the_posterior_of_the_consensus():
+    with pm.Model(coords=R.coords) as model:
+        consensus = br.PlackettLuce("consensus", np.zeros(4), dims="item")
+        br.GeneralizedMallows("y", consensus, ALPHA, observed=R)
+        step = LeapAndShift([consensus], rng=np.random.default_rng(3))
+    assert step.parts is not None
+    point, draws = model.initial_point(), np.empty((2000, 4), int)
+    for draw in draws:
+        point, _ = step.step(point)
+        draw[:] = point["consensus"]
+    every = every_ranking(4)
+    each = [R.weight @ [of_list(x, rho, ALPHA) for x in RANKS] for rho in every]
+    share = np.exp(each - logsumexp(each))
+    for item in range(4):
+        for place in range(1, 5):
+            here, exact = (draws[:, item] == place).mean(), share @ (every[:, item] == place)
+            assert abs(here - exact) < 5.5 * np.sqrt(exact * (1 - exact) / 2000) + 1e-3
+
+
+# Posteriors
+
+
+def prior_draws(rng, n):
+    return rng.gamma(2.0, 2.0, (n, 2))
+
+
+def test_posteriors_of_the_concentrations_are_calibrated(rng):
+    n_simulations, truth, prior = 200, prior_draws(rng, 200), prior_draws(rng, 60)
+    rho = rng.permuted(np.tile(np.arange(1, 5), (n_simulations, 1)), axis=1)
+    dist = br.GeneralizedMallows.dist(rho[:, None], truth[:, None], size=(n_simulations, 4))
+    ranks = pm.draw(dist, random_seed=5)
+    rankings = br.Rankings.from_ranks(frame_of(ranks[0]))
+    model = model_of(None, rankings, 2)
+    logp = model.compile_logp()
+    each = np.empty((n_simulations, 60))
+    for i, own in enumerate(ranks):
+        br.set_observed("y", br.Rankings.from_ranks(frame_of(own)), model=model)
+        each[i] = [float(logp({"alpha": a})) for a in prior]
+    bins = bins_by_weight([truth], [prior], each)
+    assert uniformity(bins).min() > 1e-7
+
+
+def frame_of(ranks):
+    return pd.DataFrame(ranks, columns=list("abcd")[: ranks.shape[1]])
+
+
+@pytest.mark.slow
+def test_nuts_samples_what_steps_and_nuts_sample_together(data_dir):
+    sushi = br.load_sushi("a", data_dir / "sushi3").subset(range(300))
+    priors = {"sigma": 5.0, "dims": "stage"}
+    coords = sushi.coords | {"stage": range(1, 10)}
+    with pm.Model(coords=coords) as model:
+        alpha = pm.HalfNormal("alpha", **priors)
+        br.GeneralizedMallows("y", alpha=alpha, observed=sushi)
+        exact = sample(600, tune=400)
+    with pm.Model(coords=coords):
+        alpha = pm.HalfNormal("alpha", **priors)
+        consensus = br.PlackettLuce("consensus", np.zeros(10), dims="item")
+        br.GeneralizedMallows("y", consensus, alpha, observed=sushi)
+        found = pm.sample(
+            600, tune=400, chains=2, cores=1, step=LeapAndShift([consensus]), random_seed=1,
+            progressbar=False, compute_convergence_checks=False,
+        )  # fmt: skip
+    for stage in range(1, 10):
+        one, other = (x["posterior"]["alpha"].sel(stage=stage) for x in (exact, found))
+        error = np.hypot(float(az.mcse(one, method="mean")), float(az.mcse(other, method="mean")))
+        assert abs(float(one.mean() - other.mean())) < 5.5 * error
+    few = exact.isel(draw=slice(None, None, 50))
+    places = br.consensus_posterior(few, model=model, random_seed=1)["place_probability"]
+    assert float(places.mean(("chain", "draw")).sel(item="toro (fatty tuna)", place=1)) > 0.99
+
+
+# What is refused
+
+
+@for_each(
+    ("arguments", "error", "message"),
+    [
+        ({"alpha": 1.0}, ValueError, r"`alpha` of 'y' is one number: it has one concentration for"),
+        ({"alpha": [1.0] * 4}, ValueError, "is 4 of them.*4 items are chosen in 1 to 3 of them"),
+        ({}, TypeError, "GeneralizedMallows needs alpha="),
+        ({"alpha": [1.0], "consensus": [1, 1, 2, 3]}, ValueError, "it holds every rank from 1"),
+        ({"alpha": [1.0], "sizes": [1, 3]}, TypeError, "sizes"),
+        ({"alpha": [1.0], "total_size": 9}, ValueError, "'y' has total_size=: without a consensus"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(arguments, error, message):
+    with pm.Model(coords=R.coords), pytest.raises(error, match=message):
+        br.GeneralizedMallows("y", observed=R, **arguments)
+
+
+def test_ties_before_the_last_block_and_items_that_are_left_out_are_refused():
+    for orderings, message in (
+        ([["a", {"b", "c"}, "d"]], "'y' is of rankings that have all items, and ties in the last"),
+        ([["a", "b"], ["a", "b", "c"]], "ranking 0 has 2 of the 3 items, on 2 different ranks"),
+    ):
+        rankings = br.Rankings.from_orderings(orderings)
+        with pm.Model(coords=rankings.coords), pytest.raises(ValueError, match=message):
+            br.GeneralizedMallows("y", alpha=[1.0], observed=rankings)
+    with pytest.raises(ValueError, match="of a generalised Mallows model blocks have one item"):
+        br.GeneralizedMallows.dist([1, 2, 3], [1.0], sizes=[2, 1])
+    with pytest.raises(TypeError, match="without a consensus sums it out of observed Rankings"):
+        br.GeneralizedMallows.dist(alpha=[1.0])
+    with pm.Model(), pytest.raises(TypeError, match="consensus_dims= without rankings"):
+        br.GeneralizedMallows("y", [1, 2], [1.0], consensus_dims="item", observed=[[1, 2]])
+    with pytest.raises(ParameterValueError, match="alpha must be finite and not negative"):
+        pm.logp(br.GeneralizedMallows.dist([1, 2], [-1.0]), [1, 2]).eval(mode="FAST_COMPILE")

@@ -1,0 +1,143 @@
+"""Generalised Mallows models: choices by stage, against their definition and enumeration."""
+
+from itertools import product
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from scipy.special import logsumexp
+from scipy.stats import chisquare
+
+from bayesrank.likelihoods.mallows import (
+    draw_by_stages,
+    mallows_logp,
+    stages_logp,
+    summed_out_logp,
+    summed_out_stages_logp,
+)
+from bayesrank.likelihoods.mallows.stages import StagesLogp
+from tests.likelihoods.loops import for_each
+from tests.likelihoods.mallows.permutations import completions, every_ranking
+from tests.oracles import gradient
+
+MODE = "FAST_COMPILE"
+TOPS = [[2, 1, 3, 3], [1, 2, 2, 2], [1, 1, 1, 1], [1, 3, 2, 4]]
+
+
+def by_hand(ranks, rho, alpha):
+    """Log-probability of a full ranking, one choice after the other."""
+    n, total = len(ranks), 0.0
+    left = sorted(range(n), key=lambda i: rho[i])
+    for j, item in enumerate(np.argsort(ranks)):
+        t = alpha[j] / n if j < len(alpha) else 0.0
+        weights = np.exp(-t * np.arange(len(left)))
+        total += np.log(weights[left.index(item)] / weights.sum())
+        left.remove(item)
+    return total
+
+
+def of_list(ranks, rho, alpha):
+    """The same of what may be a top-k list: all that completes it."""
+    return logsumexp([by_hand(x, rho, alpha) for x in completions(ranks)])
+
+
+@for_each(("n", "alpha"), [(1, [2.0]), (2, [1.5]), (4, [3.0, 0.0, 1.0]), (5, [4.0, 1.0]),
+                           (8, [6.0, 3.0, 2.0, 1.0, 0.5, 0.2, 0.1])])  # fmt: skip
+def test_probabilities_are_those_of_the_choices_and_sum_to_one(n, alpha):
+    ranks = every_ranking(n)
+    rho = np.random.default_rng(n).permutation(n) + 1
+    logp = stages_logp(ranks, np.tile(rho, (len(ranks), 1)), alpha).eval(mode=MODE)
+    assert np.exp(logp).sum() == pytest.approx(1.0, abs=1e-10)
+    some = slice(None, None, max(1, len(ranks) // 50))
+    exact = [by_hand(x, rho, alpha) for x in ranks[some]]
+    np.testing.assert_allclose(logp[some], exact, atol=1e-10)
+
+
+@for_each("alpha", [[3.0, 0.5, 1.0], [2.0]])
+def test_top_k_lists_are_worth_all_that_completes_them(alpha):
+    rho = np.tile([3, 1, 4, 2], (len(TOPS), 1))
+    found = stages_logp(TOPS, rho, alpha).eval(mode=MODE)
+    np.testing.assert_allclose(found, [of_list(x, rho[0], alpha) for x in TOPS], atol=1e-12)
+
+
+def test_equal_concentrations_are_kendalls_distance():
+    ranks, alpha = every_ranking(5), 3.0
+    rho = np.tile([2, 5, 1, 3, 4], (len(ranks), 1))
+    found = stages_logp(ranks, rho, np.full(4, alpha)).eval(mode=MODE)
+    exact = mallows_logp(ranks, rho, alpha, distance="kendall").eval(mode=MODE)
+    np.testing.assert_allclose(found, exact, atol=1e-12)
+
+
+def test_the_graph_has_the_values_and_the_gradients_of_the_kernel():
+    t = pt.matrix("t", shape=(4, 2))
+    rows = pt.constant(np.array(TOPS)), pt.constant(np.tile([3, 1, 4, 2], (4, 1)))
+    at = np.array([[0.3, 0.0], [2.0, 1.0], [0.5, 60.0], [0.0, 0.7]])
+    of = [StagesLogp()(t, *rows), StagesLogp().graph(t, *rows)]
+    found = [pytensor.function([t], [x, pytensor.grad(x.sum(), t)], mode=MODE)(at) for x in of]
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+    np.testing.assert_allclose(
+        found[0][1],
+        gradient(lambda x: of_each(x.reshape(4, 2)), at.ravel()).reshape(4, 2),
+        atol=1e-6,
+    )
+
+
+def of_each(t):
+    return sum(of_list(x, [3, 1, 4, 2], 4 * own) for x, own in zip(TOPS, t, strict=True))
+
+
+def test_the_consensus_is_summed_out():
+    alpha = pt.dvector("alpha")
+    alpha = pt.specify_shape(alpha, 3)
+    weight = np.array([1.0, 2.0, 1.0, 0.5])
+    logp = summed_out_stages_logp(np.array(TOPS), alpha, weight)
+    vector = alpha.owner.inputs[0]
+    f = pytensor.function([vector], [logp, pytensor.grad(logp, vector)], mode=MODE)
+
+    def exact(a):
+        each = [
+            sum(w * of_list(x, rho, a) for x, w in zip(TOPS, weight, strict=True))
+            for rho in every_ranking(4)
+        ]
+        return logsumexp(each) - np.log(24)
+
+    for a in ([3.0, 0.5, 1.0], [0.0, 0.0, 0.0], [40.0, 3.0, 20.0]):
+        value, slope = f(a)
+        assert value == pytest.approx(exact(a), abs=1e-10)
+        np.testing.assert_allclose(slope, gradient(exact, np.array(a)), atol=1e-6)
+
+
+def test_with_equal_concentrations_the_sum_is_that_of_kendalls_distance(rng):
+    ranks = rng.permuted(np.tile(np.arange(1, 9), (6, 1)), axis=1)
+    found = summed_out_stages_logp(ranks, np.full(7, 2.5)).eval(mode=MODE)
+    exact = summed_out_logp(ranks, 2.5, distance="kendall").eval(mode=MODE)
+    assert found == pytest.approx(exact, abs=1e-10)
+
+
+def test_what_is_no_such_ranking_is_impossible():
+    ranks = [[1, 1, 2, 3], [0, 1, 2, 3], [1, 2, 4, 4], [1, 2, 3, 3]]
+    found = stages_logp(ranks, np.tile([1, 2, 3, 4], (4, 1)), [1.0]).eval(mode=MODE)
+    assert np.isneginf(found).tolist() == [True, True, True, False]
+
+
+@for_each("alpha", [[2.0, 0.0, 1.0], [3.0]])
+def test_draws_have_the_frequencies_of_their_probabilities(alpha):
+    number, rho = 20_000, np.array([3, 1, 4, 2])
+    seed = np.random.default_rng(1).integers(0, 2**62, number)
+    drawn = draw_by_stages(rho, alpha, seed).eval(mode=MODE)
+    ranks = every_ranking(4)
+    index = {tuple(x): i for i, x in enumerate(ranks.tolist())}
+    observed = np.bincount([index[tuple(x)] for x in drawn.tolist()], minlength=24)
+    expected = number * np.exp([by_hand(x, rho, alpha) for x in ranks])
+    assert chisquare(observed, expected).pvalue > 1e-8
+
+
+def test_all_top_two_lists_of_five_sum_to_one():
+    rows = [np.full(5, 3) for _ in range(20)]
+    pairs = [(i, j) for i, j in product(range(5), repeat=2) if i != j]
+    for row, (i, j) in zip(rows, pairs, strict=True):
+        row[i], row[j] = 1, 2
+    found = stages_logp(rows, np.tile([2, 1, 5, 4, 3], (20, 1)), [4.0, 1.0, 9.0]).eval(mode=MODE)
+    assert logsumexp(found) == pytest.approx(0.0, abs=1e-12)
