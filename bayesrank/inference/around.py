@@ -367,7 +367,8 @@ def _of_kinds(model: pm.Model, rv: Any, variable: Any) -> OfKinds | None:
     (terms,) = model.logp(vars=[rv], sum=False, jacobian=False)
     unit = np.arange(len(ranks))
     unit = p.ranker.eval(mode=MODE).astype(np.int64) if op.by_ranker else unit
-    weight = np.ones(unit.max() + 1) if op.by_ranker else p.weight.eval(mode=MODE)
+    n_rankers = p.turns.shape[0].eval(mode=MODE) if op.by_ranker else 0
+    weight = np.ones(int(n_rankers)) if op.by_ranker else p.weight.eval(mode=MODE)
     return OfKinds([joint_of(terms), *alphas], rows, unit, np.asarray(weight, np.float64), n)
 
 

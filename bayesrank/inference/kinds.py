@@ -29,6 +29,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from pymc.blocking import DictToArrayBijection
 from pymc.pytensorf import join_nonshared_inputs
+from pytensor.graph.replace import clone_replace
 
 from bayesrank.inference.around import Given, OfKinds, depending
 from bayesrank.inference.at_draws import at_draws
@@ -479,7 +480,9 @@ def _compile(model: pm.Model, var: str, mode: str | None) -> _EM:
     alphas = [pt.concatenate([pt.atleast_1d(x) for x in of.graphs[1:]]) for _, of in around]
     outputs = [prior + log_likelihood, log_likelihood, weighted, prior + _expected(members, joint)]
     outputs += model.replace_rvs_by_values(alphas)
-    outputs, x = join_nonshared_inputs(point, outputs, model.value_vars)
+    outputs, joined = join_nonshared_inputs(point, outputs, model.value_vars)
+    x = pt.dvector("x")  # where all are ranks, too
+    outputs = clone_replace(outputs, {joined: pt.cast(x, joined.dtype)}, rebuild_strict=False)
     height, log_likelihood, weighted, q, *alphas = outputs
     e_step = pytensor.function(
         [x], [height, pytensor.grad(height, x), log_likelihood, weighted], mode=mode

@@ -134,6 +134,7 @@ class LogSumOfCompletions(CompiledOp):
     kernel = staticmethod(completions_kernel)
     curvature_kernel = staticmethod(completions_curvature_kernel)
     signature = "(r),(r,s),(r,s)->(r)"
+    version = 2
 
     def __init__(self, n_items: int, kind: int) -> None:
         self.n_items, self.kind = n_items, kind

@@ -183,7 +183,7 @@ def summed_out_stages_logp(ranks: Any, alpha: Any, weight: Any = None) -> Tensor
     Examples
     --------
     >>> float(summed_out_stages_logp([[1, 2], [1, 2]], [1.0]).exp().eval().round(4))
-    0.3034
+    0.265
     """
     ranks = pt.cast(pt.as_tensor_variable(ranks), "int64")
     n = known_items(ranks)
