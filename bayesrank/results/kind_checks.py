@@ -137,9 +137,9 @@ class _Parts(NamedTuple):
     """Numbers of rankings, of which statistics are weighted means."""
 
     first: NDArray[Any]  # (n_rankings, n_items) share of the first place
-    present: Floats  # (n_rankings, n_items)
+    present: NDArray[Any]  # (n_rankings, n_items)
     above: NDArray[Any]  # (n_rankings, n_pairs) whether the one is above the other, a tie a half
-    both: Floats  # (n_rankings, n_pairs)
+    both: NDArray[Any]  # (n_rankings, n_pairs)
     below: NDArray[Any]  # (n_rankings, n_items, n_items) whether i is below j, a tie a half
 
     @classmethod
