@@ -106,7 +106,9 @@ def sampler(monkeypatch):
         return few(**settings)
 
     monkeypatch.setattr(inference, "sample", sample)
+    monkeypatch.setattr(inference, "compile_density", lambda _: None)
     monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 1.0)
+    monkeypatch.setattr(inference, "near_if_it_pays", lambda *_: None)
     few_predicted(monkeypatch)
     return asked
 
@@ -317,6 +319,7 @@ def test_ctrl_c_while_sampling_ends_with_130_and_writes_nothing(folder, monkeypa
         pm.Normal("x")
         compiled = inference.sampling._compiled(pm.modelcontext(None), {})
     monkeypatch.setattr(inference.sampling, "_compiled", lambda *_: compiled)
+    monkeypatch.setattr("bayesrank.cli.run.SURELY_SHORT", np.inf)
     real = nutpie.sample
 
     def interrupted(*args, **kwargs):
@@ -324,10 +327,8 @@ def test_ctrl_c_while_sampling_ends_with_130_and_writes_nothing(folder, monkeypa
         return real(*args, **kwargs)
 
     monkeypatch.setattr(nutpie, "sample", interrupted)
-    # draws of x are never enough, and have no utilities to look at
-    until = inference.sampling._until
-    never = inference.sampling._never
-    monkeypatch.setattr(inference.sampling, "_until", lambda _, *rest: until(never, *rest))
+    # draws of x have no utilities to look at
+    monkeypatch.setattr(inference.sampling, "FIRST_LOOK", 10_000_000)
     before = signal.getsignal(signal.SIGINT)
     result = run(
         "rank", "beers.csv", *COLUMNS, "--rank", "place", "--draws", 10_000_000, "--save", "d.nc",

@@ -52,7 +52,9 @@ def sampler(monkeypatch):
         return few(**settings)
 
     monkeypatch.setattr(inference, "sample", sample)
+    monkeypatch.setattr(inference, "compile_density", lambda _: None)
     monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 1.0)
+    monkeypatch.setattr(inference, "near_if_it_pays", lambda *_: None)
     few_predicted(monkeypatch)
     return asked
 
@@ -76,7 +78,9 @@ def whole(tmp_path_factory):
     places = ("--output-dir", folder / "out", "--save", folder / "draws.nc")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inference, "sample", few)
+        patch.setattr(inference, "compile_density", lambda _: None)
         patch.setattr(inference, "nuts_seconds", lambda *_, **__: 1.0)
+        patch.setattr(inference, "near_if_it_pays", lambda *_: None)
         few_predicted(patch)
         result = run("matches", folder / "m.csv", *ALL, *QUICK, *places)
     assert result.exit_code == 0, result.output

@@ -32,6 +32,7 @@ TOO_LONG = 600  # seconds of sampling, beyond which a quick answer is given
 # Entries times steps, up to which sampling takes less: entries take a tenth of a microsecond in a
 # gradient, 2,000 rankings of 40 with ties 8 ms, and a step has 20 gradients, on one core or more.
 SURELY_SHORT = 120_000_000
+TUNE_NEAR = 200  # steps of tuning, where a normal distribution near the posterior is known
 SEEDS = 2**31  # seeds that are drawn, where none is given
 QUICK = (
     "This answer is an approximation: a normal distribution around the most probable utilities. "
@@ -148,8 +149,13 @@ def run(job: Job, fit: Fit, talk: Talk, posterior: Any = None) -> None:
     elif posterior is None:
         posterior = _sample(job, fit, talk)
     if not posterior.attrs.get("bayesrank"):
-        quick = "approximation" in posterior["posterior"].attrs
-        fit = replace(fit, draws=posterior["posterior"].sizes["draw"], quick=quick)
+        drawn = posterior["posterior"]
+        fit = replace(
+            fit,
+            draws=drawn.sizes["draw"],
+            tune=drawn.attrs.get("tuning_steps", fit.tune),
+            quick="approximation" in drawn.attrs,
+        )
         told = {**job.request, "title": job.title, "notes": talk.notes, "fit": _told(fit)}
         posterior.attrs["bayesrank"] = json.dumps(told)
     made = new_folder(fit.output_dir)
@@ -322,17 +328,23 @@ def _sample(job: Job, fit: Fit, talk: Talk) -> Any:
             "draws": fit.draws, "tune": fit.tune, "chains": fit.chains, "nuts": job.nuts(model),
         }  # fmt: skip
         quick = fit.quick
-        if quick is None and job.entries * fit.chains * (fit.draws + fit.tune) > SURELY_SHORT:
-            from bayesrank.inference import nuts_seconds
+        if not quick and job.entries * fit.chains * (fit.draws + fit.tune) > SURELY_SHORT:
+            from bayesrank.inference import compile_density, near_if_it_pays, nuts_seconds
 
             talk.stage("Estimating how long it takes ...")
+            settings["density"] = compile_density(model)
             seconds = nuts_seconds(model, **settings)
-            quick = seconds > TOO_LONG and job.start is None
+            quick = seconds > TOO_LONG and fit.quick is None and job.start is None
             if quick:
                 talk.note(
                     f"Sampling would take up to {_time(seconds)}, so this is the quick answer. The "
                     f"full one: {fit.command} --full"
                 )
+            elif job.start is None and (
+                near := near_if_it_pays(model, settings["density"], seconds)
+            ):
+                fit = replace(fit, tune=min(fit.tune, TUNE_NEAR))
+                settings |= {"near": near, "nuts": {}, "tune": fit.tune}
         if quick:
             posterior = _approximate(model, fit, talk)
             if posterior is not None:

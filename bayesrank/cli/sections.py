@@ -189,8 +189,8 @@ def checks(posterior: Any) -> Part:
         "Rankings drawn from the model are held against the observed ones: which item is on top, "
         "who is above whom, how far rankings are from the common order."
     )
-    picture = marked_png(plot_ranking_checks(posterior, draws=None), posterior)
     table = ranking_checks(posterior, draws=None)
+    picture = marked_png(plot_ranking_checks(table), posterior)
     return _checked(table, what, picture, REMEDY.format(NO_COLUMN), posterior)
 
 
@@ -201,8 +201,8 @@ def checks_of_matches(posterior: Any) -> Part:
         "observed ones: how many points each item makes, who beats whom, how often the first wins "
         "or nobody."
     )
-    picture = marked_png(plot_match_checks(posterior, draws=None), posterior)
     table = match_checks(posterior, draws=None)
+    picture = marked_png(plot_match_checks(table), posterior)
     return _checked(table, what, picture, REMEDY.format(""), posterior)
 
 

@@ -1,7 +1,8 @@
 """Inference: modes, Laplace's approximation, training by batches, LearnBPR and cross-validation.
 
 What PyMC can sample or optimise itself needs nothing from here, but for `sample`, which does not
-compile again in every process, and `nuts_seconds`, which says how long it would take;
+compile again in every process, with `compile_density` and `nuts_seconds`, which says how long it
+would take, and `normal_near` and `near_if_it_pays`, coordinates in which it takes fewer steps;
 `posterior_modes`, which finds the modes of one model for many prior scales and compiles it once,
 with its parts `objective`, `climb` and `adam`; `laplace`, which draws from a normal posterior
 around a mode; `quick_posterior`, which does so for models that learn scales, too, and
@@ -45,11 +46,18 @@ from bayesrank.inference.modes import (
     objective,
     posterior_modes,
 )
-from bayesrank.inference.quick import learned_scales, quick_posterior
-from bayesrank.inference.sampling import nuts_seconds, sample
+from bayesrank.inference.quick import Near, learned_scales, normal_near, quick_posterior
+from bayesrank.inference.sampling import (
+    CFunction,
+    compile_density,
+    near_if_it_pays,
+    nuts_seconds,
+    sample,
+)
 from bayesrank.inference.training import train
 
 __all__ = [
+    "CFunction",
     "FactorFit",
     "FitWarning",
     "FoldWarning",
@@ -59,12 +67,14 @@ __all__ = [
     "KindsWarning",
     "LeapAndShift",
     "MatchFit",
+    "Near",
     "NeighbourFit",
     "NeighbourPenalties",
     "Penalties",
     "Point",
     "adam",
     "climb",
+    "compile_density",
     "consensus_log_likelihood",
     "consensus_posterior",
     "find_kinds",
@@ -81,6 +91,8 @@ __all__ = [
     "learned_scales",
     "map_fits",
     "membership",
+    "near_if_it_pays",
+    "normal_near",
     "nuts_seconds",
     "objective",
     "posterior_modes",

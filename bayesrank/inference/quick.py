@@ -27,12 +27,13 @@ scales a little, x along with them, and adds the normal noise of that node.
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pymc as pm
 import xarray as xr
 from numpy.typing import NDArray
+from pymc.blocking import DictToArrayBijection
 from pymc.distributions.multivariate import ZeroSumNormalRV
 from pymc.model.transform.conditioning import remove_value_transforms
 from pymc.pytensorf import rewrite_pregrad
@@ -49,7 +50,7 @@ from bayesrank.inference.laplace import factor_of
 from bayesrank.inference.modes import climb, constrained, objective
 from bayesrank.inference.products import likelihoods_of, many_products
 
-__all__ = ["learned_scales", "quick_posterior"]
+__all__ = ["Near", "learned_scales", "normal_near", "quick_posterior"]
 
 Floats = NDArray[np.float64]
 
@@ -145,18 +146,78 @@ def quick_posterior(
         return _approximate(model, [], names, draws, chains, seed)
 
 
-def _approximate(
-    model: pm.Model, blocks: Sequence[str], names: Sequence[str], draws: int, chains: int, seed: int
-) -> xr.DataTree:
-    """Find the quick posterior; variables of the `blocks` of a dim meet their own only."""
-    logp, start = objective(model)
+class Near(NamedTuple):
+    """A normal distribution near a posterior, of the variables in the space of the sampler."""
+
+    centre: Floats  # (n,)
+    spread: Floats  # (n, n): x = centre + spread @ z, with z of independent standard normals
+
+
+def normal_near(model: pm.Model, *, density: Any = None) -> Near:
+    """Find a normal distribution near the posterior: coordinates for `bayesrank.inference.sample`.
+
+    That of the quick posterior with the scales around their mode: linear in them, so that x goes
+    along with its scale as far as a straight line does.
+
+    Parameters
+    ----------
+    model : pm.Model
+        With continuous free variables only.
+    density : callable, optional
+        Its log density with the gradient, from `compile_density`, if it is there already.
+
+    Returns
+    -------
+    Near
+
+    Raises
+    ------
+    ValueError
+        As `quick_posterior`.
+
+    Examples
+    --------
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x", 0, 1)
+    ...     y = pm.Normal("y", x, 1, observed=3.0)
+    >>> near = normal_near(model)
+    >>> near.centre.round(3), near.spread.round(3)
+    (array([1.5]), array([[0.707]]))
+    """
+    _refuse_discrete(model)
+    names = learned_scales(model)
+    start = DictToArrayBijection.map(model.initial_point())
+    logp = objective(model)[0] if density is None else density
     outer = _places(start, names)
+    _refuse_many(outer, names)
+    none = np.zeros(0, dtype=bool)
+    nested = _Nested(logp, many_products(model), start.data, outer, None, none)
+    peak, root = _peak(nested, names) if outer.size else (np.zeros(0), np.zeros((0, 0)))
+    given = nested.at(peak)
+    spread = np.zeros((start.data.size, start.data.size))
+    spread[np.ix_(outer, outer)] = root
+    spread[np.ix_(nested.inner, outer)] = given.shift @ root
+    precision = cast(Dense, given.precision)  # there are no blocks
+    spread[np.ix_(nested.inner, nested.inner)] = precision.covariance_root()
+    return Near(given.x, spread)
+
+
+def _refuse_many(outer: NDArray[np.int64], names: Sequence[str]) -> None:
     if outer.size > MOST_SCALES:
         raise ValueError(
             f"The model learns {outer.size} scales, {', '.join(names)}; nodes can be laid over up "
             f"to {MOST_SCALES} numbers. Name the most important ones with `scales`, or sample with "
             "pm.sample."
         )
+
+
+def _approximate(
+    model: pm.Model, blocks: Sequence[str], names: Sequence[str], draws: int, chains: int, seed: int
+) -> xr.DataTree:
+    """Find the quick posterior; variables of the `blocks` of a dim meet their own only."""
+    logp, start = objective(model)
+    outer = _places(start, names)
+    _refuse_many(outer, names)
     places = np.stack([_places(start, [name]) for name in blocks], axis=1) if blocks else None
     sums = np.array([_sums_to_zero(model[name]) for name in blocks], dtype=bool)
     nested = _Nested(logp, many_products(model), start.data, outer, places, sums)
@@ -441,9 +502,8 @@ class _Nodes(NamedTuple):
     given: list[_Given]
 
 
-def _nodes(nested: _Nested, names: Sequence[str]) -> _Nodes:
-    """Lay nodes around the mode of the scales, and weigh them."""
-    n = nested.outer.size
+def _peak(nested: _Nested, names: Sequence[str]) -> tuple[Floats, Floats]:
+    """Find the mode of the scales, and a root of their covariance around it."""
 
     def loss(scales: NDArray[np.float64]) -> float:
         if np.abs(scales).max() > FAR:
@@ -462,6 +522,13 @@ def _nodes(nested: _Nested, names: Sequence[str]) -> _Nodes:
             f"The approximate density of the scales {', '.join(names)} has no mode around which it "
             "falls in every direction: the data say too little about them. Sample with pm.sample."
         ) from error
+    return peak, root
+
+
+def _nodes(nested: _Nested, names: Sequence[str]) -> _Nodes:
+    """Lay nodes around the mode of the scales, and weigh them."""
+    n = nested.outer.size
+    peak, root = _peak(nested, names)
     n_nodes = NODES.get(n, 32)
     z = WIDER * norm.ppf(qmc.Sobol(n, seed=0).random(n_nodes) * (1 - 1e-3) + 5e-4)
     scales = peak + z @ root.T

@@ -1,6 +1,6 @@
 """The picture of predictive checks: what was observed beside what a model predicts."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from textwrap import fill
 from typing import Any
 
@@ -46,7 +46,7 @@ DARK = "#333333"
 
 
 def plot_ranking_checks(
-    data: xr.DataTree, *, figure_kwargs: dict[str, Any] | None = None, **options: Any
+    data: xr.DataTree | pd.DataFrame, *, figure_kwargs: dict[str, Any] | None = None, **options: Any
 ) -> PlotCollection:
     """Draw what `ranking_checks` finds: Kendall distances, top items, pair orders, block sizes.
 
@@ -59,12 +59,12 @@ def plot_ranking_checks(
 
     Parameters
     ----------
-    data : DataTree
-        As in `ranking_checks`.
+    data : DataTree or DataFrame
+        As in `ranking_checks`, or the table that it returned.
     figure_kwargs : dict, optional
         Passed to the figure, such as ``{"figsize": (10, 8)}`` in inches.
     **options
-        Passed to `ranking_checks`.
+        Passed to `ranking_checks`; none with a table.
 
     Returns
     -------
@@ -82,11 +82,11 @@ def plot_ranking_checks(
     >>> pc = plot_ranking_checks(idata)  # doctest: +SKIP
     >>> pc.savefig("checks.png")  # doctest: +SKIP
     """
-    return _draw(ranking_checks(data, **options), figure_kwargs or {})
+    return _draw(_table(ranking_checks, data, options), figure_kwargs or {})
 
 
 def plot_match_checks(
-    data: xr.DataTree, *, figure_kwargs: dict[str, Any] | None = None, **options: Any
+    data: xr.DataTree | pd.DataFrame, *, figure_kwargs: dict[str, Any] | None = None, **options: Any
 ) -> PlotCollection:
     """Draw what `match_checks` finds: outcomes, points of the items, and pairs.
 
@@ -94,12 +94,12 @@ def plot_match_checks(
 
     Parameters
     ----------
-    data : DataTree
-        As in `match_checks`.
+    data : DataTree or DataFrame
+        As in `match_checks`, or the table that it returned.
     figure_kwargs : dict, optional
         Passed to the figure, such as ``{"figsize": (10, 8)}`` in inches.
     **options
-        Passed to `match_checks`.
+        Passed to `match_checks`; none with a table.
 
     Returns
     -------
@@ -115,7 +115,21 @@ def plot_match_checks(
     --------
     >>> pc = plot_match_checks(idata)  # doctest: +SKIP
     """
-    return _draw(match_checks(data, **options), figure_kwargs or {})
+    return _draw(_table(match_checks, data, options), figure_kwargs or {})
+
+
+def _table(
+    checks: Callable[..., pd.DataFrame], data: xr.DataTree | pd.DataFrame, options: dict[str, Any]
+) -> pd.DataFrame:
+    """Return the table that is given, or make it."""
+    if not isinstance(data, pd.DataFrame):
+        return checks(data, **options)
+    if options:
+        raise TypeError(
+            f"A table of checks is drawn as it is, without {', '.join(map(repr, options))}: give "
+            f"them to {checks.__name__}."
+        )
+    return data
 
 
 def _draw(table: pd.DataFrame, figure_kwargs: Mapping[str, Any]) -> PlotCollection:

@@ -51,6 +51,7 @@ __all__ = [
 
 AT = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 TRUTHS = 1000  # draws in which matches are simulated
+ROWS = 32  # tables of counts at a time, whose weights stay in the cache
 FEW = 20.0
 """Effective draws behind a typical entry under which the table is called rough."""
 
@@ -330,14 +331,15 @@ def _separated(
     distinct, which = np.unique(counts, axis=0, return_inverse=True)
     log_p = np.log(np.maximum(p, np.finfo(float).tiny)).T
     belief, effective = np.empty(len(distinct)), np.empty(len(distinct))
-    for start in range(0, len(distinct), 256):  # a block of weights stays in cache
-        rows = slice(start, start + 256)
+    single = np.stack([better, np.ones(len(better))], axis=1).astype(np.float32)
+    for start in range(0, len(distinct), ROWS):
+        rows = slice(start, start + ROWS)
         log_weight = distinct[rows] @ log_p
         log_weight -= log_weight.max(axis=1, keepdims=True)
-        weight = np.exp(log_weight.astype(np.float32)).astype(np.float64)
-        total = weight.sum(axis=1)
-        belief[rows] = weight @ better / total
-        effective[rows] = total**2 / (weight**2).sum(axis=1)
+        weight = np.exp(log_weight.astype(np.float32))  # of numbers at most one, to six digits
+        known, total = (weight @ single).T.astype(np.float64)
+        belief[rows] = known / total
+        effective[rows] = total**2 / np.einsum("ij,ij->i", weight, weight)
     known_better, known_worse = belief[which] >= prob, belief[which] <= 1 - prob
     right = (known_better & (better[true] == 1)) | (known_worse & (better[true] == 0))
     separated = known_better | known_worse

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from unittest import mock
 
 import numpy as np
 import nutpie
@@ -11,7 +12,15 @@ import pymc as pm
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.inference import nuts_seconds, sample, sampling
+from bayesrank.inference import (
+    Near,
+    compile_density,
+    near_if_it_pays,
+    normal_near,
+    nuts_seconds,
+    sample,
+    sampling,
+)
 from tests.flags import flags_of_users
 
 
@@ -68,6 +77,75 @@ def test_a_seed_gives_its_draws_and_stopping_early_the_first_of_them(tree):
     np.testing.assert_array_equal(never["posterior"]["mean"], tree["posterior"]["mean"][:, :400])
 
 
+def test_a_nutpie_of_another_interface_calls_python_and_draws_the_same(tree, monkeypatch):
+    monkeypatch.setattr(sampling, "KNOWN", "another")
+    found = sample(100, tune=300, chains=2, random_seed=1, model=normal())["posterior"]
+    for name, expected in tree["posterior"].data_vars.items():
+        np.testing.assert_array_equal(found[name], expected[:, :100])
+
+
+def test_standard_coordinates_are_a_change_of_variables(rng):
+    near = Near(rng.normal(size=2), rng.normal(size=(2, 2)))
+    density = compile_density(normal())
+    z = rng.normal(size=2)
+    value, slope = density(near.centre + near.spread @ z)
+    found, mapped = density.mapped(near)(z)
+    assert found == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(mapped, near.spread.T @ slope, rtol=1e-12)
+    assert density(near.centre + near.spread @ z)[0] == value  # itself it stays as it was
+
+
+def test_draws_in_other_coordinates_are_those_of_the_posterior():
+    near = Near(np.array([1.0, 0.0]), np.array([[0.7, 0.2], [-0.3, 0.6]]))
+    options = {"tune": 100, "chains": 2, "random_seed": 1, "model": normal()}
+    draws = sample(1000, near=near, **options)["posterior"]
+    mean = draws["mean"].to_numpy().reshape(-1, 2)
+    np.testing.assert_allclose(mean.mean(0), [1.5, -0.5], atol=0.12)
+    np.testing.assert_allclose(mean.std(0), [0.5, 0.5**0.5], rtol=0.15)
+    np.testing.assert_allclose(draws["twice"], 2 * draws["mean"])
+
+
+def long_and_thin():
+    """A normal posterior with standard deviations of 1 and 0.001, along no axis."""
+    with pm.Model() as model:
+        x = pm.Normal("x", 0, 1, shape=2)
+        pm.Normal("y", x[0] - x[1], 1e-3, observed=0.5)
+    return model
+
+
+@pytest.mark.slow
+def test_in_coordinates_near_the_posterior_steps_are_long_and_draws_those_of_the_posterior():
+    near, options = normal_near(long_and_thin()), {"chains": 2, "random_seed": 1}
+    np.testing.assert_allclose(near.centre, [0.25, -0.25], atol=1e-4)
+    found = sample(500, tune=100, model=long_and_thin(), near=near, **options)
+    assert found["sample_stats"]["n_steps"].max() <= 7
+    x = found["posterior"]["x"].to_numpy().reshape(-1, 2)
+    assert abs(x.mean(axis=0) - near.centre).max() < 0.1  # three standard errors and more
+    assert abs(x.std(axis=0) / 0.5**0.5 - 1).max() < 0.12
+    np.testing.assert_allclose((x[:, 0] - x[:, 1]).std(), 1e-3, rtol=0.12)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "gradient", "finds"), [(9.0, 1.0, False), (11.0, 1e-9, False), (11.0, 1.0, True)]
+)
+def test_coordinates_are_looked_for_where_they_pay(monkeypatch, seconds, gradient, finds):
+    monkeypatch.setattr(sampling, "_gradient_seconds", lambda *_: gradient)
+    model = normal()
+    near = near_if_it_pays(model, compile_density(model), seconds)
+    assert (near is not None) == finds
+
+
+def test_where_there_is_no_mode_there_are_no_coordinates(monkeypatch):
+    monkeypatch.setattr(sampling, "_gradient_seconds", lambda *_: 1.0)
+    with pm.Model() as model:
+        x = pm.Flat("x", shape=2)
+        pm.Potential("density", -(x[0] ** 2))
+    with pytest.raises(ValueError, match="does not curve downwards in every direction") as error:
+        normal_near(model)
+    monkeypatch.setattr(sampling, "normal_near", mock.Mock(side_effect=error.value))
+    assert near_if_it_pays(model, mock.Mock(size=2), 11.0) is None
+
+
 def test_what_cannot_be_reached_is_left_out():
     with pm.Model():
         x = pm.Flat("x", initval=0.5)
@@ -78,7 +156,7 @@ def test_what_cannot_be_reached_is_left_out():
 
 
 def test_what_sampling_would_take_is_gradients_times_their_number(monkeypatch):
-    monkeypatch.setattr(sampling, "_density", lambda model: lambda at: time.sleep(0.01))
+    monkeypatch.setattr(sampling, "compile_density", lambda model: lambda at: time.sleep(0.01))
     model = normal()
     one = nuts_seconds(model, draws=100, tune=10, chains=1)
     assert 17 < one < 17 * 1.5  # 20 of a tuning step, 15 of a draw

@@ -208,3 +208,12 @@ def test_bad_input_is_told_as_in_the_table():
         plot_ranking_checks(data)
     with pytest.raises(ValueError, match="no variable 'x'"):
         plot_ranking_checks(tree(), var="x")
+
+
+def test_a_table_of_checks_is_drawn_as_it_is():
+    table = ranking_checks(tree(), prob=0.5)
+    drawn, made = plot_ranking_checks(table), plot_ranking_checks(tree(), prob=0.5)
+    titles = [pc.viz["legend"].item().get_title().get_text() for pc in (drawn, made)]
+    assert titles[0] == titles[1]
+    with pytest.raises(TypeError, match="without 'prob': give them to ranking_checks"):
+        plot_ranking_checks(table, prob=0.5)

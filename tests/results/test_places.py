@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from bayesrank.results import place_probability, rank_draws, top_probability, win_probability
 from tests.results.small_posteriors import noise, posterior
@@ -71,3 +72,14 @@ def test_more_places_than_items_are_certain():
 def test_a_top_that_is_no_place_raises(top):
     with pytest.raises(ValueError, match=r"^`top` is .*; it must be a whole number, 1 or more\.$"):
         top_probability(posterior(), top)
+
+
+@pytest.mark.parametrize("equal", [False, True], ids=["in an order", "with equal ones"])
+def test_wins_are_counted_over_many_items_and_draws(equal):
+    draws = np.random.default_rng(3).normal(size=(1, 2050, 70))
+    if equal:
+        draws = draws.round(1)
+    found = win_probability(xr.DataArray(draws, dims=("chain", "draw", "item"))).to_numpy()
+    one, other = draws[0][:, :, None], draws[0][:, None, :]
+    exact = (one > other).mean(axis=0) + (one == other).mean(axis=0) / 2
+    np.testing.assert_allclose(found, exact, atol=1e-12)

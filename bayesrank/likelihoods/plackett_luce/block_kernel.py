@@ -18,7 +18,10 @@ rule of products, line by line, and that of the integral by
           \operatorname{Cov}\Big(r_i, \sum_j v_j r_j\Big) + v_i E[r_i (1 - t_i - r_i)],
           \qquad r_i = \frac{t_i}{e^{t_i} - 1},
 
-moments under the normalised integrand.
+moments under the normalised integrand. `block_hessian_kernel` has all second derivatives: the
+integral's with one pass over the nodes, and those of the sums by differentiating
+:math:`(1 + \sum_{i \in T} a_i) P(T) = \sum_{i \in T} a_i P(T \setminus i)` twice, which gives the
+derivatives of P(T) from those of smaller subsets.
 """
 
 import math
@@ -29,7 +32,13 @@ import numpy as np
 from bayesrank.likelihoods.ops.vector_exp import FARTHEST, vector_exp, vector_expm1
 from bayesrank.likelihoods.plackett_luce.quadrature import LOWEST, PADDING
 
-__all__ = ["block_curvature_kernel", "block_kernel", "workspace"]
+__all__ = [
+    "block_curvature_kernel",
+    "block_hessian_kernel",
+    "block_kernel",
+    "hessian_workspace",
+    "workspace",
+]
 
 LN2 = math.log(2.0)
 # Items per pass of a loop, to which blocks are padded: those left over would be done one by one
@@ -296,6 +305,126 @@ def _integral_along(a, v, gamma, bend, work):  # type: ignore[no-untyped-def]
     for i in range(n):
         gamma[i] /= mass
         bend[i] = bend[i] / mass - gamma[i] * first / mass + v[i] * slope[i] / mass
+
+
+@_as_written
+def block_hessian_kernel(w, gamma, hessian, work):  # type: ignore[no-untyped-def]
+    """Gradient of ``log P(S > R)`` for one block, and all its second derivatives.
+
+    Parameters
+    ----------
+    w : ndarray of float, (n,)
+        Utilities less the logsumexp of the remainder.
+    gamma : ndarray, (n,)
+        Overwritten with the gradient.
+    hessian : ndarray, (n, n)
+        Overwritten with the second derivatives.
+    work : ndarray
+        From `hessian_workspace`, of as many items or more; overwritten.
+    """
+    n = w.size
+    m = n if n <= FEW else -(-n // CHUNK) * CHUNK
+    a, rest = work[:m], work[m:]
+    _ratios(a, w)
+    if np.isnan(w).any():
+        gamma[:] = math.nan
+        hessian[:] = math.nan
+    elif n <= FEW:
+        _subsets_twice(a, gamma, hessian, rest)
+    else:
+        _integral_twice(a, gamma, hessian, rest)
+
+
+@_as_written
+def hessian_workspace(largest):  # type: ignore[no-untyped-def]
+    """Room for `block_hessian_kernel` and blocks of up to so many items."""
+    return np.empty(max(4 * (largest + CHUNK), FEW + 2**FEW * (1 + FEW + FEW**2)))
+
+
+@_as_written
+def _subsets_twice(a, gamma, hessian, work):  # type: ignore[no-untyped-def]
+    n, n_subsets = a.size, 1 << a.size
+    # of every subset: its chance, and the derivatives of that by two of its items
+    chance = work[:n_subsets]
+    first = work[n_subsets : n_subsets * (1 + n)].reshape(n_subsets, n)
+    second = work[n_subsets * (1 + n) : n_subsets * (1 + n + n * n)].reshape(n_subsets, n, n)
+    chance[0] = 1.0
+    first[0] = 0.0
+    second[0] = 0.0
+    for subset in range(1, n_subsets):
+        worth, total = 1.0, 0.0
+        for i in range(n):
+            if subset >> i & 1:
+                worth += a[i]
+                total += a[i] * chance[subset ^ (1 << i)]
+        here = total / worth
+        chance[subset] = here
+        for j in range(n):
+            total = 0.0
+            if subset >> j & 1:
+                total = a[j] * (chance[subset ^ (1 << j)] - here)
+                for i in range(n):
+                    if i != j and subset >> i & 1:
+                        total += a[i] * first[subset ^ (1 << i), j]
+            first[subset, j] = total / worth
+        for j in range(n):
+            for k in range(j + 1):
+                total = 0.0
+                if subset >> j & 1 and subset >> k & 1:
+                    if j == k:
+                        total = a[j] * (chance[subset ^ (1 << j)] - here - 2.0 * first[subset, j])
+                    else:
+                        total = a[j] * (first[subset ^ (1 << j), k] - first[subset, k])
+                        total += a[k] * (first[subset ^ (1 << k), j] - first[subset, j])
+                    for i in range(n):
+                        if i != j and i != k and subset >> i & 1:
+                            total += a[i] * second[subset ^ (1 << i), j, k]
+                second[subset, j, k] = total / worth
+    last = n_subsets - 1
+    for j in range(n):
+        gamma[j] = first[last, j] / chance[last]
+        for k in range(j + 1):
+            both = second[last, j, k] / chance[last] - gamma[j] * gamma[k]
+            hessian[j, k] = hessian[k, j] = both
+
+
+@_as_written
+def _integral_twice(a, gamma, hessian, work):  # type: ignore[no-untyped-def]
+    """Moments of the r_i on the nodes of `_integral`, of two at a time."""
+    n, m = gamma.size, a.size
+    q, r, slope = work[:m], work[m : m + n], work[m + n : m + 2 * n]
+    shift = work[m + 2 * n : m + 3 * n]
+    left, h, per_octave, octaves, peak = _window(a, q, n)
+    mass = 0.0
+    gamma[:] = 0.0
+    hessian[:] = 0.0
+    slope[:] = 0.0
+    for k in range(per_octave * octaves):
+        y = left + k * h
+        s = math.exp(y)
+        _chances(q, a, s)
+        p = math.exp(y - s + _log_product(q) - peak)
+        if p < NEGLIGIBLE:
+            continue
+        for i in range(n):
+            r[i] = a[i] * s * (1.0 - q[i]) / q[i]
+            slope[i] += p * r[i] * (1.0 - a[i] * s - r[i])
+            if mass == 0.0:
+                shift[i] = r[i]  # any constant will do, one of the same size best
+            r[i] -= shift[i]
+        mass += p
+        for i in range(n):
+            gamma[i] += p * r[i]
+            for j in range(i + 1):
+                hessian[i, j] += p * r[i] * r[j]
+    for i in range(n):
+        gamma[i] /= mass
+        for j in range(i + 1):
+            both = hessian[i, j] / mass - gamma[i] * gamma[j]
+            hessian[i, j] = hessian[j, i] = both
+    for i in range(n):
+        hessian[i, i] += slope[i] / mass
+        gamma[i] += shift[i]
 
 
 @_as_written

@@ -15,7 +15,13 @@ import math
 import numba
 import numpy as np
 
-from bayesrank.likelihoods.plackett_luce.block_kernel import block_curvature_kernel, workspace
+from bayesrank.likelihoods.ops.vector_exp import FARTHEST, vector_exp
+from bayesrank.likelihoods.plackett_luce.block_kernel import (
+    block_curvature_kernel,
+    block_hessian_kernel,
+    hessian_workspace,
+    workspace,
+)
 from bayesrank.likelihoods.plackett_luce.per_item_kernel import log_worths, stage_bars
 from bayesrank.likelihoods.plackett_luce.per_slot_kernel import n_staged_slots, stages_of_row
 
@@ -116,63 +122,73 @@ def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
     ranked with or below it.
     """
     n_items, n_nodes = utility.size, child.size
-    out = np.zeros((n_items, n_items))
+    # each two items are written once, here or there: what is random access costs most
+    half = np.zeros((n_items, n_items))
     log_total = np.empty(n_nodes)
     log_worths(log_total, utility, entry, start, child)
     of_shares, of_products = node_weight.copy(), -node_weight
+    inside, share = np.empty(n_items, dtype=np.int64), np.empty(n_items)  # of a remainder
 
     largest = 0
     for b in range(b_below.size):
         largest = max(largest, b_start[b + 1] - b_start[b])
-    w, along, gamma, bend, h = np.empty((5, largest))
-    work = workspace(largest)
+    w, gamma, h, among = (
+        np.empty(largest), np.empty(largest), np.empty(largest), np.empty((largest, largest))
+    )  # fmt: skip
+    work = hessian_workspace(largest)
     for b in range(b_below.size):
         first, size, below = b_start[b], b_start[b + 1] - b_start[b], b_below[b]
         weight = block_weight[b]
         for i in range(size):
             w[i] = utility[b_item[first + i]] - log_total[below]
-            h[i] = 0.0
+        block_hessian_kernel(w[:size], gamma[:size], among[:size, :size], work)
         slopes = curved = 0.0
-        for j in range(size):
-            along[:size] = 0.0
-            along[j] = 1.0
-            block_curvature_kernel(w[:size], along[:size], gamma[:size], bend[:size], work)
-            slopes += gamma[j]
-            for i in range(size):
-                out[b_item[first + i], b_item[first + j]] += weight * bend[i]
-                h[i] += bend[i]
-                curved += bend[i]
+        for i in range(size):
+            h[i] = 0.0
+            for j in range(size):
+                h[i] += among[i, j]
+            slopes += gamma[i]
+            curved += h[i]
+            half[b_item[first + i], b_item[first + i]] += 0.5 * weight * among[i, i]
+            for j in range(i):
+                half[b_item[first + i], b_item[first + j]] += weight * among[i, j]
         of_shares[below] -= weight * slopes
         of_products[below] += weight * (slopes + curved)
-        n = below
-        while n >= 0:
-            for e in range(start[n], start[n + 1]):
-                share = weight * math.exp(utility[entry[e]] - log_total[below])
-                for i in range(size):
-                    out[b_item[first + i], entry[e]] -= share * h[i]
-                    out[entry[e], b_item[first + i]] -= share * h[i]
-            n = child[n]
+        n_inside = _shares(inside, share, below, utility, log_total, entry, start, child)
+        for i in range(size):
+            row, by = half[b_item[first + i]], weight * h[i]
+            for k in range(n_inside):
+                row[inside[k]] -= by * share[k]
 
     for n in range(n_nodes - 1, -1, -1):
-        for e in range(start[n], start[n + 1]):
-            i = entry[e]
-            out[i, i] += of_shares[n] * math.exp(utility[i] - log_total[n])
-        m = n
-        while m >= 0:
-            for f in range(start[m], start[m + 1]):
-                j = entry[f]
-                share = of_products[n] * math.exp(utility[j] - log_total[n])
-                for e in range(start[n], start[n + 1]):
-                    both = share * math.exp(utility[entry[e]] - log_total[n])
-                    out[entry[e], j] += both
-                    if m != n:
-                        out[j, entry[e]] += both
-            m = child[m]
+        n_inside = _shares(inside, share, n, utility, log_total, entry, start, child)
+        for e in range(start[n + 1] - start[n]):  # those that are not in smaller ones come first
+            row, by = half[inside[e]], of_products[n] * share[e]
+            row[inside[e]] += 0.5 * share[e] * (by + of_shares[n])
+            for k in range(e + 1, n_inside):
+                row[inside[k]] += by * share[k]
         if child[n] >= 0:
-            share = math.exp(log_total[child[n]] - log_total[n])
-            of_shares[child[n]] += of_shares[n] * share
-            of_products[child[n]] += of_products[n] * share * share
-    return out
+            below = math.exp(log_total[child[n]] - log_total[n])
+            of_shares[child[n]] += of_shares[n] * below
+            of_products[child[n]] += of_products[n] * below * below
+    return half + half.T
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _shares(  # type: ignore[no-untyped-def]
+    inside, share, n, utility, log_total, entry, start, child
+):
+    """Write the items of a remainder, those of its last block first, and their shares of it."""
+    k, m = 0, n
+    while m >= 0:
+        for e in range(start[m], start[m + 1]):
+            inside[k] = entry[e]
+            share[k] = utility[entry[e]] - log_total[n]
+            k += 1
+        m = child[m]
+    for i in range(k):
+        share[i] = vector_exp(max(share[i], -FARTHEST))
+    return k
 
 
 @numba.njit(cache=True, error_model="numpy")

@@ -110,6 +110,21 @@ def test_hessians_of_both_ops_and_of_the_graph_agree_with_differences(mode):
         np.testing.assert_allclose(hessian, hessian.T, atol=1e-12)
 
 
+@pytest.mark.parametrize("scale", [1.0, 400.0], ids=["near", "far"])
+def test_the_whole_hessian_is_the_change_of_the_gradient(scale):
+    stages = stage_table(RANKINGS.item, RANKINGS.ranks, RANKINGS.weight, RANKINGS.n_items)
+    weights = (stages.item_weight, stages.node_weight, stages.block_weight)
+    inputs = (*weights, *(getattr(stages, name) for name in TABLE))
+    found = StageTotal().hessian(scale * UTILITY, *inputs).matrix
+    slope = functools.partial(slope_of_total, inputs)
+    np.testing.assert_allclose(found, gradient(slope, scale * UTILITY, step=1e-4), atol=1e-6)
+    np.testing.assert_array_equal(found, found.T)
+
+
+def slope_of_total(inputs, utility):
+    return StageTotal.kernel(utility, *inputs)[1]
+
+
 @for_each("mode", BACKENDS)
 def test_kinds_are_evaluated_at_once_as_each_by_itself(mode):
     utility, share = pt.dmatrix("utility"), pt.dmatrix("share")

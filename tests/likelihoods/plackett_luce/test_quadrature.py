@@ -9,7 +9,15 @@ import pytest
 from scipy.special import gammaln
 
 from bayesrank.likelihoods.ops.arrays import segment_sum
-from bayesrank.likelihoods.plackett_luce.block_kernel import FEW, _integral, block_kernel, workspace
+from bayesrank.likelihoods.plackett_luce.block_kernel import (
+    FEW,
+    _integral,
+    block_curvature_kernel,
+    block_hessian_kernel,
+    block_kernel,
+    hessian_workspace,
+    workspace,
+)
 from bayesrank.likelihoods.plackett_luce.quadrature import PADDING, block_logp
 from tests.likelihoods.loops import for_each
 from tests.oracles import dense_trapezoid, gradient, inclusion_exclusion
@@ -266,3 +274,28 @@ def test_blocks_may_lie_on_two_axes():
     logp = block_logp(w, ([0, 0, 1, 1], [1, 1, 0, 0]), (2, 2)).eval()
     exact = np.log([[1.0, 1 / 3], [1 - 2 / 3 + 1 / 5, 1.0]])
     np.testing.assert_allclose(logp, exact, atol=1e-9)
+
+
+@pytest.mark.slow
+def test_all_second_derivatives_are_those_along_each_axis():
+    rng = np.random.default_rng(2)
+    blocks = blocks_of(rng, [1, 2, 3, 4, 5, 6, 7, 9, 20])
+    for w in [*blocks, np.full(3, -1000.0), np.full(8, 900.0)]:
+        n = len(w)
+        gamma, bend, slope = np.empty((3, n))
+        hessian, exact = np.empty((2, n, n))
+        block_hessian_kernel(w, gamma, hessian, hessian_workspace(n))
+        for row, axis in zip(exact, np.eye(n), strict=True):
+            block_curvature_kernel(w, axis, slope, bend, workspace(n))
+            row[:] = bend
+        np.testing.assert_allclose(gamma, slope, atol=1e-12)
+        np.testing.assert_allclose(hessian, exact, atol=1e-11)
+        np.testing.assert_array_equal(hessian, hessian.T)
+
+
+@pytest.mark.slow
+def test_second_derivatives_of_what_is_no_number_are_none():
+    gamma, hessian = np.empty(2), np.empty((2, 2))
+    block_hessian_kernel(np.array([0.0, np.nan]), gamma, hessian, hessian_workspace(2))
+    assert np.isnan(gamma).all()
+    assert np.isnan(hessian).all()
