@@ -223,7 +223,7 @@ CASES = {
                                 says=("No row has a rating, so the data say nothing",)),
     "retirements without a word on them": Case(
         places("a,ale,1", "a,bock,Ret"), PLACE,
-        says=("name it: --last-block Ret. If it says nothing: --empty Ret.",),
+        says=("name it: --last-block 'Ret'. If it says nothing: --empty 'Ret'.",),
     ),
     "retirements": Case(
         places("a,ale,1", "a,bock,Ret", "a,cider,2", "a,mead,dnf"),
@@ -377,7 +377,7 @@ CASES = {
     ),
     "a code for no item": Case(
         "1st,2nd,3rd\nale,skipped,skipped\nbock,ale,skipped\n", ("--wide", "places"),
-        says=("leave one out. If 'skipped' stands for no item: --empty skipped.",),
+        says=("leave one out. If that stands for no item: --empty 'skipped'.",),
     ),
     "a code for no item, which is named": Case(
         "1st,2nd,3rd\nale,skipped,skipped\nbock,ale,skipped\n",

@@ -296,7 +296,7 @@ def _costs(
             some = ",".join(words[:MOST_CODES])
             way_out = (
                 f"If such a cell means that an item came in last, as DNF does, name it: "
-                f"--last-block {some}. If it says nothing: --empty {some}."
+                f"--last-block '{some}'. If it says nothing: --empty '{some}'."
             )
         raise ValueError(f"{error} {way_out}") from None
     return {"cost": -numbers if columns.of == "rating" else numbers, "last": last}
@@ -403,7 +403,7 @@ def _without_repeats(long: pd.DataFrame, note: Note) -> pd.DataFrame:
             "leave one of the rows out, or, if the ranker ranked several times, name the rankings "
             "with --ranking COLUMN."
             if one != two
-            else f"leave one out. If {other['item']!r} stands for no item: --empty {other['item']}."
+            else f"leave one out. If that stands for no item: --empty '{other['item']}'."
         )
         raise ValueError(
             f"Ranking {who!r} holds item {other['item']!r} twice, with {first} in {name} {one} and "

@@ -256,6 +256,9 @@ def test_features_with_huge_numbers_are_refused(file):
     path = file("letor.txt", "2 qid:1 1:0.5\n0 qid:1 2000000000:1\n")
     with pytest.raises(ValueError, match=r"names feature 2,000,000,000 and has 2 rows: a table of"):
         Rankings.from_letor(path)
+    path = file("letor.txt", "2 qid:1 1:0.5\n0 qid:1 9999999999999:1\n")
+    with pytest.raises(ValueError, match=r"is not a readable SVMlight file: value too large"):
+        Rankings.from_letor(path)
 
 
 def test_names_of_preflib_may_hold_what_unicode_calls_an_end_of_line(file):

@@ -179,7 +179,7 @@ def read_letor(path: str | Path, *, n_features: int | None = None) -> Letor:
         features, label, qid = load_svmlight_file(
             str(path), n_features=n_features, query_id=True, zero_based=False
         )
-    except BROKEN as error:
+    except (*BROKEN, OverflowError) as error:  # an index of more than 31 bits
         raise ValueError(f"{path} is not a readable SVMlight file: {error}") from error
     if not len(label):
         raise ValueError(f"{path} is empty.")
