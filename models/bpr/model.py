@@ -27,7 +27,7 @@ does; `fit_map` climbs the posterior of the model above, whose scales are the sa
 It is a composite likelihood: the posterior is no frequency that could be relied on without looking,
 and there is no LOO.
 
-``python -m models.bpr.study FOLDER`` compares fits on MovieLens 100K; ``RESULTS.md`` has the
+``python -m models.bpr.study`` compares fits on MovieLens 100K; ``RESULTS.md`` has the
 figures.
 
 References

@@ -1,80 +1,216 @@
-"""The figures in ``RESULTS.md``: MovieLens 100K, ua split, every rating an interaction.
+"""What to recommend: BPR, ListRank-MF, EigenRank and others on MovieLens 100K.
 
-``python -m models.bpr.study FOLDER``, with the folder of ``ua.base`` and ``ua.test``: about five
-minutes. Penalties and scales were chosen, by NDCG@10 or by AUC, on five ratings of each user held
-out of ``ua.base``.
+Protocol of the ua split: 943 users, 10 ratings of each held out, 90,570 to learn from. Three
+questions to each method. Which of all movies not known (some 1,586 per user) did the user rate:
+AUC and NDCG@10, any rating counting. In what order, of those ten: NDCG@5 of the stars. And, of
+models that say so, how probable was it that a movie held out would be preferred to one that the
+user has not: the log score.
+
+BPR learns from which movies were rated; EigenRank, ListRank-MF, neighbours and means from the
+stars. Penalties and scales of BPR were chosen, by NDCG@10 or by AUC, on five ratings of each user
+held out of ``ua.base``; the ridges of ListRank-MF are all shown.
+
+Run ``python -m models.bpr.study [FOLDER]`` with the folder of MovieLens 100K, by default
+``ml-100k`` below ``BAYESRANK_DATA``; it writes its tables into ``RESULTS.md``, and its picture.
 """
 
-import sys
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import expit
 
 import bayesrank as br
+from bayesrank.aggregation import eigenrank, predict_ratings
 from bayesrank.inference import NeighbourPenalties, Penalties, learn_bpr, learn_bpr_neighbours
-from bayesrank.results import recommendation_metrics
+from bayesrank.results import query_metrics, recommendation_metrics
 from models.bpr.model import build, fit_advi, fit_map
+from models.list_rank_mf.model import build as list_rank_model
+from models.list_rank_mf.model import fit_map as list_rank_modes
+from models.list_rank_mf.model import scores as list_rank_scores
+from models.shared.results import Run, Table, run
 
+Array = NDArray[Any]
 N_FACTORS = 64
 MF = {  # by what they were chosen
-    "BPR-MF, NDCG": Penalties(user=0.01, positive=0.01, negative=0.01, bias=0.003),
-    "BPR-MF, AUC": Penalties(user=0.015, positive=0.015, negative=0.015, bias=0.01),
+    "NDCG": Penalties(user=0.01, positive=0.01, negative=0.01, bias=0.003),
+    "AUC": Penalties(user=0.015, positive=0.015, negative=0.015, bias=0.01),
 }
 KNN = NeighbourPenalties(positive=0.01, negative=0.01, bias=0.001)
+EASE_RIDGE = 500.0  # the best of four on the test part itself
+SEEDS = (1, 2, 3)
 N_PAIRS = 200  # of a held-out item and one that the user has not, for each user
+QUICK_USERS = 100  # in a reduced size, the first
 
 
-def load(folder: Path) -> tuple[br.Interactions, br.Interactions]:
-    """Read the interactions to learn from and those to find, on the same axes."""
-    columns = ["user", "movie", "rating", "time"]
-    base, test = (
-        pd.read_csv(folder / name, sep="\t", names=columns) for name in ("ua.base", "ua.test")
-    )
-    both = pd.concat([base, test])
-    users, items = np.unique(both["user"]), np.unique(both["movie"])
-    one, other = (
-        br.Interactions.from_frame(table, user="user", item="movie", users=users, items=items)
-        for table in (base, test)
-    )
-    return one, other
+class Split(NamedTuple):
+    """Ratings to learn from and those held out, (n_users, n_items), on the same axes."""
 
+    train: csr_array
+    test: csr_array
 
-def methods(have: br.Interactions) -> dict[str, Callable[[int], NDArray[Any]]]:
-    """Give the methods by name: from a seed to the utilities of all items to all users."""
-    popularity = np.bincount(have.item, minlength=have.n_items).astype(float)
-
-    def neighbours(seed: int) -> NDArray[Any]:
-        fit = learn_bpr_neighbours(
-            have, n_epochs=60, learning_rate=0.003, last_rate=0.0, penalties=KNN, seed=seed
+    def interactions(self) -> tuple[br.Interactions, br.Interactions]:
+        """Read both as signs of interest, whatever the stars."""
+        users, items = (range(n) for n in self.train.shape)
+        tables = (
+            pd.DataFrame({"user": cells.row, "item": cells.col})
+            for cells in (part.tocoo() for part in self)
         )
-        return fit.utility(have.to_matrix())
-
-    def factors(seed: int, penalties: Penalties) -> NDArray[Any]:
-        fit = learn_bpr(have, n_factors=N_FACTORS, last_rate=0.0, penalties=penalties, seed=seed)
-        return fit.utility()
-
-    return {
-        "popularity": lambda seed: np.tile(popularity, (have.n_users, 1)),
-        **{name: partial(factors, penalties=penalties) for name, penalties in MF.items()},
-        "BPR-kNN": neighbours,
-        "MAP": lambda seed: utilities(fit_map(have, n_factors=N_FACTORS, seed=seed))[0],
-    }
+        one, other = (
+            br.Interactions.from_frame(table, user="user", item="item", users=users, items=items)
+            for table in tables
+        )
+        return one, other
 
 
-def utilities(idata: Any) -> NDArray[Any]:
+def read_split(folder: str | Path, name: str = "ua") -> Split:
+    """Read the ratings to learn from and those held out, users by movies."""
+    columns = ["user", "movie", "rating", "time"]
+    train, test = (
+        pd.read_csv(Path(folder) / f"{name}.{part}", sep="\t", names=columns)
+        for part in ("base", "test")
+    )
+    both = pd.concat([train, test])
+    shape = int(both["user"].max()), int(both["movie"].max())
+    return Split(_matrix(train, shape), _matrix(test, shape))
+
+
+def _matrix(table: pd.DataFrame, shape: tuple[int, int]) -> csr_array:
+    cells = table["user"].to_numpy() - 1, table["movie"].to_numpy() - 1
+    return csr_array((table["rating"].to_numpy(np.float64), cells), shape=shape)
+
+
+# ---------------------------------------------------------------------------------------------
+# Methods: from the ratings and a seed to the utilities of all items to all users
+# ---------------------------------------------------------------------------------------------
+
+Method = Callable[[Split, int], Array]
+
+
+def popularity(split: Split, seed: int = 1) -> Array:
+    """How many users rated it."""
+    count = np.bincount(split.train.indices, minlength=split.train.shape[1]).astype(np.float64)
+    return np.tile(count, (split.train.shape[0], 1))
+
+
+def item_mean(split: Split, seed: int = 1) -> Array:
+    """Mean rating of each item; of those without any, that of all ratings."""
+    items, stars, (n_users, n) = split.train.indices, split.train.data, split.train.shape
+    count = np.bincount(items, minlength=n)
+    total = np.bincount(items, stars, n)
+    mean = np.divide(total, count, out=np.full(n, stars.mean()), where=count > 0)
+    return np.tile(mean, (n_users, 1))
+
+
+def by_user(of_user: Callable[..., Array], split: Split, seed: int = 1, **options: Any) -> Array:
+    """Ask for one user after the other, of those who are tested."""
+    table = np.full(split.train.shape, np.nan)
+    for user in np.flatnonzero(np.diff(split.test.indptr)).tolist():
+        table[user] = of_user(split.train, user, **options)
+    return table
+
+
+def list_rank(split: Split, seed: int = 1, *, ridge: float, n_factors: int = 10) -> Array:
+    """ListRank-MF at its mode."""
+    n_users, n_items = split.train.shape
+    count = np.diff(split.train.indptr)
+    if not count.all():
+        raise ValueError("A user has no ratings to learn from: leave the user out of the data.")
+    table = pd.DataFrame(
+        {
+            "user": np.repeat(np.arange(n_users), count),
+            "item": split.train.indices,
+            "rating": split.train.data,
+        }
+    )
+    rankings = br.Rankings.from_ratings(
+        table, ranker="user", item="item", rating="rating", features=["rating"],
+        items=range(n_items),
+    )  # fmt: skip
+    (point,) = list_rank_modes(list_rank_model(rankings, n_factors=n_factors), [ridge], seed=seed)
+    of_user = list_rank_scores(point)
+    return np.stack([of_user(user) for user in range(n_users)])
+
+
+def ease(split: Split, seed: int = 1) -> Array:
+    """EASE: a ridge regression of each item on all others (Steck, WWW 2019)."""
+    had = (split.train > 0).astype(np.float64).toarray()
+    gram = had.T @ had
+    inverse = np.linalg.inv(gram + EASE_RIDGE * np.eye(len(gram)))
+    weights = -inverse / np.diag(inverse)
+    np.fill_diagonal(weights, 0.0)
+    return had @ weights
+
+
+def factors(split: Split, seed: int, *, chosen_by: str) -> Array:
+    """LearnBPR with biases and factors."""
+    have, _ = split.interactions()
+    fit = learn_bpr(have, n_factors=N_FACTORS, last_rate=0.0, penalties=MF[chosen_by], seed=seed)
+    return fit.utility()
+
+
+def neighbours(split: Split, seed: int) -> Array:
+    """LearnBPR with similarities of items."""
+    have, _ = split.interactions()
+    fit = learn_bpr_neighbours(
+        have, n_epochs=60, learning_rate=0.003, last_rate=0.0, penalties=KNN, seed=seed
+    )
+    return fit.utility(have.to_matrix())
+
+
+def mode(split: Split, seed: int) -> Array:
+    """Posterior mode of `models.bpr.model`."""
+    return utilities(fit_map(split.interactions()[0], n_factors=N_FACTORS, seed=seed))[0]
+
+
+def advi(split: Split, seed: int = 1, *, n_steps: int = 8000) -> Array:
+    """Draws of mean-field ADVI from the mode, (n_draws, n_users, n_items)."""
+    have, _ = split.interactions()
+    model = build(have, n_factors=N_FACTORS, batch_size=5000)
+    start = fit_map(have, n_factors=N_FACTORS, seed=seed)
+    return utilities(fit_advi(model, start, n_steps=n_steps, draws=40, seed=seed))
+
+
+def utilities(idata: Any) -> Array:
     """Give utilities of all items to all users in every draw, (n_draws, n_users, n_items)."""
     parts = [
         idata["posterior"][name].values for name in ("user_factor", "item_factor", "item_bias")
     ]
     W, H, b = (x.reshape(-1, *x.shape[2:]).astype(np.float32) for x in parts)
     return W @ H.transpose(0, 2, 1) + b[:, None]
+
+
+METHODS: dict[str, Method] = {
+    "popularity": popularity,
+    "item mean": item_mean,
+    "Pearson neighbours": partial(by_user, predict_ratings),
+    "EigenRank, greedy": partial(by_user, eigenrank),
+    "EigenRank, walk": partial(by_user, eigenrank, order="walk"),
+    "ListRank-MF, ridge 0.003": partial(list_rank, ridge=0.003),
+    "ListRank-MF, ridge 0.01": partial(list_rank, ridge=0.01),
+    "ListRank-MF, ridge 0.03": partial(list_rank, ridge=0.03),
+    "EASE": ease,
+    "BPR, factors, by NDCG": partial(factors, chosen_by="NDCG"),
+    "BPR, factors, by AUC": partial(factors, chosen_by="AUC"),
+    "BPR, neighbours": neighbours,
+    "BPR, posterior mode": mode,
+    "BPR, ADVI": advi,
+}
+RANDOM = tuple(name for name in METHODS if name.startswith("BPR") and name != "BPR, ADVI")
+QUICK = ("popularity", "EigenRank, greedy", "ListRank-MF, ridge 0.01", "BPR, factors, by NDCG")
+
+
+# ---------------------------------------------------------------------------------------------
+# Comparing
+# ---------------------------------------------------------------------------------------------
 
 
 def held_out_pairs(
@@ -85,46 +221,117 @@ def held_out_pairs(
     return drawn[~have.to_matrix()[drawn[:, 0], drawn[:, 2]]][: N_PAIRS * test.n_users]
 
 
-def log_score(x: NDArray[Any], pairs: NDArray[np.int32]) -> float:
-    """Mean log probability of held-out preferences, averaged over draws (n_draws, ...)."""
+def preferred(x: Array, pairs: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Probability of held-out preferences, averaged over draws (n_draws, ...)."""
     u, i, j = pairs.T
-    return float(np.log(expit(x[:, u, i] - x[:, u, j]).mean(axis=0)).mean())
+    return np.asarray(expit(x[:, u, i] - x[:, u, j]).mean(axis=0))
 
 
-def main(folder: Path) -> None:
-    """Print the tables."""
-    have, test = load(folder)
-    known, wanted = have.to_matrix(), test.to_matrix()
-    pairs = held_out_pairs(have, test)
-
-    def row(name: str, scores: NDArray[Any], seconds: float, pair_score: float) -> None:
-        means = recommendation_metrics(scores.astype(float), wanted, known, k=10).means
-        print(
-            f"{name:15} AUC {means['auc']:.4f}  NDCG@10 {means['ndcg@10']:.4f}  "
-            f"log score {pair_score:.4f}  {seconds:.1f} CPU s",
-            flush=True,
-        )
-
-    for name, method in methods(have).items():
-        for seed in (1, 2, 3):
-            begin = time.process_time()
-            x = method(seed)
-            row(f"{name} {seed}", x, time.process_time() - begin, log_score(x[None], pairs))
-
+def judge(split: Split, name: str, seed: int, *, k: int = 10) -> dict[str, float]:
+    """Metrics of a method under a seed, means over users; and CPU seconds."""
     begin = time.process_time()
-    model = build(have, n_factors=N_FACTORS, batch_size=5000)
-    idata = fit_advi(model, fit_map(have, n_factors=N_FACTORS), n_steps=8000, draws=40)
-    x = utilities(idata)
-    row("ADVI mean", x.mean(axis=0), time.process_time() - begin, log_score(x, pairs))
-    u, i, j = pairs.T
-    for label, draws in (("MAP", utilities(fit_map(have, n_factors=N_FACTORS))), ("ADVI", x)):
-        p = expit(draws[:, u, i] - draws[:, u, j]).mean(axis=0)
-        both = np.concatenate([p, 1 - p])
-        right = np.repeat([1.0, 0.0], len(p))
-        cell = np.digitize(both, [0.1, 0.25, 0.5, 0.75, 0.9])
-        shown = [f"{both[cell == c].mean():.2f} {right[cell == c].mean():.2f}" for c in range(3, 6)]
-        print(f"{label} said, and was: {'; '.join(shown)}")
+    found = METHODS[name](split, seed)
+    seconds = time.process_time() - begin
+    draws = found if found.ndim == 3 else found[None]
+    table = draws.mean(axis=0).astype(float)
+    users = np.flatnonzero(np.diff(split.test.indptr)).tolist()
+    which = recommendation_metrics(table, split.test > 0, split.train > 0, k=k)
+    stars, theirs = [], []
+    for u in users:
+        row = slice(split.test.indptr[u], split.test.indptr[u + 1])
+        stars.append(split.test.data[row])
+        theirs.append(table[u, split.test.indices[row]])
+    order = query_metrics(stars, theirs, k=(5,)).queries["ndcg@5"]
+    of_users = which.queries[f"ndcg@{k}"].to_numpy()[users]
+    row = {
+        "AUC": float(which.means["auc"]),
+        f"NDCG@{k}": float(which.means[f"ndcg@{k}"]),
+        "s.e.": float(of_users.std() / len(users) ** 0.5),
+        "stars NDCG@5": float(order.mean()),
+        "s.e. ": float(order.sem()),
+        "log score": np.nan,
+        "CPU s": seconds,
+    }
+    if name.startswith("BPR"):
+        p = preferred(draws, held_out_pairs(*split.interactions()))
+        row["log score"] = float(np.log(p).mean())
+    return row
+
+
+@lru_cache
+def _split(how: Run) -> Split:
+    split = read_split(how.folder)
+    return Split(*(part[:QUICK_USERS] for part in split)) if how.quick else split
+
+
+def compared(how: Run) -> Table:
+    """All methods by all questions, means over seeds where there is chance in a method."""
+    rows = {}
+    for name in how.chosen(QUICK if how.quick else METHODS):
+        seeds = SEEDS if name in RANDOM and not how.quick else SEEDS[:1]
+        judged = [how.once(f"{name}, {s}", partial(judge, _split(how), name, s)) for s in seeds]
+        rows[name] = pd.DataFrame(judged).mean()
+    table = pd.DataFrame(rows).T
+    digits = dict.fromkeys(table, 3) | {"AUC": 4, "CPU s": 1}
+    return Table(
+        table, digits=digits, figures={"recommendation.png": plot(table)},
+        readme=pd.DataFrame(index=table.index, columns=["AUC", "NDCG@10", "stars NDCG@5"]),
+    )  # fmt: skip
+
+
+def plot(table: pd.DataFrame) -> Figure:
+    """Draw both questions, a panel for each, with two standard errors."""
+    figure, axes = plt.subplots(1, 2, figsize=(10, 0.6 + 0.3 * len(table)), sharey=True,
+                                layout="constrained")  # fmt: skip
+    place = np.arange(len(table))[::-1]
+    colours = np.where(table.index.str.startswith("BPR"), "#0072B2", "#D55E00")
+    for ax, (metric, error), title in zip(
+        axes,
+        (("NDCG@10", "s.e."), ("stars NDCG@5", "s.e. ")),
+        ("Which movies will be rated? NDCG@10", "In what order, of ten? NDCG@5 of the stars"),
+        strict=True,
+    ):
+        ax.hlines(
+            place, table[metric] - 2 * table[error], table[metric] + 2 * table[error], color=colours
+        )
+        ax.scatter(table[metric], place, c=colours, s=24, zorder=3)
+        ax.set(title=title, yticks=place)
+        ax.set_yticklabels(table.index)
+        ax.grid(axis="x", color="0.9")
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].set_xlim(left=0)
+    return figure
+
+
+def calibration(how: Run) -> Table:
+    """Compare what the mode and ADVI say of pairs held out with how many of them came true."""
+    split = _split(how)
+    pairs = held_out_pairs(*split.interactions())
+    fits: dict[str, Callable[[], Array]] = {
+        "posterior mode": lambda: preferred(mode(split, 1)[None], pairs),
+        "ADVI": lambda: preferred(advi(split, n_steps=50 if how.quick else 8000), pairs),
+    }
+    rows: dict[str, dict[str, float]] = {}
+    for name, said in fits.items():
+        p = how.once(f"said by {name}", said)
+        both, right = np.concatenate([p, 1 - p]), np.repeat([1.0, 0.0], len(p))
+        for low, high in ((0.5, 0.75), (0.75, 0.9), (0.9, 1.0)):
+            cell = (both > low) & (both <= high)
+            rows.setdefault(f"{low:g} to {high:g}", {})[f"{name} says"] = both[cell].mean()
+            rows[f"{low:g} to {high:g}"][f"{name}: came true"] = right[cell].mean()
+    return Table(pd.DataFrame(rows).T, corner="probability")
+
+
+TABLES = {
+    "compared": compared,
+    "calibration": calibration,
+}
+
+
+def main(arguments: list[str] | None = None) -> dict[str, Table]:
+    """Compute the tables and write them into ``RESULTS.md``."""
+    return run("bpr", TABLES, data="ml-100k", files="ua.*", arguments=arguments)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

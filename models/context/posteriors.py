@@ -11,12 +11,12 @@ where data are few. Three of them are compared with the mode:
 The last layer is linear in the hidden units, which are constants once all else is fixed
 (`bayesrank.inference.given`): NUTS takes seconds.
 
-``python -m models.context.posteriors`` prints the table that is in ``RESULTS.md``; NUTS for 10,000
-sets takes longest.
+`models.context.study` has them in its table of posteriors; NUTS for 10,000 sets takes longest.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import pymc as pm
@@ -32,7 +32,7 @@ from bayesrank.likelihoods.plackett_luce import weak_order_logp
 from bayesrank.utility import WeightSpec, draw_weights, fate_utility, fate_weights, weight_coords
 from models.context.simulate import simulate_medoid
 
-__all__ = ["build", "fit_advi", "fit_last_layer", "held_out", "main"]
+__all__ = ["build", "compare", "fit_advi", "fit_last_layer", "held_out"]
 
 WIDTHS = (64, 64)
 LAST = "score_out_W"
@@ -174,34 +174,41 @@ def held_out(
     return logsumexp(terms, axis=0) - np.log(len(terms))
 
 
-def main(sizes: tuple[int, ...] = (100, 1_000, 10_000), n_test: int = 5_000) -> None:
-    """Print the table."""
-    test = simulate_medoid(n_test, seed=99)
+def compare(n: int, *, n_test: int = 5_000) -> dict[str, str]:
+    """Mean log density of sets held out, its standard error and CPU seconds, for each posterior.
+
+    Parameters
+    ----------
+    n : int
+        Sets to learn from.
+    n_test : int
+        Sets to be judged by.
+
+    Returns
+    -------
+    dict of str to str
+        By what is known of the weights.
+    """
+    test, training = simulate_medoid(n_test, seed=99), simulate_medoid(n, seed=1)
     specs = fate_weights(2, WIDTHS, WIDTHS)
-    for n in sizes:
-        training = simulate_medoid(n, seed=1)
-        model = build(training, specs)
-        start = time.process_time()
-        mode = br.train(
-            model, epochs=max(60, 60_000 // n), batch_size=min(100, n // 2), validation=0.2,
-            patience=max(15, 15_000 // n), start=draw_weights(specs, 1), progressbar=False,
-        )  # fmt: skip
-        report(n, "mode", held_out(test, mode), start)
-        for method in ("laplace", "nuts"):
-            start = time.process_time()
-            draws = fit_last_layer(model, mode, method=method)
-            report(n, f"last layer, {method}", held_out(test, mode, draws), start)
-        start = time.process_time()
-        draws = fit_advi(training, specs, mode)
-        report(n, "all weights, ADVI", held_out(test, mode, draws), start)
+    model = build(training, specs)
+    begin = time.process_time()
+    mode = br.train(
+        model, epochs=max(60, 60_000 // n), batch_size=min(100, n // 2), validation=0.2,
+        patience=max(15, 15_000 // n), start=draw_weights(specs, 1), progressbar=False,
+    )  # fmt: skip
+    found = {"mode": _shown(held_out(test, mode), begin)}
+    draws: dict[str, Callable[[], xr.DataTree]] = {
+        "last, Laplace": partial(fit_last_layer, model, mode, method="laplace"),
+        "last, NUTS": partial(fit_last_layer, model, mode, method="nuts"),
+        "all, ADVI": partial(fit_advi, training, specs, mode),
+    }
+    for name, draw in draws.items():
+        begin = time.process_time()
+        found[name] = _shown(held_out(test, mode, draw()), begin)
+    return found
 
 
-def report(n: int, method: str, logp: NDArray[np.float64], start: float) -> None:
-    """Print a row: mean log density of a set, its standard error, CPU seconds."""
+def _shown(logp: NDArray[np.float64], begin: float) -> str:
     error = logp.std() / np.sqrt(len(logp))
-    seconds = time.process_time() - start
-    print(f"{n:6d}  {method:22s} {logp.mean():8.4f} ± {error:.4f}  {seconds:6.1f} s", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+    return f"{logp.mean():.3f} ± {error:.3f} ({time.process_time() - begin:.0f} s)"

@@ -19,16 +19,13 @@ people" has no context either: everyone is of one of four kinds, with worths of 
 Reference: Kamishima, Nantonac collaborative filtering, KDD 2003 (the data, which may not be
 redistributed); Pfannschmidt, Gupta & Hüllermeier, arXiv:1803.05796, 2018 (the networks).
 
-``python -m models.context.sushi FOLDER`` prints the table of ``RESULTS.md``, with the folder of the
-survey, by default ``sushi3`` below ``BAYESRANK_DATA``.
+``python -m models.context.sushi [FOLDER]`` writes its tables into ``RESULTS.md``, with the folder
+of the survey, by default ``sushi3`` below ``BAYESRANK_DATA``: 12 CPU minutes.
 """
 
-import argparse
-import os
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,6 +47,7 @@ from models.context.model import (
     predict,
 )
 from models.context.sushi_menus import build_kinds, crowding, menus, planted
+from models.shared.results import Run, Table, run
 
 __all__ = ["ROWS", "compare", "cross_validate", "judge", "table"]
 
@@ -218,32 +216,64 @@ def table(judged: Mapping[str, pd.DataFrame], baseline: str) -> pd.DataFrame:
     return pd.DataFrame.from_dict(lines, orient="index")
 
 
-def compare(rows: Iterable[str], rankings: br.Rankings, **options: Any) -> pd.DataFrame:
-    """Judge rows on the same folds; the first is the baseline."""
-    judged = {}
-    for name in rows:
-        start = time.process_time()
-        judged[name] = cross_validate(name, rankings, **options)
-        settings = judged[name].groupby("fold")[["scale", "rate"]].first().to_numpy().tolist()
-        seconds = time.process_time() - start
-        print(name, judged[name]["logp"].mean(), settings, f"{seconds:.0f} s", flush=True)
+def compare(
+    rows: Iterable[str],
+    rankings: br.Rankings,
+    *,
+    once: Callable[[str, Callable[[], pd.DataFrame]], pd.DataFrame] = lambda _, compute: compute(),
+    **options: Any,
+) -> pd.DataFrame:
+    """Judge rows on the same folds; the first is the baseline. `once` may keep what a row gives."""
+    judged = {name: once(name, partial(cross_validate, name, rankings, **options)) for name in rows}
     return table(judged, next(iter(judged)))
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(description="Does company matter?")
-    parser.add_argument("folder", nargs="?", type=Path, help="of the sushi survey")
-    given = parser.parse_args(arguments)
-    sushi = menus(given.folder or Path(os.environ.get("BAYESRANK_DATA", ".")) / "sushi3")
-    print(compare(ROWS, sushi).round(4).to_string())
+# ---------------------------------------------------------------------------------------------
+# Tables
+# ---------------------------------------------------------------------------------------------
 
-    # One number for company, and whether it would have been seen in these menus
-    fitted = br.train(build_kinds(sushi), validation=0, learning_rate=1e-2, **TRAINING)
-    made_up = planted(sushi, _mode(fitted, "worth")[0], EFFECT)
-    for name, rankings in (("sushi", sushi), (f"planted {-EFFECT}", made_up)):
-        draws = crowding(rankings)
-        print(f"another item of the group, {name}: {draws.mean():.4f} ± {draws.std():.4f}")
+QUICK = ("items", "items + dense")
+REDUCED: dict[str, Any] = {"scales": (1.0,), "rates": (1e-2,), "n_folds": 2, "epochs": 10}
+
+
+def of_rows(how: Run) -> Table:
+    """Log density of the menus of people held out, and the gain over worths of items alone."""
+    names = how.chosen(QUICK if how.quick else ROWS)
+    names = ["items", *(name for name in names if name != "items")]
+    found = compare(names, menus(how.folder), once=how.once, **(REDUCED if how.quick else {}))
+    rows = found[["log density", "Spearman"]]
+    gains = zip(found["gain"], found["s.e."], strict=True)
+    rows.insert(1, "gain over items", [f"{gain:+.4f} ± {error:.4f}" for gain, error in gains])
+    return Table(rows, digits={"log density": 4, "Spearman": 3}, corner="utility")
+
+
+def of_crowding(how: Run) -> Table:
+    """One number for company, and whether it would have been seen in these menus."""
+    sushi = menus(how.folder)
+
+    def draws() -> dict[str, Floats]:
+        options = TRAINING | ({"epochs": 10} if how.quick else {})
+        fitted = br.train(build_kinds(sushi), validation=0, learning_rate=1e-2, **options)
+        made_up = planted(sushi, _mode(fitted, "worth")[0], EFFECT)
+        return {"people": crowding(sushi), f"planted {-EFFECT}": crowding(made_up)}
+
+    found = how.once("crowding", draws)
+    rows = {name: {"mean": x.mean(), "s.d.": x.std()} for name, x in found.items()}
+    return Table(pd.DataFrame(rows).T, digits=4, corner="another item of the group, utility")
+
+
+TABLES = {
+    "sushi": of_rows,
+    "crowding": of_crowding,
+}
+
+
+def main(arguments: list[str] | None = None) -> dict[str, Table]:
+    """Compute the tables and write them into ``RESULTS.md``."""
+    return run(
+        "context", TABLES, module="sushi", data="sushi3", files="sushi3b.5000.10.order",
+        arguments=arguments,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ from scipy.special import log_softmax
 
 import bayesrank as br
 from bayesrank.data.read import label_times
-from models.shared.study_rows import write_rows
+from bayesrank.results import write_whole
 
 OUTCOMES = ("first", "second", "tie")
 DYNAMICS = ("constant", "random_walk", "matern12", "constant + matern32")
@@ -261,7 +261,12 @@ def main() -> None:
         outcome=given.outcome, scores=scores,
     )  # fmt: skip
     print(pairs)
-    table = write_rows(compared(pairs, start=given.start, every=given.every), given.output)
+    rows, table = [], pd.DataFrame()
+    for row in compared(pairs, start=given.start, every=given.every):
+        rows.append(row)
+        table = pd.DataFrame(rows)
+        write_whole(given.output, table.to_csv(index=False).encode())
+        print(*(f"{x:.4g}" if isinstance(x, float) else x for x in row.values()), flush=True)
     print(table.round(4).to_string(index=False))
 
 

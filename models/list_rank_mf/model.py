@@ -31,8 +31,7 @@ References
 Shi, Y., Larson, M., & Hanjalic, A. (2010). List-wise learning to rank with matrix factorization for
 collaborative filtering. RecSys, 269-272.
 
-``python -m models.list_rank_mf.study FOLDER`` compares it on MovieLens 100K; ``RESULTS.md`` has the
-figures.
+`models.bpr.study` compares it on MovieLens 100K, and has the figures.
 """
 
 from collections.abc import Callable, Iterable

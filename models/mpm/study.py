@@ -5,17 +5,17 @@ pairs of 1,682 movies by 943 users, 11 million counts in all.
 
 References
 ----------
-Volkovs & Zemel, A flexible generative model for preference aggregation, WWW 2012, Table 3, Figures
-4 and 5.
+Volkovs & Zemel, A flexible generative model for preference aggregation, WWW 2012, Tables 2 and 3,
+Figures 4 and 5.
 
-Figures are in ``RESULTS.md``. Run ``python -m models.mpm.study FOLDER`` with the folder of
-MovieLens 100K, by default ``ml-100k`` below ``BAYESRANK_DATA``.
+Run ``python -m models.mpm.study [FOLDER]`` with the folder of MovieLens 100K, by default
+``ml-100k`` below ``BAYESRANK_DATA``; it writes its tables into ``RESULTS.md``, and its figures.
 """
 
-import os
-import sys
-import time
-from collections.abc import Sequence
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +24,29 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pymc as pm
-from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 import bayesrank as br
-from bayesrank.inference import laplace
+from bayesrank.data import UninformativeRankingWarning
+from models.metasearch.early import ascend
 from models.mpm import model as mpm
-from models.pmop_collaborative.model import break_ties
+from models.pmop_collaborative.model import break_ties, predict
+from models.shared.rating_factors import als
+from models.shared.results import Run, Table, run
 
 # Priors of the variances: the likelihood has eleven million counts to say that movies with few
 # ratings have none, so that these have to be tight (a penalty of 50 on scales of 1 and 0.1).
 SCORE_SCALE, LOG_VARIANCE_SCALE = 0.14, 0.014
 DEPTHS = (1, 5, 10)  # of NDCG
-IMPUTED = (0, 3)  # stars of movies that a user has not rated
+IMPUTED = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5)  # stars of movies that a user has not rated
+OFTEN = {  # rated so often at most
+    "1": 1, "2 to 10": 10, "11 to 30": 30, "31 to 100": 100, "101 to 300": 300,
+    "more than 300": np.inf,
+}  # fmt: skip
+TIED = 1e-6  # difference of scores that is the optimiser's
+QUICK_MOVIES = 150  # those rated most, in a reduced size
 
 
 def read(folder: str | Path) -> tuple[pd.DataFrame, pd.Series]:
@@ -54,84 +64,190 @@ def to_counts(ratings: pd.DataFrame) -> br.PairCounts:
     return br.PairCounts.from_ratings(ratings, ranker="user", item="movie", rating="rating")
 
 
+def to_rankings(ratings: pd.DataFrame) -> br.Rankings:
+    """Rank the movies of each user, and keep the stars as a feature."""
+    with warnings.catch_warnings():
+        # a user with the same stars for all movies says nothing, and is in the means all the same
+        warnings.simplefilter("ignore", UninformativeRankingWarning)
+        return br.Rankings.from_ratings(
+            ratings, ranker="user", item="movie", rating="rating", features=["rating"]
+        )
+
+
+# ---------------------------------------------------------------------------------------------
+# Scores
+# ---------------------------------------------------------------------------------------------
+
+
+def bradley_terry(counts: br.PairCounts, *, flat: bool = False) -> pm.Model:
+    """Give the same counts to MPM given how often each pair was compared."""
+    with pm.Model(coords=counts.coords) as model:
+        br.MPM("y", _score(len(counts.items), flat), given_pairs=True, observed=counts)
+    return model
+
+
+def plackett_luce(rankings: br.Rankings, *, flat: bool = False) -> pm.Model:
+    """Rank the movies of each user."""
+    with pm.Model(coords=rankings.coords) as model:
+        br.PlackettLuce("y", _score(rankings.n_items, flat), observed=rankings)
+    return model
+
+
+def _score(n_items: int, flat: bool) -> Any:
+    if flat:
+        return pm.Flat("score", dims="item", initval=np.zeros(n_items))
+    return pm.ZeroSumNormal("score", 1.0, dims="item")
+
+
+def _mode(model: pm.Model) -> dict[str, NDArray[np.float64]]:
+    with model:
+        found = pm.find_MAP(return_inferencedata=True, jitter=False, progressbar=False)
+    mode = found["posterior"]
+    return {name: mode[name].to_numpy().ravel() for name in ("score", "variance") if name in mode}
+
+
+def _steps(model: pm.Model, most: float) -> dict[str, NDArray[np.float64]]:
+    """Stop after a hundred steps, at a rate of one over the counts of the movie that has most."""
+    return {"score": ascend(model, [1 / most])[0]}
+
+
+# All users adhere alike here, so that what counts pairs needs only the sums of their counts
+MODELS: dict[str, Callable[[br.PairCounts, br.Rankings], dict[str, NDArray[np.float64]]]] = {
+    "MPM": lambda counts, _: _mode(mpm.build(counts)),
+    "MPM, variances": lambda counts, _: _mode(
+        mpm.build(counts, score_scale=SCORE_SCALE, log_variance_scale=LOG_VARIANCE_SCALE)
+    ),
+    "Bradley-Terry": lambda counts, _: _mode(bradley_terry(counts)),
+    "Bradley-Terry, 100 steps": lambda counts, _: _steps(
+        bradley_terry(counts, flat=True),
+        counts.won_lost()[["won", "lost"]].sum(axis=1).max(),
+    ),
+    "Plackett-Luce": lambda _, rankings: _mode(plackett_luce(rankings)),
+    "Plackett-Luce, ties sorted": lambda _, rankings: _mode(plackett_luce(break_ties(rankings))),
+    "Plackett-Luce, ties sorted, 100 steps": lambda _, rankings: _steps(
+        plackett_luce(break_ties(rankings), flat=True),
+        np.bincount(rankings.item[rankings.mask]).max(),
+    ),
+}
+
+
+def scores(
+    ratings: pd.DataFrame,
+    *,
+    models: Mapping[str, Any] = MODELS,
+    once: Callable[[str, Callable[[], Any]], Any] = lambda _, compute: compute(),
+) -> pd.DataFrame:
+    """Score of every movie under each model, and its variance; `once` may keep those of a model."""
+    counts, rankings = to_counts(ratings).pooled(), to_rankings(ratings)
+    found = {}
+    for name, fit in models.items():
+        fitted = once(name, partial(fit, counts, rankings))
+        found[name] = fitted["score"]
+        if "variance" in fitted:
+            found["variance"] = fitted["variance"]
+    return pd.DataFrame(found, index=rankings.items)
+
+
 # ---------------------------------------------------------------------------------------------
 # Table 3: best and worst movies
 # ---------------------------------------------------------------------------------------------
 
 
-def scores(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Score of every movie at the posterior mode of each model, and its variance.
+def best_and_worst(
+    found: pd.DataFrame, titles: pd.Series, n_ratings: pd.Series, n: int = 5
+) -> pd.DataFrame:
+    """Titles of the first and last movies of each model, and how many ratings they have.
 
-    All users adhere alike here, so that MPM and Bradley-Terry need only the sums of their counts.
+    Equal scores are no order: a movie whose score others have too says how many, "= 3 others".
     """
-    counts = to_counts(ratings).pooled()
-    rankings = br.Rankings.from_ratings(ratings, ranker="user", item="movie", rating="rating")
-    models = {
-        "MPM": mpm.build(counts),
-        "MPM, variances": mpm.build(
-            counts, score_scale=SCORE_SCALE, log_variance_scale=LOG_VARIANCE_SCALE
-        ),
-        "Bradley-Terry": bradley_terry(counts),
-        "Plackett-Luce": plackett_luce(rankings),
-        "Plackett-Luce, ties sorted": plackett_luce(break_ties(rankings)),
-    }
-    found = {}
-    for name, model in models.items():
-        with model:
-            mode = pm.find_MAP(return_inferencedata=True, jitter=False, progressbar=False)[
-                "posterior"
-            ]
-        found[name] = mode["score"].to_numpy().ravel()
-        if "variance" in mode:
-            found["variance"] = mode["variance"].to_numpy().ravel()
-    return pd.DataFrame(found, index=rankings.items)
-
-
-def bradley_terry(counts: br.PairCounts) -> pm.Model:
-    """Give the same counts to MPM given how often each pair was compared."""
-    with pm.Model(coords=counts.coords) as model:
-        score = pm.ZeroSumNormal("score", 1.0, dims="item")
-        br.MPM("y", score, given_pairs=True, observed=counts)
-    return model
-
-
-def plackett_luce(rankings: br.Rankings) -> pm.Model:
-    """Rank the movies of each user."""
-    with pm.Model(coords=rankings.coords) as model:
-        score = pm.ZeroSumNormal("score", 1.0, dims="item")
-        br.PlackettLuce("y", score, observed=rankings)
-    return model
-
-
-def best_and_worst(found: pd.DataFrame, titles: pd.Series, n: int = 5) -> pd.DataFrame:
-    """Titles of the first and last movies of each model."""
     places = [*range(1, n + 1), *range(len(found) - n + 1, len(found) + 1)]
-    lists = {
-        name: titles[found[name].sort_values(ascending=False).index].to_numpy()
-        for name in found
-        if name != "variance"
-    }
-    return pd.DataFrame(
-        {name: order[np.array(places) - 1] for name, order in lists.items()}, places
-    )
+    lists = {}
+    for name in found.columns.drop("variance", errors="ignore"):
+        score = found[name].sort_values(ascending=False, kind="stable")
+        shown = []
+        for place in places:
+            movie = score.index[place - 1]
+            alike = int(np.sum(np.abs(score - score.iloc[place - 1]) < TIED)) - 1
+            ties = f", = {alike} other{'s' if alike > 1 else ''}" if alike else ""
+            shown.append(f"{_title(titles[movie])} ({n_ratings[movie]}{ties})")
+        lists[name] = shown
+    return pd.DataFrame(lists, places)
+
+
+def _title(title: str) -> str:
+    """Leave out the year, and put the article first."""
+    name = re.sub(r" \(\d{4}\)$", "", title)
+    moved = re.fullmatch(r"(.*), (The|A|An)( \(.*\))?", name)
+    return f"{moved[2]} {moved[1]}{moved[3] or ''}" if moved else name
 
 
 # ---------------------------------------------------------------------------------------------
-# Figure 4: how well the consensus suits each user
+# Table 2 and Figure 4: how well the consensus suits each user
 # ---------------------------------------------------------------------------------------------
 
 
-def suits(found: pd.DataFrame, ratings: pd.DataFrame, *, imputed: float) -> pd.DataFrame:
-    """Mean NDCG over users of one order of all movies, those not rated having `imputed` stars."""
+def with_constant(ratings: pd.DataFrame, movies: pd.Index, stars: float) -> NDArray[np.float64]:
+    """Stars of every user for every movie, those not rated having so many, (n_users, n_movies)."""
     rated: pd.DataFrame = ratings.pivot_table(
-        "rating", index="user", columns="movie", fill_value=imputed
+        "rating", index="user", columns="movie", fill_value=stars
     )
-    stars = rated[found.index].to_numpy()
+    return rated[movies].to_numpy(np.float64)
+
+
+def with_factors(ratings: pd.DataFrame, movies: pd.Index) -> NDArray[np.float64]:
+    """Fill in what was not rated by factors of the ratings, between 1 and 5, (n_users, n_movies).
+
+    Five factors, levels of users and biases of movies, by alternating least squares.
+    """
+    rankings = to_rankings(ratings)
+    point = als(rankings)
+    user, movie = np.indices((rankings.n_rankings, rankings.n_items))
+    filled = predict(point, user.ravel(), movie.ravel()).reshape(user.shape)
+    filled = np.clip(filled + point["ranker_level"][:, None], 1, 5)
+    table = pd.DataFrame(filled, rankings.labels, rankings.items)
+    known = ratings.pivot_table("rating", index="user", columns="movie")
+    return known.combine_first(table).loc[rankings.labels, movies].to_numpy(np.float64)
+
+
+def suits(found: pd.DataFrame, stars: NDArray[np.float64]) -> pd.DataFrame:
+    """Mean NDCG over users of the orders that models have for all."""
     rows = {}
     for name in found.columns.drop("variance", errors="ignore"):
-        score = np.broadcast_to(found[name].to_numpy(), stars.shape)
-        rows[name] = br.query_metrics(stars, score, k=DEPTHS, max_grade=5).queries.mean()
+        score = found[name].to_numpy()
+        rows[name] = {
+            f"NDCG@{k}": np.mean([br.ndcg(of_user, score, k=k) for of_user in stars])
+            for k in DEPTHS
+        }
     return pd.DataFrame(rows).T
+
+
+def plot_constants(by_constant: Mapping[float, pd.DataFrame]) -> Figure:
+    """Draw NDCG against the constant that stands for what was not rated, a panel for each depth."""
+    figure, axes = plt.subplots(
+        1, len(DEPTHS), figsize=(12, 3.8), layout="constrained", sharey=True
+    )
+    constants = list(by_constant)
+    for ax, k in zip(axes, DEPTHS, strict=True):
+        for name, (colour, marker, line) in LOOKS.items():
+            values = [table[f"NDCG@{k}"].get(name, np.nan) for table in by_constant.values()]
+            ax.plot(constants, values, color=colour, marker=marker, ls=line, ms=5, label=name)
+        ax.set(title=f"NDCG@{k}", xlabel="Stars of movies that were not rated", xticks=constants)
+        ax.set_ylim(0, 1)
+        ax.spines[["top", "right"]].set_visible(False)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center", frameon=False)
+    return figure
+
+
+# Colour, marker, line (Okabe and Ito)
+LOOKS = {
+    "MPM": ("#0072B2", "o", "-"),
+    "MPM, variances": ("#56B4E9", "s", "-"),
+    "Bradley-Terry": ("#D55E00", "^", "-"),
+    "Bradley-Terry, 100 steps": ("#D55E00", "^", ":"),
+    "Plackett-Luce": ("#009E73", "D", "-"),
+    "Plackett-Luce, ties sorted": ("#000000", "v", "-"),
+    "Plackett-Luce, ties sorted, 100 steps": ("#000000", "v", ":"),
+}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -139,13 +255,12 @@ def suits(found: pd.DataFrame, ratings: pd.DataFrame, *, imputed: float) -> pd.D
 # ---------------------------------------------------------------------------------------------
 
 
-def plot_variances(found: pd.DataFrame, ratings: pd.DataFrame) -> Sequence[Axes]:
+def plot_variances(found: pd.DataFrame, n_ratings: pd.Series) -> Figure:
     """Draw the variance of every movie against its number of ratings, and against its rank."""
-    n_ratings = ratings.groupby("movie").size()[found.index]
     rank = found["MPM, variances"].rank(ascending=False)
-    _, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
     for ax, x, label in (
-        (axes[0], n_ratings, "Number of ratings (log scale)"),
+        (axes[0], n_ratings[found.index], "Number of ratings (log scale)"),
         (axes[1], rank, "Rank in the consensus (1 = best)"),
     ):
         ax.scatter(x, found["variance"], s=8, alpha=0.5, color="#0072B2", linewidths=0)
@@ -153,48 +268,109 @@ def plot_variances(found: pd.DataFrame, ratings: pd.DataFrame) -> Sequence[Axes]
         ax.set(xlabel=label, title=f"Spearman correlation {rho:.2f}")
         ax.spines[["top", "right"]].set_visible(False)
     axes[0].set(xscale="log", ylabel="Variance of the movie, γ")
-    return axes
+    return figure
 
 
 # ---------------------------------------------------------------------------------------------
-# Posterior
+# Tables
 # ---------------------------------------------------------------------------------------------
+
+
+@lru_cache
+def _read(how: Run) -> tuple[pd.DataFrame, pd.Series, pd.Series]:
+    """Ratings, titles and numbers of ratings; of the movies rated most, in a reduced size."""
+    ratings, titles = read(how.folder)
+    n_ratings = ratings.groupby("movie").size()
+    if how.quick:
+        most = n_ratings.nlargest(QUICK_MOVIES).index
+        ratings = ratings[ratings["movie"].isin(most)]
+    return ratings, titles, n_ratings
+
+
+@lru_cache
+def _scores(how: Run) -> pd.DataFrame:
+    return scores(_read(how)[0], once=how.once)
+
+
+def best(how: Run) -> Table:
+    """First and last five movies of all models, with their numbers of ratings."""
+    _, titles, n_ratings = _read(how)
+    rows = best_and_worst(_scores(how), titles, n_ratings)
+    shown = ["MPM", "MPM, variances", "Bradley-Terry", "Plackett-Luce"]
+    return Table(rows, corner="place", readme=pd.DataFrame(index=rows.index, columns=shown))
+
+
+def filled_in(how: Run) -> Table:
+    """NDCG of the consensus, what was not rated being filled in by factors of the ratings."""
+    found = _scores(how)
+    rows = suits(found, how.once("factors", lambda: with_factors(_read(how)[0], found.index)))
+    return Table(rows, digits=4, corner="model")
+
+
+def constants(how: Run) -> Table:
+    """NDCG of the consensus, what was not rated having the same stars; drawn for all of them."""
+    found, rows = _scores(how), {}
+    for stars in IMPUTED[::3] if how.quick else IMPUTED:
+        rows[stars] = suits(found, with_constant(_read(how)[0], found.index, stars))
+    table = pd.concat({f"{s:g} stars": x["NDCG@5"] for s, x in rows.items()}, axis=1)
+    return Table(
+        table, digits=3, corner="NDCG@5", figures={"mpm_constants.png": plot_constants(rows)}
+    )
+
+
+def variances(how: Run) -> Table:
+    """Variances of the movies, by how often they are rated; drawn for each movie."""
+    found, n_ratings = _scores(how), _read(how)[2]
+    often = pd.cut(n_ratings[found.index], [0, *OFTEN.values()], labels=list(OFTEN))
+    rows = found["variance"].groupby(often, observed=True).agg(["size", "min", "median", "max"])
+    rows = rows.rename(columns={"size": "movies"})
+    figures = {"mpm_variances.png": plot_variances(found, n_ratings)}
+    digits = {"movies": 0, "min": 4, "median": 4, "max": 4}
+    return Table(rows, digits=digits, corner="ratings", figures=figures)
 
 
 def sample(counts: br.PairCounts, **options: Any) -> Any:
     """Scores and the adherence of every user, by NUTS."""
     chosen = {"draws": 1000, "tune": 500, "chains": 4, "random_seed": 1} | options
-    with mpm.build(counts, adherence="free"):
-        return pm.sample(nuts_sampler="nutpie", **chosen)
+    with warnings.catch_warnings():
+        # the adherence of such a user is its prior
+        warnings.simplefilter("ignore", UninformativeRankingWarning)
+        model = mpm.build(counts, adherence="free")
+    with model:
+        return pm.sample(nuts_sampler="nutpie", progressbar=False, **chosen)
 
 
-def main(folder: str | Path) -> None:
-    """Print the tables, draw the figures and sample."""
-    ratings, titles = read(folder)
-    found = scores(ratings)
-    print(best_and_worst(found, titles).to_string())
-    for stars in IMPUTED:
-        print(f"\nmovies not rated count as {stars} stars")
-        print(suits(found, ratings, imputed=stars).round(4).to_string())
-    plot_variances(found, ratings)
-    plt.savefig("mpm_movielens_variances.png", dpi=150)
+def posterior(how: Run) -> Table:
+    """Scores and the adherences of all users, by NUTS: how it went, and how they are spread."""
+    options: dict[str, Any] = {"draws": 100, "tune": 200, "chains": 2} if how.quick else {}
+    draws = how.once("draws", lambda: sample(to_counts(_read(how)[0]), **options))
+    rows = {}
+    for name in ("score", "adherence"):
+        quality = az.summary(draws, var_names=[name], kind="diagnostics", round_to="none")
+        mean = draws["posterior"][name].mean(("chain", "draw"))
+        low, quarter, half, three, high = mean.quantile([0, 0.25, 0.5, 0.75, 1]).to_numpy()
+        rows[name] = {
+            "R-hat, at most": f"{quality['r_hat'].max():.3f}",
+            "bulk ESS, at least": f"{quality['ess_bulk'].min():.0f}",
+            "smallest mean": low, "first quarter": quarter, "median": half,
+            "third quarter": three, "largest mean": high,
+        }  # fmt: skip
+    return Table(pd.DataFrame(rows).T, corner="variable")
 
-    counts = to_counts(ratings)
-    started = time.perf_counter()
-    posterior = sample(counts)
-    seconds = time.perf_counter() - started
-    summary = az.summary(posterior, var_names=["score", "adherence"], kind="diagnostics")
-    print(f"\nNUTS over scores and adherences in {seconds:.0f} s")
-    print(summary.agg({"r_hat": "max", "ess_bulk": "min"}).to_string())
-    br.plot_adherence(posterior).savefig("mpm_movielens_adherence.png", dpi=150)
 
-    started = time.perf_counter()
-    model = mpm.build(counts, adherence="free", log_variance_scale=LOG_VARIANCE_SCALE)
-    posterior = laplace(model)["posterior"]
-    print(f"\nLaplace with variances in {time.perf_counter() - started:.0f} s")
-    print(posterior["variance"].std("draw").to_dataframe("sd").describe().to_string())
+TABLES = {
+    "best": best,
+    "filled": filled_in,
+    "constants": constants,
+    "variances": variances,
+    "posterior": posterior,
+}
+
+
+def main(arguments: list[str] | None = None) -> dict[str, Table]:
+    """Compute the tables and write them into ``RESULTS.md``."""
+    return run("mpm", TABLES, data="ml-100k", files="u.[di]*t[ae]*", arguments=arguments)
 
 
 if __name__ == "__main__":
-    default = Path(os.environ.get("BAYESRANK_DATA", "."), "ml-100k")
-    main(sys.argv[1] if len(sys.argv) > 1 else default)
+    main()

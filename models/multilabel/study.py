@@ -1,21 +1,21 @@
-"""The figures in ``RESULTS.md``: Delicious and Bibtex, four objectives, three seeds.
+"""Multilabel texts: Delicious and Bibtex, four objectives, three seeds.
 
-``python -m models.multilabel.study DATA FOLDER``, with DATA the folder of ``delicious`` and
-``bibtex``, writes ``choices.csv`` and ``figures.csv`` into FOLDER and prints means and standard
-deviations. A run that ended early goes on where it was.
+``python -m models.multilabel.study [FOLDER]``, with FOLDER that of ``delicious`` and ``bibtex``, by
+default ``BAYESRANK_DATA``, writes its tables into ``RESULTS.md``. ``--row Bibtex`` computes the
+figures of one data set alone.
 
 Every tenth training sample is held back. They say when a fit stops, by its own objective, and,
 for each objective and data set, which learning rate and width of the priors are taken, by the
 precision of the first five labels. That the same samples do both makes their precision a little too
 good, for all settings alike; none of the figures comes from them. The test part is read for the
-figures alone, which come from other seeds than the choice.
+figures alone, which come from other seeds than the choice. The choice takes half an hour: its table
+is computed only if it is named (``--table choices``), and `CHOSEN` has what it found.
 """
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -27,42 +27,41 @@ from numpy.typing import NDArray
 from bayesrank.data import UninformativeRankingWarning
 from models.multilabel.data import Multilabel, read_multilabel
 from models.multilabel.metrics import label_propensities, multilabel_metrics
-from models.multilabel.model import OBJECTIVES, fit, predict
-from models.shared.study_rows import write_table
+from models.multilabel.model import fit, predict
+from models.shared.results import Run, Table, run
 
-NAMES = ("delicious", "bibtex")
+NAMES = {"Delicious": "delicious", "Bibtex": "bibtex"}
+WORDS = {"exact": "exact", "bound": "PL-LB", "RankNet": "RankNet", "RankSVM": "RankSVM"}
 # Rates and for how many epochs, at most: each falls to zero over them, and low ones need more
 EPOCHS = {1e-2: 20, 1e-3: 40, 1e-4: 100}
 WEIGHT_SCALES = (1.0, 2.0, 4.0)
 # a loss of pairs sums thousands of terms a sample, beside which the same prior weighs less
 WEIGHT_SCALES_OF = {"RankNet": (0.25, 0.5, 1.0), "RankSVM": (0.25, 0.5, 1.0)}
+CHOSEN = {  # rate and width, as `choices` finds them
+    ("Delicious", "exact"): (1e-2, 2.0),
+    ("Delicious", "bound"): (1e-2, 2.0),
+    ("Delicious", "RankNet"): (1e-2, 0.25),
+    ("Delicious", "RankSVM"): (1e-2, 1.0),
+    ("Bibtex", "exact"): (1e-3, 8.0),
+    ("Bibtex", "bound"): (1e-3, 16.0),
+    ("Bibtex", "RankNet"): (1e-3, 4.0),
+    ("Bibtex", "RankSVM"): (1e-2, 4.0),
+}
 CHOOSING_SEED, SEEDS = 0, (1, 2, 3)
 DEPTHS = (1, 3, 5, 10)
+QUICK_SAMPLES, QUICK_UNITS = 600, 16  # in a reduced size, the first
 
-Row = dict[str, Any]
+Row = dict[str, float]
 
-
-class Table:
-    """Rows that are written as they come, and not computed again."""
-
-    def __init__(self, path: Path) -> None:
-        """Read what there is."""
-        self.path = path
-        self.rows: list[Row] = []
-        if path.exists():
-            rows = pd.read_csv(path).to_dict("records")
-            self.rows = [{str(name): x for name, x in row.items()} for row in rows]
-
-    def row(self, key: Row, compute: Callable[[], Row]) -> Row:
-        """Look a row up, or compute it and write the table anew, whole or not at all."""
-        for known in self.rows:
-            if all(known[name] == value for name, value in key.items()):
-                return known
-        self.rows.append(key | compute())
-        print(self.rows[-1], flush=True)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        write_table(pd.DataFrame(self.rows), self.path)
-        return self.rows[-1]
+# Ma et al. (AISTATS 2021): P@k and PSP@k at 1, 3, 5, 10; the other figures of the paper are to be
+# filled in from the print
+PUBLISHED = pd.DataFrame(
+    {
+        "Delicious, exact": [66.72, 61.30, 56.63, 47.61, 33.22, 34.23, 35.02, 35.26],
+        "Delicious, PL-LB": [66.12, 60.13, 54.72, 45.76, 30.36, 31.69, 31.82, 31.91],
+    },
+    index=[f"{m}@{k}" for m in ("P", "PSP") for k in DEPTHS],
+).T
 
 
 def load(folder: Path, name: str, part: str) -> Multilabel:
@@ -145,65 +144,112 @@ def _best(scores: dict[float, float]) -> float:
     return max(scores, key=scores.__getitem__)
 
 
-def summary(figures: pd.DataFrame) -> pd.DataFrame:
-    """Give means (standard deviations) over seeds, in percent, and CPU seconds of a fit."""
-    groups = figures.groupby(["data", "objective", "learning_rate", "weight_scale"], sort=False)
-    percent = [name for name in figures if "@" in str(name)]
-    means, sds = 100 * groups[percent].mean(), 100 * groups[percent].std()
-    out = pd.DataFrame(
-        {
-            name: [f"{m:.2f} ({s:.2f})" for m, s in zip(means[name], sds[name], strict=True)]
-            for name in percent
-        },
-        index=means.index,
-    )
-    return out.assign(seconds=groups["seconds"].mean().round(), epochs=groups["epochs"].mean())
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Choose, fit, measure, print."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--names", type=_words, default=NAMES)
-    parser.add_argument("--objectives", type=_words, default=tuple(OBJECTIVES))
-    parser.add_argument("--rates", type=_numbers, default=tuple(EPOCHS))
-    parser.add_argument("--units", type=int, default=256)
-    given = parser.parse_args(arguments)
-    choices, figures = (Table(given.folder / f"{x}.csv") for x in ("choices", "figures"))
-    rows: list[Row] = []
-    for name in given.names:
-        for objective in given.objectives:
-            rows += _study(given, name, objective, choices, figures)
-    print(summary(pd.DataFrame(rows)).to_string())
-
-
-def _study(
-    given: argparse.Namespace, name: str, objective: str, choices: Table, figures: Table
-) -> list[Row]:
-    train = load(given.data, name, "train")
-
-    def row(table: Table, compute: Callable[..., Row], *data: Multilabel, **own: Any) -> Row:
-        key = {"data": name, "objective": objective} | own
-        settings = {"objective": objective, "n_units": given.units} | own
-        return table.row(key, lambda: compute(*data, **settings))
+def settings_of(how: Run, name: str, objective: str) -> tuple[float, float]:
+    """Choose the rate and the width for a data set and an objective, by what is held back."""
+    train = load(how.folder, NAMES[name], "train")
 
     def precision(rate: float, scale: float) -> float:
         own = {"learning_rate": rate, "weight_scale": scale, "seed": CHOOSING_SEED}
-        return float(row(choices, precision_of_held_back, train, **own)["precision@5"])
+        compute = partial(precision_of_held_back, train, objective=objective, **own)
+        return float(how.once(f"choice {name} {objective} {rate} {scale}", compute)["precision@5"])
 
-    rate, scale = choose(precision, given.rates, WEIGHT_SCALES_OF.get(objective, WEIGHT_SCALES))
-    test = load(given.data, name, "test")
-    best = {"learning_rate": rate, "weight_scale": scale}
-    return [row(figures, figures_of_test, train, test, **best, seed=seed) for seed in SEEDS]
+    return choose(precision, tuple(EPOCHS), WEIGHT_SCALES_OF.get(objective, WEIGHT_SCALES))
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split(","))
+# ---------------------------------------------------------------------------------------------
+# Tables
+# ---------------------------------------------------------------------------------------------
 
 
-def _numbers(text: str) -> tuple[float, ...]:
-    return tuple(map(float, _words(text)))
+@lru_cache
+def _figures(how: Run) -> pd.DataFrame:
+    """Means (standard deviations) over seeds, in percent, and CPU seconds of a fit."""
+    rows: dict[str, dict[str, Any]] = {}
+    for name in how.chosen(NAMES):
+        train, test = (load(how.folder, NAMES[name], part) for part in ("train", "test"))
+        if how.quick:
+            train, test = (
+                Multilabel(part.features[:QUICK_SAMPLES], part.labels[:QUICK_SAMPLES])
+                for part in (train, test)
+            )
+        for objective, word in WORDS.items():
+            rate, scale = CHOSEN[name, objective]
+            own: dict[str, Any] = {"learning_rate": rate, "weight_scale": scale}
+            if how.quick:
+                own |= {"n_units": QUICK_UNITS}
+            found = pd.DataFrame(
+                [
+                    how.once(
+                        f"{name} {objective} {rate} {scale} {seed}",
+                        partial(
+                            figures_of_test, train, test, objective=objective, seed=seed, **own
+                        ),
+                    )
+                    for seed in (SEEDS[:1] if how.quick else SEEDS)
+                ]
+            )
+            rows[f"{name}, {word}"] = {"rate": rate, "width": scale} | summary(found)
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def summary(found: pd.DataFrame) -> dict[str, Any]:
+    """Give means and standard deviations over seeds, in percent, and CPU seconds of a fit."""
+    percent = [name for name in found if "@" in str(name)]
+    means, sds = 100 * found[percent].mean(), 100 * found[percent].std()
+    out: dict[str, Any] = {"CPU s": found["seconds"].mean(), "epochs": found["epochs"].mean()}
+    return out | {str(n): means[n] for n in percent} | {f"{n} sd": sds[n] for n in percent}
+
+
+def _table(how: Run, *, metrics: dict[str, str], readme: Sequence[str] = ()) -> Table:
+    """Show metrics at all depths, published values in parentheses."""
+    found, shown = _figures(how), {}
+    for metric, short in metrics.items():
+        for k in DEPTHS:
+            column = f"{short}@{k}"
+            known = PUBLISHED.get(column, pd.Series(dtype=float)).reindex(found.index)
+            cells = zip(found[f"{metric}@{k}"], found[f"{metric}@{k} sd"], known, strict=True)
+            shown[column] = [_cell(mean, sd, printed) for mean, sd, printed in cells]
+    table = pd.DataFrame(shown, index=found.index)
+    delicious = [name for name in table.index if name.startswith("Delicious")]
+    part = pd.DataFrame(index=delicious, columns=list(readme)) if readme else None
+    return Table(table, corner="data, objective", readme=part)
+
+
+def _cell(mean: float, sd: float, printed: float) -> str:
+    spread = "" if pd.isna(sd) else f" ± {sd:.2f}"
+    return f"{mean:.2f}{spread}{'' if pd.isna(printed) else f' ({printed:.2f})'}"
+
+
+def fits(how: Run) -> Table:
+    """List the settings of each fit, its epochs and CPU seconds."""
+    table = _figures(how)[["rate", "width", "epochs", "CPU s"]]
+    return Table(table, digits={"rate": 3, "width": 2, "epochs": 0, "CPU s": 0}, corner="fit")
+
+
+def choices(how: Run) -> Table:
+    """Choose rate and width for all; half an hour."""
+    rows = {
+        f"{name}, {WORDS[objective]}": settings_of(how, name, objective)
+        for name, objective in CHOSEN
+        if name in how.chosen(NAMES)
+    }
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=["rate", "width"])
+    return Table(table, digits={"rate": 4, "width": 3}, corner="fit")
+
+
+TABLES: dict[str, Callable[[Run], Table]] = {
+    "precision": partial(_table, metrics={"precision": "P", "ndcg": "nDCG"}, readme=("P@1", "P@5")),
+    "propensities": partial(_table, metrics={"psp": "PSP", "psndcg": "PSnDCG"}),
+    "fits": fits,
+}
+
+
+def main(arguments: list[str] | None = None) -> dict[str, Table]:
+    """Compute the tables and write them into ``RESULTS.md``."""
+    return run(
+        "multilabel", TABLES, on_demand={"choices": choices}, data="", files="[bd]*/*-t*.txt",
+        arguments=arguments,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

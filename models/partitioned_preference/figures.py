@@ -143,6 +143,30 @@ def posterior_figure(items: pd.DataFrame) -> Figure:
     return fig
 
 
+def cost_figure(table: pd.DataFrame) -> Figure:
+    """Draw what a value and gradient cost along the number of items.
+
+    Parameters
+    ----------
+    table : DataFrame
+        CPU milliseconds, a row for each objective, a column for each number of items.
+
+    Returns
+    -------
+    Figure
+        With both axes logarithmic.
+    """
+    fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+    for name, milliseconds in table.iterrows():
+        colour, marker, line = LOOKS[str(name)]
+        ax.plot(table.columns, milliseconds, color=colour, marker=marker, ls=line, label=name)
+    _logarithmic(ax, [int(n) for n in table.columns])
+    ax.set(xlabel="number of items", ylabel="value and gradient, CPU ms")
+    ax.legend(frameon=False)
+    ax.spines[["top", "right"]].set_visible(False)
+    return fig
+
+
 def _logarithmic(ax: Axes, ticks: list[int]) -> None:
     ax.set(xscale="log", yscale="log")
     ax.set_xlim(ticks[0] / 1.5, ticks[-1] * 1.5)

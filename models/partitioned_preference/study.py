@@ -1,14 +1,19 @@
-"""The study of partitioned preferences: errors of simulated shares, and their posteriors.
+"""The study of partitioned preferences: errors of simulated shares, posteriors, and what it costs.
 
-``python -m models.partitioned_preference.study FOLDER`` writes ``errors.csv``, ``items.csv`` and
-``posteriors.csv`` and three figures into the folder. The largest cell takes most of the time:
-``--items 100,1000`` leaves it and its neighbours out.
+Run ``python -m models.partitioned_preference.study``; it writes its tables into ``RESULTS.md``, and
+its figures. The largest cell, 1,000 rankings of 10,000 items, takes most of the time: it has one
+seed where the others have five.
+
+References
+----------
+Ma et al., Learning-to-rank with partitioned preference: fast estimation for the Plackett-Luce
+model, AISTATS 2021, Figures 1 and 2. They are drawn and not tabled, so that no published values
+stand beside ours.
 """
 
-import argparse
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import arviz as az
@@ -21,12 +26,14 @@ from scipy.optimize import minimize
 import bayesrank as br
 from bayesrank.inference import climb
 from bayesrank.inference import objective as log_density
-from models.partitioned_preference.figures import along_figure, posterior_figure
+from models.partitioned_preference.figures import along_figure, cost_figure, posterior_figure
 from models.partitioned_preference.model import OBJECTIVES, OF_RANKINGS, build, pairs_above
 from models.partitioned_preference.simulate import SimulatedPartitions, simulate_partitions
-from models.shared.study_rows import write_rows, write_table
+from models.shared.results import Run, Table, run
 
 ITEMS, RANKINGS, SEEDS = (100, 1000, 10_000), (10, 100, 1000), (1, 2, 3, 4, 5)
+QUICK_ITEMS, QUICK_RANKINGS, QUICK_SEEDS = (30,), (10, 100), (1, 2)  # in a reduced size
+LARGEST_SEEDS = (1,)  # of most rankings of most items
 MAX_ITERATIONS = 1000  # without a prior some maxima are at infinity
 # Relative gain of the last step. Errors are settled long before: of 100 rankings, 1e-13 takes up to
 # twice the steps and changes none by more than 0.03% (RankSVM, whose objective has edges, 1%); of
@@ -36,6 +43,8 @@ STOPS = (1, 2, 3, 5, 8, 12, 20, 30)  # iterations after which RankNet is looked 
 FOLDS = 5  # of rankings held out in turn, to choose among iterations without the truth
 PRIOR_SCALE = 2.0
 MOST_SAMPLED = 100  # rankings of which a posterior is drawn; time is linear in them
+COST_ITEMS = (100, 300, 1000, 3000, 10_000)
+COST_RANKINGS = 20  # in a step
 
 
 class Objective:
@@ -99,10 +108,17 @@ def _climb(logp: Any, start: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def errors(
-    n_items: int, n_rankings: Iterable[int], seeds: Iterable[int] = SEEDS
+    n_items: int,
+    n_rankings: Iterable[int],
+    seeds: Iterable[int] = SEEDS,
+    *,
+    compiled: dict[str, Objective] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Give the mean squared error of the shares, one row per collection and objective."""
-    compiled: dict[str, Objective] = {}
+    """Give the mean squared error of the shares, one row per collection and objective.
+
+    `compiled` has what earlier calls with as many items compiled, and gets what this one does.
+    """
+    compiled = {} if compiled is None else compiled
     for n in n_rankings:
         for seed in seeds:
             drawn = simulate_partitions(n_items, n, seed=seed)
@@ -224,30 +240,122 @@ def calibration(items: pd.DataFrame, percents: Sequence[int] = (50, 90)) -> pd.D
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("n_rankings").reset_index()
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Write tables and figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    for name, default in (("items", ITEMS), ("rankings", RANKINGS), ("seeds", SEEDS)):
-        parser.add_argument(f"--{name}", type=_numbers, default=default)
-    given = parser.parse_args(arguments)
-    given.folder.mkdir(parents=True, exist_ok=True)
-    if few := [n for n in given.rankings if n <= MOST_SAMPLED]:
-        rows = posteriors(min(given.items), few, given.seeds)
-        items = write_rows(rows, given.folder / "items.csv", show=False)
-        write_table(calibration(items), given.folder / "posteriors.csv")
-        posterior_figure(items).savefig(given.folder / "posteriors.png", dpi=150)
-    table = write_rows(
-        (row for n in given.items for row in errors(n, given.rankings, given.seeds)),
-        given.folder / "errors.csv",
-    )
-    for along, across in (("n_rankings", "n_items"), ("n_items", "n_rankings")):
-        figure = along_figure(table, along, across)
-        figure.savefig(given.folder / f"errors_by_{along}.png", dpi=150)
+def cost(n_items: int, name: str, *, repeats: int = 5) -> float:
+    """CPU milliseconds of a value and gradient, the least of some repeats."""
+    rankings = simulate_partitions(n_items, COST_RANKINGS, seed=1).rankings
+    logp, start = log_density(build(rankings, objective=name, prior_scale=None))
+    logp(start.data)  # compiled by now, wherever that happens
+    least = np.inf
+    for _ in range(repeats):
+        begin, n = time.process_time(), 0
+        while (spent := time.process_time() - begin) < 0.1:
+            logp(start.data)
+            n += 1
+        least = min(least, spent / n)
+    return 1e3 * least
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in text.split(","))
+# ---------------------------------------------------------------------------------------------
+# Tables
+# ---------------------------------------------------------------------------------------------
+
+
+@lru_cache
+def _errors(how: Run) -> pd.DataFrame:
+    """All rows of `errors`, a collection of as many items and rankings at a time."""
+    listed = []
+    for n_items in QUICK_ITEMS if how.quick else ITEMS:
+        compiled: dict[str, Objective] = {}
+        for n in QUICK_RANKINGS if how.quick else RANKINGS:
+            largest = n_items == max(ITEMS) and n == max(RANKINGS)
+            seeds = QUICK_SEEDS if how.quick else LARGEST_SEEDS if largest else SEEDS
+            listed += how.once(f"{n_items} {n}", partial(_rows, n_items, n, seeds, compiled))
+    return pd.DataFrame(listed)
+
+
+def _rows(
+    n_items: int, n: int, seeds: Sequence[int], compiled: dict[str, Objective]
+) -> list[dict[str, Any]]:
+    return list(errors(n_items, [n], seeds, compiled=compiled))
+
+
+def of_shares(how: Run) -> Table:
+    """Mean squared errors of the shares, means over seeds."""
+    found = _errors(how)
+    found = found[~found["objective"].str.endswith(" steps")]
+    table = found.pivot_table("error", "objective", ["n_items", "n_rankings"], sort=False)
+    table = table[sorted(table.columns)].map(_scientific)
+    table.columns = [f"{items:,} × {rankings:,}" for items, rankings in table.columns]
+    figures = {
+        "partitions.png": along_figure(found, "n_rankings", "n_items"),
+        "partitions_by_items.png": along_figure(found, "n_items", "n_rankings"),
+    }
+    shown = ["PL-TopK", "exact", "exact, prior", "PL-LB", "RankNet"]
+    return Table(
+        table, corner="objective, items × rankings", figures=figures,
+        readme=pd.DataFrame(index=shown, columns=table.columns[: len(RANKINGS)]),
+    )  # fmt: skip
+
+
+def stopped(how: Run) -> Table:
+    """Errors of RankNet after its first steps, with few rankings."""
+    found = _errors(how)
+    early = found[found["objective"].str.match("RankNet, |RankNet$|exact")]
+    early = early[early["n_rankings"] == min(RANKINGS)]
+    means = early.pivot_table("error", "objective", "n_items", sort=False)
+    means.columns = [f"{items:,} items" for items in means.columns]
+    return Table(means.map(_scientific), corner="objective")
+
+
+def _scientific(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.1e}".replace("e-0", "e-")
+
+
+def of_posteriors(how: Run) -> Table:
+    """Posteriors of the shares: errors of mean and mode, and intervals that hold the truth."""
+    n_items, few = min(QUICK_ITEMS if how.quick else ITEMS), [n for n in RANKINGS if n <= 100]
+    options: dict[str, Any] = {"draws": 200, "tune": 200, "chains": 2} if how.quick else {}
+    seeds = QUICK_SEEDS if how.quick else SEEDS
+    rows = [how.once(f"posteriors {n}", partial(_listed, n_items, n, seeds, options)) for n in few]
+    items = pd.DataFrame([row for some in rows for row in some])
+    table = calibration(items).set_index("n_rankings")
+    shown = table.map(lambda x: f"{x:.0%}")
+    for name in ("error of mean", "error of mode"):
+        shown[name] = table[name].map(_scientific)
+    shown["worst rhat"] = table["worst rhat"].map("{:.3f}".format)
+    shown["seconds"] = table["seconds"].map("{:.0f}".format)
+    shown = shown.rename(columns={"worst rhat": "worst R-hat", "seconds": "CPU s each"})
+    figures = {"partition_posteriors.png": posterior_figure(items)}
+    return Table(shown, corner="rankings", figures=figures)
+
+
+def _listed(n_items: int, n: int, seeds: Sequence[int], options: dict[str, Any]) -> list[Any]:
+    return list(posteriors(n_items, [n], seeds, **options))
+
+
+def costs(how: Run) -> Table:
+    """CPU milliseconds of a value and gradient of 20 rankings, by the number of items."""
+    sizes = COST_ITEMS[:2] if how.quick else COST_ITEMS
+    rows = {
+        name: {n: how.once(f"cost {name} {n}", partial(cost, n, name)) for n in sizes}
+        for name in OBJECTIVES
+    }
+    table = pd.DataFrame(rows).T
+    figures = {"partition_cost.png": cost_figure(table)}
+    return Table(table.rename(columns="{:,}".format), corner="objective, items", figures=figures)
+
+
+TABLES: dict[str, Callable[[Run], Table]] = {
+    "shares": of_shares,
+    "stopped": stopped,
+    "posteriors": of_posteriors,
+    "cost": costs,
+}
+
+
+def main(arguments: list[str] | None = None) -> dict[str, Table]:
+    """Compute the tables and write them into ``RESULTS.md``."""
+    return run("partitioned_preference", TABLES, arguments=arguments)
 
 
 if __name__ == "__main__":

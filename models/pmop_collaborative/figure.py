@@ -7,13 +7,9 @@ utilities, for it then chooses among all subsets alike. So two models stand besi
 terms, both given the sizes of the blocks, among them the exact Plackett-Luce likelihood, which the
 paper did not have; one with ties broken at random; and each with its own zero: equal utilities.
 
-``RESULTS.md`` has the table, and what it says.
-
-Run ``python -m models.pmop_collaborative.figure FOLDER`` with the folder of MovieLens 100K: the
-table, and a figure in the folder where it is run.
+`models.pmop_collaborative.study` draws it; ``RESULTS.md`` has the table, and what it says.
 """
 
-import argparse
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 
@@ -22,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pytensor
 import pytensor.tensor as pt
-from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from pytensor.tensor import TensorVariable
 
@@ -31,7 +27,7 @@ from bayesrank.inference import Point
 from bayesrank.likelihoods.plackett_luce import weak_order_logp
 from bayesrank.likelihoods.pmop import pmop_logp
 from models.pmop_collaborative.model import Scales, break_ties, predict
-from models.pmop_collaborative.study import grid, modes, movielens, split, to_rankings
+from models.pmop_collaborative.protocol import grid, modes, split, to_rankings
 
 Rank = Callable[[pd.DataFrame, pd.Index], br.Rankings]
 
@@ -108,9 +104,9 @@ def figure_table(
     return pd.DataFrame(rows).T.rename_axis("movies")
 
 
-def plot_figure(table: pd.DataFrame) -> Sequence[Axes]:
+def plot_figure(table: pd.DataFrame) -> Figure:
     """Draw the table: the paper's comparison, and what the utilities gain over equal ones."""
-    _, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharex=True)
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharex=True)
     paper, gain = axes
     for name in SCORES:
         colour = "#0072B2" if name.startswith("PMOP") else "#D55E00"
@@ -137,15 +133,4 @@ def plot_figure(table: pd.DataFrame) -> Sequence[Axes]:
         ax.set(xlabel="Movies per user, to train and as many to test", xticks=table.index)
         ax.legend(fontsize=8, frameon=False)
         ax.spines[["top", "right"]].set_visible(False)
-    return axes
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Draw Figure 2 of the paper again.")
-    parser.add_argument("folder", help="of MovieLens 100K, with u.data")
-    parser.add_argument("--figure", default="pmop_collaborative.png", help="where to write it")
-    arguments = parser.parse_args()
-    table = figure_table(movielens(arguments.folder))
-    print(table.T.round(3).to_string())
-    plot_figure(table)
-    plt.savefig(arguments.figure, dpi=150)
+    return figure

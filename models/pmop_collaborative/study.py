@@ -5,48 +5,42 @@ of their utilities under a model of the ratings they gave to others. All models 
 and, unless a row says otherwise, a bias for each movie; they differ in what they make of the
 stars: numbers (ALS), pairs (BPR), or a weak order. Each is fitted to its posterior mode.
 
-The protocol is that of the paper, scaled down: movies with at least 10 ratings, whose stars have
-an entropy of at least 1 nat (1,123 movies, 96,073 ratings); n training ratings of each user, the
-rest to test, for users with at least n + 10.
+n training ratings of each user, the rest to test, for users with at least n + 10, of the movies of
+`models.pmop_collaborative.protocol`. The paper's Table 3 is of larger
+collections, so that no published values stand beside ours. Its Figure 2, how probable models find
+the order of movies not seen, is in `models.pmop_collaborative.figure`.
 
-Run ``python -m models.pmop_collaborative.study FOLDER`` with the folder of MovieLens 100K: some 15
-minutes; ``RESULTS.md`` has the figures. How probable the models find what is held out is another
-file's question, the figure's.
+Run ``python -m models.pmop_collaborative.study [FOLDER]`` with the folder of MovieLens 100K, by
+default ``ml-100k`` below ``BAYESRANK_DATA``; it writes its tables into ``RESULTS.md``, and draws.
 """
 
-import argparse
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from itertools import pairwise, product
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pymc as pm
-from scipy.stats import entropy
 
 import bayesrank as br
 from bayesrank.inference import Point
 from bayesrank.results import query_metrics
-from models.pmop_collaborative.model import Scales, break_ties, build, fit_adam, fit_map, predict
+from models.pmop_collaborative.figure import SCORES, figure_table, plot_figure
+from models.pmop_collaborative.model import Scales, build, fit_adam, predict
+from models.pmop_collaborative.protocol import grid, modes, movielens, split, to_rankings
 from models.shared.rating_factors import als, item_mean, ratings_of
+from models.shared.results import Run, Table, run
 
 TOP = 5  # stars
+REFERENCE = "rating factors (ALS)"
 
 # ---------------------------------------------------------------------------------------------
 # Methods: how each is fitted, and the prior scales it chooses from
 # ---------------------------------------------------------------------------------------------
 
 Fit = Callable[[br.Rankings, Sequence[Scales]], list[Point]]
-
-
-def modes(
-    rankings: br.Rankings, scales: Sequence[Scales], *, sort: bool = False, **options: Any
-) -> list[Point]:
-    """Fit `build(rankings, **options)` for each of the scales."""
-    return fit_map(build(break_ties(rankings) if sort else rankings, **options), scales)
 
 
 def steps(
@@ -65,18 +59,13 @@ def each(method: Callable[..., Point]) -> Fit:
     return lambda rankings, scales: [method(rankings, **values) for values in scales]
 
 
-def grid(**scales: Sequence[float]) -> list[Scales]:
-    """All combinations of scales."""
-    return [dict(zip(scales, values, strict=True)) for values in product(*scales.values())]
-
-
 STARS = grid(item_bias_scale=(0.15, 0.3), ranker_scale=(0.07, 0.1, 0.14))
 # Blocks chosen whole say little about their items: utilities must differ more before it shows.
 SETS = grid(item_bias_scale=(0.25, 0.5, 1.0), ranker_scale=(0.35, 0.7))
 
 METHODS: dict[str, tuple[Fit, list[Scales]]] = {
     "shrunken item mean": (each(item_mean), grid(item_bias_scale=(0.15, 0.2, 0.3, 0.5))),
-    "rating factors (ALS)": (each(als), STARS),
+    REFERENCE: (each(als), STARS),
     "pairs (BPR)": (
         partial(modes, likelihood="pairs"),
         grid(item_bias_scale=(0.1, 0.2), ranker_scale=(0.01, 0.02)),
@@ -102,52 +91,6 @@ METHODS: dict[str, tuple[Fit, list[Scales]]] = {
 # ---------------------------------------------------------------------------------------------
 
 
-def movielens(
-    folder: str | Path, *, min_ratings: int = 10, min_entropy: float = 1.0
-) -> pd.DataFrame:
-    """Ratings (user, movie, rating) of the movies about which users differ.
-
-    Parameters
-    ----------
-    folder : path
-        With ``u.data``.
-    min_ratings : int
-        Movies with fewer ratings are left out.
-    min_entropy : float
-        Movies are left out of which the stars have less entropy (in nats, at most log 5 = 1.61).
-    """
-    names = ["user", "movie", "rating", "time"]
-    ratings = pd.read_csv(Path(folder) / "u.data", sep="\t", names=names)
-    counts = pd.crosstab(ratings["movie"], ratings["rating"])
-    enough = counts.sum(axis=1) >= min_ratings
-    kept = enough & (np.asarray(entropy(counts, axis=1)) >= min_entropy)
-    return ratings.loc[ratings["movie"].isin(counts.index[kept]), names[:3]]
-
-
-def split(
-    ratings: pd.DataFrame, sizes: Sequence[int], *, at_least: int, seed: int
-) -> list[pd.DataFrame]:
-    """Split the ratings of each user at random into parts of these sizes, and the rest.
-
-    Users with fewer than `at_least` ratings are left out.
-    """
-    enough = ratings.groupby("user")["rating"].transform("size") >= at_least
-    shuffled = ratings[enough].sample(frac=1, random_state=seed)
-    place = shuffled.groupby("user").cumcount()
-    edges = [0, *np.cumsum(sizes), len(ratings)]
-    return [
-        shuffled[(place >= start) & (place < end)].sort_values(["user", "movie"])
-        for start, end in pairwise(edges)
-    ]
-
-
-def to_rankings(ratings: pd.DataFrame, items: pd.Index) -> br.Rankings:
-    """Rank the movies of each user, and keep the stars as a feature."""
-    return br.Rankings.from_ratings(
-        ratings, ranker="user", item="movie", rating="rating", items=items, features=["rating"]
-    )
-
-
 def evaluate(point: Point, rankings: br.Rankings) -> pd.DataFrame:
     """ERR and NDCG of each user."""
     score = predict(point, rankings.ranker_idx[:, None], rankings.item)
@@ -167,29 +110,40 @@ def compare(
     *,
     methods: Mapping[str, tuple[Fit, Sequence[Scales]]] = METHODS,
     seeds: Iterable[int] = (1, 2),
-    reference: str = "rating factors (ALS)",
+    reference: str = REFERENCE,
+    once: Callable[[str, Callable[[], pd.DataFrame]], pd.DataFrame] = lambda _, compute: compute(),
 ) -> pd.DataFrame:
     """Metrics of each method, trained on `n_train` ratings of each user, tested on the rest.
 
     The scales are chosen across users: for each fifth of them, by the test ratings of the others.
     With several seeds each user is tested on several splits, and counts once: `se` is the standard
-    error, over users, of the mean of how far NDCG@5 is from that of `reference`.
+    error, over users, of the mean of how far NDCG@5 is from that of `reference`. `once` may keep
+    what a method finds on a split, by its name.
     """
     items = pd.Index(np.unique(ratings["movie"]))
     tested: dict[str, list[pd.DataFrame]] = {method: [] for method in methods}
     for seed in seeds:
         parts = split(ratings, [n_train], at_least=at_least, seed=seed)
         train, test = (to_rankings(part, items) for part in parts)
-        fifth = np.random.default_rng(seed).permutation(test.n_rankings) % 5
         for method, (fit, scales) in methods.items():
-            results = [evaluate(point, test) for point in fit(train, scales)]
-            for part in range(5):
-                marks = [result[fifth != part].mean().sum() for result in results]
-                tested[method].append(results[int(np.argmax(marks))][fifth == part])
+            compute = partial(_tested, fit, scales, train, test, seed)
+            tested[method].append(once(f"{method}, {n_train}, {seed}", compute))
     joined = {method: pd.concat(queries) for method, queries in tested.items()}
     return pd.DataFrame(
         {method: _row(queries, joined[reference]) for method, queries in joined.items()}
     ).T
+
+
+def _tested(
+    fit: Fit, scales: Sequence[Scales], train: br.Rankings, test: br.Rankings, seed: int
+) -> pd.DataFrame:
+    fifth = np.random.default_rng(seed).permutation(test.n_rankings) % 5
+    results = [evaluate(point, test) for point in fit(train, scales)]
+    found = []
+    for part in range(5):
+        marks = [result[fifth != part].mean().sum() for result in results]
+        found.append(results[int(np.argmax(marks))][fifth == part])
+    return pd.concat(found)
 
 
 def _row(queries: pd.DataFrame, reference: pd.DataFrame) -> dict[str, float]:
@@ -200,10 +154,65 @@ def _row(queries: pd.DataFrame, reference: pd.DataFrame) -> dict[str, float]:
     }
 
 
+# ---------------------------------------------------------------------------------------------
+# Tables
+# ---------------------------------------------------------------------------------------------
+
+QUICK = (REFERENCE, "shrunken item mean", "PMOP, beta 0.3", "Plackett-Luce, beta 0.3")
+
+
+@lru_cache
+def _ratings(folder: Path) -> pd.DataFrame:
+    return movielens(folder)
+
+
+def _table(how: Run, n_train: int) -> Table:
+    """Metrics of all methods, and how far NDCG@5 is from that of ALS, user by user."""
+    chosen = [REFERENCE, *(name for name in how.chosen(METHODS) if name != REFERENCE)]
+    names = QUICK if how.quick else [name for name in METHODS if name in chosen]
+    methods = {name: METHODS[name] for name in names}
+    if how.quick:
+        methods = {name: (fit, scales[-1:]) for name, (fit, scales) in methods.items()}
+    rows = compare(
+        _ratings(how.folder), n_train, n_train + 10, methods=methods,
+        seeds=(1,) if how.quick else (1, 2), once=how.once,
+    )  # fmt: skip
+    shown = pd.DataFrame({"ERR": rows["err"], "NDCG@1": rows["ndcg@1"], "NDCG@5": rows["ndcg@5"]})
+    both = zip(rows["ndcg@5 lead"], rows["se"], strict=True)
+    shown["difference (s.e.)"] = [f"{lead:+.4f} ({se:.4f})" for lead, se in both]
+    return Table(shown, digits=4)
+
+
+def orders(how: Run) -> Table:
+    """Log-probability per user of the order of movies not seen, and its gain over equal utilities.
+
+    For users with at least 60 ratings who did not choose the scales, by the number of movies.
+    """
+    sizes = (5, 10) if how.quick else (5, 10, 20, 30)
+    found = how.once("orders", partial(figure_table, _ratings(how.folder), sizes))
+    cells = {
+        name: [
+            f"{value:.2f} ({value - equal:.2f})"
+            for value, equal in zip(found[name], found[f"{name}: equal utilities"], strict=True)
+        ]
+        for name in SCORES
+    }
+    rows = pd.DataFrame(cells, index=[f"{n} movies" for n in found.index]).T
+    figures = {"pmop_collaborative.png": plot_figure(found)}
+    return Table(rows, corner="likelihood", figures=figures)
+
+
+TABLES = {
+    "ten": partial(_table, n_train=10),
+    "fifty": partial(_table, n_train=50),
+    "orders": orders,
+}
+
+
+def main(arguments: list[str] | None = None) -> dict[str, Table]:
+    """Compute the tables and write them into ``RESULTS.md``."""
+    return run("pmop_collaborative", TABLES, data="ml-100k", files="u.data", arguments=arguments)
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Compare likelihoods of rated movies.")
-    parser.add_argument("folder", help="of MovieLens 100K, with u.data")
-    ratings = movielens(parser.parse_args().folder)
-    for n_train, at_least in ((10, 20), (50, 60)):
-        print(f"{n_train} training ratings, users with at least {at_least}")
-        print(compare(ratings, n_train, at_least).round(4).to_string(), flush=True)
+    main()

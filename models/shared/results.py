@@ -7,7 +7,8 @@ what of it the README shows into the README, in place of what stood between the 
     <!-- table NAME -->
     <!-- end of NAME -->
 
-so that what is said around them stays. Below each table stands what it was made of: the seed, the
+so that what is said around them stays. Tables that take too long for every run are computed only if
+they are named. Below each table stands what it was made of: the seed, the
 files, the CPU seconds and the date. ``--table NAME`` computes some tables alone; ``--quick``
 computes small forms of all, prints them, and writes nothing. ``--row NAME`` computes some rows of
 tables by method, and ``--keep FOLDER`` keeps what took long, so that a run that ended early goes on
@@ -202,6 +203,8 @@ def run(
     paper: str,
     tables: Mapping[str, Callable[[Run], Table]],
     *,
+    on_demand: Mapping[str, Callable[[Run], Table]] | None = None,
+    module: str = "study",
     data: str | None = None,
     files: str = "*",
     seed: int = 1,
@@ -216,6 +219,10 @@ def run(
         The folder of the study in the gallery, whose ``RESULTS.md`` has the markers.
     tables : mapping of functions
         The tables by name, each from how it is to be computed.
+    on_demand : mapping of functions, optional
+        More of them, which are computed only if they are named.
+    module : str
+        The file in the folder that is run.
     data : str, optional
         The folder below ``BAYESRANK_DATA`` that is used if none is named; None if the study makes
         its data up.
@@ -233,11 +240,13 @@ def run(
     dict
         The tables that were computed.
     """
-    parser = argparse.ArgumentParser(prog=f"python -m models.{paper}.study")
+    parser = argparse.ArgumentParser(prog=f"python -m models.{paper}.{module}")
+    every = {**tables, **(on_demand or {})}
     if data is not None:
         default = Path(os.environ.get("BAYESRANK_DATA", ".")) / data
         parser.add_argument("folder", nargs="?", type=Path, default=default, help="of the data")
-    parser.add_argument("--table", action="append", choices=list(tables), help="which; all without")
+    help_of_table = "which; all without" + (f", but {', '.join(on_demand)}" if on_demand else "")
+    parser.add_argument("--table", action="append", choices=list(every), help=help_of_table)
     parser.add_argument("--quick", action="store_true", help="a reduced size, nothing is written")
     parser.add_argument("--row", action="append", default=[], help="of tables by method")
     parser.add_argument("--keep", type=Path, help="folder for what took long, of an earlier run")
@@ -253,7 +262,7 @@ def run(
     made = {}
     for name in given.table or tables:
         begin = _cpu_seconds()
-        made[name] = table = tables[name](how)
+        made[name] = table = every[name](how)
         below = _made_of(how, of, _cpu_seconds() - begin)
         print(f"\n{name}\n\n{table.markdown()}\n\n{below}", flush=True)
         if not how.quick:

@@ -13,8 +13,7 @@ from scipy.sparse import csr_matrix
 import bayesrank as br
 from bayesrank.aggregation import eigenrank
 from bayesrank.inference import learn_bpr
-from models.bpr.study import load
-from models.list_rank_mf.study import read_split
+from models.bpr.study import read_split
 from tests.benchmarks.book import Book, megabytes, plain, run_fresh, time_text
 
 N_FACTORS, N_EPOCHS = 64, 20
@@ -23,7 +22,7 @@ SIZES = (1_000_000, 3_000_000, 9_000_000)  # interactions
 
 @pytest.fixture(scope="module")
 def have(data_dir: Path) -> br.Interactions:
-    return load(data_dir / "ml-100k")[0]
+    return read_split(data_dir / "ml-100k").interactions()[0]
 
 
 def test_learn_bpr_takes_millions_of_triples_in_a_second(book: Book, have: br.Interactions):

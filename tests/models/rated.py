@@ -7,7 +7,7 @@ import pandas as pd
 
 import bayesrank as br
 from models.pmop_collaborative.model import build
-from models.pmop_collaborative.study import split, to_rankings
+from models.pmop_collaborative.protocol import split, to_rankings
 
 QUICK = "FAST_COMPILE"  # for what is evaluated a few times only
 

@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 import bayesrank as br
 from bayesrank.inference import objective
 from models.list_rank_mf.model import build, fit_map, scores
-from models.pmop_collaborative.study import split, to_rankings
+from models.pmop_collaborative.protocol import split, to_rankings
 from tests.models.rated import QUICK, TWO, taste
 
 

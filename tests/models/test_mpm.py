@@ -1,3 +1,4 @@
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pymc as pm
@@ -97,29 +98,71 @@ def found(ratings):
 
 def test_every_model_puts_the_best_movie_before_the_tenth(found):
     models = found.columns.drop("variance")
-    assert len(models) == 5
+    assert len(models) == 7
     assert (found.loc[0, models] > found.loc[9, models]).all()
 
 
-def test_the_lists_have_the_titles_of_the_first_and_the_last(found):
-    titles = pd.Series([f"movie {i}" for i in range(12)])
-    lists = mpm_movielens.best_and_worst(found, titles, n=2)
+def test_the_lists_have_the_titles_of_the_first_and_the_last(found, ratings):
+    titles = pd.Series([f"Movie {i}, The (1990)" for i in range(12)])
+    n_ratings = ratings.groupby("movie").size()
+    lists = mpm_movielens.best_and_worst(found, titles, n_ratings, n=2)
     assert lists.index.to_list() == [1, 2, 11, 12]
-    assert lists.loc[1, "MPM"] == f"movie {found['MPM'].idxmax()}"
-    assert lists.loc[12, "MPM"] == f"movie {found['MPM'].idxmin()}"
+    best, worst = found["MPM"].idxmax(), found["MPM"].idxmin()
+    assert lists.loc[1, "MPM"] == f"The Movie {best} ({n_ratings[best]})"
+    assert lists.loc[12, "MPM"] == f"The Movie {worst} ({n_ratings[worst]})"
+
+
+def test_items_that_tie_are_said_to_tie():
+    scores = pd.DataFrame({"MPM": [1.0, 0.0, 1.0, 1.0, -1.0]}, index=list("abcde"))
+    titles, counts = pd.Series(list("ABCDE"), list("abcde")), pd.Series(1, list("abcde"))
+    lists = mpm_movielens.best_and_worst(scores, titles, counts, n=2)["MPM"]
+    assert lists.to_list() == ["A (1, = 2 others)", "C (1, = 2 others)", "B (1)", "E (1)"]
 
 
 def test_an_order_by_the_stars_themselves_suits_a_user_perfectly():
     ratings = pd.DataFrame({"user": [1, 1, 2], "movie": [1, 2, 1], "rating": [5, 2, 4]})
     order = pd.DataFrame({"good": [2.0, 1.0], "bad": [1.0, 2.0]}, index=[1, 2])
-    suits = mpm_movielens.suits(order, ratings, imputed=0)
-    assert suits.loc["good", "ndcg@10"] == pytest.approx(1.0)
-    assert suits.loc["bad", "ndcg@1"] == pytest.approx((2**2 - 1) / (2**5 - 1) / 2)
+    stars = mpm_movielens.with_constant(ratings, order.index, 0)
+    assert stars.tolist() == [[5, 2], [4, 0]]
+    suits = mpm_movielens.suits(order, stars)
+    assert suits.loc["good", "NDCG@10"] == pytest.approx(1.0)
+    assert suits.loc["bad", "NDCG@1"] == pytest.approx((2**2 - 1) / (2**5 - 1) / 2)
 
 
-def test_the_figure_has_a_point_per_movie(found, ratings):
-    axes = mpm_movielens.plot_variances(found, ratings)
-    assert [len(ax.collections[0].get_offsets()) for ax in axes] == [12, 12]
+def test_what_was_not_rated_is_filled_in_and_what_was_is_kept(ratings):
+    movies = pd.Index(range(12))
+    stars = mpm_movielens.with_factors(ratings, movies)
+    rows = ratings["user"].to_numpy(), ratings["movie"].to_numpy()
+    np.testing.assert_array_equal(stars[rows], ratings["rating"])
+    assert stars.shape == (60, 12)
+    assert stars.min() >= 1
+    assert stars.max() <= 5
+    hidden = np.ones(stars.shape, dtype=bool)
+    hidden[rows] = False
+    # the first movie is the best, the tenth the worst of those that many have rated
+    assert stars[:, 0][hidden[:, 0]].mean() > stars[:, 9][hidden[:, 9]].mean() + 1
+
+
+def test_the_figures_have_a_point_per_movie_and_a_line_per_model(found, ratings):
+    figure = mpm_movielens.plot_variances(found, ratings.groupby("movie").size())
+    assert [len(ax.collections[0].get_offsets()) for ax in figure.axes] == [12, 12]
+    stars = {x: mpm_movielens.with_constant(ratings, found.index, x) for x in (0.0, 3.0)}
+    lines = mpm_movielens.plot_constants(
+        {x: mpm_movielens.suits(found, table) for x, table in stars.items()}
+    )
+    assert [len(ax.lines) for ax in lines.axes] == [7, 7, 7]
+    plt.close("all")
+
+
+@pytest.mark.slow
+def test_the_study_in_its_reduced_size(data_dir):
+    tables = mpm_movielens.main([str(data_dir / "ml-100k"), "--quick"])
+    assert list(tables) == list(mpm_movielens.TABLES)
+    assert tables["best"].rows.loc[1, "MPM"].startswith("Star Wars (583")
+    filled = tables["filled"].rows
+    assert filled.loc["MPM", "NDCG@10"] > 0.5
+    assert (tables["constants"].rows.diff(axis=1).iloc[:, 1:] > 0).all(axis=None)
+    assert float(tables["posterior"].rows.loc["score", "R-hat, at most"]) < 1.1
 
 
 def test_movielens_has_the_papers_best_movies_in_its_order(data_dir):

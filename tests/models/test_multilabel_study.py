@@ -9,7 +9,7 @@ import models.multilabel.study as study
 from bayesrank.utility import draw_weights
 from models.multilabel.data import Multilabel
 from models.multilabel.model import _weights
-from models.multilabel.study import Table, choose, figures_of_test, held_back, load, main, summary
+from models.multilabel.study import choose, figures_of_test, held_back, load, summary
 
 
 def choosing(best):
@@ -50,33 +50,10 @@ def test_of_equal_settings_the_first_is_chosen():
     assert choose(lambda *_: 0.5, [1e-2, 1e-3], [2.0, 4.0]) == (1e-2, 2.0)
 
 
-def test_a_table_gives_back_what_it_knows_after_it_was_closed(tmp_path):
-    path = tmp_path / "new" / "rows.csv"
-    key = {"data": "a", "learning_rate": 1e-4, "seed": 1}
-    first = Table(path).row(key, lambda: {"precision@5": 0.1 + 0.2})
-    again = Table(path).row(key, lambda: pytest.fail("computed again"))
-    assert again == first == key | {"precision@5": 0.1 + 0.2}
-    Table(path).row(key | {"seed": 2}, lambda: {"precision@5": 0.5})
-    assert pd.read_csv(path)["precision@5"].tolist() == [0.1 + 0.2, 0.5]
-    assert [file.name for file in path.parent.iterdir()] == ["rows.csv"]
-
-
-def test_a_table_is_as_it_was_where_a_row_fails(tmp_path):
-    path = tmp_path / "rows.csv"
-    table = Table(path)
-    table.row({"seed": 1}, lambda: {"precision@5": 0.5})
-    with pytest.raises(ZeroDivisionError):
-        table.row({"seed": 2}, lambda: {"precision@5": 1 / 0})
-    assert path.read_text() == "seed,precision@5\n1,0.5\n"
-
-
 def test_the_summary_has_means_and_deviations_in_percent():
-    key = {"data": "a", "objective": "exact", "learning_rate": 0.1, "weight_scale": 2.0}
-    more = {"epochs": 10, "seconds": 30.0}
-    rows = [key | {"seed": s, "precision@1": x} | more for s, x in [(1, 0.5), (2, 0.6), (3, 0.7)]]
-    table = summary(pd.DataFrame(rows))
-    assert table.index.tolist() == [("a", "exact", 0.1, 2.0)]
-    assert table.iloc[0].to_dict() == {"precision@1": "60.00 (10.00)", "seconds": 30, "epochs": 10}
+    found = pd.DataFrame({"precision@1": [0.5, 0.6, 0.7], "seconds": 30.0, "epochs": 10})
+    expected = {"CPU s": 30, "epochs": 10, "precision@1": 60, "precision@1 sd": 10}
+    assert summary(found) == pytest.approx(expected)
 
 
 @pytest.fixture
@@ -110,49 +87,75 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_the_study_writes_choices_and_figures_and_goes_on_where_it_was(folder, calls, capsys):
-    arguments = [str(folder), str(folder / "out"), "--names", "toy", "--objectives", "exact,bound"]
-    main([*arguments, "--units", "3"])
-    choices, figures = (pd.read_csv(folder / "out" / f"{x}.csv") for x in ("choices", "figures"))
-    # all fits are alike, so that the first width is at an end
-    assert choices.groupby("objective").size().to_dict() == {"exact": 6, "bound": 6}
-    assert choices["seed"].unique().tolist() == [0]
-    assert figures["objective"].tolist() == ["exact"] * 3 + ["bound"] * 3
-    assert figures["seed"].tolist() == [1, 2, 3] * 2
-    assert [c for c in figures if "@" in c] == [
-        f"{metric}@{k}" for metric in ("precision", "ndcg", "psp", "psndcg") for k in (1, 3, 5, 10)
+def how(folder, **options):
+    return study.Run(folder, False, 1, **({"rows": ("Toy",), "keep": folder / "kept"} | options))
+
+
+@pytest.fixture
+def toy(folder, monkeypatch):
+    """The study of the toy alone."""
+    (folder / "kept").mkdir()
+    monkeypatch.setattr(study, "NAMES", {"Toy": "toy"})
+    chosen = {("Toy", objective): (1e-2, 2.0) for objective in study.WORDS}
+    monkeypatch.setattr(study, "CHOSEN", chosen)
+    return folder
+
+
+def test_the_study_has_figures_of_all_metrics_and_goes_on_where_it_was(toy, calls):
+    table = study.TABLES["precision"](how(toy)).rows
+    assert list(table.index) == ["Toy, exact", "Toy, PL-LB", "Toy, RankNet", "Toy, RankSVM"]
+    assert list(table) == [f"{metric}@{k}" for metric in ("P", "nDCG") for k in (1, 3, 5, 10)]
+    assert table.iloc[0, 0].count("±") == 1
+    scored = study.TABLES["propensities"](how(toy)).rows
+    assert list(scored) == [f"{metric}@{k}" for metric in ("PSP", "PSnDCG") for k in (1, 3, 5, 10)]
+    fits = study.fits(how(toy)).rows
+    assert fits["epochs"].tolist() == [3] * 4
+    assert [(c["seed"], c["learning_rate"], c["epochs"]) for c in calls[:3]] == [
+        (seed, 1e-2, 20) for seed in (1, 2, 3)
     ]
-    assert figures["best_epoch"].tolist() == [2] * 6
-    assert figures["epochs"].tolist() == [3] * 6
-    assert len(calls) == 18
-    assert all(c["n_units"] == 3 for c in calls)
+    assert all(c["validation"].tolist() == [0, 10] for c in calls)
+    assert len(calls) == 12
+    study._figures.cache_clear()
+    again = study.TABLES["precision"](how(toy)).rows
+    assert len(calls) == 12
+    pd.testing.assert_frame_equal(again, table)
+
+
+def test_published_values_stand_beside_the_rows_that_they_are_of(toy, calls, monkeypatch):
+    printed = pd.DataFrame({"Toy, exact": [66.72]}, index=["P@1"]).T
+    monkeypatch.setattr(study, "PUBLISHED", printed)
+    table = study.TABLES["precision"](how(toy)).rows
+    assert table.loc["Toy, exact", "P@1"].endswith(" (66.72)")
+    assert "(" not in "".join(table.drop(index="Toy, exact").to_numpy().ravel())
+
+
+def test_settings_are_chosen_by_another_seed_and_nothing_of_the_test_part(toy, calls):
+    (toy / "toy" / "toy-test.txt").unlink()
+    # all fits are alike, so that the first width is at an end
+    assert study.settings_of(how(toy), "Toy", "exact") == (1e-2, 0.5)
     assert {(c["learning_rate"], c["epochs"]) for c in calls} == {
         (0.01, 20),
         (1e-3, 40),
         (1e-4, 100),
     }
-    assert all(c["validation"].tolist() == [0, 10] for c in calls)
-    printed = capsys.readouterr().out.splitlines()[-3:]
-
-    main(arguments)
-    assert len(calls) == 18
-    assert capsys.readouterr().out.splitlines()[-3:] == printed
-
-
-def test_losses_of_pairs_have_narrower_priors_to_choose_from(folder, calls):
-    arguments = ["--names", "toy", "--objectives", "RankNet", "--rates", "0.01,0.001"]
-    main([str(folder), str(folder / "out"), *arguments])
-    tried = pd.read_csv(folder / "out" / "choices.csv")[["learning_rate", "weight_scale"]]
-    expected = [[0.01, 0.25], [0.01, 0.5], [0.01, 1.0], [0.01, 0.125], [0.001, 0.25]]
-    assert tried.to_numpy().tolist() == expected
-
-
-def test_nothing_of_the_test_part_is_read_before_the_choice(folder, calls):
-    (folder / "toy" / "toy-test.txt").unlink()
+    assert {c["seed"] for c in calls} == {0}
+    assert len(calls) == 6
     with pytest.raises(FileNotFoundError, match="toy-test"):
-        main([str(folder), str(folder / "out"), "--names", "toy", "--objectives", "exact"])
-    assert len(pd.read_csv(folder / "out" / "choices.csv")) == len(calls) == 6
-    assert not (folder / "out" / "figures.csv").exists()
+        study.fits(how(toy))
+
+
+def test_losses_of_pairs_have_narrower_priors_to_choose_from(toy, calls, monkeypatch):
+    monkeypatch.setattr(study, "EPOCHS", {1e-2: 20, 1e-3: 40})
+    asked = []
+    real = study.precision_of_held_back
+
+    def noted(train, **settings):
+        asked.append([settings["learning_rate"], settings["weight_scale"]])
+        return real(train, **settings)
+
+    monkeypatch.setattr(study, "precision_of_held_back", noted)
+    study.settings_of(how(toy), "Toy", "RankNet")
+    assert asked == [[0.01, 0.25], [0.01, 0.5], [0.01, 1.0], [0.01, 0.125], [0.001, 0.25]]
 
 
 @pytest.mark.slow
@@ -167,3 +170,14 @@ def test_the_study_runs_on_a_part_of_the_published_data(data_dir, monkeypatch):
     assert list(row)[:2] == ["precision@1", "precision@3"]
     assert all(0 <= value <= 1 for name, value in row.items() if "@" in name)
     assert row["epochs"] == 2
+
+
+@pytest.mark.slow
+def test_the_study_in_its_reduced_size(data_dir):
+    tables = study.main([str(data_dir), "--quick", "--row", "Bibtex"])
+    assert list(tables) == ["precision", "propensities", "fits"]
+    rows = tables["precision"].rows
+    assert list(rows.index) == [f"Bibtex, {word}" for word in study.WORDS.values()]
+    # from 600 samples little is learned, but far more than which labels are frequent
+    assert all(float(cell.split()[0]) > 15 for cell in rows["P@1"])
+    assert "±" not in rows.to_string()

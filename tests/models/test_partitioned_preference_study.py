@@ -1,5 +1,7 @@
 """The study of partitioned preferences at toy size: its tables, its figures, its posteriors."""
 
+from pathlib import Path
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -23,15 +25,24 @@ def of_two_items():
 
 
 @pytest.mark.slow
-def test_it_writes_tables_and_figures(tmp_path, monkeypatch, of_two_items):
+def test_the_study_in_a_reduced_size(tmp_path, monkeypatch, of_two_items):
     rows = of_two_items.to_dict("records")
-    monkeypatch.setattr(study, "posteriors", lambda *given: iter(rows))
+    monkeypatch.setattr(study, "_listed", lambda *given: rows)
     monkeypatch.setattr(study, "OBJECTIVES", ("exact", "AttRank", "RankNet"))
-    study.main([str(tmp_path), "--items", "9", "--rankings", "10,12", "--seeds", "1,2"])
-    tables = {"errors.csv", "items.csv", "posteriors.csv"}
-    figures = {"errors_by_n_items.png", "errors_by_n_rankings.png", "posteriors.png"}
-    assert {path.name for path in tmp_path.iterdir()} == tables | figures
-    table = pd.read_csv(tmp_path / "errors.csv")
+    monkeypatch.setattr(study, "QUICK_ITEMS", (9,))
+    monkeypatch.setattr(study, "QUICK_RANKINGS", (10, 12))
+    tables = study.main(["--quick", "--keep", str(tmp_path)])
+    assert list(tables) == list(study.TABLES)
+    assert {file for each in tables.values() for file in each.figures} == {
+        "partitions.png", "partitions_by_items.png", "partition_posteriors.png",
+        "partition_cost.png",
+    }  # fmt: skip
+    assert (tables["cost"].rows > 0).all(axis=None)
+    assert tables["posteriors"].rows.loc[9, "utility in 50%"] == "100%"
+    table = study._errors(study.Run(Path(), True, 1, (), tmp_path))
+    shown = tables["shares"].rows
+    equal = table[(table["objective"] == "equal shares") & (table["n_rankings"] == 12)]["error"]
+    assert shown.loc["equal shares", "9 × 12"] == study._scientific(equal.mean())
     drawn = simulate_partitions(9, 12, seed=2)
     truth = np.exp(drawn.utility)
     # compiled once for all collections, and yet as each by itself

@@ -12,7 +12,7 @@ from scipy.stats import kendalltau, norm
 import models.pmop_collaborative
 from models.pmop_collaborative.figure import log_likelihood
 from models.pmop_collaborative.model import break_ties, build, fit_adam, fit_map, observe, predict
-from models.pmop_collaborative.study import split, to_rankings
+from models.pmop_collaborative.protocol import split, to_rankings
 from models.shared.rating_factors import item_mean
 from tests.models.rated import QUICK, TWO, six, six_objective, taste
 

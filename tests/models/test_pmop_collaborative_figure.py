@@ -51,7 +51,7 @@ def test_given_sizes_or_not_pmop_mean_gains_as_much():
 def test_the_figure_draws_each_model_and_its_zero():
     names = [*figure.SCORES, *(f"{name}: equal utilities" for name in figure.SCORES)]
     table = pd.DataFrame({name: [-1.0 * i**2, -5.0] for i, name in enumerate(names)}, index=[5, 10])
-    paper, gain = figure.plot_figure(table)
+    paper, gain = figure.plot_figure(table).axes
     # PMOP, Plackett-Luce, each with its zero; four gains (two are one line) above a line at zero
     assert [len(ax.lines) for ax in (paper, gain)] == [4, 5]
     labels = gain.get_legend_handles_labels()[1]

@@ -6,6 +6,7 @@ import pytensor
 import pytest
 
 import models.pmop_collaborative.study as study
+from models.pmop_collaborative import protocol
 from models.pmop_collaborative.model import predict
 from tests.models.rated import TWO, taste
 
@@ -14,16 +15,16 @@ def test_movies_rated_rarely_or_by_all_alike_are_left_out(tmp_path):
     stars = {1: [1, 2, 3, 4], 2: [5, 5, 5, 4], 3: [1, 5]}  # entropies log 4, 0.56, log 2
     lines = [f"{u}\t{m}\t{r}\t0" for m, rs in stars.items() for u, r in enumerate(rs)]
     (tmp_path / "u.data").write_text("\n".join(lines))
-    kept = study.movielens(tmp_path, min_ratings=3, min_entropy=1.0)
+    kept = protocol.movielens(tmp_path, min_ratings=3, min_entropy=1.0)
     assert kept["movie"].unique().tolist() == [1]
-    assert study.movielens(tmp_path, min_ratings=2, min_entropy=0.6)["movie"].nunique() == 2
+    assert protocol.movielens(tmp_path, min_ratings=2, min_entropy=0.6)["movie"].nunique() == 2
 
 
 def test_a_split_gives_each_user_as_many_and_none_twice():
-    parts = study.split(taste(4, 9), [3, 2], at_least=9, seed=1)
+    parts = protocol.split(taste(4, 9), [3, 2], at_least=9, seed=1)
     assert [part.groupby("user").size().unique().tolist() for part in parts] == [[3], [2], [4]]
     assert not pd.concat(parts)[["user", "movie"]].duplicated().any()
-    assert all(part.empty for part in study.split(taste(4, 9), [3], at_least=10, seed=1))
+    assert all(part.empty for part in protocol.split(taste(4, 9), [3], at_least=10, seed=1))
 
 
 def test_the_study_sees_what_the_item_means_do_not():
@@ -44,7 +45,7 @@ SHORT = ("PMOP", "Plackett-Luce, tied denominators", "pairs (BPR)")  # one of ea
 )
 def test_every_method_of_the_table_learns_what_all_users_like(method):
     ratings = taste(12, 6).assign(rating=lambda frame: 1 + frame["movie"] % 5)
-    rankings = study.to_rankings(ratings, pd.Index(range(6)))
+    rankings = protocol.to_rankings(ratings, pd.Index(range(6)))
     fit, scales = study.METHODS[method]
     with pytensor.config.change_flags(mode="FAST_COMPILE"):
         found = fit(rankings, scales[-2:])
