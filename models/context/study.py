@@ -272,7 +272,7 @@ def of_posteriors(how: Run) -> Table:
     return Table(pd.DataFrame(columns), corner="weights")
 
 
-TABLES = {
+TABLES: dict[str, Callable[[Run], Table]] = {
     "medoid": functools.partial(of_problem, problem="medoid"),
     "hypervolume": functools.partial(of_problem, problem="hypervolume"),
     "many": of_many,

@@ -126,7 +126,7 @@ MODELS: dict[str, Callable[[br.PairCounts, br.Rankings], dict[str, NDArray[np.fl
     "Plackett-Luce, ties sorted": lambda _, rankings: _mode(plackett_luce(break_ties(rankings))),
     "Plackett-Luce, ties sorted, 100 steps": lambda _, rankings: _steps(
         plackett_luce(break_ties(rankings), flat=True),
-        np.bincount(rankings.item[rankings.mask]).max(),
+        float(np.bincount(rankings.item[rankings.mask]).max()),
     ),
 }
 

@@ -194,10 +194,10 @@ def _figures(how: Run) -> pd.DataFrame:
 
 def summary(found: pd.DataFrame) -> dict[str, Any]:
     """Give means and standard deviations over seeds, in percent, and CPU seconds of a fit."""
-    percent = [name for name in found if "@" in str(name)]
+    percent = [str(name) for name in found if "@" in str(name)]
     means, sds = 100 * found[percent].mean(), 100 * found[percent].std()
     out: dict[str, Any] = {"CPU s": found["seconds"].mean(), "epochs": found["epochs"].mean()}
-    return out | {str(n): means[n] for n in percent} | {f"{n} sd": sds[n] for n in percent}
+    return out | {n: means[n] for n in percent} | {f"{n} sd": sds[n] for n in percent}
 
 
 def _table(how: Run, *, metrics: dict[str, str], readme: Sequence[str] = ()) -> Table:

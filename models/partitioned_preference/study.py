@@ -285,7 +285,7 @@ def of_shares(how: Run) -> Table:
     found = found[~found["objective"].str.endswith(" steps")]
     table = found.pivot_table("error", "objective", ["n_items", "n_rankings"], sort=False)
     table = table[sorted(table.columns)].map(_scientific)
-    table.columns = [f"{items:,} × {rankings:,}" for items, rankings in table.columns]
+    table.columns = ["{:,} × {:,}".format(*both) for both in table.columns.tolist()]
     figures = {
         "partitions.png": along_figure(found, "n_rankings", "n_items"),
         "partitions_by_items.png": along_figure(found, "n_items", "n_rankings"),

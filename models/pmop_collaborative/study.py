@@ -202,7 +202,7 @@ def orders(how: Run) -> Table:
     return Table(rows, corner="likelihood", figures=figures)
 
 
-TABLES = {
+TABLES: dict[str, Callable[[Run], Table]] = {
     "ten": partial(_table, n_train=10),
     "fifty": partial(_table, n_train=50),
     "orders": orders,

@@ -156,6 +156,12 @@ def replace_between(path: Path, name: str, content: str) -> None:
     ValueError
         If the file has no such markers, or has them several times.
     """
+    text = _with_markers(path, name)
+    new = re.sub(_markers(name), lambda m: f"{m[1]}\n{content}\n{m[3]}", text, flags=re.DOTALL)
+    write_whole(path, new.encode())
+
+
+def _with_markers(path: Path, name: str) -> str:
     text = path.read_text(encoding="utf-8")
     n = len(re.findall(_markers(name), text, re.DOTALL))
     if n != 1:
@@ -163,8 +169,7 @@ def replace_between(path: Path, name: str, content: str) -> None:
             f"{path} has {n} pairs of markers of {name!r}; put '<!-- table {name} -->' and "
             f"'<!-- end of {name} -->' where the table is to stand, once."
         )
-    new = re.sub(_markers(name), lambda m: f"{m[1]}\n{content}\n{m[3]}", text, flags=re.DOTALL)
-    write_whole(path, new.encode())
+    return text
 
 
 def _markers(name: str) -> str:
@@ -259,14 +264,16 @@ def run(
     if data is not None and not of:
         parser.error(f"{folder} has no files {files}; name the folder of the data.")
 
-    made = {}
+    results, made = root / "models" / paper / "RESULTS.md", {}
+    if not how.quick:
+        for name in given.table or tables:  # before hours are spent
+            _with_markers(results, name)
     for name in given.table or tables:
         begin = _cpu_seconds()
         made[name] = table = every[name](how)
         below = _made_of(how, of, _cpu_seconds() - begin)
         print(f"\n{name}\n\n{table.markdown()}\n\n{below}", flush=True)
         if not how.quick:
-            results = root / "models" / paper / "RESULTS.md"
             replace_between(results, name, f"{table.markdown()}\n\n{below}")
             if table.readme is not None:
                 shown = table.markdown(table.readme)

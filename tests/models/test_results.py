@@ -13,7 +13,7 @@ from tests.models.test_gallery import GALLERY, ROOT
 LEFT: dict[str, set[str]] = {
     "bpr": {"compared", "calibration"},
     "context": {"medoid", "hypervolume", "many", "sizes", "posteriors", "sushi", "crowding"},
-    "metasearch": {"theta", "grades", "engines", "weights"},
+    "metasearch": {"grades", "engines", "weights"},
     "mpm": {"posterior"},
     "multilabel": {"precision", "propensities", "fits", "choices"},
     "partitioned_preference": {"shares", "stopped", "posteriors", "cost"},
@@ -83,6 +83,13 @@ def test_a_table_on_demand_is_computed_only_if_it_is_named(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "python -m models.made_up.other" in said
     assert "all without, but b" in said
+
+
+def test_a_table_without_a_place_is_refused_before_it_is_computed(tmp_path):
+    (tmp_path / "models/made_up").mkdir(parents=True)
+    (tmp_path / "models/made_up/RESULTS.md").write_text("nothing")
+    with pytest.raises(ValueError, match=r"has 0 pairs of markers of 'one'"):
+        results.run("made_up", {"one": pytest.fail}, arguments=[], root=tmp_path)
 
 
 def test_a_folder_without_data_is_refused(tmp_path, capsys):
