@@ -61,7 +61,7 @@ def calls(monkeypatch):
     """Put starting values in the place of fits, and note how these were asked for."""
     listed = []
 
-    def start(data, *, n_units, seed, **settings):
+    def start(data, *, seed, n_units=3, **settings):
         listed.append(settings | {"n_units": n_units, "seed": seed})
         weights = draw_weights(_weights(data, n_units), seed)
         posterior = xr.Dataset(
@@ -132,7 +132,7 @@ def test_published_values_stand_beside_the_rows_that_they_are_of(toy, calls, mon
 def test_settings_are_chosen_by_another_seed_and_nothing_of_the_test_part(toy, calls):
     (toy / "toy" / "toy-test.txt").unlink()
     # all fits are alike, so that the first width is at an end
-    assert study.settings_of(how(toy), "Toy", "exact") == (1e-2, 0.5)
+    assert study.settings_of(how(toy), "Toy", "exact") == (1e-2, 1.0)
     assert {(c["learning_rate"], c["epochs"]) for c in calls} == {
         (0.01, 20),
         (1e-3, 40),
