@@ -14,7 +14,7 @@ LEFT: dict[str, set[str]] = {
     "bpr": {"compared", "calibration"},
     "context": {"medoid", "hypervolume", "many", "sizes", "posteriors", "sushi", "crowding"},
     "metasearch": {"grades", "engines", "weights"},
-    "mpm": {"filled", "constants", "variances", "posterior"},
+    "mpm": {"posterior"},
     "multilabel": {"precision", "propensities", "fits", "choices"},
     "partitioned_preference": {"shares", "stopped", "posteriors", "cost"},
     "pmop_collaborative": {"ten", "fifty", "orders"},
