@@ -12,7 +12,7 @@ from pymc.backends.arviz import (
     find_observations,
 )
 
-POSITIVE = ("adherence", "nu", "spread", "scale")
+POSITIVE = ("adherence", "alpha", "nu", "spread", "scale")
 
 
 def made_up(*, chains: int = 2, draws: int = 200, **_: Any) -> xr.DataTree:

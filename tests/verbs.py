@@ -68,6 +68,7 @@ class Family(NamedTuple):
     observed: Callable[[Any], pm.Model]
     latent: Callable[[], pm.Model]
     value: Any  # of what is latent
+    parameter: str = "utility"
 
 
 def _of_rankings(distribution: Any, value: Any, **options: Any) -> Family:
@@ -117,26 +118,76 @@ def _of_pairs(distribution: Any, tie: str | None, value: Any) -> Family:
     return Family(data, other, observed, latent, np.array(value))
 
 
-def _of_counts() -> Family:
+def _of_counts(*, given_pairs: bool = False, grouped: bool = False) -> Family:
     def observed(counts: br.PairCounts) -> pm.Model:
         with pm.Model(coords=counts.coords) as model:
-            utility = pm.Normal("utility", 0, 1, dims="item")
+            utility = pm.Normal("utility", 0, 1, dims=("region", "item") if grouped else "item")
             adherence = pm.HalfNormal("adherence", 1, dims="ranker")
-            br.MPM("y", utility, adherence=adherence, observed=counts)
+            more = {"variance": pm.HalfNormal("spread", 1, dims="item") + 0.1} if grouped else {}
+            br.MPM(
+                "y", utility, adherence=adherence, given_pairs=given_pairs, observed=counts, **more
+            )
         return model
 
     def latent() -> pm.Model:
+        total = 3 * (1 - np.eye(4, dtype=int)) if given_pairs else 3
         with pm.Model(coords={"item": ITEMS}) as model:
-            br.MPM("y", pm.Normal("utility", 0, 1, dims="item"), total=3)
+            utility = pm.Normal("utility", 0, 1, dims="item")
+            br.MPM("y", utility, total=total, given_pairs=given_pairs)
         return model
 
     def counts(orders: list[str]) -> br.PairCounts:
-        return br.Rankings.from_orderings(list(map(list, orders)), rankers=[7, 8, 9]).counts()
+        rankings = br.Rankings.from_orderings(list(map(list, orders)), rankers=[7, 8, 9])
+        return rankings.grouped({"region": {7: "north", 8: "south", 9: "north"}}).counts()
 
     value = np.array([[0, 1, 0, 0], [0, 0, 2, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
+    if given_pairs:
+        value = 3 * np.triu(np.ones((4, 4), dtype=int), 1)
     return Family(
         counts(["abcd", "bacd", "dabc"]), counts(["dcba", "abdc", "bdca"]), observed, latent, value
     )
+
+
+def _of_distances() -> Family:
+    consensus = np.array([2, 1, 3, 4])
+
+    def observed(rankings: br.Rankings) -> pm.Model:
+        with pm.Model(coords=rankings.coords) as model:
+            of = {"distance": "kendall", "consensus_dims": "item", "observed": rankings}
+            br.Mallows("y", consensus, pm.HalfNormal("alpha", 1), **of)
+        return model
+
+    def latent() -> pm.Model:
+        with pm.Model() as model:
+            br.Mallows("y", consensus, pm.HalfNormal("alpha", 1), distance="kendall")
+        return model
+
+    data = br.Rankings.from_orderings([list("abcd"), list("bacd"), list("dacb")])
+    other = br.Rankings.from_orderings([list("bacd"), list("cbda")])
+    return Family(data, other, observed, latent, np.array([1, 2, 3, 4]), "alpha")
+
+
+def _of_kinds(unit: str) -> Family:
+    def observed(rankings: br.Rankings) -> pm.Model:
+        with pm.Model(coords={**rankings.coords, "kind": ["one", "other"]}) as model:
+            share = pm.Normal("share", 0, 1, dims="kind")
+            utility = pm.Normal("utility", 0, 1, dims=("kind", "item"))
+            kinds = br.PlackettLuce.dist(utility)
+            br.Mixture("y", pm.math.softmax(share), kinds, unit=unit, observed=rankings)
+        return model
+
+    def latent() -> pm.Model:
+        with pm.Model(coords={"item": ITEMS, "kind": ["one", "other"]}) as model:
+            share = pm.Normal("share", 0, 1, dims="kind")
+            utility = pm.Normal("utility", 0, 1, dims=("kind", "item"))
+            br.Mixture("y", pm.math.softmax(share), br.PlackettLuce.dist(utility))
+        return model
+
+    orders = [["a", "b", "c", "d"], ["b", {"a", "c"}], ["d", "a", "c"], [{"c", "d"}, "b", "a"]]
+    whose = {"rankers": [7, 8, 8, 9]}
+    data = br.Rankings.from_orderings(orders, **whose)
+    other = br.Rankings.from_orderings([*orders[2:], *orders[:2]], **whose)
+    return Family(data, other, observed, latent, np.array([2, 1, 4, 3]))
 
 
 def _of_interactions() -> Family:
@@ -166,7 +217,12 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         f"PMOP {aggregate}": partial(_of_rankings, br.PMOP, [2, 1, 2, 3], aggregate=aggregate)
         for aggregate in AGGREGATES
     },
+    "Mallows": _of_distances,
+    "Mixture": partial(_of_kinds, "ranking"),
+    "Mixture of rankers": partial(_of_kinds, "ranker"),
     "MPM": _of_counts,
+    "MPM given pairs": partial(_of_counts, given_pairs=True),
+    "MPM by region": partial(_of_counts, grouped=True),
     "BradleyTerry": partial(_of_pairs, br.BradleyTerry, None, [3, 2]),
     "Thurstone": partial(_of_pairs, br.Thurstone, None, [3, 2]),
     "Davidson": partial(_of_pairs, br.Davidson, "nu", [3, 1, 1]),
@@ -196,11 +252,11 @@ class Example:
         return made_up(chains=2, draws=60)
 
 
-def _finite(idata: xr.DataTree, n: int = 10) -> None:
-    """See that there are draws of the utility."""
-    utility = idata["posterior"]["utility"]
-    assert utility.sizes["draw"] == n, utility.sizes
-    assert np.isfinite(utility).all()
+def _finite(example: Example, idata: xr.DataTree, n: int = 10) -> None:
+    """See that there are draws of the parameter."""
+    draws = idata["posterior"][example.family.parameter]
+    assert draws.sizes["draw"] == n, draws.sizes
+    assert np.isfinite(draws).all()
 
 
 def draw(example: Example) -> None:
@@ -238,7 +294,7 @@ def find_map(example: Example) -> None:
 def nuts(sampler: str, example: Example) -> None:
     with example.model():
         idata = pm.sample(nuts_sampler=sampler, cores=1, **FEW)
-    _finite(idata)
+    _finite(example, idata)
 
 
 def nuts_nutpie(backend: str, example: Example) -> None:
@@ -246,25 +302,25 @@ def nuts_nutpie(backend: str, example: Example) -> None:
     idata = nutpie.sample(
         compiled, seed=1, cores=1, tune=10, draws=10, chains=1, progress_bar=False
     )
-    _finite(idata)
+    _finite(example, idata)
 
 
 def advi(example: Example) -> None:
     with example.model():
         fit = pm.fit(5, random_seed=1, progressbar=False)
-        _finite(fit.sample(10, random_seed=1))
+        _finite(example, fit.sample(10, random_seed=1))
 
 
 def smc(example: Example) -> None:
     with example.model():
         idata = pm.sample_smc(10, chains=1, cores=1, random_seed=1, progressbar=False)
-    _finite(idata)
+    _finite(example, idata)
 
 
 def do(example: Example) -> None:
-    model = example.model()
-    done = pm.do(model, {"utility": np.zeros(model["utility"].shape.eval())})
-    assert "utility" not in [rv.name for rv in done.free_RVs]
+    model, name = example.model(), example.family.parameter
+    done = pm.do(model, {name: np.zeros(model[name].shape.eval())})
+    assert name not in [rv.name for rv in done.free_RVs]
     assert pm.draw(done["y"], random_seed=1).shape == tuple(model["y"].shape.eval())
 
 
@@ -333,10 +389,10 @@ def debug(example: Example) -> None:
 
 
 def graphviz(example: Example) -> None:
-    model = example.model()
-    assert "utility --> y" in pm.model_to_mermaid(model)  # the same graph without the package
+    model, name = example.model(), example.family.parameter
+    assert f"{name} --> y" in pm.model_to_mermaid(model)  # the same graph without the package
     _installed("graphviz")
-    assert "utility -> y" in pm.model_to_graphviz(model).source
+    assert f"{name} -> y" in pm.model_to_graphviz(model).source
 
 
 def set_observed(example: Example) -> None:
