@@ -62,6 +62,7 @@ SLOW_EXAMPLES = {
     "bayesrank.inference.histories.history",
     "bayesrank.inference.leap_and_shift.LeapAndShift",
     "bayesrank.inference.sampling.nuts_seconds",
+    "bayesrank.jax.modes.find_map",
     "bayesrank.inference.kfold.kfold",
     "bayesrank.inference.consensus.consensus_posterior",
     "bayesrank.likelihoods.mallows.op.summed_out_logp",

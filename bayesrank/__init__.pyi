@@ -1,6 +1,7 @@
 # The public names, listed once: what `bayesrank/__init__.py` loads on first use, and what type
 # checkers and editors read. In a stub "as" makes a name public.
 
+from . import jax as jax
 from .audit import audit as audit
 from .data import (
     Interactions as Interactions,

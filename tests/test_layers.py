@@ -31,6 +31,7 @@ ROOMS = {
         "xarray",
         rooms="data distributions likelihoods schema utility",
     ),
+    "jax": Room("jax numpy numpyro optax pymc pytensor", rooms="distributions schema"),
     "results": Room("arviz matplotlib numpy pandas scipy sklearn xarray", rooms="schema"),
     "plots": Room("arviz arviz_plots matplotlib numpy pandas xarray", rooms="results"),
     "utility": Room("numpy pandas pymc pytensor sklearn", rooms="data"),

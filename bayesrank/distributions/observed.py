@@ -70,6 +70,7 @@ __all__ = [
     "shaped",
     "signature",
     "support_point_of",
+    "uncast",
 ]
 
 
@@ -200,6 +201,11 @@ class ObservedRV(SymbolicRandomVariable):
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         """One log-probability per row."""
         raise NotImplementedError
+
+    @classmethod
+    def logp_by_row(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """One log-probability per row, of the data of that row alone: rows may be cut up."""
+        return cls.logp(value, p)
 
     @classmethod
     def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -618,7 +624,7 @@ def refuse_single_precision() -> None:
 
 def known_value(x: Any) -> NDArray[Any] | None:
     """Value of a shared variable or constant; None of anything that is computed."""
-    x = _uncast(x)
+    x = uncast(x)
     value = x.get_value(borrow=True) if isinstance(x, SharedVariable) else getattr(x, "data", None)
     return None if value is None else np.asarray(value)
 
@@ -635,10 +641,11 @@ def is_observed(value: TensorVariable, data: TensorVariable) -> bool:
     Structural or by content, because transformations of a model (freezing its data, cloning it)
     make new variables, and fold the casts of some.
     """
-    return equal_computations([_uncast(value)], [_uncast(data)]) or same_value(value, data)
+    return equal_computations([uncast(value)], [uncast(data)]) or same_value(value, data)
 
 
-def _uncast(x: TensorVariable) -> TensorVariable:
+def uncast(x: TensorVariable) -> TensorVariable:
+    """Return what was cast, or the variable itself."""
     while (
         x.owner is not None
         and isinstance(x.owner.op, Elemwise)

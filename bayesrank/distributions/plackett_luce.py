@@ -361,6 +361,10 @@ class ItemPlackettLuceRV(SlotPlackettLuceRV):
         return ranking_logp(p.item_utility, stages, nodes=int(p.nodes.data))
 
     @classmethod
+    def logp_by_row(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        return SlotPlackettLuceRV.logp(value, p)  # rankings share stages
+
+    @classmethod
     def _is_current(cls, p: SimpleNamespace) -> bool:
         """Whether the stages are those of the ranks, weights and items that the data now hold.
 

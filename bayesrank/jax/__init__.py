@@ -1,0 +1,15 @@
+"""Models on JAX: data as arguments, rows on many devices, and engines that take them from there.
+
+`compile` makes the log density of a PyMC model a JAX function of values and of data, which may be
+larger than those the model was built with and lie on several devices or hosts; `find_map` climbs
+to the posterior mode in one jitted loop. Collectives, launching processes and sampling are left to
+XLA, `jax.distributed` and the samplers: this room hands over functions.
+
+This room needs the extra ``jax``. It may import jax, numpy, numpyro, optax, pymc, pytensor, the
+room distributions, and schema.
+"""
+
+from bayesrank.jax.log_density import LogDensity, compile
+from bayesrank.jax.modes import JaxMode, find_map
+
+__all__ = ["JaxMode", "LogDensity", "compile", "find_map"]

@@ -1,0 +1,475 @@
+r"""Log densities as JAX functions of values and data.
+
+The log density of a model is a sum over rows (rankings, pairs, rankers) and a rest, which the data
+of the rows do not enter: priors, other observations, potentials. Rows are evaluated in blocks of
+equal size, one after the other on each device, and what devices found is added up once:
+
+.. math:: \log p(\theta) = r(\theta) + \sum_{\text{devices}} \sum_{\text{blocks}}
+          \sum_{i \in \text{block}} \ell_i(\theta; x_i)
+
+so that memory is that of a block, and one all-reduce of a number and a gradient is all that
+devices tell each other.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from jax.experimental import multihost_utils
+from jax.flatten_util import ravel_pytree
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from pymc.logprob.utils import CheckParameterValue
+from pytensor.compile.mode import get_mode
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.replace import clone_replace
+from pytensor.graph.traversal import ancestors
+from pytensor.link.jax.dispatch import jax_funcify
+from pytensor.raise_op import Assert
+from pytensor.tensor import TensorConstant
+from pytensor.tensor.random.type import RandomType
+
+from bayesrank.distributions.observed import ObservedRV, uncast
+from bayesrank.schema import name_of
+
+__all__ = ["LogDensity", "compile"]
+
+Values = Mapping[str, Any]
+Rows = Mapping[str, Any]
+IS_ROW = "is_row"  # of blocks, the last of which are filled up
+
+
+@jax_funcify.register(Assert)
+@jax_funcify.register(CheckParameterValue)
+def _unchecked(op: Any, **kwargs: Any) -> Any:
+    """Pass on what is checked: compiled for a device, nothing can raise."""
+    return lambda value, *conditions: value
+
+
+def compile(
+    model: pm.Model, rows: str = "ranking", *, chunk: int = 10_000, mesh: Mesh | None = None
+) -> "LogDensity":
+    """Compile the log density of a model for JAX, with the data of its rows as arguments.
+
+    Parameters
+    ----------
+    model : pm.Model
+        With at least one observed variable whose first dim is `rows`. A few rows of the data are
+        enough: `LogDensity.put` takes others.
+    rows : str
+        The dim along which the data are cut up, such as "ranking" or "pair".
+    chunk : int
+        How many rows a device evaluates at a time, positive: memory grows with it, not with the
+        data.
+    mesh : jax.sharding.Mesh, optional
+        Devices, along one axis, among which the rows are divided; they may be those of several
+        processes, after ``jax.distributed.initialize``. Default: one device.
+
+    Returns
+    -------
+    LogDensity
+
+    Raises
+    ------
+    ValueError
+        If no observed variable has the dim, if free variables have it (they would have to be
+        divided as well), if potentials depend on its data, if an array along it is not `pm.Data`,
+        or if a variable is scaled by ``total_size``.
+
+    See Also
+    --------
+    find_map : The posterior mode.
+
+    Notes
+    -----
+    ``pymc.sampling.jax.get_jaxified_logp`` makes constants of the data, which then stand in the
+    program, 40 bytes of it for each number, and cannot be divided.
+
+    Examples
+    --------
+    >>> import bayesrank as br, pymc as pm
+    >>> few = br.Rankings.from_orderings([["a", "b", "c"]])
+    >>> many = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"]] * 1000)
+    >>> with pm.Model(coords=few.coords) as model:
+    ...     _ = br.PlackettLuce("y", pm.Normal("utility", dims="item"), observed=few)
+    >>> density = br.jax.compile(model)
+    >>> data = density.put({"y": many})
+    >>> round(float(density.logp({"utility": [1.0, 1.0, 0.0]}, data)), 1)
+    -1393.3
+    """
+    if not isinstance(chunk, int) or chunk < 1:
+        raise ValueError(f"chunk is {chunk!r}: give the number of rows of a block, 1 or more.")
+    if mesh is not None and len(mesh.axis_names) != 1:
+        raise ValueError(f"The mesh has the axes {mesh.axis_names}: rows are divided along one.")
+    return LogDensity(model, rows, chunk, mesh)
+
+
+class LogDensity:
+    """The log density of a model: a function of values of its free variables, and of data.
+
+    Values are those of the sampler's space, where nothing is bounded, by the names of PyMC's value
+    variables, such as ``scale_log__``. Made by `compile`.
+    """
+
+    def __init__(self, model: pm.Model, rows: str, chunk: int, mesh: Mesh | None) -> None:
+        self.model, self.rows, self.chunk, self.mesh = model, rows, chunk, mesh
+        self.names = [x.name for x in model.value_vars]
+        _refuse_divided(model, rows)
+        found = {rv: _by_row(model, rv, rows) for rv in model.observed_RVs}
+        graphs = {rv: graph for rv, graph in found.items() if graph is not None}
+        if not graphs:
+            raise ValueError(
+                f"The model has no observed variable whose first dim is {rows!r}; it observes "
+                f"{ {rv.name: model.named_vars_to_dims.get(rv.name) for rv in model.observed_RVs} }"
+                ". Say by rows= along which dim the data are cut up."
+            )
+        self._kinds = {rv.name: rv for rv in graphs}
+        total = sum(graphs.values(), start=pt.zeros(()))
+        _refuse_constants(model, rows, total)
+        rest = model.logp(vars=[x for x in model.basic_RVs if x not in graphs] + model.potentials)
+        data = [x for x in ancestors([total]) if _is_data(x)]
+        self._axis = {x.name: x for x in data if _is_by_row(model, x, rows, graphs)}
+        if scattered := [
+            x.name for x in ancestors([rest]) if getattr(x, "name", None) in self._axis
+        ]:
+            raise ValueError(
+                f"A potential, or a variable that is not by {rows!r}, depends on {scattered}, "
+                f"which are: the log density is no sum over {rows}s and a rest."
+            )
+        others = {x.name: x for x in [*data, *filter(_is_data, ancestors([rest]))]}
+        self._whole = {name: x for name, x in others.items() if name not in self._axis}
+        shared = [*self._axis.values(), *self._whole.values()]
+        inputs = [*model.value_vars, *shared]
+        self._each = _jaxified(total, inputs)
+        self._rest = _jaxified(rest, [*model.value_vars, *self._whole.values()])
+        # of values in order and data: one pass over the rows, for the gradient, too
+        self.ordered_logp = jax.custom_vjp(self._value)
+        self.ordered_logp.defvjp(self._forward, self._backward)
+
+    # ---------------------------------------------------------------------------------------------
+    # Data
+    # ---------------------------------------------------------------------------------------------
+
+    def put(self, data: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Put data on the devices, in blocks.
+
+        Parameters
+        ----------
+        data : mapping, optional
+            What the observed variables are to observe, by their names, as `set_observed` takes it,
+            and values for other data variables along the rows. What is not named stays as the
+            model has it. With several processes, each gives its own part.
+
+        Returns
+        -------
+        dict of str to jax.Array
+            For `logp` and the others: as many blocks for each device, the last of which are filled
+            up by rows that do not count.
+
+        Raises
+        ------
+        ValueError
+            If parts have different numbers of rows, or do not fit the model.
+        """
+        given = {name: np.asarray(x.get_value()) for name, x in self._axis.items()}
+        for name, value in (data or {}).items():
+            given.update(self._parts(name, value))
+        lengths = {name: len(x) for name, x in given.items()}
+        n = next(iter(lengths.values()))
+        if set(lengths.values()) != {n}:
+            raise ValueError(
+                f"Data along {self.rows!r} have different numbers of rows, {lengths}: give all of "
+                "them anew."
+            )
+        if n == 0:
+            raise ValueError(f"There are no {self.rows}s in the data.")
+        n_devices = 1 if self.mesh is None else self.mesh.local_mesh.size
+        size = min(self.chunk, -(-n // n_devices))
+        n_blocks = -(-n // (size * n_devices))  # of a device
+        if jax.process_count() > 1:  # blocks are alike everywhere
+            both = multihost_utils.process_allgather(np.array([size, -(-n // n_devices)]))
+            size = int(both[:, 0].max())
+            n_blocks = int(-(-both[:, 1].max() // size))
+        n_all = size * n_blocks * n_devices
+        # copies of a row that is there, so that everything is finite
+        row = np.r_[0:n, np.zeros(n_all - n, dtype=np.int64)]
+        out = {name: x[row] for name, x in given.items()}
+        out[IS_ROW] = np.arange(n_all) < n
+        return {
+            name: self._on_devices(x.reshape(-1, size, *x.shape[1:])) for name, x in out.items()
+        }
+
+    def _parts(self, name: str, value: Any) -> dict[str, Any]:
+        rv = self._kinds.get(name)
+        if rv is None or not isinstance(rv.owner.op, ObservedRV):
+            if name not in self._axis:
+                raise ValueError(f"{name!r} is no data along {self.rows!r}; {[*self._axis]} are.")
+            return {name: np.asarray(value, dtype=self._axis[name].type.dtype)}
+        kind = type(rv.owner.op)
+        if not isinstance(value, kind.data_types):
+            types = " or ".join(each.__name__ for each in kind.data_types)
+            raise TypeError(f"{name!r} observes {types}, and got {type(value).__name__}.")
+        p = kind.named(rv.owner.inputs[2:])
+        value = kind.on_axes(self.model, name, value, p)
+        kind.check_new(self.model, name, value, p)
+        record = kind.record(name, value, p)
+        parts = {name_of(name, part): x.value for part, x in record.parts.items()}
+        parts |= {f"{name}_{field}": x for field, x in record.derived.items()}
+        return {
+            part: np.asarray(x, dtype=self._axis[part].type.dtype)
+            for part, x in parts.items()
+            if part in self._axis
+        }
+
+    def _on_devices(self, x: Any) -> jax.Array:
+        if self.mesh is None:
+            return jnp.asarray(x)
+        sharding = NamedSharding(self.mesh, PartitionSpec(self.mesh.axis_names[0]))
+        if jax.process_count() > 1:
+            return jax.make_array_from_process_local_data(sharding, x)
+        return jax.device_put(x, sharding)
+
+    # ---------------------------------------------------------------------------------------------
+    # Functions
+    # ---------------------------------------------------------------------------------------------
+
+    def start(self) -> dict[str, Any]:
+        """Give the values where PyMC begins."""
+        point = self.model.initial_point()
+        return {name: jnp.asarray(point[name]) for name in self.names}
+
+    def logp(self, values: Values, data: Rows) -> jax.Array:
+        """Evaluate the log density.
+
+        Parameters
+        ----------
+        values : mapping of str to array
+            Of all free variables, in the space of the sampler.
+        data : dict
+            From `put`.
+
+        Returns
+        -------
+        jax.Array, ()
+        """
+        return self.ordered_logp(self.in_order(values), data)
+
+    def value_and_grad(self, values: Values, data: Rows) -> tuple[jax.Array, dict[str, Any]]:
+        """Evaluate the log density and its gradient, by name, in one pass over the rows."""
+        ordered = self.in_order(values)
+        flat, unravel = ravel_pytree(ordered)
+        found = self._value_and_slope(flat, unravel, data)
+        return found[0], dict(zip(self.names, unravel(found[1:]), strict=True))
+
+    def hessian_vector(self, values: Values, along: Values, data: Rows) -> dict[str, Any]:
+        """Evaluate the Hessian of the log density times a direction, both by name."""
+        flat, unravel = ravel_pytree(self.in_order(values))
+        direction, _ = ravel_pytree(self.in_order(along))
+
+        def of_rows(x: Any, block: Any) -> Any:
+            slope = jax.grad(lambda x: self._total(unravel(x), block))
+            return jax.jvp(slope, (x,), (direction,))[1]
+
+        rest = jax.jvp(jax.grad(lambda x: self._of_rest(unravel(x))), (flat,), (direction,))[1]
+        found = rest + self._summed(of_rows, flat.size)(flat, dict(data))
+        return dict(zip(self.names, unravel(found), strict=True))
+
+    def numpyro_model(self, data: Rows) -> None:
+        """Be a NumPyro model, of the values of the sampler's space: ``NUTS(f.numpyro_model)``.
+
+        Parameters
+        ----------
+        data : dict
+            From `put`, handed over by ``MCMC.run(key, data)``.
+        """
+        import numpyro
+        from numpyro.distributions import ImproperUniform, constraints
+
+        values = {}
+        for name, x in self.start().items():
+            flat = ImproperUniform(constraints.real, (), x.shape)
+            values[name] = numpyro.sample(name, flat)
+        numpyro.factor("log_density", self.logp(values, data))
+
+    def posterior_values(self, values: Values) -> dict[str, Any]:
+        """Give the free variables and deterministics of the model, from values as samplers know.
+
+        Parameters
+        ----------
+        values : mapping of str to array
+            Of one draw.
+
+        Returns
+        -------
+        dict of str to ndarray
+        """
+        point = {name: np.asarray(values[name]) for name in self.names}
+        return dict(zip(self._shown[1], self._shown[0](point), strict=True))
+
+    @cached_property
+    def _shown(self) -> tuple[Any, list[str]]:
+        shown = self.model.unobserved_value_vars
+        free = {rv.name for rv in self.model.unobserved_RVs}
+        shown = [x for x in shown if x.name in free]
+        return self.model.compile_fn(shown, mode="FAST_COMPILE"), [x.name for x in shown]
+
+    # ---------------------------------------------------------------------------------------------
+    # One pass
+    # ---------------------------------------------------------------------------------------------
+
+    def in_order(self, values: Values) -> list[Any]:
+        """Give values in the order of the model's variables."""
+        if missing := [name for name in self.names if name not in values]:
+            raise ValueError(f"Values of {missing} are missing; the model has {self.names}.")
+        return [jnp.asarray(values[name], dtype=float) for name in self.names]
+
+    @property
+    def _others(self) -> list[Any]:
+        return [jnp.asarray(x.get_value(borrow=True)) for x in self._whole.values()]
+
+    def _of_rest(self, ordered: list[Any]) -> Any:
+        return self._rest(*ordered, *self._others)[0]
+
+    def _total(self, ordered: list[Any], block: Any) -> Any:
+        each = self._each(*ordered, *(block[name] for name in self._axis), *self._others)[0]
+        return jnp.where(block[IS_ROW], each, 0.0).sum()
+
+    def _summed(self, of_block: Callable[[Any, Any], Any], size: int) -> Callable[..., Any]:
+        """Sum what blocks give, a vector of some size, over the blocks of all devices."""
+
+        def of_device(x: Any, blocks: Any) -> Any:
+            def add(total: Any, block: Any) -> Any:
+                return total + of_block(x, block), None
+
+            return jax.lax.scan(add, jnp.zeros(size), blocks)[0]
+
+        if self.mesh is None:
+            return of_device
+        (axis,) = self.mesh.axis_names
+        return jax.shard_map(
+            lambda x, blocks: jax.lax.psum(of_device(x, blocks), axis),
+            mesh=self.mesh,
+            in_specs=(PartitionSpec(), PartitionSpec(axis)),
+            out_specs=PartitionSpec(),
+            check_vma=False,
+        )
+
+    def _value_and_slope(self, flat: Any, unravel: Any, data: Rows) -> Any:
+        """Log density and gradient, beside each other: what devices add up is one array."""
+
+        def of_rows(x: Any, block: Any) -> Any:
+            value, slope = jax.value_and_grad(lambda x: self._total(unravel(x), block))(x)
+            return jnp.concatenate([value[None], slope])
+
+        value, slope = jax.value_and_grad(lambda x: self._of_rest(unravel(x)))(flat)
+        rest = jnp.concatenate([value[None], slope])
+        return rest + self._summed(of_rows, flat.size + 1)(flat, dict(data))
+
+    def _value(self, ordered: list[Any], data: Rows) -> Any:
+        def of_rows(x: Any, block: Any) -> Any:
+            return self._total(unravel(x), block)[None]
+
+        flat, unravel = ravel_pytree(ordered)
+        return self._of_rest(ordered) + self._summed(of_rows, 1)(flat, dict(data))[0]
+
+    def _forward(self, ordered: list[Any], data: Rows) -> Any:
+        flat, unravel = ravel_pytree(ordered)
+        found = self._value_and_slope(flat, unravel, data)
+        return found[0], (unravel(found[1:]), data)
+
+    @staticmethod
+    def _backward(kept: Any, bar: Any) -> Any:
+        slopes, data = kept
+        return [bar * slope for slope in slopes], jax.tree.map(_no_slope, data)
+
+
+def _no_slope(x: Any) -> Any:
+    """Cotangent of data."""
+    if jnp.issubdtype(x.dtype, jnp.floating):
+        return jnp.zeros_like(x)
+    return np.zeros(x.shape, dtype=jax.dtypes.float0)
+
+
+# ---------------------------------------------------------------------------------------------
+# Models
+# ---------------------------------------------------------------------------------------------
+
+
+def _is_data(x: Any) -> bool:
+    return isinstance(x, SharedVariable) and not isinstance(x.type, RandomType)
+
+
+def _by_row(model: pm.Model, rv: Any, rows: str) -> Any:
+    """Log-probability of an observed variable for each row, as a graph; None if it has none."""
+    dims = model.named_vars_to_dims.get(rv.name)
+    if not dims or dims[0] != rows:
+        return None
+    op = rv.owner.op
+    if not isinstance(op, ObservedRV):
+        (logp,) = model.logp(vars=[rv], sum=False)
+        return logp.sum(axis=tuple(range(1, logp.ndim)))
+    value = model.rvs_to_values[rv]
+    p = op.named(model.replace_rvs_by_values(rv.owner.inputs[2:]))
+    return op.logp_by_row(value, p)
+
+
+def _is_by_row(model: pm.Model, x: Any, rows: str, graphs: Mapping[Any, Any]) -> bool:
+    """Whether data have one entry for each row, by their dims, or as their family says."""
+    dims = model.named_vars_to_dims.get(x.name)
+    if dims is not None:
+        return bool(dims) and dims[0] == rows
+    for rv in graphs:
+        op = rv.owner.op
+        if isinstance(op, ObservedRV):
+            for axes, y in zip(op.parameters.values(), rv.owner.inputs[2:], strict=True):
+                if uncast(y) is x:
+                    return x.ndim == len([axis for axis in axes.split(",") if axis]) + 1
+    return False
+
+
+def _refuse_divided(model: pm.Model, rows: str) -> None:
+    for rv in model.free_RVs:
+        if rows in model.named_vars_to_dims.get(rv.name, ()):
+            raise ValueError(
+                f"{rv.name!r} is by {rows!r}, and so would have to be divided with the data, which "
+                "is not done. Sum it out, or cut the data up along another dim."
+            )
+    for rv in model.observed_RVs:
+        if type(rv.owner.op).__name__ == "MinibatchRandomVariable":
+            raise ValueError(
+                f"{rv.name!r} is scaled by total_size, for minibatches: br.jax takes all rows. "
+                "Leave total_size out."
+            )
+
+
+def _refuse_constants(model: pm.Model, rows: str, total: Any) -> None:
+    length = model.dim_lengths[rows].eval(mode="FAST_COMPILE")
+    for x in ancestors([total]):
+        if isinstance(x, TensorConstant) and length > 1 and x.type.shape[:1] == (length,):
+            raise ValueError(
+                f"The log-probabilities of {rows}s use an array of length {length} that is no "
+                f"pm.Data, such as {x.data.ravel()[:3]}: other data could not take its place. "
+                f"Register it by pm.Data(..., dims={rows!r}), observed arrays as well."
+            )
+
+
+def _jaxified(output: Any, inputs: list[Any]) -> Callable[..., Any]:
+    """Translate a graph for JAX; shared variables among the inputs become arguments."""
+    free = [x.type() if isinstance(x, SharedVariable) else x for x in inputs]
+    # of any length: with types of the data at hand, lengths of one would be taken to broadcast
+    free = [_of_any_length(x, y) for x, y in zip(inputs, free, strict=True)]
+    (output,) = clone_replace([output], dict(zip(inputs, free, strict=True)), rebuild_strict=False)
+    graph = FunctionGraph(free, [output], clone=True)
+    get_mode("JAX").optimizer.rewrite(graph)
+    return jax_funcify(graph)
+
+
+def _of_any_length(x: Any, free: Any) -> Any:
+    if isinstance(x, SharedVariable):
+        return pt.tensor(dtype=x.type.dtype, shape=(None,) * x.type.ndim, name=x.name)
+    return free

@@ -1,0 +1,301 @@
+"""Log densities on JAX: those of PyMC, whatever the blocks and the devices."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytensor.tensor as pt
+import pytest
+
+import bayesrank as br
+from tests.cases import RANKINGS
+
+ROOT = Path(__file__).parents[2]
+
+
+def pairs_of(*, ties=False, n=23):
+    """Make up outcomes of pairs, by judges."""
+    rng = np.random.default_rng(3)
+    first = rng.integers(0, 5, n)
+    second = (first + rng.integers(1, 5, n)) % 5
+    outcome = rng.integers(0, 3 if ties else 2, n)
+    frame = pd.DataFrame(
+        {
+            "first": [f"i{k}" for k in first],
+            "second": [f"i{k}" for k in second],
+            "judge": [f"j{k % 3}" for k in range(n)],
+            "outcome": [("first", "second", "tie")[k] for k in outcome],
+        }
+    )
+    columns = {"first": "first", "second": "second", "outcome": "outcome", "judge": "judge"}
+    return br.Pairs.from_frame(frame, **columns)
+
+
+PAIRS = pairs_of()
+
+
+def model_of(pairs):
+    """Pairs with a scale to learn, a covariate of each, and what is not by pair."""
+    with pm.Model(coords=pairs.coords) as model:
+        scale = pm.HalfNormal("scale", 1.0)
+        utility = pm.Normal("utility", 0.0, 1.0, dims="item")
+        br.BradleyTerry("y", utility, observed=pairs)
+        x = pm.Data("x", np.arange(pairs.n_pairs) / 10, dims="pair")
+        minutes = pm.Data("minutes", np.ones(pairs.n_pairs), dims="pair")
+        pm.Normal("played", utility[0] * x, scale, observed=minutes, dims="pair")
+        pm.Normal("other", scale, 1.0, observed=[0.3, 0.4])
+        pm.Potential("sum", -(utility.sum() ** 2))
+    return model
+
+
+@pytest.fixture(scope="module")
+def both():
+    model = model_of(PAIRS)
+    return model, br.jax.compile(model, "pair", chunk=4)
+
+
+def at(density, seed=0):
+    rng = np.random.default_rng(seed)
+    return {name: rng.normal(size=x.shape) for name, x in density.start().items()}
+
+
+def of_pymc(model, values):
+    slope = np.split(model.compile_dlogp()(values), np.cumsum([x.size for x in values.values()]))
+    return model.compile_logp()(values), dict(zip(values, slope, strict=False))
+
+
+def test_values_and_gradients_are_those_of_pymc(both):
+    model, density = both
+    values, data = at(density), density.put()
+    value_and_grad = jax.jit(density.value_and_grad)
+    assert data["y_counts"].shape == (-(-PAIRS.n_pairs // 4), 4, 2)
+    assert data["is_row"].sum() == PAIRS.n_pairs
+    value, slope = of_pymc(model, values)
+    assert float(density.logp(values, data)) == pytest.approx(value, rel=1e-12)
+    found, by_name = value_and_grad(values, data)
+    assert float(found) == pytest.approx(value, rel=1e-12)
+    for name, expected in slope.items():
+        np.testing.assert_allclose(np.ravel(by_name[name]), expected, rtol=1e-11, atol=1e-9)
+    # by JAX, which is told the gradient of that pass
+    by_jax = jax.grad(lambda values: density.logp(values, data))(jax.tree.map(jnp.asarray, values))
+    for name, expected in by_name.items():
+        np.testing.assert_allclose(by_jax[name], expected, rtol=1e-14)
+
+
+def test_hessians_times_directions_are_differences_of_gradients(both):
+    _, density = both
+    values, along, data = at(density), at(density, seed=1), density.put()
+    found = jax.jit(density.hessian_vector)(values, along, data)
+    value_and_grad = jax.jit(density.value_and_grad)
+
+    def slope(step):
+        moved = {name: x + step * along[name] for name, x in values.items()}
+        return value_and_grad(moved, data)[1]
+
+    up, down = slope(1e-5), slope(-1e-5)
+    for name, x in found.items():
+        np.testing.assert_allclose(x, (up[name] - down[name]) / 2e-5, rtol=1e-6, atol=1e-6)
+
+
+def test_other_data_are_as_in_a_model_of_their_own(both):
+    _, density = both
+    some, values = pairs_of(n=11), at(density)
+    data = density.put({"y": some, "x": np.arange(n := some.n_pairs) / 10, "minutes": np.ones(n)})
+    value, _ = of_pymc(model_of(some), values)
+    assert float(density.logp(values, data)) == pytest.approx(value, rel=1e-12)
+
+
+def test_the_program_does_not_grow_with_the_data(both):
+    _, density = both
+    many = pairs_of(n=1000)
+    data = density.put({"y": many, "x": np.zeros(n := many.n_pairs), "minutes": np.ones(n)})
+    assert n > 2 * PAIRS.n_pairs
+
+    def size(data):
+        return len(jax.jit(density.logp).lower(at(density), data).as_text())
+
+    assert size(data) < size(density.put()) + 200  # numbers of blocks have more digits
+
+
+@pytest.mark.slow
+def test_the_mode_is_that_of_pymc_models(both):
+    model, density = both
+    found = br.jax.find_map(density, density.put(), tolerance=1e-10)
+    from bayesrank.inference import posterior_modes
+
+    (mode,) = posterior_modes(model, tolerance=1e-10)
+    for name, x in found.values.items():
+        np.testing.assert_allclose(x, mode[name], atol=1e-4)
+    assert found.log_density == pytest.approx(model.compile_logp()(mode), abs=1e-8)
+    assert set(found.point) == {"scale", "utility"}
+    with pytest.warns(UserWarning, match="ends after 2 iterations where the log density may rise"):
+        br.jax.find_map(density, density.put(), max_iterations=2)
+
+
+def test_importing_the_package_leaves_devices_alone():
+    assert len(jax.devices()) == 1
+
+
+# Refusals
+
+
+def test_rows_that_there_are_none_of_are_refused(both):
+    model, _ = both
+    with pytest.raises(ValueError, match="no observed variable whose first dim is 'season'"):
+        br.jax.compile(model, rows="season")
+    with pytest.raises(ValueError, match="chunk is 0: give the number of rows"):
+        br.jax.compile(model, chunk=0)
+
+
+def test_what_is_no_sum_over_rows_is_refused():
+    with model_of(PAIRS) as model:
+        pm.Normal("more", 0.0, 1.0, observed=np.ones(PAIRS.n_pairs), dims="pair")
+    with pytest.raises(ValueError, match=r"no pm.Data, such as \[1. 1. 1.\]: other data could"):
+        br.jax.compile(model, "pair")
+    with model_of(PAIRS) as model:
+        pm.Potential("twice", pt.sum(model["x"]) * model["scale"])
+    with pytest.raises(ValueError, match=r"depends on \['x'\], which are: the log density is no"):
+        br.jax.compile(model, "pair")
+    with model_of(PAIRS) as model:
+        pm.Normal("own", dims="pair")
+    with pytest.raises(ValueError, match="'own' is by 'pair', and so would have to be"):
+        br.jax.compile(model, "pair")
+    with pm.Model(coords=PAIRS.coords) as model:
+        br.BradleyTerry("y", pm.Normal("u", dims="item"), observed=PAIRS, total_size=1000)
+    with pytest.raises(ValueError, match="'y' is scaled by total_size, for minibatches"):
+        br.jax.compile(model, "pair")
+
+
+def test_data_that_do_not_fit_are_refused(both):
+    _, density = both
+    with pytest.raises(ValueError, match="have different numbers of rows"):
+        density.put({"y": pairs_of(n=5)})
+    with pytest.raises(TypeError, match="'y' observes Pairs, and got Rankings"):
+        density.put({"y": RANKINGS})
+    with pytest.raises(ValueError, match="'z' is no data along 'pair'"):
+        density.put({"z": np.zeros(3)})
+    with pytest.raises(ValueError, match=r"Values of \['utility'\] are missing"):
+        density.logp({"scale_log__": 0.0}, density.put())
+
+
+# Families, devices, processes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["PlackettLuce", "PMOP", "Davidson", "RaoKupper", "Thurstone"])
+def test_families_are_those_of_pymc(family):
+    of_rankings = family in ("PlackettLuce", "PMOP")
+    data = RANKINGS if of_rankings else pairs_of(ties=family != "Thurstone")
+    with pm.Model(coords=data.coords) as model:
+        more = {}
+        if family == "Davidson":
+            more = {"nu": pm.Gamma("nu", 2.0, 2.0, dims="judge")}
+        elif family == "RaoKupper":
+            more = {"theta": 1.0 + pm.Gamma("above", 2.0, 2.0)}
+        utility = pm.Normal("utility", dims="item")
+        getattr(br, family)("y", utility, observed=data, **more)
+    density = br.jax.compile(model, "ranking" if of_rankings else "pair", chunk=4)
+    values = at(density)
+    value, slope = of_pymc(model, values)
+    found, by_name = jax.jit(density.value_and_grad)(values, density.put())
+    assert float(found) == pytest.approx(value, rel=1e-10)  # ties are integrals
+    for name, expected in slope.items():
+        np.testing.assert_allclose(np.ravel(by_name[name]), expected, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.slow
+def test_two_devices_tell_each_other_one_sum(tmp_path):
+    script = ROOT / "tests" / "jax" / "two_devices.py"
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    found = json.loads(run([script], flags))
+    assert found["devices"] == 2
+    assert found["value"] < 1e-12
+    assert found["slope"] < 1e-9
+    assert found["all_reduce"] == 1
+    assert found["all_gather"] == 0
+    assert found["moved"] == found["of_the_row"]  # dropping a row moves its items, and no others
+    assert found["mode"] < 1e-4
+
+
+@pytest.mark.slow
+def test_two_processes_find_the_mode_of_one(tmp_path):
+    script = ROOT / "tests" / "jax" / "two_processes.py"
+    port = free_port()
+    started = [
+        subprocess.Popen(
+            [sys.executable, script, str(port), str(k)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment({}),
+        )
+        for k in (0, 1)
+    ]
+    try:
+        said = [process.communicate(timeout=300) for process in started]
+    finally:
+        for process in started:
+            process.kill()
+    assert [process.returncode for process in started] == [0, 0], said
+    one, other = (json.loads(out.splitlines()[-1]) for out, _ in said)  # Gloo speaks first
+    assert one == other
+    model = model_of_two_processes()
+    from bayesrank.inference import posterior_modes
+
+    (mode,) = posterior_modes(model, tolerance=1e-10)
+    np.testing.assert_allclose(one["utility"], mode["utility"], atol=1e-4)
+
+
+def model_of_two_processes():
+    from tests.jax.two_processes import part
+
+    rankings = part(0, 1)
+    with pm.Model(coords=rankings.coords) as model:
+        br.PlackettLuce("y", pm.Normal("utility", dims="item"), observed=rankings)
+    return model
+
+
+@pytest.mark.slow
+def test_numpyro_samples_it(both):
+    from numpyro.infer import MCMC, NUTS
+
+    model, density = both
+    sampler = MCMC(
+        NUTS(density.numpyro_model), num_warmup=500, num_samples=2000, progress_bar=False
+    )
+    sampler.run(jax.random.key(1), density.put())
+    found = np.asarray(sampler.get_samples()["utility"])
+    with model:
+        draws = pm.sample(1000, chains=4, random_seed=1, progressbar=False)
+    expected = draws["posterior"]["utility"].values.reshape(-1, found.shape[1])
+    error = np.hypot(found.std(0) / np.sqrt(300), expected.std(0) / np.sqrt(800))
+    assert (abs(found.mean(0) - expected.mean(0)) < 5.5 * error).all()
+
+
+def run(command, more):
+    done = subprocess.run(
+        [sys.executable, *command], env=environment(more), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def environment(more):
+    import os
+
+    kept = {name: x for name, x in os.environ.items() if name != "XLA_FLAGS"}
+    return kept | {"PYTHONPATH": str(ROOT)} | more
+
+
+def free_port():
+    import socket
+
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
