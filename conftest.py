@@ -58,9 +58,12 @@ def pytest_configure(config: pytest.Config) -> None:
 # Examples that compile for a sampler, half a minute each; tests beside them run the same.
 SLOW_EXAMPLES = {
     "bayesrank.inference.forward.forward_validation",
+    "bayesrank.distributions.generalized_mallows.GeneralizedMallows",
     "bayesrank.inference.histories",
+    "bayesrank.inference.histories.History.draws",
     "bayesrank.inference.histories.history",
     "bayesrank.inference.leap_and_shift.LeapAndShift",
+    "bayesrank.inference.sampling",
     "bayesrank.inference.sampling.nuts_seconds",
     "bayesrank.jax.modes.find_map",
     "bayesrank.inference.kfold.kfold",

@@ -57,7 +57,7 @@ def simulated(n, seed):
 def weighed(truth, counts):
     """Posterior probabilities below the truths, by weighted draws of the prior."""
     with model_of(board()):
-        found = pm.sample_prior_predictive(1000, random_seed=7, compile_kwargs=QUICK)
+        found = pm.sample_prior_predictive(500, random_seed=7, compile_kwargs=QUICK)
     prior = [found["prior"][name].to_numpy()[0] for name in LEARNED]
     tree = xr.DataTree.from_dict({"posterior": found["prior"].to_dataset()})
     each = []  # log-probabilities of the three outcomes in every cell

@@ -100,7 +100,7 @@ def compile(
     >>> density = br.jax.compile(model)
     >>> data = density.put({"y": many})
     >>> round(float(density.logp({"utility": [1.0, 1.0, 0.0]}, data)), 1)
-    -1393.3
+    -2354.3
     """
     if not isinstance(chunk, int) or chunk < 1:
         raise ValueError(f"chunk is {chunk!r}: give the number of rows of a block, 1 or more.")

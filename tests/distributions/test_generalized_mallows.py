@@ -128,6 +128,7 @@ def test_the_consensus_that_was_summed_out_has_its_posterior_and_rankings_are_pr
             assert float(pointwise[0, draw, m]) == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.slow  # others are tested in test_leap_and_shift.py
 def test_steps_have_the_posterior_of_the_consensus():
     with pm.Model(coords=R.coords) as model:
         consensus = br.PlackettLuce("consensus", np.zeros(4), dims="item")

@@ -345,7 +345,7 @@ def test_new_rankings_take_the_place_of_the_observed_ones(unit):
     same = others.reindex({"item": BY_RANKER.items})
     np.testing.assert_allclose(logp(at(UTILITY))[-1], exact_logp(unit, rankings=same), atol=1e-9)
     with pytest.raises(ValueError, match="cannot be replaced"):
-        model.set_data("y_ranks", others.ranks)
+        model.set_data("y_ranks", others.ranks[::-1])
 
 
 def test_new_rankings_must_be_of_the_rankers_that_have_weights():

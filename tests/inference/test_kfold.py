@@ -80,6 +80,7 @@ class Exact:
         return np.array(out).T
 
 
+@pytest.mark.slow  # by ranker is the same, of fewer folds
 def test_as_many_folds_as_rankings_are_leave_one_out_exactly(once):
     observed = rankings()
     found = kfold(model_of(observed), k=5, **SAMPLING)

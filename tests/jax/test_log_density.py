@@ -138,10 +138,6 @@ def test_the_mode_is_that_of_pymc_models(both):
         br.jax.find_map(density, density.put(), max_iterations=2)
 
 
-def test_importing_the_package_leaves_devices_alone():
-    assert len(jax.devices()) == 1
-
-
 # Refusals
 
 
