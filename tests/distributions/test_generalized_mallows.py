@@ -112,6 +112,7 @@ def posterior_of(alphas):
     return xr.DataTree.from_dict({"posterior": draws})
 
 
+@pytest.mark.slow
 def test_the_consensus_that_was_summed_out_has_its_posterior_and_rankings_are_predicted():
     model, data = model_of(None), posterior_of([ALPHA, ALPHA / 2])
     every = every_ranking(4)

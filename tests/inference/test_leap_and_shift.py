@@ -87,6 +87,7 @@ def drawn_by(step, point, n_draws):
     return draws
 
 
+@pytest.mark.slow
 @for_each("distance", ["cayley", "ulam", "partial"])
 def test_steps_of_other_distances_and_partial_rankings_have_theirs(distance):
     n, partial = 4, distance == "partial"
@@ -110,6 +111,7 @@ def test_steps_of_other_distances_and_partial_rankings_have_theirs(distance):
     check_places(drawn_by(step, model.initial_point(), 2000), np.array(exact))
 
 
+@pytest.mark.slow
 @for_each("distance", ["footrule", "cayley"])
 def test_steps_of_kinds_have_the_posterior_of_their_orders(distance):
     rankings = br.Rankings.from_orderings(

@@ -70,6 +70,7 @@ def test_the_item_by_itself_may_be_left_out():
     assert not [name for name in network.weights if name.startswith("item")]
 
 
+@pytest.mark.slow  # it fits
 def test_another_number_of_features_and_an_empty_set_raise(form):
     network, fitted = form
     with pytest.raises(ValueError, match=r"^`features` must have shape \(\.\.\., n_slots, 2\)"):

@@ -262,6 +262,7 @@ def test_any_leading_axes_are_a_batch_and_broadcast(form, ndims, rng):
     np.testing.assert_allclose(logp, np.reshape(rows, utility.shape[:-1]), atol=1e-10)
 
 
+@pytest.mark.slow  # JAX compiles both
 def test_the_number_of_nodes_reaches_the_graph_of_both_forms():
     # JAX runs the graph in either case; symbolic, because constants fold through the kernel
     utility, ranks = pt.dmatrix("utility"), pt.lmatrix("ranks")

@@ -44,6 +44,7 @@ def order_index(ranks, orders):
     return found
 
 
+@pytest.mark.slow  # the battery has frequencies of each family
 @for_each("kind", ["free", "weighted", "given"])
 @for_each("aggregate", AGGREGATES)
 def test_weak_orders_come_as_often_as_they_should(aggregate, kind):
