@@ -477,7 +477,8 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
     def of_items(cls, p: SimpleNamespace) -> tuple[TensorVariable, TensorVariable]:
         """Scores and variances, if any, of the items of every group."""
         score = p.score if cls.is_spread("score") else p.score[p.score_at]
-        return score, p.variance if cls.is_spread("variance") else p.variance[p.variance_at]
+        as_it_is = _known(p.variance) is None or cls.is_spread("variance")
+        return score, p.variance if as_it_is else p.variance[p.variance_at]
 
     @classmethod
     def on_axes(
