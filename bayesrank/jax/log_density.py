@@ -88,7 +88,7 @@ def compile(
     Notes
     -----
     ``pymc.sampling.jax.get_jaxified_logp`` makes constants of the data, which then stand in the
-    program, 40 bytes of it for each number, and cannot be divided.
+    program, 40 MB of it for a million rankings of ten items, and cannot be divided.
 
     Examples
     --------
