@@ -55,6 +55,8 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("XLA_FLAGS", UNOPTIMISED)
 
 
+TESTS = Path(__file__).parent / "tests"
+
 # Examples that compile for a sampler, half a minute each; tests beside them run the same.
 SLOW_EXAMPLES = {
     "bayesrank.inference.forward.forward_validation",
@@ -72,6 +74,12 @@ SLOW_EXAMPLES = {
     "bayesrank.inference.consensus.consensus_posterior",
     "bayesrank.likelihoods.mallows.op.summed_out_logp",
 }
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Look for no doctests in what tests use: importing a script would run it, in every worker."""
+    used = collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
+    return True if used and collection_path.is_relative_to(TESTS) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
