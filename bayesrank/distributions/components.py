@@ -32,12 +32,14 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.derive import Stages
+from bayesrank.distributions.generalized_mallows import GeneralizedMallowsRV, check_lists
 from bayesrank.distributions.mallows import (
     MallowsRV,
     ObservedPartialRV,
     PartialMallowsRV,
     are_ranks,
     checked,
+    of_items,
 )
 from bayesrank.distributions.observed import same_value
 from bayesrank.distributions.orders import fits
@@ -49,10 +51,18 @@ from bayesrank.likelihoods.mallows import (
     known_items,
     log_normaliser,
     log_sum_of_completions,
+    stages_logp,
 )
 from bayesrank.likelihoods.plackett_luce import ranking_logp
 
-__all__ = ["COMPONENTS", "Component"]
+__all__ = [
+    "COMPONENTS",
+    "Component",
+    "GeneralizedMallowsComponent",
+    "MallowsComponent",
+    "PMOPComponent",
+    "PlackettLuceComponent",
+]
 
 
 class Component:
@@ -263,8 +273,64 @@ class MallowsComponent(Component):
         return "weak orders given their block sizes"
 
 
+class GeneralizedMallowsComponent(Component):
+    """Generalised Mallows with a consensus per kind and item, of full rankings and top-k lists."""
+
+    rv_type = GeneralizedMallowsRV
+    parameters = MappingProxyType({"consensus": "kind,item", "alpha": "kind,stage"})
+    of_items = "consensus"
+
+    @classmethod
+    def read(cls, name: str, inputs: Any) -> dict[str, TensorVariable]:
+        consensus, alpha, sizes = inputs
+        if sizes.type.shape[-1] != 0:
+            raise TypeError(_brought(name, "GeneralizedMallows", "sizes"))
+        consensus = _of_kinds(name, consensus, "consensus")
+        if alpha.ndim > 2:
+            raise ValueError(
+                f"The alpha of a component of {name!r} has {alpha.ndim} axes; it is one number per "
+                "stage, or per kind and stage."
+            )
+        alpha = alpha + np.zeros((int(consensus.shape[0].eval(mode="FAST_COMPILE")), 1))
+        return {"consensus": consensus, "alpha": alpha}
+
+    @classmethod
+    def check(cls, name: str, p: SimpleNamespace, rankings: Rankings) -> None:
+        check_lists(name, rankings)
+
+    @classmethod
+    def logp(
+        cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
+    ) -> TensorVariable:
+        n, n_stages = known_items(p.consensus), p.alpha.type.shape[-1]
+        consensus = p.consensus[:, data.item]
+        like = pt.zeros_like(consensus)
+        y, rho = (of_items((x + like).reshape((-1, n)), n) for x in (ranks, consensus))
+        of_each = p.alpha[:, None, :] + pt.zeros_like(like[..., 0], dtype="float64")[..., None]
+        logp = stages_logp(y, rho, of_each.reshape((-1, n_stages)))
+        logp = logp.reshape((p.consensus.shape[0], ranks.shape[0]))
+        logp = pt.switch(fits(ranks, data.where, data.sizes), logp, -pt.inf)
+        return checked(logp, p.alpha, are_ranks(p.consensus, n)).T
+
+    @classmethod
+    def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
+        n = known_items(p.consensus)
+        consensus = pt.specify_shape(p.consensus[:, data.item], (None, None, n))
+        return GeneralizedMallowsRV.rv_op(consensus, p.alpha[:, None, :], data.sizes, rng=rng)
+
+    @classmethod
+    def outcome(cls, p: SimpleNamespace) -> str:
+        return "weak orders given their block sizes"
+
+
+FAMILIES = (
+    PlackettLuceComponent,
+    PMOPComponent,
+    MallowsComponent,
+    GeneralizedMallowsComponent,
+)
 COMPONENTS: Mapping[Any, type[Component]] = MappingProxyType(
-    {each.rv_type: each for each in (PlackettLuceComponent, PMOPComponent, MallowsComponent)}
+    {each.rv_type: each for each in FAMILIES}
 )
 
 
@@ -286,7 +352,11 @@ def _refuse_slots(name: str, family: str, utility: Any, where: Any, sizes: Any) 
         ("sizes", sizes.type.shape[-1] != 0),
     ):
         if given:
-            raise TypeError(
-                f"A component of {name!r} is a {family} with {what}=: observed rankings bring "
-                "their own. Leave it out."
-            )
+            raise TypeError(_brought(name, family, what))
+
+
+def _brought(name: str, family: str, what: str) -> str:
+    return (
+        f"A component of {name!r} is a {family} with {what}=: observed rankings bring their own. "
+        "Leave it out."
+    )

@@ -59,7 +59,7 @@ from bayesrank.likelihoods.mallows import (
 )
 from bayesrank.schema import ITEM
 
-__all__ = ["GeneralizedMallows", "GeneralizedMallowsRV"]
+__all__ = ["GeneralizedMallows", "GeneralizedMallowsRV", "check_lists"]
 
 STAGE = "stage"
 # Blocks of length 0: full rankings
@@ -154,6 +154,17 @@ class GeneralizedMallows(Discrete):
         ranking leaves items out, or has ties before its last block.
     TypeError
         On unknown arguments, without `alpha`, or if a consensus holds no whole numbers.
+
+    Notes
+    -----
+    Top-k lists are exact, because a stage knows what is left and not in which order. Other ties,
+    and items that are left out, would take sums over sets, and are refused: `Mallows`, which has
+    one concentration for all stages, takes them.
+
+    A consensus has no ties here. Under Kendall's distance one of blocks :math:`b_1, b_2, \dots`
+    would have the normaliser :math:`Z_n \prod_j b_j! / Z_{b_j}`, but all of them are summed over
+    :math:`3^n` pairs of a set and its part. Of items that rankings do not tell apart the posterior
+    says as much: `bayesrank.consensus_posterior` draws them in either order.
 
     References
     ----------
@@ -274,16 +285,7 @@ class _ObservedRV(ObservedRankingsRV):
 
     @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
-        # so many items were chosen before the last block as there are ranks before it
-        last = data.ranks.max(axis=1, keepdims=True)
-        chosen = (data.mask & (data.ranks < last)).sum(axis=1)
-        bad = (data.mask.sum(axis=1) < data.n_items) | (chosen != last[:, 0] - 1)
-        if bad.any():
-            raise ValueError(
-                f"{name!r} is of rankings that have all items, and ties in the last block only: "
-                f"{described(data, int(bad.argmax()))}. Say by from_orderings(..., presented=) "
-                "that what is left out comes last, or take br.Mallows(..., distance='kendall')."
-            )
+        check_lists(name, data)
         return super().record(name, data, p)
 
 
@@ -407,6 +409,20 @@ def _of_stages(name: str, alpha: Any, n_items: int) -> TensorVariable:
             "all stages is br.Mallows(..., distance='kendall')."
         )
     return x
+
+
+def check_lists(name: str, rankings: Rankings) -> None:
+    """Raise where a ranking is neither full nor a top-k list of all items."""
+    # so many items were chosen before the last block as there are ranks before it
+    last = rankings.ranks.max(axis=1, keepdims=True)
+    chosen = (rankings.mask & (rankings.ranks < last)).sum(axis=1)
+    bad = (rankings.mask.sum(axis=1) < rankings.n_items) | (chosen != last[:, 0] - 1)
+    if bad.any():
+        raise ValueError(
+            f"{name!r} is of rankings that have all items, and ties in the last block only: "
+            f"{described(rankings, int(bad.argmax()))}. Say by from_orderings(..., presented=) "
+            "that what is left out comes last, or take br.Mallows(..., distance='kendall')."
+        )
 
 
 def _check_sizes(sizes: Any) -> None:

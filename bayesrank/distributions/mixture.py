@@ -86,7 +86,9 @@ class Mixture:
         What rankings are like under each kind: ``br.PlackettLuce.dist(utility)`` or
         ``br.PMOP.dist(utility, ...)`` with a utility of dims ``("kind", "item")``, over all items
         in their order, or ``br.Mallows.dist(consensus, alpha)`` with a consensus of these dims,
-        such as a `PlackettLuce` that `LeapAndShift` samples, and alpha by kind.
+        such as a `PlackettLuce` that `LeapAndShift` samples, and alpha by kind; or, of full
+        rankings and top-k lists, ``br.GeneralizedMallows.dist(consensus, alpha)`` with alpha by
+        kind and stage.
         In a sequence they may be of several families, and each of one kind, with a utility per
         item, or of several; kinds are numbered in their order.
     unit : {"ranking", "ranker"}
@@ -267,7 +269,7 @@ class MixtureRV(ObservedRankingsRV):
         joint = safe_log(p.weights) + cls._units(cls._kinds_logp(value, p), p)
         logp = mixture_logp(joint)
         return check_parameters(
-            logp if cls.by_ranker else p.weight * logp,
+            cls.unit_weight(p) * logp,
             pt.all(p.weights >= 0),
             pt.all(pt.isclose(pt.sum(p.weights, axis=-1), 1)),
             msg="weights must not be negative and must sum to one",
@@ -288,6 +290,11 @@ class MixtureRV(ObservedRankingsRV):
     def _units(cls, logp: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         """Sum over the rankings of a unit."""
         return logp
+
+    @classmethod
+    def unit_weight(cls, p: SimpleNamespace) -> TensorVariable:
+        """Evidence weight of each unit."""
+        return p.weight
 
 
 class RankerMixtureRV(MixtureRV):
@@ -325,6 +332,11 @@ class RankerMixtureRV(MixtureRV):
     @classmethod
     def _units(cls, logp: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         return segment_sum(logp, (p.ranker,), (p.turns.shape[0],))
+
+    @classmethod
+    def unit_weight(cls, p: SimpleNamespace) -> TensorVariable:
+        # all rankings of a ranker have the same: one, or zero of who is left out
+        return pt.zeros_like(p.turns[:, 0, 0], dtype="float64")[p.ranker].set(p.weight)
 
     @classmethod
     def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:

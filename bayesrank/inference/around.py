@@ -18,7 +18,7 @@ from pymc.logprob.abstract import MeasurableOp
 from pytensor.graph.traversal import ancestors
 from scipy.optimize import linear_sum_assignment
 
-from bayesrank.distributions.components import MallowsComponent
+from bayesrank.distributions.components import GeneralizedMallowsComponent, MallowsComponent
 from bayesrank.distributions.generalized_mallows import ObservedStagesRV
 from bayesrank.distributions.mixture import MixtureRV
 from bayesrank.likelihoods.kinds import joint_of
@@ -32,9 +32,20 @@ from bayesrank.likelihoods.mallows.step_kernels import (
     place_costs_kernel,
 )
 
-__all__ = ["Around", "Given", "OfKinds", "OfRankings", "OfStages", "depending", "is_flat", "joined"]
+__all__ = [
+    "Around",
+    "Given",
+    "InStages",
+    "OfKinds",
+    "OfRankings",
+    "OfStages",
+    "depending",
+    "is_flat",
+    "joined",
+]
 
 MODE = "FAST_COMPILE"
+AROUND = (MallowsComponent, GeneralizedMallowsComponent)  # families of which kinds have an order
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -65,6 +76,37 @@ class Around:
         ranks, item = self.ranks[there], self.item[there]
         place_costs_kernel(t[there], ranks, np.zeros_like(item), item, self.distance, out)
         return out[0]
+
+    def given(self, row: int, t: Any, weight: Floats, n: int) -> "Given":
+        """Put in what a step of distance costs, one number or one of each ranking."""
+        each = np.broadcast_to(t, weight.shape)
+        cost = None if self.kind is None else self.costs(each * weight, n)
+        return Given(row, self, each, weight, cost)
+
+
+@dataclass(frozen=True)
+class InStages(Around):
+    """The same of full rankings and top-k lists, by item, with a concentration for every stage.
+
+    Attributes
+    ----------
+    n_stages : int
+    """
+
+    n_stages: int
+
+    def pairs(self, weight: Floats) -> Any:
+        """Pairs by stage, (n_stages, n, n), of which the costs are sums."""
+        return stage_pairs_kernel(np.zeros(self.n_stages), self.ranks, weight)
+
+    def given(self, row: int, t: Any, weight: Floats, n: int) -> "Given":
+        """Put in what an item that is passed over costs, (n_stages,)."""
+        return self.of_pairs(row, t, self.pairs(weight))
+
+    def of_pairs(self, row: int, t: Any, pairs: Any) -> "Given":
+        """Put it into pairs that are counted already."""
+        none = np.zeros(0)
+        return Given(row, self, none, none, np.tensordot(t, pairs, 1))
 
 
 class Given(NamedTuple):
@@ -155,9 +197,10 @@ class OfRankings:
         found = []
         for (row, of, around), cost in zip(self.rows, self._costs, strict=True):
             t, weight = each[of], self.weight[of]
-            if cost is not None:
-                cost = cost * alpha if alpha.size == 1 else around.costs(t * weight, self.n)
-            found.append(Given(row, around, t, weight, cost))
+            if cost is not None and alpha.size == 1:
+                found.append(Given(row, around, t, weight, cost * alpha))
+            else:
+                found.append(around.given(row, t, weight, self.n))
         return found
 
 
@@ -170,14 +213,13 @@ class OfStages:
     graphs : list of one variable
         Concentrations, (n_stages,).
     rows : list of tuple
-        Row of the random variable, nothing that its costs need besides, and pairs by stage,
-        (n_stages, n, n).
+        Row of the random variable, the rankings, and their pairs by stage, (n_stages, n, n).
     n : int
         Items.
     """
 
     graphs: list[Any]
-    rows: list[tuple[int, Around, Floats]]
+    rows: list[tuple[int, InStages, Floats]]
     n: int
 
     @property
@@ -187,11 +229,8 @@ class OfStages:
 
     def given(self, values: Sequence[Any], rng: Any) -> list[Given]:
         """As `OfRankings`: costs of pairs."""
-        none, t = np.zeros(0), np.asarray(values[0], dtype=np.float64) / self.n
-        return [
-            Given(row, around, none, none, np.tensordot(t, pairs, 1))
-            for row, around, pairs in self.rows
-        ]
+        t = np.asarray(values[0], dtype=np.float64) / self.n
+        return [around.of_pairs(row, t, pairs) for row, around, pairs in self.rows]
 
 
 @dataclass(frozen=True)
@@ -203,7 +242,7 @@ class OfKinds:
     graphs : list of variables
         Log-probability of each unit with each kind, and the concentrations of the components.
     rows : list of tuple
-        Row of the random variable, kind, its position among the concentrations, and the rankings.
+        Row of the random variable, kind, its part of the concentrations, and the rankings.
     unit : array of int, (n_rankings,)
         Whose each ranking is.
     weight : array of float, (n_units,)
@@ -212,7 +251,7 @@ class OfKinds:
     """
 
     graphs: list[Any]
-    rows: list[tuple[int, int, int, Around]]
+    rows: list[tuple[int, int, slice, Around]]
     unit: Ints
     weight: Floats
     n: int
@@ -237,13 +276,10 @@ class OfKinds:
 
     def weighted(self, members: Floats, alpha: Floats) -> list[Given]:
         """As `given`, of memberships (n_units, n_kinds) and concentrations of the rows."""
-        found = []
-        for row, kind, which, around in self.rows:
-            weight = members[self.unit, kind]
-            t = np.full(len(weight), alpha[which] / self.n)
-            cost = None if around.kind is None else around.costs(t * weight, self.n)
-            found.append(Given(row, around, t, weight, cost))
-        return found
+        return [
+            around.given(row, alpha[which] / self.n, members[self.unit, kind], self.n)
+            for row, kind, which, around in self.rows
+        ]
 
 
 def depending(model: pm.Model, variable: Any) -> list[OfRankings | OfStages | OfKinds] | None:
@@ -323,16 +359,11 @@ def _of_stages(rv: Any, variable: Any) -> OfStages | None:
     ranks, weight = (x.eval(mode=MODE) for x in (p.ranks, p.weight))
     n = _length(variable)
     row, item = divmod(np.broadcast_to(entry, ranks.shape), n)
-    by_item = np.empty(ranks.shape, np.int64)
-    np.put_along_axis(by_item, item, ranks, axis=1)
-    none = np.zeros((0, n), np.int64)
-    around = Around(none, none, DISTANCES.index("kendall"), PAIRS)
     found = []
     for each in np.unique(row[:, 0]):
         of = row[:, 0] == each
-        stages = np.zeros(p.alpha.type.shape[0])
-        pairs = stage_pairs_kernel(stages, by_item[of], np.asarray(weight[of], np.float64))
-        found.append((int(each), around, pairs))
+        around = _in_stages(ranks[of], item[of], p.alpha)
+        found.append((int(each), around, around.pairs(np.asarray(weight[of], np.float64))))
     return OfStages([p.alpha], found, n)
 
 
@@ -345,7 +376,7 @@ def _of_kinds(model: pm.Model, rv: Any, variable: Any) -> OfKinds | None:
         return None
     ranks, item = (x.eval(mode=MODE).astype(np.int64) for x in (p.ranks, p.item))
     alphas: list[Any] = []
-    rows: list[tuple[int, int, int, Around]] = []
+    rows: list[tuple[int, int, slice, Around]] = []
     first = which = 0
     for family, own in op.components(p):
         of_items = getattr(own, family.of_items)
@@ -353,22 +384,27 @@ def _of_kinds(model: pm.Model, rv: Any, variable: Any) -> OfKinds | None:
         here = [name for name, x in vars(own).items() if variable in set(ancestors([x]))]
         if here:
             entry = _entries(own.consensus, variable) if here == ["consensus"] else None
-            if entry is None or not issubclass(family, MallowsComponent):
+            if entry is None or not issubclass(family, AROUND):
                 return None
             row, places = divmod(entry, n)
+            size = own.alpha.type.shape[1] if own.alpha.ndim > 1 else 1
             for g in range(n_kinds):
-                around = _around(ranks, places[g][item], int(own.distance.data), n)
-                rows.append((int(row[g, 0]), first + g, which + g, around))
+                item_of = places[g][item]
+                around = (
+                    _in_stages(ranks, item_of, own.alpha)
+                    if issubclass(family, GeneralizedMallowsComponent)
+                    else _around(ranks, item_of, int(own.distance.data), n)
+                )
+                rows.append((int(row[g, 0]), first + g, slice(which, which + size), around))
+                which += size
             alphas.append(own.alpha)
-            which += n_kinds
         first += n_kinds
     if len({row for row, *_ in rows}) < len(rows):
         return None  # kinds that share a consensus
     (terms,) = model.logp(vars=[rv], sum=False, jacobian=False)
     unit = np.arange(len(ranks))
     unit = p.ranker.eval(mode=MODE).astype(np.int64) if op.by_ranker else unit
-    n_rankers = p.turns.shape[0].eval(mode=MODE) if op.by_ranker else 0
-    weight = np.ones(int(n_rankers)) if op.by_ranker else p.weight.eval(mode=MODE)
+    weight = type(op).unit_weight(p).eval(mode=MODE)
     return OfKinds([joint_of(terms), *alphas], rows, unit, np.asarray(weight, np.float64), n)
 
 
@@ -377,6 +413,13 @@ def _around(ranks: Any, item: Any, distance: int, n: int) -> Around:
     full = ranks.shape[1] == n and bool((np.sort(ranks, axis=1) == np.arange(1, n + 1)).all())
     kind = SUMMED_OUT.get(DISTANCES[distance]) if full else None
     return Around(ranks, item, distance, kind)
+
+
+def _in_stages(ranks: Any, item: Any, alpha: Any) -> InStages:
+    by_item = np.empty(ranks.shape, np.int64)
+    np.put_along_axis(by_item, item, ranks, axis=1)
+    own = np.broadcast_to(np.arange(ranks.shape[1]), ranks.shape)
+    return InStages(by_item, own, DISTANCES.index("kendall"), PAIRS, alpha.type.shape[-1])
 
 
 def _entries(consensus: Any, variable: Any) -> Ints | None:

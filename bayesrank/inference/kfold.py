@@ -13,9 +13,13 @@ of the posterior given all units but those of fold :math:`f`.
 What is left out is masked in the log posterior and not taken out of the data, so that every fold
 has the same parameters, shapes and compiled code, and a ranker of whom nothing is left is a new
 one: the parameters of that ranker come from their prior.
+
+A consensus that is a parameter has no gradient. There what is left out has the evidence weight
+zero, and `LeapAndShift` takes steps of the consensus between those of NUTS.
 """
 
 import warnings
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import arviz as az
@@ -35,11 +39,17 @@ from pymc.model.fgraph import clone_model
 from scipy.special import logsumexp
 
 from bayesrank.inference.at_draws import at_draws
+from bayesrank.inference.leap_and_shift import LeapAndShift
 from bayesrank.schema import (
     CONTENT,
     FIRST,
     ITEM,
+    KINDS,
     OUTCOMES,
+    RANKER,
+    RANKS,
+    TURNS,
+    WEIGHT,
     Kept,
     are_numbers,
     groups_of,
@@ -69,7 +79,8 @@ def kfold(
     tune: int = 500,
     chains: int = 4,
     seed: int = 1,
-    nuts: dict[str, Any] | None = None,
+    initvals: Mapping[str, Any] | None = None,
+    nuts: Mapping[str, Any] | None = None,
     progressbar: bool = False,
 ) -> ELPDDataLOOKFold:
     """Estimate the expected log predictive density by K-fold cross-validation.
@@ -78,7 +89,8 @@ def kfold(
     ----------
     model : pm.Model
         A model that observes rankings, pairs or counts as `var`, by a distribution of bayesrank
-        or one that `label_outcomes` was asked about; all other variables continuous. It is not
+        or one that `label_outcomes` was asked about. All other variables are continuous, or full
+        rankings, such as the consensus of a `Mallows` or of the kinds of a `Mixture`. It is not
         changed.
     var : str
         The observed variable.
@@ -96,8 +108,12 @@ def kfold(
         Of the folds and of the sampler. The same seed gives two models the same folds, as
         `bayesrank.compare` wants, in whatever order their data stand: folds are dealt to what the
         units hold.
+    initvals : dict, optional
+        Where the chains of every fold begin, by variable, as in `pm.sample`: of a mixture
+        ``find_kinds(model).initvals``, so that all chains climb the same mode.
     nuts : dict, optional
-        Passed to nutpie, such as ``{"adaptation": "low_rank", "target_accept": 0.95}``.
+        Passed to nutpie, such as ``{"adaptation": "low_rank", "target_accept": 0.95}``, or, where
+        rankings are among the parameters, to `pm.NUTS`.
     progressbar : bool
         Show the sampler's progress in every fold.
 
@@ -111,7 +127,8 @@ def kfold(
     Raises
     ------
     ValueError
-        If there is no such observed variable or group, or `k` or `folds` do not fit the units.
+        If there is no such observed variable or group, or `k` or `folds` do not fit the units; or
+        if a parameter is discrete and no ranking, which must be summed out or fixed.
 
     Warns
     -----
@@ -122,6 +139,13 @@ def kfold(
     -----
     Costs k fits and one compilation. A fold's model is fitted to a share 1 - 1/k of the data, and
     predicts a little worse than one fitted to all but one: compare K-fold with K-fold only.
+
+    The kinds of a mixture have no names, so chains of a mixture agree if their log-likelihoods do,
+    of what was left out and of the rest.
+
+    Where a `Mallows` model sums its consensus out, rankings depend on each other and are not left
+    out one by one: `bayesrank.consensus_log_likelihood` has the probability of each given the
+    others, for LOO. With a consensus among the parameters both can be had.
 
     References
     ----------
@@ -142,10 +166,10 @@ def kfold(
     units = _units(model, var, by)
     fold = _folds(units, k, folds, seed, by or units.rows)
     n_folds = int(fold.max()) + 1
-    training = _training_model(model, var, len(units.of_row))
-    compiled = nutpie.compile_pymc_model(
-        training, var_names=[rv.name for rv in training.free_RVs], freeze_model=False
-    )
+    settings = {"draws": draws, "tune": tune, "chains": chains}
+    method = _by_steps if any(map(_is_discrete, model.free_RVs)) else _by_nuts
+    fit_without = method(model, var, len(units.of_row), settings, initvals, nuts, progressbar)
+    are_kinds = name_of(model.name_for(var), KINDS) in model.named_vars
     log_likelihood = at_draws(model, var)
 
     elpd_i = np.empty(len(units.labels))
@@ -153,18 +177,14 @@ def kfold(
     for f in range(n_folds):
         inside = fold == f
         left_out = inside[units.of_row]
-        fit = nutpie.sample(
-            compiled.with_data(**{training.name_for(MASK): ~left_out}),
-            draws=draws, tune=tune, chains=chains, seed=seed + f, progress_bar=progressbar,
-            save_warmup=False, **(nuts or {}),
-        )["posterior"].dataset  # fmt: skip
+        fit = fit_without(left_out, seed + f)
         logp = np.array(list(log_likelihood(fit)))  # (n_draws, n_rows)
         if np.isnan(logp[:, left_out]).any():
             raise ValueError(f"The log-likelihood of {var!r} is NaN in fold {f}: see to the model.")
         per_unit = np.zeros((len(logp), len(units.labels)))
         np.add.at(per_unit.T, units.of_row, logp.T)
         elpd_i[inside] = logsumexp(per_unit[:, inside], axis=0) - np.log(len(logp))
-        worst = _worst_rhat(fit)
+        worst = _worst_rhat(_without_names(logp, left_out, fit) if are_kinds else fit)
         if chains > 1 and not worst <= WORST_RHAT:
             bad[f] = worst
     if bad:
@@ -298,6 +318,88 @@ def _sorted(units: _Units) -> NDArray[np.intp]:
 # ---------------------------------------------------------------------------------------------
 
 
+# of rows that are left out, and a seed, to a posterior
+Fit = Callable[[NDArray[np.bool_], int], xr.Dataset]
+
+
+def _by_nuts(
+    model: pm.Model, var: str, n_rows: int, settings: Any, initvals: Any, nuts: Any, bar: bool
+) -> Fit:
+    """Fit by nutpie what is continuous: one function, for all folds."""
+    training = _training_model(model, var, n_rows)
+    compiled = nutpie.compile_pymc_model(
+        training,
+        var_names=[rv.name for rv in training.free_RVs],
+        freeze_model=False,
+        initial_points=initvals,
+    )
+
+    def fit(left_out: NDArray[np.bool_], seed: int) -> xr.Dataset:
+        data = compiled.with_data(**{training.name_for(MASK): ~left_out})
+        found = nutpie.sample(
+            data, seed=seed, progress_bar=bar, save_warmup=False, **settings, **(nuts or {})
+        )
+        return found["posterior"].dataset
+
+    return fit
+
+
+def _by_steps(
+    model: pm.Model, var: str, n_rows: int, settings: Any, initvals: Any, nuts: Any, bar: bool
+) -> Fit:
+    """Fit by NUTS, compiled once, and steps of the rankings among the parameters."""
+    name = model.name_for(var)
+    _check_rankings(model, name)
+    training = clone_model(model)  # its own data
+    names = [rv.name for rv in training.free_RVs]
+    rankings = [rv for rv in training.free_RVs if _is_discrete(rv)]
+    others = [rv for rv in training.free_RVs if not _is_discrete(rv)]
+    weight = training[name_of(name, WEIGHT)].get_value()
+    # of each ranking, which of the rows it is in
+    by_ranker = name_of(name, TURNS) in training.named_vars
+    row = training[name_of(name, RANKER)].get_value() if by_ranker else np.arange(n_rows)
+    with training:
+        steps = [pm.NUTS(others, **(nuts or {}))] if others else []
+
+    def fit(left_out: NDArray[np.bool_], seed: int) -> xr.Dataset:
+        training.set_data(name_of(name, WEIGHT), weight * ~left_out[row])
+        with training:
+            found = pm.sample(
+                step=[*(LeapAndShift([rv]) for rv in rankings), *steps],
+                cores=1,
+                random_seed=seed,
+                initvals=initvals,
+                var_names=names,
+                progressbar=bar,
+                compute_convergence_checks=False,
+                **settings,
+            )
+        return found["posterior"].dataset
+
+    return fit
+
+
+def _check_rankings(model: pm.Model, name: str) -> None:
+    """Raise if a discrete parameter is no ranking, or what is left out has no evidence weight."""
+    start = model.initial_point()
+    for rv in filter(_is_discrete, model.free_RVs):
+        first = np.atleast_1d(start[model.rvs_to_values[rv].name])
+        if (np.sort(first, axis=-1) != np.arange(1, first.shape[-1] + 1)).any():
+            raise ValueError(
+                f"{rv.name!r} is discrete and no ranking: kfold samples by NUTS and, of full "
+                "rankings among the parameters, by LeapAndShift. Sum it out, or fix it."
+            )
+    if name_of(name, RANKS) not in model.named_vars:
+        raise ValueError(
+            f"The model has rankings among its parameters, and {name!r} does not observe Rankings: "
+            "kfold leaves out of those alone there. Give observed= a br.Rankings."
+        )
+
+
+def _is_discrete(rv: Any) -> bool:
+    return bool(rv.dtype.startswith(("int", "uint", "bool")))
+
+
 def _training_model(model: pm.Model, var: str, n_rows: int) -> pm.Model:
     """Return the model with a potential in the place of `var`: its terms that are not masked."""
     copy = clone_model(model)
@@ -317,6 +419,16 @@ def _training_model(model: pm.Model, var: str, n_rows: int) -> pm.Model:
 # ---------------------------------------------------------------------------------------------
 # What to say
 # ---------------------------------------------------------------------------------------------
+
+
+def _without_names(
+    logp: NDArray[np.float64], left_out: NDArray[np.bool_], fit: xr.Dataset
+) -> xr.Dataset:
+    """Give numbers of draws that do not know which kind is called the first."""
+    shape = fit.sizes["chain"], fit.sizes["draw"]
+    parts = {"left out": left_out, "rest": ~left_out}
+    sums = {name: logp[:, rows].sum(axis=1).reshape(shape) for name, rows in parts.items()}
+    return xr.Dataset({name: (("chain", "draw"), x) for name, x in sums.items()})
 
 
 def _worst_rhat(posterior: xr.Dataset) -> float:

@@ -13,11 +13,16 @@ EM is slow, L-BFGS climbs the log posterior itself (Redner & Walker 1984).
 
 The consensus of a Mallows component has no gradient. Given memberships the rankings of a kind are
 weighted ones around it, and the best order for them is found by itself: exactly where the distance
-is a sum over items, by leaps of items elsewhere (Murphy & Martin 2003).
+is a sum over items, by leaps of items elsewhere (Murphy & Martin 2003). Of whole orders there are
+many at which that ends: an order that is better for everybody may be worse for those who are of the
+kind as long as it has the old one. So at the end neighbours in an order are exchanged wherever that
+raises the log posterior itself.
 """
 
 import functools
+import itertools
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -35,6 +40,7 @@ from bayesrank.inference.around import Given, OfKinds, depending
 from bayesrank.inference.at_draws import at_draws
 from bayesrank.inference.modes import Point, climb, constrained
 from bayesrank.likelihoods.kinds import joint_of, membership_of
+from bayesrank.likelihoods.ops import stop_gradient
 from bayesrank.schema import ITEM, KINDS, RANKER, RANKS, TURNS, name_of
 
 __all__ = ["KindsFound", "KindsWarning", "find_kinds", "membership"]
@@ -122,7 +128,8 @@ def find_kinds(
     ----------
     model : pm.Model
         With a `Mixture` that observes `Rankings`. Free variables are continuous, or rankings, all
-        equally likely, around which the components lie: the consensus of a `Mallows` component.
+        equally likely, around which the components lie: the consensus of a `Mallows` or
+        `GeneralizedMallows` component.
     var : str
         The mixture.
     n_starts : int
@@ -155,7 +162,10 @@ def find_kinds(
     Notes
     -----
     Kinds of Mallows models are sampled from the mode on by NUTS and `LeapAndShift` together, and
-    told apart by their consensus: ``br.relabel(posterior, found.mode, var="consensus")``.
+    told apart by their consensus: ``br.relabel(posterior, found.mode, var="consensus")``. Of their
+    orders there are many in which EM ends, so more starts end below the best mode than of
+    utilities: of two kinds of 5,000 people 7 of 20 reached it, and before neighbours were exchanged
+    2. A start costs little next to what is compiled once.
 
     References
     ----------
@@ -404,20 +414,47 @@ class _Orders(NamedTuple):
             each.climb(ranks[each.row])
         x[self.where] = ranks.ravel()
 
+    def exchange(self, x: Floats, height: Callable[[Floats], float]) -> bool:
+        """Exchange neighbours in an order wherever that is higher, and say whether any was."""
+        ranks, best, gained = self._ranks(x), height(x), False
+        for row in ranks:
+            order = np.argsort(row)
+            for pair in itertools.pairwise(order):
+                both = list(pair)
+                row[both] = row[both[::-1]]
+                x[self.where] = ranks.ravel()
+                now = height(x)
+                if now > best + SAME / 10:
+                    best, gained = now, True
+                else:
+                    row[both] = row[both[::-1]]
+        x[self.where] = ranks.ravel()
+        return gained
+
     def _ranks(self, x: Floats) -> Any:
         return x[self.where].reshape(-1, self.shape[-1]).astype(np.int64)
 
 
 class _EM(NamedTuple):
-    """The two steps, compiled, as functions of the free variables, ravelled, (n,).
+    """The two steps, compiled as one function of the free variables, ravelled, (n,).
 
     Ranks among them have a slope of zero, and stay where L-BFGS climbs.
     """
 
     start: Any  # RaveledVars
-    e_step: Any  # x -> log posterior, its gradient, log likelihood, weighted memberships
-    m_step: Any  # memberships, x -> Q, its gradient
+    both: Any  # memberships, whether to take those at x instead, x -> what the two steps give
     orders: list[_Orders]
+    nobody: Floats  # memberships of zero
+
+    def e_step(self, x: Floats) -> tuple[Any, Floats, Any, Floats]:
+        """Log posterior, its gradient, log likelihood, weighted memberships."""
+        height, _, slope, log_likelihood, members = self.both(self.nobody, True, x)
+        return height, slope, log_likelihood, members
+
+    def m_step(self, members: Floats, x: Floats) -> tuple[Any, Floats]:
+        """Q of these memberships and its gradient."""
+        _, q, slope, _, _ = self.both(members, False, x)
+        return q, slope
 
     def climb(self, members: Floats, scores: Floats) -> Floats:
         """Climb to a mode from memberships, and what units say of the items."""
@@ -437,7 +474,8 @@ class _EM(NamedTuple):
             for of in self.orders:
                 of.climb(x, members)
             x = climb(self.height, x, least_gain=1e-11, tolerance=np.inf)
-            if not self.height(x)[0] - before > SAME / 10:
+            exchanged = [of.exchange(x, lambda x: float(self.height(x)[0])) for of in self.orders]
+            if not any(exchanged) and not self.height(x)[0] - before > SAME / 10:
                 break
         return x
 
@@ -472,22 +510,22 @@ def _compile(model: pm.Model, var: str, mode: str | None) -> _EM:
     (terms,) = model.logp(vars=[y], sum=False, jacobian=False)
     prior = model.logp(vars=[*others, *model.potentials], jacobian=False)
     joint = joint_of(terms)
-    members = pt.dmatrix("members")
+    given, are_own = pt.dmatrix("members"), pt.bscalar("are_own")
     log_likelihood = pt.sum(terms)
     weighted = pytensor.grad(log_likelihood, joint)  # memberships, times evidence weights
+    # with the memberships at x the gradient of Q is that of the log posterior
+    members = stop_gradient(pt.switch(are_own, weighted, given))
 
     point = model.initial_point()
-    alphas = [pt.concatenate([pt.atleast_1d(x) for x in of.graphs[1:]]) for _, of in around]
-    outputs = [prior + log_likelihood, log_likelihood, weighted, prior + _expected(members, joint)]
-    outputs += model.replace_rvs_by_values(alphas)
+    alphas = [pt.concatenate([x.ravel() for x in of.graphs[1:]]) for _, of in around]
+    outputs = [prior + log_likelihood, prior + _expected(members, joint)]
+    outputs += [log_likelihood, weighted, *model.replace_rvs_by_values(alphas)]
     outputs, joined = join_nonshared_inputs(point, outputs, model.value_vars)
     x = pt.dvector("x")  # where all are ranks, too
     outputs = clone_replace(outputs, {joined: pt.cast(x, joined.dtype)}, rebuild_strict=False)
-    height, log_likelihood, weighted, q, *alphas = outputs
-    e_step = pytensor.function(
-        [x], [height, pytensor.grad(height, x), log_likelihood, weighted], mode=mode
-    )
-    m_step = pytensor.function([members, x], [q, pytensor.grad(q, x)], mode=mode)
+    height, q, log_likelihood, weighted, *alphas = outputs
+    found = [height, q, pytensor.grad(q, x), log_likelihood, weighted]
+    both = pytensor.function([given, are_own, x], found, mode=mode)
     order = [value.name for value in model.value_vars]
     start = DictToArrayBijection.map({name: point[name] for name in order})
 
@@ -499,7 +537,9 @@ def _compile(model: pm.Model, var: str, mode: str | None) -> _EM:
                 found = pytensor.function([x], alpha, mode=SMALL, on_unused_input="ignore")
                 orders.append(_Orders(slice(first, first + size), shape, of, found))
         first += size
-    return _EM(start._replace(data=start.data.astype(np.float64)), e_step, m_step, orders)
+    kinds, rows = (model.named_vars_to_dims[x][0] for x in (name_of(y.name, KINDS), y.name))
+    nobody = np.zeros((len(model.coords[rows]), len(model.coords[kinds])))
+    return _EM(start._replace(data=start.data.astype(np.float64)), both, orders, nobody)
 
 
 def _around(model: pm.Model, rv: Any, y: Any) -> OfKinds:

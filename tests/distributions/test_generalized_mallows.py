@@ -149,6 +149,45 @@ def test_steps_have_the_posterior_of_the_consensus():
             assert abs(here - exact) < 5.5 * np.sqrt(exact * (1 - exact) / 2000) + 1e-3
 
 
+# Kinds
+
+WEIGHTS = np.array([0.3, 0.7])
+BY_KIND = np.array([[3.0, 1.0], [0.5, 4.0]])
+
+
+def kinds_of(alpha, rankings=R, sizes=None):
+    with pm.Model(coords=rankings.coords | {"kind": range(2)}) as model:
+        consensus = br.PlackettLuce("consensus", np.zeros((2, 4)), dims=("kind", "item"))
+        kinds = br.GeneralizedMallows.dist(consensus, alpha, sizes=sizes)
+        br.Mixture("y", WEIGHTS, kinds, observed=rankings)
+    return model
+
+
+def of_kinds(orders, alpha):
+    """Log-probability of every ranking if its kind is not known."""
+    each = [[of_list(x, *kind) for kind in zip(orders, alpha, strict=True)] for x in RANKS]
+    return R.weight * logsumexp(np.log(WEIGHTS) + each, axis=1)
+
+
+@for_each("alpha", [BY_KIND, BY_KIND[0]])
+def test_components_of_a_mixture_have_an_order_each_and_concentrations_of_their_own(alpha):
+    model, orders = kinds_of(alpha), np.array([RHO, [4, 3, 1, 2]])
+    found = model.compile_logp(vars=model["y"], sum=False)({"consensus": orders})[0]
+    exact = of_kinds(orders, np.broadcast_to(alpha, (2, 2)))
+    np.testing.assert_allclose(found, exact, atol=1e-11)
+    drawn = pm.draw(model["y"], random_seed=1)
+    np.testing.assert_array_equal(np.sort(drawn, axis=1), np.sort(R.ranks, axis=1))
+
+
+def test_the_orders_of_kinds_are_found():
+    best = br.find_kinds(kinds_of(BY_KIND), n_starts=4, mode="FAST_COMPILE")
+    every = every_ranking(4)
+    each = np.array([[[of_list(x, rho, a) for x in RANKS] for rho in every] for a in BY_KIND])
+    each += np.log(WEIGHTS)[:, None, None]
+    both = np.logaddexp(each[0][:, None], each[1][None]) @ R.weight
+    assert best.log_likelihood == pytest.approx(both.max(), abs=1e-9)
+
+
 # Posteriors
 
 
@@ -214,6 +253,7 @@ def test_arguments_that_do_not_fit_are_refused(arguments, error, message):
 
 
 def test_ties_before_the_last_block_and_items_that_are_left_out_are_refused():
+    tied = br.Rankings.from_orderings([["a", {"b", "c"}, "d"]] * 2)
     for orderings, message in (
         ([["a", {"b", "c"}, "d"]], "'y' is of rankings that have all items, and ties in the last"),
         ([["a", "b"], ["a", "b", "c"]], "ranking 0 has 2 of the 3 items, on 2 different ranks"),
@@ -229,3 +269,10 @@ def test_ties_before_the_last_block_and_items_that_are_left_out_are_refused():
         br.GeneralizedMallows("y", [1, 2], [1.0], consensus_dims="item", observed=[[1, 2]])
     with pytest.raises(ParameterValueError, match="alpha must be finite and not negative"):
         pm.logp(br.GeneralizedMallows.dist([1, 2], [-1.0]), [1, 2]).eval(mode="FAST_COMPILE")
+    for message, error, arguments in (
+        ("is a GeneralizedMallows with sizes=", TypeError, {"alpha": [1.0], "sizes": [1, 3]}),
+        ("The alpha of a component of 'y' has 3 axes", ValueError, {"alpha": [[[1.0]]]}),
+        ("ties in the last block only", ValueError, {"alpha": [1.0], "rankings": tied}),
+    ):
+        with pytest.raises(error, match=message):
+            kinds_of(**arguments)

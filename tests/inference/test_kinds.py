@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 
 import bayesrank as br
-from bayesrank.inference import KindsWarning, find_kinds, membership
+from bayesrank.inference import KindsWarning, find_kinds, kinds, membership
 from bayesrank.likelihoods.kinds import joint_of
 from tests.inference.plain_em import plain_em, plain_logp
 from tests.likelihoods.loops import for_each
@@ -183,7 +183,7 @@ def test_the_best_of_all_pairs_of_orders_is_found_by_exchanges(distance):
 
 @pytest.mark.slow
 def test_top_lists_end_close_by():
-    is_among_the_best(TOPS, "kendall", 0.97)  # of so few, the starts end at other modes
+    is_among_the_best(TOPS, "kendall", 0.99)  # of so few, the starts end at other modes
 
 
 def is_among_the_best(rankings, distance, best_of=1.0):
@@ -201,6 +201,26 @@ def is_among_the_best(rankings, distance, best_of=1.0):
     assert best.log_likelihood == pytest.approx(both[found], abs=1e-9)
     assert best.n_parameters == 2  # one for each consensus
     assert 1 <= best.n_reached <= 6
+
+
+def test_neighbours_are_exchanged_where_that_is_better_for_all():
+    model = mallows_kinds(FOUR, "kendall")
+    em = kinds._compile(model, "y", "FAST_COMPILE")
+    (of,) = em.orders
+    x = em.start.data.copy()
+    x[of.where] = [1, 2, 4, 3, 4, 3, 1, 2]
+    before = float(em.height(x)[0])
+    assert of.exchange(x, lambda x: float(em.height(x)[0]))
+    after = float(em.height(x)[0])
+    assert after > before + 1
+    for row in (0, 1):  # of what was exchanged nothing is left
+        for place in (1, 2, 3):
+            ranks = x[of.where].reshape(2, 4).copy()
+            both = [int((ranks[row] == r).argmax()) for r in (place, place + 1)]
+            ranks[row, both] = ranks[row, both[::-1]]
+            other = x.copy()
+            other[of.where] = ranks.ravel()
+            assert float(em.height(other)[0]) <= after + 1e-2
 
 
 def find_row(rows, row):

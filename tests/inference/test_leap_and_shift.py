@@ -120,14 +120,17 @@ def has_the_posterior(distance):
 
 
 @pytest.mark.slow
-@for_each("distance", ["footrule", "cayley"])
+@for_each("distance", ["footrule", "cayley", None])
 def test_steps_of_kinds_have_the_posterior_of_their_orders(distance):
     rankings = br.Rankings.from_orderings(
         [list("abc"), list("bac"), list("cba"), list("cab")], weight=[2, 1, 2, 1]
     )
     with pm.Model(coords=rankings.coords | {"kind": range(2)}) as model:
         consensus = br.PlackettLuce("consensus", np.zeros((2, 3)), dims=("kind", "item"))
-        kinds = br.Mallows.dist(consensus, [3.0, 2.0], distance=distance)
+        if distance is None:
+            kinds = br.GeneralizedMallows.dist(consensus, [[3.0, 1.0], [1.0, 4.0]])
+        else:
+            kinds = br.Mallows.dist(consensus, [3.0, 2.0], distance=distance)
         br.Mixture("y", [0.6, 0.4], kinds, observed=rankings)
         step = LeapAndShift([consensus], rng=np.random.default_rng(3))
     assert step.parts is not None

@@ -652,5 +652,7 @@ def check_summed_out(distance: str, n_items: int) -> None:
     if n_items > MOST_ITEMS:
         raise ValueError(
             f"The consensus is summed out over all sets of items, up to {MOST_ITEMS} of them; "
-            f"there are {n_items}. Give a consensus."
+            f"there are {n_items}. Give a consensus: one that is known, or a br.PlackettLuce of "
+            "equal utilities, which br.LeapAndShift samples beside NUTS. Its steps take "
+            "microseconds where rankings are full, however many they are."
         )
