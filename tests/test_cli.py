@@ -125,7 +125,7 @@ def light(sampler, monkeypatch):
     }  # fmt: skip
     for name, files in names.items():
         part = Part(Section(name), dict.fromkeys(files, b"x"), printed=False)
-        monkeypatch.setattr(sections, name, lambda *_, part=part: part)
+        monkeypatch.setattr(sections, name, lambda *_, part=part, **__: part)
     monkeypatch.setattr(PREDICTIONS, lambda *_: None)
     return sampler
 

@@ -5,6 +5,7 @@ Rising is an item by its matches, falling another; those of the others are chanc
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,9 @@ import pytest
 import xarray as xr
 
 from bayesrank.cli.dated import _Dated
-from bayesrank.cli.options import MatchColumns, Written
-from bayesrank.cli.read_dated import read_dated_pairs
+from bayesrank.cli.options import MatchColumns, RankColumns, Written
+from bayesrank.cli.read_dated import read_coming_rankings, read_dated_pairs
+from bayesrank.cli.read_rankings import read_rankings
 from bayesrank.cli.run import Fit
 from tests.test_cli import refuses, run
 
@@ -94,8 +96,9 @@ def test_a_run_says_who_is_best_today_who_rises_and_what_comes_next(whole):
     ]  # fmt: skip
     assert re.search(r"Since [-\d]+, with probability 0.95 or more: rising ", result.stdout)
     names = [
-        "best.png", "changes.csv", "forecasts.csv", "history.csv", "history.png", "places.png",
-        "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png", "report.html", "wins.png",
+        "best.png", "changes.csv", "forecasts.csv", "history.csv", "history.png", "leader.csv",
+        "places.png", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png", "report.html",
+        "wins.png",
     ]  # fmt: skip
     assert sorted(path.name for path in folder.iterdir()) == names
 
@@ -137,8 +140,10 @@ def test_races_have_a_history_as_well(folder):
     table = pd.DataFrame(rows, columns=["race", "driver", "place", "day"])
     table.to_csv("races.csv", index=False)
     columns = ("--ranker", "race", "--item", "driver", "--rank", "place", "--date", "day")
-    result = run("rank", "races.csv", *columns, "--seed", 1, "--draws", 200)
+    Path("next.csv").write_text("race,driver,day\nlast,0,30\nlast,3,30\n")
+    result = run("rank", "races.csv", *columns, "--next", "next.csv", "--seed", 1, "--draws", 200)
     assert result.exit_code == 0, result.output
+    assert "The next rankings" in result.stdout
     assert "Who was best when" in result.stdout
     assert {"history.png", "changes.csv", "predictions.csv"} <= {
         path.name for path in Path("races-ranks").iterdir()
@@ -146,6 +151,83 @@ def test_races_have_a_history_as_well(folder):
 
 
 # What is said
+
+
+def test_who_may_have_left_is_said_and_is_no_longer_in_the_pictures(folder):
+    table = made_up()
+    early = table[(table["home"] == "x") | (table["away"] == "x")]
+    table.drop(early.index[early["played"] > "2022-06-01"]).to_csv("m.csv", index=False)
+    said, _ = said_of(folder)
+    (sentence,) = said.cautions()
+    assert sentence.startswith("x was not seen since 2022-09-25, in the last tenth of the time")
+    posterior = said.today()
+    assert said.last_seen["x"] == "2022-05-28"
+    assert said.headline(posterior) == ""
+    posterior["posterior"]["utility"].loc[{"item": "x"}] += 9
+    assert said.headline(posterior).startswith("But x was last seen at 2022-05-28, and is ranked")
+    strength, when = said._over_time(posterior)
+    history = pd.read_csv(io.BytesIO(strength.files["history.csv"]))
+    assert history.loc[history["item"] == "x", "date"].max() == "2022-05-28"
+    np.testing.assert_allclose(history.groupby("date")["p_best"].sum(), 1)
+    assert "; at the last date riser " in strength.section.alt
+    assert " from 20" in when.section.alt
+    chosen = _Dated(said.data, said.fit, "2021-06-01", True, None)
+    assert chosen.cautions() == []
+
+
+def test_pictures_begin_when_those_are_there_who_come_in_first(folder):
+    table = made_up()
+    first = table["played"] == "2021-01-03"
+    two = table["home"].isin(["x", "y"]) & table["away"].isin(["x", "y"])
+    table[~first | two].to_csv("m.csv", index=False)
+    said, _ = said_of(folder)
+    assert said._moments()[0] == DAYS[1]
+
+
+def test_rankings_to_come_are_forecast(folder):
+    rows = [
+        (f"race {k}", driver, place, 1 + k)
+        for k in range(12)
+        for place, driver in enumerate("abcd" if k % 3 else "bacd", start=1)
+    ]
+    table = pd.DataFrame(rows, columns=["race", "driver", "place", "day"])
+    table.to_csv("r.csv", index=False)
+    columns = RankColumns(ranker="race", item="driver", rank="place", date="day")
+    rankings = read_rankings(Path("r.csv"), columns, Written(), lambda _: None)
+
+    def coming(text):
+        Path("next.csv").write_text(f"race,driver,day\n{text}\n")
+        return read_coming_rankings(Path("next.csv"), columns, Written(), lambda _: None, rankings)
+
+    ahead = coming("far,a,90\nfar,d,90\nnear,d,13\nnear,a,13\nnear,b,13")
+    fit = replace(said_of(folder)[0].fit, draws=1000, chains=2)
+    said = _Dated(rankings, fit, None, False, ahead)
+    part = said._forecasts(said.today())
+    found = pd.read_csv(io.BytesIO(part.files["forecasts.csv"]))
+    assert found["ranking"].tolist() == ["near"] * 3 + ["far"] * 2
+    assert found["item"].tolist() == ["a", "b", "d", "a", "d"]
+    each = found.groupby("ranking")
+    np.testing.assert_allclose(each["p_first"].sum(), 1)
+    np.testing.assert_allclose(each["mean_rank"].sum(), [3, 6])
+    far = found[found["ranking"] == "far"]
+    np.testing.assert_allclose(far["mean_rank"], 2 - far["p_first"])  # of two
+    # an independent route: orders drawn by the model at the last date but one
+    drawn = said.history.draws(at=13, draws=1000, chains=2, seed=1)["posterior"]["utility"]
+    noise = np.random.default_rng(1).gumbel(size=(2, 1000, 3))
+    order = (-(drawn.sel(item=[*"abd"]).to_numpy() + noise)).argsort(axis=2)
+    share = (order[..., 0] == np.arange(3)[:, None, None]).mean(axis=(1, 2))
+    near = found[found["ranking"] == "near"].set_index("item").loc[[*"abd"]]
+    assert abs(share - near["p_first"]).max() < 5 * np.sqrt(0.25 / 2000)
+    places = 1 + order.argsort(axis=2).mean(axis=(0, 1))
+    assert abs(places - near["mean_rank"]).max() < 5 * np.sqrt(1 / 2000)
+    for text, sentence in (
+        ("x,a,13\nx,e,13", "Item 'e' is in a ranking to come, in line 3 of next.csv"),
+        ("x,a,13\nx,a,13", "Ranking 'x' holds item 'a' again in line 3 of next.csv"),
+        ("x,a,13\nx,b,14", "A ranking is at one date; ranking 'x' has '14'"),
+        ("x,a,3\nx,b,3", "before the last that is known, of '12'"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(sentence)):
+            coming(text)
 
 
 def test_changes_and_forecasts_are_those_of_the_history(folder):
@@ -244,6 +326,8 @@ def test_what_does_not_go_together_is_refused_before_anything_is_read(folder):
     refuses(run(*dated[:-2], "--since", "2022-01-01"), "--since goes with --date COLUMN", 2)
     rank = ("rank", "m.csv", "--ranker", "a", "--item", "b", "--rank", "c", "--date", "played")
     refuses(run(*rank, "--by", "x"), "leave --by out", 2)
+    wide = ("rank", "m.csv", "--wide", "ranks", "--date", "played", "--next", "n.csv")
+    refuses(run(*wide), "--next goes with a table that has a row per ranker and item", 2)
 
 
 def test_a_ranking_is_at_one_date(folder):

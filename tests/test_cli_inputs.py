@@ -121,7 +121,31 @@ CASES = {
         stars("ann,ale,5", "ann,,4", "ann,bock,3"), (*STARS, "--missing", "drop"),
         "ann: ale > bock", ("1 of 3 rows is without a label in 'judge' or 'beer', and left out.",),
     ),
+    "a missing label in another column that may go": Case(
+        "judge,beer,stars,kind\nann,ale,5,x\nann,bock,4,x\nann,cider,3,\n",
+        (*STARS, "--by", "kind", "--missing", "drop"), "ann [x]: ale > bock",
+        ("1 of 3 rows is without a label in 'judge', 'beer' or 'kind', and left out.",),
+    ),
+    "names of far away": Case(
+        stars("ann,\u9752\u5cf6,5", "ann,\u0628\u064a\u0631\u0629,4", "ann,\U0001f37a,3"), STARS,
+        "ann: \u9752\u5cf6 > \u0628\u064a\u0631\u0629 > \U0001f37a",
+    ),
+    "names that differ in case": Case(stars("ann,Ale,5", "ann,ale,4"), STARS, "ann: Ale > ale"),
+    "a name of 100,000 characters": Case(
+        stars(f"ann,{'x' * 100_000},5", "ann,ale,4"), STARS, f"ann: {'x' * 100_000} > ale"
+    ),
+    "formulas and escapes in names": Case(
+        stars("ann,=cmd|' /C calc'!A0,5", "ann,\x1b[31mred,3"), STARS,
+        "ann: =cmd|' /C calc'!A0 > \x1b[31mred",
+    ),
+    "no such column": Case("Judge,Beer\nann,ale\n", STARS,
+                           says=("t.csv has no column 'judge'; its columns are 'Judge', 'Beer'",)),
     # numbers
+    "digits of other scripts": Case(stars("ann,ale,\u0664", "ann,bock,\uff15"), STARS,
+                                    "ann: bock > ale"),
+    "ranks that are shared and leave gaps": Case(
+        places("a,ale,1.5", "a,bock,1.5", "a,cider,9"), PLACE, "a: ale = bock > cider"
+    ),
     "ratings of 400 digits": Case(
         stars(f"ann,ale,{'9' * 400}", "ann,bock,4"), STARS,
         says=("column 'stars' has one of 400 characters in line 2, which is too large.",),
@@ -270,6 +294,14 @@ CASES = {
         "judge,beer,stars,kind\nann,ale,5,x\nann,bock,4,x\n", (*STARS, "--by", "kind"),
         "ann [x]: ale > bock",
     ),
+    "a weight below zero": Case(
+        "judge,beer,stars,n\nann,ale,5,-7\nann,bock,4,-7\n", (*STARS, "--weight", "n"),
+        says=("A weight must be positive and finite; ranking 'ann' has -7.0.",),
+    ),
+    "a date that is none": Case(
+        "judge,beer,stars,day\nann,ale,5,May\nann,bock,4,May\n", (*STARS, "--date", "day"),
+        says=("In line 2: The day 'May' is no date that can be read in one way only.",),
+    ),
     "a weight that is missing": Case(
         "judge,beer,stars,n\nann,ale,5,7\nann,bock,4,\n", (*STARS, "--weight", "n"),
         says=("column 'n' is empty in line 3.",),
@@ -317,6 +349,24 @@ CASES = {
     "a sheet that is none": Case(b"PK", STARS, says=("t.xlsx",), name="t.xlsx"),
     "an old sheet": Case(b"\xd0\xcf", STARS, says=("t.xls is none of the tables known",),
                          name="t.xls"),
+    "a sheet that is a table of text": Case(TWO, STARS, says=("it is no Excel sheet",),
+                                             name="t.xlsx"),
+    "a sheet that is called a table of text": Case(
+        b"PK\x03\x04\0\0", STARS, says=("but an Excel sheet (.xlsx) or an archive (.zip): give it",)
+    ),
+    "Parquet that is called a table of text": Case(
+        parquet(judge=["a"], beer=["b"], stars=[1]), STARS, says=("but a Parquet file (.parquet)",)
+    ),
+    "gz without its name": Case(gzip.compress(TWO.encode()), STARS,
+                                says=("but what gzip (.gz) compresses: give it a name",)),
+    "bytes of zero": Case(TWO.replace("ale", "a\0le"), STARS, says=("it has bytes of zero",)),
+    "tabs that are compressed": Case(gzip.compress(TWO.replace(",", "\t").encode()), STARS, BECOMES,
+                                     name="t.tsv.gz"),
+    "another kind of file": Case("[]", STARS, says=("t.json is none of the tables known",),
+                                 name="t.json"),
+    "a line of Excel that says what separates": Case(
+        "sep=;\n" + TWO.replace(",", ";"), STARS, BECOMES, ("semicolons between columns",)
+    ),
     "an empty file": Case("", STARS, says=("t.csv is empty.",)),
     "empty lines alone": Case("\n\n", STARS, says=("t.csv is empty.",)),
     "a header alone": Case("judge,beer,stars\n", STARS, says=("has a header and no rows.",)),
@@ -405,6 +455,24 @@ CASES = {
         name="t.toc",
     ),
     "PrefLib with columns": Case(SOC, PLACE, says=("leave the columns out",), name="t.soc", code=2),
+    "PrefLib, incomplete": Case(
+        SOC.replace("3: 2,1,3", "3: 2,3").replace("2: 1,{2,3}", "2: {1,3}"), (),
+        "0 (3): Bo\u2028the second > Cy; 1 (2): Ann = Cy", ("no item is above another there",),
+        name="t.toi",
+    ),
+    "PrefLib that is compressed": Case(
+        gzip.compress(SOC.encode()), (),
+        "0 (3): Bo\u2028the second > Ann > Cy; 1 (2): Ann > Bo\u2028the second = Cy",
+        name="t.toc.gz",
+    ),
+    "PrefLib with a name twice": Case(
+        SOC.replace("3: Cy", "3: Ann"), (),
+        says=("line 6 names an alternative 'Ann', as another one before",), name="t.soc",
+    ),
+    "PrefLib with an alternative twice in an order": Case(
+        SOC.replace("3: 2,1,3", "3: 2,1,2"), (), says=("line 7 names alternative 2 twice.",),
+        name="t.soi",
+    ),
     "LETOR": Case("2 qid:1 1:0.5 # d\n0 qid:1 1:0.1\n", STARS,
                   says=("t.txt holds judged documents (LETOR)",), name="t.txt"),
     # matches
@@ -415,6 +483,11 @@ CASES = {
     "1, 2, X": Case(matches("x,y,1", "x,y,2", "x,y,X"), AB, "x-y 1:1:1", ("2 as the second wins",)),
     "1, 0, -1": Case(matches("x,y,1", "x,y,0", "x,y,-1"), AB, "x-y 1:1:1", ("0 as a tie",)),
     "H, D, A": Case(matches("x,y,H", "x,y,D", "x,y,A"), AB, "x-y 1:1:1", ("A as the second wins",)),
+    "white and black": Case(matches("x,y,White", "x,y,black", "x,y,draw"), AB, "x-y 1:1:1",
+                            ("White as the first wins",)),
+    "whether the first won": Case(matches("x,y,True", "x,y,False"), AB, "x-y 1:1:0",
+                                  ("True as the first wins",)),
+    "won, lost": Case(matches("x,y,W", "x,y,L", "x,y,D"), AB, "x-y 1:1:1", ("W as the first",)),
     "results of chess": Case(matches("x,y,1-0", "x,y,1/2-1/2"), AB, "x-y 1:0:1", ("1-0 as the",)),
     "the name of the winner": Case(
         matches("x,y,x", "y,x,x", "x,y,draw"), AB, "x-y 1:0:1; y-x 0:1:0",
@@ -449,6 +522,15 @@ CASES = {
         matches("x,y,first", "x,y,"), (*AB, "--missing", "drop"), "x-y 1:0:0",
         ("1 of 2 matches has an empty cell and is left out.",),
     ),
+    "scores with decimal commas": Case(
+        matches("x;y;3,5;2,5", head="a;b;s;t"),
+        ("--first", "a", "--second", "b", "--score-a", "s", "--score-b", "t"), "x-y 1:0:0",
+        ("Column 't' is read with decimal commas.",),
+    ),
+    "a winner that is missing": Case(
+        matches("x,y", ",y", head="w,l"), ("--winner", "w", "--loser", "l"),
+        says=("Column 'w' has a missing label in line 3.",),
+    ),
     "neutral ground": Case(
         matches("x,y,first,no", "x,y,first,yes", "x,y,second,", head="a,b,won,n"),
         (*AB, "--neutral", "n"), "x-y (no) 1:1:0; x-y (yes) 1:0:0",
@@ -459,6 +541,10 @@ CASES = {
     ),
     "an item against itself": Case(matches("x,x,first"), AB, says=("with itself in line 2",)),
     "counts": Case(matches("x,y,first,3", head="a,b,won,n"), (*AB, "--count", "n"), "x-y 3:0:0"),
+    "a count below zero": Case(
+        matches("x,y,first,-2", head="a,b,won,n"), (*AB, "--count", "n"),
+        says=("column 'n' has -2 in line 2",),
+    ),
     "a count that is not whole": Case(
         matches("x,y,first,2.5", head="a,b,won,n"), (*AB, "--count", "n"),
         says=("column 'n' has 2.5 in line 2",),

@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
+import xarray as xr
 
 from bayesrank import inference
-from bayesrank.cli import kinds
+from bayesrank.cli import kinds, sections
+from bayesrank.results.checks import check_table
 from tests.test_cli import command, data_of, few, few_predicted, notes, refuses, run
 
 TWO = ("--ranker", "who", "--item", "film", "--rank", "place", "--kinds", 2)
@@ -84,8 +86,36 @@ def test_each_kind_has_its_leader_its_share_and_its_people(sampler):
     page = Path("t-ranks/report.html").read_text(encoding="utf-8")
     for heading in ("Kinds of rankers", "Ranks by kind", "Who is of which kind"):
         assert f">{heading}</h2>" in page
+    assert ">What it misses within the kinds</h2>" in page
+    checks = pd.read_csv("t-ranks/kind_checks.csv")
+    assert set(checks["statistic"]) == {"share", "top item", "pair order", "Kendall distance"}
+    assert checks["kind"].unique().tolist() == [1, 2]
     assert "2 kinds of rankers, with utilities each" in page
     assert "for 67% of them new hope leads" in page.split("</header>")[0]
+
+
+def test_a_kind_that_does_not_fit_is_said_with_what_to_do(monkeypatch):
+    keys = [("top item", item, kind) for item in FILMS for kind in (1, 2)]
+    keys.append(("Kendall distance", "mean", 2))
+    drawn = np.random.default_rng(1).normal(0.5, 0.01, (len(keys), 400))
+    observed = np.full(len(keys), 0.5)
+    observed[[0, -1]] = 0.9, 0.4
+    table = check_table(keys, observed, drawn, None, 0.94)
+    table.index = table.index.set_names("kind", level=2)
+    table.attrs["prob"] = 0.94
+    monkeypatch.setattr(sections, "kind_checks", lambda *_, **__: table)
+    posterior = xr.DataTree.from_dict({"posterior": xr.Dataset()})
+    part = sections.checks_of_kinds(posterior, xr.Dataset())
+    (sentence,) = part.failures
+    assert sentence.startswith("The model does not fit within the kinds. 2 of 11 checks fail")
+    assert "The worst: how often new hope is first (kind 1): observed 0.90, predicted" in sentence
+    assert "try another number of --kinds" in sentence
+    assert part.section.table.index.tolist() == ["new hope, kind 1", "mean over rankings, kind 2"]
+    only = table.iloc[-1:]
+    only.attrs["prob"] = 0.94
+    monkeypatch.setattr(sections, "kind_checks", lambda *_, **__: only)
+    (sentence,) = sections.checks_of_kinds(posterior, xr.Dataset()).failures
+    assert "rankings of kind 2 agree more with each other" in sentence
 
 
 def test_all_rankings_of_a_ranker_are_of_one_kind(folder, sampler):

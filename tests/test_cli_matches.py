@@ -28,8 +28,9 @@ COLUMNS = ("--first", "left", "--second", "right", "--outcome", "result")
 COUNTED = (*COLUMNS, "--count", "times")
 ALL = (*COUNTED, "--judge", "who", "--category", "kind")
 PLAIN_FILES = [
-    "audit.csv", "checks.csv", "checks.png", "counts.csv", "pairs.csv", "places.png",
-    "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png", "report.html", "wins.png",
+    "audit.csv", "checks.csv", "checks.png", "counts.csv", "leader.csv", "pairs.csv",
+    "places.png", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png", "report.html",
+    "wins.png",
 ]  # fmt: skip
 OUT = Path("m-ranks")
 
@@ -106,7 +107,7 @@ def test_a_run_prints_ranks_the_next_match_judges_and_categories(whole):
     assert headings[2:] == ["The leader and the next", "Judges", "Categories", "Written:"]
     names = sorted(["adherence.png", "categories.csv", "judges.csv", *PLAIN_FILES])
     written = [folder / "out" / name for name in names] + [folder / "draws.nc"]
-    assert lines[-16:] == [f"  {path}" for path in written]
+    assert lines[-17:] == [f"  {path}" for path in written]
 
 
 def test_the_page_has_it_all(whole):
@@ -133,6 +134,8 @@ def test_the_files_read_back(whole):
     assert sorted(path.name for path in (folder / "out").iterdir()) == sorted(
         ["adherence.png", "categories.csv", "judges.csv", *PLAIN_FILES]
     )  # fmt: skip
+    leader = pd.read_csv(folder / "out" / "leader.csv", index_col="item")
+    np.testing.assert_allclose(leader[["p_win", "p_tie", "p_loss"]].sum(axis=1), 1)
     judges = pd.read_csv(folder / "out" / "judges.csv", index_col="judge")
     assert judges["matches"].to_dict() == {"ann": 5, "ben": 2, "cat": 2}
     assert {"mean", "outlier", "order_effect", "order_effect_sd"} <= set(judges.columns)

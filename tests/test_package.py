@@ -1,6 +1,8 @@
 """What a user gets by installing the package, and what the lock files pin."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from zipfile import ZipFile
 
@@ -36,6 +38,15 @@ def shipped(archive):
 def metadata(archive, name):
     (path,) = [path for path in archive.namelist() if path.endswith(f".dist-info/{name}")]
     return archive.read(path).decode()
+
+
+def test_without_jax_its_room_says_how_to_install_it():
+    code = "import sys; sys.modules['jax'] = None; import bayesrank.jax"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == (
+        "ImportError: bayesrank.jax needs the package jax, which is not installed: "
+        'pip install "bayesrank[jax]".'
+    )
 
 
 def test_public_names_are_listed_once():

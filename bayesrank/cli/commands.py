@@ -248,6 +248,12 @@ def quickstart(**options: Any) -> None:
     help="Codes for items that come last, together, such as DNF,Ret.",
 )
 @_add(_DATED)
+@click.option(
+    "--next",
+    "coming",
+    type=File,
+    help="With --date, a table of rankings to come, as FILE but for the ranks: who will be first.",
+)
 @_add(_WRITTEN)
 @_add(_fit_options())
 def rank(file: Path, **options: Any) -> None:
@@ -260,8 +266,12 @@ def rank(file: Path, **options: Any) -> None:
     options["last_block"] = _codes(options.pop("last_block") or "")
     columns = RankColumns(**{name: options.pop(name) for name in RankColumns.__dataclass_fields__})
     columns.check(file)
-    since = options.pop("since")
-    _refuse_undated(columns.date, since=since)
+    since, coming = options.pop("since"), options.pop("coming")
+    _refuse_undated(columns.date, since=since, next=coming)
+    if coming is not None and (columns.wide or columns.ballot):
+        raise click.UsageError(
+            "--next goes with a table that has a row per ranker and item: --ranker and --item."
+        )
     kinds = options.pop("kinds") or 0
     if kinds and columns.by:
         raise click.UsageError(
@@ -285,8 +295,13 @@ def rank(file: Path, **options: Any) -> None:
             job = rank_job(rankings, title, fit, kinds=kinds)
         else:
             from bayesrank.cli.dated import dated_job
+            from bayesrank.cli.read_dated import read_coming_rankings
 
-            job = dated_job(rankings, title, fit, since=since)
+            ahead = None
+            if coming is not None:
+                readable(coming)
+                ahead = read_coming_rankings(coming, columns, how, talk.note, rankings)
+            job = dated_job(rankings, title, fit, since=since, coming=ahead)
         run(job, fit, talk)
 
 

@@ -6,7 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from numpy.typing import NDArray
+from scipy.special import expit, softmax
 
 from bayesrank.cli import match_sections, sections
 from bayesrank.cli.marked import marked_csv, marked_png
@@ -15,13 +17,14 @@ from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import are_instants, label_times, time_coordinates
 from bayesrank.inference import History, forward_validation, history
 from bayesrank.plots import plot_history
-from bayesrank.results import Section
+from bayesrank.results import Section, rank_summary
 from bayesrank.results.draws import ranks_of
 
 MOMENTS = 60  # of the picture, at most
 NUMBERS = 20_000_000  # of its draws, at most
 DRAWS = 100  # of it per chain, at most
 LATELY = 0.25  # share of the time that a change is told of, but for dates no more than a year
+AWAY = 0.1  # share of the time, in which items come in, or after which they have left
 CERTAIN = 0.95
 SHOWN: tuple[Literal["utility", "best"], ...] = ("utility", "best")
 COMPARED = 5  # items that the leader is set against
@@ -32,6 +35,10 @@ HOW = (
     "The posterior of the strengths is taken for normal around the most probable ones, all "
     "covariances included (Laplace's approximation): ranks and probabilities are about right, and "
     "roughest for items of few data."
+)
+AHEAD = (
+    "Probabilities of {}, averaged over what is not known of the strengths: the later a {}, the "
+    "less is known."
 )
 READING = (
     "an item beats another, if the two do not tie, with probability 1 / (1 + exp(−difference))"
@@ -66,6 +73,8 @@ def dated_job(
         model=model,
         cautions=said.cautions,
         seen=lambda: said.seen,
+        last_seen=lambda: said.last_seen,
+        headline=said.headline,
         request={"command": "matches" if matches else "rank", "dated": True},
         reading=READING if matches else None,
         checked=(),
@@ -127,12 +136,64 @@ class _Dated:
         seen = matches.seen(self.data) if isinstance(self.data, Pairs) else rank.seen(self.data)
         return seen.loc[self.items] if self.items else seen
 
+    @cached_property
+    def _ends(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """When each item was first and last seen: the place of the date among all dates."""
+        data, place = self.data, np.argsort(np.argsort(self._times))
+        when = place[data.groups["date"].idx]
+        if isinstance(data, Pairs):
+            item, when = np.concatenate([data.first, data.second]), np.tile(when, 2)
+        else:
+            row, slot = np.nonzero(data.mask)
+            item, when = data.item[row, slot], when[row]
+        first, last = np.full(data.n_items, len(place) - 1), np.zeros(data.n_items, dtype=np.intp)
+        np.minimum.at(first, item, when)
+        np.maximum.at(last, item, when)
+        return first, last
+
+    @property
+    def last_seen(self) -> pd.Series:
+        """When each item was last in a match or ranking."""
+        labels = self._labels[np.argsort(self._times)]
+        return pd.Series(labels[self._ends[1]].map(str), self.data.coords["item"])
+
+    @cached_property
+    def _gone(self) -> tuple[pd.Index, str]:
+        """Items that may have left, those seen most often first, and since when they were not seen.
+
+        None if --since has said which are to stay.
+        """
+        times = np.sort(self._times)
+        last = times[self._ends[1]]
+        bound = last.max() - AWAY * (last.max() - times[0])
+        labels = self._labels[np.argsort(self._times)]
+        since = str(labels[np.searchsorted(times, bound)])
+        gone = self.data.coords["item"][(last < bound) & (self.since is None)]
+        return gone[np.argsort(-self.seen[gone].to_numpy(), kind="stable")], since
+
+    def headline(self, posterior: Any) -> str:
+        """Say of a leader that may have left when it was last seen."""
+        leader, (gone, since) = rank_summary(posterior, top=1).index[0], self._gone
+        if leader not in gone:
+            return ""
+        return (
+            f"But {leader} was last seen at {self.last_seen[leader]}, and is ranked as if it were "
+            f"still there: with --since '{since}' the others are ranked that were seen since."
+        )
+
     def cautions(self) -> list[str]:
         """Say what a reader should know about the data."""
         found = self.data.connectivity()
         if len(found.uncompared) == self.data.n_items:
             raise ValueError("No item is compared with another, so nothing is known of the ranks.")
         out = left_open(found)
+        gone, since = self._gone
+        if len(gone):
+            out.append(
+                f"{_some(gone)} {'was' if len(gone) == 1 else 'were'} not seen since {since}, in "
+                "the last tenth of the time, and may have left. Ranks are those of all, as if they "
+                f"were still there; --since '{since}' leaves out those that were last seen before."
+            )
         if len(self._labels) == 1:
             out.append(
                 f"All is of one date ({self._labels[0]!r}), so nothing is known of how strengths "
@@ -162,10 +223,12 @@ class _Dated:
     # -----------------------------------------------------------------------------------------
 
     def _forecasts(self, posterior: Any) -> Part | None:
-        """Forecast the matches to come."""
+        """Forecast what is to come."""
         coming = self.coming
         if coming is None or not len(coming):
             return None
+        if isinstance(self.data, Rankings):
+            return self._forecast_rankings(coming, posterior)
         found = self.history.predict(
             coming["first"].tolist(), coming["second"].tolist(), at=coming["date"].tolist()
         )
@@ -175,14 +238,42 @@ class _Dated:
         for name, shown in names.items():
             table[shown] = [f"{p:.2f}" for p in found[name]]
         table.index = pd.Index(found["date"].astype(str), name="Date")
-        text = [
-            "Probabilities of the outcomes, averaged over what is not known of the strengths: the "
-            "later a match, the less is known."
-            + (" The first item has the advantage of the first." if self.order else "")
-        ]
-        section = Section("The next matches", text, table, file="forecasts.csv")
+        text = AHEAD.format("outcomes", "match")
+        text += " The first item has the advantage of the first." * self.order
+        section = Section("The next matches", [text], table, file="forecasts.csv")
         csv = found.set_index("date")
         return Part(section, {"forecasts.csv": marked_csv(csv, posterior)})
+
+    def _forecast_rankings(self, coming: pd.DataFrame, posterior: Any) -> Part:
+        """Say who will be first, and where the others will be, in rankings to come."""
+        fit = self.fit
+        dates = list(dict.fromkeys(coming["date"]))
+        each = NUMBERS // (len(dates) * self.data.n_items * fit.chains)
+        drawn = self.history.draws(
+            at=dates, draws=max(20, min(fit.draws, each)), chains=fit.chains, seed=fit.seed
+        )["posterior"]["utility"]
+        values = drawn.to_numpy().reshape(-1, *drawn.shape[2:])  # (draws, dates, items)
+        column = pd.Index(drawn["item"].to_numpy()).get_indexer(pd.Index(coming["item"]))
+        at = pd.Index(dates).get_indexer(pd.Index(coming["date"]))
+        csv = coming[["ranking", "date", "item"]].assign(p_first=1.0, mean_rank=1.0)
+        for rows in coming.groupby("ranking", sort=False).indices.values():
+            here = values[:, at[rows], column[rows]]
+            # what Plackett-Luce says: with probability 1 / (1 + exp(u_i - u_j)) j is ahead of i
+            ahead = [expit(here - one[:, None]).mean(axis=0).sum() - 0.5 for one in here.T]
+            csv.loc[rows, "p_first"] = softmax(here, axis=1).mean(axis=0)
+            csv.loc[rows, "mean_rank"] = 1 + np.array(ahead)
+        csv["place"] = csv.groupby("ranking", sort=False).ngroup()
+        csv = csv.sort_values(["place", "mean_rank"], kind="stable").drop(columns="place")
+        table = csv[["ranking", "item"]].set_axis(["Ranking", "Item"], axis=1)
+        table["First"] = [f"{p:.2f}" for p in csv["p_first"]]
+        table["Mean rank"] = [f"{x:.1f}" for x in csv["mean_rank"]]
+        table.index = pd.Index(csv["date"], name="Date")
+        text = [
+            AHEAD.format("the first place", "ranking") + " Mean rank: the place that is to be "
+            "expected, among those that are in the ranking."
+        ]
+        section = Section("The next rankings", text, table, file="forecasts.csv")
+        return Part(section, {"forecasts.csv": marked_csv(csv.set_index("date"), posterior)})
 
     def _changes(self, posterior: Any) -> Part | None:
         """Say who rises and who falls."""
@@ -242,8 +333,15 @@ class _Dated:
         return self._labels[np.unique(self.data.groups["date"].idx)]
 
     def _moments(self) -> list[Any]:
-        """Choose the times of the picture: all, or some that are evenly spaced."""
+        """Choose the times of the picture: all, or some that are evenly spaced.
+
+        They begin when those are there who come in first: of two that play on the first day, one
+        is not the best of all.
+        """
+        dates, first = np.sort(time_coordinates(self._labels, "date")), self._ends[0]
+        early = first[dates[first] <= dates[0] + AWAY * (dates[-1] - dates[0])]
         whole = np.sort(time_coordinates(self._used, "date"))
+        whole = whole[whole >= dates[early.max()]]
         if len(whole) > MOMENTS:
             whole = whole[0] + np.linspace(0, 1, MOMENTS) * (whole[-1] - whole[0])
         if not np.issubdtype(whole.dtype, np.datetime64):
@@ -260,9 +358,13 @@ class _Dated:
             at=moments, since=self.since, draws=max(20, min(DRAWS, fit.draws, each)),
             chains=fit.chains, seed=fit.seed,
         )  # fmt: skip
-        csv = _table_of(drawn["posterior"]["utility"], fit.interval)
+        utility = drawn["posterior"]["utility"]
+        last = time_coordinates(pd.Index(self.last_seen[utility["item"].to_index()]), "date")
+        late = utility["date"] > xr.DataArray(last, dims="item")
+        utility = utility.where(~(late & utility["item"].isin(self._gone[0])))
+        csv = _table_of(utility, fit.interval)
         strengths, best_when = (
-            marked_png(plot_history(drawn, show=show, prob=fit.interval), posterior)
+            marked_png(plot_history(utility, show=show, prob=fit.interval), posterior)
             for show in SHOWN
         )
         best = csv.loc[csv.groupby("date")["p_best"].idxmax()].reset_index()
@@ -274,9 +376,9 @@ class _Dated:
         strength = Section(
             "Over time",
             ["Utilities with their intervals, of the best of today; an item is drawn from where it "
-             "is first seen."],
+             "is first seen, and to where it was last seen if it may have left."],
             picture=strengths,
-            alt="Utilities over time, of the items that are best at the last date",
+            alt=f"Utilities over time; at the last date {_at_last(csv)}",
             file="history.csv",
         )  # fmt: skip
         when = Section(
@@ -284,7 +386,8 @@ class _Dated:
             [f"The most probably best, the last {min(len(leaders), COMPARED)} of "
              f"{len(leaders)} that led: {said}."],
             picture=best_when,
-            alt="Probability to be best over time, as areas on each other",
+            alt=f"Probability to be best over time, as areas on each other: {said}",
+            file="history.csv",
         )  # fmt: skip
         files = {"history.csv": marked_csv(csv.set_index(["date", "item"]), posterior)}
         return [
@@ -374,6 +477,12 @@ def _table_of(drawn: Any, prob: float) -> pd.DataFrame:
             "p_best": shares[there],
         }
     )
+
+
+def _at_last(csv: pd.DataFrame) -> str:
+    """Say of the first few how high they are at the last date, for those who cannot see it."""
+    last = csv[csv["date"] == csv["date"].max()].nlargest(3, "mean")
+    return ", ".join(f"{row.item} {row.mean:.2f}" for row in last.itertuples())
 
 
 def _text(moment: Any) -> str:

@@ -17,6 +17,7 @@ import xarray as xr
 from bayesrank.cli.marked import marked_csv, marked_png
 from bayesrank.cli.match_sections import by_group
 from bayesrank.cli.run import Fit, Part
+from bayesrank.cli.sections import checks_of_kinds
 from bayesrank.distributions import Mixture, PlackettLuce
 from bayesrank.inference import KindsWarning, find_kinds, membership
 from bayesrank.plots import plot_membership
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 STARTS = 20  # from which kinds are looked for
 MOST_DRAWN = 20_000  # rankers of whom a picture has a bar each
 MOST_ROWS = 100  # rankers in the table of the page
+CHECKED = 200  # draws, of which checks by kind are made
+MOST_CHECKED = 10_000_000  # numbers of a draw, a cell for each two items of each ranking
 SURE = 0.9  # probability from which a ranker is taken to be of a kind
 BETWEEN = ("chain", "draw")
 WHAT = (
@@ -94,13 +97,24 @@ def sections(
 ) -> list[Part]:
     """Say what each kind likes, and who is of which; of that, `some` of the draws say enough."""
     shares = _shares(posterior, fit.interval)
-    said = [f"{r.share:.0%} ({r.low:.0%} to {r.high:.0%})" for r in shares.itertuples()]
+    each = [f"{r.share:.0%} ({r.low:.0%} to {r.high:.0%})" for r in shares.itertuples()]
     of_kinds, *others = by_group(
-        posterior, "kind", pd.Series(said, shares.index, name="Share"), summary, fit,
+        posterior, "kind", pd.Series(each, shares.index, name="Share"), summary, fit,
         [*_alike(posterior), WHAT],
     )  # fmt: skip
     of_kinds = replace(of_kinds, data={**of_kinds.data, "shares": shares})
-    return [of_kinds, *others, _memberships(model, some, rankings)]
+    return [of_kinds, *others, _memberships(model, some, rankings), *_checks(model, some, rankings)]
+
+
+def _checks(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> list[Part]:
+    """Say whether the rankings of each kind look like those of the model, unless they are many."""
+    if rankings.n_rankings * rankings.n_items**2 > MOST_CHECKED:
+        return []
+    found = some["posterior_predictive"].dataset
+    every = max(found.sizes["chain"] * found.sizes["draw"] // CHECKED, 1)
+    few = some.copy()
+    few["posterior_predictive"] = xr.DataTree(found.isel(draw=slice(None, None, every)))
+    return [checks_of_kinds(few, membership(model, few, predicted=True))]
 
 
 def headline(posterior: xr.DataTree, fit: Fit) -> str:

@@ -39,12 +39,24 @@ def leader(posterior: Any, summary: pd.DataFrame, n_others: int) -> Part:
     text = (
         "Leader wins, tie and leader loses: the probabilities of the next match between the two"
         + (", a typical judge deciding" if "adherence" in draws else "")
-        + (" and neither being favoured for coming first." if "order_effect" in draws else ".")
+        + (", neither being favoured for coming first." if "order_effect" in draws else ".")
         + " Matches to separate: how many more matches between the two it takes until one of them "
         f"is better with probability {found[0].prob:g} or more, in at least "
         f"{100 * found[0].power:g} of 100 cases."
     )
-    return Part(Section("The leader and the next", [str(found[0]), text], table), {})
+    csv = pd.DataFrame(
+        {
+            "p_leader_better": [one.p_better for one in found],
+            **{
+                f"p_{result}": chances.sel(item_other=others, result=result).to_numpy()
+                for result in map(str, chances["result"].to_numpy())
+            },
+            "matches_to_separate": [one.matches for one in found],
+        },
+        index=pd.Index(others, name="item"),
+    )
+    section = Section("The leader and the next", [str(found[0]), text], table, file="leader.csv")
+    return Part(section, {"leader.csv": marked_csv(csv, posterior)})
 
 
 def _matches(n: float, most: int) -> str:
@@ -181,7 +193,9 @@ def by_group(
             data={file.removesuffix(".csv"): summaries},
         ),
         Part(
-            Section(f"Ranks by {group}", ["Mean rank, and from where to where."], table), {}, False
+            Section(f"Ranks by {group}", ["Mean rank, and from where to where."], table, file=file),
+            {},
+            printed=False,
         ),
     ]
 

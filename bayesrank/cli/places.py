@@ -16,8 +16,9 @@ from bayesrank.cli.talk import stopping
 FILES = (
     "adherence.png", "audit.csv", "best.png", "categories.csv", "changes.csv", "checks.csv",
     "checks.png", "counts.csv", "forecasts.csv", "history.csv", "history.png", "judges.csv",
-    "kinds.csv", "memberships.csv", "memberships.png", "pairs.csv", "places.png", "posterior.nc",
-    "predictions.csv", "ranks.csv", "ranks.png", "report.html", "wins.png",
+    "kind_checks.csv", "kinds.csv", "leader.csv", "memberships.csv", "memberships.png",
+    "pairs.csv", "places.png", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png",
+    "report.html", "wins.png",
 )  # fmt: skip
 POSTERIOR = "posterior.nc"
 

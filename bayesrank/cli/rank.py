@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 # PyMC takes seconds to import: functions import what they need, so that --help is instant.
 
+# Up to which the scale of their utilities is learned of few. Of 300 ballots of five items 2 in
+# 4,000 steps diverge with the default target of acceptance, 0.8, none with 0.95, in the same time.
+FEW_ITEMS = 20
+
 
 def rank_job(rankings: "Rankings", title: str, fit: Fit, *, kinds: int = 0) -> Job:
     """Say what is to be done with rankings: Plackett-Luce, or so many kinds of rankers of it."""
@@ -49,7 +53,7 @@ def rank_job(rankings: "Rankings", title: str, fit: Fit, *, kinds: int = 0) -> J
         out = [
             *by_category,
             sections.predictions(predicted, "ranker", "ranking"),
-            sections.checks(predicted),
+            sections.checks(predicted, kinds=bool(kinds)),
             *counted_sections.counted_rankings(rankings, summary),
             sections.places(posterior, summary),
             sections.wins(posterior, summary, "utility"),
@@ -77,6 +81,7 @@ def rank_job(rankings: "Rankings", title: str, fit: Fit, *, kinds: int = 0) -> J
             draws["category_utility"] = moved.transpose(*before["category_utility"].dims)
         return out
 
+    few = rankings.n_items <= FEW_ITEMS
     job = Job(
         title=title,
         data=rankings,
@@ -88,6 +93,7 @@ def rank_job(rankings: "Rankings", title: str, fit: Fit, *, kinds: int = 0) -> J
         cautions=lambda: _cautions(rankings, fit),
         parts=parts,
         seen=lambda: seen(rankings),
+        nuts=lambda _: {"target_accept": 0.95} if few and fit.prior_scale is None else {},
         request={"command": "rank"},
         checked=[("utility", "item"), *([("category_utility", "item")] * categories)],
         entries=rankings.item.size,
@@ -137,6 +143,7 @@ def _of_kinds(job: Job, rankings: "Rankings", fit: Fit, n_kinds: int) -> Job:
         cautions=cautions,
         parts=parts,
         moved=moved,
+        nuts=lambda _: {},
         start=start,
         headline=headline,
         request={**job.request, "kinds": n_kinds},

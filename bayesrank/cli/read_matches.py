@@ -28,6 +28,8 @@ WAYS: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
     (("w", "win", "won"), ("l", "loss", "lost"), ("d", "draw", "t", "tie")),
     (("a",), ("b",), ("tie", "draw")),
     (("left",), ("right",), ("tie", "draw", "equal", "both")),
+    (("white",), ("black",), ("draw", "tie")),
+    (("true", "yes"), ("false", "no"), ("tie", "draw")),
     (("model_a",), ("model_b",), ("tie", "tie (bothbad)")),
 )
 

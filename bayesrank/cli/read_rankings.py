@@ -106,6 +106,8 @@ def read_rankings(file: Path, columns: RankColumns, how: Written, note: Note) ->
     named = [columns.ranker, columns.item, columns.rating, columns.rank, columns.ranking]
     named += [columns.weight, columns.ballot, columns.by, columns.date, *columns.column]
     require_columns(frame, [name for name in named if name is not None], shown(file))
+    if how.missing == "drop":
+        frame = _with_labels(frame, columns, note)
     if columns.ballot:
         long = _of_ballots(frame, columns)
     elif columns.wide == "places":
@@ -132,11 +134,24 @@ def read_rankings(file: Path, columns: RankColumns, how: Written, note: Note) ->
     each = long[["ranker", "ranking"]].drop_duplicates()
     several = "ranking" if each["ranker"].duplicated().any() else None
     for group, column in groups.items():
-        _refuse_mixed(long, group, column)
+        refuse_mixed(long, group, column)
     return Rankings.from_long_ranks(
         long, ranker="ranker", item="item", rank="cost", ranking=several, weight="weight",
         by=list(groups),
     )  # fmt: skip
+
+
+def _with_labels(frame: pd.DataFrame, columns: RankColumns, note: Note) -> pd.DataFrame:
+    """Leave out rows that do not say who, what or when."""
+    named = (columns.ranker, columns.ranking, columns.item, columns.by, columns.date)
+    labels = list(dict.fromkeys(name for name in named if name is not None))
+    incomplete = frame[labels].isna().any(axis=1)
+    if incomplete.any():
+        note(
+            f"{_rows(int(incomplete.sum()), len(frame))} without a label in {_either(labels)}, "
+            "and left out."
+        )
+    return frame[~incomplete]
 
 
 # One row per item in a ranking: ranker, ranking, item, cell, its cost, and whether it is last
@@ -152,15 +167,6 @@ def _of_rows(frame: pd.DataFrame, columns: RankColumns, how: Written, note: Note
     value, item = str(columns.rating or columns.rank), str(columns.item)
     if columns.rating and value.casefold() in PLACES:
         note(f"Column {value!r} is read as a rating, high being good: if 1 is best, it is --rank.")
-    labels = list(dict.fromkeys([ranker, ranking, item]))
-    if how.missing == "drop":
-        incomplete = frame[labels].isna().any(axis=1)
-        if incomplete.any():
-            note(
-                f"{_rows(int(incomplete.sum()), len(frame))} without a label in "
-                f"{_either(labels)}, and left out."
-            )
-        frame = frame[~incomplete]
     return pd.DataFrame(
         {
             "ranker": text_labels(frame[ranker]),
@@ -434,7 +440,7 @@ def _refuse_judged(file: Path) -> None:
         )
 
 
-def _refuse_mixed(long: pd.DataFrame, group: str, column: str) -> None:
+def refuse_mixed(long: pd.DataFrame, group: str, column: str) -> None:
     """Refuse a ranking in two categories, or at two dates."""
     each = long.groupby(["ranker", "ranking"], sort=False)[group]
     mixed = (long[group] != each.transform("first")).to_numpy()

@@ -37,7 +37,7 @@ SEEDS = 2**31  # seeds that are drawn, where none is given
 QUICK = (
     "This answer is an approximation: a normal distribution around the most probable utilities. "
     "Ranks and probabilities are about right, and roughest for items of few data; the full answer "
-    "samples them."
+    "(--full) samples them."
 )
 
 
@@ -121,6 +121,7 @@ class Job:
     # where chains of the model start, if not anywhere; sentences go to the second
     start: Callable[[Any, Callable[[str], None]], dict[str, Any]] | None = None
     headline: Callable[[Any], str] = lambda _: ""  # what the verdict does not say
+    last_seen: Callable[[], "pd.Series"] | None = None  # of each item, if data have dates
 
     def described(self, fit: Fit) -> str:
         """Say what was done, for the page."""
@@ -208,6 +209,8 @@ def _report(job: Job, fit: Fit, talk: Talk, posterior: Any, made: Path) -> dict[
     )
     seen = job.seen()
     summary.insert(list(summary.columns).index("mean"), str(seen.name), seen[summary.index])
+    if job.last_seen is not None:
+        summary["last_seen"] = job.last_seen()[summary.index]
     summary["tier"] = tiers(posterior)["tier"].to_series()[summary.index]
     if fit.scale == "elo":
         summary = summary.join(_elo(posterior, fit))

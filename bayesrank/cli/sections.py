@@ -17,6 +17,7 @@ from bayesrank.results import (
     ParetoKWarning,
     Section,
     consensus_ordering,
+    kind_checks,
     loo_by_ranker,
     match_checks,
     ranking_checks,
@@ -26,6 +27,7 @@ from bayesrank.schema import RANKER, WEIGHT, Kept, name_of
 
 SHOWN = 30  # items of a matrix
 GOOD_K = 0.7  # Pareto k up to which leaving out is no guess
+NAMED = 3  # items of which alternative texts have the figures
 WORST = 10  # rows of what is predicted badly
 SURPRISING = 15  # rows of checks
 STATISTICS = {  # what the checks are of, in the table
@@ -36,12 +38,15 @@ STATISTICS = {  # what the checks are of, in the table
     "points": "share of points",
     "pair": "share of matches so",
     "outcome": "share of matches",
+    "share": "share of rankings",
 }
 REMEDY = (
-    "What to do: take the ranks as a rough order only; if there are kinds of rankers or occasions, "
-    "name their column with --by{}; or use a model of what items and rankers differ in."
+    "What to do: take the ranks as a rough order only; {}; or use a model of what items and "
+    "rankers differ in."
 )
-NO_COLUMN = ", or, if no column says who is of which, have them found with --kinds 2 or more"
+BY = "if there are kinds of rankers or occasions, name their column with --by"
+NO_COLUMN = f"{BY}, or, if no column says who is of which, have them found with --kinds 2 or more"
+OTHER_KINDS = "try another number of --kinds"
 
 
 def places(posterior: Any, summary: pd.DataFrame) -> Part:
@@ -54,7 +59,8 @@ def places(posterior: Any, summary: pd.DataFrame) -> Part:
         "Places",
         text,
         picture=picture,
-        alt=f"Probability of every place, for the first {min(SHOWN, len(summary))} items",
+        alt=f"Probability of every place, for the first {min(SHOWN, len(summary))} items; of the "
+        f"first place {_of_each(summary['p_best'].iloc[:NAMED])}",
     )
     return Part(section, {"places.png": picture}, printed=False)
 
@@ -99,9 +105,15 @@ def wins(posterior: Any, summary: pd.DataFrame, of: Literal["utility", "match"])
         "Who beats whom",
         [text[of]],
         picture=picture,
-        alt=f"Probabilities that one of the first {min(SHOWN, len(summary))} items beats another",
+        alt=f"Probabilities that one of the first {min(SHOWN, len(summary))} items beats another; "
+        f"that {summary.index[0]} is better than "
+        f"{_of_each(summary['p_leader_better'].iloc[1 : NAMED + 1])}",
     )
     return Part(section, {"wins.png": picture}, printed=False)
+
+
+def _of_each(probability: pd.Series) -> str:
+    return ", ".join(f"{name} {p:.2f}" for name, p in probability.items())
 
 
 def predictions(posterior: Any, group: str, noun: str) -> Part:
@@ -138,6 +150,10 @@ def predictions(posterior: Any, group: str, noun: str) -> Part:
             f"{worse:,.6g} of {rankers:,.6g} {group}s are predicted worse than by random order. "
             f"The table has the {len(rows)} that fit least."
         )
+    text.append(
+        "Pareto k says how much the fit hangs on what is left out: up to "
+        f"{GOOD_K:g} the prediction without it is sound."
+    )
     rough = int((table["pareto_k"] > GOOD_K).sum())
     if rough:
         text.append(
@@ -183,7 +199,7 @@ def _times(gain: float) -> str:
     return f"{np.exp(gain):.1f}" if gain < 7 else f"{np.exp(min(gain, 300)):.0e}"
 
 
-def checks(posterior: Any) -> Part:
+def checks(posterior: Any, *, kinds: bool = False) -> Part:
     """Say whether rankings drawn from the model look like the observed ones, the worst first."""
     what = (
         "Rankings drawn from the model are held against the observed ones: which item is on top, "
@@ -191,7 +207,19 @@ def checks(posterior: Any) -> Part:
     )
     table = ranking_checks(posterior, draws=None)
     picture = marked_png(plot_ranking_checks(table), posterior)
-    return _checked(table, what, picture, REMEDY.format(NO_COLUMN), posterior)
+    remedy = REMEDY.format(OTHER_KINDS if kinds else NO_COLUMN)
+    return _checked(table, what, remedy, posterior, picture)
+
+
+def checks_of_kinds(posterior: Any, membership: xr.Dataset) -> Part:
+    """Say whether rankings of each kind look like those drawn from the model."""
+    what = (
+        "Rankings drawn from the model are held against the observed ones, each kind by itself: "
+        "every ranking counts as much as it is of the kind."
+    )
+    table = kind_checks(posterior, membership, order="kind_utility").assign(note="")
+    remedy = REMEDY.format(OTHER_KINDS)
+    return _checked(table, what, remedy, posterior, where="within the kinds")
 
 
 def checks_of_matches(posterior: Any) -> Part:
@@ -203,70 +231,85 @@ def checks_of_matches(posterior: Any) -> Part:
     )
     table = match_checks(posterior, draws=None)
     picture = marked_png(plot_match_checks(table), posterior)
-    return _checked(table, what, picture, REMEDY.format(""), posterior)
+    return _checked(table, what, REMEDY.format(BY), posterior, picture)
 
 
-def _checked(table: pd.DataFrame, what: str, picture: bytes, remedy: str, posterior: Any) -> Part:
+def _checked(
+    table: pd.DataFrame,
+    what: str,
+    remedy: str,
+    posterior: Any,
+    picture: bytes | None = None,
+    where: str = "",
+) -> Part:
     """Say what the checks say, the worst first, and whether the model fits."""
+    where = f" {where}" if where else ""
     fits, prob = worst_checks(table), table.attrs["prob"]
     count = fits.said(prob)
     chance = f"{fits.by_chance:.0f}" if fits.by_chance >= 1 else "none or one"
     text = [count, what]
     rows = fits.worst.head(SURPRISING)
+    # of which rankings checks are: of all, of some length, of a kind
+    which = "kind {}" if "kind" in table.index.names else "{} items"
+    keys = [
+        (statistic, label, "" if n == "all" else which.format(n))
+        for statistic, label, n in rows.index
+    ]
     failures, shown, good = [], None, ""
     if len(rows):
         first = rows.iloc[0]
-        worst = _check_sentence(rows.index[0], first)
+        worst = _check_sentence(*keys[0], first)
         text.insert(0, f"The worst: {worst}")
         if not fits.ok and fits.failed <= fits.by_chance:
             failures.append(
-                f"The model does not fit: {worst} That is {first['far']:.0f} standard deviations "
-                f"off, too many for chance. (Of all {fits.n} checks {fits.failed} fail, and "
-                f"{chance} would by chance.) {remedy}"
+                f"The model does not fit{where}: {worst} That is {first['far']:.0f} standard "
+                f"deviations off, too many for chance. (Of all {fits.n} checks {fits.failed} fail, "
+                f"and {chance} would by chance.) {remedy}"
             )
         elif not fits.ok:
-            failures.append(f"The model does not fit. {count} The worst: {worst} {remedy}")
-        names = [_label(label, n) for _, label, n in rows.index]
+            failures.append(f"The model does not fit{where}. {count} The worst: {worst} {remedy}")
+        names = [_label(label, which) for _, label, which in keys]
         shown = pd.DataFrame(index=pd.Index(names, name="Outside, the worst first"))
-        shown["What"] = [STATISTICS[str(statistic)] for statistic, *_ in rows.index]
+        shown["What"] = [STATISTICS[str(statistic)] for statistic, *_ in keys]
         shown["Observed"] = [f"{x:.2f}" for x in rows["observed"]]
         shown["Predicted"] = [f"{x:.2f}" for x in rows["mean"]]
         shown["From"] = [f"{x:.2f}" for x in rows["low"]]
         shown["To"] = [f"{x:.2f}" for x in rows["high"]]
     if not fits.n:
-        good = "Whether the model fits cannot be checked: too little was observed."
+        good = f"Whether the model fits{where} cannot be checked: too little was observed."
     elif fits.ok:
         good = (
-            f"The model fits, as far as {fits.n} checks tell: {fits.failed} of them "
+            f"The model fits{where}, as far as {fits.n} checks tell: {fits.failed} of them "
             f"{'fails' if fits.failed == 1 else 'fail'}, {chance} would by chance."
         )
+    file = "kind_checks.csv" if where else "checks.csv"
     alt = f"Predictive checks: {count}"
-    section = Section("What it misses", text, shown, picture, alt, "checks.csv")
-    files = {"checks.csv": marked_csv(table, posterior), "checks.png": picture}
+    section = Section(f"What it misses{where}", text, shown, picture, alt, file)
+    files = {file: marked_csv(table, posterior)}
+    if picture is not None:
+        files["checks.png"] = picture
     return Part(section, files, printed=False, failures=failures, fit=good)
 
 
-def _check_sentence(key: Any, row: Any) -> str:
+def _check_sentence(statistic: str, label: Any, which: str, row: Any) -> str:
     """Say what is observed, and what the model predicts."""
-    statistic, label, n = key
     figures = (
         f"observed {row['observed']:.2f}, predicted {row['mean']:.2f} ({row['low']:.2f} to "
         f"{row['high']:.2f})."
     )
     if statistic == "Kendall distance" and label == "mean":
         more = "more" if row["observed"] < row["mean"] else "less"
-        lists = "" if n == "all" else f" of {n} items"
+        lists = f" of {which}" if which else ""
         return (
             f"rankings{lists} agree {more} with each other than those of the model do. Of the "
             f"pairs in a ranking, the share that is not in the common order: {figures}"
         )
-    return f"{_check_name(key)}: {figures}"
+    return f"{_check_name(statistic, label, which)}: {figures}"
 
 
-def _check_name(key: Any) -> str:
+def _check_name(statistic: str, label: Any, which: str) -> str:
     """Name a check in a sentence."""
-    statistic, label, n = key
-    lists = "" if n == "all" else f" ({n} items)"
+    lists = f" ({which})" if which else ""
     if statistic == "Kendall distance":
         return f"how much the distances of rankings to the common order vary{lists}"
     if statistic == "top item":
@@ -279,10 +322,12 @@ def _check_name(key: Any) -> str:
         return f"how often {' beats '.join(str(label).rsplit(' > ', 1))}"
     if statistic == "pair order":
         return f"how often {' is ahead of '.join(str(label).rsplit(' > ', 1))}{lists}"
+    if statistic == "share":
+        return f"the share of {which}"
     return f"the share of {label} among the blocks{lists}"
 
 
-def _label(label: Any, n: Any) -> str:
+def _label(label: Any, which: str) -> str:
     """Name a check in the table."""
     label = {"mean": "mean over rankings", "spread": "spread over rankings"}.get(label, label)
-    return f"{label}" + ("" if n == "all" else f", {n} items")
+    return f"{label}, {which}" if which else f"{label}"

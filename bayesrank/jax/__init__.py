@@ -9,7 +9,16 @@ This room needs the extra ``jax``. It may import jax, numpy, numpyro, optax, pym
 room distributions, and schema.
 """
 
-from bayesrank.jax.log_density import LogDensity, compile
-from bayesrank.jax.modes import JaxMode, find_map
+try:
+    from bayesrank.jax.log_density import LogDensity, compile
+    from bayesrank.jax.modes import JaxMode, find_map
+except ModuleNotFoundError as error:
+    lacking = str(error.name).partition(".")[0]
+    if lacking not in {"jax", "jaxlib", "numpyro", "optax"}:
+        raise
+    raise ImportError(
+        f"bayesrank.jax needs the package {lacking}, which is not installed: "
+        'pip install "bayesrank[jax]".'
+    ) from error
 
 __all__ = ["JaxMode", "LogDensity", "compile", "find_map"]

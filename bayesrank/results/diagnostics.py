@@ -120,10 +120,10 @@ def convergence(data: Any, var: str = "utility", *, dim: str = "item") -> Conver
             "more): probabilities are rough; raise the number of draws."
         )
     if divergences:
-        transitions = "1 transition" if divergences == 1 else f"{divergences} transitions"
         sentences.append(
-            f"{transitions} diverged: part of the posterior may be missing; take smaller steps or "
-            "a tighter prior."
+            f"{divergences:,} of {n_chains * n_draws:,} steps of the sampler went astray "
+            "(diverged): part of what is probable may be missing; a tighter prior or shorter steps "
+            "help."
         )
     ok = not sentences
     if ok:

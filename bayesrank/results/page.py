@@ -50,12 +50,14 @@ nav a { display: inline-block; margin: .1rem .9rem .1rem 0; }
   display: inline-block; color: #555; font-size: .85rem; }
 img { width: 100%; min-width: 34rem; max-width: 48rem; height: auto; display: block; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
-th, td { padding: .25rem .55rem; text-align: right; border-bottom: 1px solid #ddd;
+th, td { padding: .25rem .4rem; text-align: right; border-bottom: 1px solid #ddd;
   white-space: nowrap; }
 th { vertical-align: bottom; white-space: normal; }
+th:not(:first-child) { min-width: 3.6rem; }
 th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 8rem;
   max-width: 22rem; position: sticky; left: 0; background: #fff; }
-.prose { white-space: normal; text-align: left; min-width: 14rem; }
+.text, .prose { text-align: left; }
+.prose { white-space: normal; min-width: 14rem; }
 thead th { border-bottom: 2px solid #444; }
 th button { font: inherit; font-weight: bold; color: inherit; background: none; border: 0;
   padding: 0; cursor: pointer; text-align: inherit; }
@@ -74,7 +76,9 @@ tr.unknown td:first-child { color: #2a78ab; font-style: italic; }
   .wide { overflow: visible; background: none; }
   img { min-width: 0; max-width: 100%; max-height: 24cm; width: auto; }
   table { font-size: 8pt; } th, td { padding: .1rem .35rem; }
-  tr, img, .warn, .fit { break-inside: avoid; } h2 { break-after: avoid; }
+  tr, thead, img, .warn, .fit { break-inside: avoid; } h2 { break-after: avoid; }
+  .file, .wide:has(img) { break-before: avoid; }
+  th:not(:first-child) { min-width: 0; }
 }
 """
 
@@ -163,7 +167,7 @@ probability 1 / (1 + 10<sup>−d / 400</sup>): 100 points are odds of 1.8 to 1, 
 TIERS = """<li><b>Tier</b> 1 has the best items: each item is better than all those of lower tiers,
 for all tiers at once, with probability {tied_prob:g} or more. Inside a tier the order is open.</li>
 """
-FIT = """<li><b>Whether the model fits</b>: data are drawn from the model and held against the
-observed ones. Where these differ by more than chance, the model misses something, and ranks and
+FIT = """<li><b>Whether the model fits</b>: what the model predicts is held against what was
+observed. Where the two differ by more than chance, the model misses something, and ranks and
 probabilities are less sure than they look.</li>
 """

@@ -161,8 +161,8 @@ def table_text(summary: pd.DataFrame, *, rows: int = 20, longest_name: int = 40)
     Parameters
     ----------
     summary : DataFrame
-        From `rank_summary`, one group; columns rankings or matches, how often items were seen, elo
-        and tier are shown as well.
+        From `rank_summary`, one group; columns rankings or matches, how often items were seen,
+        last_seen, elo and tier are shown as well.
     rows : int
         Show at most so many items; the last line counts the others.
     longest_name : int
@@ -236,8 +236,8 @@ def report_html(
     title : str
         Heading.
     summary : DataFrame
-        From `rank_summary`, one group; columns rankings or matches, how often items were seen, elo
-        and tier are shown as well.
+        From `rank_summary`, one group; columns rankings or matches, how often items were seen,
+        last_seen, elo and tier are shown as well.
     picture : bytes
         A PNG, from `figure_png`.
     paragraphs : sequence of str
@@ -346,8 +346,7 @@ def _rank_table(summary: pd.DataFrame) -> str:
 
 def _table(head: Sequence[str], *rows: Sequence[str], classes: Sequence[str] = ()) -> str:
     """Write a table that scrolls by itself; every text is escaped."""
-    prose = [k > 0 and any(len(row[k]) > PROSE for row in rows) for k in range(len(head))]
-    mark = [' class="prose"' * one for one in prose]
+    mark = [_mark([row[k] for row in rows]) if k else "" for k in range(len(head))]
     names = "".join(f'<th scope="col"{mark[k]}>{_escape(text)}</th>' for k, text in enumerate(head))
     body = "".join(
         f"<tr{f' class="{word}"' if word else ''}>"
@@ -358,6 +357,14 @@ def _table(head: Sequence[str], *rows: Sequence[str], classes: Sequence[str] = (
         f'<div class="wide" tabindex="0"><table><thead><tr>{names}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
+
+
+def _mark(cells: Sequence[str]) -> str:
+    """Say of a column whether it is text, and whether that is sentences."""
+    if any(len(cell) > PROSE for cell in cells):
+        return ' class="prose"'
+    letters = [cell[:1].isalpha() for cell in cells if cell]
+    return ' class="text"' if letters and all(letters) else ""
 
 
 def _picture(png: bytes, alt: str) -> str:
@@ -390,12 +397,24 @@ def _escape(text: str) -> str:
 
 def _more(summary: pd.DataFrame) -> dict[str, list[str]]:
     """Columns that a summary may have: the head, as wide as the column, and the cells."""
-    columns = {"rankings": "rankings", "matches": " matches", "elo": "  elo", "tier": "tier"}
-    return {
-        head: [f"{x:.0f}" if name == "elo" else f"{x:,.0f}" for x in summary[name]]
-        for name, head in columns.items()
-        if name in summary and (name != "tier" or summary[name].max() > 1)
+    columns = {
+        "rankings": "rankings",
+        "matches": " matches",
+        "last_seen": "last seen",
+        "elo": "  elo",
+        "tier": "tier",
     }
+    out = {}
+    for name, head in columns.items():
+        if name not in summary or (name == "tier" and summary[name].max() == 1):
+            continue
+        if name == "last_seen":
+            texts = [plain(x) for x in summary[name]]
+            head = f"{head:>{max(len(x) for x in [head, *texts])}}"
+        else:
+            texts = [f"{x:.0f}" if name == "elo" else f"{x:,.0f}" for x in summary[name]]
+        out[head] = texts
+    return out
 
 
 def _one_group(summary: pd.DataFrame) -> None:

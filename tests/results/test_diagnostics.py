@@ -60,15 +60,17 @@ def test_few_effective_draws_are_counted(draws):
     )
 
 
-@pytest.mark.parametrize(("n", "said"), [(1, "1 transition diverged:"), (7, "7 transitions div")])
-def test_divergences_are_counted(draws, n, said):
+@pytest.mark.parametrize("n", [1, 7])
+def test_divergences_are_counted(draws, n):
     diverging = np.zeros((4, 500), dtype=bool)
     diverging[2, :n] = True
     found = convergence(tree(draws, diverging))
     assert not found.ok
     assert found.divergences == n
     assert len(found.sentences) == 1
-    assert found.sentences[0].startswith(said)
+    assert found.sentences[0].startswith(
+        f"{n} of 2,000 steps of the sampler went astray (diverged)"
+    )
 
 
 def test_everything_wrong_is_said_at_once(draws):

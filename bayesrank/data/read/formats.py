@@ -127,7 +127,12 @@ def kind_of(path: Path) -> str:
 
 def _sheet(path: Path) -> pd.DataFrame:
     """Read the first sheet, cells as text."""
-    frame = pd.read_excel(path, dtype=str, keep_default_na=False, na_values=[""])
+    try:
+        frame = pd.read_excel(path, dtype=str, keep_default_na=False, na_values=[""])
+    except ValueError as error:
+        if "engine" not in str(error):  # a word of pandas, which asks for one
+            raise
+        raise ValueError("it is no Excel sheet, whatever its name says.") from None
     frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
     frame.index = pd.RangeIndex(2, len(frame) + 2, name=LINE)
     return frame.astype(object).dropna(how="all")
@@ -252,6 +257,11 @@ def read_preflib(path: str | Path) -> PreflibOrders:
         if match := _ALTERNATIVE.match(line):
             if int(match[1]) in names:
                 raise ValueError(f"{path}, line {number} names alternative {match[1]} again.")
+            if match[2] in names.values():
+                raise ValueError(
+                    f"{path}, line {number} names an alternative {match[2]!r}, as another one "
+                    "before: rename one of the two."
+                )
             names[int(match[1])] = match[2]
         elif match := _VOTERS.match(line):
             announced = int(match[1])
@@ -277,6 +287,7 @@ def read_preflib(path: str | Path) -> PreflibOrders:
 def _preflib_order(text: str, names: dict[int, str], where: str) -> list[str | frozenset[str]]:
     """Parse ``1,2,{3,4}``."""
     order: list[str | frozenset[str]] = []
+    seen: set[int] = set()
     at = 0
     while at < len(text):
         match = _BLOCK.match(text, at)
@@ -288,8 +299,10 @@ def _preflib_order(text: str, names: dict[int, str], where: str) -> list[str | f
         for n in numbers:
             if n not in names:
                 raise ValueError(f"{where} names alternative {n}, which the header does not.")
-        if len(set(numbers)) < len(numbers):
-            raise ValueError(f"{where} names an alternative twice in a block.")
+        if len(seen | set(numbers)) < len(seen) + len(numbers):
+            again = next(n for n in numbers if n in seen or numbers.count(n) > 1)
+            raise ValueError(f"{where} names alternative {again} twice.")
+        seen |= set(numbers)
         order.append(names[numbers[0]] if match[2] else frozenset(names[n] for n in numbers))
         at = match.end()
     return order

@@ -37,6 +37,18 @@ _MARKS = (  # the longer ones first: UTF-32 begins as UTF-16 does
 )
 
 
+_NO_TEXT = {  # how files begin that are no text, and what they are
+    b"\x1f\x8b": "what gzip (.gz) compresses",
+    b"BZh": "what bzip2 (.bz2) compresses",
+    b"\xfd7zXZ": "what xz (.xz) compresses",
+    b"\x28\xb5\x2f\xfd": "what zstd (.zst) compresses",
+    b"PK\x03\x04": "an Excel sheet (.xlsx) or an archive (.zip)",
+    b"PAR1": "a Parquet file (.parquet)",
+    b"\xd0\xcf\x11\xe0": "an old Excel sheet (.xls)",
+}
+_SAID = re.compile(r"\s*sep=(.)[ ]*\n", re.IGNORECASE)  # with which Excel says what separates
+
+
 class TextTable(NamedTuple):
     """A table of text: the cells as they are written, NaN where they are empty.
 
@@ -87,6 +99,9 @@ def decoded(data: bytes, encoding: str | None = None) -> tuple[str, str]:
             return data.decode(encoding), encoding
         except LookupError:
             raise ValueError(f"there is no encoding {encoding!r}.") from None
+    for mark, what in _NO_TEXT.items():
+        if data.startswith(mark):
+            raise ValueError(f"it is no text, but {what}: give it a name that ends so.")
     found = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
     if found == "utf-8" and b"\0" in data[:1000]:  # UTF-16 without a mark: every other byte is 0
         found = "utf-16-le" if data[1:2] == b"\0" else "utf-16-be"
@@ -94,7 +109,9 @@ def decoded(data: bytes, encoding: str | None = None) -> tuple[str, str]:
         return data.decode(found), found
     except UnicodeDecodeError as error:
         if found != "utf-8":
-            raise
+            raise ValueError(
+                f"it is no text: it has bytes of zero, and is not {found.upper()} either."
+            ) from None
         begin = data.rfind(b"\n", 0, error.start) + 1
         line = data[begin:].split(b"\n", 1)[0].strip()[:60].decode("latin-1")
         raise ValueError(
@@ -215,6 +232,9 @@ def text_table(
     """
     text, found = decoded(content(existing(path)), encoding)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    if separator is None and (told := _SAID.match(text)):
+        separator = told[1]
+        text = "\n" * told[0].count("\n") + text[told.end() :]  # lines keep their numbers
     by = separator or separator_of(text, usual)
     said = []
     if by != usual:

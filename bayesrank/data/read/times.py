@@ -130,8 +130,8 @@ def _stamp(label: Any, name: str) -> pd.Timestamp:
         pass
     raise ValueError(
         f"The {name} {label_repr(label)} is no date that can be read in one way only. Write dates "
-        "as 2024-05-31 or 2024-05-31 15:00, or give a column that pd.to_datetime(..., format=...) "
-        "has read; numbers, such as 2024, are times as they are."
+        "as 2024-05-31 or 2024-05-31 15:00, or as dates have where they have types (Parquet, "
+        "pandas); numbers, such as 2024, are times as they are."
     )
 
 
