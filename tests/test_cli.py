@@ -248,6 +248,10 @@ def test_the_page_says_how_well_the_model_predicts_and_what_it_misses(first):
     assert linked == ["ranks.csv", "predictions.csv", "checks.csv", "counts.csv", "pairs.csv"]
     assert all((folder / "out" / name).exists() for name in linked)
     assert "The first three by mean rank are" in page
+    # alternative texts have figures, and columns of words begin at the left
+    assert re.search("first 3 items; of the first place [a-z]+ 0[.][0-9]{2}, ", page)
+    assert re.search("first 3 items beats another; that [a-z]+ is better than [a-z]+ 0[.]", page)
+    assert '<th scope="col" class="text">Standing</th>' in page
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")

@@ -51,9 +51,10 @@ Both print a table of ranks, say who leads and how sure that is, and whether the
 fits the data. They write a folder with a page that explains it all, tables and pictures.
 
 \b
-  mean rank   1 is best; it is not whole, as the data leave the order open
+  mean rank   1 is best; it has decimals, as the data leave the order open
   ranks       from which rank to which the item lies, with probability 0.94
-  P(best)     the probability that it is the best of all
+  P(best)     the probability that it is the best of all; P(top 3), one of the best three
+  rankings    in how many of them it is; of matches likewise
   leads       has the best mean rank
   close       may be better than the leader: by the data the two are as good
   unknown     may be better than the leader: the data say too little of it

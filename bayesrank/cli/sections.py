@@ -218,8 +218,7 @@ def checks_of_kinds(posterior: Any, membership: xr.Dataset) -> Part:
         "every ranking counts as much as it is of the kind."
     )
     table = kind_checks(posterior, membership, order="kind_utility").assign(note="")
-    remedy = REMEDY.format(OTHER_KINDS)
-    return _checked(table, what, remedy, posterior, where="within the kinds")
+    return _checked(table, what, f"What to do: {OTHER_KINDS}.", posterior, where="within the kinds")
 
 
 def checks_of_matches(posterior: Any) -> Part:
