@@ -53,7 +53,6 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size
 th, td { padding: .25rem .4rem; text-align: right; border-bottom: 1px solid #ddd;
   white-space: nowrap; }
 th { vertical-align: bottom; white-space: normal; }
-th:not(:first-child) { min-width: 3.6rem; }
 th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 8rem;
   max-width: 22rem; position: sticky; left: 0; background: #fff; }
 .text, .prose { text-align: left; }
@@ -78,7 +77,6 @@ tr.unknown td:first-child { color: #2a78ab; font-style: italic; }
   table { font-size: 8pt; } th, td { padding: .1rem .35rem; }
   tr, thead, img, .warn, .fit { break-inside: avoid; } h2 { break-after: avoid; }
   .file, .wide:has(img) { break-before: avoid; }
-  th:not(:first-child) { min-width: 0; }
 }
 """
 
