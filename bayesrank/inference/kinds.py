@@ -20,7 +20,6 @@ raises the log posterior itself.
 """
 
 import functools
-import itertools
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -419,13 +418,14 @@ class _Orders(NamedTuple):
         ranks, best, gained = self._ranks(x), height(x), False
         for row in ranks:
             order = np.argsort(row)
-            for pair in itertools.pairwise(order):
-                both = list(pair)
+            for place in range(len(order) - 1):
+                both = order[place : place + 2].copy()
                 row[both] = row[both[::-1]]
                 x[self.where] = ranks.ravel()
                 now = height(x)
                 if now > best + SAME / 10:
                     best, gained = now, True
+                    order[place : place + 2] = both[::-1]
                 else:
                     row[both] = row[both[::-1]]
         x[self.where] = ranks.ravel()
@@ -469,7 +469,7 @@ class _EM(NamedTuple):
             if not height - before > GAIN * len(members):
                 break
             x = self.from_memberships(x, members, M_STEPS)
-        for _ in range(RESTARTS):
+        for _ in range(EM_STEPS if self.orders else RESTARTS):
             before, _, _, members = self.e_step(x)
             for of in self.orders:
                 of.climb(x, members)

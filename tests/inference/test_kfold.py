@@ -255,7 +255,7 @@ def test_kinds_around_orders_are_sampled_with_all_that_is_continuous():
             kinds = br.Mallows.dist(consensus, alpha, distance="kendall")
             br.Mixture("y", weights, kinds, observed=observed)
         start = br.find_kinds(model, n_starts=4).initvals
-        elpd[n_kinds] = kfold(model, k=3, draws=400, tune=300, chains=2, initvals=start)
+        elpd[n_kinds] = kfold(model, k=3, draws=1500, tune=500, chains=2, initvals=start)
     table = br.compare_kinds(kfold={str(n): x for n, x in elpd.items()})
     assert table["elpd_kfold"]["2"] - table["elpd_kfold"]["1"] > 10
 

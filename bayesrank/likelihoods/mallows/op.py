@@ -257,7 +257,8 @@ def log_normaliser(alpha: Any, n_items: int, distance: str) -> TensorVariable:
     9.69641008
     """
     check_distance(distance, n_items)
-    t = pt.as_tensor_variable(alpha) / n_items
+    # PyTensor makes single ones of the numbers that fit
+    t = pt.cast(pt.as_tensor_variable(alpha), "float64") / n_items
     if distance == "kendall":
         return _kendall_log_normalisers(t, n_items)[..., -1]
     if distance == "cayley":

@@ -145,6 +145,11 @@ def test_jax_agrees(distance, n):
         np.testing.assert_allclose(found, expected, atol=1e-11)
 
 
+def test_numbers_are_of_double_precision_even_if_single_ones_hold_them():
+    exact = np.log1p(np.arange(12) * np.exp(-1.0)).sum()
+    assert float(log_normaliser(12.0, 12, "cayley").eval()) == pytest.approx(exact, abs=1e-13)
+
+
 def test_an_unknown_distance_is_refused():
     with pytest.raises(ValueError, match="`distance` is 'foot'; it is one of 'footrule', 'spearm"):
         log_normaliser(1.0, 5, "foot")

@@ -28,7 +28,11 @@ from bayesrank.likelihoods.mallows.order_kernels import (
     table_of_sets,
 )
 from tests.likelihoods.loops import for_each
-from tests.likelihoods.mallows.permutations import log_sum_over_consensus, orders_by_hand
+from tests.likelihoods.mallows.permutations import (
+    every_ranking,
+    log_sum_over_consensus,
+    orders_by_hand,
+)
 
 KINDS = (PLACES, PAIRS)
 
@@ -176,6 +180,29 @@ def test_the_consensus_summed_out_is_the_sum_over_all_rankings(distance, rng):
             for value in ([0.0, 1.0, 7.0, 3.0],) if alpha.ndim else (0.0, 2.5, 1e5):
                 expected = log_sum_over_consensus(ranks.tolist(), value, distance, weight)
                 assert f(value) == pytest.approx(expected, rel=1e-12, abs=1e-10)
+
+
+def by_definition(ranks, every, distance):
+    """Distance of one ranking from each of all."""
+    apart = every - ranks
+    if distance != "kendall":
+        of = {"footrule": np.abs, "spearman": np.square, "hamming": np.sign}[distance]
+        return np.abs(of(apart)).sum(axis=1)
+    i, j = np.triu_indices(len(ranks), 1)
+    return ((ranks[i] - ranks[j]) * (every[:, i] - every[:, j]) < 0).sum(axis=1)
+
+
+@pytest.mark.slow
+@for_each("distance", SUMMED_OUT)
+@for_each("n", [7, 8])
+def test_the_consensus_of_eight_items_is_summed_out_over_all_rankings(distance, n, rng):
+    weight, alpha = np.array([1.0, 2.0, 0.5]), np.array([1.0, 9.0, 3.0])
+    ranks, every = rng.permuted(np.tile(np.arange(1, n + 1), (3, 1)), axis=1), every_ranking(n)
+    each = np.array([by_definition(r, every, distance) for r in ranks]) * (alpha / n)[:, None]
+    log_z = logsumexp(-each, axis=1)  # the same from every ranking
+    expected = logsumexp(-weight @ each) - np.log(len(every)) - weight @ log_z
+    found = summed_out_logp(ranks, alpha, distance=distance, weight=weight).eval()
+    assert found == pytest.approx(expected, abs=1e-10)
 
 
 @for_each("distance", ["cayley", "ulam"])
