@@ -12,7 +12,7 @@ what the data say about the scales is
           - \tfrac12 \log \lvert -H(\psi) \rvert + \text{const},
 
 the nested approximation of INLA. It is the same whether effects are centred or not. Its mode is
-found, and some nodes around it are weighed by it; where judges have parameters of their own, time
+found, and some nodes around it, further out on the side of the longer tail, are weighed by it; where judges have parameters of their own, time
 is linear in the judges (`bayesrank.inference.arrow`). A draw takes a node by its weight, moves the
 scales a little, x along with them, and adds the normal noise of that node.
 
@@ -57,10 +57,13 @@ Floats = NDArray[np.float64]
 MOST_SCALES = 6  # numbers that a grid of nodes is laid over
 NODES = {1: 8, 2: 16}  # for so many numbers; 32 for more
 WIDER = 1.2  # standard deviations of the nodes, in those of the approximation around the mode
+MOST = 2.0  # times as wide, or as narrow, one side may be
 JITTER = 0.15  # share of the variance of the scales that is between the nodes
-MOST_STEPS = 40  # to a mode, with the curvature of another one
+MOST_STEPS = 40  # to a mode
 ENOUGH = 1e-6  # nats below the mode at which a search ends
-CLOSE = 1e-2  # nats above the least that the scales' search ends
+PATIENCE = 12  # steps with the curvature of elsewhere, that are as long as to find the one here
+CLOSE = 1e-2  # nats below the highest that the scales' search ends
+AHEAD = 1e-3  # step of differences of log determinants, in logarithms
 WIDEST = 0.2  # step of differences of scales' logarithms, which are as long as a deviation
 LONGEST = 1.0  # of a step of the search, in logarithms
 FLAT = 1e-2  # curvature below which a direction is taken to be flat
@@ -383,6 +386,8 @@ class _Given(NamedTuple):
     precision: Dense | Arrow
     log_density: float  # of the scales
     shift: Floats  # (n_others, n_scales): how the mode moves with the scales
+    slope: Floats  # (n_scales,) of the log density at the modes of the others
+    bend: Floats  # (n_scales, n_scales) minus its second derivatives
 
     def draw(self, draws: int, nested: "_Nested", rng: np.random.Generator) -> Any:
         """Draw all variables, (draws, n), with the scales as they are."""
@@ -409,11 +414,31 @@ class _Nested:
     def at(self, scales: Floats) -> _Given:
         """Find the mode and the curvature of the others, from where the last search ended."""
         x = self._mode(scales)
-        precision, across = self._curvature(x)
+        precision, across, corner = self._curvature(x)
         shift = -precision.solve(across)
-        value = float(self.logp(x)[0]) - precision.log_det / 2
-        self.near = _Given(x, precision, value, shift)
+        value, slope = self.logp(x)
+        self.near = _Given(
+            x=x,
+            precision=precision,
+            log_density=float(value) - precision.log_det / 2,
+            shift=shift,
+            slope=slope[self.outer],
+            bend=corner + across.T @ shift,
+        )
         return self.near
+
+    def gradient(self, given: _Given) -> Floats:
+        """Gradient of the log density of the scales, (n_scales,).
+
+        The determinant's is a difference along the line on which the mode of the others moves.
+        """
+        out = given.slope.copy()
+        for k, place in enumerate(self.outer):
+            x = given.x.copy()
+            x[place] += AHEAD
+            x[self.inner] += AHEAD * given.shift[:, k]
+            out[k] -= (self._curvature(x)[0].log_det - given.precision.log_det) / (2 * AHEAD)
+        return out
 
     def _slope(self, x: Floats) -> tuple[float, Floats]:
         """Log density, and its gradient in the directions that sums leave."""
@@ -425,27 +450,42 @@ class _Nested:
         return float(value), slope[self.inner]
 
     def _mode(self, scales: Floats) -> Floats:
-        """Climb by steps with the curvature nearby, which is known, or else from afar."""
+        """Climb by Newton steps, with the curvature nearby as long as that is quicker."""
         x = self.start.copy()
         x[self.outer] = scales
+        precision, fresh = None, False
         if self.near is not None:
+            precision = self.near.precision
             x[self.inner] = self.near.x[self.inner]
             x[self.inner] += self.near.shift @ (scales - self.near.x[self.outer])
-            value, slope = self._slope(x)
-            for _ in range(MOST_STEPS):
-                step = self.near.precision.solve(slope)
-                gain = float(slope @ step) / 2
-                if gain < ENOUGH:
-                    return x
-                for shorter in (1.0, 0.5, 0.25):
-                    there = x.copy()
-                    there[self.inner] += shorter * step
-                    reached, slope_there = self._slope(there)
-                    if reached >= value + 0.1 * shorter * gain:
-                        break
-                else:
+        value, slope = self._slope(x)
+        before = np.inf
+        for _ in range(MOST_STEPS):
+            if precision is None:
+                try:
+                    precision, fresh = self._curvature(x)[0], True
+                except ValueError:  # far from the mode it may curve upwards
                     break
-                x, value, slope = there, reached, slope_there
+            step = precision.solve(slope)
+            gain = float(slope @ step) / 2
+            if gain < ENOUGH:
+                return x
+            for shorter in 0.5 ** np.arange(8 if fresh else 3):
+                there = x.copy()
+                there[self.inner] += shorter * step
+                reached, slope_there = self._slope(there)
+                if reached >= value + 0.1 * shorter * gain:
+                    x, value, slope = there, reached, slope_there
+                    break
+            else:
+                if fresh:
+                    break
+                precision = None
+                continue
+            # each step leaves the same part of what is missing, unless curvatures are very unlike
+            slow = gain > before * (ENOUGH / gain) ** (1 / PATIENCE)
+            precision, fresh = (None if slow else precision), False
+            before = np.inf if slow else gain
 
         def inner(part: Floats) -> tuple[float, Floats]:
             there = x.copy()
@@ -455,13 +495,15 @@ class _Nested:
         x[self.inner] = climb(inner, x[self.inner])
         return x
 
-    def _curvature(self, x: Floats) -> tuple[Dense | Arrow, Floats]:
-        """Precision of the others given the scales, and minus what both are differentiated by."""
+    def _curvature(self, x: Floats) -> tuple[Dense | Arrow, Floats, Floats]:
+        """Minus the second derivatives: of the others, a precision; of both; of the scales."""
         product = self.products(x)
         axes = np.eye(x.size)
         if self.places is None:
-            found = product(axes[:, self.inner])
-            return Dense(-found[self.inner]), -found[self.outer].T
+            found = -product(axes)
+            across = found[np.ix_(self.inner, self.outer)]
+            precision = Dense(found[np.ix_(self.inner, self.inner)])
+            return precision, across, found[np.ix_(self.outer, self.outer)]
 
         # one direction for each of the few, and one for a variable of all blocks: in units of one,
         # and in others, which give the same unless blocks meet
@@ -478,7 +520,7 @@ class _Nested:
         if not error.max() <= 1e-8 * (1 + abs(by_all[blocks]).max()):
             raise _MeetError
         n_rest, place = len(rest), np.searchsorted(self.inner, blocks)
-        precision = Arrow(
+        arrow = Arrow(
             by_all[blocks],
             by_few[blocks][..., :n_rest],
             by_few[rest][:, :n_rest],
@@ -486,7 +528,7 @@ class _Nested:
             np.searchsorted(self.inner, rest),
             self.sums,
         )
-        return precision, by_few[self.inner][:, n_rest:]
+        return arrow, by_few[self.inner][:, n_rest:], by_few[self.outer][:, n_rest:]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -505,16 +547,15 @@ class _Nodes(NamedTuple):
 def _peak(nested: _Nested, names: Sequence[str]) -> tuple[Floats, Floats]:
     """Find the mode of the scales, and a root of their covariance around it."""
 
-    def loss(scales: NDArray[np.float64]) -> float:
+    def at(scales: Floats) -> _Given:
         if np.abs(scales).max() > FAR:
             raise ValueError(
                 f"The data leave the scales {', '.join(names)} open: the approximate density has "
                 "no mode. Give them proper priors, or sample with pm.sample."
             )
-        return -nested.at(scales).log_density
+        return nested.at(scales)
 
-    begin = nested.start[nested.outer]
-    peak, curvature = _lowest(loss, begin)
+    peak, curvature = _highest(at, nested.gradient, nested.start[nested.outer])
     try:
         root = np.linalg.inv(factor_of(curvature)).T  # of the covariance
     except ValueError as error:
@@ -526,56 +567,92 @@ def _peak(nested: _Nested, names: Sequence[str]) -> tuple[Floats, Floats]:
 
 
 def _nodes(nested: _Nested, names: Sequence[str]) -> _Nodes:
-    """Lay nodes around the mode of the scales, and weigh them."""
+    """Lay nodes around the mode of the scales, and weigh them.
+
+    A scale that may be near zero has a long tail to that side in logarithms: along each axis of the
+    covariance both sides have a deviation of their own, from how far the log density falls.
+    """
     n = nested.outer.size
     peak, root = _peak(nested, names)
+    values, vectors = np.linalg.eigh(root @ root.T)
+    axes = vectors * np.sqrt(values)
+    top = nested.at(peak)
+    sides = np.empty((2, n))  # deviations below and above the mode, in those of the covariance
+    for k, axis in enumerate(axes.T):
+        for side, sign in zip(sides, (-1, 1), strict=True):
+            nested.near = top
+            fall = top.log_density - nested.at(peak + sign * math.sqrt(2) * axis).log_density
+            side[k] = np.clip(max(fall, 0.0), MOST**-2, MOST**2) ** -0.5
     n_nodes = NODES.get(n, 32)
     z = WIDER * norm.ppf(qmc.Sobol(n, seed=0).random(n_nodes) * (1 - 1e-3) + 5e-4)
-    scales = peak + z @ root.T
+    deviation = np.where(z < 0, *sides)
+    scales = peak + (z * deviation) @ axes.T
     order = np.argsort((z**2).sum(axis=1))  # from the middle outwards: each search starts near
     given: list[Any] = [None] * n_nodes
+    nested.near = top
     for k in order:
         nested.near = min(
             (g for g in given if g is not None),
-            key=lambda g: ((np.linalg.solve(root, g.x[nested.outer] - scales[k])) ** 2).sum(),
+            key=lambda g: ((np.linalg.solve(axes, g.x[nested.outer] - scales[k])) ** 2).sum(),
             default=nested.near,
         )
         given[k] = nested.at(scales[k])
     log_weight = np.array([g.log_density for g in given]) + (z**2).sum(axis=1) / (2 * WIDER**2)
+    log_weight += np.log(deviation).sum(axis=1)
     log_weight -= np.logaddexp.reduce(log_weight)
     return _Nodes(scales, log_weight, given)
 
 
-def _lowest(f: Any, x: Floats) -> tuple[Floats, Floats]:
-    """Find where a smooth function of few numbers is least, and its Hessian there.
+def _highest(at: Any, gradient: Any, scales: Floats) -> tuple[Floats, Floats]:
+    """Climb the log density of the scales; its mode, and minus the Hessian there.
 
-    By Newton's method, whose derivatives are differences: each is worth several steps of methods
-    that learn the curvature on their way, for every value here is a search of its own.
+    By BFGS, which begins with the curvature of the log density at the modes of the others: all but
+    the determinant's. The Hessian is found by differences where the search seems to end.
     """
-    value, h = f(x), np.full(x.size, WIDEST)
+    given = at(scales)
+    slope = gradient(given)
+    size = _upright(given.bend)
     for _ in range(MOST_STEPS):
-        slope, curvature = _differences(f, x, value, h)
-        values, vectors = np.linalg.eigh(curvature)
-        size = np.maximum(abs(values), FLAT)
-        step = -vectors @ (vectors.T @ slope / size)
-        gain = -float(slope @ step) / 2
-        if gain < CLOSE and values[0] > 0:
-            return x + step, curvature
+        step = np.linalg.solve(size, slope)
+        if slope @ step < 2 * CLOSE:
+            curvature = _curvature_of(lambda x: -at(x).log_density, scales, size)
+            size = _upright(curvature)
+            step = np.linalg.solve(size, slope)
+            if slope @ step < 2 * CLOSE:
+                return scales + step, curvature
         step *= min(1.0, LONGEST / abs(step).max())
         for shorter in 0.5 ** np.arange(6):
-            reached = f(x + shorter * step)
-            if reached < value:
+            there = at(scales + shorter * step)
+            if there.log_density > given.log_density:
                 break
         else:
             break
-        x, value = x + shorter * step, reached
-        h = np.clip(np.maximum(np.diag(curvature), FLAT) ** -0.5, WIDEST / 10, WIDEST)
-    return x, curvature
+        moved, slope_there = shorter * step, gradient(there)
+        size = _learned(size, moved, slope - slope_there)
+        scales, given, slope = scales + moved, there, slope_there
+    return scales, _curvature_of(lambda x: -at(x).log_density, scales, size)
 
 
-def _differences(f: Any, x: Floats, centre: float, h: Floats) -> tuple[Floats, Floats]:
-    """Gradient and Hessian by differences of steps `h` around `x`, where f is `centre`."""
-    n = x.size
+def _upright(curvature: Floats) -> Floats:
+    """Take directions that curve the other way, or not at all, for ones that do as wanted."""
+    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
+    return (vectors * np.maximum(abs(values), FLAT)) @ vectors.T
+
+
+def _learned(size: Floats, moved: Floats, change: Floats) -> Floats:
+    """Update minus a Hessian by how the gradient fell along a step, and keep it positive."""
+    along = size @ moved
+    known = float(moved @ along)
+    if moved @ change < 0.2 * known:  # Powell's damping
+        part = 0.8 * known / (known - float(moved @ change))
+        change = part * change + (1 - part) * along
+    return size - np.outer(along, along) / known + np.outer(change, change) / (moved @ change)
+
+
+def _curvature_of(f: Any, x: Floats, size: Floats) -> Floats:
+    """Hessian by differences, of steps that are about a deviation where it is about `size`."""
+    h = np.clip(np.diag(size) ** -0.5, WIDEST / 10, WIDEST)
+    n, centre = x.size, f(x)
     axes, out = np.diag(h), np.empty((n, n))
     ahead, behind = (np.array([f(x + sign * a) for a in axes]) for sign in (1, -1))
     for i in range(n):
@@ -583,7 +660,7 @@ def _differences(f: Any, x: Floats, centre: float, h: Floats) -> tuple[Floats, F
         for j in range(i):
             both = f(x + axes[i] + axes[j]) - ahead[i] - ahead[j] + centre
             out[i, j] = out[j, i] = both / (h[i] * h[j])
-    return (ahead - behind) / (2 * h), out
+    return out
 
 
 def _draws(nodes: _Nodes, nested: _Nested, total: int, rng: np.random.Generator) -> Any:

@@ -78,7 +78,7 @@ def find_map(
     >>> density = br.jax.compile(model)
     >>> mode = br.jax.find_map(density, density.put())
     >>> mode.point["utility"].round(3)
-    array([ 0.175, -0.175])
+    array([ 0.202, -0.202])
     """
     first, unravel = ravel_pytree(density.in_order(start or density.start()))
     found = _climb(density, unravel, max_iterations, tolerance)(first, dict(data))

@@ -13,10 +13,26 @@ from tests.models.rated import taste
 
 @pytest.fixture(scope="module")
 def split(tmp_path_factory):
-    """Two thirds of what a small world of tastes watched, and the rest held out."""
-    folder = tmp_path_factory.mktemp("ua")
-    ratings = taste(40, 24)[["user", "movie", "rating"]] + [1, 1, 0]
-    ratings = ratings.sample(frac=0.6, random_state=1).assign(time=0)
+    """A small world of tastes, where chance decides on what is watched."""
+    ratings = stars()
+    return split_of(tmp_path_factory.mktemp("ua"), ratings.sample(frac=0.6, random_state=1))
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory):
+    """The same world, where each watches the ten that they like most."""
+    ratings = stars().sample(frac=1, random_state=1)  # in any order
+    liked = ratings.groupby("user")["rating"].rank(method="first", ascending=False) <= 10
+    return split_of(tmp_path_factory.mktemp("liked"), ratings[liked])
+
+
+def stars():
+    return taste(40, 24)[["user", "movie", "rating"]] + [1, 1, 0]
+
+
+def split_of(folder, ratings):
+    """Hold four of what each watched out."""
+    ratings = ratings.assign(time=0)
     test = ratings.groupby("user").head(4)
     test.to_csv(folder / "ua.test", sep="\t", header=False, index=False)
     ratings.drop(test.index).to_csv(folder / "ua.base", sep="\t", header=False, index=False)
@@ -64,11 +80,11 @@ def test_all_methods_answer_and_those_of_tastes_know_the_order(split, monkeypatc
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in METHODS if name.startswith("BPR")])
-def test_every_form_of_bpr_is_better_than_chance(split, name, monkeypatch):
+def test_every_form_of_bpr_is_better_than_chance(watched, name, monkeypatch):
     monkeypatch.setattr(study, "N_FACTORS", 4)
     if name == "BPR, ADVI":
         monkeypatch.setitem(METHODS, name, lambda s, seed: study.advi(s, seed, n_steps=20))
-    row = judge(split, name, 1)
+    row = judge(watched, name, 1)
     assert row["AUC"] > 0.55
     assert -5 < row["log score"] < 0
 
