@@ -12,9 +12,10 @@ what the data say about the scales is
           - \tfrac12 \log \lvert -H(\psi) \rvert + \text{const},
 
 the nested approximation of INLA. It is the same whether effects are centred or not. Its mode is
-found, and some nodes around it, further out on the side of the longer tail, are weighed by it; where judges have parameters of their own, time
-is linear in the judges (`bayesrank.inference.arrow`). A draw takes a node by its weight, moves the
-scales a little, x along with them, and adds the normal noise of that node.
+found, and some nodes around it, further out on the side of the longer tail, are weighed by it;
+where judges have parameters of their own, time is linear in the judges
+(`bayesrank.inference.arrow`). A draw takes a node by its weight, moves the scales a little, x along
+with them, and adds the normal noise of that node.
 
 >>> import pymc as pm
 >>> with pm.Model() as model:
