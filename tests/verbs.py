@@ -13,6 +13,7 @@ import contextlib
 import gc
 import io
 import re
+import shutil
 import sys
 import tempfile
 import time
@@ -69,6 +70,7 @@ class Family(NamedTuple):
     latent: Callable[[], pm.Model]
     value: Any  # of what is latent
     parameter: str = "utility"
+    together: bool = False  # whether the rows depend on each other, and have one number
 
 
 def _of_rankings(distribution: Any, value: Any, **options: Any) -> Family:
@@ -148,23 +150,31 @@ def _of_counts(*, given_pairs: bool = False, grouped: bool = False) -> Family:
     )
 
 
-def _of_distances() -> Family:
-    consensus = np.array([2, 1, 3, 4])
+def _of_distances(*, by_stage: bool = False, summed_out: bool = False) -> Family:
+    distribution = br.GeneralizedMallows if by_stage else partial(br.Mallows, distance="kendall")
+    consensus = None if summed_out else np.array([2, 1, 3, 4])
+    by_item = {} if summed_out else {"consensus_dims": "item"}
+
+    def alpha() -> Any:
+        return pm.HalfNormal("alpha", 1, dims="stage" if by_stage else None)
 
     def observed(rankings: br.Rankings) -> pm.Model:
-        with pm.Model(coords=rankings.coords) as model:
-            of = {"distance": "kendall", "consensus_dims": "item", "observed": rankings}
-            br.Mallows("y", consensus, pm.HalfNormal("alpha", 1), **of)
+        with pm.Model(coords=rankings.coords | {"stage": [1, 2, 3]}) as model:
+            distribution("y", consensus, alpha(), **by_item, observed=rankings)
         return model
 
     def latent() -> pm.Model:
-        with pm.Model() as model:
-            br.Mallows("y", consensus, pm.HalfNormal("alpha", 1), distance="kendall")
+        with pm.Model(coords={"stage": [1, 2, 3]}) as model:
+            distribution("y", consensus, alpha(), **({"shape": (3, 4)} if summed_out else {}))
         return model
 
-    data = br.Rankings.from_orderings([list("abcd"), list("bacd"), list("dacb")])
+    # those of generalised models may have ties in the last block
+    last = [{"a", "b", "c"}] if by_stage else list("acb")
+    data = br.Rankings.from_orderings([list("abcd"), list("bacd"), ["d", *last]])
     other = br.Rankings.from_orderings([list("bacd"), list("cbda")])
-    return Family(data, other, observed, latent, np.array([1, 2, 3, 4]), "alpha")
+    value = np.array([[1, 2, 3, 4], [2, 1, 3, 4], [1, 2, 4, 3]])
+    value = value if summed_out else value[0]
+    return Family(data, other, observed, latent, value, "alpha", together=summed_out)
 
 
 def _of_kinds(unit: str) -> Family:
@@ -218,6 +228,8 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         for aggregate in AGGREGATES
     },
     "Mallows": _of_distances,
+    "Mallows summed out": partial(_of_distances, summed_out=True),
+    "GeneralizedMallows": partial(_of_distances, by_stage=True),
     "Mixture": partial(_of_kinds, "ranking"),
     "Mixture of rankers": partial(_of_kinds, "ranker"),
     "MPM": _of_counts,
@@ -335,7 +347,8 @@ def log_likelihood(example: Example) -> None:
         idata = example.posterior()
         pm.compute_log_likelihood(idata, progressbar=False)
     each = idata["log_likelihood"]["y"]
-    assert each.dims == ("chain", "draw", model.named_vars_to_dims["y"][0])
+    by = () if example.family.together else model.named_vars_to_dims["y"][:1]
+    assert each.dims == ("chain", "draw", *by)
     assert np.isfinite(each).all()
 
 
@@ -392,7 +405,10 @@ def graphviz(example: Example) -> None:
     model, name = example.model(), example.family.parameter
     assert f"{name} --> y" in pm.model_to_mermaid(model)  # the same graph without the package
     _installed("graphviz")
-    assert f"{name} -> y" in pm.model_to_graphviz(model).source
+    drawn = pm.model_to_graphviz(model)
+    assert f"{name} -> y" in drawn.source
+    if shutil.which("dot"):  # the program that makes a picture of it
+        assert "</svg>" in drawn.pipe(format="svg", encoding="utf-8")
 
 
 def set_observed(example: Example) -> None:

@@ -12,9 +12,11 @@ the middle (too wide).
     utility[i]   = scale Normal(0, 1), summing to zero
     ranking      ~ PlackettLuce(utility)
 
-The ranks are `pm.Data`: nutpie compiles the model once, and takes other ranks for every world by
-`with_data`. `calibrate` takes any such model. Draws are thinned until they are nearly
-independent, for which the uniform law holds.
+Two ways. `by_simuk` hands a model to `simuk`, which takes any of PyMC's, of observed `Rankings`,
+too, and asks PyMC to compile it for every world: some 3 s each. `calibrate` takes a model whose
+ranks are `pm.Data`: nutpie compiles it once, and takes other ranks for every world by `with_data`.
+Draws are thinned until they are nearly independent, for which the uniform law holds; simuk ranks
+among all of them.
 
 References
 ----------
@@ -23,8 +25,13 @@ Modrak et al., Simulation-based calibration checking for Bayesian computation: t
 quantities shapes sensitivity, Bayesian Analysis 20, 2025: why to rank the log-likelihood, too (make
 it a `pm.Deterministic`).
 
-Run ``python -m models.howto.calibration``: 200 worlds, counts by tenths, and their p-values.
+Run ``python -m models.howto.calibration``: 200 worlds, counts by tenths, and their p-values; with
+``simuk`` and a number, so many worlds by simuk (``pip install simuk``, which is no part of
+bayesrank).
 """
+
+import sys
+from collections.abc import Callable
 
 import numpy as np
 import nutpie
@@ -87,6 +94,48 @@ def calibrate(
     return pd.DataFrame(rows)
 
 
+def by_simuk(
+    model: pm.Model,
+    *,
+    n_worlds: int,
+    seed: int = 1,
+    simulator: Callable[..., dict[str, np.ndarray]] | None = None,
+) -> pd.DataFrame:
+    """Rank true values in their posteriors, by simuk.
+
+    Parameters
+    ----------
+    model : pm.Model
+        With something observed, which the worlds replace.
+    n_worlds, seed : int
+        How many worlds, and of which seed.
+    simulator : callable, optional
+        Where rankings of a world come from, if not from the model: it takes the values of the free
+        variables and a ``seed``, by name, and returns what is observed.
+
+    Returns
+    -------
+    DataFrame
+        As that of `calibrate`, of all free variables.
+    """
+    import simuk
+
+    # PyMC's sampler keeps machine code from world to world; nutpie's makes it anew
+    of_world = {"draws": THIN * (KEPT + 1) - 1, "tune": 300, "chains": 1, "cores": 1}
+    sbc = simuk.SBC(
+        model,
+        num_simulations=n_worlds,
+        sample_kwargs=of_world | {"nuts_sampler": "pymc"},
+        seed=seed,
+        simulator=simulator,
+        progress_bar=False,
+    )
+    sbc.run_simulations()
+    ranks = sbc.simulations["prior_sbc"].dataset.squeeze("chain")
+    flat = {name: x.to_numpy().reshape(n_worlds, -1) // THIN for name, x in ranks.items()}
+    return pd.DataFrame({f"{n}[{i}]": row for n, x in flat.items() for i, row in enumerate(x.T)})
+
+
 def tenths(ranks: pd.DataFrame) -> pd.DataFrame:
     """Count ranks by tenths, one row per value, with the p-value of their being uniform."""
     table = ranks.apply(lambda column: np.histogram(column, 10, (0, KEPT + 1))[0]).T
@@ -95,4 +144,8 @@ def tenths(ranks: pd.DataFrame) -> pd.DataFrame:
 
 if __name__ == "__main__":
     model = build()
-    print(tenths(calibrate(model, model, ["scale", "utility"])).round(3).to_string())
+    if sys.argv[1:2] == ["simuk"]:
+        ranks = by_simuk(model, n_worlds=int(sys.argv[2]))
+    else:
+        ranks = calibrate(model, model, ["scale", "utility"])
+    print(tenths(ranks).round(3).to_string())

@@ -263,6 +263,27 @@ def test_a_right_model_is_calibrated_and_a_wrong_one_is_not():
     assert p["wrong"]["scale[0]"] < 1e-6
 
 
+@pytest.mark.slow
+def test_simuk_finds_rankings_calibrated_and_those_of_other_utilities_not():
+    rankings = br.Rankings.from_orderings([list("abcd"), list("dcba")] * 4)
+    with pm.Model(coords=rankings.coords) as model:
+        scale = pm.HalfNormal("scale", 1)
+        z = pm.ZeroSumNormal("z", 1, dims="item")
+        br.PlackettLuce("y", scale * z, observed=rankings)
+
+    def three_times_as_sure(scale, z, seed):
+        drawn = br.PlackettLuce.dist(3 * scale * z[rankings.item])
+        return {"y": pm.draw(drawn, random_seed=seed)}
+
+    right = calibration.by_simuk(model, n_worlds=40)
+    wrong = calibration.by_simuk(model, n_worlds=20, simulator=three_times_as_sure)
+    assert right.shape == (40, 5)
+    assert right.to_numpy().min() >= 0
+    assert right.to_numpy().max() <= calibration.KEPT
+    assert calibration.tenths(right)["p"].min() > 1e-5
+    assert calibration.tenths(wrong)["p"]["scale[0]"] < 1e-6
+
+
 # ---------------------------------------------------------------------------------------------
 # What was made up is found again
 # ---------------------------------------------------------------------------------------------
