@@ -229,8 +229,13 @@ def block_curvature_kernel(w, v, gamma, bend, work):  # type: ignore[no-untyped-
     m = n if n <= FEW else -(-n // CHUNK) * CHUNK
     a = np.empty(m)
     _ratios(a, w)
-    if np.isnan(w).any():
-        gamma[:n] = bend[:n] = math.nan
+    unknown = False  # loops, of which numba makes less code than of what arrays can do
+    for i in range(n):
+        gamma[i] = bend[i] = 0.0
+        unknown |= math.isnan(w[i])
+    if unknown:
+        for i in range(n):
+            gamma[i] = bend[i] = math.nan
     elif n <= FEW:
         _subsets_along(a, v, gamma, bend)
     else:
@@ -239,7 +244,7 @@ def block_curvature_kernel(w, v, gamma, bend, work):  # type: ignore[no-untyped-
 
 @_as_written
 def _subsets_along(a, v, gamma, bend):  # type: ignore[no-untyped-def]
-    """`_over_subsets` with the change of every number along `v`."""
+    """`_over_subsets` with the change of every number along `v`, added to zeros."""
     n, n_subsets = a.size, 1 << a.size
     chance, worth, bar = np.ones(n_subsets), np.ones(n_subsets), np.zeros(n_subsets)
     d_chance, d_worth, d_bar = np.zeros(n_subsets), np.zeros(n_subsets), np.zeros(n_subsets)
@@ -255,7 +260,6 @@ def _subsets_along(a, v, gamma, bend):  # type: ignore[no-untyped-def]
         chance[subset] /= worth[subset]
         d_chance[subset] = (d_chance[subset] - chance[subset] * d_worth[subset]) / worth[subset]
 
-    gamma[:n] = bend[:n] = 0.0
     bar[n_subsets - 1] = 1.0 / chance[n_subsets - 1]
     d_bar[n_subsets - 1] = -d_chance[n_subsets - 1] / chance[n_subsets - 1] ** 2
     for subset in range(n_subsets - 1, 0, -1):
@@ -276,12 +280,11 @@ def _subsets_along(a, v, gamma, bend):  # type: ignore[no-untyped-def]
 
 @_as_written
 def _integral_along(a, v, gamma, bend, work):  # type: ignore[no-untyped-def]
-    """Moments of the r_i on the nodes of `_integral`."""
+    """Moments of the r_i on the nodes of `_integral`, added to zeros."""
     n, m = gamma.size, a.size
     q, r, slope = work[:m], np.empty(n), np.zeros(n)
     left, h, per_octave, octaves, peak = _window(a, q, n)
     mass, first, shift = 0.0, 0.0, 0.0
-    gamma[:n] = bend[:n] = 0.0
     for k in range(per_octave * octaves):
         y = left + k * h
         s = math.exp(y)

@@ -33,7 +33,8 @@ __all__ = [
 ]
 
 
-@numba.njit(cache=True, error_model="numpy")
+# inlined by numba, once for each kernel; LLVM would compile it, and then again in all that have it
+@numba.njit(inline="always", error_model="numpy")
 def _stages_along(  # type: ignore[no-untyped-def]
     utility, v, node_weight, block_weight, entry_item, node_start, node_child,
     block_item, block_start, block_below,
