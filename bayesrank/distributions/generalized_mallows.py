@@ -48,6 +48,7 @@ from bayesrank.distributions.orders import (
     ObservedRankingsRV,
     batch_shape,
     fits,
+    observed_orders,
     ranks_from_scores,
 )
 from bayesrank.likelihoods.mallows import (
@@ -208,6 +209,8 @@ class GeneralizedMallows(Discrete):
             raise TypeError(
                 "GeneralizedMallows got consensus_dims= without rankings: it goes with Rankings."
             )
+        if observed is not None:
+            observed, options = observed_orders(cls.__name__, observed, options, partial=False)
         return super().__new__(cls, name, consensus, alpha, observed=observed, **options)
 
     @classmethod

@@ -51,6 +51,7 @@ from bayesrank.distributions.orders import (
     ObservedRankingsRV,
     batch_shape,
     fits,
+    observed_orders,
     ranks_from_scores,
 )
 from bayesrank.likelihoods.mallows import (
@@ -331,9 +332,13 @@ class Mallows(Discrete):
         for option, value in dims.items():
             if value is not None:
                 raise TypeError(f"Mallows got {option}= without rankings: it goes with Rankings.")
+        if consensus is None:
+            _refuse_slots(where, sizes)
+        if observed is not None:
+            around = consensus is not None
+            observed, options = observed_orders("Mallows", observed, options, partial=around)
         if consensus is not None:
             return super().__new__(cls, name, consensus, alpha, observed=observed, **options)
-        _refuse_slots(where, sizes)
         if observed is not None and options.get("shape") is None:
             options["shape"] = np.shape(observed)
         return _SummedOut(name, alpha, observed=observed, **options)

@@ -39,6 +39,7 @@ __all__ = [
     "batch_shape",
     "blocks_of_one",
     "fits",
+    "observed_orders",
     "observed_ranks",
     "ranks_from_scores",
     "refuse_utility_dims",
@@ -172,6 +173,8 @@ def observed_ranks(
         ) from error
     if not ranks.ndim:
         raise ValueError(f"{class_name} got observed={ranks}: give one rank per slot.")
+    if not ranks.size:
+        raise ValueError(f"{class_name} got observed= of shape {ranks.shape}, which has no ranks.")
     missing = np.isnan(ranks)
     ranks = np.where(missing, 0.0, ranks)
     _check_ranks(class_name, ranks)
@@ -201,6 +204,47 @@ def observed_ranks(
                 "by where=."
             )
     return ranks.astype(np.int64), options
+
+
+def observed_orders(
+    class_name: str, observed: Any, options: dict[str, Any], *, partial: bool
+) -> tuple[Any, dict[str, Any]]:
+    """Check an array of ranks of a model of full rankings, of which some may be partial.
+
+    Parameters
+    ----------
+    class_name, observed, options
+        As of `observed_ranks`.
+    partial : bool
+        Whether items may be left out.
+
+    Returns
+    -------
+    tuple of array of int or TensorVariable, and dict
+        As of `observed_ranks`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `observed_ranks`, and for ties without ``sizes``.
+    """
+    observed, options = observed_ranks(class_name, observed, 0.0, options)
+    if isinstance(observed, np.ndarray):
+        ordered = np.sort(observed.reshape(-1, observed.shape[-1]), axis=-1)
+        wrong = {
+            "leave items out": (not partial) & (ordered[:, 0] == 0),
+            "have ties": ((np.diff(ordered) == 0) & (ordered[:, 1:] > 0)).any(axis=-1)
+            & (options.get("sizes") is None),
+        }
+        for what, bad in wrong.items():
+            if bad.any():
+                row = observed.reshape(-1, observed.shape[-1])[bad.argmax()].tolist()
+                raise ValueError(
+                    f"The ranks {short_repr(row)} in observed= of {class_name} {what}, and those "
+                    "of an array are full rankings. Read partial ones with Rankings.from_ranks, "
+                    "or say by sizes= how many items each block of ties has, around a consensus."
+                )
+    return observed, options
 
 
 def _check_ranks(class_name: str, ranks: NDArray[np.float64]) -> None:

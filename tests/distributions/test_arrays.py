@@ -54,6 +54,7 @@ def test_what_is_no_ranks_is_refused(family):
         "infinite": ([np.inf, 1, 2, 3], r"are not finite: 0 or NaN are items that"),
         "length": ([1, 2, 3], r"got 3 ranks per ranking, and utilities of 4 slots: give one"),
         "number": (3, r"got observed=3.0: give one rank per slot"),
+        "nothing": ([], r"got observed= of shape \(0,\), which has no ranks"),
     }
     for observed, message in cases.values():
         with pytest.raises(ValueError, match=message), pm.Model():
@@ -79,6 +80,43 @@ def test_tables_and_data_of_another_kind_are_refused_with_the_way_to_the_right_o
         family("y", U, observed=THREE.counts())
     with pytest.raises(TypeError, match=r"weights belong to rankings, such as"), pm.Model():
         family("y", U, observed=[1, 2, 3, 4], weight=[2.0])
+
+
+@pytest.mark.parametrize("consensus", [None, [1, 2, 3]])
+@pytest.mark.parametrize("family", [br.Mallows, br.GeneralizedMallows])
+def test_arrays_of_no_full_rankings_are_refused_by_mallows_models(family, consensus):
+    cases = {
+        "from zero": ([[0, 1, 2], [1, 0, 2]], r"^Each ranking that \w*Mallows got .* has a rank 0"),
+        "average": ([[1, 2.5, 2.5]], r"not whole: of average ranks of ties, rank anew with scipy"),
+        "gaps": ([[1, 1, 3]], r"have gaps: of ranks such as 1, 2, 2, 4, rank anew"),
+        "ties": (
+            [[1, 2, 2]],
+            r"^The ranks \[1, 2, 2\] in observed= of \w+ have ties, and th",
+        ),
+    }
+    if consensus is None or family is br.GeneralizedMallows:
+        cases["left out"] = (
+            [[1, np.nan, 2]],
+            r"^The ranks \[1, 0, 2\] in .* leave items out, ",
+        )
+    for observed, message in cases.values():
+        with pytest.raises(ValueError, match=message), pm.Model():
+            family("y", consensus, [1.0, 1.0], observed=observed)
+    frame = pd.DataFrame([[1, 2, 3]], columns=list("abc"))
+    for other, message in ((frame, "labels would be lost"), (THREE.pairs(), "and got Pairs, which"),
+                           ([["a", "b", "c"]], "no array of ranks")):  # fmt: skip
+        with pytest.raises(TypeError, match=message), pm.Model():
+            family("y", consensus, [1.0, 1.0], observed=other)
+
+
+def test_items_that_an_array_leaves_out_are_summed_over_by_mallows():
+    with pm.Model() as model:
+        br.Mallows("y", [1, 2, 3], 1.0, distance="kendall", observed=[[1, np.nan, 2]])
+    full = br.Mallows.dist([1, 2, 3], 1.0, distance="kendall")
+    completions = [pm.logp(full, x).eval() for x in ([1, 2, 3], [1, 3, 2], [2, 1, 3])]
+    assert float(model.compile_logp(mode="FAST_COMPILE")({})) == pytest.approx(
+        np.logaddexp.reduce(completions)
+    )
 
 
 def test_rankings_where_counts_or_pairs_are_wanted():
