@@ -8,7 +8,6 @@ import functools
 import gc
 import os
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -18,6 +17,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+try:
+    import resource
+except ImportError:  # Windows: what a run took is not told
+    resource = None
 
 # Before anything imports pyplot: figures are drawn into memory, with or without a display.
 os.environ["MPLBACKEND"] = "Agg"
@@ -161,7 +165,7 @@ def _resident() -> float:
     """Bytes of this process in memory; where that is not told, more than any."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-    except OSError:
+    except (OSError, AttributeError):
         return np.inf
 
 
@@ -176,7 +180,7 @@ def _spent() -> tuple[float, float]:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Tell the first process what this worker took."""
-    if hasattr(session.config, "workeroutput"):
+    if resource and hasattr(session.config, "workeroutput"):
         session.config.workeroutput["spent"] = _spent()
 
 

@@ -74,3 +74,19 @@ def test_the_environment_of_the_quickstart_grows_and_is_not_made_anew(project, t
     assert "venv --quiet" not in asked.replace("--python .venv", "")
     assert (project / ".venv" / "bin" / "python").exists()
     assert call(project, tmp_path, "run", "true").stderr == ""  # nor asked for again
+
+
+def test_what_builds_the_site_is_added_once(project, tmp_path):
+    made_from(project, "requirements-dev.lock")
+    (project / "requirements-docs.lock").write_text("# more\n", encoding="utf-8")
+    python = project / ".venv" / "bin" / "python"
+    python.unlink()
+    python.write_text('#!/bin/sh\necho "$@" >>"$HOME/asked"\n', encoding="utf-8")
+    python.chmod(0o755)
+    for said in ("adding to .venv what requirements-docs.lock has more\n", "the first page is"):
+        done = call(project, tmp_path, "docs")
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.startswith(f"dev: {said}")
+    asked = (project / "asked").read_text(encoding="utf-8").splitlines()
+    assert ["-r requirements-docs.lock" in line for line in asked] == [True, False, False]
+    assert all("--fail-on-warning" in line for line in asked[1:])

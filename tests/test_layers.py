@@ -46,7 +46,7 @@ FILES = {
     "schema": Room("numpy pandas xarray"),
     "priors": Room("pymc"),
 }
-UNBOUNDED = {"cli"}
+UNBOUNDED = {"cli", "__main__"}
 
 # Folders and files of a room that may not import all of it: what they may import besides
 # themselves. Where a room has wings, all of its folders are wings.

@@ -9,6 +9,7 @@ from zipfile import ZipFile
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 import bayesrank as br
 from bayesrank import distributions
@@ -81,6 +82,21 @@ def test_the_wheel_installs_the_command_and_the_license(wheel):
     assert "Apache License" in metadata(wheel, "licenses/LICENSE")
 
 
+def pinned(lock):
+    text = (ROOT / lock).read_text(encoding="utf-8")
+    return dict(re.findall(r"(?m)^([\w.-]+)==([^ ;]+)", text)), text
+
+
+def test_what_builds_the_site_changes_no_version_that_tests_run_with():
+    ours, _ = pinned("requirements-dev.lock")
+    more, text = pinned("requirements-docs.lock")
+    assert {name: more[name] for name in more.keys() & ours} == {
+        name: ours[name] for name in more.keys() & ours
+    }
+    assert {"sphinx", "myst-nb", "numpydoc"} <= more.keys()
+    assert "://" not in text
+
+
 @pytest.mark.parametrize(
     ("lock", "requirements"),
     [
@@ -89,12 +105,25 @@ def test_the_wheel_installs_the_command_and_the_license(wheel):
     ],
 )
 def test_a_lock_file_pins_what_the_project_requires_and_names_no_address(lock, requirements):
-    text = (ROOT / lock).read_text(encoding="utf-8")
-    pins = dict(re.findall(r"(?m)^([\w.-]+)==([^ ;]+)", text))
+    pins, text = pinned(lock)
     wanted = [Requirement(line) for line in requirements]
     unmet = [r for r in wanted if r.name != "bayesrank" and not r.specifier.contains(pins[r.name])]
     assert unmet == []
     assert "://" not in text
+
+
+def test_the_version_is_written_down_alike_and_so_is_what_is_required():
+    texts = {
+        name: (ROOT / name).read_text("utf-8") for name in ("CITATION.cff", "conda/recipe.yaml")
+    }
+    for name, text in texts.items():
+        assert re.findall(r'(?m)^ *version: "?([\d.]+)"?$', text) == [br.__version__], name
+    run = texts["conda/recipe.yaml"].partition("  run:")[2].partition("tests:")[0]
+    other = {"matplotlib-base": "matplotlib", "lazy_loader": "lazy-loader"}
+    needs = dict(re.findall(r"(?m)^ +- ([\w-]+) (\S+)$", run))
+    needs.pop("python", None)
+    required = {r.name: r.specifier for r in map(Requirement, PROJECT["dependencies"])}
+    assert {other.get(k, k): SpecifierSet(v) for k, v in needs.items()} == required
 
 
 def test_every_distribution_goes_through_the_battery():

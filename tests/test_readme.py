@@ -1,7 +1,8 @@
-"""The README does what it says: its commands exist, its Python runs."""
+"""The README and the pages of the site do what they say: commands exist, Python runs."""
 
 import functools
 import re
+import shutil
 import subprocess
 import sys
 import warnings
@@ -15,6 +16,10 @@ from tests.test_layers import PACKAGE
 
 ROOT = PACKAGE.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {
+    path.relative_to(ROOT / "docs").as_posix(): path.read_text(encoding="utf-8")
+    for path in (ROOT / "docs").rglob("*.md")
+}
 
 
 def blocks(language, text=README):
@@ -26,13 +31,14 @@ def under(heading):
     return section
 
 
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 @pytest.mark.parametrize("heading", ["Quickstart", "Tests"])
 def test_one_command_stands_under_the_heading_alone_in_its_block(heading):
     (block,) = blocks("bash", under(heading))
     (command,) = block.splitlines()
     script, name = command.split()
     usage = subprocess.run(
-        [ROOT / script, "help"], capture_output=True, text=True, check=True
+        ["bash", ROOT / script, "help"], capture_output=True, text=True, check=True
     ).stdout
     assert re.search(rf"(?m)^  {name}  ", usage)
 
@@ -56,13 +62,16 @@ def few_draws(monkeypatch):
 
 
 def run(block, names):
-    exec(compile(block, "README.md", "exec"), names)
+    exec(compile(block, "a page", "exec"), names)
     return names
 
 
 def test_its_rankings_run_and_show_what_it_claims(few_draws):
     names = {}
-    first, checked, kinds, second, _ = blocks("python")
+    first, _ = blocks("python")
+    (checked,) = blocks("python", PAGES["howto/checks.md"])
+    (kinds,) = blocks("python", PAGES["families/mixtures.md"])
+    (second,) = blocks("python", PAGES["families/mpm.md"])
     for number, (block, variable) in enumerate(((first, "utility"), (second, "score")), start=1):
         run(block, names)
         summary = names["br"].rank_summary(names["posterior"], variable)
@@ -82,21 +91,30 @@ def test_its_rankings_run_and_show_what_it_claims(few_draws):
 
 
 def test_its_matches_run_and_show_what_it_claims(few_draws, capsys):
-    names = run(blocks("python")[4], {})
+    names = run(blocks("python")[1], {})
     assert set(names["br"].rank_summary(names["posterior"]).index) == {"Alder", "Birch", "Cedar"}
     said = r"Alder is better than Birch with probability 0\.\d+\. \d+ more matches"
     assert re.match(said, capsys.readouterr().out)
 
 
+def test_pages_show_the_examples_of_the_readme_and_no_others_that_are_not_run():
+    first, second = blocks("python")
+    shown = {name: blocks("python", text) for name, text in PAGES.items()}
+    assert shown.pop("start/model.md") == [first]
+    assert shown.pop("families/pairs.md") == [second]
+    run_above = {"howto/checks.md", "families/mixtures.md", "families/mpm.md", "history.md"}
+    assert {name for name, code in shown.items() if code} == run_above
+
+
 def test_the_table_of_measurements_names_the_benchmarks_that_are_there():
-    named = set(re.findall(r"`(test_\w+\.py)`", under("Benchmarks")))
+    named = set(re.findall(r"`(test_\w+\.py)`", PAGES["benchmarks.md"]))
     there = {path.name for path in (ROOT / "tests/benchmarks").glob("test_*.py")}
     assert named == there
 
 
 def test_the_files_that_it_shows_and_links_to_are_there():
     linked = set(re.findall(r"\]\(([\w/.-]+)\)", README))
-    assert {"docs/ranks.png", "docs/places.png", "docs/checks.png", "LICENSE"} <= linked
+    assert {"docs/ranks.png", "docs/start/install.md", "CITATION.cff", "LICENSE"} <= linked
     assert [path for path in linked if not (ROOT / path).exists()] == []
 
 

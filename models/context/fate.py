@@ -10,15 +10,15 @@ that mean; sets may be of any size, also of sizes that were not seen in training
     weights  ~ Normal(0, prior_scale x scale)
     y        ~ Plackett-Luce(utility)
 
-==================  ==================  ===============================================
-Symbol              Variable            Shape
-==================  ==================  ===============================================
-:math:`x`           ``features``        (n_rankings, n_slots, n_features), data
-:math:`\varphi`     ``set_k_W``, ``_b`` (n_in, width), (width,)
-score, item         ``score_k_W``       (n_in, width)
-score, context      ``score_0_V``       (width of the embedding, width)
-last layer          ``score_out_W``     (width,)
-==================  ==================  ===============================================
+==================  ===================  ===============================================
+Symbol              Variable             Shape
+==================  ===================  ===============================================
+:math:`x`           ``features``         (n_rankings, n_slots, n_features), data
+:math:`\varphi`     ``set_k_W``, ``_b``  (n_in, width), (width,)
+score, item         ``score_k_W``        (n_in, width)
+score, context      ``score_0_V``        (width of the embedding, width)
+last layer          ``score_out_W``      (width,)
+==================  ===================  ===============================================
 
 Differs from the paper in: the likelihood (Plackett-Luce, not the hinge loss; any likelihood of the
 package may take its place, and so may `bayesrank.likelihoods.losses`), a prior that is part of

@@ -283,7 +283,7 @@ def by_the_script(how: Run) -> Table:
     published = PUBLISHED.loc[[name for name in PUBLISHED.index if name in rows.index]]
     shown = [name for name in README_ROWS if name in rows.index]
     columns = [*HEADS[:5], "P@1", "MAP"]
-    return Table(rows, published, readme=pd.DataFrame(index=shown, columns=columns))
+    return Table(rows, published, shown=pd.DataFrame(index=shown, columns=columns))
 
 
 def by_the_text(how: Run) -> Table:

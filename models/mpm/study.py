@@ -297,7 +297,7 @@ def best(how: Run) -> Table:
     _, titles, n_ratings = _read(how)
     rows = best_and_worst(_scores(how), titles, n_ratings)
     shown = ["MPM", "MPM, variances", "Bradley-Terry", "Plackett-Luce"]
-    return Table(rows, corner="place", readme=pd.DataFrame(index=rows.index, columns=shown))
+    return Table(rows, corner="place", shown=pd.DataFrame(index=rows.index, columns=shown))
 
 
 def filled_in(how: Run) -> Table:

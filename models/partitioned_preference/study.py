@@ -293,7 +293,7 @@ def of_shares(how: Run) -> Table:
     shown = ["PL-TopK", "exact", "exact, prior", "PL-LB", "RankNet"]
     return Table(
         table, corner="objective, items × rankings", figures=figures,
-        readme=pd.DataFrame(index=shown, columns=table.columns[: len(RANKINGS)]),
+        shown=pd.DataFrame(index=shown, columns=table.columns[: len(RANKINGS)]),
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 A study names its tables, each a function that computes it, and `run` makes of them a command:
 ``python -m models.PAPER.study [FOLDER]`` writes every table into ``models/PAPER/RESULTS.md``, and
-what of it the README shows into the README, in place of what stood between the same markers
+what of it ``docs/papers.md`` shows into that page, in place of what stood between the same markers
 
     <!-- table NAME -->
     <!-- end of NAME -->
@@ -31,7 +31,6 @@ import hashlib
 import os
 import pickle
 import re
-import resource
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -88,7 +87,7 @@ class Table(NamedTuple):
     published: pd.DataFrame | None = None  # cells of the same names; NaN where there is none
     digits: int | Mapping[str, int] = 2  # of all columns, or by column
     corner: str = "method"  # what the index names
-    readme: pd.DataFrame | None = None  # rows and columns of the README's form, if it has one
+    shown: pd.DataFrame | None = None  # rows and columns of those in docs/papers.md, if any are
     figures: Mapping[str, Figure] = {}  # names of files in docs/
 
     def markdown(self, part: pd.DataFrame | None = None) -> str:
@@ -195,8 +194,7 @@ def _made_of(run: Run, files: Sequence[Path], seconds: float) -> str:
 
 def _cpu_seconds() -> float:
     """CPU seconds of this process and of those it waited for."""
-    both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(used.ru_utime + used.ru_stime for used in both) + sum(_SPENT_BEFORE)
+    return sum(os.times()[:4]) + sum(_SPENT_BEFORE)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -275,9 +273,9 @@ def run(
         print(f"\n{name}\n\n{table.markdown()}\n\n{below}", flush=True)
         if not how.quick:
             replace_between(results, name, f"{table.markdown()}\n\n{below}")
-            if table.readme is not None:
-                shown = table.markdown(table.readme)
-                replace_between(root / "README.md", f"{paper}: {name}", shown)
+            if table.shown is not None:
+                part = table.markdown(table.shown)
+                replace_between(root / "docs/papers.md", f"{paper}: {name}", part)
             for file, figure in table.figures.items():
                 write_whole(root / "docs" / file, figure_png(figure, dpi=110))
         plt.close("all")

@@ -35,20 +35,21 @@ def test_published_values_stand_beside_ours():
     ]
 
 
-def test_a_table_is_written_between_its_markers_and_in_the_readme(tmp_path):
+def test_a_table_is_written_between_its_markers_and_on_the_page_of_papers(tmp_path):
     (tmp_path / "models/made_up").mkdir(parents=True)
     (tmp_path / "docs").mkdir()
     (tmp_path / "data").mkdir()
     (tmp_path / "data/A1.txt").write_text("x")
-    path, readme = tmp_path / "models/made_up/RESULTS.md", tmp_path / "README.md"
+    path, papers = tmp_path / "models/made_up/RESULTS.md", tmp_path / "docs/papers.md"
     path.write_text("before <!-- table one -->old<!-- end of one --> after")
-    readme.write_text("<!-- table made_up: one --><!-- end of made_up: one -->")
+    papers.parent.mkdir(exist_ok=True)
+    papers.write_text("<!-- table made_up: one --><!-- end of made_up: one -->")
     seen = []
 
     def one(how):
         seen.append(how)
         figure = plt.figure()
-        return results.Table(OURS, readme=OURS.loc[["a"], ["N@1"]], figures={"one.png": figure})
+        return results.Table(OURS, shown=OURS.loc[["a"], ["N@1"]], figures={"one.png": figure})
 
     folder = str(tmp_path / "data")
     options = {"data": "nothing", "root": tmp_path}
@@ -61,7 +62,7 @@ def test_a_table_is_written_between_its_markers_and_in_the_readme(tmp_path):
         r"before <!-- table one -->\n\|.*?<!-- end of one --> after", text, re.DOTALL
     )
     assert re.search(r"\*Seed 1; A1.txt of [-0-9]{10} \(sha256 2d711642\); \d+ CPU s; comp", text)
-    assert "| a | 50.12 |\n<!-- end" in readme.read_text()
+    assert "| a | 50.12 |\n<!-- end" in papers.read_text()
     assert (tmp_path / "docs/one.png").stat().st_size > 100
     assert results.between(text, "two") is None
     with pytest.raises(ValueError, match=r"has 0 pairs of markers of 'two'; put '<!-- table two"):
@@ -100,11 +101,11 @@ def test_a_folder_without_data_is_refused(tmp_path, capsys):
 
 def test_markers_hold_tables_that_a_study_has():
     texts = {paper: (GALLERY / paper / "RESULTS.md").read_text("utf-8") for paper in LEFT}
-    readme = (ROOT / "README.md").read_text("utf-8")
+    papers = (ROOT / "docs/papers.md").read_text("utf-8")
     for paper, text in texts.items():
         study = "".join(path.read_text("utf-8") for path in (GALLERY / paper).glob("*.py"))
         names = re.findall(r"<!-- table (\w+) -->", text)
-        shown = re.findall(rf"<!-- table {paper}: (\w+) -->", readme)
+        shown = re.findall(rf"<!-- table {paper}: (\w+) -->", papers)
         assert names
         for name in names + shown:
             assert re.search(rf'[ {{]"{name}": ', study), name
@@ -115,4 +116,4 @@ def test_markers_hold_tables_that_a_study_has():
                 assert "CPU s; computed on 20" in table, name
         assert {name for name in names if not results.between(text, name).strip()} == LEFT[paper]
         for name in shown:
-            assert "|---" in results.between(readme, f"{paper}: {name}"), name
+            assert "|---" in results.between(papers, f"{paper}: {name}"), name

@@ -1,0 +1,5 @@
+"""``python -m bayesrank``."""
+
+from bayesrank.cli.commands import main
+
+main(prog_name="bayesrank")

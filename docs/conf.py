@@ -1,0 +1,299 @@
+"""How the site is built: ``./dev docs``.
+
+The sources are the repository itself, from its root: pages beside this file, notebooks with the
+outputs that they are stored with, what studies wrote into ``RESULTS.md``, and the Python of the
+gallery, each file a page. Nothing is copied, so that links between files are links between pages.
+The reference is written from the tables of public names, and the build fails if one has no page or
+no docstring. Formulas become MathML, which browsers draw without a script: the site needs no
+network.
+"""
+
+import ast
+import inspect
+import re
+import sys
+import urllib.request
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.application import Sphinx
+from sphinx.parsers import RSTParser
+from sphinx.writers.html5 import HTML5Translator
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+sys.path.insert(0, str(ROOT))
+
+import bayesrank as br
+
+project = "bayesrank"
+author = "The bayesrank developers"
+copyright = author  # noqa: A001
+version = release = br.__version__
+
+# ---------------------------------------------------------------------------------------------
+# Pages
+# ---------------------------------------------------------------------------------------------
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "myst_nb",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+root_doc = "docs/index"
+include_patterns = [
+    "docs/**",
+    "notebooks/*.ipynb",
+    "notebooks/README.md",
+    "models/README.md",
+    "models/*/*.md",
+    "models/*/*.py",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+]
+exclude_patterns = [
+    ".*",
+    "bayesrank",
+    "build",
+    "tests",
+    "docs/*.py",
+    "docs/_*",
+    "models/shared",
+    "**/__pycache__",
+]
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext", ".py": "python"}
+templates_path = ["_templates"]
+nitpicky = False  # types of libraries without an inventory have no page to link to
+suppress_warnings = ["myst.header", "config.cache"]  # pages that begin at the second level
+
+nb_execution_mode = "off"
+nb_merge_streams = True
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+
+class PythonParser(RSTParser):
+    """A Python file as a page: what its docstring asks first, the rest of it, the code."""
+
+    supported = ("python",)
+
+    def parse(self, inputstring: Any, document: nodes.document) -> None:
+        """Turn the file into reStructuredText, and parse that."""
+        text = str(inputstring if isinstance(inputstring, str) else "\n".join(inputstring))
+        name = document.settings.env.docname
+        docstring = ast.get_docstring(ast.parse(text)) or name
+        title, _, story = docstring.partition("\n\n")
+        title = " ".join(title.split()).rstrip(".")
+        code = re.sub(r'^r?""".*?"""\n+', "", text, count=1, flags=re.DOTALL)
+        lines = ["   " + line if line else "" for line in code.splitlines()]
+        page = [title, "=" * 2 * len(title), "", *_with_literal_blocks(story), ""]
+        page += [f"The code: ``{name}.py``", "", ".. code-block:: python", "", *lines]
+        super().parse("\n".join(page) + "\n", document)
+
+
+def _with_literal_blocks(story: str) -> list[str]:
+    """Mark indented blocks, formulas and programs, as what is shown as it is."""
+    lines: list[str] = []
+    before = ""
+    for block in re.split(r"\n{2,}", story):
+        indented = block.startswith("    ")
+        if indented and not re.match(r"(\.\. |[-*] |\d+\. | )", before) and before[-2:] != "::":
+            lines += ["::", ""]
+        lines += [*block.splitlines(), ""]
+        before = block
+    return lines
+
+
+# ---------------------------------------------------------------------------------------------
+# Reference
+# ---------------------------------------------------------------------------------------------
+
+autosummary_generate = True
+autosummary_filename_map = {  # where file systems take one for the other
+    "bayesrank.History": "bayesrank.History-class",
+}
+autodoc_typehints = "none"  # the docstrings say it in words
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = True
+numpydoc_xref_aliases = {
+    **{name: f"bayesrank.{name}" for name in br.__all__ if name[0].isupper()},
+    "DataArray": "xarray.DataArray",
+    "DataTree": "xarray.DataTree",
+    "Dataset": "xarray.Dataset",
+    "DataFrame": "pandas.DataFrame",
+    "Series": "pandas.Series",
+    "PlotCollection": "arviz_plots.PlotCollection",
+}
+numpydoc_xref_ignore = "all"
+
+ROOMS = {  # the rooms of which names are public, with what they are called in the reference
+    "data": "Data",
+    "distributions": "Distributions",
+    "inference": "Inference",
+    "results": "Results",
+    "plots": "Plots",
+    "leaderboard": "Leaderboards",
+    "audit": "Audit",
+    "jax": "JAX",
+    "utility": "Utilities",
+    "aggregation": "Aggregation",
+    "likelihoods.losses": "Losses",
+}
+
+
+def public_names() -> dict[str, list[str]]:
+    """Read the names by room: those of the stub, and all of rooms that are imported by name."""
+    stub = ast.parse((ROOT / "bayesrank/__init__.pyi").read_text(encoding="utf-8"))
+    table: dict[str, list[str]] = {room: [] for room in ROOMS}
+    for node in stub.body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            table[node.module] += [f"bayesrank.{name.asname}" for name in node.names]
+    listed = {name.rpartition(".")[2] for names in table.values() for name in names}
+    assert listed | {"jax"} == set(br.__all__) | {"jax"}, listed ^ set(br.__all__)
+    for room, names in table.items():
+        if not names:
+            public = import_module(f"bayesrank.{room}").__all__
+            names += [f"bayesrank.{room}.{name}" for name in public]
+    return table
+
+
+def undocumented(name: str) -> list[str]:
+    """Name what of a public name has no docstring: itself, and methods of its own."""
+    where, _, last = name.rpartition(".")
+    thing = getattr(import_module(where), last)
+    parts = {name: thing}
+    if inspect.isclass(thing):
+        own = {k: v for k, v in vars(thing).items() if not k.startswith("_") and callable(v)}
+        if not issubclass(thing, br.PlackettLuce.__mro__[1]):  # PyMC calls those of distributions
+            parts |= {f"{name}.{k}": v for k, v in own.items()}
+    return [k for k, v in parts.items() if callable(v) and not inspect.getdoc(v)]
+
+
+def write_reference() -> None:
+    """Write a page for each room, from which autosummary makes one for each name."""
+    table = public_names()
+    lacking = [part for names in table.values() for name in names for part in undocumented(name)]
+    assert not lacking, f"without docstring: {lacking}"
+    folder = HERE / "api"
+    folder.mkdir(exist_ok=True)
+    rows = []
+    for room, names in table.items():
+        about = (inspect.getdoc(import_module(f"bayesrank.{room}")) or "").split("\n\n")[0]
+        title = ROOMS[room]
+        page = [title, "=" * len(title), "", about, ""]
+        page += [".. autosummary::", "   :toctree: names", ""]
+        page += [f"   ~{name}" for name in names]
+        _write(folder / f"{room}.rst", "\n".join(page) + "\n")
+        rows.append(f"   {room}")
+    title = "API reference"
+    page = [title, "=" * len(title), ""]
+    page += [f"Every public name, by room: {sum(map(len, table.values()))} of them.", ""]
+    page += [".. toctree::", "   :maxdepth: 2", "", *rows, ""]
+    _write(folder / "index.rst", "\n".join(page))
+
+
+def _write(path: Path, text: str) -> None:
+    """Leave a file alone that says the same: what is built from it stays."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+write_reference()
+
+# ---------------------------------------------------------------------------------------------
+# Links to other projects, where there is a network to read their inventories by
+# ---------------------------------------------------------------------------------------------
+
+INVENTORIES = {
+    "python": "https://docs.python.org/3/",
+    "numpy": "https://numpy.org/doc/stable/",
+    "pandas": "https://pandas.pydata.org/docs/",
+    "xarray": "https://docs.xarray.dev/en/stable/",
+    "pymc": "https://www.pymc.io/projects/docs/en/stable/",
+    "arviz": "https://python.arviz.org/en/stable/",
+}
+
+
+def _answers(address: str) -> bool:
+    request = urllib.request.Request(address + "objects.inv", method="HEAD")
+    try:
+        with urllib.request.urlopen(request, timeout=3):
+            return True
+    except OSError:
+        return False
+
+
+intersphinx_mapping = {
+    name: (address, None) for name, address in INVENTORIES.items() if _answers(address)
+}
+
+# ---------------------------------------------------------------------------------------------
+# How it looks
+# ---------------------------------------------------------------------------------------------
+
+html_theme = "pydata_sphinx_theme"
+html_title = "bayesrank"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_extra_path = ["_root"]  # the address of the site leads to the first page
+html_theme_options = {
+    "navbar_align": "left",
+    "header_links_before_dropdown": 8,
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "tango",
+}
+html_show_sourcelink = False
+html_math_renderer = "mathml"
+
+
+def _inline(self: HTML5Translator, node: nodes.Element) -> None:
+    self.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def _displayed(self: HTML5Translator, node: nodes.Element) -> None:
+    formula = node.astext()
+    if r"\\" in formula and r"\begin" not in formula:
+        formula = rf"\begin{{aligned}}{formula}\end{{aligned}}"
+    self.body.append(f'<div class="math">{convert(formula, display="block")}</div>')
+    raise nodes.SkipNode
+
+
+def _alternative_text(app: Sphinx, doctree: nodes.document) -> None:
+    """Say of pictures that notebooks drew which line drew them; refuse others without words."""
+    for image in doctree.findall(nodes.image):
+        if not image.get("alt"):
+            container: Any = image
+            while container is not None and "cell" not in container.get("classes", []):
+                container = container.parent
+            code = next(container.findall(nodes.literal_block), None) if container else None
+            assert code is not None, f"{app.env.docname}: no words for {image['uri']}"
+            image["alt"] = f"What {code.astext().strip().splitlines()[-1].strip()} draws"
+
+
+def _folders(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Have the list of the gallery lead to a page of each folder."""
+    if docname == "models/README":
+        pages = {"howto": "howto/README.md"}
+        source[0] = re.sub(
+            r"\]\((\w+)\)", lambda m: f"]({pages.get(m[1], m[1] + '/model.py')})", source[0]
+        )
+
+
+def setup(app: Sphinx) -> None:
+    """Take formulas, Python files and pictures as they are wanted here."""
+    app.add_html_math_renderer("mathml", (_inline, None), (_displayed, None))
+    app.add_source_parser(PythonParser)
+    app.connect("source-read", _folders)
+    app.connect("doctree-read", _alternative_text)
