@@ -246,7 +246,7 @@ html_css_files = ["site.css"]
 html_extra_path = ["_root"]  # the address of the site leads to the first page
 html_theme_options = {
     "navbar_align": "left",
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 6,
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],

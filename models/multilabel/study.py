@@ -200,7 +200,7 @@ def summary(found: pd.DataFrame) -> dict[str, Any]:
     return out | {n: means[n] for n in percent} | {f"{n} sd": sds[n] for n in percent}
 
 
-def _table(how: Run, *, metrics: dict[str, str], shown: Sequence[str] = ()) -> Table:
+def _table(how: Run, *, metrics: dict[str, str], on_page: Sequence[str] = ()) -> Table:
     """Show metrics at all depths, published values in parentheses."""
     found, shown = _figures(how), {}
     for metric, short in metrics.items():
@@ -211,7 +211,7 @@ def _table(how: Run, *, metrics: dict[str, str], shown: Sequence[str] = ()) -> T
             shown[column] = [_cell(mean, sd, printed) for mean, sd, printed in cells]
     table = pd.DataFrame(shown, index=found.index)
     delicious = [name for name in table.index if name.startswith("Delicious")]
-    part = pd.DataFrame(index=delicious, columns=list(shown)) if shown else None
+    part = pd.DataFrame(index=delicious, columns=list(on_page)) if on_page else None
     return Table(table, corner="data, objective", shown=part)
 
 
@@ -238,7 +238,9 @@ def choices(how: Run) -> Table:
 
 
 TABLES: dict[str, Callable[[Run], Table]] = {
-    "precision": partial(_table, metrics={"precision": "P", "ndcg": "nDCG"}, shown=("P@1", "P@5")),
+    "precision": partial(
+        _table, metrics={"precision": "P", "ndcg": "nDCG"}, on_page=("P@1", "P@5")
+    ),
     "propensities": partial(_table, metrics={"psp": "PSP", "psndcg": "PSnDCG"}),
     "fits": fits,
 }
