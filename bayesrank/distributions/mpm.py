@@ -42,6 +42,7 @@ from bayesrank.distributions.observed import (
     is_observed,
     label_axis,
     observe,
+    observed_counts,
     observed_options,
     refuse_other_data,
     refuse_single_precision,
@@ -839,7 +840,7 @@ def _check_counts(observed: Any, score: Any) -> None:
     """Raise for numbers that are no counts; of tensors, `logp` knows."""
     if isinstance(observed, Variable):
         return
-    counts = np.asarray(observed)
+    counts = observed_counts(observed, "PairCounts.from_frame")
     if counts.ndim < 2 or counts.shape[-1] != counts.shape[-2]:
         raise ValueError(
             f"The observed counts have shape {counts.shape}; their last two axes must be the "

@@ -61,6 +61,7 @@ __all__ = [
     "label_axis",
     "logprob_of",
     "observe",
+    "observed_counts",
     "observed_options",
     "refuse_other_data",
     "refuse_single_precision",
@@ -504,6 +505,20 @@ def shaped(
         ways = ", or ".join(f"{meaning}, shape {size}" for size, meaning in allowed.items())
         raise ValueError(f"`{what}` of {name!r} has shape {shape}; with these {noun} it is {ways}.")
     return x
+
+
+def observed_counts(observed: Any, reader: str) -> NDArray[Any]:
+    """Return an array of counts as one, and raise for what has no numbers, with the way out."""
+    try:
+        counts = np.asarray(observed)
+    except ValueError:  # lists of different lengths
+        counts = np.asarray("")
+    if counts.dtype.kind not in "biufO":
+        raise TypeError(
+            f"The observed counts are {label_repr(observed)}, which is no array of numbers. Read "
+            f"labels and lists of different lengths with {reader}."
+        )
+    return counts
 
 
 def check_length(name: str, what: str, x: TensorVariable, n: int, noun: str, unit: str) -> None:

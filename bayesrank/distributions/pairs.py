@@ -56,6 +56,7 @@ from bayesrank.distributions.observed import (
     known_value,
     logprob_of,
     observe,
+    observed_counts,
     observed_options,
     refuse_other_data,
     refuse_single_precision,
@@ -1134,7 +1135,7 @@ def _check_outcomes(op_type: type[_PairRV], observed: Any) -> None:
     """Raise for numbers that are no counts of outcomes; of tensors, `logp` knows."""
     if isinstance(observed, Variable):
         return
-    counts = np.asarray(observed)
+    counts = observed_counts(observed, "Pairs.from_frame")
     names = ("first wins", "second wins", "ties")[: op_type.n_outcomes]
     if counts.ndim < 1 or counts.shape[-1] != len(names):
         without = counts.ndim and counts.shape[-1] == 3

@@ -129,6 +129,17 @@ def test_rankings_where_counts_or_pairs_are_wanted():
             family("y", U, observed=THREE)
 
 
+def test_labels_where_counts_are_wanted():
+    cases = {br.BradleyTerry: r"Pairs\.from_frame\.$", br.MPM: r"PairCounts\.from_frame\.$"}
+    for family, message in cases.items():
+        for observed in ([["a", "b"]], [[1, 2], [1, 2, 3]]):
+            with (
+                pytest.raises(TypeError, match=r"is no array of numbers\. .*" + message),
+                pm.Model(),
+            ):
+                family("y", U[:2], observed=observed)
+
+
 def test_a_mixture_by_pymc_takes_ranks_and_no_rankings():
     parts = [br.PlackettLuce.dist(U[:3]), br.PlackettLuce.dist(-U[:3])]
     with pytest.raises(TypeError, match=r"^Rankings are no array, .* rankings\.ranks"), pm.Model():
