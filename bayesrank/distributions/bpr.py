@@ -21,10 +21,11 @@ from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
 from pymc.distributions.shape_utils import rv_size_is_none
 from pymc.pytensorf import normalize_rng_param
+from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
-from bayesrank.data import Interactions, Rankings, check_two_blocks
+from bayesrank.data import Interactions, PairCounts, Pairs, Rankings, check_two_blocks
 from bayesrank.distributions.by_name import Axes, Named, by_axes, utility_by_name
 from bayesrank.distributions.observed import (
     DistOptions,
@@ -35,6 +36,7 @@ from bayesrank.distributions.observed import (
     as_double,
     label_axis,
     observe,
+    observed_counts,
     observed_options,
     refuse_single_precision,
     same_labels,
@@ -133,10 +135,10 @@ class BPR(Discrete):
     Raises
     ------
     ValueError
-        If rankings have more than two blocks, the shape of `utility` does not fit, there are no
-        pairs, or more than 20 million.
+        If rankings have more than two blocks, the shape of `utility` does not fit, an array holds
+        other numbers than 0 and 1, there are no pairs, or more than 20 million.
     TypeError
-        If `observed` is a table, or on unknown arguments.
+        If `observed` is a table, pairs or counts, or labels, or on unknown arguments.
 
     References
     ----------
@@ -195,6 +197,7 @@ class BPR(Discrete):
                 f"Interactions.from_ratings(..., rating=..., at_least=...). Its columns are "
                 f"{list(observed.columns)}."
             )
+        _check_preferences(observed)
         kind = BPROfModel  # of which no term is a log-likelihood
         rv = super().__new__(kind, name, utility, observed=observed, weight=weight, **kwargs)
         return rv if observed is None else labelled(name, rv)
@@ -333,6 +336,27 @@ def _logp(value: Any, utility: Any, weight: Any) -> TensorVariable:
         pt.all(weight >= 0),
         msg="utility must be finite, weight >= 0",
     )
+
+
+def _check_preferences(observed: Any) -> None:
+    """Raise for what does not say which item of a triple is preferred; of tensors, `logp` knows."""
+    if observed is None or isinstance(observed, Variable):
+        return
+    if isinstance(observed, Pairs | PairCounts):
+        raise TypeError(
+            f"BPR got {type(observed).__name__} as observed=, which do not say what users have and "
+            "have not. Give Interactions, from Interactions.from_frame(frame, user=..., item=...); "
+            "matches are for BradleyTerry or Davidson, and preference counts for MPM."
+        )
+    preferred = observed_counts(observed, "Interactions.from_frame", "preferences")
+    bad = np.argwhere((preferred != 0) & (preferred != 1))
+    if len(bad):
+        where = tuple(int(i) for i in bad[0])
+        raise ValueError(
+            f"The observed preference {preferred[where]} at {list(where)} is none: an array has 0 "
+            "for each triple whose user prefers the item they have, as all observed ones do, or 1. "
+            "Numbers of stars are read by Interactions.from_ratings."
+        )
 
 
 def _observe(

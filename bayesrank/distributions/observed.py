@@ -507,15 +507,15 @@ def shaped(
     return x
 
 
-def observed_counts(observed: Any, reader: str) -> NDArray[Any]:
-    """Return an array of counts as one, and raise for what has no numbers, with the way out."""
+def observed_counts(observed: Any, reader: str, noun: str = "counts") -> NDArray[Any]:
+    """Return an array of numbers as one, and raise for what has none, with the way out."""
     try:
         counts = np.asarray(observed)
     except ValueError:  # lists of different lengths
         counts = np.asarray("")
     if counts.dtype.kind not in "biufO":
         raise TypeError(
-            f"The observed counts are {label_repr(observed)}, which is no array of numbers. Read "
+            f"The observed {noun} are {label_repr(observed)}, which is no array of numbers. Read "
             f"labels and lists of different lengths with {reader}."
         )
     return counts

@@ -268,11 +268,23 @@ def test_parameters_out_of_range_are_named():
         ),
         (np.zeros((3, 5)), RANKINGS, r"shape \(3, 5\); .*, or one per slot, best first, shape \("),
         (np.zeros((4, 3)), [0, 0, 0, 0], "the last axis are the two items of a triple"),
+        (np.zeros((2, 2)), [0, 3], r"preference 3 at \[1\] is none.*Interactions.from_ratings"),
+        (np.zeros((2, 2)), [0.0, np.nan], r"preference nan at \[1\] is none: an array has 0 for"),
     ],
 )
 def test_data_and_utilities_that_do_not_fit_raise(utility, observed, message):
     with pm.Model(), pytest.raises(ValueError, match=message):
         br.BPR("y", utility, observed=observed)
+
+
+@pytest.mark.parametrize(("observed", "message"), [
+    (["a", "b"], r"preferences are \['a', 'b'\], which is no array.*Interactions.from_frame"),
+    (RANKINGS.pairs(), "got Pairs as observed=, which do not say what users have.*BradleyTerry"),
+    (RANKINGS.counts(), "got PairCounts as observed=.*preference counts for MPM"),
+])  # fmt: skip
+def test_what_says_nothing_of_having_is_refused(observed, message):
+    with pm.Model(), pytest.raises(TypeError, match=message):
+        br.BPR("y", np.zeros((2, 2)), observed=observed)
 
 
 def test_a_table_of_ratings_is_refused_with_the_way_out():
