@@ -73,6 +73,7 @@ SLOW_EXAMPLES = {
     "bayesrank.inference.sampling",
     "bayesrank.inference.sampling.compile_density",
     "bayesrank.inference.sampling.nuts_seconds",
+    "bayesrank.inference.sampling.sample",
     "bayesrank.jax.modes.find_map",
     "bayesrank.inference.kfold.kfold",
     "bayesrank.inference.consensus.consensus_posterior",

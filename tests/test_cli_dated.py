@@ -153,6 +153,7 @@ def test_races_have_a_history_as_well(folder):
 # What is said
 
 
+@pytest.mark.slow
 def test_who_may_have_left_is_said_and_is_no_longer_in_the_pictures(folder):
     table = made_up()
     early = table[(table["home"] == "x") | (table["away"] == "x")]
@@ -184,7 +185,9 @@ def test_pictures_begin_when_those_are_there_who_come_in_first(folder):
     assert said._moments()[0] == DAYS[1]
 
 
-def test_rankings_to_come_are_forecast(folder):
+@pytest.fixture
+def races(folder):
+    """Twelve races of four drivers, and what reads those to come."""
     rows = [
         (f"race {k}", driver, place, 1 + k)
         for k in range(12)
@@ -199,6 +202,12 @@ def test_rankings_to_come_are_forecast(folder):
         Path("next.csv").write_text(f"race,driver,day\n{text}\n")
         return read_coming_rankings(Path("next.csv"), columns, Written(), lambda _: None, rankings)
 
+    return rankings, coming
+
+
+@pytest.mark.slow
+def test_rankings_to_come_are_forecast(folder, races):
+    rankings, coming = races
     ahead = coming("far,a,90\nfar,d,90\nnear,d,13\nnear,a,13\nnear,b,13")
     fit = replace(said_of(folder)[0].fit, draws=1000, chains=2)
     said = _Dated(rankings, fit, None, False, ahead)
@@ -220,6 +229,10 @@ def test_rankings_to_come_are_forecast(folder):
     assert abs(share - near["p_first"]).max() < 5 * np.sqrt(0.25 / 2000)
     places = 1 + order.argsort(axis=2).mean(axis=(0, 1))
     assert abs(places - near["mean_rank"]).max() < 5 * np.sqrt(1 / 2000)
+
+
+def test_rankings_to_come_must_be_of_known_items_and_to_come(races):
+    _, coming = races
     for text, sentence in (
         ("x,a,13\nx,e,13", "Item 'e' is in a ranking to come, in line 3 of next.csv"),
         ("x,a,13\nx,a,13", "Ranking 'x' holds item 'a' again in line 3 of next.csv"),

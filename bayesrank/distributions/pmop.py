@@ -90,7 +90,8 @@ class PMOPRV(SymbolicRandomVariable):
 
         drawn = sizes[..., :0]
         if given_sizes.data:  # without sizes: full rankings
-            drawn = sizes if sizes.type.shape[-1] != 0 else pt.ones_like(utility, dtype="int64")
+            given = sizes.type.shape[-1] != 0
+            drawn = sizes.astype("int64") if given else pt.ones_like(utility, dtype="int64")
         batch = (
             batch_shape(utility, where, drawn, log_weight) if rv_size_is_none(size) else tuple(size)
         )

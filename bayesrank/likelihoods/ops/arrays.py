@@ -58,7 +58,7 @@ def over_rows(
 ) -> TensorVariable:
     """Apply a function of matrices (rows, n_slots) to arguments with any leading axes."""
     utility = pt.cast(pt.as_tensor_variable(utility), "float64")
-    ranks = pt.as_tensor_variable(ranks)
+    ranks = pt.as_tensor_variable(ranks).astype("int64")  # kernels are compiled for each type
     if utility.broadcastable != ranks.broadcastable:
         # sums broadcast where broadcast_arrays would compute shapes, which JAX cannot
         utility, ranks = utility + pt.zeros_like(ranks), ranks + pt.zeros_like(utility, ranks.dtype)

@@ -123,9 +123,9 @@ def pmop_logp(
         pt.ones_like(utility) if stage_weight is None else pt.as_tensor_variable(stage_weight)
     )
     op = OrderedPartitionLogp(aggregate, given_sizes, nodes)
-    ranks, *rest = broadcast_batch(
-        pt.as_tensor_variable(ranks), utility, log_weight, stage_weight
-    )  # ranks first, which are data: their shape needs no computing
+    ranks = pt.as_tensor_variable(ranks).astype("int64")  # kernels are compiled for each type
+    # ranks first, which are data: their shape needs no computing
+    ranks, *rest = broadcast_batch(ranks, utility, log_weight, stage_weight)
     utility, log_weight, stage_weight = rest
     if ranks.ndim == 2:
         return op(utility, ranks, log_weight, stage_weight)

@@ -156,11 +156,7 @@ def test_weights_without_columns_and_one_ranking_without_others():
     assert alone == pytest.approx(4 / 6, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    # the kernel is compiled for each: int32 is that of `pm.Data`, and unsigned ones have no -1
-    "dtype",
-    [np.int32, *(pytest.param(x, marks=pytest.mark.slow) for x in (np.int8, np.uint8))],
-)
+@for_each("dtype", [np.int32, np.int8, np.uint8])  # that of `pm.Data`; unsigned ones have no -1
 def test_ranks_of_any_integer_type_are_ranks(dtype):
     logp = pmop_logp(np.zeros(2), np.array([[1, 2], [1, 1]], dtype=dtype)).eval()
     np.testing.assert_allclose(np.exp(logp), np.full(2, 1 / 3), atol=1e-12)
