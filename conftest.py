@@ -98,7 +98,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 # Workers: kernels compiled once, memory given back, what a run took
 # ---------------------------------------------------------------------------------------------
 
-GROWTH = 200_000_000  # bytes more in memory, after which compiled code is cleared away
+GROWTH = 150_000_000  # bytes more in memory, after which compiled code is cleared away
 SPENT = pytest.StashKey[dict[str, tuple[float, float]]]()
 SIZE = pytest.StashKey[float]()
 COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()

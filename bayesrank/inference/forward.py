@@ -271,7 +271,7 @@ def _predicted(
         utility[:, here] = (
             mean[first : first + len(C)] + (noise * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
         )
-        found, _ = per_slot_kernel(utility, np.tile(row, (DRAWS, 1)), False)
+        found, _ = per_slot_kernel(utility, np.tile(row.astype(np.int64), (DRAWS, 1)), False)
         log_p.append(logsumexp(found) - np.log(DRAWS))
         first += len(C)
     sizes = data.block_sizes[n:]

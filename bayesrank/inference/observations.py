@@ -242,7 +242,8 @@ def _of_rankings(
 
     def evaluate(rows: Floats, of: Any = slice(None)) -> Evaluated:
         here, weight = mask[of], rankings.weight[of]
-        ranks = np.array(rankings.ranks[of])  # numba compiles anew for arrays that are locked
+        # numba compiles anew for arrays that are locked, and for other integers
+        ranks = np.array(rankings.ranks[of], dtype=np.int64)
         utility = np.zeros(here.shape)
         utility[here] = rows
         logp, slope = per_slot_kernel(utility, ranks, False)

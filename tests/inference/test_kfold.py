@@ -228,9 +228,8 @@ def predicts_what_all_orders_do(unit, draws):
     assert (model["y_weight"].get_value() == 1).all()
 
 
-@for_each("unit", [None, "ranker"])
-def test_steps_of_a_consensus_predict_what_all_orders_do(unit):
-    predicts_what_all_orders_do(unit, 300)
+def test_steps_of_a_consensus_predict_what_all_orders_do():
+    predicts_what_all_orders_do(None, 300)
 
 
 @pytest.mark.slow
