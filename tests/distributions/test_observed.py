@@ -132,6 +132,7 @@ def test_first_and_second_derivatives_of_what_numpyro_samples(form, jax):
     np.testing.assert_allclose(product, numeric[..., 0], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_numpyro_keeps_the_nodes_of_the_quadrature_fixed_and_disconnected_grad_would_not(
     jax, monkeypatch
 ):

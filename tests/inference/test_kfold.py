@@ -94,6 +94,7 @@ def test_as_many_folds_as_rankings_are_leave_one_out_exactly(once):
     assert found.elpd_i.attrs["outcome"] == "weak orders given their block sizes"
 
 
+@pytest.mark.slow
 def test_by_ranker_all_rankings_of_one_are_predicted_together_from_those_of_the_others(once):
     observed = rankings()
     model = model_of(observed)

@@ -227,6 +227,7 @@ def find_row(rows, row):
     return int((rows == row).all(axis=1).argmax())
 
 
+@pytest.mark.slow
 def test_kinds_of_mallows_models_are_recovered_with_weights_and_concentrations():
     rng = np.random.default_rng(4)
     kind = rng.choice(2, size=300, p=[0.35, 0.65])
