@@ -20,6 +20,7 @@ from typing import Any
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 from sphinx.parsers import RSTParser
 from sphinx.writers.html5 import HTML5Translator
 
@@ -69,7 +70,8 @@ exclude_patterns = [
     "models/shared",
     "**/__pycache__",
 ]
-source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext", ".py": "python"}
+# reStructuredText first: the reference is written in what comes first
+source_suffix = {".rst": "restructuredtext", ".md": "myst-nb", ".ipynb": "myst-nb", ".py": "python"}
 templates_path = ["_templates"]
 nitpicky = False  # types of libraries without an inventory have no page to link to
 suppress_warnings = ["myst.header", "config.cache"]  # pages that begin at the second level
@@ -122,7 +124,6 @@ autosummary_filename_map = {  # where file systems take one for the other
 }
 autodoc_typehints = "none"  # the docstrings say it in words
 numpydoc_show_class_members = False
-numpydoc_xref_param_type = True
 numpydoc_xref_aliases = {
     **{name: f"bayesrank.{name}" for name in br.__all__ if name[0].isupper()},
     "DataArray": "xarray.DataArray",
@@ -235,6 +236,9 @@ intersphinx_mapping = {
     name: (address, None) for name, address in INVENTORIES.items() if _answers(address)
 }
 
+# numpydoc links words of its own, such as "sequence", to these two, and warns where it cannot
+numpydoc_xref_param_type = {"python", "numpy"} <= intersphinx_mapping.keys()
+
 # ---------------------------------------------------------------------------------------------
 # How it looks
 # ---------------------------------------------------------------------------------------------
@@ -291,9 +295,18 @@ def _folders(app: Sphinx, docname: str, source: list[str]) -> None:
         )
 
 
+def _has_docstrings(app: Sphinx, exception: Exception | None) -> None:
+    """Fail where a page of the reference shows how it is made instead of what it is of."""
+    pages = [*(Path(app.outdir) / "docs" / "api" / "names").glob("*.html")]
+    bare = [page.name for page in pages if 'class="sig' not in page.read_text(encoding="utf-8")]
+    if exception is None and (bare or not pages):
+        raise ExtensionError(f"Pages of the reference without a docstring: {bare or 'all'}.")
+
+
 def setup(app: Sphinx) -> None:
     """Take formulas, Python files and pictures as they are wanted here."""
     app.add_html_math_renderer("mathml", (_inline, None), (_displayed, None))
     app.add_source_parser(PythonParser)
     app.connect("source-read", _folders)
     app.connect("doctree-read", _alternative_text)
+    app.connect("build-finished", _has_docstrings)
