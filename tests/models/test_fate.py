@@ -12,19 +12,28 @@ from models.context.simulate import medoid_distances, simulate_medoid
 NETWORK = fate_network(2, set_widths=(16, 16), score_widths=(16,))
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    sets = simulate_medoid(1_500, seed=1)
+def trained(n_sets, epochs):
     return fit(
-        sets,
+        simulate_medoid(n_sets, seed=1),
         NETWORK,
         prior_scale=PRIOR_SCALE,
-        epochs=40,
+        epochs=epochs,
         batch_size=64,
         learning_rate=0.01,
         augment=square_symmetries,
         progressbar=False,
     )
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return trained(1_500, epochs=40)
+
+
+@pytest.fixture(scope="module")
+def begun():
+    """Weights of two rounds, for what holds of any weights."""
+    return trained(128, epochs=2)
 
 
 @pytest.mark.slow
@@ -64,12 +73,12 @@ def test_a_mask_is_removal(fitted, rng):
     assert (u[:, 3:] == 0).all()
 
 
-def test_one_set_and_many_chunks_of_sets_are_predicted_alike(fitted, rng, monkeypatch):
+def test_one_set_and_many_chunks_of_sets_are_predicted_alike(begun, rng, monkeypatch):
     x = rng.uniform(size=(7, 3, 2))
-    together = predict(fitted, NETWORK, x)
-    np.testing.assert_allclose(predict(fitted, NETWORK, x[2]), together[2], rtol=1e-10)
+    together = predict(begun, NETWORK, x)
+    np.testing.assert_allclose(predict(begun, NETWORK, x[2]), together[2], rtol=1e-10)
     monkeypatch.setattr("models.context.model.CHUNK", 3)
-    np.testing.assert_allclose(predict(fitted, NETWORK, x), together, rtol=1e-10)
+    np.testing.assert_allclose(predict(begun, NETWORK, x), together, rtol=1e-10)
 
 
 def test_sets_of_different_sizes_in_one_model():
@@ -120,18 +129,18 @@ def test_symmetries_keep_the_order_and_are_all_eight(rng):
 # Bad input
 
 
-def test_another_number_of_features_raises(fitted):
+def test_another_number_of_features_raises(begun):
     with pytest.raises(ValueError, match=r"^`features` must have shape \(\.\.\., n_slots, 2\)"):
-        predict(fitted, NETWORK, np.zeros((4, 5, 3)))
+        predict(begun, NETWORK, np.zeros((4, 5, 3)))
     with pytest.raises(ValueError, match=r"^`features` must have shape \(\.\.\., n_slots, 3\)"):
         build(simulate_medoid(5, seed=1), fate_network(3))
 
 
-def test_an_empty_set_and_a_feature_that_is_no_number_raise(fitted):
+def test_an_empty_set_and_a_feature_that_is_no_number_raise(begun):
     with pytest.raises(ValueError, match=r"^Set 1 is empty: it needs an item\.$"):
-        predict(fitted, NETWORK, np.zeros((2, 2, 2)), [[True, True], [False, False]])
+        predict(begun, NETWORK, np.zeros((2, 2, 2)), [[True, True], [False, False]])
     with pytest.raises(ValueError, match=r"^Feature 1 must be finite; it is nan for the item in "):
-        predict(fitted, NETWORK, [[[0.0, np.nan], [0.0, 1.0]]])
+        predict(begun, NETWORK, [[[0.0, np.nan], [0.0, 1.0]]])
 
 
 def test_rankings_without_features_and_a_scale_of_nothing_raise():

@@ -24,15 +24,9 @@ SHORT = {
 }
 
 
-# At the spread of the brands that NUTS finds, with which the posterior is all but normal
-@pytest.fixture(
-    scope="module", params=["normal around the mode", pytest.param("NUTS", marks=pytest.mark.slow)]
-)
-def puddings(request):
-    if request.param == "NUTS":
-        return fitted(br.load_pudding(), **SHORT)
-    with normal_posteriors():
-        return fitted(br.load_pudding(), prior_scale=0.1, **SHORT)
+@pytest.fixture(scope="module")
+def puddings():
+    return fitted(br.load_pudding(), **SHORT)
 
 
 def test_with_a_wide_prior_the_mode_is_the_published_estimate():
@@ -66,12 +60,14 @@ def test_equal_puddings_tie_as_often_under_both(puddings):
     assert np.isnan(table.loc["nu", ("Rao-Kupper", "mean")])
 
 
+@pytest.mark.slow
 def test_the_worst_and_the_best_brand_are_those_of_the_estimate(puddings):
     for name in MODELS:
         ranks = br.rank_summary(puddings[name])
         assert (ranks.index[0], ranks.index[-1]) == (6, 1)
 
 
+@pytest.mark.slow
 def test_the_models_draw_as_many_ties_as_there_are(puddings):
     for name in MODELS:
         check = tie_check(puddings[name])

@@ -88,12 +88,14 @@ def test_values_and_gradients_are_those_of_choices_among_sets(mode, aggregate, k
     exact = exact_logp(UTILITY, aggregate, kind)
     np.testing.assert_allclose(logp, exact, atol=close(mode))
 
-    def squares(u, d=LOG_WEIGHT):
-        return float((exact_logp(u, aggregate, kind, d) ** 2).sum())
+    def squares(u, d):
+        return exact_logp(UTILITY + u, aggregate, kind, LOG_WEIGHT + d) ** 2
 
-    np.testing.assert_allclose(by_utility, gradient(squares, UTILITY), atol=1e-6)
-    weighted = kind == WEIGHTED
-    numeric = gradient(functools.partial(squares, UTILITY), LOG_WEIGHT) if weighted else 0.0
+    # a ranking has slots of its own, so one difference is that of a slot of all rankings
+    zero = np.zeros(5), np.zeros(3)
+    numeric = gradient(lambda u: squares(u, zero[1]), zero[0])
+    np.testing.assert_allclose(by_utility, numeric, atol=1e-6)
+    numeric = gradient(lambda d: squares(zero[0], d), zero[1]) if kind == WEIGHTED else 0.0
     np.testing.assert_allclose(by_weight, numeric, atol=1e-6)
 
 
