@@ -12,10 +12,11 @@ what the data say about the scales is
           - \tfrac12 \log \lvert -H(\psi) \rvert + \text{const},
 
 the nested approximation of INLA. It is the same whether effects are centred or not. Its mode is
-found, and some nodes around it, further out on the side of the longer tail, are weighed by it;
-where judges have parameters of their own, time is linear in the judges
-(`bayesrank.inference.arrow`). A draw takes a node by its weight, moves the scales a little, x along
-with them, and adds the normal noise of that node.
+found, and some nodes around it, further out on the side of the longer tail, are weighed by it. A
+draw takes a node by its weight, moves the scales a little, x along with them, and adds the normal
+noise of that node. Many data know the scales so well that the noise hardly changes with them: then
+their mode is the only node. Where judges have parameters of their own, time is linear in the judges
+(`bayesrank.inference.arrow`).
 
 >>> import pymc as pm
 >>> with pm.Model() as model:
@@ -67,8 +68,10 @@ CLOSE = 1e-2  # nats below the highest that the scales' search ends
 AHEAD = 1e-3  # step of differences of log determinants, in logarithms
 WIDEST = 0.2  # step of differences of scales' logarithms, which are as long as a deviation
 LONGEST = 1.0  # of a step of the search, in logarithms
+SLOWEST = 0.2  # to which a step may say that a curvature falls
 FLAT = 1e-2  # curvature below which a direction is taken to be flat
 FAR = 30.0  # logarithm of a scale that has run away
+KNOWN = 0.06  # deviation of all scales' logarithms at which their mode alone stands for nodes
 
 
 def quick_posterior(
@@ -428,17 +431,17 @@ class _Nested:
         )
         return self.near
 
-    def gradient(self, given: _Given) -> Floats:
-        """Gradient of the log density of the scales, (n_scales,).
+    def pull(self, given: _Given) -> Floats:
+        """Slope of the determinant's part of the log density of the scales, (n_scales,).
 
-        The determinant's is a difference along the line on which the mode of the others moves.
+        It is a difference along the line on which the mode of the others moves.
         """
-        out = given.slope.copy()
+        out = np.empty(self.outer.size)
         for k, place in enumerate(self.outer):
             x = given.x.copy()
             x[place] += AHEAD
             x[self.inner] += AHEAD * given.shift[:, k]
-            out[k] -= (self._curvature(x)[0].log_det - given.precision.log_det) / (2 * AHEAD)
+            out[k] = (given.precision.log_det - self._curvature(x)[0].log_det) / (2 * AHEAD)
         return out
 
     def _slope(self, x: Floats) -> tuple[float, Floats]:
@@ -499,9 +502,8 @@ class _Nested:
     def _curvature(self, x: Floats) -> tuple[Dense | Arrow, Floats, Floats]:
         """Minus the second derivatives: of the others, a precision; of both; of the scales."""
         product = self.products(x)
-        axes = np.eye(x.size)
         if self.places is None:
-            found = -product(axes)
+            found = -product(np.eye(x.size))
             across = found[np.ix_(self.inner, self.outer)]
             precision = Dense(found[np.ix_(self.inner, self.inner)])
             return precision, across, found[np.ix_(self.outer, self.outer)]
@@ -511,11 +513,13 @@ class _Nested:
         blocks, size = self.places, self.places.shape[1]
         rest = np.setdiff1d(self.inner, blocks)
         few = np.concatenate([rest, self.outer])
+        axes = np.zeros((x.size, len(few)))
+        axes[few, np.arange(len(few))] = 1.0
         unit = np.cos(np.arange(len(blocks)) ** 2) + 2.0
         of_all, again = np.zeros((2, x.size, size))
         for i, where in enumerate(blocks.T):
             of_all[where, i], again[where, i] = 1.0, unit
-        found = -product(np.concatenate([axes[:, few], of_all, again], axis=1))
+        found = -product(np.concatenate([axes, of_all, again], axis=1))
         by_few, by_all, by_unit = np.split(found, [len(few), len(few) + size], axis=1)
         error = abs(by_unit[blocks] - by_all[blocks] * unit[:, None, None])
         if not error.max() <= 1e-8 * (1 + abs(by_all[blocks]).max()):
@@ -540,9 +544,11 @@ class _Nested:
 class _Nodes(NamedTuple):
     """Values of the scales with weights, and the normal of the others at each."""
 
-    scales: NDArray[np.float64]  # (n_nodes, n_scales)
-    log_weight: NDArray[np.float64]
+    scales: Floats  # (n_nodes, n_scales)
+    log_weight: Floats  # (n_nodes,)
     given: list[_Given]
+    between: float  # share of the variance of the scales that is around nodes
+    covariance: Floats  # (n_scales, n_scales) of the scales in all
 
 
 def _peak(nested: _Nested, names: Sequence[str]) -> tuple[Floats, Floats]:
@@ -556,7 +562,7 @@ def _peak(nested: _Nested, names: Sequence[str]) -> tuple[Floats, Floats]:
             )
         return nested.at(scales)
 
-    peak, curvature = _highest(at, nested.gradient, nested.start[nested.outer])
+    peak, curvature = _highest(at, nested.pull, nested.start[nested.outer])
     try:
         root = np.linalg.inv(factor_of(curvature)).T  # of the covariance
     except ValueError as error:
@@ -575,9 +581,12 @@ def _nodes(nested: _Nested, names: Sequence[str]) -> _Nodes:
     """
     n = nested.outer.size
     peak, root = _peak(nested, names)
-    values, vectors = np.linalg.eigh(root @ root.T)
-    axes = vectors * np.sqrt(values)
+    covariance = root @ root.T
     top = nested.at(peak)
+    if np.diag(covariance).max() < KNOWN**2:
+        return _Nodes(peak[None], np.zeros(1), [top], 1.0, covariance)
+    values, vectors = np.linalg.eigh(covariance)
+    axes = vectors * np.sqrt(values)
     sides = np.empty((2, n))  # deviations below and above the mode, in those of the covariance
     for k, axis in enumerate(axes.T):
         for side, sign in zip(sides, (-1, 1), strict=True):
@@ -601,23 +610,24 @@ def _nodes(nested: _Nested, names: Sequence[str]) -> _Nodes:
     log_weight = np.array([g.log_density for g in given]) + (z**2).sum(axis=1) / (2 * WIDER**2)
     log_weight += np.log(deviation).sum(axis=1)
     log_weight -= np.logaddexp.reduce(log_weight)
-    return _Nodes(scales, log_weight, given)
+    weight, apart = np.exp(log_weight), scales - np.exp(log_weight) @ scales
+    return _Nodes(scales, log_weight, given, JITTER, (apart.T * weight) @ apart)
 
 
-def _highest(at: Any, gradient: Any, scales: Floats) -> tuple[Floats, Floats]:
+def _highest(at: Any, pull: Any, scales: Floats) -> tuple[Floats, Floats]:
     """Climb the log density of the scales; its mode, and minus the Hessian there.
 
     By BFGS, which begins with the curvature of the log density at the modes of the others: all but
     the determinant's. The Hessian is found by differences where the search seems to end.
     """
     given = at(scales)
-    slope = gradient(given)
-    size = _upright(given.bend)
+    slope = given.slope + pull(given)
+    size, trend = _upright(given.bend), np.ones(scales.size)
     for _ in range(MOST_STEPS):
-        step = np.linalg.solve(size, slope)
+        step = np.linalg.solve(size * np.outer(trend, trend), slope)
         if slope @ step < 2 * CLOSE:
-            curvature = _curvature_of(lambda x: -at(x).log_density, scales, size)
-            size = _upright(curvature)
+            curvature = _curvature_of(at, scales, given, size)
+            size, trend = _upright(curvature), np.ones(scales.size)
             step = np.linalg.solve(size, slope)
             if slope @ step < 2 * CLOSE:
                 return scales + step, curvature
@@ -628,10 +638,12 @@ def _highest(at: Any, gradient: Any, scales: Floats) -> tuple[Floats, Floats]:
                 break
         else:
             break
-        moved, slope_there = shorter * step, gradient(there)
+        moved, slope_there = shorter * step, there.slope + pull(there)
+        # where the curvature falls, as it does towards a scale of zero, it will go on to
+        trend = np.sqrt(np.clip(_seen(size, moved, slope - slope_there), SLOWEST, 1.0))
         size = _learned(size, moved, slope - slope_there)
         scales, given, slope = scales + moved, there, slope_there
-    return scales, _curvature_of(lambda x: -at(x).log_density, scales, size)
+    return scales, _curvature_of(at, scales, given, size)
 
 
 def _upright(curvature: Floats) -> Floats:
@@ -640,8 +652,20 @@ def _upright(curvature: Floats) -> Floats:
     return (vectors * np.maximum(abs(values), FLAT)) @ vectors.T
 
 
+def _seen(size: Floats, moved: Floats, change: Floats) -> Floats:
+    """Divide the curvature that a step shows, of each scale by itself, by what was expected."""
+    own = change / np.where(moved == 0, np.inf, moved) / np.diag(size)
+    return np.clip(np.where(own > 0, own, 1.0), SLOWEST**2, SLOWEST**-2)
+
+
 def _learned(size: Floats, moved: Floats, change: Floats) -> Floats:
-    """Update minus a Hessian by how the gradient fell along a step, and keep it positive."""
+    """Update minus a Hessian by how the gradient fell along a step, and keep it positive.
+
+    Scales hardly meet: each learns from its own part of the step first, and BFGS sets right what is
+    left along the step.
+    """
+    unit = np.sqrt(_seen(size, moved, change))
+    size = size * np.outer(unit, unit)
     along = size @ moved
     known = float(moved @ along)
     if moved @ change < 0.2 * known:  # Powell's damping
@@ -650,10 +674,14 @@ def _learned(size: Floats, moved: Floats, change: Floats) -> Floats:
     return size - np.outer(along, along) / known + np.outer(change, change) / (moved @ change)
 
 
-def _curvature_of(f: Any, x: Floats, size: Floats) -> Floats:
-    """Hessian by differences, of steps that are about a deviation where it is about `size`."""
+def _curvature_of(at: Any, x: Floats, given: _Given, size: Floats) -> Floats:
+    """Find minus the Hessian by differences, of about a deviation where it is about `size`."""
+
+    def f(scales: Floats) -> float:
+        return -at(scales).log_density
+
     h = np.clip(np.diag(size) ** -0.5, WIDEST / 10, WIDEST)
-    n, centre = x.size, f(x)
+    n, centre = x.size, -given.log_density
     axes, out = np.diag(h), np.empty((n, n))
     ahead, behind = (np.array([f(x + sign * a) for a in axes]) for sign in (1, -1))
     for i in range(n):
@@ -672,13 +700,12 @@ def _draws(nodes: _Nodes, nested: _Nested, total: int, rng: np.random.Generator)
     node = rng.permutation(np.minimum(node, weight.size - 1))
     # between the nodes: shrunk to their mean, so that the variance stays what it is
     mean = weight @ nodes.scales
-    spread = (nodes.scales - mean).T * weight @ (nodes.scales - mean)
-    values, vectors = np.linalg.eigh(spread)
-    root = vectors * np.sqrt(JITTER * np.maximum(values, 0.0))
+    values, vectors = np.linalg.eigh(nodes.covariance)
+    root = vectors * np.sqrt(nodes.between * np.maximum(values, 0.0))
     found = np.empty((total, nested.inner.size + nested.outer.size))
     for k, given in enumerate(nodes.given):
         mine = np.flatnonzero(node == k)
-        moved = (math.sqrt(1 - JITTER) - 1) * (nodes.scales[k] - mean)
+        moved = (math.sqrt(1 - nodes.between) - 1) * (nodes.scales[k] - mean)
         moved = moved + rng.normal(size=(mine.size, mean.size)) @ root.T
         drawn = given.draw(mine.size, nested, rng)
         drawn[:, nested.outer] += moved

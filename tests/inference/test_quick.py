@@ -50,6 +50,20 @@ def test_a_spread_is_integrated_and_not_taken_at_the_joint_mode(centred):
     np.testing.assert_allclose(found, means, atol=0.1)
 
 
+def test_a_spread_that_is_all_but_known_needs_one_node(monkeypatch):
+    monkeypatch.setattr("bayesrank.inference.quick.KNOWN", 0.2)  # else hundreds of groups
+    y = np.random.default_rng(3).normal(0, 1.7, size=40)
+    out = quick_posterior(groups_model(y, centred=False), draws=2000)
+    assert not out["sample_stats"]["node"].any()
+    posterior = out["posterior"]
+    mean, sd, means = exact_groups(y)
+    log_spread = np.log(posterior["spread"].to_numpy())
+    assert abs(log_spread.mean() - mean) < 0.15 * sd
+    assert log_spread.std() == pytest.approx(sd, rel=0.1)
+    found = posterior["mean"].mean(("chain", "draw")).to_numpy()
+    np.testing.assert_allclose(found, means, atol=0.1)
+
+
 def test_the_result_is_one_of_pymc_with_its_groups_dims_and_attributes():
     model = groups_model(np.array([1.0, -2.0, 3.0, 0.5]), centred=False)
     out = quick_posterior(model, draws=50, chains=2)
