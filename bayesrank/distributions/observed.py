@@ -46,7 +46,7 @@ from pytensor.tensor.sharedvar import TensorSharedVariable
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
 from bayesrank.data.read import label_repr
 from bayesrank.distributions.outcomes import SCALED, write_outcome
-from bayesrank.schema import ITEM, OUTCOME, OUTCOMES, name_of
+from bayesrank.schema import ITEM, OUTCOME, OUTCOMES, groups_of, name_of
 
 __all__ = [
     "DistOptions",
@@ -367,6 +367,12 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     record = kind.record(name, data, p)
 
     parts = {name_of(name, part): of_part for part, of_part in record.parts.items()}
+    for group in groups_of(name, model.named_vars_to_dims):
+        if name_of(name, group) not in parts:  # else it would stay that of the old data
+            raise ValueError(
+                f"The model keeps the {group} of all that {name!r} observes, and the new data have "
+                f"none. Read them with their {group}, as those were that the model was made with."
+            )
     for full_name, (value, axes) in parts.items():
         if full_name in model.named_vars:
             dims = model.named_vars_to_dims.get(full_name, ())

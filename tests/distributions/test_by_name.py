@@ -253,6 +253,16 @@ def test_new_rankings_of_other_items_or_rankers_are_refused_and_nothing_is_chang
     np.testing.assert_array_equal(model["y_ranks"].get_value(), TWO.ranks)
 
 
+def test_groups_that_no_utility_follows_do_not_stay_those_of_other_rankings():
+    grouped = TWO.grouped({"season": [2001, 2002]})
+    with pm.Model(coords=grouped.coords) as model:
+        br.PlackettLuce("y", pm.Flat("u", dims="item"), observed=grouped)
+    with pytest.raises(ValueError, match=r"^The model keeps the season of all that 'y' observes, "):
+        br.set_observed("y", TWO.subset([1]), model=model)
+    br.set_observed("y", grouped.subset([1]), model=model)
+    np.testing.assert_array_equal(model["y_season"].get_value(), [1])
+
+
 def test_rankings_that_are_not_grouped_cannot_follow_utilities_that_are():
     rankings = TWO.grouped({"season": [2025, 2026]})
     with pm.Model(coords=rankings.coords) as model:
