@@ -476,6 +476,11 @@ def test_a_misfit_is_no_chance(changed):
     assert worst_checks(rows()).ok
 
 
+def test_the_misfit_that_decides_leads():
+    fits = worst_checks(rows(**{"mean": 0.15, "0 > c": 0.1}))  # 3.5 deviations of one, 4 of many
+    assert [label for _, label, _ in fits.worst.index] == ["mean", "0 > c"]
+
+
 def test_what_is_rare_and_happens_is_no_misfit():
     # nine rankings, in each of which the last is above the first with probability 0.002: predicted
     # in 1 of 50 draws, seven standard deviations from the mean where it happens
