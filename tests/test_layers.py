@@ -23,7 +23,7 @@ class Room(NamedTuple):
 
 # JAX is an extra: likelihoods import it only where a graph is translated for it.
 ROOMS = {
-    "data": Room("dask numpy pandas pyarrow scipy sklearn"),
+    "data": Room("dask fsspec numpy pandas pyarrow rich scipy sklearn"),
     "likelihoods": Room("jax llvmlite numba numpy pytensor scipy"),
     "distributions": Room("numpy pymc pytensor", rooms="data likelihoods schema"),
     "inference": Room(

@@ -5,8 +5,8 @@ are read from is the business of `bayesrank.data.read`, what is computed from th
 `bayesrank.data.derive`; both hold functions and know none of the classes. Other rooms import from
 these three places and from no module in them.
 
-This room may import dask, numpy, pandas, pyarrow, scipy and scikit-learn, and no other room of
-bayesrank.
+This room may import dask, fsspec, numpy, pandas, pyarrow, rich, scipy and scikit-learn, and no
+other room of bayesrank.
 """
 
 from bayesrank.data.datasets import (

@@ -23,9 +23,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesrank.data import derive, read
 from bayesrank.data.frozen import lock, same_contents
 from bayesrank.data.rankings import Rankings
 from bayesrank.data.read import (
+    Source,
     coord_values,
     counted,
     encode,
@@ -83,7 +85,7 @@ class Interactions:
     @classmethod
     def from_frame(
         cls,
-        frame: pd.DataFrame,
+        frame: Source,
         *,
         user: str,
         item: str,
@@ -95,8 +97,8 @@ class Interactions:
 
         Parameters
         ----------
-        frame : DataFrame
-            One row per interaction.
+        frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
+            One row per interaction. Files are read as by `Rankings.from_ratings`.
         user, item : str
             Columns with who has what.
         users, items : sequence of labels, optional
@@ -135,13 +137,14 @@ class Interactions:
                 f"Say from which rating on a user has an item: Interactions.from_ratings(frame, "
                 f"user={user!r}, item={item!r}, rating={rating!r}, at_least=4), say."
             )
+        frame = read.table_of(frame, labels=[user, item])
         user_idx, item_idx, user_axis, item_axis = _coded(frame, user, item, users, items)
         return cls._of(user_axis, item_axis, user_idx, item_idx)
 
     @classmethod
     def from_ratings(
         cls,
-        frame: pd.DataFrame,
+        frame: Source,
         *,
         user: str,
         item: str,
@@ -154,8 +157,8 @@ class Interactions:
 
         Parameters
         ----------
-        frame : DataFrame
-            One row per rating.
+        frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
+            One row per rating. Files are read as by `Rankings.from_ratings`.
         user, item, rating : str
             Columns with who rated what how high.
         at_least : float
@@ -188,6 +191,7 @@ class Interactions:
         >>> have.items_of(7).tolist(), have.items_of(9).tolist()
         (['b'], ['a'])
         """
+        frame = read.table_of(frame, labels=[user, item], numbers=[rating])
         user_idx, item_idx, user_axis, item_axis = _coded(frame, user, item, users, items)
         given = finite_numbers(frame, rating, "rating")
         high = given >= at_least
@@ -196,8 +200,8 @@ class Interactions:
                 f"No rating is {at_least:g} or more: column {rating!r} ends at {given.max():g}. "
                 f"Lower at_least."
             )
-        there = np.bincount(user_idx, minlength=len(user_axis)) > 0
-        left = np.bincount(user_idx[high], minlength=len(user_axis)) > 0
+        there, left = np.zeros((2, len(user_axis)), dtype=bool)
+        there[user_idx] = left[user_idx[high]] = True
         lost = user_axis[there & ~left]
         if len(lost):
             warn(
@@ -267,19 +271,27 @@ class Interactions:
     def _of(
         cls, users: pd.Index, items: pd.Index, user_idx: NDArray[Any], item_idx: NDArray[Any]
     ) -> Self:
-        key = user_idx.astype(np.int64) * len(items) + item_idx
-        distinct = np.unique(key)
-        n_again = len(key) - len(distinct)
+        # The items of some users at a time, sorted where they are; what was there twice is left out
+        given = derive.starts(user_idx, len(users))
+        item = derive.grouped(item_idx, user_idx, given, np.int32)
+        start = np.zeros_like(given)
+        end = 0
+        for first, last in derive.stretches(given):
+            own = np.repeat(np.arange(last - first), np.diff(given[first : last + 1]))
+            key = np.unique(own * len(items) + item[given[first] : given[last]])
+            who, what = np.divmod(key, len(items))
+            start[first + 1 : last + 1] = end + np.cumsum(np.bincount(who, minlength=last - first))
+            item[end : end + len(what)] = what
+            end += len(what)
+        n_again = len(item) - end
         if n_again:
             warn(
-                f"{counted(n_again, 'row')} of {len(key)} repeat an interaction that is there "
+                f"{counted(n_again, 'row')} of {len(item)} repeat an interaction that is there "
                 f"already; a user has an item once.",
                 RepeatedInteractionWarning,
             )
-        who, what = np.divmod(distinct, len(items))
-        start = np.zeros(len(users) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(who, minlength=len(users)), out=start[1:])
-        table = cls(users=users, items=items, start=start, item=what.astype(np.int32))
+            item = item[:end].copy()
+        table = cls(users=users, items=items, start=start, item=item)
         full = users[np.diff(start) == len(items)]
         if len(full):
             have, kept = (
@@ -559,7 +571,7 @@ def _coded(
     item: str,
     users: Iterable[Hashable] | None,
     items: Iterable[Hashable] | None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], pd.Index, pd.Index]:
+) -> tuple[NDArray[Any], NDArray[Any], pd.Index, pd.Index]:
     """Code the two columns on their axes."""
     require_columns(frame, [user, item])
     if not len(frame):

@@ -28,6 +28,7 @@ from bayesrank.data.read import (
     ItemAxis,
     Labels,
     OrderedPairs,
+    Source,
     axis_index,
     coord_values,
     counted,
@@ -113,7 +114,7 @@ class PairCounts:
     @classmethod
     def from_frame(
         cls,
-        frame: pd.DataFrame,
+        frame: Source,
         *,
         first: str,
         second: str,
@@ -126,8 +127,8 @@ class PairCounts:
 
         Parameters
         ----------
-        frame : DataFrame
-            One row per ranker and ordered pair.
+        frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
+            One row per ranker and ordered pair. Files are read as by `Rankings.from_ratings`.
         first, second, count : str
             Columns with the preferred item, the other item, and how much: whole, >= 0.
         ranker : str, optional
@@ -155,17 +156,21 @@ class PairCounts:
         >>> br.PairCounts.from_frame(table, first="winner", second="loser", count="games").net()
         array([[ 2., -2.]])
         """
-        named = [name for name in (first, second, count, ranker, problem) if name is not None]
-        require_columns(frame, named)
+        frame = read.table_of(frame, labels=[first, second, ranker, problem], numbers=[count])
+        require_columns(frame, [first, second, count, *filter(None, (ranker, problem))])
         if not len(frame):
             raise ValueError("There are no counts: give at least one row.")
-        for column in (first, second, *([] if problem is None else [problem])):
-            factorize(frame[column], column)  # a missing label is named with its own column
-        both = pd.concat([frame[first], frame[second]], ignore_index=True).rename("item")
-        where = None if problem is None else frame[problem].iloc[np.tile(np.arange(len(frame)), 2)]
-        position, axis = read.identify(both, where, items)
-        one, other = position[: len(frame)], position[len(frame) :]
-        read.check_differ(frame, first, second, one, other, axis.items)
+        if problem is None:
+            one, other, labels = read.two_items(frame, first, second, items)
+            axis = read.one_problem(labels)
+        else:
+            for column in (first, second, problem):
+                factorize(frame[column], column)  # a missing label is named with its own column
+            both = pd.concat([frame[first], frame[second]], ignore_index=True).rename("item")
+            where = frame[problem].iloc[np.tile(np.arange(len(frame)), 2)]
+            position, axis = read.identify(both, where, items)
+            one, other = position[: len(frame)], position[len(frame) :]
+            read.check_differ(frame, first, second, one, other, axis.items)
         amount = read.amounts(frame, count)
         broken = np.flatnonzero(amount % 1)
         if len(broken):
@@ -175,7 +180,7 @@ class PairCounts:
                 f"give rankers an evidence weight with `weighted`."
             )
         if ranker is None:
-            who, rankers = np.zeros(len(frame), dtype=np.int64), pd.Index(["all"])
+            who, rankers = np.zeros(len(frame), dtype=np.int32), pd.Index(["all"])
         else:
             who, rankers = factorize(frame[ranker], ranker)
         return cls.summed(axis, axis_index(rankers, "rankers"), who, one, other, amount)
@@ -235,7 +240,7 @@ class PairCounts:
     @classmethod
     def from_ratings(
         cls,
-        frame: pd.DataFrame,
+        frame: Source,
         *,
         ranker: str,
         item: str,
@@ -248,8 +253,8 @@ class PairCounts:
 
         Parameters
         ----------
-        frame : DataFrame
-            One row per rating.
+        frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
+            One row per rating. Files are read as by `Rankings.from_ratings`.
         ranker, item, rating : str
             Columns that say who rated what how; high is good.
         kind : "difference" or "binary"
@@ -278,8 +283,8 @@ class PairCounts:
                [2., 0., 2.],
                [0., 0., 0.]])
         """
-        named = [name for name in (ranker, item, rating, problem) if name is not None]
-        require_columns(frame, named)
+        frame = read.table_of(frame, labels=[ranker, item, problem], numbers=[rating])
+        require_columns(frame, [ranker, item, rating, *filter(None, (problem,))])
         if not len(frame):
             raise ValueError("There are no ratings: give at least one row.")
         value = finite_numbers(frame, rating, "rating").astype(np.float64)

@@ -29,6 +29,7 @@ from bayesrank.data.frozen import lock, same_contents
 from bayesrank.data.read import (
     OUTCOMES,
     Group,
+    Source,
     coord_values,
     counted,
     label_repr,
@@ -88,7 +89,7 @@ class Pairs:
     @classmethod
     def from_frame(
         cls,
-        frame: pd.DataFrame,
+        frame: Source,
         *,
         first: str,
         second: str,
@@ -104,8 +105,9 @@ class Pairs:
 
         Parameters
         ----------
-        frame : DataFrame
-            One row per match, or per kind of match with its count.
+        frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
+            One row per match, or per kind of match with its count. Files are read as by
+            `Rankings.from_ratings`.
         first, second : str
             Columns with the two items. Which of them stands first matters to an order effect
             (at home, with the white pieces, shown on the left) and to nothing else.
@@ -137,7 +139,10 @@ class Pairs:
         ValueError
             For a missing column or label, an unknown item or outcome, an item compared with
             itself, a count that is negative, not finite or not whole, a weight that is negative or
-            not finite, or a column of `by` whose name the pairs need themselves.
+            not finite, a column of `by` whose name the pairs need themselves, or files that cannot
+            be read.
+        FileNotFoundError
+            If there is nothing at a path.
 
         Warns
         -----
@@ -156,6 +161,9 @@ class Pairs:
         """
         by = [by] if isinstance(by, str) else list(by)
         read.check_names(by, read.PAIR_NAMES, "pairs")
+        frame = read.table_of(
+            frame, labels=[first, second, outcome, judge, *by], numbers=[count, weight]
+        )
         named = [first, second, outcome, *filter(None, (count, judge, weight)), *by]
         read.require_columns(frame, named)
         if not len(frame):
@@ -165,17 +173,17 @@ class Pairs:
         times = None if count is None else read.whole_counts(frame, count)
         n = len(frame)
         if judge is None:
-            who, judges = np.zeros(n, dtype=np.int64), pd.Index(["all"])
+            who, judges = np.zeros(n, dtype=np.int8), pd.Index(["all"])
         else:
             who, judges = sorted_axis(frame[judge], judge)
         apart = {name: sorted_axis(frame[name], name) for name in by}
-        evidence = np.ones(n) if weight is None else read.amounts(frame, weight, "weight")
+        evidence = None if weight is None else read.amounts(frame, weight, "weight")
 
         # A pair is what has equal codes; `row` is one of its rows.
         if collapse:
             codes = [(one, len(axis)), (other, len(axis)), (who, len(judges))]
             codes += [(code, len(labels)) for code, labels in apart.values()]
-            if weight is not None:
+            if evidence is not None:
                 levels, code = np.unique(evidence, return_inverse=True)
                 codes.append((code, len(levels)))
             row, pair = read.distinct_rows(codes)
@@ -188,8 +196,8 @@ class Pairs:
             judges=judges,
             first=one[row].astype(np.int32),
             second=other[row].astype(np.int32),
-            counts=counts.reshape(-1, 3).astype(np.int64),
-            weight=evidence[row],
+            counts=counts.reshape(-1, 3).astype(np.int64, copy=False),
+            weight=np.ones(len(row)) if evidence is None else evidence[row],
             judge_idx=who[row].astype(np.int32),
             groups={
                 name: Group(labels, code[row].astype(np.int32))

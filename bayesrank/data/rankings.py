@@ -38,10 +38,10 @@ from bayesrank.data.read import (
     Group,
     Labels,
     Preferences,
+    Source,
     axis_index,
     coord_values,
     counted,
-    finite_numbers,
     label_repr,
     locate,
     quoted,
@@ -205,7 +205,7 @@ class Rankings:
     @classmethod
     def from_ratings(
         cls,
-        frame: pd.DataFrame,
+        frame: Source,
         *,
         ranker: str,
         item: str,
@@ -220,8 +220,10 @@ class Rankings:
 
         Parameters
         ----------
-        frame : DataFrame
-            One row per rating.
+        frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
+            One row per rating. A path is that of a Parquet or text file, of a folder of such files,
+            or a URL such as ``s3://bucket/ratings/`` (which needs fsspec); of files, columns that
+            are named here are read, a batch at a time, and rows are counted on from file to file.
         ranker, item, rating : str
             Columns that say who rated what how.
         ranking : str, optional
@@ -245,8 +247,11 @@ class Rankings:
         ------
         ValueError
             For a missing column, a rating that is missing, infinite or not a number, an item
-            rated twice in a ranking, an item that is not in `items`, or a column of `by` whose
-            name the rankings need themselves or that differs within a ranking.
+            rated twice in a ranking, an item that is not in `items`, a column of `by` whose
+            name the rankings need themselves or that differs within a ranking, or files that
+            cannot be read.
+        FileNotFoundError
+            If there is nothing at a path.
 
         Examples
         --------
@@ -259,13 +264,11 @@ class Rankings:
         array([[1, 2, 2],
                [1, 2, 0]], dtype=int32)
         """
-        cost = finite_numbers(frame, rating, "rating")
-        # ~x = -x - 1 turns integers and booleans round without overflow.
-        cost = -cost if cost.dtype.kind == "f" else ~cost
         return cls._of(
             read.from_table(
                 frame,
-                cost,
+                rating,
+                "rating",
                 ranker=ranker,
                 item=item,
                 ranking=ranking,
@@ -279,7 +282,7 @@ class Rankings:
     @classmethod
     def from_long_ranks(
         cls,
-        frame: pd.DataFrame,
+        frame: Source,
         *,
         ranker: str,
         item: str,
@@ -298,8 +301,8 @@ class Rankings:
 
         Parameters
         ----------
-        frame : DataFrame
-            One row per item in a ranking.
+        frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
+            One row per item in a ranking; files are read as by `from_ratings`.
         ranker, item, rank : str
             Columns that say who placed what where.
         ranking, weight, items, features, by
@@ -321,11 +324,11 @@ class Rankings:
         >>> br.Rankings.from_long_ranks(table, ranker="race", item="car", rank="place").ranks
         array([[1, 2, 2]], dtype=int32)
         """
-        cost = finite_numbers(frame, rank, "rank")
         return cls._of(
             read.from_table(
                 frame,
-                cost,
+                rank,
+                "rank",
                 ranker=ranker,
                 item=item,
                 ranking=ranking,
@@ -740,7 +743,8 @@ class Rankings:
             axis, place = read.on_axis(axes["item"], self.items, self.item[self.mask], "item")
             row, slot = np.nonzero(self.mask)
             moved = place[self.item[row, slot]]
-            layout = derive.lay_out(row, moved, self.ranks[row, slot], self.n_rankings)
+            rankings = derive.group(row, self.n_rankings)
+            layout = derive.lay_out(moved, self.ranks[row, slot], rankings)
             new._set(items=axis, item=layout.item)
             if self.features is not None:
                 new._set(features=layout.pad(self.features[row, slot]))

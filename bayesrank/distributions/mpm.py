@@ -69,6 +69,7 @@ _PACKAGE = str(Path(__file__).parents[1])
 
 PROBLEM = "problem"
 EACH_PAIR = "how often each pair is compared"
+MOST_NET = 2**31 - 1  # net counts, of which positions have 32 bits
 ANY = -1  # as a total: whatever the value sums to, and draws of one
 
 
@@ -796,6 +797,14 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
 
 def _net_counts(counts: PairCounts) -> NDArray[np.int32]:
     """Return the net counts in the 32 bits that models hold."""
+    n_rankers, n_items = len(counts.rankers), len(counts.items)
+    if n_rankers * n_items > MOST_NET:
+        raise ValueError(
+            f"Models hold a net count for every ranker and item; {n_rankers:,} rankers of "
+            f"{n_items:,} items are {n_rankers * n_items:,}, and at most {MOST_NET:,} are held. "
+            f"Where rankers have no parameters or weights of their own, pool them: counts.pooled() "
+            f"has the same likelihood, up to a constant. Else take some, with counts.subset()."
+        )
     net = counts.net()
     if np.abs(net).max(initial=0.0) > np.iinfo(np.int32).max:
         raise ValueError(

@@ -155,6 +155,50 @@ def interactions_memory(n_interactions: str) -> dict[str, float]:
     return {"bytes": added(lambda: learn(frame))}
 
 
+def from_files(kind: str, path: str, toy: str) -> dict[str, float]:
+    """Read a table of Parquet and find the mode of its model: CPU seconds, and peaks of memory.
+
+    A small table of the same kind comes first, and compiles. "held" are the bytes of the arrays
+    that were read, "reading" the peak while they were, above what was there; "peak" is all of the
+    process.
+    """
+    import pandas as pd
+
+    from bayesrank.data.frozen import contents
+    from bayesrank.inference import climb, learn_bpr, objective
+    from tests.benchmarks.files import model_of, read
+
+    def to_mode(path: str) -> dict[str, float]:
+        found: dict[str, float] = {}
+        data: list[Any] = []
+        spent = [time.process_time()]
+        found["reading"] = added(lambda: data.append(read(kind, path)))
+        spent.append(time.process_time())
+        (table,) = data
+        held = [x for x in contents(vars(table).values()) if isinstance(x, np.ndarray | pd.Index)]
+        found["held"] = sum(x.nbytes for x in held)
+        evaluations = 0
+        if kind == "clicks":
+            spent.append(time.process_time())
+            learn_bpr(table, n_factors=32, n_epochs=1)
+        else:
+            logp, start = objective(model_of(kind, table))
+            spent.append(time.process_time())
+
+            def counted(x: NDArray[np.float64]) -> Any:
+                nonlocal evaluations
+                evaluations += 1
+                return logp(x)
+
+            climb(counted, start.data, tolerance=np.inf)
+        spent.append(time.process_time())
+        steps = dict(zip(("read", "build", "mode"), np.diff(spent).tolist(), strict=True))
+        return found | steps | {"evaluations": evaluations, "peak": resident("VmHWM")}
+
+    to_mode(toy)
+    return to_mode(path)
+
+
 def rank_summary_memory(simultaneous: str) -> dict[str, float]:
     """Bytes that the summary of 4,000 draws of 2,000 items adds to the draws."""
     import numpy as np

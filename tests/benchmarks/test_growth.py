@@ -1,9 +1,16 @@
-"""Time and memory are linear in the number of entries, at three sizes, each six times the last.
+"""Time and memory are linear in the number of entries.
 
+In memory, at three sizes, each six times the last:
 Rankings of 10 of 5,000 items, in full or in blocks of 3, 4 and 3; no two share more than their
 ends, so nothing is saved by stages in common. Linear means that the slope of log time (log memory)
 on log entries is within 0.3 of one: an entry costs more once tables outgrow the caches.
+
+From Parquet to a mode, at 100,000, a million and ten million rows: from the second to the third
+time grows with an exponent of at most 1.1 (before, what does not grow counts), the process has less
+than 8 GB, and reading takes at most three times the arrays that it returns.
 """
+
+from pathlib import Path
 
 import numpy as np
 import pymc as pm
@@ -11,6 +18,7 @@ import pytest
 
 import bayesrank as br
 from tests.benchmarks.book import Book, gradient_function, megabytes, run_fresh, time_text
+from tests.benchmarks.files import KINDS, write
 from tests.benchmarks.peers import our_model, random_rankings
 
 SIZES = (10_000, 60_000, 360_000)  # rankings
@@ -77,3 +85,42 @@ def test_memory_is_linear_in_the_entries(book: Book, ties: str):
         rounds=len(SIZES),
     )
     check(book, f"peak memory of data, model and gradient, {ties}", figures, megabytes)
+
+
+ROWS = (100_000, 1_000_000, 10_000_000)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ten_million_rows_become_a_mode_in_linear_time(book: Book, kind: str, tmp_path: Path):
+    write(kind, 1_000, tmp_path / "toy.parquet")
+    runs: list[dict[str, float]] = []
+
+    def run(n: int) -> None:
+        path = tmp_path / f"{n}.parquet"
+        write(kind, n, path)
+        runs.append(run_fresh({}, "from_files", kind, str(path), str(tmp_path / "toy.parquet")))
+        path.unlink()
+
+    sizes = iter(ROWS)
+    book.benchmark.pedantic(lambda: run(next(sizes)), rounds=len(ROWS))
+    for step in ("read", "build", "mode"):
+        figures = [run[step] for run in runs]
+        book.note(f"{kind}: {step}", ", ".join(map(time_text, figures)), "")
+    total = [run["read"] + run["build"] + run["mode"] for run in runs]
+    book.budget(
+        f"{kind}, file to mode: exponent from {ROWS[1]:,} to {ROWS[2]:,} rows",
+        float(np.log10(total[2] / total[1])),
+        "{:.2f}".format,
+        at_most=1.1,
+        peer=", ".join(map(time_text, total)),
+    )
+    peaks = [run["peak"] for run in runs]
+    each = ", ".join(map(megabytes, peaks))
+    book.budget(f"{kind}, file to mode: memory", peaks[-1], megabytes, at_most=8e9, peer=each)
+    book.budget(
+        f"{kind}: memory of reading, in that of what is read",
+        runs[-1]["reading"] / runs[-1]["held"],
+        "{:.2f}".format,
+        at_most=3.0,
+        peer=f"{megabytes(runs[-1]['reading'])} for {megabytes(runs[-1]['held'])}",
+    )

@@ -96,9 +96,11 @@ def test_a_column_that_occurs_twice_is_refused():
         from_stars(doubled)
 
 
-def test_a_table_must_be_a_dataframe():
-    with pytest.raises(TypeError, match="Expected a pandas DataFrame; got list"):
+def test_a_table_must_be_one():
+    with pytest.raises(TypeError, match=r"Expected a table: a pandas DataFrame, .*; got list"):
         from_stars([1, 2])
+    with pytest.raises(TypeError, match="Expected a pandas DataFrame; got list"):
+        require_columns([1, 2], [])
 
 
 def test_the_owner_of_the_columns_may_be_named():

@@ -15,7 +15,12 @@ FLOORS = {
         f"{DATA}.pairs",
         f"{DATA}.pair_counts",
     },
-    f"{DATA}.interactions": {f"{DATA}.read", f"{DATA}.frozen", f"{DATA}.rankings"},
+    f"{DATA}.interactions": {
+        f"{DATA}.read",
+        f"{DATA}.derive",
+        f"{DATA}.frozen",
+        f"{DATA}.rankings",
+    },
     f"{DATA}.datasets": {f"{DATA}.pairs", f"{DATA}.rankings"},
 }
 

@@ -348,6 +348,18 @@ def test_what_the_counts_bring_cannot_be_given_again(argument):
         br.MPM("y", SCORE, observed=PAIRS, **{argument: (4, 3)})
 
 
+def test_a_table_of_rankers_and_items_that_is_too_large_is_refused(monkeypatch):
+    monkeypatch.setattr("bayesrank.distributions.mpm.MOST_NET", 5)
+    counts = br.PairCounts.from_matrix([np.eye(3)[::-1] * [1, 0, 1]] * 2)
+    message = (
+        r"2 rankers of 3 items are 6, and at most 5 are held\. .* pool them: counts.pooled\(\)"
+    )
+    with pm.Model(), pytest.raises(ValueError, match=message):
+        br.MPM("y", np.zeros(3), observed=counts)
+    with pm.Model():
+        br.MPM("y", np.zeros(3), observed=counts.pooled())
+
+
 def test_counts_beyond_32_bits_are_refused():
     huge = br.PairCounts.from_matrix([[0, 3e9], [0, 0]])
     with pm.Model(), pytest.raises(ValueError, match=r"A net count is 3e\+09; models hold 32 bits"):

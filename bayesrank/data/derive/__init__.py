@@ -1,4 +1,4 @@
-"""What is derived from data: layout, stages, totals, connectivity, parts.
+"""What is derived from data: grouping, layout, stages, totals, connectivity, parts.
 
 Pure functions of arrays, which import none of the classes that hold them.
 
@@ -6,6 +6,7 @@ This room may import numpy, pandas, scipy and the room data.read.
 """
 
 from bayesrank.data.derive.graph import Connectivity, connectivity
+from bayesrank.data.derive.grouping import group, grouped, starts, stretches
 from bayesrank.data.derive.layout import (
     Layout,
     UninformativeRankingWarning,
@@ -28,6 +29,8 @@ __all__ = [
     "block_sizes",
     "connectivity",
     "folds",
+    "group",
+    "grouped",
     "held_out",
     "identical",
     "lay_out",
@@ -35,4 +38,6 @@ __all__ = [
     "pair_totals",
     "positions",
     "stage_table",
+    "starts",
+    "stretches",
 ]

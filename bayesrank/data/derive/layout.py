@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from bayesrank.data.derive.grouping import Grouping, group, numbers_to, stretches
 from bayesrank.data.read import (
     Entries,
     axis_index,
@@ -29,61 +30,65 @@ class UninformativeRankingWarning(UserWarning):
 
 
 class Layout(NamedTuple):
-    """Padded slots, and where each entry went."""
+    """Padded slots, and the entries in their order."""
 
     item: NDArray[np.int32]
     ranks: NDArray[np.int32]
-    order: Array  # (n_entries,) entries in the order of the slots, ranking by ranking
-    row: Array
-    slot: Array
+    order: Array | None  # (n_entries,) entries ranking by ranking, slot by slot; None: as they came
 
     def pad(self, values: Array) -> Array:
         """Move values per entry, (n_entries, ...), into their slots, (n_rankings, n_slots, ...)."""
         padded = np.zeros((*self.item.shape, *values.shape[1:]), dtype=values.dtype)
-        padded[self.row, self.slot] = values[self.order]
+        padded[self.ranks > 0] = values if self.order is None else values[self.order]
         return padded
 
 
-def lay_out(row: Array, item: Array, cost: Array, n_rankings: int) -> Layout:
-    """Sort entries into slots; costs become dense ranks, 1 = best."""
-    order = _sorting(row, cost, item)
-    row, item, cost = row[order], item[order], cost[order]
-
-    # Slots count from the start of each ranking.
-    length = np.bincount(row, minlength=n_rankings)
-    start = np.cumsum(length) - length
-    slot = np.arange(len(row)) - start[row]
-
-    # A block begins where the cost changes or the ranking does.
-    begins = np.ones(len(row), dtype=bool)
-    begins[1:] = (slot[1:] == 0) | (cost[1:] != cost[:-1])
-    block = np.cumsum(begins)
-    rank = block - block[start[row]] + 1
-
-    shape = (n_rankings, int(length.max(initial=0)))
+def lay_out(item: Array, cost: Array, rankings: Grouping) -> Layout:
+    """Sort the entries of rankings into slots; costs become dense ranks, 1 = best."""
+    length = np.diff(rankings.start)
+    shape = (len(length), int(length.max(initial=0)))
     padded_item = np.zeros(shape, dtype=np.int32)
     padded_rank = np.zeros(shape, dtype=np.int32)
-    padded_item[row, slot] = item
-    padded_rank[row, slot] = rank
-    return Layout(padded_item, padded_rank, order, row, slot)
+    order = rankings.order
+    for first, _, begin, entry, own in rankings.stretches():
+        its_item, its_cost = item[entry], cost[entry]
+        by = _sorting(own, its_cost, its_item)
+        if by is not None:
+            its_item, its_cost = its_item[by], its_cost[by]
+            order = numbers_to(len(item)) if order is None else order
+            order[rankings.start[first] :][: len(by)] = entry[by]
+
+        # Slots count from the start of each ranking.
+        slot = np.arange(len(own)) - begin[own]
+
+        # A block begins where the cost changes or the ranking does.
+        begins = np.ones(len(own), dtype=bool)
+        begins[1:] = (slot[1:] == 0) | (its_cost[1:] != its_cost[:-1])
+        block = np.cumsum(begins)
+        padded_item[first + own, slot] = its_item
+        padded_rank[first + own, slot] = block - block[begin[own]] + 1
+    return Layout(padded_item, padded_rank, order)
 
 
-def _sorting(*keys: Array) -> Array:
-    """Stable order by the first key, then the next; data that are sorted are not sorted again."""
+def _sorting(*keys: Array) -> Array | None:
+    """Stable order by the first key, then the next; None for keys that are in order."""
     tied, in_order = np.ones(len(keys[0]) - 1, dtype=bool), True
     for key in keys:
         in_order = in_order and not (tied & (key[1:] < key[:-1])).any()
         tied &= key[1:] == key[:-1]
-    return np.arange(len(keys[0])) if in_order else np.lexsort(keys[::-1])
+    return None if in_order else np.lexsort(keys[::-1])
 
 
 def block_sizes(ranks: Array) -> NDArray[np.int32]:
     """Count the items of each block, shape (n_rankings, n_blocks), 0 after the last."""
     n_blocks = int(ranks.max(initial=0))
-    row, slot = np.nonzero(ranks)
-    flat = row * n_blocks + ranks[row, slot] - 1
-    sizes = np.bincount(flat, minlength=len(ranks) * n_blocks)
-    return sizes.reshape(len(ranks), n_blocks).astype(np.int32)
+    sizes = np.zeros((len(ranks), n_blocks), dtype=np.int32)
+    for first, last in stretches(np.arange(len(ranks) + 1) * ranks.shape[1]):
+        row, slot = np.nonzero(ranks[first:last])
+        flat = row * n_blocks + ranks[first + row, slot] - 1
+        counts = np.bincount(flat, minlength=(last - first) * n_blocks)
+        sizes[first:last] = counts.reshape(-1, n_blocks)
+    return sizes
 
 
 def arrange(entries: Entries, *, must_be_dense: bool = False) -> dict[str, Any]:
@@ -94,10 +99,11 @@ def arrange(entries: Entries, *, must_be_dense: bool = False) -> dict[str, Any]:
     labels = entries.ranking_labels()
 
     # A weak order: each ranking has an item, and no item twice.
-    empty = np.flatnonzero(np.bincount(row, minlength=n) == 0)
+    rankings = group(row, n)
+    empty = np.flatnonzero(np.diff(rankings.start) == 0)
     if len(empty):
         raise ValueError(f"Ranking {label_repr(labels[empty[0]])} is empty: it needs an item.")
-    twice = _first_duplicate(row, item, len(entries.items))
+    twice = _first_duplicate(item, len(entries.items), rankings)
     if twice is not None:
         raise ValueError(
             f"Ranking {label_repr(labels[row[twice]])} holds item "
@@ -105,7 +111,7 @@ def arrange(entries: Entries, *, must_be_dense: bool = False) -> dict[str, Any]:
             f"merge its rows, or, if the ranker ranked several times, give each ranking a row or "
             f"a label of its own."
         )
-    layout = lay_out(row, item, entries.cost, n)
+    layout = lay_out(item, entries.cost, rankings)
     if must_be_dense:
         _check_dense(layout, entries.cost, labels)
 
@@ -137,12 +143,17 @@ def arrange(entries: Entries, *, must_be_dense: bool = False) -> dict[str, Any]:
     return attributes
 
 
-def _first_duplicate(row: Array, item: Array, n_items: int) -> int | None:
+def _first_duplicate(item: Array, n_items: int, rankings: Grouping) -> int | None:
     """Return the first entry whose item its ranking already has, if there is one."""
-    key = row.astype(np.int64) * n_items + item
-    order = np.argsort(key, kind="stable")
-    again = order[1:][key[order][1:] == key[order][:-1]]
-    return int(again.min()) if len(again) else None
+    found = []
+    for _, _, _, entry, own in rankings.stretches():
+        key = own * n_items + item[entry]
+        in_order = np.sort(key)
+        if (in_order[1:] == in_order[:-1]).any():
+            order = np.argsort(key, kind="stable")
+            again = order[1:][key[order][1:] == key[order][:-1]]
+            found.append(int(entry[again].min()))
+    return min(found, default=None)
 
 
 def _check_dense(layout: Layout, cost: Array, labels: pd.Index) -> None:

@@ -3,10 +3,12 @@
 Pure functions, from what a user writes down to arrays and axes. `labels` has axes and the words of
 messages, `columns` numbers, `times` dates, `text` the cells of text files, `formats` files;
 `entries` and `preferences` read what becomes `Rankings`, `pair_entries` what becomes `Pairs`,
-`count_entries` what becomes `PairCounts`, and `partitions` counts the rows of tables that are in
-several places. They import none of these classes.
+`count_entries` what becomes `PairCounts`; `streams` reads tables that are not in memory, a batch at
+a time, and `partitions` counts the rows of tables that are in several places. They import none of
+these classes.
 
-This room may import dask, numpy, pandas, pyarrow and scikit-learn, and no other room of bayesrank.
+This room may import dask, fsspec, numpy, pandas, pyarrow, rich and scikit-learn, and no other room
+of bayesrank.
 """
 
 from bayesrank.data.read.columns import (
@@ -56,6 +58,7 @@ from bayesrank.data.read.formats import (
     table_with_findings,
 )
 from bayesrank.data.read.labels import (
+    AT_A_TIME,
     LINE,
     PAIR_NAMES,
     Group,
@@ -67,6 +70,7 @@ from bayesrank.data.read.labels import (
     factorize,
     label_repr,
     locate,
+    looked_up,
     on_axis,
     plain_index,
     quoted,
@@ -92,10 +96,12 @@ from bayesrank.data.read.preferences import (
     blocks,
     from_preferences,
 )
+from bayesrank.data.read.streams import Source, table_of
 from bayesrank.data.read.text import BROKEN, content
 from bayesrank.data.read.times import UNITS, are_instants, label_times, time_coordinates
 
 __all__ = [
+    "AT_A_TIME",
     "BROKEN",
     "KINDS",
     "LINE",
@@ -115,6 +121,7 @@ __all__ = [
     "OrderedPairs",
     "Preferences",
     "PreflibOrders",
+    "Source",
     "amounts",
     "are_instants",
     "axis_index",
@@ -145,6 +152,7 @@ __all__ = [
     "label_repr",
     "label_times",
     "locate",
+    "looked_up",
     "numbers",
     "of_problems",
     "on_axis",
@@ -163,6 +171,7 @@ __all__ = [
     "sorted_axis",
     "square_axis",
     "square_counts",
+    "table_of",
     "table_with_findings",
     "text_numbers",
     "time_coordinates",

@@ -80,7 +80,7 @@ def of_problems(items: pd.Index, problem: Iterable[Hashable]) -> ItemAxis:
 
 def identify(
     item: pd.Series, problem: pd.Series | None, items: Iterable[Hashable] | None
-) -> tuple[NDArray[np.int64], ItemAxis]:
+) -> tuple[NDArray[Any], ItemAxis]:
     """Code a column of items on the axis given, or else on a sorted one.
 
     With a column of problems the labels of the items are (problem, item).
@@ -92,7 +92,8 @@ def identify(
     # Problems and items in their own order; the pairs of them that occur are the items.
     which, problems = sorted_axis(problem, str(problem.name))
     inner, labels = sorted_axis(item, str(item.name))
-    pair, position = np.unique(which * len(labels) + inner, return_inverse=True)
+    key = which.astype(np.int64) * len(labels) + inner
+    pair, position = np.unique(key, return_inverse=True)
     both = zip(problems.take(pair // len(labels)), labels.take(pair % len(labels)), strict=True)
     found = pd.Index(list(both), tupleize_cols=False)
     if items is None:

@@ -33,6 +33,7 @@ from bayesrank.data.read.labels import (
     row_name,
     sorted_axis,
 )
+from bayesrank.data.read.streams import Source, table_of
 
 type Labels = Iterable[Hashable]
 type Features = pd.DataFrame | ArrayLike
@@ -138,8 +139,9 @@ def from_arrays(
 
 
 def from_table(
-    frame: pd.DataFrame,
-    cost: NDArray[Any],
+    source: Source,
+    value: str,
+    what: Literal["rating", "rank"],
     *,
     ranker: str,
     item: str,
@@ -149,16 +151,26 @@ def from_table(
     features: Features | Sequence[str] | None,
     by: str | Sequence[str],
 ) -> Entries:
-    """Read a long table, one row per item in a ranking, its cost given."""
+    """Read a long table, one row per item in a ranking, with a rating (high is good) or a rank."""
     by = [by] if isinstance(by, str) else list(by)
+    columns = features if isinstance(features, list | tuple) else ()
+    frame = table_of(
+        source,
+        labels=[ranker, item, ranking, *by],
+        numbers=[value, weight, *(name for name in columns if isinstance(name, str))],
+    )
+    cost = finite_numbers(frame, value, what)
+    if what == "rating":  # ~x = -x - 1 turns integers and booleans round without overflow
+        cost = -cost if cost.dtype.kind == "f" else ~cost
     check_names(by, RANKING_NAMES, "rankings")
     require_columns(frame, [ranker, item, *filter(None, (ranking, weight)), *by])
     position, axis = encode(frame[item], items, item)
+    row: NDArray[Any]
     row, ranker_axis = factorize(frame[ranker], ranker)
     who, labels = np.arange(len(ranker_axis)), None
     if ranking is not None:
         named, names = factorize(frame[ranking], ranking)
-        row, key = pd.factorize(row * len(names) + named)
+        row, key = pd.factorize(row.astype(np.int64) * len(names) + named)
         who, labels = key // len(names), names.take(key % len(names))
         if labels.has_duplicates:  # numbered anew for each ranker: name the ranker too
             both = zip(ranker_axis.take(who), labels, strict=True)
@@ -355,7 +367,7 @@ def _check_positions(what: str, values: NDArray[np.int64], axis: pd.Index) -> No
         )
 
 
-def who_ranked(rankers: Labels | None, n: int) -> tuple[NDArray[np.int64], pd.Index]:
+def who_ranked(rankers: Labels | None, n: int) -> tuple[NDArray[Any], pd.Index]:
     """Code one label per ranking; by default all rankers differ."""
     if rankers is None:
         return np.arange(n), pd.RangeIndex(n)

@@ -29,8 +29,9 @@ MOST_FEATURES = 2**27  # numbers of a table of features: one gigabyte
 
 # Tables
 
-_TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t", ".data": "\t", ".dat": "\t"}
-_BINARY = (".parquet", ".pq", ".xlsx")
+TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t", ".data": "\t", ".dat": "\t"}
+BINARY = (".parquet", ".pq", ".xlsx")
+KNOWN = ".csv, .tsv, .txt, .dat (also compressed), .parquet or .xlsx"
 
 
 def read_table(
@@ -91,14 +92,11 @@ def table_with_findings(
     """Read a table as `read_table`, and say what was found out about the file."""
     path = existing(path)
     kind = kind_of(path)
-    if kind not in (*_TEXT, *_BINARY):
-        raise ValueError(
-            f"{path} is none of the tables known: .csv, .tsv, .txt, .dat (also compressed), "
-            f".parquet or .xlsx."
-        )
+    if kind not in (*TEXT, *BINARY):
+        raise ValueError(f"{path} is none of the tables known: {KNOWN}.")
     try:
-        if kind in _TEXT:
-            table = text_table(path, usual=_TEXT[kind], encoding=encoding, separator=separator)
+        if kind in TEXT:
+            table = text_table(path, usual=TEXT[kind], encoding=encoding, separator=separator)
         elif kind == ".xlsx":
             table = TextTable(_sheet(path), [])
         else:

@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 LINE = "line"
 """Name of the index of a table whose rows are known by the lines of their file."""
 
+AT_A_TIME = 2**17
+"""Entries that are worked on at a time: what that needs fits into a cache."""
+
 _PACKAGE = str(Path(__file__).parents[2])
 _SHORT = reprlib.Repr(maxstring=80, maxother=80)
 
@@ -101,18 +104,47 @@ def axis_index(labels: Iterable[Any], what: str) -> pd.Index:
     return index
 
 
-def factorize(values: pd.Series | pd.Index, what: str) -> tuple[NDArray[np.int64], pd.Index]:
+def factorize(values: pd.Series | pd.Index, what: str) -> tuple[NDArray[np.int32], pd.Index]:
     """Code labels by first appearance; a missing label raises."""
-    try:
-        codes, distinct = pd.factorize(values, sort=False)
-    except TypeError:
-        _check_hashable(values, what)
-        raise
+    codes: NDArray[Any]
+    distinct: pd.Index
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        codes, distinct = _recoded(values.array)
+    else:
+        try:
+            codes, distinct = pd.factorize(values, sort=False)
+        except TypeError:
+            _check_hashable(values, what)
+            raise
     _check_booleans(values, what)
     if (codes < 0).any():
         n = int((codes < 0).argmax())
         raise ValueError(f"{_name(values, what)} has a missing label {_place(values, n)}.")
-    return codes.astype(np.int64), _of_python(pd.Index(distinct, tupleize_cols=False))
+    labels = _of_python(pd.Index(distinct, tupleize_cols=False))
+    return codes.astype(np.int32, copy=False), labels
+
+
+def _recoded(categories: Any) -> tuple[NDArray[np.int32], pd.CategoricalIndex]:
+    """Code categories anew, by first appearance."""
+    codes, n = categories.codes, len(categories.codes)
+    first = np.full(len(categories.categories) + 1, n)  # the last one is that of missing labels
+    for a in reversed(range(0, n, AT_A_TIME)):
+        part = codes[a : a + AT_A_TIME]
+        first[part[::-1]] = np.arange(a + len(part) - 1, a - 1, -1)  # the last one written stays
+    used = np.flatnonzero(first[:-1] < n)
+    used = used[np.argsort(first[used])]
+    place = np.full(len(first), -1, dtype=np.int32)
+    place[used] = np.arange(len(used))
+    distinct = pd.Categorical.from_codes(used, dtype=categories.dtype)
+    return looked_up(place, codes), pd.CategoricalIndex(distinct)
+
+
+def looked_up(table: NDArray[Any], codes: NDArray[Any]) -> NDArray[Any]:
+    """Return ``table[codes]`` without the positions of eight bytes that NumPy makes of codes."""
+    found = np.empty(len(codes), dtype=table.dtype)
+    for a in range(0, len(codes), AT_A_TIME):
+        found[a : a + AT_A_TIME] = table[codes[a : a + AT_A_TIME]]
+    return found
 
 
 class Group(NamedTuple):
@@ -141,27 +173,40 @@ def check_names(by: Sequence[str], taken: Collection[str], noun: str) -> None:
             )
 
 
-def sorted_axis(values: pd.Series | pd.Index, what: str) -> tuple[NDArray[np.int64], pd.Index]:
+def sorted_axis(values: pd.Series | pd.Index, what: str) -> tuple[NDArray[Any], pd.Index]:
     """Code labels on a sorted axis (categories in their own order, else order of appearance)."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        categories: Any = values.array
+        if _all_there(categories):
+            return categories.codes, axis_index(categories.categories, what)
     codes, distinct = factorize(values, what)
     try:
         order = np.asarray(distinct.argsort())
     except TypeError:  # labels of several types have no order
         order = np.arange(len(distinct))
-    position = np.empty_like(order)
+    position = np.empty(len(order), dtype=np.int32)
     position[order] = np.arange(len(order))
-    return position[codes], axis_index(distinct.take(order), what)
+    return looked_up(position, codes), axis_index(distinct.take(order), what)
+
+
+def _all_there(categories: Any) -> bool:
+    """Whether every category is in use, and no label is missing."""
+    there = np.zeros(len(categories.categories) + 1, dtype=bool)
+    for a in range(0, len(categories), AT_A_TIME):
+        there[categories.codes[a : a + AT_A_TIME]] = True
+    return bool(there[:-1].all()) and not there[-1]
 
 
 def encode(
     values: pd.Series | pd.Index, axis: Iterable[Hashable] | None, what: str, noun: str = "item"
-) -> tuple[NDArray[np.int64], pd.Index]:
+) -> tuple[NDArray[Any], pd.Index]:
     """Code labels on the axis of these nouns that is given, or else on a sorted one."""
     if axis is None:
         return sorted_axis(values, what)
     given = axis_index(axis, f"{noun}s")
     codes, distinct = factorize(values, what)
-    return locate(plain_index(distinct), given, noun)[codes], given
+    position = locate(plain_index(distinct), given, noun).astype(np.int32)
+    return looked_up(position, codes), given
 
 
 def locate(values: pd.Index, axis: pd.Index, what: str) -> NDArray[np.int64]:

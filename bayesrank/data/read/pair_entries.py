@@ -15,6 +15,7 @@ from bayesrank.data.read.labels import (
     encode,
     factorize,
     label_repr,
+    looked_up,
     plain_index,
     quoted,
     row_name,
@@ -34,15 +35,15 @@ _NOT_WHOLE = (
 
 def two_items(
     frame: pd.DataFrame, first: str, second: str, items: Iterable[Hashable] | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], pd.Index]:
+) -> tuple[NDArray[Any], NDArray[Any], pd.Index]:
     """Code two columns of items on one axis; no item stands beside itself."""
     code_one, named_one = factorize(frame[first], first)
     code_other, named_other = factorize(frame[second], second)
     # The labels of either column once, so that each is hashed as a row once and no more.
     named = pd.concat([pd.Series(named_one), pd.Series(named_other)], ignore_index=True)
     position, axis = encode(named, items, "item")
-    one = position[: len(named_one)][code_one]
-    other = position[len(named_one) :][code_other]
+    one = looked_up(position[: len(named_one)], code_one)
+    other = looked_up(position[len(named_one) :], code_other)
     check_differ(frame, first, second, one, other, axis)
     return one, other, axis
 
@@ -51,8 +52,8 @@ def check_differ(
     frame: pd.DataFrame,
     first: str,
     second: str,
-    one: NDArray[np.int64],
-    other: NDArray[np.int64],
+    one: NDArray[Any],
+    other: NDArray[Any],
     axis: pd.Index,
 ) -> None:
     """Refuse a row that compares an item with itself."""
@@ -64,15 +65,21 @@ def check_differ(
         )
 
 
-def results(frame: pd.DataFrame, column: str) -> NDArray[np.int64]:
+def results(frame: pd.DataFrame, column: str) -> NDArray[np.int8]:
     """Read a column of outcomes as their codes."""
+    values = frame[column]
+    categories: Any = values.array
     try:
-        code, distinct = pd.factorize(frame[column])
+        if isinstance(values.dtype, pd.CategoricalDtype):
+            code, distinct = categories.codes, categories.categories
+        else:
+            code, distinct = pd.factorize(values)
         known = pd.Index(OUTCOMES).get_indexer(pd.Index(distinct))
-        result = np.append(known, -1)[code]  # missing values have the code -1
+        # missing values have the code -1
+        result = looked_up(np.append(known, -1).astype(np.int8), code)
     except TypeError:  # a value that cannot be hashed is no outcome
         told = [isinstance(value, str) and value in OUTCOMES for value in frame[column]]
-        result = np.array(told) - 1
+        result = np.array(told).astype(np.int8) - 1
     if (result < 0).any():
         row = int((result < 0).argmax())
         raise ValueError(
@@ -80,7 +87,7 @@ def results(frame: pd.DataFrame, column: str) -> NDArray[np.int64]:
             f"{label_repr(frame[column].iloc[row])} in {row_name(frame.index, row)}. Translate the "
             f"column: frame[{column!r}].map({{...}})."
         )
-    return result.astype(np.int64)
+    return result
 
 
 def whole_counts(frame: pd.DataFrame, column: str) -> NDArray[np.float64]:
@@ -104,7 +111,7 @@ def _check_exact(times: NDArray[np.float64], where: str) -> None:
 
 
 def distinct_rows(
-    codes: Sequence[tuple[NDArray[np.int64], int]],
+    codes: Sequence[tuple[NDArray[Any], int]],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Sort the distinct combinations of codes.
 
@@ -115,12 +122,14 @@ def distinct_rows(
     pair : array of int, shape (n_rows,)
         The combination that a row has.
     """
-    key, radix = codes[0]
+    key, radix = codes[0][0].astype(np.int64), codes[0][1]
     for code, size in codes[1:]:
         if radix > np.iinfo(np.int64).max // size:  # no room: number what there is so far
             distinct, key = np.unique(key, return_inverse=True)
             radix = len(distinct)
-        key, radix = key * size + code, radix * size
+        key *= size
+        key += code
+        radix *= size
     n = len(key)
     if radix <= 4 * n:  # counting is faster than sorting
         there = np.bincount(key, minlength=radix) > 0

@@ -49,7 +49,7 @@ class LostPreferenceWarning(UserWarning):
 class _Said(NamedTuple):
     """Preferences as read, one entry each."""
 
-    row: Ints  # the ranker
+    row: NDArray[Any]  # the ranker
     better: pd.Index
     worse: pd.Index
     rankers: pd.Index
@@ -113,7 +113,7 @@ def from_preferences(
 def _read(preferences: Any, better: str, worse: str, ranker: str | None) -> _Said:
     if isinstance(preferences, pd.DataFrame):
         require_columns(preferences, [better, worse, *([] if ranker is None else [ranker])])
-        row, rankers = np.zeros(len(preferences), dtype=np.int64), pd.Index([0])
+        row, rankers = np.zeros(len(preferences), dtype=np.int32), pd.Index([0])
         if ranker is not None:
             row, rankers = factorize(preferences[ranker], ranker)
         return _Said(row, pd.Index(preferences[better]), pd.Index(preferences[worse]), rankers)

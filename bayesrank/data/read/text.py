@@ -46,7 +46,7 @@ _NO_TEXT = {  # how files begin that are no text, and what they are
     b"PAR1": "a Parquet file (.parquet)",
     b"\xd0\xcf\x11\xe0": "an old Excel sheet (.xls)",
 }
-_SAID = re.compile(r"\s*sep=(.)[ ]*\n", re.IGNORECASE)  # with which Excel says what separates
+SAID = re.compile(r"\s*sep=(.)[ ]*\n", re.IGNORECASE)  # with which Excel says what separates
 
 
 class TextTable(NamedTuple):
@@ -232,7 +232,7 @@ def text_table(
     """
     text, found = decoded(content(existing(path)), encoding)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    if separator is None and (told := _SAID.match(text)):
+    if separator is None and (told := SAID.match(text)):
         separator = told[1]
         text = "\n" * told[0].count("\n") + text[told.end() :]  # lines keep their numbers
     by = separator or separator_of(text, usual)

@@ -1,0 +1,387 @@
+"""Streams: tables that are not in memory, read a batch at a time.
+
+Of a table in files (Parquet or text, one or many, here or in a store) only the columns that are
+asked for are read, and of a batch only small integers are kept: labels become categories, and
+numbers take the narrowest type that holds them exactly. Ten million ratings so take 100 MB at most,
+and no row is ever an object of Python.
+
+What is read is what `read_table` would read: cells of text stay text, only an empty one is missing,
+and Parquet has types of its own. Rows are counted on from file to file.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as ds
+from numpy.typing import NDArray
+from pyarrow import csv, fs
+
+from bayesrank.data.read.columns import require_columns, text_numbers
+from bayesrank.data.read.formats import BINARY, KNOWN, TEXT, kind_of, read_table
+from bayesrank.data.read.labels import looked_up, quoted
+from bayesrank.data.read.text import SAID, decoded, separator_of
+
+__all__ = ["Source", "table_of"]
+
+type Source = pd.DataFrame | str | Path | Sequence[str | Path] | ds.Dataset
+"""A table: in memory, or in one file, in several, in a folder, or as pyarrow knows it."""
+
+BATCH = 2**16 - 1  # rows, so that the number of a label within a batch takes two bytes
+MISSING = BATCH  # the number of none
+PATIENCE = 2.0  # seconds without a word
+HEAD = 2**15  # bytes of a text that are looked at
+
+_PLAIN = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating)
+_BROKEN = (pa.ArrowException, OSError, ValueError)
+
+
+def table_of(
+    source: Source, *, labels: Iterable[str | None], numbers: Iterable[str | None] = ()
+) -> pd.DataFrame:
+    """Read the columns of a table that is not in memory; one that is stays as it is.
+
+    Parameters
+    ----------
+    source : DataFrame, path, sequence of paths, or pyarrow.dataset.Dataset
+        A path is that of a file (.parquet; or text, .csv, .tsv, .txt, .dat, also compressed), of a
+        folder of such files of one kind, in the order of their names, or a URL that fsspec knows,
+        such as ``s3://bucket/ratings/``. A part ``season=2025`` of a path is a column.
+    labels : iterable of str
+        Columns of labels; None is left out.
+    numbers : iterable of str
+        Columns of numbers.
+
+    Returns
+    -------
+    DataFrame
+        Labels are categories, sorted unless the file has an order of its own.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is nothing at a path.
+    ValueError
+        If files are of several kinds or of one that is not known, do not parse, or lack a column.
+    TypeError
+        If `source` is none of these.
+    """
+    if isinstance(source, pd.DataFrame):
+        return source
+    of_labels = [*dict.fromkeys(name for name in labels if name is not None)]
+    of_numbers = [*dict.fromkeys(x for x in numbers if x is not None and x not in of_labels)]
+    if isinstance(source, ds.Dataset):
+        return _read(_Opened(source), "The dataset", of_labels, of_numbers)
+    listed = [source] if isinstance(source, str | Path) else source
+    if not isinstance(listed, list | tuple) or not all(isinstance(x, str | Path) for x in listed):
+        raise TypeError(
+            f"Expected a table: a pandas DataFrame, a path, a list of paths, or a pyarrow Dataset; "
+            f"got {type(source).__name__}."
+        )
+    if not listed:
+        raise ValueError("There are no files: the list of paths is empty.")
+    store, files = _files(listed)
+    where = str(source) if isinstance(source, str | Path) else f"The table in {quoted(files, 2)}"
+    kinds = sorted({kind_of(Path(name)) for name in files})
+    if len(kinds) > 1:
+        raise ValueError(f"{where} has files of several kinds, {quoted(kinds)}: read one kind.")
+    kind = kinds[0]
+    if kind not in (*TEXT, *BINARY):
+        raise ValueError(f"{where} is none of the tables known: {KNOWN}.")
+    if kind == ".xlsx" or Path(files[0]).suffix.lower() in (".xz", ".zip"):
+        if len(files) > 1:
+            raise ValueError(
+                f"{where} has files that can only be read whole: read each with "
+                f"bayesrank.data.read_table, and put them together with pandas.concat."
+            )
+        return read_table(files[0], of_labels, numbers=of_numbers)
+    try:
+        opened = _open(store, files, kind, of_labels)
+    except _BROKEN as error:
+        raise ValueError(f"{where} is not a readable {kind[1:]} table: {error}") from error
+    return _read(opened, where, of_labels, of_numbers)
+
+
+# Files
+
+
+def _files(paths: Sequence[str | Path]) -> tuple[fs.FileSystem, list[str]]:
+    """Find the files at some paths, in one store."""
+    store, files = fs.LocalFileSystem(), []
+    places = {str(path).rpartition("://")[0].partition("://")[0] for path in paths}
+    if len(places) > 1:
+        raise ValueError(f"Files must be in one place; {quoted(map(str, paths))} are in several.")
+    for path in paths:
+        at = str(path)
+        if "://" in at:
+            store, at = _store(at)
+        found = store.get_file_info(at)
+        if found.type == fs.FileType.NotFound:
+            raise FileNotFoundError(f"There is no file {path}.")
+        if found.type == fs.FileType.File:
+            files.append(at)
+            continue
+        inside = store.get_file_info(fs.FileSelector(at, recursive=True))
+        names = sorted(
+            info.path
+            for info in inside
+            if info.type == fs.FileType.File
+            and not any(p.startswith(("_", ".")) for p in info.path[len(at) :].split("/"))
+        )
+        if not names:
+            raise ValueError(f"There are no files in the folder {path}.")
+        files += names
+    return store, files
+
+
+def _store(url: str) -> tuple[fs.FileSystem, str]:
+    """Open the store that a URL is in."""
+    try:
+        import fsspec
+    except ImportError:
+        raise ValueError(
+            f"Reading {url} needs the package fsspec, and that of the store (pip install fsspec "
+            f"s3fs, say)."
+        ) from None
+    store, path = fsspec.core.url_to_fs(url)
+    return fs.PyFileSystem(fs.FSSpecHandler(store)), path
+
+
+class _Opened(NamedTuple):
+    """What batches come from."""
+
+    dataset: ds.Dataset
+    text: Sequence[str] = ()  # columns whose cells are written as text
+    encoded: Sequence[str] = ()  # columns of strings that are decoded to categories, in no order
+
+
+def _open(store: fs.FileSystem, files: list[str], kind: str, labels: Sequence[str]) -> _Opened:
+    """Open files of one kind."""
+
+    def of(form: ds.FileFormat, schema: pa.Schema | None = None) -> ds.Dataset:
+        return ds.dataset(files, schema, form, filesystem=store, partitioning="hive")
+
+    if kind in TEXT:
+        form = _text_format(store, files[0], TEXT[kind])
+        cells = form.inspect(files[0], store).names
+        found = of(form).schema
+        kinds = [f.with_type(pa.string()) if f.name in cells else f for f in found]
+        return _Opened(of(form, pa.schema(kinds)), text=cells)
+    found = of(ds.ParquetFileFormat()).schema
+    encoded = [f.name for f in found if f.name in labels and pa.types.is_string(f.type)]
+    # As categories, which Parquet has them as, strings take a third of the room
+    return _Opened(of(ds.ParquetFileFormat(dictionary_columns=encoded)), encoded=encoded)
+
+
+def _text_format(store: fs.FileSystem, path: str, usual: str) -> ds.CsvFileFormat:
+    """Find out how a text is written, as `read_table` does, from its head."""
+    with store.open_input_stream(path, compression="detect") as stream:
+        head = stream.read(HEAD)
+    whole = len(head) < HEAD
+    # of UTF-16 the last byte, of UTF-8 the last line may be cut
+    text, found = decoded(head if whole or b"\0" in head[:100] else head[: head.rfind(b"\n") + 1])
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    if SAID.match(text):
+        raise ValueError(
+            "its first line says what separates the columns, as Excel does: leave it out, or read "
+            "the file with bayesrank.data.read_table"
+        )
+    return ds.CsvFileFormat(
+        parse_options=csv.ParseOptions(
+            delimiter=separator_of(text, usual), newlines_in_values=True
+        ),
+        read_options=csv.ReadOptions(encoding=found.replace("-sig", "")),
+        convert_options=csv.ConvertOptions(
+            null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=True
+        ),
+    )
+
+
+# Batches
+
+
+def _read(
+    opened: _Opened, where: str, labels: Sequence[str], numbers: Sequence[str]
+) -> pd.DataFrame:
+    """Read columns, and put their batches together."""
+    dataset, text, encoded = opened
+    require_columns(pd.DataFrame(columns=dataset.schema.names), [*labels, *numbers], where)
+    columns: dict[str, _Labels | _Numbers | _TextNumbers] = {}
+    for name in labels:
+        ordered = pa.types.is_dictionary(dataset.schema.field(name).type) and name not in encoded
+        columns[name] = _Labels(text=name in text, ordered=ordered)
+    for name in numbers:
+        columns[name] = _TextNumbers(name) if name in text else _Numbers()
+    # What is read ahead waits in memory, so that little is
+    batches = dataset.to_batches(
+        columns=list(columns),
+        batch_size=BATCH,
+        batch_readahead=2,
+        fragment_readahead=1,
+        memory_pool=pa.system_memory_pool(),  # which gives back what is free
+    )
+    try:
+        for batch in _watched(batches, dataset):
+            for name, column in columns.items():
+                column.add(batch.column(name))
+    except _BROKEN as error:
+        raise ValueError(f"{where} cannot be read: {error}") from error
+    return pd.DataFrame({name: columns.pop(name).values() for name in [*columns]}, copy=False)
+
+
+def _watched(batches: Iterable[pa.RecordBatch], dataset: ds.Dataset) -> Iterator[pa.RecordBatch]:
+    """Yield batches of at most so many rows, and show how far they are once that takes a while."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    began, done = time.monotonic(), 0
+    with ExitStack() as stack:
+        bar: Progress | None = None
+        for batch in batches:
+            for start in range(0, len(batch), BATCH):
+                yield batch.slice(start, BATCH)
+            done += len(batch)
+            if bar is None and time.monotonic() - began > PATIENCE:
+                # of other formats, only reading them tells how many rows there are
+                counts = isinstance(getattr(dataset, "format", None), ds.ParquetFileFormat)
+                bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
+                bar.add_task("Reading", total=dataset.count_rows() if counts else None)
+            if bar is not None:
+                bar.update(bar.task_ids[0], completed=done)
+
+
+class _Labels:
+    """A column of labels: the distinct ones of each batch, and for each row a number of these."""
+
+    def __init__(self, *, text: bool, ordered: bool) -> None:
+        self.text = text
+        self.ordered = ordered  # as its categories are in the file
+        self.distinct: list[pa.Array] = []
+        self.codes: list[NDArray[np.uint16]] = []
+
+    def add(self, array: pa.Array) -> None:
+        if pa.types.is_dictionary(array.type):
+            if self.ordered and not self.distinct:  # all of them, before those of the first batch
+                self.distinct.append(array.dictionary)
+                self.codes.append(np.empty(0, dtype=np.uint16))
+            array = array.dictionary_decode()
+        if pa.types.is_null(array.type):
+            array = array.cast(pa.string())
+        coded = array.dictionary_encode()
+        self.distinct.append(coded.dictionary)
+        self.codes.append(_positions(coded.indices, MISSING).astype(np.uint16))
+
+    def coded(self) -> tuple[NDArray[np.signedinteger], pd.Index]:
+        """Put the batches together, sorted unless there is an order; what was kept is gone."""
+        if not self.codes:
+            return np.empty(0, dtype=np.int8), pd.Index([])
+        lengths = [len(some) for some in self.distinct]
+        every = pa.concat_arrays(self.distinct).dictionary_encode()
+        self.distinct.clear()
+        names = pd.Index(every.dictionary.to_pandas(), tupleize_cols=False)
+        if self.text:
+            names = names.str.strip().replace("", np.nan)
+        place, distinct = pd.factorize(names)  # to -1 what is missing
+        if not self.ordered:
+            order = np.asarray(distinct.argsort())
+            rank = np.empty(len(order), dtype=np.int64)
+            rank[order] = np.arange(len(order))
+            place, distinct = np.append(rank, -1)[place], distinct.take(order)
+        of_batches = np.append(place, -1)[_positions(every.indices, len(place))]
+
+        type_ = np.min_scalar_type(-len(distinct) - 1)
+        codes = np.empty(sum(map(len, self.codes)), dtype=type_)
+        table = np.full(MISSING + 1, -1, dtype=type_)
+        self.codes.reverse()
+        begin = end = 0
+        for length in lengths:
+            some = self.codes.pop()
+            if len(some):
+                table[:length] = of_batches[begin : begin + length]
+                codes[end : end + len(some)] = table[some]
+            begin, end = begin + length, end + len(some)
+        return codes, distinct
+
+    def values(self) -> Any:
+        return pd.Categorical.from_codes(*self.coded())
+
+
+class _TextNumbers:
+    """A column of numbers that are written as text."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.text = name, _Labels(text=True, ordered=False)
+        self.add = self.text.add
+
+    def values(self) -> Any:
+        codes, names = self.text.coded()
+        try:
+            found, _ = text_numbers(pd.Series(names, name=self.name, dtype=object), "number")
+        except ValueError:  # once more for the row that the sentence names
+            rows = pd.Categorical.from_codes(codes, names)
+            return text_numbers(pd.Series(rows, name=self.name), "number")[0]
+        values = found.to_numpy()
+        if (codes < 0).any():
+            values = np.append(values.astype(np.float64), np.nan)
+        return looked_up(_narrow(values), codes)
+
+
+class _Numbers:
+    """A column of numbers, each batch in the narrowest type that holds it exactly."""
+
+    def __init__(self) -> None:
+        self.parts: list[Any] = []
+
+    def add(self, array: pa.Array) -> None:
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        kind = array.type
+        if pa.types.is_decimal(kind):
+            array = array.cast(pa.float64())
+        elif pa.types.is_boolean(kind) and array.null_count:
+            array = array.cast(pa.int8())
+        elif not (
+            pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        ):
+            self.parts.append(array.to_pandas())  # for the sentence that refuses it
+            return
+        self.parts.append(_narrow(array.to_numpy(zero_copy_only=False)))
+
+    def values(self) -> Any:
+        """Put the batches together; what was kept is gone."""
+        if not all(isinstance(part, np.ndarray) for part in self.parts):
+            return pd.concat(map(pd.Series, self.parts), ignore_index=True)
+        type_ = np.result_type(*{part.dtype for part in self.parts} or {np.dtype(np.float64)})
+        numbers = np.empty(sum(map(len, self.parts)), dtype=type_)
+        self.parts.reverse()
+        end = 0
+        while self.parts:
+            part = self.parts.pop()
+            numbers[end : end + len(part)] = part
+            end += len(part)
+        return numbers
+
+
+def _positions(indices: pa.Array, missing: int) -> NDArray[np.int64]:
+    return indices.cast(pa.int64()).fill_null(missing).to_numpy(zero_copy_only=False)
+
+
+def _narrow(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the same numbers in the narrowest type of their kind."""
+    if values.dtype.kind in "iu" and len(values):
+        low, high = int(values.min()), int(values.max())
+        for whole in (np.int8, np.int16, np.int32):
+            if np.iinfo(whole).min <= low and high <= np.iinfo(whole).max:
+                return values.astype(whole)
+    if values.dtype.kind == "f":
+        for real in (np.float16, np.float32):
+            with np.errstate(over="ignore"):
+                fewer = values.astype(real)
+            if np.array_equal(fewer, values, equal_nan=True):
+                return fewer
+    return values
