@@ -31,18 +31,22 @@ def model_of(observed):
 
 
 @pytest.fixture(scope="module")
-def once():
+def compiled():
+    """Keep the model of the rankings, compiled for nutpie."""
+    return []
+
+
+@pytest.fixture
+def once(compiled, monkeypatch):
     """Compile the model of the rankings for nutpie once, by JAX: numba takes half a minute."""
-    with pytest.MonkeyPatch.context() as patch:
-        compile_model, compiled = nutpie.compile_pymc_model, []
+    compile_model = nutpie.compile_pymc_model
 
-        def first_of(*args, **kwargs):
-            if not compiled:
-                compiled.append(compile_model(*args, **kwargs, backend="jax"))
-            return compiled[0]
+    def first_of(*args, **kwargs):
+        if not compiled:
+            compiled.append(compile_model(*args, **kwargs, backend="jax"))
+        return compiled[0]
 
-        patch.setattr(nutpie, "compile_pymc_model", first_of)
-        yield
+    monkeypatch.setattr(nutpie, "compile_pymc_model", first_of)
 
 
 class Exact:
