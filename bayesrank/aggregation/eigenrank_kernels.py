@@ -91,15 +91,22 @@ def greedy(lead):  # type: ignore[no-untyped-def]
 
 
 # A loop instead of a matrix product, whose threads would wait for each other beside other work.
+# Sums are in the precision of the moves: conversions would take longer than the additions.
 @numba.njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
 def walk(move, copies, epsilon, tolerance):  # type: ignore[no-untyped-def]
     """Stationary probabilities of a copy of each item, from unnormalised moves by columns."""
     n = len(move)
-    leaving = np.zeros(n)
+    weight, nothing = copies.astype(move.dtype), move.dtype.type(0)
+    leaving, here = np.zeros(n, dtype=move.dtype), np.empty(n)
     for j in range(n):
+        arriving = nothing
         for i in range(n):
-            leaving[i] += copies[j] * move[j, i]
-    here, flow = np.full(n, 1 / copies.sum()), np.empty(n)
+            leaving[i] += weight[j] * move[j, i]
+            arriving += weight[i] * move[j, i]
+        # where moves are ratios of worths, this is where the walker ends
+        here[j] = arriving
+    here /= (copies * here).sum()
+    flow = np.empty(n, dtype=move.dtype)
     # All entries of `move` are positive, so that this ends without jumps as well.
     moving = n > 0
     while moving:
@@ -107,7 +114,7 @@ def walk(move, copies, epsilon, tolerance):  # type: ignore[no-untyped-def]
             flow[i] = copies[i] * here[i] / leaving[i]
         moving = False
         for j in range(n):
-            arriving = 0.0
+            arriving = nothing
             for i in range(n):
                 arriving += move[j, i] * flow[i]
             now = epsilon * arriving + (1 - epsilon) / copies.sum()

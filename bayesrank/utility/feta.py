@@ -16,7 +16,11 @@ in which :math:`U_2` sees the two others in either order (``triple_widths``).
 
 The pairwise part is bounded in the authors' program, a logistic function of the last layer: a
 degree of preference of x over y between 0 and 1, as in a Borda count. Without the bound
-(``bounded=False``) it can say that one rival matters more than all others together.
+(``bounded=False``) it can say that one rival matters more than all others together. The program
+also looks at a pair from both sides: its U_1 reads the last hidden layer h of one network at (x, y)
+and at (y, x), by weights of their own (``mirrored``),
+
+.. math:: U_1(x, y) = \sigma(w \cdot h(x, y) + m \cdot h(y, x) + b).
 
 Preferences that turn with the company an item is in are no contradiction here. Let
 :math:`U_1(a, c) = U_1(b, d) = 1` and all else be zero; then a is worth 1/2 beside b and c and
@@ -31,7 +35,7 @@ nothing beside b and d, where b is worth 1/2:
 
 Reference: Pfannschmidt, Gupta & Hüllermeier, Deep architectures for learning context-dependent
 ranking functions, arXiv:1803.05796, 2018; their program is cs-ranking (its U_0 is bounded too, and
-left out unless asked for; its U_1 applies one network to (x, y) and (y, x) and joins the two).
+left out unless asked for).
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,6 +58,7 @@ def feta_weights(
     *,
     triple_widths: Sequence[int] | None = None,
     bounded: bool = True,
+    mirrored: bool = False,
     activation: str = "relu",
 ) -> dict[str, WeightSpec]:
     """List the weights of FETA.
@@ -71,6 +76,8 @@ def feta_weights(
     bounded : bool
         Whether U_1 and U_2 are bounded. Only then they have biases in their last layers,
         ``pair_out_b`` and ``triple_out_b``.
+    mirrored : bool
+        Whether U_1 sees each pair from both sides, by the weights ``pair_out_M``.
     activation : str
         One of `ACTIVATIONS`, on which the scales depend.
 
@@ -83,7 +90,7 @@ def feta_weights(
     Raises
     ------
     ValueError
-        If a width is not positive or the activation is not known.
+        If a width is not positive, the activation is not known, or there is no layer to mirror.
 
     Examples
     --------
@@ -97,6 +104,13 @@ def feta_weights(
     specs |= dense_weights(
         n_features, pair_widths, prefix="pair", activation=activation, context=other
     )
+    if mirrored:
+        if not pair_widths:
+            raise ValueError(
+                "`mirrored` looks at the last hidden layer of a pair from both sides, and "
+                "`pair_widths` has none: give it a layer, or leave `mirrored` out."
+            )
+        specs["pair_out_M"] = specs["pair_out_W"]
     if bounded:
         specs["pair_out_b"] = WeightSpec((), (), 1.0)
     if triple_widths is not None:
@@ -125,7 +139,8 @@ def feta_utility(
     features : tensor_like of float, (..., n_slots, n_features)
         Features of the item in each slot: ``rankings.features``.
     weights : mapping of str to tensor_like
-        As `feta_weights` lists them; how many layers there are is read from the names.
+        As `feta_weights` lists them; how many layers there are, and whether pairs are mirrored, is
+        read from the names.
     mask : tensor_like of bool, (..., n_slots), optional
         Slots in use: ``rankings.mask``. All by default.
     bounded : bool
@@ -199,6 +214,10 @@ def _part(
 ) -> TensorVariable:
     """Evaluate an item beside others, one number for each choice of them."""
     beside = dense_output(item, weights, prefix, activation=activation, context=others)
+    if f"{prefix}_out_M" in weights:  # of the same hidden layers, which are computed once
+        back = {**weights, f"{prefix}_out_W": weights[f"{prefix}_out_M"]}
+        mirror = dense_output(item, back, prefix, activation=activation, context=others)
+        beside = beside + pt.swapaxes(mirror, -1, -2)
     name = f"{prefix}_out_b"
     if bounded:
         return pt.sigmoid(beside + weight(weights, name))

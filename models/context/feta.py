@@ -21,8 +21,9 @@ Symbol              Variable            Shape
 bias of the bound   ``pair_out_b``      (), only if bounded
 ==================  ==================  ===============================================
 
-Differs from the paper in: one network of the ordered pair, where theirs is made of two that share
-weights; the unbounded form; likelihood, prior and training as in `models.context.fate`.
+Differs from the paper in: one network of the ordered pair, where theirs also reads it the other way
+round (``mirrored``); the unbounded form; likelihood, prior and training as in
+`models.context.fate`.
 
 Reference: Pfannschmidt, Gupta & Hüllermeier, Deep architectures for learning context-dependent
 ranking functions, arXiv:1803.05796, 2018.
@@ -47,6 +48,7 @@ def feta_network(
     pair_widths: Sequence[int] = (32,) * 3,
     triple_widths: Sequence[int] | None = None,
     bounded: bool = False,
+    mirrored: bool = False,
     activation: str = "relu",
 ) -> Network:
     """Make the network that `build`, `fit` and `predict` take.
@@ -63,6 +65,8 @@ def feta_network(
         Units of the layers of comparisons with two others at once, eq. 3 of the paper for K = 2.
     bounded : bool
         Whether a comparison lies between 0 and 1, as in the paper.
+    mirrored : bool
+        Whether a comparison sees the two from both sides, as in the paper's program.
     activation : str
         One of `bayesrank.utility.ACTIVATIONS`.
 
@@ -81,7 +85,7 @@ def feta_network(
     """
     specs = feta_weights(
         n_features, item_widths, pair_widths, triple_widths=triple_widths, bounded=bounded,
-        activation=activation,
+        mirrored=mirrored, activation=activation,
     )  # fmt: skip
     return Network(specs, partial(feta_utility, bounded=bounded, activation=activation))
 

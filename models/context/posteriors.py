@@ -11,7 +11,7 @@ where data are few. Three of them are compared with the mode:
 The last layer is linear in the hidden units, which are constants once all else is fixed
 (`bayesrank.inference.given`): NUTS takes seconds.
 
-`models.context.study` has them in its table of posteriors; NUTS for 10,000 sets takes longest.
+`models.context.study` has them in its table of posteriors.
 """
 
 import time
@@ -35,6 +35,7 @@ from models.context.simulate import simulate_medoid
 __all__ = ["build", "compare", "fit_advi", "fit_last_layer", "held_out"]
 
 WIDTHS = (64, 64)
+MOST_SAMPLED = 1_000  # sets for NUTS: of 10,000 it takes nine minutes, and says what Laplace does
 LAST = "score_out_W"
 
 
@@ -203,6 +204,8 @@ def compare(n: int, *, n_test: int = 5_000) -> dict[str, str]:
         "last, NUTS": partial(fit_last_layer, model, mode, method="nuts"),
         "all, ADVI": partial(fit_advi, training, specs, mode),
     }
+    if n > MOST_SAMPLED:
+        del draws["last, NUTS"]
     for name, draw in draws.items():
         begin = time.process_time()
         found[name] = _shown(held_out(test, mode, draw()), begin)

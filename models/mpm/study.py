@@ -14,7 +14,7 @@ Run ``python -m models.mpm.study [FOLDER]`` with the folder of MovieLens 100K, b
 
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ from models.shared.results import Run, Table, run
 # ratings have none, so that these have to be tight (a penalty of 50 on scales of 1 and 0.1).
 SCORE_SCALE, LOG_VARIANCE_SCALE = 0.14, 0.014
 DEPTHS = (1, 5, 10)  # of NDCG
+DRAWN_DEPTHS = (1, 2, 3, 5, 7, 10, 15, 20)  # in the figure
 IMPUTED = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5)  # stars of movies that a user has not rated
 OFTEN = {  # rated so often at most
     "1": 1, "2 to 10": 10, "11 to 30": 30, "31 to 100": 100, "101 to 300": 300,
@@ -209,14 +210,16 @@ def with_factors(ratings: pd.DataFrame, movies: pd.Index) -> NDArray[np.float64]
     return known.combine_first(table).loc[rankings.labels, movies].to_numpy(np.float64)
 
 
-def suits(found: pd.DataFrame, stars: NDArray[np.float64]) -> pd.DataFrame:
+def suits(
+    found: pd.DataFrame, stars: NDArray[np.float64], depths: Iterable[int] = DEPTHS
+) -> pd.DataFrame:
     """Mean NDCG over users of the orders that models have for all."""
     rows = {}
     for name in found.columns.drop("variance", errors="ignore"):
         score = found[name].to_numpy()
         rows[name] = {
             f"NDCG@{k}": np.mean([br.ndcg(of_user, score, k=k) for of_user in stars])
-            for k in DEPTHS
+            for k in depths
         }
     return pd.DataFrame(rows).T
 
@@ -235,6 +238,20 @@ def plot_constants(by_constant: Mapping[float, pd.DataFrame]) -> Figure:
         ax.set_ylim(0, 1)
         ax.spines[["top", "right"]].set_visible(False)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center", frameon=False)
+    return figure
+
+
+def plot_depths(suited: pd.DataFrame) -> Figure:
+    """Draw NDCG of every model against its depth."""
+    figure, ax = plt.subplots(figsize=(8.4, 3.8), layout="constrained")
+    depths = [int(str(name).removeprefix("NDCG@")) for name in suited]
+    for name, (colour, marker, line) in LOOKS.items():
+        if name in suited.index:
+            values = suited.loc[name]
+            ax.plot(depths, values, color=colour, marker=marker, ls=line, ms=5, label=name)
+    ax.set(xlabel="Depth", ylabel="NDCG, ratings filled in by factors", xticks=depths)
+    ax.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside right center", frameon=False)
     return figure
 
 
@@ -303,8 +320,10 @@ def best(how: Run) -> Table:
 def filled_in(how: Run) -> Table:
     """NDCG of the consensus, what was not rated being filled in by factors of the ratings."""
     found = _scores(how)
-    rows = suits(found, how.once("factors", lambda: with_factors(_read(how)[0], found.index)))
-    return Table(rows, digits=4, corner="model")
+    stars = how.once("factors", lambda: with_factors(_read(how)[0], found.index))
+    rows = suits(found, stars, DRAWN_DEPTHS)
+    shown = rows[[f"NDCG@{k}" for k in DEPTHS]]
+    return Table(shown, digits=4, corner="model", figures={"mpm_depths.png": plot_depths(rows)})
 
 
 def constants(how: Run) -> Table:

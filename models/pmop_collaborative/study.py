@@ -27,6 +27,7 @@ import pymc as pm
 import bayesrank as br
 from bayesrank.inference import Point
 from bayesrank.results import query_metrics
+from models.pmop_collaborative.cofi_rank import fit_cofi_rank
 from models.pmop_collaborative.figure import SCORES, figure_table, plot_figure
 from models.pmop_collaborative.model import Scales, build, fit_adam, predict
 from models.pmop_collaborative.protocol import grid, modes, movielens, split, to_rankings
@@ -60,6 +61,8 @@ def each(method: Callable[..., Point]) -> Fit:
 
 
 STARS = grid(item_bias_scale=(0.15, 0.3), ranker_scale=(0.07, 0.1, 0.14))
+# A margin of NDCG is at most one, and that of neighbouring places a fraction of it.
+MARGINS = grid(item_bias_scale=(0.3, 1.0), ranker_scale=(0.1, 0.3))
 # Blocks chosen whole say little about their items: utilities must differ more before it shows.
 SETS = grid(item_bias_scale=(0.25, 0.5, 1.0), ranker_scale=(0.35, 0.7))
 
@@ -70,6 +73,7 @@ METHODS: dict[str, tuple[Fit, list[Scales]]] = {
         partial(modes, likelihood="pairs"),
         grid(item_bias_scale=(0.1, 0.2), ranker_scale=(0.01, 0.02)),
     ),
+    "CoFiRank's loss": (each(fit_cofi_rank), MARGINS),
     "PMOP, no item bias": (
         partial(modes, item_bias_scale=None), grid(ranker_scale=(0.35, 0.7, 1.4))
     ),
@@ -158,7 +162,13 @@ def _row(queries: pd.DataFrame, reference: pd.DataFrame) -> dict[str, float]:
 # Tables
 # ---------------------------------------------------------------------------------------------
 
-QUICK = (REFERENCE, "shrunken item mean", "PMOP, beta 0.3", "Plackett-Luce, beta 0.3")
+QUICK = (
+    REFERENCE,
+    "shrunken item mean",
+    "CoFiRank's loss",
+    "PMOP, beta 0.3",
+    "Plackett-Luce, beta 0.3",
+)
 
 
 @lru_cache
@@ -166,7 +176,7 @@ def _ratings(folder: Path) -> pd.DataFrame:
     return movielens(folder)
 
 
-def _table(how: Run, n_train: int) -> Table:
+def _table(how: Run, n_train: int, *, on_page: bool = False) -> Table:
     """Metrics of all methods, and how far NDCG@5 is from that of ALS, user by user."""
     chosen = [REFERENCE, *(name for name in how.chosen(METHODS) if name != REFERENCE)]
     names = QUICK if how.quick else [name for name in METHODS if name in chosen]
@@ -180,7 +190,7 @@ def _table(how: Run, n_train: int) -> Table:
     shown = pd.DataFrame({"ERR": rows["err"], "NDCG@1": rows["ndcg@1"], "NDCG@5": rows["ndcg@5"]})
     both = zip(rows["ndcg@5 lead"], rows["se"], strict=True)
     shown["difference (s.e.)"] = [f"{lead:+.4f} ({se:.4f})" for lead, se in both]
-    return Table(shown, digits=4)
+    return Table(shown, digits=4, shown=shown if on_page else None)
 
 
 def orders(how: Run) -> Table:
@@ -204,7 +214,7 @@ def orders(how: Run) -> Table:
 
 TABLES: dict[str, Callable[[Run], Table]] = {
     "ten": partial(_table, n_train=10),
-    "fifty": partial(_table, n_train=50),
+    "fifty": partial(_table, n_train=50, on_page=True),
     "orders": orders,
 }
 

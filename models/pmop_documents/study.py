@@ -134,7 +134,9 @@ def _test(how: Run, method: str, form: str) -> pd.DataFrame:
     return found
 
 
-def _table(how: Run, methods: Iterable[str], form: str = "plain") -> Table:
+def _table(
+    how: Run, methods: Iterable[str], form: str = "plain", *, on_page: bool = False
+) -> Table:
     """Metrics of some methods, and how far NDCG@5 is from that of PMOP mean without products."""
     methods = how.chosen(methods)
     if how.quick:
@@ -146,12 +148,12 @@ def _table(how: Run, methods: Iterable[str], form: str = "plain") -> Table:
     shown = pd.DataFrame({"ERR": rows["err"], "NDCG@1": rows["ndcg@1"], "NDCG@5": rows["ndcg@5"]})
     both = zip(rows["ndcg@5 difference"], rows["ndcg@5 se"], strict=True)
     shown["difference (s.e.)"] = [f"{lead:+.4f} ({se:.4f})" for lead, se in both]
-    return Table(shown, digits=4)
+    return Table(shown, digits=4, shown=shown if on_page else None)
 
 
 TABLES = {
-    "likelihoods": partial(_table, methods=LIKELIHOODS),
-    "estimators": partial(_table, methods=ESTIMATORS, form="three scales"),
+    "likelihoods": partial(_table, methods=LIKELIHOODS, on_page=True),
+    "estimators": partial(_table, methods=ESTIMATORS, form="three scales", on_page=True),
     "ties": partial(_table, methods=TIES),
     "products": partial(_table, methods=PRODUCTS, form="products"),
     "posterior": partial(_table, methods=[REFERENCE], form="posterior mean"),

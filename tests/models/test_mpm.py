@@ -151,6 +151,10 @@ def test_the_figures_have_a_point_per_movie_and_a_line_per_model(found, ratings)
         {x: mpm_movielens.suits(found, table) for x, table in stars.items()}
     )
     assert [len(ax.lines) for ax in lines.axes] == [7, 7, 7]
+    depths = mpm_movielens.plot_depths(mpm_movielens.suits(found, stars[3.0], (1, 4)))
+    (ax,) = depths.axes
+    assert len(ax.lines) == 7
+    assert ax.lines[0].get_xdata().tolist() == [1, 4]
     plt.close("all")
 
 

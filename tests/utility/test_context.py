@@ -54,10 +54,12 @@ NETWORKS = {
     ),
     "feta": Network(lambda: feta_weights(2, (4,), (5, 3)), feta_utility, {}, ("_V",)),
     "feta, unbounded": Network(
-        lambda: feta_weights(2, None, (5, 3), triple_widths=(3,), bounded=False, activation="silu"),
+        lambda: feta_weights(
+            2, None, (5, 3), triple_widths=(3,), bounded=False, mirrored=True, activation="silu"
+        ),
         feta_utility,
         {"bounded": False, "activation": "silu"},
-        ("_V",),
+        ("_V", "_M"),
     ),
     "deep sets": Network(
         lambda: deep_sets_weights(2, 4, 2, activation="silu"),
@@ -351,6 +353,23 @@ def test_feta_by_hand(rng, bounded):
         alone[i] + np.mean([beside(x[i], x[j]) for j in range(3) if j != i]) for i in range(3)
     ]
     np.testing.assert_allclose(feta_utility(x, w, bounded=bounded).eval(), expected, rtol=1e-12)
+
+
+def test_feta_from_both_sides_by_hand(rng):
+    w = draw_weights(feta_weights(2, None, (5,), mirrored=True), seed=1) | {"pair_out_b": 0.3}
+    x = rng.normal(size=(3, 2))
+
+    def hidden(one, other):
+        return relu(np.concatenate([one, other]) @ np.vstack([w["pair_0_W"], w["pair_0_V"]]))
+
+    def beside(one, other):
+        u = hidden(one, other) @ w["pair_out_W"] + hidden(other, one) @ w["pair_out_M"] + 0.3
+        return 1 / (1 + np.exp(-u))
+
+    expected = [np.mean([beside(x[i], x[j]) for j in range(3) if j != i]) for i in range(3)]
+    np.testing.assert_allclose(feta_utility(x, w).eval(), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"`pair_widths` has none: give it a layer, or leave"):
+        feta_weights(2, None, (), mirrored=True)
 
 
 def test_feta_of_the_second_order_by_hand(rng):
