@@ -63,6 +63,7 @@ from .results import (
     compare as compare,
     compare_kinds as compare_kinds,
     consensus_ordering as consensus_ordering,
+    effective_judges as effective_judges,
     elo_scale as elo_scale,
     err as err,
     expected_kendall as expected_kendall,

@@ -3,30 +3,49 @@ r"""The leaderboard: which item is best by matches, of several judges and in sev
 It is the model of ``bayesrank matches``. A match of the items i and j, i shown first, by judge k in
 category c has the outcome of a Davidson model (Bradley-Terry, if the data have no ties) with
 
-.. math:: \text{lead} = a_k (w_{ci} - w_{cj}) + o_k
+.. math:: \text{lead} = a_k (w_{ci} + u_{gi} - w_{cj} - u_{gj}) + o_k
+          + \sum_f \beta_{kf} x_f / s_f
 
 and tie parameter :math:`\nu_k`, where :math:`w_{ci}` is the utility of an item in a category,
 :math:`a_k` the adherence of a judge, :math:`o_k` what being shown first gains with that judge, and
-:math:`\nu_k / (2 + \nu_k)` how often the judge calls equal items a tie.
+:math:`\nu_k / (2 + \nu_k)` how often the judge calls equal items a tie. Beside the items there may
+be
 
-======================  ==============  ==========================================  ============
-variable                dims            prior                                       in models of
-======================  ==============  ==========================================  ============
-``utility``             item            Normal(0, utility_scale), the sum zero      all
-``utility_scale``                       HalfNormal(3), unless it is given           all
-``category_utility``    category, item  utility + category_spread × Normal(0, 1)    categories
-``category_spread``                     HalfNormal(utility_scale / 2)               categories
-``adherence``           judge           exp(adherence_spread × Normal(0, 1))        judges
-``adherence_spread``                    HalfNormal(1/2)                             judges
-``order_effect``                        Normal(0, 1/2)                              all
-``judge_order_effect``  judge           order_effect + order_spread × Normal(0, 1)  judges
-``order_spread``                        HalfNormal(1/2)                             judges
-``nu``                                  LogNormal(0, 1)                             ties
-``judge_nu``            judge           nu × exp(tie_spread × Normal(0, 1))         ties, judges
-``tie_spread``                          HalfNormal(1)                               ties, judges
-======================  ==============  ==========================================  ============
+* *features* x of the match, by which the first is ahead: a longer answer, more markdown. Then the
+  utilities are those of answers that are alike in them, style held equal, and :math:`\beta_{kf}`
+  is what a difference of the usual size :math:`s_f`, the root mean square, adds to the log odds;
+* *groups* g of matches that go together, such as prompts or users: an item may be better or worse
+  at one prompt, by :math:`u_{gi}`, whoever judges it, and a prompt may see ties more often. Without
+  this each of five votes on two answers counts as if it were on two new ones, and intervals are
+  too narrow.
 
-The normal deviations sum to zero: over the judges, and over the categories and over the items. So
+========================  ==============  ========================================  ================
+variable                  dims            prior                                     in models of
+========================  ==============  ========================================  ================
+``utility``               item            Normal(0, utility_scale), the sum zero    all
+``utility_scale``                         HalfNormal(3), unless it is given         all
+``category_utility``      category, item  utility + category_spread × Normal(0, 1)  categories
+``category_spread``                       HalfNormal(utility_scale / 2)             categories
+``adherence``             judge           exp(adherence_spread × Normal(0, 1))      judges
+``adherence_spread``                      HalfNormal(1/2)                           judges
+``order_effect``                          Normal(0, 1/2)                            all
+``judge_order_effect``    judge           the mean + order_spread × Normal(0, 1)    judges
+``order_spread``                          HalfNormal(1/2)                           judges
+``nu``                                    LogNormal(0, 1)                           ties
+``judge_nu``              judge           nu × exp(tie_spread × Normal(0, 1))       ties, judges
+``tie_spread``                            HalfNormal(1)                             ties, judges
+``feature_effect``        feature         StudentT(3, 0, 0.3)                       features
+``judge_feature_effect``  feature, judge  the mean + feature_spread × Normal(0, 1)  features, judges
+``feature_spread``                        HalfNormal(0.2)                           features, judges
+``feature_slope``         feature, judge  the effect over the root mean square s    features
+``g_deviation``           g_item          g_spread × Normal(0, 1)                   a group g
+``g_spread``                              HalfNormal(utility_scale / 2)             a group g
+``g_nu``                  g               exp(g_tie_spread × Normal(0, 1))          a group g, ties
+``g_tie_spread``                          HalfNormal(1)                             a group g, ties
+========================  ==============  ========================================  ================
+
+The normal deviations sum to zero, over the judges, and over the categories and over the items;
+those of groups do not, as prompts and users are a sample of many. So
 the geometric mean of the adherences is one, that of the judges' tie parameters is ``nu``,
 ``order_effect`` is the mean over the judges, and ``utility`` that over the categories, each of
 which counts the same, by construction.
@@ -42,6 +61,7 @@ The data say nothing of the sum of the utilities, which is therefore zero; in ra
 differences, the prior is the same as one of independent utilities.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -52,9 +72,10 @@ from pymc.distributions.multivariate import ZeroSumNormalRV
 from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Pairs
+from bayesrank.data.read import coord_values
 from bayesrank.distributions import BradleyTerry, Davidson
 from bayesrank.priors import deviations, utility_prior
-from bayesrank.schema import JUDGE, name_of
+from bayesrank.schema import FEATURE, JUDGE, name_of
 
 __all__ = ["leaderboard_model", "nuts_settings"]
 
@@ -65,11 +86,17 @@ __all__ = ["leaderboard_model", "nuts_settings"]
 # target of 0.8, none with 0.95. With 300 judges none diverges with 0.8, in half as many steps.
 MANY_JUDGES = 100
 
+OWN = frozenset({"adherence", "category", "feature", "order", "tie", "utility", "y"})
+"""What variables of the model are called after, so that no group of matches can be."""
+
 
 def leaderboard_model(
     pairs: Pairs,
     *,
     category: str | None = None,
+    groups: Sequence[str] = (),
+    features: bool = True,
+    contrary: bool = False,
     prior: str = "zero-sum",
     utility_scale: float | None = None,
     order_effect: bool = True,
@@ -85,6 +112,16 @@ def leaderboard_model(
     category : str, optional
         The group of the pairs that has utilities of its own, partially pooled: with one label
         only, nothing is added. By default none: other groups keep pairs apart for LOO alone.
+    groups : sequence of str
+        Groups of the pairs whose matches go together: prompts, users, days, families of judges, or
+        "judge" itself. At each label an item deviates from its utility, and ties may be more or
+        less frequent.
+    features : bool
+        Whether the features that the pairs have, if any, are held equal.
+    contrary : bool
+        Whether a judge may prefer what all others think worse: adherences are then one plus a
+        normal deviation, and may be negative. By default they are positive, the deviation being
+        that of the logarithm.
     prior : {"normal", "zero-sum"}
         Of the utilities: independent, or with the sum zero.
     utility_scale : float, optional
@@ -106,8 +143,8 @@ def leaderboard_model(
     Raises
     ------
     ValueError
-        If there is no such group or prior, the scale is not positive, or `neutral` has other
-        labels.
+        If there is no such group or prior, the scale is not positive, `neutral` has other labels,
+        or a feature never differs.
 
     Examples
     --------
@@ -119,20 +156,27 @@ def leaderboard_model(
         raise ValueError(f"`utility_scale` is {utility_scale}; it must be positive and finite.")
     if category is not None and len(pairs.group_labels(category)) == 1:
         category = None
-    judges = len(pairs.judges) > 1
+    if isinstance(groups, str):
+        raise ValueError(f"`groups` is {groups!r}; give a list, [{groups!r}].")
+    for group in OWN.intersection(groups):
+        raise ValueError(
+            f"`groups` has {group!r}, which the model calls something else. Rename that column."
+        )
+    judges, styled = len(pairs.judges) > 1, features and pairs.features is not None
 
     with pm.Model(coords=pairs.coords) as model:
         utility = utility_prior(prior, "utility", sigma=utility_scale, dims="item")
+        size = model["utility_scale"] if utility_scale is None else utility_scale
         order = pm.Normal("order_effect", 0, 0.5) if order_effect else None
         nu = pm.LogNormal("nu", 0, 1) if pairs.counts[:, 2].any() else None
         if category is not None:
-            spread = model["utility_scale"] if utility_scale is None else utility_scale
-            by_category = deviations(utility, "category", spread / 2, (category, "item"))
+            by_category = deviations(utility, "category", size / 2, (category, "item"))
             utility = pm.Deterministic("category_utility", by_category, dims=(category, "item"))
         own: dict[str, Any] = {}
         if judges:
-            log_adherence = deviations(0.0, "adherence", 0.5, ("judge",))
-            own["adherence"] = pm.Deterministic("adherence", pt.exp(log_adherence), dims="judge")
+            adherence = deviations(float(contrary), "adherence", 0.5, ("judge",))
+            adherence = adherence if contrary else pt.exp(adherence)
+            own["adherence"] = pm.Deterministic("adherence", adherence, dims="judge")
             if nu is not None:
                 log_nu = deviations(pt.log(nu), "tie", 1.0, ("judge",))
                 nu = pm.Deterministic("judge_nu", pt.exp(log_nu), dims="judge")
@@ -149,6 +193,11 @@ def leaderboard_model(
             home = pt.as_tensor([float(label == "no") for label in labels])
             of_judge = order[_codes(JUDGE, pairs.judge_idx)] if judges else order
             order = of_judge * home[_codes(neutral, pairs.group_idx(neutral))]
+        if styled:
+            own["slope"] = _slope(pairs, judges)
+        own["deviation"] = [_deviation(pairs, group, size / 2) for group in groups]
+        if nu is not None:
+            nu = _tied_by(pairs, nu, [group for group in groups if group != JUDGE], judges)
         if nu is None:
             BradleyTerry("y", utility, order_effect=order, observed=pairs, **own)
         else:
@@ -187,6 +236,49 @@ def nuts_settings(model: pm.Model) -> dict[str, Any]:
     low_rank = {"adaptation": "low_rank"} if few or stiff else {}
     short = {"target_accept": 0.95} if few or "category_utility" in dims else {}
     return low_rank | short
+
+
+def _slope(pairs: Pairs, judges: bool) -> TensorVariable:
+    """Add what features are worth, in units in which their root mean square is one."""
+    assert pairs.features is not None  # for the type checker: they are asked for
+    assert pairs.feature_names is not None
+    n = pairs.weight * pairs.counts.sum(axis=1)
+    unit = np.sqrt(n @ pairs.features**2 / max(n.sum(), 1.0))
+    if not unit.all():
+        name = str(pairs.feature_names[int(unit.argmin())])
+        raise ValueError(
+            f"The feature {name!r} is 0 in all matches: nothing can be said of it. Leave it out."
+        )
+    unit = pm.Data("feature_unit", unit, dims=FEATURE)
+    # heavy tails: what does little is drawn to nothing, and what does much is left as it is
+    effect = pm.StudentT("feature_effect", nu=3, mu=0, sigma=0.3, dims=FEATURE)
+    if not judges:
+        return pm.Deterministic("feature_slope", effect / unit, dims=FEATURE)
+    each = deviations(effect[:, None], "feature", 0.2, (FEATURE, "judge"), over=1)
+    each = pm.Deterministic("judge_feature_effect", each, dims=(FEATURE, "judge"))
+    return pm.Deterministic("feature_slope", each / unit[:, None], dims=(FEATURE, "judge"))
+
+
+def _deviation(pairs: Pairs, group: str, scale: Any) -> TensorVariable:
+    """Add by how much the items are better or worse at each label of a group."""
+    dim = f"{group}_item"
+    pm.modelcontext(None).add_coord(dim, coord_values(pairs.seen(group).labels))
+    spread = pm.HalfNormal(f"{group}_spread", scale)
+    z = pm.Normal(f"{dim}_z", 0, 1, dims=dim)
+    return pm.Deterministic(f"{group}_deviation", spread * z, dims=dim)
+
+
+def _tied_by(pairs: Pairs, nu: Any, groups: Sequence[str], judges: bool) -> Any:
+    """Multiply the parameter of ties by one of each label of the groups."""
+    if not groups:
+        return nu
+    of_pairs = nu[_codes(JUDGE, pairs.judge_idx)] if judges else nu
+    for group in groups:
+        spread = pm.HalfNormal(f"{group}_tie_spread", 1.0)
+        z = pm.Normal(f"{group}_tie_z", 0, 1, dims=group)
+        factor = pm.Deterministic(f"{group}_nu", pt.exp(spread * z), dims=group)
+        of_pairs = of_pairs * factor[_codes(group, pairs.group_idx(group))]
+    return of_pairs
 
 
 def _codes(part: str, codes: NDArray[np.integer]) -> TensorVariable:

@@ -63,13 +63,15 @@ def utility_prior(kind: str, name: str, *, sigma: Any, dims: Any) -> Any:
     return pm.Deterministic(name, scale * prior(f"{name}_z", sigma=1.0, dims=dims), dims=dims)
 
 
-def deviations(mean: Any, name: str, scale: Any, dims: tuple[str, ...]) -> Any:
+def deviations(
+    mean: Any, name: str, scale: Any, dims: tuple[str, ...], *, over: int | None = None
+) -> Any:
     """Add numbers around their mean to the model in context, apart by a spread to be learned.
 
     Parameters
     ----------
     mean : float or tensor
-        Exactly theirs, over every dim.
+        Exactly theirs, over every dim, or over the last ones.
     name : str
         Of the variables: ``{name}_spread``, half-normal, and ``{name}_z``, standard deviations
         from the mean.
@@ -77,6 +79,8 @@ def deviations(mean: Any, name: str, scale: Any, dims: tuple[str, ...]) -> Any:
         Of the spread.
     dims : sequence of str
         Of the numbers.
+    over : int, optional
+        Over how many of the dims, the last ones, they deviate from a mean; default all.
 
     Returns
     -------
@@ -94,5 +98,5 @@ def deviations(mean: Any, name: str, scale: Any, dims: tuple[str, ...]) -> Any:
 
     spread = pm.HalfNormal(f"{name}_spread", scale)
     # Not centred: centred, a spread near zero is never left, as few judges or categories have it.
-    z = pm.ZeroSumNormal(f"{name}_z", 1, dims=dims, n_zerosum_axes=len(dims))
+    z = pm.ZeroSumNormal(f"{name}_z", 1, dims=dims, n_zerosum_axes=over or len(dims))
     return mean + spread * z

@@ -15,6 +15,8 @@ turns                 row, turn, slot    of rankings: places, by ranker, if a ro
 kinds                 kind               of a mixture: numbers of the kinds
 counts             row, result           of pairs: how often each outcome came
 first, second      row                   of pairs: the items
+effect,            row, term             of pairs: what leads are made of beside utilities, as
+effect_size                              places among the effects, and times what
 net                row, item             of counts: net counts
 at_random          row                   of counts: log-probability at random
 user, positive,    row                   of pairs of what users have and have not
@@ -50,6 +52,9 @@ __all__ = [
     "CONTENT",
     "COUNTED",
     "COUNTS",
+    "EFFECT",
+    "EFFECT_SIZE",
+    "FEATURE",
     "FIRST",
     "ITEM",
     "JUDGE",
@@ -82,6 +87,7 @@ OUTCOME, OUTCOMES, WEIGHT = "outcome", "outcomes", "weight"
 RANKS, ITEM, SIZES, RANKER = "ranks", "item", "sizes", "ranker"  # of rankings
 TURNS, KINDS = "turns", "kinds"  # of mixtures
 COUNTS, FIRST, SECOND, JUDGE = "counts", "first", "second", "judge"  # of pairs
+EFFECT, EFFECT_SIZE, FEATURE = "effect", "effect_size", "feature"
 NET, AT_RANDOM = "net", "at_random"  # of counts
 TABLES = "tables"  # of counts that are observed as an array
 USER, POSITIVE, NEGATIVE = "user", "positive", "negative"  # of what users have

@@ -367,7 +367,7 @@ def _counts_of(total: int, n_outcomes: int) -> np.ndarray:
     return grid[grid.sum(axis=1) == total]
 
 
-FINITE_PAIR = "utility and order_effect must be finite"
+FINITE_PAIR = "utilities and effects must be finite"
 
 
 def _pair(

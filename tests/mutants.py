@@ -138,6 +138,20 @@ MUTANTS = (
         ("tests/likelihoods/pairs/test_total.py",),
     ),
     Mutant(
+        "deviations beside the adherence, and not within it",
+        PAIRS,
+        "by = gap if term < within else slope",
+        "by = gap if term > within else slope",
+        ("tests/likelihoods/pairs/test_total.py",),
+    ),
+    Mutant(
+        "deviations of the second item are added",
+        DISTRIBUTIONS,
+        "size += [np.ones(pairs.n_pairs), -np.ones(pairs.n_pairs)]",
+        "size += [np.ones(pairs.n_pairs), np.ones(pairs.n_pairs)]",
+        ("tests/distributions/test_observed_pairs.py",),
+    ),
+    Mutant(
         "BPR: the item that the user has not is preferred",
         PAIRS,
         "lead = utility[..., 0] - utility[..., 1]",

@@ -402,3 +402,82 @@ def test_a_report_of_matches_is_that_of_the_run(folder, sampler):
         assert result.exit_code == 0, result.output
         assert {path.name: path.read_bytes() for path in OUT.glob("*.csv")} == before
     assert len(sampler) == 2
+
+
+# Features held equal, and matches that go together
+
+STYLED = """left,right,result,who,prompt,len_l,len_r
+ale,bock,first,ann,1,5,2
+bock,ale,tie,ben,1,2.5,4
+bock,cider,first,ann,2,1,3
+cider,ale,second,cat,2,6,2
+cider,bock,first,ben,3,4,1
+"""
+HELD = ("--feature", "len_l,len_r", "--group", "prompt")
+
+
+@pytest.fixture
+def styled(folder, sampler, monkeypatch):
+    """A table with the length of answers, and made-up draws of quick posteriors as well."""
+
+    def quick(model, **settings):
+        with model:
+            settings.pop("seed")
+            return few(**settings)
+
+    monkeypatch.setattr(inference, "quick_posterior", quick)
+    (folder / "m.csv").write_text(STYLED, encoding="utf-8")
+    return sampler
+
+
+def test_features_are_held_equal_and_groups_go_together(folder, styled):
+    result = run("matches", "m.csv", *COLUMNS, "--judge", "who", *HELD, *QUICK, "--json")
+    assert result.exit_code == 0, result.output
+    said = data_of(result)
+    (model,) = {asked["model"] for asked in styled}
+    pairs_of_first = model["y_effect_size"].get_value()[:, -1]
+    assert sorted(pairs_of_first) == [-2.0, -1.5, 3.0, 3.0, 4.0]
+    assert "len_l" not in said["described"]
+    assert "len held equal, by judges, matches going together by prompt" in said["described"]
+    (feature,) = said["features"]
+    assert feature["feature"] == "len"
+    assert feature["unit"] == pytest.approx(np.sqrt(np.mean(np.square(pairs_of_first))))
+    assert feature["low"] < feature["mean"] < feature["high"]
+    assert {row["judge"] for row in said["features_by_judge"]} == {"ann", "ben", "cat"}
+    assert {row["item"] for row in said["ranks_as_they_are"]} == {"ale", "bock", "cider"}
+    (group,) = said["groups"]
+    assert (group["labels"], group["spread"] > 0) == (3, True)
+    names = {"features.csv", "features_by_judge.csv", "ranks_as_they_are.csv", "groups.csv"}
+    assert names <= {path.name for path in OUT.iterdir()}
+    page = (OUT / "report.html").read_text(encoding="utf-8")
+    for heading in ("Features", "Ranks with and without", "What goes together"):
+        assert f">{heading}<" in page
+    # and again, from the posterior
+    again = data_of(run("report", OUT / "posterior.nc", "--json", "--output-dir", "again"))
+    assert again["features"] == said["features"]
+    assert again["groups"] == said["groups"]
+
+
+def test_without_an_order_features_turn_with_the_sides(folder, styled):
+    run("matches", "m.csv", *COLUMNS, "--no-order", *HELD[:2], *QUICK)
+    size = styled[-1]["model"]["y_effect_size"].get_value()[:, -1]
+    # ale - bock twice, ale - cider, bock - cider twice
+    assert sorted(size) == [-4.0, -3.0, -2.0, 1.5, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--feature", "a,b,c"), "--feature 'a,b,c' is no column, and not two with a comma"),
+        (("--feature", "len_l,"), "--feature 'len_l,' is no column, and not two with a comma"),
+        (("--feature", "len_l,len_r", "--feature", "len"), "There are two features 'len': rename"),
+        (("--date", "prompt", "--group", "who"), "leave --group out."),
+    ],
+)
+def test_wrong_features_and_groups_are_refused(folder, options, sentence):
+    refuses(run("matches", "m.csv", *COLUMNS, *options), sentence, code=2)
+
+
+def test_a_feature_that_is_no_number_is_named(folder, styled):
+    (folder / "m.csv").write_text(STYLED.replace("1,5,2", "1,long,2"), encoding="utf-8")
+    refuses(run("matches", "m.csv", *COLUMNS, *HELD), "'len_l'")

@@ -29,6 +29,13 @@ SORTED = {"by": "category"}
 QUICK = "FAST_COMPILE"
 
 
+STYLED = TABLE.assign(
+    prompt=["p", "p", "q", "q", "p"], a=[3.0, 1.0, 0.0, 2.0, 5.0], b=[1.0, 1.0, 4.0, 2.5, 2.0]
+)
+LENGTH = {"features": {"length": ("a", "b")}}
+PROMPTS = {"by": "prompt"}
+
+
 def pairs_of(table=TABLE, **more):
     return br.Pairs.from_frame(
         table, first="first", second="second", outcome="outcome", count="count", **more
@@ -69,7 +76,10 @@ def test_judges_and_categories_add_their_variables():
 
 def test_the_table_in_the_docstring_names_the_variables():
     named = set(re.findall(r"(?m)^``(\w+)`` ", bayesrank.leaderboard.__doc__))
-    model = leaderboard_model(pairs_of(**JUDGED, **SORTED), category="category")
+    pairs = pairs_of(
+        STYLED.rename(columns={"prompt": "g"}), **LENGTH, **JUDGED, by=["category", "g"]
+    )
+    model = leaderboard_model(pairs, category="category", groups=["g"])
     assert named == {name for name in names(model) if not name.endswith("_z")}
 
 
@@ -222,6 +232,70 @@ def test_categories_alone_change_the_utilities_only():
     assert log_likelihood(model) == pytest.approx(expected)
 
 
+STYLE = {
+    "feature_effect": np.array([0.7]),
+    "feature_slope": np.array([[0.4, -0.3]]),  # of a judge each
+    "prompt_deviation": np.array([0.3, -0.2, 0.6, 0.1, 0.5, -0.7]),  # of a, b, c at p; at q
+    "prompt_nu": np.array([0.5, 3.0]),
+}
+
+
+def styled_by_hand(table, slope, deviation, tied):
+    """Log-likelihood of every row of made-up answers of some length at some prompt."""
+    out = 0.0
+    for _, row in table.iterrows():
+        one, other = (
+            W["code"][row[side]] + deviation[row["prompt"] + row[side]]
+            for side in ("first", "second")
+        )
+        judge = row["judge"]
+        lead = (
+            ADHERENCE[judge] * (one - other) + ORDER[judge] + slope[judge] * (row["a"] - row["b"])
+        )
+        worth = {"first": np.exp(lead / 2), "second": np.exp(-lead / 2)}
+        worth["tie"] = NU[judge] * tied[row["prompt"]]
+        out += row["count"] * np.log(worth[row["outcome"]] / sum(worth.values()))
+    return out
+
+
+@pytest.mark.parametrize("groups", [[], ["prompt"]], ids=str)
+def test_features_and_groups_are_those_of_the_story(groups):
+    pairs = pairs_of(STYLED, **LENGTH, **JUDGED, **PROMPTS)
+    assert pairs.seen("prompt").labels.tolist() == ["p: a", "p: b", "q: a", "q: b", "q: c"]
+    each = {"prompt_deviation": STYLE["prompt_deviation"][[0, 1, 3, 4, 5]]}
+    model = leaderboard_model(pairs, groups=groups)
+    found = log_likelihood(model, utility=W["code"].to_numpy(), **STYLE | each)
+    deviation = dict.fromkeys(["pa", "pb", "qa", "qb", "qc"], 0.0)
+    if groups:
+        deviation = dict(zip(deviation, each["prompt_deviation"], strict=True))
+    tied = {"p": 0.5, "q": 3.0} if groups else {"p": 1.0, "q": 1.0}
+    assert found == pytest.approx(
+        styled_by_hand(STYLED, {"ann": 0.4, "bob": -0.3}, deviation, tied)
+    )
+
+
+def test_features_are_in_units_of_their_root_mean_square():
+    pairs = pairs_of(STYLED, **LENGTH)
+    model = leaderboard_model(pairs)
+    unit = np.sqrt(np.average((STYLED["a"] - STYLED["b"]) ** 2, weights=STYLED["count"]))
+    assert model["feature_unit"].get_value() == pytest.approx(unit)
+    slope = pm.do(model, {"feature_effect": np.array([0.7])})["feature_slope"].eval()
+    assert slope == pytest.approx(0.7 / unit)
+    assert "feature_effect" not in names(leaderboard_model(pairs, features=False))
+
+
+def test_contrary_judges_may_have_adherences_below_zero():
+    model = leaderboard_model(pairs_of(**JUDGED), contrary=True)
+    z = {"adherence_spread_log__": np.log(2.0), "adherence_z_zerosum__": np.array([1.5])}
+    at = model.initial_point() | z
+    (adherence,) = model.replace_rvs_by_values([model["adherence"]])
+    found = model.compile_fn(
+        adherence, inputs=model.value_vars, mode=QUICK, on_unused_input="ignore"
+    )(at)
+    assert found.mean() == pytest.approx(1)
+    assert found.min() < 0
+
+
 def test_new_matches_take_the_place_of_the_old_ones():
     pairs = pairs_of(**JUDGED, **SORTED)
     model = leaderboard_model(pairs, category="category")
@@ -247,6 +321,20 @@ def test_new_matches_need_no_new_compilation():
     assert logp(model.initial_point()) != before
     expected = by_hand(new, W, ADHERENCE, ORDER, NU)
     assert logp(model.initial_point()) == pytest.approx(expected)
+
+
+def test_new_matches_with_other_features_or_prompts_raise():
+    pairs = pairs_of(STYLED, **LENGTH, **PROMPTS)
+    model = leaderboard_model(pairs, groups=["prompt"])
+    with pytest.raises(ValueError, match=r"has slopes, but the pairs have no features"):
+        br.set_observed("y", pairs_of(STYLED, **PROMPTS), model=model)
+    with pytest.raises(ValueError, match=r"have the features 'length', the new ones 'a'"):
+        br.set_observed("y", pairs_of(STYLED, features=["a"], **PROMPTS), model=model)
+    other = pairs_of(STYLED.assign(prompt=list("pqpqp")), **LENGTH, **PROMPTS)
+    with pytest.raises(
+        ValueError, match=r"deviations of the items at each prompt, which are other"
+    ):
+        br.set_observed("y", other, model=model)
 
 
 @pytest.mark.parametrize(
@@ -293,8 +381,17 @@ def test_settings_of_the_sampler_suit_the_model():
         ({"prior": "flat"}, r"^`prior` is 'flat'; it is one of 'normal', 'zero-sum'\.$"),
         ({"utility_scale": 0.0}, r"^`utility_scale` is 0.0; it must be positive and finite\.$"),
         ({"category": "day"}, r"^There is no group 'day': pairs are kept apart by 'judge'"),
+        ({"groups": "day"}, r"^`groups` is 'day'; give a list, \['day'\]\.$"),
+        ({"groups": ["day"]}, r"^There is no group 'day': pairs are kept apart by 'judge'"),
+        ({"groups": ["order"]}, r"^`groups` has 'order', which the model calls something else"),
     ],
 )
 def test_wrong_arguments_raise(options, message):
     with pytest.raises(ValueError, match=message):
         leaderboard_model(pairs_of(), **options)
+
+
+def test_a_feature_that_never_differs_raises():
+    same = pairs_of(STYLED.assign(a=0.0, b=0.0), **LENGTH)
+    with pytest.raises(ValueError, match=r"^The feature 'length' is 0 in all matches"):
+        leaderboard_model(same)

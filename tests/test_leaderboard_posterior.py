@@ -17,20 +17,36 @@ from bayesrank.inference import sample
 from bayesrank.leaderboard import leaderboard_model, nuts_settings
 from tests.distributions.calibration import THINNED, bins_by_weight, bins_of_ranks, uniformity
 
-LEARNED = (
-    "utility", "utility_scale", "category_utility", "category_spread", "adherence",
-    "adherence_spread", "order_effect", "judge_order_effect", "order_spread", "nu", "judge_nu",
-    "tie_spread",
+OF_ALL = (
+    "utility", "utility_scale", "adherence", "adherence_spread", "order_effect",
+    "judge_order_effect", "order_spread", "nu", "judge_nu", "tie_spread",
 )  # fmt: skip
+# what is said of the second column, and what is learned then
+MODELS = {
+    "categories": ({"category": "category"}, (*OF_ALL, "category_utility", "category_spread")),
+    "style": (
+        {"groups": ["prompt"]},
+        (
+            *OF_ALL, "feature_effect", "judge_feature_effect", "feature_spread",
+            "prompt_deviation", "prompt_spread", "prompt_nu", "prompt_tie_spread",
+        ),
+    ),
+}  # fmt: skip
+each_model = pytest.mark.parametrize("kind", MODELS)
 FALSE_ALARM = 1e-9  # of each of the numbers, some thirty
 QUICK = {"mode": "FAST_COMPILE"}
 
 
-def board(counts=None):
-    """Three items, two judges and two categories: each two items meet once in each of them."""
+def board(kind, counts=None):
+    """Three items, two judges and two categories: each two items meet once in each of them.
+
+    Or two prompts, at which the longer of two answers is the first or the second.
+    """
+    by = "prompt" if kind == "style" else "category"
     two = [("a", "b"), ("b", "c"), ("c", "a")]
     cells = [(*pair, *where) for pair in two for where in itertools.product(("ann", "bob"), "pq")]
-    table = pd.DataFrame(cells, columns=["first", "second", "judge", "category"])
+    table = pd.DataFrame(cells, columns=["first", "second", "judge", by])
+    table["length"] = np.where(table[by] == "p", 1.0, -0.5)
     each = np.tile([0, 0, 1], (len(table), 1)) if counts is None else counts
     rows = [
         table.assign(outcome=outcome, count=each[:, k])
@@ -38,31 +54,31 @@ def board(counts=None):
     ]
     return br.Pairs.from_frame(
         pd.concat(rows), first="first", second="second", outcome="outcome", count="count",
-        judge="judge", by="category",
+        judge="judge", by=by, features=["length"] if kind == "style" else [],
     )  # fmt: skip
 
 
-def model_of(pairs):
-    return leaderboard_model(pairs, category="category")
+def model_of(kind):
+    return leaderboard_model(board(kind), **MODELS[kind][0])
 
 
-def simulated(n, seed):
+def simulated(kind, n, seed):
     """Draw truths by name, and counts (n, n_cells, 3), of the model's own."""
-    with model_of(board()):
+    with model_of(kind):
         found = pm.sample_prior_predictive(n, random_seed=seed, compile_kwargs=QUICK)
-    truth = [found["prior"][name].to_numpy()[0] for name in LEARNED]
+    truth = [found["prior"][name].to_numpy()[0] for name in MODELS[kind][1]]
     return truth, found["prior_predictive"]["y"].to_numpy()[0]
 
 
-def drawn_with_chances(n, seed):
+def drawn_with_chances(kind, n, seed):
     """Draws of the prior, and the log-probability that each gives every outcome of every cell."""
-    with model_of(board()):
+    with model_of(kind):
         found = pm.sample_prior_predictive(n, random_seed=seed, compile_kwargs=QUICK)
-        prior = [found["prior"][name].to_numpy()[0] for name in LEARNED]
+        prior = [found["prior"][name].to_numpy()[0] for name in MODELS[kind][1]]
         tree = xr.DataTree.from_dict({"posterior": found["prior"].to_dataset()})
         each = []
         for outcome in np.eye(3, dtype=int):
-            br.set_observed("y", board(np.tile(outcome, (len(board().counts), 1))))
+            br.set_observed("y", board(kind, np.tile(outcome, (len(board(kind).counts), 1))))
             found = pm.compute_log_likelihood(
                 tree, progressbar=False, compile_kwargs=QUICK, extend_inferencedata=False
             )
@@ -84,25 +100,28 @@ def wins_of_the_first(counts):
 
 def test_the_board_has_its_cells_in_the_order_of_its_counts():
     counts = np.random.default_rng(0).multinomial(5, [0.3, 0.3, 0.4], size=12)
-    np.testing.assert_array_equal(board(counts).counts, counts)
+    np.testing.assert_array_equal(board("categories", counts).counts, counts)
 
 
-def test_weighted_draws_of_the_prior_are_calibrated():
-    truth, counts = simulated(100, seed=5)
-    prior = drawn_with_chances(500, seed=7)
+@each_model
+def test_weighted_draws_of_the_prior_are_calibrated(kind):
+    truth, counts = simulated(kind, 100, seed=5)
+    prior = drawn_with_chances(kind, 500, seed=7)
     assert (uniformity(weighed(truth, counts, *prior)) > FALSE_ALARM).all()
-    assert uniformity(weighed(truth, wins_of_the_first(counts), *prior)).min() < FALSE_ALARM
+    if kind == "categories":
+        assert uniformity(weighed(truth, wins_of_the_first(counts), *prior)).min() < FALSE_ALARM
 
 
 @pytest.mark.slow
-def test_posteriors_of_boards_are_calibrated():
-    truth, counts = simulated(100, seed=6)
+@each_model
+def test_posteriors_of_boards_are_calibrated(kind):
+    truth, counts = simulated(kind, 100, seed=6)
     bins = []
-    model = model_of(board())
+    model = model_of(kind)
     for k, each in enumerate(counts):
-        br.set_observed("y", board(each), model=model)
+        br.set_observed("y", board(kind, each), model=model)
         found = sample(
             50 * THINNED, tune=500, chains=2, random_seed=k, nuts=nuts_settings(model), model=model
         )
-        bins.append(bins_of_ranks([x[k : k + 1] for x in truth], LEARNED, found))
+        bins.append(bins_of_ranks([x[k : k + 1] for x in truth], MODELS[kind][1], found))
     assert (uniformity(np.concatenate(bins)) > FALSE_ALARM).all()

@@ -1,6 +1,7 @@
 """A run again: from the posterior that it saved, to what was to be said of it."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,18 @@ from bayesrank.cli.places import FILES, POSTERIOR
 from bayesrank.cli.run import Fit
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import Group
-from bayesrank.schema import COUNTS, FIRST, ITEM, JUDGE, RANKER, RANKS, SECOND, WEIGHT, Kept
+from bayesrank.schema import (
+    COUNTS,
+    EFFECT_SIZE,
+    FIRST,
+    ITEM,
+    JUDGE,
+    RANKER,
+    RANKS,
+    SECOND,
+    WEIGHT,
+    Kept,
+)
 
 UNFINISHED = ".unfinished-"
 
@@ -51,15 +63,17 @@ def saved_run(file: Path) -> Saved:
         )
     fit = {name: value for name, value in told["fit"].items()
            if name in Fit.__dataclass_fields__}  # fmt: skip
-    read = _rankings if told["command"] == "rank" else _pairs
+    settings = {name: told[name] for name in ("kinds", "order", "judged", "groups") if name in told}
     return Saved(
         posterior,
         told["command"],
         told["title"],
         told["notes"],
         fit,
-        read(posterior),
-        {name: told[name] for name in ("kinds", "order", "judged") if name in told},
+        _rankings(posterior)
+        if told["command"] == "rank"
+        else _pairs(posterior, settings.get("groups", ())),
+        settings,
     )
 
 
@@ -100,7 +114,7 @@ def _rankings(posterior: xr.DataTree) -> Rankings:
     return rankings.grouped({"category": labels[kept.codes("category")]})
 
 
-def _pairs(posterior: xr.DataTree) -> Pairs:
+def _pairs(posterior: xr.DataTree, apart: Sequence[str]) -> Pairs:
     kept = Kept(posterior, "y")
     n = len(kept[FIRST])
     counts = kept[COUNTS].to_numpy().astype(np.int64)
@@ -109,9 +123,13 @@ def _pairs(posterior: xr.DataTree) -> Pairs:
     judged = JUDGE in kept
     groups = {
         name: Group(pd.Index(kept.labels(name)), kept.codes(name).astype(np.int32))
-        for name in ("category", "neutral")
+        for name in ("category", "neutral", *apart)
         if name in kept
     }
+    features = names = None
+    if "feature_unit" in kept.constant:  # the last terms of leads
+        names = pd.Index(kept.constant["feature"].to_numpy())
+        features = kept[EFFECT_SIZE].to_numpy()[:, -len(names) :]
     return Pairs(
         items=pd.Index(posterior["posterior"]["item"].to_numpy()),
         judges=pd.Index(kept.labels(JUDGE) if judged else ["all"]),
@@ -122,4 +140,6 @@ def _pairs(posterior: xr.DataTree) -> Pairs:
         judge_idx=kept.codes(JUDGE).astype(np.int32) if judged else np.zeros(n, dtype=np.int32),
         groups=groups,
         collapsed=True,
+        features=features,
+        feature_names=names,
     )

@@ -338,6 +338,19 @@ def rank(file: Path, **options: Any) -> None:
     metavar="COLUMN",
     help="Items may be better in some than in others.",
 )
+@click.option(
+    "--feature",
+    multiple=True,
+    metavar="COLUMN[,COLUMN]",
+    help="Held equal in the ranks, such as length_a,length_b: of the first and of the second, or "
+    "how far the first is ahead; may be repeated.",
+)
+@click.option(
+    "--group",
+    multiple=True,
+    metavar="COLUMN",
+    help="Matches that go together, such as those of a prompt or a user; may be repeated.",
+)
 @click.option("--neutral", metavar="COLUMN", help="Yes where the first has no advantage.")
 @click.option(
     "--order/--no-order",
@@ -375,7 +388,12 @@ def matches(file: Path, **options: Any) -> None:
 
             pairs = read_pairs(file, columns, how, talk.note)
             job = matches_job(
-                pairs, title, fit, order=columns.ordered, judged=columns.judge is not None
+                pairs,
+                title,
+                fit,
+                order=columns.ordered,
+                judged=columns.judge is not None,
+                groups=columns.group,
             )
         else:
             if coming is not None:

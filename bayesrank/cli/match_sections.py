@@ -114,6 +114,104 @@ def judges(posterior: Any, pairs: "Pairs", most: int) -> Part:
     return Part(section, files, data={"judges": csv})
 
 
+def features(posterior: Any, summary: pd.DataFrame, without: Any, fit: Fit) -> list[Part]:
+    """Say what features are worth, and set the ranks with them equal beside those as they are."""
+    from bayesrank.inference import quick_posterior
+
+    draws = posterior["posterior"]
+    found = _intervals(draws["feature_effect"], fit)
+    unit = posterior["constant_data"]["feature_unit"]
+    found.insert(0, "unit", pd.Series(unit.to_numpy(), unit["feature"].to_numpy()))
+    table = pd.DataFrame(index=pd.Index(found.index, name="Feature"))
+    table["A usual difference"] = [f"{x:.3g}" for x in found["unit"]]
+    table["Adds"] = [f"{x:.2f}" for x in found["mean"]]
+    table["From"] = [f"{x:.2f}" for x in found["low"]]
+    table["To"] = [f"{x:.2f}" for x in found["high"]]
+    text = [
+        "The ranks are those of items that are alike in these. Adds: what being ahead by a usual "
+        "difference, the root mean square of all matches, adds to the log odds"
+        + (" with a typical judge." if "judge_feature_effect" in draws else ".")
+    ]
+    data = {"features": found}
+    if "judge_feature_effect" in draws:
+        each = draws["judge_feature_effect"]
+        found = pd.concat(
+            {str(judge): _intervals(each.sel(judge=judge), fit) for judge in each["judge"].values},
+            names=["judge", "feature"],
+        )
+        data["features_by_judge"] = found.reorder_levels(["feature", "judge"]).sort_index()
+        least, most = found["mean"].groupby("feature").agg(["min", "max"]).T.to_numpy()
+        table["Of judges"] = [f"{x:.2f} to {y:.2f}" for x, y in zip(least, most, strict=True)]
+
+    raw = quick_posterior(without, draws=fit.draws, chains=fit.chains, seed=fit.seed)
+    ranks = rank_summary(raw, top=fit.top, prob=fit.interval)
+    both = pd.DataFrame(
+        {
+            name: [f"{r.mean_rank:.1f} ({r.rank_low}–{r.rank_high})" for r in one.itertuples()]
+            for name, one in (("Held equal", summary), ("As they are", ranks.loc[summary.index]))
+        },
+        index=pd.Index(summary.index, name="Item"),
+    )
+    moved = (ranks["mean_rank"][summary.index] - summary["mean_rank"]).abs()
+    beside = [
+        "Mean rank, and from where to where: with the features held equal, and as they are, by a "
+        f"quick approximation. {moved.idxmax()} moves the most, by {moved.max():.1f} ranks on the "
+        "average."
+    ]
+    files = {f"{name}.csv": marked_csv(found, posterior) for name, found in data.items()}
+    return [
+        Part(Section("Features", text, table, file="features.csv"), files, data=data),
+        Part(
+            Section("Ranks with and without", beside, both, file="ranks_as_they_are.csv"),
+            {"ranks_as_they_are.csv": csv_bytes(ranks)},
+            data={"ranks_as_they_are": ranks},
+        ),
+    ]
+
+
+def _intervals(draws: Any, fit: Fit) -> pd.DataFrame:
+    """Mean, standard deviation and interval of every number, by its label."""
+    tail = (1 - fit.interval) / 2
+    over = ("chain", "draw")
+    (dim,) = (dim for dim in draws.dims if dim not in over)
+    low, high = draws.quantile([tail, 1 - tail], dim=over).to_numpy()
+    return pd.DataFrame(
+        {"mean": draws.mean(over).to_numpy(), "sd": draws.std(over).to_numpy()}
+        | {"low": low, "high": high},
+        index=pd.Index(draws[dim].to_numpy(), name=str(dim)),
+    )
+
+
+def together(posterior: Any, pairs: "Pairs", groups: Sequence[str]) -> Part:
+    """Say how much matches of one label of a group go together."""
+    draws = posterior["posterior"]
+    rows = {}
+    for group in groups:
+        matches = pairs.counts.sum(axis=1)
+        n = np.bincount(pairs.group_idx(group), matches, len(pairs.group_labels(group)))
+        ties = f"{group}_tie_spread"
+        rows[group] = {
+            "labels": int((n > 0).sum()),
+            "matches_each": float(n.sum() / max(int((n > 0).sum()), 1)),
+            "spread": float(draws[f"{group}_spread"].mean()),
+            "spread_sd": float(draws[f"{group}_spread"].std()),
+            "tie_spread": float(draws[ties].mean()) if ties in draws else np.nan,
+        }
+    found = pd.DataFrame.from_dict(rows, orient="index")
+    found.index.name = "group"
+    table = pd.DataFrame(index=pd.Index(found.index, name="Group"))
+    table["Labels"] = [f"{n:,}" for n in found["labels"]]
+    table["Matches each"] = [f"{n:.1f}" for n in found["matches_each"]]
+    table["An item varies by"] = [f"{r.spread:.2f} ± {r.spread_sd:.2f}" for r in found.itertuples()]
+    text = (
+        "Matches of one label go together: an item may be better or worse there than elsewhere. An "
+        "item varies by: the standard deviation of its utility from label to label. The more it "
+        "is, the less another match of the same label tells."
+    )
+    section = Section("What goes together", [text], table, file="groups.csv")
+    return Part(section, {"groups.csv": marked_csv(found, posterior)}, data={"groups": found})
+
+
 def audit_of(pairs: "Pairs", *, order: bool) -> Part:
     """Say what the ranks hang on, as far as matches tell."""
     found = audit(pairs, order_effect=order)

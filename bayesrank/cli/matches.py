@@ -1,6 +1,7 @@
 """The command ``bayesrank matches``: what it fits, and what it says beside the ranks."""
 
 import functools
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayesrank.cli.run import Fit, Job, Part, cautions_of
@@ -18,18 +19,28 @@ MOST_AUDITED = 1000  # items: its matrices have a cell for every two
 MOST_JUDGES = 100  # in the picture, and rows on the page
 
 
-def matches_job(pairs: "Pairs", title: str, fit: Fit, *, order: bool, judged: bool = False) -> Job:
-    """Say what is to be done with matches; their groups are category and neutral, if any."""
+def matches_job(
+    pairs: "Pairs",
+    title: str,
+    fit: Fit,
+    *,
+    order: bool,
+    judged: bool = False,
+    groups: Sequence[str] = (),
+) -> Job:
+    """Say what is to be done with matches, which are grouped by category and neutral, if at all."""
     judges = len(pairs.judges) > 1
     categories = "category" in pairs.groups and len(pairs.group_labels("category")) > 1
     ties = bool(pairs.counts[:, 2].any())
 
     @functools.cache
-    def build() -> Any:
+    def build(*, features: bool = True) -> Any:
         from bayesrank.leaderboard import leaderboard_model
 
         return leaderboard_model(
             pairs,
+            groups=groups,
+            features=features,
             category="category" if categories else None,
             prior=fit.prior,
             utility_scale=fit.prior_scale,
@@ -48,6 +59,10 @@ def matches_job(pairs: "Pairs", title: str, fit: Fit, *, order: bool, judged: bo
         from bayesrank.cli import counted_sections, match_sections, sections
 
         out = [match_sections.leader(posterior, summary, COMPARED)] if len(summary) > 1 else []
+        if pairs.features is not None:
+            out += match_sections.features(posterior, summary, build(features=False), fit)
+        if groups:
+            out.append(match_sections.together(posterior, pairs, groups))
         if judges:
             out.append(match_sections.judges(posterior, pairs, MOST_JUDGES))
         if categories:
@@ -70,6 +85,10 @@ def matches_job(pairs: "Pairs", title: str, fit: Fit, *, order: bool, judged: bo
     model += " and an order effect each" * (judges and order)
     model += " and a readiness to call ties each" * (judges and ties)
     model += ", utilities by category around those of the table" * categories
+    if pairs.feature_names is not None:
+        model += f", {_listed(pairs.feature_names)} held equal" + ", by judges" * judges
+    if groups:
+        model += f", matches going together by {_listed(groups)}"
     return Job(
         title=title,
         data=pairs,
@@ -77,7 +96,12 @@ def matches_job(pairs: "Pairs", title: str, fit: Fit, *, order: bool, judged: bo
         model=model,
         cautions=lambda: _cautions(pairs, fit, order=order, judged=judged),
         seen=lambda: seen(pairs),
-        request={"command": "matches", "order": order, "judged": judged},
+        request={
+            "command": "matches",
+            "order": order,
+            "judged": judged,
+            "groups": list(groups),
+        },
         reading=(
             "an item beats another, if the two do not tie, with probability "
             "1 / (1 + exp(−difference))" + ", by the judgement of a typical judge" * judges
@@ -86,12 +110,19 @@ def matches_job(pairs: "Pairs", title: str, fit: Fit, *, order: bool, judged: bo
             ("utility", "item"),
             *([("adherence", "judge")] * judges),
             *([("category_utility", "item")] * categories),
+            *([("feature_effect", "feature")] * (pairs.features is not None)),
         ],
         parts=parts,
         nuts=nuts,
         entries=pairs.counts.size,
         simulated=True,
     )
+
+
+def _listed(names: Iterable[Any]) -> str:
+    """Write names as a list in a sentence."""
+    *some, last = map(str, names)
+    return f"{', '.join(some)} and {last}" if some else last
 
 
 def seen(pairs: "Pairs") -> "pd.Series":

@@ -4,6 +4,7 @@ What does not go together is refused here, before anything is read or imported.
 """
 
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal
 
@@ -110,14 +111,16 @@ class MatchColumns:
     judge: str | None = None
     category: str | None = None
     neutral: str | None = None
+    feature: tuple[str, ...] = ()  # one column of differences, or two with a comma between them
+    group: tuple[str, ...] = ()
     order: bool = True
     date: str | None = None
 
     def check(self) -> None:
         """Refuse what does not go together, before anything is read."""
-        _ = self.spelled
-        for name in ("judge", "category", "neutral"):
-            if self.date is not None and getattr(self, name) is not None:
+        _ = self.spelled, self.features
+        for name in ("judge", "category", "neutral", "feature", "group"):
+            if self.date is not None and getattr(self, name):
                 raise click.UsageError(f"{DATED} leave --{name} out.")
         if (self.winner is None) != (self.loser is None):
             missing = "--loser" if self.loser is None else "--winner"
@@ -161,6 +164,24 @@ class MatchColumns:
     def ordered(self) -> bool:
         """Whether the first item may have an advantage."""
         return self.order and self.winner is None
+
+    @property
+    def features(self) -> dict[str, tuple[str, ...]]:
+        """Columns of every feature, by a name: what those of two sides have in common."""
+        out: dict[str, tuple[str, ...]] = {}
+        for text in self.feature:
+            columns = tuple(part.strip() for part in text.split(","))
+            if len(columns) > 2 or not all(columns) or len(set(columns)) < len(columns):
+                raise click.UsageError(
+                    f"--feature {text!r} is no column, and not two with a comma between them, of "
+                    "the first item and of the second, such as length_a,length_b."
+                )
+            same = takewhile(lambda letters: len(set(letters)) == 1, zip(*columns, strict=False))
+            name = "".join(letter for letter, *_ in same).rstrip(" _-.") or " less ".join(columns)
+            if name in out:
+                raise click.UsageError(f"There are two features {name!r}: rename columns.")
+            out[name] = columns
+        return out
 
     @property
     def spelled(self) -> dict[str, str]:

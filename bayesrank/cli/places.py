@@ -15,10 +15,11 @@ from bayesrank.cli.talk import stopping
 # All that a run may write. What else is in the folder is not touched.
 FILES = (
     "adherence.png", "audit.csv", "best.png", "categories.csv", "changes.csv", "checks.csv",
-    "checks.png", "counts.csv", "forecasts.csv", "history.csv", "history.png", "judges.csv",
-    "kind_checks.csv", "kinds.csv", "leader.csv", "memberships.csv", "memberships.png",
+    "checks.png", "counts.csv", "features.csv", "features_by_judge.csv", "forecasts.csv",
+    "groups.csv", "history.csv", "history.png", "judges.csv", "kind_checks.csv", "kinds.csv",
+    "leader.csv", "memberships.csv", "memberships.png",
     "pairs.csv", "places.png", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png",
-    "report.html", "wins.png",
+    "ranks_as_they_are.csv", "report.html", "wins.png",
 )  # fmt: skip
 POSTERIOR = "posterior.nc"
 

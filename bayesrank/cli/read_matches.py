@@ -45,6 +45,7 @@ def pairs_of(
     """Make matches of a table of text; the group of the dates is called date."""
     used: list[str | None] = [*columns.sides, *columns.results]
     used += [columns.count, columns.judge, columns.category, columns.neutral, columns.date]
+    used += [*columns.group, *(name for sides in columns.features.values() for name in sides)]
     require_columns(frame, [column for column in used if column is not None], name)
     frame = _complete(frame, columns, how, note)
 
@@ -67,8 +68,14 @@ def pairs_of(
             table[group] = text_labels(frame[column])
     if columns.neutral is not None:
         table["neutral"] = _neutral(frame[columns.neutral])
+    for group in columns.group:
+        table[group] = text_labels(frame[group])
+    for name, sides in columns.features.items():
+        one, *other = (read_numbers(frame[side], f"feature {name!r}", how, note) for side in sides)
+        table[_feature(name)] = one - other[0] if other else one
+    features = {name: _feature(name) for name in columns.features}
     if not columns.ordered:
-        _sort_sides(table)
+        _sort_sides(table, list(features.values()))
     return Pairs.from_frame(
         table,
         first="first",
@@ -76,8 +83,17 @@ def pairs_of(
         outcome="outcome",
         count="count" if columns.count is not None else None,
         judge="judge" if columns.judge is not None else None,
-        by=[group for group in ("category", "neutral", "date") if group in table],
+        by=[
+            *(group for group in ("category", "neutral", "date") if group in table),
+            *columns.group,
+        ],
+        features=features,
     )
+
+
+def _feature(name: str) -> str:
+    """Name the column of a feature, which may have the name of another column."""
+    return f"feature {name}"
 
 
 def two_items(frame: pd.DataFrame, columns: MatchColumns) -> pd.DataFrame:
@@ -92,7 +108,8 @@ def _complete(frame: pd.DataFrame, columns: MatchColumns, how: Written, note: No
     """Leave out matches without an outcome or a label, or refuse them."""
     results = columns.results
     labels = [columns.first, columns.second, columns.winner, columns.loser, columns.judge]
-    labels += [columns.category, columns.date]
+    labels += [columns.category, columns.date, *columns.group]
+    labels += [name for sides in columns.features.values() for name in sides]
     watched = results + [c for c in labels if c is not None] * (how.missing == "drop")
     incomplete = frame[watched].isna().any(axis=1).to_numpy()
     if not incomplete.any():
@@ -195,7 +212,7 @@ def _neutral(column: pd.Series) -> pd.Series:
     return yes.map({True: "yes", False: "no"}).astype(object)
 
 
-def _sort_sides(table: pd.DataFrame) -> None:
+def _sort_sides(table: pd.DataFrame, features: list[str]) -> None:
     """Put the two items of each match in the order of their names, as it means nothing."""
     turned = (table["first"] > table["second"]).to_numpy()
     one, other = table["first"].to_numpy(object), table["second"].to_numpy(object)
@@ -204,6 +221,8 @@ def _sort_sides(table: pd.DataFrame) -> None:
     table["first"] = np.where(turned, other, one)
     table["second"] = np.where(turned, one, other)
     table["outcome"] = np.where(turned, swapped, outcome)
+    for name in features:
+        table[name] = np.where(turned, -table[name], table[name])
 
 
 def _refuse_itself(table: pd.DataFrame, one: str, other: str) -> None:

@@ -17,7 +17,7 @@ array([[1, 1, 0],
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,7 @@ from bayesrank.data.frozen import lock, same_contents
 from bayesrank.data.read import (
     OUTCOMES,
     Group,
+    MatchFeatures,
     Source,
     coord_values,
     counted,
@@ -38,7 +39,7 @@ from bayesrank.data.read import (
     warn,
 )
 
-__all__ = ["Pairs", "UncomparedItemWarning"]
+__all__ = ["Pairs", "Seen", "UncomparedItemWarning"]
 
 MOST_NAMED = 100_000
 """Pairs up to which each gets a name; names of more would take more room than the data."""
@@ -46,6 +47,15 @@ MOST_NAMED = 100_000
 
 class UncomparedItemWarning(UserWarning):
     """Some items of the axis are in no match, so the data say nothing of their utilities."""
+
+
+class Seen(NamedTuple):
+    """Items by the labels of a group under which they were seen."""
+
+    labels: pd.Index  # (n_seen,)
+    item: NDArray[np.int32]  # (n_seen,) position on the item axis
+    first: NDArray[np.int32]  # (n_pairs,) position of the first item among the labels
+    second: NDArray[np.int32]  # (n_pairs,)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,7 +81,11 @@ class Pairs:
         What else keeps pairs apart (category, prompt, day): ``labels``, a pandas Index, and
         ``idx``, array of int32, shape (n_pairs,).
     collapsed : bool
-        Whether matches of equal first, second, judge, groups and weight are one pair.
+        Whether matches of equal first, second, judge, groups, weight and features are one pair.
+    features : array of float64, shape (n_pairs, n_features), or None
+        By how much the first is ahead of the second in something other than what is asked for: a
+        longer answer, more markdown, more days of rest.
+    feature_names : pandas.Index or None
     """
 
     items: pd.Index
@@ -83,6 +97,8 @@ class Pairs:
     judge_idx: NDArray[np.int32]
     groups: Mapping[str, Group]
     collapsed: bool
+    features: NDArray[np.float64] | None = None
+    feature_names: pd.Index | None = None
 
     # How they are read
 
@@ -98,6 +114,7 @@ class Pairs:
         judge: str | None = None,
         by: str | Sequence[str] = (),
         weight: str | None = None,
+        features: MatchFeatures = (),
         collapse: bool = True,
         items: Iterable[Hashable] | None = None,
     ) -> Self:
@@ -122,10 +139,15 @@ class Pairs:
         weight : str, optional
             Column with the evidence weight of a match, >= 0; 1 by default. It multiplies the
             log-likelihood, which weights other than 1 turn into a pseudo-likelihood.
+        features : sequence of str, or mapping of str to str or to two str
+            What the match had that is none of the items' own: columns of numbers that say how far
+            the first was ahead of the second. A mapping gives them names; to two columns, of the
+            first and of the second item, the difference of these is meant:
+            ``{"length": ("length_a", "length_b")}``.
         collapse : bool
-            Whether rows with equal (first, second, judge, *by, weight) become one pair, in the
-            order of these; the likelihood is the same, and evaluated in one place. If false, each
-            row is a pair of its own, in the order of the table, as features per match need it.
+            Whether rows with equal (first, second, judge, *by, weight, *features) become one pair,
+            in the order of these; the likelihood is the same, and evaluated in one place. If false,
+            each row is a pair of its own, in the order of the table.
         items : sequence of labels, optional
             The item axis; by default the items of the table, sorted. Judges and groups are sorted
             too (categories in their own order).
@@ -139,8 +161,8 @@ class Pairs:
         ValueError
             For a missing column or label, an unknown item or outcome, an item compared with
             itself, a count that is negative, not finite or not whole, a weight that is negative or
-            not finite, a column of `by` whose name the pairs need themselves, or files that cannot
-            be read.
+            not finite, a feature that is not finite, a column of `by`, or a feature, whose name the
+            pairs need themselves, or files that cannot be read.
         FileNotFoundError
             If there is nothing at a path.
 
@@ -161,11 +183,15 @@ class Pairs:
         """
         by = [by] if isinstance(by, str) else list(by)
         read.check_names(by, read.PAIR_NAMES, "pairs")
+        columns = read.feature_columns(features, (*read.PAIR_NAMES, *by))
+        ahead_of = [name for sides in columns.values() for name in sides]
         frame = read.table_of(
-            frame, labels=[first, second, outcome, judge, *by], numbers=[count, weight]
+            frame,
+            labels=[first, second, outcome, judge, *by],
+            numbers=[count, weight, *ahead_of],
         )
         named = [first, second, outcome, *filter(None, (count, judge, weight)), *by]
-        read.require_columns(frame, named)
+        read.require_columns(frame, [*named, *ahead_of])
         if not len(frame):
             raise ValueError("There are no pairs: give at least one row.")
         one, other, axis = read.two_items(frame, first, second, items)
@@ -178,13 +204,14 @@ class Pairs:
             who, judges = sorted_axis(frame[judge], judge)
         apart = {name: sorted_axis(frame[name], name) for name in by}
         evidence = None if weight is None else read.amounts(frame, weight, "weight")
+        ahead = read.differences(frame, columns)
 
         # A pair is what has equal codes; `row` is one of its rows.
         if collapse:
             codes = [(one, len(axis)), (other, len(axis)), (who, len(judges))]
             codes += [(code, len(labels)) for code, labels in apart.values()]
-            if evidence is not None:
-                levels, code = np.unique(evidence, return_inverse=True)
+            for each in (*([] if evidence is None else [evidence]), *ahead.T):
+                levels, code = np.unique(each, return_inverse=True)
                 codes.append((code, len(levels)))
             row, pair = read.distinct_rows(codes)
         else:
@@ -204,6 +231,8 @@ class Pairs:
                 for name, (code, labels) in apart.items()
             },
             collapsed=collapse,
+            features=ahead[row] if columns else None,
+            feature_names=pd.Index(list(columns)) if columns else None,
         )
         pairs._warn_of_uncompared()
         return pairs
@@ -220,6 +249,7 @@ class Pairs:
         judge: str | None = None,
         by: str | Sequence[str] = (),
         weight: str | None = None,
+        features: MatchFeatures = (),
         items: Iterable[Hashable] | None = None,
     ) -> Self:
         """Read a dask table of matches, counting each partition where it is.
@@ -228,7 +258,7 @@ class Pairs:
         ----------
         frame : dask.dataframe.DataFrame
             As the table of `from_frame`, of any length: distinct rows must fit into memory.
-        first, second, outcome, count, judge, by, weight, items
+        first, second, outcome, count, judge, by, weight, features, items
             As in `from_frame`.
 
         Returns
@@ -252,7 +282,9 @@ class Pairs:
         >>> br.Pairs.from_dask(votes, first="a", second="b", outcome="vote")  # doctest: +SKIP
         """
         by = [by] if isinstance(by, str) else list(by)
+        columns = read.feature_columns(features, (*read.PAIR_NAMES, *by))
         keys = [first, second, outcome, *filter(None, (judge, weight)), *by]
+        keys += [name for sides in columns.values() for name in sides if name not in keys]
         table = read.count_partitions(frame, keys, count)
         return cls.from_frame(
             table,
@@ -263,6 +295,7 @@ class Pairs:
             judge=judge,
             by=by,
             weight=weight,
+            features=features,
             items=items,
         )
 
@@ -401,12 +434,15 @@ class Pairs:
 
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
-        """Coordinates for ``pm.Model(coords=...)``: item, pair, judge and the groups."""
-        return {
+        """Coordinates for ``pm.Model(coords=...)``: item, pair, judge, the groups, and features."""
+        coords = {
             "item": coord_values(self.items),
             "pair": coord_values(self.labels),
             "judge": coord_values(self.judges),
         } | {name: coord_values(group.labels) for name, group in self.groups.items()}
+        if self.feature_names is not None:
+            coords["feature"] = coord_values(self.feature_names)
+        return coords
 
     def to_frame(self) -> pd.DataFrame:
         """Write a long table, which `from_frame` reads back.
@@ -415,7 +451,8 @@ class Pairs:
         -------
         DataFrame
             One row per pair and outcome seen (for a pair without matches one row that counts 0):
-            first, second, outcome, count, judge, the groups, and weight if they are not all 1.
+            first, second, outcome, count, judge, the groups, the features, and weight if they are
+            not all 1.
 
         Examples
         --------
@@ -435,6 +472,8 @@ class Pairs:
             "judge": self.judges.take(self.judge_idx[pair]),
         }
         columns |= {name: labels.take(idx[pair]) for name, (labels, idx) in self.groups.items()}
+        if self.features is not None and self.feature_names is not None:
+            columns |= dict(zip(self.feature_names, self.features[pair].T, strict=True))
         if (self.weight != 1).any():
             columns["weight"] = self.weight[pair]
         return pd.DataFrame(columns)
@@ -497,6 +536,45 @@ class Pairs:
                 f"Name its column in `by` of from_frame."
             )
         return groups[name]
+
+    def seen(self, name: str) -> Seen:
+        """List the items that each label of a group has: the answers to every prompt, say.
+
+        Parameters
+        ----------
+        name : str
+            "judge" or the name of a group.
+
+        Returns
+        -------
+        Seen
+            Labels, such as "prompt 7: a", sorted by the group and then by the items, and where the
+            first and the second item of each pair stand among them. Deviations of a model with a
+            dim called ``"{name}_item"`` are one per label.
+
+        Raises
+        ------
+        ValueError
+            If there is no such group; the sentence lists those there are.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> table = pd.DataFrame({"x": ["a", "b", "a"], "y": ["b", "a", "c"], "who": ["first"] * 3})
+        >>> table["prompt"] = ["p", "p", "q"]
+        >>> matches = br.Pairs.from_frame(table, first="x", second="y", outcome="who", by="prompt")
+        >>> matches.seen("prompt").labels.tolist()
+        ['p: a', 'p: b', 'q: a', 'q: c']
+        """
+        labels, idx = self._group(name)
+        own = idx.astype(np.int64) * self.n_items
+        codes, place = np.unique(
+            np.stack([own + self.first, own + self.second]), return_inverse=True
+        )
+        whose, item = np.divmod(codes, self.n_items)
+        names = pd.Series(_text(labels, whose)) + ": " + _text(self.items, item)
+        first, second = place.reshape(2, -1).astype(np.int32)
+        return Seen(pd.Index(names), item.astype(np.int32), first, second)
 
     # What follows from the pairs
 
@@ -591,6 +669,6 @@ class Pairs:
         self.__post_init__()
 
 
-def _text(axis: pd.Index, idx: NDArray[np.int32]) -> Any:
+def _text(axis: pd.Index, idx: NDArray[np.integer]) -> Any:
     """Labels as strings, one per pair."""
     return pd.array([str(label) for label in axis], dtype="str").take(idx)

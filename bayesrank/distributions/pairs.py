@@ -41,9 +41,9 @@ from pytensor.tensor.random.utils import normalize_size_param
 from bayesrank.data import Pairs
 from bayesrank.data.derive import log_multinomial, pair_totals
 from bayesrank.data.read import OUTCOMES as RESULTS
+from bayesrank.data.read import coord_values, label_repr, quoted
 from bayesrank.data.read import counted as counted_noun
-from bayesrank.data.read import label_repr, quoted
-from bayesrank.distributions.by_name import Axes, Named, by_axes, has_dims
+from bayesrank.distributions.by_name import Axes, Named, by_axes, dims_of, has_dims
 from bayesrank.distributions.observed import (
     DistOptions,
     ObservedRV,
@@ -80,6 +80,9 @@ from bayesrank.likelihoods.pairs import (
 )
 from bayesrank.schema import (
     COUNTS,
+    EFFECT,
+    EFFECT_SIZE,
+    FEATURE,
     FIRST,
     ITEM,
     JUDGE,
@@ -248,6 +251,8 @@ class PairOptions(Options, total=False):
 
     adherence: Any
     order_effect: Any
+    slope: Any
+    deviation: Any
     total: Any
 
 
@@ -267,6 +272,12 @@ class _PairOutcomes(Discrete):
         if isinstance(observed, Pairs):
             return _observe(cls.rv_type, cls.__name__, name, utility, observed, options)
         options = {option: value for option, value in options.items() if value is not None}
+        for option in ("slope", "deviation"):
+            if option in options:
+                raise TypeError(
+                    f"{cls.__name__} takes {option}= with observed=Pairs, of whose features and "
+                    "groups it is. With arrays, add it to order_effect or to the utilities."
+                )
         if observed is not None:
             refuse_other_data(cls.__name__, observed, Pairs, "Pairs.from_frame")
             _check_outcomes(cls.rv_type, observed)
@@ -330,6 +341,16 @@ class BradleyTerry(_PairOutcomes):
     order_effect : tensor_like of float, as `adherence`, optional
         What the utility of the first item gains by being the first: home, white, shown on the
         left. A default prior: ``pm.Normal("order_effect", 0, 0.5)``. Without it there is none.
+    slope : tensor_like of float, (n_features,), optional
+        With `Pairs` that have features: what the lead gains by one unit of each,
+        :math:`d = a (w_1 - w_2) + \delta + \sum_f \beta_f x_f`. A variable of the model with the
+        dims of a group and the features, such as ``("judge", "feature")``, has one per label of the
+        group.
+    deviation : variable or sequence of variables, optional
+        With `Pairs`: what the utility of an item gains under a label of a group, such as at one
+        prompt. The dim of the variable is called ``"prompt_item"`` for a group ``"prompt"``, and
+        has the labels of ``pairs.seen("prompt")``. Its spread, if learned, says how much votes of
+        one prompt go together.
     total : tensor_like of int, (...), optional
         Matches of each pair, for draws. Default: those of the value, and draws of one match.
         Observed data bring their own.
@@ -428,7 +449,7 @@ class Thurstone(_PairOutcomes):
     utility : tensor_like of float, (..., 2) or, with `Pairs`, (n_items,) or (n_pairs, 2)
         In standard deviations of the noise on a difference; only differences matter. A default
         prior: ``pm.Normal("utility", 0, sd, dims="item")`` with ``sd = pm.HalfNormal("sd", 0.6)``.
-    adherence, order_effect, total, observed
+    adherence, order_effect, slope, deviation, total, observed
         As in `BradleyTerry`; a default prior of the order effect is
         ``pm.Normal("order_effect", 0, 0.3)``.
 
@@ -518,7 +539,7 @@ class Davidson(_PairOutcomes):
         Prevalence of ties: equal items tie with probability :math:`\nu / (2 + \nu)`, and the others
         less often. 0 is Bradley-Terry. A default prior: ``pm.LogNormal("nu", 0, 1)``, under which
         equal items tie with probability 1/3 at the median, 0.07 to 0.78 in 95 of 100 cases.
-    adherence : tensor_like of float, optional
+    adherence, slope, deviation : optional
         As in `BradleyTerry`.
     order_effect : tensor_like of float, as `adherence`, optional
         As in `BradleyTerry`. Davidson & Beaver (1977) multiply the worth of the second item by
@@ -633,7 +654,7 @@ class RaoKupper(_PairOutcomes):
         Threshold: equal items tie with probability :math:`(\theta - 1)/(\theta + 1)`. 1 is
         Bradley-Terry. A default prior: ``pm.math.exp(pm.HalfNormal("log_theta", 1))``, under
         which equal items tie with probability 0.32 at the median, below 0.75 in 95 of 100 cases.
-    adherence, order_effect, total, observed
+    adherence, order_effect, slope, deviation, total, observed
         As in `BradleyTerry`; counts have three columns.
 
     Returns
@@ -718,6 +739,8 @@ class RaoKupper(_PairOutcomes):
 
 # What a likelihood tells pairs apart by, beside the items: as numbers, because parameters are
 ALL, PAIR = -1, -2  # nothing; or everything. Else which of the sorted groups it is
+NONE = -3  # there is no such parameter
+TERM = "term"  # of a lead: an effect, and its size
 SIDE = "side"  # of a pair: utilities of its first and its second item
 
 # what follows from the data, and is kept beside them: `PairTotals`
@@ -727,9 +750,13 @@ DERIVED = {
     "cell_second": "cell",
     "cell_group": "cell",
     "cell_counts": "three,cell",
+    "cell_which": "term,cell",  # positions in the effects
+    "cell_size": "term,cell",
     "cell_log_multinomial": "",
 }
-TAKEN = (FIRST, SECOND, WEIGHT, COUNTS, OUTCOME, OUTCOMES, "result", *DERIVED)
+TAKEN = (
+    FIRST, SECOND, WEIGHT, COUNTS, EFFECT, EFFECT_SIZE, OUTCOME, OUTCOMES, "result", *DERIVED,
+)  # fmt: skip
 
 
 class _ObservedPairRV(ObservedRV, _PairRV):
@@ -745,24 +772,29 @@ class _ObservedPairRV(ObservedRV, _PairRV):
     axes = ("pair", "result")
     example = ("match", "end")
     value = "counts"
-    derived_from = (FIRST, SECOND, WEIGHT, COUNTS)
+    derived_from = (FIRST, SECOND, WEIGHT, COUNTS, EFFECT, EFFECT_SIZE)
     parameters: ClassVar[Mapping[str, str]] = {
         **PARAMETERS,
         "first": "",
         "second": "",
         "weight": "",
         "counts": "result",
+        "effect": TERM,
+        "effect_size": TERM,
         # of the sum: all utilities, and one parameter for each group or one for all
         "utilities": "utility",
         "adherences": "adherence",
         "order_effects": "effect",
         "ties": "tie",
+        "effects": "slope",
         # numbers that are known: what utilities and the others are by, and whether it matters who
         # is the first; and the codes of these groups, if any
         "utility_by": "",
         "group_by": "",
         "ordered": "",
         "n_items": "",
+        "slope_by": "",
+        "deviations_by": "deviation",
         "row": "row",
         "group": "group",
         **DERIVED,
@@ -782,12 +814,16 @@ class _ObservedPairRV(ObservedRV, _PairRV):
             parts[group] = Part(data.group_idx(group), ("pair",))
             parts[counted(group, MATCHES)] = Part(_matches_of(data, group), (group,))
         parts[counted(ITEM, MATCHES)] = Part(_item_matches(data), (ITEM,))
+        terms = _terms(name, data, p)
+        parts[EFFECT] = Part(terms.which, ("pair", TERM))
+        parts[EFFECT_SIZE] = Part(terms.size, ("pair", TERM))
         codes = [_codes(data, p.utility_by), _codes(data, p.group_by)]
         known = data.first, data.second, data.counts[:, : cls.n_outcomes], data.weight, *codes
+        known = *known, terms.which, terms.size
         outcome = cls.outcome()
         if (data.weight != 1).any():
             outcome = "nothing: evidence weights make a pseudo-likelihood"
-        labels = data.coords | {"result": RESULTS[: cls.n_outcomes]}
+        labels = data.coords | {"result": RESULTS[: cls.n_outcomes], TERM: terms.labels}
         return Record(labels, parts, _derived(p, *known), outcome)
 
     @classmethod
@@ -802,6 +838,7 @@ class _ObservedPairRV(ObservedRV, _PairRV):
                 if x.type.shape[0] != 1:  # one for all
                     check_length(name, what, x, n, "pairs", "rows")
         check_length(name, "utilities", p.lead, n, "pairs", "rows")
+        _check_terms(model, name, data, p)
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -809,10 +846,12 @@ class _ObservedPairRV(ObservedRV, _PairRV):
             return p.weight * _counts_logp(cls, value, p.lead, p.tie, p.total)
         each = outcome_counts_logp(value, cls.log_probabilities(p.lead, p.tie))
         each = _check_parameters_of(cls, p.weight * (p.log_multinomial + each), [p.lead], p.tie)
-        parameters = p.utilities, p.adherences, p.order_effects, p.ties
-        cells = p.cell_first, p.cell_second, p.cell_group, p.cell_counts
-        total = p.cell_log_multinomial + cls.total_op()(*parameters, *cells)
-        return with_sum(each, _check_parameters_of(cls, total, parameters[:3], p.ties))
+        finite = p.utilities, p.adherences, p.order_effects, p.effects
+        cells = p.cell_first, p.cell_second, p.cell_group, p.cell_which, p.cell_size, p.cell_counts
+        op = cls.total_op(within=2 * len(_numbers(p.deviations_by)))
+        total = op(*finite[:3], p.ties, p.effects, *cells)
+        total = p.cell_log_multinomial + total
+        return with_sum(each, _check_parameters_of(cls, total, finite, p.ties))
 
     @classmethod
     def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -846,6 +885,77 @@ def _number(known: Any) -> int:
     return int(getattr(known, "data", known))
 
 
+def _numbers(known: Any) -> list[int]:
+    """Values of a parameter that is a list of numbers, or a constant of one."""
+    return [int(number) for number in np.asarray(getattr(known, "data", known))]
+
+
+class _Terms(NamedTuple):
+    """What leads are made of beside utilities: effects, times sizes, for every pair."""
+
+    labels: list[str]
+    which: NDArray[np.int32]  # (n_pairs, n_terms)
+    size: NDArray[np.float64]  # (n_pairs, n_terms)
+
+
+def _terms(name: str, pairs: Pairs, p: SimpleNamespace) -> _Terms:
+    """Lay out deviations, of the first item and of the second, and then slopes of features.
+
+    The effects are those of `_observe`: all deviations, and then all slopes, group by group.
+    """
+    labels, which, size, start = [], [], [], 0
+    for by in _numbers(p.deviations_by):
+        group = _groups(pairs)[by]
+        seen = pairs.seen(group)
+        labels += [f"first at {group}", f"second at {group}"]
+        which += [start + seen.first, start + seen.second]
+        size += [np.ones(pairs.n_pairs), -np.ones(pairs.n_pairs)]
+        start += len(seen.labels)
+    if (by := _number(p.slope_by)) != NONE:
+        features, names = _features(name, pairs)
+        labels += names
+        own = pairs.group_idx(_groups(pairs)[by]) if by >= 0 else np.zeros(pairs.n_pairs, np.int32)
+        which += [start + own * len(names) + k for k in range(len(names))]
+        size += [*features.T]
+    shape = (len(labels), pairs.n_pairs)
+    return _Terms(
+        labels,
+        np.ascontiguousarray(np.reshape(which, shape).T, dtype=np.int32),
+        np.ascontiguousarray(np.reshape(size, shape).T, dtype=np.float64),
+    )
+
+
+def _features(name: str, pairs: Pairs) -> tuple[NDArray[np.float64], list[str]]:
+    """Return the features of pairs, and their names."""
+    if pairs.features is None or pairs.feature_names is None:
+        raise ValueError(
+            f"{name!r} has slopes, but the pairs have no features: read them with features=."
+        )
+    return pairs.features, [str(each) for each in pairs.feature_names]
+
+
+def _check_terms(model: pm.Model, name: str, pairs: Pairs, p: SimpleNamespace) -> None:
+    """Raise for pairs that have other features, or other items at the labels of a group."""
+    for by in _numbers(p.deviations_by):
+        group = _groups(pairs)[by]
+        labels, present = coord_values(pairs.seen(group).labels), model.coords.get(f"{group}_item")
+        if not np.array_equal(labels, [] if present is None else present):
+            raise ValueError(
+                f"{name!r} has deviations of the items at each {group}, which are others in the "
+                "new pairs. Build the model with all that there will be; rows that count 0 matches "
+                "keep what there is none of now."
+            )
+    if _number(p.slope_by) != NONE:
+        _, names = _features(name, pairs)
+        dim = model.named_vars_to_dims[name_of(model.name_for(name), EFFECT)][1]
+        known = [*model.coords[dim]][2 * len(_numbers(p.deviations_by)) :]
+        if names != known:
+            raise ValueError(
+                f"The pairs of {name!r} have the features {quoted(known)}, the new ones "
+                f"{quoted(names)}: read them with the same features=."
+            )
+
+
 def _codes(pairs: Pairs, by: Any) -> NDArray[np.int32]:
     """Codes of a group, or none where there is nothing to tell pairs apart by, or everything."""
     which = _number(by)
@@ -863,7 +973,8 @@ def _is_current(p: SimpleNamespace) -> bool:
     Asked when a log-probability is built: where data were replaced, such as by rows of them, the
     pairs are evaluated one by one instead.
     """
-    data = [known_value(x) for x in (p.first, p.second, p.counts, p.weight, p.row, p.group)]
+    parts = (p.first, p.second, p.counts, p.weight, p.row, p.group, p.effect, p.effect_size)
+    data = [known_value(x) for x in parts]
     then = {field: known_value(getattr(p, field)) for field in DERIVED}
     if any(x is None for x in (*data, *then.values())):
         return False
@@ -873,7 +984,7 @@ def _is_current(p: SimpleNamespace) -> bool:
 
 def _derived(p: SimpleNamespace, *data: Any) -> dict[str, NDArray[Any]]:
     """Compute what follows from the data, by the names of the parameters."""
-    first, second, counts, weight, row, group = data
+    first, second, counts, weight, row, group, which, size = data
     each = np.arange(len(first), dtype=np.int32)
     if (by := _number(p.utility_by)) == PAIR:
         first, second = 2 * each, 2 * each + 1
@@ -884,7 +995,8 @@ def _derived(p: SimpleNamespace, *data: Any) -> dict[str, NDArray[Any]]:
         group = each if by == PAIR else None
     three = np.pad(counts, ((0, 0), (0, 3 - counts.shape[1])))
     ordered = bool(_number(p.ordered))
-    totals = pair_totals(first, second, three, weight, ordered=ordered, group=group)
+    terms = {"which": which, "size": size} if which.shape[1] else {}
+    totals = pair_totals(first, second, three, weight, ordered=ordered, group=group, **terms)
     cells = {f"cell_{field}": value for field, value in totals._asdict().items()}
     return {"log_multinomial": log_multinomial(counts)} | cells
 
@@ -913,10 +1025,13 @@ def _data_of(pairs: Pairs, by: int, data: SimpleNamespace) -> TensorVariable:
 def _axes(pairs: Pairs, dims: Any) -> Axes:
     """Axes that parameters may be along: items, pairs, their sides, and what keeps them apart."""
     own = (dims,) if isinstance(dims, str) else dims or ()
+    coords = pairs.coords
+    features = {FEATURE: coords[FEATURE]} if FEATURE in coords else {}
     return Axes(
         "pairs",
-        {axis: pairs.coords[axis] for axis in (ITEM, "pair", *_groups(pairs))}
-        | {SIDE: RESULTS[:2]},
+        {axis: coords[axis] for axis in (ITEM, "pair", *_groups(pairs))}
+        | {SIDE: RESULTS[:2]}
+        | features,
         dict(zip(own, ("pair",), strict=False)),
         "Read the pairs with by= what else they are grouped by.",
     )
@@ -939,9 +1054,36 @@ def _utilities(name: str, utility: Any, pairs: Pairs, dims: Any) -> _Parameter:
     return _by(by_axes(name, "utility", utility, readings, axes), pairs)
 
 
+def _slope(name: str, slope: Any, pairs: Pairs, dims: Any) -> _Parameter:
+    """Read what slopes of features are by."""
+    _features(name, pairs)
+    readings: dict[tuple[str, ...], str] = {(FEATURE,): "one per feature"}
+    if has_dims(slope):
+        readings |= {(group, FEATURE): f"one per {group} and feature" for group in _groups(pairs)}
+    return _by(by_axes(name, "slope", slope, readings, _axes(pairs, dims)), pairs)
+
+
+def _deviation(name: str, deviation: Any, pairs: Pairs) -> _Parameter:
+    """Read the group at whose labels items deviate."""
+    groups = _groups(pairs)
+    known = [f"{group}_item" for group in groups]
+    found = dims_of(pm.modelcontext(None), deviation)
+    if found is None or len(found) != 1 or found[0] not in known:
+        of = "no dims" if found is None else f"the dims {found}"
+        raise ValueError(
+            f"A deviation of {name!r} has {of}; it must be a variable of the model with one of the "
+            f"dims {quoted(known)}, whose labels are those of pairs.seen: "
+            f"model.add_coord({known[-1]!r}, pairs.seen({groups[-1]!r}).labels)."
+        )
+    by = known.index(found[0])
+    axes = Axes("pairs", {found[0]: coord_values(pairs.seen(groups[by]).labels)})
+    readings: dict[tuple[str, ...], str] = {found: f"one per {groups[by]} and item seen"}
+    return _Parameter(by_axes(name, "deviation", deviation, readings, axes).value, by)
+
+
 def _by(named: Named, pairs: Pairs) -> _Parameter:
     """Say by a number what there is one of a parameter for."""
-    (of, *_) = (*(axis for axis in named.axes if axis not in (ITEM, SIDE)), None)
+    (of, *_) = (*(axis for axis in named.axes if axis not in (ITEM, SIDE, FEATURE)), None)
     groups = _groups(pairs)
     by = ALL if of is None else PAIR if of == "pair" else groups.index(of)
     return _Parameter(named.value, by)
@@ -957,7 +1099,7 @@ def _observe(
 ) -> TensorVariable:
     """Add observed pairs to the model in context."""
     parameter = rv_type.tie_parameter
-    takes = ("adherence", "order_effect", *([parameter] if parameter else []))
+    takes = ["adherence", "order_effect", "slope", "deviation", *([parameter] if parameter else [])]
     own, options = observed_options(class_name, pairs, arguments, takes=takes, brings=("total",))
     if parameter and parameter not in own:
         raise TypeError(f"{class_name} needs {parameter}=, its parameter of ties.")
@@ -969,6 +1111,11 @@ def _observe(
     adherence = _parameter(name, "adherence", own.get("adherence", 1.0), pairs, dims)
     order_effect = _parameter(name, "order_effect", own.get("order_effect", 0.0), pairs, dims)
     tie = _parameter(name, parameter, own.get(parameter, 0.0), pairs, dims)
+    slope = _slope(name, own["slope"], pairs, dims) if "slope" in own else None
+    given = own.get("deviation", ())
+    each = given if isinstance(given, list | tuple) else [given]
+    deviations = [_deviation(name, deviation, pairs) for deviation in each]
+    effects = [x.value.flatten() for x in (*deviations, *([] if slope is None else [slope]))]
     # one group for all of them, or else each pair is one
     apart = {x.by for x in (adherence, order_effect, tie)} - {ALL}
     by = apart.pop() if len(apart) == 1 else PAIR if apart else ALL
@@ -982,14 +1129,27 @@ def _observe(
         counts = pt.cast(data.counts, "int64")
         effect = order_effect.of_pairs(pairs, data)
         nothing = pt.constant(np.zeros(0, dtype="int32"))
+        gap, of_all = one - other, pt.constant(np.zeros(1))
+        if effects:
+            of_all = pt.concatenate(effects)
+            which, size, within = data.effect, data.effect_size, 2 * len(deviations)
+            terms = size * of_all[which]
+            gap = gap + pt.sum(terms[:, :within], axis=1)
+            effect = effect + pt.sum(terms[:, within:], axis=1)
+        else:
+            which = pt.constant(np.zeros((1, 0), dtype="int32"))
+            size = pt.constant(np.zeros((1, 0)))
         return {
-            "lead": adherence.of_pairs(pairs, data) * (one - other) + effect,
+            "lead": adherence.of_pairs(pairs, data) * gap + effect,
             "tie": tie.of_pairs(pairs, data),
             "total": pt.sum(counts, axis=-1),
             "first": data.first,
             "second": data.second,
             "weight": data.weight,
             "counts": counts,
+            "effect": which,
+            "effect_size": size,
+            "effects": of_all,
             "utilities": w.value.flatten(),
             "adherences": adherence.of_groups(by, pairs, data),
             "order_effects": order_effect.of_groups(by, pairs, data),
@@ -1004,15 +1164,18 @@ def _observe(
         "group_by": by,
         "ordered": not (isinstance(effect, Constant) and not effect.data.any()),
         "n_items": pairs.n_items,
+        "slope_by": NONE if slope is None else slope.by,
+        "deviations_by": [x.by for x in deviations],
     }
+    absent = [counted(ITEM, MATCHES)] if w.by == PAIR else []
     return observe(
         OBSERVED[rv_type],
         name,
         pairs,
-        {field: pt.constant(np.int64(number)) for field, number in layout.items()},
+        {field: pt.constant(np.asarray(x, dtype=np.int64)) for field, x in layout.items()},
         with_data,
         items_known=True,
-        without=() if w.by != PAIR else (counted(ITEM, MATCHES),),
+        without=absent if effects else (*absent, EFFECT, EFFECT_SIZE),
         **options,
     )
 
@@ -1111,7 +1274,7 @@ def _check_parameters_of(
 ) -> TensorVariable:
     """Make the log-probability depend on parameters that it exists for."""
     conditions = [pt.all(pt.isfinite(x)) for x in finite]
-    message = "utility and order_effect must be finite"
+    message = "utilities and effects must be finite"
     if op.tie_parameter:
         conditions.append(pt.all(pt.isfinite(tie) & (tie >= op.tie_least)))
         message += f", {op.tie_parameter} finite and >= {op.tie_least:g}"

@@ -4,7 +4,7 @@ This room may import numpy, scipy, pandas, xarray, scikit-learn, arviz, matplotl
 schema, and no other room of bayesrank.
 """
 
-from bayesrank.results.adherence import adherence_summary
+from bayesrank.results.adherence import adherence_summary, effective_judges
 from bayesrank.results.baseline import random_elpd
 from bayesrank.results.checks import Fits, ranking_checks, worst_checks
 from bayesrank.results.compare import compare
@@ -49,6 +49,7 @@ __all__ = [
     "consensus_ordering",
     "convergence",
     "csv_bytes",
+    "effective_judges",
     "elo_scale",
     "err",
     "expected_kendall",

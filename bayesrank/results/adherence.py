@@ -12,15 +12,17 @@ ranker, draw by draw, which no scale can change.
 {'cy': False, 'bob': False, 'ann': True}
 """
 
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from numpy.typing import NDArray
 
 from bayesrank.results.draws import check_probability, posterior_utilities
 
-__all__ = ["adherence_draws", "adherence_summary", "summarise_adherences"]
+__all__ = ["adherence_draws", "adherence_summary", "effective_judges", "summarise_adherences"]
 
 
 def adherence_summary(
@@ -160,3 +162,64 @@ def summarise_adherences(
         index=draws.columns,
     )
     return table.sort_values("mean", ascending=False, kind="stable")
+
+
+def effective_judges(
+    data: Any,
+    families: Mapping[Any, Hashable],
+    *,
+    judge: str = "judge",
+    family: str = "family",
+) -> xr.DataArray:
+    r"""Count how many judges of their own minds as many judges of a few families are worth.
+
+    Judges err in what they think of an item: those of a family alike, with the standard deviation
+    :math:`\tau_f`, and each for itself, with :math:`\tau_j`. The mean of J judges, of whom the
+    share :math:`s_f` is of family f, errs as the mean of so many judges of as many families:
+
+    .. math:: n = \frac{\tau_f^2 + \tau_j^2}{\tau_f^2 \sum_f s_f^2 + \tau_j^2 / J}
+
+    It is J where families do not matter, or where each judge has its own; and the number of
+    families, if they are of one size, where nothing else does.
+
+    Parameters
+    ----------
+    data : DataTree or Dataset
+        Posterior of `leaderboard_model` with ``groups=["judge", "family"]``: ``judge_spread`` and
+        ``family_spread``, with the dims chain and draw.
+    families : mapping
+        The family of every judge.
+    judge, family : str
+        What the groups are called.
+
+    Returns
+    -------
+    DataArray
+        One number per draw.
+
+    Raises
+    ------
+    ValueError
+        If there are no judges, or the posterior has no such spreads.
+
+    Examples
+    --------
+    >>> spreads = {"judge_spread": 0.3, "family_spread": 0.6}
+    >>> draws = xr.Dataset({name: (("chain", "draw"), [[x]]) for name, x in spreads.items()})
+    >>> float(effective_judges(draws, {"a1": "a", "a2": "a", "b1": "b", "b2": "b"}).round(2))
+    2.22
+    """
+    if not families:
+        raise ValueError("`families` is empty: give the family of every judge.")
+    draws = data.get("posterior", data)
+    spreads = [f"{judge}_spread", f"{family}_spread"]
+    for name in spreads:
+        if name not in draws:
+            raise ValueError(
+                f"The posterior has no {name!r}: it is that of leaderboard_model with "
+                f"groups=[{judge!r}, {family!r}]."
+            )
+    own, shared = (draws[name] ** 2 for name in spreads)
+    share = pd.Series(list(families.values())).value_counts(normalize=True).to_numpy()
+    found = (own + shared) / (own / len(families) + shared * (share**2).sum())
+    return found.rename("effective_judges")

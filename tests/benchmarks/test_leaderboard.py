@@ -30,7 +30,19 @@ def given() -> list[np.ndarray]:
     counts = np.zeros((3, N_CELLS))
     counts[rng.integers(0, 3, N_CELLS), np.arange(N_CELLS)] = 1
     cells = [x.astype(np.int32) for x in (first, second, judge)]
-    return [utility, adherence, order, tie, *cells, counts]
+    none = [np.zeros((0, N_CELLS), np.int32), np.zeros((0, N_CELLS))]
+    return [utility, adherence, order, tie, np.zeros(1), *cells, *none, counts]
+
+
+def gradients(of, given):
+    """Compile value and gradients by the parameters, of data that are kept."""
+    parameters = [pt.dvector() for _ in given[:5]]
+    data = [pytensor.shared(x) for x in given[5:]]
+    value = of(*parameters, *data)
+    by = pt.grad(value, parameters, disconnected_inputs="ignore")
+    return pytensor.function(
+        parameters, [value, *by], mode="NUMBA", on_unused_input="ignore", trust_input=True
+    )
 
 
 @pytest.mark.parametrize("op", DEMANDS)
@@ -39,22 +51,38 @@ def test_a_gradient_in_one_pass_beats_the_graph(
 ):
     if op is ThurstoneTotal:
         given = [*given[:-1], given[-1] * [[1], [1], [0]]]
-    data = [pytensor.shared(x) for x in given[4:]]
-
-    def gradients(of):
-        parameters = [pt.dvector() for _ in given[:4]]
-        value = of(*parameters, *data)
-        by = pt.grad(value, parameters, disconnected_inputs="ignore")
-        return pytensor.function(
-            parameters, [value, *by], mode="NUMBA", on_unused_input="ignore", trust_input=True
-        )
-
-    ours, graph = gradients(op()), gradients(op().graph)
-    for x, y in zip(ours(*given[:4]), graph(*given[:4]), strict=True):
+    ours, graph = gradients(op(), given), gradients(op().graph, given)
+    for x, y in zip(ours(*given[:5]), graph(*given[:5]), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
-    cost = book.race(lambda: ours(*given[:4]), 9, min, graph=lambda: graph(*given[:4]))
+    cost = book.race(lambda: ours(*given[:5]), 9, min, graph=lambda: graph(*given[:5]))
     each = cost["ours"].per(N_CELLS).cpu * 1e9
     book.ratio(
         f"gradient of {op.__name__}, {N_CELLS:,} cells of {N_JUDGES} judges: {each:.1f} ns a cell",
         cost["ours"], cost["graph"], "the graph", at_least=DEMANDS[op],
+    )  # fmt: skip
+
+
+# Of what terms are: two features with a slope of every judge; the answers of 4,000 prompts; both
+TERMS = {"two features": (2, 0), "prompts": (0, 2), "two features and prompts": (2, 2)}
+
+
+@pytest.mark.parametrize("what", TERMS)
+def test_features_and_groups_at_most_double_the_gradient(book: Book, given, what: str):
+    rng = np.random.default_rng(2)
+    n_features, within = TERMS[what]
+    judge = given[7].astype(np.int64)
+    which = [rng.integers(0, 8000, N_CELLS) for _ in range(within)]
+    which += [8000 + judge * n_features + k for k in range(n_features)]
+    size = [np.full(N_CELLS, sign) for sign in (1.0, -1.0)[:within]]
+    size += [rng.normal(size=N_CELLS) for _ in range(n_features)]
+    effects = 0.3 * rng.normal(size=8000 + N_JUDGES * 2)
+    terms = [np.array(which, dtype=np.int32), np.array(size)]
+    more = [*given[:4], effects, *given[5:8], *terms, given[-1]]
+    plain = gradients(DavidsonTotal(), given)
+    ours = gradients(DavidsonTotal(within), more)
+    cost = book.race(lambda: ours(*more[:5]), 9, min, plain=lambda: plain(*given[:5]))
+    each = cost["ours"].per(N_CELLS).cpu * 1e9
+    book.ratio(
+        f"gradient of DavidsonTotal with {what}, match by match: {each:.1f} ns a cell",
+        cost["ours"], cost["plain"], "without them", at_least=0.5,
     )  # fmt: skip

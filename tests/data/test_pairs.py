@@ -611,3 +611,52 @@ def test_a_frame_says_weights_only_if_there_are_some_and_keeps_pairs_without_mat
         "count": [2, 0, 1],
         "judge": ["all", "all", "all"],
     }
+
+
+# Features and what was seen
+
+LONG = [["a", "b", "first", 5.0, 3.0, 1], ["a", "b", "tie", 4.0, 2.0, 1],
+        ["b", "a", "first", 1.0, 1.5, 0], ["a", "b", "second", 1.0, 4.0, 1]]  # fmt: skip
+LONG_COLUMNS = ("x", "y", "result", "len_x", "len_y", "styled")
+
+
+def test_features_say_how_far_the_first_is_ahead_and_keep_pairs_apart():
+    p = played(*LONG, columns=LONG_COLUMNS, features={"length": ("len_x", "len_y"), "s": "styled"})
+    assert p.feature_names.tolist() == list(p.coords["feature"]) == ["length", "s"]
+    # the first two matches are alike in all
+    assert p.counts.tolist() == [[0, 1, 0], [1, 0, 1], [1, 0, 0]]
+    assert p.features.tolist() == [[-3.0, 1.0], [2.0, 1.0], [-0.5, 0.0]]
+    again = Pairs.from_frame(
+        p.to_frame(), first="first", second="second", outcome="outcome", count="count",
+        judge="judge", features=["length", "s"],
+    )  # fmt: skip
+    assert again == p
+    assert p != played(*LONG, columns=LONG_COLUMNS, features={"length": ("len_x", "len_y")})
+    assert not p.features.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        ("len_x", r"^`features` is 'len_x'; give a list of columns, \['len_x'\]\."),
+        (["len_x", "len_x"], r"^`features` names a column twice"),
+        ({"n": ("len_x",) * 3}, r"^The feature 'n' is of .* it must be a column that says how far"),
+        ({"judge": "len_x"}, r"^A feature cannot be called 'judge': .* features=\{'another'"),
+        (["width"], r"(?s)width"),
+        (["x"], r"feature 'x'"),
+    ],
+)
+def test_wrong_features_raise(features, message):
+    with pytest.raises(ValueError, match=message):
+        played(*LONG, columns=LONG_COLUMNS, features=features)
+
+
+def test_what_was_seen_at_each_label_of_a_group():
+    table = [["a", "b", "first", "p"], ["b", "c", "tie", "q"], ["c", "b", "first", "q"]]
+    p = played(*table, columns=("x", "y", "result", "prompt"), by="prompt")
+    seen = p.seen("prompt")
+    assert seen.labels.tolist() == ["p: a", "p: b", "q: b", "q: c"]
+    assert p.items[seen.item].tolist() == ["a", "b", "b", "c"]
+    assert (seen.first.tolist(), seen.second.tolist()) == ([0, 2, 3], [1, 3, 2])
+    with pytest.raises(ValueError, match="There is no group 'day'"):
+        p.seen("day")

@@ -178,6 +178,110 @@ def test_parameters_of_two_groups_and_of_pairs_go_together():
     assert cells(model).shape == (3, pairs.n_pairs)
 
 
+LONG = MATCHES.assign(
+    length=[0.0, 1.0, -0.5, 2.0, 0.3, 1.0, -1.0, 0.0], bold=[1, 0, 0, 1, 0, 1, 0, 0]
+)
+
+
+def featured(family, pairs, *, slope_by=(), judged=True):
+    """Slopes of two features, all alike or of a group each, and deviations at every kind."""
+    slope = np.array([[0.4, -0.7], [0.1, 1.2]])
+    slope = slope if slope_by else slope[0]
+    deviation = np.linspace(-0.8, 0.9, len(pairs.seen("kind").labels))
+    coords = pairs.coords | {"kind_item": pairs.seen("kind").labels}
+    with pm.Model(coords=coords) as model:
+        own = {x: pm.Data(x, JUDGES[x], dims="judge") for x in JUDGES} if judged else {}
+        FAMILIES[family].distribution(
+            "y", pm.Data("utility", UTILITY, dims="item"), observed=pairs, **own,
+            slope=pm.Data("slope", slope, dims=(*slope_by, "feature")),
+            deviation=pm.Data("deviation", deviation, dims="kind_item"),
+            **FAMILIES[family].parameter,
+        )  # fmt: skip
+    seen, judge = pairs.seen("kind"), pairs.judge_idx
+    gap = UTILITY[pairs.first] - UTILITY[pairs.second]
+    gap = gap + deviation[seen.first] - deviation[seen.second]
+    adherence, effect = (JUDGES[x][judge] for x in JUDGES) if judged else (1.0, 0.0)
+    each = slope[pairs.group_idx(slope_by[0])] if slope_by else slope
+    lead = adherence * gap + effect + (each * pairs.features).sum(axis=1)
+    return model, FAMILIES[family].logp(pairs.counts[:, : FAMILIES[family].n_outcomes], lead)
+
+
+@pytest.mark.parametrize(
+    ("family", "slope_by", "judged"),
+    [(family, ("judge",), True) for family in FAMILIES]
+    + [("Davidson", (), True), ("Davidson", ("kind",), True), ("BradleyTerry", (), False)],
+)
+def test_features_and_deviations_are_part_of_the_lead(family, slope_by, judged):
+    features = {"features": ["length", "bold"]}
+    pairs = pairs_of(LONG, ties=family in WITH_TIES, **features)
+    model, exact = featured(family, pairs, slope_by=slope_by, judged=judged)
+    np.testing.assert_allclose(pointwise(model, {}), exact, rtol=1e-12)
+    assert float(model.compile_logp(mode=QUICK)({})) == pytest.approx(exact.sum(), rel=1e-13)
+    assert uses(model, WithSum)
+    # others of the same kinds, of which one has no matches
+    new = LONG.assign(length=LONG["length"][::-1].to_numpy(), first=[0, *LONG["first"][1:]])
+    new = pairs_of(new, ties=family in WITH_TIES, **features)
+    _, exact = featured(family, new, slope_by=slope_by, judged=judged)
+    br.set_observed("y", new, model=model)
+    assert float(model.compile_logp(mode=QUICK)({})) == pytest.approx(exact.sum(), rel=1e-13)
+
+
+def test_pairs_alike_in_their_features_are_one_cell_and_mirrored_ones_turn_them():
+    rows = [["a", "b", "first", 2.0], ["b", "a", "second", -2.0], ["a", "b", "second", 1.0]]
+    columns = ["one", "two", "result", "length"]
+    pairs = br.Pairs.from_frame(
+        pd.DataFrame(rows, columns=columns), first="one", second="two", outcome="result",
+        features=["length"],
+    )  # fmt: skip
+    with pm.Model(coords=pairs.coords) as model:
+        slope = pm.Data("slope", [0.5], dims="feature")
+        br.BradleyTerry("y", pm.Data("w", [0.3, 0.0], dims="item"), slope=slope, observed=pairs)
+    node = model["y"].owner
+    derived = node.op.named(node.inputs[2:])
+    assert derived.cell_counts.get_value().T.tolist() == [[0, 1, 0], [2, 0, 0]]
+    assert derived.cell_size.get_value().tolist() == [[1.0, 2.0]]
+    exact = -2 * np.log1p(np.exp(-1.3)) - np.log1p(np.exp(0.8))
+    assert float(model.compile_logp(mode=QUICK)({})) == pytest.approx(exact, rel=1e-13)
+
+
+def test_gradients_of_features_and_deviations_are_those_of_differences():
+    pairs = pairs_of(LONG, features=["length", "bold"])
+    coords = pairs.coords | {"kind_item": pairs.seen("kind").labels}
+    with pm.Model(coords=coords) as model:
+        br.Davidson(
+            "y", pm.Flat("utility", dims="item"), nu=0.7, observed=pairs,
+            adherence=pm.Flat("adherence", dims="judge"),
+            slope=pm.Flat("slope", dims=("judge", "feature")),
+            deviation=[pm.Flat("deviation", dims="kind_item")],
+        )  # fmt: skip
+    point = {"utility": UTILITY, "adherence": JUDGES["adherence"], "slope": np.full((2, 2), 0.3)}
+    point["deviation"] = np.linspace(-0.8, 0.9, len(coords["kind_item"]))
+    point["slope"][0, 1] = -0.6
+    f = model.logp_dlogp_function(ravel_inputs=True)
+    f.set_extra_values({})
+    flat = np.concatenate([np.ravel(point[v.name]) for v in model.value_vars])
+    slope = np.array(f(flat)[1])
+    np.testing.assert_allclose(slope, gradient(lambda x: float(f(x)[0]), flat), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"slope": [0.1]}, r"^'y' has slopes, but the pairs have no features: read them with fea"),
+        ({"deviation": [0.1]}, r"^A deviation of 'y' has no dims; .* 'judge_item', 'kind_item'"),
+    ],
+)
+def test_slopes_and_deviations_need_features_and_groups(options, message):
+    pairs = pairs_of()
+    with pm.Model(coords=pairs.coords), pytest.raises(ValueError, match=message):
+        br.Davidson("y", UTILITY, nu=1.0, observed=pairs, **options)
+    with (
+        pm.Model(),
+        pytest.raises(TypeError, match=r"takes (slope|deviation)= with observed=Pairs"),
+    ):
+        br.Davidson("y", UTILITY[:2], nu=1.0, observed=[1, 0, 0], **options)
+
+
 def test_new_pairs_keep_what_parameters_are_by():
     model, new = judged_model("Davidson", pairs_of()), pairs_of(MORE)
     logp, each = model.compile_logp(mode=QUICK), model.compile_logp(sum=False, mode=QUICK)

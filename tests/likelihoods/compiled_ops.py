@@ -63,7 +63,9 @@ SQUARES = np.arange(9.0).reshape(3, 3) ** 2
 # cells of two groups, which differ in adherence and in ties but not in the effect of the order
 CELLS = [np.array([0, 1, 3, 0]), np.array([1, 2, 0, 3]), np.array([0, 0, 1, 1])]
 OUTCOMES = np.array([[1.0, 0.0, 4.0, 2.5], [0.0, 0.0, 2.0, 1.0], [3.0, 0.0, 0.0, 1.0]])
-LEADS = [PER_ITEM, np.array([0.5, 1.5]), np.array([0.2]), np.array([1.6, 1.2]), *CELLS, OUTCOMES]
+EFFECTS = [np.array([[0, 1, 2, 0], [2, 2, 0, 1]]), np.array([[1.0, 0.5, -1, 2], [-1, 0.0, 1, 1]])]
+LEADS = [PER_ITEM, np.array([0.5, 1.5]), np.array([0.2]), np.array([1.6, 1.2])]
+LEADS += [np.array([0.3, -0.2, 0.1]), *CELLS, *EFFECTS, OUTCOMES]
 
 EXAMPLES = {
     "FootruleLogNormaliser": Example(FootruleLogNormaliser(6), [np.array([0.0, 0.7])], (0,)),
@@ -136,9 +138,9 @@ EXAMPLES = {
             np.zeros((3, 5)),
         ],
     ),
-    "DavidsonTotal": Example(DavidsonTotal(), LEADS, (0, 1, 2, 3)),
-    "RaoKupperTotal": Example(RaoKupperTotal(), LEADS, (0, 1, 2, 3)),
-    "ThurstoneTotal": Example(ThurstoneTotal(), LEADS, (0, 1, 2)),
+    "DavidsonTotal": Example(DavidsonTotal(1), LEADS, (0, 1, 2, 3, 4)),
+    "RaoKupperTotal": Example(RaoKupperTotal(), LEADS, (0, 1, 2, 3, 4)),
+    "ThurstoneTotal": Example(ThurstoneTotal(2), LEADS, (0, 1, 2, 4)),
     "MixtureLogp": Example(MixtureLogp(), [UTILITY], (0,)),
     "StopGradient": Example(lambda x: stop_gradient(x**2) * x, [UTILITY], (0,)),
     "WithSum": Example(lambda x: with_sum(x**2, x.sum()), [UTILITY], (0,)),

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from bayesrank.results import adherence_summary
+from bayesrank.results import adherence_summary, effective_judges
 
 NAMES = ["ann", "bob", "cy"]
 
@@ -145,3 +145,33 @@ def test_nothing_is_relative_to_zero():
     with pytest.raises(ValueError, match=r"^The largest adherence is 0 in one draw: "):
         adherence_summary(0 * nobody, relative=True)
     assert adherence_summary(nobody, relative=True)["mean"].tolist() == [1.0, 0.5, 0.5]
+
+
+# How many judges of their own minds
+
+
+def spreads(own, shared):
+    values = {"judge_spread": own, "family_spread": shared}
+    return xr.Dataset({name: (("chain", "draw"), [[x]]) for name, x in values.items()})
+
+
+def test_effective_judges_are_all_of_them_or_the_families_and_what_a_simulation_says():
+    families = dict(zip("abcdef", "xxxyyz", strict=True))
+    assert float(effective_judges(spreads(0.5, 0.0), families)) == pytest.approx(6)
+    alike = 1 / ((3 / 6) ** 2 + (2 / 6) ** 2 + (1 / 6) ** 2)
+    assert float(effective_judges(spreads(0.0, 0.5), families)) == pytest.approx(alike)
+    rng = np.random.default_rng(1)
+    of_family = 0.6 * rng.normal(size=(100_000, 3))[:, [0, 0, 0, 1, 1, 2]]
+    errors = (of_family + 0.4 * rng.normal(size=(100_000, 6))).mean(axis=1)
+    found = float(effective_judges(spreads(0.4, 0.6), families))
+    # the variance of 100,000 draws is right to 0.45 %
+    assert (0.4**2 + 0.6**2) / errors.var() == pytest.approx(found, rel=0.025)
+
+
+def test_effective_judges_need_families_and_the_spreads_of_a_model():
+    with pytest.raises(ValueError, match=r"^`families` is empty"):
+        effective_judges(spreads(0.5, 0.5), {})
+    with pytest.raises(
+        ValueError, match=r"has no 'kin_spread': it is that of leaderboard_model wi"
+    ):
+        effective_judges(spreads(0.5, 0.5), {"a": "x"}, family="kin")

@@ -25,6 +25,8 @@ class PairTotals(NamedTuple):
     second: Ints  # (n_cells,)
     group: Ints  # (n_cells,)
     counts: Floats  # (n_outcomes, n_cells), evidence weight times counts
+    which: Ints  # (n_terms, n_cells), effects of each cell, beside its items
+    size: Floats  # (n_terms, n_cells), what they are multiplied by
     log_multinomial: Floats  # (), evidence weight times log number of orders, of all pairs together
 
 
@@ -36,6 +38,8 @@ def pair_totals(
     *,
     ordered: bool,
     group: NDArray[np.integer] | None = None,
+    which: NDArray[np.integer] | None = None,
+    size: NDArray[np.floating] | None = None,
 ) -> PairTotals:
     """Sum the counts of pairs of the same two items in the same group.
 
@@ -51,6 +55,9 @@ def pair_totals(
         Whether a pair and its mirror image are two.
     group : array of int, shape (n_pairs,), optional
         What the likelihood tells apart beside the items; default one group, 0.
+    which, size : array of int and of float, shape (n_pairs, n_terms), optional
+        Effects that a pair has, and by what they are multiplied; in the mirrored pair by minus
+        that. Default none.
 
     Returns
     -------
@@ -69,19 +76,26 @@ def pair_totals(
     ways = np.asarray(weight @ log_multinomial(counts))
     weighted = (weight[:, None] * counts).T
     one, other = first.astype(np.int64), second.astype(np.int64)
+    none = np.zeros((0, len(one)))
+    terms = none.astype(np.int32) if which is None else which.T.astype(np.int32)
+    sizes = none if size is None else size.T.astype(np.float64)
     if not ordered:
         mirrored = one > other
         one, other = np.minimum(one, other), np.maximum(one, other)
         weighted[:2, mirrored] = weighted[1::-1, mirrored]
+        sizes = np.where(mirrored, -sizes, sizes) + 0.0  # no -0
     whose = np.zeros(len(one), dtype=np.int64) if group is None else group.astype(np.int64)
-    order = np.lexsort((other, one, whose))
-    codes = np.stack([one, other, whose])[:, order]
+    order = np.lexsort((*sizes, *terms, other, one, whose))
+    codes = np.stack([one, other, whose, *terms])[:, order]
+    sizes = sizes[:, order]
     is_new = np.ones(len(one), dtype=bool)
     is_new[1:] = (codes[:, 1:] != codes[:, :-1]).any(axis=0)
+    is_new[1:] |= (sizes[:, 1:] != sizes[:, :-1]).any(axis=0)
     cell = is_new.cumsum() - 1
     totals = np.stack([np.bincount(cell, row[order], is_new.sum()) for row in weighted])
-    one, other, whose = codes[:, is_new].astype(np.int32)
-    return PairTotals(one, other, whose, totals.astype(np.float64), ways)
+    cells = codes[:, is_new].astype(np.int32)
+    one, other, whose = cells[:3]
+    return PairTotals(one, other, whose, totals, cells[3:], sizes[:, is_new].copy(), ways)
 
 
 def log_multinomial(counts: NDArray[np.integer]) -> Floats:

@@ -1,14 +1,14 @@
 """Pair entries: columns of outcomes and square tables of wins, read and checked for `Pairs`."""
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.data.read.columns import amounts, float_array
+from bayesrank.data.read.columns import amounts, finite_numbers, float_array
 from bayesrank.data.read.labels import (
     axis_index,
     counted,
@@ -29,6 +29,9 @@ _NOT_WHOLE = (
     "A count says how often an outcome was seen: how much a match is worth as evidence goes into "
     "weight= of from_frame, and half a win for each tie is what Pairs.split_ties makes."
 )
+
+MatchFeatures = Sequence[str] | Mapping[str, str | tuple[str, str]]
+"""Columns that say how far the first is ahead, or names for one such column, or for two sides."""
 
 # Tables
 
@@ -108,6 +111,43 @@ def _check_exact(times: NDArray[np.float64], where: str) -> None:
         raise ValueError(
             f"The counts in {where} add up to {times.sum():g}; more than 2^53 cannot be counted."
         )
+
+
+def feature_columns(features: MatchFeatures, taken: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Say by the name of each feature of matches which one or two columns it is made of."""
+    if isinstance(features, str):
+        raise ValueError(f"`features` is {features!r}; give a list of columns, [{features!r}].")
+    named = features if isinstance(features, Mapping) else {name: name for name in features}
+    if len(named) < len(features):
+        raise ValueError(f"`features` names a column twice: {quoted(features)}.")
+    if named and "feature" in taken:
+        raise ValueError("`by` cannot name a column 'feature' where there are features. Rename it.")
+    columns = {}
+    for name, of in named.items():
+        sides = (of,) if isinstance(of, str) else tuple(of)
+        if len(sides) not in (1, 2) or not all(isinstance(x, str) for x in (name, *sides)):
+            raise ValueError(
+                f"The feature {label_repr(name)} is of {label_repr(of)}; it must be a column that "
+                "says how far the first is ahead, or two, of the first and of the second item."
+            )
+        if name in taken:
+            raise ValueError(
+                f"A feature cannot be called {name!r}: the pairs have an axis or a column of that "
+                f"name already. Give it another one: features={{'another': {of!r}}}."
+            )
+        columns[name] = sides
+    return columns
+
+
+def differences(frame: pd.DataFrame, columns: Mapping[str, Sequence[str]]) -> NDArray[np.float64]:
+    """Read features of matches: how far the first is ahead, (n_rows, n_features)."""
+    ahead = np.empty((len(frame), len(columns)))
+    for k, (name, sides) in enumerate(columns.items()):
+        one, *other = (
+            finite_numbers(frame, side, f"feature {name!r}").astype(np.float64) for side in sides
+        )
+        ahead[:, k] = one - other[0] if other else one
+    return ahead
 
 
 def distinct_rows(

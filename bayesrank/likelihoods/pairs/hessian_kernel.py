@@ -1,14 +1,14 @@
 r"""Second derivatives of sums over pairs in numba: whole, in one pass over the cells.
 
-With the second derivatives of a cell's log-probability f by its lead :math:`d = a_g (w_1 - w_2) +
-o_g` and its parameter of ties,
+With the second derivatives of a cell's log-probability f by its lead d, as
+`bayesrank.likelihoods.pairs.total_kernel` has it, and its parameter of ties,
 
 .. math:: \nabla^2 f = f_{dd}\, \nabla d\, \nabla d^\top + f_d\, \nabla^2 d
           + f_{dt} (\nabla d\, \nabla t^\top + \nabla t\, \nabla d^\top)
           + f_{tt}\, \nabla t\, \nabla t^\top ,
 
-where d is linear but for the product of adherence and gap. Utilities meet all others; parameters of
-one group meet those of that group only.
+where d is linear but for the product of adherence and gap. Utilities and effects meet all others;
+parameters of one group meet those of that group only.
 """
 
 import math
@@ -31,22 +31,29 @@ _kernel = numba.njit(cache=True, error_model="numpy", fastmath=False)
 
 @_kernel
 def pair_hessian_kernel(  # type: ignore[no-untyped-def]
-    utility, adherence, order_effect, tie, first, second, group, counts, family
-):
+    utility, adherence, order_effect, tie, effects,
+    first, second, group, which, size, counts, family, within,
+):  # fmt: skip
     """Second derivatives of `pair_total_kernel`, whose parameters these are.
 
     Returns
     -------
-    among : ndarray, (n_utilities, n_utilities)
-        By utilities.
-    across_adherence, across_order, across_tie : ndarray, (length of the parameter, n_utilities)
-        By a parameter and a utility.
+    among : ndarray, (n_linear, n_linear)
+        By utilities, and then effects.
+    across_adherence, across_order, across_tie : ndarray, (length of the parameter, n_linear)
+        By a parameter, and a utility or effect.
     own : ndarray, (6, n_groups)
         By two parameters of a group: adherence twice, with order effect, with tie; order effect
         twice, with tie; tie twice. Sums over the cells of the group: where a parameter is that of
         all groups, the sum over these is meant.
     """
-    n = utility.size
+    n_terms, n_utilities = which.shape[0], utility.size
+    n = n_utilities + effects.size
+    # of the linear numbers that a cell has: which they are, their share of the gap (before the
+    # adherence), and their slope of the lead
+    place, of_gap = np.zeros(2 + n_terms, dtype=np.int64), np.zeros(2 + n_terms)
+    of_lead = np.zeros(2 + n_terms)
+    of_gap[0], of_gap[1] = 1.0, -1.0
     n_groups = max(adherence.size, order_effect.size, tie.size)
     among, own = np.zeros((n, n)), np.zeros((6, n_groups))
     across_adherence = np.zeros((adherence.size, n))
@@ -56,8 +63,18 @@ def pair_hessian_kernel(  # type: ignore[no-untyped-def]
         ga, go, gt = (
             min(g, adherence.size - 1), min(g, order_effect.size - 1), min(g, tie.size - 1),
         )  # fmt: skip
-        a, t, gap = adherence[ga], tie[gt], utility[i] - utility[j]
-        d = a * gap + order_effect[go]
+        a, t, gap, beside = adherence[ga], tie[gt], utility[i] - utility[j], 0.0
+        place[0], place[1], of_lead[0], of_lead[1] = i, j, a, -a
+        for term in range(n_terms):
+            x, effect = size[term, k], which[term, k]
+            place[2 + term] = n_utilities + effect
+            if term < within:
+                gap += x * effects[effect]
+                of_gap[2 + term], of_lead[2 + term] = x, a * x
+            else:
+                beside += x * effects[effect]
+                of_lead[2 + term] = x
+        d = a * gap + order_effect[go] + beside
         if family == DAVIDSON:
             f_d, f_dd, f_dt, f_tt = _davidson(d, t, counts[0, k], counts[1, k], counts[2, k])
         elif family == RAO_KUPPER:
@@ -65,18 +82,13 @@ def pair_hessian_kernel(  # type: ignore[no-untyped-def]
         else:
             f_d, f_dd, f_dt, f_tt = _thurstone(d, counts[0, k], counts[1, k])
 
-        bend = a * a * f_dd
-        among[i, i] += bend
-        among[j, j] += bend
-        among[i, j] -= bend
-        among[j, i] -= bend
-        by = a * gap * f_dd + f_d
-        across_adherence[ga, i] += by
-        across_adherence[ga, j] -= by
-        across_order[go, i] += a * f_dd
-        across_order[go, j] -= a * f_dd
-        across_tie[gt, i] += a * f_dt
-        across_tie[gt, j] -= a * f_dt
+        for p in range(2 + n_terms):
+            at, x = place[p], of_lead[p]
+            for q in range(2 + n_terms):
+                among[at, place[q]] += x * of_lead[q] * f_dd
+            across_adherence[ga, at] += x * gap * f_dd + of_gap[p] * f_d
+            across_order[go, at] += x * f_dd
+            across_tie[gt, at] += x * f_dt
         own[0, g] += gap * gap * f_dd
         own[1, g] += gap * f_dd
         own[2, g] += gap * f_dt

@@ -35,27 +35,35 @@ class PairTotal(CompiledOp):
     """Sum of the log-probabilities of counts (scalar), and its gradients.
 
     Inputs: utility (n_utilities,); adherence, order_effect and tie, (n_groups,) or (1,) each;
-    first, second and group of every cell, (n_cells,); counts (3, n_cells), which are data: no
+    effects (n_effects,), at least one; first, second and group of every cell, (n_cells,); which
+    effects it has, and of what size, (n_terms, n_cells); counts (3, n_cells), which are data: no
     gradient by them is to be had.
+
+    Parameters
+    ----------
+    within : int
+        How many of the terms, the first ones, are multiplied by the adherence, as utilities are.
     """
 
     kernel = staticmethod(pair_total_kernel)
-    signature = "(u),(a),(o),(t),(c),(c),(c),(three,c)->()"
-    wrt = (0, 1, 2, 3)
+    signature = "(u),(a),(o),(t),(e),(c),(c),(c),(k,c),(k,c),(three,c)->()"
+    version = 2
+    wrt = (0, 1, 2, 3, 4)
     separate = (1, 2, 3)  # of which those of two groups never meet
-    __props__ = ()
+    __props__ = ("within",)
     family: int
 
-    def __init__(self) -> None:
+    def __init__(self, within: int = 0) -> None:
         super().__init__()
+        self.within = within
 
     @property
     def constants(self) -> tuple[Any, ...]:
-        return (self.family,)
+        return (self.family, self.within)
 
     def hessian(self, *inputs: NDArray[Any]) -> "PairHessian":
         """Find all second derivatives, at values of the inputs."""
-        return PairHessian(*pair_hessian_kernel(*inputs, self.family))
+        return PairHessian(*pair_hessian_kernel(*inputs, *self.constants))
 
     def log_probabilities(self, lead: Any, tie: Any) -> LogProbabilities:
         """Log-probabilities of the outcomes of one match."""
@@ -63,11 +71,13 @@ class PairTotal(CompiledOp):
 
     def graph(
         self,
-        utility: Any, adherence: Any, order_effect: Any, tie: Any,
-        first: Any, second: Any, group: Any, counts: Any,
+        utility: Any, adherence: Any, order_effect: Any, tie: Any, effects: Any,
+        first: Any, second: Any, group: Any, which: Any, size: Any, counts: Any,
     ) -> TensorVariable:  # fmt: skip
-        lead = _of_group(adherence, group) * (utility[first] - utility[second])
-        lead = lead + _of_group(order_effect, group)
+        terms = size * effects[which]
+        gap = utility[first] - utility[second] + pt.sum(terms[: self.within], axis=0)
+        lead = _of_group(adherence, group) * gap + _of_group(order_effect, group)
+        lead = lead + pt.sum(terms[self.within :], axis=0)
         each = self.log_probabilities(lead, _of_group(tie, group))
         return pt.sum(outcome_counts_logp(counts.T, each))
 
@@ -109,19 +119,20 @@ class PairHessian(NamedTuple):
     own: NDArray[np.float64]
 
     def dot(self, directions: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-        """Multiply by directions of the four inputs, (their length, n_directions) each."""
-        utility, *parameters = directions
+        """Multiply by directions of the five inputs, (their length, n_directions) each."""
+        utility, *parameters, effects = directions
+        linear = np.concatenate([utility, effects])
         across = self[1:4]
-        out = self.among @ utility
+        out = self.among @ linear
         out += sum(block.T @ v for block, v in zip(across, parameters, strict=True))
-        found = [block @ utility for block in across]
+        found = [block @ linear for block in across]
         pairs = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
         for (p, q), own in zip(pairs, self.own, strict=True):
             for to, by in {(p, q), (q, p)}:
                 change = own[:, None] * parameters[by]  # of a group, or of all
                 alone = len(found[to]) == 1 < len(change)
                 found[to] += change.sum(axis=0, keepdims=True) if alone else change
-        return [out, *found]
+        return [out[: len(utility)], *found, out[len(utility) :]]
 
 
 def _of_group(x: Any, group: Any) -> TensorVariable:

@@ -1,7 +1,13 @@
 r"""Sums of log-probabilities of pairs in numba: value and gradients in one pass over the cells.
 
 A cell holds the counts of two items in one group (a judge, perhaps), and has the lead
-:math:`d = a_g (w_1 - w_2) + o_g`. With :math:`y = e^{-|d|}`, and `strong` counting what speaks for
+
+.. math:: d = a_g \Bigl( w_1 - w_2 + \sum_{k \le K'} x_k \theta_k \Bigr) + o_g
+          + \sum_{k > K'} x_k \theta_k
+
+with a few effects :math:`\theta` of sizes x: within the adherence those that belong to the items,
+such as how well they did at one prompt, and beside it those that belong to whoever judges, such as
+what a longer answer gains. With :math:`y = e^{-|d|}`, and `strong` counting what speaks for
 the item that leads, `weak` what speaks for the other (ties for both, under Rao-Kupper),
 
 =============  ===================================================================================
@@ -40,8 +46,9 @@ _kernel = numba.njit(cache=True, error_model="numpy", fastmath=False)
 
 @_kernel
 def pair_total_kernel(  # type: ignore[no-untyped-def]
-    utility, adherence, order_effect, tie, first, second, group, counts, family
-):
+    utility, adherence, order_effect, tie, effects,
+    first, second, group, which, size, counts, family, within,
+):  # fmt: skip
     """Weighted sum of log-probabilities of outcomes, and its gradients.
 
     Parameters
@@ -49,24 +56,32 @@ def pair_total_kernel(  # type: ignore[no-untyped-def]
     utility : ndarray, (n_utilities,)
     adherence, order_effect, tie : ndarray, (n_groups,) or (1,)
         Of each group, or of all.
+    effects : ndarray, (n_effects,)
+        What else leads are made of.
     first, second : ndarray of int, (n_cells,)
         Positions in `utility`.
     group : ndarray of int, (n_cells,)
         The faster, the more neighbours are alike.
+    which : ndarray of int, (n_terms, n_cells)
+        Positions in `effects` of those that a cell has.
+    size : ndarray of float, (n_terms, n_cells)
+        By what they are multiplied.
     counts : ndarray of float, (3, n_cells)
         How often the first won, the second won and the two tied.
     family : int
+    within : int
+        How many of the terms, the first ones, are within the adherence.
 
     Returns
     -------
     value : ndarray, ()
-    by_utility, by_adherence, by_order_effect, by_tie : ndarray
-        Gradients, of the shapes of the first four parameters.
+    by_utility, by_adherence, by_order_effect, by_tie, by_effects : ndarray
+        Gradients, of the shapes of the first five parameters.
     """
-    n_cells = first.size
+    n_cells, n_terms = first.size, which.shape[0]
     by_utility, by_adherence = np.zeros(utility.size), np.zeros(adherence.size)
     by_order, by_tie = np.zeros(order_effect.size), np.zeros(tie.size)
-    ties = np.zeros(tie.size)
+    by_effects, ties = np.zeros(effects.size), np.zeros(tie.size)
     own_adherence, own_order, own_tie = adherence.size > 1, order_effect.size > 1, tie.size > 1
     gap, lead, parameter = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
     logp, slope, tie_slope = np.empty(CHUNK), np.empty(CHUNK), np.zeros(CHUNK)
@@ -74,11 +89,18 @@ def pair_total_kernel(  # type: ignore[no-untyped-def]
     for start in range(0, n_cells, CHUNK):
         n = min(CHUNK, n_cells - start)
         for k in range(n):
-            g = group[start + k]
             gap[k] = utility[first[start + k]] - utility[second[start + k]]
+        for term in range(within):
+            for k in range(n):
+                gap[k] += size[term, start + k] * effects[which[term, start + k]]
+        for k in range(n):
+            g = group[start + k]
             lead[k] = adherence[g if own_adherence else 0] * gap[k]
             lead[k] += order_effect[g if own_order else 0]
             parameter[k] = tie[g if own_tie else 0]
+        for term in range(within, n_terms):
+            for k in range(n):
+                lead[k] += size[term, start + k] * effects[which[term, start + k]]
 
         won, lost = counts[0, start : start + n], counts[1, start : start + n]
         tied = counts[2, start : start + n]
@@ -100,6 +122,11 @@ def pair_total_kernel(  # type: ignore[no-untyped-def]
             by_order[g if own_order else 0] += slope[k]
             by_tie[g if own_tie else 0] += tie_slope[k]
             ties[g if own_tie else 0] += tied[k]
+            gap[k] = by_gap
+        for term in range(n_terms):
+            by = gap if term < within else slope
+            for k in range(n):
+                by_effects[which[term, start + k]] += size[term, start + k] * by[k]
 
     # what ties have beside the leads: once for each parameter, and nothing where there are none
     for g in range(tie.size):
@@ -109,7 +136,7 @@ def pair_total_kernel(  # type: ignore[no-untyped-def]
         elif ties[g] > 0.0 and family == RAO_KUPPER:
             value += ties[g] * (math.log(tie[g] - 1.0) + math.log1p(tie[g]))
             by_tie[g] += ties[g] * (1.0 / (tie[g] - 1.0) + 1.0 / (tie[g] + 1.0))
-    return np.asarray(value), by_utility, by_adherence, by_order, by_tie
+    return np.asarray(value), by_utility, by_adherence, by_order, by_tie, by_effects
 
 
 @_kernel

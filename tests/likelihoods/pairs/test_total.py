@@ -18,33 +18,39 @@ N_OUTCOMES = {"Davidson": 3, "Rao-Kupper": 3, "Thurstone": 2}
 each_family = pytest.mark.parametrize("family", OPS)
 
 
-def evaluate(family, *inputs):
+def evaluate(family, *inputs, within=2):
     """Value and gradients of the kernel."""
-    op = OPS[family][0]()
+    op = OPS[family][0](within)
     value, *slopes = op.kernel(*map(np.ascontiguousarray, inputs), *op.constants)
     return float(value), slopes
 
 
 @functools.cache
-def graph_of(family):
+def graph_of(family, within):
     """Value and gradients of the graph."""
-    op = OPS[family][0]()
-    inputs = [pt.dvector() for _ in range(4)] + [pt.lvector() for _ in range(3)] + [pt.dmatrix()]
+    op = OPS[family][0](within)
+    inputs = [pt.dvector() for _ in range(5)] + [pt.lvector() for _ in range(3)]
+    inputs += [pt.lmatrix(), pt.dmatrix(), pt.dmatrix()]
     value = op.graph(*inputs)
-    by = pt.grad(value, inputs[:4], disconnected_inputs="ignore", return_disconnected="zero")
+    by = pt.grad(value, inputs[:5], disconnected_inputs="ignore", return_disconnected="zero")
     return pytensor.function(inputs, [value, *by], mode="FAST_COMPILE", on_unused_input="ignore")
 
 
 def at_a_lead(family, lead, counts, tie):
     """Value and slope by the lead of one cell."""
     cell = np.zeros(1, dtype=int)
-    given = [[lead, 0.0], [1.0], [0.0], [tie], cell, cell + 1, cell, np.asarray(counts)[:, None]]
-    value, slopes = evaluate(family, *(np.asarray(x, dtype=np.asarray(x).dtype) for x in given))
+    none = [np.zeros((0, 1), dtype=int), np.zeros((0, 1))]
+    given = [[lead, 0.0], [1.0], [0.0], [tie], [0.0], cell, cell + 1, cell, *none]
+    given = [np.asarray(x) for x in (*given, np.asarray(counts)[:, None])]
+    value, slopes = evaluate(family, *given, within=0)
     return value, slopes[2][0]
 
 
-def cells(rng, family, n_cells, own, scale=1.0):
-    """Parameters of 7 items and 5 groups, each `own` or one for all, and random cells."""
+def cells(rng, family, n_cells, own, scale=1.0, n_terms=3):
+    """Parameters of 7 items and 5 groups, each `own` or one for all, and random cells.
+
+    Two terms are within the adherence, and the others beside it, of four effects.
+    """
     sizes = [5 if x else 1 for x in own]
     adherence, order, tie = (rng.gamma(4, 0.25, n) for n in sizes)
     first = rng.integers(0, 7, n_cells)
@@ -54,17 +60,20 @@ def cells(rng, family, n_cells, own, scale=1.0):
     if N_OUTCOMES[family] == 2:
         counts[2] = 0
     parameters = [scale * rng.normal(size=7), adherence, order, OPS[family][1] + tie]
-    return parameters, [first, second, rng.integers(0, 5, n_cells), counts]
+    parameters.append(scale * rng.normal(size=4))
+    which, size = rng.integers(0, 4, (n_terms, n_cells)), rng.normal(size=(n_terms, n_cells))
+    return parameters, [first, second, rng.integers(0, 5, n_cells), which, size, counts]
 
 
 @each_family
 @pytest.mark.parametrize("own", [(1, 1, 1), (0, 0, 0), (1, 0, 1), (0, 1, 0)], ids=str)
 @pytest.mark.parametrize("n_cells", [0, 1, 256, 700])
 def test_the_kernel_is_the_graph(rng, family, own, n_cells):
-    for scale in (1.0, 30.0, 1000.0):
-        parameters, data = cells(rng, family, n_cells, own, scale)
-        value, slopes = evaluate(family, *parameters, *data)
-        expected, *by = graph_of(family)(*parameters, *data)
+    for scale, n_terms in ((1.0, 3), (30.0, 2), (1000.0, 0)):
+        parameters, data = cells(rng, family, n_cells, own, scale, n_terms)
+        within = min(n_terms, 2)
+        value, slopes = evaluate(family, *parameters, *data, within=within)
+        expected, *by = graph_of(family, within)(*parameters, *data)
         assert value == pytest.approx(float(expected), rel=1e-12)
         for found, exact in zip(slopes, by, strict=True):
             np.testing.assert_allclose(found, exact, rtol=1e-10, atol=1e-11 * scale)
@@ -75,7 +84,7 @@ def test_the_kernel_is_the_graph(rng, family, own, n_cells):
 def test_second_derivatives_are_those_of_differences(rng, family, own):
     parameters, data = cells(rng, family, 300, own)
     directions = [rng.normal(size=(x.size, 3)) for x in parameters]
-    op = OPS[family][0]()
+    op = OPS[family][0](2)
     found = op.hessian(*parameters, *data).dot(directions)
     for column in range(3):
         step = [1e-5 * v[:, column] for v in directions]
@@ -91,7 +100,7 @@ def test_second_derivatives_are_those_of_differences(rng, family, own):
 @each_family
 def test_second_derivatives_are_finite_at_extremes(rng, family):
     parameters, data = cells(rng, family, 300, (1, 1, 1), 1000.0)
-    hessian = OPS[family][0]().hessian(*parameters, *data)
+    hessian = OPS[family][0](2).hessian(*parameters, *data)
     assert all(np.isfinite(part).all() for part in hessian)
     np.testing.assert_array_equal(hessian.among, hessian.among.T)
 
@@ -163,7 +172,7 @@ def test_without_ties_at_the_limit_slopes_are_finite_and_a_tie_is_impossible(fam
 @each_family
 def test_cells_without_counts_change_nothing(rng, family):
     parameters, data = cells(rng, family, 300, (1, 1, 1), scale=100.0)
-    data[3][:, 100:] = 0
+    data[-1][:, 100:] = 0
     value, slopes = evaluate(family, *parameters, *data)
     fewer = [x[..., :100] for x in data]
     expected, by = evaluate(family, *parameters, *fewer)
