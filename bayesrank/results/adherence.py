@@ -206,7 +206,8 @@ def effective_judges(
     --------
     >>> spreads = {"judge_spread": 0.3, "family_spread": 0.6}
     >>> draws = xr.Dataset({name: (("chain", "draw"), [[x]]) for name, x in spreads.items()})
-    >>> float(effective_judges(draws, {"a1": "a", "a2": "a", "b1": "b", "b2": "b"}).round(2))
+    >>> found = effective_judges(draws, {"a1": "a", "a2": "a", "b1": "b", "b2": "b"})
+    >>> round(found.item(), 2)
     2.22
     """
     if not families:

@@ -157,13 +157,13 @@ def spreads(own, shared):
 
 def test_effective_judges_are_all_of_them_or_the_families_and_what_a_simulation_says():
     families = dict(zip("abcdef", "xxxyyz", strict=True))
-    assert float(effective_judges(spreads(0.5, 0.0), families)) == pytest.approx(6)
+    assert effective_judges(spreads(0.5, 0.0), families).item() == pytest.approx(6)
     alike = 1 / ((3 / 6) ** 2 + (2 / 6) ** 2 + (1 / 6) ** 2)
-    assert float(effective_judges(spreads(0.0, 0.5), families)) == pytest.approx(alike)
+    assert effective_judges(spreads(0.0, 0.5), families).item() == pytest.approx(alike)
     rng = np.random.default_rng(1)
     of_family = 0.6 * rng.normal(size=(100_000, 3))[:, [0, 0, 0, 1, 1, 2]]
     errors = (of_family + 0.4 * rng.normal(size=(100_000, 6))).mean(axis=1)
-    found = float(effective_judges(spreads(0.4, 0.6), families))
+    found = effective_judges(spreads(0.4, 0.6), families).item()
     # the variance of 100,000 draws is right to 0.45 %
     assert (0.4**2 + 0.6**2) / errors.var() == pytest.approx(found, rel=0.025)
 
