@@ -62,12 +62,14 @@ def test_a_gradient_in_one_pass_beats_the_graph(
     )  # fmt: skip
 
 
-# Of what terms are: two features with a slope of every judge; the answers of 4,000 prompts; both
+# Of what terms are: two features with a slope of every judge; the answers of 4,000 prompts; both.
+# Each at most doubles the gradient, so that both take four times at most.
 TERMS = {"two features": (2, 0), "prompts": (0, 2), "two features and prompts": (2, 2)}
+AT_LEAST = {"two features": 0.5, "prompts": 0.5, "two features and prompts": 0.25}
 
 
 @pytest.mark.parametrize("what", TERMS)
-def test_features_and_groups_at_most_double_the_gradient(book: Book, given, what: str):
+def test_features_and_groups_at_most_double_the_gradient_each(book: Book, given, what: str):
     rng = np.random.default_rng(2)
     n_features, within = TERMS[what]
     judge = given[7].astype(np.int64)
@@ -84,5 +86,5 @@ def test_features_and_groups_at_most_double_the_gradient(book: Book, given, what
     each = cost["ours"].per(N_CELLS).cpu * 1e9
     book.ratio(
         f"gradient of DavidsonTotal with {what}, match by match: {each:.1f} ns a cell",
-        cost["ours"], cost["plain"], "without them", at_least=0.5,
+        cost["ours"], cost["plain"], "without them", at_least=AT_LEAST[what],
     )  # fmt: skip
