@@ -22,6 +22,7 @@ ONE_ITEM = pytest.mark.filterwarnings("ignore::bayesrank.data.UninformativeRanki
 def small_batches(monkeypatch):
     """Take three rows at a time, so that labels and types differ from batch to batch."""
     monkeypatch.setattr(streams, "BATCH", 3)
+    monkeypatch.setattr(streams, "AT_LEAST", 5)
 
 
 def ratings(n=60):

@@ -10,7 +10,7 @@ and Parquet has types of its own. Rows are counted on from file to file.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +34,7 @@ type Source = pd.DataFrame | str | Path | Sequence[str | Path] | ds.Dataset
 
 BATCH = 2**16 - 1  # rows, so that the number of a label within a batch takes two bytes
 MISSING = BATCH  # the number of none
+AT_LEAST = 2**17  # labels that join the others together
 PATIENCE = 2.0  # seconds without a word
 HEAD = 2**15  # bytes of a text that are looked at
 
@@ -231,7 +232,9 @@ def _read(
                 column.add(batch.column(name))
     except _BROKEN as error:
         raise ValueError(f"{where} cannot be read: {error}") from error
-    return pd.DataFrame({name: columns.pop(name).values() for name in [*columns]}, copy=False)
+    read = {name: columns.pop(name).values() for name in [*columns]}
+    pa.system_memory_pool().release_unused()
+    return pd.DataFrame(read, copy=False)
 
 
 def _watched(batches: Iterable[pa.RecordBatch], dataset: ds.Dataset) -> Iterator[pa.RecordBatch]:
@@ -256,34 +259,56 @@ def _watched(batches: Iterable[pa.RecordBatch], dataset: ds.Dataset) -> Iterator
 
 
 class _Labels:
-    """A column of labels: the distinct ones of each batch, and for each row a number of these."""
+    """A column of labels: the distinct ones, and for each row a number of these.
+
+    Each batch has its own at first. They join the others when they are as many, so that all of
+    them are looked at some few times, however often each one comes.
+    """
 
     def __init__(self, *, text: bool, ordered: bool) -> None:
         self.text = text
         self.ordered = ordered  # as its categories are in the file
-        self.distinct: list[pa.Array] = []
-        self.codes: list[NDArray[np.uint16]] = []
+        self.known: pa.Array | None = None
+        self.codes: list[NDArray[np.signedinteger]] = []  # among those that are known
+        self.waiting: list[tuple[pa.Array, NDArray[np.uint16]]] = []  # labels and codes of a batch
+        self.n_waiting = 0
 
     def add(self, array: pa.Array) -> None:
         if pa.types.is_dictionary(array.type):
-            if self.ordered and not self.distinct:  # all of them, before those of the first batch
-                self.distinct.append(array.dictionary)
-                self.codes.append(np.empty(0, dtype=np.uint16))
+            if self.ordered and self.known is None:  # all of them, before those of the first batch
+                self.known = array.dictionary.dictionary_encode().dictionary
             array = array.dictionary_decode()
         if pa.types.is_null(array.type):
             array = array.cast(pa.string())
         coded = array.dictionary_encode()
-        self.distinct.append(coded.dictionary)
-        self.codes.append(_positions(coded.indices, MISSING).astype(np.uint16))
+        if self.known is None:
+            self.known = coded.dictionary[:0]
+        self.waiting.append((coded.dictionary, _positions(coded.indices, MISSING).astype("u2")))
+        self.n_waiting += len(coded.dictionary)
+        if self.n_waiting > max(len(self.known), AT_LEAST):
+            self.join()
+
+    def join(self) -> None:
+        """Give labels that wait their numbers among those that are known."""
+        assert self.known is not None  # for the type checker: some have come
+        every = pa.concat_arrays([self.known, *(labels for labels, _ in self.waiting)])
+        every = every.dictionary_encode()
+        place, end = _positions(every.indices, -1), len(self.known)
+        self.known = every.dictionary
+        table = np.full(MISSING + 1, -1, dtype=np.min_scalar_type(-len(self.known) - 1))
+        for labels, codes in self.waiting:
+            begin, end = end, end + len(labels)
+            table[: len(labels)] = place[begin:end]
+            self.codes.append(table[codes])
+        self.waiting.clear()
+        self.n_waiting = 0
 
     def coded(self) -> tuple[NDArray[np.signedinteger], pd.Index]:
         """Put the batches together, sorted unless there is an order; what was kept is gone."""
-        if not self.codes:
+        if self.known is None:
             return np.empty(0, dtype=np.int8), pd.Index([])
-        lengths = [len(some) for some in self.distinct]
-        every = pa.concat_arrays(self.distinct).dictionary_encode()
-        self.distinct.clear()
-        names = pd.Index(every.dictionary.to_pandas(), tupleize_cols=False)
+        self.join()
+        names = pd.Index(self.known.to_pandas(), tupleize_cols=False)
         if self.text:
             names = names.str.strip().replace("", np.nan)
         place, distinct = pd.factorize(names)  # to -1 what is missing
@@ -292,20 +317,8 @@ class _Labels:
             rank = np.empty(len(order), dtype=np.int64)
             rank[order] = np.arange(len(order))
             place, distinct = np.append(rank, -1)[place], distinct.take(order)
-        of_batches = np.append(place, -1)[_positions(every.indices, len(place))]
-
-        type_ = np.min_scalar_type(-len(distinct) - 1)
-        codes = np.empty(sum(map(len, self.codes)), dtype=type_)
-        table = np.full(MISSING + 1, -1, dtype=type_)
-        self.codes.reverse()
-        begin = end = 0
-        for length in lengths:
-            some = self.codes.pop()
-            if len(some):
-                table[:length] = of_batches[begin : begin + length]
-                codes[end : end + len(some)] = table[some]
-            begin, end = begin + length, end + len(some)
-        return codes, distinct
+        place = np.append(place, -1).astype(np.min_scalar_type(-len(distinct) - 1))
+        return _joined(self.codes, place.dtype, lambda codes: place[codes]), distinct
 
     def values(self) -> Any:
         return pd.Categorical.from_codes(*self.coded())
@@ -356,15 +369,24 @@ class _Numbers:
         """Put the batches together; what was kept is gone."""
         if not all(isinstance(part, np.ndarray) for part in self.parts):
             return pd.concat(map(pd.Series, self.parts), ignore_index=True)
-        type_ = np.result_type(*{part.dtype for part in self.parts} or {np.dtype(np.float64)})
-        numbers = np.empty(sum(map(len, self.parts)), dtype=type_)
-        self.parts.reverse()
-        end = 0
-        while self.parts:
-            part = self.parts.pop()
-            numbers[end : end + len(part)] = part
-            end += len(part)
-        return numbers
+        dtype = np.result_type(*{part.dtype for part in self.parts} or {np.dtype(np.float64)})
+        return _joined(self.parts, dtype, lambda part: part)
+
+
+def _joined(
+    parts: list[NDArray[Any]],
+    dtype: np.dtype[Any],
+    change: Callable[[NDArray[Any]], NDArray[Any]],
+) -> NDArray[Any]:
+    """Join arrays after a change of each; they are gone, so that they are never there twice."""
+    out = np.empty(sum(map(len, parts)), dtype=dtype)
+    parts.reverse()
+    end = 0
+    while parts:
+        part = parts.pop()
+        out[end : end + len(part)] = change(part)
+        end += len(part)
+    return out
 
 
 def _positions(indices: pa.Array, missing: int) -> NDArray[np.int64]:
