@@ -31,7 +31,9 @@ ROOMS = {
         "xarray",
         rooms="data distributions likelihoods schema utility",
     ),
-    "jax": Room("jax numpy numpyro optax pymc pytensor", rooms="distributions schema"),
+    "jax": Room(
+        "jax numpy numpyro optax pymc pytensor xarray", rooms="distributions inference schema"
+    ),
     "results": Room("arviz matplotlib numpy pandas scipy sklearn xarray", rooms="schema"),
     "plots": Room("arviz arviz_plots matplotlib numpy pandas xarray", rooms="results"),
     "utility": Room("numpy pandas pymc pytensor sklearn", rooms="data"),

@@ -8,7 +8,8 @@ with its parts `objective`, `climb` and `adam`; `laplace`, which draws from a no
 around a mode; `quick_posterior`, which does so for models that learn scales, too, and
 `quick_matches` from counts; `history`, of utilities that change with time, and
 `forward_validation`, which predicts what comes next from all before it; `map_fits`, which fits many
-problems with one model, on many processes if asked; `train`, which finds the mode of a model of
+problems with one model, on many processes if asked, and `on_workers`, by which it does;
+`train`, which finds the mode of a model of
 many weights by batches;
 `given`, which fixes some variables; `kfold`, which compiles one model for all folds; `find_kinds`
 and `membership`, for mixtures; `consensus_posterior` and `consensus_log_likelihood`, of a consensus
@@ -55,6 +56,7 @@ from bayesrank.inference.sampling import (
     sample,
 )
 from bayesrank.inference.training import train
+from bayesrank.inference.workers import on_workers
 
 __all__ = [
     "CFunction",
@@ -95,6 +97,7 @@ __all__ = [
     "normal_near",
     "nuts_seconds",
     "objective",
+    "on_workers",
     "posterior_modes",
     "prior_penalties",
     "quick_matches",

@@ -20,6 +20,7 @@ zero, and `LeapAndShift` takes steps of the consensus between those of NUTS.
 
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import arviz as az
@@ -40,6 +41,7 @@ from scipy.special import logsumexp
 
 from bayesrank.inference.at_draws import at_draws
 from bayesrank.inference.leap_and_shift import LeapAndShift
+from bayesrank.inference.workers import n_workers, on_workers
 from bayesrank.schema import (
     CONTENT,
     FIRST,
@@ -81,6 +83,8 @@ def kfold(
     seed: int = 1,
     initvals: Mapping[str, Any] | None = None,
     nuts: Mapping[str, Any] | None = None,
+    n_jobs: int | None = None,
+    client: Any = None,
     progressbar: bool = False,
 ) -> ELPDDataLOOKFold:
     """Estimate the expected log predictive density by K-fold cross-validation.
@@ -114,8 +118,14 @@ def kfold(
     nuts : dict, optional
         Passed to nutpie, such as ``{"adaptation": "low_rank", "target_accept": 0.95}``, or, where
         rankings are among the parameters, to `pm.NUTS`.
+    n_jobs : int, optional
+        How many processes fit folds, as in `map_fits`; results are the same to the last digit. By
+        default this one alone, which runs the chains of a fold side by side: others pay where
+        there are more cores than chains.
+    client : dask.distributed.Client, optional
+        Fit folds on the workers of its cluster, as in `map_fits`.
     progressbar : bool
-        Show the sampler's progress in every fold.
+        Show the sampler's progress in every fold, or, with several processes, how many are done.
 
     Returns
     -------
@@ -168,25 +178,27 @@ def kfold(
     n_folds = int(fold.max()) + 1
     settings = {"draws": draws, "tune": tune, "chains": chains}
     method = _by_steps if any(map(_is_discrete, model.free_RVs)) else _by_nuts
-    fit_without = method(model, var, len(units.of_row), settings, initvals, nuts, progressbar)
-    are_kinds = name_of(model.name_for(var), KINDS) in model.named_vars
-    log_likelihood = at_draws(model, var)
+    alone = n_workers(n_jobs, client) == 1
+    if not alone:  # processes side by side, and chains one after the other
+        settings["cores"] = 1
+    bar = progressbar and alone
+    prepare = partial(_Folds, method, model, var, units.of_row, settings, initvals, nuts, bar)
+    problems = {f: (f, fold == f, seed + f) for f in range(n_folds)}
 
     elpd_i = np.empty(len(units.labels))
-    bad = {}
-    for f in range(n_folds):
-        inside = fold == f
-        left_out = inside[units.of_row]
-        fit = fit_without(left_out, seed + f)
-        logp = np.array(list(log_likelihood(fit)))  # (n_draws, n_rows)
-        if np.isnan(logp[:, left_out]).any():
-            raise ValueError(f"The log-likelihood of {var!r} is NaN in fold {f}: see to the model.")
-        per_unit = np.zeros((len(logp), len(units.labels)))
-        np.add.at(per_unit.T, units.of_row, logp.T)
-        elpd_i[inside] = logsumexp(per_unit[:, inside], axis=0) - np.log(len(logp))
-        worst = _worst_rhat(_without_names(logp, left_out, fit) if are_kinds else fit)
-        if chains > 1 and not worst <= WORST_RHAT:
-            bad[f] = worst
+    bad: dict[Any, float] = {}
+    for some in on_workers(
+        prepare,
+        problems,
+        n_jobs=n_jobs,
+        client=client,
+        what="Folds",
+        progressbar=progressbar and not alone,
+    ):
+        for f, found in some.items():
+            elpd_i[fold == f] = found.elpd_i
+            if chains > 1 and not found.worst_rhat <= WORST_RHAT:
+                bad[f] = found.worst_rhat
     if bad:
         warnings.warn(_disagree(bad, n_folds), FoldWarning, stacklevel=2)
 
@@ -322,6 +334,50 @@ def _sorted(units: _Units) -> NDArray[np.intp]:
 Fit = Callable[[NDArray[np.bool_], int], xr.Dataset]
 
 
+class _Fold(NamedTuple):
+    """What a fold's posterior says."""
+
+    elpd_i: NDArray[np.float64]  # of the units in it
+    worst_rhat: float  # NaN where there is one chain
+
+
+class _Folds:
+    """A model in a worker: it is fitted without a fold, of which it says how probable it was."""
+
+    def __init__(
+        self,
+        method: Callable[..., Fit],
+        model: pm.Model,
+        var: str,
+        of_row: NDArray[np.int64],
+        settings: Mapping[str, Any],
+        initvals: Any,
+        nuts: Any,
+        bar: bool,
+    ) -> None:
+        self.var, self.of_row, self.chains = var, of_row, settings["chains"]
+        self.fit_without = method(model, var, len(of_row), settings, initvals, nuts, bar)
+        self.are_kinds = name_of(model.name_for(var), KINDS) in model.named_vars
+        self.log_likelihood = at_draws(model, var)
+
+    def __call__(self, fold: tuple[int, NDArray[np.bool_], int]) -> _Fold:
+        f, inside, seed = fold
+        left_out = inside[self.of_row]
+        fit = self.fit_without(left_out, seed)
+        logp = np.array(list(self.log_likelihood(fit)))  # (n_draws, n_rows)
+        if np.isnan(logp[:, left_out]).any():
+            raise ValueError(
+                f"The log-likelihood of {self.var!r} is NaN in fold {f}: see to the model."
+            )
+        per_unit = np.zeros((len(logp), len(inside)))
+        np.add.at(per_unit.T, self.of_row, logp.T)
+        elpd_i = logsumexp(per_unit[:, inside], axis=0) - np.log(len(logp))
+        if self.chains == 1:
+            return _Fold(elpd_i, np.nan)
+        of_chains = _without_names(logp, left_out, fit) if self.are_kinds else fit
+        return _Fold(elpd_i, _worst_rhat(of_chains))
+
+
 def _by_nuts(
     model: pm.Model, var: str, n_rows: int, settings: Any, initvals: Any, nuts: Any, bar: bool
 ) -> Fit:
@@ -366,13 +422,12 @@ def _by_steps(
         with training:
             found = pm.sample(
                 step=[*(LeapAndShift([rv]) for rv in rankings), *steps],
-                cores=1,
                 random_seed=seed,
                 initvals=initvals,
                 var_names=names,
                 progressbar=bar,
                 compute_convergence_checks=False,
-                **settings,
+                **settings | {"cores": 1},
             )
         return found["posterior"].dataset
 

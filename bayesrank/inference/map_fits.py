@@ -1,35 +1,34 @@
 r"""Many small problems, one compiled model: posterior modes of queries, days, folds or simulations.
 
-Compiling a model takes seconds and a fit of a small one milliseconds, so what counts is that each
-process compiles once. The model is pickled and sent to a worker with every handful of problems; a
-worker that has met it before knows it by a digest of the pickle, and goes on with what it compiled
-then. Workers are joblib's: processes of this machine, or those of a dask cluster. Each fit starts
-where the model starts, and not where another fit ended, so that results do not depend on who
-fitted what.
+`on_workers` says who fits what. Each fit starts where the model starts, and not where another fit
+ended, so that results do not depend on who fitted what.
 """
 
-import hashlib
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from contextlib import nullcontext
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, Self
 
-import cloudpickle
-import joblib
 import numpy as np
 import pymc as pm
 import xarray as xr
 from numpy.typing import NDArray
 from pymc.backends.arviz import coords_and_dims_for_inferencedata
 from pymc.blocking import DictToArrayBijection, RaveledVars
-from rich.progress import track
-from threadpoolctl import threadpool_limits
 
 from bayesrank.data.read import label_repr
 from bayesrank.distributions import set_observed
 from bayesrank.inference.modes import climb, objective
+from bayesrank.inference.workers import on_workers
 
-__all__ = ["FitWarning", "map_fits"]
+__all__ = [
+    "Fit",
+    "FitWarning",
+    "fits_together",
+    "labelled_problems",
+    "map_fits",
+    "warn_of_failures",
+]
 
 
 class FitWarning(UserWarning):
@@ -117,84 +116,66 @@ def map_fits(
     >>> fits["utility"].sel(problem="autumn").values.round(2)
     array([-0.65,  0.65])
     """
-    labelled: dict[Hashable, Any] = {}
-    labelled.update(problems if isinstance(problems, Mapping) else enumerate(problems))
-    if not labelled:
-        raise ValueError("There are no problems to fit.")
-    known = _done(done)
-    wanted = [label for label in labelled if label not in known]
-    sent = _Sent.of(model, var, max_iterations, tolerance)
-    fits = dict(known)
+    labelled, fits = labelled_problems(problems, done)
+    wanted = {label: problem for label, problem in labelled.items() if label not in fits}
+    fitter = partial(_Fitter, model, var, max_iterations, tolerance)
     interrupted = False
-    backend: Any = joblib.parallel_config("dask", client=client) if client else nullcontext()
-    with backend:
-        workers = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        size = _handful(len(wanted), joblib.effective_n_jobs(-1 if client else n_jobs))
-        parts = [wanted[k : k + size] for k in range(0, len(wanted), size)]
-        tasks = (
-            joblib.delayed(_fit_some)(sent, [(label, labelled[label]) for label in part])
-            for part in parts
-        )
-        try:
-            found = workers(tasks)
-            for some in track(
-                found, "Fitting", len(parts), transient=True, disable=not progressbar
-            ):
-                fits.update(some)
-        except KeyboardInterrupt:
-            interrupted = True
-    out = _together(model, labelled, fits)
-    _warn(out, interrupted)
+    try:
+        for some in on_workers(
+            fitter, wanted, n_jobs=n_jobs, client=client, what="Fitting", progressbar=progressbar
+        ):
+            fits |= some
+    except KeyboardInterrupt:
+        interrupted = True
+    out = fits_together(model, labelled, fits)
+    warn_of_failures(out, interrupted)
     return out
 
 
-class _Fit(NamedTuple):
+class Fit(NamedTuple):
     """One mode: values by name, and its log density; or why there is none."""
 
     values: dict[str, NDArray[Any]]
     log_density: float
     failed: str
 
-
-class _Sent(NamedTuple):
-    """What workers are sent: the model, pickled, and how to fit it."""
-
-    digest: str
-    pickled: bytes
-    var: str
-    max_iterations: int
-    tolerance: float
-
     @classmethod
-    def of(cls, model: pm.Model, var: str, max_iterations: int, tolerance: float) -> "_Sent":
-        pickled = cloudpickle.dumps(model)
-        digest = hashlib.sha256(pickled).hexdigest()
-        return cls(digest, pickled, var, max_iterations, tolerance)
+    def failure(cls, why: Exception | str) -> Self:
+        """Say why there is none."""
+        said = why if isinstance(why, str) else f"{type(why).__name__}: {why}"
+        return cls({}, np.nan, said)
 
 
-class _Compiled:
+class _Fitter:
     """A model in a worker: its log density, and what turns a point into values."""
 
-    def __init__(self, pickled: bytes) -> None:
-        self.model: pm.Model = cloudpickle.loads(pickled)
-        self.logp, self.start = objective(self.model)
-        self.names = _names(self.model)
-        shown = [x for x in self.model.unobserved_value_vars if x.name in self.names]
-        self.convert = self.model.compile_fn(shown, inputs=self.model.value_vars, point_fn=True)
+    def __init__(self, model: pm.Model, var: str, max_iterations: int, tolerance: float) -> None:
+        self.model, self.var = model, var
+        self.max_iterations, self.tolerance = max_iterations, tolerance
+        self.logp, self.start = objective(model)
+        names = _names(model)
+        shown = [x for x in model.unobserved_value_vars if x.name in names]
+        self.convert = model.compile_fn(shown, inputs=model.value_vars, point_fn=True)
         self.shown = [x.name for x in shown]
 
-    def fit(self, data: Any, sent: _Sent) -> _Fit:
-        values = dict(data) if isinstance(data, Mapping) else {sent.var: data}
-        if sent.var in values:
-            set_observed(sent.var, values.pop(sent.var), model=self.model)
+    def __call__(self, data: Any) -> Fit:
+        try:
+            return self._fit(data)
+        except Exception as error:
+            return Fit.failure(error)
+
+    def _fit(self, data: Any) -> Fit:
+        values = dict(data) if isinstance(data, Mapping) else {self.var: data}
+        if self.var in values:
+            set_observed(self.var, values.pop(self.var), model=self.model)
         before = {name: self.model[name].get_value() for name in values if name in self.model}
         try:
             pm.set_data(values, model=self.model)
-            return self._climb(sent)
+            return self._climb()
         finally:  # the next problem may leave these as the model has them
             pm.set_data(before, model=self.model)
 
-    def _climb(self, sent: _Sent) -> _Fit:
+    def _climb(self) -> Fit:
         start: RaveledVars = DictToArrayBijection.map(self.model.initial_point())
         if start.data.shape != self.start.data.shape:
             raise ValueError(
@@ -204,49 +185,36 @@ class _Compiled:
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)  # of a search that did not arrive
             mode = climb(
-                self.logp, start.data, max_iterations=sent.max_iterations, tolerance=sent.tolerance
+                self.logp, start.data, max_iterations=self.max_iterations, tolerance=self.tolerance
             )
         point = self.convert(DictToArrayBijection.rmap(start._replace(data=mode)))
         shown = dict(zip(self.shown, map(np.asarray, point), strict=True))
-        return _Fit(shown, float(self.logp(mode)[0]), "")
+        return Fit(shown, float(self.logp(mode)[0]), "")
 
 
-_compiled: dict[str, _Compiled] = {}  # in a worker, by digest: one, the last
-
-
-def _fit_some(sent: _Sent, problems: list[tuple[Hashable, Any]]) -> dict[Hashable, _Fit]:
-    """Fit a handful of problems, in whatever process this is."""
-    if sent.digest not in _compiled:
-        _compiled.clear()
-        _compiled[sent.digest] = _Compiled(sent.pickled)
-    compiled = _compiled[sent.digest]
-    found: dict[Hashable, _Fit] = {}
-    with threadpool_limits(limits=1, user_api="blas"):  # once: entering it costs as much as a fit
-        for label, data in problems:
-            try:
-                found[label] = compiled.fit(data, sent)
-            except Exception as error:
-                found[label] = _Fit({}, np.nan, f"{type(error).__name__}: {error}")
-    return found
-
-
-def _handful(n_problems: int, n_workers: int) -> int:
-    """So many that messages cost little, and that workers end at about the same time."""
-    return max(1, min(200, n_problems // (8 * max(n_workers, 1))))
+def labelled_problems(
+    problems: Mapping[Hashable, Any] | Sequence[Any], done: xr.Dataset | None
+) -> tuple[dict[Hashable, Any], dict[Hashable, Fit]]:
+    """Give problems their labels, and the fits that an earlier call has of some of them."""
+    labelled: dict[Hashable, Any] = {}
+    labelled.update(problems if isinstance(problems, Mapping) else enumerate(problems))
+    if not labelled:
+        raise ValueError("There are no problems to fit.")
+    return labelled, _done(done)
 
 
 def _names(model: pm.Model) -> set[str]:
     return {rv.name for rv in model.unobserved_RVs}
 
 
-def _done(done: xr.Dataset | None) -> dict[Hashable, _Fit]:
+def _done(done: xr.Dataset | None) -> dict[Hashable, Fit]:
     """Read the fits of an earlier call, those that did not fail."""
     if done is None:
         return {}
     names = [str(name) for name in done.data_vars if name not in ("failed", "log_density")]
     labels = done["problem"].to_index()
     return {
-        label: _Fit(
+        label: Fit(
             {name: done[name].isel(problem=k).values for name in names},
             float(done["log_density"].isel(problem=k)),
             "",
@@ -256,11 +224,11 @@ def _done(done: xr.Dataset | None) -> dict[Hashable, _Fit]:
     }
 
 
-def _together(
-    model: pm.Model, problems: Mapping[Hashable, Any], fits: Mapping[Hashable, _Fit]
+def fits_together(
+    model: pm.Model, problems: Mapping[Hashable, Any], fits: Mapping[Hashable, Fit]
 ) -> xr.Dataset:
     """Put all fits into one Dataset, NaN where there is none."""
-    missing = _Fit({}, np.nan, "not fitted: interrupted")
+    missing = Fit.failure("not fitted: interrupted")
     rows = [fits.get(label, missing) for label in problems]
     shapes = {name: x.shape for row in rows for name, x in row.values.items()}
     coords, dims = coords_and_dims_for_inferencedata(model)
@@ -288,7 +256,8 @@ def _labels(problems: Mapping[Hashable, Any]) -> NDArray[Any]:
     return np.array(list(problems)) if kinds in ({int}, {str}) else labels
 
 
-def _warn(out: xr.Dataset, interrupted: bool) -> None:
+def warn_of_failures(out: xr.Dataset, interrupted: bool) -> None:
+    """Name the first of the fits that failed, to whoever called the public function."""
     failed = out["failed"].values != ""
     if not failed.any():
         return

@@ -390,7 +390,12 @@ def adam(
 
 
 def constrained(
-    model: pm.Model, start: RaveledVars, found: NDArray[np.float64], *, chains: int = 1
+    model: pm.Model,
+    start: RaveledVars,
+    found: NDArray[np.float64],
+    *,
+    chains: int = 1,
+    with_data: bool = True,
 ) -> Any:
     """Put unconstrained draws (n_draws, n) into a DataTree of the model's variables.
 
@@ -406,6 +411,10 @@ def constrained(
         values[x.name] = stacked.reshape(chains, -1, *stacked.shape[1:])
     coords, dims = coords_and_dims_for_inferencedata(model)
     groups: dict[str, Any] = {"posterior": values}
-    groups |= {"observed_data": find_observations(model), "constant_data": find_constants(model)}
+    if with_data:
+        groups |= {
+            "observed_data": find_observations(model),
+            "constant_data": find_constants(model),
+        }
     groups = {name: group for name, group in groups.items() if group}
     return az.from_dict(groups, coords=coords, dims=dims)

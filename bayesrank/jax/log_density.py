@@ -78,8 +78,9 @@ def compile(
     ------
     ValueError
         If no observed variable has the dim, if free variables have it (they would have to be
-        divided as well), if potentials depend on its data, if an array along it is not `pm.Data`,
-        or if a variable is scaled by ``total_size``.
+        divided as well: give them a dim of their own, whole on every device, and pick those of the
+        rows by a `pm.Data` of codes), if potentials depend on its data, if an array along it is not
+        `pm.Data`, or if a variable is scaled by ``total_size``.
 
     See Also
     --------
@@ -119,7 +120,6 @@ class LogDensity:
     def __init__(self, model: pm.Model, rows: str, chunk: int, mesh: Mesh | None) -> None:
         self.model, self.rows, self.chunk, self.mesh = model, rows, chunk, mesh
         self.names = [x.name for x in model.value_vars]
-        _refuse_divided(model, rows)
         found = {rv: _by_row(model, rv, rows) for rv in model.observed_RVs}
         graphs = {rv: graph for rv, graph in found.items() if graph is not None}
         if not graphs:
@@ -128,6 +128,7 @@ class LogDensity:
                 f"{ {rv.name: model.named_vars_to_dims.get(rv.name) for rv in model.observed_RVs} }"
                 ". Say by rows= along which dim the data are cut up."
             )
+        _refuse_divided(model, rows)
         self._kinds = {rv.name: rv for rv in graphs}
         total = sum(graphs.values(), start=pt.zeros(()))
         _refuse_constants(model, rows, total)
@@ -176,18 +177,8 @@ class LogDensity:
         ValueError
             If parts have different numbers of rows, or do not fit the model.
         """
-        given = {name: np.asarray(x.get_value()) for name, x in self._axis.items()}
-        for name, value in (data or {}).items():
-            given.update(self._parts(name, value))
-        lengths = {name: len(x) for name, x in given.items()}
-        n = next(iter(lengths.values()))
-        if set(lengths.values()) != {n}:
-            raise ValueError(
-                f"Data along {self.rows!r} have different numbers of rows, {lengths}: give all of "
-                "them anew."
-            )
-        if n == 0:
-            raise ValueError(f"There are no {self.rows}s in the data.")
+        given = self.rows_of(data or {})
+        n = len(next(iter(given.values())))
         n_devices = 1 if self.mesh is None else self.mesh.local_mesh.size
         size = min(self.chunk, -(-n // n_devices))
         n_blocks = -(-n // (size * n_devices))  # of a device
@@ -203,6 +194,22 @@ class LogDensity:
         return {
             name: self._on_devices(x.reshape(-1, size, *x.shape[1:])) for name, x in out.items()
         }
+
+    def rows_of(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Give the arrays of the rows, by name, as they are before `put` cuts them up."""
+        given = {name: np.asarray(x.get_value()) for name, x in self._axis.items()}
+        for name, value in data.items():
+            given.update(self._parts(name, value))
+        lengths = {name: len(x) for name, x in given.items()}
+        n = next(iter(lengths.values()))
+        if set(lengths.values()) != {n}:
+            raise ValueError(
+                f"Data along {self.rows!r} have different numbers of rows, {lengths}: give all of "
+                "them anew."
+            )
+        if n == 0:
+            raise ValueError(f"There are no {self.rows}s in the data.")
+        return given
 
     def _parts(self, name: str, value: Any) -> dict[str, Any]:
         rv = self._kinds.get(name)
@@ -359,16 +366,109 @@ class LogDensity:
             check_vma=False,
         )
 
-    def _value_and_slope(self, flat: Any, unravel: Any, data: Rows) -> Any:
-        """Log density and gradient, beside each other: what devices add up is one array."""
+    def of_rows(self, flat: Any, unravel: Any, block: Any) -> Any:
+        """Sum of the log-probabilities of a block, and its gradient: (1 + n,), beside each other.
 
-        def of_rows(x: Any, block: Any) -> Any:
-            value, slope = jax.value_and_grad(lambda x: self._total(unravel(x), block))(x)
-            return jnp.concatenate([value[None], slope])
+        What devices add up is one array.
+        """
+        value, slope = jax.value_and_grad(lambda x: self._total(unravel(x), block))(flat)
+        return jnp.concatenate([value[None], slope])
 
+    def of_all_rows(self, flat: Any, unravel: Any, data: Rows) -> Any:
+        """Give the same of all rows."""
+        each = self._summed(lambda x, block: self.of_rows(x, unravel, block), flat.size + 1)
+        return each(flat, dict(data))
+
+    def of_rest(self, flat: Any, unravel: Any) -> Any:
+        """Give the same of what is not by row."""
         value, slope = jax.value_and_grad(lambda x: self._of_rest(unravel(x)))(flat)
-        rest = jnp.concatenate([value[None], slope])
-        return rest + self._summed(of_rows, flat.size + 1)(flat, dict(data))
+        return jnp.concatenate([value[None], slope])
+
+    def of_drawn_rows(
+        self,
+        of_rows: Callable[[Any, Any], Any],
+        size: int,
+        n_rows: Any,
+        x: Any,
+        key: Any,
+        data: Any,
+    ) -> Any:
+        r"""Estimate a sum over rows, without bias, from some of each device.
+
+        The rows of a device are a line that is cut into `size` parts of equal length, and a point
+        is drawn in each,
+
+        .. math:: \sum_{i=1}^n f(x_i) = \mathrm{E} \frac{n}{b} \sum_{k=1}^b
+                  f(x_{\lceil n (k - u_k) / b \rceil}), \qquad u_k \sim U(0, 1)
+
+        with less noise than rows drawn anyhow; b = n are all of them.
+
+        Parameters
+        ----------
+        of_rows : callable
+            Of x and a block of rows: the sum of what they give, an array.
+        size : int
+            How many rows each device draws.
+        n_rows : array, (n_devices,)
+            How many each has, from `rows_by_device`.
+        x : array
+            What `of_rows` is of, the same everywhere.
+        key : jax key
+            The same everywhere.
+        data : dict
+            From `put`.
+        """
+
+        def of_device(x: Any, key: Any, n_rows: Any, blocks: Any) -> Any:
+            if self.mesh is not None:
+                key = jax.random.fold_in(key, jax.lax.axis_index(self.mesh.axis_names[0]))
+            (n,) = n_rows
+            point = (jnp.arange(size) + jax.random.uniform(key, (size,))) * (n / size)
+            row = jnp.clip(point.astype(int), 0, jnp.maximum(n - 1, 0))
+            drawn = {
+                name: y.reshape(-1, *y.shape[2:]).at[row].get(mode="promise_in_bounds")
+                for name, y in blocks.items()
+            }
+            return of_rows(x, drawn) * (n / size)
+
+        if self.mesh is None:
+            return of_device(x, key, n_rows, dict(data))
+        (axis,) = self.mesh.axis_names
+        return jax.shard_map(
+            lambda *given: jax.lax.psum(of_device(*given), axis),
+            mesh=self.mesh,
+            in_specs=(PartitionSpec(), PartitionSpec(), PartitionSpec(axis), PartitionSpec(axis)),
+            out_specs=PartitionSpec(),
+            check_vma=False,
+        )(x, key, n_rows, dict(data))
+
+    def rows_by_device(self, data: Rows) -> Any:
+        """Count the rows that are data on each device, where they are the first ones."""
+
+        def count(is_row: Any) -> Any:
+            return is_row.sum()[None]
+
+        if self.mesh is None:
+            return jax.jit(count)(data[IS_ROW])
+        spec = PartitionSpec(self.mesh.axis_names[0])
+        divided = jax.shard_map(count, mesh=self.mesh, in_specs=spec, out_specs=spec)
+        return jax.jit(divided)(data[IS_ROW])
+
+    def holds(self, data: Rows) -> bool:
+        """Whether these are the data that the model itself has, and all of them are here."""
+        if jax.process_count() > 1:
+            return False
+        is_row = np.asarray(data[IS_ROW]).ravel()
+        given = {name: np.asarray(x.get_value(borrow=True)) for name, x in self._axis.items()}
+        n = int(is_row.sum())
+        return all(
+            len(x) == n
+            and np.array_equal(np.asarray(data[name]).reshape(-1, *x.shape[1:])[is_row], x)
+            for name, x in given.items()
+        )
+
+    def _value_and_slope(self, flat: Any, unravel: Any, data: Rows) -> Any:
+        return self.of_rest(flat, unravel) + self.of_all_rows(flat, unravel, data)
 
     def _value(self, ordered: list[Any], data: Rows) -> Any:
         def of_rows(x: Any, block: Any) -> Any:
@@ -437,7 +537,8 @@ def _refuse_divided(model: pm.Model, rows: str) -> None:
         if rows in model.named_vars_to_dims.get(rv.name, ()):
             raise ValueError(
                 f"{rv.name!r} is by {rows!r}, and so would have to be divided with the data, which "
-                "is not done. Sum it out, or cut the data up along another dim."
+                "is not done. Sum it out; or give it a dim of its own, whole on every device, and "
+                f"pick each row's by codes: pm.Data(..., dims={rows!r})."
             )
     for rv in model.observed_RVs:
         if type(rv.owner.op).__name__ == "MinibatchRandomVariable":

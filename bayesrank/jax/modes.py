@@ -1,7 +1,8 @@
 """The posterior mode by L-BFGS, in one jitted loop over rows that may lie on many devices."""
 
+import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -10,9 +11,12 @@ import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
 
+from bayesrank.jax.checkpoints import Checkpoint
 from bayesrank.jax.log_density import LogDensity
 
-__all__ = ["JaxMode", "find_map"]
+__all__ = ["JaxMode", "climbing", "find_map"]
+
+EVERY = 20  # iterations between checkpoints
 
 
 class JaxMode(NamedTuple):
@@ -39,6 +43,7 @@ def find_map(
     start: Mapping[str, Any] | None = None,
     max_iterations: int = 1000,
     tolerance: float = 1e-6,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> JaxMode:
     r"""Climb to where the log density is highest.
 
@@ -59,10 +64,20 @@ def find_map(
         How much higher in log density the mode may be, positive: half of what the last step
         promised, :math:`g^\top H g / 2` with the gradient g and the inverse curvature H that was
         learned.
+    checkpoint : path, optional
+        A file to write every 20 iterations and at the end, and to go on from where there is one:
+        what was cut off ends where it would have ended, to the last digit in one process and up to
+        rounding with several, of which the first one writes and reads it. A search that is to end
+        later, or nearer, goes on from it as well.
 
     Returns
     -------
     JaxMode
+
+    Raises
+    ------
+    ValueError
+        If the file is of another model or of other data.
 
     Warns
     -----
@@ -81,7 +96,15 @@ def find_map(
     array([ 0.202, -0.202])
     """
     first, unravel = ravel_pytree(density.in_order(start or density.start()))
-    found = _climb(density, unravel, max_iterations, tolerance)(first, dict(data))
+    kept = Checkpoint.of(checkpoint, density, data, {"search": "find_map"})
+    begin, climb = climbing(lambda x, data: density.ordered_logp(unravel(x), data), tolerance)
+    climb = jax.jit(climb)
+    found = kept.read(jax.tree.map(np.asarray, begin(first)))
+    while found.n < max_iterations and not found.missing <= tolerance:
+        until = max_iterations if checkpoint is None else min(found.n + EVERY, max_iterations)
+        # as arrays of this process, which are the same before and after a file
+        found = jax.tree.map(np.asarray, climb(found, until, dict(data)))
+        kept.write(found)
     x, missing, n = found.x, float(found.missing), int(found.n)
     values = dict(zip(density.names, map(np.asarray, unravel(x)), strict=True))
     if not missing <= tolerance:
@@ -96,13 +119,31 @@ def find_map(
     return JaxMode(values, density.posterior_values(values), height, missing, n)
 
 
-def _climb(density: LogDensity, unravel: Any, max_iterations: int, tolerance: float) -> Any:
+def climbing(
+    logp: Callable[[Any, Any], Any], tolerance: float
+) -> tuple[Callable[[Any], _State], Callable[[_State, Any, Any], _State]]:
+    """Give what L-BFGS begins with, and a function that JAX compiles: from there to an iteration.
+
+    Parameters
+    ----------
+    logp : callable
+        Of values, ravelled, and data.
+    tolerance : float
+        As of `find_map`.
+
+    Returns
+    -------
+    tuple of callables
+        From values to a state; and from a state, the iteration to end at and data to a state.
+    """
     optimiser = optax.lbfgs()
 
-    @jax.jit
-    def climb(first: Any, data: Any) -> _State:
+    def begin(first: Any) -> _State:
+        return _State(first, optimiser.init(first), jnp.inf, 0)
+
+    def climb(state: _State, until: Any, data: Any) -> _State:
         def loss(x: Any) -> Any:
-            return -density.ordered_logp(unravel(x), data)
+            return -logp(x, data)
 
         value_and_slope = optax.value_and_grad_from_state(loss)
 
@@ -117,9 +158,8 @@ def _climb(density: LogDensity, unravel: Any, max_iterations: int, tolerance: fl
             return _State(optax.apply_updates(state.x, move), optimiser_state, missing, state.n + 1)
 
         def goes_on(state: _State) -> Any:
-            return (state.n < max_iterations) & ~(state.missing <= tolerance)
+            return (state.n < until) & ~(state.missing <= tolerance)
 
-        begin = _State(first, optimiser.init(first), jnp.inf, 0)
-        return jax.lax.while_loop(goes_on, step, begin)
+        return jax.lax.while_loop(goes_on, step, state)
 
-    return climb
+    return begin, climb

@@ -14,7 +14,8 @@ the middle (too wide).
 
 Two ways. `by_simuk` hands a model to `simuk`, which takes any of PyMC's, of observed `Rankings`,
 too, and asks PyMC to compile it for every world: some 3 s each. `calibrate` takes a model whose
-ranks are `pm.Data`: nutpie compiles it once, and takes other ranks for every world by `with_data`.
+ranks are `pm.Data`: nutpie compiles it once, and takes other ranks for every world by `with_data`;
+with ``n_jobs`` or a dask ``client`` once in every process, among which worlds are dealt.
 Draws are thinned until they are nearly independent, for which the uniform law holds; simuk ranks
 among all of them.
 
@@ -32,14 +33,18 @@ bayesrank).
 
 import sys
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import nutpie
 import pandas as pd
 import pymc as pm
+import xarray as xr
 from scipy.stats import chisquare
 
 import bayesrank as br
+from bayesrank.inference import on_workers
 
 THIN, KEPT = 5, 99  # of the draws of a world: ranks go from 0 to 99
 
@@ -56,8 +61,33 @@ def build(n_rankings: int = 8, n_items: int = 4) -> pm.Model:
     return model
 
 
+class Ranked:
+    """A model in a process that has compiled it: it ranks the truth of a world."""
+
+    def __init__(self, fitted: pm.Model, names: list[str]) -> None:
+        self.compiled, self.names = nutpie.compile_pymc_model(fitted), names
+
+    def __call__(self, world: tuple[np.ndarray, xr.Dataset, int]) -> dict[str, int]:
+        """Fit the ranks of a world, and count the draws below its true values."""
+        ranks, true, seed = world
+        draws = nutpie.sample(
+            self.compiled.with_data(ranks=ranks),
+            draws=THIN * KEPT, tune=300, chains=1, seed=seed, progress_bar=False,
+        )["posterior"].dataset  # fmt: skip
+        below = (draws[self.names].isel(draw=slice(None, None, THIN)) < true).sum(["chain", "draw"])
+        flat = {name: np.atleast_1d(below[name].to_numpy()) for name in self.names}
+        return {f"{n}[{i}]": x for n, values in flat.items() for i, x in enumerate(values)}
+
+
 def calibrate(
-    model: pm.Model, fitted: pm.Model, names: list[str], *, n_worlds: int = 200, seed: int = 1
+    model: pm.Model,
+    fitted: pm.Model,
+    names: list[str],
+    *,
+    n_worlds: int = 200,
+    seed: int = 1,
+    n_jobs: int | None = None,
+    client: Any = None,
 ) -> pd.DataFrame:
     """Rank true values in their posteriors.
 
@@ -71,6 +101,8 @@ def calibrate(
         The variables.
     n_worlds, seed : int
         How many worlds, and of which seed.
+    n_jobs, client : optional
+        Processes, or a dask cluster, that fit them, as in `bayesrank.map_fits`.
 
     Returns
     -------
@@ -78,20 +110,16 @@ def calibrate(
         One row per world, one column per value; uniform on 0, ..., 99 where all is right.
     """
     truth = pm.sample_prior_predictive(n_worlds, model=model, random_seed=seed)
-    compiled = nutpie.compile_pymc_model(fitted)
-    rows = []
-    for world in range(n_worlds):
-        at = {"chain": 0, "draw": world}
-        ranks = truth["prior_predictive"]["y"].isel(at).to_numpy()
-        draws = nutpie.sample(
-            compiled.with_data(ranks=ranks),
-            draws=THIN * KEPT, tune=300, chains=1, seed=seed + world, progress_bar=False,
-        )["posterior"].dataset  # fmt: skip
-        true = truth["prior"].dataset.isel(at)[names]
-        below = (draws[names].isel(draw=slice(None, None, THIN)) < true).sum(["chain", "draw"])
-        flat = {name: np.atleast_1d(below[name].to_numpy()) for name in names}
-        rows.append({f"{n}[{i}]": x for n, values in flat.items() for i, x in enumerate(values)})
-    return pd.DataFrame(rows)
+    observed, true = truth["prior_predictive"]["y"], truth["prior"].dataset[names]
+    at = [{"chain": 0, "draw": world} for world in range(n_worlds)]
+    worlds = {
+        k: (observed.isel(world).to_numpy(), true.isel(world), seed + k)
+        for k, world in enumerate(at)
+    }
+    rows: dict[Any, Any] = {}
+    for some in on_workers(partial(Ranked, fitted, names), worlds, n_jobs=n_jobs, client=client):
+        rows |= some
+    return pd.DataFrame([rows[k] for k in worlds])
 
 
 def by_simuk(

@@ -1,12 +1,14 @@
 """K-fold cross-validation against exact predictions by quadrature; folds, groups and bad input."""
 
 import itertools
+import warnings
 
 import numpy as np
 import nutpie
 import pandas as pd
 import pymc as pm
 import pytest
+import xarray as xr
 
 import bayesrank as br
 from bayesrank.inference import FoldWarning, kfold
@@ -131,6 +133,27 @@ def test_all_folds_share_one_compiled_model_which_is_left_as_it_was(once, monkey
     assert sorted(folds) == [0, 0, 1, 1, 2]
     again = kfold(model, folds=folds, seed=4, draws=50, chains=1)
     assert again.elpd_i.values.tolist() == one.elpd_i.values.tolist()
+
+
+@pytest.mark.slow
+def test_folds_are_the_same_on_processes_and_on_a_cluster():
+    distributed = pytest.importorskip("distributed")
+    model = model_of(rankings())
+    small = {"k": 3, "seed": 4, "draws": 50, "chains": 2}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of few draws, and of what the cluster leaves open
+        alone = kfold(model, **small)
+        shared = kfold(model, n_jobs=2, **small)
+        with (
+            distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1, dashboard_address=None
+            ) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            far = kfold(model, client=client, **small)
+    for found in (shared, far):
+        xr.testing.assert_identical(found.elpd_i, alone.elpd_i)
+        assert found.warning == alone.warning
 
 
 @pytest.mark.slow

@@ -9,8 +9,7 @@ import pytest
 import xarray as xr
 
 import bayesrank as br
-from bayesrank.inference import FitWarning, map_fits, posterior_modes
-from bayesrank.inference import map_fits as called
+from bayesrank.inference import FitWarning, map_fits, posterior_modes, workers
 
 N_ITEMS = 5
 
@@ -43,13 +42,6 @@ def fits(model, problems):
     return map_fits(model, problems, progressbar=False)
 
 
-def module():
-    """Find the module of the function, which has its name."""
-    import sys
-
-    return sys.modules[called.__module__]
-
-
 def test_each_mode_is_the_one_of_a_model_of_its_own(fits, problems):
     for label in ("query 1", "query 5"):
         with pm.Model(coords=problems[label].coords) as own:
@@ -72,9 +64,11 @@ def test_the_model_is_not_changed(model, problems, fits):
 
 def test_it_compiles_once(model, problems, fits, monkeypatch):
     times = []
-    compiled = module()._Compiled
-    monkeypatch.setattr(module(), "_Compiled", lambda p: times.append(1) or compiled(p))
-    module()._compiled.clear()
+    compiled = pm.Model.compile_fn
+    monkeypatch.setattr(
+        pm.Model, "compile_fn", lambda *a, **k: times.append(1) or compiled(*a, **k)
+    )
+    workers._prepared.clear()
     again = map_fits(model, problems, progressbar=False)
     assert times == [1]
     xr.testing.assert_identical(again, fits)
@@ -100,9 +94,11 @@ def test_one_that_fails_is_named_and_the_others_are_fitted(model, problems, fits
 
 def test_done_fits_are_not_done_again(model, problems, fits, monkeypatch):
     asked = []
-    some = module()._fit_some
+    some = workers._solve_some
     monkeypatch.setattr(
-        module(), "_fit_some", lambda s, p: asked.extend(label for label, _ in p) or some(s, p)
+        workers,
+        "_solve_some",
+        lambda d, p, part: asked.extend(label for label, _ in part) or some(d, p, part),
     )
     half = fits.isel(problem=slice(0, 6)).copy(deep=True)
     half["failed"][2] = "ValueError: the power went"
@@ -112,14 +108,14 @@ def test_done_fits_are_not_done_again(model, problems, fits, monkeypatch):
 
 
 def test_what_is_fitted_is_kept_when_interrupted(model, problems, fits, monkeypatch):
-    some = module()._fit_some
+    some = workers._solve_some
 
-    def until(sent, part):
+    def until(digest, pickled, part):
         if part[0][0] == "query 5":
             raise KeyboardInterrupt
-        return some(sent, part)
+        return some(digest, pickled, part)
 
-    monkeypatch.setattr(module(), "_fit_some", until)
+    monkeypatch.setattr(workers, "_solve_some", until)
     with pytest.warns(FitWarning, match="were interrupted or failed"):
         found = map_fits(model, problems, progressbar=False)
     xr.testing.assert_identical(found.isel(problem=slice(0, 5)), fits.isel(problem=slice(0, 5)))

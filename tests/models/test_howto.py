@@ -21,6 +21,7 @@ from models.howto import (
     minibatches,
     new_data,
     seasons,
+    shards,
 )
 from tests.models.test_gallery import GALLERY
 
@@ -243,6 +244,27 @@ def test_ranks_that_pile_up_are_told_from_uniform_ones():
     assert table.loc["even", "p"] > 1e-3
     assert table.loc["ends", "p"] < 1e-6
     assert table.drop(columns="p").sum(axis=1).tolist() == [1000, 1000]
+
+
+@pytest.mark.slow
+def test_worlds_are_the_same_on_several_processes():
+    model = calibration.build()
+    alone, shared = (
+        calibration.calibrate(model, model, ["scale", "utility"], n_worlds=6, n_jobs=n_jobs)
+        for n_jobs in (1, 2)
+    )
+    pd.testing.assert_frame_equal(alone, shared)
+
+
+@pytest.mark.slow
+def test_divided_rankings_end_beside_the_truth():
+    rankings = shards.part(0, 1, 5000)
+    density, data = shards.divided(rankings)
+    mode = br.jax.find_map(density, data)
+    found = shards.table(br.jax.svi(density, data, start=mode.values))
+    off = found["mean"] - found["mean"].mean() - np.linspace(1.5, -1.5, 30)
+    assert np.sqrt((off**2).mean()) < 0.1
+    assert abs(found["mean"] - mode.values["utility"]).max() < 0.2 * found["sd"].max()
 
 
 @pytest.mark.slow

@@ -1,0 +1,160 @@
+"""Many problems at once: L-BFGS of all of them in one program, where they have one shape."""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax.flatten_util import ravel_pytree
+
+from bayesrank.inference.map_fits import Fit, fits_together, labelled_problems, warn_of_failures
+from bayesrank.jax.log_density import IS_ROW, LogDensity
+from bayesrank.jax.modes import climbing
+
+__all__ = ["map_fits"]
+
+Arrays = dict[str, Any]
+
+
+def map_fits(
+    density: LogDensity,
+    problems: Mapping[Hashable, Any] | Sequence[Any],
+    *,
+    var: str = "y",
+    done: xr.Dataset | None = None,
+    at_once: int = 1000,
+    max_iterations: int = 1000,
+    tolerance: float = 1e-6,
+) -> xr.Dataset:
+    """Find the posterior modes of many problems, all in one program.
+
+    What `bayesrank.map_fits` does by processes, this does by vectorising: a thousand searches go
+    side by side until the last one has arrived, on a GPU where there is one. It compiles once for
+    each shape: rows are filled up to a power of two, and slots, say, are as many as the rankings of
+    a problem have.
+
+    Parameters
+    ----------
+    density : LogDensity
+        From `compile`, without a mesh.
+    problems : mapping of label to data, or sequence of data
+        What `var` observes in each problem, or a dict as `LogDensity.put` takes it. A sequence has
+        the labels 0, 1, ...
+    var : str
+        The observed variable.
+    done : Dataset, optional
+        Fits of an earlier call, which are not done again unless they failed there.
+    at_once : int
+        How many problems are solved side by side, positive: memory grows with it.
+    max_iterations, tolerance
+        As in `find_map`.
+
+    Returns
+    -------
+    Dataset
+        As that of `bayesrank.map_fits`, whose modes are the same up to the tolerance.
+
+    Raises
+    ------
+    ValueError
+        If there are no problems, or the density has a mesh.
+
+    Warns
+    -----
+    FitWarning
+        If fits failed, which is not fatal to the others.
+
+    Examples
+    --------
+    >>> import bayesrank as br, pymc as pm
+    >>> one = br.Rankings.from_orderings([["a", "b"]] * 3)
+    >>> other = br.Rankings.from_orderings([["b", "a"]] * 3)
+    >>> with pm.Model(coords=one.coords) as model:
+    ...     _ = br.PlackettLuce("y", pm.Normal("utility", dims="item"), observed=one)
+    >>> fits = br.jax.map_fits(br.jax.compile(model), {"spring": one, "autumn": other})
+    >>> fits["utility"].sel(problem="autumn").values.round(2)
+    array([-0.65,  0.65])
+    """
+    if density.mesh is not None:
+        raise ValueError(
+            "The density divides rows among the devices of a mesh, and here it is problems that "
+            "are many: compile it without mesh=."
+        )
+    if isinstance(at_once, bool) or at_once % 1 or at_once < 1:
+        raise ValueError(f"`at_once` is {at_once!r}; it is a whole number, 1 or more.")
+    labelled, fits = labelled_problems(problems, done)
+    arrays: dict[Hashable, Arrays] = {}
+    for label, problem in labelled.items():
+        if label not in fits:
+            try:
+                given = problem if isinstance(problem, Mapping) else {var: problem}
+                arrays[label] = density.rows_of(given)
+            except (TypeError, ValueError) as error:
+                fits[label] = Fit.failure(error)
+    solve = jax.jit(jax.vmap(_solver(density, max_iterations, tolerance)))
+    for labels, stacked in _groups(arrays, at_once):
+        found = zip(*map(np.asarray, solve(stacked)), strict=True)
+        # the last ones fill up
+        for label, (x, height, missing) in zip(labels, found, strict=False):
+            fits[label] = _fit(density, x, float(height), float(missing), tolerance)
+    out = fits_together(density.model, labelled, fits)
+    warn_of_failures(out, interrupted=False)
+    return out
+
+
+def _solver(
+    density: LogDensity, max_iterations: int, tolerance: float
+) -> Callable[[Arrays], tuple[Any, Any, Any]]:
+    """Make a function of the data of one problem: where it ends, how high, and what is missing."""
+    first, unravel = ravel_pytree(density.in_order(density.start()))
+
+    def logp(x: Any, data: Any) -> Any:
+        return density.ordered_logp(unravel(x), data)
+
+    begin, climb = climbing(logp, tolerance)
+
+    def solve(data: Arrays) -> tuple[Any, Any, Any]:
+        state = climb(begin(first), max_iterations, data)
+        return state.x, logp(state.x, data), state.missing
+
+    return solve
+
+
+def _fit(density: LogDensity, x: Any, height: float, missing: float, tolerance: float) -> Fit:
+    if not missing <= tolerance:
+        return Fit.failure(
+            f"The search for the mode ends where the log density may rise by {missing:.2g}, which "
+            f"is above the tolerance of {tolerance:.2g}"
+        )
+    _, unravel = ravel_pytree(density.in_order(density.start()))
+    values = dict(zip(density.names, unravel(jnp.asarray(x)), strict=True))
+    return Fit(density.posterior_values(values), height, "")
+
+
+def _groups(
+    problems: Mapping[Hashable, Arrays], at_once: int
+) -> Iterator[tuple[list[Hashable], Arrays]]:
+    """Stack problems of one shape: (problem, block, row, ...), with one block each."""
+    alike: dict[Any, list[Hashable]] = {}
+    for label, arrays in problems.items():
+        n = len(next(iter(arrays.values())))
+        shape = 1 << (n - 1).bit_length(), *((name, x.shape[1:]) for name, x in arrays.items())
+        alike.setdefault(shape, []).append(label)
+    for (n, *_), labels in alike.items():
+        size = min(at_once, len(labels))
+        for k in range(0, len(labels), size):
+            some = labels[k : k + size]
+            filled = [_filled(problems[label], n) for label in some]
+            filled += filled[:1] * (size - len(some))
+            yield some, {name: np.stack([x[name] for x in filled]) for name in filled[0]}
+
+
+def _filled(arrays: Arrays, n: int) -> Arrays:
+    """Fill rows up to n by copies of the first one, which do not count, as one block."""
+    there = len(next(iter(arrays.values())))
+    row = np.r_[0:there, np.zeros(n - there, dtype=np.int64)]
+    return {name: x[row][None] for name, x in arrays.items()} | {
+        IS_ROW: (np.arange(n) < there)[None]
+    }

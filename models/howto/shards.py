@@ -1,0 +1,133 @@
+r"""More rankings than one device takes: how to divide them?
+
+Story: utilities of items, and rankings that lie in parts, one part with each process. Every process
+builds the same model on a few rankings and puts its own part on its own devices. What devices tell
+each other in an evaluation is one sum, of a number and a gradient.
+
+    utility[i]   ~ Normal(0, 1)
+    ranking      ~ PlackettLuce(utility)
+
+From there on: the mode (`br.jax.find_map`), normals around it from some rankings at a time
+(`br.jax.svi`), and NUTS by NumPyro or blackjax, which take the log density as a function of values
+and data. Data are handed over as arguments, never as constants, and keys are made inside of what is
+compiled: a process cannot put them where others look. The mode and the normals keep checkpoints; a
+process that is lost takes the others with it after the heartbeat's time, and all start again from
+there.
+
+Parameters of rankers or judges are whole on every device, a million of them 8 MB, and so are found
+and sampled like any others. What has the dim of the rows themselves is refused: give it a dim of
+its own, and pick each row's by a `pm.Data` of codes. Dividing parameters, too, would pay beyond
+some ten million of them, and L-BFGS, Adam and NUTS would have to divide their own vectors as well.
+
+Run ``python -m models.howto.shards``: 20,000 made-up rankings on the devices of one process. On a
+cluster the same in every process, such as ``srun -N 4 --ntasks-per-node 1 python -m
+models.howto.shards slurm`` (jax finds out about Slurm, Open MPI and Cloud TPU by itself); by hand
+``python -m models.howto.shards HOST:PORT N K`` in the K-th of N processes. To be seen on one
+machine: ``XLA_FLAGS=--xla_force_host_platform_device_count=2``.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pandas as pd
+import pymc as pm
+from jax.sharding import Mesh
+
+import bayesrank as br
+
+ITEMS = [f"i{k}" for k in range(30)]
+HEARTBEAT = 60  # seconds after which a lost process is noticed where collectives do not
+
+
+def part(process: int, n_processes: int, n_rankings: int = 20_000) -> br.Rankings:
+    """Make up a part of the rankings, as a process would read its own file."""
+    utility = np.linspace(1.5, -1.5, len(ITEMS))
+    rng = np.random.default_rng(process)
+    n = len(range(process, n_rankings, n_processes))
+    item = rng.permuted(np.tile(np.arange(len(ITEMS)), (n, 1)), axis=1)[:, :5]
+    order = np.argsort(-(utility[item] + rng.gumbel(size=item.shape)), axis=1)
+    ranks = np.tile(np.arange(1, 6), (n, 1))
+    return br.Rankings(np.take_along_axis(item, order, axis=1), ranks, items=ITEMS)
+
+
+def build(few: br.Rankings) -> pm.Model:
+    """Build the model on a few rankings, in whose place all are put."""
+    with pm.Model(coords=few.coords) as model:
+        utility = pm.Normal("utility", 0, 1, dims="item")
+        br.PlackettLuce("y", utility, observed=few)
+    return model
+
+
+def divided(mine: br.Rankings) -> tuple[br.jax.LogDensity, dict[str, Any]]:
+    """Compile the model for all devices there are, and put this process's part on its own."""
+    mesh = Mesh(np.array(jax.devices()), ("rows",))
+    density = br.jax.compile(build(mine.subset([0])), mesh=mesh)
+    return density, density.put({"y": mine})
+
+
+def by_numpyro(
+    density: br.jax.LogDensity, data: dict[str, Any], *, draws: int = 500, seed: int = 1
+) -> dict[str, np.ndarray]:
+    """Draw by NumPyro's NUTS: values of the sampler's space, by name, (draw, ...)."""
+    from numpyro.infer import MCMC, NUTS
+
+    kernel = NUTS(density.numpyro_model)
+    sampler = MCMC(kernel, num_warmup=draws, num_samples=draws, progress_bar=False)
+    sampler.run(jax.random.key(seed), data)
+    return {name: np.asarray(x) for name, x in sampler.get_samples().items()}
+
+
+def by_blackjax(
+    density: br.jax.LogDensity, data: dict[str, Any], *, draws: int = 500, seed: int = 1
+) -> dict[str, np.ndarray]:
+    """Draw by blackjax's NUTS, warm-up and all in one program, the same as `by_numpyro`."""
+    import blackjax
+
+    start = density.start()
+
+    @jax.jit
+    def run(seed: int, data: dict[str, Any]) -> Any:
+        def logp(values: dict[str, Any]) -> Any:
+            return density.logp(values, data)
+
+        for_warmup, for_draws = jax.random.split(jax.random.key(seed))
+        warmup = blackjax.window_adaptation(blackjax.nuts, logp)
+        (state, found), _ = warmup.run(for_warmup, start, num_steps=draws)
+        step = blackjax.nuts(logp, **found).step
+
+        def one(state: Any, key: Any) -> Any:
+            state, _ = step(key, state)
+            return state, state.position
+
+        return jax.lax.scan(one, state, jax.random.split(for_draws, draws))[1]
+
+    return {name: np.asarray(x) for name, x in run(seed, data).items()}
+
+
+def table(fit: Any) -> pd.DataFrame:
+    """Means and standard deviations of the utilities."""
+    utility = fit["posterior"]["utility"]
+    dims = ["chain", "draw"]
+    return pd.DataFrame({"mean": utility.mean(dims).to_series(), "sd": utility.std(dims)})
+
+
+def main(where: list[str]) -> None:
+    """Join the others, if there are any; climb to the mode, and go on to normals around it."""
+    if where == ["slurm"]:
+        jax.distributed.initialize(heartbeat_timeout_seconds=HEARTBEAT)
+    elif where:
+        address, n, k = where
+        jax.distributed.initialize(address, int(n), int(k), heartbeat_timeout_seconds=HEARTBEAT)
+    density, data = divided(part(jax.process_index(), jax.process_count()))
+    kept = Path.cwd()
+    mode = br.jax.find_map(density, data, checkpoint=kept / "mode.npz")
+    fit = br.jax.svi(density, data, start=mode.values, checkpoint=kept / "svi.npz")
+    if jax.process_index() == 0:
+        print(table(fit).round(3).to_string())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
