@@ -97,12 +97,20 @@ def test_its_matches_run_and_show_what_it_claims(few_draws, capsys):
     assert re.match(said, capsys.readouterr().out)
 
 
+def test_the_page_on_arenas_builds_its_model():
+    (block,) = blocks("python", PAGES["howto/arena.md"])
+    model = run(block, {})["model"]
+    assert model.named_vars_to_dims["prompt_deviation"] == ("prompt_item",)
+    assert model.named_vars_to_dims["judge_feature_effect"] == ("feature", "judge")
+
+
 def test_pages_show_the_examples_of_the_readme_and_no_others_that_are_not_run():
     first, second = blocks("python")
     shown = {name: blocks("python", text) for name, text in PAGES.items()}
     assert shown.pop("start/model.md") == [first]
     assert shown.pop("families/pairs.md") == [second]
     run_above = {"howto/checks.md", "families/mixtures.md", "families/mpm.md", "history.md"}
+    run_above.add("howto/arena.md")
     assert {name for name, code in shown.items() if code} == run_above
 
 
