@@ -57,6 +57,7 @@ include_patterns = [
     "models/README.md",
     "models/*/*.md",
     "models/*/*.py",
+    "posteriordb/README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
 ]
