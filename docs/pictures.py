@@ -1,65 +1,48 @@
-"""Draw the pictures of the README: ``./dev run python docs/pictures.py``, half a minute.
+"""Draw the pictures of the site: ``./dev run python docs/pictures.py [MATCHES.csv]``.
 
-NASCAR 2002, Plackett-Luce with independent normal utilities. With the path of a table of matches
-(date, home, away, home_goals, away_goals) those of ``history.md`` instead, from it.
+What is run stands in ``gallery.md``: every picture has the name of the variable that it is drawn
+into, and is written as soon as it is there. MATCHES.csv is what the page calls ``england.csv``
+(date, home, away, home_goals, away_goals); without it, the pictures of histories are left as they
+are. Sampling is compiled by JAX, in seconds; five minutes in all on one processor.
 """
 
+import functools
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import pymc as pm
 
-import bayesrank as br
 from bayesrank.results import figure_png, write_whole
 
 HERE = Path(__file__).parent
+PAGE = HERE / "gallery.md"
 
 
-def main() -> None:
-    """Sample, draw, and write the files whole."""
-    races = br.load_nascar()
-    with pm.Model(coords=races.coords):
-        utility = pm.Normal("utility", 0, 1, dims="item")
-        br.PlackettLuce("y", utility, observed=races)
-        posterior = pm.sample(
-            random_seed=1, nuts={"adaptation": "low_rank"}, progressbar=False, quiet=True
-        )
-        pm.sample_posterior_predictive(
-            posterior, extend_inferencedata=True, random_seed=1, progressbar=False
-        )
-    pictures = {
-        "ranks.png": br.plot_ranks(posterior, max_items=20),
-        "places.png": br.plot_places(posterior, max_items=15),
-        "checks.png": br.plot_ranking_checks(posterior),
-    }
-    write(pictures)
+def pictures(matches: str | None) -> Iterator[tuple[str, Any]]:
+    """Run the programs of the page one after the other, as a reader would: what each draws."""
+    text = PAGE.read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    for program in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
+        if matches is None and re.search(r"england\.csv|clubs", program):
+            continue
+        exec(compile(program.replace('"england.csv"', repr(matches)), str(PAGE), "exec"), names)
+        drawn = re.findall(r"(?m)^(\w+) = br\.plot_", program)
+        yield drawn[-1], names[drawn[-1]]
 
 
-def of_history(path: Path) -> None:
-    """Fit the matches of a table by the defaults, and draw how strengths went."""
-    table = pd.read_csv(path)
-    goals = table["home_goals"] - table["away_goals"]
-    table["result"] = np.select([goals > 0, goals < 0], ["first", "second"], "tie")
-    pairs = br.Pairs.from_frame(table, first="home", second="away", outcome="result", by="date")
-    fit = br.history(pairs, time="date")
-    days = pd.date_range(table["date"].min(), table["date"].max(), 150)
-    draws = fit.draws(at=list(days), draws=250)
-    write(
-        {
-            "history.png": br.plot_history(draws, max_items=5),
-            "best.png": br.plot_history(draws, show="best", max_items=6),
-        }
-    )
-
-
-def write(pictures: dict[str, Any]) -> None:
-    """Write files beside this one."""
-    for name, picture in pictures.items():
-        write_whole(HERE / name, figure_png(picture, dpi=110))
+def main(matches: str | None) -> None:
+    """Write the pictures beside the page."""
+    for name, picture in pictures(matches):
+        write_whole(HERE / f"{name}.png", figure_png(picture, dpi=110))
+        print(name, flush=True)
 
 
 if __name__ == "__main__":
-    of_history(Path(sys.argv[1])) if len(sys.argv) > 1 else main()
+    quick = {"nuts_sampler": "nutpie", "backend": "jax", "quiet": True, "progressbar": False}
+    pm.sample = functools.partial(pm.sample, **quick)
+    for verb in ("sample_posterior_predictive", "compute_log_likelihood"):
+        setattr(pm, verb, functools.partial(getattr(pm, verb), progressbar=False))
+    main(sys.argv[1] if len(sys.argv) > 1 else None)

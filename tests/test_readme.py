@@ -2,6 +2,7 @@
 
 import functools
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -110,7 +111,7 @@ def test_pages_show_the_examples_of_the_readme_and_no_others_that_are_not_run():
     assert shown.pop("start/model.md") == [first]
     assert shown.pop("families/pairs.md") == [second]
     run_above = {"howto/checks.md", "families/mixtures.md", "families/mpm.md", "history.md"}
-    run_above.add("howto/arena.md")
+    run_above |= {"howto/arena.md", "gallery.md"}
     assert {name for name, code in shown.items() if code} == run_above
 
 
@@ -138,6 +139,24 @@ def test_the_command_lines_it_quotes_have_these_options(command):
     ).stdout
     assert len(options) >= 3
     assert options <= set(re.findall(r"--[\w-]+", usage))
+
+
+def test_every_picture_is_made_by_ten_lines_at_most():
+    programs = blocks("python", PAGES["gallery.md"])
+    drawn = [re.findall(r"(?m)^(\w+) = br\.plot_", program) for program in programs]
+    shown = re.findall(r"!\[[^]]{20,}\]\((\w+)\.png\)", PAGES["gallery.md"])
+    assert [name for (name,) in drawn] == shown
+    assert len(shown) == 10
+    for program in programs:
+        lines = [line for line in program.splitlines() if line and not line.startswith("import ")]
+        assert len(lines) <= 10, program
+
+
+@pytest.mark.slow
+def test_the_programs_of_the_pictures_run(few_draws, data_dir):
+    pictures = runpy.run_path(str(ROOT / "docs/pictures.py"))["pictures"]
+    for name, drawn in pictures(str(data_dir / "football" / "england.csv")):
+        assert drawn.viz is not None, name
 
 
 @pytest.mark.slow
