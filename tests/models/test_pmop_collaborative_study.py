@@ -72,3 +72,18 @@ def test_metrics_are_those_of_the_stars():
     assert marks["ndcg@1"].tolist() == pytest.approx([1.0, 1 / 15])
     ideal = 15 + 1 / np.log2(3)
     assert marks["ndcg@5"].tolist() == pytest.approx([1.0, (1 + 15 / np.log2(3)) / ideal])
+
+
+# two users gave the same stars to all that they are trained on
+@pytest.mark.filterwarnings("ignore:.*hold one item or one block:UserWarning")
+@pytest.mark.slow
+def test_the_study_in_its_reduced_size(data_dir):
+    folder = str(data_dir / "ml-100k")
+    tables = study.main([folder, "--quick", "--table", "ten", "--table", "fifty"])
+    rows = tables["ten"].rows
+    assert list(rows.index) == list(study.QUICK)
+    # one split and one scale of each kind; with 50 ratings there are many modes
+    expected = [0.6767, 0.6693, 0.6621, 0.6850, 0.6815]
+    np.testing.assert_allclose(rows["NDCG@5"].astype(float), expected, atol=0.005)
+    expected = [0.6858, 0.6803, 0.6777, 0.7035, 0.6849]
+    np.testing.assert_allclose(tables["fifty"].rows["NDCG@5"].astype(float), expected, atol=0.01)
