@@ -127,6 +127,7 @@ def test_a_judge_who_is_sure_of_another_order_does_not_decide_alone():
     assert found[("judge",)][0] > 0.8 > found[("judge",)][1]
 
 
+@pytest.mark.slow
 def test_a_contrary_judge_is_found_where_that_is_thought_possible():
     rng = np.random.default_rng(5)
     one, other = two_of(rng, 6, 1200)

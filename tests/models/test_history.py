@@ -21,6 +21,7 @@ def table(tmp_path):
     return tmp_path / "matches.csv"
 
 
+@pytest.mark.slow
 def test_all_forecasts_beat_chance_where_strengths_differ(table):
     columns = {"date": "day", "first": "home", "second": "away"}
     pairs = read(table, **columns, scores=("home_goals", "away_goals"))

@@ -310,7 +310,8 @@ class _Labels:
         self.join()
         names = pd.Index(self.known.to_pandas(), tupleize_cols=False)
         if self.text:
-            names = names.str.strip().replace("", np.nan)
+            names = names.str.strip()
+            names = names.where(names != "")
         place, distinct = pd.factorize(names)  # to -1 what is missing
         if not self.ordered:
             order = np.asarray(distinct.argsort())
