@@ -534,13 +534,6 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
         return _check_parameters(logp, p.score, p.variance, p.adherence)
 
     @classmethod
-    def logp_by_row(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        raise ValueError(
-            "The counts of an MPM lie in tables that rankers share and cannot be cut up by ranker. "
-            "They are sums already: fit them on one machine, by pm.sample or br.quick_posterior."
-        )
-
-    @classmethod
     def of_counts(cls, p: SimpleNamespace) -> TensorVariable:
         """Log-probabilities of the counts of every ranker."""
         raise NotImplementedError
