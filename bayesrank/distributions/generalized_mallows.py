@@ -295,6 +295,7 @@ class _ObservedRV(ObservedRankingsRV):
 class ObservedStagesRV(_ObservedRV, GeneralizedMallowsRV):
     """Rankings observed around a consensus."""
 
+    rows_apart = True
     parameters = PARAMETERS | {"ranks": "slot", "weight": "", "is_ranking": ""}
     gathered = ("consensus",)
     extended_signature = signature(parameters, "slot")

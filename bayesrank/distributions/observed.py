@@ -170,6 +170,7 @@ class ObservedRV(SymbolicRandomVariable):
     parameters: ClassVar[Mapping[str, str]] = MappingProxyType({})
     value: ClassVar[str] = ""
     derived_from: ClassVar[tuple[str, ...]] = ()  # parts
+    rows_apart: ClassVar[bool] = False  # whether rows can be cut up, and evaluated on any device
 
     @classmethod
     def named(cls, parameters: Sequence[Any]) -> SimpleNamespace:

@@ -767,6 +767,7 @@ class _ObservedPairRV(ObservedRV, _PairRV):
     where nothing but the items has parameters.
     """
 
+    rows_apart = True
     data_types = (Pairs,)
     noun = "pairs"
     axes = ("pair", "result")

@@ -310,6 +310,7 @@ class PlackettLuce(Discrete):
 class SlotPlackettLuceRV(ObservedRankingsRV, PlackettLuceRV):
     """Rankings observed with one utility per slot: validated once, not at every evaluation."""
 
+    rows_apart = True
     parameters = OBSERVED
     extended_signature = signature(parameters, "slot")
 

@@ -344,6 +344,7 @@ class PMOP(Discrete):
 class ObservedPMOPRV(ObservedRankingsRV, PMOPRV):
     """Observed rankings: validated once, not at every evaluation."""
 
+    rows_apart = True
     parameters = PARAMETERS | {"ranks": "slot", "weight": ""}
     extended_signature = signature(parameters, "slot")
 

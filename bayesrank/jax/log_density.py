@@ -42,17 +42,6 @@ __all__ = ["LogDensity", "compile"]
 Values = Mapping[str, Any]
 Rows = Mapping[str, Any]
 IS_ROW = "is_row"  # of blocks, the last of which are filled up
-# variables of ours whose rows stand apart, and whose graphs run on any device
-APART = {
-    "ItemPlackettLuceRV",
-    "SlotPlackettLuceRV",
-    "ObservedPMOPRV",
-    "ObservedStagesRV",
-    "ObservedBradleyTerryRV",
-    "ObservedThurstoneRV",
-    "ObservedDavidsonRV",
-    "ObservedRaoKupperRV",
-}
 
 
 @jax_funcify.register(Assert)
@@ -521,10 +510,10 @@ def _by_row(model: pm.Model, rv: Any, rows: str) -> Any:
     if not dims or dims[0] != rows:
         return None
     op = rv.owner.op
-    if isinstance(op, ObservedRV) and type(op).__name__ not in APART:
+    if isinstance(op, ObservedRV) and not op.rows_apart:
         raise ValueError(
-            f"{rv.name!r} is of the family {type(op).__name__}, whose {rows}s cannot be cut up: what it keeps "
-            "of them is not by row, or is evaluated on the host. br.jax takes PlackettLuce, PMOP, "
+            f"The {rows}s of {rv.name!r} cannot be cut up: what a {type(op).__name__} keeps is not "
+            "by row, or is evaluated on the host. br.jax takes PlackettLuce, PMOP, "
             "GeneralizedMallows with a consensus, and the models of matches; fit others on one "
             "machine, by pm.sample."
         )
