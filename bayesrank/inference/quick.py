@@ -46,6 +46,7 @@ from pytensor.tensor.blas import BatchedDot, Dot22
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.math import Dot
 from scipy.stats import norm, qmc
+from threadpoolctl import threadpool_limits
 
 from bayesrank.inference.arrow import Arrow, Dense
 from bayesrank.inference.laplace import factor_of
@@ -147,10 +148,11 @@ def quick_posterior(
     """
     _refuse_discrete(model)
     names = learned_scales(model) if scales is None else list(scales)
-    try:
-        return _approximate(*_by_blocks(model, names), names, draws, chains, seed)
-    except _MeetError:  # blocks that the graph lets hope for
-        return _approximate(model, [], names, draws, chains, seed)
+    with threadpool_limits(limits=1, user_api="blas"):  # threads wait longer than they compute
+        try:
+            return _approximate(*_by_blocks(model, names), names, draws, chains, seed)
+        except _MeetError:  # blocks that the graph lets hope for
+            return _approximate(model, [], names, draws, chains, seed)
 
 
 class Near(NamedTuple):
