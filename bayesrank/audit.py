@@ -58,7 +58,7 @@ SHARE = 0.01  # of the leader's matches; if fewer of them change the leader, it 
 MANY = 20  # labels from which a group is one of many small ones, such as prompts
 MOST_ITEMS = 40  # that are looked at for cycles: those with the most matches
 DRAWS = 1000  # of simulated boards
-PERMUTED = 50  # of which mean and spread are taken
+PERMUTED = 50  # boards of which the mean and spread of repeats are taken
 SCALE = 3.0  # prior standard deviation of utilities in the fits: little beside a few matches
 
 
@@ -149,7 +149,8 @@ class _Board:
         # whatever their evidence is worth: each match was played once
         pairs = replace(pairs, weight=np.ones(pairs.n_pairs))
         self.pairs, self.time, self.rng, self.order_effect = pairs, time, rng, order_effect
-        self.fit: MatchFit = fit_matches(pairs, utility_scale=SCALE, order_effect=order_effect)
+        self.pooled = _pooled(pairs)
+        self.fit = self.refit(self.pooled)
         self.first, self.second = (x.astype(np.int64) for x in (pairs.first, pairs.second))
         self.n = pairs.counts.sum(axis=1)
         self.lead = self.fit.utility[self.first] - self.fit.utility[self.second]
@@ -162,6 +163,11 @@ class _Board:
         self.met, self.meeting = np.unique(low * pairs.n_items + high, return_inverse=True)
         self.sign = np.where(self.first < self.second, 1.0, -1.0)  # towards the lower number
         self.matches = _played(pairs)
+
+    def refit(self, pairs: Pairs) -> MatchFit:
+        """Fit some of the matches."""
+        near = getattr(self, "fit", None)
+        return fit_matches(pairs, utility_scale=SCALE, order_effect=self.order_effect, near=near)
 
     @cached_property
     def duplicates(self) -> _Found:
@@ -242,25 +248,24 @@ def _selection(board: _Board) -> _Found:
     enough = np.flatnonzero(board.matches >= 10)
     if len(enough) < 5:
         return _Found("Fewer than five items have ten matches: nobody's opponents stand out.")
-    share = board.matches / board.matches.sum()
-    z, count = np.full(n_items, -np.inf), np.zeros(n_items)
-    for i in enough:
-        count[i] = _effective(opponents[i])
-        others = np.delete(share, i)
-        drawn = board.rng.multinomial(int(board.matches[i]), others / others.sum(), size=200)
-        log_drawn = np.log([_effective(row) for row in drawn])
-        z[i] = (log_drawn.mean() - np.log(count[i])) / max(log_drawn.std(), 1e-3)
+    count = np.array([_effective(opponents[i]) for i in enough])
     # boards are made by design, which spares pairs: it is who differs from the others that counts
-    relative = np.log(count[enough])
+    relative = np.log(count)
     centre = np.median(relative)
     spread = 1.4826 * np.median(np.abs(relative - centre))
     apart = (centre - relative) / max(spread, 0.1)
     k = int(apart.argmax())
     item, p = int(enough[k]), float(min(1.0, len(enough) * norm.sf(apart[k])))
-    fires = p < RARE and z[item] > norm.isf(RARE / len(enough))
+    fires = p < RARE
+    if fires:  # nor did it happen by chance, with few matches
+        others = np.where(np.arange(n_items) == item, 0.0, board.matches)
+        drawn = board.rng.multinomial(int(board.matches[item]), others / others.sum(), size=200)
+        by_chance = np.log([_effective(times) for times in drawn])
+        z = (by_chance.mean() - relative[k]) / max(by_chance.std(), 1e-3)
+        fires = z > norm.isf(RARE / len(enough))
     met = np.exp(centre)
     return _Found(
-        f"{board.name(item)} met as many opponents as if it had met {count[item]:.1f} of them "
+        f"{board.name(item)} met as many opponents as if it had met {count[k]:.1f} of them "
         f"equally often; the median of all items is {met:.1f}"
         + (": its place rests on a selection of opponents." if fires else "."),
         value=float(apart[k]),
@@ -290,7 +295,8 @@ def _repeated(board: "_Board") -> _Found:
     n_who = int(who.max()) + 1
 
     def repeats(whose: Ints) -> int:
-        return len(what) - len(np.unique(what * n_who + whose))
+        cell = np.sort(what * n_who + whose)
+        return int((cell[1:] == cell[:-1]).sum())
 
     value = repeats(who)
     permuted = np.array([repeats(board.rng.permutation(who)) for _ in range(PERMUTED)], dtype=float)
@@ -320,11 +326,11 @@ def _cycles(board: _Board) -> _Found:
     items = items[board.matches[items] > 0]
     if len(items) < 3:
         return _Found("There are fewer than three items: no cycle is possible.")
-    mine = (board.n > 0) & np.isin(board.first, items) & np.isin(board.second, items)
-    one, other = (np.searchsorted(items, side[mine]) for side in (board.first, board.second))
-    ones = np.ones(int(mine.sum()))
-    cells = pair_totals(one, other, board.pairs.counts[mine], ones, ordered=True)
-    low, high = np.minimum(cells.first, cells.second), np.maximum(cells.first, cells.second)
+    sides = board.pooled.first, board.pooled.second
+    mine = board.pooled.counts.any(axis=1) & np.isin(sides, items).all(axis=0)
+    one, other = (np.searchsorted(items, side[mine]) for side in sides)
+    counts = board.pooled.counts[mine].T.astype(np.float64)
+    low, high = np.minimum(one, other), np.maximum(one, other)
     met, meeting = np.unique(low.astype(np.int64) * len(items) + high, return_inverse=True)
     at = np.full(len(items) ** 2, -1)
     at[met] = np.arange(len(met))
@@ -336,10 +342,10 @@ def _cycles(board: _Board) -> _Found:
     triads, ij, jk, ik = (x[whole] for x in (triads, ij, jk, ik))
 
     # of each two that met: the points of the one beyond those that the order gives
-    sign = np.where(cells.first < cells.second, 1.0, -1.0)
-    n = np.rint(cells.counts.sum(axis=0)).astype(np.int64)
+    sign = np.where(one < other, 1.0, -1.0)
+    n = counts.sum(axis=0).astype(np.int64)
     utility = board.fit.utility[items]
-    lead = utility[cells.first] - utility[cells.second]
+    lead = utility[one] - utility[other]
     p = board.fit.probabilities(lead)
     even, _ = board.moments(board.fit.probabilities(np.zeros_like(lead)))
     _, variance = board.moments(p)
@@ -348,14 +354,12 @@ def _cycles(board: _Board) -> _Found:
     def clearest(counts: Floats) -> tuple[float, int]:
         points = (counts[0] - counts[1]) / 2 - n * even
         z = np.bincount(meeting, sign * points) / width
-        one, two, three = z[ij], z[jk], -z[ik]
-        around = np.maximum(
-            np.minimum(np.minimum(one, two), three), -np.maximum(np.maximum(one, two), three)
-        )
+        sides = np.stack([z[ij], z[jk], -z[ik]])
+        around = np.maximum(sides.min(axis=0), -sides.max(axis=0))
         best = int(around.argmax())
         return float(around[best]), best if z[ij[best]] > 0 else -1 - best
 
-    value, best = clearest(cells.counts)
+    value, best = clearest(counts)
     drawn = np.array(
         [clearest(board.rng.multinomial(n, p).T.astype(np.float64))[0] for _ in range(DRAWS)]
     )
@@ -483,25 +487,13 @@ def _together(board: _Board, name: str, idx: Ints, n_labels: int, tests: int) ->
     value = board.sign[row] * (np.array([0.5, -0.5, 0.0])[ended] - mean[row])
     met, who = board.meeting[row], idx[row]
 
-    # of the same two items, in the order in which they are stored: permuted inside
-    order = np.argsort(met, kind="stable")
-    value, met, who = value[order], met[order], who[order]
-
-    def agreement(of: Floats) -> float:
-        cell = met * n_labels + who
-        _, code = np.unique(cell, return_inverse=True)
-        return float((np.bincount(code, of) ** 2).sum())
-
-    if len(np.unique(met * n_labels + who)) == len(met):
+    cell = met * n_labels + who
+    if len(np.unique(cell)) == len(cell):
         return _Found(f"No {name} votes twice on the same two items.", p=1.0)
-    seen = agreement(value)
-    drawn = np.array(
-        [agreement(value[np.lexsort((board.rng.random(len(met)), met))]) for _ in range(PERMUTED)]
-    )
-    z = float((seen - drawn.mean()) / max(drawn.std(ddof=1), 1e-12))
+    excess, variance = _agreement(value, met, cell)
+    z = excess / max(float(np.sqrt(variance)), 1e-12)
     p = float(min(1.0, tests * norm.sf(z)))
-    alone = (value**2).sum()
-    share = (seen - drawn.mean()) / max(alone, 1e-12)
+    share = excess / max(float((value**2).sum()), 1e-12)
     return _Found(
         f"Votes of one {name} on the same two items agree more than votes of several, by "
         f"{z:.1f} standard errors"
@@ -516,6 +508,37 @@ def _together(board: _Board, name: str, idx: Ints, n_labels: int, tests: int) ->
         p=p,
         fires=p < RARE,
     )
+
+
+def _agreement(value: Floats, met: Ints, cell: Ints) -> tuple[float, float]:
+    r"""Sum of products of two values of one cell, less its mean under permutations; its variance.
+
+    Values are permuted among the votes on the same two items. With a of two votes saying whether
+    they share their cell and b the product of their values, the sum over ordered pairs of :math:`a
+    b` has moments that three sums of each know: S of all, T of their squares, and R of the squares
+    of the sums of each vote (Mantel, Cancer Research 27, 1967, pp. 216-219).
+    """
+    _, first, cell, size = np.unique(
+        cell, return_index=True, return_inverse=True, return_counts=True
+    )
+    whose = met[first]
+    seen = (np.bincount(cell, value) ** 2).sum() - (value**2).sum()
+
+    n = np.bincount(met).astype(np.float64)
+    one, two, three, four = (np.bincount(met, value**k) for k in (1, 2, 3, 4))
+    s_b, t_b = one**2 - two, two**2 - four
+    r_b = one**2 * two - 2 * one * three + four
+    s_a = t_a = np.bincount(whose, size * (size - 1.0), len(n))
+    r_a = np.bincount(whose, size * (size - 1.0) ** 2, len(n))
+
+    # ordered choices of two, three and four votes; where there are none, what they divide is 0
+    of_two, of_three, of_four = (
+        np.maximum(np.prod([n - j for j in range(k)], axis=0), 1.0) for k in (2, 3, 4)
+    )
+    mean = s_a * s_b / of_two
+    square = 2 * t_a * t_b / of_two + 4 * (r_a - t_a) * (r_b - t_b) / of_three
+    square += (s_a**2 + 2 * t_a - 4 * r_a) * (s_b**2 + 2 * t_b - 4 * r_b) / of_four
+    return float(seen - mean.sum()), max(float((square - mean**2).sum()), 0.0)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -533,9 +556,7 @@ def _drift(board: _Board) -> _Found:
     if cut >= len(by_time):
         return _Found(f"All matches have one {board.time}.")
     halves = [_only(board.pairs, idx < cut), _only(board.pairs, idx >= cut)]
-    fits = [
-        fit_matches(half, utility_scale=SCALE, order_effect=board.order_effect) for half in halves
-    ]
+    fits = [board.refit(half) for half in halves]
     both = np.flatnonzero(np.logical_and(*(_played(half) > 0 for half in halves)))
     if len(both) < 2:
         return _Found("Fewer than two items have matches in both halves.")
@@ -567,14 +588,14 @@ def _fragility(board: _Board) -> _Found:
     rivals = [int(i) for i in np.argsort(-utility)[1:6] if np.isfinite(utility[i])]
     if not rivals:
         return _Found("There is one item only.")
-    rows, outcome = np.nonzero(board.pairs.counts)
+    rows, outcome = np.nonzero(board.pooled.counts)
     limit = max(int(0.5 * board.matches[leader]), 1)
     best: tuple[int, int] | None = None
     for rival in rivals:
-        effect = board.fit.influence(board.pairs, leader, rival)[rows, outcome]
+        effect = board.fit.influence(board.pooled, leader, rival)[rows, outcome]
         order = np.argsort(-effect)
         order = order[effect[order] > 0]
-        told = effect[order] * board.pairs.counts[rows, outcome][order]
+        told = effect[order] * board.pooled.counts[rows, outcome][order]
         if told.sum() < utility[leader] - utility[rival]:
             continue
         removed = _removed(board, leader, rows[order], outcome[order], effect[order], limit, rival)
@@ -604,7 +625,7 @@ def _removed(
     board: _Board, leader: int, rows: Ints, outcome: Ints, effect: Floats, limit: int, rival: int
 ) -> int | None:
     """Count the matches, the most telling first, without which the leader is another one."""
-    counts = board.pairs.counts
+    counts = board.pooled.counts
     times = counts[rows, outcome]
     before = times.cumsum() - times
 
@@ -613,9 +634,7 @@ def _removed(
         left[rows, outcome] -= np.clip(n - before, 0, times)
         if not left.any():
             return True
-        fit = fit_matches(
-            replace(board.pairs, counts=left), utility_scale=SCALE, order_effect=board.order_effect
-        )
+        fit = board.refit(replace(board.pooled, counts=left))
         return int(np.where(board.matches > 0, fit.utility, -np.inf).argmax()) != leader
 
     gap = float(board.fit.utility[leader] - board.fit.utility[rival])
@@ -635,6 +654,24 @@ def _removed(
         middle = (low + high) // 2
         low, high = (low, middle) if flips(middle) else (middle, high)
     return high
+
+
+def _pooled(pairs: Pairs) -> Pairs:
+    """Sum the counts of two items, each order by itself, over judges and whatever else there is."""
+    ones = np.ones(pairs.n_pairs)
+    cells = pair_totals(pairs.first, pairs.second, pairs.counts, ones, ordered=True)
+    return replace(
+        pairs,
+        judges=pairs.judges[:1],
+        first=cells.first,
+        second=cells.second,
+        counts=np.rint(cells.counts.T).astype(np.int64),
+        weight=np.ones(len(cells.first)),
+        judge_idx=np.zeros(len(cells.first), dtype=np.int32),
+        groups={},
+        features=None,
+        feature_names=None,
+    )
 
 
 def _played(pairs: Pairs) -> Floats:

@@ -1,11 +1,13 @@
 """The audit of a board: ten boards with one defect each, and one without."""
 
+from itertools import permutations, product
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import bayesrank as br
-from bayesrank.audit import PROBES
+from bayesrank.audit import PROBES, _agreement
 
 SYSTEMS = [f"s{k:02d}" for k in range(12)]
 STRENGTH = np.array([1.7, *np.linspace(1.0, -1.2, 11)])
@@ -254,3 +256,19 @@ def test_nothing_played():
         pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="outcome", count="n")
     with pytest.raises(ValueError, match="no match was played"):
         br.audit(pairs)
+
+
+def test_agreement_is_that_of_all_permutations():
+    """Moments against each of the 5! x 3! orders in which the votes may have come."""
+    met = np.array([0, 0, 0, 0, 0, 2, 2, 2, 1, 1])
+    cell = np.array([0, 0, 1, 0, 1, 7, 7, 7, 5, 6])
+    value = np.array([0.5, -0.3, 0.9, 0.1, -0.7, 0.2, 1.0, -0.4, 0.3, 0.6])
+
+    def together(value):
+        return (np.bincount(cell, value) ** 2).sum() - (value**2).sum()
+
+    orders = [np.array(list(permutations(np.flatnonzero(met == k)))) for k in (0, 2, 1)]
+    every = [together(value[np.concatenate(parts)]) for parts in product(*orders)]
+    excess, variance = _agreement(value, met, cell)
+    np.testing.assert_allclose(excess, together(value) - np.mean(every), atol=1e-12)
+    np.testing.assert_allclose(variance, np.var(every), rtol=1e-12)

@@ -1,5 +1,6 @@
 """The commands and their options."""
 
+import os
 import secrets
 import shlex
 from collections.abc import Callable, Sequence
@@ -82,6 +83,10 @@ class Given(click.Group):
 @click.version_option(bayesrank.__version__, prog_name="bayesrank")
 def main() -> None:
     """Run the commands."""
+    # Matrices are of some hundred rows: a second thread of BLAS takes longer than it computes, up
+    # to thirty times. It is asked for before NumPy is loaded.
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
 
 
 def _add(options: list[Any]) -> Callable[[Command], Command]:

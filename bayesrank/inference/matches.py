@@ -25,6 +25,7 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from bayesrank.data import Pairs
 from bayesrank.data.derive import pair_totals
+from bayesrank.inference.modes import one_blas_thread
 
 __all__ = ["MatchFit", "fit_matches", "quick_matches"]
 
@@ -90,7 +91,11 @@ def quick_matches(
 
 
 def fit_matches(
-    pairs: Pairs, *, utility_scale: float = 1.0, order_effect: bool = True
+    pairs: Pairs,
+    *,
+    utility_scale: float = 1.0,
+    order_effect: bool = True,
+    near: "MatchFit | None" = None,
 ) -> "MatchFit":
     """Find the posterior mode of a leaderboard without judges, and its curvature.
 
@@ -100,6 +105,9 @@ def fit_matches(
         Matches; by whom they were judged makes no difference.
     utility_scale, order_effect
         As in `quick_matches`.
+    near : MatchFit, optional
+        Of nearly the same matches, where the search starts: a fit of all before some were taken
+        away.
 
     Returns
     -------
@@ -120,7 +128,12 @@ def fit_matches(
     if not 0 < utility_scale < np.inf:
         raise ValueError(f"`utility_scale` is {utility_scale}; it must be positive and finite.")
     problem = _Counts(pairs, utility_scale, order_effect)
-    return MatchFit(*problem.mode(), problem.n_items, problem.order, problem.ties)
+    start = np.zeros(problem.precision.size)
+    if near is not None and near.mode.size == start.size:
+        start = near.mode
+    with one_blas_thread():
+        found = problem.mode(start)
+    return MatchFit(*found, problem.n_items, problem.order, problem.ties)
 
 
 @dataclass(frozen=True)
@@ -250,9 +263,8 @@ class _Counts:
                 H[-1, K] = H[K, -1] = both.sum()
         return float(value), gradient, H
 
-    def mode(self) -> tuple[Floats, Floats]:
-        """Find the mode by Newton's method, and the factor of the precision there."""
-        x = np.zeros(self.precision.size)
+    def mode(self, x: Floats) -> tuple[Floats, Floats]:
+        """Find the mode from x by Newton's method, and the factor of the precision there."""
         for _ in range(MOST_STEPS):
             value, gradient, H = self.at(x)
             factor = cholesky(H, lower=True)  # concave: a prior is proper, and log sums are convex

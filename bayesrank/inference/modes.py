@@ -209,9 +209,7 @@ def climb(
         return -float(value), -slope
 
     options: Any = {"maxiter": max_iterations, "maxfun": 2 * max_iterations, "ftol": least_gain}
-    # Its vectors are too small for threads, which would wait busily for each other: up to 100 times
-    # slower beside other work.
-    with _threads().limit(limits=1, user_api="blas"):
+    with one_blas_thread():
         found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
         if tolerance == np.inf or not start.size:
             return found.x
@@ -330,8 +328,17 @@ def _changes(
     return change
 
 
+def one_blas_thread() -> Any:
+    """Keep linear algebra to one thread, as a context.
+
+    Vectors and matrices here are too small for several, which would wait busily for each other:
+    up to 100 times slower beside other work.
+    """
+    return _pools().limit(limits=1, user_api="blas")
+
+
 @functools.cache
-def _threads() -> Any:
+def _pools() -> Any:
     """Find the thread pools, which takes as long as a small search: once."""
     return ThreadpoolController()
 

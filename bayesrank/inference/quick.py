@@ -46,11 +46,10 @@ from pytensor.tensor.blas import BatchedDot, Dot22
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.math import Dot
 from scipy.stats import norm, qmc
-from threadpoolctl import threadpool_limits
 
 from bayesrank.inference.arrow import Arrow, Dense
 from bayesrank.inference.laplace import factor_of
-from bayesrank.inference.modes import climb, constrained, objective
+from bayesrank.inference.modes import climb, constrained, objective, one_blas_thread
 from bayesrank.inference.products import likelihoods_of, many_products
 
 __all__ = ["Near", "learned_scales", "normal_near", "quick_posterior"]
@@ -63,12 +62,12 @@ WIDER = 1.2  # standard deviations of the nodes, in those of the approximation a
 MOST = 2.0  # times as wide, or as narrow, one side may be
 JITTER = 0.15  # share of the variance of the scales that is between the nodes
 MOST_STEPS = 40  # to a mode
-ENOUGH = 1e-6  # nats below the mode at which a search ends
+ENOUGH = 1e-5  # nats below the mode at which a search ends
 PATIENCE = 12  # steps with the curvature of elsewhere, that are as long as to find the one here
-CLOSE = 1e-2  # nats below the highest that the scales' search ends
+CLOSE = 3e-2  # nats below the highest that the scales' search ends, before a last step
 AHEAD = 1e-3  # step of differences of log determinants, in logarithms
 WIDEST = 0.2  # step of differences of scales' logarithms, which are as long as a deviation
-LONGEST = 1.0  # of a step of the search, in logarithms
+LONGEST = 2.0  # of a step of the search, in logarithms
 SLOWEST = 0.2  # to which a step may say that a curvature falls
 FLAT = 1e-2  # curvature below which a direction is taken to be flat
 FAR = 30.0  # logarithm of a scale that has run away
@@ -148,7 +147,7 @@ def quick_posterior(
     """
     _refuse_discrete(model)
     names = learned_scales(model) if scales is None else list(scales)
-    with threadpool_limits(limits=1, user_api="blas"):  # threads wait longer than they compute
+    with one_blas_thread():
         try:
             return _approximate(*_by_blocks(model, names), names, draws, chains, seed)
         except _MeetError:  # blocks that the graph lets hope for
@@ -465,13 +464,17 @@ class _Nested:
             x[self.inner] = self.near.x[self.inner]
             x[self.inner] += self.near.shift @ (scales - self.near.x[self.outer])
         value, slope = self._slope(x)
-        before = np.inf
+        before, climbed = np.inf, False
         for _ in range(MOST_STEPS):
             if precision is None:
                 try:
                     precision, fresh = self._curvature(x)[0], True
                 except ValueError:  # far from the mode it may curve upwards
-                    break
+                    if climbed:
+                        break
+                    x, climbed = self._climb(x, tolerance=np.inf), True
+                    value, slope = self._slope(x)
+                    continue
             step = precision.solve(slope)
             gain = float(slope @ step) / 2
             if gain < ENOUGH:
@@ -492,14 +495,19 @@ class _Nested:
             slow = gain > before * (ENOUGH / gain) ** (1 / PATIENCE)
             precision, fresh = (None if slow else precision), False
             before = np.inf if slow else gain
+        return self._climb(x)
+
+    def _climb(self, x: Floats, **options: Any) -> Floats:
+        """Climb by gradients alone, with the scales as they are."""
 
         def inner(part: Floats) -> tuple[float, Floats]:
             there = x.copy()
             there[self.inner] = part
             return self._slope(there)
 
-        x[self.inner] = climb(inner, x[self.inner])
-        return x
+        out = x.copy()
+        out[self.inner] = climb(inner, x[self.inner], **options)
+        return out
 
     def _curvature(self, x: Floats) -> tuple[Dense | Arrow, Floats, Floats]:
         """Minus the second derivatives: of the others, a precision; of both; of the scales."""
@@ -619,12 +627,12 @@ def _nodes(nested: _Nested, names: Sequence[str]) -> _Nodes:
 def _highest(at: Any, pull: Any, scales: Floats) -> tuple[Floats, Floats]:
     """Climb the log density of the scales; its mode, and minus the Hessian there.
 
-    By BFGS, which begins with the curvature of the log density at the modes of the others: all but
-    the determinant's. The Hessian is found by differences where the search seems to end.
+    By BFGS. The Hessian is found by differences where the search seems to end.
     """
     given = at(scales)
-    slope = given.slope + pull(given)
-    size, trend = _upright(given.bend), np.ones(scales.size)
+    pulled = pull(given)
+    slope = given.slope + pulled
+    size, trend = _expected(given, pulled), np.ones(scales.size)
     for _ in range(MOST_STEPS):
         step = np.linalg.solve(size * np.outer(trend, trend), slope)
         if slope @ step < 2 * CLOSE:
@@ -646,6 +654,26 @@ def _highest(at: Any, pull: Any, scales: Floats) -> tuple[Floats, Floats]:
         size = _learned(size, moved, slope - slope_there)
         scales, given, slope = scales + moved, there, slope_there
     return scales, _curvature_of(at, scales, given, size)
+
+
+def _expected(given: _Given, pulled: Floats) -> Floats:
+    r"""Guess minus the Hessian of the log density of the scales.
+
+    Of a scale that multiplies effects, the slope at the modes of the others is :math:`\sum_j z_j^2`
+    of effects in its units, and the determinant's is minus the number of effects that the data
+    know. The guess is what leads to where they are equal if the effects stay where they are,
+    :math:`s^2 = \sum_j (s z_j)^2 / \gamma` (MacKay, Neural Computation 4, 1992, eq. 2.13). Of other
+    scales it is the curvature of all but the determinant's part.
+    """
+    out = _upright(given.bend)
+    multiplies = (given.slope > 0) & (pulled < 0)
+    slope, known = given.slope[multiplies], -pulled[multiplies]
+    ratio = np.log(slope / known)
+    out[multiplies], out[:, multiplies] = 0.0, 0.0
+    near = abs(ratio) < 1e-6
+    own = np.where(near, 2 * slope, 2 * (slope - known) / np.where(near, 1.0, ratio))
+    out[multiplies, multiplies] = np.maximum(own, FLAT)
+    return out
 
 
 def _upright(curvature: Floats) -> Floats:

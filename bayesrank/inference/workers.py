@@ -22,7 +22,8 @@ from typing import Any
 import cloudpickle
 import joblib
 from rich.progress import track
-from threadpoolctl import threadpool_limits
+
+from bayesrank.inference.modes import one_blas_thread
 
 __all__ = ["n_workers", "on_workers"]
 
@@ -101,7 +102,7 @@ def _solve_some(
         _prepared.clear()
         _prepared[digest] = cloudpickle.loads(pickled)()
     solve = _prepared[digest]
-    with threadpool_limits(limits=1, user_api="blas"):  # once: entering it costs as much as a fit
+    with one_blas_thread():  # once: entering it costs as much as a fit
         return {label: solve(problem) for label, problem in problems}
 
 

@@ -177,13 +177,15 @@ def ranking_checks(
     )
     pairs = PairOrders(lists, max_pairs)
     distance = KendallDistance(lists, by_length)
-    families: list[Statistic] = [TopItem(lists), pairs, BlockSizes(lists), distance]
+    others: list[Statistic] = [TopItem(lists), pairs, BlockSizes(lists)]
+    families = [*others, distance]
 
-    def statistics(ranks: NDArray[Any]) -> NDArray[np.float64]:
-        return np.concatenate([family(ranks) for family in families])
+    def statistics(ranks: NDArray[Any], of: Sequence[Statistic]) -> NDArray[np.float64]:
+        return np.concatenate([family(ranks) for family in of])
 
     kind = np.int16 if lists.item.shape[1] < 2**14 else np.int32
-    observed = statistics(np.take_along_axis(found.observed, slots, 1)[:, :, None].astype(kind))
+    once = np.take_along_axis(found.observed, slots, 1)[:, :, None].astype(kind)
+    observed = statistics(once, families)
     n_draws = len(found.predicted)
     step = max(1, AT_ONCE // max(found.item.size, 1))
     predicted = np.empty((len(observed), n_draws))
@@ -193,8 +195,11 @@ def ranking_checks(
         part = slice(start, start + step)
         some = weak_orders(found, start, step, var)
         some = np.ascontiguousarray(some.transpose(1, 2, 0), dtype=kind)
-        predicted[:, part] = statistics(np.take_along_axis(some, slots[:, :, None], 1))
-        if by_draw is not None:
+        ordered = np.take_along_axis(some, slots[:, :, None], 1)
+        if by_draw is None:
+            predicted[:, part] = statistics(ordered, families)
+        else:
+            predicted[: -len(realised), part] = statistics(ordered, others)
             drawn = np.where(found.used[:, :, None], by_draw[part].T[found.item], len(place))
             order = drawn.argsort(axis=1, kind="stable")
             seen = np.broadcast_to(found.observed[:, :, None].astype(kind), some.shape)
