@@ -21,12 +21,13 @@ import numba
 import numpy as np
 
 __all__ = [
-    "add_information",
+    "add_joins",
+    "add_on_rows",
     "chain_draw",
     "chain_gains",
     "chain_smooth",
     "column_dots",
-    "information_diagonal",
+    "information_parts",
     "step_along",
     "turn_along",
 ]
@@ -93,20 +94,20 @@ def chain_gains(start, F, Q, P, reads, weight):  # type: ignore[no-untyped-def]
 
 
 @_kernel
-def chain_smooth(start, F, reads, weight, gain, shrink, b):  # type: ignore[no-untyped-def]
-    """Multiply the columns of `b`, (n_nodes, m), by S; see `chain_gains` for the others."""
-    n, m = b.shape
-    d = reads.size
-    out = np.empty((n, m))
+def chain_smooth(start, F, reads, weight, gain, shrink, b, out, new):  # type: ignore[no-untyped-def]
+    """Multiply the columns of `b`, (n_nodes, m), by S into `out`; see `chain_gains` for the others.
+
+    `new` is room, (n_nodes, m): what a node says that was not known before it.
+    """
+    d, m = reads.size, b.shape[1]
+    if d == 1:  # as most are: a pass each way over all of a node
+        _smooth_numbers(start, F, reads[0], weight, gain, shrink, b, out, new)
+        return
     mean, other = np.zeros((d, m)), np.zeros((d, m))
-    new = np.empty((n, m))  # what a node says that was not known before it
     for c in range(start.size - 1):
         for k in range(start[c], start[c + 1]):
             if k == start[c]:
                 mean[:] = 0.0
-            elif d == 1:
-                for j in range(m):
-                    mean[0, j] *= F[k, 0, 0]
             else:
                 for i in range(d):
                     for j in range(m):
@@ -148,7 +149,31 @@ def chain_smooth(start, F, reads, weight, gain, shrink, b):  # type: ignore[no-u
                             before[i, j] += F[k, e, i] * back[e, j]
                 back, before = before, back
         mean, other = back, before
-    return out
+
+
+@_kernel
+def _smooth_numbers(start, F, reads, weight, gain, shrink, b, out, new):  # type: ignore[no-untyped-def]
+    """Do what `chain_smooth` does where states are numbers."""
+    m = b.shape[1]
+    mean = np.zeros(m)
+    for c in range(start.size - 1):
+        mean[:] = 0.0
+        for k in range(start[c], start[c + 1]):
+            f, w, h, g = F[k, 0, 0], weight[k], shrink[k], gain[k, 0]
+            for j in range(m):
+                before = f * mean[j]
+                out[k, j] = reads * before
+                new[k, j] = (b[k, j] - w * out[k, j]) * h
+                mean[j] = before + g * new[k, j]
+        back = mean
+        back[:] = 0.0
+        for k in range(start[c + 1] - 1, start[c] - 1, -1):
+            g, known = gain[k, 0], weight[k] * shrink[k]
+            f = F[k, 0, 0] if k > start[c] else 0.0
+            for j in range(m):
+                told = new[k, j] - known * g * back[j]
+                out[k, j] += g * (back[j] + reads * told)
+                back[j] = f * (back[j] + reads * told)
 
 
 @_kernel
@@ -172,6 +197,13 @@ def chain_draw(start, F, noise_root, first_root, reads, noise):  # type: ignore[
     for c in range(start.size - 1):
         for k in range(start[c], start[c + 1]):
             first = k == start[c]
+            if d == 1:
+                root = first_root[c, 0, 0] if first else noise_root[k, 0, 0]
+                along = 0.0 if first else F[k, 0, 0]
+                for j in range(m):
+                    state[0, j] = along * state[0, j] + root * noise[k, 0, j]
+                    out[k, j] = reads[0] * state[0, j]
+                continue
             for i in range(d):
                 for j in range(m):
                     other[i, j] = 0.0
@@ -188,60 +220,104 @@ def chain_draw(start, F, noise_root, first_root, reads, noise):  # type: ignore[
 
 
 @_kernel
-def add_information(v, out, pointer, node, value, first_row, block, block_start):  # type: ignore[no-untyped-def]
-    r"""Add :math:`Z' B Z v` to `out`, where B has a block for the rows of every observation.
+def add_on_rows(noise, out, pointer, node, value, first_row, root, block_start):  # type: ignore[no-untyped-def]
+    r"""Add :math:`Z' R x` to `out`, where R has a block for the rows of every observation.
 
     Parameters
     ----------
-    v, out : ndarray, (n_nodes, m)
+    noise : ndarray, (n_rows, m)
+        What R is multiplied by.
+    out : ndarray, (n_nodes, m)
     pointer, node, value : ndarray
         Of Z, (n_rows, n_nodes), by rows.
     first_row : ndarray of int, (n_observations + 1,)
         First row of every observation.
-    block : ndarray, (sum of squared numbers of rows,)
-        Symmetric blocks, one after the other.
+    root : ndarray, (sum of squared numbers of rows,)
+        Blocks, one after the other.
     block_start : ndarray of int, (n_observations,)
+        Where they begin.
     """
-    m = v.shape[1]
-    largest = 0
-    for o in range(first_row.size - 1):
-        largest = max(largest, first_row[o + 1] - first_row[o])
-    seen, told = np.empty((largest, m)), np.empty(m)
+    m = noise.shape[1]
+    told = np.empty(m)
     for o in range(first_row.size - 1):
         first, n = first_row[o], first_row[o + 1] - first_row[o]
         for r in range(n):
-            for j in range(m):
-                seen[r, j] = 0.0
-            for e in range(pointer[first + r], pointer[first + r + 1]):
-                for j in range(m):
-                    seen[r, j] += value[e] * v[node[e], j]
-        for r in range(n):
-            for j in range(m):
-                told[j] = 0.0
+            told[:] = 0.0
             for s in range(n):
-                B = block[block_start[o] + n * r + s]
+                R = root[block_start[o] + n * r + s]
                 for j in range(m):
-                    told[j] += B * seen[s, j]
+                    told[j] += R * noise[first + s, j]
             for e in range(pointer[first + r], pointer[first + r + 1]):
                 for j in range(m):
                     out[node[e], j] += value[e] * told[j]
 
 
 @_kernel
-def information_diagonal(out, pointer, node, value, first_row, block, block_start):  # type: ignore[no-untyped-def]
-    """Add the diagonal of the same matrix to `out`, (n_nodes,).
+def information_parts(  # type: ignore[no-untyped-def]
+    weight, beside, one, other, joined, pointer, node, value, first_row, block, block_start
+):
+    """Take :math:`Z' B Z` apart: its diagonal, what joins two nodes, and its last columns.
 
-    A node may be in several rows of an observation, but only once in a row.
+    Parameters
+    ----------
+    weight : ndarray, (n_nodes,)
+        The diagonal is added to it.
+    beside : ndarray, (n_nodes, n_common)
+        The columns of what is common to all observations, which joins any two, are added to it,
+        without the diagonal.
+    one, other, joined : ndarray, (n_joins,)
+        Two nodes of an observation, and their entry: written.
+    pointer, node, value, first_row, block_start
+        As in `add_on_rows`; what is common is last among the nodes, and in a row.
+    block : ndarray
+        Of B, symmetric.
     """
+    common = weight.size - beside.shape[1]
+    t = 0
     for o in range(first_row.size - 1):
         first, n = first_row[o], first_row[o + 1] - first_row[o]
         for r in range(n):
             for e in range(pointer[first + r], pointer[first + r + 1]):
                 for s in range(n):
-                    B = block[block_start[o] + n * r + s]
+                    B = value[e] * block[block_start[o] + n * r + s]
                     for f in range(pointer[first + s], pointer[first + s + 1]):
-                        if node[f] == node[e]:
-                            out[node[e]] += value[e] * B * value[f]
+                        if f == e:
+                            weight[node[e]] += B * value[f]
+                        elif node[f] >= common:
+                            beside[node[e], node[f] - common] += B * value[f]
+                        elif e < f and node[e] < common:
+                            one[t], other[t], joined[t] = node[e], node[f], B * value[f]
+                            t += 1
+
+
+@_kernel
+def add_joins(v, out, beside, one, other, joined):  # type: ignore[no-untyped-def]
+    r"""Add :math:`(Z' B Z - \operatorname{diag}) v` to `out`, (n_nodes, m).
+
+    The parts are those of `information_parts`: loops over lists, so that what is far away in memory
+    is asked for long before it is needed.
+    """
+    n, m = v.shape
+    n_common = beside.shape[1]
+    common = n - n_common
+    for t in range(one.size):
+        i, k, B = one[t], other[t], joined[t]
+        for j in range(m):
+            out[i, j] += B * v[k, j]
+        for j in range(m):
+            out[k, j] += B * v[i, j]
+    whole = np.zeros((n_common, m))
+    for i in range(n):
+        for c in range(n_common):
+            B = beside[i, c]
+            for j in range(m):
+                out[i, j] += B * v[common + c, j]
+    for i in range(common):
+        for c in range(n_common):
+            B = beside[i, c]
+            for j in range(m):
+                whole[c, j] += B * v[i, j]
+    out[common:] += whole
 
 
 # Steps of conjugate gradients, each in one pass: arrays are far larger than caches.
@@ -259,22 +335,21 @@ def column_dots(a, b):  # type: ignore[no-untyped-def]
 
 
 @_kernel
-def step_along(length, along, along_dual, bent, x, dual, left):  # type: ignore[no-untyped-def]
-    """Go so far in every column: x and its dual, and what is left of the right-hand side."""
+def step_along(length, along, told, bent, x, sum_told, left):  # type: ignore[no-untyped-def]
+    """Go so far in every column: x, the sum of what was told, and what is left to be solved for."""
     n, m = x.shape
     for i in range(n):
         for j in range(m):
             x[i, j] += length[j] * along[i, j]
-            dual[i, j] += length[j] * along_dual[i, j]
+            sum_told[i, j] += length[j] * told[i, j]
             left[i, j] -= length[j] * bent[i, j]
 
 
 @_kernel
-def turn_along(ratio, weight, left, z, along, along_dual):  # type: ignore[no-untyped-def]
-    """Turn the direction: z, plus so much of the old one, (m,)."""
+def turn_along(ratio, left, z, along, told):  # type: ignore[no-untyped-def]
+    """Turn the direction: z, plus so much of the old one, (m,); and what S makes it of."""
     n, m = z.shape
     for i in range(n):
-        w = weight[i]
         for j in range(m):
             along[i, j] = z[i, j] + ratio[j] * along[i, j]
-            along_dual[i, j] = left[i, j] - w * z[i, j] + ratio[j] * along_dual[i, j]
+            told[i, j] = left[i, j] + ratio[j] * told[i, j]

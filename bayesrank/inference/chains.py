@@ -31,12 +31,13 @@ from scipy.linalg import eigh_tridiagonal
 from scipy.sparse import csr_array
 
 from bayesrank.inference.chain_kernels import (
-    add_information,
+    add_joins,
+    add_on_rows,
     chain_draw,
     chain_gains,
     chain_smooth,
     column_dots,
-    information_diagonal,
+    information_parts,
     step_along,
     turn_along,
 )
@@ -90,15 +91,20 @@ class Chains:
     def covariance(self, b: Floats) -> Floats:
         """Multiply the columns of b, (n, m), by K."""
         gain, shrink, _ = self._prior
-        return chain_smooth(
-            self.start, self.F, self.reads, np.zeros(self.n), gain, shrink, np.ascontiguousarray(b)
-        )
+        b = np.ascontiguousarray(b)
+        out, room = np.empty_like(b), np.empty_like(b)
+        nothing = np.zeros(self.n)
+        chain_smooth(self.start, self.F, self.reads, nothing, gain, shrink, b, out, room)
+        return out
 
     def draw(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Draw from the prior, (n, n_draws), with the squared lengths of the noise, (n_draws,)."""
-        noise = rng.normal(size=(self.n, self.reads.size, n_draws))
-        f = chain_draw(self.start, self.F, _root(self.Q), _root(self.P), self.reads, noise)
-        return f, (noise**2).sum(axis=(0, 1))
+        """Draw from the prior, (n, n_draws), and give the noise, (n, size of a state, n_draws)."""
+        noise = rng.standard_normal((self.n, self.reads.size, n_draws))
+        return chain_draw(self.start, self.F, *self._roots, self.reads, noise), noise
+
+    @cached_property
+    def _roots(self) -> tuple[Floats, Floats]:
+        return _root(self.Q), _root(self.P)
 
 
 def _root(covariance: Floats) -> Floats:
@@ -115,74 +121,80 @@ class Information:
     def __init__(self, chains: Chains, observations: Observations, block: Floats) -> None:
         self.chains, self.observations, self.block = chains, observations, block
         self.weight = np.zeros(chains.n)
-        information_diagonal(self.weight, *self._rows)
+        n_joins = observations.n_joins
+        ends = np.empty(n_joins, np.int32), np.empty(n_joins, np.int32)
+        self._joins = np.zeros((chains.n, len(observations.common))), *ends, np.empty(n_joins)
+        o = observations
+        information_parts(self.weight, *self._joins, *o.sums, block, o.block_start)
         self.weight = np.maximum(self.weight, 0.0)
         self.gain, self.shrink, self.log_det = chain_gains(
             chains.start, chains.F, chains.Q, chains.P, chains.reads, self.weight
         )
 
-    def times(self, v: Floats) -> Floats:
-        """Multiply the columns of v, (n, m), by H."""
-        out = np.zeros_like(v)
-        add_information(v, out, *self._rows)
+    def add_joins(self, v: Floats, out: Floats) -> Floats:
+        """Add what H less its diagonal W makes of the columns of v, (n, m)."""
+        add_joins(v, out, *self._joins)
         return out
 
-    @property
-    def _rows(self) -> tuple[Any, ...]:
-        return *self.observations.sums, self.block, self.observations.block_start
+    def times(self, v: Floats) -> Floats:
+        """Multiply the columns of v, (n, m), by H."""
+        return self.add_joins(v, self.weight[:, None] * v)
 
     def smooth(self, b: Floats) -> Floats:
         """Multiply the columns of b, (n, m), by S."""
+        b = np.ascontiguousarray(b)
+        return self._smooth(b, np.empty_like(b), np.empty_like(b))
+
+    def _smooth(self, b: Floats, out: Floats, room: Floats) -> Floats:
         c = self.chains
-        return chain_smooth(
-            c.start, c.F, c.reads, self.weight, self.gain, self.shrink, np.ascontiguousarray(b)
-        )
+        chain_smooth(c.start, c.F, c.reads, self.weight, self.gain, self.shrink, b, out, room)
+        return out
 
     def solve(self, b: Floats, tolerance: float) -> tuple[Floats, Floats]:
         """Solve A x = b for the columns of b, (n, m), by conjugate gradients.
 
         Until the residuals have shrunk by `tolerance`, in the norm of S. Returns x and its product
-        with the inverse of K, which nobody can form.
+        with the inverse of K, which nobody can form: that with the inverse of S is known.
         """
         left = np.array(b, order="C")
-        x, dual, along, along_dual = (np.zeros_like(left) for _ in range(4))
+        x, sum_told, along, told = (np.zeros_like(left) for _ in range(4))
+        z, bent = np.empty_like(left), np.empty_like(left)
         ratio = np.zeros(b.shape[1])
         size, enough = ratio, None
         for _ in range(MOST_SOLVING):
-            z = self.smooth(left)
+            self._smooth(left, z, bent)
             size, before = column_dots(left, z), size
             enough = tolerance**2 * size if enough is None else enough
             if (size <= enough).all():
                 break
             ratio = np.divide(size, before, out=np.zeros_like(size), where=before > 0)
-            turn_along(ratio, self.weight, left, z, along, along_dual)
-            bent = along_dual.copy()
-            add_information(along, bent, *self._rows)
+            turn_along(ratio, left, z, along, told)
+            np.copyto(bent, told)
+            self.add_joins(along, bent)
             curvature = column_dots(along, bent)
             length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0)
-            step_along(length, along, along_dual, bent, x, dual, left)
-        return x, dual
+            step_along(length, along, told, bent, x, sum_told, left)
+        return x, sum_told - self.weight[:, None] * x
 
     @cached_property
-    def _roots(self) -> list[tuple[NDArray[np.int64], Floats]]:
-        """Roots of the blocks, (some, n, n), and their rows, (some, n), by the number of rows."""
+    def _root(self) -> Floats:
+        """Roots of the blocks, one observation after the other, as they are."""
         o = self.observations
         sizes = np.diff(o.first_row)
-        out = []
+        out = np.empty_like(self.block)
         for n in np.unique(sizes):
-            which = np.flatnonzero(sizes == n)
-            at = o.block_start[which, None] + np.arange(n * n)
-            root = _root(self.block[at].reshape(-1, n, n))
-            out.append((o.first_row[which, None] + np.arange(n), root))
+            at = o.block_start[sizes == n, None] + np.arange(n * n)
+            out[at] = _root(self.block[at].reshape(-1, n, n)).reshape(at.shape)
         return out
 
     def noise(self, n_draws: int, rng: np.random.Generator) -> Floats:
         """Draw normals with the covariance H, (n, n_draws)."""
         o = self.observations
-        on_rows = np.empty((o.first_row[-1], n_draws))
-        for rows, root in self._roots:
-            on_rows[rows] = root @ rng.normal(size=(*rows.shape, n_draws))
-        return spread(o, on_rows, self.chains.n)
+        out = np.zeros((self.chains.n, n_draws))
+        add_on_rows(
+            rng.standard_normal((o.first_row[-1], n_draws)), out, *o.sums, self._root, o.block_start
+        )
+        return out
 
 
 def rows_of(o: Observations, x: Floats) -> Floats:
@@ -299,12 +311,12 @@ def _log_det_of_joins(information: Information, probes: int, rng: np.random.Gene
     w = information.weight[:, None]
     root = np.sqrt(w)
     inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
-    f, squared = information.chains.draw(probes, rng)
-    told = root * rng.normal(size=f.shape)
+    f, noise = information.chains.draw(probes, rng)
+    squared = column_dots(noise.reshape(-1, probes), noise.reshape(-1, probes))
+    told = root * rng.standard_normal(f.shape)
     b = w * f + told
     smoothed = information.smooth(b)
-    dots = lambda x, y: np.einsum("ij,ij->j", x, y)  # noqa: E731
-    squared = squared - dots(f, w * f) - 2 * dots(f, told) + dots(b, smoothed)
+    squared = squared - column_dots(f, w * f) - 2 * column_dots(f, told) + column_dots(b, smoothed)
     length = np.sqrt(squared)
 
     y = root * (f - smoothed) / length
@@ -312,8 +324,9 @@ def _log_det_of_joins(information: Information, probes: int, rng: np.random.Gene
     before: Any = None
     diagonal, beside = [], []
     for step in range(LANCZOS):
-        joined = inverse * information.times(inverse * y) - (w > 0) * y  # E y
-        alpha = dots(y, joined)
+        there = inverse * y
+        joined = inverse * information.add_joins(there, np.zeros_like(there))  # E y
+        alpha = column_dots(y, joined)
         diagonal.append(alpha)
         new_a, new_c = -alpha * a, joined - alpha * c
         new_y = root * information.smooth(root * joined) - alpha * y
@@ -321,7 +334,7 @@ def _log_det_of_joins(information: Information, probes: int, rng: np.random.Gene
             beta, old_a, old_c, old_y = before
             new_a, new_c, new_y = new_a - beta * old_a, new_c - beta * old_c, new_y - beta * old_y
         covered = new_y - new_a * first  # R c
-        norm2 = new_a**2 + 2 * new_a * dots(first, new_c) + dots(new_c, covered)
+        norm2 = new_a**2 + 2 * new_a * column_dots(first, new_c) + column_dots(new_c, covered)
         if step == LANCZOS - 1 or (norm2 < 1e-20).any():
             break
         beta = np.sqrt(norm2)

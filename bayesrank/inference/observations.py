@@ -117,6 +117,13 @@ class Observations(NamedTuple):
         return self.nodes.item.size + len(self.common)
 
     @property
+    def n_joins(self) -> int:
+        """Count the twos of nodes that are in an observation together."""
+        here = np.append(0, (self.node < self.nodes.item.size).cumsum())
+        n = np.diff(here[self.pointer[self.first_row]])
+        return int((n * (n - 1) // 2).sum())
+
+    @property
     def sums(self) -> tuple[Any, ...]:
         """The arguments of kernels that say what the rows are."""
         return self.pointer, self.node, self.value, self.first_row
