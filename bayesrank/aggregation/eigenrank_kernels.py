@@ -91,22 +91,21 @@ def greedy(lead):  # type: ignore[no-untyped-def]
 
 
 # A loop instead of a matrix product, whose threads would wait for each other beside other work.
-# Sums are in the precision of the moves: conversions would take longer than the additions.
+# Sums are in double precision, whatever the moves are.
 @numba.njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
 def walk(move, copies, epsilon, tolerance):  # type: ignore[no-untyped-def]
     """Stationary probabilities of a copy of each item, from unnormalised moves by columns."""
     n = len(move)
-    weight, nothing = copies.astype(move.dtype), move.dtype.type(0)
-    leaving, here = np.zeros(n, dtype=move.dtype), np.empty(n)
+    leaving, here = np.zeros(n), np.empty(n)
     for j in range(n):
-        arriving = nothing
+        arriving = 0.0
         for i in range(n):
-            leaving[i] += weight[j] * move[j, i]
-            arriving += weight[i] * move[j, i]
+            leaving[i] += copies[j] * move[j, i]
+            arriving += copies[i] * move[j, i]
         # where moves are ratios of worths, this is where the walker ends
         here[j] = arriving
     here /= (copies * here).sum()
-    flow = np.empty(n, dtype=move.dtype)
+    flow = np.empty(n)
     # All entries of `move` are positive, so that this ends without jumps as well.
     moving = n > 0
     while moving:
@@ -114,7 +113,7 @@ def walk(move, copies, epsilon, tolerance):  # type: ignore[no-untyped-def]
             flow[i] = copies[i] * here[i] / leaving[i]
         moving = False
         for j in range(n):
-            arriving = nothing
+            arriving = 0.0
             for i in range(n):
                 arriving += move[j, i] * flow[i]
             now = epsilon * arriving + (1 - epsilon) / copies.sum()

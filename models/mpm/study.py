@@ -46,6 +46,7 @@ OFTEN = {  # rated so often at most
     "1": 1, "2 to 10": 10, "11 to 30": 30, "31 to 100": 100, "101 to 300": 300,
     "more than 300": np.inf,
 }  # fmt: skip
+SURE = 0.95  # probability
 TIED = 1e-6  # difference of scores that is the optimiser's
 QUICK_MOVIES = 150  # those rated most, in a reduced size
 
@@ -366,7 +367,8 @@ def posterior(how: Run) -> Table:
     rows = {}
     for name in ("score", "adherence"):
         quality = az.summary(draws, var_names=[name], kind="diagnostics", round_to="none")
-        mean = draws["posterior"][name].mean(("chain", "draw"))
+        value = draws["posterior"][name]
+        mean = value.mean(("chain", "draw"))
         low, quarter, half, three, high = mean.quantile([0, 0.25, 0.5, 0.75, 1]).to_numpy()
         rows[name] = {
             "R-hat, at most": f"{quality['r_hat'].max():.3f}",
@@ -374,6 +376,10 @@ def posterior(how: Run) -> Table:
             "smallest mean": low, "first quarter": quarter, "median": half,
             "third quarter": three, "largest mean": high,
         }  # fmt: skip
+        if name == "adherence":
+            half = value.median("ranker") / 2
+            surely = (value < half).mean(("chain", "draw")) >= SURE
+            rows[name]["surely below half the median"] = f"{int(surely.sum())} users"
     return Table(pd.DataFrame(rows).T, corner="variable")
 
 

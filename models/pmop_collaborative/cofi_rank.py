@@ -27,10 +27,9 @@ Weimer, Karatzoglou, Le & Smola, CoFiRank: maximum margin matrix factorization f
 ranking, NIPS 2007.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
+from pymc.blocking import DictToArrayBijection
 from scipy.optimize import linear_sum_assignment
 
 import bayesrank as br
@@ -101,33 +100,34 @@ def fit_cofi_rank(
         Values of the variables, for `models.pmop_collaborative.model.predict`.
     """
     rng = np.random.default_rng(seed)
-    shapes = {
-        "ranker_factor": (len(rankings.rankers), n_factors),
-        "item_factor": (rankings.n_items, n_factors),
-        "item_bias": (rankings.n_items,),
-    }
     scales = {
         "ranker_factor": ranker_scale, "item_factor": item_scale, "item_bias": item_bias_scale
     }  # fmt: skip
-    ends = np.cumsum([np.prod(shape) for shape in shapes.values()])
-    stars, item = ratings_of(rankings), rankings.item
-    users = [(u, item[row][used], stars[row][used]) for row, (u, used) in enumerate(
-        zip(rankings.ranker_idx, rankings.mask, strict=True))]  # fmt: skip
+    n_rankers, n_items = len(rankings.rankers), rankings.n_items
+    shapes = (n_rankers, n_factors), (n_items, n_factors), (n_items,)
+    start = DictToArrayBijection.map(
+        {n: JITTER * rng.normal(size=shape) for n, shape in zip(scales, shapes, strict=True)}
+    )
+    stars = ratings_of(rankings)
+    users = [
+        (u, item[used], given[used])
+        for u, item, given, used in zip(
+            rankings.ranker_idx, rankings.item, stars, rankings.mask, strict=True
+        )
+    ]
 
-    def parts(x: Floats) -> dict[str, Floats]:
-        flat = zip(shapes.items(), np.split(x, ends[:-1]), strict=True)
-        return {name: values.reshape(shape) for (name, shape), values in flat}
+    def parts(x: Floats) -> Point:
+        return DictToArrayBijection.rmap(start._replace(data=x))
 
     def slope(x: Floats) -> Floats:
         at = parts(x)
-        out: dict[str, Any] = {name: -value / scales[name] ** 2 for name, value in at.items()}
-        for u, movies, given in users:
-            W, H = at["ranker_factor"][u], at["item_factor"][movies]
-            _, by_utility = cofi_rank_loss(H @ W + at["item_bias"][movies], given)
+        out = {name: -value / scales[name] ** 2 for name, value in at.items()}
+        for u, items, given in users:
+            W, H = at["ranker_factor"][u], at["item_factor"][items]
+            _, by_utility = cofi_rank_loss(H @ W + at["item_bias"][items], given)
             out["ranker_factor"][u] -= by_utility @ H
-            out["item_factor"][movies] -= np.outer(by_utility, W)
-            out["item_bias"][movies] -= by_utility
-        return np.concatenate([value.ravel() for value in out.values()])
+            out["item_factor"][items] -= np.outer(by_utility, W)
+            out["item_bias"][items] -= by_utility
+        return DictToArrayBijection.map(out).data
 
-    start = JITTER * rng.normal(size=ends[-1])
-    return parts(adam(slope, start, n_steps=n_steps, learning_rate=learning_rate))
+    return parts(adam(slope, start.data, n_steps=n_steps, learning_rate=learning_rate))

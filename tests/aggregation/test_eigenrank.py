@@ -178,6 +178,12 @@ def test_single_precision_has_six_digits_and_keeps_what_is_rare(rng, scale):
     assert stationary_scores(psi, 0.99, tolerance=1e-6) == pytest.approx(exact, rel=1e-4)
 
 
+def test_single_precision_is_as_near_as_it_says(rng):
+    psi = antisymmetric(rng, 300)
+    exact = stationary_scores(psi, tolerance=1e-13)
+    assert stationary_scores(psi, tolerance=1e-6) == pytest.approx(exact, rel=1e-6)
+
+
 def test_items_alike_are_tied_in_single_precision_too(rng):
     which = np.array([0, 1, 1, 2, 3, 3, 3])
     score = stationary_scores(antisymmetric(rng, 4)[np.ix_(which, which)], tolerance=1e-6)

@@ -123,6 +123,22 @@ def test_the_fast_forms_are_sums_over_pairs_and_the_bound(objective, scale):
         np.testing.assert_allclose(got, value, rtol=1e-9, atol=1e-9)
 
 
+def test_ranknet_of_samples_near_and_far_in_one_batch():
+    rng = np.random.default_rng(2)
+    x = np.array([[0.3], [500], [1], [0], [20000]])
+    has = rng.permuted(np.arange(9) < np.array([2, 3, 0, 9, 7])[:, None], axis=1)
+    model = build(Multilabel(csr_array(x), csr_array(has)), objective="RankNet", n_units=1)
+    W, b = rng.normal(size=(1, 9)), rng.normal(size=9)
+    point = {"hidden_0_W": np.ones((1, 1)), "hidden_0_b": np.zeros(1), "label_W": W, "label_b": b}
+    utility = x @ W + b
+    lead = utility[:, None, :] - utility[:, :, None]
+    pairs = has[:, :, None] & ~has[:, None, :]
+    expected = -np.where(pairs, np.logaddexp(0, lead), 0).sum(axis=(1, 2))
+    (terms,) = model.logp(vars=model.potentials, sum=False)
+    fn = model.compile_fn([terms], inputs=model.value_vars, mode="FAST_COMPILE")
+    np.testing.assert_allclose(fn(point)[0], expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_samples_with_no_label_or_all_of_them_contribute_zero(objective):
     terms, slope = evaluate(objective, [0.3, -1, 2, 0], [[0, 0, 0, 0], [1, 0, 0, 1], [1, 1, 1, 1]])

@@ -14,11 +14,11 @@ LEFT: dict[str, set[str]] = {
     "bpr": set(),
     "context": {"medoid", "hypervolume", "many", "sizes", "posteriors", "sushi", "crowding"},
     "metasearch": {"grades", "engines", "weights"},
-    "mpm": {"posterior"},
+    "mpm": set(),
     "multilabel": {"precision", "propensities", "fits", "choices"},
-    "partitioned_preference": {"shares", "stopped", "posteriors"},
+    "partitioned_preference": {"shares", "stopped"},
     "pmop_collaborative": {"orders"},
-    "pmop_documents": {"ties", "products", "posterior"},
+    "pmop_documents": {"products"},
 }
 
 OURS = pd.DataFrame({"N@1": [50.123, 40.0], "who": ["all", "some"]}, index=["a", "b"])
