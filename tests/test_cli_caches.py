@@ -1,14 +1,17 @@
 """Where compiled code is kept: elsewhere, if it must be, and a way on where it cannot be read."""
 
 import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import numba
 import pytest
 
-from bayesrank.cli.caches import FLAGS, broken_cache, find_cache
-from bayesrank.cli.talk import errors_as_sentences
+from bayesrank.cli.caches import FLAGS, broken_cache, compiling_said, find_cache
+from bayesrank.cli.talk import Talk, errors_as_sentences
+from bayesrank.cli.warm_up import RUNS
 
 
 @pytest.fixture
@@ -57,3 +60,38 @@ def test_compiled_code_that_is_cut_off_is_told_with_a_way_on(tmp_path, capsys):
     assert said.startswith("Error: Code that was compiled before cannot be read back from ")
     assert said.endswith("Delete that folder, and run this again.\n")
     assert broken_cache(ValueError("another")) is None
+
+
+def test_compiling_is_said_once_and_not_where_there_is_nothing_to_compile(capsys):
+    talk = Talk()
+    doubled, tripled = numba.njit(lambda x: 2 * x), numba.njit(lambda x: 3 * x)
+    with compiling_said(talk.compiling):
+        assert doubled(1) + tripled(1) == 5
+    assert capsys.readouterr().err.count("Compiling, once: later runs will find it done") == 1
+    with compiling_said(lambda: pytest.fail("there was nothing to compile")):
+        assert doubled(2) == 4
+
+
+@pytest.mark.slow
+def test_a_run_after_warming_up_compiles_nothing(tmp_path):
+    environment = os.environ | {
+        FLAGS: f"base_compiledir={tmp_path / 'compiled'}",
+        "NUMBA_CACHE_DIR": str(tmp_path / "numba"),
+    }
+
+    def said(*args):
+        command = [sys.executable, "-m", "bayesrank", *args]
+        done = subprocess.run(
+            command, env=environment, cwd=tmp_path, check=True, capture_output=True, text=True
+        )
+        return done.stderr
+
+    table = tmp_path / "table.csv"
+    text, (command, *options) = RUNS["matches before judges"]
+    table.write_text(text, "utf-8")
+    once = "Compiling, once"
+    assert once in said(command, str(table), *options)
+    warming = said("warm-up")
+    assert all(f"Compiling for {name} ..." in warming for name in RUNS)
+    for again in (["quickstart"], [command, str(table), *options, "--force"]):
+        assert once not in said(*again)

@@ -8,6 +8,8 @@ import os
 import re
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 FLAGS = "PYTENSOR_FLAGS"
@@ -40,6 +42,21 @@ def find_cache() -> str | None:
             f"anew, in {other}. Set {FLAGS}=base_compiledir=FOLDER to keep it in another folder."
         )
     return None
+
+
+@contextmanager
+def compiling_said(say: Callable[[], None]) -> Iterator[None]:
+    """Have it said when code is compiled, which is not when it is read back from the cache."""
+    from numba.core import event
+
+    class Compiling(event.Listener):
+        def on_start(self, _: event.Event) -> None:
+            say()
+
+        def on_end(self, _: event.Event) -> None: ...
+
+    with event.install_listener("numba:compile", Compiling()):
+        yield
 
 
 def broken_cache(error: BaseException) -> str | None:

@@ -411,6 +411,19 @@ def matches(file: Path, **options: Any) -> None:
         run(job, fit, talk)
 
 
+@main.command("warm-up", short_help="Compile what other commands need, once.")
+def warm_up() -> None:
+    """Compile what the other commands need, so that none of them waits for it.
+
+    What is compiled is kept in PyTensor's folder, by default in the home folder. Other commands
+    compile what they lack: this is for images of containers, and for an impatient demonstration.
+    """
+    with errors_as_sentences() as talk:
+        from bayesrank.cli.warm_up import compile_all
+
+        compile_all(main, talk)
+
+
 @main.command(short_help="Write the page and the files of a run again.")
 @click.argument("file", type=File, metavar="POSTERIOR.nc")
 @_add(_OUTPUT)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import bayesrank
-from bayesrank.cli.caches import find_cache
+from bayesrank.cli.caches import compiling_said, find_cache
 from bayesrank.cli.places import POSTERIOR, check_places, new_folder, put_in_place
 from bayesrank.cli.talk import Talk
 
@@ -148,7 +148,9 @@ def run(job: Job, fit: Fit, talk: Talk, posterior: Any = None) -> None:
         talk.stage("Fitting ...")
         posterior = job.build()
     elif posterior is None:
-        posterior = _sample(job, fit, talk)
+        talk.stage("Loading PyMC ...")
+        with compiling_said(talk.compiling):
+            posterior = _sample(job, fit, talk)
     if not posterior.attrs.get("bayesrank"):
         drawn = posterior["posterior"]
         fit = replace(
@@ -229,7 +231,11 @@ def _report(job: Job, fit: Fit, talk: Talk, posterior: Any, made: Path) -> dict[
             "No font that is installed has some characters of the names "
             f"({' '.join(lacking[:10])}): pictures show boxes for them, the tables are right."
         )
-    predicted = posterior if job.drawn else _predictions(job, fit, talk, posterior)
+    predicted = posterior
+    if not job.drawn:
+        talk.stage("Predicting ...")
+        with compiling_said(talk.compiling):
+            predicted = _predictions(job, fit, posterior)
     talk.stage("Checking and drawing ...")
     picture = marked_png(
         plot_ranks(
@@ -309,7 +315,6 @@ def _elo(posterior: Any, fit: Fit) -> "pd.DataFrame":
 
 def _sample(job: Job, fit: Fit, talk: Talk) -> Any:
     """Draw from the posterior, as often as ranks need to be exact; or from an approximation."""
-    talk.stage("Loading PyMC ...")
     from xarray import DataTree
 
     from bayesrank.inference import sample
@@ -413,7 +418,7 @@ def _write(path: Path, content: bytes) -> None:
         raise type(error)(error.errno, error.strerror, str(path)) from error
 
 
-def _predictions(job: Job, fit: Fit, talk: Talk, posterior: Any) -> Any:
+def _predictions(job: Job, fit: Fit, posterior: Any) -> Any:
     """Compute what the model makes of what was observed.
 
     At draws that are evenly spaced: the log-likelihood of what was observed and, at fewer of them,
@@ -421,7 +426,6 @@ def _predictions(job: Job, fit: Fit, talk: Talk, posterior: Any) -> Any:
     predicting a race is 2.719 ± 0.497 with 4,000 draws and with 1,000; of its checks 11 of 364 fail
     with 4,000, and 12 of 365 with 500.
     """
-    talk.stage("Predicting ...")
     import pymc as pm
     from pytensor.compile.mode import Mode
 

@@ -70,6 +70,7 @@ class Talk:
     failed: list[str] = field(default_factory=list)
     start: float = field(default_factory=time.perf_counter)
     bar: "Bar | None" = None
+    compiled: bool = False
 
     def result(self, text: str, *, brief: bool = False) -> None:
         """Say a result; of those that are not brief, a quiet run says nothing."""
@@ -85,6 +86,12 @@ class Talk:
         self.end_bar()
         if not self.quiet:
             click.echo(f"[{time.perf_counter() - self.start:5.1f} s] {text}", err=True)
+
+    def compiling(self) -> None:
+        """Say, the first time, that code is compiled which other runs will find."""
+        if not self.compiled:
+            self.compiled = True
+            self.stage("Compiling, once: later runs will find it done ...")
 
     def progress(self, done: int, most: int) -> None:
         """Say how far the stage is: a bar on a terminal, a line now and then elsewhere."""

@@ -57,7 +57,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import pymc as pm
 import xarray as xr
 
 import bayesrank as br
@@ -163,10 +162,10 @@ def to_pairs(table: pd.DataFrame) -> br.Pairs:
 
 
 def fit(pairs: br.Pairs, **sampling: Any) -> xr.DataTree:
-    """Sample the posterior by NUTS; `sampling` is `pm.sample`'s."""
+    """Sample the posterior by NUTS; `sampling` is that of `bayesrank.inference.sample`."""
     options = {"draws": 1000, "tune": 500, "chains": 2, "random_seed": 1} | sampling
     with build(pairs, category="category" if "category" in pairs.groups else None) as model:
-        return pm.sample(nuts_sampler="nutpie", nuts=nuts_settings(model), **options)
+        return br.inference.sample(nuts=nuts_settings(model), **options)
 
 
 def report(posterior: xr.DataTree) -> str:

@@ -203,7 +203,7 @@ def modes(model: pm.Model, adherences: Iterable[ArrayLike] = ()) -> list[Scores]
 
 
 def posterior(counts: br.PairCounts, **sampling: Any) -> xr.DataTree:
-    """Sample scores and adherences without any grades, by NUTS; `sampling` is `pm.sample`'s."""
+    """Sample scores and adherences without any grades; `sampling` goes to `inference.sample`."""
     options = {"draws": 500, "tune": 500, "chains": 2, "random_seed": 1} | sampling
     with build(counts, "learned"):
-        return pm.sample(nuts_sampler="nutpie", **options)
+        return br.inference.sample(**options)

@@ -32,10 +32,10 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-import pymc as pm
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
+import bayesrank as br
 from models.pmop_documents.model import build, map_path
 from models.pmop_documents.study import evaluate as validate
 from models.shared.letor import Part, folds, turns
@@ -144,7 +144,7 @@ def posterior(
     model = build(next(folds(documents, StandardScaler())).train, method, coefficient_scale=scale)
     options = {"draws": 1000, "tune": 500, "chains": 2, "random_seed": 1} | sampling
     with model:
-        trace = pm.sample(nuts_sampler="nutpie", **options)
+        trace = br.inference.sample(**options)
     draws = trace["posterior"]["coefficient"]
     values = (
         draws.transpose("chain", "draw", "feature").to_numpy().reshape(-1, draws.sizes["feature"])

@@ -102,9 +102,5 @@ def build(
 if __name__ == "__main__":
     with build(br.load_nascar()):
         # The sum of independent utilities is a stiff direction, which the low-rank matrix finds.
-        posterior = pm.sample(
-            nuts_sampler="nutpie",
-            nuts={"adaptation": "low_rank"},
-            random_seed=1,
-        )
+        posterior = br.inference.sample(nuts={"adaptation": "low_rank"}, random_seed=1)
     print(br.rank_summary(posterior).head(10).round(2).to_string())

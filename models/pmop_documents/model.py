@@ -264,10 +264,10 @@ def posterior_mean(model: pm.Model, scale: float, **sampling: Any) -> NDArray[np
     """Coefficients averaged over the posterior at one prior scale, by NUTS.
 
     Utilities are linear in them: they are the coefficients of the posterior mean utilities too.
-    `sampling` goes to `pm.sample`.
+    `sampling` goes to `bayesrank.inference.sample`.
     """
     model.set_data("coefficient_scale", scale)
     options = {"draws": 300, "tune": 300, "chains": 2, "random_seed": 1} | sampling
     with model:
-        posterior = pm.sample(nuts_sampler="nutpie", nuts={"adaptation": "low_rank"}, **options)
+        posterior = br.inference.sample(nuts={"adaptation": "low_rank"}, **options)
     return posterior["posterior"]["coefficient"].mean(("chain", "draw")).to_numpy()

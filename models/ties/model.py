@@ -108,7 +108,7 @@ def fitted(
     found = {}
     for name in MODELS:
         with build(pairs, name, prior_scale=prior_scale):
-            tree = pm.sample(nuts_sampler="nutpie", **options)
+            tree = br.inference.sample(**options)
             pm.compute_log_likelihood(tree, progressbar=False)
             pm.sample_posterior_predictive(
                 tree, extend_inferencedata=True, random_seed=1, progressbar=False

@@ -90,7 +90,7 @@ def compared(
     fitted = {}
     for name in models:
         with build(rankings, name):
-            fitted[name] = pm.sample(nuts_sampler="nutpie", **sampling)
+            fitted[name] = br.inference.sample(**sampling)
             pm.compute_log_likelihood(fitted[name], progressbar=False)
     return br.compare(fitted)
 

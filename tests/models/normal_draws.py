@@ -19,6 +19,7 @@ from pymc.backends.arviz import (
     find_observations,
 )
 
+import bayesrank as br
 from bayesrank.inference import laplace
 
 
@@ -42,7 +43,8 @@ def normal_draws(
 
 @contextmanager
 def normal_posteriors() -> Iterator[None]:
-    """Let `pm.sample` be `normal_draws`."""
+    """Let `normal_draws` stand in for samplers."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pm, "sample", normal_draws)
+        patch.setattr(br.inference, "sample", normal_draws)
         yield

@@ -137,11 +137,8 @@ def test_features_that_are_not_finite_raise(bad):
 
 @pytest.mark.parametrize("nuts", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_file_runs_and_prints_the_ten_best_drivers(monkeypatch, capsys, nuts):
-    short = functools.partial(
-        pm.sample, draws=50, tune=100, chains=2, progressbar=False, quiet=True,
-        compute_convergence_checks=False,
-    )  # fmt: skip
-    monkeypatch.setattr(pm, "sample", short if nuts else normal_draws)
+    short = functools.partial(br.inference.sample, draws=50, tune=100, chains=2)
+    monkeypatch.setattr(br.inference, "sample", short if nuts else normal_draws)
     runpy.run_path(models.plackett_luce.model.__file__, run_name="__main__")
     rows = capsys.readouterr().out.splitlines()
     assert rows[0].split()[0] == "mean_rank"

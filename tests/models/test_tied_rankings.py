@@ -17,7 +17,6 @@ SAMPLING = {
     "cores": 1,
     "random_seed": 1,
     "progressbar": False,
-    "compute_convergence_checks": False,
 }
 
 

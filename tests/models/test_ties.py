@@ -20,7 +20,6 @@ SHORT = {
     "tune": 300,
     "cores": 1,
     "progressbar": False,
-    "compute_convergence_checks": False,
 }
 
 

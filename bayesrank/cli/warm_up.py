@@ -1,0 +1,67 @@
+"""Run the commands on small tables, so that what they compile is there when it is wanted.
+
+What numba compiles depends on the models and the types of their data, and not on how many there
+are: a handful of rows compiles what a million needs. The commands themselves are run, so that
+nothing is forgotten that they call.
+"""
+
+import tempfile
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from itertools import combinations, product
+from pathlib import Path
+
+import click
+
+from bayesrank.cli.caches import find_cache
+from bayesrank.cli.talk import Talk
+
+RANKED = "ranker,item,rank\n" + "".join(
+    f"r{r},{item},{1 + (k + r) % 4}\n" for r, (k, item) in product(range(6), enumerate("abcd"))
+)
+TIED = RANKED.replace(",4\n", ",3\n")
+MATCHES = "first,second,outcome,judge\n" + "".join(
+    f"{a},{b},{('first', 'tie', 'second', 'first')[(k + j) % 4]},j{j}\n"
+    for j, (k, (a, b)) in product(range(3), enumerate(combinations("abcd", 2)))
+)
+BY_RANK = ["--ranker", "ranker", "--item", "item", "--rank", "rank"]
+BY_MATCH = ["--first", "first", "--second", "second", "--outcome", "outcome"]
+QUICK = ["--quick"]
+SHORT = ["--draws", "250", "--tune", "50", "--chains", "2"]
+RUNS = {
+    "rankings": (RANKED, ["rank", *BY_RANK, *SHORT]),
+    "rankings with ties": (TIED, ["rank", *BY_RANK, *SHORT]),
+    "rankings, quick": (TIED, ["rank", *BY_RANK, *QUICK]),
+    "matches": (MATCHES, ["matches", *BY_MATCH, *SHORT]),
+    "matches, quick": (MATCHES, ["matches", *BY_MATCH, *QUICK]),
+    "matches before judges": (MATCHES, ["matches", *BY_MATCH, "--judge", "judge", *SHORT]),
+    "matches before judges, quick": (
+        MATCHES,
+        ["matches", *BY_MATCH, "--judge", "judge", *QUICK],
+    ),
+}
+
+
+def compile_all(main: click.Group, talk: Talk) -> None:
+    """Run all `RUNS` in a folder that is deleted.
+
+    Raises
+    ------
+    ValueError
+        If one of them fails, with what it says.
+    """
+    if sentence := find_cache():
+        talk.stage(sentence)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (text, (command, *options)) in RUNS.items():
+            talk.stage(f"Compiling for {name} ...")
+            path = Path(folder) / "table.csv"
+            path.write_text(text, "utf-8")
+            where = ["--output-dir", str(Path(folder) / "out"), "--force", "--seed", "1"]
+            said = StringIO()
+            try:
+                with redirect_stdout(said), redirect_stderr(said):
+                    main.main([command, str(path), *options, *where], standalone_mode=False)
+            except SystemExit as error:
+                raise ValueError(f"The run for {name} failed: {said.getvalue()}") from error
+    talk.stage("Done.")
