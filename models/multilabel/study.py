@@ -241,7 +241,9 @@ TABLES: dict[str, Callable[[Run], Table]] = {
     "precision": partial(
         _table, metrics={"precision": "P", "ndcg": "nDCG"}, on_page=("P@1", "P@5")
     ),
-    "propensities": partial(_table, metrics={"psp": "PSP", "psndcg": "PSnDCG"}),
+    "propensities": partial(
+        _table, metrics={"psp": "PSP", "psndcg": "PSnDCG"}, on_page=("PSP@1", "PSP@5")
+    ),
     "fits": fits,
 }
 

@@ -2,7 +2,7 @@
 
 A study names its tables, each a function that computes it, and `run` makes of them a command:
 ``python -m models.PAPER.study [FOLDER]`` writes every table into ``models/PAPER/RESULTS.md``, and
-what of it ``docs/papers.md`` shows into that page, in place of what stood between the same markers
+what of it ``docs/papers.md`` has a place for into that page, instead of what stood between markers
 
     <!-- table NAME -->
     <!-- end of NAME -->
@@ -273,9 +273,9 @@ def run(
         print(f"\n{name}\n\n{table.markdown()}\n\n{below}", flush=True)
         if not how.quick:
             replace_between(results, name, f"{table.markdown()}\n\n{below}")
-            if table.shown is not None:
-                part = table.markdown(table.shown)
-                replace_between(root / "docs/papers.md", f"{paper}: {name}", part)
+            page, place = root / "docs/papers.md", f"{paper}: {name}"
+            if table.shown is not None and f"<!-- table {place} -->" in page.read_text("utf-8"):
+                replace_between(page, place, table.markdown(table.shown))
             for file, figure in table.figures.items():
                 write_whole(root / "docs" / file, figure_png(figure, dpi=110))
         plt.close("all")
