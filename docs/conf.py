@@ -287,6 +287,17 @@ def _alternative_text(app: Sphinx, doctree: nodes.document) -> None:
             image["alt"] = f"What {code.astext().strip().splitlines()[-1].strip()} draws"
 
 
+def _breaks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Let long names in titles break behind dots and underscores, as phones are narrow."""
+    for title in doctree.findall(nodes.title):
+        for text in [*title.findall(nodes.Text)]:
+            if re.search(r"[._]\w", text):
+                parts: list[nodes.Node] = []
+                for part in re.findall(r".*?[._]+(?=\w)|.+$", text, flags=re.DOTALL):
+                    parts += [nodes.Text(part), nodes.raw("", "<wbr>", format="html")]
+                text.parent.replace(text, parts[:-1])
+
+
 def _folders(app: Sphinx, docname: str, source: list[str]) -> None:
     """Have the list of the gallery lead to a page of each folder."""
     if docname == "models/README":
@@ -310,4 +321,5 @@ def setup(app: Sphinx) -> None:
     app.add_source_parser(PythonParser)
     app.connect("source-read", _folders)
     app.connect("doctree-read", _alternative_text)
+    app.connect("doctree-resolved", _breaks)
     app.connect("build-finished", _has_docstrings)

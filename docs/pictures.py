@@ -1,14 +1,15 @@
-"""Draw the pictures of the site: ``./dev run python docs/pictures.py [MATCHES.csv]``.
+"""Draw the pictures of the site: ``./dev run python docs/pictures.py [PAGE ...]``.
 
-What is run stands in ``gallery.md``: every picture has the name of the variable that it is drawn
-into, and is written as soon as it is there. MATCHES.csv is what the page calls ``england.csv``
-(date, home, away, home_goals, away_goals); without it, the pictures of histories are left as they
-are. Sampling is compiled by JAX, in seconds; five minutes in all on one processor.
+What is run stands in the pages, ``gallery.md`` and those of families unless others are named: every
+picture has the name of the variable that it is drawn into, and is written as soon as it is there.
+``--matches FILE.csv`` is what a page calls ``england.csv`` (date, home, away, home_goals,
+away_goals); without it, the pictures of histories are left as they are. Sampling is compiled by
+JAX, in seconds; six minutes in all on one processor.
 """
 
+import argparse
 import functools
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,26 +19,31 @@ import pymc as pm
 from bayesrank.results import figure_png, write_whole
 
 HERE = Path(__file__).parent
-PAGE = HERE / "gallery.md"
+PAGES = [HERE / "gallery.md", *sorted((HERE / "families").glob("*.md"))]
+DRAWN = re.compile(r"(?m)^(\w+) = (?:az|br)\.plot_")
 
 
-def pictures(matches: str | None) -> Iterator[tuple[str, Any]]:
-    """Run the programs of the page one after the other, as a reader would: what each draws."""
-    text = PAGE.read_text(encoding="utf-8")
+def pictures(page: Path, matches: str | None) -> Iterator[tuple[str, Any]]:
+    """Run the programs of a page one after the other, as a reader would: what each draws."""
     names: dict[str, Any] = {}
-    for program in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
-        if matches is None and re.search(r"england\.csv|clubs", program):
+    for program in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL):
+        drawn = DRAWN.findall(program)
+        if not drawn or (matches is None and re.search(r"england\.csv|clubs", program)):
             continue
-        exec(compile(program.replace('"england.csv"', repr(matches)), str(PAGE), "exec"), names)
-        drawn = re.findall(r"(?m)^(\w+) = br\.plot_", program)
+        exec(compile(program.replace('"england.csv"', repr(matches)), str(page), "exec"), names)
         yield drawn[-1], names[drawn[-1]]
 
 
-def main(matches: str | None) -> None:
-    """Write the pictures beside the page."""
-    for name, picture in pictures(matches):
-        write_whole(HERE / f"{name}.png", figure_png(picture, dpi=110))
-        print(name, flush=True)
+def main() -> None:
+    """Write the pictures beside this file."""
+    parser = argparse.ArgumentParser(description="Draw the pictures of the site.")
+    parser.add_argument("pages", nargs="*", type=Path, default=PAGES, metavar="PAGE")
+    parser.add_argument("--matches", metavar="FILE.csv")
+    given = parser.parse_args()
+    for page in given.pages:
+        for name, picture in pictures(page, given.matches):
+            write_whole(HERE / f"{name}.png", figure_png(picture, dpi=110))
+            print(name, flush=True)
 
 
 if __name__ == "__main__":
@@ -45,4 +51,4 @@ if __name__ == "__main__":
     pm.sample = functools.partial(pm.sample, **quick)
     for verb in ("sample_posterior_predictive", "compute_log_likelihood"):
         setattr(pm, verb, functools.partial(getattr(pm, verb), progressbar=False))
-    main(sys.argv[1] if len(sys.argv) > 1 else None)
+    main()

@@ -191,3 +191,21 @@ def test_reference_draws_are_of_that_posterior(name):
     for found, wanted in ((slopes, 0.0), (slopes * (x - x.mean(axis=0)), -1.0)):
         error = found.std(axis=0) / np.sqrt(len(found))
         assert np.abs((found.mean(axis=0) - wanted) / error).max() < 6
+
+
+def test_its_own_client_reads_all_of_it():
+    client = pytest.importorskip(  # the folder here has the name of the package
+        "posteriordb.posterior_database", reason="needs the package posteriordb"
+    )
+    base = client.PosteriorDatabase(str(ROOT))
+    assert sorted(base.posterior_names()) == POSTERIORS
+    assert len(list(base.models())) == len(list(base.datasets())) == len(POSTERIORS)
+    for name in POSTERIORS:
+        posterior = base.posterior(name)
+        draws = posterior.reference_draws()
+        dimensions = posterior.information["dimensions"]
+        assert len(draws) == 10
+        assert {len(x) for chain in draws for x in chain.values()} == {1000}
+        assert len(draws[0]) == sum(dimensions.values())
+        assert posterior.data.values() == unzipped(f"data/data/{posterior.data.name}.json")
+        assert "\nmodel {" in posterior.model.stan_code()

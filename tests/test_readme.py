@@ -22,6 +22,11 @@ PAGES = {
     for path in (ROOT / "docs").rglob("*.md")
 }
 
+DRAWN = {  # their programs draw what they show, by docs/pictures.py
+    "gallery.md",
+    *(f"families/{name}.md" for name in ("bpr", "generalized_mallows", "mallows", "pmop")),
+}
+
 
 def blocks(language, text=README):
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
@@ -111,7 +116,7 @@ def test_pages_show_the_examples_of_the_readme_and_no_others_that_are_not_run():
     assert shown.pop("start/model.md") == [first]
     assert shown.pop("families/pairs.md") == [second]
     run_above = {"howto/checks.md", "families/mixtures.md", "families/mpm.md", "history.md"}
-    run_above |= {"howto/arena.md", "gallery.md"}
+    run_above |= {"howto/arena.md", *DRAWN}
     assert {name for name, code in shown.items() if code} == run_above
 
 
@@ -152,11 +157,25 @@ def test_every_picture_is_made_by_ten_lines_at_most():
         assert len(lines) <= 10, program
 
 
+@pytest.mark.parametrize("page", sorted(name for name in PAGES if name.startswith("families/")))
+def test_every_family_has_a_picture_that_is_told_in_words(page):
+    if page == "families/index.md":
+        pytest.skip("a list of the others")
+    shown = re.findall(r"!\[[^]]{20,}\]\(\.\./(\w+\.png)\)", PAGES[page])
+    assert shown
+    assert [name for name in shown if not (ROOT / "docs" / name).exists()] == []
+
+
 @pytest.mark.slow
-def test_the_programs_of_the_pictures_run(few_draws, data_dir):
+@pytest.mark.parametrize("page", sorted(DRAWN))
+def test_the_programs_of_the_pictures_run(few_draws, data_dir, page):
     pictures = runpy.run_path(str(ROOT / "docs/pictures.py"))["pictures"]
-    for name, drawn in pictures(str(data_dir / "football" / "england.csv")):
-        assert drawn.viz is not None, name
+    matches = str(data_dir / "football" / "england.csv")
+    drawn = dict(pictures(ROOT / "docs" / page, matches))
+    assert drawn
+    for name, picture in drawn.items():
+        assert picture.viz is not None, name
+        assert (ROOT / "docs" / f"{name}.png").exists()
 
 
 @pytest.mark.slow

@@ -26,6 +26,7 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import Rankings
+from bayesrank.data.read import label_repr
 from bayesrank.distributions.by_name import dims_of
 from bayesrank.distributions.components import COMPONENTS, Component
 from bayesrank.distributions.observed import (
@@ -164,9 +165,9 @@ class Mixture:
             row = int((observed.weight != 1).argmax())
             raise ValueError(
                 f"The rankings of {name!r} have evidence weights ({observed.weight[row]:g} of "
-                f"{observed.labels[row]!r}), and its unit is a ranker: whether so many rankers "
-                "said this, or one of them so many times, is not known. Use rankings.expand(), "
-                "or unit='ranking'."
+                f"{label_repr(observed.labels[row])}), and its unit is a ranker: whether so many "
+                "rankers said this, or one of them so many times, is not known. Use "
+                "rankings.expand(), or unit='ranking'."
             )
 
         found = _components(name, components, observed)

@@ -26,6 +26,7 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import Rankings
+from bayesrank.data.read import label_repr
 from bayesrank.distributions.by_name import utility_by_name
 from bayesrank.distributions.observed import (
     DistOptions,
@@ -481,8 +482,8 @@ class PartitionSettings:
             row = int(np.argmax(rankings.block_sizes.max(axis=1)))
             raise ValueError(
                 f"`tie_prevalence` has {n_sizes - 1} entries, for blocks of up to {n_sizes} items; "
-                f"ranking {rankings.labels[row]!r} has a block of {largest}. Give {largest - 1} "
-                f"entries, or none for equal weights."
+                f"ranking {label_repr(rankings.labels[row])} has a block of {largest}. Give "
+                f"{largest - 1} entries, or none for equal weights."
             )
 
 

@@ -181,7 +181,7 @@ def cells(text: str, separator: str) -> tuple[pd.DataFrame, int]:
     lines = skipped + 1 + np.arange(len(read))
     n_lines = text.count("\n") + (not text.endswith("\n"))
     if skipped + len(read) < n_lines:  # there are ends of lines inside of cells
-        inside = sum((read[c].str.count("\n").fillna(0) for c in read), pd.Series(0.0, read.index))
+        inside = read.apply(lambda cells: cells.str.count("\n").astype(float)).sum(axis=1)
         lines += np.append(0, inside.cumsum()[:-1]).astype(int)
     read.index = pd.Index(lines, name=LINE)
 
