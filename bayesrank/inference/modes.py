@@ -20,7 +20,7 @@ data variables, and then everything is compiled once; `pymc.find_MAP` compiles a
 import functools
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import arviz as az
@@ -36,7 +36,11 @@ from pymc.backends.arviz import (
 )
 from pymc.blocking import DictToArrayBijection, RaveledVars
 from pymc.pytensorf import compile as compile_pytensor
-from pymc.pytensorf import join_nonshared_inputs, rewrite_pregrad
+from pymc.pytensorf import rewrite_pregrad
+from pytensor.graph.basic import Variable
+from pytensor.graph.replace import clone_replace
+from pytensor.scalar import upcast
+from pytensor.tensor import TensorVariable
 from scipy.optimize import minimize
 from threadpoolctl import ThreadpoolController
 
@@ -45,8 +49,11 @@ __all__ = [
     "adam",
     "climb",
     "constrained",
+    "density_with_slope",
     "hessian_product",
+    "join_inputs",
     "objective",
+    "one_blas_thread",
     "posterior_modes",
 ]
 
@@ -73,9 +80,70 @@ def objective(model: pm.Model, *, jitter: float = 0.0, seed: int = 1) -> tuple[A
     RaveledVars
         The start, ravelled, with what it takes to make it a point again.
     """
-    start = DictToArrayBijection.map(model.initial_point())
+    point = model.initial_point()
+    start = DictToArrayBijection.map(point)
     noise = jitter * np.random.default_rng(seed).normal(size=start.data.size)
-    return model.logp_dlogp_function(ravel_inputs=True), start._replace(data=start.data + noise)
+    outputs, at = join_inputs(point, density_with_slope(model), model.value_vars)
+    logp = compile_pytensor([at], outputs, trust_input=True)
+    return logp, start._replace(data=start.data + noise)
+
+
+def density_with_slope(model: pm.Model) -> list[TensorVariable]:
+    """Log posterior of the values of the free variables, and its gradient by them, ravelled.
+
+    Raises
+    ------
+    ValueError
+        If a variable is discrete, and has no gradient.
+    """
+    for value in model.value_vars:
+        if not str(value.dtype).startswith("float"):
+            name = model.values_to_rvs[value].name
+            raise ValueError(
+                f"The free variable {name!r} is discrete: the log posterior has no gradient by it. "
+                "Sum it out, or sample with pm.sample."
+            )
+    # without bounds that the values cannot leave, and sums as their own graphs: before the gradient
+    logp = rewrite_pregrad(model.logp())
+    slopes = pytensor.grad(logp, model.value_vars, disconnected_inputs="ignore")
+    return [logp, pt.concatenate([slope.ravel() for slope in slopes])]
+
+
+def join_inputs(
+    point: Point, outputs: Sequence[Variable], inputs: Sequence[TensorVariable]
+) -> tuple[list[Any], TensorVariable]:
+    """Make graphs of several inputs graphs of one vector, of which they are parts.
+
+    As PyMC's `join_nonshared_inputs`, but where parts begin, and their shapes, are data: what is
+    compiled does for models of all sizes, so that the next table finds it on disk.
+
+    Parameters
+    ----------
+    point : mapping
+        Values of the inputs, by name, of which the shapes are taken.
+    outputs : sequence of variables
+    inputs : sequence of variables
+        In the order in which they are parts.
+
+    Returns
+    -------
+    list of variables
+        The outputs, made of the vector.
+    TensorVariable
+        The vector.
+    """
+    shapes = [np.shape(point[x.name]) for x in inputs]
+    ends = pytensor.shared(np.cumsum([0, *map(math.prod, shapes)]), "ends")
+    joined = pt.vector("joined", dtype=upcast(*(x.dtype for x in inputs)))
+    parts = []
+    for k, (x, shape) in enumerate(zip(inputs, shapes, strict=True)):
+        part = joined[ends[k] : ends[k + 1]]
+        if x.ndim != 1:
+            part = part.reshape(pytensor.shared(np.array(shape, np.int64)), ndim=x.ndim)
+        if any(n is not None for n in x.type.shape):
+            part = pt.specify_shape(part, x.type.shape)
+        parts.append((x, part.astype(x.dtype)))
+    return clone_replace(list(outputs), dict(parts), rebuild_strict=False), joined
 
 
 def hessian_product(model: pm.Model) -> Any:
@@ -99,12 +167,8 @@ def hessian_product(model: pm.Model) -> Any:
     >>> hessian_product(model)(np.zeros(2), np.ones(2))
     array([-1.  , -0.25])
     """
-    (cost,), at = join_nonshared_inputs(
-        point=model.initial_point(),
-        inputs=model.continuous_value_vars,
-        outputs=[rewrite_pregrad(model.logp())],
-        make_inputs_shared=False,
-    )
+    outputs = [rewrite_pregrad(model.logp())]
+    (cost,), at = join_inputs(model.initial_point(), outputs, model.continuous_value_vars)
     along = at.type("along")
     change = pytensor.grad(pt.sum(pytensor.grad(cost, at) * along), at, consider_constant=[along])
     return compile_pytensor([at, along], change, trust_input=True)

@@ -21,12 +21,12 @@ import pytensor
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.pytensorf import compile as compile_pytensor
-from pymc.pytensorf import join_nonshared_inputs, rewrite_pregrad
+from pymc.pytensorf import rewrite_pregrad
 from pytensor.graph.basic import Apply
 from pytensor.graph.replace import graph_replace
 from pytensor.graph.traversal import ancestors
 
-from bayesrank.inference.modes import hessian_product
+from bayesrank.inference.modes import hessian_product, join_inputs
 
 __all__ = ["likelihoods_of", "many_products"]
 
@@ -83,12 +83,8 @@ def many_products(model: pm.Model) -> Callable[[Floats], Callable[[Floats], Floa
     }
     replaced = graph_replace(logp, [*linear.items()], strict=True)
     everything = [x for node in nodes for x in node.inputs]
-    outputs, at = join_nonshared_inputs(
-        point=model.initial_point(),
-        inputs=model.continuous_value_vars,
-        outputs=[replaced, *inputs, *everything],
-        make_inputs_shared=False,
-    )
+    outputs = [replaced, *inputs, *everything]
+    outputs, at = join_inputs(model.initial_point(), outputs, model.continuous_value_vars)
     surrogate, *made = outputs[: 1 + len(inputs)]
     everything = outputs[1 + len(inputs) :]
 

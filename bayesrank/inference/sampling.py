@@ -42,9 +42,9 @@ from pymc.backends.arviz import (
     find_observations,
 )
 from pymc.initial_point import make_initial_point_fn
-from pymc.pytensorf import join_nonshared_inputs, rewrite_pregrad
 from pytensor.link.numba.cache import CACHED_SRC_FUNCTIONS, compile_numba_function_src
 
+from bayesrank.inference.modes import density_with_slope, join_inputs
 from bayesrank.inference.quick import Near, normal_near
 
 __all__ = ["CFunction", "compile_density", "near_if_it_pays", "nuts_seconds", "sample"]
@@ -336,13 +336,9 @@ def compile_density(model: pm.Model) -> "CFunction":
     >>> density(np.array([1.0, 2.0]))[1]
     array([-1. , -0.5])
     """
-    inputs = model.value_vars
     point = model.initial_point()
-    # without bounds that the values cannot leave, and sums as their own graphs: before the gradient
-    logp = rewrite_pregrad(model.logp())
-    slope = pt.concatenate([pt.grad(logp, x).ravel() for x in inputs])
-    outputs, flat = join_nonshared_inputs(point, [logp, slope], inputs)
-    size = sum(np.size(point[x.name]) for x in inputs)
+    outputs, flat = join_inputs(point, density_with_slope(model), model.value_vars)
+    size = sum(np.size(point[x.name]) for x in model.value_vars)
     return CFunction(flat, outputs, DENSITY, size, size)
 
 
@@ -362,7 +358,7 @@ def _compiled(
     shapes = [tuple(map(int, shape)) for shape in _shapes(model, shown, point)]
     ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
     values = pt.concatenate([pt.cast(x, "float64").ravel() for x in shown])
-    outputs, flat = join_nonshared_inputs(point, [values], inputs)
+    outputs, flat = join_inputs(point, [values], inputs)
     expand = CFunction(flat, outputs, VALUES, density.size, int(ends[-1])).mapped(near)
 
     if near is None:

@@ -133,3 +133,10 @@ def test_a_density_without_a_highest_point_says_so():
 def test_products_with_the_hessian_are_its_columns(shrunken):
     product = hessian_product(shrunken)
     np.testing.assert_allclose(product(np.zeros(3), np.array([1.0, 2.0, 0.0])), [-3, -2, 0])
+
+
+def test_a_discrete_variable_has_no_gradient():
+    with pm.Model() as model:
+        pm.Normal("y", pm.Poisson("k", 3.0), 1.0, observed=2.0)
+    with pytest.raises(ValueError, match=r"'k' is discrete: the log posterior has no gradient"):
+        objective(model)

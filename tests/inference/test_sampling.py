@@ -218,3 +218,13 @@ def test_other_processes_load_what_the_first_compiled_and_draw_the_same(tmp_path
     cold, warm = run(), run()
     assert cold[1] == warm[1] == "2"
     assert cold[0] == warm[0]
+
+
+def test_models_of_all_sizes_share_what_is_compiled():
+    def key(n):
+        with pm.Model(coords={"item": range(n)}) as model:
+            scale = pm.HalfNormal("scale", 1)
+            pm.Normal("x", 0, scale, dims="item")
+        return sampling.CACHED_SRC_FUNCTIONS[compile_density(model).compiled._pyfunc]
+
+    assert key(3) == key(5)
