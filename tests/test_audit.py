@@ -178,6 +178,17 @@ def test_a_planted_defect_fires_its_own_probe_and_no_other(name):
     assert found.index[found["fires"]].tolist() == [name], found["says"].to_dict()
 
 
+def test_a_judge_who_prefers_its_own_family_is_named():
+    """Systems 6 and 7 and judge 3 are of one family; whoever else prefers them does so by votes."""
+    rng = np.random.default_rng(3)
+    table = matches(rng)
+    own = table["first"].isin([6, 7]) * 1.0 - table["second"].isin([6, 7])
+    table["lead"] += 1.5 * own * (table["judge"] == 3)
+    found = br.audit(board(table, rng), time="day")
+    assert found.index[found["fires"]].tolist() == ["judges"], found["says"].to_dict()
+    assert found.loc["judges", "says"].startswith(("j3 favours s06", "j3 favours s07"))
+
+
 def test_a_board_without_defects_fires_nothing():
     found = audited(clean)
     assert not found["fires"].any(), found["says"].to_dict()

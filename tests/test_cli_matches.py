@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 
 import bayesrank
-from bayesrank import inference
+from bayesrank import inference, leaderboard
 from bayesrank.audit import PROBES
 from tests.test_cli import command, data_of, few, few_predicted, notes, refuses, run
 
@@ -138,7 +138,7 @@ def test_the_files_read_back(whole):
     np.testing.assert_allclose(leader[["p_win", "p_tie", "p_loss"]].sum(axis=1), 1)
     judges = pd.read_csv(folder / "out" / "judges.csv", index_col="judge")
     assert judges["matches"].to_dict() == {"ann": 5, "ben": 2, "cat": 2}
-    assert {"mean", "outlier", "order_effect", "order_effect_sd"} <= set(judges.columns)
+    assert {"mean", "outlier", "order_effect", "order_effect_sd", "agrees"} <= set(judges.columns)
     by_category = pd.read_csv(folder / "out" / "categories.csv", index_col=["category", "item"])
     assert len(by_category) == 6
     with xr.open_datatree(folder / "draws.nc") as tree:
@@ -159,6 +159,7 @@ def test_judges_categories_and_the_audit_are_data_too(whole):
     out = ("--output-dir", folder / "again")
     said = data_of(run("report", folder / "out" / "posterior.nc", "--json", *out))
     assert sorted(row["judge"] for row in said["judges"]) == ["ann", "ben", "cat"]
+    assert all(-1 <= row["agrees"] <= 1 for row in said["judges"])
     assert {row["category"] for row in said["categories"]} == {"look", "taste"}
     assert len(said["audit"]) == len(PROBES)
     assert not any(row["fires"] for row in said["audit"])
@@ -345,6 +346,17 @@ def test_one_judge_and_one_category_change_nothing_and_are_noted(folder, sampler
     assert found[0].startswith("There is one judge only ('ann'): the result says how one opinion")
     assert found[1] == "There is one category only ('look'): --category changes nothing."
     assert sorted(path.name for path in OUT.iterdir()) == PLAIN_FILES
+
+
+def test_a_judge_who_may_decide_alone_is_noted_where_judges_have_no_opinions(
+    folder, sampler, monkeypatch
+):
+    monkeypatch.setattr(leaderboard, "MOST_OPINIONS", 3)
+    (found,) = notes(run("matches", "m.csv", *ALL))
+    assert found.startswith("'ann' has 56 % of the matches, and decides alone if that judge is")
+    assert "judge_deviation" not in sampler[-1]["model"].named_vars
+    assert notes(run("matches", "m.csv", *ALL, "--group", "who", "--force")) == []
+    assert "judge_deviation" in sampler[-1]["model"].named_vars
 
 
 def test_columns_of_winner_and_loser_are_suspected(folder, sampler):

@@ -11,7 +11,12 @@ from scipy import stats
 
 import bayesrank as br
 import bayesrank.leaderboard
-from bayesrank.leaderboard import leaderboard_model, nuts_settings
+from bayesrank.leaderboard import (
+    have_opinions,
+    leaderboard_model,
+    may_decide_alone,
+    nuts_settings,
+)
 from bayesrank.priors import LEARNED
 
 TABLE = pd.DataFrame(
@@ -67,11 +72,43 @@ def test_judges_and_categories_add_their_variables():
         *UTILITY, "order_effect", "nu", "category_spread", "category_z", "category_utility",
         "adherence_spread", "adherence_z", "adherence", "order_spread", "order_z",
         "judge_order_effect", "tie_spread", "tie_z", "judge_nu",
+        "judge_spread", "judge_item_z", "judge_deviation",
     }  # fmt: skip
     dims = model.named_vars_to_dims
     assert dims["category_utility"] == ("category", "item")
     assert dims["adherence"] == dims["judge_order_effect"] == ("judge",)
     assert list(model.coords["judge"]) == ["ann", "bob"]
+
+
+OPINIONS = {"judge_spread", "judge_item_z", "judge_deviation"}
+
+
+def judged(share, n=40):
+    """Votes of so many, of whom the first has that share, and the others one each."""
+    own = round(share * n)
+    table = pd.DataFrame({"first": "a", "second": "b", "outcome": "first", "count": 1}, range(n))
+    return pairs_of(table.assign(judge=[0] * own + [*range(1, n - own + 1)]), **JUDGED)
+
+
+@pytest.mark.parametrize(("share", "may"), [(0.025, False), (0.05, True), (0.5, True)])
+def test_judges_have_opinions_where_one_might_decide_alone(share, may):
+    pairs = judged(share)
+    assert may_decide_alone(pairs) == have_opinions(pairs) == may
+    assert (names(leaderboard_model(pairs)) >= OPINIONS) == may
+
+
+def test_opinions_are_as_asked_for(monkeypatch):
+    pairs = pairs_of(**JUDGED)
+    assert not names(leaderboard_model(pairs, opinions=False)) & OPINIONS
+    monkeypatch.setattr(bayesrank.leaderboard, "MOST_OPINIONS", 5)  # two judges have three items
+    assert may_decide_alone(pairs)
+    assert not have_opinions(pairs)
+    assert not names(leaderboard_model(pairs)) & OPINIONS
+    for asked in ({"opinions": True}, {"groups": ["judge"]}):
+        assert names(leaderboard_model(pairs, **asked)) >= OPINIONS
+    assert not names(leaderboard_model(pairs_of(), opinions=True)) & OPINIONS  # of one judge
+    with pytest.raises(ValueError, match=r"`groups` has 'judge', which asks for opinions; `op"):
+        leaderboard_model(pairs, groups=["judge"], opinions=False)
 
 
 def test_the_table_in_the_docstring_names_the_variables():
@@ -177,11 +214,13 @@ def test_deviations_sum_to_zero():
 # The likelihood
 
 
-def by_hand(table, utility, adherence, order, nu):
+def by_hand(table, utility, adherence, order, nu, opinion=None):
     """Log-likelihood of every row: its outcome's probability, as often as it counts."""
     out = 0.0
     for _, row in table.iterrows():
         w = utility[row["category"]]
+        if opinion is not None:
+            w = w + opinion[row["judge"]]
         lead = adherence[row["judge"]] * (w[row["first"]] - w[row["second"]]) + order[row["judge"]]
         worth = {"first": np.exp(lead / 2), "second": np.exp(-lead / 2), "tie": nu[row["judge"]]}
         out += row["count"] * np.log(worth[row["outcome"]] / sum(worth.values()))
@@ -194,11 +233,15 @@ FIXED = {
     "judge_order_effect": np.array([0.3, -0.1]),
     "nu": np.array(0.8),
     "judge_nu": np.array([0.4, 1.6]),
+    "judge_deviation": np.array([0.2, -0.3, 0.1, -0.5, 0.4, 0.3]),  # of a, b, c: ann's and bob's
 }
 W = pd.DataFrame(FIXED["category_utility"].T, index=list("abc"), columns=["code", "prose"])
 ADHERENCE = {"ann": 0.5, "bob": 2.0}
 ORDER = {"ann": 0.3, "bob": -0.1}
 NU = {"ann": 0.4, "bob": 1.6}
+OPINION = pd.DataFrame(
+    FIXED["judge_deviation"].reshape(2, 3).T, index=list("abc"), columns=["ann", "bob"]
+)
 ALIKE = {"ann": 0.8, "bob": 0.8}
 
 
@@ -212,7 +255,7 @@ def log_likelihood(model, **change):
 def test_the_likelihood_is_that_of_the_story():
     model = leaderboard_model(pairs_of(**JUDGED, **SORTED), category="category")
     # three wins and two ties of a and b, of ann in code, come in ten orders
-    expected = by_hand(TABLE, W, ADHERENCE, ORDER, NU) + np.log(10)
+    expected = by_hand(TABLE, W, ADHERENCE, ORDER, NU, OPINION) + np.log(10)
     assert log_likelihood(model) == pytest.approx(expected)
 
 
@@ -244,11 +287,11 @@ def styled_by_hand(table, slope, deviation, tied):
     """Log-likelihood of every row of made-up answers of some length at some prompt."""
     out = 0.0
     for _, row in table.iterrows():
+        judge = row["judge"]
         one, other = (
-            W["code"][row[side]] + deviation[row["prompt"] + row[side]]
+            W["code"][row[side]] + deviation[row["prompt"] + row[side]] + OPINION[judge][row[side]]
             for side in ("first", "second")
         )
-        judge = row["judge"]
         lead = (
             ADHERENCE[judge] * (one - other) + ORDER[judge] + slope[judge] * (row["a"] - row["b"])
         )
@@ -302,12 +345,12 @@ def test_new_matches_take_the_place_of_the_old_ones():
     new = TABLE.iloc[[0, 2, 3, 4]].assign(count=[1, 4, 2, 5])
     br.set_observed("y", pairs_of(new, **JUDGED, **SORTED), model=model)
     # one win and five ties come in six orders
-    expected = by_hand(new, W, ADHERENCE, ORDER, NU) + np.log(6)
+    expected = by_hand(new, W, ADHERENCE, ORDER, NU, OPINION) + np.log(6)
     assert log_likelihood(model) == pytest.approx(expected)
     with model:
         br.set_observed("y", pairs)
     assert log_likelihood(model) == pytest.approx(
-        by_hand(TABLE, W, ADHERENCE, ORDER, NU) + np.log(10)
+        by_hand(TABLE, W, ADHERENCE, ORDER, NU, OPINION) + np.log(10)
     )
 
 
@@ -319,7 +362,7 @@ def test_new_matches_need_no_new_compilation():
     new = TABLE.iloc[[0, 2, 3]]
     br.set_observed("y", pairs_of(new, **JUDGED, **SORTED), model=model)
     assert logp(model.initial_point()) != before
-    expected = by_hand(new, W, ADHERENCE, ORDER, NU)
+    expected = by_hand(new, W, ADHERENCE, ORDER, NU, OPINION)
     assert logp(model.initial_point()) == pytest.approx(expected)
 
 
@@ -332,7 +375,7 @@ def test_new_matches_with_other_features_or_prompts_raise():
         br.set_observed("y", pairs_of(STYLED, features=["a"], **PROMPTS), model=model)
     other = pairs_of(STYLED.assign(prompt=list("pqpqp")), **LENGTH, **PROMPTS)
     with pytest.raises(
-        ValueError, match=r"deviations of the items at each prompt, which are other"
+        ValueError, match=r"deviations of the items at each prompt, which lack 'p: c' of"
     ):
         br.set_observed("y", other, model=model)
 

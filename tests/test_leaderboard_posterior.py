@@ -1,4 +1,4 @@
-"""Posteriors of the leaderboard are calibrated: all that it learns, of judges and categories.
+"""Posteriors of the leaderboard are calibrated: judges, categories, features, prompts, opinions.
 
 The model draws its own truths and matches. By NUTS each simulation is a posterior of its own; in
 the short form draws of the prior, weighted by the likelihood, stand for those of the posterior.
@@ -20,6 +20,7 @@ from tests.distributions.calibration import THINNED, bins_by_weight, bins_of_ran
 OF_ALL = (
     "utility", "utility_scale", "adherence", "adherence_spread", "order_effect",
     "judge_order_effect", "order_spread", "nu", "judge_nu", "tie_spread",
+    "judge_spread", "judge_deviation",
 )  # fmt: skip
 # what is said of the second column, and what is learned then
 MODELS = {
@@ -113,8 +114,8 @@ def test_weighted_draws_of_the_prior_are_calibrated(kind):
 
 
 @pytest.mark.slow
-def test_posteriors_of_boards_are_calibrated():
-    kind = "categories"
+@each_model
+def test_posteriors_of_boards_are_calibrated(kind):
     truth, counts = simulated(kind, 100, seed=6)
     bins = []
     model = model_of(kind)

@@ -63,7 +63,11 @@ def saved_run(file: Path) -> Saved:
         )
     fit = {name: value for name, value in told["fit"].items()
            if name in Fit.__dataclass_fields__}  # fmt: skip
-    settings = {name: told[name] for name in ("kinds", "order", "judged", "groups") if name in told}
+    settings = {
+        name: told[name]
+        for name in ("kinds", "order", "judged", "groups", "opinions")
+        if name in told
+    }
     return Saved(
         posterior,
         told["command"],

@@ -354,7 +354,8 @@ def rank(file: Path, **options: Any) -> None:
     "--group",
     multiple=True,
     metavar="COLUMN",
-    help="Matches that go together, such as those of a prompt or a user; may be repeated.",
+    help="Matches that go together, such as those of a prompt or a user; may be repeated. That of "
+    "--judge has each judge have opinions of its own, as is usual where one might decide alone.",
 )
 @click.option("--neutral", metavar="COLUMN", help="Yes where the first has no advantage.")
 @click.option(
@@ -398,7 +399,8 @@ def matches(file: Path, **options: Any) -> None:
                 fit,
                 order=columns.ordered,
                 judged=columns.judge is not None,
-                groups=columns.group,
+                groups=columns.groups,
+                opinions=columns.opinions,
             )
         else:
             if coming is not None:

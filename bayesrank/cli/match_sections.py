@@ -85,6 +85,17 @@ def judges(posterior: Any, pairs: "Pairs", most: int) -> Part:
         "first.",
         _off(csv.index[csv["outlier"]]),
     ]
+    if "judge_deviation" in posterior["posterior"]:
+        csv["agrees"] = _agreement(posterior, pairs)[csv.index]
+        table["Agrees"] = [f"{x:.2f}" for x in csv["agrees"]]
+        spread = posterior["posterior"]["judge_spread"]
+        text.append(
+            "Judges have opinions of their own beside the utilities, so that none who is sure "
+            f"decides alone: an item varies by {float(spread.mean()):.2f} ± "
+            f"{float(spread.std()):.2f} from judge to judge. Adherence is then how closely a judge "
+            "follows the utilities and its own opinions together, and Agrees the correlation of "
+            "the two together with the utilities alone."
+        )
     if "judge_order_effect" in posterior["posterior"]:
         order = posterior["posterior"]["judge_order_effect"]
         draws = order.transpose("judge", "chain", "draw").values.reshape(len(csv), -1)
@@ -232,6 +243,25 @@ def audit_of(pairs: "Pairs", *, order: bool) -> Part:
     ]
     section = Section("What the table hangs on", text, table, file="audit.csv")
     return Part(section, {"audit.csv": csv_bytes(found)}, printed=False, data={"audit": found})
+
+
+def _agreement(posterior: Any, pairs: "Pairs") -> pd.Series:
+    """Correlate what judges think of the items that they judged with the utilities, in the mean."""
+    draws, seen = posterior["posterior"], pairs.seen("judge")
+    shared, own = (
+        draws[name].transpose(dim, "chain", "draw").values.reshape(draws.sizes[dim], -1)
+        for name, dim in (("utility", "item"), ("judge_deviation", "judge_item"))
+    )
+    whose = np.empty(len(seen.labels), dtype=np.int64)
+    whose[seen.first], whose[seen.second] = pairs.judge_idx, pairs.judge_idx
+    found = {}
+    for k, judge in enumerate(pairs.coords["judge"]):
+        mine = np.flatnonzero(whose == k)
+        both = shared[seen.item[mine]], shared[seen.item[mine]] + own[mine]
+        one, other = (x - x.mean(axis=0) for x in both)
+        size = np.sqrt((one**2).sum(axis=0) * (other**2).sum(axis=0))
+        found[judge] = float(((one * other).sum(axis=0) / size).mean())
+    return pd.Series(found)
 
 
 def _off(outliers: pd.Index) -> str:

@@ -27,9 +27,13 @@ def matches_job(
     order: bool,
     judged: bool = False,
     groups: Sequence[str] = (),
+    opinions: bool | None = None,
 ) -> Job:
     """Say what is to be done with matches, which are grouped by category and neutral, if at all."""
+    from bayesrank.leaderboard import have_opinions
+
     judges = len(pairs.judges) > 1
+    own = judges and (have_opinions(pairs) if opinions is None else opinions)
     categories = "category" in pairs.groups and len(pairs.group_labels("category")) > 1
     ties = bool(pairs.counts[:, 2].any())
 
@@ -41,6 +45,7 @@ def matches_job(
             pairs,
             groups=groups,
             features=features,
+            opinions=own,
             category="category" if categories else None,
             prior=fit.prior,
             utility_scale=fit.prior_scale,
@@ -82,6 +87,7 @@ def matches_job(
     model += ", the first item having an advantage or not" * order
     model += ", but on neutral ground" * ("neutral" in pairs.groups)
     model += ", judges with an adherence each" * judges
+    model += " and opinions of their own" * own
     model += " and an order effect each" * (judges and order)
     model += " and a readiness to call ties each" * (judges and ties)
     model += ", utilities by category around those of the table" * categories
@@ -94,13 +100,14 @@ def matches_job(
         data=pairs,
         build=build,
         model=model,
-        cautions=lambda: _cautions(pairs, fit, order=order, judged=judged),
+        cautions=lambda: _cautions(pairs, fit, order=order, judged=judged, opinions=own),
         seen=lambda: seen(pairs),
         request={
             "command": "matches",
             "order": order,
             "judged": judged,
             "groups": list(groups),
+            "opinions": own,
         },
         reading=(
             "an item beats another, if the two do not tie, with probability "
@@ -135,8 +142,12 @@ def seen(pairs: "Pairs") -> "pd.Series":
     return pd.Series(times, pairs.coords["item"], name="matches")
 
 
-def _cautions(pairs: "Pairs", fit: Fit, *, order: bool, judged: bool) -> list[str]:
+def _cautions(pairs: "Pairs", fit: Fit, *, order: bool, judged: bool, opinions: bool) -> list[str]:
     """Say what a reader should know about the data."""
+    import numpy as np
+
+    from bayesrank.leaderboard import may_decide_alone
+
     found = pairs.connectivity()
     if len(found.uncompared) == pairs.n_items:
         raise ValueError("All counts are 0: no match was played, so nothing is known of the ranks.")
@@ -153,6 +164,14 @@ def _cautions(pairs: "Pairs", fit: Fit, *, order: bool, judged: bool) -> list[st
         out.append(
             f"There is one judge only ({pairs.judges[0]!r}): the result says how one opinion "
             "compares with the prior, not what others would say."
+        )
+    if may_decide_alone(pairs) and not opinions:
+        n = np.bincount(pairs.judge_idx, pairs.counts.sum(axis=1), len(pairs.judges))
+        out.append(
+            f"{pairs.judges[int(n.argmax())]!r} has {100 * n.max() / n.sum():.0f} % of the matches, and "
+            "decides alone if that judge is sure of another order. Judges and items are too many "
+            "for each judge to have opinions of its own, unless that is asked for: name the "
+            "column of the judges as --group as well."
         )
     if "category" in pairs.groups and len(pairs.group_labels("category")) == 1:
         label = pairs.group_labels("category")[0]

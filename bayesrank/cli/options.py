@@ -116,6 +116,16 @@ class MatchColumns:
     order: bool = True
     date: str | None = None
 
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Groups of matches that go together, beside those of one judge."""
+        return tuple(group for group in self.group if group != self.judge)
+
+    @property
+    def opinions(self) -> bool | None:
+        """Whether judges are asked to have opinions; None if nothing is said of it."""
+        return True if self.groups != self.group else None
+
     def check(self) -> None:
         """Refuse what does not go together, before anything is read."""
         _ = self.spelled, self.features

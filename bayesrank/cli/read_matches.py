@@ -45,7 +45,7 @@ def pairs_of(
     """Make matches of a table of text; the group of the dates is called date."""
     used: list[str | None] = [*columns.sides, *columns.results]
     used += [columns.count, columns.judge, columns.category, columns.neutral, columns.date]
-    used += [*columns.group, *(name for sides in columns.features.values() for name in sides)]
+    used += [*columns.groups, *(name for sides in columns.features.values() for name in sides)]
     require_columns(frame, [column for column in used if column is not None], name)
     frame = _complete(frame, columns, how, note)
 
@@ -68,7 +68,7 @@ def pairs_of(
             table[group] = text_labels(frame[column])
     if columns.neutral is not None:
         table["neutral"] = _neutral(frame[columns.neutral])
-    for group in columns.group:
+    for group in columns.groups:
         table[group] = text_labels(frame[group])
     for name, sides in columns.features.items():
         one, *other = (read_numbers(frame[side], f"feature {name!r}", how, note) for side in sides)
@@ -85,7 +85,7 @@ def pairs_of(
         judge="judge" if columns.judge is not None else None,
         by=[
             *(group for group in ("category", "neutral", "date") if group in table),
-            *columns.group,
+            *columns.groups,
         ],
         features=features,
     )
@@ -108,7 +108,7 @@ def _complete(frame: pd.DataFrame, columns: MatchColumns, how: Written, note: No
     """Leave out matches without an outcome or a label, or refuse them."""
     results = columns.results
     labels = [columns.first, columns.second, columns.winner, columns.loser, columns.judge]
-    labels += [columns.category, columns.date, *columns.group]
+    labels += [columns.category, columns.date, *columns.groups]
     labels += [name for sides in columns.features.values() for name in sides]
     watched = results + [c for c in labels if c is not None] * (how.missing == "drop")
     incomplete = frame[watched].isna().any(axis=1).to_numpy()

@@ -57,6 +57,11 @@ class Seen(NamedTuple):
     first: NDArray[np.int32]  # (n_pairs,) position of the first item among the labels
     second: NDArray[np.int32]  # (n_pairs,)
 
+    def among(self, labels: "pd.Index | Sequence[str]") -> tuple[NDArray[np.int32], ...]:
+        """Place the first and the second item of each pair among others' labels, -1 if in vain."""
+        place = pd.Index(labels).get_indexer(self.labels).astype(np.int32)
+        return place[self.first], place[self.second]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pairs:

@@ -365,7 +365,8 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
         raise TypeError(f"{name!r} observes {types}, and cannot observe {type(data).__name__}.")
     data = kind.on_axes(model, name, data, p)
     kind.check_new(model, name, data, p)
-    record = kind.record(name, data, p)
+    with model:
+        record = kind.record(name, data, p)
 
     parts = {name_of(name, part): of_part for part, of_part in record.parts.items()}
     for group in groups_of(name, model.named_vars_to_dims):

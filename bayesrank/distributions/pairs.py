@@ -907,11 +907,12 @@ def _terms(name: str, pairs: Pairs, p: SimpleNamespace) -> _Terms:
     labels, which, size, start = [], [], [], 0
     for by in _numbers(p.deviations_by):
         group = _groups(pairs)[by]
-        seen = pairs.seen(group)
+        known = pm.modelcontext(None).coords[f"{group}_item"]
+        first, second = pairs.seen(group).among(known)
         labels += [f"first at {group}", f"second at {group}"]
-        which += [start + seen.first, start + seen.second]
+        which += [start + first, start + second]
         size += [np.ones(pairs.n_pairs), -np.ones(pairs.n_pairs)]
-        start += len(seen.labels)
+        start += len(known)
     if (by := _number(p.slope_by)) != NONE:
         features, names = _features(name, pairs)
         labels += names
@@ -939,12 +940,12 @@ def _check_terms(model: pm.Model, name: str, pairs: Pairs, p: SimpleNamespace) -
     """Raise for pairs that have other features, or other items at the labels of a group."""
     for by in _numbers(p.deviations_by):
         group = _groups(pairs)[by]
-        labels, present = coord_values(pairs.seen(group).labels), model.coords.get(f"{group}_item")
-        if not np.array_equal(labels, [] if present is None else present):
+        new = pairs.seen(group).labels.difference([*model.coords[f"{group}_item"]])
+        if len(new):
             raise ValueError(
-                f"{name!r} has deviations of the items at each {group}, which are others in the "
-                "new pairs. Build the model with all that there will be; rows that count 0 matches "
-                "keep what there is none of now."
+                f"{name!r} has deviations of the items at each {group}, which lack {new[0]!r} of "
+                "the new pairs. Build the model with all that there will be; rows that count 0 "
+                "matches keep what there is none of now."
             )
     if _number(p.slope_by) != NONE:
         _, names = _features(name, pairs)

@@ -15,8 +15,8 @@ the nested approximation of INLA. It is the same whether effects are centred or 
 found, and some nodes around it, further out on the side of the longer tail, are weighed by it. A
 draw takes a node by its weight, moves the scales a little, x along with them, and adds the normal
 noise of that node. Many data know the scales so well that the noise hardly changes with them: then
-their mode is the only node. Where judges have parameters of their own, time is linear in the judges
-(`bayesrank.inference.arrow`).
+their mode is the only node, as it is of more than six scales. Where judges have parameters of their
+own, time is linear in the judges (`bayesrank.inference.arrow`).
 
 >>> import pymc as pm
 >>> with pm.Model() as model:
@@ -56,7 +56,8 @@ __all__ = ["Near", "learned_scales", "normal_near", "quick_posterior"]
 
 Floats = NDArray[np.float64]
 
-MOST_SCALES = 6  # numbers that a grid of nodes is laid over
+MOST_SCALES = 12  # numbers whose mode is sought
+MOST_NODES = 6  # of which nodes are laid around it: of more the mode alone stands for them
 NODES = {1: 8, 2: 16}  # for so many numbers; 32 for more
 WIDER = 1.2  # standard deviations of the nodes, in those of the approximation around the mode
 MOST = 2.0  # times as wide, or as narrow, one side may be
@@ -90,7 +91,7 @@ def quick_posterior(
         With continuous free variables only.
     scales : sequence of str, optional
         Free variables, scales or other numbers on which the spread of others depends, that are
-        integrated over nodes: a handful of numbers. By default those that `learned_scales` finds;
+        integrated over nodes: up to twelve numbers. By default those that `learned_scales` finds;
         none for a plain Laplace approximation around the joint mode.
     draws : int
         Of each chain.
@@ -213,9 +214,9 @@ def normal_near(model: pm.Model, *, density: Any = None) -> Near:
 def _refuse_many(outer: NDArray[np.int64], names: Sequence[str]) -> None:
     if outer.size > MOST_SCALES:
         raise ValueError(
-            f"The model learns {outer.size} scales, {', '.join(names)}; nodes can be laid over up "
-            f"to {MOST_SCALES} numbers. Name the most important ones with `scales`, or sample with "
-            "pm.sample."
+            f"The model learns {outer.size} scales, {', '.join(names)}; up to {MOST_SCALES} "
+            "numbers can be integrated over. Name the most important ones with `scales`, or sample "
+            "with pm.sample."
         )
 
 
@@ -593,7 +594,7 @@ def _nodes(nested: _Nested, names: Sequence[str]) -> _Nodes:
     peak, root = _peak(nested, names)
     covariance = root @ root.T
     top = nested.at(peak)
-    if np.diag(covariance).max() < KNOWN**2:
+    if n > MOST_NODES or np.diag(covariance).max() < KNOWN**2:
         return _Nodes(peak[None], np.zeros(1), [top], 1.0, covariance)
     values, vectors = np.linalg.eigh(covariance)
     axes = vectors * np.sqrt(values)

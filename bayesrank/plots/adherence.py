@@ -60,6 +60,7 @@ def plot_adherence(
     rankers: Sequence[Any] | None = None,
     max_rankers: int | None = None,
     relative: bool | float = False,
+    contrary: bool = False,
     plot_collection: PlotCollection | None = None,
     **pc_kwargs: Any,
 ) -> PlotCollection:
@@ -94,6 +95,8 @@ def plot_adherence(
     relative : bool or float
         True divides the adherences of every draw by the largest, a number q in (0, 1] by their
         quantile q: 0.5 by the median.
+    contrary : bool
+        Whether adherences may be negative, as in `adherence_summary`.
     plot_collection : PlotCollection, optional
         What to draw on, with panels by the further dims; names are left out where they would
         overlap. Default a new figure of the size that the names need.
@@ -126,7 +129,8 @@ def plot_adherence(
     found = posterior_utilities(data, var, dim).rename(var)
     facets = facets_of(found, dim)
     draws = [
-        adherence_draws(found.sel(one), var, dim, relative) for one in selections(found, facets)
+        adherence_draws(found.sel(one), var, dim, relative, contrary=contrary)
+        for one in selections(found, facets)
     ]
     tables = [summarise_adherences(one, prob, factor, outlier_prob) for one in draws]
     halves = [summarise_adherences(one, 0.5, factor, outlier_prob) for one in draws]
@@ -142,8 +146,9 @@ def plot_adherence(
     size = figure_size(names, row_height(len(shown)) * (y[-1] + 1), 2.1)
     pc = make_panels(found, facets, plot_collection, size, pc_kwargs, 2)
 
-    ends = pd.concat([x.loc[shown, ["high", "mean"]] for x in (*tables, *halves)])
+    ends = pd.concat([x.loc[shown, ["low", "high", "mean"]] for x in (*tables, *halves)])
     right = max(float(ends.to_numpy().max()), *medians) or 1.0
+    left = min(float(ends.to_numpy().min()), 0.0)
     panels = zip(each_panel(pc, found, facets), tables, halves, medians, strict=True)
     for (ax, first), table, half, median in panels:
         row = _inches(ax) / (y[-1] + 1) if given else row_height(len(shown))
@@ -156,7 +161,7 @@ def plot_adherence(
         set_up_rows(ax, y[named], names, foot=y[-1] > 0.75 * MANY, named=first)
         if first:
             _say_what_lacks(ax, y, named, gap, len(table) - len(shown))
-        ax.set_xlim(-0.02 * right, 1.03 * right)  # a marker at 0 is seen whole
+        ax.set_xlim(1.03 * left - 0.02 * right, 1.03 * right)  # a marker at 0 is seen whole
     title_panels(pc, found, facets)
 
     title = f"{len(shown)} of {found.sizes[dim]} {dim}s" if len(shown) < found.sizes[dim] else ""

@@ -34,6 +34,7 @@ def adherence_summary(
     factor: float = 2.0,
     outlier_prob: float = 0.95,
     relative: bool | float = False,
+    contrary: bool = False,
 ) -> pd.DataFrame:
     r"""Summarise the posterior of adherences, highest mean first.
 
@@ -66,13 +67,16 @@ def adherence_summary(
     relative : bool or float
         True divides the adherences of every draw by the largest, a number q in (0, 1] by their
         quantile q: 0.5 by the median. It changes mean, sd, low and high only.
+    contrary : bool
+        Whether adherences may be negative, as those of judges who prefer what all others think
+        worse in a model that allows it. In draws whose median is negative nobody is far from it.
 
     Returns
     -------
     DataFrame
         One row per ranker with the columns mean, sd, low, high (ends of the interval),
         p_below_median, p_far_below, p_far_above (more than `factor` times the median) and
-        outlier.
+        outlier; with `contrary` also p_contrary, the probability to be negative.
 
     Raises
     ------
@@ -94,11 +98,13 @@ def adherence_summary(
     bob     1.25             0.0          0.0    False
     ann     0.20             1.0          1.0     True
     """
-    draws = adherence_draws(data, var, dim, relative)
-    return summarise_adherences(draws, prob, factor, outlier_prob)
+    draws = adherence_draws(data, var, dim, relative, contrary=contrary)
+    return summarise_adherences(draws, prob, factor, outlier_prob, contrary=contrary)
 
 
-def adherence_draws(data: Any, var: str, dim: str, relative: bool | float) -> pd.DataFrame:
+def adherence_draws(
+    data: Any, var: str, dim: str, relative: bool | float, *, contrary: bool
+) -> pd.DataFrame:
     """Draws of the adherences, checked, one column per ranker."""
     found = posterior_utilities(data, var, dim)
     extra = [str(d) for d in found.dims if d not in ("chain", "draw", dim)]
@@ -110,10 +116,11 @@ def adherence_draws(data: Any, var: str, dim: str, relative: bool | float) -> pd
     values = found.transpose("chain", "draw", dim).values.reshape(-1, found.sizes[dim])
     labels = found[dim].values if dim in found.coords else np.arange(found.sizes[dim])
     lowest = values.min(axis=0)
-    if lowest.min() < 0:
+    if lowest.min() < 0 and not contrary:
         raise ValueError(
             f"{var!r} of {dim} {labels[lowest.argmin()]} is {lowest.min():.3g} in one draw; "
-            "adherences are not negative. Name the variable that holds them with var=."
+            "adherences are not negative, unless contrary=True allows it. Name the variable that "
+            "holds them with var=."
         )
     if relative is not False:
         values = values / _unit(values, relative)
@@ -135,7 +142,7 @@ def _unit(theta: NDArray[np.float64], relative: float) -> NDArray[np.float64]:
 
 
 def summarise_adherences(
-    draws: pd.DataFrame, prob: float, factor: float, outlier_prob: float
+    draws: pd.DataFrame, prob: float, factor: float, outlier_prob: float, *, contrary: bool = False
 ) -> pd.DataFrame:
     """Summary of draws (n_draws, n_rankers), highest mean first."""
     check_probability("prob", prob, 0.0)
@@ -147,7 +154,7 @@ def summarise_adherences(
     median = np.median(theta, axis=1, keepdims=True)
     tail = (1 - prob) / 2
     low, high = np.quantile(theta, [tail, 1 - tail], axis=0)
-    far_below = (theta < median / factor).mean(0)
+    far_below = ((theta < median / factor) & (median > 0)).mean(0)
     table = pd.DataFrame(
         {
             "mean": theta.mean(0),
@@ -156,11 +163,13 @@ def summarise_adherences(
             "high": high,
             "p_below_median": (theta < median).mean(0),
             "p_far_below": far_below,
-            "p_far_above": (theta > median * factor).mean(0),
+            "p_far_above": ((theta > median * factor) & (median >= 0)).mean(0),
             "outlier": far_below >= outlier_prob,
         },
         index=draws.columns,
     )
+    if contrary:
+        table["p_contrary"] = (theta < 0).mean(0)
     return table.sort_values("mean", ascending=False, kind="stable")
 
 

@@ -1,5 +1,7 @@
 """Which matches to play next, against mutual information by hand, and whether they help."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -125,33 +127,53 @@ def play(rng, pairs, strength, n_items):
     return wins
 
 
-def found_best(chooser, seed, n_items=8, batch=10, rounds=12):
-    """Probability that the posterior gives the truly best item, after some batches."""
+def played_on(chooser, seed, *, top, n_items=8, batch=10):
+    """Play batch after batch, and yield matches so far and how well the best are known.
+
+    That is the mean of the posterior probabilities of the truly best to be among the best: their
+    expected recall.
+    """
     rng = np.random.default_rng(seed)
     strength = rng.normal(0, 1, n_items)
+    best = np.argsort(-strength)[:top]
     every = [(i, j) for i in range(n_items) for j in range(i)]
     wins = play(rng, every, strength, n_items)
-    for _ in range(rounds):
+    while True:
         board = br.Pairs.from_matrix(wins)
         data = quick_matches(board, order_effect=False, draws=250, seed=seed)
+        yield wins.sum(), float(br.top_probability(data, top).values[best].mean())
         if chooser == "told":
-            rows = br.next_matches(data, batch)
+            rows = br.next_matches(data, batch, top=top)
             pairs = [(int(a), int(b)) for a, b in rows[["item", "item_other"]].values]
         else:
             pairs = [every[k] for k in rng.integers(len(every), size=batch)]
         wins += play(rng, pairs, strength, n_items)
-    data = quick_matches(br.Pairs.from_matrix(wins), order_effect=False, seed=seed)
-    return float(br.top_probability(data, 1).values[strength.argmax()])
 
 
 @pytest.mark.slow
 def test_matches_that_tell_most_settle_the_leader_sooner_than_random_ones():
     n = 80  # boards of eight items: in 40 others the gain was 0.14, its standard deviation 0.31
     told, random = (
-        np.array([found_best(how, 100 + s) for s in range(n)]) for how in ("told", "random")
+        np.array([next(islice(played_on(how, 100 + s, top=1), 12, None))[1] for s in range(n)])
+        for how in ("told", "random")
     )
     gain = told - random
     assert gain.mean() > 3 * gain.std(ddof=1) / np.sqrt(n)
+
+
+def until_known(chooser, seed, *, top, recall=0.9, most=1500):
+    """Count the matches until the best are known so well, or `most` of them."""
+    board = played_on(chooser, seed, top=top, batch=30)
+    return next(min(n, most) for n, known in board if known >= recall or n >= most)
+
+
+@pytest.mark.slow
+def test_the_best_three_are_known_with_fewer_matches_than_at_random():
+    ratio = [
+        np.log(until_known("told", s, top=3) / until_known("random", s, top=3))
+        for s in range(200, 240)
+    ]
+    assert np.mean(ratio) < -3 * np.std(ratio, ddof=1) / np.sqrt(len(ratio))
 
 
 def test_the_settling_of_two_items_is_that_of_a_normal():
