@@ -167,8 +167,9 @@ def _cautions(pairs: "Pairs", fit: Fit, *, order: bool, judged: bool, opinions: 
         )
     if may_decide_alone(pairs) and not opinions:
         n = np.bincount(pairs.judge_idx, pairs.counts.sum(axis=1), len(pairs.judges))
+        judge, share = pairs.judges[int(n.argmax())], n.max() / n.sum()
         out.append(
-            f"{pairs.judges[int(n.argmax())]!r} has {100 * n.max() / n.sum():.0f} % of the matches, and "
+            f"{judge!r} has {100 * share:.0f} % of the matches, and "
             "decides alone if that judge is sure of another order. Judges and items are too many "
             "for each judge to have opinions of its own, unless that is asked for: name the "
             "column of the judges as --group as well."

@@ -17,7 +17,7 @@ LEFT: dict[str, set[str]] = {
     "mpm": set(),
     "multilabel": {"choices"},
     "partitioned_preference": {"shares", "stopped"},
-    "pmop_collaborative": {"orders"},
+    "pmop_collaborative": set(),
     "pmop_documents": {"products"},
 }
 
