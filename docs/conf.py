@@ -191,7 +191,7 @@ def write_reference() -> None:
         about = (inspect.getdoc(import_module(f"bayesrank.{room}")) or "").split("\n\n")[0]
         title = ROOMS[room]
         page = [title, "=" * len(title), "", about, ""]
-        page += [".. autosummary::", "   :toctree: names", ""]
+        page += [".. autosummary::", "   :toctree: names", "   :signatures: short", ""]
         page += [f"   ~{name}" for name in names]
         _write(folder / f"{room}.rst", "\n".join(page) + "\n")
         rows.append(f"   {room}")
