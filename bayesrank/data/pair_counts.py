@@ -381,14 +381,28 @@ class PairCounts:
         count: NDArray[np.float64],
     ) -> Self:
         """Add up the entries of each (ranker, first, second); leave out zeros."""
-        k = len(axis.items)
-        key = (ranker_idx.astype(np.int64) * k + first) * k + second
-        triple, entry = np.unique(key, return_inverse=True)
-        total = np.bincount(entry, weights=count, minlength=len(triple))
-        triple, total = triple[total > 0], total[total > 0]
-        who, one, other = (
-            part.astype(np.int32) for part in (triple // (k * k), triple // k % k, triple % k)
-        )
+        # Of some rankers at a time, in the place of what is added up
+        k, n_rankers = len(axis.items), len(rankers)
+        start = derive.starts(ranker_idx, n_rankers)
+        one = derive.grouped(first, ranker_idx, start, np.int32)
+        other = derive.grouped(second, ranker_idx, start, np.int32)
+        total = derive.grouped(count, ranker_idx, start, np.float64)
+        n_kept = np.zeros(n_rankers, dtype=np.int64)
+        end = 0
+        for begin, until in derive.stretches(start):
+            there = slice(start[begin], start[until])
+            own = np.repeat(np.arange(until - begin), np.diff(start[begin : until + 1]))
+            triple, entry = np.unique(
+                (own * k + one[there]) * k + other[there], return_inverse=True
+            )
+            added = np.bincount(entry, weights=total[there], minlength=len(triple))
+            triple, added = triple[added > 0], added[added > 0]
+            n_kept[begin:until] = np.bincount(triple // (k * k), minlength=until - begin)
+            here = slice(end, end := end + len(triple))
+            one[here], other[here], total[here] = triple // k % k, triple % k, added
+        if end < len(total):
+            one, other, total = one[:end].copy(), other[:end].copy(), total[:end].copy()
+        who = np.repeat(np.arange(n_rankers, dtype=np.int32), n_kept)
         return cls.of_pairs(axis, rankers, OrderedPairs(who, one, other, total))
 
     @classmethod

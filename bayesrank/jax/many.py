@@ -93,22 +93,27 @@ def map_fits(
                 arrays[label] = density.rows_of(given)
             except (TypeError, ValueError) as error:
                 fits[label] = Fit.failure(error)
-    solve = jax.jit(jax.vmap(_solver(density, max_iterations, tolerance)))
+    first, unravel = ravel_pytree(density.in_order(density.start()))  # once: it compiles
+    solve = jax.jit(jax.vmap(_solver(density, first, unravel, max_iterations, tolerance)))
     for labels, stacked in _groups(arrays, at_once):
         found = zip(*map(np.asarray, solve(stacked)), strict=True)
         # the last ones fill up
         for label, (x, height, missing) in zip(labels, found, strict=False):
-            fits[label] = _fit(density, x, float(height), float(missing), tolerance)
+            values = dict(zip(density.names, unravel(jnp.asarray(x)), strict=True))
+            fits[label] = _fit(density, values, float(height), float(missing), tolerance)
     out = fits_together(density.model, labelled, fits)
     warn_of_failures(out, interrupted=False)
     return out
 
 
 def _solver(
-    density: LogDensity, max_iterations: int, tolerance: float
+    density: LogDensity,
+    first: Any,
+    unravel: Callable[[Any], Any],
+    max_iterations: int,
+    tolerance: float,
 ) -> Callable[[Arrays], tuple[Any, Any, Any]]:
     """Make a function of the data of one problem: where it ends, how high, and what is missing."""
-    first, unravel = ravel_pytree(density.in_order(density.start()))
 
     def logp(x: Any, data: Any) -> Any:
         return density.ordered_logp(unravel(x), data)
@@ -122,14 +127,14 @@ def _solver(
     return solve
 
 
-def _fit(density: LogDensity, x: Any, height: float, missing: float, tolerance: float) -> Fit:
+def _fit(
+    density: LogDensity, values: Arrays, height: float, missing: float, tolerance: float
+) -> Fit:
     if not missing <= tolerance:
         return Fit.failure(
             f"The search for the mode ends where the log density may rise by {missing:.2g}, which "
             f"is above the tolerance of {tolerance:.2g}"
         )
-    _, unravel = ravel_pytree(density.in_order(density.start()))
-    values = dict(zip(density.names, unravel(jnp.asarray(x)), strict=True))
     return Fit(density.posterior_values(values), height, "")
 
 

@@ -240,7 +240,8 @@ class Climb:
         begin = (state.mean, state.log_sd, state.optimiser)
         at, (bound, way, square) = sums(begin, jax.random.split(key, self.n_each))
         way, square = way / self.n_each, square / self.n_each
-        noise = jnp.sqrt((square - way**2) / self.n_each)
+        # rounded, what differs by nothing may be below zero
+        noise = jnp.sqrt(jnp.maximum(square - way**2, 0) / self.n_each)
         bounds = state.bound.at[state.n].set(bound / self.n_each)
         mean, log_sd, optimiser = at
         return _State(mean, log_sd, optimiser, state.n + 1, bounds, way, noise)

@@ -72,7 +72,18 @@ def url(frame, folder):
     return one_parquet(frame, folder).as_uri()
 
 
-IN_PARQUET = [one_parquet, several, folder_of_parquet, dataset, url]
+def store(frame, folder):
+    """Put a folder of files into a store that is no disk, as s3:// is none."""
+    fsspec = pytest.importorskip("fsspec")
+    at = f"memory://{folder.name}/"
+    for path in several(frame, folder):
+        with fsspec.open(at + path.name, "wb") as file:
+            file.write(path.read_bytes())
+        path.unlink()
+    return at
+
+
+IN_PARQUET = [one_parquet, several, folder_of_parquet, dataset, url, store]
 
 
 @ONE_ITEM
@@ -176,6 +187,22 @@ def test_numbers_stay_exact(stars, tmp_path):
     with np.errstate(all="raise"):
         found = Rankings.from_ratings(tmp_path / "t.parquet", **STARS)
     assert found == Rankings.from_ratings(frame, **STARS)
+
+
+def test_more_labels_than_two_bytes_can_number_keep_their_rows(monkeypatch, tmp_path):
+    monkeypatch.setattr(streams, "BATCH", 30_000)
+    monkeypatch.setattr(streams, "AT_LEAST", 20_000)
+    n = streams.MISSING + 5_000
+    user = np.random.default_rng(1).permutation(np.r_[0:n, 0:n]).astype(float)
+    user[[3, n, -1]] = np.nan
+    for labels in (pa.array(user, from_pandas=True), pa.array(user).cast(pa.string())):
+        kept = pa.DictionaryArray.from_arrays(labels.dictionary_encode().indices, range(n + 9))
+        for column in (labels, kept):
+            pq.write_table(pa.table({"user": column}), tmp_path / "t.parquet")
+            read = streams.table_of(tmp_path / "t.parquet", labels=["user"])["user"]
+            expected = pd.Series(column.to_pandas())
+            assert read.cat.codes.dtype == np.int32
+            assert read.astype(object).equals(expected.astype(object))
 
 
 def test_columns_take_the_narrowest_types(tmp_path):

@@ -16,6 +16,7 @@ import pytensor.tensor as pt
 import pytest
 
 import bayesrank as br
+from bayesrank.jax import checkpoints, modes
 from models.howto import shards
 from tests.cases import RANKINGS
 from tests.verbs import FAMILIES
@@ -140,6 +141,36 @@ def test_the_mode_is_that_of_pymc_models(both):
     assert set(found.point) == {"scale", "utility"}
     with pytest.warns(UserWarning, match="ends after 2 iterations where the log density may rise"):
         br.jax.find_map(density, density.put(), max_iterations=2)
+
+
+@pytest.mark.slow
+def test_a_climb_that_was_cut_off_ends_as_if_it_had_not_been(both, tmp_path, monkeypatch):
+    _, density = both
+    data, path = density.put(), tmp_path / "mode.npz"
+    monkeypatch.setattr(modes, "EVERY", 3)
+    whole = br.jax.find_map(density, data, tolerance=1e-10, checkpoint=tmp_path / "whole.npz")
+    assert whole.n_iterations > 9
+    write, seen = checkpoints.Checkpoint.write, []
+
+    def until(self, state):
+        write(self, state)
+        seen.append(int(state.n))
+        if state.n == 6:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints.Checkpoint, "write", until)
+        with pytest.raises(KeyboardInterrupt):
+            br.jax.find_map(density, data, tolerance=1e-10, checkpoint=path)
+        assert seen == [3, 6]
+        again = br.jax.find_map(density, data, tolerance=1e-10, checkpoint=path)
+    assert seen[2] == 9  # and not from the start
+    # to the last digit, whether there are files or not
+    for other in (again, br.jax.find_map(density, data, tolerance=1e-10)):
+        assert other.n_iterations == whole.n_iterations
+        assert other.log_density == whole.log_density
+        for name, x in whole.values.items():
+            np.testing.assert_array_equal(other.values[name], x)
 
 
 # Refusals

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesrank.data.read import AT_A_TIME
+from bayesrank.data.read import AT_A_TIME, give_back
 
 __all__ = ["Grouping", "Stretch", "group", "grouped", "numbers_to", "starts", "stretches"]
 
@@ -84,6 +84,8 @@ def starts(row: Array, n_rows: int) -> NDArray[np.int64]:
 
 def grouped(values: Array, row: Array, start: NDArray[np.int64], dtype: Any = None) -> Array:
     """Bring the values of the entries of each row together, in the order in which they come."""
+    if len(values) > AT_A_TIME:
+        give_back()
     out = np.empty(len(values), dtype=dtype or values.dtype)
     free = start[:-1].copy()  # the next place of each row
     for a in range(0, len(row), AT_A_TIME):

@@ -5,6 +5,7 @@ An *axis* is a pandas Index of distinct labels without missing values. Numbers a
 netCDF files store nothing else.
 """
 
+import ctypes
 import reprlib
 import warnings
 from collections.abc import Collection, Hashable, Iterable, Sequence
@@ -13,10 +14,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 LINE = "line"
 """Name of the index of a table whose rows are known by the lines of their file."""
+
+TEXT = pd.Index([""], dtype=object).infer_objects().dtype  # what pandas has text as by itself
 
 AT_A_TIME = 2**17
 """Entries that are worked on at a time: what that needs fits into a cache."""
@@ -94,8 +98,9 @@ def axis_index(labels: Iterable[Any], what: str) -> pd.Index:
     twice = index[index.duplicated()]
     if len(twice):
         raise ValueError(f"`{what}` must be distinct, but {label_repr(twice[0])} occurs twice.")
-    written = pd.Index(coord_values(index))
-    alike = index[written.duplicated(keep=False)]
+    if index.inferred_type in ("string", "integer", "floating"):
+        return index  # of one type: what differs is written differently
+    alike = index[pd.Index(coord_values(index)).duplicated(keep=False)]
     if len(alike):
         raise ValueError(
             f"Labels of `{what}` must differ when written down; {quoted(alike, 2)} do not. "
@@ -139,12 +144,25 @@ def _recoded(categories: Any) -> tuple[NDArray[np.int32], pd.CategoricalIndex]:
     return looked_up(place, codes), pd.CategoricalIndex(distinct)
 
 
-def looked_up(table: NDArray[Any], codes: NDArray[Any]) -> NDArray[Any]:
-    """Return ``table[codes]`` without the positions of eight bytes that NumPy makes of codes."""
-    found = np.empty(len(codes), dtype=table.dtype)
+def looked_up(
+    table: NDArray[Any], codes: NDArray[Any], out: NDArray[Any] | None = None
+) -> NDArray[Any]:
+    """Return ``table[codes]`` without the positions of eight bytes that NumPy makes of codes.
+
+    `out` is where to, and may be the codes themselves.
+    """
+    found = np.empty(len(codes), dtype=table.dtype) if out is None else out
     for a in range(0, len(codes), AT_A_TIME):
         found[a : a + AT_A_TIME] = table[codes[a : a + AT_A_TIME]]
     return found
+
+
+def give_back() -> None:
+    """Return free memory to the system: what is read in many pieces leaves holes, which stay."""
+    pa.default_memory_pool().release_unused()
+    trim = getattr(ctypes.pythonapi, "malloc_trim", None)  # GNU's library has it
+    if trim is not None:
+        trim(0)
 
 
 class Group(NamedTuple):
@@ -246,7 +264,7 @@ def same_axis(one: pd.Index, other: pd.Index) -> bool:
 
 def _of_python(labels: pd.Index) -> pd.Index:
     """Labels of Python's types: those of Arrow's are not equal to the same ones of Python's."""
-    if not isinstance(labels.dtype, pd.ArrowDtype | pd.StringDtype):
+    if not isinstance(labels.dtype, pd.ArrowDtype | pd.StringDtype) or labels.dtype == TEXT:
         return labels
     listed = [np.nan if label is pd.NA else label for label in labels]
     return pd.Index(listed, dtype=object, tupleize_cols=False).infer_objects(copy=False)

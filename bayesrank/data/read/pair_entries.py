@@ -45,8 +45,8 @@ def two_items(
     # The labels of either column once, so that each is hashed as a row once and no more.
     named = pd.concat([pd.Series(named_one), pd.Series(named_other)], ignore_index=True)
     position, axis = encode(named, items, "item")
-    one = looked_up(position[: len(named_one)], code_one)
-    other = looked_up(position[len(named_one) :], code_other)
+    one = looked_up(position[: len(named_one)], code_one, out=code_one)
+    other = looked_up(position[len(named_one) :], code_other, out=code_other)
     check_differ(frame, first, second, one, other, axis)
     return one, other, axis
 

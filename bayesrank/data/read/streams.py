@@ -10,7 +10,7 @@ and Parquet has types of its own. Rows are counted on from file to file.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,13 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from numpy.typing import NDArray
 from pyarrow import csv, fs
 
 from bayesrank.data.read.columns import require_columns, text_numbers
 from bayesrank.data.read.formats import BINARY, KNOWN, TEXT, kind_of, read_table
-from bayesrank.data.read.labels import looked_up, quoted
+from bayesrank.data.read.labels import AT_A_TIME, give_back, looked_up, quoted
 from bayesrank.data.read.text import SAID, decoded, separator_of
 
 __all__ = ["Source", "table_of"]
@@ -37,6 +38,12 @@ MISSING = BATCH  # the number of none
 AT_LEAST = 2**17  # labels that join the others together
 PATIENCE = 2.0  # seconds without a word
 HEAD = 2**15  # bytes of a text that are looked at
+POOL = pa.system_memory_pool()  # whose pieces are the system's, as NumPy's are
+
+# Not all rows of a group, a million, say, before the first of them is decoded
+_BIT_BY_BIT = ds.ParquetFragmentScanOptions(
+    use_buffered_stream=True, buffer_size=2**16, pre_buffer=False
+)
 
 _PLAIN = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating)
 _BROKEN = (pa.ArrowException, OSError, ValueError)
@@ -218,13 +225,17 @@ def _read(
         columns[name] = _Labels(text=name in text, ordered=ordered)
     for name in numbers:
         columns[name] = _TextNumbers(name) if name in text else _Numbers()
-    # What is read ahead waits in memory, so that little is
+    # What is read ahead waits in memory, so that little is; and of Parquet that is here, nothing
+    here = isinstance(getattr(dataset, "filesystem", None), fs.LocalFileSystem)
+    bit_by_bit = here and _is_parquet(dataset)
     batches = dataset.to_batches(
         columns=list(columns),
         batch_size=BATCH,
-        batch_readahead=2,
+        memory_pool=POOL,
+        batch_readahead=0 if bit_by_bit else 2,
         fragment_readahead=1,
-        memory_pool=pa.system_memory_pool(),  # which gives back what is free
+        use_threads=not bit_by_bit,
+        fragment_scan_options=_BIT_BY_BIT if bit_by_bit else None,
     )
     try:
         for batch in _watched(batches, dataset):
@@ -232,9 +243,15 @@ def _read(
                 column.add(batch.column(name))
     except _BROKEN as error:
         raise ValueError(f"{where} cannot be read: {error}") from error
+    batch = batches = None  # and what the reader keeps beside them
+    give_back()
     read = {name: columns.pop(name).values() for name in [*columns]}
-    pa.system_memory_pool().release_unused()
+    give_back()
     return pd.DataFrame(read, copy=False)
+
+
+def _is_parquet(dataset: ds.Dataset) -> bool:
+    return isinstance(getattr(dataset, "format", None), ds.ParquetFileFormat)
 
 
 def _watched(batches: Iterable[pa.RecordBatch], dataset: ds.Dataset) -> Iterator[pa.RecordBatch]:
@@ -251,11 +268,37 @@ def _watched(batches: Iterable[pa.RecordBatch], dataset: ds.Dataset) -> Iterator
             done += len(batch)
             if bar is None and time.monotonic() - began > PATIENCE:
                 # of other formats, only reading them tells how many rows there are
-                counts = isinstance(getattr(dataset, "format", None), ds.ParquetFileFormat)
+                counts = _is_parquet(dataset)
                 bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
                 bar.add_task("Reading", total=dataset.count_rows() if counts else None)
             if bar is not None:
                 bar.update(bar.task_ids[0], completed=done)
+
+
+class _Growing:
+    """Numbers that come a batch at a time, in one array.
+
+    A small array for each batch, among all that comes and goes, leaves holes in memory that are
+    several times as large.
+    """
+
+    def __init__(self, dtype: Any) -> None:
+        self.kept: NDArray[Any] = np.empty(0, dtype=dtype)
+        self.n = 0
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.kept.dtype
+
+    def add(self, values: NDArray[Any]) -> None:
+        begin, self.n = self.n, self.n + len(values)
+        if self.n > len(self.kept):  # in its place where there is room behind it
+            self.kept.resize(self.n + self.n // 32 + AT_A_TIME, refcheck=False)
+        self.kept[begin : self.n] = values
+
+    def all(self) -> NDArray[Any]:
+        self.kept.resize(self.n, refcheck=False)
+        return self.kept
 
 
 class _Labels:
@@ -269,39 +312,50 @@ class _Labels:
         self.text = text
         self.ordered = ordered  # as its categories are in the file
         self.known: pa.Array | None = None
-        self.codes: list[NDArray[np.signedinteger]] = []  # among those that are known
-        self.waiting: list[tuple[pa.Array, NDArray[np.uint16]]] = []  # labels and codes of a batch
+        # Numbers among the labels of a batch; once these have joined, among those that are known.
+        # What is missing has the last number of a table, 65,535 or -1
+        self.codes = _Growing(np.uint16)
+        self.waiting: list[tuple[pa.Array, slice]] = []  # labels of a batch, and its rows
         self.n_waiting = 0
 
     def add(self, array: pa.Array) -> None:
+        if pa.types.is_null(array.type):
+            array = array.cast(pa.string())
         if pa.types.is_dictionary(array.type):
             if self.ordered and self.known is None:  # all of them, before those of the first batch
                 self.known = array.dictionary.dictionary_encode().dictionary
-            array = array.dictionary_decode()
-        if pa.types.is_null(array.type):
-            array = array.cast(pa.string())
-        coded = array.dictionary_encode()
+            labels, codes = _in_use(array.dictionary, _positions(array.indices))
+        else:
+            coded = pc.dictionary_encode(array, memory_pool=POOL)
+            labels, codes = coded.dictionary, _positions(coded.indices)
         if self.known is None:
-            self.known = coded.dictionary[:0]
-        self.waiting.append((coded.dictionary, _positions(coded.indices, MISSING).astype("u2")))
-        self.n_waiting += len(coded.dictionary)
+            self.known = labels[:0]
+        self.waiting.append((labels, slice(self.codes.n, self.codes.n + len(codes))))
+        self.codes.add(codes.astype(self.codes.dtype))
+        self.n_waiting += len(labels)
         if self.n_waiting > max(len(self.known), AT_LEAST):
             self.join()
 
     def join(self) -> None:
         """Give labels that wait their numbers among those that are known."""
         assert self.known is not None  # for the type checker: some have come
-        every = pa.concat_arrays([self.known, *(labels for labels, _ in self.waiting)])
-        every = every.dictionary_encode()
-        place, end = _positions(every.indices, -1), len(self.known)
-        self.known = every.dictionary
-        table = np.full(MISSING + 1, -1, dtype=np.min_scalar_type(-len(self.known) - 1))
-        for labels, codes in self.waiting:
+        every = [self.known, *(labels for labels, _ in self.waiting)]
+        coded = pc.dictionary_encode(pa.concat_arrays(every, memory_pool=POOL), memory_pool=POOL)
+        place, end = _positions(coded.indices), len(self.known)
+        self.known = coded.dictionary
+        if len(self.known) > MISSING and self.codes.dtype == np.uint16:
+            wide = np.append(np.arange(MISSING, dtype=np.int32), np.int32(-1))
+            self.codes.kept = looked_up(wide, self.codes.kept)
+        kept = self.codes.kept
+        table = np.full(MISSING + 1, -1).astype(kept.dtype)
+        for labels, rows in self.waiting:
             begin, end = end, end + len(labels)
-            table[: len(labels)] = place[begin:end]
-            self.codes.append(table[codes])
+            table[: len(labels)] = place[begin:end].astype(kept.dtype)
+            kept[rows] = table[kept[rows]]
         self.waiting.clear()
         self.n_waiting = 0
+        if self.codes.n > AT_LEAST:
+            give_back()
 
     def coded(self) -> tuple[NDArray[np.signedinteger], pd.Index]:
         """Put the batches together, sorted unless there is an order; what was kept is gone."""
@@ -318,8 +372,14 @@ class _Labels:
             rank = np.empty(len(order), dtype=np.int64)
             rank[order] = np.arange(len(order))
             place, distinct = np.append(rank, -1)[place], distinct.take(order)
-        place = np.append(place, -1).astype(np.min_scalar_type(-len(distinct) - 1))
-        return _joined(self.codes, place.dtype, lambda codes: place[codes]), distinct
+        dtype = np.min_scalar_type(-len(distinct) - 1)
+        table = np.full(max(len(place), MISSING) + 1, -1, dtype=dtype)
+        table[: len(place)] = place
+        codes = self.codes.all()
+        self.codes = _Growing(np.uint16)
+        if codes.dtype.itemsize != dtype.itemsize:
+            return looked_up(table, codes), distinct
+        return looked_up(table, codes, out=codes.view(dtype)), distinct
 
     def values(self) -> Any:
         return pd.Categorical.from_codes(*self.coded())
@@ -349,7 +409,8 @@ class _Numbers:
     """A column of numbers, each batch in the narrowest type that holds it exactly."""
 
     def __init__(self) -> None:
-        self.parts: list[Any] = []
+        self.numbers = _Growing(np.bool_)
+        self.others: list[pd.Series] = []
 
     def add(self, array: pa.Array) -> None:
         if pa.types.is_dictionary(array.type):
@@ -359,39 +420,39 @@ class _Numbers:
             array = array.cast(pa.float64())
         elif pa.types.is_boolean(kind) and array.null_count:
             array = array.cast(pa.int8())
-        elif not (
-            pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)
-        ):
-            self.parts.append(array.to_pandas())  # for the sentence that refuses it
+        elif not any(is_kind(kind) for is_kind in _PLAIN):
+            self.others.append(array.to_pandas())  # for the sentence that refuses it
             return
-        self.parts.append(_narrow(array.to_numpy(zero_copy_only=False)))
+        values = _narrow(array.to_numpy(zero_copy_only=False))
+        if not self.numbers.n:
+            self.numbers = _Growing(values.dtype)
+        dtype = np.result_type(self.numbers.dtype, values.dtype)
+        if dtype != self.numbers.dtype:
+            self.numbers.kept = self.numbers.kept.astype(dtype)
+        self.numbers.add(values)
 
     def values(self) -> Any:
         """Put the batches together; what was kept is gone."""
-        if not all(isinstance(part, np.ndarray) for part in self.parts):
-            return pd.concat(map(pd.Series, self.parts), ignore_index=True)
-        dtype = np.result_type(*{part.dtype for part in self.parts} or {np.dtype(np.float64)})
-        return _joined(self.parts, dtype, lambda part: part)
+        if self.others:
+            return pd.concat(self.others, ignore_index=True)
+        return self.numbers.all() if self.numbers.n else np.empty(0)
 
 
-def _joined(
-    parts: list[NDArray[Any]],
-    dtype: np.dtype[Any],
-    change: Callable[[NDArray[Any]], NDArray[Any]],
-) -> NDArray[Any]:
-    """Join arrays after a change of each; they are gone, so that they are never there twice."""
-    out = np.empty(sum(map(len, parts)), dtype=dtype)
-    parts.reverse()
-    end = 0
-    while parts:
-        part = parts.pop()
-        out[end : end + len(part)] = change(part)
-        end += len(part)
-    return out
+def _in_use(labels: pa.Array, codes: NDArray[Any]) -> tuple[pa.Array, NDArray[Any]]:
+    """Keep the labels that a batch uses, of all that its file has."""
+    there = np.zeros(len(labels) + 1, dtype=bool)
+    there[codes] = True
+    used = np.flatnonzero(there[:-1])
+    place = np.full(len(there), -1, dtype=np.int32)
+    place[used] = np.arange(len(used))
+    return pc.take(labels, pa.array(used), memory_pool=POOL), place[codes]
 
 
-def _positions(indices: pa.Array, missing: int) -> NDArray[np.int64]:
-    return indices.cast(pa.int64()).fill_null(missing).to_numpy(zero_copy_only=False)
+def _positions(indices: pa.Array) -> NDArray[Any]:
+    """Numbers of labels, -1 of what is missing."""
+    if indices.null_count:
+        indices = indices.cast(pa.int64()).fill_null(-1)
+    return indices.to_numpy(zero_copy_only=False)
 
 
 def _narrow(values: NDArray[Any]) -> NDArray[Any]:
