@@ -24,7 +24,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesrank.data import derive, read
-from bayesrank.data.frozen import lock, same_contents
+from bayesrank.data.frozen import Frozen
 from bayesrank.data.rankings import Rankings
 from bayesrank.data.read import (
     Source,
@@ -59,7 +59,7 @@ class UninformativeUserWarning(UserWarning):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Interactions:
+class Interactions(Frozen):
     """Which items each user has.
 
     Made by `from_frame`, `from_ratings` or `from_rankings`, which check; the fields themselves are
@@ -278,8 +278,9 @@ class Interactions:
         end = 0
         for first, last in derive.stretches(given):
             own = np.repeat(np.arange(last - first), np.diff(given[first : last + 1]))
-            key = np.unique(own * len(items) + item[given[first] : given[last]])
-            who, what = np.divmod(key, len(items))
+            key = np.sort(own * len(items) + item[given[first] : given[last]])
+            # not by np.unique, which hashes and takes as long as all the rest of reading
+            who, what = np.divmod(key[np.diff(key, prepend=-1) > 0], len(items))
             start[first + 1 : last + 1] = end + np.cumsum(np.bincount(who, minlength=last - first))
             item[end : end + len(what)] = what
             end += len(what)
@@ -535,21 +536,6 @@ class Interactions:
             f"Interactions: {self.n_interactions} of {counted(self.n_users, 'user')} with "
             f"{counted(self.n_items, 'item')}, {each} each"
         )
-
-    def __eq__(self, other: object) -> bool:
-        """Compare labels and arrays, so that there is no hash."""
-        if not isinstance(other, Interactions):
-            return NotImplemented
-        return same_contents(self, other)
-
-    def __post_init__(self) -> None:
-        """Lock the arrays."""
-        lock(vars(self).values())
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Lock the arrays again: pickle makes them writeable."""
-        vars(self).update(state)
-        self.__post_init__()
 
 
 def check_two_blocks(rankings: Rankings) -> None:

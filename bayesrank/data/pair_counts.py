@@ -11,7 +11,6 @@ PairCounts: 2 ordered pairs of 2 items by 1 ranker, 4 in all
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -21,7 +20,7 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 from bayesrank.data import derive, read
-from bayesrank.data.frozen import lock, same_contents
+from bayesrank.data.frozen import Frozen
 from bayesrank.data.read import (
     RANKING_NAMES,
     Group,
@@ -71,7 +70,7 @@ class ComparedPairs(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairCounts:
+class PairCounts(Frozen):
     """Sparse counts of preference per ranker, C_n(i, j): how much ranker n prefers i to j.
 
     Made by `from_frame`, `from_ratings`, `from_matrix` or ``Rankings.counts``, which check; the
@@ -888,26 +887,6 @@ class PairCounts:
             f"{f'in {n} problems ' if n > 1 else ''}by "
             f"{counted(len(self.rankers), 'ranker')}{apart}, {self.count.sum():g} in all"
         )
-
-    def __eq__(self, other: object) -> bool:
-        """Compare labels and arrays, so that there is no hash."""
-        if not isinstance(other, PairCounts):
-            return NotImplemented
-        return same_contents(self, other)
-
-    def __post_init__(self) -> None:
-        """Lock the arrays and the groups."""
-        object.__setattr__(self, "groups", MappingProxyType(dict(self.groups)))
-        lock(vars(self).values())
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what pickle can store."""
-        return vars(self) | {"groups": dict(self.groups)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Lock the arrays again: pickle makes them writeable."""
-        vars(self).update(state)
-        self.__post_init__()
 
 
 def _chosen(labels: Iterable[Hashable], axis: pd.Index, noun: str) -> NDArray[np.bool_]:

@@ -16,7 +16,6 @@ array([[1, 1, 0],
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -25,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesrank.data import derive, read
 from bayesrank.data.derive import Connectivity
-from bayesrank.data.frozen import lock, same_contents
+from bayesrank.data.frozen import Frozen
 from bayesrank.data.read import (
     OUTCOMES,
     Group,
@@ -64,7 +63,7 @@ class Seen(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pairs:
+class Pairs(Frozen):
     """Outcomes of comparisons of two items, such as matches, counted per pair.
 
     Made by `from_frame`, by `from_matrix` or by ``Rankings.pairs``, which check; the fields
@@ -652,26 +651,6 @@ class Pairs:
             f"{counted(len(self.judges), 'judge')}{apart}, {n} match{'' if n == 1 else 'es'} "
             f"({share})"
         )
-
-    def __eq__(self, other: object) -> bool:
-        """Compare labels and arrays, so that there is no hash."""
-        if not isinstance(other, Pairs):
-            return NotImplemented
-        return same_contents(self, other)
-
-    def __post_init__(self) -> None:
-        """Lock the arrays and the groups."""
-        object.__setattr__(self, "groups", MappingProxyType(dict(self.groups)))
-        lock(vars(self).values())
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what pickle can store."""
-        return vars(self) | {"groups": dict(self.groups)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Lock the arrays again: pickle makes them writeable."""
-        vars(self).update(state)
-        self.__post_init__()
 
 
 def _text(axis: pd.Index, idx: NDArray[np.integer]) -> Any:
