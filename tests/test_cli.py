@@ -19,7 +19,9 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
+import arviz as az
 import jsonschema
 import numpy as np
 import nutpie
@@ -32,7 +34,7 @@ from click.testing import CliRunner
 import bayesrank
 from bayesrank import cli, inference
 from bayesrank.cli import sections
-from bayesrank.cli.run import Part
+from bayesrank.cli.run import Part, _predictions
 from bayesrank.cli.talk import Talk, stopping
 from bayesrank.results import Section
 from tests.flags import flags_of_users
@@ -192,7 +194,9 @@ def test_a_run_prints_the_table_the_verdict_and_the_places_of_the_files(first):
 def test_progress_goes_to_the_error_stream_with_times(first):
     _, result = first
     progress = [line for line in result.stderr.splitlines() if line.startswith("[")]
-    assert [line.partition("] ")[2] for line in progress] == [
+    said = [line.partition("] ")[2] for line in progress]
+    # which is said in the first run of all
+    assert [line for line in said if not line.startswith("Compiling, once")] == [
         "Loading PyMC ...",
         "Building the model ...",
         "Compiling ...",
@@ -1110,3 +1114,22 @@ def test_names_are_neither_commands_nor_formulas(folder, sampler):
             cell.startswith("=") for line in text.splitlines() for cell in line.split(",")
         )
     assert "\n'=1+1," in (folder / "t-ranks" / "ranks.csv").read_text(encoding="utf-8")
+
+
+def test_predictions_are_of_draws_that_have_a_log_likelihood():
+    """Of 1,500 draws every second has one, and of these every second is predicted from."""
+
+    def build():
+        with pm.Model() as model:
+            pm.Normal("y", pm.Normal("x"), 1, observed=[0.5])
+        return model
+
+    draws = {"x": np.zeros((3, 500))}
+    posterior = az.from_dict({"posterior": draws})
+    job = SimpleNamespace(entries=1, simulated=True, build=build)
+    found = _predictions(job, SimpleNamespace(seed=1), posterior)
+    kept, drawn = (
+        found[group]["draw"].to_numpy() for group in ("log_likelihood", "posterior_predictive")
+    )
+    assert (len(kept), len(drawn)) == (250, 125)
+    assert set(drawn) < set(kept) == set(found["posterior"]["draw"].to_numpy())

@@ -421,7 +421,7 @@ def _write(path: Path, content: bytes) -> None:
 def _predictions(job: Job, fit: Fit, posterior: Any) -> Any:
     """Compute what the model makes of what was observed.
 
-    At draws that are evenly spaced: the log-likelihood of what was observed and, at fewer of them,
+    At draws that are evenly spaced: the log-likelihood of what was observed and, at some of these,
     draws of it, if they are wanted; in any case no more than fit into memory. NASCAR's mean gain in
     predicting a race is 2.719 ± 0.497 with 4,000 draws and with 1,000; of its checks 11 of 364 fail
     with 4,000, and 12 of 365 with 500.
@@ -442,7 +442,7 @@ def _predictions(job: Job, fit: Fit, posterior: Any) -> Any:
         pm.compute_log_likelihood(some, **options)
         if job.simulated:
             drawn = pm.sample_posterior_predictive(
-                _spaced(posterior, min(SIMULATED, most)), random_seed=fit.seed, **options
+                _spaced(some, min(SIMULATED, most)), random_seed=fit.seed, **options
             )
             some["posterior_predictive"] = drawn["posterior_predictive"]
     return some

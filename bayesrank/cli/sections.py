@@ -3,6 +3,7 @@
 The pictures of many items show the first ones: a matrix of more cannot be read on a page.
 """
 
+import math
 import warnings
 from typing import Any, Literal
 
@@ -270,10 +271,10 @@ def _checked(
         names = [_label(label, which) for _, label, which in keys]
         shown = pd.DataFrame(index=pd.Index(names, name="Outside, the worst first"))
         shown["What"] = [STATISTICS[str(statistic)] for statistic, *_ in keys]
-        shown["Observed"] = [f"{x:.2f}" for x in rows["observed"]]
-        shown["Predicted"] = [f"{x:.2f}" for x in rows["mean"]]
-        shown["From"] = [f"{x:.2f}" for x in rows["low"]]
-        shown["To"] = [f"{x:.2f}" for x in rows["high"]]
+        figures = [_figures(row) for _, row in rows.iterrows()]
+        shown["Observed"], shown["Predicted"], shown["From"], shown["To"] = zip(
+            *figures, strict=True
+        )
     if not fits.n:
         good = f"Whether the model fits{where} cannot be checked: too little was observed."
     elif fits.ok:
@@ -292,10 +293,7 @@ def _checked(
 
 def _check_sentence(statistic: str, label: Any, which: str, row: Any) -> str:
     """Say what is observed, and what the model predicts."""
-    figures = (
-        f"observed {row['observed']:.2f}, predicted {row['mean']:.2f} ({row['low']:.2f} to "
-        f"{row['high']:.2f})."
-    )
+    figures = "observed {}, predicted {} ({} to {}).".format(*_figures(row))
     if statistic == "Kendall distance" and label == "mean":
         more = "more" if row["observed"] < row["mean"] else "less"
         lists = f" of {which}" if which else ""
@@ -304,6 +302,13 @@ def _check_sentence(statistic: str, label: Any, which: str, row: Any) -> str:
             f"pairs in a ranking, the share that is not in the common order: {figures}"
         )
     return f"{_check_name(statistic, label, which)}: {figures}"
+
+
+def _figures(row: Any) -> list[str]:
+    """Write observed, mean and interval, with decimals enough to tell the ends of it apart."""
+    width = row["high"] - row["low"]
+    decimals = min(max(2, math.ceil(-math.log10(width))), 5) if width > 0 else 2
+    return [f"{row[name]:.{decimals}f}" for name in ("observed", "mean", "low", "high")]
 
 
 def _check_name(statistic: str, label: Any, which: str) -> str:
