@@ -211,7 +211,7 @@ def _table(how: Run, *, metrics: dict[str, str], on_page: Sequence[str] = ()) ->
             shown[column] = [_cell(mean, sd, printed) for mean, sd, printed in cells]
     table = pd.DataFrame(shown, index=found.index)
     delicious = [name for name in table.index if name.startswith("Delicious")]
-    part = pd.DataFrame(index=delicious, columns=list(on_page)) if on_page else None
+    part = pd.DataFrame(index=delicious, columns=list(on_page)) if on_page and delicious else None
     return Table(table, corner="data, objective", shown=part)
 
 
