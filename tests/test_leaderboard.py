@@ -410,7 +410,9 @@ def test_settings_of_the_sampler_suit_the_model():
     low_rank, short = {"adaptation": "low_rank"}, {"target_accept": 0.95}
     assert nuts_settings(leaderboard_model(pairs_of())) == {}
     assert nuts_settings(leaderboard_model(pairs_of(), prior="normal")) == low_rank
-    assert nuts_settings(leaderboard_model(pairs_of(**JUDGED))) == low_rank | short
+    assert nuts_settings(leaderboard_model(pairs_of(**JUDGED))) == short
+    alike = leaderboard_model(pairs_of(**JUDGED), opinions=False)
+    assert nuts_settings(alike) == low_rank | short
     categories = leaderboard_model(pairs_of(**SORTED), category="category")
     assert nuts_settings(categories) == short
     many = pairs_of(pd.concat([TABLE.assign(judge=n) for n in range(101)]), **JUDGED, **SORTED)
