@@ -310,7 +310,8 @@ def nuts_settings(model: pm.Model) -> dict[str, Any]:
         Low-rank mass matrix with a few judges, whose parameters go together, and where a prior of
         independent utilities leaves their sum to itself; not beside deviations of groups or
         opinions, which are many: with a diagonal one two boards of 300 parameters took a fiftieth
-        and a ninth of the time, three small ones two thirds. Short steps where a spread is to be learned of a few: judges, or categories.
+        and a ninth of the time, three small ones two thirds. Short steps where a spread is to be
+        learned of a few: judges, or categories.
 
     Examples
     --------
