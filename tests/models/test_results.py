@@ -13,12 +13,12 @@ from tests.models.test_gallery import GALLERY, ROOT
 LEFT: dict[str, set[str]] = {
     "bpr": set(),
     "context": {"hypervolume", "sizes", "posteriors", "sushi", "crowding"},
-    "metasearch": {"grades", "engines", "weights"},
+    "metasearch": {"engines"},
     "mpm": set(),
     "multilabel": {"choices"},
     "partitioned_preference": {"shares", "stopped"},
     "pmop_collaborative": set(),
-    "pmop_documents": {"products"},
+    "pmop_documents": set(),
 }
 
 OURS = pd.DataFrame({"N@1": [50.123, 40.0], "who": ["all", "some"]}, index=["a", "b"])
