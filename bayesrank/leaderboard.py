@@ -152,7 +152,7 @@ def leaderboard_model(
     opinions : bool, optional
         Whether each judge has an opinion of every item that it judged, so that none who is sure
         decides alone. By default as `have_opinions` says: where one could, unless judges and items
-        are very many.
+        are very many; not with `contrary`, as who has opinions need not be contrary to differ.
     contrary : bool
         Whether a judge may prefer what all others think worse: adherences are then one plus a
         normal deviation, and may be negative. By default they are positive, the deviation being
@@ -203,7 +203,8 @@ def leaderboard_model(
             raise ValueError("`groups` has 'judge', which asks for opinions; `opinions` is False.")
         opinions = True
     groups = [group for group in groups if group != JUDGE]
-    if judges and (have_opinions(pairs) if opinions is None else opinions):
+    by_default = have_opinions(pairs) and not contrary
+    if judges and (by_default if opinions is None else opinions):
         groups.append(JUDGE)
 
     with pm.Model(coords=pairs.coords) as model:

@@ -210,7 +210,7 @@ def test_options_reach_the_model_and_the_sampler(folder, sampler):
     assert logp == pytest.approx(-3 * (0.5 * np.log(2 * np.pi) + np.log(0.5)))
     asked = sampler[-1]
     assert [asked[key] for key in ("random_seed", "draws", "tune", "chains")] == [7, 30, 60, 3]
-    assert asked["nuts"] == {"adaptation": "low_rank", "target_accept": 0.95}
+    assert asked["nuts"] == {"target_accept": 0.95}
 
 
 def test_the_prior_has_no_sum_by_default(folder, sampler):

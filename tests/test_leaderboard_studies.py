@@ -5,6 +5,7 @@ one judge decides by something else; and a few people say what many machines are
 """
 
 import itertools
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ import xarray as xr
 from scipy.optimize import minimize
 
 import bayesrank as br
+from bayesrank.data import UncomparedItemWarning
 from bayesrank.inference import quick_matches, quick_posterior, sample
 from bayesrank.leaderboard import leaderboard_model, nuts_settings
 from bayesrank.results import outcome_probability
@@ -288,7 +290,8 @@ def log_score(found, table, *, kind):
         draws = draws.sel(judge="people")
         adherence, utility = draws["adherence"], draws["category_utility"].sel(kind="people")
         names = [f"people: {item}" for item in utility["item"].values]  # and their opinions
-        utility = utility + draws["judge_deviation"].sel(judge_item=names).values
+        opinion = draws["judge_deviation"].reindex(judge_item=names, fill_value=0.0)
+        utility = utility + opinion.values
     rows = {side: xr.DataArray(table[side].to_numpy(), dims="vote") for side in ("x", "y")}
     lead = adherence * (utility.sel(item=rows["x"]) - utility.sel(item=rows["y"]))
     if "feature_slope" in draws:
@@ -301,7 +304,10 @@ def log_score(found, table, *, kind):
 def calibrated(known, new, **features):
     """Scores of people's new votes: by people alone, by all alike, by people and machines."""
     options = {"order_effect": False}
-    alone = leaderboard_model(read(known[known["kind"] == "people"], **features), **options)
+    features["items"] = sorted({*known["x"], *known["y"], *new["x"], *new["y"]})
+    with warnings.catch_warnings():  # people may have compared some later only
+        warnings.simplefilter("ignore", UncomparedItemWarning)
+        alone = leaderboard_model(read(known[known["kind"] == "people"], **features), **options)
     alike = leaderboard_model(read(known, **features), **options)
     both = read(known, judge="kind", by="kind", **features)
     both = leaderboard_model(both, category="kind", **options)

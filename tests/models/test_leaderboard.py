@@ -31,8 +31,8 @@ def found(request):
     if request.param == "NUTS":
         return pairs, truth, fit(pairs, **SHORT)
     # a scale that is learned is no parameter for a normal posterior: the product of scale and
-    # standard utilities is known, and not the two
-    fixed = functools.partial(build, utility_scale=1.0)
+    # standard utilities is known, and not the two; nor of opinions, which here nobody has
+    fixed = functools.partial(build, utility_scale=1.0, opinions=False)
     with normal_posteriors(), pytest.MonkeyPatch.context() as patch:
         patch.setattr("models.leaderboard.model.build", fixed)
         return pairs, truth, fit(pairs, **SHORT)
