@@ -127,7 +127,7 @@ def play(rng, pairs, strength, n_items):
     return wins
 
 
-def played_on(chooser, seed, *, top, n_items=8, batch=10):
+def played_on(chooser, seed, *, top, n_items=8, batch=10, draws=250):
     """Play batch after batch, and yield matches so far and how well the best are known.
 
     That is the mean of the posterior probabilities of the truly best to be among the best: their
@@ -140,7 +140,7 @@ def played_on(chooser, seed, *, top, n_items=8, batch=10):
     wins = play(rng, every, strength, n_items)
     while True:
         board = br.Pairs.from_matrix(wins)
-        data = quick_matches(board, order_effect=False, draws=250, seed=seed)
+        data = quick_matches(board, order_effect=False, draws=draws, seed=seed)
         yield wins.sum(), float(br.top_probability(data, top).values[best].mean())
         if chooser == "told":
             rows = br.next_matches(data, batch, top=top)
@@ -163,7 +163,7 @@ def test_matches_that_tell_most_settle_the_leader_sooner_than_random_ones():
 
 def until_known(chooser, seed, *, top, recall=0.9, most=1500):
     """Count the matches until the best are known so well, or `most` of them."""
-    board = played_on(chooser, seed, top=top, batch=30)
+    board = played_on(chooser, seed, top=top, batch=30, draws=100)
     return next(min(n, most) for n, known in board if known >= recall or n >= most)
 
 
@@ -171,7 +171,7 @@ def until_known(chooser, seed, *, top, recall=0.9, most=1500):
 def test_the_best_three_are_known_with_fewer_matches_than_at_random():
     ratio = [
         np.log(until_known("told", s, top=3) / until_known("random", s, top=3))
-        for s in range(200, 240)
+        for s in range(200, 300)
     ]
     assert np.mean(ratio) < -3 * np.std(ratio, ddof=1) / np.sqrt(len(ratio))
 
