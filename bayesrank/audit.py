@@ -516,7 +516,7 @@ def _agreement(value: Floats, met: Ints, cell: Ints) -> tuple[float, float]:
     Values are permuted among the votes on the same two items. With a of two votes saying whether
     they share their cell and b the product of their values, the sum over ordered pairs of :math:`a
     b` has moments that three sums of each know: S of all, T of their squares, and R of the squares
-    of the sums of each vote (Mantel, Cancer Research 27, 1967, pp. 216-219).
+    of the sums of each vote (Mantel, Cancer Research 27, 1967, pp. 209-220).
     """
     _, first, cell, size = np.unique(
         cell, return_index=True, return_inverse=True, return_counts=True

@@ -91,7 +91,8 @@ def quick_posterior(
         With continuous free variables only.
     scales : sequence of str, optional
         Free variables, scales or other numbers on which the spread of others depends, that are
-        integrated over nodes: up to twelve numbers. By default those that `learned_scales` finds;
+        integrated over nodes if they are up to six numbers; of up to twelve their mode stands for
+        them, which has not been compared with NUTS. By default those that `learned_scales` finds;
         none for a plain Laplace approximation around the joint mode.
     draws : int
         Of each chain.
@@ -663,8 +664,8 @@ def _expected(given: _Given, pulled: Floats) -> Floats:
     Of a scale that multiplies effects, the slope at the modes of the others is :math:`\sum_j z_j^2`
     of effects in its units, and the determinant's is minus the number of effects that the data
     know. The guess is what leads to where they are equal if the effects stay where they are,
-    :math:`s^2 = \sum_j (s z_j)^2 / \gamma` (MacKay, Neural Computation 4, 1992, eq. 2.13). Of other
-    scales it is the curvature of all but the determinant's part.
+    :math:`s^2 = \sum_j (s z_j)^2 / \gamma` (MacKay, Bayesian interpolation, Neural Computation 4,
+    1992). Of other scales it is the curvature of all but the determinant's part.
     """
     out = _upright(given.bend)
     multiplies = (given.slope > 0) & (pulled < 0)
