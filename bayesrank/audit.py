@@ -59,6 +59,7 @@ MANY = 20  # labels from which a group is one of many small ones, such as prompt
 MOST_ITEMS = 40  # that are looked at for cycles: those with the most matches
 DRAWS = 1000  # of simulated boards
 PERMUTED = 50  # boards of which the mean and spread of repeats are taken
+LEVEL = 1e-6  # difference of utilities below which neither leads: searches for modes are as exact
 SCALE = 3.0  # prior standard deviation of utilities in the fits: little beside a few matches
 
 
@@ -635,7 +636,8 @@ def _removed(
         if not left.any():
             return True
         fit = board.refit(replace(board.pooled, counts=left))
-        return int(np.where(board.matches > 0, fit.utility, -np.inf).argmax()) != leader
+        others = np.where(board.matches > 0, fit.utility, -np.inf)
+        return bool(others.max() > fit.utility[leader] + LEVEL)
 
     gap = float(board.fit.utility[leader] - board.fit.utility[rival])
     reached = np.minimum((effect * times).cumsum(), np.inf)

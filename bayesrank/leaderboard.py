@@ -77,6 +77,10 @@ five of adherences from 0.3 to 3         1.00, 0.16, 1.00   1.00, 0.18, 1.00
 five who differ by 0.5 in each system    0.98, 0.16, 0.83   0.97, 0.22, 0.94
 =======================================  =================  =================
 
+So it is with few votes: of 19 boards of three honest judges with 15 matches each, 0.89 of the
+utilities were in their intervals without opinions and 0.90 with them (0.01 apart, standard error
+0.02), at the same distance from the truth.
+
 Adherences that are bounded (between 1/2 and 2) leave the correlation of the first row at 0.50, a
 prior of them five times as narrow at 0.35, and both have the utilities of the third row in their
 intervals less often (0.75 and 0.92).

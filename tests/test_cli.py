@@ -1126,7 +1126,7 @@ def test_predictions_are_of_draws_that_have_a_log_likelihood():
 
     draws = {"x": np.zeros((3, 500))}
     posterior = az.from_dict({"posterior": draws})
-    job = SimpleNamespace(entries=1, simulated=True, build=build)
+    job = SimpleNamespace(entries=1, simulated=True, build=build, some=None)
     found = _predictions(job, SimpleNamespace(seed=1), posterior)
     kept, drawn = (
         found[group]["draw"].to_numpy() for group in ("log_likelihood", "posterior_predictive")

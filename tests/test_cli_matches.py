@@ -15,6 +15,7 @@ import xarray as xr
 import bayesrank
 from bayesrank import inference, leaderboard
 from bayesrank.audit import PROBES
+from bayesrank.cli import match_sections
 from tests.test_cli import command, data_of, few, few_predicted, notes, refuses, run
 
 HEAD = "left,right,result,who,kind,times\n"
@@ -90,7 +91,10 @@ def whole(tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_whole_run_finds_the_better_ones(folder):
-    command("matches", folder / "m.csv", *ALL, *QUICK, "--output-dir", folder / "out")
+    places = ("--output-dir", folder / "out")
+    said = data_of(command("matches", folder / "m.csv", *ALL, *QUICK, *places, "--json"))
+    assert not said["quick"]
+    assert said["ranks"][-1]["item"] == "cider"
     assert pd.read_csv(folder / "out" / "ranks.csv")["item"].tolist()[-1] == "cider"
 
 
@@ -468,6 +472,14 @@ def test_features_are_held_equal_and_groups_go_together(folder, styled):
     again = data_of(run("report", OUT / "posterior.nc", "--json", "--output-dir", "again"))
     assert again["features"] == said["features"]
     assert again["groups"] == said["groups"]
+
+
+@pytest.mark.parametrize(
+    ("ale", "sentence"),
+    [(0.04, "None moves by a tenth of a rank"), (0.26, "ale moves the most, by 0.3 ranks")],
+)
+def test_an_item_that_does_not_move_is_not_said_to(ale, sentence):
+    assert match_sections._moves(pd.Series({"ale": ale, "bock": 0.01})).startswith(sentence)
 
 
 def test_without_an_order_features_turn_with_the_sides(folder, styled):

@@ -5,12 +5,17 @@ import re
 import numpy as np
 import pandas as pd
 import pymc as pm
+import pytensor
+import pytensor.tensor as pt
 import pytest
 from pymc.distributions.multivariate import ZeroSumNormalRV
 from scipy import stats
+from scipy.optimize import minimize
 
 import bayesrank as br
 import bayesrank.leaderboard
+from bayesrank.data.derive import log_multinomial
+from bayesrank.inference import climb, objective
 from bayesrank.leaderboard import (
     have_opinions,
     leaderboard_model,
@@ -440,3 +445,60 @@ def test_a_feature_that_never_differs_raises():
     same = pairs_of(STYLED.assign(a=0.0, b=0.0), **LENGTH)
     with pytest.raises(ValueError, match=r"^The feature 'length' is 0 in all matches"):
         leaderboard_model(same)
+
+
+# What leaderboards without judges are known by
+
+
+def nats_per_match(family, pairs):
+    """Least loss of a family, found by its own gradient: no prior, the first utility at zero."""
+    with pm.Model() as model:
+        rest = pm.Flat("rest", shape=len(pairs.items) - 1)
+        tie = {}
+        if family is not br.BradleyTerry:
+            size = pt.exp(pm.Flat("log_tie"))
+            tie = {"nu": size} if family is br.Davidson else {"theta": 1 + size}
+        family("y", pt.concatenate([[0.0], rest]), observed=pairs, **tie)
+    with pytensor.config.change_flags(mode=QUICK):
+        density, start = objective(model)
+    orders = log_multinomial(pairs.counts)  # of the matches of a pair, which tell nothing
+    best = density(climb(density, start.data))[0] - pairs.weight @ orders
+    return -best / (pairs.weight @ pairs.counts.sum(axis=1))
+
+
+def nats_by_definition(family, counts):
+    """The same, from matrices of wins and of ties, by the formulas as their papers write them."""
+    wins, ties = counts
+    n = len(wins)
+
+    def loss(x):
+        worth, tie = np.exp([0.0, *x[: n - 1]]), np.exp(x[-1])
+        one, other = worth[:, None], worth
+        if family is br.BradleyTerry:
+            win, draw, won = one / (one + other), np.ones((n, n)), wins + ties / 2
+        elif family is br.Davidson:
+            equal = tie * np.sqrt(one * other)
+            win, draw, won = one / (one + other + equal), equal / (one + other + equal), wins
+        else:
+            theta = 1 + tie
+            win, won = one / (one + theta * other), wins
+            draw = (theta**2 - 1) * one * other / (one + theta * other) / (theta * one + other)
+        return -((won * np.log(win)).sum() + (np.triu(ties) * np.log(draw)).sum())
+
+    found = minimize(loss, np.zeros(n), method="BFGS", options={"gtol": 1e-4})
+    return found.fun / (wins + np.triu(ties)).sum()
+
+
+@pytest.mark.parametrize("family", [br.BradleyTerry, br.RaoKupper, br.Davidson])
+def test_the_least_loss_per_match_is_that_of_the_formula(family):
+    """Leaderbot 0.4.3 publishes these figures of its own counts: see docs/howto/arena.md."""
+    rng = np.random.default_rng(8)
+    wins, ties = rng.poisson(9, (2, 5, 5)) * (1 - np.eye(5, dtype=int))
+    wins[0] *= 3
+    ties = np.triu(ties) + np.triu(ties).T
+    pairs = br.Pairs.from_matrix(wins, ties=ties)
+    if family is br.BradleyTerry:
+        pairs = pairs.split_ties()
+    assert nats_per_match(family, pairs) == pytest.approx(
+        nats_by_definition(family, (wins, ties)), abs=1e-7
+    )

@@ -117,6 +117,8 @@ def _pairs(pairs: PairWins, summary: pd.DataFrame) -> list[Part]:
     some = f", for the first {n} items" if n < len(order) else ""
     text = f"How often the item of the row was {said} of that of the column{some}."
     one, other = np.nonzero(np.triu(wins + wins.T + ties))
+    if not (wins % 1).any() and not (ties % 1).any():  # no weights: whole numbers
+        wins, ties = wins.astype(np.int64), ties.astype(np.int64)
     whole = pd.DataFrame(
         {
             "item": summary.index[one],

@@ -22,6 +22,8 @@ from bayesrank.results import (
 if TYPE_CHECKING:
     from bayesrank.data import Pairs
 
+LEAST_MOVE = 0.05  # ranks that are not written as none
+
 
 def leader(posterior: Any, summary: pd.DataFrame, n_others: int) -> Part:
     """Set the leader against the next few."""
@@ -166,8 +168,7 @@ def features(posterior: Any, summary: pd.DataFrame, without: Any, fit: Fit) -> l
     moved = (ranks["mean_rank"][summary.index] - summary["mean_rank"]).abs()
     beside = [
         "Mean rank, and from where to where: with the features held equal, and as they are, by a "
-        f"quick approximation. {moved.idxmax()} moves the most, by {moved.max():.1f} ranks on the "
-        "average."
+        "quick approximation. " + _moves(moved)
     ]
     files = {f"{name}.csv": marked_csv(found, posterior) for name, found in data.items()}
     return [
@@ -178,6 +179,13 @@ def features(posterior: Any, summary: pd.DataFrame, without: Any, fit: Fit) -> l
             data={"ranks_as_they_are": ranks},
         ),
     ]
+
+
+def _moves(ranks: pd.Series) -> str:
+    """Say which item moves the most, by so many ranks."""
+    if ranks.max() < LEAST_MOVE:
+        return "None moves by a tenth of a rank on the average."
+    return f"{ranks.idxmax()} moves the most, by {ranks.max():.1f} ranks on the average."
 
 
 def _intervals(draws: Any, fit: Fit) -> pd.DataFrame:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # Up to which the scale of their utilities is learned of few. Of 300 ballots of five items 2 in
 # 4,000 steps diverge with the default target of acceptance, 0.8, none with 0.95, in the same time.
 FEW_ITEMS = 20
+LEAST_RANKERS = 1000  # that stand for all
 
 
 def rank_job(rankings: "Rankings", title: str, fit: Fit, *, kinds: int = 0) -> Job:
@@ -52,8 +53,8 @@ def rank_job(rankings: "Rankings", title: str, fit: Fit, *, kinds: int = 0) -> J
             by_category = match_sections.categories(posterior, labels, n, "Rankings", summary, fit)
         out = [
             *by_category,
-            sections.predictions(predicted, "ranker", "ranking"),
-            sections.checks(predicted, kinds=bool(kinds)),
+            sections.predictions(predicted, "ranker", "ranking", among=rankings.n_rankings),
+            sections.checks(predicted, kinds=bool(kinds), among=rankings.n_rankings),
             *counted_sections.counted_rankings(rankings, summary),
             sections.places(posterior, summary),
             sections.wins(posterior, summary, "utility"),
@@ -81,6 +82,16 @@ def rank_job(rankings: "Rankings", title: str, fit: Fit, *, kinds: int = 0) -> J
             draws["category_utility"] = moved.transpose(*before["category_utility"].dims)
         return out
 
+    def some(entries: int) -> Job | None:
+        import numpy as np
+
+        n = len(rankings.rankers) * entries // rankings.item.size
+        if n < LEAST_RANKERS:
+            return None
+        chosen = np.random.default_rng(fit.seed).permutation(len(rankings.rankers))[:n]
+        rows = np.isin(rankings.ranker_idx, chosen)
+        return rank_job(rankings.subset(rows), title, fit)
+
     few = rankings.n_items <= FEW_ITEMS
     job = Job(
         title=title,
@@ -98,6 +109,7 @@ def rank_job(rankings: "Rankings", title: str, fit: Fit, *, kinds: int = 0) -> J
         checked=[("utility", "item"), *([("category_utility", "item")] * categories)],
         entries=rankings.item.size,
         simulated=True,
+        some=some,
     )
     return _of_kinds(job, rankings, fit, kinds) if kinds else job
 
@@ -146,6 +158,7 @@ def _of_kinds(job: Job, rankings: "Rankings", fit: Fit, n_kinds: int) -> Job:
         nuts=lambda _: {},
         start=start,
         headline=headline,
+        some=None,
         request={**job.request, "kinds": n_kinds},
         checked=[*job.checked, ("kind_utility", "item")],
         entries=job.entries * n_kinds,

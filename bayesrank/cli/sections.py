@@ -17,13 +17,14 @@ from bayesrank.plots import plot_match_checks, plot_places, plot_ranking_checks,
 from bayesrank.results import (
     ParetoKWarning,
     Section,
-    consensus_ordering,
     kind_checks,
     loo_by_ranker,
     match_checks,
     ranking_checks,
     worst_checks,
 )
+from bayesrank.results.consensus import copeland_ordering, kemeny_ordering
+from bayesrank.results.probabilities import times_above
 from bayesrank.schema import RANKER, WEIGHT, Kept, name_of
 
 SHOWN = 30  # items of a matrix
@@ -68,18 +69,20 @@ def places(posterior: Any, summary: pd.DataFrame) -> Part:
 
 def _other_rules(posterior: Any, summary: pd.DataFrame) -> str:
     """Say who is first by rules other than the mean rank."""
-    rules: dict[Literal["copeland", "kendall"], str] = {
-        "copeland": "by most items beaten",
-        "kendall": "by least expected disagreement",
+    rules = {
+        "by most items beaten": copeland_ordering,
+        "by least expected disagreement": kemeny_ordering,
     }
+    utility = posterior["posterior"]["utility"].sel(item=summary.index.to_numpy())
+    draws = utility.transpose("chain", "draw", "item").to_numpy()
+    above = times_above(draws.reshape(-1, len(summary)))  # in the order of mean ranks
     first = list(summary.index[:3])
     same, other = [], []
-    for method, rule in rules.items():
+    for rule, ordering in rules.items():
         try:
-            place = consensus_ordering(posterior, method=method)
+            order = summary.index[ordering(above)[:3]]
         except ValueError:  # too many items of which each may beat each
             continue
-        order = place.to_series().sort_values(kind="stable").index[:3]
         if list(order) == first:
             same.append(rule)
         else:
@@ -117,8 +120,11 @@ def _of_each(probability: pd.Series) -> str:
     return ", ".join(f"{name} {p:.2f}" for name, p in probability.items())
 
 
-def predictions(posterior: Any, group: str, noun: str) -> Part:
-    """Say how much better than random order the model predicts what it has not seen."""
+def predictions(posterior: Any, group: str, noun: str, *, among: int = 0) -> Part:
+    """Say how much better than random order the model predicts what it has not seen.
+
+    `among` is how many rankings there are, if they may be more than those predicted.
+    """
     heading = "How well it predicts"
     try:
         with warnings.catch_warnings():
@@ -151,6 +157,7 @@ def predictions(posterior: Any, group: str, noun: str) -> Part:
             f"{worse:,.6g} of {rankers:,.6g} {group}s are predicted worse than by random order. "
             f"The table has the {len(rows)} that fit least."
         )
+    text += _some(posterior, among)
     text.append(
         "Pareto k says how much the fit hangs on what is left out: up to "
         f"{GOOD_K:g} the prediction without it is sound."
@@ -196,16 +203,27 @@ def _apiece(data: Any) -> tuple[Any, pd.Series | None]:
     return out, pd.Series(weight, constant["ranker"].to_numpy()[ranker])
 
 
+def _some(posterior: Any, among: int) -> list[str]:
+    """Say which rankings were predicted, if not all."""
+    n = posterior["observed_data"].sizes.get("ranking", among)
+    whose = "those of rankers drawn at random"
+    return [f"These are {n:,} of the {among:,} rankings, {whose}."] if n < among else []
+
+
 def _times(gain: float) -> str:
     return f"{np.exp(gain):.1f}" if gain < 7 else f"{np.exp(min(gain, 300)):.0e}"
 
 
-def checks(posterior: Any, *, kinds: bool = False) -> Part:
-    """Say whether rankings drawn from the model look like the observed ones, the worst first."""
+def checks(posterior: Any, *, kinds: bool = False, among: int = 0) -> Part:
+    """Say whether rankings drawn from the model look like the observed ones, the worst first.
+
+    `among` is how many rankings there are, if they may be more than those predicted.
+    """
     what = (
         "Rankings drawn from the model are held against the observed ones: which item is on top, "
         "who is above whom, how far rankings are from the common order."
     )
+    what = " ".join([what, *_some(posterior, among)])
     table = ranking_checks(posterior, draws=None)
     picture = marked_png(plot_ranking_checks(table), posterior)
     remedy = REMEDY.format(OTHER_KINDS if kinds else NO_COLUMN)

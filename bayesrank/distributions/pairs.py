@@ -1000,7 +1000,8 @@ def _derived(p: SimpleNamespace, *data: Any) -> dict[str, NDArray[Any]]:
     terms = {"which": which, "size": size} if which.shape[1] else {}
     totals = pair_totals(first, second, three, weight, ordered=ordered, group=group, **terms)
     cells = {f"cell_{field}": value for field, value in totals._asdict().items()}
-    return {"log_multinomial": log_multinomial(counts)} | cells
+    ways = log_multinomial(counts)
+    return {"log_multinomial": ways, "cell_log_multinomial": np.asarray(weight @ ways)} | cells
 
 
 class _Parameter(NamedTuple):

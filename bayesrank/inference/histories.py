@@ -32,11 +32,7 @@ import pandas as pd
 import pymc as pm
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from pymc.backends.arviz import (
-    coords_and_dims_for_inferencedata,
-    find_constants,
-    find_observations,
-)
+from pymc.backends.arviz import coords_and_dims_for_inferencedata
 from scipy.optimize import minimize
 from scipy.special import gammaln, log_softmax
 
@@ -62,6 +58,7 @@ from bayesrank.inference.chains import (
     row_moments,
     rows_of,
 )
+from bayesrank.inference.modes import data_groups
 from bayesrank.inference.observations import TIE_VALUE, TIES, Observations, observations_of
 from bayesrank.utility.dynamics import Dynamics
 
@@ -466,16 +463,15 @@ class History:
         family, tie = FAMILIES[self.likelihood]
         with pm.Model(coords=data.coords) as model:
             family("y", np.zeros(data.n_items), observed=data, **tie)
-        coords, dims = coords_and_dims_for_inferencedata(model)
-        groups = {"constant_data": find_constants(model), "observed_data": find_observations(model)}
-        kept = az.from_dict(groups, coords=coords, dims=dims, sample_dims=[])
+        coords, _ = coords_and_dims_for_inferencedata(model)
+        kept = {name: xr.DataTree(group) for name, group in data_groups(model).items()}
         sizes = out["posterior"].sizes
         logp = logp.reshape(sizes["chain"], sizes["draw"], -1)
         each = model.named_vars_to_dims["y"][0]
         of_rows = az.from_dict(
             {"log_likelihood": {"y": logp}}, coords={each: coords[each]}, dims={"y": [each]}
         )
-        out.update({**of_rows.children, **kept.children})
+        out.update({**of_rows.children, **kept})
         return out
 
     def with_data(

@@ -15,7 +15,6 @@ subtracted are those of a prior whose sum is zero.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import arviz as az
 import numpy as np
@@ -34,7 +33,7 @@ Floats = NDArray[np.float64]
 ORDER_SCALE = 0.5  # standard deviations of the priors of `leaderboard_model`
 TIE_SCALE = 1.0
 MOST_STEPS = 200
-ENOUGH = 1e-12  # nats that the last step promises
+ENOUGH = 1e-7  # nats that the last step promises: what it leaves is of the order of the square
 
 
 def quick_matches(
@@ -128,9 +127,8 @@ def fit_matches(
     if not 0 < utility_scale < np.inf:
         raise ValueError(f"`utility_scale` is {utility_scale}; it must be positive and finite.")
     problem = _Counts(pairs, utility_scale, order_effect)
-    start = np.zeros(problem.precision.size)
-    if near is not None and near.mode.size == start.size:
-        start = near.mode
+    known = near is not None and near.mode.size == problem.precision.size
+    start = near.mode if near is not None and known else problem.start()
     with one_blas_thread():
         found = problem.mode(start)
     return MatchFit(*found, problem.n_items, problem.order, problem.ties)
@@ -220,41 +218,56 @@ class _Counts:
         ties = bool(pairs.counts[:, 2].any())
         counts = pairs.counts if ties else pairs.counts[:, :2]
         totals = pair_totals(pairs.first, pairs.second, counts, pairs.weight, ordered=order_effect)
-        self.first, self.second = totals.first, totals.second
+        self.first, self.second = totals.first.astype(np.intp), totals.second.astype(np.intp)
         self.won, self.lost, *tied = totals.counts
         self.tied = tied[0] if ties else np.zeros_like(self.won)
+        self.n = self.won + self.lost + self.tied
+        self.points = (self.won - self.lost) / 2
+        self.cell = self.first * pairs.n_items + self.second
         self.n_items, self.order, self.ties = pairs.n_items, order_effect, ties
         sizes = [(scale, self.n_items), (ORDER_SCALE, int(order_effect)), (TIE_SCALE, int(ties))]
         self.precision = np.concatenate([np.full(n, s**-2.0) for s, n in sizes])
 
-    def at(self, x: Floats, curved: bool = True) -> tuple[float, Any, Any]:
+    def start(self) -> Floats:
+        """Return log odds of the share of points, as if all had met the same opponents.
+
+        Opponents of all strengths bring them nearer to zero, by what their variance says.
+        """
+        K = self.n_items
+        points = np.bincount(self.first, self.points, K) - np.bincount(self.second, self.points, K)
+        met = np.bincount(self.first, self.n, K) + np.bincount(self.second, self.n, K)
+        utility = 2 * np.arctanh(2 * points / (met + 4 * self.precision[:K] + 1))
+        out = np.zeros(self.precision.size)
+        out[:K] = (utility - utility.mean()) * np.sqrt(1 + np.pi / 8 * utility.var())
+        return out
+
+    def at(self, x: Floats) -> tuple[float, Floats, Floats]:
         """Log density, gradient, and minus the Hessian."""
         K, order, ties = self.n_items, self.order, self.ties
         d = x[self.first] - x[self.second] + (x[K] if order else 0.0)
         eta = x[-1] if ties else -np.inf
         high, whole, p, q, t = _outcomes(d, eta)
-        n = self.won + self.lost + self.tied
-        value = (self.won - self.lost) @ d / 2 - n @ (high + np.log(whole))
+        n, apart = self.n, p - q
+        value = self.points @ d - n @ (high + np.log(whole))
         value += self.tied.sum() * eta if ties else 0.0
         value -= self.precision @ x**2 / 2
-        if not curved:
-            return float(value), None, None
 
-        slope = (self.won - self.lost - n * (p - q)) / 2
+        slope = self.points - n * apart / 2
         gradient = -self.precision * x
         gradient[:K] += np.bincount(self.first, slope, K) - np.bincount(self.second, slope, K)
-        bend = n * ((p + q) - (p - q) ** 2) / 4  # n times the variance of ±1/2
-        cell = np.bincount(self.first.astype(np.int64) * K + self.second, bend, K * K)
-        cells = cell.reshape(K, K)
-        H = np.diag(self.precision)
-        H[:K, :K] -= cells + cells.T
-        H[range(K), range(K)] += cells.sum(axis=0) + cells.sum(axis=1)
+        bend = n * (p + q - apart * apart) / 4  # n times the variance of ±1/2
+        cells = np.bincount(self.cell, bend, K * K).reshape(K, K)
+        H = np.zeros((x.size, x.size))
+        np.subtract(-cells, cells.T, out=H[:K, :K])
+        H.ravel()[:: x.size + 1] += self.precision
+        own = cells.sum(axis=0) + cells.sum(axis=1)
+        H.ravel()[: K * x.size : x.size + 1] += own
         if order:
             gradient[K] += slope.sum()
             H[K, :K] = H[:K, K] = cells.sum(axis=1) - cells.sum(axis=0)
             H[K, K] += bend.sum()
         if ties:
-            both = -n * t * (p - q) / 2  # n times the covariance
+            both = -n * t * apart / 2  # n times the covariance
             across = np.bincount(self.first, both, K) - np.bincount(self.second, both, K)
             gradient[-1] += (self.tied - n * t).sum()
             H[-1, :K] = H[:K, -1] = across
@@ -265,26 +278,32 @@ class _Counts:
 
     def mode(self, x: Floats) -> tuple[Floats, Floats]:
         """Find the mode from x by Newton's method, and the factor of the precision there."""
+        value, gradient, H = self.at(x)
         for _ in range(MOST_STEPS):
-            value, gradient, H = self.at(x)
-            factor = cholesky(H, lower=True)  # concave: a prior is proper, and log sums are convex
-            step = cho_solve((factor, True), gradient)
+            # concave: a prior is proper, and log sums are convex
+            factor = cholesky(H, lower=True, overwrite_a=True, check_finite=False)
+            step = cho_solve((factor, True), gradient, check_finite=False)
             gain = float(gradient @ step) / 2
-            if gain < ENOUGH * (1 + abs(value) * 1e-4):
+            if gain < ENOUGH:
+                return x + step, factor
+            rounding = 1e-13 * (1 + abs(value))  # of a sum
+            for length in 0.5 ** np.arange(34):
+                there = x + length * step
+                reached = self.at(there)
+                if reached[0] >= value + 1e-4 * length * gain - rounding:
+                    break
+            else:
                 break
-            length = 1.0
-            while self.at(x + length * step, curved=False)[0] < value + 1e-4 * length * gain:
-                length /= 2
-                if length < 1e-10:
-                    return x, factor
-            x = x + length * step
+            x, (value, gradient, H) = there, reached
         return x, factor
 
 
 def _outcomes(d: Floats, eta: float) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Scale and sum of the weights of the outcomes, and their probabilities: win, loss, tie."""
-    high = np.maximum(np.abs(d) / 2, eta)
-    up, down, level = np.exp(d / 2 - high), np.exp(-d / 2 - high), np.exp(eta - high)
+    half = d / 2
+    high = np.maximum(np.abs(half), eta)
+    up, down = np.exp(half - high), np.exp(-half - high)
+    level = np.exp(eta - high) if eta > -np.inf else np.zeros_like(d)
     whole = up + down + level
     return high, whole, up / whole, down / whole, level / whole
 

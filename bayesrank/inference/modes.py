@@ -28,6 +28,7 @@ import numpy as np
 import pymc as pm
 import pytensor
 import pytensor.tensor as pt
+import xarray as xr
 from numpy.typing import NDArray
 from pymc.backends.arviz import (
     coords_and_dims_for_inferencedata,
@@ -49,6 +50,7 @@ __all__ = [
     "adam",
     "climb",
     "constrained",
+    "data_groups",
     "density_with_slope",
     "hessian_product",
     "join_inputs",
@@ -460,6 +462,15 @@ def adam(
     return x
 
 
+def data_groups(model: pm.Model) -> dict[str, xr.Dataset]:
+    """Return what a model observes and its data, as groups of the DataTree of its posterior."""
+    coords, dims = coords_and_dims_for_inferencedata(model)
+    groups = {"constant_data": find_constants(model), "observed_data": find_observations(model)}
+    groups = {name: group for name, group in groups.items() if group}
+    tree = az.from_dict(groups, coords=coords, dims=dims, sample_dims=[])
+    return {str(name): group.to_dataset() for name, group in tree.children.items()}
+
+
 def constrained(
     model: pm.Model,
     start: RaveledVars,
@@ -475,17 +486,16 @@ def constrained(
     names = {rv.name for rv in model.unobserved_RVs}
     shown = [x for x in model.unobserved_value_vars if x.name in names]  # without transformed ones
     convert = model.compile_fn(shown, inputs=model.value_vars, point_fn=True)
-    rows = [convert(DictToArrayBijection.rmap(start._replace(data=row))) for row in found]
-    values = {}
-    for i, x in enumerate(shown):
-        stacked = np.stack([row[i] for row in rows])
-        values[x.name] = stacked.reshape(chains, -1, *stacked.shape[1:])
+    values: dict[str, Any] = {}
+    for k, row in enumerate(found):
+        point = convert(DictToArrayBijection.rmap(start._replace(data=row)))
+        for x, value in zip(shown, point, strict=True):
+            if k == 0:
+                values[x.name] = np.empty((len(found), *value.shape), value.dtype)
+            values[x.name][k] = value
+    values = {name: x.reshape(chains, -1, *x.shape[1:]) for name, x in values.items()}
     coords, dims = coords_and_dims_for_inferencedata(model)
-    groups: dict[str, Any] = {"posterior": values}
+    out = az.from_dict({"posterior": values}, coords=coords, dims=dims)
     if with_data:
-        groups |= {
-            "observed_data": find_observations(model),
-            "constant_data": find_constants(model),
-        }
-    groups = {name: group for name, group in groups.items() if group}
-    return az.from_dict(groups, coords=coords, dims=dims)
+        out.update({name: xr.DataTree(group) for name, group in data_groups(model).items()})
+    return out

@@ -72,6 +72,7 @@ LONGEST = 2.0  # of a step of the search, in logarithms
 SLOWEST = 0.2  # to which a step may say that a curvature falls
 FLAT = 1e-2  # curvature below which a direction is taken to be flat
 FAR = 30.0  # logarithm of a scale that has run away
+AT_ONCE = 64  # draws, of which memory stays near
 KNOWN = 0.06  # deviation of all scales' logarithms at which their mode alone stands for nodes
 
 
@@ -202,7 +203,7 @@ def normal_near(model: pm.Model, *, density: Any = None) -> Near:
     _refuse_many(outer, names)
     none = np.zeros(0, dtype=bool)
     nested = _Nested(logp, many_products(model), start.data, outer, None, none)
-    peak, root = _peak(nested, names) if outer.size else (np.zeros(0), np.zeros((0, 0)))
+    peak, root, _ = _peak(nested, names) if outer.size else (np.zeros(0), np.zeros((0, 0)), None)
     given = nested.at(peak)
     spread = np.zeros((start.data.size, start.data.size))
     spread[np.ix_(outer, outer)] = root
@@ -396,6 +397,13 @@ class _Given(NamedTuple):
     slope: Floats  # (n_scales,) of the log density at the modes of the others
     bend: Floats  # (n_scales, n_scales) minus its second derivatives
 
+    def moved(self, scales: Floats, nested: "_Nested") -> "_Given":
+        """Take the mode along to scales nearby, and the noise as it is."""
+        x = self.x.copy()
+        x[nested.outer] = scales
+        x[nested.inner] += self.shift @ (scales - self.x[nested.outer])
+        return self._replace(x=x)
+
     def draw(self, draws: int, nested: "_Nested", rng: np.random.Generator) -> Any:
         """Draw all variables, (draws, n), with the scales as they are."""
         out = np.tile(self.x, (draws, 1))
@@ -420,14 +428,13 @@ class _Nested:
 
     def at(self, scales: Floats) -> _Given:
         """Find the mode and the curvature of the others, from where the last search ended."""
-        x = self._mode(scales)
+        x, value, slope = self._mode(scales)
         precision, across, corner = self._curvature(x)
         shift = -precision.solve(across)
-        value, slope = self.logp(x)
         self.near = _Given(
             x=x,
             precision=precision,
-            log_density=float(value) - precision.log_det / 2,
+            log_density=value - precision.log_det / 2,
             shift=shift,
             slope=slope[self.outer],
             bend=corner + across.T @ shift,
@@ -448,15 +455,15 @@ class _Nested:
         return out
 
     def _slope(self, x: Floats) -> tuple[float, Floats]:
-        """Log density, and its gradient in the directions that sums leave."""
+        """Log density, and its gradient, (n,), in the directions that sums leave."""
         value, slope = self.logp(x)
         slope = np.nan_to_num(slope)  # where it overflows, the value says that it is too far
         if self.places is not None:
             for where in self.places.T[self.sums]:
                 slope[where] -= slope[where].mean()
-        return float(value), slope[self.inner]
+        return float(value), slope
 
-    def _mode(self, scales: Floats) -> Floats:
+    def _mode(self, scales: Floats) -> tuple[Floats, float, Floats]:
         """Climb by Newton steps, with the curvature nearby as long as that is quicker."""
         x = self.start.copy()
         x[self.outer] = scales
@@ -467,25 +474,29 @@ class _Nested:
             x[self.inner] += self.near.shift @ (scales - self.near.x[self.outer])
         value, slope = self._slope(x)
         before, climbed = np.inf, False
+        seen: list[tuple[Floats, Floats]] = []  # steps, and how the slope fell along them
         for _ in range(MOST_STEPS):
             if precision is None:
                 try:
-                    precision, fresh = self._curvature(x)[0], True
+                    precision, fresh, seen = self._curvature(x)[0], True, []
                 except ValueError:  # far from the mode it may curve upwards
                     if climbed:
                         break
                     x, climbed = self._climb(x, tolerance=np.inf), True
                     value, slope = self._slope(x)
                     continue
-            step = precision.solve(slope)
-            gain = float(slope @ step) / 2
+            step = _newton_step(precision, seen, slope[self.inner])
+            gain = float(slope[self.inner] @ step) / 2
             if gain < ENOUGH:
-                return x
+                return x, value, slope
             for shorter in 0.5 ** np.arange(8 if fresh else 3):
                 there = x.copy()
                 there[self.inner] += shorter * step
                 reached, slope_there = self._slope(there)
                 if reached >= value + 0.1 * shorter * gain:
+                    fell = (slope - slope_there)[self.inner]
+                    if fell @ step > 0:
+                        seen.append((shorter * step, fell))
                     x, value, slope = there, reached, slope_there
                     break
             else:
@@ -497,7 +508,8 @@ class _Nested:
             slow = gain > before * (ENOUGH / gain) ** (1 / PATIENCE)
             precision, fresh = (None if slow else precision), False
             before = np.inf if slow else gain
-        return self._climb(x)
+        x = self._climb(x)
+        return x, *self._slope(x)
 
     def _climb(self, x: Floats, **options: Any) -> Floats:
         """Climb by gradients alone, with the scales as they are."""
@@ -505,7 +517,8 @@ class _Nested:
         def inner(part: Floats) -> tuple[float, Floats]:
             there = x.copy()
             there[self.inner] = part
-            return self._slope(there)
+            value, slope = self._slope(there)
+            return value, slope[self.inner]
 
         out = x.copy()
         out[self.inner] = climb(inner, x[self.inner], **options)
@@ -548,6 +561,23 @@ class _Nested:
         return arrow, by_few[self.inner][:, n_rest:], by_few[self.outer][:, n_rest:]
 
 
+def _newton_step(
+    precision: Dense | Arrow, seen: Sequence[tuple[Floats, Floats]], slope: Floats
+) -> Floats:
+    """Step with the curvature of elsewhere, and with what the steps since then have seen of it.
+
+    As L-BFGS does (Nocedal & Wright, Numerical Optimization, 2nd ed., algorithm 7.4).
+    """
+    left, parts = slope.copy(), []
+    for step, fell in reversed(seen):
+        parts.append(float(step @ left) / float(step @ fell))
+        left -= parts[-1] * fell
+    out = precision.solve(left)
+    for (step, fell), part in zip(seen, reversed(parts), strict=True):
+        out += (part - float(fell @ out) / float(step @ fell)) * step
+    return out
+
+
 # ---------------------------------------------------------------------------------------------
 # Over the scales
 # ---------------------------------------------------------------------------------------------
@@ -563,8 +593,8 @@ class _Nodes(NamedTuple):
     covariance: Floats  # (n_scales, n_scales) of the scales in all
 
 
-def _peak(nested: _Nested, names: Sequence[str]) -> tuple[Floats, Floats]:
-    """Find the mode of the scales, and a root of their covariance around it."""
+def _peak(nested: _Nested, names: Sequence[str]) -> tuple[Floats, Floats, _Given]:
+    """Find the mode of the scales, a root of their covariance around it, and what is near it."""
 
     def at(scales: Floats) -> _Given:
         if np.abs(scales).max() > FAR:
@@ -574,7 +604,7 @@ def _peak(nested: _Nested, names: Sequence[str]) -> tuple[Floats, Floats]:
             )
         return nested.at(scales)
 
-    peak, curvature = _highest(at, nested.pull, nested.start[nested.outer])
+    peak, curvature, given = _highest(at, nested.pull, nested.start[nested.outer])
     try:
         root = np.linalg.inv(factor_of(curvature)).T  # of the covariance
     except ValueError as error:
@@ -582,7 +612,7 @@ def _peak(nested: _Nested, names: Sequence[str]) -> tuple[Floats, Floats]:
             f"The approximate density of the scales {', '.join(names)} has no mode around which it "
             "falls in every direction: the data say too little about them. Sample with pm.sample."
         ) from error
-    return peak, root
+    return peak, root, given
 
 
 def _nodes(nested: _Nested, names: Sequence[str]) -> _Nodes:
@@ -592,10 +622,12 @@ def _nodes(nested: _Nested, names: Sequence[str]) -> _Nodes:
     covariance both sides have a deviation of their own, from how far the log density falls.
     """
     n = nested.outer.size
-    peak, root = _peak(nested, names)
+    peak, root, given = _peak(nested, names)
     covariance = root @ root.T
+    if np.diag(covariance).max() < KNOWN**2:  # the noise is the same a part of a deviation away
+        return _Nodes(peak[None], np.zeros(1), [given.moved(peak, nested)], 1.0, covariance)
     top = nested.at(peak)
-    if n > MOST_NODES or np.diag(covariance).max() < KNOWN**2:
+    if n > MOST_NODES:
         return _Nodes(peak[None], np.zeros(1), [top], 1.0, covariance)
     values, vectors = np.linalg.eigh(covariance)
     axes = vectors * np.sqrt(values)
@@ -610,24 +642,24 @@ def _nodes(nested: _Nested, names: Sequence[str]) -> _Nodes:
     deviation = np.where(z < 0, *sides)
     scales = peak + (z * deviation) @ axes.T
     order = np.argsort((z**2).sum(axis=1))  # from the middle outwards: each search starts near
-    given: list[Any] = [None] * n_nodes
+    found: list[Any] = [None] * n_nodes
     nested.near = top
     for k in order:
         nested.near = min(
-            (g for g in given if g is not None),
+            (g for g in found if g is not None),
             key=lambda g: ((np.linalg.solve(axes, g.x[nested.outer] - scales[k])) ** 2).sum(),
             default=nested.near,
         )
-        given[k] = nested.at(scales[k])
-    log_weight = np.array([g.log_density for g in given]) + (z**2).sum(axis=1) / (2 * WIDER**2)
+        found[k] = nested.at(scales[k])
+    log_weight = np.array([g.log_density for g in found]) + (z**2).sum(axis=1) / (2 * WIDER**2)
     log_weight += np.log(deviation).sum(axis=1)
     log_weight -= np.logaddexp.reduce(log_weight)
     weight, apart = np.exp(log_weight), scales - np.exp(log_weight) @ scales
-    return _Nodes(scales, log_weight, given, JITTER, (apart.T * weight) @ apart)
+    return _Nodes(scales, log_weight, found, JITTER, (apart.T * weight) @ apart)
 
 
-def _highest(at: Any, pull: Any, scales: Floats) -> tuple[Floats, Floats]:
-    """Climb the log density of the scales; its mode, and minus the Hessian there.
+def _highest(at: Any, pull: Any, scales: Floats) -> tuple[Floats, Floats, _Given]:
+    """Climb the log density of the scales; its mode, minus the Hessian there, and what is near it.
 
     By BFGS. The Hessian is found by differences where the search seems to end.
     """
@@ -638,11 +670,11 @@ def _highest(at: Any, pull: Any, scales: Floats) -> tuple[Floats, Floats]:
     for _ in range(MOST_STEPS):
         step = np.linalg.solve(size * np.outer(trend, trend), slope)
         if slope @ step < 2 * CLOSE:
-            curvature = _curvature_of(at, scales, given, size)
+            curvature = _curvature_of(at, scales, given, slope, size)
             size, trend = _upright(curvature), np.ones(scales.size)
             step = np.linalg.solve(size, slope)
             if slope @ step < 2 * CLOSE:
-                return scales + step, curvature
+                return scales + step, curvature, given
         step *= min(1.0, LONGEST / abs(step).max())
         for shorter in 0.5 ** np.arange(6):
             there = at(scales + shorter * step)
@@ -655,7 +687,7 @@ def _highest(at: Any, pull: Any, scales: Floats) -> tuple[Floats, Floats]:
         trend = np.sqrt(np.clip(_seen(size, moved, slope - slope_there), SLOWEST, 1.0))
         size = _learned(size, moved, slope - slope_there)
         scales, given, slope = scales + moved, there, slope_there
-    return scales, _curvature_of(at, scales, given, size)
+    return scales, _curvature_of(at, scales, given, slope, size), given
 
 
 def _expected(given: _Given, pulled: Floats) -> Floats:
@@ -706,8 +738,12 @@ def _learned(size: Floats, moved: Floats, change: Floats) -> Floats:
     return size - np.outer(along, along) / known + np.outer(change, change) / (moved @ change)
 
 
-def _curvature_of(at: Any, x: Floats, given: _Given, size: Floats) -> Floats:
-    """Find minus the Hessian by differences, of about a deviation where it is about `size`."""
+def _curvature_of(at: Any, x: Floats, given: _Given, slope: Floats, size: Floats) -> Floats:
+    """Find minus the Hessian by differences, of about a deviation where it is about `size`.
+
+    Of a scale that is known well the log density is so nearly a parabola that one point beside the
+    slope shows it.
+    """
 
     def f(scales: Floats) -> float:
         return -at(scales).log_density
@@ -715,9 +751,10 @@ def _curvature_of(at: Any, x: Floats, given: _Given, size: Floats) -> Floats:
     h = np.clip(np.diag(size) ** -0.5, WIDEST / 10, WIDEST)
     n, centre = x.size, -given.log_density
     axes, out = np.diag(h), np.empty((n, n))
-    ahead, behind = (np.array([f(x + sign * a) for a in axes]) for sign in (1, -1))
+    ahead = np.array([f(x + axis) for axis in axes])
     for i in range(n):
-        out[i, i] = (ahead[i] - 2 * centre + behind[i]) / h[i] ** 2
+        behind = ahead[i] + 2 * h[i] * slope[i] if h[i] < KNOWN else f(x - axes[i])
+        out[i, i] = (ahead[i] - 2 * centre + behind) / h[i] ** 2
         for j in range(i):
             both = f(x + axes[i] + axes[j]) - ahead[i] - ahead[j] + centre
             out[i, j] = out[j, i] = both / (h[i] * h[j])
@@ -737,10 +774,11 @@ def _draws(nodes: _Nodes, nested: _Nested, total: int, rng: np.random.Generator)
     found = np.empty((total, nested.inner.size + nested.outer.size))
     for k, given in enumerate(nodes.given):
         mine = np.flatnonzero(node == k)
-        moved = (math.sqrt(1 - nodes.between) - 1) * (nodes.scales[k] - mean)
-        moved = moved + rng.normal(size=(mine.size, mean.size)) @ root.T
-        drawn = given.draw(mine.size, nested, rng)
-        drawn[:, nested.outer] += moved
-        drawn[:, nested.inner] += moved @ given.shift.T
-        found[mine] = drawn
+        towards = (math.sqrt(1 - nodes.between) - 1) * (nodes.scales[k] - mean)
+        for some in np.split(mine, np.arange(AT_ONCE, mine.size, AT_ONCE)):
+            moved = towards + rng.normal(size=(some.size, mean.size)) @ root.T
+            drawn = given.draw(some.size, nested, rng)
+            drawn[:, nested.outer] += moved
+            drawn[:, nested.inner] += moved @ given.shift.T
+            found[some] = drawn
     return found, node

@@ -23,7 +23,6 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
-import arviz as az
 import numba
 import numpy as np
 import nutpie
@@ -36,15 +35,11 @@ from numba.core import cgutils
 from numpy.typing import NDArray
 from nutpie.compile_pymc import CompiledPyMCModel
 from nutpie.compiled_pyfunc import from_pyfunc
-from pymc.backends.arviz import (
-    coords_and_dims_for_inferencedata,
-    find_constants,
-    find_observations,
-)
+from pymc.backends.arviz import coords_and_dims_for_inferencedata
 from pymc.initial_point import make_initial_point_fn
 from pytensor.link.numba.cache import CACHED_SRC_FUNCTIONS, compile_numba_function_src
 
-from bayesrank.inference.modes import density_with_slope, join_inputs
+from bayesrank.inference.modes import data_groups, density_with_slope, join_inputs
 from bayesrank.inference.quick import Near, normal_near
 
 __all__ = ["CFunction", "compile_density", "near_if_it_pays", "nuts_seconds", "sample"]
@@ -140,17 +135,15 @@ def sample(
         tree = nutpie.sample(compiled, **options)
     else:
         tree = _until(enough or _never, watch or _unseen, compiled, options)
-    coords, dims = coords_and_dims_for_inferencedata(model)
+    coords, _ = coords_and_dims_for_inferencedata(model)
     posterior = tree["posterior"].to_dataset()
     labels = {dim: coords[dim] for dim in posterior.dims if dim in coords}
     attrs = {"sampling_time": time.perf_counter() - start, "tuning_steps": tune}
-    data = {"constant_data": find_constants(model), "observed_data": find_observations(model)}
-    groups = az.from_dict(data, coords=coords, dims=dims, sample_dims=[])
     return xr.DataTree.from_dict(
         {
             "posterior": posterior.assign_coords(labels).assign_attrs(attrs),
             "sample_stats": tree["sample_stats"].to_dataset(),
-            **{name: group.to_dataset() for name, group in groups.children.items()},
+            **data_groups(model),
         }
     )
 

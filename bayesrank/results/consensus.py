@@ -31,6 +31,7 @@ __all__ = [
     "LONGEST_CYCLE",
     "cheapest_order",
     "consensus_ordering",
+    "copeland_ordering",
     "expected_kendall",
     "kemeny_ordering",
 ]
@@ -168,9 +169,7 @@ def _by_mean_rank(utility: NDArray[np.float64]) -> NDArray[np.intp]:
 def _copeland(utility: NDArray[np.float64]) -> NDArray[np.intp]:
     """Items by the number of others that they beat."""
     ordering = _by_mean_rank(utility)
-    above = times_above(utility)
-    score = np.sign(above - above.T).sum(1)  # wins less losses: twice the score, but for n - 1
-    return ordering[(-score[ordering]).argsort(kind="stable")]
+    return ordering[copeland_ordering(times_above(utility[:, ordering]))]
 
 
 def _kendall(utility: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -227,6 +226,28 @@ def _matched(places: xr.DataArray, utility: xr.DataArray, d: Hashable) -> NDArra
             "those."
         )
     return theirs.get_indexer(ours)
+
+
+def copeland_ordering(above: Counts) -> NDArray[np.intp]:
+    """Order items by how many others they are above in most draws, half for those in one half.
+
+    Parameters
+    ----------
+    above : array of int, shape (n_items, n_items)
+        In how many draws row is above column. Of equal items the first here is put first.
+
+    Returns
+    -------
+    array of int, shape (n_items,)
+        The items, first to last.
+
+    Examples
+    --------
+    >>> copeland_ordering(np.array([[0, 1, 2], [2, 0, 3], [1, 0, 0]])).tolist()
+    [1, 0, 2]
+    """
+    score = np.sign(above - above.T).sum(1)  # wins less losses: twice the score, but for n - 1
+    return (-score).argsort(kind="stable")
 
 
 def kemeny_ordering(above: Counts) -> NDArray[np.intp]:

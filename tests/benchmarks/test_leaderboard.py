@@ -62,22 +62,33 @@ def test_a_gradient_in_one_pass_beats_the_graph(
     )  # fmt: skip
 
 
-# Of what terms are: two features with a slope of every judge; the answers of 4,000 prompts; both.
-# Each at most doubles the gradient, so that both take four times at most.
-TERMS = {"two features": (2, 0), "prompts": (0, 2), "two features and prompts": (2, 2)}
-AT_LEAST = {"two features": 0.5, "prompts": 0.5, "two features and prompts": 0.25}
+# Of what terms are: two features with a slope of every judge; the answers of 4,000 prompts; both;
+# opinions that all judges have of all systems. How many labels there are of which an item deviates.
+# Each at most doubles the gradient, so that two take four times at most.
+TERMS = {
+    "two features": (2, 0, 0),
+    "prompts": (0, 2, 8000),
+    "opinions": (0, 2, N_JUDGES * N_ITEMS),
+    "two features and prompts": (2, 2, 8000),
+}
+AT_LEAST = {
+    "two features": 0.5, "prompts": 0.5, "opinions": 0.5, "two features and prompts": 0.25,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("what", TERMS)
 def test_features_and_groups_at_most_double_the_gradient_each(book: Book, given, what: str):
     rng = np.random.default_rng(2)
-    n_features, within = TERMS[what]
-    judge = given[7].astype(np.int64)
-    which = [rng.integers(0, 8000, N_CELLS) for _ in range(within)]
-    which += [8000 + judge * n_features + k for k in range(n_features)]
+    n_features, within, n_labels = TERMS[what]
+    one, other, judge = (x.astype(np.int64) for x in given[5:8])
+    if what == "opinions":
+        which = [judge * N_ITEMS + one, judge * N_ITEMS + other]
+    else:
+        which = [rng.integers(0, n_labels, N_CELLS) for _ in range(within)]
+    which += [n_labels + judge * n_features + k for k in range(n_features)]
     size = [np.full(N_CELLS, sign) for sign in (1.0, -1.0)[:within]]
     size += [rng.normal(size=N_CELLS) for _ in range(n_features)]
-    effects = 0.3 * rng.normal(size=8000 + N_JUDGES * 2)
+    effects = 0.3 * rng.normal(size=n_labels + N_JUDGES * n_features)
     terms = [np.array(which, dtype=np.int32), np.array(size)]
     more = [*given[:4], effects, *given[5:8], *terms, given[-1]]
     plain = gradients(DavidsonTotal(), given)

@@ -27,7 +27,6 @@ class PairTotals(NamedTuple):
     counts: Floats  # (n_outcomes, n_cells), evidence weight times counts
     which: Ints  # (n_terms, n_cells), effects of each cell, beside its items
     size: Floats  # (n_terms, n_cells), what they are multiplied by
-    log_multinomial: Floats  # (), evidence weight times log number of orders, of all pairs together
 
 
 def pair_totals(
@@ -73,7 +72,6 @@ def pair_totals(
     >>> pair_totals(*data, ordered=False).counts.T.tolist()
     [[7.0, 3.0]]
     """
-    ways = np.asarray(weight @ log_multinomial(counts))
     weighted = (weight[:, None] * counts).T
     one, other = first.astype(np.int64), second.astype(np.int64)
     none = np.zeros((0, len(one)))
@@ -85,9 +83,11 @@ def pair_totals(
         weighted[:2, mirrored] = weighted[1::-1, mirrored]
         sizes = np.where(mirrored, -sizes, sizes) + 0.0  # no -0
     whose = np.zeros(len(one), dtype=np.int64) if group is None else group.astype(np.int64)
+    if _rising(one, other, whose):
+        a, b, g = np.stack([one, other, whose]).astype(np.int32)
+        return PairTotals(a, b, g, np.ascontiguousarray(weighted), terms, sizes.copy())
     order = np.lexsort((*sizes, *terms, other, one, whose))
-    codes = np.stack([one, other, whose, *terms])[:, order]
-    sizes = sizes[:, order]
+    codes, sizes = np.stack([one, other, whose, *terms])[:, order], sizes[:, order]
     is_new = np.ones(len(one), dtype=bool)
     is_new[1:] = (codes[:, 1:] != codes[:, :-1]).any(axis=0)
     is_new[1:] |= (sizes[:, 1:] != sizes[:, :-1]).any(axis=0)
@@ -95,7 +95,14 @@ def pair_totals(
     totals = np.stack([np.bincount(cell, row[order], is_new.sum()) for row in weighted])
     cells = codes[:, is_new].astype(np.int32)
     one, other, whose = cells[:3]
-    return PairTotals(one, other, whose, totals, cells[3:], sizes[:, is_new].copy(), ways)
+    return PairTotals(one, other, whose, totals, cells[3:], sizes[:, is_new].copy())
+
+
+def _rising(one: NDArray[np.int64], other: NDArray[np.int64], whose: NDArray[np.int64]) -> bool:
+    """Whether pairs are sorted and all different already, as those of a table are."""
+    n = 1 + max(one.max(initial=0), other.max(initial=0))
+    place = (whose * n + one) * n + other
+    return bool((place[1:] > place[:-1]).all())
 
 
 def log_multinomial(counts: NDArray[np.integer]) -> Floats:

@@ -254,6 +254,8 @@ def coord_values(index: pd.Index) -> NDArray[Any]:
     """Labels as xarray and netCDF take them: numbers stay numbers, all else becomes strings."""
     if index.inferred_type in ("integer", "floating") and index.dtype != object:
         return index.to_numpy()
+    if isinstance(index.dtype, pd.StringDtype):
+        return index.to_numpy(dtype=object).astype(str)
     return np.asarray([str(label) for label in index], dtype=str)
 
 

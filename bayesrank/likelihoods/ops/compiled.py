@@ -72,6 +72,7 @@ from pytensor.link.numba.dispatch.basic import (
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.by_address import by_address, contiguous
+from bayesrank.likelihoods.ops.with_jax import with_jax
 
 __all__ = ["CompiledOp", "Curvature", "FirstInput", "KernelOp", "Pullback", "curvature"]
 
@@ -408,13 +409,11 @@ def _numba_first(op: FirstInput, node: Apply, **kwargs: Any) -> tuple[Any, int]:
     return first, 2
 
 
-try:
+@with_jax
+def _translations() -> None:
     import jax
     import jax.numpy as jnp
     from pytensor.link.jax.dispatch import jax_funcify
-except ImportError:  # JAX is an extra
-    pass
-else:
 
     @jax_funcify.register(FirstInput)
     def _jax_first(op: FirstInput, **kwargs: Any) -> Any:

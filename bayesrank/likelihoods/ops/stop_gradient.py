@@ -19,6 +19,7 @@ from pytensor.graph.basic import Apply
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.compiled import FirstInput
+from bayesrank.likelihoods.ops.with_jax import with_jax
 
 __all__ = ["StopGradient", "stop_gradient"]
 
@@ -55,12 +56,10 @@ def stop_gradient(x: Any) -> TensorVariable:
     return _stop_gradient(x)
 
 
-try:
+@with_jax
+def _translations() -> None:
     import jax
     from pytensor.link.jax.dispatch import jax_funcify
-except ImportError:  # JAX is an extra
-    pass
-else:
 
     @jax_funcify.register(StopGradient)
     def _jax_stop_gradient(op: StopGradient, **kwargs: Any) -> Any:

@@ -124,14 +124,17 @@ class PairHessian(NamedTuple):
         linear = np.concatenate([utility, effects])
         across = self[1:4]
         out = self.among @ linear
-        out += sum(block.T @ v for block, v in zip(across, parameters, strict=True))
         found = [block @ linear for block in across]
+        # of many directions few move parameters of groups, of which there may be thousands
+        move = np.flatnonzero(np.any([v.any(axis=0) for v in parameters], axis=0))
+        parameters = [v[:, move] for v in parameters]
+        out[:, move] += sum(block.T @ v for block, v in zip(across, parameters, strict=True))
         pairs = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
         for (p, q), own in zip(pairs, self.own, strict=True):
             for to, by in {(p, q), (q, p)}:
                 change = own[:, None] * parameters[by]  # of a group, or of all
                 alone = len(found[to]) == 1 < len(change)
-                found[to] += change.sum(axis=0, keepdims=True) if alone else change
+                found[to][:, move] += change.sum(axis=0, keepdims=True) if alone else change
         return [out[: len(utility)], *found, out[len(utility) :]]
 
 

@@ -57,7 +57,7 @@ class StageTotal(CompiledOp):
     kernel = staticmethod(stage_total_kernel)
     curvature_kernel = staticmethod(stage_total_curvature_kernel)
     signature = f"(i),{WEIGHT_AXES},{TABLE_AXES}->()"
-    version = 7
+    version = 8
 
     def hessian(self, *inputs: NDArray[Any]) -> "StageHessian":
         """Find all second derivatives, at values of the inputs."""
@@ -94,7 +94,7 @@ class RankingLogp(CompiledOp):
     pullback_kernel = staticmethod(ranking_logp_pullback_kernel)
     curvature_kernel = staticmethod(ranking_logp_curvature_kernel)
     signature = f"(g,i),{TABLE_AXES},(single),(single),(use),(use),(r),{WEIGHT_AXES}->(r,g)"
-    version = 9
+    version = 10
 
     def graph(self, *inputs: Variable) -> TensorVariable:
         utility, table, (s_item, s_node, stage_of, ranking_of, weight, *_) = _split(inputs)

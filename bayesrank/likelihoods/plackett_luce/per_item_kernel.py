@@ -173,18 +173,23 @@ def _weighted_logs(weight, total, log_scale, range_of_log):  # type: ignore[no-u
     longest = max(1, int(600.0 / max(range_of_log, 1.0)))
     out, n = 0.0, 0
     while n < weight.size:
-        end, last = n + 1, min(n + longest, weight.size)
-        while end < last and weight[end] == weight[n]:
-            end += 1
-        if weight[n] != 0.0:
-            one, other = 1.0, 1.0  # two chains, as each product waits for the one before
-            for k in range(n, end - 1, 2):
-                one *= total[k]
-                other *= total[k + 1]
-            if (end - n) % 2:
-                one *= total[end - 1]
-            out += weight[n] * ((end - n) * log_scale + math.log(one * other))
-        n = end
+        w, k, last = weight[n], n + 1, min(n + longest, weight.size)
+        # four chains, as each product waits for the one before
+        a, b, c, d = total[n], 1.0, 1.0, 1.0
+        while k + 4 <= last and (
+            (weight[k] == w) & (weight[k + 1] == w) & (weight[k + 2] == w) & (weight[k + 3] == w)
+        ):
+            a *= total[k]
+            b *= total[k + 1]
+            c *= total[k + 2]
+            d *= total[k + 3]
+            k += 4
+        while k < last and weight[k] == w:
+            a *= total[k]
+            k += 1
+        if w != 0.0:
+            out += w * ((k - n) * log_scale + math.log((a * b) * (c * d)))
+        n = k
     return out
 
 

@@ -27,7 +27,7 @@ class WeakOrderLogp(CompiledOp):
     kernel = staticmethod(per_slot_kernel)
     curvature_kernel = staticmethod(per_slot_curvature_kernel)
     signature = "(r,s),(r,s)->(r)"
-    version = 16
+    version = 17
     bound = False
 
     @property

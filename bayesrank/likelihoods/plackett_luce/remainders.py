@@ -20,6 +20,7 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import NOTHING
 from bayesrank.likelihoods.ops.compiled import KernelOp
+from bayesrank.likelihoods.ops.with_jax import with_jax
 
 __all__ = ["LogRemainder", "log_remainder"]
 
@@ -89,12 +90,10 @@ def log_remainder(x: Any) -> TensorVariable:
     return _log_remainder(x)
 
 
-try:
+@with_jax
+def _translations() -> None:
     import jax
     from pytensor.link.jax.dispatch import jax_funcify
-except ImportError:  # JAX is an extra
-    pass
-else:
 
     @jax_funcify.register(LogRemainder)
     def _jax_log_remainder(op: LogRemainder, **kwargs: Any) -> Any:

@@ -21,6 +21,7 @@ from pytensor.tensor import TensorVariable
 from bayesrank.likelihoods.ops.arrays import NOTHING
 from bayesrank.likelihoods.ops.compiled import KernelOp
 from bayesrank.likelihoods.ops.stable import softplus
+from bayesrank.likelihoods.ops.with_jax import with_jax
 from bayesrank.likelihoods.pmop.subset_kernels import tilts_kernel
 
 __all__ = ["Tilt", "log_elementary_symmetric"]
@@ -87,13 +88,11 @@ def log_elementary_symmetric(v: Any, member: Any, m: Any, *, nodes: int = 48) ->
     return pt.switch(inside, some, pt.switch(pt.eq(m, n) & (n > 0), every, NOTHING))
 
 
-try:
+@with_jax
+def _translations() -> None:
     import jax
     import jax.numpy as jnp
     from pytensor.link.jax.dispatch import jax_funcify
-except ImportError:  # JAX is an extra
-    pass
-else:
 
     @jax_funcify.register(Tilt)
     def _jax_tilt(op: Tilt, **kwargs: Any) -> Any:
