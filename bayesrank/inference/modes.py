@@ -45,6 +45,8 @@ from pytensor.tensor import TensorVariable
 from scipy.optimize import minimize
 from threadpoolctl import ThreadpoolController
 
+from bayesrank.likelihoods.ops import in_threads
+
 __all__ = [
     "Point",
     "adam",
@@ -86,7 +88,7 @@ def objective(model: pm.Model, *, jitter: float = 0.0, seed: int = 1) -> tuple[A
     start = DictToArrayBijection.map(point)
     noise = jitter * np.random.default_rng(seed).normal(size=start.data.size)
     outputs, at = join_inputs(point, density_with_slope(model), model.value_vars)
-    logp = compile_pytensor([at], outputs, trust_input=True)
+    logp = compile_pytensor([at], outputs, mode=in_threads(), trust_input=True)
     return logp, start._replace(data=start.data + noise)
 
 

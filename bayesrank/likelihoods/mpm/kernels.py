@@ -37,7 +37,7 @@ __all__ = [
 
 EXPONENTIAL = 6  # terms of a series that take as long as one exponential, measured
 
-_kernel = numba.njit(cache=True, error_model="numpy")
+_kernel = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 
 @_kernel

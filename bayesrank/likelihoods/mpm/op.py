@@ -24,7 +24,7 @@ from bayesrank.likelihoods.mpm.kernels import (
     pair_normalisers_pullback_kernel,
 )
 from bayesrank.likelihoods.ops.arrays import segment_sum
-from bayesrank.likelihoods.ops.compiled import CompiledOp, KernelOp
+from bayesrank.likelihoods.ops.compiled import CompiledOp, Division, KernelOp
 
 __all__ = [
     "Agreement",
@@ -49,6 +49,7 @@ class LogNormalisers(CompiledOp):
     curvature_kernel = staticmethod(pair_normalisers_curvature_kernel)
     signature = "(p,k),(q,l),(n),(p,k),(u,v)->(p,n)"
     version = 4
+    division = Division(frozenset("pqu"), entries=3, part=2_048)
     wrt = (0, 1, 2)
 
     def graph(
@@ -79,6 +80,7 @@ class Agreement(CompiledOp):
     curvature_kernel = staticmethod(agreements_curvature_kernel)
     signature = "(k),(l),(e),(e),(e),(e),(n)->(n)"
     version = 2
+    division = Division(frozenset("e"), entries=5, part=262_144)
     wrt = (0, 1)
 
     def graph(

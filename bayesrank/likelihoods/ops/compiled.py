@@ -17,6 +17,8 @@ JAX.
                       ``curvature_kernel`` and one number per row to differentiate by
 ``pullback_kernel``   see below
 ``curvature_kernel``  see below
+``division``          how the rows may be divided among threads: a `Division`, or None; see
+                      `bayesrank.likelihoods.ops.in_threads`
 ====================  =============================================================================
 
 An Op has its gradient in one of two ways:
@@ -51,7 +53,7 @@ import functools
 import operator
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -74,9 +76,27 @@ from pytensor.tensor import TensorVariable
 from bayesrank.likelihoods.ops.by_address import by_address, contiguous
 from bayesrank.likelihoods.ops.with_jax import with_jax
 
-__all__ = ["CompiledOp", "Curvature", "FirstInput", "KernelOp", "Pullback", "curvature"]
+__all__ = [
+    "CompiledOp",
+    "Curvature",
+    "Division",
+    "FirstInput",
+    "KernelOp",
+    "Pullback",
+    "as_numba",
+    "curvature",
+    "numba_types",
+]
 
 Axes = tuple[str, ...]
+
+
+class Division(NamedTuple):
+    """How the rows of an Op are divided into parts, which threads evaluate."""
+
+    rows: frozenset[str]  # names of the axes that the rows have, or that have the length one
+    entries: int  # position of the input whose entries are what takes time
+    part: int  # entries of a part, which take about a millisecond
 
 
 class KernelOp(Op):
@@ -91,6 +111,8 @@ class KernelOp(Op):
     version: int = 1
     dtype: str = "float64"
     wrt: tuple[int, ...] = ()
+    division: Division | None = None  # its kernel must leave Python's lock, `nogil=True`
+    in_parts: Callable[..., Any] | None = None  # where parts are more than some of the rows
 
     @property
     def constants(self) -> tuple[Any, ...]:
@@ -117,6 +139,11 @@ class KernelOp(Op):
             output_storage, found if len(output_storage) > 1 else [found], strict=True
         ):
             storage[0] = value
+
+    def axes(self) -> tuple[list[Axes], list[Axes]]:
+        """Return the names of the axes of all inputs, and of all outputs."""
+        taken, given = _axes(self.signature)
+        return taken, [given]
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
         return [_output_shape(self.signature, shapes)]
@@ -166,6 +193,10 @@ class CompiledOp(KernelOp):
 
     def output_types(self, inputs: Sequence[Any]) -> list[Any]:
         return [*super().output_types(inputs), *(inputs[i].type() for i in self.gradients)]
+
+    def axes(self) -> tuple[list[Axes], list[Axes]]:
+        taken, given = super().axes()
+        return taken, [*given, *(taken[i] for i in self.gradients)]
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
         return [*super().infer_shape(node, shapes), *(shapes[i] for i in self.gradients)]
@@ -225,9 +256,14 @@ class Pullback(_Derivative):
         self.signature = f"{inputs},{output}->()"
         n_inputs = len(_axes(forward.signature)[0])
         self.wrt = (*forward.wrt, n_inputs)
+        self.division = forward.division
 
     def output_types(self, inputs: Sequence[Any]) -> list[Any]:
         return [inputs[i].type() for i in self.forward.wrt]
+
+    def axes(self) -> tuple[list[Axes], list[Axes]]:
+        taken, _ = super().axes()
+        return taken, [taken[i] for i in self.forward.wrt]
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
         return [shapes[i] for i in self.forward.wrt]
@@ -383,13 +419,23 @@ def _output_shape(signature: str, shapes: Sequence[Any]) -> tuple[Any, ...]:
 
 @register_funcify_and_cache_key(KernelOp)
 def _numba_kernel(op: KernelOp, node: Apply, **kwargs: Any) -> tuple[Any, str]:
-    inputs = [(numba.from_dtype(x.type.numpy_dtype), x.type.ndim) for x in node.inputs]
-    types = [numba.types.Array(*dtype_and_axes, "C") for dtype_and_axes in inputs]
-    # constants by their values, by which LLVM simplifies the kernel: PMOP by means of utilities is
-    # a third slower, and takes half as long again to compile, with any `aggregate`
-    types += map(numba.types.literal, op.constants)
     name = f"{op.kernel.__module__}.{op.kernel.__qualname__}.{op.version}"
-    kernel, symbol = by_address(op.kernel, types, name)
+    return as_numba(op, node, *by_address(op.kernel, numba_types(op, node), name))
+
+
+def numba_types(op: KernelOp, node: Apply) -> list[Any]:
+    """Types of what the kernel takes: inputs in rows, and constants.
+
+    Constants go by their values, by which LLVM simplifies the kernel: PMOP by means of utilities is
+    a third slower, and takes half as long again to compile, with any `aggregate`.
+    """
+    inputs = [(numba.from_dtype(x.type.numpy_dtype), x.type.ndim) for x in node.inputs]
+    arrays = [numba.types.Array(*dtype_and_axes, "C") for dtype_and_axes in inputs]
+    return [*arrays, *map(numba.types.literal, op.constants)]
+
+
+def as_numba(op: KernelOp, node: Apply, kernel: Any, symbol: str) -> tuple[Any, str]:
+    """Return the function that PyTensor calls, and its key, of a kernel that has a symbol."""
     names = [f"x{i}" for i in range(len(node.inputs))]
     given = [*(f"contiguous({x})" for x in names), *map(repr, op.constants)]
     text = f"def compiled({', '.join(names)}):\n    return kernel({', '.join(given)})\n"

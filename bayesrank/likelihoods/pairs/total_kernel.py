@@ -41,7 +41,7 @@ ROOT_HALF, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
 
 # Rounded as it is written, wherever it is inlined: draws of one seed are then the same, whether the
 # kernel was compiled before or is compiled with what calls it
-_kernel = numba.njit(cache=True, error_model="numpy", fastmath=False)
+_kernel = numba.njit(cache=True, error_model="numpy", nogil=True, fastmath=False)
 
 
 @_kernel

@@ -12,7 +12,7 @@ utility per kind of ranker and item, and wants every ranking under every kind: `
 one or more of them at once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import segment_sum
-from bayesrank.likelihoods.ops.compiled import CompiledOp
+from bayesrank.likelihoods.ops.compiled import CompiledOp, Division
 from bayesrank.likelihoods.ops.with_sum import with_sum
 from bayesrank.likelihoods.plackett_luce.curvature_kernels import (
     ranking_logp_curvature_kernel,
@@ -33,6 +33,9 @@ from bayesrank.likelihoods.plackett_luce.graph import stage_terms
 from bayesrank.likelihoods.plackett_luce.per_item_kernel import (
     ranking_logp_kernel,
     ranking_logp_pullback_kernel,
+    stage_blocks_kernel,
+    stage_pull_kernel,
+    stage_remainders_kernel,
     stage_total_kernel,
 )
 
@@ -57,7 +60,43 @@ class StageTotal(CompiledOp):
     kernel = staticmethod(stage_total_kernel)
     curvature_kernel = staticmethod(stage_total_curvature_kernel)
     signature = f"(i),{WEIGHT_AXES},{TABLE_AXES}->()"
-    version = 8
+    version = 9
+    division = Division(frozenset("b"), entries=7, part=16_384)  # of blocks
+
+    @staticmethod
+    def in_parts(each: Callable[..., list[Any]], *inputs: NDArray[Any]) -> tuple[Any, Any]:
+        """Evaluate the blocks in parts; what remainders take is a tenth of it."""
+        utility, item_weight, node_weight, block_weight, *table = inputs
+        entry, start, child, b_item, b_start, b_below, *_ = table
+        value, gradient, node_bar, log_total, total, worth = stage_remainders_kernel(
+            utility, item_weight, node_weight, entry, start, child, b_below, False
+        )
+
+        def blocks(first: int, last: int) -> tuple[Any, Any, Any]:
+            own, starts = slice(first, last), b_start[first : last + 1]
+            return stage_blocks_kernel(
+                utility, log_total, block_weight[own], b_item, starts, b_below[own]
+            )
+
+        found = each(blocks)
+        for part, by_item, _ in found:
+            value += part
+            gradient += by_item
+        slope = np.concatenate([x for *_, x in found])
+        stage_pull_kernel(
+            gradient,
+            node_bar,
+            slope,
+            b_below,
+            log_total,
+            total,
+            worth,
+            utility,
+            entry,
+            start,
+            child,
+        )
+        return np.asarray(value), gradient
 
     def hessian(self, *inputs: NDArray[Any]) -> "StageHessian":
         """Find all second derivatives, at values of the inputs."""
@@ -94,7 +133,7 @@ class RankingLogp(CompiledOp):
     pullback_kernel = staticmethod(ranking_logp_pullback_kernel)
     curvature_kernel = staticmethod(ranking_logp_curvature_kernel)
     signature = f"(g,i),{TABLE_AXES},(single),(single),(use),(use),(r),{WEIGHT_AXES}->(r,g)"
-    version = 10
+    version = 11
 
     def graph(self, *inputs: Variable) -> TensorVariable:
         utility, table, (s_item, s_node, stage_of, ranking_of, weight, *_) = _split(inputs)

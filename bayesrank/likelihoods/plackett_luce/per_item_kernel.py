@@ -21,6 +21,9 @@ __all__ = [
     "ranking_logp_kernel",
     "ranking_logp_pullback_kernel",
     "stage_bars",
+    "stage_blocks_kernel",
+    "stage_pull_kernel",
+    "stage_remainders_kernel",
     "stage_terms_kernel",
     "stage_total_kernel",
 ]
@@ -29,8 +32,10 @@ __all__ = [
 # within exp(±500) of each other neither overflow nor vanish.
 WIDEST_SCALE = 500.0
 
+_kernel = numba.njit(cache=True, error_model="numpy", nogil=True)
 
-@numba.njit(cache=True, error_model="numpy")
+
+@_kernel
 def stage_terms_kernel(  # type: ignore[no-untyped-def]
     utility,
     item_weight,
@@ -64,19 +69,50 @@ def stage_terms_kernel(  # type: ignore[no-untyped-def]
     log_total : ndarray, (n_nodes,)
     block_logp : ndarray, (n_blocks,)
     """
-    n_nodes, n_blocks = node_child.size, block_below.size
+    value, gradient, node_bar, log_total, total, worth = stage_remainders_kernel(
+        utility, item_weight, node_weight, entry_item, node_start, node_child,
+        block_below, every_log,
+    )  # fmt: skip
+    n_blocks = block_below.size
+    block_logp, block_slope = np.empty(n_blocks), np.empty(n_blocks)
+    value += _blocks(
+        gradient, block_slope, block_logp,
+        utility, log_total, block_weight, block_item, block_start, block_below,
+    )  # fmt: skip
+    stage_pull_kernel(
+        gradient, node_bar, block_slope, block_below,
+        log_total, total, worth, utility, entry_item, node_start, node_child,
+    )  # fmt: skip
+    return value, gradient, log_total, block_logp
+
+
+@_kernel
+def stage_remainders_kernel(  # type: ignore[no-untyped-def]
+    utility, item_weight, node_weight, entry_item, node_start, node_child, block_below, every_log
+):
+    """Do what comes before the blocks of `stage_terms_kernel`.
+
+    Returns
+    -------
+    value : float
+    gradient : ndarray, (n_items,)
+        Of the items' own part.
+    node_bar : ndarray, (n_nodes,)
+        A copy of `node_weight`.
+    log_total : ndarray, (n_nodes,)
+    total, worth : ndarray, (n_nodes,) and (n_items,)
+        On one scale; empty where none has all of them.
+    """
+    n_nodes = node_child.size
     gradient = item_weight.copy()
-    node_bar = node_weight.copy()
     log_total = np.empty(n_nodes)
-    block_logp = np.empty(n_blocks)
     value = 0.0
     for i in range(utility.size):
         if item_weight[i] != 0.0:  # a slot that is not in use may hold anything
             value += item_weight[i] * utility[i]
 
     highest, width = _scale(utility)
-    one_scale = width < WIDEST_SCALE
-    if one_scale:
+    if width < WIDEST_SCALE:
         worth = np.exp(utility - highest)
         total = np.empty(n_nodes)
         _worths(total, worth, entry_item, node_start, node_child)
@@ -85,37 +121,80 @@ def stage_terms_kernel(  # type: ignore[no-untyped-def]
             for n in range(n_nodes):
                 log_total[n] = highest + math.log(total[n])
         else:
-            for b in range(n_blocks):
+            for b in range(block_below.size):
                 log_total[block_below[b]] = highest + math.log(total[block_below[b]])
     else:
         worth = total = np.empty(0)
         log_worths(log_total, utility, entry_item, node_start, node_child)
         for n in range(n_nodes):
             value += node_weight[n] * log_total[n]
+    return value, gradient, node_weight.copy(), log_total, total, worth
 
-    largest = 0
-    for b in range(n_blocks):
+
+@_kernel
+def stage_blocks_kernel(  # type: ignore[no-untyped-def]
+    utility, log_total, block_weight, block_item, block_start, block_below
+):
+    """Weighted sum of some blocks, and its slopes.
+
+    `block_start` has one more than the others of the blocks, and counts from the first of
+    `block_item`, whichever blocks these are.
+
+    Returns
+    -------
+    value : float
+    gradient : ndarray, (n_items,)
+    block_slope : ndarray, (n_blocks,)
+        Minus the slope by the logarithm of the remainder below each.
+    """
+    n_blocks = block_below.size
+    gradient, block_slope = np.zeros(utility.size), np.empty(n_blocks)
+    value = _blocks(
+        gradient, block_slope, np.empty(n_blocks),
+        utility, log_total, block_weight, block_item, block_start, block_below,
+    )  # fmt: skip
+    return value, gradient, block_slope
+
+
+@_kernel
+def _blocks(  # type: ignore[no-untyped-def]
+    gradient, block_slope, block_logp,
+    utility, log_total, block_weight, block_item, block_start, block_below,
+):  # fmt: skip
+    """Weighted sum of blocks; adds its gradient by the items, and writes what blocks have."""
+    largest, value = 0, 0.0
+    for b in range(block_below.size):
         largest = max(largest, block_start[b + 1] - block_start[b])
     w, gamma, work = np.empty(largest), np.empty(largest), workspace(largest)
-    for b in range(n_blocks):
+    for b in range(block_below.size):
         first, size = block_start[b], block_start[b + 1] - block_start[b]
         for i in range(size):
             w[i] = utility[block_item[first + i]] - log_total[block_below[b]]
         block_logp[b] = block_kernel(w[:size], gamma[:size], work)
         value += block_weight[b] * block_logp[b]
+        block_slope[b] = 0.0
         for i in range(size):
             slope = block_weight[b] * gamma[i]
             gradient[block_item[first + i]] += slope
-            node_bar[block_below[b]] -= slope
+            block_slope[b] += slope
+    return value
 
-    if one_scale:
+
+@_kernel
+def stage_pull_kernel(  # type: ignore[no-untyped-def]
+    gradient, node_bar, block_slope, block_below,
+    log_total, total, worth, utility, entry_item, node_start, node_child,
+):  # fmt: skip
+    """Add to `gradient` what comes by the remainders; overwrites `node_bar`."""
+    for b in range(block_below.size):
+        node_bar[block_below[b]] -= block_slope[b]
+    if worth.size:
         _pull_worths(gradient, node_bar, total, worth, entry_item, node_start, node_child)
     else:
         _pull_log_worths(gradient, node_bar, log_total, utility, entry_item, node_start, node_child)
-    return value, gradient, log_total, block_logp
 
 
-@numba.njit(cache=True, error_model="numpy")
+@_kernel
 def _scale(utility):  # type: ignore[no-untyped-def]
     """Highest utility, and how far below it the lowest is."""
     lowest, highest = np.inf, -np.inf
@@ -124,7 +203,7 @@ def _scale(utility):  # type: ignore[no-untyped-def]
     return highest, highest - lowest
 
 
-@numba.njit(cache=True, error_model="numpy")
+@_kernel
 def _worths(total, worth, entry_item, node_start, node_child):  # type: ignore[no-untyped-def]
     """Total worth of every remainder."""
     of_one = entry_item.size == node_child.size
@@ -138,7 +217,7 @@ def _worths(total, worth, entry_item, node_start, node_child):  # type: ignore[n
         total[n] = t
 
 
-@numba.njit(cache=True, error_model="numpy")
+@_kernel
 def _pull_worths(  # type: ignore[no-untyped-def]
     gradient, node_bar, total, worth, entry_item, node_start, node_child
 ):
@@ -163,7 +242,7 @@ def _pull_worths(  # type: ignore[no-untyped-def]
         gradient[i] += worth[i] * share_of[i]
 
 
-@numba.njit(cache=True, error_model="numpy")
+@_kernel
 def _weighted_logs(weight, total, log_scale, range_of_log):  # type: ignore[no-untyped-def]
     """Sum of ``weight * (log_scale + log(total))``, one logarithm per run of equal weights.
 
@@ -193,7 +272,7 @@ def _weighted_logs(weight, total, log_scale, range_of_log):  # type: ignore[no-u
     return out
 
 
-@numba.njit(cache=True, error_model="numpy")
+@_kernel
 def log_worths(log_total, utility, entry_item, node_start, node_child):  # type: ignore[no-untyped-def]
     """Log worth of every remainder, each on a scale of its own."""
     for n in range(node_child.size):
@@ -207,7 +286,7 @@ def log_worths(log_total, utility, entry_item, node_start, node_child):  # type:
         log_total[n] = peak + math.log(t)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@_kernel
 def _pull_log_worths(  # type: ignore[no-untyped-def]
     gradient, node_bar, log_total, utility, entry_item, node_start, node_child
 ):
@@ -226,7 +305,7 @@ def _pull_log_worths(  # type: ignore[no-untyped-def]
 # ---------------------------------------------------------------------------------------------
 
 
-@numba.njit(cache=True, error_model="numpy")
+@_kernel
 def stage_total_kernel(  # type: ignore[no-untyped-def]
     utility, item_weight, node_weight, block_weight,
     entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
@@ -239,7 +318,7 @@ def stage_total_kernel(  # type: ignore[no-untyped-def]
     return np.asarray(value), gradient
 
 
-@numba.njit(cache=True, error_model="numpy")
+@_kernel
 def ranking_logp_kernel(  # type: ignore[no-untyped-def]
     utility,
     entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
@@ -265,7 +344,7 @@ def ranking_logp_kernel(  # type: ignore[no-untyped-def]
     return out
 
 
-@numba.njit(cache=True, error_model="numpy")
+@_kernel
 def ranking_logp_pullback_kernel(  # type: ignore[no-untyped-def]
     utility,
     entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
@@ -291,7 +370,7 @@ def ranking_logp_pullback_kernel(  # type: ignore[no-untyped-def]
     return gradient
 
 
-@numba.njit(cache=True, error_model="numpy")
+@_kernel
 def stage_bars(  # type: ignore[no-untyped-def]
     bar, n_items, n_nodes, n_blocks, s_item, s_node, stage_of, ranking_of
 ):

@@ -26,7 +26,7 @@ LEAST = 1e-220  # worth of a last block that has all its digits; what is below a
 RUN = 256  # slots that are looked at together for ranks above the last
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, error_model="numpy", nogil=True)
 def per_slot_kernel(utility, ranks, bound):  # type: ignore[no-untyped-def]
     """Log-probability of weak orders, or its lower bound, and the gradient.
 

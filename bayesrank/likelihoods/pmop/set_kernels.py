@@ -326,7 +326,7 @@ def stage_of_row(ranks, order, start, rank):  # type: ignore[no-untyped-def]
     return end
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, error_model="numpy", nogil=True)
 def ordered_partitions_kernel(  # type: ignore[no-untyped-def]
     utility, ranks, log_weight, stage_weight, aggregate, given_sizes
 ):
