@@ -49,7 +49,7 @@ class LogNormalisers(CompiledOp):
     curvature_kernel = staticmethod(pair_normalisers_curvature_kernel)
     signature = "(p,k),(q,l),(n),(p,k),(u,v)->(p,n)"
     version = 4
-    division = Division(frozenset("pqu"), entries=3, part=2_048)
+    division = Division(frozenset("pqu"), entries=3, part=16_384)
     wrt = (0, 1, 2)
 
     def graph(
@@ -80,7 +80,6 @@ class Agreement(CompiledOp):
     curvature_kernel = staticmethod(agreements_curvature_kernel)
     signature = "(k),(l),(e),(e),(e),(e),(n)->(n)"
     version = 2
-    division = Division(frozenset("e"), entries=5, part=262_144)
     wrt = (0, 1)
 
     def graph(

@@ -5,16 +5,16 @@ after another. `in_threads` gives the mode in which such a density is compiled: 
 `Division`, many entries, and numba more threads than one (``NUMBA_NUM_THREADS``,
 `numba.set_num_threads`), it becomes `InThreads`, which divides its rows into parts, evaluates them
 by the same kernel, and adds up or joins what they give. How many parts there are depends on the
-data alone, and sums are taken in their order, so that results are the same to the last bit,
-however many threads there are and whichever of them takes a part.
+data and the number of threads, and sums are taken in their order, so that results are the same to
+the last bit, whichever thread takes a part.
 
 The threads are Python's, and the kernels leave Python's lock. Those of numba's own parallel loops
 do not go with samplers: its own pool must not be entered by two threads at a time, and a process in
 which OpenMP's have run must not fork. Ours end with the evaluation that starts them, which costs
 some 0.05 ms, and need no further compilation than the call from compiled code to Python.
 
->>> parts_of(entries=1_000, rows=10, part=300, summed=50)
-[(0, 3), (3, 6), (6, 10)]
+>>> parts_of(entries=1_000, rows=10, part=250, summed=0, n_threads=3)
+[(0, 1), (1, 3), (3, 5), (5, 6), (6, 8), (8, 10)]
 >>> evaluate_parts(lambda first, last: last - first, [(0, 3), (3, 6), (6, 10)], n_threads=2)
 [3, 3, 4]
 """
@@ -44,7 +44,8 @@ from bayesrank.likelihoods.ops.compiled import KernelOp, as_numba, numba_types
 
 __all__ = ["InThreads", "evaluate_parts", "in_threads", "n_threads", "parts_of"]
 
-FEWEST = 2  # parts; below there is one, and no thread is started
+FEWEST = 4  # parts that the entries must be enough for; below that no thread is started
+SUMMED = 4_096  # numbers that a part can write, and another pass add, in a twentieth of its time
 LAST = 90.0  # position of the rewrite: after all others, which know the Ops by their names
 
 Bounds = list[tuple[int, int]]
@@ -74,7 +75,7 @@ def n_threads() -> int:
 
 @node_rewriter([KernelOp])
 def large_ones_in_threads(fgraph: FunctionGraph, node: Apply) -> list[Any] | None:
-    """Op(...) -> InThreads(Op)(...), where it has a division and the data make more than a part."""
+    """Op(...) -> InThreads(Op)(...), where it has a division and the data may be enough for it."""
     division = node.op.division
     if division is None or _size(node.inputs[division.entries]) < FEWEST * division.part:
         return None
@@ -133,14 +134,16 @@ class InThreads(KernelOp):
         shapes = [[length[axis] for axis in axes] for axes in given]
         joined = [not of_rows.isdisjoint(axes) for axes in given]
         summed = sum(math.prod(n) for n, rows in zip(shapes, joined, strict=True) if not rows)
-        bounds = parts_of(inputs[division.entries].size, n_rows, division.part, summed)
-        if len(bounds) < FEWEST:
+        threads = n_threads()
+        n_entries = inputs[division.entries].size
+        bounds = parts_of(n_entries, n_rows, division.part, summed, threads)
+        if len(bounds) == 1:
             return kernel(*inputs)
         if self.op.in_parts is not None:
-            parts = partial(evaluate_parts, bounds=bounds, n_threads=n_threads())
+            parts = partial(evaluate_parts, bounds=bounds, n_threads=threads)
             return self.op.in_parts(parts, *inputs)
 
-        out = [np.zeros(n) for n in shapes]
+        out = [np.empty(n) if rows else np.zeros(n) for n, rows in zip(shapes, joined, strict=True)]
 
         def evaluate_part(first: int, last: int) -> list[Any]:
             """Write what is of these rows, and return what is of all."""
@@ -154,7 +157,7 @@ class InThreads(KernelOp):
                     whole[first:last] = value
             return [value for value, rows in zip(values, joined, strict=True) if not rows]
 
-        found = evaluate_parts(evaluate_part, bounds, n_threads())
+        found = evaluate_parts(evaluate_part, bounds, threads)
         totals = [whole for whole, rows in zip(out, joined, strict=True) if not rows]
         for values in found:
             for total, value in zip(totals, values, strict=True):
@@ -170,7 +173,7 @@ def _take(x: Any, axes: Sequence[str], rows: set[str], first: int, last: int) ->
     return np.ascontiguousarray(x[(*[slice(None)] * place, slice(first, last))])
 
 
-def parts_of(entries: int, rows: int, part: int, summed: int) -> Bounds:
+def parts_of(entries: int, rows: int, part: int, summed: int, n_threads: int) -> Bounds:
     """Where parts begin and end.
 
     Parameters
@@ -180,17 +183,22 @@ def parts_of(entries: int, rows: int, part: int, summed: int) -> Bounds:
     rows : int
         What is divided.
     part : int
-        Entries of a part, or more.
+        Entries of a part at least.
     summed : int
-        Numbers that each part has for all rows: all parts together have a quarter as many as there
-        are entries at most.
+        Numbers that each part has for all rows, and that are added up afterwards. Parts are larger
+        where these are more than `SUMMED`.
+    n_threads : int
+        How many threads there are for them.
 
     Returns
     -------
     list of pairs of int
         The first row, and the one after the last, of each.
     """
-    n_parts = max(1, min(entries // part, rows, entries // max(1, 4 * summed)))
+    larger = part * max(SUMMED, summed) // SUMMED
+    n_parts = max(1, min(entries // larger, rows)) if entries >= FEWEST * part else 1
+    busy = min(n_parts, n_threads)
+    n_parts = min(rows, busy * math.ceil(n_parts / busy))  # as many for each
     ends = [rows * k // n_parts for k in range(n_parts + 1)]
     return [*itertools.pairwise(ends)]
 

@@ -61,7 +61,7 @@ class StageTotal(CompiledOp):
     curvature_kernel = staticmethod(stage_total_curvature_kernel)
     signature = f"(i),{WEIGHT_AXES},{TABLE_AXES}->()"
     version = 9
-    division = Division(frozenset("b"), entries=7, part=16_384)  # of blocks
+    division = Division(frozenset("b"), entries=7, part=8_192)  # of blocks
 
     @staticmethod
     def in_parts(each: Callable[..., list[Any]], *inputs: NDArray[Any]) -> tuple[Any, Any]:
