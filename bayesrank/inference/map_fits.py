@@ -152,7 +152,8 @@ class _Fitter:
     def __init__(self, model: pm.Model, var: str, max_iterations: int, tolerance: float) -> None:
         self.model, self.var = model, var
         self.max_iterations, self.tolerance = max_iterations, tolerance
-        self.logp, self.start = objective(model)
+        # cores are for problems, and numbers the same on however many of them
+        self.logp, self.start = objective(model, threads=False)
         names = _names(model)
         shown = [x for x in model.unobserved_value_vars if x.name in names]
         self.convert = model.compile_fn(shown, inputs=model.value_vars, point_fn=True)

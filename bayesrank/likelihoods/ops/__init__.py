@@ -11,7 +11,7 @@ from bayesrank.likelihoods.ops.arrays import (
     valid_ranks,
 )
 from bayesrank.likelihoods.ops.compiled import CompiledOp, KernelOp
-from bayesrank.likelihoods.ops.in_threads import in_threads
+from bayesrank.likelihoods.ops.in_threads import threaded_mode
 from bayesrank.likelihoods.ops.only_sum import only_sum
 from bayesrank.likelihoods.ops.splitmix import uniform
 from bayesrank.likelihoods.ops.stable import log_ndtr, log_sigmoid, safe_log, softplus
@@ -26,7 +26,6 @@ __all__ = [
     "KernelOp",
     "broadcast_batch",
     "drop_unused_inputs",
-    "in_threads",
     "log_ndtr",
     "log_sigmoid",
     "only_sum",
@@ -35,6 +34,7 @@ __all__ = [
     "segment_sum",
     "softplus",
     "stop_gradient",
+    "threaded_mode",
     "uniform",
     "valid_ranks",
     "vector_exp",

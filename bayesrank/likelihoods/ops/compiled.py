@@ -17,8 +17,10 @@ JAX.
                       ``curvature_kernel`` and one number per row to differentiate by
 ``pullback_kernel``   see below
 ``curvature_kernel``  see below
-``division``          how the rows may be divided among threads: a `Division`, or None; see
-                      `bayesrank.likelihoods.ops.in_threads`
+``division``          how the rows may be divided among threads, which evaluate some each by the
+                      kernel: a `Division`, or None; see `bayesrank.likelihoods.ops.in_threads`
+``in_parts``          where that is not all: takes a function, which returns what a task of the
+                      first row and the one after the last gives for each part, and the inputs
 ====================  =============================================================================
 
 An Op has its gradient in one of two ways:
@@ -112,7 +114,7 @@ class KernelOp(Op):
     dtype: str = "float64"
     wrt: tuple[int, ...] = ()
     division: Division | None = None  # its kernel must leave Python's lock, `nogil=True`
-    in_parts: Callable[..., Any] | None = None  # where parts are more than some of the rows
+    in_parts: Callable[..., Any] | None = None
 
     @property
     def constants(self) -> tuple[Any, ...]:

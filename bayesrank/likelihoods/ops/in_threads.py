@@ -1,7 +1,7 @@
 r"""Large sums in threads, for evaluations beside which nothing else runs, such as those of a mode.
 
 Samplers use all cores by running chains side by side; a search for a mode evaluates one density
-after another. `in_threads` gives the mode in which such a density is compiled: where an Op has a
+after another. `threaded_mode` is the mode in which such a density is compiled: where an Op has a
 `Division`, many entries, and numba more threads than one (``NUMBA_NUM_THREADS``,
 `numba.set_num_threads`), it becomes `InThreads`, which divides its rows into parts, evaluates them
 by the same kernel, and adds up or joins what they give. How many parts there are depends on the
@@ -42,7 +42,7 @@ from pytensor.link.numba.linker import NumbaLinker
 from bayesrank.likelihoods.ops.by_address import by_address
 from bayesrank.likelihoods.ops.compiled import KernelOp, as_numba, numba_types
 
-__all__ = ["InThreads", "evaluate_parts", "in_threads", "n_threads", "parts_of"]
+__all__ = ["InThreads", "evaluate_parts", "n_threads", "parts_of", "threaded_mode"]
 
 FEWEST = 4  # parts that the entries must be enough for; below that no thread is started
 SUMMED = 4_096  # numbers that a part can write, and another pass add, in a twentieth of its time
@@ -51,7 +51,7 @@ LAST = 90.0  # position of the rewrite: after all others, which know the Ops by 
 Bounds = list[tuple[int, int]]
 
 
-def in_threads() -> Mode:
+def threaded_mode() -> Mode:
     """Return the default mode, in which large Ops are `InThreads` if there are threads for them.
 
     For densities that are evaluated one at a time, and not by samplers, whose chains have the
@@ -195,8 +195,9 @@ def parts_of(entries: int, rows: int, part: int, summed: int, n_threads: int) ->
     list of pairs of int
         The first row, and the one after the last, of each.
     """
-    larger = part * max(SUMMED, summed) // SUMMED
-    n_parts = max(1, min(entries // larger, rows)) if entries >= FEWEST * part else 1
+    n_parts = min(entries // (part * max(SUMMED, summed) // SUMMED), rows)
+    if n_threads == 1 or n_parts < 2 or entries < FEWEST * part:
+        return [(0, rows)]
     busy = min(n_parts, n_threads)
     n_parts = min(rows, busy * math.ceil(n_parts / busy))  # as many for each
     ends = [rows * k // n_parts for k in range(n_parts + 1)]
