@@ -32,7 +32,7 @@ ROOMS = {
         rooms="data distributions likelihoods schema utility",
     ),
     "jax": Room(
-        "jax numpy numpyro optax pymc pytensor xarray", rooms="distributions inference schema"
+        "jax numpy numpyro optax pymc pytensor scipy xarray", rooms="distributions inference schema"
     ),
     "results": Room("arviz matplotlib numpy pandas scipy sklearn xarray", rooms="schema"),
     "plots": Room("arviz arviz_plots matplotlib numpy pandas xarray", rooms="results"),

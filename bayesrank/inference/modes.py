@@ -56,6 +56,7 @@ __all__ = [
     "density_with_slope",
     "hessian_product",
     "join_inputs",
+    "newton",
     "objective",
     "one_blas_thread",
     "posterior_modes",
@@ -288,8 +289,7 @@ def climb(
         if tolerance == np.inf or not start.size:
             return found.x
         learned: Any = found.hess_inv
-        inverse = learned.matvec if start.size > FEW else _by_axis(logp, found.x)
-        x, missing = _newton(logp, found.x, inverse, max_iterations, tolerance)
+        x, missing = newton(logp, found.x, learned.matvec, max_iterations, tolerance)
     if not missing <= tolerance:
         _, slope = logp(x)
         warnings.warn(
@@ -310,14 +310,37 @@ STEP = 1e-3  # of differences, in standard deviations
 RESIDUAL = 1e-2  # of the linear system, whose solution the next step improves
 
 
-def _newton(
+def newton(
     logp: Callable[[NDArray[np.float64]], tuple[Any, NDArray[np.float64]]],
     x: NDArray[np.float64],
-    inverse: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    learned: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     max_iterations: int,
     tolerance: float,
 ) -> tuple[NDArray[np.float64], float]:
-    """Climb from `x` by Newton steps; where it ends, and how much higher the mode may be."""
+    """Climb by Newton's method from where L-BFGS has ended; the second half of `climb`.
+
+    Parameters
+    ----------
+    logp : callable
+        As of `climb`.
+    x : array, (n,)
+        Where to start.
+    learned : callable
+        From a gradient, (n,), to about that times the inverse of minus the Hessian, (n,). Of a few
+        variables each is asked for its scale instead.
+    max_iterations : int
+        How many steps at most.
+    tolerance : float
+        As of `climb`.
+
+    Returns
+    -------
+    array, (n,)
+        Where it ends.
+    float
+        How much higher the mode may be: infinite where that is not known.
+    """
+    inverse = learned if x.size > FEW else _by_axis(logp, x)
     value, slope = logp(x)
     missing = np.inf if slope.any() else 0.0
     for _ in range(min(max_iterations, MOST_STEPS)):

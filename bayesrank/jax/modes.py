@@ -10,7 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
+from scipy.optimize import LbfgsInvHessProduct
 
+from bayesrank.inference.modes import newton, one_blas_thread
 from bayesrank.jax.checkpoints import Checkpoint
 from bayesrank.jax.log_density import LogDensity
 
@@ -25,14 +27,15 @@ class JaxMode(NamedTuple):
     values: dict[str, Any]  # of the sampler's space, as other functions of the density take them
     point: dict[str, Any]  # free variables and deterministics, as the model has them
     log_density: float
-    missing: float  # how much higher the mode may be, by the curvature that was learned
-    n_iterations: int
+    missing: float  # how much higher the mode may be: half of what Newton's last step promised
+    n_iterations: int  # of L-BFGS
 
 
 class _State(NamedTuple):
     x: Any
     optimiser: Any
     missing: Any
+    stuck: Any  # whether no step leads higher
     n: Any
 
 
@@ -47,7 +50,9 @@ def find_map(
 ) -> JaxMode:
     r"""Climb to where the log density is highest.
 
-    L-BFGS of Optax, all of it one program: with several processes each runs the same, and they
+    L-BFGS of Optax, all of it one program, and then Newton's method as in `posterior_modes`: L-BFGS
+    ends where it promises little by the curvature that it has learned, which is far from the mode
+    where variables have scales of their own. With several processes each runs the same, and they
     meet in every evaluation only.
 
     Parameters
@@ -59,11 +64,10 @@ def find_map(
     start : mapping of str to array, optional
         Values to start from, such as those of an earlier search; default PyMC's initial point.
     max_iterations : int
-        Where the search ends at the latest.
+        Where each of the two ends at the latest.
     tolerance : float
-        How much higher in log density the mode may be, positive: half of what the last step
-        promised, :math:`g^\top H g / 2` with the gradient g and the inverse curvature H that was
-        learned.
+        How much higher in log density the mode may be than where the search ends, positive: half of
+        what Newton's last step promises. By default a thousandth of a standard deviation.
     checkpoint : path, optional
         A file to write every 20 iterations and at the end, and to go on from where there is one:
         what was cut off ends where it would have ended, to the last digit in one process and up to
@@ -100,12 +104,23 @@ def find_map(
     begin, climb = climbing(lambda x, data: density.ordered_logp(unravel(x), data), tolerance)
     climb = jax.jit(climb)
     found = kept.read(jax.tree.map(np.asarray, begin(first)))
-    while found.n < max_iterations and not found.missing <= tolerance:
+    while found.n < max_iterations and not found.missing <= tolerance and not found.stuck:
         until = max_iterations if checkpoint is None else min(found.n + EVERY, max_iterations)
         # as arrays of this process, which are the same before and after a file
         found = jax.tree.map(np.asarray, climb(found, until, dict(data)))
         kept.write(found)
     x, missing, n = found.x, float(found.missing), int(found.n)
+    if missing <= tolerance or found.stuck:
+        value_and_slope = jax.jit(
+            jax.value_and_grad(lambda x, data: density.ordered_logp(unravel(x), data))
+        )
+
+        def logp(x: Any) -> tuple[float, Any]:
+            value, slope = value_and_slope(x, dict(data))
+            return float(value), np.asarray(slope)
+
+        with one_blas_thread():
+            x, missing = newton(logp, x, _learned(found), max_iterations, tolerance)
     values = dict(zip(density.names, map(np.asarray, unravel(x)), strict=True))
     if not missing <= tolerance:
         warnings.warn(
@@ -117,6 +132,16 @@ def find_map(
         )
     height = float(jax.jit(density.logp)(values, data))
     return JaxMode(values, density.posterior_values(values), height, missing, n)
+
+
+def _learned(state: _State) -> Callable[[Any], Any]:
+    """Multiply by the inverse curvature that L-BFGS has learned."""
+    memory = state.optimiser[0]
+    m = len(memory.weights_memory)
+    oldest_first = [k % m for k in range(int(memory.count), int(memory.count) + m)]
+    met = [k for k in oldest_first if memory.weights_memory[k] > 0]
+    steps, changes = memory.diff_params_memory[met], memory.diff_updates_memory[met]
+    return LbfgsInvHessProduct(steps, changes).matvec
 
 
 def climbing(
@@ -139,7 +164,7 @@ def climbing(
     optimiser = optax.lbfgs()
 
     def begin(first: Any) -> _State:
-        return _State(first, optimiser.init(first), jnp.inf, 0)
+        return _State(first, optimiser.init(first), jnp.inf, False, 0)
 
     def climb(state: _State, until: Any, data: Any) -> _State:
         def loss(x: Any) -> Any:
@@ -152,13 +177,21 @@ def climbing(
             move, optimiser_state = optimiser.update(
                 slope, state.optimiser, state.x, value=value, grad=slope, value_fn=loss
             )
-            gain = -jnp.vdot(slope, move) / 2
+            # of the whole step, of which the line search may have taken little or nothing
+            gain = -jnp.vdot(slope, move) / (2 * optimiser_state[-1].learning_rate)
             # a first step has learned nothing
-            missing = jnp.where(state.n == 0, jnp.where(slope.any(), jnp.inf, 0.0), gain)
-            return _State(optax.apply_updates(state.x, move), optimiser_state, missing, state.n + 1)
+            missing = jnp.where(state.n == 0, jnp.inf, gain)
+            missing = jnp.where(slope.any(), missing, 0.0)
+            return _State(
+                optax.apply_updates(state.x, move),
+                optimiser_state,
+                missing,
+                ~move.any(),
+                state.n + 1,
+            )
 
         def goes_on(state: _State) -> Any:
-            return (state.n < until) & ~(state.missing <= tolerance)
+            return (state.n < until) & ~(state.missing <= tolerance) & ~state.stuck
 
         return jax.lax.while_loop(goes_on, step, state)
 
