@@ -88,10 +88,8 @@ def pair_totals(
     if (place[1:] > place[:-1]).all():  # sorted and all different already, as a table is
         a, b, g = (x.astype(np.int32) for x in (one, other, whose))
         return PairTotals(a, b, g, np.ascontiguousarray(weighted), terms, sizes.copy())
-    if len(terms):
-        order = np.lexsort((*sizes, *terms, place))
-    else:  # by one number, in a third of the time
-        order = np.argsort(place, kind="stable")
+    by = (*sizes, *terms, place)  # one number for the items and the group, a fifth of the time
+    order = np.lexsort(by) if len(terms) else np.argsort(place, kind="stable")
     place, terms, sizes = place[order], terms[:, order], sizes[:, order]
     is_new = np.ones(len(one), dtype=bool)
     is_new[1:] = place[1:] != place[:-1]

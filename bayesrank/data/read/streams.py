@@ -315,7 +315,7 @@ class _Labels:
         # Numbers among the labels of a batch; once these have joined, among those that are known.
         # What is missing has the last number of a table, 65,535 or -1
         self.codes = _Growing(np.uint16)
-        self.waiting: list[tuple[pa.Array, slice]] = []  # labels of a batch, and its rows
+        self.waiting: list[tuple[_OfFile | pa.Array, slice]] = []  # labels, and the rows of these
         self.n_waiting = 0
 
     def add(self, array: pa.Array) -> None:
@@ -324,34 +324,67 @@ class _Labels:
         if pa.types.is_dictionary(array.type):
             if self.ordered and self.known is None:  # all of them, before those of the first batch
                 self.known = array.dictionary.dictionary_encode().dictionary
-            labels, codes = _in_use(array.dictionary, _positions(array.indices))
+            self._add_of_file(array)
         else:
             coded = pc.dictionary_encode(array, memory_pool=POOL)
-            labels, codes = coded.dictionary, _positions(coded.indices)
+            self._wait(coded.dictionary, len(coded.dictionary), _positions(coded.indices))
+        if self.n_waiting > max(len(self.known or ()), AT_LEAST):
+            self.join()
+
+    def _add_of_file(self, array: pa.DictionaryArray) -> None:
+        """Add what is coded already, as in a file, of which many batches have the same labels."""
+        last = self.waiting[-1][0] if self.waiting else None
+        of_file = last if isinstance(last, _OfFile) and last.has(array.dictionary) else None
+        if of_file is None:
+            of_file = _OfFile(array.dictionary)
+        if len(array.dictionary) > MISSING:
+            self._widen()
+        before = of_file.n
+        codes = of_file.numbers(_positions(array.indices))
+        if of_file is last:
+            begin = self.waiting.pop()[1].start
+            self.waiting.append((of_file, slice(begin, self.codes.n + len(codes))))
+            self.codes.add(codes.astype(self.codes.dtype))
+            self.n_waiting += of_file.n - before
+        else:
+            self._wait(of_file, of_file.n, codes)
+
+    def _wait(self, labels: "_OfFile | pa.Array", n: int, codes: NDArray[Any]) -> None:
         if self.known is None:
-            self.known = labels[:0]
+            self.known = labels.all()[:0] if isinstance(labels, _OfFile) else labels[:0]
         self.waiting.append((labels, slice(self.codes.n, self.codes.n + len(codes))))
         self.codes.add(codes.astype(self.codes.dtype))
-        self.n_waiting += len(labels)
-        if self.n_waiting > max(len(self.known), AT_LEAST):
-            self.join()
+        self.n_waiting += n
+
+    def _widen(self) -> None:
+        """Give the codes four bytes each."""
+        if self.codes.dtype == np.uint16:
+            wide = np.append(np.arange(MISSING, dtype=np.int32), np.int32(-1))
+            self.codes.kept = looked_up(wide, self.codes.kept)
 
     def join(self) -> None:
         """Give labels that wait their numbers among those that are known."""
         assert self.known is not None  # for the type checker: some have come
-        every = [self.known, *(labels for labels, _ in self.waiting)]
+        waiting = [
+            (labels.all() if isinstance(labels, _OfFile) else labels, rows)
+            for labels, rows in self.waiting
+        ]
+        every = [self.known, *(labels for labels, _ in waiting)]
         coded = pc.dictionary_encode(pa.concat_arrays(every, memory_pool=POOL), memory_pool=POOL)
         place, end = _positions(coded.indices), len(self.known)
         self.known = coded.dictionary
-        if len(self.known) > MISSING and self.codes.dtype == np.uint16:
-            wide = np.append(np.arange(MISSING, dtype=np.int32), np.int32(-1))
-            self.codes.kept = looked_up(wide, self.codes.kept)
+        if len(self.known) > MISSING:
+            self._widen()
         kept = self.codes.kept
-        table = np.full(MISSING + 1, -1).astype(kept.dtype)
-        for labels, rows in self.waiting:
+        # the last number is that of what is missing
+        longest = max((len(labels) for labels, _ in waiting), default=0)
+        table = np.full(max(longest, MISSING) + 1, -1).astype(kept.dtype)
+        for labels, rows in waiting:
             begin, end = end, end + len(labels)
             table[: len(labels)] = place[begin:end].astype(kept.dtype)
-            kept[rows] = table[kept[rows]]
+            for a in range(rows.start, rows.stop, AT_A_TIME):
+                part = slice(a, min(a + AT_A_TIME, rows.stop))
+                kept[part] = table[kept[part]]
         self.waiting.clear()
         self.n_waiting = 0
         if self.codes.n > AT_LEAST:
@@ -383,6 +416,42 @@ class _Labels:
 
     def values(self) -> Any:
         return pd.Categorical.from_codes(*self.coded())
+
+
+class _OfFile:
+    """Labels of a file, or of a part of it, that rows use: of all that stand in its dictionary."""
+
+    def __init__(self, dictionary: pa.Array) -> None:
+        self.dictionary = dictionary
+        self.number = np.full(len(dictionary) + 1, -1, dtype=np.int32)  # the last: what is missing
+        self.used: list[NDArray[np.int64]] = []
+        self.n = 0
+
+    def has(self, dictionary: pa.Array) -> bool:
+        """Whether these are the same labels, and not only equal ones, which would take longer."""
+        return (len(dictionary), dictionary.offset, _addresses(dictionary)) == (
+            len(self.dictionary),
+            self.dictionary.offset,
+            _addresses(self.dictionary),
+        )
+
+    def numbers(self, positions: NDArray[Any]) -> NDArray[np.int32]:
+        """Give numbers to the labels at some positions, -1 where there is none."""
+        here = np.zeros(len(self.number), dtype=bool)
+        here[positions] = True
+        new = np.flatnonzero(here[:-1] & (self.number[:-1] < 0))
+        self.number[new] = np.arange(self.n, self.n + len(new))
+        self.used.append(new)
+        self.n += len(new)
+        return self.number[positions]
+
+    def all(self) -> pa.Array:
+        """Return the labels in the order of their numbers."""
+        return pc.take(self.dictionary, pa.array(np.concatenate(self.used)), memory_pool=POOL)
+
+
+def _addresses(array: pa.Array) -> list[int | None]:
+    return [None if x is None else x.address for x in array.buffers()]
 
 
 class _TextNumbers:
@@ -436,16 +505,6 @@ class _Numbers:
         if self.others:
             return pd.concat(self.others, ignore_index=True)
         return self.numbers.all() if self.numbers.n else np.empty(0)
-
-
-def _in_use(labels: pa.Array, codes: NDArray[Any]) -> tuple[pa.Array, NDArray[Any]]:
-    """Keep the labels that a batch uses, of all that its file has."""
-    there = np.zeros(len(labels) + 1, dtype=bool)
-    there[codes] = True
-    used = np.flatnonzero(there[:-1])
-    place = np.full(len(there), -1, dtype=np.int32)
-    place[used] = np.arange(len(used))
-    return pc.take(labels, pa.array(used), memory_pool=POOL), place[codes]
 
 
 def _positions(indices: pa.Array) -> NDArray[Any]:
