@@ -7,6 +7,8 @@ from bayesrank.likelihoods.ops.splitmix import uniform
 
 __all__ = ["climb_factors", "climb_neighbours", "draw_triple", "step_factors", "step_neighbours"]
 
+AT_ONCE = 64  # triples that are drawn, and then stepped along
+
 # What LLVM needs to add in any order, and so in vectors. Infinities and NaN stay what they are.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
@@ -63,13 +65,21 @@ def climb_factors(  # type: ignore[no-untyped-def]
     W, H, b, start, who, item, on_user, on_positive, on_negative, on_bias, biased,
     first, last, rate, slope, state,
 ):  # fmt: skip
-    """Take the steps from number `first` to `last`; the rate changes by `slope` in each."""
-    for step in range(first, last):
-        u, i, j = draw_triple(start, who, item, len(b), state)
-        step_factors(
-            W, H, b, u, i, j, on_user, on_positive, on_negative, on_bias, biased,
-            rate + slope * step,
-        )  # fmt: skip
+    """Take the steps from number `first` to `last`; the rate changes by `slope` in each.
+
+    Some triples are drawn at a time, before their steps: a draw waits for the memory, where users
+    and interactions are many, and several at once wait for less.
+    """
+    users, positives, negatives = np.empty((3, AT_ONCE), np.uintp)
+    for begin in range(first, last, AT_ONCE):
+        n = min(AT_ONCE, last - begin)
+        for k in range(n):
+            users[k], positives[k], negatives[k] = draw_triple(start, who, item, len(b), state)
+        for k in range(n):
+            step_factors(
+                W, H, b, users[k], positives[k], negatives[k],
+                on_user, on_positive, on_negative, on_bias, biased, rate + slope * (begin + k),
+            )  # fmt: skip
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=_FAST)
