@@ -3,9 +3,9 @@
 `compile` makes the log density of a PyMC model a JAX function of values and of data, which may be
 larger than those the model was built with and lie on several devices or hosts; `find_map` climbs
 to the posterior mode, in one jitted loop and then by Newton's method, and `svi` approximates the
-posterior by normals, from some rows at a time; `map_fits` solves many problems of one shape at once.
-Collectives, launching processes and sampling are left to XLA, `jax.distributed` and the samplers:
-this room hands over functions.
+posterior by normals, from some rows at a time; `map_fits` solves many problems of one shape at
+once. Collectives, launching processes and sampling are left to XLA, `jax.distributed` and the
+samplers: this room hands over functions.
 
 This room needs the extra ``jax``. It may import jax, numpy, numpyro, optax, pymc, pytensor,
 scipy, xarray, the rooms distributions and inference, and schema.
