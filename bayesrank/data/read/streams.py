@@ -337,6 +337,8 @@ class _Labels:
         of_file = last if isinstance(last, _OfFile) and last.has(array.dictionary) else None
         if of_file is None:
             of_file = _OfFile(array.dictionary)
+            if self.codes.n > AT_LEAST:  # the last part of the file has left its pieces
+                give_back()
         if len(array.dictionary) > MISSING:
             self._widen()
         before = of_file.n
@@ -424,7 +426,7 @@ class _OfFile:
     def __init__(self, dictionary: pa.Array) -> None:
         self.dictionary = dictionary
         self.number = np.full(len(dictionary) + 1, -1, dtype=np.int32)  # the last: what is missing
-        self.used: list[NDArray[np.int64]] = []
+        self.used: list[NDArray[np.int32]] = []
         self.n = 0
 
     def has(self, dictionary: pa.Array) -> bool:
@@ -439,7 +441,7 @@ class _OfFile:
         """Give numbers to the labels at some positions, -1 where there is none."""
         here = np.zeros(len(self.number), dtype=bool)
         here[positions] = True
-        new = np.flatnonzero(here[:-1] & (self.number[:-1] < 0))
+        new = np.flatnonzero(here[:-1] & (self.number[:-1] < 0)).astype(np.int32)
         self.number[new] = np.arange(self.n, self.n + len(new))
         self.used.append(new)
         self.n += len(new)
