@@ -4,6 +4,7 @@ import arviz as az
 import numpy as np
 import pandas as pd
 import pymc as pm
+import pytensor.tensor as pt
 import pytest
 from scipy import stats
 
@@ -117,6 +118,33 @@ def test_the_scales_of_a_leaderboard_are_its_spreads():
     alone = br.Pairs.from_frame(frame, **columns)
     assert learned_scales(leaderboard_model(alone)) == ["utility_scale"]
     assert learned_scales(leaderboard_model(alone, utility_scale=1.0)) == []
+
+
+def test_of_factors_that_meet_the_mean_is_found_and_not_the_mode():
+    """Effects are seen as they are, and times a factor; given scale and factor they are summed out.
+
+    With modes in place of averages the means are 3.8 and -3.2 standard deviations off.
+    """
+    rng = np.random.default_rng(3)
+    n = 60
+    y = np.stack([rng.normal(0, 0.8, n)] * 2) + rng.normal(size=(2, n))
+    with pm.Model() as model:
+        spread, factor = pm.HalfNormal("spread", 1.0), pm.Normal("factor", 1.0, 0.5)
+        x = spread * pm.Normal("z", 0, 1, shape=n)
+        pm.Normal("y", pt.stack([x, factor * x]), 1.0, observed=y)
+    found = quick_posterior(model)["posterior"]
+
+    s, f = np.linspace(0.001, 2.5, 600)[:, None], np.linspace(-1.5, 4, 700)
+    size = 1 + s**2 * (1 + f**2)  # determinant of the covariance 1 + s^2 (1, f) (1, f)'
+    along = y[0] @ y[0] + 2 * f * (y[0] @ y[1]) + f**2 * (y[1] @ y[1])
+    logp = -(s**2) / 2 - 2 * (f - 1) ** 2 - n / 2 * np.log(size) + s**2 / size * along / 2
+    weight = np.exp(logp - logp.max())
+    weight /= weight.sum()
+    for name, x in (("spread", s), ("factor", f)):
+        mean = (weight * x).sum()
+        sd = np.sqrt((weight * (x - mean) ** 2).sum())
+        assert abs(float(found[name].mean()) - mean) < 0.2 * sd
+        assert 0.8 < float(found[name].std()) / sd < 1.25
 
 
 def test_summaries_take_it():
