@@ -19,7 +19,9 @@ mean, and the curvature there is not that of elsewhere: at each node the normal 
 one of least Kullback-Leibler divergence from the posterior. Averaged over that normal the gradient
 is zero, and minus the Hessian is its precision (Opper and Archambeau). Its bound of the evidence
 takes the place of Laplace's, and weighs the nodes. A draw takes a node by its weight, moves the
-scales a little, x along with them, and adds the normal noise of that node.
+scales a little, x along with them, and adds the normal noise of that node. Where judges are so many
+that their own parameters are most of x, those of a judge meet what all share, which is known well,
+and modes stand for averages.
 
 Of more than six scales nodes lie along the six directions that are known least.
 Many data know the scales so well that the noise hardly changes with them: then their mode is the
@@ -718,14 +720,18 @@ def _nodes(nested: _Nested, names: Sequence[str]) -> _Nodes:
         for k in order:
             nearest = min(found, key=lambda i: ((z[i] - z[k]) ** 2).sum(), default=None)
             near = top if nearest is None else found[nearest]
-            found[k] = nested.averaged(near.moved(scales[k], nested))
+            if nested.places is None:
+                found[k] = nested.averaged(near.moved(scales[k], nested))
+            else:  # of blocks, each known by its own data, and by so many that it would take long
+                nested.near = near
+                found[k] = nested.at(scales[k])
         given_each = [found[k] for k in range(n_nodes)]
         log_weight = np.array([given.log_density for given in given_each])
         log_weight += (z**2).sum(axis=1) / (2 * WIDER**2) + np.log(deviation).sum(axis=1)
         log_weight -= np.logaddexp.reduce(log_weight)
         weight = np.exp(log_weight)
         off = weight @ (z * deviation)
-        if abs(off).max() < ASIDE:
+        if nested.places is not None or abs(off).max() < ASIDE:
             break
         # the bound has its mode elsewhere: around there, with both sides alike
         peak, deviation = peak + axes @ off, np.ones_like(z)
