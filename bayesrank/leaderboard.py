@@ -18,6 +18,8 @@ be
   at one prompt, by :math:`u_{gi}`, whoever judges it, and a prompt may see ties more often. Without
   this each of five votes on two answers counts as if it were on two new ones, and intervals are
   too narrow;
+* *ties* that depend on the items, :math:`\nu_k e^{t_i + t_j}`: one that hedges may tie more often
+  with whoever it meets, or the strong more often among themselves than the weak;
 * *opinions* of judges, who are such a group themselves: :math:`u_{ki}` is what judge k thinks of an
   item beyond what all judges share. Adherence alone takes for the best judge who is the surest, and
   a judge who is sure of an order of its own would decide alone.
@@ -45,15 +47,22 @@ variable                  dims            prior                                 
 ``g_spread``                              HalfNormal(utility_scale / 2)             a group g
 ``judge_deviation``       judge_item      judge_spread × Normal(0, 1)               opinions
 ``judge_spread``                          HalfNormal(utility_scale / 2)             opinions
-``g_nu``                  g               exp(g_tie_spread × Normal(0, 1))          a group g, ties
+``g_tie_effect``          g               g_tie_spread × Normal(0, 1)               a group g, ties
 ``g_tie_spread``                          HalfNormal(1)                             a group g, ties
+``item_tie_effect``       item            item_tie_spread × Normal(0, 1)            ties by either
+``item_tie_spread``                       HalfNormal(1/2)                           ties by item
+``strength_tie_slope``                    Normal(0, 1/2)                            ties by strength
+``category_tie_effect``   category, item  item_tie_effect, by utilities there       ties, categories
 ========================  ==============  ========================================  ================
 
-The normal deviations sum to zero, over the judges, and over the categories and over the items;
-those of groups, opinions among them, do not, as prompts and users are a sample of many. So
-the geometric mean of the adherences is one, that of the judges' tie parameters is ``nu``,
-``order_effect`` is the mean over the judges, and ``utility`` that over the categories, each of
-which counts the same, by construction.
+The effects on ties are added to the logarithm of ``nu``, those of both items. The slope is by the
+mean utility of the two: ``item_tie_effect`` has half of it times the utility in it as well.
+
+The normal deviations sum to zero, over the judges, and over the categories and over the items, as
+do the effects of items on ties; those of groups, opinions among them, do not, as prompts and users
+are a sample of many. So the geometric mean of the adherences is one, that of the judges' tie
+parameters is ``nu``, ``order_effect`` is the mean over the judges, and ``utility`` that over the
+categories, each of which counts the same, by construction.
 
 Judges need a tie parameter each: with one for all, those who call ties readily pass for careless.
 Four judges of adherence 1, with tie parameters from 0.05 to 3, were given adherences from 1.37 to
@@ -117,6 +126,8 @@ __all__ = ["have_opinions", "leaderboard_model", "may_decide_alone", "nuts_setti
 # target of 0.8, none with 0.95. With 300 judges none diverges with 0.8, in half as many steps.
 MANY_JUDGES = 100
 
+TIES_BY = ("item", "strength")  # what ties depend on, if asked for
+
 MAY_DECIDE = 1 / 20  # share of the matches from which a judge who is sure may outvote all others
 MOST_OPINIONS = 2000  # what judges think of items: a parameter each
 
@@ -136,6 +147,7 @@ def leaderboard_model(
     utility_scale: float | None = None,
     order_effect: bool = True,
     neutral: str | None = None,
+    ties_by: Sequence[str] = (),
 ) -> pm.Model:
     """Build the model of a leaderboard.
 
@@ -172,6 +184,9 @@ def leaderboard_model(
     neutral : str, optional
         The group of the pairs, with the labels "no" and "yes", that says on which of them being
         the first is no advantage, as on neutral ground.
+    ties_by : sequence of {"item", "strength"}
+        What ties depend on, beside judges and `groups`: "item", some systems tie more often than
+        others with whoever they meet; "strength", ties are more or less frequent among the strong.
 
     Returns
     -------
@@ -183,7 +198,8 @@ def leaderboard_model(
     ------
     ValueError
         If there is no such group or prior, the scale is not positive, `neutral` has other labels,
-        a feature never differs, or opinions are both asked for and not.
+        a feature never differs, opinions are both asked for and not, or ties are to depend on
+        something else, or there are none.
 
     Examples
     --------
@@ -206,6 +222,7 @@ def leaderboard_model(
         if opinions is False:
             raise ValueError("`groups` has 'judge', which asks for opinions; `opinions` is False.")
         opinions = True
+    _check_ties_by(pairs, ties_by)
     groups = [group for group in groups if group != JUDGE]
     by_default = have_opinions(pairs) and not contrary
     if judges and (by_default if opinions is None else opinions):
@@ -243,11 +260,13 @@ def leaderboard_model(
         if styled:
             own["slope"] = _slope(pairs, judges)
         own["deviation"] = [_deviation(pairs, group, size / 2) for group in groups]
-        if nu is not None:
-            nu = _tied_by(pairs, nu, [group for group in groups if group != JUDGE], judges)
         if nu is None:
             BradleyTerry("y", utility, order_effect=order, observed=pairs, **own)
         else:
+            ties = [_tie_effect(group) for group in groups if group != JUDGE]
+            if ties_by:
+                ties.append(_item_tie_effect(ties_by, model["utility"], utility, category))
+            own["tie_effect"] = ties
             Davidson("y", utility, nu=nu, order_effect=order, observed=pairs, **own)
     return model
 
@@ -367,17 +386,53 @@ def _deviation(pairs: Pairs, group: str, scale: Any) -> TensorVariable:
     return pm.Deterministic(f"{group}_deviation", spread * z, dims=dim)
 
 
-def _tied_by(pairs: Pairs, nu: Any, groups: Sequence[str], judges: bool) -> Any:
-    """Multiply the parameter of ties by one of each label of the groups."""
-    if not groups:
-        return nu
-    of_pairs = nu[_codes(JUDGE, pairs.judge_idx)] if judges else nu
-    for group in groups:
-        spread = pm.HalfNormal(f"{group}_tie_spread", 1.0)
-        z = pm.Normal(f"{group}_tie_z", 0, 1, dims=group)
-        factor = pm.Deterministic(f"{group}_nu", pt.exp(spread * z), dims=group)
-        of_pairs = of_pairs * factor[_codes(group, pairs.group_idx(group))]
-    return of_pairs
+def _check_ties_by(pairs: Pairs, ties_by: Sequence[str]) -> None:
+    """Raise for what ties cannot depend on."""
+    if isinstance(ties_by, str):
+        raise ValueError(f"`ties_by` is {ties_by!r}; give a list, [{ties_by!r}].")
+    for what in ties_by:
+        if what in TIES_BY and what in pairs.groups:
+            raise ValueError(
+                f"`ties_by` has {what!r}, which is a group of the pairs, too. Rename that column: "
+                f"groups=[...] then has ties depend on it, and ties_by=[{what!r}] on the items."
+            )
+        if what not in TIES_BY:
+            known = f"`ties_by` has {what!r}; ties depend on any of {', '.join(map(repr, TIES_BY))}"
+            if what == JUDGE:
+                raise ValueError(f"{known}. They depend on the judges as soon as there are several.")
+            if what in pairs.groups:
+                raise ValueError(f"{known}. groups=[{what!r}] has them depend on the {what}, too.")
+            raise ValueError(f"{known}, and on groups=[...].")
+    if ties_by and not pairs.counts[:, 2].any():
+        raise ValueError(
+            f"`ties_by` is {[*ties_by]}, but there are no ties in these matches. Leave it out."
+        )
+
+
+def _tie_effect(group: str) -> TensorVariable:
+    """Add by how much ties are more or less frequent at each label of a group."""
+    spread = pm.HalfNormal(f"{group}_tie_spread", 1.0)
+    z = pm.Normal(f"{group}_tie_z", 0, 1, dims=group)
+    return pm.Deterministic(f"{group}_tie_effect", spread * z, dims=group)
+
+
+def _item_tie_effect(
+    ties_by: Sequence[str], mean: TensorVariable, utility: TensorVariable, category: str | None
+) -> TensorVariable:
+    """Add by how much ties of each item are more or less frequent."""
+    effect: Any = 0.0
+    if "item" in ties_by:
+        effect = deviations(0.0, "item_tie", 0.5, ("item",))
+    by_category = None
+    if "strength" in ties_by:
+        half = pm.Normal("strength_tie_slope", 0, 0.5) / 2
+        # from the mean of the items, of which a prior of independent utilities leaves the data out
+        by_category = effect + half * (utility - pt.mean(utility, axis=-1, keepdims=True))
+        effect = effect + half * (mean - pt.mean(mean))
+    effect = pm.Deterministic("item_tie_effect", effect, dims="item")
+    if category is None or by_category is None:
+        return effect
+    return pm.Deterministic("category_tie_effect", by_category, dims=(category, "item"))
 
 
 def _codes(part: str, codes: NDArray[np.integer]) -> TensorVariable:

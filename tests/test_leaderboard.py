@@ -121,7 +121,9 @@ def test_the_table_in_the_docstring_names_the_variables():
     pairs = pairs_of(
         STYLED.rename(columns={"prompt": "g"}), **LENGTH, **JUDGED, by=["category", "g"]
     )
-    model = leaderboard_model(pairs, category="category", groups=["g"])
+    model = leaderboard_model(
+        pairs, category="category", groups=["g"], ties_by=["item", "strength"]
+    )
     assert named == {name for name in names(model) if not name.endswith("_z")}
 
 
@@ -284,7 +286,7 @@ STYLE = {
     "feature_effect": np.array([0.7]),
     "feature_slope": np.array([[0.4, -0.3]]),  # of a judge each
     "prompt_deviation": np.array([0.3, -0.2, 0.6, 0.1, 0.5, -0.7]),  # of a, b, c at p; at q
-    "prompt_nu": np.array([0.5, 3.0]),
+    "prompt_tie_effect": np.log([0.5, 3.0]),
 }
 
 
@@ -320,6 +322,65 @@ def test_features_and_groups_are_those_of_the_story(groups):
     assert found == pytest.approx(
         styled_by_hand(STYLED, {"ann": 0.4, "bob": -0.3}, deviation, tied)
     )
+
+
+@pytest.mark.parametrize("ties_by", [["item"], ["strength"], ["strength", "item"]], ids=str)
+@pytest.mark.parametrize("category", [None, "category"])
+def test_ties_depend_on_items_and_on_strength(ties_by, category):
+    pairs = pairs_of(**SORTED)
+    fixed = {"strength_tie_slope": np.array(0.8)} if "strength" in ties_by else {}
+    own = pd.Series(0.0, list("abc"))
+    if "item" in ties_by:
+        own[:] = [0.4, -0.6, 0.2]
+        fixed |= {"item_tie_spread": np.array(2.0), "item_tie_z": own.to_numpy() / 2}
+    utility = W if category else pd.DataFrame({x: W["code"] for x in W.columns}, W.index)
+    fixed |= {"nu": np.array(0.9), "utility": W.mean(axis=1).to_numpy() if category else W["code"].to_numpy()}
+    if category:
+        fixed["category_utility"] = W.T.to_numpy()
+    model = leaderboard_model(pairs, category=category, ties_by=ties_by, order_effect=False)
+    expected = np.log(10)
+    for row in TABLE.itertuples():
+        w = utility[row.category]
+        strength = w - w.mean() if "strength" in ties_by else 0.0 * w
+        one, other = row.first, row.second
+        log_nu = np.log(0.9) + own[one] + own[other] + 0.8 * (strength[one] + strength[other]) / 2
+        weights = {"first": np.exp(w[one] / 2 - w[other] / 2)}
+        weights |= {"second": 1 / weights["first"], "tie": np.exp(log_nu)}
+        expected += row.count * np.log(weights[row.outcome] / sum(weights.values()))
+    model = pm.do(model, fixed)
+    logp = model.compile_logp(vars=model["y"], mode=QUICK)
+    assert logp(model.initial_point()) == pytest.approx(expected)
+
+
+def test_effects_of_items_on_ties_are_of_the_typical_category():
+    pairs = pairs_of(**SORTED)
+    model = leaderboard_model(pairs, category="category", ties_by=["strength"])
+    fixed = {"strength_tie_slope": np.array(0.8), "category_utility": W.T.to_numpy()}
+    fixed["utility"] = W.mean(axis=1).to_numpy()
+    model = pm.do(model, fixed)
+    expected = 0.4 * (fixed["utility"] - fixed["utility"].mean())
+    np.testing.assert_allclose(model["item_tie_effect"].eval(), expected)
+    np.testing.assert_allclose(model["category_tie_effect"].eval().mean(axis=0), expected)
+
+
+@pytest.mark.parametrize(
+    ("table", "ties_by", "message"),
+    [
+        (TABLE, "item", r"`ties_by` is 'item'; give a list, \['item'\]"),
+        (TABLE, ["prompts"], r"has 'prompts'; ties depend on any of 'item', 'strength', and on gro"),
+        (TABLE, ["judge"], r"has 'judge'; .* depend on the judges as soon as there are several"),
+        (TABLE, ["category"], r"groups=\['category'\] has them depend on the category, too"),
+        (TABLE.assign(outcome="first"), ["item"], r"is \['item'\], but there are no ties in these"),
+        (
+            TABLE.assign(strength="x"), ["strength"],
+            r"has 'strength', which is a group of the pairs, too\. Rename that column",
+        ),
+    ],
+)  # fmt: skip
+def test_what_ties_cannot_depend_on_is_refused(table, ties_by, message):
+    by = "strength" if "strength" in table else "category"
+    with pytest.raises(ValueError, match=message):
+        leaderboard_model(pairs_of(table, by=by), ties_by=ties_by)
 
 
 def test_features_are_in_units_of_their_root_mean_square():

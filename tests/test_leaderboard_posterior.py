@@ -26,10 +26,11 @@ OF_ALL = (
 MODELS = {
     "categories": ({"category": "category"}, (*OF_ALL, "category_utility", "category_spread")),
     "style": (
-        {"groups": ["prompt"]},
+        {"groups": ["prompt"], "ties_by": ["item", "strength"]},
         (
             *OF_ALL, "feature_effect", "judge_feature_effect", "feature_spread",
-            "prompt_deviation", "prompt_spread", "prompt_nu", "prompt_tie_spread",
+            "prompt_deviation", "prompt_spread", "prompt_tie_effect", "prompt_tie_spread",
+            "item_tie_effect", "item_tie_spread", "strength_tie_slope",
         ),
     ),
 }  # fmt: skip

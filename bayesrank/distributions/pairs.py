@@ -77,6 +77,7 @@ from bayesrank.likelihoods.pairs import (
     outcome_counts_logp,
     rao_kupper_log_probabilities,
     thurstone_log_probabilities,
+    times_odds,
 )
 from bayesrank.schema import (
     COUNTS,
@@ -253,6 +254,7 @@ class PairOptions(Options, total=False):
     order_effect: Any
     slope: Any
     deviation: Any
+    tie_effect: Any
     total: Any
 
 
@@ -272,11 +274,12 @@ class _PairOutcomes(Discrete):
         if isinstance(observed, Pairs):
             return _observe(cls.rv_type, cls.__name__, name, utility, observed, options)
         options = {option: value for option, value in options.items() if value is not None}
-        for option in ("slope", "deviation"):
+        for option in ("slope", "deviation", "tie_effect"):
             if option in options:
                 raise TypeError(
                     f"{cls.__name__} takes {option}= with observed=Pairs, of whose features and "
-                    "groups it is. With arrays, add it to order_effect or to the utilities."
+                    "groups it is. With arrays, add it to order_effect or to the utilities, and "
+                    "multiply the parameter of ties."
                 )
         if observed is not None:
             refuse_other_data(cls.__name__, observed, Pairs, "Pairs.from_frame")
@@ -541,6 +544,13 @@ class Davidson(_PairOutcomes):
         equal items tie with probability 1/3 at the median, 0.07 to 0.78 in 95 of 100 cases.
     adherence, slope, deviation : optional
         As in `BradleyTerry`.
+    tie_effect : variable or sequence of variables, optional
+        With `Pairs`: what ties depend on beside `nu`, which is :math:`\nu e^s` with s the sum of
+        these. A variable of the model whose dim is a group, such as ``"prompt"``, has one per
+        label of it; one with the dim ``"item"`` has one per item, of which a pair has both; one
+        with the dims of a group and the items has one per item in each label. So
+        ``pm.Deterministic("by_strength", c / 2 * utility, dims="item")`` makes ties depend on the
+        mean utility of the two, with the slope c.
     order_effect : tensor_like of float, as `adherence`, optional
         As in `BradleyTerry`. Davidson & Beaver (1977) multiply the worth of the second item by
         :math:`\gamma = e^{-\delta}` and have no effect in the term of ties: the same model, their
@@ -654,6 +664,9 @@ class RaoKupper(_PairOutcomes):
         Threshold: equal items tie with probability :math:`(\theta - 1)/(\theta + 1)`. 1 is
         Bradley-Terry. A default prior: ``pm.math.exp(pm.HalfNormal("log_theta", 1))``, under
         which equal items tie with probability 0.32 at the median, below 0.75 in 95 of 100 cases.
+    tie_effect : variable or sequence of variables, optional
+        As in `Davidson`: the threshold is :math:`1 + (\theta - 1) e^s`, so that equal items tie
+        with odds :math:`e^s` times as high.
     adherence, order_effect, slope, deviation, total, observed
         As in `BradleyTerry`; counts have three columns.
 
@@ -796,6 +809,7 @@ class _ObservedPairRV(ObservedRV, _PairRV):
         "n_items": "",
         "slope_by": "",
         "deviations_by": "deviation",
+        "ties_by": "tie_effect",
         "row": "row",
         "group": "group",
         **DERIVED,
@@ -849,7 +863,8 @@ class _ObservedPairRV(ObservedRV, _PairRV):
         each = _check_parameters_of(cls, p.weight * (p.log_multinomial + each), [p.lead], p.tie)
         finite = p.utilities, p.adherences, p.order_effects, p.effects
         cells = p.cell_first, p.cell_second, p.cell_group, p.cell_which, p.cell_size, p.cell_counts
-        op = cls.total_op(within=2 * len(_numbers(p.deviations_by)))
+        within, tying = _n_terms(p)
+        op = cls.total_op(within=within, tying=tying)
         total = op(*finite[:3], p.ties, p.effects, *cells)
         total = p.cell_log_multinomial + total
         return with_sum(each, _check_parameters_of(cls, total, finite, p.ties))
@@ -886,6 +901,26 @@ def _number(known: Any) -> int:
     return int(getattr(known, "data", known))
 
 
+def _listed(given: Any) -> list[Any]:
+    """Make a list of one or of several."""
+    return [*given] if isinstance(given, list | tuple) else [given]
+
+
+def _n_terms(p: SimpleNamespace) -> tuple[int, int]:
+    """How many terms of a pair are within the adherence, and then of ties."""
+    return 2 * len(_numbers(p.deviations_by)), sum(1 + of_items for _, of_items in _ties(p))
+
+
+def _tie_code(by: int, of_items: bool) -> int:
+    """Write by what an effect on ties is, and whether it is of items, as a number."""
+    return 2 * by + of_items
+
+
+def _ties(p: SimpleNamespace) -> list[tuple[int, bool]]:
+    """Read `_tie_code` of all effects on ties."""
+    return [(code // 2, bool(code % 2)) for code in _numbers(p.ties_by)]
+
+
 def _numbers(known: Any) -> list[int]:
     """Values of a parameter that is a list of numbers, or a constant of one."""
     return [int(number) for number in np.asarray(getattr(known, "data", known))]
@@ -900,9 +935,10 @@ class _Terms(NamedTuple):
 
 
 def _terms(name: str, pairs: Pairs, p: SimpleNamespace) -> _Terms:
-    """Lay out deviations, of the first item and of the second, and then slopes of features.
+    """Lay out deviations, of the first item and of the second, effects on ties, and slopes.
 
-    The effects are those of `_observe`: all deviations, and then all slopes, group by group.
+    The effects are those of `_observe`: all deviations, all effects on ties, and then all slopes,
+    group by group.
     """
     labels, which, size, start = [], [], [], 0
     for by in _numbers(p.deviations_by):
@@ -913,6 +949,21 @@ def _terms(name: str, pairs: Pairs, p: SimpleNamespace) -> _Terms:
         which += [start + first, start + second]
         size += [np.ones(pairs.n_pairs), -np.ones(pairs.n_pairs)]
         start += len(known)
+    for k, (by, of_items) in enumerate(_ties(p)):
+        at, n_labels = np.zeros(pairs.n_pairs, dtype=np.int64), 1
+        if by >= 0:
+            group = _groups(pairs)[by]
+            at, n_labels = pairs.group_idx(group).astype(np.int64), len(pairs.group_labels(group))
+        if of_items:  # of both, which are alike in either order
+            sides = np.minimum(pairs.first, pairs.second), np.maximum(pairs.first, pairs.second)
+            labels += [f"tie effect {k} of one", f"tie effect {k} of the other"]
+            which += [start + at * pairs.n_items + side for side in sides]
+            n_labels *= pairs.n_items
+        else:
+            labels.append(f"tie effect {k}")
+            which.append(start + at)
+        size += [np.ones(pairs.n_pairs)] * (1 + of_items)
+        start += n_labels
     if (by := _number(p.slope_by)) != NONE:
         features, names = _features(name, pairs)
         labels += names
@@ -950,7 +1001,7 @@ def _check_terms(model: pm.Model, name: str, pairs: Pairs, p: SimpleNamespace) -
     if _number(p.slope_by) != NONE:
         _, names = _features(name, pairs)
         dim = model.named_vars_to_dims[name_of(model.name_for(name), EFFECT)][1]
-        known = [*model.coords[dim]][2 * len(_numbers(p.deviations_by)) :]
+        known = [*model.coords[dim]][sum(_n_terms(p)) :]
         if names != known:
             raise ValueError(
                 f"The pairs of {name!r} have the features {quoted(known)}, the new ones "
@@ -998,7 +1049,11 @@ def _derived(p: SimpleNamespace, *data: Any) -> dict[str, NDArray[Any]]:
     three = np.pad(counts, ((0, 0), (0, 3 - counts.shape[1])))
     ordered = bool(_number(p.ordered))
     terms = {"which": which, "size": size} if which.shape[1] else {}
-    totals = pair_totals(first, second, three, weight, ordered=ordered, group=group, **terms)
+    within, tying = _n_terms(p)
+    totals = pair_totals(
+        first, second, three, weight,
+        ordered=ordered, group=group, even=slice(within, within + tying), **terms,
+    )  # fmt: skip
     cells = {f"cell_{field}": value for field, value in totals._asdict().items()}
     ways = log_multinomial(counts)
     return {"log_multinomial": ways, "cell_log_multinomial": np.asarray(weight @ ways)} | cells
@@ -1084,6 +1139,21 @@ def _deviation(name: str, deviation: Any, pairs: Pairs) -> _Parameter:
     return _Parameter(by_axes(name, "deviation", deviation, readings, axes).value, by)
 
 
+def _tie_effect(name: str, effect: Any, pairs: Pairs, dims: Any) -> tuple[_Parameter, bool]:
+    """Read what an effect on ties is by, and whether it is of items."""
+    groups = _groups(pairs)
+    if not has_dims(effect):
+        raise ValueError(
+            f"An effect on ties of {name!r} has no dims; it must be a variable of the model with "
+            f"the dim 'item', of a group, {quoted(groups)}, or of a group and 'item'."
+        )
+    readings: dict[tuple[str, ...], str] = {(ITEM,): "one per item"}
+    for group in groups:
+        readings |= {(group,): f"one per {group}", (group, ITEM): f"one per {group} and item"}
+    named = by_axes(name, "tie_effect", effect, readings, _axes(pairs, dims))
+    return _by(named, pairs), ITEM in named.axes
+
+
 def _by(named: Named, pairs: Pairs) -> _Parameter:
     """Say by a number what there is one of a parameter for."""
     (of, *_) = (*(axis for axis in named.axes if axis not in (ITEM, SIDE, FEATURE)), None)
@@ -1102,7 +1172,8 @@ def _observe(
 ) -> TensorVariable:
     """Add observed pairs to the model in context."""
     parameter = rv_type.tie_parameter
-    takes = ["adherence", "order_effect", "slope", "deviation", *([parameter] if parameter else [])]
+    takes = ["adherence", "order_effect", "slope", "deviation"]
+    takes += [parameter, "tie_effect"] if parameter else []
     own, options = observed_options(class_name, pairs, arguments, takes=takes, brings=("total",))
     if parameter and parameter not in own:
         raise TypeError(f"{class_name} needs {parameter}=, its parameter of ties.")
@@ -1115,10 +1186,11 @@ def _observe(
     order_effect = _parameter(name, "order_effect", own.get("order_effect", 0.0), pairs, dims)
     tie = _parameter(name, parameter, own.get(parameter, 0.0), pairs, dims)
     slope = _slope(name, own["slope"], pairs, dims) if "slope" in own else None
-    given = own.get("deviation", ())
-    each = given if isinstance(given, list | tuple) else [given]
-    deviations = [_deviation(name, deviation, pairs) for deviation in each]
-    effects = [x.value.flatten() for x in (*deviations, *([] if slope is None else [slope]))]
+    deviations = [_deviation(name, x, pairs) for x in _listed(own.get("deviation", ()))]
+    ties = [_tie_effect(name, x, pairs, dims) for x in _listed(own.get("tie_effect", ()))]
+    within, tying = 2 * len(deviations), sum(1 + of_items for _, of_items in ties)
+    linear = [*deviations, *(x for x, _ in ties), *([] if slope is None else [slope])]
+    effects = [x.value.flatten() for x in linear]
     # one group for all of them, or else each pair is one
     apart = {x.by for x in (adherence, order_effect, tie)} - {ALL}
     by = apart.pop() if len(apart) == 1 else PAIR if apart else ALL
@@ -1135,16 +1207,18 @@ def _observe(
         gap, of_all = one - other, pt.constant(np.zeros(1))
         if effects:
             of_all = pt.concatenate(effects)
-            which, size, within = data.effect, data.effect_size, 2 * len(deviations)
+            which, size = data.effect, data.effect_size
             terms = size * of_all[which]
             gap = gap + pt.sum(terms[:, :within], axis=1)
-            effect = effect + pt.sum(terms[:, within:], axis=1)
+            effect = effect + pt.sum(terms[:, within + tying :], axis=1)
+            log_times = pt.sum(terms[:, within : within + tying], axis=1)
         else:
             which = pt.constant(np.zeros((1, 0), dtype="int32"))
             size = pt.constant(np.zeros((1, 0)))
+        level = tie.of_pairs(pairs, data)
         return {
             "lead": adherence.of_pairs(pairs, data) * gap + effect,
-            "tie": tie.of_pairs(pairs, data),
+            "tie": times_odds(level, log_times, rv_type.tie_least) if tying else level,
             "total": pt.sum(counts, axis=-1),
             "first": data.first,
             "second": data.second,
@@ -1169,6 +1243,7 @@ def _observe(
         "n_items": pairs.n_items,
         "slope_by": NONE if slope is None else slope.by,
         "deviations_by": [x.by for x in deviations],
+        "ties_by": [_tie_code(x.by, of_items) for x, of_items in ties],
     }
     absent = [counted(ITEM, MATCHES)] if w.by == PAIR else []
     return observe(

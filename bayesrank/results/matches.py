@@ -105,7 +105,8 @@ def match_probability(
     var : str
         The utilities.
     nu : str
-        The tie parameter; if the posterior has no such variable, there are no ties.
+        The tie parameter; if the posterior has no such variable, there are no ties. What items add
+        to its logarithm is looked for as ``item_tie_effect``, if `dim` is item.
     dim : str
         The dim of the items.
 
@@ -130,11 +131,12 @@ def match_probability(
            [0.417,   nan]])
     """
     by_item, labels = item_draws(data, var, dim)
-    level = tie_draws(data, nu)
-    results = ["win", "loss"] if level is None else ["win", "tie", "loss"]
+    ties = tie_draws(data, nu, dim)
+    results = ["win", "loss"] if ties is None else ["win", "tie", "loss"]
     n = len(by_item)
     out = np.full((n, n, len(results)), np.nan)
     for i in range(n - 1):
+        level = None if ties is None else ties.of(i, slice(i + 1, None))
         out[i, i + 1 :] = outcome_probability(by_item[i] - by_item[i + 1 :], level).mean(1)
         out[i + 1 :, i] = out[i, i + 1 :, ::-1]
     return xr.DataArray(
@@ -158,8 +160,26 @@ def item_draws(data: Any, var: str, dim: str) -> tuple[Floats, NDArray[Any]]:
     return by_item, found[dim].values if dim in found.coords else np.arange(len(by_item))
 
 
-def tie_draws(data: Any, name: str) -> Floats | None:
-    """Draws of the tie parameter (n_draws,), if there is one."""
+@dataclass(frozen=True)
+class TieDraws:
+    """Draws of the parameter of ties: of all pairs, times what the items of a pair add."""
+
+    nu: Floats  # (n_draws,)
+    effect: Floats | None = None  # (n_items, n_draws), added to its logarithm for both
+
+    def of(self, one: Any, other: Any) -> Floats:
+        """Of a pair, or of many (n_pairs, n_draws); (n_draws,) if all are alike."""
+        if self.effect is None:
+            return self.nu
+        return np.asarray(self.nu * np.exp(self.effect[one] + self.effect[other]))
+
+    def among(self, kept: NDArray[np.integer]) -> "TieDraws":
+        """Some of the draws."""
+        return TieDraws(self.nu[kept], None if self.effect is None else self.effect[:, kept])
+
+
+def tie_draws(data: Any, name: str, dim: str) -> TieDraws | None:
+    """Draws of the parameter of ties, if there is one, and of ``item_tie_effect``, if any."""
     if isinstance(data, xr.DataTree):
         data = data["posterior"] if "posterior" in data.children else data
         data = data.to_dataset()
@@ -170,7 +190,11 @@ def tie_draws(data: Any, name: str) -> Floats | None:
             f"{name!r} has the dims {list(map(str, data[name].dims))}; one tie parameter per draw "
             "is needed, with the dims chain and draw."
         )
-    return data[name].transpose("chain", "draw").values.reshape(-1)
+    nu = data[name].transpose("chain", "draw").values.reshape(-1)
+    effect = data.get(f"{dim}_tie_effect")
+    if effect is None:
+        return TieDraws(nu)
+    return TieDraws(nu, effect.transpose(dim, "chain", "draw").values.reshape(-1, len(nu)))
 
 
 @dataclass(frozen=True)
@@ -394,6 +418,7 @@ def matches_between(
             raise ValueError(f"There is no {dim} {label!r}; they are {', '.join(map(str, known))}.")
     if one == other:
         raise ValueError(f"There are no matches of {one!r} and itself: name two items.")
-    lead = by_item[known.index(one)] - by_item[known.index(other)]
-    probability = outcome_probability(lead, tie_draws(data, nu))
+    i, j = known.index(one), known.index(other)
+    lead, ties = by_item[i] - by_item[j], tie_draws(data, nu, dim)
+    probability = outcome_probability(lead, None if ties is None else ties.of(i, j))
     return matches_to_separate(lead, probability, items=(one, other), **options)

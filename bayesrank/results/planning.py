@@ -35,7 +35,13 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from bayesrank.results.draws import check_probability, check_tops, ranks_of
-from bayesrank.results.matches import check_numbers, item_draws, outcome_probability, tie_draws
+from bayesrank.results.matches import (
+    TieDraws,
+    check_numbers,
+    item_draws,
+    outcome_probability,
+    tie_draws,
+)
 from bayesrank.results.ranks import find_leader
 
 __all__ = ["Settling", "matches_to_settle", "next_matches"]
@@ -116,8 +122,8 @@ def next_matches(
     price = _prices(cost, n_items)[one, other]
 
     kept = np.unique(np.linspace(0, n_draws - 1, min(n_draws, DRAWS)).astype(int))
-    utility, level = by_item[:, kept], tie_draws(data, nu)
-    level = None if level is None else level[kept]
+    utility, ties = by_item[:, kept], tie_draws(data, nu, dim)
+    ties = None if ties is None else ties.among(kept)
     member = (ranks_of(utility.T) <= k).astype(np.float64)  # (n_draws, n_items)
     unsure = (member.mean(0) > 0) & (member.mean(0) < 1)
     member = member[:, unsure]
@@ -130,7 +136,7 @@ def next_matches(
     log_weight = np.zeros((FUTURES, len(kept)))
     rows = []
     for _ in range(n):
-        gain = _gains(utility, level, member, weight, one, other)
+        gain = _gains(utility, ties, member, weight, one, other)
         best = int((gain / price).argmax())
         i, j = int(one[best]), int(other[best])
         p_better = float(better[best])
@@ -138,7 +144,7 @@ def next_matches(
             i, j, p_better = j, i, 1 - p_better
         rows.append((labels[i], labels[j], float(gain[best]), doubt, p_better))
         # what it may say, in every future, and what that makes of the draws
-        p = outcome_probability(utility[i] - utility[j], level)
+        p = outcome_probability(utility[i] - utility[j], None if ties is None else ties.of(i, j))
         result = (rng.random((FUTURES, 1)) > p[truth].cumsum(1)[:, :-1]).sum(1)
         log_weight += np.log(np.maximum(p[:, result].T, np.finfo(float).tiny))
         weight = np.exp(log_weight - log_weight.max(1, keepdims=True))
@@ -165,18 +171,19 @@ def _prices(cost: ArrayLike | None, n_items: int) -> Floats:
 
 
 def _gains(
-    utility: Floats, level: Floats | None, member: Floats, weight: Floats, one: Any, other: Any
+    utility: Floats, ties: TieDraws | None, member: Floats, weight: Floats, one: Any, other: Any
 ) -> Floats:
     """Return the expected gain of a match of every pair, (n_pairs,), over the futures."""
     n_draws, n_unsure = member.shape
     out = np.zeros(len(one))
     if not n_unsure:
         return out
-    n_outcomes = 2 if level is None else 3
+    n_outcomes = 2 if ties is None else 3
     step = max(1, BLOCK // (n_draws * n_outcomes))
     inside = [(w @ member, w[:, None] * member) for w in weight]
     for start in range(0, len(one), step):
         pairs = slice(start, start + step)
+        level = None if ties is None else ties.of(one[pairs], other[pairs])
         p = outcome_probability(utility[one[pairs]] - utility[other[pairs]], level)
         p = p.transpose(1, 0, 2).reshape(n_draws, -1)  # (n_draws, n_pairs * n_outcomes)
         for w, (share, weighted) in zip(weight, inside, strict=True):
@@ -316,7 +323,7 @@ def matches_to_settle(
     now = int(tied.sum())
     # while the set is as small as wanted, whoever meets
     meet = np.flatnonzero(tied) if among == "tied" and now > 1 else np.arange(len(by_item))
-    future = _Futures(draws, _information(by_item, tie_draws(data, nu), meet), seed)
+    future = _Futures(draws, _information(by_item, tie_draws(data, nu, dim), meet), seed)
     rows = []
     for m in numbers:
         sizes = future.tied_after(m, prob)
@@ -328,13 +335,14 @@ def matches_to_settle(
     return Settling(matches, now, table, at_most, power, prob)
 
 
-def _information(by_item: Floats, level: Floats | None, meet: Any) -> Floats:
+def _information(by_item: Floats, ties: TieDraws | None, meet: Any) -> Floats:
     """Return the expected information of a match of two of `meet`, (n_items, n_items)."""
     n_items = len(by_item)
     out = np.zeros((n_items, n_items))
     n_pairs = len(meet) * (len(meet) - 1) / 2
     for a, i in enumerate(meet[:-1]):
         others = meet[a + 1 :]
+        level = None if ties is None else ties.of(i, others)
         p = outcome_probability(by_item[i] - by_item[others], level)
         win, loss = p[..., 0], p[..., -1]
         # the variance of the score by the lead; without ties a win is one half more or less, too

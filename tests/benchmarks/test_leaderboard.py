@@ -63,36 +63,40 @@ def test_a_gradient_in_one_pass_beats_the_graph(
 
 
 # Of what terms are: two features with a slope of every judge; the answers of 4,000 prompts; both;
-# opinions that all judges have of all systems. How many labels there are of which an item deviates.
-# Each at most doubles the gradient, so that two take four times at most.
+# opinions that all judges have of all systems; ties by item or strength; by prompt, which goes with
+# its answers. How many features, of deviations and of effects on ties a match has, and how many
+# labels there are of which an item deviates. Each at most doubles the gradient, so that two take
+# four times at most.
 TERMS = {
-    "two features": (2, 0, 0),
-    "prompts": (0, 2, 8000),
-    "opinions": (0, 2, N_JUDGES * N_ITEMS),
-    "two features and prompts": (2, 2, 8000),
+    "two features": (2, 0, 0, 0),
+    "prompts": (0, 2, 0, 8000),
+    "opinions": (0, 2, 0, N_JUDGES * N_ITEMS),
+    "ties by item or strength": (0, 0, 2, N_ITEMS),
+    "prompts, ties included": (0, 2, 1, 8000),
+    "two features and prompts": (2, 2, 0, 8000),
 }
-AT_LEAST = {
-    "two features": 0.5, "prompts": 0.5, "opinions": 0.5, "two features and prompts": 0.25,
-}  # fmt: skip
+AT_LEAST = dict.fromkeys(TERMS, 0.5) | {"two features and prompts": 0.25}
 
 
 @pytest.mark.parametrize("what", TERMS)
 def test_features_and_groups_at_most_double_the_gradient_each(book: Book, given, what: str):
     rng = np.random.default_rng(2)
-    n_features, within, n_labels = TERMS[what]
+    n_features, within, tying, n_labels = TERMS[what]
     one, other, judge = (x.astype(np.int64) for x in given[5:8])
     if what == "opinions":
         which = [judge * N_ITEMS + one, judge * N_ITEMS + other]
+    elif what == "ties by item or strength":
+        which = [one, other]
     else:
-        which = [rng.integers(0, n_labels, N_CELLS) for _ in range(within)]
+        which = [rng.integers(0, n_labels, N_CELLS) for _ in range(within + tying)]
     which += [n_labels + judge * n_features + k for k in range(n_features)]
-    size = [np.full(N_CELLS, sign) for sign in (1.0, -1.0)[:within]]
+    size = [np.full(N_CELLS, sign) for sign in (*(1.0, -1.0)[:within], *(1.0, 1.0)[:tying])]
     size += [rng.normal(size=N_CELLS) for _ in range(n_features)]
     effects = 0.3 * rng.normal(size=n_labels + N_JUDGES * n_features)
     terms = [np.array(which, dtype=np.int32), np.array(size)]
     more = [*given[:4], effects, *given[5:8], *terms, given[-1]]
     plain = gradients(DavidsonTotal(), given)
-    ours = gradients(DavidsonTotal(within), more)
+    ours = gradients(DavidsonTotal(within, tying), more)
     cost = book.race(lambda: ours(*more[:5]), 9, min, plain=lambda: plain(*given[:5]))
     each = cost["ours"].per(N_CELLS).cpu * 1e9
     book.ratio(

@@ -244,6 +244,75 @@ def test_pairs_alike_in_their_features_are_one_cell_and_mirrored_ones_turn_them(
     assert float(model.compile_logp(mode=QUICK)({})) == pytest.approx(exact, rel=1e-13)
 
 
+TIE_EFFECTS = {
+    ("item",): np.array([0.5, -0.4, 0.2, -0.3]),
+    ("kind",): np.array([0.6, -0.8]),
+    ("judge", "item"): np.array([[0.1, 0.7, -0.2, 0.4], [-0.5, 0.3, 0.9, -0.1]]),
+}
+
+
+def tied(family, pairs, chosen, **own):
+    """A model whose ties depend on items or groups, and the parameter of ties of every pair."""
+    with pm.Model(coords=pairs.coords) as model:
+        effects = [pm.Data("by_" + "_".join(dims), TIE_EFFECTS[dims], dims=dims) for dims in chosen]
+        FAMILIES[family].distribution(
+            "y", pm.Data("utility", UTILITY, dims="item"), observed=pairs, tie_effect=effects,
+            **FAMILIES[family].parameter, **own,
+        )  # fmt: skip
+    s = np.zeros(pairs.n_pairs)
+    for dims in chosen:
+        x = TIE_EFFECTS[dims]
+        here = (pairs.group_idx(dims[0]),) if dims[0] != "item" else ()
+        if dims[-1] == "item":
+            s += x[(*here, pairs.first)] + x[(*here, pairs.second)]
+        else:
+            s += x[here]
+    least = 1.0 if family == "RaoKupper" else 0.0
+    return model, least + (FAMILIES[family].tie - least) * np.exp(s)
+
+
+@pytest.mark.parametrize("family", WITH_TIES)
+@pytest.mark.parametrize("chosen", [[*TIE_EFFECTS], [("item",)]], ids=["all", "item"])
+def test_ties_depend_on_items_and_groups(family, chosen):
+    pairs = pairs_of()
+    model, tie = tied(family, pairs, chosen)
+    exact = exact_logp(family, pairs, tie=tie)
+    np.testing.assert_allclose(pointwise(model, {}), exact, rtol=1e-12)
+    assert float(model.compile_logp(mode=QUICK)({})) == pytest.approx(exact.sum(), rel=1e-13)
+    assert uses(model, WithSum)
+    if len(chosen) == 1:  # nothing but the items keeps pairs apart, in either order
+        assert cells(model).shape == cells(pairs_model(family)).shape
+    new = pairs_of(MATCHES.assign(first=[0, *MATCHES["first"][1:]]))
+    br.set_observed("y", new, model=model)
+    exact = exact_logp(family, new, tie=tie)
+    assert float(model.compile_logp(mode=QUICK)({})) == pytest.approx(exact.sum(), rel=1e-13)
+
+
+def test_draws_tie_as_often_as_the_effects_say():
+    pairs = br.Pairs.from_matrix([[0, 9000], [0, 0]], items=["a", "b"])
+    with pm.Model(coords=pairs.coords):
+        effect = pm.Data("effect", [0.5, -1.2], dims="item")
+        y = br.Davidson("y", np.zeros(2), nu=1.5, tie_effect=effect, observed=pairs)
+    nu = 1.5 * np.exp(-0.7)
+    p = nu / (2 + nu)
+    found = pm.draw(y, random_seed=1)[0, 2]
+    assert found == pytest.approx(9000 * p, abs=5.5 * np.sqrt(9000 * p * (1 - p)))
+
+
+def test_an_effect_on_ties_that_is_not_of_items_or_groups_is_refused():
+    pairs = pairs_of(LONG, features=["length", "bold"])
+    with pm.Model(coords=pairs.coords):
+        with pytest.raises(ValueError, match=r"An effect on ties of 'y' has no dims; .* 'item', of"):
+            br.Davidson("y", UTILITY, nu=1.0, tie_effect=[0.1], observed=pairs)
+        effect = pm.Data("effect", [0.1, 0.2], dims="feature")
+        with pytest.raises(ValueError, match=r"The tie_effect of 'y' has the dims \('feature',\)"):
+            br.Davidson("y", UTILITY, nu=1.0, tie_effect=effect, observed=pairs)
+        with pytest.raises(TypeError, match=r"tie_effect"):
+            br.Thurstone("y", UTILITY, tie_effect=effect, observed=pairs_of(ties=False))
+    with pm.Model(), pytest.raises(TypeError, match=r"takes tie_effect= with observed=Pairs"):
+        br.Davidson("y", UTILITY[:2], nu=1.0, tie_effect=[0.1], observed=[1, 0, 0])
+
+
 def test_gradients_of_features_and_deviations_are_those_of_differences():
     pairs = pairs_of(LONG, features=["length", "bold"])
     coords = pairs.coords | {"kind_item": pairs.seen("kind").labels}
@@ -253,9 +322,11 @@ def test_gradients_of_features_and_deviations_are_those_of_differences():
             adherence=pm.Flat("adherence", dims="judge"),
             slope=pm.Flat("slope", dims=("judge", "feature")),
             deviation=[pm.Flat("deviation", dims="kind_item")],
+            tie_effect=pm.Flat("tie_effect", dims="item"),
         )  # fmt: skip
     point = {"utility": UTILITY, "adherence": JUDGES["adherence"], "slope": np.full((2, 2), 0.3)}
     point["deviation"] = np.linspace(-0.8, 0.9, len(coords["kind_item"]))
+    point["tie_effect"] = TIE_EFFECTS["item",]
     point["slope"][0, 1] = -0.6
     f = model.logp_dlogp_function(ravel_inputs=True)
     f.set_extra_values({})

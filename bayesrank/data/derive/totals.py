@@ -39,6 +39,7 @@ def pair_totals(
     group: NDArray[np.integer] | None = None,
     which: NDArray[np.integer] | None = None,
     size: NDArray[np.floating] | None = None,
+    even: slice = slice(0),
 ) -> PairTotals:
     """Sum the counts of pairs of the same two items in the same group.
 
@@ -57,6 +58,8 @@ def pair_totals(
     which, size : array of int and of float, shape (n_pairs, n_terms), optional
         Effects that a pair has, and by what they are multiplied; in the mirrored pair by minus
         that. Default none.
+    even : slice
+        Which of the terms are the same in the mirrored pair, as those of ties are. Default none.
 
     Returns
     -------
@@ -81,7 +84,9 @@ def pair_totals(
         mirrored = one > other
         one, other = np.minimum(one, other), np.maximum(one, other)
         weighted[:2, mirrored] = weighted[1::-1, mirrored]
-        sizes = np.where(mirrored, -sizes, sizes) + 0.0  # no -0
+        turned = np.where(mirrored, -sizes, sizes) + 0.0  # no -0
+        turned[even] = sizes[even]
+        sizes = turned
     whose = np.zeros(len(one), dtype=np.int64) if group is None else group.astype(np.int64)
     n_items = 1 + max(one.max(initial=0), other.max(initial=0))
     place = (whose * n_items + one) * n_items + other

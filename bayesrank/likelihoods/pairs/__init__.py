@@ -19,6 +19,7 @@ from bayesrank.likelihoods.pairs.graph import (
     rao_kupper_logp,
     thurstone_log_probabilities,
     thurstone_logp,
+    times_odds,
 )
 from bayesrank.likelihoods.pairs.of_rankings import WeakOrderPairs, pairs_logp, weak_order_pairs
 from bayesrank.likelihoods.pairs.total import (
@@ -50,6 +51,7 @@ __all__ = [
     "rao_kupper_logp",
     "thurstone_log_probabilities",
     "thurstone_logp",
+    "times_odds",
     "triple_logp",
     "weak_order_pairs",
 ]

@@ -33,6 +33,7 @@ import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.stable import log_ndtr, log_sigmoid, safe_log
+from bayesrank.likelihoods.ops.vector_exp import FARTHEST
 
 __all__ = [
     "bradley_terry_log_probabilities",
@@ -44,6 +45,7 @@ __all__ = [
     "rao_kupper_logp",
     "thurstone_log_probabilities",
     "thurstone_logp",
+    "times_odds",
 ]
 
 FIRST, SECOND, TIE = 0, 1, 2  # codes of the outcomes, as in `Pairs`
@@ -163,6 +165,36 @@ def rao_kupper_log_probabilities(lead: Any, theta: Any) -> LogProbabilities:
     first, second = log_sigmoid(lead - threshold), log_sigmoid(-lead - threshold)
     # P(tie) = (θ − 1)(θ + 1) P(first) P(second): products only, nothing cancels
     return first, second, safe_log(theta - 1) + pt.log1p(theta) + first + second
+
+
+def times_odds(tie: Any, log_times: Any, least: float = 0.0) -> TensorVariable:
+    r"""Parameter of ties with which the odds of a tie of equal items are :math:`e^s` times theirs.
+
+    .. math:: \nu e^s \quad\text{(Davidson)}, \qquad
+              1 + (\theta - 1) e^s \quad\text{(Rao-Kupper)}
+
+    since equal items tie with the odds :math:`\nu / 2` and :math:`(\theta - 1) / 2`.
+
+    Parameters
+    ----------
+    tie : tensor_like of float, >= least
+        Parameter of ties.
+    log_times : tensor_like of float
+        The number s, taken as 700 where it is more, in size.
+    least : float
+        The parameter without ties: 0, or 1 under Rao-Kupper.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> times_odds([1.0, 3.0], np.log(2.0), 1.0).eval().round(6).tolist()
+    [1.0, 5.0]
+    """
+    log_times = pt.clip(pt.as_tensor_variable(log_times), -FARTHEST, FARTHEST)
+    return least + (pt.as_tensor_variable(tie) - least) * pt.exp(log_times)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -16,12 +16,14 @@ import math
 import numba
 import numpy as np
 
+from bayesrank.likelihoods.ops.vector_exp import FARTHEST
 from bayesrank.likelihoods.pairs.total_kernel import (
     DAVIDSON,
     FAR_TAIL,
     RAO_KUPPER,
     ROOT_HALF,
     ROOT_TWO_PI,
+    THURSTONE,
 )
 
 __all__ = ["pair_hessian_kernel"]
@@ -32,7 +34,7 @@ _kernel = numba.njit(cache=True, error_model="numpy", fastmath=False)
 @_kernel
 def pair_hessian_kernel(  # type: ignore[no-untyped-def]
     utility, adherence, order_effect, tie, effects,
-    first, second, group, which, size, counts, family, within,
+    first, second, group, which, size, counts, family, within, tying,
 ):  # fmt: skip
     """Second derivatives of `pair_total_kernel`, whose parameters these are.
 
@@ -50,9 +52,10 @@ def pair_hessian_kernel(  # type: ignore[no-untyped-def]
     n_terms, n_utilities = which.shape[0], utility.size
     n = n_utilities + effects.size
     # of the linear numbers that a cell has: which they are, their share of the gap (before the
-    # adherence), and their slope of the lead
+    # adherence), and their slopes of the lead and of the log odds of ties
     place, of_gap = np.zeros(2 + n_terms, dtype=np.int64), np.zeros(2 + n_terms)
-    of_lead = np.zeros(2 + n_terms)
+    of_lead, of_tie = np.zeros(2 + n_terms), np.zeros(2 + n_terms)
+    least = 1.0 if family == RAO_KUPPER else 0.0
     of_gap[0], of_gap[1] = 1.0, -1.0
     n_groups = max(adherence.size, order_effect.size, tie.size)
     among, own = np.zeros((n, n)), np.zeros((6, n_groups))
@@ -63,7 +66,7 @@ def pair_hessian_kernel(  # type: ignore[no-untyped-def]
         ga, go, gt = (
             min(g, adherence.size - 1), min(g, order_effect.size - 1), min(g, tie.size - 1),
         )  # fmt: skip
-        a, t, gap, beside = adherence[ga], tie[gt], utility[i] - utility[j], 0.0
+        a, gap, beside, log_times = adherence[ga], utility[i] - utility[j], 0.0, 0.0
         place[0], place[1], of_lead[0], of_lead[1] = i, j, a, -a
         for term in range(n_terms):
             x, effect = size[term, k], which[term, k]
@@ -71,24 +74,37 @@ def pair_hessian_kernel(  # type: ignore[no-untyped-def]
             if term < within:
                 gap += x * effects[effect]
                 of_gap[2 + term], of_lead[2 + term] = x, a * x
+            elif term < within + tying:
+                log_times += x * effects[effect]
+                of_tie[2 + term] = x
             else:
                 beside += x * effects[effect]
                 of_lead[2 + term] = x
-        d = a * gap + order_effect[go] + beside
+        d, tied = a * gap + order_effect[go] + beside, counts[2, k]
+        times = math.exp(min(max(log_times, -FARTHEST), FARTHEST))
+        t = least + (tie[gt] - least) * times
         if family == DAVIDSON:
-            f_d, f_dd, f_dt, f_tt = _davidson(d, t, counts[0, k], counts[1, k], counts[2, k])
+            f_d, f_dd, f_dt, f_t, f_tt = _davidson(d, t, counts[0, k], counts[1, k], tied)
         elif family == RAO_KUPPER:
-            f_d, f_dd, f_dt, f_tt = _rao_kupper(d, t, counts[0, k], counts[1, k], counts[2, k])
+            f_d, f_dd, f_dt, f_t, f_tt = _rao_kupper(d, t, counts[0, k], counts[1, k], tied)
         else:
-            f_d, f_dd, f_dt, f_tt = _thurstone(d, counts[0, k], counts[1, k])
+            f_d, f_dd, f_dt, f_t, f_tt = _thurstone(d, counts[0, k], counts[1, k])
+        # by the logarithm s of the times, of which t - least is the slope of t
+        f_ds, f_ss = f_dt * (t - least), (f_tt * (t - least) + f_t) * (t - least)
+        f_ts, f_dt = (f_tt * (t - least) + f_t) * times, f_dt * times
+        f_tt *= times * times
+        if tied > 0.0 and family != THURSTONE:
+            f_tt -= tied / (tie[gt] - least) ** 2
 
         for p in range(2 + n_terms):
             at, x = place[p], of_lead[p]
             for q in range(2 + n_terms):
-                among[at, place[q]] += x * of_lead[q] * f_dd
-            across_adherence[ga, at] += x * gap * f_dd + of_gap[p] * f_d
-            across_order[go, at] += x * f_dd
-            across_tie[gt, at] += x * f_dt
+                bend = x * of_lead[q] * f_dd + of_tie[p] * of_tie[q] * f_ss
+                bend += (x * of_tie[q] + of_tie[p] * of_lead[q]) * f_ds
+                among[at, place[q]] += bend
+            across_adherence[ga, at] += x * gap * f_dd + of_gap[p] * f_d + of_tie[p] * gap * f_ds
+            across_order[go, at] += x * f_dd + of_tie[p] * f_ds
+            across_tie[gt, at] += x * f_dt + of_tie[p] * f_ts
         own[0, g] += gap * gap * f_dd
         own[1, g] += gap * f_dd
         own[2, g] += gap * f_dt
@@ -100,15 +116,17 @@ def pair_hessian_kernel(  # type: ignore[no-untyped-def]
 
 @_kernel
 def _davidson(d, nu, won, lost, tied):  # type: ignore[no-untyped-def]
-    """Slope by the lead, and second derivatives: by lead, by both, by the parameter of ties."""
+    """Derivatives by the lead d and the parameter t of ties: d, dd, dt, t, tt.
+
+    Without what the ties have of log nu, or of log(theta - 1): that depends on t alone.
+    """
     n, y = won + lost + tied, math.exp(-0.5 * abs(d))
     rest = 1.0 + y * (y + nu)
     away = 0.5 * (1.0 - y * y) / rest
     away = away if d > 0.0 else -away
     level = y / rest
     f_dd = -n * y * (y + 0.25 * nu * (1.0 + y * y)) / (rest * rest)
-    f_tt = n * level * level - (tied / (nu * nu) if tied > 0.0 else 0.0)
-    return 0.5 * (won - lost) - n * away, f_dd, n * level * away, f_tt
+    return 0.5 * (won - lost) - n * away, f_dd, n * level * away, -n * level, n * level * level
 
 
 @_kernel
@@ -117,11 +135,10 @@ def _rao_kupper(d, theta, won, lost, tied):  # type: ignore[no-untyped-def]
     strong, weak = (won if d > 0.0 else lost) + tied, (lost if d > 0.0 else won) + tied
     one, other = 1.0 + theta * y, theta + y
     f_d = sign * theta * (strong * y / one - weak / other)
+    f_t = tied / (theta + 1.0) - strong * y / one - weak / other
     strong, weak = strong / (one * one), weak / (other * other)
-    f_tt = strong * y * y + weak
-    if tied > 0.0:
-        f_tt -= tied * (1.0 / (theta - 1.0) ** 2 + 1.0 / (theta + 1.0) ** 2)
-    return f_d, -theta * y * (strong + weak), sign * y * (strong - weak), f_tt
+    f_tt = strong * y * y + weak - tied / (theta + 1.0) ** 2
+    return f_d, -theta * y * (strong + weak), sign * y * (strong - weak), f_t, f_tt
 
 
 @_kernel
@@ -141,4 +158,4 @@ def _thurstone(d, won, lost):  # type: ignore[no-untyped-def]
         away = -size * series / (1.0 + series)
     f_d = strong * up - weak * down
     f_dd = -strong * up * (size + up) - weak * down * away
-    return (f_d if positive else -f_d), f_dd, 0.0, 0.0
+    return (f_d if positive else -f_d), f_dd, 0.0, 0.0, 0.0

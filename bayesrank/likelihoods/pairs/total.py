@@ -19,6 +19,7 @@ from bayesrank.likelihoods.pairs.graph import (
     outcome_counts_logp,
     rao_kupper_log_probabilities,
     thurstone_log_probabilities,
+    times_odds,
 )
 from bayesrank.likelihoods.pairs.hessian_kernel import pair_hessian_kernel
 from bayesrank.likelihoods.pairs.total_kernel import (
@@ -43,24 +44,29 @@ class PairTotal(CompiledOp):
     ----------
     within : int
         How many of the terms, the first ones, are multiplied by the adherence, as utilities are.
+    tying : int
+        How many of them, the next ones, multiply the odds of a tie of equal items, by the
+        exponential of their sum.
     """
 
     kernel = staticmethod(pair_total_kernel)
     signature = "(u),(a),(o),(t),(e),(c),(c),(c),(k,c),(k,c),(three,c)->()"
-    version = 2
+    version = 3
     division = Division(frozenset("c"), entries=5, part=32_768)
     wrt = (0, 1, 2, 3, 4)
     separate = (1, 2, 3)  # of which those of two groups never meet
-    __props__ = ("within",)
+    __props__ = ("within", "tying")
     family: int
+    least = 0.0  # of the parameter of ties
 
-    def __init__(self, within: int = 0) -> None:
+    def __init__(self, within: int = 0, tying: int = 0) -> None:
         super().__init__()
         self.within = within
+        self.tying = tying
 
     @property
     def constants(self) -> tuple[Any, ...]:
-        return (self.family, self.within)
+        return (self.family, self.within, self.tying)
 
     def hessian(self, *inputs: NDArray[Any]) -> "PairHessian":
         """Find all second derivatives, at values of the inputs."""
@@ -78,8 +84,13 @@ class PairTotal(CompiledOp):
         terms = size * effects[which]
         gap = utility[first] - utility[second] + pt.sum(terms[: self.within], axis=0)
         lead = _of_group(adherence, group) * gap + _of_group(order_effect, group)
-        lead = lead + pt.sum(terms[self.within :], axis=0)
-        each = self.log_probabilities(lead, _of_group(tie, group))
+        beside = self.within + self.tying
+        lead = lead + pt.sum(terms[beside:], axis=0)
+        level = _of_group(tie, group)
+        if self.tying:
+            log_times = pt.sum(terms[self.within : beside], axis=0)
+            level = times_odds(level, log_times, self.least)
+        each = self.log_probabilities(lead, level)
         return pt.sum(outcome_counts_logp(counts.T, each))
 
 
@@ -96,6 +107,7 @@ class RaoKupperTotal(PairTotal):
     """Under Rao and Kupper's model."""
 
     family = RAO_KUPPER
+    least = 1.0
 
     def log_probabilities(self, lead: Any, tie: Any) -> LogProbabilities:
         return rao_kupper_log_probabilities(lead, tie)

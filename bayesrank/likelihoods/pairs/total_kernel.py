@@ -2,12 +2,17 @@ r"""Sums of log-probabilities of pairs in numba: value and gradients in one pass
 
 A cell holds the counts of two items in one group (a judge, perhaps), and has the lead
 
-.. math:: d = a_g \Bigl( w_1 - w_2 + \sum_{k \le K'} x_k \theta_k \Bigr) + o_g
-          + \sum_{k > K'} x_k \theta_k
+.. math:: d = a_g \Bigl( w_1 - w_2 + \sum_{k \le K'} x_k \beta_k \Bigr) + o_g
+          + \sum_{k > K''} x_k \beta_k
 
-with a few effects :math:`\theta` of sizes x: within the adherence those that belong to the items,
+with a few effects :math:`\beta` of sizes x: within the adherence those that belong to the items,
 such as how well they did at one prompt, and beside it those that belong to whoever judges, such as
-what a longer answer gains. With :math:`y = e^{-|d|}`, and `strong` counting what speaks for
+what a longer answer gains. Those between, :math:`K' < k \le K''`, belong to ties, and not to the
+lead: the odds of a tie of equal items are multiplied by :math:`e^s`, s being their sum, so that
+
+.. math:: \nu = \nu_g e^s, \qquad \theta - 1 = (\theta_g - 1) e^s
+
+under Davidson and under Rao-Kupper. With :math:`y = e^{-|d|}`, and `strong` counting what speaks for
 the item that leads, `weak` what speaks for the other (ties for both, under Rao-Kupper),
 
 =============  ===================================================================================
@@ -47,7 +52,7 @@ _kernel = numba.njit(cache=True, error_model="numpy", nogil=True, fastmath=False
 @_kernel
 def pair_total_kernel(  # type: ignore[no-untyped-def]
     utility, adherence, order_effect, tie, effects,
-    first, second, group, which, size, counts, family, within,
+    first, second, group, which, size, counts, family, within, tying,
 ):  # fmt: skip
     """Weighted sum of log-probabilities of outcomes, and its gradients.
 
@@ -71,6 +76,8 @@ def pair_total_kernel(  # type: ignore[no-untyped-def]
     family : int
     within : int
         How many of the terms, the first ones, are within the adherence.
+    tying : int
+        How many of them, the next ones, are of ties.
 
     Returns
     -------
@@ -85,6 +92,8 @@ def pair_total_kernel(  # type: ignore[no-untyped-def]
     own_adherence, own_order, own_tie = adherence.size > 1, order_effect.size > 1, tie.size > 1
     gap, lead, parameter = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
     logp, slope, tie_slope = np.empty(CHUNK), np.empty(CHUNK), np.zeros(CHUNK)
+    times, by_times = np.empty(CHUNK), np.empty(CHUNK)
+    beside, least = within + tying, 1.0 if family == RAO_KUPPER else 0.0
     value = 0.0
     for start in range(0, n_cells, CHUNK):
         n = min(CHUNK, n_cells - start)
@@ -98,18 +107,37 @@ def pair_total_kernel(  # type: ignore[no-untyped-def]
             lead[k] = adherence[g if own_adherence else 0] * gap[k]
             lead[k] += order_effect[g if own_order else 0]
             parameter[k] = tie[g if own_tie else 0]
-        for term in range(within, n_terms):
+        for term in range(beside, n_terms):
             for k in range(n):
                 lead[k] += size[term, start + k] * effects[which[term, start + k]]
 
         won, lost = counts[0, start : start + n], counts[1, start : start + n]
         tied = counts[2, start : start + n]
+        if tying > 0:
+            for k in range(n):
+                by_times[k] = 0.0
+            for term in range(within, beside):
+                for k in range(n):
+                    by_times[k] += size[term, start + k] * effects[which[term, start + k]]
+            for k in range(n):
+                near = min(max(by_times[k], -FARTHEST), FARTHEST)
+                by_times[k] = 1.0 if near == by_times[k] else 0.0
+                value += tied[k] * near
+                times[k] = vector_exp(near)
+                parameter[k] = least + (parameter[k] - least) * times[k]
         if family == DAVIDSON:
             _davidson(logp, slope, tie_slope, lead, parameter, won, lost, tied)
         elif family == RAO_KUPPER:
             _rao_kupper(logp, slope, tie_slope, lead, parameter, won, lost, tied)
         else:
             _thurstone(logp, slope, lead, won, lost)
+        if tying > 0:
+            for k in range(n):
+                if family == RAO_KUPPER and tied[k] > 0.0:
+                    value += tied[k] * math.log1p(parameter[k])
+                    tie_slope[k] += tied[k] / (parameter[k] + 1.0)
+                by_times[k] *= tied[k] + tie_slope[k] * (parameter[k] - least)
+                tie_slope[k] *= times[k]
 
         for k in range(n):
             g = group[start + k]
@@ -124,7 +152,7 @@ def pair_total_kernel(  # type: ignore[no-untyped-def]
             ties[g if own_tie else 0] += tied[k]
             gap[k] = by_gap
         for term in range(n_terms):
-            by = gap if term < within else slope
+            by = gap if term < within else by_times if term < beside else slope
             for k in range(n):
                 by_effects[which[term, start + k]] += size[term, start + k] * by[k]
 
@@ -134,8 +162,11 @@ def pair_total_kernel(  # type: ignore[no-untyped-def]
             value += ties[g] * math.log(tie[g])
             by_tie[g] += ties[g] / tie[g]
         elif ties[g] > 0.0 and family == RAO_KUPPER:
-            value += ties[g] * (math.log(tie[g] - 1.0) + math.log1p(tie[g]))
-            by_tie[g] += ties[g] * (1.0 / (tie[g] - 1.0) + 1.0 / (tie[g] + 1.0))
+            value += ties[g] * math.log(tie[g] - 1.0)
+            by_tie[g] += ties[g] / (tie[g] - 1.0)
+            if tying == 0:  # else that of each cell
+                value += ties[g] * math.log1p(tie[g])
+                by_tie[g] += ties[g] / (tie[g] + 1.0)
     return np.asarray(value), by_utility, by_adherence, by_order, by_tie, by_effects
 
 

@@ -15,20 +15,21 @@ from tests.oracles import gradient
 OPS = {"Davidson": (DavidsonTotal, 0.0), "Rao-Kupper": (RaoKupperTotal, 1.0)}
 OPS |= {"Thurstone": (ThurstoneTotal, 0.0)}
 N_OUTCOMES = {"Davidson": 3, "Rao-Kupper": 3, "Thurstone": 2}
+WITH_TIES = ["Davidson", "Rao-Kupper"]
 each_family = pytest.mark.parametrize("family", OPS)
 
 
-def evaluate(family, *inputs, within=2):
+def evaluate(family, *inputs, within=2, tying=0):
     """Value and gradients of the kernel."""
-    op = OPS[family][0](within)
+    op = OPS[family][0](within, tying)
     value, *slopes = op.kernel(*map(np.ascontiguousarray, inputs), *op.constants)
     return float(value), slopes
 
 
 @functools.cache
-def graph_of(family, within):
+def graph_of(family, within, tying=0):
     """Value and gradients of the graph."""
-    op = OPS[family][0](within)
+    op = OPS[family][0](within, tying)
     inputs = [pt.dvector() for _ in range(5)] + [pt.lvector() for _ in range(3)]
     inputs += [pt.lmatrix(), pt.dmatrix(), pt.dmatrix()]
     value = op.graph(*inputs)
@@ -79,17 +80,63 @@ def test_the_kernel_is_the_graph(rng, family, own, n_cells):
             np.testing.assert_allclose(found, exact, rtol=1e-10, atol=1e-11 * scale)
 
 
-@each_family
+@pytest.mark.parametrize("family", WITH_TIES)
+@pytest.mark.parametrize("own", [(1, 1, 1), (0, 0, 0)], ids=str)
+def test_terms_of_ties_are_those_of_the_graph(rng, family, own):
+    for scale, n_terms, within, tying in ((1.0, 4, 1, 2), (30.0, 2, 0, 2), (400.0, 1, 0, 1)):
+        parameters, data = cells(rng, family, 300, own, scale, n_terms)
+        value, slopes = evaluate(family, *parameters, *data, within=within, tying=tying)
+        expected, *by = graph_of(family, within, tying)(*parameters, *data)
+        assert value == pytest.approx(float(expected), rel=1e-12)
+        for found, exact in zip(slopes, by, strict=True):
+            np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-10 * scale)
+
+
+@pytest.mark.parametrize("family", WITH_TIES)
+def test_terms_of_ties_multiply_the_odds_of_a_tie_of_equal_items(family):
+    cell, least = np.zeros(1, dtype=int), OPS[family][1]
+    given = [[0.0, 0.0], [1.0], [0.0], [least + 0.7], [np.log(3.0)], cell, cell + 1, cell]
+    given += [np.zeros((1, 1), dtype=int), np.ones((1, 1))]
+    p = [
+        np.exp(evaluate(family, *map(np.asarray, given), each[:, None], within=0, tying=1)[0])
+        for each in np.eye(3)
+    ]
+    assert sum(p) == pytest.approx(1, rel=1e-14)
+    assert p[2] / (1 - p[2]) == pytest.approx(3 * 0.35, rel=1e-14)
+
+
+@pytest.mark.parametrize("family", WITH_TIES)
+@pytest.mark.parametrize("effect", [-1000.0, 1000.0])
+def test_terms_of_ties_are_finite_at_extremes(rng, family, effect):
+    parameters, data = cells(rng, family, 300, (1, 1, 1), 3.0)
+    parameters[-1] = np.full(4, effect)
+    data[4] = np.abs(data[4])
+    value, slopes = evaluate(family, *parameters, *data, within=0, tying=3)
+    assert np.isfinite(value)
+    assert all(np.isfinite(slope).all() for slope in slopes)
+
+
+# How many terms there are of gaps, and of ties: Thurstone's model has no ties
+TERMS = [(family, 2, 0) for family in OPS] + [(family, 1, 2) for family in WITH_TIES]
+
+
+@pytest.mark.parametrize(("family", "within", "tying"), TERMS)
 @pytest.mark.parametrize("own", [(1, 1, 1), (0, 0, 0), (1, 0, 1)], ids=str)
-def test_second_derivatives_are_those_of_differences(rng, family, own):
-    parameters, data = cells(rng, family, 300, own)
+def test_second_derivatives_are_those_of_differences(rng, family, within, tying, own):
+    parameters, data = cells(rng, family, 300, own, n_terms=4 if tying else 3)
     directions = [rng.normal(size=(x.size, 3)) for x in parameters]
-    op = OPS[family][0](2)
+    op = OPS[family][0](within, tying)
+    terms = {"within": within, "tying": tying}
     found = op.hessian(*parameters, *data).dot(directions)
     for column in range(3):
         step = [1e-5 * v[:, column] for v in directions]
         ahead, behind = (
-            evaluate(family, *(x + sign * v for x, v in zip(parameters, step, strict=True)), *data)
+            evaluate(
+                family,
+                *(x + sign * v for x, v in zip(parameters, step, strict=True)),
+                *data,
+                **terms,
+            )
             for sign in (1, -1)
         )
         for change, a, b in zip(found, ahead[1], behind[1], strict=True):
@@ -105,14 +152,15 @@ def test_second_derivatives_are_finite_at_extremes(rng, family):
     np.testing.assert_array_equal(hessian.among, hessian.among.T)
 
 
-@each_family
-def test_gradients_are_those_of_differences(rng, family):
-    parameters, data = cells(rng, family, 300, (1, 1, 1))
-    sizes = np.cumsum([x.size for x in parameters])[:-1]
+@pytest.mark.parametrize(("family", "within", "tying"), TERMS)
+def test_gradients_are_those_of_differences(rng, family, within, tying):
+    parameters, data = cells(rng, family, 300, (1, 1, 1), n_terms=4 if tying else 3)
+    sizes, terms = np.cumsum([x.size for x in parameters])[:-1], {"within": within, "tying": tying}
     numeric = gradient(
-        lambda flat: evaluate(family, *np.split(flat, sizes), *data)[0], np.concatenate(parameters)
+        lambda flat: evaluate(family, *np.split(flat, sizes), *data, **terms)[0],
+        np.concatenate(parameters),
     )
-    slopes = evaluate(family, *parameters, *data)[1]
+    slopes = evaluate(family, *parameters, *data, **terms)[1]
     np.testing.assert_allclose(np.concatenate(slopes), numeric, atol=2e-6)
 
 
@@ -159,7 +207,7 @@ def test_at_extremes_values_and_slopes_are_their_limits(family, lead):
         assert lost == pytest.approx((-1000 - below, -sign))
 
 
-@pytest.mark.parametrize("family", ["Davidson", "Rao-Kupper"])
+@pytest.mark.parametrize("family", WITH_TIES)
 def test_without_ties_at_the_limit_slopes_are_finite_and_a_tie_is_impossible(family):
     least = OPS[family][1]
     value, slope = at_a_lead(family, 0.5, [2.0, 1.0, 0.0], least)
