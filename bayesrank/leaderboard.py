@@ -399,7 +399,9 @@ def _check_ties_by(pairs: Pairs, ties_by: Sequence[str]) -> None:
         if what not in TIES_BY:
             known = f"`ties_by` has {what!r}; ties depend on any of {', '.join(map(repr, TIES_BY))}"
             if what == JUDGE:
-                raise ValueError(f"{known}. They depend on the judges as soon as there are several.")
+                raise ValueError(
+                    f"{known}. They depend on the judges as soon as there are several."
+                )
             if what in pairs.groups:
                 raise ValueError(f"{known}. groups=[{what!r}] has them depend on the {what}, too.")
             raise ValueError(f"{known}, and on groups=[...].")

@@ -333,8 +333,11 @@ def test_ties_depend_on_items_and_on_strength(ties_by, category):
     if "item" in ties_by:
         own[:] = [0.4, -0.6, 0.2]
         fixed |= {"item_tie_spread": np.array(2.0), "item_tie_z": own.to_numpy() / 2}
-    utility = W if category else pd.DataFrame({x: W["code"] for x in W.columns}, W.index)
-    fixed |= {"nu": np.array(0.9), "utility": W.mean(axis=1).to_numpy() if category else W["code"].to_numpy()}
+    utility = W if category else pd.DataFrame(dict.fromkeys(W.columns, W["code"]), W.index)
+    fixed |= {
+        "nu": np.array(0.9),
+        "utility": W.mean(axis=1).to_numpy() if category else W["code"].to_numpy(),
+    }
     if category:
         fixed["category_utility"] = W.T.to_numpy()
     model = leaderboard_model(pairs, category=category, ties_by=ties_by, order_effect=False)
@@ -367,7 +370,7 @@ def test_effects_of_items_on_ties_are_of_the_typical_category():
     ("table", "ties_by", "message"),
     [
         (TABLE, "item", r"`ties_by` is 'item'; give a list, \['item'\]"),
-        (TABLE, ["prompts"], r"has 'prompts'; ties depend on any of 'item', 'strength', and on gro"),
+        (TABLE, ["prompts"], r"has 'prompts'; ties depend on any of 'item', 'strength', and on g"),
         (TABLE, ["judge"], r"has 'judge'; .* depend on the judges as soon as there are several"),
         (TABLE, ["category"], r"groups=\['category'\] has them depend on the category, too"),
         (TABLE.assign(outcome="first"), ["item"], r"is \['item'\], but there are no ties in these"),

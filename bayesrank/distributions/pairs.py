@@ -940,7 +940,8 @@ def _terms(name: str, pairs: Pairs, p: SimpleNamespace) -> _Terms:
     The effects are those of `_observe`: all deviations, all effects on ties, and then all slopes,
     group by group.
     """
-    labels, which, size, start = [], [], [], 0
+    labels, size, start = [], [], 0
+    which: list[NDArray[Any]] = []
     for by in _numbers(p.deviations_by):
         group = _groups(pairs)[by]
         known = pm.modelcontext(None).coords[f"{group}_item"]

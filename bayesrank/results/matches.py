@@ -174,7 +174,7 @@ class TieDraws:
         return np.asarray(self.nu * np.exp(self.effect[one] + self.effect[other]))
 
     def among(self, kept: NDArray[np.integer]) -> "TieDraws":
-        """Some of the draws."""
+        """Take some of the draws."""
         return TieDraws(self.nu[kept], None if self.effect is None else self.effect[:, kept])
 
 

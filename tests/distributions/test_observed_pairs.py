@@ -302,7 +302,9 @@ def test_draws_tie_as_often_as_the_effects_say():
 def test_an_effect_on_ties_that_is_not_of_items_or_groups_is_refused():
     pairs = pairs_of(LONG, features=["length", "bold"])
     with pm.Model(coords=pairs.coords):
-        with pytest.raises(ValueError, match=r"An effect on ties of 'y' has no dims; .* 'item', of"):
+        with pytest.raises(
+            ValueError, match=r"An effect on ties of 'y' has no dims; .* 'item', of"
+        ):
             br.Davidson("y", UTILITY, nu=1.0, tie_effect=[0.1], observed=pairs)
         effect = pm.Data("effect", [0.1, 0.2], dims="feature")
         with pytest.raises(ValueError, match=r"The tie_effect of 'y' has the dims \('feature',\)"):

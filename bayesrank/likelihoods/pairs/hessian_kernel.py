@@ -116,7 +116,7 @@ def pair_hessian_kernel(  # type: ignore[no-untyped-def]
 
 @_kernel
 def _davidson(d, nu, won, lost, tied):  # type: ignore[no-untyped-def]
-    """Derivatives by the lead d and the parameter t of ties: d, dd, dt, t, tt.
+    """Find derivatives by the lead d and the parameter t of ties: d, dd, dt, t, tt.
 
     Without what the ties have of log nu, or of log(theta - 1): that depends on t alone.
     """

@@ -12,8 +12,8 @@ lead: the odds of a tie of equal items are multiplied by :math:`e^s`, s being th
 
 .. math:: \nu = \nu_g e^s, \qquad \theta - 1 = (\theta_g - 1) e^s
 
-under Davidson and under Rao-Kupper. With :math:`y = e^{-|d|}`, and `strong` counting what speaks for
-the item that leads, `weak` what speaks for the other (ties for both, under Rao-Kupper),
+under Davidson and under Rao-Kupper. With :math:`y = e^{-|d|}`, and `strong` counting what speaks
+for the item that leads, `weak` what speaks for the other (ties for both, under Rao-Kupper),
 
 =============  ===================================================================================
 Davidson       :math:`d (\text{first} - \text{second}) / 2 + \text{ties} \log\nu
