@@ -140,8 +140,8 @@ MUTANTS = (
     Mutant(
         "deviations beside the adherence, and not within it",
         PAIRS,
-        "by = gap if term < within else slope",
-        "by = gap if term > within else slope",
+        "by = gap if term < within else by_times if term < beside else slope",
+        "by = gap if term > within else by_times if term < beside else slope",
         ("tests/likelihoods/pairs/test_total.py",),
     ),
     Mutant(
