@@ -50,13 +50,16 @@ variable                  dims            prior                                 
 ``g_tie_effect``          g               g_tie_spread × Normal(0, 1)               a group g, ties
 ``g_tie_spread``                          HalfNormal(1)                             a group g, ties
 ``item_tie_effect``       item            item_tie_spread × Normal(0, 1)            ties by either
-``item_tie_spread``                       HalfNormal(1/2)                           ties by item
+``item_tie_spread``                       HalfNormal(1/2)                           ties by either
 ``strength_tie_slope``                    Normal(0, 1/2)                            ties by strength
 ``category_tie_effect``   category, item  item_tie_effect, by utilities there       ties, categories
 ========================  ==============  ========================================  ================
 
 The effects on ties are added to the logarithm of ``nu``, those of both items. The slope is by the
-mean utility of the two: ``item_tie_effect`` has half of it times the utility in it as well.
+mean utility of the two: ``item_tie_effect`` has half of it times the utility in it as well. Beside
+it items have effects of their own. Without these a made-up board of eight systems, some of which
+tied more than others, had its seventh system first: judges' opinions said who wins, and the
+utilities who ties.
 
 The normal deviations sum to zero, over the judges, and over the categories and over the items, as
 do the effects of items on ties; those of groups, opinions among them, do not, as prompts and users
@@ -186,7 +189,8 @@ def leaderboard_model(
         the first is no advantage, as on neutral ground.
     ties_by : sequence of {"item", "strength"}
         What ties depend on, beside judges and `groups`: "item", some systems tie more often than
-        others with whoever they meet; "strength", ties are more or less frequent among the strong.
+        others with whoever they meet; "strength", the same, and ties are more or less frequent
+        among the strong.
 
     Returns
     -------
@@ -422,9 +426,8 @@ def _item_tie_effect(
     ties_by: Sequence[str], mean: TensorVariable, utility: TensorVariable, category: str | None
 ) -> TensorVariable:
     """Add by how much ties of each item are more or less frequent."""
-    effect: Any = 0.0
-    if "item" in ties_by:
-        effect = deviations(0.0, "item_tie", 0.5, ("item",))
+    # also beside strength: what is of single items would bend the utilities to its slope otherwise
+    effect = deviations(0.0, "item_tie", 0.5, ("item",))
     by_category = None
     if "strength" in ties_by:
         half = pm.Normal("strength_tie_slope", 0, 0.5) / 2

@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pymc as pm
+import pytensor
 import pytest
 import xarray as xr
 from scipy.optimize import minimize
@@ -347,3 +348,33 @@ def test_votes_by_sight_help_to_predict_those_by_hand(data_dir):
         scores.append(calibrated(known, by_hand[40:]))
     alone, _, both = np.mean(scores, axis=0)
     assert both > alone + 0.1
+
+
+@pytest.mark.slow
+def test_ties_by_strength_leave_the_order_of_those_who_tie_more_often():
+    """Where ties had nothing but a slope, the utilities said who ties, and opinions who wins."""
+    rng = np.random.default_rng(4)
+    n, utility = 6000, np.linspace(-1.2, 1.2, 8)
+    tied = rng.normal(0, 0.6, 8)
+    one = rng.integers(0, 8, n)
+    other = (one + rng.integers(1, 8, n)) % 8
+    half = (utility[one] - utility[other]) / 2
+    nu = 0.7 * np.exp(tied[one] + tied[other] + 0.25 * (utility[one] + utility[other]))
+    weight = np.stack([np.exp(half), np.exp(-half), nu]).cumsum(axis=0)
+    result = (rng.uniform(size=n) * weight[-1] > weight).sum(axis=0)
+    table = pd.DataFrame(
+        {
+            "first": one,
+            "second": other,
+            "outcome": np.array(["first", "second", "tie"])[result],
+            "judge": rng.integers(0, 5, n),
+        }
+    ).astype(str)
+    columns = {"first": "first", "second": "second", "outcome": "outcome", "judge": "judge"}
+    pairs = br.Pairs.from_frame(table, **columns)
+    with pytensor.config.change_flags(mode="NUMBA"):  # of 75 numbers, six of them scales
+        draws = quick_posterior(leaderboard_model(pairs, ties_by=["strength"]))["posterior"]
+    found = draws["utility"].sel(item=[str(i) for i in range(8)])
+    mean, sd = found.mean(("chain", "draw")), found.std(("chain", "draw"))
+    assert float((abs(mean - utility) / sd).max()) < 5
+    assert (np.diff(mean) > 0).all()

@@ -1,6 +1,7 @@
 """What the commands share: fit, save, show and write."""
 
 import gc
+import importlib
 import json
 import logging
 import shutil
@@ -204,7 +205,7 @@ def _load() -> None:
         return
     gc.disable()
     try:
-        import bayesrank.inference  # noqa: F401
+        importlib.import_module("bayesrank.inference")
     finally:
         gc.freeze()  # what was imported stays
         gc.set_threshold(200_000, 100, 100)
@@ -449,9 +450,8 @@ def _predictions(job: Job, fit: Fit, posterior: Any) -> Any:
 
     At draws that are evenly spaced: the log-likelihood of what was observed and, at some of these,
     draws of it, if they are wanted; in any case no more than fit into memory, of some rankings if
-    there are too many. NASCAR's mean gain in
-    predicting a race is 2.719 ± 0.497 with 4,000 draws and with 1,000; of its checks 11 of 364 fail
-    with 4,000, and 12 of 365 with 500.
+    there are too many. NASCAR's mean gain in predicting a race is 2.719 ± 0.497 with 4,000 draws
+    and with 1,000; of its checks 11 of 364 fail with 4,000, and 12 of 365 with 500.
     """
     import pymc as pm
     from pytensor.compile.mode import Mode
