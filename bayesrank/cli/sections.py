@@ -165,8 +165,8 @@ def predictions(posterior: Any, group: str, noun: str, *, among: int = 0) -> Par
     rough = int((table["pareto_k"] > GOOD_K).sum())
     if rough:
         text.append(
-            f"{rough:,} of the {len(table):,} {'weighs' if rough == 1 else 'weigh'} so much that the "
-            f"fit without {'it' if rough == 1 else 'them'} is a rough guess (Pareto k above "
+            f"{rough:,} of the {len(table):,} {'weighs' if rough == 1 else 'weigh'} so much that "
+            f"the fit without {'it' if rough == 1 else 'them'} is a rough guess (Pareto k above "
             f"{GOOD_K:g})."
         )
     shown = pd.DataFrame(index=pd.Index(rows.index, name=group.capitalize()))
