@@ -15,7 +15,7 @@ import xarray as xr
 import bayesrank
 from bayesrank import inference, leaderboard
 from bayesrank.audit import PROBES
-from bayesrank.cli import match_sections
+from bayesrank.cli import coming_matches, match_sections
 from tests.test_cli import command, data_of, few, few_predicted, notes, refuses, run
 
 HEAD = "left,right,result,who,kind,times\n"
@@ -29,7 +29,7 @@ COLUMNS = ("--first", "left", "--second", "right", "--outcome", "result")
 COUNTED = (*COLUMNS, "--count", "times")
 ALL = (*COUNTED, "--judge", "who", "--category", "kind")
 PLAIN_FILES = [
-    "audit.csv", "checks.csv", "checks.png", "counts.csv", "leader.csv", "pairs.csv",
+    "audit.csv", "checks.csv", "checks.png", "counts.csv", "leader.csv", "next.csv", "pairs.csv",
     "places.png", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png", "report.html",
     "wins.png",
 ]  # fmt: skip
@@ -108,10 +108,12 @@ def test_a_run_prints_ranks_the_next_match_judges_and_categories(whole):
     assert lines[2] == "item   mean rank     ranks  P(best)  P(top 3)   matches  standing"
     assert sorted(line.split()[0] for line in lines[3:6]) == ["ale", "bock", "cider"]
     headings = [lines[n + 1] for n, line in enumerate(lines[:-1]) if not line]
-    assert headings[2:] == ["The leader and the next", "Judges", "Categories", "Written:"]
+    assert headings[2:] == [
+        "The leader and the next", "What to play next", "Judges", "Categories", "Written:"
+    ]  # fmt: skip
     names = sorted(["adherence.png", "categories.csv", "judges.csv", *PLAIN_FILES])
     written = [folder / "out" / name for name in names] + [folder / "draws.nc"]
-    assert lines[-17:] == [f"  {path}" for path in written]
+    assert lines[-18:] == [f"  {path}" for path in written]
 
 
 def test_the_page_has_it_all(whole):
@@ -121,7 +123,7 @@ def test_the_page_has_it_all(whole):
     assert page.count('src="data:image/png;base64,') == 5
     sections = [part.split("</h2>")[0] for part in re.split("<h2[^>]*>", page)[1:]]
     assert sections == [
-        "How to read this", "Ranks", "The leader and the next", "Judges",
+        "How to read this", "Ranks", "The leader and the next", "What to play next", "Judges",
         "Categories",
         "Ranks by category",
         "How well it predicts", "What it misses", "What the table hangs on", "Without a model",
@@ -165,6 +167,11 @@ def test_judges_categories_and_the_audit_are_data_too(whole):
     assert sorted(row["judge"] for row in said["judges"]) == ["ann", "ben", "cat"]
     assert all(-1 <= row["agrees"] <= 1 for row in said["judges"])
     assert {row["category"] for row in said["categories"]} == {"look", "taste"}
+    played = said["next_matches"]
+    assert sum(row["matches"] for row in played) == coming_matches.BATCH
+    assert all(row["p_better"] >= 0.5 for row in played)
+    assert {row["among"] for row in said["settling"]} == {"all", "tied"}
+    assert "ties" not in said
     assert len(said["audit"]) == len(PROBES)
     assert not any(row["fires"] for row in said["audit"])
 
@@ -496,6 +503,9 @@ def test_without_an_order_features_turn_with_the_sides(folder, styled):
         (("--feature", "len_l,"), "--feature 'len_l,' is no column, and not two with a comma"),
         (("--feature", "len_l,len_r", "--feature", "len"), "There are two features 'len': rename"),
         (("--date", "prompt", "--group", "who"), "leave --group out."),
+        (("--date", "prompt", "--ties-by", "item"), "leave --ties-by out."),
+        (("--ties-by", "who"), "'who' is not one of 'item', 'strength'"),
+        (("--ties-by", "item", "--group", "item"), "effects on ties of one name: rename the"),
     ],
 )
 def test_wrong_features_and_groups_are_refused(folder, options, sentence):
@@ -505,3 +515,143 @@ def test_wrong_features_and_groups_are_refused(folder, options, sentence):
 def test_a_feature_that_is_no_number_is_named(folder, styled):
     (folder / "m.csv").write_text(STYLED.replace("1,5,2", "1,long,2"), encoding="utf-8")
     refuses(run("matches", "m.csv", *COLUMNS, *HELD), "'len_l'")
+
+
+# Ties of items and of strength, and the order of the table
+
+
+TIES = ("--ties-by", "item", "--ties-by", "strength")
+
+
+def test_ties_of_items_and_of_strength_are_told(folder, sampler):
+    result = run("matches", "m.csv", *COUNTED, *TIES, "--sort", "lower", "--json", "--seed", 1)
+    assert result.exit_code == 0, result.output
+    said = data_of(result)
+    assert "ties as outcomes" in said["described"]
+    assert ", ties by item and by strength" in said["described"]
+    model = sampler[-1]["model"]
+    assert {"item_tie_effect", "strength_tie_slope"} <= set(model.named_vars)
+    # three matches of ale and bock, two of cider with each; one of ale and bock was a tie
+    tied = {row["item"]: row["tied"] for row in said["ties"]}
+    assert tied == {
+        "ale": pytest.approx(1 / 6, abs=1e-6),
+        "bock": pytest.approx(1 / 7, abs=1e-6),
+        "cider": 0,
+    }
+    with xr.open_datatree(OUT / "posterior.nc") as tree:
+        draws = tree["posterior"].to_dataset().load()
+    for row in said["ties"]:
+        mine = draws["item_tie_effect"].sel(item=row["item"])
+        assert row["mean"] == pytest.approx(float(mine.mean()), abs=1e-5)
+        assert row["low"] == pytest.approx(float(mine.quantile(0.03)), abs=1e-5)
+    (slope,) = said["ties_by_strength"]
+    assert slope["mean"] == pytest.approx(float(draws["strength_tie_slope"].mean()), abs=1e-5)
+    page = (OUT / "report.html").read_text(encoding="utf-8")
+    times = np.exp(tied_effect := {row["item"]: row["mean"] for row in said["ties"]}["ale"])
+    assert tied_effect != 0
+    assert f"<td>ale</td><td>0.17</td><td>{times:.2f}</td>" in page
+    assert "among themselves than the weak do." in page
+    # the table by the lower end, the verdict by mean rank
+    low = (draws["utility"] - draws["utility"].mean("item")).quantile(0.03, ("chain", "draw"))
+    assert [row["item"] for row in said["ranks"]] == list(low["item"][(-low).argsort()].values)
+    assert [row["lower"] for row in said["ranks"]] == pytest.approx(sorted(low.values)[::-1])
+    # and again, from the posterior
+    again = data_of(run("report", OUT / "posterior.nc", "--json", "--output-dir", "again"))
+    for name in ("ties", "ties_by_strength", "ranks", "next_matches"):
+        assert again[name] == said[name]
+
+
+def test_ties_of_items_alone_have_no_slope(folder, sampler):
+    result = run("matches", "m.csv", *COUNTED, "--ties-by", "item", "--json", "--no-order")
+    said = data_of(result)
+    assert ", ties by item;" in said["described"]
+    assert len(said["ties"]) == 3
+    assert "ties_by_strength" not in said
+
+
+def test_where_nothing_ties_there_is_nothing_for_ties_by(folder, sampler):
+    (folder / "m.csv").write_text(edited("tie", "first"), encoding="utf-8")
+    refuses(run("matches", "m.csv", *COUNTED, *TIES), "No match is a tie, so there is nothing for")
+    won = ("--winner", "left", "--loser", "right", *TIES)
+    refuses(run("matches", "m.csv", *won), "nothing ties: leave --ties-by out.", code=2)
+    assert sampler == []
+
+
+def test_the_lower_end_may_be_that_of_elo(folder, sampler):
+    result = run(
+        "matches", "m.csv", *COUNTED, "--sort", "lower", "--scale", "elo", "--interval", 0.8
+    )
+    assert result.exit_code == 0, result.output
+    table = pd.read_csv(OUT / "ranks.csv")
+    assert table["lower"].tolist() == table["elo_low"].tolist() == sorted(table["elo_low"])[::-1]
+    page = (OUT / "report.html").read_text(encoding="utf-8")
+    assert "<b>Lower</b>: the lower end of the interval" in page
+    shown = re.findall("<tr[^>]*><td>(ale|bock|cider)</td>", page)[:3]
+    assert shown == table["item"].tolist()
+
+
+# What to play next
+
+
+def board(means, sd=0.1, n=1000):
+    """Posterior of a board whose utilities are known so well, and what `rank_summary` says."""
+    draws = np.random.default_rng(5).normal(means, sd, (2, n, len(means)))
+    items = [f"i{k}" for k in range(len(means))]
+    utility = xr.DataArray(draws, dims=("chain", "draw", "item"), coords={"item": items})
+    posterior = xr.DataTree.from_dict({"posterior": utility.to_dataset(name="utility")})
+    return posterior, bayesrank.rank_summary(posterior)
+
+
+def next_of(means, **how):
+    part = coming_matches.coming(*board(means, **how), 3, [])
+    return " ".join(part.section.paragraphs), part
+
+
+def test_tied_leaders_are_to_meet_and_how_often():
+    said, part = next_of([1.0, 0.98, 0.0, -1.0])
+    assert part.section.table.to_dict("records") == [
+        {"Against": "i1", "Of the next 10": "10", "P(item better)": "0.56"}
+    ]
+    assert said.startswith("The leader is tied with one other now. How many more matches leave it")
+    settled = part.data["settling"]["p_settled"]
+    assert (settled["tied"] >= settled["all"] - 0.1).all()
+    assert said.count("more than 100,000") + said.count("about") >= 2
+    assert "10 matches that are expected to tell most of who the leader is" in said
+    assert "next.csv" in part.files
+
+
+def test_where_the_leader_is_known_the_best_three_are_sought():
+    said, part = next_of([3.0, 2.0, 1.0, 0.98, -1.0])
+    assert said.startswith("Who leads is known: no more matches are needed for that. The table has")
+    assert "of who the best 3 are" in said
+    assert set(part.data) == {"next_matches"}
+    (pair,) = part.data["next_matches"].itertuples()
+    assert (pair.Index, pair.item_other, pair.matches) == ("i2", "i3", 10)
+
+
+def test_where_all_is_known_there_is_nothing_to_play():
+    said, part = next_of([3.0, 2.0, 1.0, 0.0])
+    assert said.endswith("So is who the best 3 are: each item's place among them, or not, is sure.")
+    assert (part.section.table, part.section.file, part.files, part.data) == (None, "", {}, {})
+    # of three items all are among the best three
+    said, part = next_of([3.0, 2.0, 1.0])
+    assert said == "Who leads is known: no more matches are needed for that."
+
+
+def test_of_many_items_those_in_doubt_are_chosen_from():
+    said, part = next_of([5.0, 4.9, *np.linspace(1, -2, 118)], sd=0.3, n=300)
+    assert "How many more matches" not in said
+    assert set(part.data) == {"next_matches"}
+    (pair,) = part.data["next_matches"].itertuples()
+    assert {pair.Index, pair.item_other} == {"i0", "i1"}
+    # places among the best that are left for those in doubt
+    posterior, _ = board([9.0, 8.0, *[1.0] * 40], sd=0.3)
+    chance = bayesrank.rank_summary(posterior, top=5)["p_top5"]
+    chosen = coming_matches._chosen(posterior["posterior"].to_dataset(), chance, 5)
+    assert not {"i0", "i1"} & {*chosen.index, *chosen["item_other"]}
+    assert chosen["matches"].sum() == 10
+
+
+def test_matches_that_go_together_are_left_out_of_the_plan():
+    part = coming_matches.coming(*board([1.0, 0.98, 0.0]), 3, ["prompt", "user"])
+    assert "and leaves out that those of one prompt or user go together." in part.section.text()

@@ -34,7 +34,9 @@ ROOMS = {
     "jax": Room(
         "jax numpy numpyro optax pymc pytensor scipy xarray", rooms="distributions inference schema"
     ),
-    "results": Room("arviz matplotlib numpy pandas scipy sklearn xarray", rooms="schema"),
+    "results": Room(
+        "arviz matplotlib numpy pandas scipy sklearn threadpoolctl xarray", rooms="schema"
+    ),
     "plots": Room("arviz arviz_plots matplotlib numpy pandas xarray", rooms="results"),
     "utility": Room("numpy pandas pymc pytensor sklearn", rooms="data"),
     "aggregation": Room("numba numpy pandas pytensor scipy", rooms="data"),

@@ -65,7 +65,7 @@ def saved_run(file: Path) -> Saved:
            if name in Fit.__dataclass_fields__}  # fmt: skip
     settings = {
         name: told[name]
-        for name in ("kinds", "order", "judged", "groups", "opinions")
+        for name in ("kinds", "order", "judged", "groups", "opinions", "ties_by")
         if name in told
     }
     return Saved(

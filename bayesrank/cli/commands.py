@@ -61,6 +61,8 @@ fits the data. They write a folder with a page that explains it all, tables and 
   unknown     may be better than the leader: the data say too little of it
   (nothing)   worse: the leader is better than all these with probability 0.95
   tier        better than all lower tiers with that probability; inside, the order is open
+  elo         with --scale elo: points, 400 of which are odds of ten to one
+  lower       with --sort lower: the lower end of the interval of the utility, or of its Elo
 
 If the model does not fit, take the ranks as a rough order; the page says what it misses.
 """
@@ -113,6 +115,9 @@ _OUTPUT = [
                  help="elo: show ratings, too, in which 400 points are odds of ten to one."),
     click.option("--anchor", metavar="ITEM", help="The item with 1000 points on the scale of Elo.  "
                                                   "[default: the mean of all items has]"),
+    click.option("--sort", type=click.Choice(["mean", "lower"]), default="mean", show_default=True,
+                 help="Order of the table: by mean rank, or by the lower end of the interval of "
+                      "utilities, so that items of which little is known stand lower."),
     click.option("--json", "data", is_flag=True, help="Print the result as JSON."),
     click.option("--quiet", is_flag=True, help="Print the verdict and warnings alone."),
     click.option("--open", "open_", is_flag=True, help="Show the page when it is written."),
@@ -357,6 +362,14 @@ def rank(file: Path, **options: Any) -> None:
     help="Matches that go together, such as those of a prompt or a user; may be repeated. That of "
     "--judge has each judge have opinions of its own, as is usual where one might decide alone.",
 )
+@click.option(
+    "--ties-by",
+    multiple=True,
+    type=click.Choice(["item", "strength"]),
+    help="What ties depend on, beside judges and groups: item, some tie more often than others, "
+    "whoever they meet; strength, the same, and the strong more often than the weak, or less "
+    "often; may be repeated.",
+)
 @click.option("--neutral", metavar="COLUMN", help="Yes where the first has no advantage.")
 @click.option(
     "--order/--no-order",
@@ -401,6 +414,7 @@ def matches(file: Path, **options: Any) -> None:
                 judged=columns.judge is not None,
                 groups=columns.groups,
                 opinions=columns.opinions,
+                ties_by=columns.ties_by,
             )
         else:
             if coming is not None:

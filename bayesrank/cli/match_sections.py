@@ -231,6 +231,48 @@ def together(posterior: Any, pairs: "Pairs", groups: Sequence[str]) -> Part:
     return Part(section, {"groups.csv": marked_csv(found, posterior)}, data={"groups": found})
 
 
+def ties(posterior: Any, pairs: "Pairs", summary: pd.DataFrame, fit: Fit) -> Part:
+    """Say which items tie more often than others, and whether the strong or the weak do."""
+    draws = posterior["posterior"]
+    found = _intervals(draws["item_tie_effect"], fit).loc[summary.index]
+    found["tied"] = _share_of_ties(pairs)[found.index]
+    table = pd.DataFrame(index=pd.Index(found.index, name="Item"))
+    table["Tied"] = ["" if np.isnan(x) else f"{x:.2f}" for x in found["tied"]]
+    table["Odds times"] = [f"{x:.2f}" for x in np.exp(found["mean"])]
+    table["From"] = [f"{x:.2f}" for x in np.exp(found["low"])]
+    table["To"] = [f"{x:.2f}" for x in np.exp(found["high"])]
+    text = [
+        "Tied: the share of the item's matches that were ties. Odds times: by what the item "
+        "multiplies the odds of a tie against a win of either side, whoever it meets; it lies "
+        f"between From and To with probability {fit.interval:g}."
+    ]
+    data = {"ties": found}
+    if "strength_tie_slope" in draws:
+        one = _intervals(draws["strength_tie_slope"].expand_dims(by=["strength"]), fit)
+        data["ties_by_strength"] = one
+        times = np.exp(one.loc["strength"])
+        more = float((draws["strength_tie_slope"] > 0).mean())
+        text.append(
+            f"Where the utility of both is higher by 1, these odds are {times['mean']:.2f} times "
+            f"as high (between {times['low']:.2f} and {times['high']:.2f}). With probability "
+            f"{max(more, 1 - more):.2f} the strong tie {'more' if more > 0.5 else 'less'} often "
+            "among themselves than the weak do."
+        )
+    section = Section("Ties", text, table, file="ties.csv")
+    return Part(section, {"ties.csv": marked_csv(found, posterior)}, data=data)
+
+
+def _share_of_ties(pairs: "Pairs") -> pd.Series:
+    """Share of each item's matches that were ties, NaN if it is in none."""
+    both = np.concatenate([pairs.first, pairs.second])
+    played, tied = (
+        np.bincount(both, np.tile(n, 2), pairs.n_items)
+        for n in (pairs.counts.sum(axis=1), pairs.counts[:, 2])
+    )
+    share = np.divide(tied, played, out=np.full(len(played), np.nan), where=played > 0)
+    return pd.Series(share, pairs.coords["item"])
+
+
 def audit_of(pairs: "Pairs", *, order: bool) -> Part:
     """Say what the ranks hang on, as far as matches tell."""
     found = audit(pairs, order_effect=order)

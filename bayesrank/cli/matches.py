@@ -28,6 +28,7 @@ def matches_job(
     judged: bool = False,
     groups: Sequence[str] = (),
     opinions: bool | None = None,
+    ties_by: Sequence[str] = (),
 ) -> Job:
     """Say what is to be done with matches, which are grouped by category and neutral, if at all."""
     from bayesrank.leaderboard import have_opinions
@@ -36,6 +37,8 @@ def matches_job(
     own = judges and (have_opinions(pairs) if opinions is None else opinions)
     categories = "category" in pairs.groups and len(pairs.group_labels("category")) > 1
     ties = bool(pairs.counts[:, 2].any())
+    if ties_by and not ties:
+        raise ValueError("No match is a tie, so there is nothing for --ties-by: leave it out.")
 
     @functools.cache
     def build(*, features: bool = True) -> Any:
@@ -51,6 +54,7 @@ def matches_job(
             utility_scale=fit.prior_scale,
             order_effect=order,
             neutral="neutral" if "neutral" in pairs.groups else None,
+            ties_by=ties_by,
         )
 
     def nuts(model: Any) -> dict[str, Any]:
@@ -61,13 +65,18 @@ def matches_job(
     def parts(posterior: Any, predicted: Any, summary: "pd.DataFrame") -> list[Part]:
         import numpy as np
 
-        from bayesrank.cli import counted_sections, match_sections, sections
+        from bayesrank.cli import coming_matches, counted_sections, match_sections, sections
 
-        out = [match_sections.leader(posterior, summary, COMPARED)] if len(summary) > 1 else []
+        out = []
+        if len(summary) > 1:
+            out.append(match_sections.leader(posterior, summary, COMPARED))
+            out.append(coming_matches.coming(posterior, summary, fit.top, groups))
         if pairs.features is not None:
             out += match_sections.features(posterior, summary, build(features=False), fit)
         if groups:
             out.append(match_sections.together(posterior, pairs, groups))
+        if ties_by:
+            out.append(match_sections.ties(posterior, pairs, summary, fit))
         if judges:
             out.append(match_sections.judges(posterior, pairs, MOST_JUDGES))
         if categories:
@@ -90,6 +99,7 @@ def matches_job(
     model += " and opinions of their own" * own
     model += " and an order effect each" * (judges and order)
     model += " and a readiness to call ties each" * (judges and ties)
+    model += ", ties by item" * bool(ties_by) + " and by strength" * ("strength" in ties_by)
     model += ", utilities by category around those of the table" * categories
     if pairs.feature_names is not None:
         model += f", {_listed(pairs.feature_names)} held equal" + ", by judges" * judges
@@ -108,6 +118,7 @@ def matches_job(
             "judged": judged,
             "groups": list(groups),
             "opinions": own,
+            "ties_by": list(ties_by),
         },
         reading=(
             "an item beats another, if the two do not tie, with probability "
@@ -118,6 +129,7 @@ def matches_job(
             *([("adherence", "judge")] * judges),
             *([("category_utility", "item")] * categories),
             *([("feature_effect", "feature")] * (pairs.features is not None)),
+            *([("item_tie_effect", "item")] * bool(ties_by)),
         ],
         parts=parts,
         nuts=nuts,

@@ -113,6 +113,7 @@ class MatchColumns:
     neutral: str | None = None
     feature: tuple[str, ...] = ()  # one column of differences, or two with a comma between them
     group: tuple[str, ...] = ()
+    ties_by: tuple[str, ...] = ()  # item, strength
     order: bool = True
     date: str | None = None
 
@@ -129,9 +130,15 @@ class MatchColumns:
     def check(self) -> None:
         """Refuse what does not go together, before anything is read."""
         _ = self.spelled, self.features
-        for name in ("judge", "category", "neutral", "feature", "group"):
+        for name in ("judge", "category", "neutral", "feature", "group", "ties_by"):
             if self.date is not None and getattr(self, name):
-                raise click.UsageError(f"{DATED} leave --{name} out.")
+                raise click.UsageError(f"{DATED} leave --{name.replace('_', '-')} out.")
+        for name in self.ties_by:
+            if name in self.group:
+                raise click.UsageError(
+                    f"--ties-by {name} and --group {name} would have effects on ties of one name: "
+                    "rename the column."
+                )
         if (self.winner is None) != (self.loser is None):
             missing = "--loser" if self.loser is None else "--winner"
             raise click.UsageError(f"Missing option '{missing}'.")
@@ -142,6 +149,10 @@ class MatchColumns:
                         "With --winner and --loser the outcome is known, and nobody stands first: "
                         f"leave --{name.replace('_', '-')} out."
                     )
+            if self.ties_by:
+                raise click.UsageError(
+                    "With --winner and --loser nothing ties: leave --ties-by out."
+                )
             return
         for name in ("first", "second"):
             if getattr(self, name) is None:

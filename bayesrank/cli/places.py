@@ -17,9 +17,9 @@ FILES = (
     "adherence.png", "audit.csv", "best.png", "categories.csv", "changes.csv", "checks.csv",
     "checks.png", "counts.csv", "features.csv", "features_by_judge.csv", "forecasts.csv",
     "groups.csv", "history.csv", "history.png", "judges.csv", "kind_checks.csv", "kinds.csv",
-    "leader.csv", "memberships.csv", "memberships.png",
+    "leader.csv", "memberships.csv", "memberships.png", "next.csv",
     "pairs.csv", "places.png", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png",
-    "ranks_as_they_are.csv", "report.html", "wins.png",
+    "ranks_as_they_are.csv", "report.html", "ties.csv", "wins.png",
 )  # fmt: skip
 POSTERIOR = "posterior.nc"
 

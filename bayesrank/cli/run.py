@@ -64,6 +64,7 @@ class Fit:
     interval: float = 0.94
     scale: str = "utility"  # or elo
     anchor: str | None = None  # the item with 1000 points
+    sort: str = "mean"  # the table of ranks, or lower
     title: str | None = None
     save: Path | None = None
     force: bool = False
@@ -243,6 +244,8 @@ def _report(job: Job, fit: Fit, talk: Talk, posterior: Any, made: Path) -> dict[
     summary["tier"] = tiers(posterior)["tier"].to_series()[summary.index]
     if fit.scale == "elo":
         summary = summary.join(_elo(posterior, fit))
+    if fit.sort == "lower":
+        summary["lower"] = summary["elo_low"] if fit.scale == "elo" else _lower(posterior, fit)
     ok, checked = (True, [QUICK]) if fit.quick else _checked(posterior, job)
     talk.result(f"\n{table_text(summary)}\n")
     more = job.headline(posterior)
@@ -250,6 +253,8 @@ def _report(job: Job, fit: Fit, talk: Talk, posterior: Any, made: Path) -> dict[
     talk.result(said, brief=True)
     talk.result(("" if ok else "Warning: ") + " ".join(checked), brief=fit.quick or not ok)
     table = summary.assign(standing=standing(summary))
+    if fit.sort == "lower":
+        table = table.sort_values("lower", ascending=False, kind="stable")
     _write(made / "ranks.csv", marked_csv(table, posterior))
 
     lacking = use_fonts_for(summary.index)
@@ -338,6 +343,13 @@ def _elo(posterior: Any, fit: Fit) -> "pd.DataFrame":
         "elo_high": ends[1],
     }
     return pd.DataFrame(columns, index=elo["item"].to_numpy())
+
+
+def _lower(posterior: Any, fit: Fit) -> "pd.Series":
+    """Lower ends of the intervals of the utilities, from the mean of all items."""
+    utility = posterior["posterior"]["utility"]
+    draws = utility - utility.mean("item")
+    return draws.quantile((1 - fit.interval) / 2, dim=("chain", "draw")).to_series()
 
 
 def _sample(job: Job, fit: Fit, talk: Talk) -> Any:

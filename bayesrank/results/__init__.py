@@ -1,7 +1,7 @@
 """Results: what posteriors say about ranks, as tables, pictures and a page.
 
-This room may import numpy, scipy, pandas, xarray, scikit-learn, arviz, matplotlib and
-schema, and no other room of bayesrank.
+This room may import numpy, scipy, pandas, xarray, scikit-learn, arviz, matplotlib, threadpoolctl
+and schema, and no other room of bayesrank.
 """
 
 from bayesrank.results.adherence import adherence_summary, effective_judges

@@ -4,7 +4,18 @@ All is in one file that asks nothing of the network. Without the script the tabl
 cannot be searched, and nothing else is missing.
 """
 
-__all__ = ["ELO", "FIT", "HOW_TO_READ", "PAGE", "READING", "SCRIPT", "STYLE", "TIERS", "WORDS"]
+__all__ = [
+    "ELO",
+    "FIT",
+    "HOW_TO_READ",
+    "LOWER",
+    "PAGE",
+    "READING",
+    "SCRIPT",
+    "STYLE",
+    "TIERS",
+    "WORDS",
+]
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -161,6 +172,10 @@ READING = "in a ranking of two, an item beats another with probability 1 / (1 + 
 ELO = """<li><b>Elo</b>: one that is d points ahead beats another, if the two do not tie, with
 probability 1 / (1 + 10<sup>−d / 400</sup>): 100 points are odds of 1.8 to 1, and 400 of ten to one.
 </li>
+"""
+LOWER = """<li><b>Lower</b>: the lower end of the interval of the utility, or of its Elo, with
+probability {interval:g}, by which the table is sorted: an item of which little is known stands
+lower in it. Standings, and the picture, are by mean rank.</li>
 """
 TIERS = """<li><b>Tier</b> 1 has the best items: each item is better than all those of lower tiers,
 for all tiers at once, with probability {tied_prob:g} or more. Inside a tier the order is open.</li>

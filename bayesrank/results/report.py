@@ -9,7 +9,18 @@ import numpy as np
 import pandas as pd
 
 from bayesrank.results.files import cells, plain
-from bayesrank.results.page import ELO, FIT, HOW_TO_READ, PAGE, READING, SCRIPT, STYLE, TIERS, WORDS
+from bayesrank.results.page import (
+    ELO,
+    FIT,
+    HOW_TO_READ,
+    LOWER,
+    PAGE,
+    READING,
+    SCRIPT,
+    STYLE,
+    TIERS,
+    WORDS,
+)
 from bayesrank.results.ranks import LITTLE, standing
 
 __all__ = ["Section", "report_html", "table_text", "verdict"]
@@ -162,7 +173,7 @@ def table_text(summary: pd.DataFrame, *, rows: int = 20, longest_name: int = 40)
     ----------
     summary : DataFrame
         From `rank_summary`, one group; columns rankings or matches, how often items were seen,
-        last_seen, elo and tier are shown as well.
+        last_seen, elo, lower and tier are shown as well; by lower, if it is there, it is sorted.
     rows : int
         Show at most so many items; the last line counts the others.
     longest_name : int
@@ -190,8 +201,8 @@ def table_text(summary: pd.DataFrame, *, rows: int = 20, longest_name: int = 40)
     b           1.8       1-2     0.25      0.25  tied
     """
     _one_group(summary)
-    shown, top = summary.head(rows), _top(summary)
-    words, more = standing(summary), _more(summary)
+    summary, words = _sorted(summary)
+    shown, top, more = summary.head(rows), _top(summary), _more(summary)
     names = [" ".join(plain(name).split()) for name in shown.index]
     names = [n if len(n) <= longest_name else f"{n[: longest_name - 1]}…" for n in names]
     width = max(cells(name) for name in ["item", *names])
@@ -237,7 +248,7 @@ def report_html(
         Heading.
     summary : DataFrame
         From `rank_summary`, one group; columns rankings or matches, how often items were seen,
-        last_seen, elo and tier are shown as well.
+        last_seen, elo, lower and tier are shown as well; by lower, if it is there, it is sorted.
     picture : bytes
         A PNG, from `figure_png`.
     paragraphs : sequence of str
@@ -292,6 +303,7 @@ def report_html(
         tied_prob=tied_prob,
         reading=_escape(reading or READING),
         more=ELO * ("elo" in summary)
+        + LOWER.format(interval=interval) * ("lower" in summary)
         + TIERS.format(tied_prob=tied_prob) * ("tier" in _more(summary)),
         fit=FIT if fit or failures else "",
     )
@@ -324,7 +336,8 @@ def report_html(
 
 def _rank_table(summary: pd.DataFrame) -> str:
     """Write the table of ranks, a row for each item in the colour of its standing."""
-    top, more, words = _top(summary), _more(summary), standing(summary)
+    summary, words = _sorted(summary)
+    top, more = _top(summary), _more(summary)
     heads = [name.strip().capitalize() for name in more]
     head = ["Item", "Mean rank", "From", "To", "P(best)", f"P(top {top})", *heads, "Standing"]
     rows = [
@@ -395,6 +408,15 @@ def _escape(text: str) -> str:
     return html.escape(plain(text))
 
 
+def _sorted(summary: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
+    """Sort by the column lower, if there is one; and the standings, which are by mean rank."""
+    words = standing(summary)
+    if "lower" not in summary:
+        return summary, words
+    order = np.argsort(-summary["lower"].to_numpy(), kind="stable")
+    return summary.iloc[order], words.iloc[order]
+
+
 def _more(summary: pd.DataFrame) -> dict[str, list[str]]:
     """Columns that a summary may have: the head, as wide as the column, and the cells."""
     columns = {
@@ -402,6 +424,7 @@ def _more(summary: pd.DataFrame) -> dict[str, list[str]]:
         "matches": " matches",
         "last_seen": "last seen",
         "elo": "  elo",
+        "lower": "lower",
         "tier": "tier",
     }
     out = {}
@@ -412,7 +435,8 @@ def _more(summary: pd.DataFrame) -> dict[str, list[str]]:
             texts = [plain(x) for x in summary[name]]
             head = f"{head:>{max(len(x) for x in [head, *texts])}}"
         else:
-            texts = [f"{x:.0f}" if name == "elo" else f"{x:,.0f}" for x in summary[name]]
+            form = {"elo": ".0f", "lower": ".0f" if "elo" in summary else ".2f"}.get(name, ",.0f")
+            texts = [f"{x:{form}}" for x in summary[name]]
         out[head] = texts
     return out
 
