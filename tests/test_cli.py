@@ -949,7 +949,13 @@ def quick(light, monkeypatch):
 def test_a_quick_answer_is_marked_as_such_everywhere(folder, light, quick):
     result = run(*SMALL, "--quick", "--seed", 4)
     assert result.exit_code == 0, result.output
+    enough = quick[0].pop("enough")
     assert (light, quick) == ([], [{"draws": 1000, "chains": 4, "seed": 4}])
+    u = np.random.default_rng(1).normal([0.0, 0.5], size=(4, 1000, 2))
+    u = xr.DataArray(u, dims=("chain", "draw", "item"), coords={"item": ["ale", "beer"]})
+    drawn = xr.Dataset({"utility": u, "utility_z": u, "utility_scale": xr.ones_like(u[..., 0])})
+    assert not enough(drawn.isel(draw=slice(100)))  # probabilities have errors of .02
+    assert enough(drawn)
     assert "\nQuick answer: ale leads: mean rank" in result.stdout
     assert "\nThis answer is an approximation: a normal distribution around" in result.stdout
     assert "R-hat" not in result.stdout

@@ -62,14 +62,18 @@ def test_compiled_code_that_is_cut_off_is_told_with_a_way_on(tmp_path, capsys):
     assert broken_cache(ValueError("another")) is None
 
 
-def test_compiling_is_said_once_and_not_where_there_is_nothing_to_compile(capsys):
-    talk = Talk()
-    doubled, tripled = numba.njit(lambda x: 2 * x), numba.njit(lambda x: 3 * x)
+def test_compiling_is_said_once_and_not_where_nothing_is_kept(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    talk, kept = Talk(), numba.njit(cache=True)
+    doubled = kept(lambda x: 2 * x)
+    tripled = kept(lambda x: 3 * x)
     with compiling_said(talk.compiling):
         assert doubled(1) + tripled(1) == 5
     assert capsys.readouterr().err.count("Compiling, once: later runs will find it done") == 1
     with compiling_said(lambda: pytest.fail("there was nothing to compile")):
         assert doubled(2) == 4
+    with compiling_said(lambda: pytest.fail("the next run will compile it again")):
+        assert numba.njit(lambda x: 4 * x)(1) == 4
 
 
 @pytest.mark.slow

@@ -358,11 +358,14 @@ def _sample(job: Job, fit: Fit, talk: Talk) -> Any:
 
     from bayesrank.inference import sample
 
-    def enough(so_far: Any) -> bool:
+    def is_precise(so_far: Any) -> bool:
         from bayesrank.results import precise
 
+        return precise(job.moved(DataTree.from_dict({"posterior": so_far})), top=fit.top)
+
+    def enough(so_far: Any) -> bool:
         posterior = job.moved(DataTree.from_dict({"posterior": so_far}))
-        return _checked(posterior, job)[0] and precise(posterior, top=fit.top)
+        return _checked(posterior, job)[0] and is_precise(so_far)
 
     def watch(done: int, most: int) -> None:
         if talk.bar is None:  # it is compiled
@@ -393,7 +396,7 @@ def _sample(job: Job, fit: Fit, talk: Talk) -> Any:
                 fit = replace(fit, tune=min(fit.tune, TUNE_NEAR))
                 settings |= {"near": near, "nuts": {}, "tune": fit.tune}
         if quick:
-            posterior = _approximate(model, fit, talk)
+            posterior = _approximate(model, fit, talk, is_precise)
             if posterior is not None:
                 return job.moved(posterior)
         if job.start is not None:
@@ -409,13 +412,15 @@ def _sample(job: Job, fit: Fit, talk: Talk) -> Any:
     return job.moved(posterior)
 
 
-def _approximate(model: Any, fit: Fit, talk: Talk) -> Any:
+def _approximate(model: Any, fit: Fit, talk: Talk, enough: Any) -> Any:
     """Draw from an approximation of the posterior, if there is one."""
     from bayesrank.inference import quick_posterior
 
     talk.stage("Approximating ...")
     try:
-        return quick_posterior(model, draws=fit.draws, chains=fit.chains, seed=fit.seed)
+        return quick_posterior(
+            model, draws=fit.draws, chains=fit.chains, seed=fit.seed, enough=enough
+        )
     except ValueError as error:
         talk.note(f"There is no quick answer, so the full one is sampled. {error}")
         return None

@@ -66,8 +66,8 @@ class Arrow:
     ----------
     blocks : array, (n_blocks, size, size)
         D of the formulas.
-    across : array, (n_blocks, size, n_rest)
-        C.
+    across : array, (size, n_rest, n_blocks)
+        C, of each place in a block.
     rest : array, (n_rest, n_rest)
         R.
     places : array of int, (n_blocks, size)
@@ -84,7 +84,7 @@ class Arrow:
     Examples
     --------
     >>> arrow = Arrow(
-    ...     np.full((3, 1, 1), 2.0), np.full((3, 1, 1), 0.5), np.eye(1),
+    ...     np.full((3, 1, 1), 2.0), np.full((1, 1, 3), 0.5), np.eye(1),
     ...     np.arange(3)[:, None], np.array([3]), np.array([True]),
     ... )
     >>> arrow.solve(np.array([1.0, -1.0, 3.0, 0.0])).round(3).tolist()  # around their mean
@@ -109,9 +109,12 @@ class Arrow:
             ) from error
         # blocks are small and many: their inverses are applied faster than they are solved with
         self.inverse = np.linalg.inv(self.root)
-        self.edge = self.inverse @ across  # H
-        flat = self.edge.reshape(places.size, len(places_of_rest))
-        self.corner = factor_of(rest - flat.T @ flat)
+        self.edge = np.empty(across.shape)  # H
+        for p, edge in enumerate(self.edge):
+            np.multiply(self.inverse[:, p, p], across[p], out=edge)
+            for q in range(p):
+                edge += self.inverse[:, p, q] * across[q]
+        self.corner = factor_of(rest - sum(edge @ edge.T for edge in self.edge))
         kept = np.flatnonzero(sums)
         self.sums = np.zeros((kept.size, self.n))  # A
         for row, which in zip(self.sums, kept, strict=True):
@@ -140,25 +143,21 @@ class Arrow:
         """Draw from the normal of this precision, (n, draws), given the sums."""
         z = rng.normal(size=(self.n, draws))
         corner = solve_triangular(self.corner, z[self.places_of_rest], lower=True, trans="T")
-        return self._given_sums(self._back(z[self.places.ravel()], corner))
+        return self._given_sums(self._back(z[self.places], corner))
 
     def _solve(self, right: Floats) -> Floats:
         size = self.places.shape[1]
         columns = right.shape[1]
         half = self.inverse @ right[self.places].reshape(len(self.places), size, columns)
-        half = half.reshape(self.places.size, columns)
-        flat = self.edge.reshape(len(half), len(self.places_of_rest))
-        corner = cho_solve((self.corner, True), right[self.places_of_rest] - flat.T @ half)
+        known = sum(edge @ half[:, p] for p, edge in enumerate(self.edge))
+        corner = cho_solve((self.corner, True), right[self.places_of_rest] - known)
         return self._back(half, corner)
 
     def _back(self, half: Floats, corner: Floats) -> Floats:
-        """Solve the upper triangle for the blocks, the rest being known."""
-        size, columns = self.places.shape[1], half.shape[1]
-        half = half - self.edge.reshape(len(half), len(self.places_of_rest)) @ corner
-        out = np.empty((self.n, columns))
-        upper = np.swapaxes(self.inverse, 1, 2)
-        found = upper @ half.reshape(len(self.places), size, columns)
-        out[self.places.ravel()] = found.reshape(self.places.size, columns)
+        """Solve the upper triangle for (n_blocks, size, columns), the rest being known."""
+        left = np.stack([half[:, p] - edge.T @ corner for p, edge in enumerate(self.edge)], axis=1)
+        out = np.empty((self.n, half.shape[2]))
+        out[self.places] = np.swapaxes(self.inverse, 1, 2) @ left
         out[self.places_of_rest] = corner
         return out
 

@@ -52,6 +52,7 @@ __all__ = [
     "adam",
     "climb",
     "constrained",
+    "converter",
     "data_groups",
     "density_with_slope",
     "hessian_product",
@@ -60,6 +61,7 @@ __all__ = [
     "objective",
     "one_blas_thread",
     "posterior_modes",
+    "tree_of",
 ]
 
 Point = Mapping[str, NDArray[np.float64]]  # values of the free variables, by name
@@ -514,17 +516,34 @@ def constrained(
 
     As PyMC does, together with what was observed and the data of the model.
     """
+    values = converter(model, start)(found).items()
+    by_chain = {name: x.reshape(chains, -1, *x.shape[1:]) for name, x in values}
+    return tree_of(model, by_chain, with_data=with_data)
+
+
+def converter(
+    model: pm.Model, start: RaveledVars
+) -> Callable[[NDArray[np.float64]], dict[str, NDArray[Any]]]:
+    """Compile what makes unconstrained draws (n_draws, n) the model's variables, (n_draws, ...)."""
     names = {rv.name for rv in model.unobserved_RVs}
     shown = [x for x in model.unobserved_value_vars if x.name in names]  # without transformed ones
-    convert = model.compile_fn(shown, inputs=model.value_vars, point_fn=True)
-    values: dict[str, Any] = {}
-    for k, row in enumerate(found):
-        point = convert(DictToArrayBijection.rmap(start._replace(data=row)))
-        for x, value in zip(shown, point, strict=True):
-            if k == 0:
-                values[x.name] = np.empty((len(found), *value.shape), value.dtype)
-            values[x.name][k] = value
-    values = {name: x.reshape(chains, -1, *x.shape[1:]) for name, x in values.items()}
+    compiled = model.compile_fn(shown, inputs=model.value_vars, point_fn=True)
+
+    def convert(found: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+        values: dict[str, Any] = {}
+        for k, row in enumerate(found):
+            point = compiled(DictToArrayBijection.rmap(start._replace(data=row)))
+            for x, value in zip(shown, point, strict=True):
+                if k == 0:
+                    values[x.name] = np.empty((len(found), *value.shape), value.dtype)
+                values[x.name][k] = value
+        return values
+
+    return convert
+
+
+def tree_of(model: pm.Model, values: Mapping[str, NDArray[Any]], *, with_data: bool = True) -> Any:
+    """Put draws of the model's variables, (chain, draw, ...) each, into a DataTree."""
     coords, dims = coords_and_dims_for_inferencedata(model)
     out = az.from_dict({"posterior": values}, coords=coords, dims=dims)
     if with_data:

@@ -12,7 +12,7 @@ the slopes in the brackets being constants. What is left to differentiate are th
 inputs are made of the variables, which does not grow with the data.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from pymc.pytensorf import compile as compile_pytensor
 from pymc.pytensorf import rewrite_pregrad
 from pytensor.graph.basic import Apply
-from pytensor.graph.replace import graph_replace
+from pytensor.graph.replace import graph_replace, vectorize_graph
 from pytensor.graph.traversal import ancestors
 
 from bayesrank.inference.modes import hessian_product, join_inputs
@@ -40,6 +40,9 @@ def likelihoods_of(logp: Any) -> list[Apply]:
     return [owner for owner in owners if hasattr(owner.op, "hessian")]
 
 
+AT_ONCE = 32  # directions, of which memory stays near
+
+
 def many_products(model: pm.Model) -> Callable[[Floats], Callable[[Floats], Floats]]:
     """Compile products with the Hessian of the log posterior.
 
@@ -52,15 +55,14 @@ def many_products(model: pm.Model) -> Callable[[Floats], Callable[[Floats], Floa
     -------
     callable
         From the free variables, ravelled as `objective` does, (n,), to a function from directions,
-        (n, columns), to the Hessian times each, (n, columns).
+        (n_directions, n), to the Hessian times each, (n_directions, n).
 
     Examples
     --------
     >>> with pm.Model() as model:
     ...     x = pm.Normal("x", 0, [1.0, 2.0])
-    >>> many_products(model)(np.zeros(2))(np.ones((2, 1)))
-    array([[-1.  ],
-           [-0.25]])
+    >>> many_products(model)(np.zeros(2))(np.ones((1, 2)))
+    array([[-1.  , -0.25]])
     """
     logp = rewrite_pregrad(model.logp())
     nodes = likelihoods_of(logp)
@@ -68,7 +70,7 @@ def many_products(model: pm.Model) -> Callable[[Floats], Callable[[Floats], Floa
         product = hessian_product(model)
 
         def one_by_one(x: Floats) -> Callable[[Floats], Floats]:
-            return lambda directions: np.stack([product(x, v) for v in directions.T], axis=1)
+            return lambda directions: np.stack([product(x, v) for v in directions])
 
         return one_by_one
 
@@ -83,26 +85,32 @@ def many_products(model: pm.Model) -> Callable[[Floats], Callable[[Floats], Floa
     }
     replaced = graph_replace(logp, [*linear.items()], strict=True)
     everything = [x for node in nodes for x in node.inputs]
-    outputs = [replaced, *inputs, *everything]
-    outputs, at = join_inputs(model.initial_point(), outputs, model.continuous_value_vars)
-    surrogate, *made = outputs[: 1 + len(inputs)]
-    everything = outputs[1 + len(inputs) :]
 
-    along = at.type("along")
-    slope = pytensor.grad(surrogate, at)
-    bend = pytensor.grad(pt.sum(slope * along), at, consider_constant=[along], **_IGNORED)
+    free = model.continuous_value_vars
+    along = [x.type(x.name) for x in free]
+    slope = pytensor.grad(replaced, free, **_IGNORED)
+    bend = pytensor.grad(_inner(slope, along), free, consider_constant=along, **_IGNORED)
     # J v, as the derivative of v' J' y by y
     weights = [x.type() for x in inputs]
-    total = pt.add(*(pt.sum(y * x) for y, x in zip(weights, made, strict=True)), pt.zeros(()))
-    pulled = pytensor.grad(total, at)
-    pushed = pytensor.grad(pt.sum(pulled * along), weights, return_disconnected="zero", **_IGNORED)
+    pulled = pytensor.grad(_inner(weights, inputs), free, **_IGNORED)
+    pushed = pytensor.grad(_inner(pulled, along), weights, return_disconnected="zero", **_IGNORED)
     # linear in y, whatever y is
-    anywhere = [(y, pt.zeros_like(x)) for y, x in zip(weights, made, strict=True)]
+    anywhere = [(y, pt.zeros_like(x)) for y, x in zip(weights, inputs, strict=True)]
     pushed = graph_replace(pushed, anywhere, strict=False)
+    outputs = [_ravelled(pulled), _ravelled(bend), *pushed, *everything]
+    point = model.initial_point()
+    outputs, at = join_inputs(point, outputs, free)
+    outputs, along = join_inputs(point, outputs, along)
+    pulled, bend, *outputs = outputs
+    pushed, everything = outputs[: len(inputs)], outputs[len(inputs) :]
+    # a call for many directions at once takes a quarter of the time of one for each
+    many = [x.type.clone(shape=(None, *x.type.shape))() for x in (along, *weights)]
+    forwards = vectorize_graph([bend, *pushed], {along: many[0]})
+    backwards = vectorize_graph(pulled, dict(zip(weights, many[1:], strict=True)))
     options: Any = {"trust_input": True, "on_unused_input": "ignore"}
     values_at = compile_pytensor([at], everything, **options)
-    forward = compile_pytensor([at, along, *slopes], [bend, *pushed], **options)
-    backward = compile_pytensor([at, *slopes], slope, **options)
+    forward = compile_pytensor([at, many[0], *slopes], forwards, **options)
+    backward = compile_pytensor([at, *many[1:]], backwards, **options)
 
     def at_point(x: Floats) -> Callable[[Floats], Floats]:
         values = values_at(x)
@@ -112,22 +120,34 @@ def many_products(model: pm.Model) -> Callable[[Floats], Callable[[Floats], Floa
             mine = [np.array(value, order="C") for value in mine]
             here += node.op.kernel(*mine, *node.op.constants)[1:]
             hessians.append(node.op.hessian(*mine))
-        nothing = backward(x, *(np.zeros_like(g) for g in here))
 
         def products(directions: Floats) -> Floats:
-            bent, *pushed = zip(*(forward(x, v, *here) for v in _columns(directions)), strict=True)
-            into = [np.stack(columns, axis=1) for columns in pushed]
-            changed: list[Floats] = []
-            for hessian, a, b in zip(hessians, ends[:-1], ends[1:], strict=True):
-                changed += hessian.dot(into[a:b])
-            back = zip(*(_columns(change) for change in changed), strict=True)
-            found = [b + backward(x, *g) - nothing for b, g in zip(bent, back, strict=True)]
-            return np.stack(found, axis=1)
+            out = np.empty(directions.shape)
+            for first in range(0, len(out), AT_ONCE):
+                some = directions[first : first + AT_ONCE]
+                bend, *pushed = forward(x, some, *here)
+                # inputs that do not depend on the variables are the same in all directions
+                into = [
+                    np.broadcast_to(v, (len(some), *g.shape))
+                    for v, g in zip(pushed, here, strict=True)
+                ]
+                changed: list[Floats] = []
+                for hessian, a, b in zip(hessians, ends[:-1], ends[1:], strict=True):
+                    changed += hessian.dot(into[a:b])
+                # of another layout they would be compiled for anew
+                back = backward(x, *map(np.ascontiguousarray, changed))
+                np.add(bend, back, out=out[first : first + AT_ONCE])
+            return out
 
         return products
 
     return at_point
 
 
-def _columns(matrix: Floats) -> list[Floats]:
-    return list(np.ascontiguousarray(matrix.T))
+def _inner(one: Sequence[Any], other: Sequence[Any]) -> Any:
+    """Inner product of what variables are made of."""
+    return pt.add(*(pt.sum(x * y) for x, y in zip(one, other, strict=True)), pt.zeros(()))
+
+
+def _ravelled(parts: Sequence[Any]) -> Any:
+    return pt.concatenate([part.ravel() for part in parts])

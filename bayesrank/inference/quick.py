@@ -39,7 +39,7 @@ only node. Where judges have parameters of their own, time is linear in the judg
 
 import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -60,7 +60,7 @@ from scipy.stats import norm, qmc
 
 from bayesrank.inference.arrow import Arrow, Dense
 from bayesrank.inference.laplace import factor_of
-from bayesrank.inference.modes import climb, constrained, objective, one_blas_thread
+from bayesrank.inference.modes import climb, converter, objective, one_blas_thread, tree_of
 from bayesrank.inference.products import likelihoods_of, many_products
 
 __all__ = ["Near", "learned_scales", "normal_near", "quick_posterior"]
@@ -91,6 +91,8 @@ POINTS = 300  # over so many numbers of draws it averages a curvature, with one 
 STEPS = 2  # towards its mean, with the same precision
 MOST_ROUNDS = 8  # of precision and mean
 SETTLED = 0.05  # nats of the bound that a round gains, at which they end
+FIRST_LOOK = 250  # draws of a chain, after which it is asked whether they are enough
+NODE = "node"  # what says of which node draws are
 KNOWN = 0.06  # deviation of all scales' logarithms at which their mode alone stands for nodes
 
 
@@ -101,6 +103,7 @@ def quick_posterior(
     draws: int = 1000,
     chains: int = 4,
     seed: int = 1,
+    enough: Callable[[xr.Dataset], bool] | None = None,
 ) -> xr.DataTree:
     """Approximate the posterior by its mode and curvature, in seconds where NUTS takes minutes.
 
@@ -113,12 +116,15 @@ def quick_posterior(
         integrated over nodes: up to twelve numbers. By default those that `learned_scales` finds;
         none for a plain Laplace approximation around the joint mode.
     draws : int
-        Of each chain.
+        Of each chain, at most.
     chains : int
         Draws are independent, so that chains differ by chance alone; several make summaries and
         diagnostics that want chains work.
     seed : int
         Of the draws.
+    enough : callable, optional
+        Given the posterior so far, says whether it suffices, as of `bayesrank.inference.sample`:
+        it is asked when every chain has 250 draws, 500, 1,000 and so on.
 
     Returns
     -------
@@ -176,11 +182,14 @@ def quick_posterior(
     """
     _refuse_discrete(model)
     names = learned_scales(model) if scales is None else list(scales)
+    settings: dict[str, Any] = {
+        "draws": draws, "chains": chains, "seed": seed, "enough": enough,
+    }  # fmt: skip
     with one_blas_thread():
         try:
-            return _approximate(*_by_blocks(model, names), names, draws, chains, seed)
+            return _approximate(*_by_blocks(model, names), names, **settings)
         except _MeetError:  # blocks that the graph lets hope for
-            return _approximate(model, [], names, draws, chains, seed)
+            return _approximate(model, [], names, **settings)
 
 
 class Near(NamedTuple):
@@ -249,7 +258,14 @@ def _refuse_many(outer: NDArray[np.int64], names: Sequence[str]) -> None:
 
 
 def _approximate(
-    model: pm.Model, blocks: Sequence[str], names: Sequence[str], draws: int, chains: int, seed: int
+    model: pm.Model,
+    blocks: Sequence[str],
+    names: Sequence[str],
+    *,
+    draws: int,
+    chains: int,
+    seed: int,
+    enough: Callable[[xr.Dataset], bool] | None,
 ) -> xr.DataTree:
     """Find the quick posterior; variables of the `blocks` of a dim meet their own only."""
     logp, start = objective(model)
@@ -258,22 +274,31 @@ def _approximate(
     places = np.stack([_places(start, [name]) for name in blocks], axis=1) if blocks else None
     sums = np.array([_sums_to_zero(model[name]) for name in blocks], dtype=bool)
     nested = _Nested(logp, many_products(model), start.data, outer, places, sums)
-    rng = np.random.default_rng(seed)
-    total = draws * chains
     if outer.size:
         nodes = _nodes(nested, names)
-        found, node = _draws(nodes, nested, total, rng)
-        log_weight = nodes.log_weight
     else:
-        fit = nested.at(np.zeros(0))
-        found, node = fit.draw(total, nested, rng), np.zeros(total, dtype=int)
-        log_weight = np.zeros(1)
-    out = constrained(model, start, found, chains=chains)
-    stats = {"node": node, "node_log_weight": log_weight[node]}
+        none, fit = np.zeros((0, 0)), nested.at(np.zeros(0))
+        nodes = _Nodes(fit.x[None, outer], np.zeros(1), [fit], 1.0, none)
+    rng, convert = np.random.default_rng(seed), converter(model, start)
+    n, values = 0, dict[str, NDArray[Any]]()
+    while True:
+        more = draws if enough is None else min(max(n, FIRST_LOOK), draws - n)
+        found, node = _draws(nodes, nested, chains * more, rng)
+        drawn = (convert(found) | {NODE: node}).items()
+        part = {name: x.reshape(chains, more, *x.shape[1:]) for name, x in drawn}
+        join = values and {x: np.concatenate([values[x], part[x]], axis=1) for x in part}
+        n, values = n + more, join or part
+        so_far = {name: x for name, x in values.items() if name != NODE}
+        if n == draws or enough is None:
+            break
+        if enough(tree_of(model, so_far, with_data=False)["posterior"].to_dataset()):
+            break
+    out, node = tree_of(model, so_far), values[NODE]
+    stats = {NODE: node, "node_log_weight": nodes.log_weight[node]}
     out["sample_stats"] = xr.DataTree(
         xr.Dataset(
-            {name: (("chain", "draw"), x.reshape(chains, draws)) for name, x in stats.items()},
-            coords={"chain": np.arange(chains), "draw": np.arange(draws)},
+            {name: (("chain", "draw"), x) for name, x in stats.items()},
+            coords={"chain": np.arange(chains), "draw": np.arange(n)},
         )
     )
     said = {
@@ -451,6 +476,20 @@ class _Nested:
         self.places, self.sums = places, sums
         self.start = start
         self.near: _Given | None = None  # where the next search starts
+        if places is None:
+            self.directions = np.eye(start.size)
+            return
+        # one direction for each of the few, and one for a variable of all blocks: in units of one,
+        # and in others, which give the same unless blocks meet
+        self.rest = np.setdiff1d(self.inner, places)
+        few = np.concatenate([self.rest, outer])
+        n_few, n_own = len(few), places.shape[1]
+        self.unit = np.cos(np.arange(len(places)) ** 2) + 2.0
+        self.directions = np.zeros((n_few + 2 * n_own, start.size))
+        self.directions[np.arange(n_few), few] = 1.0
+        of_all, again = self.directions[n_few:].reshape(2, n_own, start.size)
+        for i, where in enumerate(places.T):
+            of_all[i, where], again[i, where] = 1.0, self.unit
 
     def at(self, scales: Floats) -> _Given:
         """Find the mode and the curvature of the others, from where the last search ended."""
@@ -596,43 +635,33 @@ class _Nested:
 
         Of several points their mean.
         """
-        size = points[0].size
-
-        def product(directions: Floats) -> Floats:
-            return np.mean([self.products(x)(directions) for x in points], axis=0)
+        found = self.products(points[0])(self.directions)
+        for x in points[1:]:
+            found += self.products(x)(self.directions)
+        found *= -1 / len(points)
 
         if self.places is None:
-            found = -product(np.eye(size))
             across = found[np.ix_(self.inner, self.outer)]
             precision = Dense(found[np.ix_(self.inner, self.inner)])
             return precision, across, found[np.ix_(self.outer, self.outer)]
 
-        # one direction for each of the few, and one for a variable of all blocks: in units of one,
-        # and in others, which give the same unless blocks meet
-        blocks, n_own = self.places, self.places.shape[1]
-        rest = np.setdiff1d(self.inner, blocks)
-        few = np.concatenate([rest, self.outer])
-        axes = np.zeros((size, len(few)))
-        axes[few, np.arange(len(few))] = 1.0
-        unit = np.cos(np.arange(len(blocks)) ** 2) + 2.0
-        of_all, again = np.zeros((2, size, n_own))
-        for i, where in enumerate(blocks.T):
-            of_all[where, i], again[where, i] = 1.0, unit
-        found = -product(np.concatenate([axes, of_all, again], axis=1))
-        by_few, by_all, by_unit = np.split(found, [len(few), len(few) + n_own], axis=1)
-        error = abs(by_unit[blocks] - by_all[blocks] * unit[:, None, None])
-        if not error.max() <= 1e-8 * (1 + abs(by_all[blocks]).max()):
+        blocks, rest = self.places, self.rest
+        by_rest, by_outer, by_all, by_unit = np.split(
+            found, np.cumsum([len(rest), len(self.outer), blocks.shape[1]])
+        )
+        own, in_units = by_all[:, blocks], by_unit[:, blocks]
+        error = abs(in_units - own * self.unit[:, None])
+        if not error.max() <= 1e-8 * (1 + abs(own).max()):
             raise _MeetError
-        n_rest, place = len(rest), np.searchsorted(self.inner, blocks)
         arrow = Arrow(
-            by_all[blocks],
-            by_few[blocks][..., :n_rest],
-            by_few[rest][:, :n_rest],
-            place,
+            own.transpose(1, 2, 0),
+            np.stack([by_rest[:, where] for where in blocks.T]),
+            by_rest[:, rest],
+            np.searchsorted(self.inner, blocks),
             np.searchsorted(self.inner, rest),
             self.sums,
         )
-        return arrow, by_few[self.inner][:, n_rest:], by_few[self.outer][:, n_rest:]
+        return arrow, by_outer[:, self.inner].T, by_outer[:, self.outer]
 
 
 def _newton_step(

@@ -79,6 +79,25 @@ def test_the_result_is_one_of_pymc_with_its_groups_dims_and_attributes():
     assert len(az.summary(out)) == 9
 
 
+def test_draws_end_where_they_are_said_to_be_enough():
+    model, asked = groups_model(np.array([1.0, -2.0, 3.0, 0.5]), centred=False), []
+
+    def enough(so_far):
+        asked.append(so_far)
+        return so_far.sizes["draw"] == 500
+
+    some = quick_posterior(model, chains=2, enough=enough)
+    assert [dict(draws.sizes) for draws in asked] == [
+        {"chain": 2, "draw": n, "group": 4} for n in (250, 500)
+    ]
+    assert some["posterior"].to_dataset().equals(asked[-1])
+    assert some["sample_stats"]["node"].sizes == {"chain": 2, "draw": 500}
+    most = quick_posterior(model, chains=2, draws=600, enough=lambda _: False)
+    assert most["posterior"].sizes["draw"] == 600
+    first = most["posterior"].isel(draw=slice(500)).to_dataset()
+    assert first.equals(some["posterior"].to_dataset())
+
+
 def test_without_scales_it_is_the_normal_around_the_mode_and_the_seed_decides():
     with pm.Model() as model:
         x = pm.Normal("x", 0, [1.0, 2.0])

@@ -132,23 +132,24 @@ class PairHessian(NamedTuple):
     own: NDArray[np.float64]
 
     def dot(self, directions: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-        """Multiply by directions of the five inputs, (their length, n_directions) each."""
+        """Multiply by directions of the five inputs, (n_directions, their length) each."""
         utility, *parameters, effects = directions
-        linear = np.concatenate([utility, effects])
+        linear = np.concatenate([utility, effects], axis=1)
         across = self[1:4]
-        out = self.among @ linear
-        found = [block @ linear for block in across]
+        out = linear @ self.among
+        found = [linear @ block.T for block in across]
         # of many directions few move parameters of groups, of which there may be thousands
-        move = np.flatnonzero(np.any([v.any(axis=0) for v in parameters], axis=0))
-        parameters = [v[:, move] for v in parameters]
-        out[:, move] += sum(block.T @ v for block, v in zip(across, parameters, strict=True))
+        move = np.flatnonzero(np.any([v.any(axis=1) for v in parameters], axis=0))
+        parameters = [v[move] for v in parameters]
+        out[move] += sum(v @ block for block, v in zip(across, parameters, strict=True))
         pairs = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
         for (p, q), own in zip(pairs, self.own, strict=True):
             for to, by in {(p, q), (q, p)}:
-                change = own[:, None] * parameters[by]  # of a group, or of all
-                alone = len(found[to]) == 1 < len(change)
-                found[to][:, move] += change.sum(axis=0, keepdims=True) if alone else change
-        return [out[: len(utility)], *found, out[len(utility) :]]
+                change = own * parameters[by]  # of a group, or of all
+                alone = found[to].shape[1] == 1 < change.shape[1]
+                found[to][move] += change.sum(axis=1, keepdims=True) if alone else change
+        n_utilities = utility.shape[1]
+        return [out[:, :n_utilities], *found, out[:, n_utilities:]]
 
 
 def _of_group(x: Any, group: Any) -> TensorVariable:

@@ -118,8 +118,8 @@ class StageHessian(NamedTuple):
     matrix: NDArray[np.float64]
 
     def dot(self, directions: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-        """Multiply by directions of the utilities, (n_items, n_directions)."""
-        return [self.matrix @ directions[0]]
+        """Multiply by directions of the utilities, (n_directions, n_items)."""
+        return [directions[0] @ self.matrix]
 
 
 class RankingLogp(CompiledOp):

@@ -124,12 +124,12 @@ TERMS = [(family, 2, 0) for family in OPS] + [(family, 1, 2) for family in WITH_
 @pytest.mark.parametrize("own", [(1, 1, 1), (0, 0, 0), (1, 0, 1)], ids=str)
 def test_second_derivatives_are_those_of_differences(rng, family, within, tying, own):
     parameters, data = cells(rng, family, 300, own, n_terms=4 if tying else 3)
-    directions = [rng.normal(size=(x.size, 3)) for x in parameters]
+    directions = [rng.normal(size=(3, x.size)) for x in parameters]
     op = OPS[family][0](within, tying)
     terms = {"within": within, "tying": tying}
     found = op.hessian(*parameters, *data).dot(directions)
-    for column in range(3):
-        step = [1e-5 * v[:, column] for v in directions]
+    for row in range(3):
+        step = [1e-5 * v[row] for v in directions]
         ahead, behind = (
             evaluate(
                 family,
@@ -141,7 +141,7 @@ def test_second_derivatives_are_those_of_differences(rng, family, within, tying,
         )
         for change, a, b in zip(found, ahead[1], behind[1], strict=True):
             exact = (a - b) / 2e-5
-            np.testing.assert_allclose(change[:, column], exact, rtol=1e-5, atol=1e-5)
+            np.testing.assert_allclose(change[row], exact, rtol=1e-5, atol=1e-5)
 
 
 @each_family
