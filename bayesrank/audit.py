@@ -306,8 +306,8 @@ def _repeated(board: "_Board") -> _Found:
     p = float(norm.sf(z))
     fires = p < RARE and value - mean > SHARE * len(what)
     return _Found(
-        f"{value:,} of {len(what):,} matches repeat another with the same items, outcome and "
-        f"{_and(list(groups))}; {mean:,.0f} would by chance"
+        f"{value:,} of {len(what):,} matches repeat another with the same "
+        f"{_and(['items', 'outcome', *groups])}; {mean:,.0f} would by chance"
         + (": votes may have been counted twice." if fires else "."),
         value=float(z),
         expected=0.0,
@@ -367,10 +367,14 @@ def _cycles(board: _Board) -> _Found:
     rarity = _tail(value, drawn)
     around = triads[best] if best >= 0 else triads[-1 - best][::-1]
     i, j, m = (board.name(x) for x in items[around])
+    what = f"{i} beats {j}, {j} beats {m} and {m} beats {i}, each by {value:.1f} standard errors"
+    chance = f"; a board without cycles has {np.median(drawn):.1f} there"
     return _Found(
-        f"{i} beats {j}, {j} beats {m} and {m} beats {i}, each by {value:.1f} standard errors or "
-        f"more; a board without cycles has {np.median(drawn):.1f} there"
-        + (": one scale of strength does not describe these." if rarity < RARE else "."),
+        "No three items beat one another in a circle."
+        if value <= 0
+        else f"{what} or more{chance}: one scale of strength does not describe these."
+        if rarity < RARE
+        else f"{what} or more, which may be chance.",
         value=value,
         expected=float(np.median(drawn)),
         p=rarity,
@@ -550,7 +554,7 @@ def _agreement(value: Floats, met: Ints, cell: Ints) -> tuple[float, float]:
 def _drift(board: _Board) -> _Found:
     """Compare strengths in the first half of the matches with those in the second."""
     if board.time is None:
-        return _Found("No group is said to be the time: name it with time=.")
+        return _Found("No group is said to be the time of the matches.")
     idx = board.pairs.group_idx(board.time)
     by_time = np.bincount(idx, board.n).cumsum()
     cut = int(np.searchsorted(by_time, by_time[-1] / 2)) + 1

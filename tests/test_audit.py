@@ -222,8 +222,15 @@ def test_what_the_data_do_not_allow_is_said():
     assert says["judges"] == "There is one judge only."
     assert "No group has 20 labels" in says["clusters"]
     assert "Nothing tells matches" in says["duplicates"]
-    assert "name it with time=" in says["drift"]
+    assert "No group is said to be the time" in says["drift"]
     assert found.loc["drift"].drop(["says", "fires"]).isna().all()
+
+
+def test_a_board_in_one_order_has_no_circle():
+    pairs = br.Pairs.from_matrix([[0, 20, 30], [2, 0, 20], [1, 2, 0]])
+    found = br.audit(pairs, order_effect=False, probes=["cycles"]).loc["cycles"]
+    assert found["value"] < 0
+    assert found["says"] == "No three items beat one another in a circle."
 
 
 def test_parts_that_never_met():

@@ -51,7 +51,9 @@ def sampler(monkeypatch):
 
     def sample(**settings):
         asked.append(settings | {"model": pm.modelcontext(None)})
-        return few(**settings)
+        draws = few(**settings)
+        settings["enough"](draws["posterior"].to_dataset())  # which looks at what it has
+        return draws
 
     monkeypatch.setattr(inference, "sample", sample)
     monkeypatch.setattr(inference, "compile_density", lambda _: None)
@@ -374,16 +376,18 @@ def test_columns_of_winner_and_loser_are_suspected(folder, sampler):
     rows = [("ale", "bock"), ("bock", "cider"), ("cider", "ale")]
     text = "".join(f"{one},{other},first,ann,look,7\n" for one, other in rows)
     (folder / "m.csv").write_text(HEAD + text, encoding="utf-8")
-    (found,) = notes(run("matches", "m.csv", *COUNTED))
+    found, *_ = notes(run("matches", "m.csv", *COUNTED))
     assert found.startswith("The first item wins all 21 matches that are decided. If the columns")
     assert found.endswith("does not exist: give them as --winner and --loser.")
-    assert notes(run("matches", "m.csv", *COUNTED, "--no-order")) == []
+    cycle, *_ = notes(run("matches", "m.csv", *COUNTED, "--no-order"))
+    assert cycle.startswith("ale beats bock, bock beats cider and cider beats ale, each by 2.6")
 
 
 def test_two_items_suffice(folder, sampler):
     text = f"{HEAD}ale,bock,first,ann,look,1\nale,bock,second,ben,taste,1\n"
     (folder / "m.csv").write_text(text, encoding="utf-8")
-    assert notes(run("matches", "m.csv", *ALL)) == []
+    (fragile,) = notes(run("matches", "m.csv", *ALL))
+    assert fragile == "Without 1 match of 2, bock would lead instead of ale: that is very few."
 
 
 @pytest.mark.slow
@@ -440,15 +444,8 @@ HELD = ("--feature", "len_l,len_r", "--group", "prompt")
 
 
 @pytest.fixture
-def styled(folder, sampler, monkeypatch):
-    """A table with the length of answers, and made-up draws of quick posteriors as well."""
-
-    def quick(model, **settings):
-        with model:
-            settings.pop("seed")
-            return few(**settings)
-
-    monkeypatch.setattr(inference, "quick_posterior", quick)
+def styled(folder, sampler):
+    """A table with the length of answers."""
     (folder / "m.csv").write_text(STYLED, encoding="utf-8")
     return sampler
 
@@ -457,7 +454,8 @@ def test_features_are_held_equal_and_groups_go_together(folder, styled):
     result = run("matches", "m.csv", *COLUMNS, "--judge", "who", *HELD, *QUICK, "--json")
     assert result.exit_code == 0, result.output
     said = data_of(result)
-    (model,) = {asked["model"] for asked in styled}
+    model, without = (asked["model"] for asked in styled)
+    assert "feature_effect" not in without.named_vars
     pairs_of_first = model["y_effect_size"].get_value()[:, -1]
     assert sorted(pairs_of_first) == [-2.0, -1.5, 3.0, 3.0, 4.0]
     assert "len_l" not in said["described"]
@@ -473,12 +471,57 @@ def test_features_are_held_equal_and_groups_go_together(folder, styled):
     names = {"features.csv", "features_by_judge.csv", "ranks_as_they_are.csv", "groups.csv"}
     assert names <= {path.name for path in OUT.iterdir()}
     page = (OUT / "report.html").read_text(encoding="utf-8")
-    for heading in ("Features", "Ranks with and without", "What goes together"):
+    for heading in ("Features", "Ranks with features held equal or not", "What goes together"):
         assert f">{heading}<" in page
     # and again, from the posterior
     again = data_of(run("report", OUT / "posterior.nc", "--json", "--output-dir", "again"))
     assert again["features"] == said["features"]
     assert again["groups"] == said["groups"]
+
+
+def audited(monkeypatch, known):
+    """Say what the page says where all probes fire, of a model that knows of some."""
+    rows = {"fires": True, "value": 9.0, "expected": 0.0, "p": 0.0, "says": "Far off."}
+    found = pd.DataFrame(rows, index=pd.Index(["order", "clusters", "cycles"], name="probe"))
+    monkeypatch.setattr(match_sections, "audit", lambda *_, **__: found)
+    return match_sections.audit_of(None, known, order=True)
+
+
+def test_what_the_model_knows_of_is_not_said_to_be_missed(monkeypatch):
+    part = audited(monkeypatch, ["order", "ties"])
+    found = part.section.table["Found"].to_dict()
+    assert found == {"Order": "in the model", "Clusters": "look at this", "Cycles": "look at this"}
+    assert part.section.paragraphs[1:] == [
+        "Far off. This model has such an effect.", "Far off.", "Far off."
+    ]  # fmt: skip
+    assert part.notes == ["Far off.", "Far off."]
+    assert part.data["audit"]["in_model"].to_dict() == {
+        "order": True, "clusters": False, "cycles": False
+    }  # fmt: skip
+
+
+def test_the_model_knows_of_groups_judges_and_the_order(folder, styled):
+    common = ("matches", "m.csv", *COLUMNS, "--json")
+    said = data_of(run(*common, "--judge", "who", *HELD[2:]))
+    held = {row["probe"] for row in said["audit"] if row["in_model"]}
+    assert held == {"order", "ties", "clusters"}
+    said = data_of(run(*common, "--no-order", "--force"))
+    assert not any(row["in_model"] for row in said["audit"])
+
+
+def test_judges_of_families_are_counted(folder, sampler):
+    table = pd.concat([pd.read_csv("m.csv")] * 3)
+    table["who"] = [f"j{k % 4}" for k in range(len(table))]
+    table["kin"] = (table["who"] < "j2").map({True: "old", False: "new"})
+    table.to_csv("m.csv", index=False)
+    families = ("--judge", "who", "--group", "kin", "--group", "kind", "--interval", 0.5)
+    said = data_of(run("matches", "m.csv", *COLUMNS, *families, "--json"))
+    kin, kind = said["groups"]
+    assert 2 <= kin["effective_judges"] <= 4
+    assert kind["effective_judges"] is None  # all judges are in each of these
+    page = (OUT / "report.html").read_text(encoding="utf-8")
+    assert f"the 4 judges are worth {kin['effective_judges']:.1f} of their own minds" in page
+    assert "From and To with probability 0.5" in page  # of adherences
 
 
 @pytest.mark.parametrize(
@@ -491,7 +534,7 @@ def test_an_item_that_does_not_move_is_not_said_to(ale, sentence):
 
 def test_without_an_order_features_turn_with_the_sides(folder, styled):
     run("matches", "m.csv", *COLUMNS, "--no-order", *HELD[:2], *QUICK)
-    size = styled[-1]["model"]["y_effect_size"].get_value()[:, -1]
+    size = styled[0]["model"]["y_effect_size"].get_value()[:, -1]
     # ale - bock twice, ale - cider, bock - cider twice
     assert sorted(size) == [-4.0, -3.0, -2.0, 1.5, 3.0]
 

@@ -12,7 +12,7 @@ from scipy.special import expit, softmax
 
 from bayesrank.cli import match_sections, sections
 from bayesrank.cli.marked import marked_csv, marked_png
-from bayesrank.cli.run import Fit, Job, Part, left_open
+from bayesrank.cli.run import Fit, Job, Part, Sampler, left_open
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import are_instants, label_times, time_coordinates
 from bayesrank.inference import History, forward_validation, history
@@ -201,7 +201,9 @@ class _Dated:
             )
         return out
 
-    def parts(self, posterior: Any, predicted: Any, summary: pd.DataFrame) -> list[Part]:
+    def parts(
+        self, posterior: Any, predicted: Any, summary: pd.DataFrame, _: Sampler
+    ) -> list[Part]:
         """Say it all, what is of today first."""
         several = len(self._labels) > 1
         pairs = isinstance(self.data, Pairs)

@@ -1,6 +1,6 @@
 """What ``bayesrank matches`` says beside the ranks: the leader, the judges, the categories."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ from bayesrank.results import (
     Section,
     adherence_summary,
     csv_bytes,
+    effective_judges,
     match_probability,
     matches_between,
     rank_summary,
@@ -65,10 +66,10 @@ def _matches(n: float, most: int) -> str:
     return "separated" if n == 0 else f"more than {most:,}" if np.isinf(n) else f"{int(n):,}"
 
 
-def judges(posterior: Any, pairs: "Pairs", most: int) -> Part:
+def judges(posterior: Any, pairs: "Pairs", most: int, fit: Fit) -> Part:
     """Say how closely judges follow the utilities, and how much being first gains with them."""
-    summary = adherence_summary(posterior, dim="judge")[::-1]
-    plot = plot_adherence(posterior, dim="judge", max_rankers=most)
+    summary = adherence_summary(posterior, dim="judge", prob=fit.interval)[::-1]
+    plot = plot_adherence(posterior, dim="judge", prob=fit.interval, max_rankers=most)
     axes = plot.get_target("adherence", {})
     axes.set_xlabel("Adherence (0 = nothing to do with the utilities)")
     picture = marked_png(plot, posterior)
@@ -83,8 +84,8 @@ def judges(posterior: Any, pairs: "Pairs", most: int) -> Part:
     text = [
         "Adherence says how closely a judge follows the utilities: the log odds of a judgement are "
         "the difference of utilities times the adherence, 0 for judgements that have nothing to do "
-        "with them. The geometric mean of all judges is 1. In the table the least adherent come "
-        "first.",
+        f"with them; it lies between From and To with probability {fit.interval:g}. The geometric "
+        "mean of all judges is 1. In the table the least adherent come first.",
         _off(csv.index[csv["outlier"]]),
     ]
     if "judge_deviation" in posterior["posterior"]:
@@ -127,10 +128,8 @@ def judges(posterior: Any, pairs: "Pairs", most: int) -> Part:
     return Part(section, files, data={"judges": csv})
 
 
-def features(posterior: Any, summary: pd.DataFrame, without: Any, fit: Fit) -> list[Part]:
+def features(posterior: Any, summary: pd.DataFrame, raw: Any, fit: Fit) -> list[Part]:
     """Say what features are worth, and set the ranks with them equal beside those as they are."""
-    from bayesrank.inference import quick_posterior
-
     draws = posterior["posterior"]
     found = _intervals(draws["feature_effect"], fit)
     unit = posterior["constant_data"]["feature_unit"]
@@ -141,9 +140,11 @@ def features(posterior: Any, summary: pd.DataFrame, without: Any, fit: Fit) -> l
     table["From"] = [f"{x:.2f}" for x in found["low"]]
     table["To"] = [f"{x:.2f}" for x in found["high"]]
     text = [
-        "The ranks are those of items that are alike in these. Adds: what being ahead by a usual "
-        "difference, the root mean square of all matches, adds to the log odds"
-        + (" with a typical judge." if "judge_feature_effect" in draws else ".")
+        "The ranks are those of items that are alike in these. A usual difference: the root mean "
+        "square of all matches, in what the column counts. Adds: what being ahead by so much adds "
+        "to the log odds"
+        + (" with a typical judge" if "judge_feature_effect" in draws else "")
+        + f", between From and To with probability {fit.interval:g}."
     ]
     data = {"features": found}
     if "judge_feature_effect" in draws:
@@ -155,8 +156,8 @@ def features(posterior: Any, summary: pd.DataFrame, without: Any, fit: Fit) -> l
         data["features_by_judge"] = found.reorder_levels(["feature", "judge"]).sort_index()
         least, most = found["mean"].groupby("feature").agg(["min", "max"]).T.to_numpy()
         table["Of judges"] = [f"{x:.2f} to {y:.2f}" for x, y in zip(least, most, strict=True)]
+        text.append("Of judges: what it adds with the judge who minds it least, and most.")
 
-    raw = quick_posterior(without, draws=fit.draws, chains=fit.chains, seed=fit.seed)
     ranks = rank_summary(raw, top=fit.top, prob=fit.interval)
     both = pd.DataFrame(
         {
@@ -167,15 +168,17 @@ def features(posterior: Any, summary: pd.DataFrame, without: Any, fit: Fit) -> l
     )
     moved = (ranks["mean_rank"][summary.index] - summary["mean_rank"]).abs()
     beside = [
-        "Mean rank, and from where to where: with the features held equal, and as they are, by a "
-        "quick approximation. " + _moves(moved)
+        "Mean rank, and from where to where: with the features held equal, and as they are. "
+        + _moves(moved)
     ]
     files = {f"{name}.csv": marked_csv(found, posterior) for name, found in data.items()}
     return [
         Part(Section("Features", text, table, file="features.csv"), files, data=data),
         Part(
-            Section("Ranks with and without", beside, both, file="ranks_as_they_are.csv"),
-            {"ranks_as_they_are.csv": csv_bytes(ranks)},
+            Section(
+                "Ranks with features held equal or not", beside, both, file="ranks_as_they_are.csv"
+            ),
+            {"ranks_as_they_are.csv": marked_csv(ranks, raw)},
             data={"ranks_as_they_are": ranks},
         ),
     ]
@@ -201,9 +204,15 @@ def _intervals(draws: Any, fit: Fit) -> pd.DataFrame:
     )
 
 
-def together(posterior: Any, pairs: "Pairs", groups: Sequence[str]) -> Part:
+def together(posterior: Any, pairs: "Pairs", groups: Sequence[str], fit: Fit) -> Part:
     """Say how much matches of one label of a group go together."""
     draws = posterior["posterior"]
+    tail = (1 - fit.interval) / 2
+    text = [
+        "Matches of one label go together: an item may be better or worse there than elsewhere. An "
+        "item varies by: the standard deviation of its utility from label to label. The more it "
+        "is, the less another match of the same label tells."
+    ]
     rows = {}
     for group in groups:
         matches = pairs.counts.sum(axis=1)
@@ -215,20 +224,37 @@ def together(posterior: Any, pairs: "Pairs", groups: Sequence[str]) -> Part:
             "spread": float(draws[f"{group}_spread"].mean()),
             "spread_sd": float(draws[f"{group}_spread"].std()),
             "tie_spread": float(draws[ties].mean()) if ties in draws else np.nan,
+            "effective_judges": np.nan,
         }
+        if (families := _families(pairs, group)) and "judge_spread" in draws:
+            worth = effective_judges(posterior, families, family=group)
+            rows[group]["effective_judges"] = float(worth.mean())
+            low, high = worth.quantile([tail, 1 - tail]).to_numpy()
+            text.append(
+                f"Of {group}: the {len(families)} judges are worth {float(worth.mean()):.1f} of "
+                f"their own minds (between {low:.1f} and {high:.1f} with probability "
+                f"{fit.interval:g}), as judges of one {group} err alike."
+            )
     found = pd.DataFrame.from_dict(rows, orient="index")
     found.index.name = "group"
     table = pd.DataFrame(index=pd.Index(found.index, name="Group"))
     table["Labels"] = [f"{n:,}" for n in found["labels"]]
-    table["Matches each"] = [f"{n:.1f}" for n in found["matches_each"]]
+    table["Matches each"] = [f"{n:,.1f}" for n in found["matches_each"]]
     table["An item varies by"] = [f"{r.spread:.2f} ± {r.spread_sd:.2f}" for r in found.itertuples()]
-    text = (
-        "Matches of one label go together: an item may be better or worse there than elsewhere. An "
-        "item varies by: the standard deviation of its utility from label to label. The more it "
-        "is, the less another match of the same label tells."
-    )
-    section = Section("What goes together", [text], table, file="groups.csv")
+    section = Section("What goes together", text, table, file="groups.csv")
     return Part(section, {"groups.csv": marked_csv(found, posterior)}, data={"groups": found})
+
+
+def _families(pairs: "Pairs", group: str) -> dict[str, str]:
+    """Return the label of every judge, if judges of one label are of one family."""
+    played = pairs.counts.any(axis=1)
+    both = pd.DataFrame({"judge": pairs.judge_idx, "family": pairs.group_idx(group)})[played]
+    both = both.drop_duplicates()
+    families = both["family"].nunique()
+    if both["judge"].duplicated().any() or not 1 < families < len(both):
+        return {}
+    judges, labels = pairs.judges, pairs.group_labels(group)
+    return {str(judges[i]): str(labels[k]) for i, k in both.to_numpy()}
 
 
 def ties(posterior: Any, pairs: "Pairs", summary: pd.DataFrame, fit: Fit) -> Part:
@@ -273,26 +299,39 @@ def _share_of_ties(pairs: "Pairs") -> pd.Series:
     return pd.Series(share, pairs.coords["item"])
 
 
-def audit_of(pairs: "Pairs", *, order: bool) -> Part:
-    """Say what the ranks hang on, as far as matches tell."""
+# What a model may know of what a probe finds, and what follows.
+HELD = {
+    "order": "This model has such an effect.",
+    "ties": "In this model it does.",
+    "clusters": "This model takes those of one group together.",
+}
+
+
+def audit_of(pairs: "Pairs", known: Collection[str], *, order: bool) -> Part:
+    """Say what the ranks hang on, as far as matches tell; the model knows of some of it."""
     found = audit(pairs, order_effect=order)
+    found["in_model"] = found.index.isin(list(known))
     looked = found[found["value"].notna()]
-    fires = looked[looked["fires"]]
+    says = [
+        f"{r.says} {HELD[str(r.Index)]}" if r.fires and r.in_model else str(r.says)
+        for r in looked.itertuples()
+    ]
+    fires = [text for text, fired in zip(says, looked["fires"], strict=True) if fired]
+    missed = looked["says"][looked["fires"] & ~looked["in_model"]].tolist()
+    words = np.where(looked["in_model"], "in the model", "look at this")
     table = pd.DataFrame(
-        {
-            "Found": ["look at this" if fired else "as expected" for fired in looked["fires"]],
-            "In words": looked["says"].to_numpy(),
-        },
+        {"Found": np.where(looked["fires"], words, "as expected"), "In words": says},
         index=pd.Index(looked.index.str.capitalize(), name="Probe"),
     )
     text = [
         "Probes of the matches, not of the ranks: each looks for one thing that would make a table "
         "less trustworthy than its intervals say. One that fires does not say that anybody "
         "cheated, but what to look at.",
-        *(fires["says"] if len(fires) else ["None of them fires."]),
+        *(fires or ["None of them fires."]),
     ]
     section = Section("What the table hangs on", text, table, file="audit.csv")
-    return Part(section, {"audit.csv": csv_bytes(found)}, printed=False, data={"audit": found})
+    files, data = {"audit.csv": csv_bytes(found)}, {"audit": found}
+    return Part(section, files, printed=False, notes=missed, data=data)
 
 
 def _agreement(posterior: Any, pairs: "Pairs") -> pd.Series:

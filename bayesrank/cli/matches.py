@@ -4,7 +4,7 @@ import functools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bayesrank.cli.run import Fit, Job, Part, cautions_of
+from bayesrank.cli.run import Fit, Job, Part, Sampler, cautions_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,9 +62,12 @@ def matches_job(
 
         return nuts_settings(model)
 
-    def parts(posterior: Any, predicted: Any, summary: "pd.DataFrame") -> list[Part]:
+    def parts(
+        posterior: Any, predicted: Any, summary: "pd.DataFrame", sampler: Sampler
+    ) -> list[Part]:
         import numpy as np
 
+        from bayesrank.audit import MANY
         from bayesrank.cli import coming_matches, counted_sections, match_sections, sections
 
         out = []
@@ -72,13 +75,14 @@ def matches_job(
             out.append(match_sections.leader(posterior, summary, COMPARED))
             out.append(coming_matches.coming(posterior, summary, fit.top, groups))
         if pairs.features is not None:
-            out += match_sections.features(posterior, summary, build(features=False), fit)
+            raw = sampler(functools.partial(build, features=False))
+            out += match_sections.features(posterior, summary, raw, fit)
         if groups:
-            out.append(match_sections.together(posterior, pairs, groups))
+            out.append(match_sections.together(posterior, pairs, groups, fit))
         if ties_by:
             out.append(match_sections.ties(posterior, pairs, summary, fit))
         if judges:
-            out.append(match_sections.judges(posterior, pairs, MOST_JUDGES))
+            out.append(match_sections.judges(posterior, pairs, MOST_JUDGES, fit))
         if categories:
             n = np.bincount(pairs.group_idx("category"), pairs.counts.sum(axis=1))
             labels = pairs.coords["category"]
@@ -86,7 +90,13 @@ def matches_job(
         out.append(sections.predictions(predicted, "pair", "match"))
         out.append(sections.checks_of_matches(predicted))
         if len(summary) <= MOST_AUDITED:
-            out.append(match_sections.audit_of(pairs, order=order))
+            known = {
+                "order": order,
+                "ties": judges and ties and not categories,  # of these it says nothing
+                "clusters": bool(groups) and (own or len(pairs.judges) < MANY),
+            }
+            held = [probe for probe, here in known.items() if here]
+            out.append(match_sections.audit_of(pairs, held, order=order))
         out += counted_sections.counted_matches(pairs, summary)
         out.append(sections.places(posterior, summary))
         win = sections.wins(posterior, summary, "match")

@@ -4,7 +4,7 @@ import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bayesrank.cli.run import Fit, Job, Part, cautions_of
+from bayesrank.cli.run import Fit, Job, Part, Sampler, cautions_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +41,7 @@ def rank_job(rankings: "Rankings", title: str, fit: Fit, *, kinds: int = 0) -> J
             PlackettLuce("y", utility, observed=rankings)
         return model
 
-    def parts(posterior: Any, predicted: Any, summary: Any) -> list[Part]:
+    def parts(posterior: Any, predicted: Any, summary: Any, _: Sampler) -> list[Part]:
         import numpy as np
 
         from bayesrank.cli import counted_sections, match_sections, sections
@@ -117,11 +117,11 @@ def rank_job(rankings: "Rankings", title: str, fit: Fit, *, kinds: int = 0) -> J
 def _of_kinds(job: Job, rankings: "Rankings", fit: Fit, n_kinds: int) -> Job:
     """Have the job be done for kinds of rankers."""
 
-    def parts(posterior: Any, predicted: Any, summary: Any) -> list[Part]:
+    def parts(posterior: Any, predicted: Any, summary: Any, sampler: Sampler) -> list[Part]:
         from bayesrank.cli import kinds
 
         own = kinds.sections(build(), posterior, predicted, rankings, summary, fit)
-        return [*own, *job.parts(posterior, predicted, summary)]
+        return [*own, *job.parts(posterior, predicted, summary, sampler)]
 
     @functools.cache
     def build() -> Any:

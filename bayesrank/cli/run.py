@@ -93,6 +93,10 @@ class Fit:
         )
 
 
+# From a function that builds a model to its posterior, made as that of the job was made.
+Sampler = Callable[[Callable[[], Any]], Any]
+
+
 @dataclass(frozen=True)
 class Part:
     """What there is to say beside the ranks: a section of the page, and files."""
@@ -102,6 +106,7 @@ class Part:
     printed: bool = True  # on the terminal, too
     failures: Sequence[str] = ()  # of the model, which stand in the verdict
     fit: str = ""  # what stands there if there are none
+    notes: Sequence[str] = ()  # on the data
     data: Mapping[str, "pd.DataFrame"] = field(default_factory=dict)  # for --json
 
 
@@ -118,8 +123,9 @@ class Job:
     request: Mapping[str, Any]  # what `bayesrank report` needs to make this job again
     reading: str | None = None  # what a difference of utilities means
     checked: Sequence[tuple[str, str]] = (("utility", "item"),)  # variables, and their dims
-    # of the posterior, the same with predictions of what was observed, and the summary of ranks
-    parts: Callable[[Any, Any, Any], list[Part]] = lambda *_: []
+    # of the posterior, the same with predictions of what was observed, the summary of ranks, and
+    # what samples another model
+    parts: Callable[[Any, Any, Any, Sampler], list[Part]] = lambda *_: []
     entries: int = 0  # numbers of the observed variable
     simulated: bool = False  # whether parts want draws of it
     some: Callable[[int], "Job | None"] | None = None  # the same with so many entries, at random
@@ -276,8 +282,17 @@ def _report(job: Job, fit: Fit, talk: Talk, posterior: Any, made: Path) -> dict[
         ),
         posterior,
     )  # fmt: skip
-    parts = job.parts(posterior, predicted, summary)
+
+    def sampler(build: Callable[[], Any]) -> Any:
+        talk.stage("Another model, to set beside it:")
+        with compiling_said(talk.compiling):
+            # what it shares with the job's are its utilities
+            return _sample(replace(job, build=build, checked=Job.checked), fit, talk)
+
+    parts = job.parts(posterior, predicted, summary, sampler)
     plt.close("all")
+    for sentence in (sentence for part in parts for sentence in part.notes):
+        talk.note(sentence)
     failures = [sentence for part in parts for sentence in part.failures]
     good = "" if failures else " ".join(part.fit for part in parts if part.fit)
     for sentence in failures:

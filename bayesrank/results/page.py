@@ -61,7 +61,7 @@ nav a { display: inline-block; margin: .1rem .9rem .1rem 0; }
   display: inline-block; color: #555; font-size: .85rem; }
 img { width: 100%; min-width: 34rem; max-width: 48rem; height: auto; display: block; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
-th, td { padding: .25rem .4rem; text-align: right; border-bottom: 1px solid #ddd;
+th, td { padding: .25rem .3rem; text-align: right; border-bottom: 1px solid #ddd;
   white-space: nowrap; }
 th { vertical-align: bottom; white-space: normal; }
 th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 8rem;
@@ -153,7 +153,7 @@ HOW_TO_READ = """<ul>
 <li><b>Rank</b> is a place in the order of all items, 1 for the best. The data do not fix that
 order, so each item has a range of ranks: it lies between <b>from</b> and <b>to</b>, the thin line
 in the picture, with probability {interval:g}. The thick line holds it with probability 0.5, and
-the circle is the <b>mean rank</b>, by which items are sorted.</li>
+the circle is the <b>mean rank</b>{sorted}.</li>
 <li><b>P(best)</b> is the probability that the item is the best of all, <b>P(top {top})</b> that it
 is one of the best {top}.</li>
 <li><b>Standing</b> says which items may be better than the leader. {words} The leader is better

@@ -293,8 +293,8 @@ def report_html(
     """
     _one_group(summary)
     top = [f'<p class="warn misfit">{_escape(w)}</p>' for w in failures]
-    top += [f'<p class="fit">{_escape(fit)}</p>'] * bool(fit and not failures)
     top += [f'<p class="warn">{_escape(w)}</p>' for w in warnings]
+    top += [f'<p class="fit">{_escape(fit)}</p>'] * bool(fit and not failures)
     used = ["close", "unknown"] if "known" in summary else ["tied"]
     how_to_read = HOW_TO_READ.format(
         interval=interval,
@@ -302,6 +302,7 @@ def report_html(
         words=" ".join(WORDS[word] for word in used),
         tied_prob=tied_prob,
         reading=_escape(reading or READING),
+        sorted="" if "lower" in summary else ", by which items are sorted",
         more=ELO * ("elo" in summary)
         + LOWER.format(interval=interval) * ("lower" in summary)
         + TIERS.format(tied_prob=tied_prob) * ("tier" in _more(summary)),

@@ -220,6 +220,32 @@ def test_ratings_and_tiers_are_shown_where_the_summary_has_them():
     assert "tier" not in page(one).lower()
 
 
+def test_a_table_with_lower_ends_is_sorted_by_them_and_says_so():
+    table = summary()
+    assert "mean rank</b>, by which items are sorted." in page(table)
+    low = table.assign(lower=[-0.5, 0.25, -2.0])
+    text = table_text(low)
+    assert text.splitlines()[0].split() == [
+        "item",
+        "mean",
+        "rank",
+        "ranks",
+        "P(best)",
+        "P(top",
+        "3)",
+        "lower",
+        "standing",
+    ]
+    assert [line.split()[0] for line in text.splitlines()[1:]] == ["bock", "ale", "cider"]
+    assert "  0.25" in text.splitlines()[1]
+    found = page(low)
+    assert "by which items are sorted" not in found
+    assert found.index("<td>bock</td>") < found.index("<td>ale</td>")
+    assert verdict(low) == verdict(table)  # by mean rank
+    assert "  1,250" not in table_text(low.assign(elo=1000.0, lower=1250.0))
+    assert "  1250" in table_text(low.assign(elo=1000.0, lower=1250.0))
+
+
 def test_close_and_unknown_are_two_words():
     table = summary(names=["ale", "bock", "cider"]).assign(known=[0.9, 0.8, 0.1])
     table.loc["cider", "tied_with_leader"] = True
