@@ -137,9 +137,10 @@ class Interactions(Frozen):
                 f"Say from which rating on a user has an item: Interactions.from_ratings(frame, "
                 f"user={user!r}, item={item!r}, rating={rating!r}, at_least=4), say."
             )
-        frame = read.table_of(frame, labels=[user, item])
-        user_idx, item_idx, user_axis, item_axis = _coded(frame, user, item, users, items)
-        return cls._of(user_axis, item_axis, user_idx, item_idx)
+        *codes, user_axis, item_axis = _coded(
+            read.table_of(frame, labels=[user, item]), user, item, users, items
+        )
+        return cls._of(user_axis, item_axis, codes)
 
     @classmethod
     def from_ratings(
@@ -209,7 +210,7 @@ class Interactions(Frozen):
                 f"{at_least:g} or more. They are kept, without items.",
                 UninformativeUserWarning,
             )
-        return cls._of(user_axis, item_axis, user_idx[high], item_idx[high])
+        return cls._of(user_axis, item_axis, [user_idx[high], item_idx[high]])
 
     @classmethod
     def from_rankings(cls, rankings: Rankings) -> Self:
@@ -264,16 +265,22 @@ class Interactions(Frozen):
                 )
         row, slot = np.nonzero(rankings.ranks == 1)
         return cls._of(
-            rankings.rankers, rankings.items, rankings.ranker_idx[row], rankings.item[row, slot]
+            rankings.rankers, rankings.items, [rankings.ranker_idx[row], rankings.item[row, slot]]
         )
 
     @classmethod
-    def _of(
-        cls, users: pd.Index, items: pd.Index, user_idx: NDArray[Any], item_idx: NDArray[Any]
-    ) -> Self:
+    def _of(cls, users: pd.Index, items: pd.Index, codes: list[NDArray[Any]]) -> Self:
+        """Take the users and items of the interactions, of which the list is emptied.
+
+        Of very many these would be as large as all else while they are put in order.
+        """
+        user_idx, item_idx = codes
+        codes.clear()
         # The items of some users at a time, sorted where they are; what was there twice is left out
         given = derive.starts(user_idx, len(users))
-        item = derive.grouped(item_idx, user_idx, given, np.int32)
+        item = derive.grouped(item_idx, user_idx, given)
+        del user_idx, item_idx
+        item = item.astype(np.int32, copy=False)
         start = np.zeros_like(given)
         end = 0
         for first, last in derive.stretches(given):

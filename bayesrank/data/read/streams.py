@@ -367,27 +367,29 @@ class _Labels:
     def join(self) -> None:
         """Give labels that wait their numbers among those that are known."""
         assert self.known is not None  # for the type checker: some have come
-        waiting = [
-            (labels.all() if isinstance(labels, _OfFile) else labels, rows)
-            for labels, rows in self.waiting
-        ]
-        every = [self.known, *(labels for labels, _ in waiting)]
-        coded = pc.dictionary_encode(pa.concat_arrays(every, memory_pool=POOL), memory_pool=POOL)
-        place, end = _positions(coded.indices), len(self.known)
-        self.known = coded.dictionary
+        # of what is put together nothing is kept, which would be most of the memory at this moment
+        every, end = [self.known], len(self.known)
+        waiting: list[tuple[int, slice]] = []
+        while self.waiting:  # which has the first
+            labels, rows = self.waiting.pop(0)
+            every.append(labels.all() if isinstance(labels, _OfFile) else labels)
+            waiting.append((len(every[-1]), rows))
+        self.known, labels = None, None
+        every = [pa.concat_arrays(every, memory_pool=POOL)]
+        coded = pc.dictionary_encode(every.pop(), memory_pool=POOL)
+        place, self.known = _positions(coded.indices), coded.dictionary
         if len(self.known) > MISSING:
             self._widen()
         kept = self.codes.kept
         # the last number is that of what is missing
-        longest = max((len(labels) for labels, _ in waiting), default=0)
+        longest = max((n for n, _ in waiting), default=0)
         table = np.full(max(longest, MISSING) + 1, -1).astype(kept.dtype)
-        for labels, rows in waiting:
-            begin, end = end, end + len(labels)
-            table[: len(labels)] = place[begin:end].astype(kept.dtype)
+        for n, rows in waiting:
+            begin, end = end, end + n
+            table[:n] = place[begin:end].astype(kept.dtype)
             for a in range(rows.start, rows.stop, AT_A_TIME):
                 part = slice(a, min(a + AT_A_TIME, rows.stop))
                 kept[part] = table[kept[part]]
-        self.waiting.clear()
         self.n_waiting = 0
         if self.codes.n > AT_LEAST:
             give_back()
@@ -397,11 +399,16 @@ class _Labels:
         if self.known is None:
             return np.empty(0, dtype=np.int8), pd.Index([])
         self.join()
-        names = pd.Index(self.known.to_pandas(), tupleize_cols=False)
+        known, self.known = self.known, None  # there is no other use of it
+        names = pd.Index(known.to_pandas(), tupleize_cols=False)
         if self.text:
             names = names.str.strip()
             names = names.where(names != "")
-        place, distinct = pd.factorize(names)  # to -1 what is missing
+        if self.text or known.null_count:
+            place, distinct = pd.factorize(names)  # to -1 what is missing
+        else:
+            place, distinct = np.arange(len(names)), names
+        del known, names
         if not self.ordered:
             order = np.asarray(distinct.argsort())
             rank = np.empty(len(order), dtype=np.int64)
