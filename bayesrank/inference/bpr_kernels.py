@@ -8,6 +8,7 @@ from bayesrank.likelihoods.ops.splitmix import uniform
 __all__ = ["climb_factors", "climb_neighbours", "draw_triple", "step_factors", "step_neighbours"]
 
 AT_ONCE = 64  # triples that are drawn, and then stepped along
+LINE = 8  # doubles that come from memory together
 
 # What LLVM needs to add in any order, and so in vectors. Infinities and NaN stay what they are.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -68,11 +69,24 @@ def climb_factors(  # type: ignore[no-untyped-def]
     """Take the steps from number `first` to `last`; the rate changes by `slope` in each.
 
     Some triples are drawn at a time, before their steps: a draw waits for the memory, where users
-    and interactions are many, and several at once wait for less.
+    and interactions are many, and several at once wait for less. Before they are drawn, what they
+    need is looked at, as if no draw had to be repeated. The sum of that is returned, so that no
+    compiler leaves it out.
     """
     users, positives, negatives = np.empty((3, AT_ONCE), np.uintp)
+    ahead, seen = np.empty_like(state), 0.0
     for begin in range(first, last, AT_ONCE):
         n = min(AT_ONCE, last - begin)
+        ahead[:] = state
+        for k in range(n):
+            positives[k] = np.uintp(uniform(ahead) * len(item))
+            uniform(ahead)  # of the item that the user has not
+        for k in range(n):
+            users[k] = np.uintp(who[positives[k]])
+        for k in range(n):
+            seen += item[positives[k]]
+            for factor in range(0, W.shape[1], LINE):
+                seen += W[users[k], factor]
         for k in range(n):
             users[k], positives[k], negatives[k] = draw_triple(start, who, item, len(b), state)
         for k in range(n):
@@ -80,6 +94,7 @@ def climb_factors(  # type: ignore[no-untyped-def]
                 W, H, b, users[k], positives[k], negatives[k],
                 on_user, on_positive, on_negative, on_bias, biased, rate + slope * (begin + k),
             )  # fmt: skip
+    return seen
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=_FAST)
