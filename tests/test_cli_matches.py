@@ -15,7 +15,7 @@ import xarray as xr
 import bayesrank
 from bayesrank import inference, leaderboard
 from bayesrank.audit import PROBES
-from bayesrank.cli import coming_matches, match_sections
+from bayesrank.cli import coming_matches, match_sections, sections
 from tests.test_cli import command, data_of, few, few_predicted, notes, refuses, run
 
 HEAD = "left,right,result,who,kind,times\n"
@@ -693,6 +693,28 @@ def test_of_many_items_those_in_doubt_are_chosen_from():
     chosen = coming_matches._chosen(posterior["posterior"].to_dataset(), chance, 5)
     assert not {"i0", "i1"} & {*chosen.index, *chosen["item_other"]}
     assert chosen["matches"].sum() == 10
+
+
+def test_a_plan_supposes_typical_judges_where_there_are_judges():
+    posterior, summary = board([1.0, 0.98, 0.0])
+    said = coming_matches.coming(posterior, summary, 3, []).section.text()
+    assert "it supposes matches as they were so far." in said
+    posterior["posterior"]["adherence"] = ("judge", [1.0])
+    said = coming_matches.coming(posterior, summary, 3, []).section.text()
+    assert "it supposes typical judges and matches as they were so far." in said
+
+
+def test_checks_of_every_judge_and_category_are_in_the_file_and_in_words(whole):
+    folder, _ = whole
+    table = pd.read_csv(folder / "out" / "checks.csv", index_col=["statistic", "label"])
+    assert ("group outcome", "tie, judge ann") in table.index
+    assert ("group points", "ale, category look") in table.index
+    page = (folder / "out" / "report.html").read_text(encoding="utf-8")
+    assert "first wins or nobody, also with every judge and in every category." in page
+    named = sections._check_name("group outcome", "tie, judge ann", "")
+    assert named == "how often there is a tie, judge ann"
+    named = sections._check_name("group points", "ale, judge ann", "")
+    assert named == "the share of points of ale, judge ann"
 
 
 def test_matches_that_go_together_are_left_out_of_the_plan():

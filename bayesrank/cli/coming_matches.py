@@ -26,7 +26,7 @@ def coming(posterior: Any, summary: pd.DataFrame, top: int, together: Sequence[s
     elif len(summary) <= MOST_SETTLED:
         of_all, of_tied = (matches_to_settle(data, among=who) for who in ("all", "tied"))
         settling = pd.concat({"all": of_all.table, "tied": of_tied.table}, names=["among"])
-        text.append(_how_many(of_all, of_tied, together))
+        text.append(_how_many(of_all, of_tied, together, "adherence" in data))
 
     sought = top if alone else 1
     table, csv = None, None
@@ -75,14 +75,15 @@ def _shown(csv: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _how_many(of_all: Settling, of_tied: Settling, together: Sequence[str]) -> str:
+def _how_many(of_all: Settling, of_tied: Settling, together: Sequence[str], judged: bool) -> str:
     """Say how many more matches leave the leader alone, whoever meets."""
     others = "one other" if of_all.now == 2 else f"{of_all.now - 1} others"
     said = (
         f"The leader is tied with {others} now. How many more matches leave it alone, with "
         f"probability {of_all.power:g}: {_about(of_all)} if all pairs meet equally often, and "
         f"{_about(of_tied)} if only those that are tied meet. A plan and no promise: it supposes "
-        "typical judges and matches as they were so far"
+        + "typical judges and " * judged
+        + "matches as they were so far"
     )
     if together:
         said += f", and leaves out that those of one {' or '.join(together)} go together"

@@ -88,7 +88,8 @@ def matches_job(
             labels = pairs.coords["category"]
             out += match_sections.categories(posterior, labels, n, "Matches", summary, fit)
         out.append(sections.predictions(predicted, "pair", "match"))
-        out.append(sections.checks_of_matches(predicted))
+        by = ["judge"] * judges + ["category"] * categories
+        out.append(sections.checks_of_matches(predicted, by))
         if len(summary) <= MOST_AUDITED:
             known = {
                 "order": order,

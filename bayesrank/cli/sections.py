@@ -5,6 +5,7 @@ The pictures of many items show the first ones: a matrix of more cannot be read 
 
 import math
 import warnings
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -40,6 +41,8 @@ STATISTICS = {  # what the checks are of, in the table
     "points": "share of points",
     "pair": "share of matches so",
     "outcome": "share of matches",
+    "group outcome": "share of matches there",
+    "group points": "share of points there",
     "share": "share of rankings",
 }
 REMEDY = (
@@ -240,14 +243,15 @@ def checks_of_kinds(posterior: Any, membership: xr.Dataset) -> Part:
     return _checked(table, what, f"What to do: {OTHER_KINDS}.", posterior, where="within the kinds")
 
 
-def checks_of_matches(posterior: Any) -> Part:
+def checks_of_matches(posterior: Any, by: Sequence[str] = ()) -> Part:
     """Say whether matches drawn from the model look like the observed ones, the worst first."""
+    where = [{"judge": "with every judge", "category": "in every category"}[name] for name in by]
     what = (
         "As many matches of each pair as were played are drawn from the model and held against the "
         "observed ones: how many points each item makes, who beats whom, how often the first wins "
-        "or nobody."
+        "or nobody" + ", also " * bool(by) + " and ".join(where) + "."
     )
-    table = match_checks(posterior, draws=None)
+    table = match_checks(posterior, draws=None, by=by)
     picture = marked_png(plot_match_checks(table), posterior)
     return _checked(table, what, REMEDY.format(BY), posterior, picture)
 
@@ -336,10 +340,12 @@ def _check_name(statistic: str, label: Any, which: str) -> str:
         return f"how much the distances of rankings to the common order vary{lists}"
     if statistic == "top item":
         return f"how often {label} is first{lists}"
-    if statistic == "points":
+    if statistic in ("points", "group points"):
         return f"the share of points of {label}"
-    if statistic == "outcome":
-        return f"how often {f'the {label} wins' if label != 'tie' else 'there is a tie'}"
+    if statistic in ("outcome", "group outcome"):
+        outcome, comma, where = str(label).partition(", ")
+        what = "there is a tie" if outcome == "tie" else f"the {outcome} wins"
+        return f"how often {what}{comma}{where}"
     if statistic == "pair":
         return f"how often {' beats '.join(str(label).rsplit(' > ', 1))}"
     if statistic == "pair order":

@@ -414,8 +414,9 @@ class Pairs(Frozen):
         -------
         pandas.Index
             "a - b" for the items a and b, with the judge, the groups and the weight where there
-            are several: "a - b by Ann, category maths, weight 0.5". The numbers 0, 1, 2, ... if
-            pairs are not collapsed, if such names would not differ, or beyond 100,000 pairs.
+            are several: "a - b by Ann, category maths, weight 0.5"; and with the features where
+            the names would not differ without them: "a - b by Ann, length +120". The numbers 0, 1,
+            2, ... if pairs are not collapsed, if names do not differ, or beyond 100,000 pairs.
 
         Examples
         --------
@@ -433,6 +434,9 @@ class Pairs(Frozen):
                 names += f", {group} " + _text(labels, idx)
         if (self.weight != self.weight[0]).any():
             names += ", weight " + pd.Series(self.weight).map("{:g}".format)
+        if self.features is not None and self.feature_names is not None and not names.is_unique:
+            for name, values in zip(self.feature_names, self.features.T, strict=True):
+                names += f", {name} " + pd.Series(values).map("{:+g}".format)
         named = pd.Index(names)
         return named if named.is_unique else numbers
 

@@ -29,10 +29,13 @@ PANELS = {
     "points": ("Points", "Share of its matches that the item won, a tie counting half"),
     "pair order": ("Pair orders", "Predicted share of the lists with i above j"),
     "pair": ("Pairs", "Predicted share of their matches that i won against j"),
+    "group outcome": ("Outcomes by group", "Predicted share of the matches of a judge or category"),
+    "group points": ("Points by group", "Predicted share of the points of an item there"),
     "block size": ("Ties", "Share of the blocks of tied items; blocks per item of a list"),
 }  # fmt: skip
 WIDE = ("Kendall distance", "outcome", "block size")  # panels that have a row of their own
-BY_PAIR = ("pair order", "pair")  # panels of points, observed over predicted
+# panels of points, observed over predicted
+BY_PAIR = ("pair order", "pair", "group outcome", "group points")
 OUTCOMES = {"first": "the first wins", "second": "the second wins", "tie": "a tie"}
 MOST = 20  # items in their panel, besides surprising ones
 EXTRA = 5  # such surprising ones
@@ -88,7 +91,7 @@ def plot_ranking_checks(
 def plot_match_checks(
     data: xr.DataTree | pd.DataFrame, *, figure_kwargs: dict[str, Any] | None = None, **options: Any
 ) -> PlotCollection:
-    """Draw what `match_checks` finds: outcomes, points of the items, and pairs.
+    """Draw what `match_checks` finds: outcomes, points of the items, pairs, and groups.
 
     As `plot_ranking_checks`; of more than 20 items those with the most points are shown.
 
@@ -282,7 +285,7 @@ def _note(name: str, part: pd.DataFrame, n_shown: int, n_pairs: int) -> str:
         more = f" and {n_shown - MOST} surprising others" if n_shown > MOST else ""
         which = "most often on top" if name == "top item" else "with the most points"
         return f"of {len(part)} the {MOST} {which}{more}"
-    if name in BY_PAIR and n_shown < n_pairs:
+    if name in ("pair order", "pair") and n_shown < n_pairs:
         which = "presented together" if name == "pair order" else "set against each other"
         return f"of {n_pairs:,} the {n_shown} most often {which}"
     return ""

@@ -2,10 +2,13 @@
 
 Matches drawn from the posterior predictive distribution, as many of each pair as were played, are
 compared with the observed ones by what users of matches look at: how many points an item makes, who
-beats whom, how often the first wins and how often nobody does.
+beats whom, how often the first wins and how often nobody does, if asked for with every judge or in
+every category, too.
 
 >>> match_checks(idata)  # doctest: +SKIP
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -30,18 +33,21 @@ def match_checks(
     prob: float = 0.94,
     max_pairs: int = 300,
     draws: int | None = 1000,
+    by: Sequence[str] = (),
 ) -> pd.DataFrame:
     r"""Compare observed matches with those that the posterior predicts.
 
     For a statistic :math:`T`, the observed :math:`T(y)` is placed among the :math:`T(y_t)` of
     matches drawn with each draw t of the posterior. The statistics are
 
-    ==========  ================================================================================
-    points      of each item: the share of its matches that it won, a tie counting one half
-    pair        of each two items: the share of their matches that i won ("i > j"), a tie
-                counting one half, whoever stood first, judged, and in whatever category
-    outcome     the shares of all matches that the first won, the second won, and nobody
-    ==========  ================================================================================
+    =============  =============================================================================
+    points         of each item: the share of its matches that it won, a tie counting one half
+    pair           of each two items: the share of their matches that i won ("i > j"), a tie
+                   counting one half, whoever stood first, judged, and in whatever category
+    outcome        the shares of all matches that the first won, the second won, and nobody
+    group outcome  the same of the matches of each label of a group ("tie, judge ann")
+    group points   points of each item at each label of a group ("a, judge ann")
+    =============  =============================================================================
 
     Parameters
     ----------
@@ -53,9 +59,12 @@ def match_checks(
     prob : float
         Probability of the intervals, in (0, 1): equal tails.
     max_pairs : int
-        Check so many pairs of items, those that met most often.
+        Check so many pairs of items, those that met most often; and of a group so many labels, and
+        so many items at a label, those with the most matches.
     draws : int, optional
         Use so many draws, evenly spaced; None uses all.
+    by : sequence of str
+        Groups of the matches, such as judge and category.
 
     Returns
     -------
@@ -65,8 +74,8 @@ def match_checks(
     Raises
     ------
     ValueError
-        If predictions are missing, the variable was not observed as pairs, or `prob`, `max_pairs`
-        or `draws` are out of range.
+        If predictions are missing, the variable was not observed as pairs, there is no such group,
+        or `prob`, `max_pairs` or `draws` are out of range.
 
     References
     ----------
@@ -105,14 +114,35 @@ def match_checks(
         predicted = predicted[np.linspace(0, len(predicted) - 1, draws).round().astype(int)]
 
     first, second = (kept[part].values.astype(np.int64) for part in (FIRST, SECOND))
+    for group in by:
+        if group not in kept.groups:
+            known = ", ".join(map(repr, kept.groups)) or "none"
+            raise ValueError(f"There is no group {group!r} to check by; the groups are {known}.")
     items = _items(data, kept, int(max(first.max(), second.max())) + 1)
-    sums = _Sums(first, second, observed.sum(axis=1), len(items), max_pairs)
+    n = observed.sum(axis=1)
+    sums = _Sums(first, second, n, len(items), max_pairs)
+    groups = [_At(kept.codes(group), first, second, n, len(items), max_pairs) for group in by]
     step = max(1, AT_ONCE // max(observed.size, 1))
-    drawn = [sums(predicted[start : start + step]) for start in range(0, len(predicted), step)]
+
+    def statistics(counts: NDArray[np.floating]) -> NDArray[np.float64]:
+        return np.concatenate([sums(counts), *(at(counts) for at in groups)])
+
+    drawn = [
+        statistics(predicted[start : start + step]) for start in range(0, len(predicted), step)
+    ]
     keys = [("points", items[i], "all") for i in sums.played]
     keys += [("pair", f"{items[i]} > {items[j]}", "all") for i, j in sums.pairs]
-    keys += [("outcome", name, "all") for name in OUTCOMES[: observed.shape[1]]]
-    table = check_table(keys, sums(observed[None])[:, 0], np.concatenate(drawn, axis=1), None, prob)
+    outcomes = OUTCOMES[: observed.shape[1]]
+    keys += [("outcome", name, "all") for name in outcomes]
+    for group, at in zip(by, groups, strict=True):
+        labels = [f"{group} {label}" for label in kept.labels(group)]
+        of_label = [(name, labels[k]) for name in outcomes for k in at.labels]
+        keys += [("group outcome", ", ".join(pair), "all") for pair in of_label]
+        cells = [divmod(int(cell), len(items)) for cell in at.cells]
+        keys += [("group points", f"{items[i]}, {labels[k]}", "all") for k, i in cells]
+    table = check_table(
+        keys, statistics(observed[None])[:, 0], np.concatenate(drawn, axis=1), None, prob
+    )
     table.attrs |= {"n_draws": len(predicted), "prob": prob, "n_pairs": sums.n_pairs}
     return table
 
@@ -160,6 +190,49 @@ class _Sums:
                 ]
             )
         return out
+
+
+class _At:
+    """Shares of outcomes at every label of a group, and of points of every item there."""
+
+    def __init__(
+        self,
+        codes: NDArray[np.integer],
+        first: NDArray[np.int64],
+        second: NDArray[np.int64],
+        n: NDArray[np.float64],
+        n_items: int,
+        most: int,
+    ) -> None:
+        self.codes, self.n = codes.astype(np.int64), n
+        self.n_labels = int(self.codes.max()) + 1
+        self.sides = self.codes * n_items + first, self.codes * n_items + second
+        self.size = self.n_labels * n_items
+        at_label = np.bincount(self.codes, n, self.n_labels)
+        in_cell = np.bincount(np.concatenate(self.sides), np.tile(n, 2), self.size)
+        self.labels, self.cells = _largest(at_label, most), _largest(in_cell, most)
+        self.at_label, self.in_cell = at_label[self.labels], in_cell[self.cells]
+
+    def __call__(self, counts: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Compute all statistics: (n_statistics, n_draws)."""
+        n_outcomes = counts.shape[2]
+        out = np.empty((n_outcomes * len(self.labels) + len(self.cells), len(counts)))
+        for t, ended in enumerate(counts):
+            shares = [
+                np.bincount(self.codes, ended[:, k], self.n_labels)[self.labels] / self.at_label
+                for k in range(n_outcomes)
+            ]
+            mine = ended[:, 0] + (ended[:, 2] / 2 if n_outcomes == 3 else 0.0)
+            points = np.bincount(self.sides[0], mine, self.size)
+            points += np.bincount(self.sides[1], self.n - mine, self.size)
+            out[:, t] = np.concatenate([*shares, points[self.cells] / self.in_cell])
+        return out
+
+
+def _largest(n: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Where so many of the largest numbers above 0 are, in their order."""
+    chosen = np.argsort(-n, kind="stable")[:most]
+    return np.sort(chosen[n[chosen] > 0])
 
 
 def _items(data: xr.DataTree, kept: Kept, n_items: int) -> list[str]:

@@ -632,6 +632,9 @@ def test_features_say_how_far_the_first_is_ahead_and_keep_pairs_apart():
     )  # fmt: skip
     assert again == p
     assert p != played(*LONG, columns=LONG_COLUMNS, features={"length": ("len_x", "len_y")})
+    # the first two have all else in common
+    assert p.labels.is_unique
+    assert p.labels[1].endswith(", length +2, s +1")
     assert not p.features.flags.writeable
 
 

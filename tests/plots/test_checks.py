@@ -163,6 +163,14 @@ def test_matches_have_the_panels_of_matches():
     assert names_of(axes_of(pc, "points")) == [label for label, _ in points.index]
     title = pc.viz["legend"].item().get_title().get_text()
     assert title == worst_checks(table).said(0.94)
+    constant = data["constant_data"].to_dataset()
+    constant["y_judge"] = ("pair", [0, 1, 0, 1, 0, 1])
+    constant["y_judge_matches"] = ("judge", [60, 60])
+    data["constant_data"] = xr.DataTree(constant.assign_coords(judge=["ann", "ben"]))
+    pc = plot_match_checks(data, by=["judge"])
+    shown = ["outcome", "points", "pair", "group outcome", "group points"]
+    assert pc.viz["plot"]["statistic"].values.tolist() == shown
+    assert notes_of(axes_of(pc, "group points")) == [""]
 
 
 @pytest.mark.parametrize("n_items", [5, 30, 200])

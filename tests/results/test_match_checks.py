@@ -48,6 +48,38 @@ def test_points_pairs_and_outcomes_by_hand():
     assert not table["surprising"].any()
 
 
+def judged():
+    """Matches of two judges: ann has the first and the last cell."""
+    data = tree()
+    constant = data["constant_data"].to_dataset()
+    constant["y_judge"] = ("pair", [0, 1, 0])
+    constant["y_judge_matches"] = ("judge", [6, 4])
+    data["constant_data"] = xr.DataTree(constant.assign_coords(judge=["ann", "ben"]))
+    return data
+
+
+def test_outcomes_and_points_of_every_judge_by_hand():
+    plain, table = match_checks(tree()), match_checks(judged(), by=["judge"])
+    pd.testing.assert_frame_equal(plain, table.iloc[: len(plain)], check_index_type=False)
+    observed = {key[:2]: x for key, x in table["observed"].iloc[len(plain) :].items()}
+    of, at = "group outcome", "group points"
+    assert observed == pytest.approx(
+        {
+            (of, "first, judge ann"): 3 / 6, (of, "first, judge ben"): 1 / 4,
+            (of, "second, judge ann"): 1 / 6, (of, "second, judge ben"): 2 / 4,
+            (of, "tie, judge ann"): 2 / 6, (of, "tie, judge ben"): 1 / 4,
+            # ann: a wins 3 of 4 against b, and ties twice with c; ben: b is the first against a
+            (at, "a, judge ann"): 4 / 6, (at, "b, judge ann"): 1 / 4, (at, "c, judge ann"): 1 / 2,
+            (at, "a, judge ben"): 2.5 / 4, (at, "b, judge ben"): 1.5 / 4,
+        }
+    )  # fmt: skip
+    few = match_checks(judged(), by=["judge"], max_pairs=1)
+    assert few.loc[of].index.get_level_values("label")[0] == "first, judge ann"
+    assert few.loc[at].index.get_level_values("label").tolist() == ["a, judge ann"]
+    with pytest.raises(ValueError, match="There is no group 'user' to check by; the groups are "):
+        match_checks(judged(), by=["user"])
+
+
 def test_what_is_never_predicted_is_surprising():
     other = [[0, 4, 0], [4, 0, 0], [0, 0, 2]]
     table = match_checks(tree(drawn=[other] * 3))
