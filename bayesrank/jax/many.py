@@ -1,13 +1,14 @@
-"""Many problems at once: L-BFGS of all of them in one program, where they have one shape."""
+"""Many problems at once: the modes of all of them in one program, where they have one shape."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax.flatten_util import ravel_pytree
+from jax.scipy.sparse.linalg import cg
 
 from bayesrank.inference.map_fits import Fit, fits_together, labelled_problems, warn_of_failures
 from bayesrank.jax.log_density import IS_ROW, LogDensity
@@ -16,6 +17,10 @@ from bayesrank.jax.modes import climbing
 __all__ = ["map_fits"]
 
 Arrays = dict[str, Any]
+
+MOST_STEPS = 30  # of Newton's method
+LENGTHS = 20  # of a step, each half of the one before
+RESIDUAL = 1e-6  # of the linear system, relative to the slope
 
 
 def map_fits(
@@ -33,7 +38,8 @@ def map_fits(
     What `bayesrank.map_fits` does by processes, this does by vectorising: a thousand searches go
     side by side until the last one has arrived, on a GPU where there is one. It compiles once for
     each shape: rows are filled up to a power of two, and slots, say, are as many as the rankings of
-    a problem have.
+    a problem have. As in `find_map`, Newton's method goes on from where L-BFGS takes itself to have
+    arrived, which is not at the mode where variables have scales of their own.
 
     Parameters
     ----------
@@ -122,9 +128,45 @@ def _solver(
 
     def solve(data: Arrays) -> tuple[Any, Any, Any]:
         state = climb(begin(first), max_iterations, data)
-        return state.x, logp(state.x, data), state.missing
+        near = (state.missing <= tolerance) | state.stuck
+        x, missing = _newton(lambda x: logp(x, data), state.x, near, tolerance)
+        return x, logp(x, data), jnp.where(near, missing, state.missing)
 
     return solve
+
+
+class _Place(NamedTuple):
+    x: Any  # (n,)
+    missing: Any  # how much higher the mode may be: what the last step promised
+    stuck: Any  # whether no step leads upwards
+    n: Any  # steps
+
+
+def _newton(logp: Callable[[Any], Any], x: Any, near: Any, tolerance: float) -> tuple[Any, Any]:
+    """Climb by Newton's method from near the mode; where it ends, and what is missing there.
+
+    As `bayesrank.inference.modes.newton`, of which steps and lengths are choices here, so that many
+    problems can go side by side.
+    """
+    lengths = 0.5 ** jnp.arange(LENGTHS)
+
+    def step(place: _Place) -> _Place:
+        (value, slope), change = jax.linearize(jax.value_and_grad(logp), place.x)
+        way, _ = cg(lambda v: -change(v)[1], slope, tol=RESIDUAL, maxiter=2 * x.size + 10)
+        gain = jnp.vdot(slope, way) / 2
+        rounding = 1e-13 * (1 + abs(value))  # of the log density, which is a sum
+        heights = jax.vmap(lambda length: logp(place.x + length * way))(lengths)
+        higher = (heights >= value + 1e-4 * lengths * gain - rounding) & (gain >= 0)
+        length = jnp.where(higher.any(), lengths[jnp.argmax(higher)], 0.0)
+        # what a step promises is kept near the mode only
+        missing = jnp.where(length == 1, gain, jnp.inf)
+        return _Place(place.x + length * way, missing, length == 0, place.n + 1)
+
+    def goes_on(place: _Place) -> Any:
+        return near & (place.n < MOST_STEPS) & ~(place.missing <= tolerance) & ~place.stuck
+
+    found = jax.lax.while_loop(goes_on, step, _Place(x, jnp.inf, False, 0))
+    return found.x, found.missing
 
 
 def _fit(
