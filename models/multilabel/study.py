@@ -144,16 +144,32 @@ def _best(scores: dict[float, float]) -> float:
     return max(scores, key=scores.__getitem__)
 
 
-def settings_of(how: Run, name: str, objective: str) -> tuple[float, float]:
-    """Choose the rate and the width for a data set and an objective, by what is held back."""
+def settings_of(how: Run, name: str, objective: str) -> Row:
+    """Choose the rate and the width for a data set and an objective, by what is held back.
+
+    Beside them its precision in percent, with these, with the lowest rate, and with the worst of
+    all that were tried.
+    """
     train = load(how.folder, NAMES[name], "train")
+    tried: dict[tuple[float, float], float] = {}
 
     def precision(rate: float, scale: float) -> float:
         own = {"learning_rate": rate, "weight_scale": scale, "seed": CHOOSING_SEED}
         compute = partial(precision_of_held_back, train, objective=objective, **own)
-        return float(how.once(f"choice {name} {objective} {rate} {scale}", compute)["precision@5"])
+        found = how.once(f"choice {name} {objective} {rate} {scale}", compute)["precision@5"]
+        tried[rate, scale] = 100 * float(found)
+        return tried[rate, scale]
 
-    return choose(precision, tuple(EPOCHS), WEIGHT_SCALES_OF.get(objective, WEIGHT_SCALES))
+    rate, width = choose(
+        precision, tuple(EPOCHS), WEIGHT_SCALES_OF.get(objective, WEIGHT_SCALES)
+    )
+    return {
+        "rate": rate,
+        "width": width,
+        "P@5": tried[rate, width],
+        f"at rate {min(EPOCHS):g}": tried[min(EPOCHS), width],
+        "at worst": min(tried.values()),
+    }
 
 
 # ---------------------------------------------------------------------------------------------
@@ -233,8 +249,9 @@ def choices(how: Run) -> Table:
         for name, objective in CHOSEN
         if name in how.chosen(NAMES)
     }
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=["rate", "width"])
-    return Table(table, digits={"rate": 4, "width": 3}, corner="fit")
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    digits = dict.fromkeys(table.columns, 1) | {"rate": 3, "width": 2}
+    return Table(table, digits=digits, corner="fit")
 
 
 TABLES: dict[str, Callable[[Run], Table]] = {

@@ -132,7 +132,9 @@ def test_published_values_stand_beside_the_rows_that_they_are_of(toy, calls, mon
 def test_settings_are_chosen_by_another_seed_and_nothing_of_the_test_part(toy, calls):
     (toy / "toy" / "toy-test.txt").unlink()
     # all fits are alike, so that the first width is at an end
-    assert study.settings_of(how(toy), "Toy", "exact") == (1e-2, 1.0)
+    found = study.settings_of(how(toy), "Toy", "exact")
+    assert (found["rate"], found["width"]) == (1e-2, 1.0)
+    assert found["P@5"] == found["at rate 0.0001"] == found["at worst"] > 1.0  # percent
     assert {(c["learning_rate"], c["epochs"]) for c in calls} == {
         (0.01, 20),
         (1e-3, 40),
