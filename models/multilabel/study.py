@@ -160,9 +160,7 @@ def settings_of(how: Run, name: str, objective: str) -> Row:
         tried[rate, scale] = 100 * float(found)
         return tried[rate, scale]
 
-    rate, width = choose(
-        precision, tuple(EPOCHS), WEIGHT_SCALES_OF.get(objective, WEIGHT_SCALES)
-    )
+    rate, width = choose(precision, tuple(EPOCHS), WEIGHT_SCALES_OF.get(objective, WEIGHT_SCALES))
     return {
         "rate": rate,
         "width": width,
