@@ -378,7 +378,7 @@ def _cycles(board: _Board) -> _Found:
         value=value,
         expected=float(np.median(drawn)),
         p=rarity,
-        fires=rarity < RARE,
+        fires=value > 0 and rarity < RARE,
     )
 
 

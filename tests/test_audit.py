@@ -290,3 +290,16 @@ def test_agreement_is_that_of_all_permutations():
     excess, variance = _agreement(value, met, cell)
     np.testing.assert_allclose(excess, together(value) - np.mean(every), atol=1e-12)
     np.testing.assert_allclose(variance, np.var(every), rtol=1e-12)
+
+
+def test_a_board_that_one_scale_does_not_describe_need_not_have_a_circle():
+    each = [("a", "b", "first"), ("b", "a", "tie"), ("b", "c", "first"), ("c", "a", "second"),
+            ("c", "b", "first")]  # fmt: skip
+    columns = ["first", "second", "outcome"]
+    votes = pd.DataFrame(each * 130, columns=columns)
+    pairs = br.Pairs.from_frame(votes, **{name: name for name in columns})
+    found = br.audit(pairs, probes=["cycles"]).loc["cycles"]
+    assert found["value"] < 0
+    assert found["p"] < 0.001
+    assert not found["fires"]
+    assert found["says"] == "No three items beat one another in a circle."
