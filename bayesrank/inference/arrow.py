@@ -16,6 +16,7 @@ rows of these sums, of length one, :math:`\lvert Q \rvert` becomes :math:`\lvert
 (A Q^{-1} A^\top)^{-1} A` of them (Rue & Held, Gaussian Markov Random Fields, 2005, section 2.3.3).
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,8 +67,8 @@ class Arrow:
     ----------
     blocks : array, (n_blocks, size, size)
         D of the formulas.
-    across : array, (size, n_rest, n_blocks)
-        C, of each place in a block.
+    across : sequence of array, (n_rest, n_blocks)
+        C, of each place in a block. They are overwritten.
     rest : array, (n_rest, n_rest)
         R.
     places : array of int, (n_blocks, size)
@@ -84,7 +85,7 @@ class Arrow:
     Examples
     --------
     >>> arrow = Arrow(
-    ...     np.full((3, 1, 1), 2.0), np.full((1, 1, 3), 0.5), np.eye(1),
+    ...     np.full((3, 1, 1), 2.0), [np.full((1, 3), 0.5)], np.eye(1),
     ...     np.arange(3)[:, None], np.array([3]), np.array([True]),
     ... )
     >>> arrow.solve(np.array([1.0, -1.0, 3.0, 0.0])).round(3).tolist()  # around their mean
@@ -93,7 +94,7 @@ class Arrow:
 
     def __init__(
         self,
-        blocks: Floats, across: Floats, rest: Floats,
+        blocks: Floats, across: Sequence[Floats], rest: Floats,
         places: NDArray[Any], places_of_rest: NDArray[Any], sums: NDArray[np.bool_],
     ) -> None:  # fmt: skip
         self.places, self.places_of_rest = places, places_of_rest
@@ -109,11 +110,11 @@ class Arrow:
             ) from error
         # blocks are small and many: their inverses are applied faster than they are solved with
         self.inverse = np.linalg.inv(self.root)
-        self.edge = np.empty(across.shape)  # H
-        for p, edge in enumerate(self.edge):
-            np.multiply(self.inverse[:, p, p], across[p], out=edge)
+        self.edge = list(across)  # becomes H, from the last place on
+        for p, edge in reversed([*enumerate(self.edge)]):
+            edge *= self.inverse[:, p, p]
             for q in range(p):
-                edge += self.inverse[:, p, q] * across[q]
+                edge += self.inverse[:, p, q] * self.edge[q]
         self.corner = factor_of(rest - sum(edge @ edge.T for edge in self.edge))
         kept = np.flatnonzero(sums)
         self.sums = np.zeros((kept.size, self.n))  # A

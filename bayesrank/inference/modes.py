@@ -516,28 +516,37 @@ def constrained(
 
     As PyMC does, together with what was observed and the data of the model.
     """
-    values = converter(model, start)(found).items()
-    by_chain = {name: x.reshape(chains, -1, *x.shape[1:]) for name, x in values}
-    return tree_of(model, by_chain, with_data=with_data)
+    convert = converter(model, start, chains, len(found) // chains)
+    return tree_of(model, convert(found), with_data=with_data)
 
 
 def converter(
-    model: pm.Model, start: RaveledVars
+    model: pm.Model, start: RaveledVars, chains: int, most: int
 ) -> Callable[[NDArray[np.float64]], dict[str, NDArray[Any]]]:
-    """Compile what makes unconstrained draws (n_draws, n) the model's variables, (n_draws, ...)."""
+    """Compile what makes unconstrained draws the model's variables, some draws after others.
+
+    From some more, (chains * draws, n), to all so far, (chain, draw, ...) each, of which there are
+    `most` draws of a chain at most.
+    """
     names = {rv.name for rv in model.unobserved_RVs}
     shown = [x for x in model.unobserved_value_vars if x.name in names]  # without transformed ones
     compiled = model.compile_fn(shown, inputs=model.value_vars, point_fn=True)
 
+    values: dict[str, Any] = {}
+    done = 0
+
     def convert(found: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
-        values: dict[str, Any] = {}
+        nonlocal done
+        first, more = done, len(found) // chains
         for k, row in enumerate(found):
+            chain, draw = divmod(k, more)
             point = compiled(DictToArrayBijection.rmap(start._replace(data=row)))
             for x, value in zip(shown, point, strict=True):
-                if k == 0:
-                    values[x.name] = np.empty((len(found), *value.shape), value.dtype)
-                values[x.name][k] = value
-        return values
+                if x.name not in values:
+                    values[x.name] = np.empty((chains, most, *value.shape), value.dtype)
+                values[x.name][chain, first + draw] = value
+        done = first + more
+        return {name: x[:, :done] for name, x in values.items()}
 
     return convert
 

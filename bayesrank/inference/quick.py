@@ -92,7 +92,6 @@ STEPS = 2  # towards its mean, with the same precision
 MOST_ROUNDS = 8  # of precision and mean
 SETTLED = 0.05  # nats of the bound that a round gains, at which they end
 FIRST_LOOK = 250  # draws of a chain, after which it is asked whether they are enough
-NODE = "node"  # what says of which node draws are
 KNOWN = 0.06  # deviation of all scales' logarithms at which their mode alone stands for nodes
 
 
@@ -279,22 +278,19 @@ def _approximate(
     else:
         none, fit = np.zeros((0, 0)), nested.at(np.zeros(0))
         nodes = _Nodes(fit.x[None, outer], np.zeros(1), [fit], 1.0, none)
-    rng, convert = np.random.default_rng(seed), converter(model, start)
-    n, values = 0, dict[str, NDArray[Any]]()
+    rng, convert = np.random.default_rng(seed), converter(model, start, chains, draws)
+    n, node = 0, np.empty((chains, draws), dtype=np.int64)
     while True:
         more = draws if enough is None else min(max(n, FIRST_LOOK), draws - n)
-        found, node = _draws(nodes, nested, chains * more, rng)
-        drawn = (convert(found) | {NODE: node}).items()
-        part = {name: x.reshape(chains, more, *x.shape[1:]) for name, x in drawn}
-        join = values and {x: np.concatenate([values[x], part[x]], axis=1) for x in part}
-        n, values = n + more, join or part
-        so_far = {name: x for name, x in values.items() if name != NODE}
+        found, of = _draws(nodes, nested, chains * more, rng)
+        values, node[:, n : n + more] = convert(found), of.reshape(chains, more)
+        n += more
         if n == draws or enough is None:
             break
-        if enough(tree_of(model, so_far, with_data=False)["posterior"].to_dataset()):
+        if enough(tree_of(model, values, with_data=False)["posterior"].to_dataset()):
             break
-    out, node = tree_of(model, so_far), values[NODE]
-    stats = {NODE: node, "node_log_weight": nodes.log_weight[node]}
+    out, node = tree_of(model, values), node[:, :n]
+    stats = {"node": node, "node_log_weight": nodes.log_weight[node]}
     out["sample_stats"] = xr.DataTree(
         xr.Dataset(
             {name: (("chain", "draw"), x) for name, x in stats.items()},
@@ -655,7 +651,7 @@ class _Nested:
             raise _MeetError
         arrow = Arrow(
             own.transpose(1, 2, 0),
-            np.stack([by_rest[:, where] for where in blocks.T]),
+            [by_rest[:, where] for where in blocks.T],
             by_rest[:, rest],
             np.searchsorted(self.inner, blocks),
             np.searchsorted(self.inner, rest),
