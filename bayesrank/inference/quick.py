@@ -514,7 +514,9 @@ class _Nested:
         def around(x: Floats) -> tuple[float, Floats]:
             found = [self._slope(there) for z in noise for there in (x + z, x - z)]
             values, slopes = zip(*found, strict=True)
-            return float(np.mean(values)), np.mean(slopes, axis=0)
+            # far out a log density may be too low for a sum: a step there is not taken
+            with np.errstate(over="ignore"):
+                return float(np.mean(values)), np.mean(slopes, axis=0)
 
         x, precision, shift, bend = given.x, given.precision, given.shift, given.bend
         for _ in range(MOST_ROUNDS):
