@@ -25,6 +25,15 @@ SYSTEMS = np.array(list("abcdef"))
 INTERVAL = 0.9
 
 
+@pytest.fixture(autouse=True)
+def compiled_if_slow(request):
+    """Compile what is long to run: in Python one quick posterior takes minutes."""
+    slow = request.node.get_closest_marker("slow") is not None
+    mode = "NUMBA" if slow else pytensor.config.mode
+    with pytensor.config.change_flags(mode=mode):
+        yield
+
+
 def logistic(x):
     return 1 / (1 + np.exp(-x))
 
@@ -372,8 +381,7 @@ def test_ties_by_strength_leave_the_order_of_those_who_tie_more_often():
     ).astype(str)
     columns = {"first": "first", "second": "second", "outcome": "outcome", "judge": "judge"}
     pairs = br.Pairs.from_frame(table, **columns)
-    with pytensor.config.change_flags(mode="NUMBA"):  # of 75 numbers, six of them scales
-        draws = quick_posterior(leaderboard_model(pairs, ties_by=["strength"]))["posterior"]
+    draws = quick_posterior(leaderboard_model(pairs, ties_by=["strength"]))["posterior"]
     found = draws["utility"].sel(item=[str(i) for i in range(8)])
     mean, sd = found.mean(("chain", "draw")), found.std(("chain", "draw"))
     assert float((abs(mean - utility) / sd).max()) < 5

@@ -1,5 +1,6 @@
 """What the commands share: fit, save, show and write."""
 
+import atexit
 import gc
 import importlib
 import json
@@ -217,6 +218,7 @@ def _load() -> None:
         gc.freeze()  # what was imported stays
         gc.set_threshold(200_000, 100, 100)
         gc.enable()
+    atexit.register(gc.freeze)  # nor is the process looked through when it ends: half a second
     if "jaxlib" not in sys.modules:
         # of ArviZ: it imports JAX as soon as anyone looks at it, which matplotlib does
         sys.modules.pop("jax", None)
