@@ -134,7 +134,6 @@ FAMILIES: dict[str, tuple[Method, tuple[str, ...]]] = {
     "Bradley-Terry": (partial(by_mpm, given_pairs=True), ALL),
     "Plackett-Luce": (by_plackett_luce, TWO),
     "MPM": (by_mpm, ALL),
-    "MPM, learned adherences": (partial(by_mpm, adherence="learned"), ALL),
     "MPM, supervised": (by_supervised_mpm, ALL),
     "Plackett-Luce, supervised": (partial(by_plackett_luce, with_grades=True), TWO),
 }
@@ -234,7 +233,7 @@ README_ROWS = [
     "CPS-best, chosen", "MPM, supervised by a, missing",
     "MPM, supervised by (2a - 1)+, missing", "MPM, supervised, missing",
     "Borda, chosen", "SVD, chosen", "Bradley-Terry, chosen", "Plackett-Luce, chosen",
-    "MPM, chosen", "MPM, learned adherences, chosen", "MPM, supervised, chosen",
+    "MPM, chosen", "MPM, supervised, chosen",
     "Plackett-Luce, supervised, chosen",
 ]  # fmt: skip
 # in a reduced size
