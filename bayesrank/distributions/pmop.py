@@ -175,9 +175,9 @@ class PMOP(Discrete):
     ----------
     Truyen, Phung, Venkatesh, Probabilistic models over ordered partitions with applications in
     document ranking and collaborative filtering, SDM 2011; Tran, Phung & Venkatesh, Modelling human
-    preferences for ranking and collaborative filtering: a probabilistic ordered partition approach
-    (whose numbers of equations are used here); Turner et al., Modelling rankings in R:
-    the PlackettLuce package, Computational Statistics 2020 (tie prevalence).
+    preferences for ranking and collaborative filtering: a probabilistic ordered partition
+    approach; Turner et al., Modelling rankings in R: the PlackettLuce package, Computational
+    Statistics 2020 (tie prevalence).
 
     Examples
     --------

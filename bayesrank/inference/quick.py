@@ -177,7 +177,7 @@ def quick_posterior(
     integrated nested Laplace approximations, JRSS B 71, 2009.
 
     Opper & Archambeau, The variational Gaussian approximation revisited, Neural Computation 21,
-    2009, eq. 3.6 and 3.7.
+    2009.
     """
     _refuse_discrete(model)
     names = learned_scales(model) if scales is None else list(scales)

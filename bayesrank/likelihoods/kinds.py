@@ -82,7 +82,7 @@ def mixture_logp(joint: Any) -> TensorVariable:
     References
     ----------
     Mollica & Tardella, Bayesian Plackett-Luce mixture models for partially ranked data,
-    Psychometrika 2017, eq. 3.
+    Psychometrika 2017 (the likelihood of the mixture).
 
     Examples
     --------

@@ -64,7 +64,7 @@ def _relu(x: TensorVariable) -> TensorVariable:
     return pt.maximum(x, 0.0)
 
 
-# Klambauer et al., Self-normalizing neural networks, NeurIPS 2017, equation 14
+# The constants of Klambauer et al., Self-normalizing neural networks, NeurIPS 2017
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
 

@@ -83,7 +83,19 @@ def linear_network() -> Network:
     return network._replace(utility=utility)
 
 
+def bounded_network(*, worth: bool) -> Network:
+    """Make the bounded FETA, with a worth of its own or without."""
+    return feta_network(
+        2,
+        item_widths=(64,) * 2 if worth else None,
+        pair_widths=(64,) * 3,
+        bounded=True,
+        activation="silu",
+    )
+
+
 # What is trained, and with which settings if not those of all
+BOUNDED = {"learning_rate": 5e-3, "prior_scale": 100.0}
 BLIND = {"augment": None, "epochs": 20}  # what sees no company learns nothing from symmetries
 LINEAR = {"augment": None, "epochs": 10, "learning_rate": 0.1}
 DEEP = {"epochs": 200, "learning_rate": 5e-3, "prior_scale": 100.0}
@@ -98,10 +110,8 @@ ROWS: dict[str, tuple[Callable[[], Network], dict[str, Any]]] = {
         {**BLIND, "loss": functools.partial(list_net_loss, k=3)},
     ),
     "FETA, bounded": (
-        lambda: feta_network(
-            2, item_widths=None, pair_widths=(64,) * 3, bounded=True, activation="silu"
-        ),
-        {"learning_rate": 5e-3, "prior_scale": 100.0},
+        lambda: bounded_network(worth=False),
+        BOUNDED,
     ),
     "FETA, mirrored": (
         lambda: feta_network(
@@ -112,7 +122,7 @@ ROWS: dict[str, tuple[Callable[[], Network], dict[str, Any]]] = {
             mirrored=True,
             activation="silu",
         ),
-        {"learning_rate": 5e-3, "prior_scale": 100.0},
+        BOUNDED,
     ),
     "FETA": (
         lambda: feta_network(2, item_widths=(64,) * 2, pair_widths=(64,) * 3),
@@ -121,6 +131,23 @@ ROWS: dict[str, tuple[Callable[[], Network], dict[str, Any]]] = {
     "FATE": (lambda: fate_network(2), {}),
     "DeepSets": (lambda: deep_sets_network(2, 64, 6), DEEP),
 }
+# What was not taken, on the medoid
+TRIED: dict[str, tuple[Callable[[], Network], dict[str, Any]]] = {
+    "FATE, prior scale 1": (lambda: fate_network(2), {"prior_scale": 1.0}),
+    "FATE, prior scale 3": (lambda: fate_network(2), {"prior_scale": 3.0}),
+    "FATE, prior scale 10": (lambda: fate_network(2), {"prior_scale": 10.0}),
+    "DeepSets, ReLU, 100 epochs": (
+        lambda: deep_sets_network(2, 64, 6, activation="relu"), {**DEEP, "epochs": 100}
+    ),
+    "DeepSets, SiLU, 100 epochs": (lambda: deep_sets_network(2, 64, 6), {**DEEP, "epochs": 100}),
+    "FETA, bounded, worth of its own": (lambda: bounded_network(worth=True), BOUNDED),
+    "FETA, bounded, hinge": (
+        lambda: bounded_network(worth=False), {**BOUNDED, "loss": hinge_rank_loss}
+    ),
+    "FETA, bounded, worth of its own, hinge": (
+        lambda: bounded_network(worth=True), {**BOUNDED, "loss": hinge_rank_loss}
+    ),
+}  # fmt: skip
 
 
 @functools.cache  # the figure shows fits of the table
@@ -128,7 +155,7 @@ def train(
     row: str, problem: str, seed: int, *, n_train: int = N_TRAIN, **settings: Any
 ) -> tuple[xr.DataTree, Network, float]:
     """Fit a row of the table; and the CPU seconds that it took, all that is compiled among them."""
-    make, own = ROWS[row]
+    make, own = {**ROWS, **TRIED}[row]
     simulate, augment = PROBLEMS[problem]
     options: dict[str, Any] = {
         "epochs": EPOCHS,
@@ -259,6 +286,26 @@ def of_many(how: Run) -> Table:
     return Table(table, published, digits=digits, corner=corner, shown=shown)
 
 
+def of_tried(how: Run) -> Table:
+    """Judge settings that were not taken, one seed; and what needs no learning."""
+    options: dict[str, Any] = REDUCED if how.quick else {}
+    rows: dict[str, dict[str, float]] = {}
+    for name in how.chosen(["FATE, prior scale 1"] if how.quick else TRIED):
+        compute = functools.partial(judged, name, "medoid", 1, **options)
+        rows[f"medoid: {name}"] = how.once(f"{name} tried", compute)
+    n_test = options.get("n_test", N_TEST)
+    new = PROBLEMS["hypervolume"].simulate(n_test, seed=1001)
+    rows["hypervolume: sum of the objectives"] = metrics(
+        -features_of(new).sum(axis=-1), new.ranks
+    )
+    new = PROBLEMS["medoid"].simulate(n_test, seed=1001)
+    rows["medoid: distance to the middle"] = metrics(
+        -((features_of(new) - 0.5) ** 2).sum(axis=-1), new.ranks
+    )
+    digits = dict.fromkeys(FIGURES, 3) | {"CPU s": 0}
+    return Table(pd.DataFrame(rows).T, digits=digits, corner="one seed")
+
+
 def of_sizes(how: Run) -> Table:
     """Judge networks trained on sets of five in sets of other sizes: share of pairs in order."""
     names: tuple[str, ...] = SEEN_IN_SIZES
@@ -293,6 +340,7 @@ TABLES: dict[str, Callable[[Run], Table]] = {
     "medoid": functools.partial(of_problem, problem="medoid"),
     "hypervolume": functools.partial(of_problem, problem="hypervolume"),
     "many": of_many,
+    "tried": of_tried,
     "sizes": of_sizes,
     "posteriors": of_posteriors,
 }

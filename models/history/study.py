@@ -25,15 +25,16 @@ kickscore      expectation propagation (Maystre, Kristof & Grossglauser 2019), w
 All have Davidson's probabilities (Bradley-Terry's where nothing ties), but kickscore, whose ties
 are those of Rao and Kupper. CPU seconds are those of this process.
 
-Run ``python -m models.history.study FILE.csv --date played --first home --second away --outcome
-result``: any table with a row per match. An outcome is first, second or tie; of scores say
-``--score-first`` and ``--score-second`` instead. What came out: ``RESULTS.md``.
+Run ``python -m models.history.study [FOLDER]`` with the folder of ``england.csv``, by default
+``football`` below ``BAYESRANK_DATA``: a match per row with date, home, away, home_goals and
+away_goals. It writes its tables into ``RESULTS.md``. Of any other table of matches,
+``compared(read(path, date="played", first="x", second="y", outcome="won"))`` has the same rows.
 """
 
-import argparse
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ from scipy.special import log_softmax
 
 import bayesrank as br
 from bayesrank.data.read import label_times
-from bayesrank.results import write_whole
+from models.shared.results import Run, Table, run
 
 OUTCOMES = ("first", "second", "tie")
 DYNAMICS = ("constant", "random_walk", "matern12", "constant + matern32")
@@ -59,9 +60,12 @@ def read(
     second: str,
     outcome: str | None = None,
     scores: tuple[str, str] | None = None,
+    last: int | None = None,
 ) -> br.Pairs:
-    """Read a table of matches, in the order of time, a pair being one match."""
+    """Read a table of matches, or so many at its end, a pair being one match."""
     table = pd.read_csv(path)
+    if last is not None:
+        table = table.tail(last).reset_index(drop=True)
     if outcome is None:
         if scores is None:
             raise ValueError("Say which column has the outcome, or which two have the scores.")
@@ -242,32 +246,60 @@ def compared(
         print("kickscore is not installed, and is left out: pip install kickscore.")
 
 
-def main() -> None:
-    """Read the command line, compare, write a table."""
-    parser = argparse.ArgumentParser(description="Compare forecasts of matches.")
-    parser.add_argument("file", type=Path)
-    for name in ("date", "first", "second"):
-        parser.add_argument(f"--{name}", required=True, help="A column.")
-    parser.add_argument("--outcome", help="The column with first, second or tie.")
-    parser.add_argument("--score-first", help="The column with the points of the first.")
-    parser.add_argument("--score-second", help="And of the second.")
-    parser.add_argument("--start", type=float, default=0.7, help="Share of the first part.")
-    parser.add_argument("--every", type=int, default=1, help="Days between fits of kickscore.")
-    parser.add_argument("--output", type=Path, default=Path("history.csv"))
-    given = parser.parse_args()
-    scores = (given.score_first, given.score_second) if given.score_first else None
-    pairs = read(
-        given.file, date=given.date, first=given.first, second=given.second,
-        outcome=given.outcome, scores=scores,
+# ---------------------------------------------------------------------------------------------
+# Tables
+# ---------------------------------------------------------------------------------------------
+
+LAST, MIDDLE = 0.9, 0.7  # shares of the matches that the first part has
+DIGITS = {"log loss": 3, "standard error": 3, "most probable outcome came": 3, "CPU s": 0}
+
+
+def matches(how: Run) -> br.Pairs:
+    """Read the matches; the last 760 if it is to be quick."""
+    return read(
+        how.folder / "england.csv", date="date", first="home", second="away",
+        scores=("home_goals", "away_goals"), last=760 if how.quick else None,
     )  # fmt: skip
-    print(pairs)
-    rows, table = [], pd.DataFrame()
-    for row in compared(pairs, start=given.start, every=given.every):
-        rows.append(row)
-        table = pd.DataFrame(rows)
-        write_whole(given.output, table.to_csv(index=False).encode())
-        print(*(f"{x:.4g}" if isinstance(x, float) else x for x in row.values()), flush=True)
-    print(table.round(4).to_string(index=False))
+
+
+def forecasts(how: Run) -> Table:
+    """Compare all on the last tenth of the matches."""
+    every = 10 if how.quick else 1  # days between fits of kickscore
+    found = how.once("forecasts", lambda: list(compared(matches(how), start=LAST, every=every)))
+    heads = ["model", *DIGITS]
+    rows = pd.DataFrame(found).set_axis(heads, axis=1).set_index("model")
+    return Table(rows.sort_values("log loss", ascending=False), digits=DIGITS, corner="model")
+
+
+def evidence(how: Run) -> Table:
+    """Compare dynamics by the evidence of the first part, and by the log loss of what follows."""
+    pairs = matches(how)
+    m = Matches(pairs, MIDDLE)
+    counts = pairs.counts.copy()
+    years = label_times(pairs.groups["date"].labels, "date")[pairs.groups["date"].idx]
+    counts[years >= m.years[m.n_first]] = 0
+    first = replace(pairs, counts=counts)
+
+    def row(dynamics: str) -> dict[str, float]:
+        fit = br.history(first, time="date", dynamics=dynamics)
+        found = br.forward_validation(pairs, time="date", start=MIDDLE, dynamics=dynamics)
+        return {
+            "log evidence": fit.log_evidence,
+            "log loss of the others": found.log_loss,
+            "standard error": found.error,
+        }
+
+    rows = {name: how.once(f"evidence {name}", partial(row, name)) for name in DYNAMICS}
+    digits = {"log evidence": 1, "log loss of the others": 3, "standard error": 3}
+    return Table(pd.DataFrame(rows).T, digits=digits, corner="dynamics")
+
+
+TABLES: dict[str, Callable[[Run], Table]] = {"forecasts": forecasts, "evidence": evidence}
+
+
+def main(arguments: list[str] | None = None) -> dict[str, Table]:
+    """Compute the tables and write them into ``RESULTS.md``."""
+    return run("history", TABLES, data="football", files="england.csv", arguments=arguments)
 
 
 if __name__ == "__main__":

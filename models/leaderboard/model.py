@@ -61,6 +61,7 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank.data import read_table
+from bayesrank.inference import sample
 from bayesrank.leaderboard import leaderboard_model as build
 from bayesrank.leaderboard import nuts_settings
 from bayesrank.results import outcome_probability
@@ -165,7 +166,7 @@ def fit(pairs: br.Pairs, **sampling: Any) -> xr.DataTree:
     """Sample the posterior by NUTS; `sampling` is that of `bayesrank.inference.sample`."""
     options = {"draws": 1000, "tune": 500, "chains": 2, "random_seed": 1} | sampling
     with build(pairs, category="category" if "category" in pairs.groups else None) as model:
-        return br.inference.sample(nuts=nuts_settings(model), **options)
+        return sample(nuts=nuts_settings(model), **options)
 
 
 def report(posterior: xr.DataTree) -> str:

@@ -1,4 +1,4 @@
-r"""Scores of gradient ascent that stops early, as published tables of meta-search seem to be.
+r"""Scores of gradient ascent that stops early.
 
 A hundred steps from zero along the gradient of the log-likelihood, without a prior, are nowhere
 near its maximum (which, with a few lists a query, is often at infinity): they are a regularisation
@@ -10,7 +10,7 @@ place ("place"), or 1 however far apart ("binary"), or of the logarithms of rank
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -22,12 +22,12 @@ import bayesrank as br
 from models.metasearch.data import metasearch_counts
 from models.metasearch.model import engine_names, ranked
 
-__all__ = ["UNITS", "ascend", "bradley_terry", "mpm", "plackett_luce"]
+__all__ = ["MEANS", "UNITS", "ascend", "bradley_terry", "mpm", "per_query", "plackett_luce"]
 
 Floats = NDArray[np.float64]
 Unit = Literal["share", "place", "binary", "log"]
-UNITS = ("share", "place", "binary", "log")
-STEPS = 100  # as published
+UNITS: tuple[Unit, ...] = ("share", "place", "binary", "log")
+STEPS = 100
 PER_UNIT = 1000  # counts are whole numbers: thousandths of the unit, but for places
 
 
@@ -46,15 +46,32 @@ def counts_in(table: pd.DataFrame, unit: Unit) -> tuple[br.PairCounts, float]:
     return counts, PER_UNIT if unit in ("share", "log") else 1
 
 
-def ascend(model: pm.Model, rates: Sequence[float], *, steps: int = STEPS) -> list[Floats]:
+MEANS = ("sum", "documents", "pairs")  # what the gradient of a query is divided by: one, ...
+
+
+def per_query(table: pd.DataFrame, rate: float, mean: str) -> Floats:
+    """Divide a rate by the number of documents of the query, or of their pairs: for each item.
+
+    >>> per_query(pd.DataFrame({"query": [1, 1, 1, 2]}), 0.3, "pairs").round(2).tolist()
+    [0.1, 0.1, 0.1, 0.3]
+    """
+    if mean not in MEANS:
+        raise ValueError(f"`mean` is {mean!r}; it is one of {', '.join(map(repr, MEANS))}.")
+    n = table.groupby("query")["query"].transform("size").to_numpy()
+    over = {"sum": np.ones(len(n)), "documents": n, "pairs": np.maximum(n * (n - 1) / 2, 1)}
+    return rate / over[mean]
+
+
+def ascend(model: pm.Model, rates: Sequence[Any], *, steps: int = STEPS) -> list[Floats]:
     """Scores after so many steps from the initial point, for each rate.
 
     Parameters
     ----------
     model : pm.Model
         With a free variable ``score`` on the real line, flat; others on it if there are any.
-    rates : list of float
-        What the gradient of the log-probability is multiplied by.
+    rates : list of float, or of array
+        What the gradient of the log-probability is multiplied by, one number for all or, where the
+        scores alone are free, one for each.
     steps : int
         How many.
     """
@@ -75,7 +92,7 @@ def ascend(model: pm.Model, rates: Sequence[float], *, steps: int = STEPS) -> li
 
 
 def bradley_terry(
-    table: pd.DataFrame, rates: Sequence[float] = (0.0015,), *, unit: Unit = "share"
+    table: pd.DataFrame, rates: Sequence[Any], *, unit: Unit = "share"
 ) -> list[Floats]:
     """Bradley-Terry on rank differences as counts of comparisons."""
     counts, per_unit = counts_in(table, unit)
@@ -86,7 +103,7 @@ def bradley_terry(
     return ascend(model, [rate / per_unit for rate in rates])
 
 
-def plackett_luce(table: pd.DataFrame, rates: Sequence[float] = (0.001,)) -> list[Floats]:
+def plackett_luce(table: pd.DataFrame, rates: Sequence[Any]) -> list[Floats]:
     """Plackett-Luce on the engines' lists."""
     rankings = ranked(table, "missing")
     with pm.Model(coords=rankings.coords) as model:

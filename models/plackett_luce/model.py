@@ -34,6 +34,7 @@ import pandas as pd
 import pymc as pm
 
 import bayesrank as br
+from bayesrank.inference import sample
 from bayesrank.priors import utility_prior
 from bayesrank.utility import linear_utility
 from models.shared.item_features import aligned, check_scales
@@ -102,5 +103,5 @@ def build(
 if __name__ == "__main__":
     with build(br.load_nascar()):
         # The sum of independent utilities is a stiff direction, which the low-rank matrix finds.
-        posterior = br.inference.sample(nuts={"adaptation": "low_rank"}, random_seed=1)
+        posterior = sample(nuts={"adaptation": "low_rank"}, random_seed=1)
     print(br.rank_summary(posterior).head(10).round(2).to_string())

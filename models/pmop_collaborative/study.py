@@ -17,6 +17,7 @@ default ``ml-100k`` below ``BAYESRANK_DATA``; it writes its tables into ``RESULT
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from bayesrank.inference import Point
 from bayesrank.results import query_metrics
 from models.pmop_collaborative.cofi_rank import fit_cofi_rank
 from models.pmop_collaborative.figure import SCORES, figure_table, plot_figure
-from models.pmop_collaborative.model import Scales, build, fit_adam, predict
+from models.pmop_collaborative.model import Scales, build, fit_adam, fit_map, predict
 from models.pmop_collaborative.protocol import grid, modes, movielens, split, to_rankings
 from models.shared.rating_factors import als, item_mean, ratings_of
 from models.shared.results import Run, Table, run
@@ -159,6 +160,48 @@ def _row(queries: pd.DataFrame, reference: pd.DataFrame) -> dict[str, float]:
 
 
 # ---------------------------------------------------------------------------------------------
+# Starts
+# ---------------------------------------------------------------------------------------------
+
+# The objectives have many modes: models, and how they are fitted from a start
+STARTED: dict[str, dict[str, Any]] = {
+    "PMOP, beta 0.01": {"beta": 0.01},
+    "Plackett-Luce": {"likelihood": "plackett_luce"},
+    "Plackett-Luce, beta 0.3": {"likelihood": "plackett_luce", "beta": 0.3},
+}
+BY_ADAM = ("Plackett-Luce",)
+EPOCHS = (100, 400)
+N_STARTS = 4
+ITEM_BIAS_SCALE = 0.3
+RANKER_SCALES = (0.1, 0.14)  # of those to choose from
+
+
+def starts(
+    train: br.Rankings,
+    test: br.Rankings,
+    name: str,
+    scale: float,
+    *,
+    n_starts: int = N_STARTS,
+) -> pd.DataFrame:
+    """Log posterior and metrics of a model fitted from several starts: a row for each fit."""
+    model = build(train, **STARTED[name])
+    scales = {"item_bias_scale": ITEM_BIAS_SCALE, "ranker_scale": scale}
+    pm.set_data(scales, model=model)
+    logp = model.compile_logp()
+    rows = []
+    for seed in range(1, n_starts + 1):
+        found = {"L-BFGS": fit_map(model, [scales], seed=seed)[0]}
+        for epochs in EPOCHS if name in BY_ADAM else ():
+            point = fit_adam(model, train, n_epochs=epochs, seed=seed)
+            found[f"Adam, {epochs} epochs"] = point
+        for how, point in found.items():
+            marks = evaluate(point, test).mean().to_dict()
+            rows.append({"by": how, "log posterior": float(logp(point)), **marks})
+    return pd.DataFrame(rows)
+
+
+# ---------------------------------------------------------------------------------------------
 # Tables
 # ---------------------------------------------------------------------------------------------
 
@@ -193,6 +236,34 @@ def _table(how: Run, n_train: int, *, on_page: bool = False) -> Table:
     return Table(shown, digits=4, shown=shown if on_page else None)
 
 
+def of_starts(how: Run) -> Table:
+    """Say how far fits from several starts are apart, largest less smallest; one split.
+
+    "short" is by how much their mean log posterior is below the best of any start.
+    """
+    ratings = _ratings(how.folder)
+    items = pd.Index(np.unique(ratings["movie"]))
+    parts = split(ratings, [50], at_least=60, seed=1)
+    train, test = (to_rankings(part, items) for part in parts)
+    rows = {}
+    names = ("Plackett-Luce, beta 0.3",) if how.quick else STARTED
+    for name, scale in product(names, RANKER_SCALES):
+        compute = partial(starts, train, test, name, scale, n_starts=2 if how.quick else N_STARTS)
+        found = how.once(f"starts {name} {scale}", compute)
+        best = found["log posterior"].max()
+        for by, each_fit in found.groupby("by", sort=False):
+            spread = each_fit.drop(columns="by").agg(np.ptp)
+            rows[f"{name}, scale {scale}, by {by}"] = {
+                "log posterior": spread["log posterior"],
+                "short": best - each_fit["log posterior"].mean(),
+                "ERR": spread["err"],
+                "NDCG@1": spread["ndcg@1"],
+                "NDCG@5": spread["ndcg@5"],
+            }
+    digits = {"log posterior": 1, "short": 1} | dict.fromkeys(("ERR", "NDCG@1", "NDCG@5"), 3)
+    return Table(pd.DataFrame(rows).T, digits=digits)
+
+
 def orders(how: Run) -> Table:
     """Log-probability per user of the order of movies not seen, and its gain over equal utilities.
 
@@ -215,6 +286,7 @@ def orders(how: Run) -> Table:
 TABLES: dict[str, Callable[[Run], Table]] = {
     "ten": partial(_table, n_train=10),
     "fifty": partial(_table, n_train=50, on_page=True),
+    "starts": of_starts,
     "orders": orders,
 }
 

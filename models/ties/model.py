@@ -36,9 +36,11 @@ JASA 62, 1967.
 
 Ties in rankings of many items are in `models.ties.rankings`.
 
-Run ``python -m models.ties.model``: the puddings, whose figures are in ``RESULTS.md``.
+Run ``python -m models.ties.model``: the puddings; it writes its tables into ``RESULTS.md``.
 """
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -47,7 +49,9 @@ import pymc as pm
 import xarray as xr
 
 import bayesrank as br
+from bayesrank.inference import sample
 from models.shared.item_features import check_scales
+from models.shared.results import Run, Table, run
 
 MODELS = ("Davidson", "Rao-Kupper")
 
@@ -108,7 +112,7 @@ def fitted(
     found = {}
     for name in MODELS:
         with build(pairs, name, prior_scale=prior_scale):
-            tree = br.inference.sample(**options)
+            tree = sample(**options)
             pm.compute_log_likelihood(tree, progressbar=False)
             pm.sample_posterior_predictive(
                 tree, extend_inferencedata=True, random_seed=1, progressbar=False
@@ -164,9 +168,66 @@ def summary(found: dict[str, xr.DataTree]) -> pd.DataFrame:
     return pd.concat(columns, axis=1)
 
 
+# ---------------------------------------------------------------------------------------------
+# Tables
+# ---------------------------------------------------------------------------------------------
+
+
+def maximum_likelihood(pairs: br.Pairs) -> pd.Series:
+    """Find the mode of Davidson's model where the prior of the utilities says next to nothing."""
+    with build(pairs, "Davidson", prior_scale=30.0):
+        found = pm.find_MAP(
+            progressbar=False, jitter=False, return_inferencedata=True, ftol=0.0, gtol=1e-10
+        )["posterior"].isel(chain=0, draw=0)
+    rows = {str(i): float(found["utility"].sel(item=i)) for i in found["item"].to_numpy()}
+    return pd.Series(rows | {"nu": float(found["nu"]), "equal_tie": float(found["equal_tie"])})
+
+
+@lru_cache
+def puddings(how: Run) -> dict[str, xr.DataTree]:
+    """Sample both models of the puddings, once for all tables."""
+    return fitted(br.load_pudding(), **({"draws": 300, "tune": 300} if how.quick else {}))
+
+
+def estimates(how: Run) -> Table:
+    """Put the largest likelihood and the posteriors side by side, utilities less their mean."""
+    found = summary(puddings(how))
+    columns = {"largest likelihood, Davidson": maximum_likelihood(br.load_pudding())}
+    for name in MODELS:
+        both = zip(found[name, "mean"], found[name, "std"], strict=True)
+        shown = ["" if np.isnan(mean) else f"{mean:.2f} ({std:.2f})" for mean, std in both]
+        columns[name] = pd.Series(shown, index=found.index.astype(str))
+    rows = pd.DataFrame(columns).reindex(found.index.astype(str))
+    return Table(rows, corner="brand")
+
+
+def checks(how: Run) -> Table:
+    """Compare the ties that there are with draws of either model."""
+    rows = {
+        f"{name}: {row}": values
+        for name, tree in puddings(how).items()
+        for row, values in tie_check(tree).iterrows()
+    }
+    return Table(pd.DataFrame(rows).T, digits=3, corner="model")
+
+
+def left_out(how: Run) -> Table:
+    """Compare both by leave-one-out."""
+    rows = br.compare(puddings(how))[["elpd", "se", "elpd_diff", "dse"]]
+    return Table(rows, corner="model")
+
+
+TABLES: dict[str, Callable[[Run], Table]] = {
+    "puddings": estimates,
+    "checks": checks,
+    "left_out": left_out,
+}
+
+
+def main(arguments: list[str] | None = None) -> dict[str, Table]:
+    """Compute the tables and write them into ``RESULTS.md``."""
+    return run("ties", TABLES, module="model", arguments=arguments)
+
+
 if __name__ == "__main__":
-    found = fitted(br.load_pudding())
-    print(summary(found).round(3).to_string())
-    for name, tree in found.items():
-        print(name, tie_check(tree).round(3).to_string(), sep="\n")
-    print(br.compare(found).to_string())
+    main()

@@ -24,18 +24,20 @@ Ties in pairs are in `models.ties.model`.
 References: Truyen, Phung, Venkatesh, Probabilistic models over ordered partitions, SDM 2011; Ma et
 al., Learning-to-rank with partitioned preference, AISTATS 2021.
 
-Run ``python -m models.ties.rankings FOLDER`` with the folder of MovieLens 100K: ten of its movies,
-whose figures are in ``RESULTS.md``.
+Run ``python -m models.ties.rankings [FOLDER]`` with the folder of MovieLens 100K, by default
+``ml-100k`` below ``BAYESRANK_DATA``: ten of its movies; it writes its table into ``RESULTS.md``.
 """
 
-import sys
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
 import pymc as pm
 
 import bayesrank as br
+from bayesrank.inference import sample
 from bayesrank.likelihoods.pmop import AGGREGATES
+from models.shared.results import Run, Table, run
 
 PLACKETT_LUCE = "Plackett-Luce"
 MODELS = (PLACKETT_LUCE, *(f"PMOP {aggregate}" for aggregate in AGGREGATES))
@@ -90,7 +92,7 @@ def compared(
     fitted = {}
     for name in models:
         with build(rankings, name):
-            fitted[name] = br.inference.sample(**sampling)
+            fitted[name] = sample(**sampling)
             pm.compute_log_likelihood(fitted[name], progressbar=False)
     return br.compare(fitted)
 
@@ -104,10 +106,27 @@ def popular(ratings: br.Rankings, n_items: int = 10) -> br.Rankings:
     return br.Rankings.from_long_ranks(rows, ranker="ranker", item="item", rank="rank")
 
 
-if __name__ == "__main__":
-    few = popular(br.load_movielens(sys.argv[1]))
-    print(few)
+def movies(how: Run) -> Table:
+    """Compare the models on the ten movies that are rated most often."""
+    few = popular(br.load_movielens(how.folder))
     # The harmonic mean given sizes takes some ten times as long as the others.
     names = tuple(name for name in MODELS if name != "PMOP harmonic")
-    table = compared(few, names, draws=500, tune=500, chains=2, random_seed=1, progressbar=False)
-    print(table.to_string())
+    options: dict[str, Any] = {"draws": 500, "tune": 500, "chains": 2, "random_seed": 1}
+    if how.quick:
+        names, options["draws"], options["tune"] = names[:2], 100, 200
+    rows = compared(few, names, progressbar=False, **options)[["elpd", "se", "elpd_diff", "dse"]]
+    return Table(rows, digits=1, corner=f"{few.n_rankings} users")
+
+
+TABLES: dict[str, Callable[[Run], Table]] = {"movies": movies}
+
+
+def main(arguments: list[str] | None = None) -> dict[str, Table]:
+    """Compute the table and write it into ``RESULTS.md``."""
+    return run(
+        "ties", TABLES, module="rankings", data="ml-100k", files="u.data", arguments=arguments
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -13,12 +13,14 @@ from tests.models.test_gallery import GALLERY, ROOT
 STUDIES = [
     "bpr",
     "context",
+    "history",
     "metasearch",
     "mpm",
     "multilabel",
     "partitioned_preference",
     "pmop_collaborative",
     "pmop_documents",
+    "ties",
 ]
 
 OURS = pd.DataFrame({"N@1": [50.123, 40.0], "who": ["all", "some"]}, index=["a", "b"])

@@ -64,7 +64,7 @@ def plackett_luce_logp(utility: Any, ranks: Any, *, nodes: int = 48) -> TensorVa
 
     References
     ----------
-    Plackett 1975; Ma et al., AISTATS 2021, eq. 3-4.
+    Plackett 1975; Ma et al., AISTATS 2021 (eq. 4 for a block).
 
     Examples
     --------

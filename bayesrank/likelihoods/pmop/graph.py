@@ -91,7 +91,7 @@ def pmop_logp_of_matrix(
     References
     ----------
     Tran, Phung & Venkatesh, Modelling human preferences for ranking and collaborative filtering: a
-    probabilistic ordered partition approach, eq. 4-12.
+    probabilistic ordered partition approach (the likelihood of an ordered partition).
     """
     # Stages are a new axis: (n_rankings, n_stages, n_slots)
     stage = pt.cumsum(pt.ones_like(stage_weight, dtype="int64"), axis=1)[:, :, None]
