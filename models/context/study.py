@@ -295,9 +295,7 @@ def of_tried(how: Run) -> Table:
         rows[f"medoid: {name}"] = how.once(f"{name} tried", compute)
     n_test = options.get("n_test", N_TEST)
     new = PROBLEMS["hypervolume"].simulate(n_test, seed=1001)
-    rows["hypervolume: sum of the objectives"] = metrics(
-        -features_of(new).sum(axis=-1), new.ranks
-    )
+    rows["hypervolume: sum of the objectives"] = metrics(-features_of(new).sum(axis=-1), new.ranks)
     new = PROBLEMS["medoid"].simulate(n_test, seed=1001)
     rows["medoid: distance to the middle"] = metrics(
         -((features_of(new) - 0.5) ** 2).sum(axis=-1), new.ranks
