@@ -26,6 +26,11 @@ and a probe is a contrast of them that the defect it looks for would make large.
 its own defect: a judge who contradicts all others makes no cycles, and votes that go together by
 prompt do not look like a judge's.
 
+With the posterior of a model of these matches, what is expected is what that model predicts, and
+the probes of cycles, order, ties, judges and clusters say what it leaves open: contrasts of the
+matches are compared with those of matches drawn from the posterior, whose variance includes what is
+not known of the parameters. What the model knows of, opinions of judges or prompts, fires no more.
+
 A probe that fires does not say that anybody cheated. It says what to look at.
 """
 
@@ -37,14 +42,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.stats import chi2, norm
+from scipy.stats import chi2, gumbel_r, norm
 
 from bayesrank.data import Pairs
 from bayesrank.data.derive import pair_totals
 from bayesrank.inference import MatchFit, fit_matches
+from bayesrank.results.match_checks import predicted_counts
+from bayesrank.schema import COUNTS, FIRST, SECOND
 
 __all__ = ["PROBES", "audit"]
 
@@ -65,7 +73,9 @@ SCALE = 3.0  # prior standard deviation of utilities in the fits: little beside 
 
 def audit(
     pairs: Pairs,
+    posterior: xr.DataTree | None = None,
     *,
+    var: str = "y",
     time: str | None = None,
     order_effect: bool = True,
     probes: Sequence[str] | None = None,
@@ -78,6 +88,15 @@ def audit(
     pairs : Pairs
         Matches, with their judges and whatever else tells them apart (user, prompt, day, category)
         as groups.
+    posterior : DataTree, optional
+        Of a model that observes these pairs, such as `leaderboard_model` or one's own of
+        `Davidson`, with the group posterior_predictive:
+        ``pm.sample_posterior_predictive(idata, extend_inferencedata=True)``. Then the probes of
+        cycles, order, ties, judges and clusters say what this model leaves open, instead of what
+        one without judges and groups would. Drift and fragility are of that one in any case, and
+        the others of no model.
+    var : str
+        The variable of that model that observes the pairs.
     time : str, optional
         The group whose labels are in order of time. Without it there is no probe of drift.
     order_effect : bool
@@ -99,7 +118,8 @@ def audit(
     Raises
     ------
     ValueError
-        If there is no such group or probe, or nothing was played.
+        If there is no such group or probe, nothing was played, or the posterior is not one of
+        these pairs or without predictions of them.
 
     Notes
     -----
@@ -123,7 +143,8 @@ def audit(
         raise ValueError("All counts are 0: no match was played, and there is nothing to audit.")
     if time is not None:
         pairs.group_labels(time)  # raises if there is none
-    board = _Board(pairs, time, order_effect, np.random.default_rng(seed))
+    drawn = None if posterior is None else _predicted(pairs, posterior, var)
+    board = _Board(pairs, time, order_effect, np.random.default_rng(seed), drawn)
     found = [PROBES[name](board) for name in names]
     columns = ["fires", "value", "expected", "p", "says"]
     rows = [(f.fires, f.value, f.expected, f.p, f.says) for f in found]
@@ -145,7 +166,12 @@ class _Board:
     """The matches, what is expected of them, and what all probes look at."""
 
     def __init__(
-        self, pairs: Pairs, time: str | None, order_effect: bool, rng: np.random.Generator
+        self,
+        pairs: Pairs,
+        time: str | None,
+        order_effect: bool,
+        rng: np.random.Generator,
+        drawn: NDArray[np.integer] | None,
     ) -> None:
         # whatever their evidence is worth: each match was played once
         pairs = replace(pairs, weight=np.ones(pairs.n_pairs))
@@ -155,11 +181,11 @@ class _Board:
         self.first, self.second = (x.astype(np.int64) for x in (pairs.first, pairs.second))
         self.n = pairs.counts.sum(axis=1)
         self.lead = self.fit.utility[self.first] - self.fit.utility[self.second]
+        self.drawn = drawn  # (draws, n_pairs, 3): matches as the posterior predicts them
         self.p = self.fit.probabilities(self.lead)  # (n_pairs, 3): first, second, tie
-        self.points = (pairs.counts[:, 0] - pairs.counts[:, 1]) / 2
-        mean, variance = self.moments(self.p)
-        self.residual = self.points - self.n * mean
-        self.variance = self.n * variance
+        if drawn is not None:
+            # and one match as at the mode, so that nothing is impossible, nor are pairs empty
+            self.p = (drawn.sum(axis=0) + self.p) / (len(drawn) * self.n[:, None] + 1)
         low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
         self.met, self.meeting = np.unique(low * pairs.n_items + high, return_inverse=True)
         self.sign = np.where(self.first < self.second, 1.0, -1.0)  # towards the lower number
@@ -174,6 +200,29 @@ class _Board:
     def duplicates(self) -> _Found:
         """What is found of matches that repeat others, which other probes leave out."""
         return _repeated(self)
+
+    def sums(
+        self, cells: Sequence[Ints], signs: Sequence[float], size: int, weights: Floats,
+        variance: Floats,
+    ) -> tuple[Floats, Floats]:  # fmt: skip
+        """Sum weighted counts over the pairs of each cell: how far off they are, and the variance.
+
+        The weights are one for each outcome of each pair, and `variance` that of their sum in the
+        pair where nothing but chance moves it, which the posterior's draws say themselves.
+        """
+
+        def of(counts: NDArray[Any]) -> Floats:
+            each = (weights * counts).sum(axis=1)
+            return np.asarray(
+                sum(s * np.bincount(k, each, size) for k, s in zip(cells, signs, strict=True))
+            )
+
+        seen = of(self.pairs.counts)
+        if self.drawn is None:
+            by_chance = sum(np.bincount(k, variance, size) for k in cells)
+            return seen - of(self.n[:, None] * self.p), np.asarray(by_chance)
+        drawn = np.stack([of(counts) for counts in self.drawn])
+        return seen - drawn.mean(axis=0), drawn.var(axis=0)
 
     @staticmethod
     def moments(p: Floats) -> tuple[Floats, Floats]:
@@ -361,9 +410,18 @@ def _cycles(board: _Board) -> _Found:
         return float(around[best]), best if z[ij[best]] > 0 else -1 - best
 
     value, best = clearest(counts)
-    drawn = np.array(
-        [clearest(board.rng.multinomial(n, p).T.astype(np.float64))[0] for _ in range(DRAWS)]
-    )
+    if board.drawn is None:
+        boards = (board.rng.multinomial(n, p).T for _ in range(DRAWS))
+    else:
+        key = board.first * board.pairs.n_items + board.second
+        keys = (sides[0].astype(np.int64) * board.pairs.n_items + sides[1])[mine]
+        place = np.full(board.pairs.n_items**2, len(keys))  # those of other items come last
+        place[keys] = np.arange(len(keys))
+        boards = (
+            np.stack([np.bincount(place[key], c, len(keys) + 1)[:-1] for c in one_board.T])
+            for one_board in board.drawn
+        )
+    drawn = np.array([clearest(each.astype(np.float64))[0] for each in boards])
     rarity = _tail(value, drawn)
     around = triads[best] if best >= 0 else triads[-1 - best][::-1]
     i, j, m = (board.name(x) for x in items[around])
@@ -386,6 +444,8 @@ def _order(board: _Board) -> _Found:
     """Say whether being the first is an advantage."""
     if not board.order_effect:
         return _Found("The order of the items means nothing here.")
+    if board.drawn is not None:
+        return _order_left(board)
     value, error = board.fit.order_effect
     z = value / error
     p = float(2 * norm.sf(abs(z)))
@@ -402,6 +462,24 @@ def _order(board: _Board) -> _Found:
     )
 
 
+def _order_left(board: _Board) -> _Found:
+    """Say whether the first wins more often than the posterior predicts."""
+    one = np.zeros(board.pairs.n_pairs, dtype=np.int64)
+    weights = np.tile([0.5, -0.5, 0.0], (len(one), 1))
+    (off,), (variance,) = board.sums([one], [1.0], 1, weights, board.n / 4)
+    z = float(off / np.sqrt(variance)) if variance >= ENOUGH / 4 else 0.0  # of halves
+    p = float(2 * norm.sf(abs(z)))
+    return _Found(
+        f"The first wins {'more' if z > 0 else 'less'} than the model predicts, by {abs(z):.1f} "
+        "standard errors"
+        + (": it does not take account of the order." if p < RARE else ", which may be chance."),
+        value=z,
+        expected=0.0,
+        p=p,
+        fires=p < RARE,
+    )
+
+
 def _ties(board: _Board) -> _Found:
     """Find who calls ties more or less readily than the others."""
     groups = {k: v for k, v in board.groupings().items() if len(v[0]) < MANY}
@@ -410,8 +488,7 @@ def _ties(board: _Board) -> _Found:
     if not groups:
         return _Found("There is one judge and no group of few labels: nobody to compare.")
     p_tie = board.p[:, 2]
-    off = board.pairs.counts[:, 2] - board.n * p_tie
-    label, z, p = _furthest(groups, off, board.n * p_tie * (1 - p_tie))
+    label, z, p = _furthest(board, groups, board.n * p_tie * (1 - p_tie))
     if label is None:
         return _Found("Nobody has matches enough to compare their ties.")
     return _Found(
@@ -435,14 +512,12 @@ def _judges(board: _Board) -> _Found:
     # matches that are decided: how readily a judge calls ties is another question
     first, second = board.pairs.counts[:, 0], board.pairs.counts[:, 1]
     wins = board.p[:, 0] / (board.p[:, 0] + board.p[:, 1])
-    off = first - (first + second) * wins
+    off = np.stack([1 - wins, -wins, np.zeros_like(wins)], axis=1)
     variance = (first + second) * wins * (1 - wins)
-    against = np.bincount(idx, board.lead * off, n_judges)
-    width = np.bincount(idx, board.lead**2 * variance, n_judges)
+    lead = board.lead
+    against, width = board.sums([idx], [1.0], n_judges, lead[:, None] * off, lead**2 * variance)
     cells = [idx * n_items + side for side in (board.first, board.second)]
-    size = n_judges * n_items
-    favour = np.bincount(cells[0], off, size) - np.bincount(cells[1], off, size)
-    spread = sum(np.bincount(cell, variance, size) for cell in cells)
+    favour, spread = board.sums(cells, [1.0, -1.0], n_judges * n_items, off, variance)
     widths = np.concatenate([width, spread])
     z = np.concatenate([against, favour]) / np.sqrt(np.maximum(widths, ENOUGH))
     z[widths < ENOUGH] = 0.0
@@ -680,6 +755,26 @@ def _pooled(pairs: Pairs) -> Pairs:
     )
 
 
+def _predicted(pairs: Pairs, posterior: xr.DataTree, var: str) -> NDArray[np.integer]:
+    """Read the matches that a posterior predicts: (draws, n_pairs, 3)."""
+    kept, drawn = predicted_counts(posterior, var, DRAWS)
+    n_outcomes = drawn.shape[2]
+    mine = np.column_stack([pairs.first, pairs.second, pairs.counts[:, :n_outcomes]])
+    theirs = np.column_stack([kept[part].to_numpy() for part in (FIRST, SECOND, COUNTS)])
+    other_items = kept.items is not None and [*map(str, kept.items)] != [*map(str, pairs.items)]
+    if mine.shape != theirs.shape or (mine != theirs).any() or other_items:
+        raise ValueError(
+            f"The posterior is of other matches ({len(theirs):,} rows of {theirs[:, 2:].sum():,} "
+            f"matches) than these pairs ({len(mine):,} rows of {mine[:, 2:].sum():,}), or they are "
+            "in another order: give the pairs that its model observes."
+        )
+    if pairs.counts[:, n_outcomes:].any():
+        raise ValueError(
+            "These pairs have ties and the posterior is of a model without: take Davidson."
+        )
+    return np.pad(drawn, [(0, 0), (0, 0), (0, 3 - n_outcomes)])
+
+
 def _played(pairs: Pairs) -> Floats:
     """How many matches each item is in."""
     n = pairs.counts.sum(axis=1)
@@ -693,13 +788,13 @@ def _only(pairs: Pairs, rows: NDArray[np.bool_]) -> Pairs:
 
 
 def _furthest(
-    groups: dict[str, tuple[pd.Index, Ints]], off: Floats, variance: Floats
+    board: _Board, groups: dict[str, tuple[pd.Index, Ints]], variance: Floats
 ) -> tuple[str | None, float, float]:
-    """Find the label whose sum is furthest off: its name, z, and p for so many labels."""
+    """Find the label whose ties are furthest off: its name, z, and p for so many labels."""
     names, z = [], []
+    tied = np.tile([0.0, 0.0, 1.0], (board.pairs.n_pairs, 1))
     for name, (labels, idx) in groups.items():
-        width = np.bincount(idx, variance, len(labels))
-        sums = np.bincount(idx, off, len(labels))
+        sums, width = board.sums([idx], [1.0], len(labels), tied, variance)
         for k in np.flatnonzero(width >= ENOUGH).tolist():
             names.append(str(labels[k]) if name == "judge" else f"{name} {labels[k]}")
             z.append(sums[k] / np.sqrt(width[k]))
@@ -715,8 +810,16 @@ def _at_least_one(z: float, tests: int) -> float:
 
 
 def _tail(value: float, drawn: Floats) -> float:
-    """Share of simulated boards that are as extreme, this one counted among them."""
-    return float((1 + (drawn >= value).sum()) / (1 + len(drawn)))
+    """Share of simulated boards that are as extreme, this one counted among them.
+
+    Where they are few and none is, the tail of Gumbel's distribution, which that of the greatest of
+    many falls faster than.
+    """
+    share = float((1 + (drawn >= value).sum()) / (1 + len(drawn)))
+    if len(drawn) >= DRAWS or value <= drawn.max():
+        return share
+    scale = max(float(drawn.std()), 1e-12) * np.sqrt(6) / np.pi
+    return min(share, float(gumbel_r.sf(value, drawn.mean() - np.euler_gamma * scale, scale)))
 
 
 def _effective(times: NDArray[Any]) -> float:

@@ -481,10 +481,15 @@ def test_features_are_held_equal_and_groups_go_together(folder, styled):
 
 def audited(monkeypatch, known):
     """Say what the page says where all probes fire, of a model that knows of some."""
-    rows = {"fires": True, "value": 9.0, "expected": 0.0, "p": 0.0, "says": "Far off."}
-    found = pd.DataFrame(rows, index=pd.Index(["order", "clusters", "cycles"], name="probe"))
-    monkeypatch.setattr(match_sections, "audit", lambda *_, **__: found)
-    return match_sections.audit_of(None, known, order=True)
+
+    def audit(pairs, posterior=None, *, probes=("order", "clusters", "cycles"), order_effect):
+        rows = {"fires": True, "value": 9.0, "expected": 0.0, "p": 0.0, "says": "Far off."}
+        found = pd.DataFrame(rows, index=pd.Index(probes, name="probe"))
+        found["fires"] = ~found.index.isin(known if posterior else [])
+        return found
+
+    monkeypatch.setattr(match_sections, "audit", audit)
+    return match_sections.audit_of(None, "the posterior", order=True)
 
 
 def test_what_the_model_knows_of_is_not_said_to_be_missed(monkeypatch):
@@ -500,13 +505,17 @@ def test_what_the_model_knows_of_is_not_said_to_be_missed(monkeypatch):
     }  # fmt: skip
 
 
-def test_the_model_knows_of_groups_judges_and_the_order(folder, styled):
-    common = ("matches", "m.csv", *COLUMNS, "--json")
-    said = data_of(run(*common, "--judge", "who", *HELD[2:]))
-    held = {row["probe"] for row in said["audit"] if row["in_model"]}
-    assert held == {"order", "ties", "clusters"}
-    said = data_of(run(*common, "--no-order", "--force"))
-    assert not any(row["in_model"] for row in said["audit"])
+def test_what_is_found_is_looked_for_in_what_the_model_predicts(folder):
+    """The first wins nearly always: with an order effect the model knows, without it does not."""
+    rng = np.random.default_rng(0)
+    pairs = rng.permuted(np.tile(["ale", "bock", "cider"], (300, 1)), axis=1)[:, :2]
+    table = pd.DataFrame(pairs, columns=["left", "right"])
+    table["won"] = np.where(rng.random(300) < 0.8, "first", "second")
+    table.to_csv("first.csv", index=False)
+    common = ("matches", "first.csv", "--first", "left", "--second", "right", "--outcome", "won")
+    said = data_of(run(*common, *QUICK, "--json"))
+    assert {row["probe"] for row in said["audit"] if row["in_model"]} == {"order"}
+    assert not any("Being the first" in note for note in said["notes"])
 
 
 def test_judges_of_families_are_counted(folder, sampler):

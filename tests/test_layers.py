@@ -45,7 +45,7 @@ ROOMS = {
 # Files beside the rooms. The command line wires everything up, so it is not bounded.
 FILES = {
     "__init__": Room("lazy_loader"),
-    "audit": Room("numpy pandas scipy", rooms="data inference"),
+    "audit": Room("numpy pandas scipy xarray", rooms="data inference results schema"),
     "leaderboard": Room("numpy pymc pytensor", rooms="data distributions priors schema"),
     "schema": Room("numpy pandas xarray"),
     "priors": Room("pymc"),

@@ -1,6 +1,6 @@
 """What ``bayesrank matches`` says beside the ranks: the leader, the judges, the categories."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -299,22 +299,28 @@ def _share_of_ties(pairs: "Pairs") -> pd.Series:
     return pd.Series(share, pairs.coords["item"])
 
 
-# What a model may know of what a probe finds, and what follows.
+# What is said of a probe that fires, but not any more beside what the model predicts.
 HELD = {
+    "cycles": "This model allows for it.",
     "order": "This model has such an effect.",
     "ties": "In this model it does.",
+    "judges": "In this model judges differ.",
     "clusters": "This model takes those of one group together.",
 }
 
 
-def audit_of(pairs: "Pairs", known: Collection[str], *, order: bool) -> Part:
-    """Say what the ranks hang on, as far as matches tell; the model knows of some of it."""
+def audit_of(pairs: "Pairs", predicted: Any, *, order: bool) -> Part:
+    """Say what the ranks hang on, as far as matches tell, and what of it the model accounts for.
+
+    A reader is to learn of both: that votes go together by prompt, and that the model knows.
+    """
     found = audit(pairs, order_effect=order)
-    found["in_model"] = found.index.isin(list(known))
+    asked = [str(probe) for probe in found.index[found["fires"]] if probe in HELD]
+    left = audit(pairs, predicted, order_effect=order, probes=asked)["fires"]
+    found["in_model"] = found.index.isin(left.index[~left.to_numpy(bool)])
     looked = found[found["value"].notna()]
     says = [
-        f"{r.says} {HELD[str(r.Index)]}" if r.fires and r.in_model else str(r.says)
-        for r in looked.itertuples()
+        f"{r.says} {HELD[str(r.Index)]}" if r.in_model else str(r.says) for r in looked.itertuples()
     ]
     fires = [text for text, fired in zip(says, looked["fires"], strict=True) if fired]
     missed = looked["says"][looked["fires"] & ~looked["in_model"]].tolist()

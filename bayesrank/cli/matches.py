@@ -67,7 +67,6 @@ def matches_job(
     ) -> list[Part]:
         import numpy as np
 
-        from bayesrank.audit import MANY
         from bayesrank.cli import coming_matches, counted_sections, match_sections, sections
 
         out = []
@@ -91,13 +90,7 @@ def matches_job(
         by = ["judge"] * judges + ["category"] * categories
         out.append(sections.checks_of_matches(predicted, by))
         if len(summary) <= MOST_AUDITED:
-            known = {
-                "order": order,
-                "ties": judges and ties and not categories,  # of these it says nothing
-                "clusters": bool(groups) and (own or len(pairs.judges) < MANY),
-            }
-            held = [probe for probe, here in known.items() if here]
-            out.append(match_sections.audit_of(pairs, held, order=order))
+            out.append(match_sections.audit_of(pairs, predicted, order=order))
         out += counted_sections.counted_matches(pairs, summary)
         out.append(sections.places(posterior, summary))
         win = sections.wins(posterior, summary, "match")

@@ -40,11 +40,10 @@ from pymc.initial_point import make_initial_point_fn
 from pytensor.link.numba.cache import CACHED_SRC_FUNCTIONS, compile_numba_function_src
 
 from bayesrank.inference.modes import data_groups, density_with_slope, join_inputs
-from bayesrank.inference.quick import Near, normal_near
+from bayesrank.inference.quick import FIRST_LOOK, Near, normal_near
 
 __all__ = ["CFunction", "compile_density", "near_if_it_pays", "nuts_seconds", "sample"]
 
-FIRST_LOOK = 250  # draws of a chain, after which it is asked whether they are enough
 GLANCE = 0.02  # seconds between looks at how far the chains are
 
 

@@ -122,8 +122,8 @@ def convergence(data: Any, var: str = "utility", *, dim: str = "item") -> Conver
     if divergences:
         sentences.append(
             f"{divergences:,} of {n_chains * n_draws:,} steps of the sampler went astray "
-            "(diverged): part of what is probable may be missing; a tighter prior or shorter steps "
-            "help."
+            "(diverged): part of what is probable may be missing; more tuning steps or a tighter "
+            "prior may help."
         )
     ok = not sentences
     if ok:

@@ -9,6 +9,7 @@ every category, too.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from bayesrank.results.checks import check_table
 from bayesrank.results.draws import check_probability
 from bayesrank.schema import COUNTS, FIRST, SECOND, Kept
 
-__all__ = ["match_checks"]
+__all__ = ["match_checks", "predicted_counts"]
 
 SAMPLE = ("chain", "draw")
 OUTCOMES = ("first", "second", "tie")
@@ -101,18 +102,8 @@ def match_checks(
     for name, value in (("max_pairs", max_pairs), ("draws", draws)):
         if value is not None and (value < 1 or value % 1):
             raise ValueError(f"`{name}` is {value!r}; it must be a whole number, 1 or more.")
-    kept = Kept(data, var)
-    if COUNTS not in kept or "posterior_predictive" not in data.children:
-        raise ValueError(
-            f"{var!r} must be observed as Pairs and predicted: with the model, "
-            "pm.sample_posterior_predictive(idata, extend_inferencedata=True)."
-        )
+    kept, predicted = predicted_counts(data, var, draws)
     observed = kept[COUNTS].values.astype(np.float64)
-    predicted = data["posterior_predictive"][var].transpose(*SAMPLE, *kept[COUNTS].dims).values
-    predicted = predicted.reshape(-1, *observed.shape)
-    if draws is not None and draws < len(predicted):
-        predicted = predicted[np.linspace(0, len(predicted) - 1, draws).round().astype(int)]
-
     first, second = (kept[part].values.astype(np.int64) for part in (FIRST, SECOND))
     for group in by:
         if group not in kept.groups:
@@ -124,7 +115,7 @@ def match_checks(
     groups = [_At(kept.codes(group), first, second, n, len(items), max_pairs) for group in by]
     step = max(1, AT_ONCE // max(observed.size, 1))
 
-    def statistics(counts: NDArray[np.floating]) -> NDArray[np.float64]:
+    def statistics(counts: NDArray[Any]) -> NDArray[np.float64]:
         return np.concatenate([sums(counts), *(at(counts) for at in groups)])
 
     drawn = [
@@ -145,6 +136,54 @@ def match_checks(
     )
     table.attrs |= {"n_draws": len(predicted), "prob": prob, "n_pairs": sums.n_pairs}
     return table
+
+
+def predicted_counts(
+    data: xr.DataTree, var: str = "y", draws: int | None = None
+) -> tuple[Kept, NDArray[np.integer]]:
+    """Read what was drawn of every pair from the posterior predictive distribution.
+
+    Parameters
+    ----------
+    data, var
+        As `match_checks` takes them.
+    draws : int, optional
+        So many draws at most, evenly spaced; None takes all.
+
+    Returns
+    -------
+    kept : Kept
+        What the results hold of the matches that were observed.
+    counts : array of int, (draw, pair, result)
+        As often as the draw has each outcome of each pair.
+
+    Raises
+    ------
+    ValueError
+        If the variable was not observed as pairs, or not predicted.
+
+    Examples
+    --------
+    >>> tree = xr.DataTree.from_dict({
+    ...     "posterior_predictive": xr.Dataset(
+    ...         {"y": (("chain", "draw", "pair", "result"), [[[[2, 0]], [[1, 1]]]])}),
+    ...     "constant_data": xr.Dataset({"y_counts": (("pair", "result"), [[2, 0]])}),
+    ... })
+    >>> predicted_counts(tree)[1].tolist()
+    [[[2, 0]], [[1, 1]]]
+    """
+    kept = Kept(data, var)
+    predicted: Any = data["posterior_predictive"] if "posterior_predictive" in data.children else {}
+    if COUNTS not in kept or var not in predicted:
+        raise ValueError(
+            f"{var!r} must be observed as Pairs and predicted: with the model, "
+            "pm.sample_posterior_predictive(idata, extend_inferencedata=True)."
+        )
+    counts = predicted[var].transpose(*SAMPLE, *kept[COUNTS].dims).values
+    counts = counts.reshape(-1, *kept[COUNTS].shape)
+    if draws is not None and draws < len(counts):
+        counts = counts[np.linspace(0, len(counts) - 1, draws).round().astype(int)]
+    return kept, counts
 
 
 class _Sums:
