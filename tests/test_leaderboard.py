@@ -485,6 +485,10 @@ def test_settings_of_the_sampler_suit_the_model():
     many = pairs_of(pd.concat([TABLE.assign(judge=n) for n in range(101)]), **JUDGED, **SORTED)
     assert nuts_settings(leaderboard_model(many)) == {}
     assert nuts_settings(leaderboard_model(many, category="category")) == short
+    for n, settings in ((3, {"target_accept": 0.99}), (21, {})):
+        table = pd.concat([TABLE.assign(prompt=k) for k in range(n)])
+        model = leaderboard_model(pairs_of(table, by=["prompt"]), groups=["prompt"])
+        assert nuts_settings(model) == settings
 
 
 @pytest.mark.parametrize(
