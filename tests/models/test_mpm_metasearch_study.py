@@ -127,6 +127,15 @@ def test_units_of_rank_differences():
         early.counts_in(table, "stars")
 
 
+def test_a_rate_is_shared_by_the_documents_or_the_pairs_of_a_query():
+    table = pd.DataFrame({"query": [1, 1, 1, 2]})
+    assert early.per_query(table, 0.3, "sum").tolist() == [0.3] * 4
+    np.testing.assert_allclose(early.per_query(table, 0.3, "documents"), [0.1, 0.1, 0.1, 0.3])
+    np.testing.assert_allclose(early.per_query(table, 0.3, "pairs"), [0.1, 0.1, 0.1, 0.3])
+    with pytest.raises(ValueError, match=r"`mean` is 'items'; it is one of 'sum', 'documents', 'p"):
+        early.per_query(table, 0.3, "items")
+
+
 # MQ2008-agg, by the command
 
 
