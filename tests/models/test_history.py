@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from models.history.study import compared, read
+from models.history.study import DYNAMICS, compared, main, read
 
 
 @pytest.fixture
@@ -30,3 +30,14 @@ def test_all_forecasts_beat_chance_where_strengths_differ(table):
     assert (rows["log_loss"] < np.log(3)).all()
     with pytest.raises(ValueError, match="Say which column has the outcome"):
         read(table, **columns)
+
+
+@pytest.mark.slow
+def test_the_study_in_its_reduced_size(data_dir):
+    tables = main([str(data_dir / "football"), "--quick"])
+    rows = tables["forecasts"].rows
+    assert {"Elo", "Glicko-style", *DYNAMICS} <= {*rows.index}
+    # three outcomes; the last 76 matches, standard error .055
+    assert (rows["log loss"].astype(float) < 1.2).all()
+    assert list(tables["evidence"].rows.index) == list(DYNAMICS)
+    assert (tables["evidence"].rows["log loss of the others"] < 1.1).all()
