@@ -13,6 +13,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+import bayesrank as br
+from bayesrank.cli import match_sections
 from bayesrank.cli.dated import _Dated
 from bayesrank.cli.options import MatchColumns, RankColumns, Written
 from bayesrank.cli.read_dated import read_coming_rankings, read_dated_pairs
@@ -96,9 +98,9 @@ def test_a_run_says_who_is_best_today_who_rises_and_what_comes_next(whole):
     ]  # fmt: skip
     assert re.search(r"Since [-\d]+, with probability 0.95 or more: rising ", result.stdout)
     names = [
-        "best.png", "changes.csv", "forecasts.csv", "history.csv", "history.png", "leader.csv",
-        "places.png", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png", "report.html",
-        "wins.png",
+        "audit.csv", "best.png", "changes.csv", "forecasts.csv", "history.csv", "history.png",
+        "leader.csv", "places.png", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png",
+        "report.html", "wins.png",
     ]  # fmt: skip
     assert sorted(path.name for path in folder.iterdir()) == names
 
@@ -110,8 +112,8 @@ def test_the_page_and_the_files_of_a_run_have_it_all(whole):
     sections = [part.split("</h2>")[0] for part in re.split("<h2[^>]*>", page)[1:]]
     assert sections == [
         "How to read this", "Ranks", "The next matches", "Who is rising", "Over time",
-        "Who was best when", "The leader and the next", "How well it predicts", "Places",
-        "Who beats whom", "How this was made",
+        "Who was best when", "The leader and the next", "How well it predicts",
+        "What the table hangs on", "Places", "Who beats whom", "How this was made",
     ]  # fmt: skip
     assert "Quick answer" not in page
     assert "strengths that walk at random from date to date" in page
@@ -127,6 +129,42 @@ def test_the_page_and_the_files_of_a_run_have_it_all(whole):
     with xr.open_datatree(folder / "posterior.nc") as tree:
         assert tree["posterior"]["utility"].sizes == {"chain": 4, "draw": 1000, "item": 5}
     refuses(run("report", folder / "posterior.nc"), "Run the command again: bayesrank matches")
+
+
+def test_the_audit_finds_that_strengths_change_as_the_model_knows(folder):
+    pairs = read_dated_pairs(Path("m.csv"), COLUMNS, Written(), print, None)[0]
+    part = match_sections.audit_of_dated(pairs, order=True)
+    assert part.section.table.loc["Drift", "Found"] == "in the model"
+    assert "moved most" in part.section.table.loc["Drift", "In words"]
+    assert part.section.paragraphs[1].endswith("In this model strengths change.")
+    assert not part.notes
+
+
+@pytest.mark.parametrize(
+    ("labels", "found"),
+    [
+        (["2024-05-01", "2024-05-02"], "prompt"),
+        (["2024-05", "2024-06-02 10:00"], "prompt"),
+        (["20240501", "20240502"], None),  # as numbers of prompts may be
+        (["1", "2"], None),
+        (["2024-05-01", "soon"], None),
+        (["2024-05-01", "2024-15-01"], None),
+        (["2024-05-01", "2024-05-01"], None),
+    ],
+)
+def test_groups_of_dates_are_known_from_prompts(labels, found):
+    table = pd.DataFrame({"x": list("ab"), "y": list("ba"), "won": "first", "prompt": labels})
+    pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by=["prompt"])
+    assert match_sections.dated_group(pairs, ["prompt"]) == found
+
+
+def test_dates_are_put_in_the_order_of_time():
+    days = ["2024-05-02", "2024-05-01T23:00", "2024-04"]
+    table = pd.DataFrame({"x": list("aab"), "y": list("bcc"), "won": "first", "day": days})
+    pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by=["day"])
+    pairs = match_sections.in_time(pairs, "day")
+    assert pairs.group_labels("day").tolist() == days[::-1]
+    assert [days[::-1][k] for k in pairs.group_idx("day")] == days
 
 
 @pytest.mark.slow

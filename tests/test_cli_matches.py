@@ -482,7 +482,7 @@ def test_features_are_held_equal_and_groups_go_together(folder, styled):
 def audited(monkeypatch, known):
     """Say what the page says where all probes fire, of a model that knows of some."""
 
-    def audit(pairs, posterior=None, *, probes=("order", "clusters", "cycles"), order_effect):
+    def audit(pairs, posterior=None, *, probes=("order", "clusters", "cycles"), **_):
         rows = {"fires": True, "value": 9.0, "expected": 0.0, "p": 0.0, "says": "Far off."}
         found = pd.DataFrame(rows, index=pd.Index(probes, name="probe"))
         found["fires"] = ~found.index.isin(known if posterior else [])

@@ -360,7 +360,8 @@ def rank(file: Path, **options: Any) -> None:
     multiple=True,
     metavar="COLUMN",
     help="Matches that go together, such as those of a prompt or a user; may be repeated. That of "
-    "--judge has each judge have opinions of its own, as is usual where one might decide alone.",
+    "--judge has each judge have opinions of its own, as is usual where one might decide alone; "
+    "where one is of dates, the audit looks for strengths that change.",
 )
 @click.option(
     "--ties-by",

@@ -12,6 +12,7 @@ from scipy.special import expit, softmax
 
 from bayesrank.cli import match_sections, sections
 from bayesrank.cli.marked import marked_csv, marked_png
+from bayesrank.cli.matches import MOST_AUDITED
 from bayesrank.cli.run import Fit, Job, Part, Sampler, left_open
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import are_instants, label_times, time_coordinates
@@ -215,6 +216,9 @@ class _Dated:
             if pairs and len(summary) > 1
             else None,
             self._tested(posterior) if several else None,
+            match_sections.audit_of_dated(self.data, order=self.order)
+            if isinstance(self.data, Pairs) and self.data.n_items <= MOST_AUDITED
+            else None,
             sections.places(posterior, summary),
             sections.wins(posterior, summary, "match" if pairs else "utility"),
         ]

@@ -1,6 +1,9 @@
 """What ``bayesrank matches`` says beside the ranks: the leader, the judges, the categories."""
 
-from collections.abc import Iterable, Sequence
+import contextlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -9,6 +12,7 @@ import pandas as pd
 from bayesrank.audit import audit
 from bayesrank.cli.marked import marked_csv, marked_png
 from bayesrank.cli.run import Fit, Part
+from bayesrank.data.read import Group, label_times
 from bayesrank.plots import plot_adherence
 from bayesrank.results import (
     Section,
@@ -307,21 +311,60 @@ HELD = {
     "judges": "In this model judges differ.",
     "clusters": "This model takes those of one group together.",
 }
+CHANGING = {  # the same beside a model of strengths that change
+    "order": HELD["order"],
+    "drift": "In this model strengths change.",
+}
+OF_ANY_TIME = ("connection", "order", "ties", "selection", "duplicates", "drift")
+"""Probes that do not take strengths for constant, and that of whether they are."""
+
+DATE = re.compile(r"\d{4}-\d\d(-\d\d.*)?")
 
 
-def audit_of(pairs: "Pairs", predicted: Any, *, order: bool) -> Part:
+def audit_of(pairs: "Pairs", predicted: Any, *, order: bool, time: str | None = None) -> Part:
     """Say what the ranks hang on, as far as matches tell, and what of it the model accounts for.
 
     A reader is to learn of both: that votes go together by prompt, and that the model knows.
     """
-    found = audit(pairs, order_effect=order)
+    found = audit(pairs, order_effect=order, time=time)
     asked = [str(probe) for probe in found.index[found["fires"]] if probe in HELD]
     left = audit(pairs, predicted, order_effect=order, probes=asked)["fires"]
-    found["in_model"] = found.index.isin(left.index[~left.to_numpy(bool)])
+    if time is not None and found.loc["drift", "fires"]:
+        way_out = f" With --date {time} in place of --group they may change."
+        found["says"] = found["says"].where(found.index != "drift", found["says"] + way_out)
+    return _audited(found, {probe: HELD[str(probe)] for probe in left.index[~left.astype(bool)]})
+
+
+def audit_of_dated(pairs: "Pairs", *, order: bool) -> Part:
+    """Say the same of matches whose model has strengths that change."""
+    found = audit(in_time(pairs, "date"), time="date", order_effect=order, probes=OF_ANY_TIME)
+    return _audited(found, {k: text for k, text in CHANGING.items() if found.loc[k, "fires"]})
+
+
+def dated_group(pairs: "Pairs", groups: Sequence[str]) -> str | None:
+    """Find the first group whose labels are all dates; numbers are none, as prompts have them."""
+    for group in groups:
+        labels = list(map(str, pairs.group_labels(group)))
+        if len(labels) > 1 and all(map(DATE.fullmatch, labels)):
+            with contextlib.suppress(ValueError):
+                label_times(pd.Index(labels), group)
+                return group
+    return None
+
+
+def in_time(pairs: "Pairs", group: str) -> "Pairs":
+    """Put the labels of a group in the order of time."""
+    labels = pd.Index(pairs.group_labels(group))
+    order = np.argsort(label_times(labels, group), kind="stable")
+    idx = np.argsort(order)[pairs.group_idx(group)].astype(np.int32)
+    return replace(pairs, groups={**pairs.groups, group: Group(labels[order], idx)})
+
+
+def _audited(found: pd.DataFrame, held: Mapping[Any, str]) -> Part:
+    """Write the section of an audit, of which the model accounts for some."""
+    found["in_model"] = found.index.isin(list(held))
     looked = found[found["value"].notna()]
-    says = [
-        f"{r.says} {HELD[str(r.Index)]}" if r.in_model else str(r.says) for r in looked.itertuples()
-    ]
+    says = [f"{r.says} {held[r.Index]}" if r.in_model else str(r.says) for r in looked.itertuples()]
     fires = [text for text, fired in zip(says, looked["fires"], strict=True) if fired]
     missed = looked["says"][looked["fires"] & ~looked["in_model"]].tolist()
     words = np.where(looked["in_model"], "in the model", "look at this")

@@ -90,7 +90,9 @@ def matches_job(
         by = ["judge"] * judges + ["category"] * categories
         out.append(sections.checks_of_matches(predicted, by))
         if len(summary) <= MOST_AUDITED:
-            out.append(match_sections.audit_of(pairs, predicted, order=order))
+            time = match_sections.dated_group(pairs, groups)
+            timed = pairs if time is None else match_sections.in_time(pairs, time)
+            out.append(match_sections.audit_of(timed, predicted, order=order, time=time))
         out += counted_sections.counted_matches(pairs, summary)
         out.append(sections.places(posterior, summary))
         win = sections.wins(posterior, summary, "match")
