@@ -303,12 +303,12 @@ def _share_of_ties(pairs: "Pairs") -> pd.Series:
     return pd.Series(share, pairs.coords["item"])
 
 
-# What is said of a probe that fires, but not any more beside what the model predicts.
+# What is said of a probe that fires, but not any more beside what the model predicts. A judge who
+# goes against all others is to be looked at in any case.
 HELD = {
     "cycles": "This model allows for it.",
     "order": "This model has such an effect.",
     "ties": "In this model it does.",
-    "judges": "In this model judges differ.",
     "clusters": "This model takes those of one group together.",
 }
 CHANGING = {  # the same beside a model of strengths that change
