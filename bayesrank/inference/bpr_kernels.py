@@ -70,11 +70,13 @@ def climb_factors(  # type: ignore[no-untyped-def]
 
     Some triples are drawn at a time, before their steps: a draw waits for the memory, where users
     and interactions are many, and several at once wait for less. Before they are drawn, what they
-    need is looked at, as if no draw had to be repeated. The sum of that is returned, so that no
-    compiler leaves it out.
+    need is looked at, as if no draw had to be repeated: the user's factors and penalty, and items
+    at each quarter of the user's, among which the other one is looked for. The sum of that is
+    returned, so that no compiler leaves it out.
     """
     users, positives, negatives = np.empty((3, AT_ONCE), np.uintp)
-    ahead, seen = np.empty_like(state), 0.0
+    ahead, seen, items = np.empty_like(state), 0.0, np.int64(0)
+    one, two = np.uintp(1), np.uintp(2)
     for begin in range(first, last, AT_ONCE):
         n = min(AT_ONCE, last - begin)
         ahead[:] = state
@@ -83,10 +85,16 @@ def climb_factors(  # type: ignore[no-untyped-def]
             uniform(ahead)  # of the item that the user has not
         for k in range(n):
             users[k] = np.uintp(who[positives[k]])
+            items += item[positives[k]]
         for k in range(n):
-            seen += item[positives[k]]
+            u = users[k]
+            low, high = np.uintp(start[u]), np.uintp(start[u + one])
+            quarter = (high - low) >> two
+            items += item[low] + item[low + quarter]
+            items += item[(low + high) >> one] + item[high - one - quarter]
+            seen += on_user[u]
             for factor in range(0, W.shape[1], LINE):
-                seen += W[users[k], factor]
+                seen += W[u, factor]
         for k in range(n):
             users[k], positives[k], negatives[k] = draw_triple(start, who, item, len(b), state)
         for k in range(n):
@@ -94,7 +102,7 @@ def climb_factors(  # type: ignore[no-untyped-def]
                 W, H, b, users[k], positives[k], negatives[k],
                 on_user, on_positive, on_negative, on_bias, biased, rate + slope * (begin + k),
             )  # fmt: skip
-    return seen
+    return seen + items
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=_FAST)

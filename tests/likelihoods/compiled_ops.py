@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytensor.tensor as pt
 
-from bayesrank.data.derive import stage_table
+from bayesrank.data.derive import Stages, stage_table
 from bayesrank.likelihoods.kinds import MixtureLogp
 from bayesrank.likelihoods.mallows.op import (
     FootruleLogNormaliser,
@@ -42,14 +42,18 @@ class Example(NamedTuple):
         return self.given() if callable(self.given) else self.given
 
 
+def in_total(stages: Stages) -> list[Any]:
+    """What StageTotal takes after the utilities."""
+    names = ("item_weight", "node_weight", "block_weight", *TABLE)
+    return [np.array(getattr(stages, name)) for name in names]
+
+
 RNG = np.random.default_rng(7)
 RANKS = np.array([[2, 1, 1, 3, 0, 1], [1, 2, 3, 4, 4, 2]])
 UTILITY = RNG.normal(size=RANKS.shape)
 STAGES = stage_table(RANKINGS.item, RANKINGS.ranks, RANKINGS.weight, RANKINGS.n_items)
 FIELDS = [np.array(field) for field in STAGES]
-WEIGHTS = [
-    np.array(getattr(STAGES, name)) for name in ("item_weight", "node_weight", "block_weight")
-]
+CHAINS = stage_table(RANKINGS.item, RANKINGS.ranks, RANKINGS.weight, RANKINGS.n_items, few=0)
 PER_ITEM = RNG.normal(size=RANKINGS.n_items)
 
 SCORE, VARIANCE = RNG.normal(size=(2, 4)), RNG.gamma(5.0, 0.1, size=(2, 4))
@@ -98,7 +102,8 @@ EXAMPLES = {
         StagesDraw(), [RNG.random((3, 2)), [[1, 3, 2, 4], [2, 1, 3, 4], [4, 3, 2, 1]], SEEDS]
     ),
     "RankingLogp": Example(RankingLogp(), [np.stack([PER_ITEM, -PER_ITEM]), *FIELDS], (0,)),
-    "StageTotal": Example(StageTotal(), [PER_ITEM, *WEIGHTS, *FIELDS[: len(TABLE)]], (0,)),
+    "StageTotal": Example(StageTotal(), [PER_ITEM, *in_total(STAGES)], (0,)),
+    "StageTotal, chains": Example(StageTotal(), [PER_ITEM, *in_total(CHAINS)], (0,)),
     "WeakOrderLogp": Example(WeakOrderLogp(), [UTILITY, RANKS], (0,)),
     "WeakOrderBound": Example(WeakOrderBound(), [UTILITY, RANKS], (0,)),
     "LogRemainder": Example(LogRemainder(), [UTILITY], (0,)),

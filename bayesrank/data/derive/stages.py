@@ -27,7 +27,9 @@ __all__ = ["Stages", "stage_table"]
 
 FEW = 50_000
 """Remainders up to which those of equal weights stand together, so that the logarithm of their
-product is taken once. More do not fit into a cache in any order but that of the rankings."""
+product is taken once. If there are more, those of one ranking alone stand together, behind all
+others: a kernel then goes from ranking to ranking, and needs no more of the table at a time than a
+cache holds."""
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
@@ -37,7 +39,9 @@ class Stages(NamedTuple):
     """Distinct remainders ("nodes") and stages; single stages come first, then blocks.
 
     Nodes are numbered so that ``node_child[n] < n``. The last block of a ranking is a node
-    without a child and is no stage: it is certain.
+    without a child and is no stage: it is certain. From `n_shared` on, a node is of one ranking
+    alone, and is the child of none but the next: each ranking has a chain of them, on top of what
+    it shares. The blocks that precede these come last, in the same order.
 
     With remainders L and block stages V, the log-probability of everything is the linear form
     ``item_weight @ utility + node_weight @ L + block_weight @ V``: a single stage is the utility
@@ -54,6 +58,7 @@ class Stages(NamedTuple):
     slot_item: Ints  # (n_rankings, n_slots)
     slot_rank: Ints  # (n_rankings, n_slots), 0 in empty slots
     node_slot: Ints  # (n_nodes,) flat slot at which the remainder begins
+    n_shared: Ints  # () nodes before those of one ranking alone; all, if they are few
     single_item: Ints  # (n_singles,) stage "this item is first of that remainder"
     single_node: Ints  # (n_singles,)
     stage_of: Ints  # (n_uses,) stages of the rankings, ranking after ranking
@@ -80,7 +85,9 @@ class Stages(NamedTuple):
         return _sums(self.stage_of, used, self.n_stages)
 
 
-def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items: int) -> Stages:
+def stage_table(
+    item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items: int, *, few: int = FEW
+) -> Stages:
     """Find the distinct remainders and stages of weak orders.
 
     Parameters
@@ -93,6 +100,8 @@ def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items
         Multiplicity of each ranking.
     n_items : int
         Number of items, ranked or not.
+    few : int
+        Remainders up to which there are no chains.
 
     Returns
     -------
@@ -118,16 +127,27 @@ def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items
     # Distinct remainders, by fingerprint, numbered by first occurrence
     code = _fingerprints(item, used)[row, slot]
     node, met = _number_by_first_occurrence(code)
-    if met.size <= FEW:
-        single_above = (size == 1) & ~is_last
-        by_weight = _sums(node[single_above], weight[row[single_above]], met.size)
-        order = np.lexsort((by_weight, length[row[met]] - slot[met]))  # by items, then weight
-        number = np.empty_like(order)
-        number[order] = np.arange(order.size)
-        node, met = number[node], met[order]
     below = np.empty_like(node)
     below[1:] = node[:-1]
     below[is_last] = -1
+    if met.size <= few:
+        single_above = (size == 1) & ~is_last
+        by_weight = _sums(node[single_above], weight[row[single_above]], met.size)
+        order = np.lexsort((by_weight, length[row[met]] - slot[met]))  # by items, then weight
+        n_shared = met.size
+    else:
+        shared = np.bincount(node) > 1
+        # what they are made of, which other rankings may take apart in another order
+        reached = np.flatnonzero(shared)
+        while reached.size:
+            reached = below[met[reached]]
+            reached = np.unique(reached[(reached >= 0) & ~shared[reached]])
+            shared[reached] = True
+        order = np.concatenate([np.flatnonzero(shared), np.flatnonzero(~shared)])
+        n_shared = int(shared.sum())
+    number = np.empty(order.size + 1, dtype=order.dtype)
+    number[order], number[-1] = np.arange(order.size), -1  # no remainder stays none
+    node, below, met = number[node], number[below], met[order]
     entry, node_start = _ranges(row[met] * n_slots + slot[met], size[met])
 
     # Distinct stages: the pair (remainder, remainder below it)
@@ -136,11 +156,12 @@ def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items
     number, met_stage = _number_by_first_occurrence(pair)
     distinct = stage[met_stage]
     single = size[distinct] == 1
-    order = np.argsort(~single, kind="stable")  # singles first
+    alone = below[distinct] >= n_shared
+    order = np.lexsort((alone & ~single, ~single))  # singles first
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
     stage_of = place[number]
-    singles, blocks = distinct[single], distinct[~single]
+    singles, blocks = np.split(distinct[order], [int(single.sum())])
     block_slot, block_start = _ranges(row[blocks] * n_slots + slot[blocks], size[blocks])
 
     flat = np.ascontiguousarray(item, dtype=np.int32).ravel()
@@ -160,6 +181,7 @@ def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items
         slot_item=flat.reshape(n_rankings, n_slots),
         slot_rank=np.ascontiguousarray(ranks, dtype=np.int32),
         node_slot=(row[met] * n_slots + slot[met]).astype(np.int32),
+        n_shared=np.array(n_shared, dtype=np.int32),
         single_item=single_item,
         single_node=single_node,
         stage_of=stage_of.astype(np.int32),

@@ -49,7 +49,7 @@ class LogNormalisers(CompiledOp):
     curvature_kernel = staticmethod(pair_normalisers_curvature_kernel)
     signature = "(p,k),(q,l),(n),(p,k),(u,v)->(p,n)"
     version = 4
-    division = Division(frozenset("pqu"), entries=3, part=16_384)
+    division = Division(frozenset("pqu"), entries=(3,), part=16_384)
     wrt = (0, 1, 2)
 
     def graph(

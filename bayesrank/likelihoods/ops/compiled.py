@@ -19,8 +19,10 @@ JAX.
 ``curvature_kernel``  see below
 ``division``          how the rows may be divided among threads, which evaluate some each by the
                       kernel: a `Division`, or None; see `bayesrank.likelihoods.ops.in_threads`
-``in_parts``          where that is not all: takes a function, which returns what a task of the
-                      first row and the one after the last gives for each part, and the inputs
+``in_parts``          where the rows are not all alike: takes a function and the inputs. The
+                      function takes a task of a first row and the one after the last, how many
+                      rows there are, how many entries, entries of a part, and numbers that each
+                      part has for all; it returns what the task gives for each part
 ====================  =============================================================================
 
 An Op has its gradient in one of two ways:
@@ -97,7 +99,7 @@ class Division(NamedTuple):
     """How the rows of an Op are divided into parts, which threads evaluate."""
 
     rows: frozenset[str]  # names of the axes that the rows have, or that have the length one
-    entries: int  # position of the input whose entries are what takes time
+    entries: tuple[int, ...]  # positions of the inputs whose entries are what takes time
     part: int  # entries of a part, which take about a millisecond
 
 

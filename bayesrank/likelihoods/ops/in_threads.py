@@ -77,7 +77,9 @@ def n_threads() -> int:
 def large_ones_in_threads(fgraph: FunctionGraph, node: Apply) -> list[Any] | None:
     """Op(...) -> InThreads(Op)(...), where it has a division and the data may be enough for it."""
     division = node.op.division
-    if division is None or _size(node.inputs[division.entries]) < FEWEST * division.part:
+    if division is None:
+        return None
+    if sum(_size(node.inputs[k]) for k in division.entries) < FEWEST * division.part:
         return None
     return InThreads(node.op)(*node.inputs, return_list=True)
 
@@ -122,6 +124,9 @@ class InThreads(KernelOp):
 
     def evaluate(self, kernel: Callable[..., Any], *inputs: Any) -> Any:
         """Evaluate by a kernel of the inputs, which is what the Op has or compiled from it."""
+        threads = n_threads()
+        if self.op.in_parts is not None:
+            return self.op.in_parts(partial(_each, threads), *inputs)
         division: Any = self.op.division
         taken, given = self.op.axes()
         length = {
@@ -134,14 +139,10 @@ class InThreads(KernelOp):
         shapes = [[length[axis] for axis in axes] for axes in given]
         joined = [not of_rows.isdisjoint(axes) for axes in given]
         summed = sum(math.prod(n) for n, rows in zip(shapes, joined, strict=True) if not rows)
-        threads = n_threads()
-        n_entries = inputs[division.entries].size
+        n_entries = sum(inputs[k].size for k in division.entries)
         bounds = parts_of(n_entries, n_rows, division.part, summed, threads)
         if len(bounds) == 1:
             return kernel(*inputs)
-        if self.op.in_parts is not None:
-            parts = partial(evaluate_parts, bounds=bounds, n_threads=threads)
-            return self.op.in_parts(parts, *inputs)
 
         out = [np.empty(n) if rows else np.zeros(n) for n, rows in zip(shapes, joined, strict=True)]
 
@@ -171,6 +172,18 @@ def _take(x: Any, axes: Sequence[str], rows: set[str], first: int, last: int) ->
     if place is None:
         return x
     return np.ascontiguousarray(x[(*[slice(None)] * place, slice(first, last))])
+
+
+def _each(
+    n_threads: int,
+    task: Callable[[int, int], Any],
+    rows: int,
+    entries: int,
+    part: int,
+    summed: int,
+) -> list[Any]:
+    """Evaluate a task for as many parts as the entries are enough for."""
+    return evaluate_parts(task, parts_of(entries, rows, part, summed, n_threads), n_threads)
 
 
 def parts_of(entries: int, rows: int, part: int, summed: int, n_threads: int) -> Bounds:
@@ -212,6 +225,8 @@ def evaluate_parts(task: Callable[[int, int], Any], bounds: Bounds, n_threads: i
     """
     left = deque(enumerate(bounds))
     found: list[Any] = [None] * len(bounds)
+    if len(bounds) == 1:
+        return [task(*bounds[0])]
 
     def work() -> None:
         while left:

@@ -52,7 +52,7 @@ class PairTotal(CompiledOp):
     kernel = staticmethod(pair_total_kernel)
     signature = "(u),(a),(o),(t),(e),(c),(c),(c),(k,c),(k,c),(three,c)->()"
     version = 3
-    division = Division(frozenset("c"), entries=5, part=32_768)
+    division = Division(frozenset("c"), entries=(5,), part=32_768)
     wrt = (0, 1, 2, 3, 4)
     separate = (1, 2, 3)  # of which those of two groups never meet
     __props__ = ("within", "tying")

@@ -92,7 +92,8 @@ def _stages_along(  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, error_model="numpy")
 def stage_total_curvature_kernel(  # type: ignore[no-untyped-def]
     utility, item_weight, node_weight, block_weight,
-    entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot, bar, v,
+    entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
+    n_shared, bar, v,
 ):  # fmt: skip
     """Change of the weighted sum of stages, and of `bar` times its gradient."""
     d_log, d_block, bend = _stages_along(
@@ -112,6 +113,7 @@ def stage_total_curvature_kernel(  # type: ignore[no-untyped-def]
 def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
     utility, item_weight, node_weight, block_weight,
     entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
+    n_shared,
 ):  # fmt: skip
     r"""All second derivatives of the weighted sum of stages, (n_items, n_items).
 
@@ -196,7 +198,8 @@ def _shares(  # type: ignore[no-untyped-def]
 def ranking_logp_curvature_kernel(  # type: ignore[no-untyped-def]
     utility,
     entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
-    s_item, s_node, stage_of, ranking_of, weight, item_weight, node_weight, block_weight, bar, v,
+    n_shared, s_item, s_node, stage_of, ranking_of, weight, item_weight, node_weight, block_weight,
+    bar, v,
 ):  # fmt: skip
     """Change of the log-probabilities under every kind, and of the gradient of their sum."""
     n_kinds = len(utility)

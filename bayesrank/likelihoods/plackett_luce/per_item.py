@@ -34,6 +34,8 @@ from bayesrank.likelihoods.plackett_luce.per_item_kernel import (
     ranking_logp_kernel,
     ranking_logp_pullback_kernel,
     stage_blocks_kernel,
+    stage_chains_kernel,
+    stage_prefix,
     stage_pull_kernel,
     stage_remainders_kernel,
     stage_total_kernel,
@@ -44,10 +46,11 @@ __all__ = ["RankingLogp", "StageTotal", "ranking_logp"]
 # Fields of the stage table: what the kernels read, and what the graphs read instead.
 KERNEL = ("entry_item", "node_start", "node_child", "block_item", "block_start", "block_below")
 GRAPH = ("block_item", "block_below", "block_entry", "slot_item", "slot_rank", "node_slot")
-TABLE = (*KERNEL, *GRAPH[2:])
+TABLE = (*KERNEL, *GRAPH[2:], "n_shared")
 # Items, nodes and blocks, and others of which no length matters
-TABLE_AXES = "(entry),(end),(n),(member),(last),(b),(member),(row,slot),(row,slot),(n)"
+TABLE_AXES = "(entry),(end),(n),(member),(last),(b),(member),(row,slot),(row,slot),(n),()"
 WEIGHT_AXES = "(i),(n),(b)"
+IN_BLOCK = 8  # what an entry of a block takes, in entries of chains
 
 
 class StageTotal(CompiledOp):
@@ -60,16 +63,19 @@ class StageTotal(CompiledOp):
     kernel = staticmethod(stage_total_kernel)
     curvature_kernel = staticmethod(stage_total_curvature_kernel)
     signature = f"(i),{WEIGHT_AXES},{TABLE_AXES}->()"
-    version = 9
-    division = Division(frozenset("b"), entries=7, part=8_192)  # of blocks
+    version = 10
+    division = Division(frozenset(), entries=(4, 7), part=8_192)  # of blocks
 
     @staticmethod
     def in_parts(each: Callable[..., list[Any]], *inputs: NDArray[Any]) -> tuple[Any, Any]:
-        """Evaluate the blocks in parts; what remainders take is a tenth of it."""
+        """Do as the kernel, with blocks on shared remainders, and then chains, in parts."""
         utility, item_weight, node_weight, block_weight, *table = inputs
-        entry, start, child, b_item, b_start, b_below, *_ = table
+        entry, start, child, b_item, b_start, b_below, *_, n_shared = table
+        n_items, n_nodes, part = utility.size, child.size, StageTotal.division.part
+        n, n_blocks = stage_prefix(utility, n_shared, child, b_below)
+        shared = entry[: start[n]], start[: n + 1], child[:n]
         value, gradient, node_bar, log_total, total, worth = stage_remainders_kernel(
-            utility, item_weight, node_weight, entry, start, child, b_below, False
+            utility, item_weight, node_weight[:n], *shared, b_below[:n_blocks], False
         )
 
         def blocks(first: int, last: int) -> tuple[Any, Any, Any]:
@@ -78,24 +84,24 @@ class StageTotal(CompiledOp):
                 utility, log_total, block_weight[own], b_item, starts, b_below[own]
             )
 
-        found = each(blocks)
-        for part, by_item, _ in found:
-            value += part
-            gradient += by_item
+        def chains(first: int, last: int) -> tuple[Any, Any, Any]:
+            rows = entry, start, child, b_item, b_start, b_below
+            weights = node_weight, block_weight
+            return stage_chains_kernel(utility, worth, total, *weights, *rows, first, last)
+
+        in_blocks = b_start[n_blocks]
+        found = each(blocks, n_blocks, in_blocks, part, n_items)
         slope = np.concatenate([x for *_, x in found])
-        stage_pull_kernel(
-            gradient,
-            node_bar,
-            slope,
-            b_below,
-            log_total,
-            total,
-            worth,
-            utility,
-            entry,
-            start,
-            child,
-        )
+        if n < n_nodes:
+            one_by_one = entry.size - start[n] + IN_BLOCK * (b_item.size - in_blocks)
+            by_chains = each(chains, n_nodes - n, one_by_one, IN_BLOCK * part, n_items + n)
+            node_bar += sum(x for *_, x in by_chains)
+            found += by_chains
+        for of_part, by_item, _ in found:
+            value += of_part
+            gradient += by_item
+        of_table = log_total, total, worth, utility, *shared
+        stage_pull_kernel(gradient, node_bar, slope, b_below[:n_blocks], *of_table)
         return np.asarray(value), gradient
 
     def hessian(self, *inputs: NDArray[Any]) -> "StageHessian":
@@ -133,7 +139,7 @@ class RankingLogp(CompiledOp):
     pullback_kernel = staticmethod(ranking_logp_pullback_kernel)
     curvature_kernel = staticmethod(ranking_logp_curvature_kernel)
     signature = f"(g,i),{TABLE_AXES},(single),(single),(use),(use),(r),{WEIGHT_AXES}->(r,g)"
-    version = 11
+    version = 12
 
     def graph(self, *inputs: Variable) -> TensorVariable:
         utility, table, (s_item, s_node, stage_of, ranking_of, weight, *_) = _split(inputs)

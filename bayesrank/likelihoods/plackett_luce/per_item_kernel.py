@@ -6,7 +6,9 @@ stages (a block precedes a remainder).  `utility` is a flat vector that the tabl
 per item, or one per slot for utilities that differ between rankings.
 
 Time is linear in the entries of the table (times the nodes of the quadrature for blocks of two
-and more), memory in entries.
+and more), memory in the remainders that rankings share: what one ranking has to itself,
+`stage_chains_kernel` evaluates as it passes, some thousand remainders at a time, which a cache
+holds. Ten million take a third of the time that they take if each step is done for all of them.
 """
 
 import math
@@ -22,6 +24,8 @@ __all__ = [
     "ranking_logp_pullback_kernel",
     "stage_bars",
     "stage_blocks_kernel",
+    "stage_chains_kernel",
+    "stage_prefix",
     "stage_pull_kernel",
     "stage_remainders_kernel",
     "stage_terms_kernel",
@@ -31,6 +35,7 @@ __all__ = [
 # Exponentials of utilities are shared by all remainders when they fit one scale: sums of terms
 # within exp(±500) of each other neither overflow nor vanish.
 WIDEST_SCALE = 500.0
+AT_ONCE = 8_192  # remainders of which a cache holds what is to be kept of them
 
 _kernel = numba.njit(cache=True, error_model="numpy", nogil=True)
 
@@ -181,6 +186,150 @@ def _blocks(  # type: ignore[no-untyped-def]
 
 
 @_kernel
+def stage_prefix(utility, n_shared, node_child, block_below):  # type: ignore[no-untyped-def]
+    """Count the remainders and blocks that are evaluated together; chains have the others.
+
+    Those are the shared ones, or all where the utilities do not fit one scale.
+    """
+    _, width = _scale(utility)
+    n_nodes = n_shared.item() if width < WIDEST_SCALE else node_child.size
+    return n_nodes, _first_on(block_below, n_nodes)
+
+
+@_kernel
+def _first_on(block_below, node):  # type: ignore[no-untyped-def]
+    """Find the first block that precedes this remainder or a later one, of blocks in order."""
+    low, high = 0, block_below.size
+    while low < high:
+        middle = (low + high) // 2
+        if block_below[middle] < node:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@_kernel
+def stage_chains_kernel(  # type: ignore[no-untyped-def]
+    utility, worth, total, node_weight, block_weight,
+    entry_item, node_start, node_child, block_item, block_start, block_below, first, last,
+):  # fmt: skip
+    """Weighted sum of the stages of chains: remainders that are of one ranking alone.
+
+    Parameters
+    ----------
+    utility : ndarray of float, (n_items,)
+    worth, total : ndarray of float, (n_items,) and (n_shared,)
+        Of `stage_remainders_kernel` for the remainders that are shared.
+    node_weight, ..., block_below : ndarray
+        The table.
+    first, last : int
+        Chains that begin at remainders from the one to before the other, counted from `n_shared`.
+
+    Returns
+    -------
+    value : float
+    gradient : ndarray, (n_items,)
+    node_bar : ndarray, (n_shared,)
+        Slope by the logarithms of the shared remainders.
+    """
+    n_shared = total.size
+    highest, width = _scale(utility)
+    gradient, share_of = np.zeros(utility.size), np.zeros(utility.size)
+    node_bar = np.zeros(n_shared)
+    begin = _beginning(n_shared + first, n_shared, node_child)
+    last = _beginning(n_shared + last, n_shared, node_child)
+    block = _first_on(block_below, begin)
+    own, bar = np.empty(AT_ONCE), np.empty(AT_ONCE)  # totals, and slopes by their logarithms
+    value = 0.0
+    while begin < last:
+        end = min(_beginning(min(begin + AT_ONCE, last), n_shared, node_child), last)
+        n = end - begin
+        if n > own.size:
+            own, bar = np.empty(n), np.empty(n)
+        weight = node_weight[begin:end]
+        _up_chains(own[:n], total, worth, entry_item, node_start, node_child, begin)
+        value += _weighted_logs(weight, own[:n], highest, width + math.log(utility.size))
+        _quotients(bar[:n], weight, own[:n])
+        blocks = block
+        while blocks < block_below.size and block_below[blocks] < end:
+            blocks += 1
+        if blocks > block:
+            below = block_below[block:blocks] - begin
+            log_total, slope = np.empty(n), np.empty(blocks - block)
+            for b in range(below.size):
+                log_total[below[b]] = highest + math.log(own[below[b]])
+            value += _blocks(
+                gradient, slope, np.empty(below.size), utility, log_total,
+                block_weight[block:blocks], block_item, block_start[block : blocks + 1], below,
+            )  # fmt: skip
+            for b in range(below.size):
+                bar[below[b]] -= slope[b] / own[below[b]]
+            block = blocks
+        _down_chains(share_of, node_bar, bar[:n], entry_item, node_start, node_child, begin)
+        begin = end
+    for n in range(n_shared):
+        node_bar[n] *= total[n]
+    for i in range(gradient.size):
+        gradient[i] += worth[i] * share_of[i]
+    return value, gradient, node_bar
+
+
+@_kernel
+def _up_chains(own, total, worth, entry_item, node_start, node_child, begin):  # type: ignore[no-untyped-def]
+    """Total worth of the remainders of chains, from `begin` on; `total` is that of shared ones."""
+    n_shared, t = total.size, 0.0
+    if entry_item.size == node_child.size:  # each remainder adds one item
+        for k in range(own.size):
+            child = node_child[begin + k]
+            if child < n_shared:
+                t = total[child] if child >= 0 else 0.0
+            t += worth[entry_item[begin + k]]
+            own[k] = t
+        return
+    for k in range(own.size):
+        child = node_child[begin + k]
+        if child < n_shared:
+            t = total[child] if child >= 0 else 0.0
+        for e in range(node_start[begin + k], node_start[begin + k + 1]):
+            t += worth[entry_item[e]]
+        own[k] = t
+
+
+@_kernel
+def _down_chains(share_of, node_bar, bar, entry_item, node_start, node_child, begin):  # type: ignore[no-untyped-def]
+    """Sum quotients down the chains, to the items and to the shared remainders below."""
+    n_shared, share = node_bar.size, 0.0
+    if entry_item.size == node_child.size:
+        for k in range(bar.size - 1, -1, -1):
+            share += bar[k]
+            share_of[entry_item[begin + k]] += share
+            child = node_child[begin + k]
+            if child < n_shared:
+                if child >= 0:
+                    node_bar[child] += share
+                share = 0.0
+        return
+    for k in range(bar.size - 1, -1, -1):
+        share += bar[k]
+        for e in range(node_start[begin + k], node_start[begin + k + 1]):
+            share_of[entry_item[e]] += share
+        child = node_child[begin + k]
+        if child < n_shared:
+            if child >= 0:
+                node_bar[child] += share
+            share = 0.0
+
+
+@_kernel
+def _beginning(node, n_shared, node_child):  # type: ignore[no-untyped-def]
+    """Go on from a remainder to where the next chain begins, unless one begins there."""
+    while node < node_child.size and node_child[node] >= n_shared:
+        node += 1
+    return node
+
+
+@_kernel
 def stage_pull_kernel(  # type: ignore[no-untyped-def]
     gradient, node_bar, block_slope, block_below,
     log_total, total, worth, utility, entry_item, node_start, node_child,
@@ -240,6 +389,13 @@ def _pull_worths(  # type: ignore[no-untyped-def]
             node_bar[node_child[n]] += share
     for i in range(gradient.size):
         gradient[i] += worth[i] * share_of[i]
+
+
+@_kernel
+def _quotients(out, weight, total):  # type: ignore[no-untyped-def]
+    """Divide weights by totals; an expression of slices of arrays takes ten times as long."""
+    for n in range(out.size):
+        out[n] = weight[n] / total[n]
 
 
 @_kernel
@@ -309,11 +465,31 @@ def _pull_log_worths(  # type: ignore[no-untyped-def]
 def stage_total_kernel(  # type: ignore[no-untyped-def]
     utility, item_weight, node_weight, block_weight,
     entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
+    n_shared,
 ):  # fmt: skip
     """Weighted sum of stages, and its gradient by the utilities."""
-    value, gradient, _, _ = stage_terms_kernel(
-        utility, item_weight, node_weight, block_weight,
-        entry, start, child, b_item, b_start, b_below, False,
+    n, n_blocks = stage_prefix(utility, n_shared, child, b_below)
+    value, gradient, node_bar, log_total, total, worth = stage_remainders_kernel(
+        utility, item_weight, node_weight[:n],
+        entry[: start[n]], start[: n + 1], child[:n], b_below[:n_blocks], False,
+    )  # fmt: skip
+    of_blocks, by_item, slope = stage_blocks_kernel(
+        utility, log_total, block_weight[:n_blocks],
+        b_item, b_start[: n_blocks + 1], b_below[:n_blocks],
+    )  # fmt: skip
+    value += of_blocks
+    gradient += by_item
+    if n < child.size:
+        of_chains, by_item, by_node = stage_chains_kernel(
+            utility, worth, total, node_weight, block_weight,
+            entry, start, child, b_item, b_start, b_below, 0, child.size - n,
+        )  # fmt: skip
+        value += of_chains
+        gradient += by_item
+        node_bar += by_node
+    stage_pull_kernel(
+        gradient, node_bar, slope, b_below[:n_blocks],
+        log_total, total, worth, utility, entry[: start[n]], start[: n + 1], child[:n],
     )  # fmt: skip
     return np.asarray(value), gradient
 
@@ -322,7 +498,7 @@ def stage_total_kernel(  # type: ignore[no-untyped-def]
 def ranking_logp_kernel(  # type: ignore[no-untyped-def]
     utility,
     entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
-    s_item, s_node, stage_of, ranking_of, weight, item_weight, node_weight, block_weight,
+    n_shared, s_item, s_node, stage_of, ranking_of, weight, item_weight, node_weight, block_weight,
 ):  # fmt: skip
     """Weighted log-probability of every ranking under every kind, from the terms of its stages."""
     n_kinds, n_singles = len(utility), s_item.size
@@ -348,7 +524,8 @@ def ranking_logp_kernel(  # type: ignore[no-untyped-def]
 def ranking_logp_pullback_kernel(  # type: ignore[no-untyped-def]
     utility,
     entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
-    s_item, s_node, stage_of, ranking_of, weight, item_weight, node_weight, block_weight, bar,
+    n_shared, s_item, s_node, stage_of, ranking_of, weight, item_weight, node_weight, block_weight,
+    bar,
 ):  # fmt: skip
     """Gradient of ``sum(bar * ranking_logp_kernel(...))``: that of stages with other weights."""
     n_kinds, n_singles = len(utility), s_item.size

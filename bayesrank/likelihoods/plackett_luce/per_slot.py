@@ -28,7 +28,7 @@ class WeakOrderLogp(CompiledOp):
     curvature_kernel = staticmethod(per_slot_curvature_kernel)
     signature = "(r,s),(r,s)->(r)"
     version = 18
-    division = Division(frozenset("r"), entries=1, part=16_384)
+    division = Division(frozenset("r"), entries=(1,), part=16_384)
     bound = False
 
     @property

@@ -33,7 +33,7 @@ class OrderedPartitionLogp(CompiledOp):
     curvature_kernel = staticmethod(ordered_partitions_curvature_kernel)
     signature = "(r,s),(r,s),(r,z),(r,t)->(r)"
     version = 5
-    division = Division(frozenset("r"), entries=1, part=2_048)
+    division = Division(frozenset("r"), entries=(1,), part=2_048)
     wrt = (0, 2)
 
     def __init__(self, aggregate: str, given_sizes: bool, nodes: int = 48) -> None:

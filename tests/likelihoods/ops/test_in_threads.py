@@ -72,7 +72,7 @@ def test_these_are_all_that_are_divided():
     assert divided - {"PairTotal"} == DIVIDED
 
 
-@pytest.mark.parametrize("name", sorted(DIVIDED))
+@pytest.mark.parametrize("name", [*sorted(DIVIDED), "StageTotal, chains"])
 def test_values_and_gradients_are_those_of_one_thread(name, three):
     nodes = applied(name)
     assert nodes
