@@ -279,20 +279,16 @@ def stage_chains_kernel(  # type: ignore[no-untyped-def]
 def _up_chains(own, total, worth, entry_item, node_start, node_child, begin):  # type: ignore[no-untyped-def]
     """Total worth of the remainders of chains, from `begin` on; `total` is that of shared ones."""
     n_shared, t = total.size, 0.0
-    if entry_item.size == node_child.size:  # each remainder adds one item
-        for k in range(own.size):
-            child = node_child[begin + k]
-            if child < n_shared:
-                t = total[child] if child >= 0 else 0.0
-            t += worth[entry_item[begin + k]]
-            own[k] = t
-        return
+    of_one = entry_item.size == node_child.size  # each remainder adds one item
     for k in range(own.size):
         child = node_child[begin + k]
         if child < n_shared:
             t = total[child] if child >= 0 else 0.0
-        for e in range(node_start[begin + k], node_start[begin + k + 1]):
-            t += worth[entry_item[e]]
+        if of_one:
+            t += worth[entry_item[begin + k]]
+        else:
+            for e in range(node_start[begin + k], node_start[begin + k + 1]):
+                t += worth[entry_item[e]]
         own[k] = t
 
 
@@ -300,20 +296,14 @@ def _up_chains(own, total, worth, entry_item, node_start, node_child, begin):  #
 def _down_chains(share_of, node_bar, bar, entry_item, node_start, node_child, begin):  # type: ignore[no-untyped-def]
     """Sum quotients down the chains, to the items and to the shared remainders below."""
     n_shared, share = node_bar.size, 0.0
-    if entry_item.size == node_child.size:
-        for k in range(bar.size - 1, -1, -1):
-            share += bar[k]
-            share_of[entry_item[begin + k]] += share
-            child = node_child[begin + k]
-            if child < n_shared:
-                if child >= 0:
-                    node_bar[child] += share
-                share = 0.0
-        return
+    of_one = entry_item.size == node_child.size
     for k in range(bar.size - 1, -1, -1):
         share += bar[k]
-        for e in range(node_start[begin + k], node_start[begin + k + 1]):
-            share_of[entry_item[e]] += share
+        if of_one:
+            share_of[entry_item[begin + k]] += share
+        else:
+            for e in range(node_start[begin + k], node_start[begin + k + 1]):
+                share_of[entry_item[e]] += share
         child = node_child[begin + k]
         if child < n_shared:
             if child >= 0:
