@@ -58,6 +58,7 @@ PER_ITEM = RNG.normal(size=RANKINGS.n_items)
 
 SCORE, VARIANCE = RNG.normal(size=(2, 4)), RNG.gamma(5.0, 0.1, size=(2, 4))
 ADHERENCE = np.array([0.3, 2.0, 1.0])
+MANY = np.random.default_rng(8).normal(size=(2, 40))
 WHERE = np.array([[1, 1, 1, 1], [0, 1, 1, 0]], dtype=bool)
 EVERYONE = np.ones((1, 0), dtype=bool)
 ENTRIES = [np.array([0, 0, 2]), np.array([0, 3, 1]), np.array([1, 0, 2]), np.array([2.0, 1.0, 4.0])]
@@ -125,6 +126,12 @@ EXAMPLES = {
     "Tilt": Example(Tilt(), [UTILITY, RANKS > 0, np.array([2.0, 3.0])]),
     "LogNormalisers": Example(
         LogNormalisers(), [SCORE, VARIANCE, ADHERENCE, WHERE, EVERYONE], (0, 1, 2)
+    ),
+    # one problem, whose pairs threads may divide
+    "LogNormalisers, pairs": Example(
+        LogNormalisers(),
+        [MANY[:1], np.exp(MANY[1:]), ADHERENCE, np.arange(40)[None] % 7 > 0, EVERYONE],
+        (0, 1, 2),
     ),
     "Agreement": Example(Agreement(), [SCORE[0], VARIANCE[0], *ENTRIES, np.zeros(4)], (0, 1)),
     "CountsDraw": Example(

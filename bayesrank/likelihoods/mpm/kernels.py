@@ -20,6 +20,7 @@ import numba
 import numpy as np
 
 from bayesrank.likelihoods.mpm.exponential_sums import (
+    add_exactly,
     chebyshev_moments,
     coefficients,
     n_terms,
@@ -30,12 +31,19 @@ from bayesrank.likelihoods.mpm.exponential_sums import (
 __all__ = [
     "agreements_kernel",
     "agreements_pullback_kernel",
+    "largest_difference",
+    "log_of_pairs_kernel",
+    "n_even_terms",
     "needed_rankers",
+    "pair_moments_kernel",
     "pair_normalisers_kernel",
     "pair_normalisers_pullback_kernel",
+    "pull_to_pairs_kernel",
+    "pull_to_rates_kernel",
 ]
 
 EXPONENTIAL = 6  # terms of a series that take as long as one exponential, measured
+PAIRS = 4_096  # at a time, or those of an item, if it has more
 
 _kernel = numba.njit(cache=True, error_model="numpy", nogil=True)
 
@@ -75,10 +83,11 @@ def pair_normalisers_kernel(score, variance, adherence, where, needed):  # type:
                 Z = sums[n, 0] * sums[n, 1] - s.size * math.exp(-2.0 * a)
                 out[p, who[n]] = 2.0 * a + math.log(Z)
         else:
-            x, reach = _pairs(s, variance[p][used])
-            sums = _pair_sums(x, reach * rate)
+            g = variance[p][used]
+            reach, moments = _moments_of_all(s, g, rate)
+            log_Z = log_of_pairs_kernel(s, g, reach, rate, moments)
             for n in range(rate.size):
-                out[p, who[n]] = reach * rate[n] + math.log(2.0 * sums[n, 0])
+                out[p, who[n]] = log_Z[n]
     return out
 
 
@@ -99,7 +108,9 @@ def pair_normalisers_pullback_kernel(score, variance, adherence, where, needed, 
             by_s = _pull_to_items(s, rate, bar[p][who], by_rate)
         else:
             g = variance[p][used]
-            by_s, by_g = _pull_to_pairs(s, g, rate, bar[p][who], by_rate)
+            reach, moments = _moments_of_all(s, g, rate)
+            by_rate, weight, total = pull_to_rates_kernel(s, g, reach, rate, bar[p][who], moments)
+            by_s, by_g = pull_to_pairs_kernel(s, g, reach, rate, weight, total, 0, s.size)
             for j in range(used.size):
                 by_variance[p, used[j]] = by_g[j]
         for j in range(used.size):
@@ -221,36 +232,75 @@ def _pull_to_items(s, rate, bar, by_rate):  # type: ignore[no-untyped-def]
 # -----------------------------------------------------------------------------------------------
 
 
+# They are gone through row by row, i < j, some thousand at a time: nothing is as large as all of
+# them, and threads take some rows each.
+
+
 @_kernel
-def _pairs(s, g):  # type: ignore[no-untyped-def]
-    """D_ij of all i < j, row by row, scaled to [-1, 1], and the scale."""
-    x = np.empty(s.size * (s.size - 1) // 2)
-    reach, start = 0.0, 0
+def largest_difference(s, g):  # type: ignore[no-untyped-def]
+    """Largest |D_ij|, by which differences are scaled to [-1, 1]."""
+    reach, total = 0.0, 0.0
     for i in range(s.size):
         for j in range(i + 1, s.size):
-            x[start + j - i - 1] = (s[i] - s[j]) / (g[i] + g[j])
-        start += s.size - 1 - i
-    reach = max(x.max(), -x.min())
-    if reach > 0.0:
-        x /= reach
-    return x, reach
+            difference = abs((s[i] - s[j]) / (g[i] + g[j]))
+            reach = max(reach, difference)
+            total += difference
+    return reach if total == total else np.nan  # which `max` does not tell
 
 
 @_kernel
-def _pair_sums(x, rate):  # type: ignore[no-untyped-def]
-    """Sum over the points e^-a cosh(a x) and x e^-a sinh(a x), a row for each rate a."""
-    out = np.zeros((rate.size, 2))
-    largest = _largest(rate)
-    if not _expands(largest, 0.5, x.size, rate.size):
-        for n in range(rate.size):
-            for z in x:
-                up, down = math.exp(rate[n] * (z - 1.0)), math.exp(-rate[n] * (z + 1.0))
-                out[n, 0] += 0.5 * (up + down)
-                out[n, 1] += 0.5 * z * (up - down)
+def n_even_terms(largest, n_points, n_rates):  # type: ignore[no-untyped-def]
+    """Count the terms of a series up to the largest rate, or 0 where exponentials are less work.
+
+    They are those of cosh, which has the even ones.
+    """
+    expands = _expands(largest, 0.5, n_points, n_rates)
+    return (n_terms(largest) + 1) // 2 if expands else 0
+
+
+@_kernel
+def _next_rows(s, g, reach, x, first, last):  # type: ignore[no-untyped-def]
+    """Write scaled differences of rows from the first on, and return the row to go on with."""
+    n, i = 0, first
+    while i < last and n + s.size - 1 - i <= x.size:
+        for j in range(i + 1, s.size):
+            x[n] = (s[i] - s[j]) / (g[i] + g[j]) / reach if reach > 0.0 else 0.0
+            n += 1
+        i += 1
+    return i, n
+
+
+@_kernel
+def pair_moments_kernel(s, g, reach, terms, first, last):  # type: ignore[no-untyped-def]
+    """Sum T_2m of the scaled differences in rows from `first` to before `last`."""
+    moments, lost, x = np.zeros(terms), np.zeros(terms), np.empty(max(PAIRS, s.size))
+    while first < last:
+        first, n = _next_rows(s, g, reach, x, first, last)
+        # T_2m(x) = T_m(2 x^2 - 1)
+        for k in range(n):
+            x[k] = 2.0 * x[k] * x[k] - 1.0
+        add_exactly(chebyshev_moments(x[:n], terms), moments, lost)
+    return moments
+
+
+@_kernel
+def _pair_sums(s, g, reach, rate, moments):  # type: ignore[no-untyped-def]
+    """Sum over the pairs e^-a cosh(a x) and x e^-a sinh(a x), a row for each rate a.
+
+    With moments, by these; without, an exponential for each pair and rate.
+    """
+    out, terms = np.zeros((rate.size, 2)), moments.size
+    if terms == 0:
+        x, first = np.empty(max(PAIRS, s.size)), 0
+        while first < s.size:
+            first, n = _next_rows(s, g, reach, x, first, s.size)
+            for r in range(rate.size):
+                for z in x[:n]:
+                    up, down = math.exp(rate[r] * (z - 1.0)), math.exp(-rate[r] * (z + 1.0))
+                    out[r, 0] += 0.5 * (up + down)
+                    out[r, 1] += 0.5 * z * (up - down)
         return out
-    terms = (n_terms(largest) + 1) // 2  # of cosh, which has the even ones
-    # T_2m(x) = T_m(2 x^2 - 1)
-    moments, c = chebyshev_moments(2.0 * x * x - 1.0, terms), np.empty(2 * terms)
+    c = np.empty(2 * terms)
     for n in range(rate.size):
         coefficients(rate[n], c)
         out[n, 0] = c[0] * moments[0]
@@ -262,45 +312,66 @@ def _pair_sums(x, rate):  # type: ignore[no-untyped-def]
 
 
 @_kernel
-def _pull_to_pairs(s, g, rate, bar, by_rate):  # type: ignore[no-untyped-def]
-    """Gradients by scores and variances; adds that by the rates to `by_rate`."""
-    x, reach = _pairs(s, g)
-    sums = _pair_sums(x, reach * rate)
-    by_rate += bar * reach * sums[:, 1] / sums[:, 0]
-    weight = bar * rate / sums[:, 0]
+def log_of_pairs_kernel(s, g, reach, rate, moments):  # type: ignore[no-untyped-def]
+    """Log normaliser at every rate."""
+    sums = _pair_sums(s, g, reach, reach * rate, moments)
+    return reach * rate + np.log(2.0 * sums[:, 0])
 
-    by_D = np.zeros(x.size)
-    largest = reach * _largest(rate)
-    if _expands(largest, 0.5, x.size, rate.size):
-        terms = (n_terms(largest) + 1) // 2
-        total, c = np.zeros(terms), np.empty(2 * terms)
+
+@_kernel
+def pull_to_rates_kernel(s, g, reach, rate, bar, moments):  # type: ignore[no-untyped-def]
+    """Gradient by the rates, their weights, and the series of the slopes by the differences."""
+    sums = _pair_sums(s, g, reach, reach * rate, moments)
+    weight, total = bar * rate / sums[:, 0], np.zeros(moments.size)
+    c = np.empty(2 * moments.size)
+    if moments.size:
         for n in range(rate.size):
             coefficients(reach * rate[n], c)
-            for m in range(terms):
+            for m in range(moments.size):
                 total[m] += weight[n] * c[2 * m + 1]  # sinh has the odd ones
-        odd_series(x, total, by_D)
-    else:
-        for n in range(rate.size):
-            a = reach * rate[n]
-            for k in range(x.size):
-                up, down = math.exp(a * (x[k] - 1.0)), math.exp(-a * (x[k] + 1.0))
-                by_D[k] += 0.5 * weight[n] * (up - down)
+    return bar * reach * sums[:, 1] / sums[:, 0], weight, total
 
+
+@_kernel
+def pull_to_pairs_kernel(s, g, reach, rate, weight, total, first, last):  # type: ignore[no-untyped-def]
+    """Gradients by scores and variances, by the pairs in rows from `first` to before `last`."""
     by_s, by_g = np.zeros(s.size), np.zeros(s.size)
-    start = 0
-    for i in range(s.size):
-        row_s, row_g = 0.0, 0.0
-        for j in range(i + 1, s.size):
-            k = start + j - i - 1
-            slope = by_D[k] / (g[i] + g[j])
-            by_s[j] -= slope
-            by_g[j] -= slope * x[k] * reach
-            row_s += slope
-            row_g -= slope * x[k] * reach
-        by_s[i] += row_s
-        by_g[i] += row_g
-        start += s.size - 1 - i
+    x, by_D = np.empty(max(PAIRS, s.size)), np.empty(max(PAIRS, s.size))
+    while first < last:
+        begin = first
+        first, n = _next_rows(s, g, reach, x, begin, last)
+        if total.size:
+            odd_series(x[:n], total, by_D[:n])
+        else:
+            by_D[:n] = 0.0
+            for r in range(rate.size):
+                a = reach * rate[r]
+                for k in range(n):
+                    up, down = math.exp(a * (x[k] - 1.0)), math.exp(-a * (x[k] + 1.0))
+                    by_D[k] += 0.5 * weight[r] * (up - down)
+        k = 0
+        for i in range(begin, first):
+            row_s, row_g = 0.0, 0.0
+            for j in range(i + 1, s.size):
+                slope = by_D[k] / (g[i] + g[j])
+                by_s[j] -= slope
+                by_g[j] -= slope * x[k] * reach
+                row_s += slope
+                row_g -= slope * x[k] * reach
+                k += 1
+            by_s[i] += row_s
+            by_g[i] += row_g
     return by_s, by_g
+
+
+@_kernel
+def _moments_of_all(s, g, rate):  # type: ignore[no-untyped-def]
+    """Find the largest difference, and the moments by which rates have their sums, if any."""
+    reach, n_points = largest_difference(s, g), s.size * (s.size - 1) // 2
+    terms = n_even_terms(reach * _largest(rate), n_points, rate.size)
+    if terms == 0:
+        return reach, np.empty(0)
+    return reach, pair_moments_kernel(s, g, reach, terms, 0, s.size)
 
 
 # -----------------------------------------------------------------------------------------------

@@ -19,10 +19,12 @@ JAX.
 ``curvature_kernel``  see below
 ``division``          how the rows may be divided among threads, which evaluate some each by the
                       kernel: a `Division`, or None; see `bayesrank.likelihoods.ops.in_threads`
-``in_parts``          where the rows are not all alike: takes a function and the inputs. The
-                      function takes a task of a first row and the one after the last, how many
-                      rows there are, how many entries, entries of a part, and numbers that each
-                      part has for all; it returns what the task gives for each part
+``in_parts``          where other things than rows are divided: takes a function and the inputs,
+                      and returns what the kernel returns, or None if rows are. The function takes
+                      a task of a first thing and the one after the last, how many there are, how
+                      many entries, entries of a part, and numbers that each part has for all; it
+                      returns what the task gives for each part. ``pullback_in_parts`` likewise
+``n_entries``         how many entries there are, from the sizes of the inputs, or at most
 ====================  =============================================================================
 
 An Op has its gradient in one of two ways:
@@ -84,6 +86,7 @@ __all__ = [
     "CompiledOp",
     "Curvature",
     "Division",
+    "Each",
     "FirstInput",
     "KernelOp",
     "Pullback",
@@ -93,6 +96,7 @@ __all__ = [
 ]
 
 Axes = tuple[str, ...]
+Each = Callable[..., list[Any]]  # what `in_parts` takes
 
 
 class Division(NamedTuple):
@@ -117,6 +121,12 @@ class KernelOp(Op):
     wrt: tuple[int, ...] = ()
     division: Division | None = None  # its kernel must leave Python's lock, `nogil=True`
     in_parts: Callable[..., Any] | None = None
+    pullback_in_parts: Callable[..., Any] | None = None
+
+    def n_entries(self, sizes: Sequence[int]) -> int:
+        """Count what takes time, for which there may be threads, where inputs have these sizes."""
+        assert self.division is not None  # for the type checker: it is asked where there is one
+        return sum(sizes[k] for k in self.division.entries)
 
     @property
     def constants(self) -> tuple[Any, ...]:
@@ -260,7 +270,10 @@ class Pullback(_Derivative):
         self.signature = f"{inputs},{output}->()"
         n_inputs = len(_axes(forward.signature)[0])
         self.wrt = (*forward.wrt, n_inputs)
-        self.division = forward.division
+        self.division, self.in_parts = forward.division, forward.pullback_in_parts
+
+    def n_entries(self, sizes: Sequence[int]) -> int:
+        return self.forward.n_entries(sizes)
 
     def output_types(self, inputs: Sequence[Any]) -> list[Any]:
         return [inputs[i].type() for i in self.forward.wrt]

@@ -79,7 +79,7 @@ def large_ones_in_threads(fgraph: FunctionGraph, node: Apply) -> list[Any] | Non
     division = node.op.division
     if division is None:
         return None
-    if sum(_size(node.inputs[k]) for k in division.entries) < FEWEST * division.part:
+    if node.op.n_entries([_size(x) for x in node.inputs]) < FEWEST * division.part:
         return None
     return InThreads(node.op)(*node.inputs, return_list=True)
 
@@ -126,7 +126,9 @@ class InThreads(KernelOp):
         """Evaluate by a kernel of the inputs, which is what the Op has or compiled from it."""
         threads = n_threads()
         if self.op.in_parts is not None:
-            return self.op.in_parts(partial(_each, threads), *inputs)
+            found = self.op.in_parts(partial(_each, threads), *inputs)
+            if found is not None:
+                return found
         division: Any = self.op.division
         taken, given = self.op.axes()
         length = {
@@ -139,7 +141,7 @@ class InThreads(KernelOp):
         shapes = [[length[axis] for axis in axes] for axes in given]
         joined = [not of_rows.isdisjoint(axes) for axes in given]
         summed = sum(math.prod(n) for n, rows in zip(shapes, joined, strict=True) if not rows)
-        n_entries = sum(inputs[k].size for k in division.entries)
+        n_entries = self.op.n_entries([x.size for x in inputs])
         bounds = parts_of(n_entries, n_rows, division.part, summed, threads)
         if len(bounds) == 1:
             return kernel(*inputs)

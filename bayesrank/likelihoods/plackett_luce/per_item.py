@@ -12,7 +12,7 @@ utility per kind of ranker and item, and wants every ranking under every kind: `
 one or more of them at once.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import segment_sum
-from bayesrank.likelihoods.ops.compiled import CompiledOp, Division
+from bayesrank.likelihoods.ops.compiled import CompiledOp, Division, Each
 from bayesrank.likelihoods.ops.with_sum import with_sum
 from bayesrank.likelihoods.plackett_luce.curvature_kernels import (
     ranking_logp_curvature_kernel,
@@ -67,7 +67,7 @@ class StageTotal(CompiledOp):
     division = Division(frozenset(), entries=(4, 7), part=8_192)  # of blocks
 
     @staticmethod
-    def in_parts(each: Callable[..., list[Any]], *inputs: NDArray[Any]) -> tuple[Any, Any]:
+    def in_parts(each: Each, *inputs: NDArray[Any]) -> tuple[Any, Any]:
         """Do as the kernel, with blocks on shared remainders, and then chains, in parts."""
         utility, item_weight, node_weight, block_weight, *table = inputs
         entry, start, child, b_item, b_start, b_below, *_, n_shared = table

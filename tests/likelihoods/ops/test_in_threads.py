@@ -12,7 +12,8 @@ from pytensor.compile.mode import get_mode
 
 import bayesrank as br
 from bayesrank.inference import compile_density, objective, posterior_modes
-from bayesrank.likelihoods.ops.compiled import KernelOp
+from bayesrank.likelihoods.mpm.op import LogNormalisers
+from bayesrank.likelihoods.ops.compiled import KernelOp, Pullback
 from bayesrank.likelihoods.ops.in_threads import (
     FEWEST,
     SUMMED,
@@ -72,7 +73,7 @@ def test_these_are_all_that_are_divided():
     assert divided - {"PairTotal"} == DIVIDED
 
 
-@pytest.mark.parametrize("name", [*sorted(DIVIDED), "StageTotal, chains"])
+@pytest.mark.parametrize("name", [*sorted(DIVIDED), "StageTotal, chains", "LogNormalisers, pairs"])
 def test_values_and_gradients_are_those_of_one_thread(name, three):
     nodes = applied(name)
     assert nodes
@@ -83,6 +84,48 @@ def test_values_and_gradients_are_those_of_one_thread(name, three):
             np.testing.assert_allclose(others[0], one, rtol=1e-12, atol=1e-14)
             np.testing.assert_array_equal(others[0], others[1])
             np.testing.assert_array_equal(others[0], others[2])
+
+
+def of_one_problem(monkeypatch, score, variance, adherence, used):
+    """Normalisers of one problem and their gradients, by one thread and by three."""
+    monkeypatch.setattr(MODULE, "n_threads", lambda: 3)
+    monkeypatch.setattr(MODULE, "FEWEST", 0)
+    monkeypatch.setattr(LogNormalisers, "division", LogNormalisers.division._replace(part=10))
+    op, everyone = LogNormalisers(), np.ones((1, 0), dtype=bool)
+    given = [np.atleast_2d(score), np.atleast_2d(variance), np.array(adherence), used, everyone]
+    along = np.linspace(-1.0, 2.0, len(adherence))[None]
+    with np.errstate(all="ignore"):
+        for x, values in [(op, given), (Pullback(op), [*given, along])]:
+            yield from zip(performed(x, values), performed(InThreads(x), values), strict=True)
+
+
+@pytest.mark.parametrize(
+    ("scale", "adherence"),
+    [
+        (1.0, [0.3, -2.0, 0.0]),  # exponentials
+        (1.0, np.linspace(0.0, 3.0, 60)),  # a series
+        (1e3, [1.0, -5.0]),
+        (0.0, [1.0, 2.0]),  # all items equal
+    ],
+)
+@pytest.mark.parametrize("n_used", [40, 2, 1, 0])
+def test_pairs_of_one_problem_in_parts(monkeypatch, scale, adherence, n_used):
+    score, log_variance = np.random.default_rng(3).normal(size=(2, 40)) * [[scale], [1.0]]
+    used = np.arange(40)[None] < n_used
+    pairs = of_one_problem(monkeypatch, score, np.exp(log_variance), adherence, used)
+    for one, other in pairs:
+        np.testing.assert_allclose(other, one, rtol=1e-11, atol=1e-13 * max(np.abs(one).max(), 1))
+
+
+@pytest.mark.parametrize("k", [0, 17, 39])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_no_number_among_the_pairs_is_not_passed_over(monkeypatch, k, value):
+    score = np.linspace(-1.0, 1.0, 40)
+    score[k] = value
+    used = np.ones((1, 40), dtype=bool)
+    value, *_ = of_one_problem(monkeypatch, score, np.ones(40), [1.0, 2.0], used)
+    for found in value:
+        assert not np.isfinite(found).any()
 
 
 def test_the_parts_are_taken_by_several_threads(three):
