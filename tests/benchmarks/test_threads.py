@@ -5,11 +5,13 @@ against one, in turn. They say something where the cores have nothing else to do
 demanded is demanded of CPU seconds: that threads cost little.
 """
 
+import math
 from collections.abc import Callable
 
 import numba
 import numpy as np
 import pymc as pm
+import pytensor.tensor as pt
 import pytest
 
 import bayesrank as br
@@ -53,6 +55,17 @@ def problems(n_entries: int) -> pm.Model:
     return model
 
 
+def one_problem(n_pairs: int) -> pm.Model:
+    """One problem of items with variances, whose pairs are the entries."""
+    n_items = math.isqrt(2 * n_pairs)
+    with pm.Model(coords={"item": range(n_items)}) as model:
+        score, log_g = pm.Normal("score", dims="item"), pm.Normal("log_variance", dims="item")
+        where = pm.Data("where", np.ones((1, n_items), dtype=bool))
+        table = log_normaliser_table(score[None], THETA, pt.exp(log_g)[None], where=where)
+        pm.Potential("y", -table.sum())
+    return model
+
+
 MODELS: dict[str, Callable[[int], pm.Model]] = {
     "Davidson matches": lambda n: of_matches(matches(n)),
     "Plackett-Luce, in full": lambda n: per_item(n, ties=False),
@@ -61,6 +74,7 @@ MODELS: dict[str, Callable[[int], pm.Model]] = {
     "Plackett-Luce by slot, in blocks": lambda n: per_slot(n, ties=True),
     "PMOP by means": partitions,
     "MPM of 25 rankers in problems of 20 items": problems,
+    "MPM of 25 rankers with variances in one problem": one_problem,
 }
 
 

@@ -43,6 +43,8 @@ __all__ = [
     "log_normaliser_table",
 ]
 
+PAIRS_OF_ENTRY = 4  # whose variances differ; an item among equals takes as long, or longer
+
 
 class LogNormalisers(CompiledOp):
     """Log normaliser of every problem and ranker, (n_problems, n_rankers).
@@ -60,8 +62,10 @@ class LogNormalisers(CompiledOp):
     division = Division(frozenset("pqu"), entries=(3,), part=16_384)
     wrt = (0, 1, 2)
 
-    def n_entries(self, sizes: Sequence[int]) -> int:
-        return sizes[3] ** 2 // 2 if sizes[1] else sizes[3]  # pairs, of one problem at most
+    def n_entries(self, sizes: Sequence[int], n_rows: int = 1) -> int:
+        if sizes[1] == 0:
+            return sizes[3]
+        return sizes[3] ** 2 // (2 * n_rows * PAIRS_OF_ENTRY)
 
     @staticmethod
     def in_parts(each: Each, *inputs: NDArray[Any]) -> NDArray[np.float64] | None:
@@ -157,7 +161,8 @@ class _Problem(NamedTuple):
         return int(begin), int(end)
 
     def divided(self, each: Each, task: Callable[[int, int], Any], summed: int) -> list[Any]:
-        return each(task, self.n_pairs, self.n_pairs, LogNormalisers.division.part, summed)
+        entries = self.n_pairs // PAIRS_OF_ENTRY
+        return each(task, self.n_pairs, entries, LogNormalisers.division.part, summed)
 
 
 class Agreement(CompiledOp):

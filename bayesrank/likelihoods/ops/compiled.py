@@ -24,7 +24,8 @@ JAX.
                       a task of a first thing and the one after the last, how many there are, how
                       many entries, entries of a part, and numbers that each part has for all; it
                       returns what the task gives for each part. ``pullback_in_parts`` likewise
-``n_entries``         how many entries there are, from the sizes of the inputs, or at most
+``n_entries``         how many entries there are, from the sizes of the inputs and how many rows they
+                      have; at most so many, where that is not known
 ====================  =============================================================================
 
 An Op has its gradient in one of two ways:
@@ -123,7 +124,7 @@ class KernelOp(Op):
     in_parts: Callable[..., Any] | None = None
     pullback_in_parts: Callable[..., Any] | None = None
 
-    def n_entries(self, sizes: Sequence[int]) -> int:
+    def n_entries(self, sizes: Sequence[int], n_rows: int = 1) -> int:
         """Count what takes time, for which there may be threads, where inputs have these sizes."""
         assert self.division is not None  # for the type checker: it is asked where there is one
         return sum(sizes[k] for k in self.division.entries)
@@ -272,8 +273,8 @@ class Pullback(_Derivative):
         self.wrt = (*forward.wrt, n_inputs)
         self.division, self.in_parts = forward.division, forward.pullback_in_parts
 
-    def n_entries(self, sizes: Sequence[int]) -> int:
-        return self.forward.n_entries(sizes)
+    def n_entries(self, sizes: Sequence[int], n_rows: int = 1) -> int:
+        return self.forward.n_entries(sizes, n_rows)
 
     def output_types(self, inputs: Sequence[Any]) -> list[Any]:
         return [inputs[i].type() for i in self.forward.wrt]

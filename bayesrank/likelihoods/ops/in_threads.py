@@ -141,7 +141,7 @@ class InThreads(KernelOp):
         shapes = [[length[axis] for axis in axes] for axes in given]
         joined = [not of_rows.isdisjoint(axes) for axes in given]
         summed = sum(math.prod(n) for n, rows in zip(shapes, joined, strict=True) if not rows)
-        n_entries = self.op.n_entries([x.size for x in inputs])
+        n_entries = self.op.n_entries([x.size for x in inputs], n_rows)
         bounds = parts_of(n_entries, n_rows, division.part, summed, threads)
         if len(bounds) == 1:
             return kernel(*inputs)

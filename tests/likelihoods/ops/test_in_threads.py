@@ -117,6 +117,14 @@ def test_pairs_of_one_problem_in_parts(monkeypatch, scale, adherence, n_used):
         np.testing.assert_allclose(other, one, rtol=1e-11, atol=1e-13 * max(np.abs(one).max(), 1))
 
 
+def test_a_problem_in_parts_needs_many_pairs_and_many_problems_do_not_have_them():
+    op = LogNormalisers()
+    sizes = [2_000, 2_000, 25, 2_000, 0]
+    assert op.n_entries(sizes) == 2_000**2 // 8
+    assert op.n_entries(sizes, 100) == 100 * 20**2 // 8
+    assert op.n_entries([2_000, 0, 25, 2_000, 0], 100) == 2_000
+
+
 @pytest.mark.parametrize("k", [0, 17, 39])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_no_number_among_the_pairs_is_not_passed_over(monkeypatch, k, value):
