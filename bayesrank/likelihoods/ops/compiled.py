@@ -24,8 +24,8 @@ JAX.
                       a task of a first thing and the one after the last, how many there are, how
                       many entries, entries of a part, and numbers that each part has for all; it
                       returns what the task gives for each part. ``pullback_in_parts`` likewise
-``n_entries``         how many entries there are, from the sizes of the inputs and how many rows they
-                      have; at most so many, where that is not known
+``n_entries``         how many entries there are, from the sizes of the inputs and the number of
+                      their rows; at most so many, where that is not known
 ====================  =============================================================================
 
 An Op has its gradient in one of two ways:
