@@ -1,7 +1,7 @@
 r"""Audit of a board of matches: what a careful reader would want to know before trusting it.
 
-Ten probes look at the matches, not at the ranks. Each gives a number, what would be expected of it
-if nothing were wrong, and a sentence; it *fires* if the number is further off than chance makes
+Eleven probes look at the matches, not at the ranks. Each gives a number, what would be expected of
+it if nothing were wrong, and a sentence; it *fires* if the number is further off than chance makes
 it once in a thousand boards, or beyond a limit that is stated.
 
 ===========  ==================================================================  ===================
@@ -12,6 +12,7 @@ cycles       largest z such that i beats j, j beats k and k beats i by z        
 order        log odds that being the first adds, in standard errors              within 3.3
 ties         judge or group whose share of ties is furthest off, in z            normal, of so many
 judges       judge whose decided votes go furthest against those of all, in z    normal, of so many
+answers      most matches of a judge who gives one answer in all          19, or by chance
 clusters     z of votes of one group on one pair going together                  permuted
 selection    item whose opponents are fewer than its matches would give, in z    simulated
 duplicates   matches that repeat another one in all respects, in z               permuted
@@ -46,7 +47,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.stats import chi2, gumbel_r, norm
+from scipy.stats import chi2, gumbel_r, norm, t
 
 from bayesrank.data import Pairs
 from bayesrank.data.derive import pair_totals
@@ -60,6 +61,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 RARE = 1e-3  # probability with which a probe fires where nothing is wrong
+CERTAIN = 20  # matches of a judge from which one answer to all may be more than chance
 ENOUGH = 5.0  # variance of a contrast of votes from which it is about normal
 ACROSS = 30  # matches across a cut: the offset of two groups has a standard error of about 0.4
 SHARE = 0.01  # of the leader's matches; if fewer of them change the leader, it is fragile
@@ -93,8 +95,8 @@ def audit(
         `Davidson`, with the group posterior_predictive:
         ``pm.sample_posterior_predictive(idata, extend_inferencedata=True)``. Then the probes of
         cycles, order, ties, judges and clusters say what this model leaves open, instead of what
-        one without judges and groups would. Drift and fragility are of that one in any case, and
-        the others of no model.
+        one without judges and groups would. Answers, drift and fragility are of that one in any
+        case, and the others of no model.
     var : str
         The variable of that model that observes the pairs.
     time : str, optional
@@ -222,7 +224,19 @@ class _Board:
             by_chance = sum(np.bincount(k, variance, size) for k in cells)
             return seen - of(self.n[:, None] * self.p), np.asarray(by_chance)
         drawn = np.stack([of(counts) for counts in self.drawn])
-        return seen - drawn.mean(axis=0), drawn.var(axis=0)
+        # the mean of some draws is off by chance as well as the matches that were played
+        return seen - drawn.mean(axis=0), drawn.var(axis=0, ddof=1) * (1 + 1 / len(drawn))
+
+    def z(self, off: Floats, variance: Floats, enough: float = ENOUGH) -> Floats:
+        """Standardise sums, to be normal where nothing is wrong; 0 where the variance is little.
+
+        One that some draws say is known no better than that, which Student's t allows for.
+        """
+        z = np.where(variance < enough, 0.0, off / np.sqrt(np.maximum(variance, enough)))
+        if self.drawn is None:
+            return np.asarray(z)
+        tail = t.sf(np.abs(z), len(self.drawn) - 1)
+        return np.asarray(np.sign(z) * norm.isf(np.maximum(tail, np.finfo(float).tiny)))
 
     @staticmethod
     def moments(p: Floats) -> tuple[Floats, Floats]:
@@ -466,8 +480,7 @@ def _order_left(board: _Board) -> _Found:
     """Say whether the first wins more often than the posterior predicts."""
     one = np.zeros(board.pairs.n_pairs, dtype=np.int64)
     weights = np.tile([0.5, -0.5, 0.0], (len(one), 1))
-    (off,), (variance,) = board.sums([one], [1.0], 1, weights, board.n / 4)
-    z = float(off / np.sqrt(variance)) if variance >= ENOUGH / 4 else 0.0  # of halves
+    z = float(board.z(*board.sums([one], [1.0], 1, weights, board.n / 4), ENOUGH / 4)[0])  # halves
     p = float(2 * norm.sf(abs(z)))
     return _Found(
         f"The first wins {'more' if z > 0 else 'less'} than the model predicts, by {abs(z):.1f} "
@@ -519,8 +532,7 @@ def _judges(board: _Board) -> _Found:
     cells = [idx * n_items + side for side in (board.first, board.second)]
     favour, spread = board.sums(cells, [1.0, -1.0], n_judges * n_items, off, variance)
     widths = np.concatenate([width, spread])
-    z = np.concatenate([against, favour]) / np.sqrt(np.maximum(widths, ENOUGH))
-    z[widths < ENOUGH] = 0.0
+    z = board.z(np.concatenate([against, favour]), widths)
     tests = int((widths >= ENOUGH).sum())
     if not tests:
         return _Found("No judge has matches enough to be compared with the others.")
@@ -540,6 +552,45 @@ def _judges(board: _Board) -> _Found:
         expected=0.0,
         p=p,
         fires=p < RARE,
+    )
+
+
+def _answers(board: _Board) -> _Found:
+    """Find a judge who gives one answer to everything.
+
+    Where each two items always stand in the same order, a judge who always names the first follows
+    an order perfectly, by however much adherence: of three judges with 120 matches each one had
+    4.6 ± 20 with 116 divergences. Where sides are drawn it is near the prior, 0.9 ± 0.2.
+    """
+    judges, counts = board.pairs.judges, board.pairs.counts
+    if len(judges) < 2:
+        return _Found("There is one judge only.")
+    sides = counts[:, :2].any(axis=0).all()  # else the table has the winner in one column
+    said = np.stack([np.bincount(board.pairs.judge_idx, c, len(judges)) for c in counts.T], axis=1)
+    same = np.flatnonzero((said > 0).sum(axis=1) == 1)
+    same = same[sides | (said[same, 2] > 0)]
+    if not len(same):
+        return _Found("No judge gives one answer in all matches.", value=0.0, expected=CERTAIN - 1)
+    log_p = np.log(np.maximum(board.fit.probabilities(board.lead), np.finfo(float).tiny))
+    each = np.bincount(board.pairs.judge_idx, (counts * log_p).sum(axis=1), len(judges))[same]
+    n = said[same].sum(axis=1)
+    k = int(np.where(n >= CERTAIN, each, 0.0).argmin()) if n.max() >= CERTAIN else int(n.argmax())
+    p = float(min(1.0, said.size * np.exp(each[k])))
+    fires = bool(n[k] >= CERTAIN and p < RARE)
+    answer = ["the first", "the second", "a tie"][int(said[same[k]].argmax())]
+    others = f", and {len(same) - 1} more give one answer each" if len(same) > 1 else ""
+    return _Found(
+        f"Judge {judges[same[k]]} answers {answer!r} in all {n[k]:,.0f} matches{others}"
+        + (
+            ": that says next to nothing of its care, so its adherence is hardly known but from "
+            "the prior. Look at the ranks without it."
+            if fires
+            else ", which may be chance."
+        ),
+        value=float(n[k]),
+        expected=CERTAIN - 1,
+        p=p,
+        fires=fires,
     )
 
 
@@ -795,9 +846,10 @@ def _furthest(
     tied = np.tile([0.0, 0.0, 1.0], (board.pairs.n_pairs, 1))
     for name, (labels, idx) in groups.items():
         sums, width = board.sums([idx], [1.0], len(labels), tied, variance)
+        each = board.z(sums, width)
         for k in np.flatnonzero(width >= ENOUGH).tolist():
             names.append(str(labels[k]) if name == "judge" else f"{name} {labels[k]}")
-            z.append(sums[k] / np.sqrt(width[k]))
+            z.append(each[k])
     if not names:
         return None, np.nan, np.nan
     furthest = int(np.abs(z).argmax())
@@ -843,6 +895,7 @@ PROBES: dict[str, Callable[[_Board], _Found]] = {
     "order": _order,
     "ties": _ties,
     "judges": _judges,
+    "answers": _answers,
     "clusters": _clusters,
     "selection": _selection,
     "duplicates": _duplicates,

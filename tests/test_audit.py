@@ -1,4 +1,4 @@
-"""The audit of a board: ten boards with one defect each, and one without."""
+"""The audit of a board: eleven boards with one defect each, and one without."""
 
 from dataclasses import replace
 from itertools import permutations, product
@@ -7,13 +7,14 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
+import xarray as xr
 
 import bayesrank as br
 from bayesrank.audit import PROBES, _agreement
 
 SYSTEMS = [f"s{k:02d}" for k in range(12)]
 STRENGTH = np.array([1.7, *np.linspace(1.0, -1.2, 11)])
-JUDGES = [f"j{k}" for k in range(6)]
+JUDGES = [f"j{k}" for k in range(7)]  # six, and one more where that is said
 NU = 0.5
 
 
@@ -98,6 +99,13 @@ def judges(rng):
     return table
 
 
+def answers(rng):
+    """A seventh judge names the first in each of its matches."""
+    table = matches(rng)
+    table["outcome"] = vote(rng, table["lead"].to_numpy())
+    return pd.concat([table, table.sample(24, random_state=1).assign(judge=6, outcome=0)])
+
+
 def clusters(rng):
     """Prompts favour one system or another, and many votes are on the same prompt."""
     table = matches(rng)
@@ -156,6 +164,7 @@ PLANTED = {
         order,
         ties,
         judges,
+        answers,
         clusters,
         selection,
         duplicates,
@@ -199,11 +208,11 @@ def test_a_board_without_defects_fires_nothing():
 
 @pytest.mark.slow
 def test_false_alarms_are_as_rare_as_stated():
-    """Eight probes that each fire once in a thousand clean boards, and two limits."""
+    """Nine probes that each fire once in a thousand clean boards, and two limits."""
     n = 200
     fired = sum(int(audited(clean, seed)["fires"].sum()) for seed in range(1000, 1000 + n))
-    # Poisson of mean 1.6: 11 or more once in a million
-    assert fired <= 10
+    # Poisson of mean 1.8: 12 or more once in two million
+    assert fired <= 11
 
 
 def small(**columns):
@@ -221,7 +230,7 @@ def test_what_the_data_do_not_allow_is_said():
     assert "fewer than four items" in says["connection"]
     assert "order of the items means nothing" in says["order"]
     assert says["ties"] == "Nothing ties."
-    assert says["judges"] == "There is one judge only."
+    assert says["judges"] == says["answers"] == "There is one judge only."
     assert "No group has 20 labels" in says["clusters"]
     assert "Nothing tells matches" in says["duplicates"]
     assert "No group is said to be the time" in says["drift"]
@@ -242,6 +251,50 @@ def test_parts_that_never_met():
     assert found["fires"]
     assert found["value"] == 0
     assert "falls into 2 parts that never met" in found["says"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "n", "fires"),
+    [("first", 40, True), ("second", 40, True), ("tie", 40, True), ("tie", 19, False)],
+)
+@pytest.mark.parametrize("order", [True, False])
+def test_a_judge_with_one_answer_is_named(answer, n, fires, order):
+    table = pd.DataFrame({"x": list("abcd") * 10, "y": list("bcda") * 10})
+    table["who"], table["won"] = "ann", np.resize(["first", "second", "tie"], 40)
+    table = pd.concat([table, table.tail(n).assign(who="zed", won=answer)])
+    columns = {"first": "x", "second": "y", "outcome": "won", "judge": "who"}
+    pairs = br.Pairs.from_frame(table, **columns)
+    found = br.audit(pairs, order_effect=order, probes=["answers"]).loc["answers"]
+    assert found["value"] == n
+    assert found["fires"] == fires
+    said = "a tie" if answer == "tie" else f"the {answer}"
+    assert found["says"].startswith(f"Judge zed answers '{said}' in all {n} matches")
+
+
+def test_winners_in_the_first_column_are_no_answer():
+    table = pd.DataFrame({"x": list("abcd") * 20, "y": list("bcda") * 20})
+    table["who"], table["won"] = (
+        ["ann"] * 40 + ["zed"] * 40,
+        ["first"] * 30 + ["tie"] * 10 + ["first"] * 40,
+    )
+    columns = {"first": "x", "second": "y", "outcome": "won", "judge": "who"}
+    pairs = br.Pairs.from_frame(table, **columns)
+    found = br.audit(pairs, order_effect=False, probes=["answers"]).loc["answers"]
+    assert found["value"] == 0
+    assert found["says"] == "No judge gives one answer in all matches."
+
+
+def test_a_judge_whose_answers_are_expected_is_not_named():
+    """Nobody doubts who wins: a judge who says so may have looked."""
+    table = pd.DataFrame({"x": ["a"] * 400, "y": ["b"] * 400, "won": "first", "who": "ann"})
+    table.loc[:3, "won"] = "second"
+    table.loc[380:, "who"] = "zed"
+    columns = {"first": "x", "second": "y", "outcome": "won", "judge": "who"}
+    pairs = br.Pairs.from_frame(table, **columns)
+    found = br.audit(pairs, order_effect=False, probes=["answers"]).loc["answers"]
+    assert found["value"] == 20
+    assert not found["fires"]
+    assert found["says"] == "Judge zed answers 'the first' in all 20 matches, which may be chance."
 
 
 def test_two_votes_decide():
@@ -346,7 +399,7 @@ def test_nothing_is_left_open_of_an_honest_board(honest):
 
 
 def test_what_is_of_no_model_stays_beside_a_posterior(honest):
-    probes = ["connection", "selection", "duplicates", "drift", "fragility"]
+    probes = ["connection", "answers", "selection", "duplicates", "drift", "fragility"]
     without = br.audit(honest[0], time="day", probes=probes)
     pd.testing.assert_frame_equal(br.audit(*honest, time="day", probes=probes), without)
 
@@ -357,6 +410,50 @@ def test_a_posterior_of_other_matches_is_refused(honest):
         br.audit(replace(pairs, counts=pairs.counts[::-1]), posterior)
     with pytest.raises(ValueError, match="must be observed as Pairs and predicted"):
         br.audit(pairs, posterior.drop_nodes("posterior_predictive"))
+
+
+def test_ties_that_the_model_does_not_have_are_refused():
+    """The posterior is of the decided matches alone, in the same rows."""
+    rng = np.random.default_rng(1)
+    pairs = board(clean(rng).head(300), rng)
+    decided = replace(pairs, counts=pairs.counts * [1, 1, 0])
+    with pm.Model(coords=decided.coords):
+        br.BradleyTerry("y", pm.Normal("utility", dims="item"), observed=decided)
+        found = pm.sample_prior_predictive(20, random_seed=1)
+    found["posterior_predictive"] = found["prior_predictive"]
+    assert br.audit(decided, found, probes=["judges"])["value"].notna().all()
+    with pytest.raises(ValueError, match=r"These pairs have ties .* of a model without"):
+        br.audit(pairs, found)
+
+
+def alarms(honest, n_boards, draws=5):
+    """Count what fires where the matches and a few predictions come from the same model."""
+    pairs, posterior = honest
+    lead = STRENGTH[pairs.first] - STRENGTH[pairs.second]
+    p = np.stack([np.exp(lead / 2), np.exp(-lead / 2), np.full_like(lead, NU)], axis=1)
+    p, n = p / p.sum(axis=1, keepdims=True), pairs.counts.sum(axis=1)
+    fired = 0
+    for seed in range(n_boards):
+        seen, *drawn = np.random.default_rng(seed).multinomial(n, p, size=(1 + draws, len(n)))
+        tree = posterior.copy()
+        kept = tree["constant_data"].to_dataset()
+        tree["constant_data"] = kept.assign(y_counts=(kept["y_counts"].dims, seen))
+        dims = posterior["posterior_predictive"]["y"].dims
+        tree["posterior_predictive"] = xr.Dataset({"y": (dims, np.stack(drawn)[None])})
+        found = br.audit(replace(pairs, counts=seen), tree, probes=["order", "ties", "judges"])
+        fired += int(found["fires"].sum())
+    return fired
+
+
+def test_few_predictions_give_no_alarms(honest):
+    # of 180 probes at one in a thousand: six once in 20 million; ten if tails were normal
+    assert alarms(honest, 60) <= 5
+
+
+@pytest.mark.slow
+def test_few_predictions_give_alarms_as_rarely_as_stated(honest):
+    # of 1,500, Poisson of mean 1.5: eleven once in two million
+    assert alarms(honest, 500) <= 10
 
 
 KNOWING = {  # a model that knows of the defect

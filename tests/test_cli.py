@@ -91,9 +91,10 @@ def few(*, chains, draws, **settings):
 
 
 def few_predicted(monkeypatch):
-    """Predict at a few of the draws, one by one in Python."""
+    """Predict at a few of the draws, one by one in Python, by one seed where none is given."""
     for name in ("PREDICTED", "SIMULATED"):
         monkeypatch.setattr(f"bayesrank.cli.run.{name}", 100)
+    monkeypatch.setattr("bayesrank.cli.commands.SEEDS", 1)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import xarray as xr
 import bayesrank
 from bayesrank import inference, leaderboard
 from bayesrank.audit import PROBES
-from bayesrank.cli import coming_matches, match_sections, matches, sections
+from bayesrank.cli import coming_matches, match_sections, sections
 from tests.test_cli import command, data_of, few, few_predicted, notes, refuses, run
 
 HEAD = "left,right,result,who,kind,times\n"
@@ -477,25 +477,6 @@ def test_features_are_held_equal_and_groups_go_together(folder, styled):
     again = data_of(run("report", OUT / "posterior.nc", "--json", "--output-dir", "again"))
     assert again["features"] == said["features"]
     assert again["groups"] == said["groups"]
-
-
-@pytest.mark.parametrize(
-    ("answer", "order", "said"),
-    [("first", True, "'the first'"), ("second", True, "'the second'"), ("tie", False, "'a tie'"),
-     ("first", False, None)],
-)  # fmt: skip
-def test_a_judge_with_one_answer_is_named(answer, order, said):
-    """The others answer this and that, but for one of whom there is too little."""
-    table = pd.DataFrame({"x": list("abcd") * 10, "y": list("bcda") * 10})
-    table["who"], table["won"] = "ann", np.resize(["first", "second", "tie"], 40)
-    table = pd.concat([table, table.assign(who="zed", won=answer)])
-    table = pd.concat([table, table.tail(19).assign(who="ben", won=answer)])
-    columns = {"first": "x", "second": "y", "outcome": "won", "judge": "who"}
-    pairs = bayesrank.Pairs.from_frame(table, **columns)
-    found = matches._always_the_same(pairs, order=order)
-    assert len(found) == (said is not None)
-    if said:
-        assert found[0].startswith(f"Judge 'zed' answers {said} in all 40 matches")
 
 
 def audited(monkeypatch, known):

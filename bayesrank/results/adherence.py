@@ -48,7 +48,8 @@ def adherence_summary(
 
     Rankers are compared with their peers: if most of them have nothing to do with the consensus,
     so does the median, and those who do follow it show in ``p_far_above``. A ranker without
-    counts has the prior as posterior, which may lie below the others.
+    counts has the prior as posterior, which may lie below the others; so has about one who gives
+    one answer in all matches, whom `bayesrank.audit` names.
 
     Parameters
     ----------
