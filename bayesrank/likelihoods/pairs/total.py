@@ -12,6 +12,7 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pytensor.tensor import TensorVariable
 
+from bayesrank.likelihoods.ops.arrays import rows_times
 from bayesrank.likelihoods.ops.compiled import CompiledOp, Division
 from bayesrank.likelihoods.pairs.graph import (
     LogProbabilities,
@@ -136,7 +137,7 @@ class PairHessian(NamedTuple):
         utility, *parameters, effects = directions
         linear = np.concatenate([utility, effects], axis=1)
         across = self[1:4]
-        out = linear @ self.among
+        out = rows_times(linear, self.among)
         found = [linear @ block.T for block in across]
         # of many directions few move parameters of groups, of which there may be thousands
         move = np.flatnonzero(np.any([v.any(axis=1) for v in parameters], axis=0))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorVariable
 
-from bayesrank.likelihoods.ops.arrays import segment_sum
+from bayesrank.likelihoods.ops.arrays import rows_times, segment_sum
 from bayesrank.likelihoods.ops.compiled import CompiledOp, Division, Each
 from bayesrank.likelihoods.ops.with_sum import with_sum
 from bayesrank.likelihoods.plackett_luce.curvature_kernels import (
@@ -125,7 +125,7 @@ class StageHessian(NamedTuple):
 
     def dot(self, directions: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
         """Multiply by directions of the utilities, (n_directions, n_items)."""
-        return [directions[0] @ self.matrix]
+        return [rows_times(directions[0], self.matrix)]
 
 
 class RankingLogp(CompiledOp):

@@ -145,6 +145,18 @@ def test_second_derivatives_are_those_of_differences(rng, family, within, tying,
 
 
 @each_family
+def test_sparse_directions_have_the_products_of_their_sum(rng, family):
+    parameters, data = cells(rng, family, 300, (1, 1, 1), n_terms=4)
+    hessian = OPS[family][0](2).hessian(*parameters, *data)
+    n = [x.size for x in parameters]
+    every = np.split(np.eye(sum(n)), np.cumsum(n)[:-1], axis=1)
+    weight = rng.normal(size=(3, sum(n)))
+    at_once = hessian.dot([weight @ each for each in every])
+    for one, other in zip(hessian.dot(every), at_once, strict=True):
+        np.testing.assert_allclose(weight @ one, other, rtol=1e-12, atol=1e-12)
+
+
+@each_family
 def test_second_derivatives_are_finite_at_extremes(rng, family):
     parameters, data = cells(rng, family, 300, (1, 1, 1), 1000.0)
     hessian = OPS[family][0](2).hessian(*parameters, *data)
