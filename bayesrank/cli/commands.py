@@ -129,11 +129,13 @@ def _fit_options(prior: str = "normal") -> list[Any]:
     return [
         *_OUTPUT,
         click.option("--quick/--full", default=None,
-                     help="Answer in seconds, by an approximation; or sample, however long it "
-                          "takes.  [default: sample, but answer quickly where that would take "
-                          "more than ten minutes]"),
+                     help="Answer by an approximation, in seconds, or in a minute or two where "
+                          "hundreds of things are unknown, as with many labels of groups; or "
+                          "sample, however long it takes.  [default: sample, but answer quickly "
+                          "where that would take more than ten minutes]"),
         click.option("--seed", type=click.IntRange(min=0), default=None,
-                     help="Same seed, same result.  [default: drawn, and stated on the page]"),
+                     help="Same seed, same result on one machine, but for last digits where a run "
+                          "compiles first.  [default: drawn, and stated on the page]"),
         click.option("--draws", type=click.IntRange(min=1), default=1000, show_default=True,
                      help="Draws per chain, at most: fewer where ranks are exact."),
         click.option("--tune", type=click.IntRange(min=50), default=500, show_default=True,
