@@ -44,7 +44,6 @@ def build(
     specs: Mapping[str, WeightSpec],
     *,
     batch_size: int | None = None,
-    seed: int = 1,
 ) -> pm.Model:
     """Build FATE with normal weights; with `batch_size` of random batches, for ADVI.
 
@@ -56,8 +55,6 @@ def build(
         From `fate_weights`; their scales are those of the prior.
     batch_size : int, optional
         Rankings in a batch; by default all at once.
-    seed : int
-        Of the batches.
 
     Returns
     -------
@@ -129,14 +126,15 @@ def fit_advi(
         Draws of all weights.
     """
     start = {name: mode["posterior"][name].to_numpy()[0, 0] for name in specs}
-    with build(rankings, specs, batch_size=min(batch_size, rankings.n_rankings), seed=seed):
+    with build(rankings, specs, batch_size=min(batch_size, rankings.n_rankings)):
         found = pm.fit(
             n_steps,
             method=pm.ADVI(
-                start=start, start_sigma={n: np.full(x.size, 0.01) for n, x in start.items()}
+                start=start,
+                start_sigma={n: np.full(x.size, 0.01) for n, x in start.items()},
+                random_seed=seed,  # which `fit` gives to methods by name only
             ),
             obj_optimizer=pm.adam(learning_rate=1e-3),
-            random_seed=seed,
             progressbar=False,
         )
         return found.sample(draws, random_seed=seed)
