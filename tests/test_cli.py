@@ -1140,3 +1140,12 @@ def test_predictions_are_of_draws_that_have_a_log_likelihood():
     )
     assert (len(kept), len(drawn)) == (250, 125)
     assert set(drawn) < set(kept) == set(found["posterior"]["draw"].to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("observed", "figures"),
+    [(1.0, ["1.000", "0.990", "0.974", "0.998"]), (0.3, ["0.30", "0.99", "0.97", "1.00"])],
+)
+def test_what_lies_outside_an_interval_is_seen_to(observed, figures):
+    row = {"observed": observed, "mean": 0.9897, "low": 0.9738, "high": 0.9976}
+    assert sections._figures(row) == figures

@@ -327,9 +327,11 @@ def _check_sentence(statistic: str, label: Any, which: str, row: Any) -> str:
 
 
 def _figures(row: Any) -> list[str]:
-    """Write observed, mean and interval, with decimals enough to tell the ends of it apart."""
-    width = row["high"] - row["low"]
-    decimals = min(max(2, math.ceil(-math.log10(width))), 5) if width > 0 else 2
+    """Write observed, mean and interval, with decimals enough to tell what lies outside of it."""
+    apart = [row["high"] - row["low"], abs(row["observed"] - row["low"])]
+    apart.append(abs(row["observed"] - row["high"]))
+    least = min((width for width in apart if width > 0), default=1.0)
+    decimals = min(max(2, math.ceil(-math.log10(least))), 5)
     return [f"{row[name]:.{decimals}f}" for name in ("observed", "mean", "low", "high")]
 
 

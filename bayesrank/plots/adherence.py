@@ -307,7 +307,7 @@ def _words(
     words = {
         BELOW: f"does not follow: < {1 / factor:.3g} × median, P ≥ {outlier_prob:g}",
         ABOVE: f"follows closely: > {factor:.3g} × median, P ≥ {outlier_prob:g}",
-        OTHER: f"other {dim}s",
+        OTHER: f"other {dim}s" if counts[BELOW] or counts[ABOVE] else f"{dim}s",
     }
     found = {kind: text for kind, text in words.items() if counts[kind]}
     return {k: f"{text} ({counts[k]})" if counted else text for k, text in found.items()}

@@ -106,7 +106,7 @@ def test_the_legend_says_what_colours_and_lines_mean():
 
 def test_colours_that_do_not_occur_are_not_explained():
     found = legend_of(plot_adherence(posterior(4, 0, 0)))
-    assert found[:2] == ["other rankers (4)", "median ranker"]
+    assert found[:2] == ["rankers (4)", "median ranker"]
 
 
 @pytest.mark.parametrize(
