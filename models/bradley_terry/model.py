@@ -36,8 +36,8 @@ model, Applied Statistics 22, 1973.
 Turner & Firth, Bradley-Terry models in R: the BradleyTerry2 package, Journal of Statistical
 Software 48(9), 2012.
 
-``python -m models.bradley_terry.study`` fits it to baseball and to sushi; ``RESULTS.md`` has the
-figures.
+``python -m models.bradley_terry.study`` fits it to baseball, ``models.bradley_terry.sushi`` to
+sushi; they write ``RESULTS.md``.
 """
 
 import numpy as np

@@ -1,9 +1,6 @@
 """Bradley-Terry of the gallery: Agresti's baseball, modes known exactly, features, new items."""
 
-import functools
 import re
-import runpy
-import sys
 
 import numpy as np
 import pandas as pd
@@ -13,8 +10,10 @@ import xarray as xr
 
 import bayesrank as br
 import models.bradley_terry
+from models.bradley_terry import study, sushi
 from models.bradley_terry.model import build, with_new_items
-from models.bradley_terry.study import sampled, sushi_features, sushi_matches, without
+from models.bradley_terry.study import sampled
+from models.bradley_terry.sushi import sushi_features, sushi_matches, without
 from tests.made_up import made_up
 from tests.models.normal_draws import normal_posteriors
 
@@ -241,28 +240,23 @@ def test_features_tell_of_sushi_whose_matches_were_taken_away(data_dir, nuts):
 # As a program
 
 
-def test_the_file_runs_and_prints_the_teams_and_the_home_advantage(monkeypatch, capsys):
+def test_a_table_of_made_up_draws(monkeypatch, capsys):
     monkeypatch.setattr(pm, "sample", made_up)
-    monkeypatch.setattr(sys, "argv", ["bradley_terry"])
     with pytest.warns(br.results.ParetoKWarning):  # made-up draws are no posterior
-        runpy.run_path(models.bradley_terry.study.__file__, run_name="__main__")
+        (table,) = study.main(["--quick"]).values()
+    assert {table.rows.loc["first", "1987"], table.rows.loc["last", "1987"]} < set(
+        br.load_baseball().items
+    )
     out = capsys.readouterr().out
-    # made-up draws have the teams in the order of the axis
-    teams = [line.split()[0] for line in out.splitlines()[2:9]]
-    assert teams[0] == "Baltimore"
-    assert sorted(teams) == [team.split()[0] for team in br.load_baseball().items]
-    assert re.search(r"home advantage -?\d\.\d\d, sd \d\.\d\d, P\(> 0\) \d\.\d+", out)
-    assert {"home advantage", "none"} <= {line[:14].strip() for line in out.splitlines()[-3:]}
+    assert re.search(r"\| home advantage \| -?\d\.\d\d \(0\.30\) \|", out)
+    assert re.search(r"\| first ahead of last \| \d\.\d\d \(1\.61\) \|", out)
 
 
 @pytest.mark.slow
-def test_the_file_finds_the_order_of_the_teams_and_the_home_advantage(monkeypatch, capsys):
-    monkeypatch.setattr(pm, "sample", functools.partial(pm.sample, **SHORT | {"draws": 500}))
-    monkeypatch.setattr(sys, "argv", ["bradley_terry"])
-    runpy.run_path(models.bradley_terry.study.__file__, run_name="__main__")
-    out = capsys.readouterr().out
-    teams = [line.split()[0] for line in out.splitlines()[2:9]]
-    assert teams[0] == "Milwaukee"
-    assert teams[-2:] == ["Cleveland", "Baltimore"]
-    advantage = float(re.findall(r"home advantage (0\.\d+), sd", out)[0])
-    assert 0.2 < advantage < 0.36
+def test_the_studies_in_their_reduced_size(data_dir):
+    home = study.main(["--quick"])["home"].rows["1987"]
+    unmet = sushi.main([str(data_dir / "sushi3"), "--quick"])["unmet"].rows["sushi"]
+    assert (home["first"], home["last"]) == ("Milwaukee", "Baltimore")
+    assert 0.2 < home["home advantage"] < 0.36
+    assert unmet["correlation of told and played"] > 0.9
+    assert -0.63 < unmet["log score of their matches, told"] < -0.59
