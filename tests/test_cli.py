@@ -999,7 +999,7 @@ def test_where_sampling_would_take_long_the_answer_is_quick_and_says_how_to_have
     assert (len(light), len(quick)) == (2, 1)
 
 
-def test_without_a_quick_answer_the_full_one_is_sampled(folder, light, monkeypatch):
+def test_without_a_quick_answer_the_full_one_is_sampled(folder, light, monkeypatch, capsys):
     def no_mode(*_, **__):
         raise ValueError("The data leave the scales open.")
 
@@ -1009,6 +1009,9 @@ def test_without_a_quick_answer_the_full_one_is_sampled(folder, light, monkeypat
     note = notes(result)[-1]
     assert note.endswith("so the full one is sampled. The data leave the scales open.")
     assert "Quick answer" not in result.output
+    light[0]["watch"](0, 6000)
+    said = result.stderr + capsys.readouterr().err
+    assert "Sampling 4 chains of 1,000 draws after 500 tuning steps at most ..." in said
 
 
 @pytest.mark.slow

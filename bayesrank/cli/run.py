@@ -416,6 +416,7 @@ def _sample(job: Job, fit: Fit, talk: Talk) -> Any:
             posterior = _approximate(model, fit, talk, is_precise)
             if posterior is not None:
                 return job.moved(posterior)
+            fit = replace(fit, quick=False)
         if job.start is not None:
             talk.stage("Looking for where to start ...")
             settings["initvals"] = job.start(model, talk.note)

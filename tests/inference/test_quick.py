@@ -1,16 +1,20 @@
 """The quick posterior against posteriors that are known, and against NUTS (slow)."""
 
+from types import SimpleNamespace
+
 import arviz as az
 import numpy as np
 import pandas as pd
 import pymc as pm
+import pytensor
 import pytensor.tensor as pt
 import pytest
 from scipy import stats
 
 import bayesrank as br
-from bayesrank.inference import learned_scales, quick_matches, quick_posterior
-from bayesrank.leaderboard import leaderboard_model
+from bayesrank.inference import learned_scales, quick_matches, quick_posterior, sample
+from bayesrank.inference.quick import _peak
+from bayesrank.leaderboard import leaderboard_model, nuts_settings
 
 
 def groups_model(y, centred):
@@ -205,6 +209,34 @@ def test_a_posterior_that_is_not_proper_is_refused():
         quick_posterior(model)
 
 
+class Cliff:
+    """Two scales, whose density falls off a cliff where their sum is half a deviation or more."""
+
+    outer, start = np.arange(2), np.zeros(2)
+    curvature = np.array([4.0, 9.0])
+
+    def at(self, scales):
+        lead = scales - 0.1
+        log_density = -(self.curvature @ lead**2) / 2 - 20.0 * (scales.sum() > 0.5)
+        slope = -self.curvature * lead
+        return SimpleNamespace(log_density=log_density, slope=slope, bend=np.diag(self.curvature))
+
+    def pull(self, given):
+        return np.zeros(2)
+
+
+def test_a_cliff_beside_the_mode_is_not_taken_for_a_direction_that_rises():
+    peak, root, _ = _peak(Cliff(), ["a", "b"])
+    np.testing.assert_allclose(peak, 0.1, atol=1e-6)
+    np.testing.assert_allclose(root @ root.T, np.diag(1 / Cliff.curvature), rtol=1e-6)
+
+
+def test_scales_without_a_mode_are_refused(monkeypatch):
+    monkeypatch.setattr(Cliff, "curvature", np.array([4.0, -1.0]))
+    with pytest.raises(ValueError, match=r"scales a, b has no mode.*Sample with pm.sample"):
+        _peak(Cliff(), ["a", "b"])
+
+
 # Matches by their counts
 
 
@@ -264,3 +296,46 @@ def test_means_and_deviations_are_those_of_nuts():
         assert float((abs(quick[name].mean(over) - nuts[name].mean(over)) / sd).max()) < 0.3
         ratio = quick[name].std(over) / sd
         assert 0.85 < float(ratio.min()) <= float(ratio.max()) < 1.15
+
+
+def votes_by_prompt_and_judge(seed, n_votes):
+    """Votes on eight systems by judges of three families, at sixty prompts, of two lengths."""
+    rng = np.random.default_rng(seed)
+    utility = np.linspace(0.8, -0.8, 8)
+    family = np.array([0, 0, 1, 1, 2, 2])  # of each judge; the first thinks what all share
+    own = np.stack([np.zeros(8), *rng.normal(0, 0.4, (2, 8))])
+    care, taste = np.array([1.2, 0.9, 1.4, 1.3, 1.1, 1.0]), np.array([0, 0.1, 0.6, 0.6, 0.3, 0.4])
+    at_prompt = rng.normal(0, 0.5, (60, 8))
+    one = rng.integers(8, size=n_votes)
+    other = (one + rng.integers(1, 8, size=n_votes)) % 8
+    judge, prompt = rng.integers(6, size=n_votes), rng.integers(60, size=n_votes)
+    length = rng.normal(0, 0.6, n_votes)
+    value = utility + own[family[judge]] + at_prompt[prompt]
+    row = np.arange(n_votes)
+    lead = care[judge] * (value[row, one] - value[row, other]) + taste[judge] * length + 0.15
+    chance = np.stack([np.exp(lead / 2), np.exp(-lead / 2), np.full(n_votes, 0.6)], axis=1)
+    chance = (chance / chance.sum(axis=1, keepdims=True)).cumsum(axis=1)
+    won = (rng.random(n_votes)[:, None] > chance[:, :2]).sum(axis=1)
+    table = pd.DataFrame({"x": one, "y": other, "judge": judge, "prompt": prompt, "length": length})
+    table["won"] = np.array(["first", "second", "tie"])[won]
+    return br.Pairs.from_frame(
+        table, first="x", second="y", outcome="won", judge="judge", by="prompt", features=["length"]
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "n_votes"), [(11, 1600), (12, 800)])
+def test_a_board_of_eight_scales_has_the_utilities_of_nuts(seed, n_votes):
+    model = leaderboard_model(votes_by_prompt_and_judge(seed, n_votes), groups=["prompt"])
+    settings = {"chains": 2, "random_seed": 1, "nuts": nuts_settings(model), "model": model}
+    over, found = ("chain", "draw"), []
+    with pytensor.config.change_flags(mode="NUMBA"):  # in Python it takes minutes
+        posteriors = sample(1500, tune=1000, **settings), quick_posterior(model)
+    for posterior in posteriors:
+        utility, adherence = posterior["posterior"]["utility"], posterior["posterior"]["adherence"]
+        found.append((utility - utility.mean("item"), adherence))
+    for (nuts, quick), most in zip(zip(*found, strict=True), (0.3, 0.8), strict=True):
+        sd = nuts.std(over)
+        assert float((abs(quick.mean(over) - nuts.mean(over)) / sd).max()) < most
+        ratio = quick.std(over) / sd
+        assert 1 - most < float(ratio.min()) <= float(ratio.max()) < 1 + most
