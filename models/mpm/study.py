@@ -160,12 +160,14 @@ def best_and_worst(
 ) -> pd.DataFrame:
     """Titles of the first and last movies of each model, and how many ratings they have.
 
-    Equal scores are no order: a movie whose score others have too says how many, "= 3 others".
+    Equal scores are no order: a movie whose score others have too says how many, "= 3 others", and
+    those of one score stand in the order of their numbers, however sums are rounded.
     """
     places = [*range(1, n + 1), *range(len(found) - n + 1, len(found) + 1)]
     lists = {}
     for name in found.columns.drop("variance", errors="ignore"):
-        score = found[name].sort_values(ascending=False, kind="stable")
+        score = found[name].sort_values(ascending=False)
+        score = score.iloc[np.lexsort((score.index, (score.diff() < -TIED).cumsum()))]
         shown = []
         for place in places:
             movie = score.index[place - 1]

@@ -113,7 +113,8 @@ def test_the_lists_have_the_titles_of_the_first_and_the_last(found, ratings):
 
 
 def test_items_that_tie_are_said_to_tie():
-    scores = pd.DataFrame({"MPM": [1.0, 0.0, 1.0, 1.0, -1.0]}, index=list("abcde"))
+    # a score that sums have rounded otherwise is the same score
+    scores = pd.DataFrame({"MPM": [1.0, 0.0, 1.0 + 1e-9, 1.0, -1.0]}, index=list("abcde"))
     titles, counts = pd.Series(list("ABCDE"), list("abcde")), pd.Series(1, list("abcde"))
     lists = mpm_movielens.best_and_worst(scores, titles, counts, n=2)["MPM"]
     assert lists.to_list() == ["A (1, = 2 others)", "C (1, = 2 others)", "B (1)", "E (1)"]
