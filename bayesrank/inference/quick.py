@@ -722,7 +722,7 @@ def _peak(nested: _Nested, names: Sequence[str]) -> tuple[Floats, Floats, _Given
 
 
 class _Laid(NamedTuple):
-    """Where nodes are laid: a normal with two sides, in coordinates along axes."""
+    """Where nodes are laid, in coordinates along axes: half a normal on either side of a centre."""
 
     centre: Floats  # (n_axes,)
     sides: Floats  # (2, n_axes) deviations below and above it
@@ -731,10 +731,10 @@ class _Laid(NamedTuple):
         return self.centre + z * np.where(z < 0, self.sides[0], self.sides[1])
 
     def log_density(self, at: Floats) -> Floats:
-        """Log density, but for a constant."""
+        """Log density of the points, but for a constant; each side has half of them."""
         off = at - self.centre
-        z = off / (WIDER * np.where(off < 0, self.sides[0], self.sides[1]))
-        return -(z**2).sum(axis=1) / 2 - np.log(self.sides.sum(axis=0)).sum()
+        side = np.where(off < 0, self.sides[0], self.sides[1])
+        return np.asarray(-((off / side / WIDER) ** 2 / 2 + np.log(side)).sum(axis=1))
 
 
 def _nodes(nested: _Nested, names: Sequence[str]) -> _Nodes:
