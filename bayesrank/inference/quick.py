@@ -156,7 +156,7 @@ def quick_posterior(
     MPM, potatoes by 12 rankers' adherences     0.04        0.97 to 1.03  0.19     0.00
     leaderboard, potatoes by 12 judges          0.20        0.85 to 1.00  0.05     0.00
     leaderboard, 8 scales, 700 to 5,000 votes   0.13        0.93 to 1.01  0.59     0.01
-    leaderboard, 5 scales, a judge goes astray  0.25        0.89 to 0.98  1.10     0.02
+    leaderboard, 5 scales, a judge goes astray  0.21        0.90 to 0.94  1.17     0.01
     ==========================================  ==========  ============  =======  =======
 
     The last but one is of four made-up boards. With the modes in place of the averages utilities of
