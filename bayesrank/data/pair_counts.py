@@ -297,7 +297,7 @@ class PairCounts(Frozen):
     @classmethod
     def from_matrix(
         cls,
-        counts: ArrayLike,
+        counts: ArrayLike | pd.DataFrame,
         *,
         items: Iterable[Hashable] | None = None,
         rankers: Iterable[Hashable] | None = None,
@@ -306,9 +306,9 @@ class PairCounts(Frozen):
 
         Parameters
         ----------
-        counts : array, shape (n_items, n_items) or (n_rankers, n_items, n_items)
+        counts : array, shape (n_items, n_items) or (n_rankers, n_items, n_items), or DataFrame
             How much the item of the row is preferred to that of the column: whole, >= 0, with a
-            diagonal of zeros.
+            diagonal of zeros. A DataFrame has the items as its index and as its columns.
         items, rankers : sequence of labels, optional
             Axes; by default the items are 0, 1, 2, ..., and so are the rankers if there is a table
             for each, while a single table belongs to one ranker 'all'.
@@ -329,6 +329,9 @@ class PairCounts(Frozen):
         >>> br.PairCounts.from_matrix([[0, 3], [1, 0]], items=["a", "b"])
         PairCounts: 2 ordered pairs of 2 items by 1 ranker, 4 in all
         """
+        if isinstance(counts, pd.DataFrame):
+            axis = read.square_axis(counts, items, "counts")
+            counts, items = read.square_counts(counts, "counts", axis), axis
         table = float_array(counts, "counts")
         if table.ndim not in (2, 3) or table.shape[-1] != table.shape[-2] or not table.size:
             raise ValueError(
@@ -603,7 +606,7 @@ class PairCounts(Frozen):
 
         Parameters
         ----------
-        weight : float, array of shape (n_rankers,), or Series indexed by ranker
+        weight : float, array of shape (n_rankers,), or Series or mapping by ranker
             Positive and finite; it takes the place of the weights so far.
 
         Returns
@@ -620,14 +623,7 @@ class PairCounts(Frozen):
         >>> PairCounts.from_matrix([[0, 3], [1, 0]]).weighted(0.1).weight
         array([0.1])
         """
-        if isinstance(weight, pd.Series):
-            given = axis_index(weight.index, "weight.index")
-            locate(given, self.rankers, "ranker")
-            absent = self.rankers[given.get_indexer(self.rankers) < 0]
-            if len(absent):
-                raise ValueError(f"`weight` has none for ranker {label_repr(absent[0])}.")
-            weight = weight.to_numpy()[given.get_indexer(self.rankers)]
-        values = float_array(weight, "weight")
+        values = float_array(read.per_row(weight, {"ranker": self.rankers}, "weight"), "weight")
         n = len(self.rankers)
         if values.shape not in ((), (n,)):
             raise ValueError(

@@ -545,6 +545,96 @@ class Pairs(Frozen):
             )
         return groups[name]
 
+    def align(self, values: Any, dim: str) -> NDArray[Any]:
+        """Put values with labels in the order of `dim`, such as covariates of the judges.
+
+        Items, judges and groups stand in sorted order, which need not be that of a table. PyMC
+        takes arrays by position, so align what a model is to use.
+
+        Parameters
+        ----------
+        values : Series, DataFrame, DataArray or mapping
+            One value, or row, for each label of `dim`, in any order. A DataArray has a dim of this
+            name with coords, and may have others.
+        dim : str
+            "item" or "judge", or the name of a group.
+
+        Returns
+        -------
+        array
+            The values in the order of ``coords[dim]``, as ``pm.Data(..., dims=dim)`` takes them; of
+            a DataFrame one row for each label.
+
+        Raises
+        ------
+        ValueError
+            If labels are missing, unknown or repeated, or there is no such `dim`.
+        TypeError
+            If the values have no labels.
+
+        Examples
+        --------
+        >>> matches = Pairs.from_matrix([[0, 3], [1, 0]], items=["b", "a"])
+        >>> matches.align(pd.Series({"a": 7.5, "b": 9.0}), "item")
+        array([9. , 7.5])
+        """
+        return read.align(values, self._axes(), dim, "pairs")
+
+    def _axes(self) -> dict[str, pd.Index]:
+        """Axes with labels, by the names of their coords."""
+        axes = {"item": self.items, "judge": self.judges}
+        return axes | {name: group.labels for name, group in self.groups.items()}
+
+    def reindex(self, axes: Mapping[str, Iterable[Hashable]]) -> Self:
+        """Put items, judges and groups on other axes, such as those of a model.
+
+        Parameters
+        ----------
+        axes : mapping of str to sequence of labels
+            The new axis of ``item``, ``judge`` or a group, in its order. It may have more labels
+            than the pairs use.
+
+        Returns
+        -------
+        Pairs
+            The same pairs, in the same order.
+
+        Raises
+        ------
+        ValueError
+            If a label that the pairs use is not on its new axis, or they have no such axis.
+
+        Examples
+        --------
+        >>> matches = Pairs.from_matrix([[0, 3], [1, 0]], items=["a", "b"])
+        >>> again = matches.reindex({"item": ["c", "b", "a"]})
+        >>> again.first, again.second
+        (array([2], dtype=int32), array([1], dtype=int32))
+        """
+        known = self._axes()
+        new: dict[str, Any] = {}
+        groups = dict(self.groups)
+        for name, labels in axes.items():
+            if name not in known:
+                raise ValueError(
+                    f"Pairs have no axis {label_repr(name)} to put on other labels; they have "
+                    f"{quoted(known)}."
+                )
+            if name == "item":
+                both = np.concatenate([self.first, self.second])
+                axis, place = read.on_axis(labels, self.items, both, name)
+                first, second = place[both].astype(np.int32).reshape(2, -1)
+                new |= {"items": axis, "first": first, "second": second}
+                continue
+            old, idx = self._group(name)
+            axis, place = read.on_axis(labels, old, idx, name)
+            idx = place[idx].astype(np.int32)
+            if name == "judge":
+                new |= {"judges": axis, "judge_idx": idx}
+            else:
+                groups[name] = Group(axis, idx)
+        return replace(self, **new, groups=groups)
+
     def seen(self, name: str) -> Seen:
         """List the items that each label of a group has: the answers to every prompt, say.
 

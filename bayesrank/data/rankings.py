@@ -71,8 +71,9 @@ class Rankings:
         The ranker axis; without it every ranking has a ranker of its own.
     ranker_idx : array of int, shape (n_rankings,), optional
         Position on `rankers` of who ranked; may be left out if there is one ranker per ranking.
-    weight : array, shape (n_rankings,), optional
-        Multiplicity of each ranking, positive; 1 by default.
+    weight : array, shape (n_rankings,), or Series, optional
+        Multiplicity of each ranking, positive; 1 by default. A Series is read by the labels of the
+        rankings, or of the rankers if each ranked once.
     labels : sequence of labels, optional
         Names of the rankings; by default those of the rankers where each ranked once, else
         0, 1, 2, ...
@@ -354,8 +355,9 @@ class Rankings:
 
         Parameters
         ----------
-        orderings : iterable of iterables
-            One list of labels per ranking. A ``set`` or ``frozenset`` is a block.
+        orderings : iterable of iterables, or Series of them
+            One list of labels per ranking. A ``set`` or ``frozenset`` is a block. The index of a
+            Series says who ranked, unless `rankers` do.
         rest : "items", an iterable of labels, or one set or list of labels per ranking, optional
             For top-k data: the items presented. Those that an ordering leaves out become its last
             block, below everything it names. ``"items"`` stands for the whole item axis.
@@ -363,8 +365,9 @@ class Rankings:
             The item axis; by default all items named, sorted.
         rankers : sequence of labels, one per ranking, optional
             Who ranked; a ranker may occur several times. By default all rankers differ.
-        weight : array, shape (n_rankings,), optional
-            Multiplicity of each ranking.
+        weight : array, shape (n_rankings,), or Series, optional
+            Multiplicity of each ranking. A Series, here or as `rankers`, is read by the index of
+            `orderings` or, if those are lists, of `rankers`: by row, or else by ranker.
         features : DataFrame indexed by item, or array of shape (n_items, n_features), optional
             Covariates of the items.
 
@@ -414,8 +417,9 @@ class Rankings:
         rankers : sequence of labels, one per row, optional
             Who ranked; by default the index of the frame, in which a ranker may occur several
             times.
-        weight : array, shape (n_rankings,), optional
-            Multiplicity of each ranking.
+        weight : array, shape (n_rankings,), or Series, optional
+            Multiplicity of each ranking. A Series, here or as `rankers`, is read by the index of
+            the frame.
         features : DataFrame indexed by item, or array of shape (n_items, n_features), optional
             Covariates of the items.
 
@@ -658,6 +662,47 @@ class Rankings:
 
     # Other rankings: parts of these, and identical ones merged or spelled out
 
+    def align(self, values: Any, dim: str) -> NDArray[Any]:
+        """Put values with labels in the order of `dim`, such as covariates of the rankers.
+
+        Rankers stand in the order in which they first appear, and ``groupby`` sorts them. PyMC
+        takes arrays by position, so align what a model is to use.
+
+        Parameters
+        ----------
+        values : Series, DataFrame, DataArray or mapping
+            One value, or row, for each label of `dim`, in any order. A DataArray has a dim of this
+            name with coords, and may have others.
+        dim : str
+            "item", "ranker" or "ranking", or the name of a group.
+
+        Returns
+        -------
+        array
+            The values in the order of ``coords[dim]``, as ``pm.Data(..., dims=dim)`` takes them; of
+            a DataFrame one row for each label.
+
+        Raises
+        ------
+        ValueError
+            If labels are missing, unknown or repeated, or there is no such `dim`.
+        TypeError
+            If the values have no labels.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> r = br.Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["Bo", "Ann"])
+        >>> r.align(pd.Series({"Ann": 41, "Bo": 27}), "ranker")
+        array([27, 41])
+        """
+        return read.align(values, self._axes(), dim, "rankings")
+
+    def _axes(self) -> dict[str, pd.Index]:
+        """Axes with labels, by the names of their coords."""
+        axes = {"item": self.items, "ranker": self.rankers, "ranking": self.labels}
+        return axes | {name: group.labels for name, group in self.groups.items()}
+
     def subset(
         self,
         index: ArrayLike | None = None,
@@ -699,6 +744,8 @@ class Rankings:
             wanted = locate(axis_index(rankers, "rankers"), self.rankers, "ranker")
             chosen = np.flatnonzero(np.isin(self.ranker_idx, wanted))
         else:
+            if isinstance(index, pd.Series) and pd.api.types.is_bool_dtype(index):
+                index = read.per_row(index, {"ranking": self.labels}, "index")
             chosen = derive.positions(np.asarray(index), self.n_rankings)
         if not len(chosen):
             raise ValueError("No ranking is selected: a collection needs at least one.")

@@ -38,6 +38,7 @@ from bayesrank.distributions.observed import (
     observe,
     observed_counts,
     observed_options,
+    refuse_labels,
     refuse_single_precision,
     same_labels,
     signature,
@@ -190,13 +191,12 @@ class BPR(Discrete):
             weight = 1.0 if weight is None else weight
             return _observe(name, utility, observed, weight, utility_dims, options)
         refuse_utility_dims("BPR", utility_dims)
-        if hasattr(observed, "columns"):
-            raise TypeError(
-                f"BPR got a table as observed=: say what counts as having an item, with "
-                f"Interactions.from_frame(frame, user=..., item=...), or for ratings "
-                f"Interactions.from_ratings(..., rating=..., at_least=...). Its columns are "
-                f"{list(observed.columns)}."
-            )
+        refuse_labels(
+            "BPR",
+            observed,
+            "Interactions.from_frame(frame, user=..., item=...), or for ratings "
+            "Interactions.from_ratings(frame, user=..., item=..., rating=..., at_least=...)",
+        )
         _check_preferences(observed)
         kind = BPROfModel  # of which no term is a log-likelihood
         rv = super().__new__(kind, name, utility, observed=observed, weight=weight, **kwargs)

@@ -38,6 +38,7 @@ from bayesrank.distributions.observed import (
     is_observed,
     observe,
     observed_options,
+    refuse_labels,
     refuse_single_precision,
     same_labels,
     signature,
@@ -155,6 +156,7 @@ class Mixture:
         refuse_single_precision()
         if not isinstance(observed, Rankings):
             _refuse_unit(observed, unit)
+            refuse_labels("Mixture", observed, "Rankings.from_ranks or from_ratings")
             return pm.Mixture(name, w=weights, comp_dists=components, observed=observed, **kwargs)
         _, options = observed_options("Mixture", observed, kwargs)
         if unit is None:

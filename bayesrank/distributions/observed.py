@@ -44,7 +44,7 @@ from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.sharedvar import TensorSharedVariable
 
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
-from bayesrank.data.read import label_repr
+from bayesrank.data.read import has_labels, label_repr
 from bayesrank.distributions.outcomes import SCALED, write_outcome
 from bayesrank.schema import ITEM, OUTCOME, OUTCOMES, groups_of, name_of
 
@@ -63,6 +63,7 @@ __all__ = [
     "observe",
     "observed_counts",
     "observed_options",
+    "refuse_labels",
     "refuse_other_data",
     "refuse_single_precision",
     "same_labels",
@@ -614,11 +615,7 @@ def refuse_other_data(class_name: str, observed: Any, wanted: type, reader: str)
     ------
     TypeError
     """
-    if hasattr(observed, "columns") or (hasattr(observed, "index") and hasattr(observed, "iloc")):
-        raise TypeError(
-            f"{class_name} got a table as observed=, and its labels would be lost: read it with "
-            f"{reader}, which keeps them."
-        )
+    refuse_labels(class_name, observed, reader)
     for kind, others in OBSERVED_BY.items():
         if isinstance(observed, kind):
             way = ""
@@ -628,6 +625,17 @@ def refuse_other_data(class_name: str, observed: Any, wanted: type, reader: str)
                 f"{class_name} observes {wanted.__name__}, and got {kind.__name__}, which "
                 f"{others} observe{'' if ' ' in others else 's'}.{way}"
             )
+
+
+def refuse_labels(class_name: str, observed: Any, reader: str) -> None:
+    """Raise for tables, DataArrays and whatever else has labels, with the way to read them."""
+    of_xarray = hasattr(observed, "dims") and hasattr(observed, "coords")
+    if of_xarray or hasattr(observed, "columns") or has_labels(observed):
+        as_table = ", as a DataFrame: observed.to_pandas()" if of_xarray else ""
+        raise TypeError(
+            f"{class_name} got a {type(observed).__name__} as observed=, and its labels would be "
+            f"lost. Read it with {reader}, which keeps them{as_table}."
+        )
 
 
 def refuse_single_precision() -> None:

@@ -784,5 +784,7 @@ def test_groups_that_cannot_be():
     rankings = Rankings.from_ratings(once, **read)
     with pytest.raises(ValueError, match=r"^The group 'g' has 3 labels for 2 rankings; give"):
         rankings.grouped({"g": [1, 2, 3]})
-    with pytest.raises(ValueError, match=r"^The group 'g' is by ranker, and .* for ranker 'y'"):
+    with pytest.raises(
+        ValueError, match=r"^`g` must have one value for each ranker, .* for ranker 'y'"
+    ):
         rankings.grouped({"g": {"x": 1}})

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
+import xarray as xr
 
 import bayesrank as br
 
@@ -71,7 +72,7 @@ def test_tables_and_data_of_another_kind_are_refused_with_the_way_to_the_right_o
     name = family.__name__
     wide = pd.DataFrame([[1, 2, 3, 4]], columns=list("abcd"))
     for table in (wide, wide.iloc[0]):
-        with pytest.raises(TypeError, match=r"labels would be lost: read it with Rank"), pm.Model():
+        with pytest.raises(TypeError, match=r"labels would be lost. Read it with Rank"), pm.Model():
             family("y", U, observed=table)
     message = rf"^{name} observes Rankings, and got Pairs, which BradleyTerry, .* observe\.$"
     with pytest.raises(TypeError, match=message), pm.Model():
@@ -178,3 +179,32 @@ def test_minibatches_of_ranks_have_the_scaled_log_probability():
     whole = pm.logp(br.PlackettLuce.dist(U[item]), ranks).eval()
     error = 50 * whole.std() / np.sqrt(10 * 400)
     assert abs(np.mean(batches) - whole.sum()) < 5 * error
+
+
+OBSERVING = {
+    "PlackettLuce": lambda y: br.PlackettLuce("y", np.zeros(3), observed=y),
+    "PMOP": lambda y: br.PMOP("y", np.zeros(3), observed=y),
+    "Mallows": lambda y: br.Mallows("y", alpha=1.0, observed=y, shape=(3, 3)),
+    "GeneralizedMallows": lambda y: br.GeneralizedMallows("y", [1, 2, 3], [1.0, 1.0], observed=y),
+    "Mixture": lambda y: br.Mixture(
+        "y", [0.5, 0.5], [br.PlackettLuce.dist(np.zeros(3))] * 2, observed=y
+    ),
+    "BradleyTerry": lambda y: br.BradleyTerry("y", 0.0, observed=y),
+    "Davidson": lambda y: br.Davidson("y", 0.0, nu=1.0, observed=y),
+    "MPM": lambda y: br.MPM("y", np.zeros(3), observed=y),
+    "BPR": lambda y: br.BPR("y", np.zeros(3), observed=y),
+}
+LABELLED = {
+    "DataArray": xr.DataArray(np.eye(3, dtype=int), dims=("ranking", "item")),
+    "Dataset": xr.Dataset({"y": ("item", [1, 2, 3])}),
+    "DataFrame": pd.DataFrame(np.eye(3, dtype=int)),
+    "Series": pd.Series([1, 2, 3]),
+    "dict": {"a": 1, "b": 2},
+}
+
+
+@pytest.mark.parametrize("observed", LABELLED.values(), ids=LABELLED)
+@pytest.mark.parametrize("family", OBSERVING.values(), ids=OBSERVING)
+def test_observed_values_with_labels_are_refused(family, observed):
+    with pm.Model(), pytest.raises(TypeError, match="labels would be lost"):
+        family(observed)

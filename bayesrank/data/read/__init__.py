@@ -1,16 +1,17 @@
 """Readers: tables, lists, matrices and files, checked as they are read.
 
 Pure functions, from what a user writes down to arrays and axes. `labels` has axes and the words of
-messages, `columns` numbers, `times` dates, `text` the cells of text files, `formats` files;
-`entries` and `preferences` read what becomes `Rankings`, `pair_entries` what becomes `Pairs`,
-`count_entries` what becomes `PairCounts`; `streams` reads tables that are not in memory, a batch at
-a time, and `partitions` counts the rows of tables that are in several places. They import none of
-these classes.
+messages, `aligned` values with labels, `columns` numbers, `times` dates, `text` the cells of text
+files, `formats` files; `entries` and `preferences` read what becomes `Rankings`,
+`pair_entries` what becomes `Pairs`, `count_entries` what becomes `PairCounts`; `streams` reads
+tables that are not in memory, a batch at a time, and `partitions` counts the rows of tables that
+are in several places. They import none of these classes.
 
 This room may import dask, fsspec, numpy, pandas, pyarrow, rich and scikit-learn, and no other room
 of bayesrank.
 """
 
+from bayesrank.data.read.aligned import align, aligned, has_labels
 from bayesrank.data.read.columns import (
     amounts,
     finite_numbers,
@@ -45,6 +46,7 @@ from bayesrank.data.read.entries import (
     from_table,
     from_wide,
     grouped,
+    per_row,
 )
 from bayesrank.data.read.formats import (
     PREFLIB,
@@ -127,6 +129,8 @@ __all__ = [
     "Preferences",
     "PreflibOrders",
     "Source",
+    "align",
+    "aligned",
     "amounts",
     "are_instants",
     "axis_index",
@@ -155,6 +159,7 @@ __all__ = [
     "from_wide",
     "give_back",
     "grouped",
+    "has_labels",
     "identify",
     "kind_of",
     "label_repr",
@@ -166,6 +171,7 @@ __all__ = [
     "on_axis",
     "one_problem",
     "ordered_pairs",
+    "per_row",
     "plain_index",
     "quoted",
     "read_letor",

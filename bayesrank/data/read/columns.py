@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from bayesrank.data.read.aligned import has_labels
 from bayesrank.data.read.labels import counted, label_repr, quoted, row_name
 
 _NUMBERS = (Real, Decimal, np.bool_)
@@ -250,6 +251,7 @@ def _decimal_commas(values: pd.Series, texts: list[str], what: str) -> bool:
 
 def float_array(values: ArrayLike, what: str) -> NDArray[np.float64]:
     """Copy an array of numbers; `what` names the argument in messages."""
+    _refuse_labels(values, what)
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -258,6 +260,7 @@ def float_array(values: ArrayLike, what: str) -> NDArray[np.float64]:
 
 def whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int64]:
     """Copy an array of integers; `what` names the argument in messages."""
+    _refuse_labels(values, what)
     try:
         array = np.asarray(values)
     except ValueError:
@@ -268,6 +271,16 @@ def whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int64]:
     if array.size and array.dtype.kind not in "iu":
         raise ValueError(f"`{what}` must be integers; got {array.dtype}.")
     return array.astype(np.int64)
+
+
+def _refuse_labels(values: Any, what: str) -> None:
+    if has_labels(values):
+        kind = type(values).__name__
+        raise ValueError(
+            f"`{what}` is a {kind}, whose labels would not be looked at: put it in the order of "
+            f"the axes and give an array"
+            + ("." if kind == "dict" else f", such as {what}.to_numpy().")
+        )
 
 
 def _refuse(values: pd.Series, missing: NDArray[np.bool_], what: str) -> NoReturn:

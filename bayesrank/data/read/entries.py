@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from bayesrank.data.read.aligned import aligned, has_labels
 from bayesrank.data.read.columns import (
     finite_numbers,
     float_array,
@@ -112,6 +113,12 @@ def from_arrays(
             f"`ranker_idx` must have shape ({n},), one position on `rankers` per ranking; got "
             f"{who.shape}."
         )
+    named = None if labels is None else axis_index(labels, "labels")
+    if has_labels(weight):
+        rows = {"ranking": pd.RangeIndex(n) if named is None else named}
+        if ranker_idx is None:
+            rows["ranker"] = ranker_axis
+        weight = per_row(weight, rows, "weight")
     row, slot = np.nonzero(ranks)
     _check_positions("item", item[row, slot], axis)
     _check_positions("ranker_idx", who, ranker_axis)
@@ -131,7 +138,7 @@ def from_arrays(
         items=axis,
         rankers=ranker_axis,
         ranker_idx=who,
-        labels=None if labels is None else axis_index(labels, "labels"),
+        labels=named,
         weight=weight,
         features=covariates,
         feature_names=None if feature_names is None else plain_index(feature_names),
@@ -204,7 +211,9 @@ def from_wide(
     table = np.empty(frame.shape)
     for k in range(len(axis)):
         table[:, k] = numbers(frame.iloc[:, k], "rank")
-    who, ranker_axis = who_ranked(frame.index if rankers is None else rankers, len(frame))
+    rows = {"row": frame.index}
+    rankers = frame.index if rankers is None else per_row(rankers, rows, "rankers")
+    who, ranker_axis = who_ranked(rankers, len(frame))
     row, position = np.nonzero(~np.isnan(table))
     covariates, feature_names = item_features(features, axis, position)
     return Entries(
@@ -214,7 +223,7 @@ def from_wide(
         items=axis,
         rankers=ranker_axis,
         ranker_idx=who,
-        weight=weight,
+        weight=per_row(weight, rows, "weight"),
         features=covariates,
         feature_names=feature_names,
     )
@@ -243,8 +252,14 @@ def from_orderings(
     """Read orderings; see `Rankings.from_orderings`."""
     given = None if items is None else axis_index(items, "items")
     listed = _read_orderings(orderings)
+    if rankers is not None and not has_labels(rankers):
+        rankers = plain_index(rankers, "rankers")
+    rows = _rows(orderings, rankers, len(listed.lengths))
+    if rankers is None and isinstance(orderings, pd.Series):
+        rankers = orderings.index
+    rankers = per_row(rankers, rows, "rankers")
     if rest is not None:
-        listed = _with_rest(listed, rest, given)
+        listed = _with_rest(listed, rest, given, rows)
     labels = pd.Index(listed.labels, tupleize_cols=False)
     row = np.repeat(np.arange(len(listed.lengths)), listed.lengths)
     if labels.hasnans:
@@ -259,7 +274,7 @@ def from_orderings(
         items=axis,
         rankers=ranker_axis,
         ranker_idx=who,
-        weight=weight,
+        weight=per_row(weight, rows, "weight"),
         features=covariates,
         feature_names=feature_names,
     )
@@ -271,9 +286,19 @@ def _read_orderings(orderings: Any) -> Listed:
             "from_orderings reads lists; for a table use Rankings.from_ratings, "
             "Rankings.from_long_ranks or Rankings.from_ranks."
         )
-    if isinstance(orderings, str) or not isinstance(orderings, Iterable):
+    if isinstance(orderings, (str, *_BLOCK)) or not isinstance(orderings, Iterable):
         raise ValueError(
             f"`orderings` must hold one list of items per ranking; got {label_repr(orderings)}."
+        )
+    if isinstance(orderings, Mapping):
+        raise ValueError(
+            "`orderings` is a mapping, and must be a list of orderings or a Series of them, whose "
+            "index says who ranked: give pandas.Series(orderings)."
+        )
+    if has_labels(orderings) and not isinstance(orderings, pd.Series):
+        raise ValueError(
+            f"`orderings` is a {type(orderings).__name__}, whose labels would be lost: give a list "
+            "of lists, or a Series of lists, whose index says who ranked."
         )
     labels: list[Any] = []
     places: list[int] = []
@@ -303,7 +328,10 @@ def _read_orderings(orderings: Any) -> Listed:
 
 
 def _with_rest(
-    listed: Listed, rest: Literal["items"] | Iterable[Any], axis: pd.Index | None
+    listed: Listed,
+    rest: Literal["items"] | Iterable[Any],
+    axis: pd.Index | None,
+    rows: Mapping[str, pd.Index],
 ) -> Listed:
     """Append the presented items that an ordering leaves out as its last block."""
     if isinstance(rest, str):
@@ -313,7 +341,14 @@ def _with_rest(
     else:
         presented = list(rest)
     n = len(listed.lengths)
+    if isinstance(rest, Mapping):
+        raise ValueError(
+            "`rest` must be a list of labels, or a list or Series with one collection of labels "
+            "for each ordering; got a mapping. Give pandas.Series(rest)."
+        )
     if presented and all(isinstance(p, (list, *_BLOCK, np.ndarray)) for p in presented):
+        if isinstance(rest, pd.Series):
+            presented = list(per_row(rest, rows, "rest"))
         if len(presented) != n:
             raise ValueError(
                 f"`rest` has {counted(len(presented), 'collection')} of items for "
@@ -365,6 +400,29 @@ def _check_positions(what: str, values: NDArray[np.int64], axis: pd.Index) -> No
             f"`{what}` must be between 0 and {len(axis) - 1}, a position on its axis of labels; "
             f"got {outside[0]}."
         )
+
+
+def per_row(values: Any, rows: Mapping[str, pd.Index], what: str) -> Any:
+    """Put values with labels into the order of the rows; what has none stays as it is."""
+    if not has_labels(values):
+        return values
+    array = f"list({what}.values())" if isinstance(values, Mapping) else f"{what}.to_numpy()"
+    way_out = (
+        "Give it an index of their labels. If it stands in their order already, give an array, "
+        f"such as {array}."
+    )
+    return aligned(values, rows, what, way_out)
+
+
+def _rows(orderings: Any, rankers: Any, n: int) -> dict[str, pd.Index]:
+    """Labels of orderings: those of a Series, or else of the rankers; of lists also numbers."""
+    for column in (orderings, rankers):
+        if isinstance(column, pd.Series):
+            return {"ordering": column.index}
+    rows: dict[str, pd.Index] = {"ordering": pd.RangeIndex(n)}
+    if isinstance(rankers, pd.Index) and len(rankers) == n and rankers.is_unique:
+        rows["ranker"] = rankers
+    return rows
 
 
 def who_ranked(rankers: Labels | None, n: int) -> tuple[NDArray[Any], pd.Index]:
@@ -430,14 +488,15 @@ def grouped(
     check_names(list(groups), taken, f"{noun}s")
     coded = {}
     for name, labels in groups.items():
-        if isinstance(labels, Mapping | pd.Series):
-            missing = [label for label in rankers if label not in labels]
-            if missing:
-                raise ValueError(
-                    f"The group {name!r} is by ranker, and has no label for ranker "
-                    f"{label_repr(missing[0])}."
-                )
-            each = pd.Index([labels[label] for label in rankers], tupleize_cols=False).take(who)
+        if has_labels(labels):
+            way_out = (
+                f"Labels are read by ranker. Give those of the {noun}s as an array in their order, "
+                f"such as rankings.align(values, 'ranking')."
+                if noun == "ranking"
+                else "Leave out those of others, and check spelling and type of the labels."
+            )
+            of_rankers = aligned(labels, {"ranker": rankers}, name, way_out)
+            each: Any = pd.Index(of_rankers, tupleize_cols=False).take(who)
         else:
             each = labels if isinstance(labels, pd.Categorical) else plain_index(labels, name)
             if len(each) != len(who):

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from bayesrank.data.read.aligned import aligned
 from bayesrank.data.read.columns import amounts, finite_numbers, float_array
 from bayesrank.data.read.labels import (
     axis_index,
@@ -16,10 +17,8 @@ from bayesrank.data.read.labels import (
     factorize,
     label_repr,
     looked_up,
-    plain_index,
     quoted,
     row_name,
-    same_axis,
 )
 
 OUTCOMES = ("first", "second", "tie")
@@ -186,25 +185,27 @@ def distinct_rows(
 # Matrices
 
 
-def square_axis(wins: ArrayLike | pd.DataFrame, items: Iterable[Hashable] | None) -> pd.Index:
+def square_axis(
+    wins: ArrayLike | pd.DataFrame, items: Iterable[Hashable] | None, what: str = "wins"
+) -> pd.Index:
     """Find the item axis of a square table."""
-    shape = wins.shape if isinstance(wins, pd.DataFrame) else float_array(wins, "wins").shape
+    shape = wins.shape if isinstance(wins, pd.DataFrame) else float_array(wins, what).shape
     if len(shape) != 2 or shape[0] != shape[1] or not math.prod(shape):
         raise ValueError(
-            f"`wins` must have shape (n_items, n_items), rows over columns; got {shape}."
+            f"`{what}` must have shape (n_items, n_items), rows over columns; got {shape}."
         )
     if isinstance(wins, pd.DataFrame):
         if items is not None:
             raise ValueError(
-                "`items` names the rows of an array, but `wins` is a DataFrame, which names its "
+                f"`items` names the rows of an array, but `{what}` is a DataFrame, which names its "
                 "own. Leave `items` out."
             )
-        return axis_index(wins.index, "wins.index")
+        return axis_index(wins.index, f"{what}.index")
     axis = axis_index(range(shape[0]) if items is None else items, "items")
     if len(axis) != shape[0]:
         raise ValueError(
             f"`items` has {counted(len(axis), 'label')} for {counted(shape[0], 'item')} in "
-            f"`wins`; give one for each."
+            f"`{what}`; give one for each."
         )
     return axis
 
@@ -214,13 +215,10 @@ def square_counts(
 ) -> NDArray[np.float64]:
     """Read a square table of counts."""
     if isinstance(table, pd.DataFrame):
-        for side in ("index", "columns"):
-            labels = plain_index(getattr(table, side), f"{what}.{side}")
-            if not same_axis(labels, axis):
-                raise ValueError(
-                    f"The {side} of `{what}` must be the items in their order, {quoted(axis)}; got "
-                    f"{quoted(labels)}. Use {what}.loc[items, items]."
-                )
+        way_out = f"Rows and columns must have the same items, {quoted(axis)}."
+        rows = aligned(table, {"item": axis}, f"{what}.index", way_out)
+        columns = pd.DataFrame(rows.T, index=table.columns)
+        table = aligned(columns, {"item": axis}, f"{what}.columns", way_out).T
     cells = float_array(table, what)
     n = len(axis)
     if cells.shape != (n, n):

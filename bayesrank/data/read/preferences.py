@@ -122,6 +122,12 @@ def _read(preferences: Any, better: str, worse: str, ranker: str | None) -> _Sai
             f"`ranker` names a column of a table, but `preferences` is none; give a mapping from "
             f"rankers to pairs, and leave ranker={ranker!r} out."
         )
+    if isinstance(preferences, pd.Series):
+        raise ValueError(
+            "`preferences` is a Series, and whether its index says who ranked is not known. If it "
+            "does, give preferences.groupby(level=0).agg(list).to_dict(); if all are of one "
+            "ranker, preferences.tolist()."
+        )
     if isinstance(preferences, str) or not isinstance(preferences, Iterable):
         raise ValueError(
             f"`preferences` must be a table, pairs (better, worse), or a mapping from rankers to "
