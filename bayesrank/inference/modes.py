@@ -19,8 +19,10 @@ data variables, and then everything is compiled once; `pymc.find_MAP` compiles a
 
 import functools
 import math
+import threading
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import arviz as az
@@ -43,7 +45,7 @@ from pytensor.graph.replace import clone_replace
 from pytensor.scalar import upcast
 from pytensor.tensor import TensorVariable
 from scipy.optimize import minimize
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from bayesrank.likelihoods.ops import threaded_mode
 
@@ -427,13 +429,35 @@ def _changes(
     return change
 
 
-def one_blas_thread() -> Any:
+_within: list[Any] = []  # of every context that was entered: what the first one has set
+_entering = threading.Lock()
+# From threadpoolctl 3.8 on, a thread that sets the number keeps others from doing so.
+_let_others_set = getattr(OpenBLASController, "clear_controlling_thread", lambda: None)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
     """Keep linear algebra to one thread, as a context.
 
     Vectors and matrices here are too small for several, which would wait busily for each other:
-    up to 100 times slower beside other work.
+    up to 100 times slower beside other work. The number belongs to the process. If contexts of
+    several threads overlap, the first one sets it, and the last one restores it.
     """
-    return _pools().limit(limits=1, user_api="blas")
+    with _entering:
+        if _within:
+            limit = _within[0]
+        else:
+            limit = _pools().limit(limits=1, user_api="blas")
+            _let_others_set()
+        _within.append(limit)
+    try:
+        yield
+    finally:
+        with _entering:
+            _within.pop()
+            if not _within:
+                limit.restore_original_limits()
+                _let_others_set()
 
 
 @functools.cache

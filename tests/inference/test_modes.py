@@ -1,10 +1,15 @@
 """Posterior modes: where they are by hand, where each search starts, noisy gradients."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pymc as pm
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from bayesrank.inference import adam, climb, hessian_product, objective, posterior_modes
+from bayesrank.inference.modes import one_blas_thread
 
 
 @pytest.fixture
@@ -140,3 +145,51 @@ def test_a_discrete_variable_has_no_gradient():
         pm.Normal("y", pm.Poisson("k", 3.0), 1.0, observed=2.0)
     with pytest.raises(ValueError, match=r"'k' is discrete: the log posterior has no gradient"):
         objective(model)
+
+
+def blas_threads():
+    return {x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas"}
+
+
+@pytest.fixture
+def two_blas_threads():
+    """Set them in a thread that ends: while it lives, other threads cannot set them."""
+    with ThreadPoolExecutor(1) as pool:
+        limit = pool.submit(threadpool_limits, 2, "blas").result()
+    if blas_threads() != {2}:
+        pytest.skip("there is no BLAS here whose threads can be set")
+    yield
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(limit.restore_original_limits).result()
+
+
+@pytest.mark.parametrize("first_out", ["first in", "second in"])
+@pytest.mark.usefixtures("two_blas_threads")
+def test_two_threads_that_overlap_leave_blas_as_it_was(first_out):
+    inside = {name: threading.Event() for name in ("first in", "second in")}
+    leave = {name: threading.Event() for name in inside}
+
+    def enter(name):
+        with one_blas_thread():
+            inside[name].set()
+            assert leave[name].wait(10)
+
+    with ThreadPoolExecutor(2) as pool:
+        running = {}
+        for name in inside:
+            running[name] = pool.submit(enter, name)
+            assert inside[name].wait(10)
+        for name in sorted(inside, key=lambda name: name != first_out):
+            assert blas_threads() == {1}
+            leave[name].set()
+            running[name].result()
+        assert blas_threads() == {2}
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_one_blas_thread_inside_another_and_after_an_error():
+    with one_blas_thread():
+        with pytest.raises(KeyError), one_blas_thread():
+            raise KeyError
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
