@@ -7,6 +7,7 @@ import ctypes
 import functools
 import gc
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -89,11 +90,29 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if used and collection_path.is_relative_to(TESTS) else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the examples that are slow."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the examples that are slow; select a tenth and shuffle, if two variables say so.
+
+    ``BAYESRANK_TENTH=3`` keeps all examples, and one of ten parts of the tests, numbered 0 to 9.
+    ``BAYESRANK_TEST_ORDER=TEXT`` shuffles the files, and the tests in each. Parts and orders depend
+    on the names of tests alone, so that all workers have the same.
+    """
     for item in items:
         if isinstance(item, pytest.DoctestItem) and item.name in SLOW_EXAMPLES:
             item.add_marker(pytest.mark.slow)
+
+    def draw(text: str) -> float:
+        return random.Random(text).random()
+
+    if part := os.environ.get("BAYESRANK_TENTH"):
+        parts: dict[bool, list[pytest.Item]] = {True: [], False: []}
+        for item in items:
+            example = isinstance(item, pytest.DoctestItem)
+            parts[example or int(10 * draw(item.nodeid)) == int(part)].append(item)
+        config.hook.pytest_deselected(items=parts[False])
+        items[:] = parts[True]
+    if seed := os.environ.get("BAYESRANK_TEST_ORDER"):
+        items.sort(key=lambda x: (draw(seed + x.nodeid.split("::")[0]), draw(seed + x.nodeid)))
 
 
 # ---------------------------------------------------------------------------------------------
