@@ -6,6 +6,7 @@ model for nutpie, which samples, and what is predicted is computed in Python. In
 compiles all, as a user has it.
 """
 
+import errno
 import html
 import io
 import json
@@ -13,6 +14,7 @@ import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -623,13 +625,154 @@ def test_places_that_cannot_be_written_are_found_before_sampling(
     assert sorted(folder.rglob("*")) == before
 
 
-def test_a_folder_without_permission_is_found_before_sampling(folder, sampler, monkeypatch):
-    def refuse(*_, **__):
-        raise PermissionError(13, "Permission denied")
+def closed(monkeypatch, folder, number=errno.EACCES):
+    """Have every change to the entries of a folder fail, as root may write anywhere."""
+    for name in ("mkdir", "open", "rename", "replace", "rmdir", "unlink"):
+        real = getattr(os, name)
 
-    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)  # root may write anywhere
-    refuses(run("quickstart"), f"Nothing can be written to {folder}: Permission denied.")
+        def change(path, *more, real=real, name=name, **options):
+            paths = [path, *more[:1]] if name in ("rename", "replace") else [path]
+            changes = name != "open" or more[0] & os.O_CREAT
+            if changes and any(Path(p).absolute().parent == folder for p in paths):
+                raise OSError(number, os.strerror(number), os.fspath(path))
+            return real(path, *more, **options)
+
+        monkeypatch.setattr(os, name, change)
+
+
+def test_a_folder_without_permission_is_found_before_sampling(folder, sampler, monkeypatch):
+    with monkeypatch.context() as patch:
+        closed(patch, folder)
+        refuses(run("quickstart"), f"Nothing can be written to {folder}: Permission denied.")
     assert sampler == []
+    assert [path.name for path in folder.iterdir()] == ["beers.csv"]
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EBUSY, errno.EXDEV])
+def test_nothing_but_the_folder_of_the_results_need_be_written_to(
+    folder, light, monkeypatch, number
+):
+    """Its parent is closed, or it is a mount point, or nothing can be moved out of it."""
+    (folder / "mine" / "out").mkdir(parents=True)
+    closed(monkeypatch, folder / "mine", number)
+    for seed in (1, 2):
+        result = run(*SMALL, "--output-dir", "mine/out", "--seed", seed)
+        assert result.exit_code == 0, result.output
+        assert sorted(path.name for path in (folder / "mine" / "out").iterdir()) == FILES
+    assert f"seed {seed}</p>" in (folder / "mine/out/report.html").read_text(encoding="utf-8")
+    assert run("report", "mine/out/posterior.nc").exit_code == 0
+
+
+@pytest.fixture
+def elsewhere(folder):
+    """Make a folder on another file system, if there is one."""
+    shm = Path("/dev/shm")
+    if not os.access(shm, os.W_OK) or shm.stat().st_dev == folder.stat().st_dev:
+        pytest.skip("needs another file system")
+    with tempfile.TemporaryDirectory(dir=shm) as made:
+        yield Path(made)
+
+
+def test_the_folder_of_the_results_may_be_a_link_to_another_file_system(folder, light, elsewhere):
+    for name in ("out", "not made yet"):
+        (folder / name).symlink_to(elsewhere / name)
+    (elsewhere / "out").mkdir()
+    for name in ("out", "out", "not made yet"):
+        result = run(*SMALL, "--output-dir", name)
+        assert result.exit_code == 0, result.output
+        assert (folder / name).is_symlink()
+        assert sorted(path.name for path in (elsewhere / name).iterdir()) == FILES
+    assert run("report", "out/posterior.nc").exit_code == 0
+
+
+@pytest.fixture
+def mounted(folder):
+    """Mount a folder, where the tests may."""
+    made = folder / "mounted"
+    made.mkdir()
+    command = ["mount", "-t", "tmpfs", "tmpfs", made]
+    if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("needs to mount a file system")
+    yield made
+    subprocess.run(["umount", made], check=True)
+
+
+def test_the_folder_of_the_results_may_be_a_mount_point(light, mounted):
+    for _ in range(2):
+        result = run(*SMALL, "--output-dir", mounted)
+        assert result.exit_code == 0, result.output
+        assert sorted(path.name for path in mounted.iterdir()) == FILES
+
+
+def test_a_folder_that_is_closed_to_others_stays_so(folder, light):
+    (folder / "out").mkdir(mode=0o700)
+    assert run(*SMALL, "--output-dir", "out").exit_code == 0
+    assert stat.S_IMODE((folder / "out").stat().st_mode) == 0o700
+
+
+def test_a_file_that_cannot_be_replaced_leaves_the_new_ones_complete(folder, light, monkeypatch):
+    assert run(*SMALL, "--seed", 1).exit_code == 0
+    real = os.replace
+
+    def replace(path, target):
+        if Path(path).name == "ranks.png":
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+        real(path, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    result = run(*SMALL, "--seed", 2)
+    made = left(folder)
+    refuses(
+        result,
+        f"ranks.png cannot be replaced: Device or resource busy. The new files are complete in "
+        f"{made}; copy them from there.",
+    )
+    # those before it are in their place, and the others are where the sentence says
+    out = {path.name: path for path in (folder / "beers-ranks").glob("[!.]*")}
+    assert sorted(out) == FILES
+    assert sorted(path.name for path in made.iterdir()) == ["ranks.png", "report.html", "wins.png"]
+    assert "seed 2</p>" in (made / "report.html").read_text(encoding="utf-8")
+
+
+def test_where_the_new_posterior_cannot_be_saved_the_old_result_stays(folder, light, monkeypatch):
+    assert run(*SMALL).exit_code == 0
+    before = {path.name: path.read_bytes() for path in (folder / "beers-ranks").iterdir()}
+
+    def full(_, path, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr(xr.DataTree, "to_netcdf", full)
+    result = run(*SMALL)
+    assert result.exit_code == 1
+    assert "The earlier results in beers-ranks stay as they are." in result.stderr
+    assert "mean rank" in result.stdout
+    assert {path.name: path.read_bytes() for path in (folder / "beers-ranks").iterdir()} == before
+    assert run("report", "beers-ranks/posterior.nc").exit_code == 1
+    assert {path.name: path.read_bytes() for path in (folder / "beers-ranks").iterdir()} == before
+
+
+def test_what_killed_runs_left_is_told_and_removed_if_it_is_of_no_use(folder, light):
+    hidden = folder / "beers-ranks" / ".unfinished-"
+    old, young, saved = (hidden.with_name(hidden.name + name) for name in ("old", "young", "fit"))
+    for path in (old, young, saved):
+        path.mkdir(parents=True)
+    for path in (old, young):
+        (path / ".posterior.nc.abc").touch()
+    for path in (old / ".posterior.nc.abc", old, saved):
+        os.utime(path, (time.time() - 4000,) * 2)
+    assert run(*SMALL, "--output-dir", "first").exit_code == 0
+    shutil.copy("first/posterior.nc", saved)
+    result = run(*SMALL)
+    assert result.exit_code == 0, result.output
+    assert (
+        f"Removed {old.relative_to(folder)}, which a killed run left without a pos" in result.stderr
+    )
+    posterior = (saved / "posterior.nc").relative_to(folder)
+    assert f"or make its report: bayesrank report '{posterior}'\n" in result.stderr
+    assert sorted(path for path in hidden.parent.iterdir() if path.is_dir()) == [saved, young]
+
+    assert run("report", posterior).exit_code == 0
+    assert [path for path in hidden.parent.iterdir() if path.is_dir()] == [young]
 
 
 def test_folders_are_made_and_earlier_results_replaced(folder, sampler):
@@ -708,7 +851,7 @@ def broken(*_, **__):
 
 def left(folder):
     """Say what a run that was cut short has left beside the table."""
-    (made,) = folder.glob("*.unfinished-*")
+    (made,) = folder.glob("*/.unfinished-*")
     return made
 
 
@@ -722,7 +865,7 @@ def test_a_run_that_breaks_has_saved_its_posterior_and_says_how_to_go_on(
     assert "mean rank" in result.stdout  # the table comes first
     posterior = left(folder) / "posterior.nc"
     assert f"The posterior is saved. To go on: bayesrank report '{posterior}'" in result.stderr
-    assert not (folder / "beers-ranks").exists()
+    assert [path.name for path in (folder / "beers-ranks").iterdir()] == [posterior.parent.name]
 
     result = run("report", posterior)
     assert result.exit_code == 0, result.output
@@ -763,6 +906,7 @@ def test_files_of_a_run_change_together_and_those_of_others_stay(folder, light, 
     with monkeypatch.context() as patch:
         patch.setattr("bayesrank.results.report_html", broken)
         assert run(*SMALL, "--force").exit_code == 1
+    shutil.rmtree(left(folder))
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     assert run(*SMALL, "--force").exit_code == 0
     assert sorted(path.name for path in out.iterdir()) == sorted([*FILES, "letter.txt"])
@@ -809,15 +953,18 @@ def test_a_closed_terminal_ends_no_run_that_is_to_go_on_without_one(monkeypatch)
 
 
 def test_a_signal_while_files_take_their_place_waits(folder, light, monkeypatch):
-    real = Path.rename
+    real = os.replace
 
-    def interrupted(self, target):
-        os.kill(os.getpid(), signal.SIGTERM)
-        return real(self, target)
+    def interrupted(path, target):
+        if Path(target).parent.name == "beers-ranks":
+            os.kill(os.getpid(), signal.SIGTERM)
+        real(path, target)
 
-    monkeypatch.setattr(Path, "rename", interrupted)
+    monkeypatch.setattr(os, "replace", interrupted)
     result = run(*SMALL)
     assert result.exit_code == 128 + signal.SIGTERM
+    assert result.stderr.splitlines()[-2] == "Interrupted."
+    assert result.stderr.splitlines()[-1].endswith("bayesrank report 'beers-ranks/posterior.nc'")
     assert sorted(path.name for path in (folder / "beers-ranks").iterdir()) == FILES
 
 

@@ -1,6 +1,7 @@
 """A run again: from the posterior that it saved, to what was to be said of it."""
 
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesrank.cli.places import FILES, POSTERIOR
+from bayesrank.cli.places import FILES, POSTERIOR, UNFINISHED
 from bayesrank.cli.run import Fit
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import Group
@@ -26,8 +27,6 @@ from bayesrank.schema import (
     WEIGHT,
     Kept,
 )
-
-UNFINISHED = ".unfinished-"
 
 
 @dataclass(frozen=True)
@@ -84,20 +83,19 @@ def saved_run(file: Path) -> Saved:
 def folder_of(file: Path) -> Path:
     """Return the folder that a report of this posterior belongs to."""
     folder = file.absolute().parent
-    if UNFINISHED in folder.name and file.name == POSTERIOR:
-        return folder.with_name(folder.name.split(UNFINISHED)[0])
-    if file.name == POSTERIOR and all(path.name in FILES for path in folder.iterdir()):
-        return folder
+    if file.name == POSTERIOR:
+        if folder.name.startswith(UNFINISHED):
+            return folder.parent
+        if all(path.name in FILES or path.name.startswith(UNFINISHED) for path in folder.iterdir()):
+            return folder
     return Path(f"{file.stem}-ranks")
 
 
 def tidy(file: Path) -> None:
-    """Remove the folder of a run that was cut short, of which all is in its place now."""
+    """Remove the hidden folder of a run that was cut short, of which all is in its place now."""
     folder = file.absolute().parent
-    if UNFINISHED in folder.name and all(path.name in FILES for path in folder.iterdir()):
-        for path in folder.iterdir():
-            path.unlink()
-        folder.rmdir()
+    if folder.name.startswith(UNFINISHED) and all(path.name in FILES for path in folder.iterdir()):
+        shutil.rmtree(folder)
 
 
 def _rankings(posterior: xr.DataTree) -> Rankings:

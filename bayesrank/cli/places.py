@@ -1,9 +1,14 @@
-"""Where a run writes: its files are made in a folder beside, and take their place together."""
+"""Where a run writes: into a hidden folder inside the folder of the results, then moved up.
+
+All is written before anything is moved, and nothing is moved out of the folder of the results. It
+may be the only place that can be written to, a mount point, or a link to another file system.
+"""
 
 import os
 import shutil
 import signal
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +27,8 @@ FILES = (
     "ranks_as_they_are.csv", "report.html", "ties.csv", "wins.png",
 )  # fmt: skip
 POSTERIOR = "posterior.nc"
+UNFINISHED = ".unfinished-"  # how the names of hidden folders begin
+OLD = 3600  # seconds after its last change, from which no run still writes a posterior
 
 
 def default_folder(file: Path) -> Path:
@@ -41,7 +48,10 @@ def check_places(folder: Path, save: Path | None, *, force: bool) -> None:
         if path.is_dir():
             raise ValueError(f"{_name(path)} is a folder; a file is to be written there.")
     if folder.is_dir() and not force:
-        others = sorted(path.name for path in folder.iterdir() if path.name not in FILES)
+        hidden = _unfinished(folder)
+        others = sorted(
+            path.name for path in folder.iterdir() if path.name not in FILES and path not in hidden
+        )
         if others:
             raise ValueError(
                 f"{_name(folder)} holds what is not of a report ({_name(Path(others[0]))}"
@@ -50,12 +60,13 @@ def check_places(folder: Path, save: Path | None, *, force: bool) -> None:
             )
     for path in (folder, *([save] if save else [])):
         # The folder of the outputs may not exist yet: then the one it will be made in counts.
-        inside = path if path == folder else path.parent
-        there = next(p for p in (inside.absolute(), *inside.absolute().parents) if p.exists())
+        inside = _real(path) if path == folder else path.parent.absolute()
+        there = next(p for p in (inside, *inside.parents) if p.exists())
         if not there.is_dir():
             raise ValueError(f"{_name(there)} is a file, so nothing can be written below it.")
         try:
-            tempfile.TemporaryFile(dir=there).close()
+            with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=there) as made:
+                Path(made, POSTERIOR).touch()
         except OSError as error:
             raise ValueError(
                 f"Nothing can be written to {_name(there)}: {error.strerror}."
@@ -63,56 +74,60 @@ def check_places(folder: Path, save: Path | None, *, force: bool) -> None:
 
 
 def new_folder(folder: Path) -> Path:
-    """Make an empty folder beside the one that the files are to be in."""
-    folder = folder.absolute()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    # not named after a file whose name is no text: netCDF writes to names that are text
-    name = folder.name if folder.name.isprintable() else "bayesrank"
-    made = Path(tempfile.mkdtemp(prefix=f"{name}.unfinished-", dir=folder.parent))
-    made.chmod(0o777 & ~_umask())
-    return made
+    """Make a hidden folder inside the one that the files are to be in."""
+    folder = _real(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=folder))
 
 
-def put_in_place(made: Path, folder: Path) -> None:
-    """Have a folder take the place of another, of whose files those of other origin stay.
-
-    Files are seen together, or not at all; where a folder cannot be moved, as that in which the
-    command runs, one after another.
-    """
-    folder = folder.absolute()
-    with _signals_later():
-        if folder.exists() and Path.cwd().is_relative_to(folder.resolve()):
-            _move_files(made, folder)
-            return
-        folder = folder.resolve()  # a link stays a link
-        aside = None
-        if folder.exists():
-            aside = made.with_name(f"{made.name}.before")
-            folder.rename(aside)
+def put_in_place(made: Path) -> None:
+    """Move the files of a hidden folder up, the posterior first, and remove those of older runs."""
+    folder, names = made.parent, {path.name for path in made.iterdir()}
+    for name in sorted(names, key=lambda name: (name != POSTERIOR, name)):
         try:
-            made.rename(folder)
-        except OSError:
-            if aside is not None:
-                aside.rename(folder)
-            raise
-        if aside is not None:
-            for path in aside.iterdir():
-                if path.name not in FILES:
-                    path.rename(folder / path.name)
-            shutil.rmtree(aside)
-
-
-def _move_files(made: Path, folder: Path) -> None:
-    for name in FILES:
-        if (made / name).exists():
             (made / name).replace(folder / name)
-        else:
-            (folder / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise OSError(
+                f"{_name(folder / name)} cannot be replaced: {error.strerror}. The new files are "
+                f"complete in {_name(made)}; copy them from there."
+            ) from error
     made.rmdir()
+    for name in FILES:
+        if name not in names:
+            (folder / name).unlink(missing_ok=True)
+
+
+def left_by_others(folder: Path) -> list[str]:
+    """Say what killed runs have left in a folder; remove it if it has no posterior and is old."""
+    said = []
+    for hidden in _unfinished(folder):
+        try:
+            changes = [path.stat().st_mtime for path in (hidden, *hidden.iterdir())]
+        except FileNotFoundError:  # its run has just ended
+            continue
+        if (hidden / POSTERIOR).exists():
+            said.append(
+                f"{_name(hidden)} has the posterior of a run that did not end. Delete the folder, "
+                f"or make its report: bayesrank report '{_name(hidden / POSTERIOR)}'"
+            )
+        elif time.time() - max(changes) > OLD:
+            shutil.rmtree(hidden, ignore_errors=True)
+            said.append(f"Removed {_name(hidden)}, which a killed run left without a posterior.")
+    return said
+
+
+def _unfinished(folder: Path) -> list[Path]:
+    """List the hidden folders of runs that did not end, or have not yet."""
+    return sorted(path for path in folder.glob(f"{UNFINISHED}*") if path.is_dir())
+
+
+def _real(folder: Path) -> Path:
+    """Follow links, so that a link to a folder that does not exist yet stays a link."""
+    return Path(os.path.realpath(folder))
 
 
 @contextmanager
-def _signals_later() -> Iterator[None]:
+def signals_later() -> Iterator[None]:
     """Let signals wait until the files are in their place."""
     came: list[int] = []
     before = {n: signal.signal(n, lambda number, _: came.append(number)) for n in stopping()}
@@ -123,12 +138,6 @@ def _signals_later() -> Iterator[None]:
             signal.signal(number, handler)
     if came:
         os.kill(os.getpid(), came[0])
-
-
-def _umask() -> int:
-    umask = os.umask(0)
-    os.umask(umask)
-    return umask
 
 
 def _name(path: Path) -> str:

@@ -18,7 +18,15 @@ import click
 
 import bayesrank
 from bayesrank.cli.caches import compiling_said, find_cache
-from bayesrank.cli.places import POSTERIOR, check_places, new_folder, put_in_place
+from bayesrank.cli.places import (
+    POSTERIOR,
+    UNFINISHED,
+    check_places,
+    left_by_others,
+    new_folder,
+    put_in_place,
+    signals_later,
+)
 from bayesrank.cli.talk import Talk
 
 if TYPE_CHECKING:
@@ -152,6 +160,9 @@ class Job:
 def run(job: Job, fit: Fit, talk: Talk, posterior: Any = None) -> None:
     """Fit unless there is a posterior, save it, and then show and write what it says."""
     check_places(fit.output_dir, fit.save, force=fit.force)
+    if posterior is None:
+        for left in left_by_others(fit.output_dir):
+            talk.stage(left)
     if sentence := find_cache():
         talk.stage(sentence)
     talk.result(f"{job.data!r}")
@@ -179,21 +190,22 @@ def run(job: Job, fit: Fit, talk: Talk, posterior: Any = None) -> None:
         posterior.attrs["bayesrank"] = json.dumps(told)
     made = new_folder(fit.output_dir)
     try:
-        _save(posterior, made / POSTERIOR, talk)
+        saved = _save(posterior, made / POSTERIOR, talk)
         document = _report(job, fit, talk, posterior, made)
-        files = sorted(path.name for path in made.iterdir())
-        put_in_place(made, fit.output_dir)
-        talk.kept = None
-    finally:
-        # what is unfinished is kept for its posterior alone
-        if made.exists() and (talk.kept is None or talk.kept.parent != made):
+        if not saved and (fit.output_dir / POSTERIOR).exists():
+            raise OSError(f"The earlier results in {_name(fit.output_dir)} stay as they are.")
+    except BaseException:
+        if not (made / POSTERIOR).exists():
             shutil.rmtree(made, ignore_errors=True)
+        raise
+    files = sorted(path.name for path in made.iterdir())
+    with signals_later():
+        kept, talk.kept = talk.kept, None
+        put_in_place(made)
+        talk.kept = fit.output_dir / POSTERIOR if POSTERIOR in files else kept
     written = [fit.output_dir / name for name in files]
     if fit.save is not None:
-        from bayesrank.results import whole_file
-
-        with whole_file(fit.save) as beside:
-            posterior.to_netcdf(beside, engine="netcdf4")
+        _write_posterior(posterior, fit.save)
         written.append(fit.save)
     names = [_name(path) for path in written]
     if talk.data:
@@ -451,25 +463,41 @@ def _time(seconds: float) -> str:
     return f"{seconds / 3600:.0f} hours"
 
 
-def _save(posterior: Any, path: Path, talk: Talk) -> None:
+def _save(posterior: Any, path: Path, talk: Talk) -> bool:
     """Save the posterior before anything else is done with it; elsewhere, if not here."""
-    places = [path, Path(tempfile.gettempdir()) / f"{path.parent.name}.nc"]
+    name = path.parent.name.replace(UNFINISHED, "bayesrank-") + path.suffix
+    places: list[Callable[[], Path]] = [lambda: path, lambda: Path(tempfile.gettempdir(), name)]
     errors = []
-    for place in places:
+    for find in places:
         try:
-            posterior.to_netcdf(place, engine="netcdf4")
+            place = find()
+            _write_posterior(posterior, place)
         except (OSError, RuntimeError, ValueError) as error:
-            place.unlink(missing_ok=True)
             errors.append(error)
             continue
         talk.kept = place
         break
+    saved = len(errors) < len(places)
     if errors:
         why = getattr(errors[0], "strerror", None) or str(errors[0])
-        where = f"; it is in {_name(talk.kept)}" if talk.kept else ""
+        where = f"; it is in {_name(place)}" if saved else ""
         talk.failed.append(
             f"The posterior could not be saved to {_name(path)}: {why.rstrip('.')}{where}."
         )
+    return saved
+
+
+def _write_posterior(posterior: Any, path: Path) -> None:
+    """Write a posterior whole or not at all."""
+    from bayesrank.results import whole_file
+
+    with whole_file(path) as beside:
+        try:
+            posterior.to_netcdf(beside, engine="netcdf4")
+        except UnicodeEncodeError:  # netCDF writes to names that are text
+            with tempfile.TemporaryDirectory() as folder:
+                posterior.to_netcdf(Path(folder, POSTERIOR), engine="netcdf4")
+                shutil.copyfile(Path(folder, POSTERIOR), beside)
 
 
 def _write(path: Path, content: bytes) -> None:
