@@ -15,7 +15,7 @@ turns                 row, turn, slot    of rankings: places, by ranker, if a ro
 kinds                 kind               of a mixture: numbers of the kinds
 counts             row, result           of pairs: how often each outcome came
 first, second      row                   of pairs: the items
-effect,            row, term             of pairs: what leads are made of beside utilities, as
+effect,            row, pair_term        of pairs: what leads are made of beside utilities, as
 effect_size                              places among the effects, and times what
 net                row, item             of counts: net counts
 at_random          row                   of counts: log-probability at random

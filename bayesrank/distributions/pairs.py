@@ -12,10 +12,10 @@ how many there are.
 =============== ============================================ ==========================
 
 Two forms share each class. With arrays, `utility` has the first and the second item on its last
-axis. With ``observed=`` a `Pairs`, the class registers the data, names the dims, and takes one
-utility per item, or one per item in every group, such as a category; what judges differ in (their
-adherence, their order effect, how readily they call ties) may be one per judge. The log-likelihood
-is then evaluated in one pass over the cells that such a model tells apart.
+axis. With ``observed=`` a `Pairs`, the class registers the data and names the dims. Utilities are
+by item and any of the groups of the pairs, such as a category. Adherence, order effect and the
+parameter of ties are by any of the groups, such as the judge. The log-likelihood is then evaluated
+in one pass over the cells that such a model tells apart.
 
 >>> import pymc as pm
 >>> round(float(pm.logp(BradleyTerry.dist([np.log(3.0), 0.0]), [1, 0]).exp().eval()), 6)
@@ -23,6 +23,7 @@ is then evaluated in one pass over the cells that such a model tells apart.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple, Unpack
 
@@ -335,20 +336,19 @@ class BradleyTerry(_PairOutcomes):
     utility : tensor_like of float, (..., 2) or, with `Pairs`, (n_items,) or (n_pairs, 2)
         Log worth of the first and of the second item, or of every item. Only differences matter.
         A default prior: ``pm.Normal("utility", 0, sd, dims="item")`` or `pm.ZeroSumNormal`, with
-        ``sd = pm.HalfNormal("sd", 1)``. With `Pairs`, a variable of the model whose dims are a
-        group of theirs and the items, such as ``("category", "item")``, has one per item in each
-        label of the group. One row per pair is how features enter.
+        ``sd = pm.HalfNormal("sd", 1)``. With `Pairs`, a variable of the model may also have the
+        dims of any of their groups, in any order, such as ``("category", "judge", "item")``. One
+        row per pair is how features enter.
     adherence : tensor_like of float, (...), or with `Pairs` () or (n_pairs,), optional
-        How closely the outcomes follow the utilities. With `Pairs`, a variable of the model whose
-        dim is a group of theirs, such as ``"judge"``, has one per label of it. Default 1.
+        How closely the outcomes follow the utilities. With `Pairs`, a variable of the model may
+        have the dims of any of their groups, in any order, such as ``"judge"``. Default 1.
     order_effect : tensor_like of float, as `adherence`, optional
         What the utility of the first item gains by being the first: home, white, shown on the
         left. A default prior: ``pm.Normal("order_effect", 0, 0.5)``. Without it there is none.
     slope : tensor_like of float, (n_features,), optional
         With `Pairs` that have features: what the lead gains by one unit of each,
-        :math:`d = a (w_1 - w_2) + \delta + \sum_f \beta_f x_f`. A variable of the model with the
-        dims of a group and the features, such as ``("judge", "feature")``, has one per label of the
-        group.
+        :math:`d = a (w_1 - w_2) + \delta + \sum_f \beta_f x_f`. A variable of the model may also
+        have the dims of any of the groups, such as ``("judge", "feature")``.
     deviation : variable or sequence of variables, optional
         With `Pairs`: what the utility of an item gains under a label of a group, such as at one
         prompt. The dim of the variable is called ``"prompt_item"`` for a group ``"prompt"``, and
@@ -546,9 +546,8 @@ class Davidson(_PairOutcomes):
         As in `BradleyTerry`.
     tie_effect : variable or sequence of variables, optional
         With `Pairs`: what ties depend on beside `nu`, which is :math:`\nu e^s` with s the sum of
-        these. A variable of the model whose dim is a group, such as ``"prompt"``, has one per
-        label of it; one with the dim ``"item"`` has one per item, of which a pair has both; one
-        with the dims of a group and the items has one per item in each label. So
+        these. Each is a variable of the model with the dims of any of the groups and ``"item"``,
+        such as ``"prompt"``. With ``"item"``, the effects of both items of a pair count. So
         ``pm.Deterministic("by_strength", c / 2 * utility, dims="item")`` makes ties depend on the
         mean utility of the two, with the slope c.
     order_effect : tensor_like of float, as `adherence`, optional
@@ -750,11 +749,17 @@ class RaoKupper(_PairOutcomes):
 # Observed Pairs
 # ---------------------------------------------------------------------------------------------
 
-# What a likelihood tells pairs apart by, beside the items: as numbers, because parameters are
-ALL, PAIR = -1, -2  # nothing; or everything. Else which of the sorted groups it is
-NONE = -3  # there is no such parameter
-TERM = "term"  # of a lead: an effect, and its size
-SIDE = "side"  # of a pair: utilities of its first and its second item
+PAIR = "pair"
+TERM = "pair_term"  # of a lead: an effect, and its size
+SIDE = "side of the pair"  # its first and its second item; no group has such a name
+
+# axes that a parameter has beside those of any groups, and what that means
+READINGS: dict[str, dict[tuple[str, ...], str]] = {
+    "utility": {(ITEM,): "one per item", (PAIR, SIDE): "two per pair"},
+    "slope": {(FEATURE,): "one per feature"},
+    "tie_effect": {(): "one for all", (ITEM,): "one per item"},
+}
+OWN: dict[tuple[str, ...], str] = {(): "one for all", (PAIR,): "one per pair"}  # of all others
 
 # what follows from the data, and is kept beside them: `PairTotals`
 DERIVED = {
@@ -768,8 +773,30 @@ DERIVED = {
     "cell_log_multinomial": "",
 }
 TAKEN = (
-    FIRST, SECOND, WEIGHT, COUNTS, EFFECT, EFFECT_SIZE, OUTCOME, OUTCOMES, "result", *DERIVED,
+    FIRST, SECOND, WEIGHT, COUNTS, EFFECT, EFFECT_SIZE, OUTCOME, OUTCOMES, "result", TERM, *DERIVED,
 )  # fmt: skip
+
+
+class Layout(NamedTuple):
+    """Axes of the parameters of observed pairs, by their names; groups are sorted."""
+
+    utility: tuple[str, ...] = ()  # without the items or sides
+    own: tuple[str, ...] = ()  # of adherence, order effect and ties, except those that have no axes
+    slope: tuple[str, ...] | None = None  # without the features
+    deviations: tuple[str, ...] = ()  # the group of each
+    ties: tuple[tuple[str, ...], ...] = ()  # of each effect on ties, the items last
+    ordered: bool = False  # whether it matters which item is the first
+    groups: tuple[str, ...] = ()  # of any parameter
+
+    @property
+    def coded(self) -> tuple[str, ...]:
+        """Groups whose codes say which utility and which adherence a pair has."""
+        return tuple(sorted({*self.utility, *self.own} - {PAIR}))
+
+    @property
+    def n_terms(self) -> tuple[int, int]:
+        """Count the terms of a pair that the adherence multiplies, and then those of ties."""
+        return 2 * len(self.deviations), sum(1 + (ITEM in axes) for axes in self.ties)
 
 
 class _ObservedPairRV(ObservedRV, _PairRV):
@@ -793,28 +820,19 @@ class _ObservedPairRV(ObservedRV, _PairRV):
         "second": "",
         "weight": "",
         "counts": "result",
-        "effect": TERM,
-        "effect_size": TERM,
-        # of the sum: all utilities, and one parameter for each group or one for all
+        "effect": "term",
+        "effect_size": "term",
+        # of the sum: all utilities, and the other parameters of each group or of all
         "utilities": "utility",
         "adherences": "adherence",
-        "order_effects": "effect",
+        "order_effects": "order_effect",
         "ties": "tie",
         "effects": "slope",
-        # numbers that are known: what utilities and the others are by, and whether it matters who
-        # is the first; and the codes of these groups, if any
-        "utility_by": "",
-        "group_by": "",
-        "ordered": "",
-        "n_items": "",
-        "slope_by": "",
-        "deviations_by": "deviation",
-        "ties_by": "tie_effect",
-        "row": "row",
-        "group": "group",
+        "lengths": "axis",  # of the coded groups, and the number of items
         **DERIVED,
     }
     extended_signature = signature(parameters, "result")
+    layout: ClassVar[Layout] = Layout()
 
     @classmethod
     def record(cls, name: str, data: Pairs, p: SimpleNamespace) -> Record:
@@ -829,45 +847,87 @@ class _ObservedPairRV(ObservedRV, _PairRV):
             parts[group] = Part(data.group_idx(group), ("pair",))
             parts[counted(group, MATCHES)] = Part(_matches_of(data, group), (group,))
         parts[counted(ITEM, MATCHES)] = Part(_item_matches(data), (ITEM,))
-        terms = _terms(name, data, p)
-        parts[EFFECT] = Part(terms.which, ("pair", TERM))
-        parts[EFFECT_SIZE] = Part(terms.size, ("pair", TERM))
-        codes = [_codes(data, p.utility_by), _codes(data, p.group_by)]
-        known = data.first, data.second, data.counts[:, : cls.n_outcomes], data.weight, *codes
-        known = *known, terms.which, terms.size
+        terms = _terms(name, data, cls.layout)
+        parts[EFFECT] = Part(terms.which, (PAIR, TERM))
+        parts[EFFECT_SIZE] = Part(terms.size, (PAIR, TERM))
+        known = data.first, data.second, data.counts[:, : cls.n_outcomes], data.weight
+        codes = [data.group_idx(group) for group in cls.layout.coded]
+        derived = cls.derived(p, *known, terms.which, terms.size, *codes)
         outcome = cls.outcome()
         if (data.weight != 1).any():
             outcome = "nothing: evidence weights make a pseudo-likelihood"
         labels = data.coords | {"result": RESULTS[: cls.n_outcomes], TERM: terms.labels}
-        return Record(labels, parts, _derived(p, *known), outcome)
+        return Record(labels, parts, derived, outcome)
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Pairs, p: SimpleNamespace) -> None:
         _check_ties(cls.n_outcomes, name, data)
         _check_groups(model, name, data)
-        _check_axes(model, name, data)
+        _check_axes(model, name, data, cls.layout.groups)
         n = data.n_pairs
-        if _number(p.group_by) == PAIR:
+        if PAIR in cls.layout.own:
             each = {"adherences": p.adherences, "order effects": p.order_effects}
             for what, x in (each | {"parameters of ties": p.ties}).items():
                 if x.type.shape[0] != 1:  # one for all
                     check_length(name, what, x, n, "pairs", "rows")
         check_length(name, "utilities", p.lead, n, "pairs", "rows")
-        _check_terms(model, name, data, p)
+        _check_terms(model, name, data, cls.layout)
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        if not is_observed(value, p.counts) or not _is_current(p):
+        if not is_observed(value, p.counts) or not cls.is_current(p):
             return p.weight * _counts_logp(cls, value, p.lead, p.tie, p.total)
         each = outcome_counts_logp(value, cls.log_probabilities(p.lead, p.tie))
         each = _check_parameters_of(cls, p.weight * (p.log_multinomial + each), [p.lead], p.tie)
         finite = p.utilities, p.adherences, p.order_effects, p.effects
         cells = p.cell_first, p.cell_second, p.cell_group, p.cell_which, p.cell_size, p.cell_counts
-        within, tying = _n_terms(p)
+        within, tying = cls.layout.n_terms
         op = cls.total_op(within=within, tying=tying)
         total = op(*finite[:3], p.ties, p.effects, *cells)
         total = p.cell_log_multinomial + total
         return with_sum(each, _check_parameters_of(cls, total, finite, p.ties))
+
+    @classmethod
+    def is_current(cls, p: SimpleNamespace) -> bool:
+        """Whether the numbers that follow from the data are those of the data as they are now.
+
+        Asked when a log-probability is built: where data were replaced, such as by rows of them,
+        the pairs are evaluated one by one instead.
+        """
+        parts = (p.first, p.second, p.counts, p.weight, p.effect, p.effect_size)
+        codes = (getattr(p, _of(group)) for group in cls.layout.coded)
+        data = [known_value(x) for x in (*parts, *codes)]
+        then = {field: known_value(getattr(p, field)) for field in DERIVED}
+        if any(x is None for x in (*data, *then.values())):
+            return False
+        now = cls.derived(p, *data)
+        return all(np.array_equal(now[field], then[field]) for field in DERIVED)  # type: ignore[arg-type]
+
+    @classmethod
+    def derived(cls, p: SimpleNamespace, *data: Any) -> dict[str, NDArray[Any]]:
+        """Compute what follows from the data, by the names of the parameters."""
+        first, second, counts, weight, which, size, *codes = data
+        layout, each = cls.layout, np.arange(len(first))
+        lengths = dict(zip((*layout.coded, ITEM), p.lengths.data, strict=True))
+        known = dict(zip(layout.coded, codes, strict=True))
+        if PAIR in layout.utility:
+            first, second = 2 * each, 2 * each + 1
+        elif layout.utility:
+            axes = (*layout.utility, ITEM)
+            first, second = (_place(axes, known | {ITEM: x}, lengths) for x in (first, second))
+        group = None
+        if layout.own:
+            group = each if PAIR in layout.own else _place(layout.own, known, lengths)
+        three = np.pad(counts, ((0, 0), (0, 3 - counts.shape[1])))
+        terms = {"which": which, "size": size} if which.shape[1] else {}
+        within, tying = layout.n_terms
+        totals = pair_totals(
+            first, second, three, weight,
+            ordered=layout.ordered, group=group, even=slice(within, within + tying), **terms,
+        )  # fmt: skip
+        cells = {f"cell_{field}": value for field, value in totals._asdict().items()}
+        ways = log_multinomial(counts)
+        return {"log_multinomial": ways, "cell_log_multinomial": np.asarray(weight @ ways)} | cells
 
     @classmethod
     def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -891,39 +951,44 @@ class ObservedRaoKupperRV(_ObservedPairRV, RaoKupperRV):
 
 
 # every model with what was observed, by the model itself
-OBSERVED: dict[type[_PairRV], type[_ObservedPairRV]] = {
+OBSERVED: dict[type[_PairRV], Any] = {
     kind.__bases__[1]: kind for kind in _ObservedPairRV.__subclasses__()
 }
 
 
-def _number(known: Any) -> int:
-    """Value of a parameter that is a number, or a constant of one."""
-    return int(getattr(known, "data", known))
+@cache
+def _laid_out(kind: type[_ObservedPairRV], layout: Layout) -> type[_ObservedPairRV]:
+    """Make the class of pairs whose parameters have these axes."""
+    parameters = {**kind.parameters} | {_of(group): "" for group in layout.coded}
+    members = {
+        "layout": layout,
+        "parameters": parameters,
+        "derived_from": (*kind.derived_from, *layout.groups),
+        "extended_signature": signature(parameters, "result"),
+        "__module__": __name__,
+        "__doc__": f"{kind.__doc__} {layout}.",
+    }
+    return type(kind.__name__, (kind,), members)
+
+
+def _of(group: str) -> str:
+    """Name the parameter that says which label of a group each pair has."""
+    return f"{group}_of_pair"
+
+
+def _place(
+    axes: Sequence[str], codes: Mapping[str, Any], lengths: Mapping[str, int]
+) -> NDArray[np.int64]:
+    """Positions of pairs in a flat parameter that has these axes."""
+    place = np.zeros((), dtype=np.int64)
+    for axis in axes:
+        place = place * lengths[axis] + codes[axis]
+    return place
 
 
 def _listed(given: Any) -> list[Any]:
     """Make a list of one or of several."""
     return [*given] if isinstance(given, list | tuple) else [given]
-
-
-def _n_terms(p: SimpleNamespace) -> tuple[int, int]:
-    """How many terms of a pair are within the adherence, and then of ties."""
-    return 2 * len(_numbers(p.deviations_by)), sum(1 + of_items for _, of_items in _ties(p))
-
-
-def _tie_code(by: int, of_items: bool) -> int:
-    """Write by what an effect on ties is, and whether it is of items, as a number."""
-    return 2 * by + of_items
-
-
-def _ties(p: SimpleNamespace) -> list[tuple[int, bool]]:
-    """Read `_tie_code` of all effects on ties."""
-    return [(code // 2, bool(code % 2)) for code in _numbers(p.ties_by)]
-
-
-def _numbers(known: Any) -> list[int]:
-    """Values of a parameter that is a list of numbers, or a constant of one."""
-    return [int(number) for number in np.asarray(getattr(known, "data", known))]
 
 
 class _Terms(NamedTuple):
@@ -934,41 +999,36 @@ class _Terms(NamedTuple):
     size: NDArray[np.float64]  # (n_pairs, n_terms)
 
 
-def _terms(name: str, pairs: Pairs, p: SimpleNamespace) -> _Terms:
+def _terms(name: str, pairs: Pairs, layout: Layout) -> _Terms:
     """Lay out deviations, of the first item and of the second, effects on ties, and slopes.
 
     The effects are those of `_observe`: all deviations, all effects on ties, and then all slopes,
     group by group.
     """
-    labels, size, start = [], [], 0
+    labels, start, none = [], 0, np.zeros(pairs.n_pairs, dtype=np.int64)
     which: list[NDArray[Any]] = []
-    for by in _numbers(p.deviations_by):
-        group = _groups(pairs)[by]
+    size: list[NDArray[Any]] = []
+    lengths = {axis: len(known) for axis, known in pairs.coords.items()}
+    codes = {group: pairs.group_idx(group) for group in _groups(pairs)}
+    for group in layout.deviations:
         known = pm.modelcontext(None).coords[f"{group}_item"]
         first, second = pairs.seen(group).among(known)
         labels += [f"first at {group}", f"second at {group}"]
         which += [start + first, start + second]
-        size += [np.ones(pairs.n_pairs), -np.ones(pairs.n_pairs)]
+        size += [none + 1.0, none - 1.0]
         start += len(known)
-    for k, (by, of_items) in enumerate(_ties(p)):
-        at, n_labels = np.zeros(pairs.n_pairs, dtype=np.int64), 1
-        if by >= 0:
-            group = _groups(pairs)[by]
-            at, n_labels = pairs.group_idx(group).astype(np.int64), len(pairs.group_labels(group))
-        if of_items:  # of both, which are alike in either order
-            sides = np.minimum(pairs.first, pairs.second), np.maximum(pairs.first, pairs.second)
-            labels += [f"tie effect {k} of one", f"tie effect {k} of the other"]
-            which += [start + at * pairs.n_items + side for side in sides]
-            n_labels *= pairs.n_items
-        else:
-            labels.append(f"tie effect {k}")
-            which.append(start + at)
-        size += [np.ones(pairs.n_pairs)] * (1 + of_items)
-        start += n_labels
-    if (by := _number(p.slope_by)) != NONE:
+    both = np.minimum(pairs.first, pairs.second), np.maximum(pairs.first, pairs.second)
+    for k, axes in enumerate(layout.ties):
+        sides = both if ITEM in axes else (none,)  # of both, which are alike in either order
+        names = [" of one", " of the other"] if ITEM in axes else [""]
+        labels += [f"tie effect {k}{side}" for side in names]
+        which += [start + none + _place(axes, codes | {ITEM: side}, lengths) for side in sides]
+        size += [none + 1.0 for _ in sides]
+        start += int(np.prod([lengths[axis] for axis in axes]))
+    if layout.slope is not None:
         features, names = _features(name, pairs)
         labels += names
-        own = pairs.group_idx(_groups(pairs)[by]) if by >= 0 else np.zeros(pairs.n_pairs, np.int32)
+        own = none + _place(layout.slope, codes, lengths)
         which += [start + own * len(names) + k for k in range(len(names))]
         size += [*features.T]
     shape = (len(labels), pairs.n_pairs)
@@ -988,10 +1048,9 @@ def _features(name: str, pairs: Pairs) -> tuple[NDArray[np.float64], list[str]]:
     return pairs.features, [str(each) for each in pairs.feature_names]
 
 
-def _check_terms(model: pm.Model, name: str, pairs: Pairs, p: SimpleNamespace) -> None:
+def _check_terms(model: pm.Model, name: str, pairs: Pairs, layout: Layout) -> None:
     """Raise for pairs that have other features, or other items at the labels of a group."""
-    for by in _numbers(p.deviations_by):
-        group = _groups(pairs)[by]
+    for group in layout.deviations:
         new = pairs.seen(group).labels.difference([*model.coords[f"{group}_item"]])
         if len(new):
             raise ValueError(
@@ -999,10 +1058,10 @@ def _check_terms(model: pm.Model, name: str, pairs: Pairs, p: SimpleNamespace) -
                 "the new pairs. Build the model with all that there will be; rows that count 0 "
                 "matches keep what there is none of now."
             )
-    if _number(p.slope_by) != NONE:
+    if layout.slope is not None:
         _, names = _features(name, pairs)
         dim = model.named_vars_to_dims[name_of(model.name_for(name), EFFECT)][1]
-        known = [*model.coords[dim]][sum(_n_terms(p)) :]
+        known = [*model.coords[dim]][sum(layout.n_terms) :]
         if names != known:
             raise ValueError(
                 f"The pairs of {name!r} have the features {quoted(known)}, the new ones "
@@ -1010,75 +1069,19 @@ def _check_terms(model: pm.Model, name: str, pairs: Pairs, p: SimpleNamespace) -
             )
 
 
-def _codes(pairs: Pairs, by: Any) -> NDArray[np.int32]:
-    """Codes of a group, or none where there is nothing to tell pairs apart by, or everything."""
-    which = _number(by)
-    return pairs.group_idx(_groups(pairs)[which]) if which >= 0 else np.zeros(0, dtype=np.int32)
-
-
 def _groups(pairs: Pairs) -> list[str]:
     """Name what keeps pairs apart, in an order that is the same for other pairs."""
     return sorted([JUDGE, *pairs.groups])
 
 
-def _is_current(p: SimpleNamespace) -> bool:
-    """Whether the numbers that follow from the data are those of the data as they are now.
-
-    Asked when a log-probability is built: where data were replaced, such as by rows of them, the
-    pairs are evaluated one by one instead.
-    """
-    parts = (p.first, p.second, p.counts, p.weight, p.row, p.group, p.effect, p.effect_size)
-    data = [known_value(x) for x in parts]
-    then = {field: known_value(getattr(p, field)) for field in DERIVED}
-    if any(x is None for x in (*data, *then.values())):
-        return False
-    now = _derived(p, *data)
-    return all(np.array_equal(now[field], then[field]) for field in DERIVED)  # type: ignore[arg-type]
-
-
-def _derived(p: SimpleNamespace, *data: Any) -> dict[str, NDArray[Any]]:
-    """Compute what follows from the data, by the names of the parameters."""
-    first, second, counts, weight, row, group, which, size = data
-    each = np.arange(len(first), dtype=np.int32)
-    if (by := _number(p.utility_by)) == PAIR:
-        first, second = 2 * each, 2 * each + 1
-    elif by != ALL:
-        start = row.astype(np.int64) * _number(p.n_items)
-        first, second = start + first, start + second
-    if (by := _number(p.group_by)) in (ALL, PAIR):
-        group = each if by == PAIR else None
-    three = np.pad(counts, ((0, 0), (0, 3 - counts.shape[1])))
-    ordered = bool(_number(p.ordered))
-    terms = {"which": which, "size": size} if which.shape[1] else {}
-    within, tying = _n_terms(p)
-    totals = pair_totals(
-        first, second, three, weight,
-        ordered=ordered, group=group, even=slice(within, within + tying), **terms,
-    )  # fmt: skip
-    cells = {f"cell_{field}": value for field, value in totals._asdict().items()}
-    ways = log_multinomial(counts)
-    return {"log_multinomial": ways, "cell_log_multinomial": np.asarray(weight @ ways)} | cells
-
-
-class _Parameter(NamedTuple):
-    """A parameter, and what there is one of it for: nothing, a group or every pair."""
-
-    value: TensorVariable
-    by: int
-
-    def of_pairs(self, pairs: Pairs, data: SimpleNamespace) -> TensorVariable:
-        """One for every pair, or one for all."""
-        return self.value[_data_of(pairs, self.by, data)] if self.by >= 0 else self.value
-
-    def of_groups(self, by: int, pairs: Pairs, data: SimpleNamespace) -> TensorVariable:
-        """One for every group, or one for all, as a vector."""
-        value = self.value if by >= 0 else self.of_pairs(pairs, data)
-        return pt.atleast_1d(value)
-
-
-def _data_of(pairs: Pairs, by: int, data: SimpleNamespace) -> TensorVariable:
-    """Give the registered codes of a group."""
-    return getattr(data, _groups(pairs)[by])
+def _of_pairs(
+    x: Named, data: SimpleNamespace, own: Mapping[str, Any] | None = None
+) -> TensorVariable:
+    """Gather what every pair has of a parameter; one for all stays one."""
+    gathered = {*x.axes} - {PAIR, SIDE}
+    rows = pt.arange(data.first.shape[0]) if gathered else slice(None)
+    index = vars(data) | {PAIR: rows} | dict(own or {})
+    return x.value[tuple(index[axis] for axis in x.axes)] if gathered or own else x.value
 
 
 def _axes(pairs: Pairs, dims: Any) -> Axes:
@@ -1096,71 +1099,37 @@ def _axes(pairs: Pairs, dims: Any) -> Axes:
     )
 
 
-def _parameter(name: str, what: str, value: Any, pairs: Pairs, dims: Any) -> _Parameter:
-    """Read what there is one of a parameter for: by the name of its dim, or else by its shape."""
-    axes, readings = _axes(pairs, dims), {(): "one for all", ("pair",): "one per pair"}
-    if has_dims(value):
-        readings |= {(group,): f"one per {group}" for group in _groups(pairs)}
-    return _by(by_axes(name, what, value, readings, axes), pairs)
+def _parameter(name: str, what: str, value: Any, pairs: Pairs, dims: Any) -> Named:
+    """Read the axes of a parameter; groups come first."""
+    readings = READINGS.get(what, OWN)
+    return by_axes(name, what, value, readings, _axes(pairs, dims), also=_groups(pairs))
 
 
-def _utilities(name: str, utility: Any, pairs: Pairs, dims: Any) -> _Parameter:
-    """Read what utilities are by; those of groups get the dims (group, item)."""
-    axes = _axes(pairs, dims)
-    readings = {(ITEM,): "one per item", ("pair", SIDE): "two per pair"}
-    if has_dims(utility):
-        readings |= {(group, ITEM): f"one per {group} and item" for group in _groups(pairs)}
-    return _by(by_axes(name, "utility", utility, readings, axes), pairs)
-
-
-def _slope(name: str, slope: Any, pairs: Pairs, dims: Any) -> _Parameter:
-    """Read what slopes of features are by."""
-    _features(name, pairs)
-    readings: dict[tuple[str, ...], str] = {(FEATURE,): "one per feature"}
-    if has_dims(slope):
-        readings |= {(group, FEATURE): f"one per {group} and feature" for group in _groups(pairs)}
-    return _by(by_axes(name, "slope", slope, readings, _axes(pairs, dims)), pairs)
-
-
-def _deviation(name: str, deviation: Any, pairs: Pairs) -> _Parameter:
+def _deviation(name: str, deviation: Any, pairs: Pairs) -> tuple[TensorVariable, str]:
     """Read the group at whose labels items deviate."""
-    groups = _groups(pairs)
-    known = [f"{group}_item" for group in groups]
+    groups = {f"{group}_item": group for group in _groups(pairs)}
     found = dims_of(pm.modelcontext(None), deviation)
-    if found is None or len(found) != 1 or found[0] not in known:
-        of = "no dims" if found is None else f"the dims {found}"
+    if found is None or len(found) != 1 or found[0] not in groups:
+        of, dim = "no dims" if found is None else f"the dims {found}", [*groups][-1]
         raise ValueError(
             f"A deviation of {name!r} has {of}; it must be a variable of the model with one of the "
-            f"dims {quoted(known)}, whose labels are those of pairs.seen: "
-            f"model.add_coord({known[-1]!r}, pairs.seen({groups[-1]!r}).labels)."
+            f"dims {quoted(groups)}, whose labels are those of pairs.seen: "
+            f"model.add_coord({dim!r}, pairs.seen({groups[dim]!r}).labels)."
         )
-    by = known.index(found[0])
-    axes = Axes("pairs", {found[0]: coord_values(pairs.seen(groups[by]).labels)})
-    readings: dict[tuple[str, ...], str] = {found: f"one per {groups[by]} and item seen"}
-    return _Parameter(by_axes(name, "deviation", deviation, readings, axes).value, by)
+    group = groups[found[0]]
+    axes = Axes("pairs", {found[0]: coord_values(pairs.seen(group).labels)})
+    readings: dict[tuple[str, ...], str] = {found: f"one per {group} and item seen"}
+    return by_axes(name, "deviation", deviation, readings, axes).value, group
 
 
-def _tie_effect(name: str, effect: Any, pairs: Pairs, dims: Any) -> tuple[_Parameter, bool]:
-    """Read what an effect on ties is by, and whether it is of items."""
-    groups = _groups(pairs)
+def _tie_effect(name: str, effect: Any, pairs: Pairs, dims: Any) -> Named:
+    """Read the axes of an effect on ties, which must have names."""
     if not has_dims(effect):
         raise ValueError(
             f"An effect on ties of {name!r} has no dims; it must be a variable of the model with "
-            f"the dim 'item', of a group, {quoted(groups)}, or of a group and 'item'."
+            f"any of the dims 'item' and {quoted(_groups(pairs))}."
         )
-    readings: dict[tuple[str, ...], str] = {(ITEM,): "one per item"}
-    for group in groups:
-        readings |= {(group,): f"one per {group}", (group, ITEM): f"one per {group} and item"}
-    named = by_axes(name, "tie_effect", effect, readings, _axes(pairs, dims))
-    return _by(named, pairs), ITEM in named.axes
-
-
-def _by(named: Named, pairs: Pairs) -> _Parameter:
-    """Say by a number what there is one of a parameter for."""
-    (of, *_) = (*(axis for axis in named.axes if axis not in (ITEM, SIDE, FEATURE)), None)
-    groups = _groups(pairs)
-    by = ALL if of is None else PAIR if of == "pair" else groups.index(of)
-    return _Parameter(named.value, by)
+    return _parameter(name, "tie_effect", effect, pairs, dims)
 
 
 def _observe(
@@ -1182,32 +1151,48 @@ def _observe(
     _check_tie_parameter(rv_type, own.get(parameter, 0.0))
 
     dims = options.get("dims")
-    w = _utilities(name, utility, pairs, dims)
-    adherence = _parameter(name, "adherence", own.get("adherence", 1.0), pairs, dims)
-    order_effect = _parameter(name, "order_effect", own.get("order_effect", 0.0), pairs, dims)
-    tie = _parameter(name, parameter, own.get(parameter, 0.0), pairs, dims)
-    slope = _slope(name, own["slope"], pairs, dims) if "slope" in own else None
+    w = _parameter(name, "utility", utility, pairs, dims)
+    adherence, order_effect, tie = (
+        _parameter(name, what, own.get(what, default), pairs, dims)
+        for what, default in (("adherence", 1.0), ("order_effect", 0.0), (parameter, 0.0))
+    )
+    features = [own["slope"]] if "slope" in own and _features(name, pairs) else []
+    slope = [_parameter(name, "slope", x, pairs, dims) for x in features]
     deviations = [_deviation(name, x, pairs) for x in _listed(own.get("deviation", ()))]
     ties = [_tie_effect(name, x, pairs, dims) for x in _listed(own.get("tie_effect", ()))]
-    within, tying = 2 * len(deviations), sum(1 + of_items for _, of_items in ties)
-    linear = [*deviations, *(x for x, _ in ties), *([] if slope is None else [slope])]
-    effects = [x.value.flatten() for x in linear]
-    # one group for all of them, or else each pair is one
-    apart = {x.by for x in (adherence, order_effect, tie)} - {ALL}
-    by = apart.pop() if len(apart) == 1 else PAIR if apart else ALL
+    effects = [*(x for x, _ in deviations), *(x.value for x in (*ties, *slope))]
+    # the same axes for all of them, or else each pair is one
+    apart = {x.axes for x in (adherence, order_effect, tie)} - {()}
+    constant = order_effect.value
+    groups = {group for _, group in deviations}
+    groups.update(*(x.axes for x in (w, adherence, order_effect, tie, *slope, *ties)))
+    layout = Layout(
+        utility=tuple(axis for axis in w.axes if axis not in (ITEM, SIDE)),
+        own=(PAIR,) if len(apart) > 1 else next(iter(apart), ()),
+        slope=next((x.axes[:-1] for x in slope), None),
+        deviations=tuple(group for _, group in deviations),
+        ties=tuple(x.axes for x in ties),
+        ordered=not (isinstance(constant, Constant) and not constant.data.any()),
+        groups=tuple(sorted(groups.intersection(_groups(pairs)))),
+    )
+    within, tying = layout.n_terms
+    lengths = [*(len(pairs.group_labels(group)) for group in layout.coded), pairs.n_items]
 
     def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
-        if w.by == PAIR:
-            one, other = w.value[:, 0], w.value[:, 1]
-        else:
-            row = (_data_of(pairs, w.by, data),) if w.by >= 0 else ()
-            one, other = w.value[(*row, data.first)], w.value[(*row, data.second)]
+        sides = {ITEM: data.first, SIDE: 0}, {ITEM: data.second, SIDE: 1}
+        one, other = (_of_pairs(w, data, side) for side in sides)
+        by_pair = PAIR in layout.utility
+        utilities = pt.stack([one, other], axis=1) if by_pair else w.value
+
+        def in_sum(x: Named) -> TensorVariable:
+            value = _of_pairs(x, data) if PAIR in layout.own else x.value
+            return pt.atleast_1d(value if value.ndim < 2 else value.flatten())
+
         counts = pt.cast(data.counts, "int64")
-        effect = order_effect.of_pairs(pairs, data)
-        nothing = pt.constant(np.zeros(0, dtype="int32"))
+        effect = _of_pairs(order_effect, data)
         gap, of_all = one - other, pt.constant(np.zeros(1))
         if effects:
-            of_all = pt.concatenate(effects)
+            of_all = pt.concatenate([x.flatten() for x in effects])
             which, size = data.effect, data.effect_size
             terms = size * of_all[which]
             gap = gap + pt.sum(terms[:, :within], axis=1)
@@ -1216,9 +1201,9 @@ def _observe(
         else:
             which = pt.constant(np.zeros((1, 0), dtype="int32"))
             size = pt.constant(np.zeros((1, 0)))
-        level = tie.of_pairs(pairs, data)
+        level = _of_pairs(tie, data)
         return {
-            "lead": adherence.of_pairs(pairs, data) * gap + effect,
+            "lead": _of_pairs(adherence, data) * gap + effect,
             "tie": times_odds(level, log_times, rv_type.tie_least) if tying else level,
             "total": pt.sum(counts, axis=-1),
             "first": data.first,
@@ -1228,30 +1213,19 @@ def _observe(
             "effect": which,
             "effect_size": size,
             "effects": of_all,
-            "utilities": w.value.flatten(),
-            "adherences": adherence.of_groups(by, pairs, data),
-            "order_effects": order_effect.of_groups(by, pairs, data),
-            "ties": tie.of_groups(by, pairs, data),
-            "row": _data_of(pairs, w.by, data) if w.by >= 0 else nothing,
-            "group": _data_of(pairs, by, data) if by >= 0 else nothing,
+            "utilities": utilities.flatten(),
+            "adherences": in_sum(adherence),
+            "order_effects": in_sum(order_effect),
+            "ties": in_sum(tie),
+            **{_of(group): vars(data)[group] for group in layout.coded},
         }
 
-    effect = order_effect.value
-    layout = {
-        "utility_by": w.by,
-        "group_by": by,
-        "ordered": not (isinstance(effect, Constant) and not effect.data.any()),
-        "n_items": pairs.n_items,
-        "slope_by": NONE if slope is None else slope.by,
-        "deviations_by": [x.by for x in deviations],
-        "ties_by": [_tie_code(x.by, of_items) for x, of_items in ties],
-    }
-    absent = [counted(ITEM, MATCHES)] if w.by == PAIR else []
+    absent = [counted(ITEM, MATCHES)] if PAIR in layout.utility else []
     return observe(
-        OBSERVED[rv_type],
+        _laid_out(OBSERVED[rv_type], layout),
         name,
         pairs,
-        {field: pt.constant(np.asarray(x, dtype=np.int64)) for field, x in layout.items()},
+        {"lengths": pt.constant(np.array(lengths))},
         with_data,
         items_known=True,
         without=absent if effects else (*absent, EFFECT, EFFECT_SIZE),
@@ -1321,8 +1295,8 @@ def _check_groups(model: pm.Model, name: str, pairs: Pairs) -> None:
         )
 
 
-def _check_axes(model: pm.Model, name: str, pairs: Pairs) -> None:
-    """Raise for labels that are others than those that other variables of the model have."""
+def _check_axes(model: pm.Model, name: str, pairs: Pairs, groups: Sequence[str]) -> None:
+    """Raise for other labels than those of the parameters and other variables of the model."""
     dims_of = model.named_vars_to_dims
     axis_of = {ITEM: ITEM} | groups_of(name, dims_of)
     own = {name} | {
@@ -1340,7 +1314,8 @@ def _check_axes(model: pm.Model, name: str, pairs: Pairs) -> None:
     for axis, dim in axis_of.items():
         present = model.coords.get(dim)
         labels = pairs.coords[axis]
-        if dim in used and present is not None and not np.array_equal(present, labels):
+        apart = present is not None and not np.array_equal(present, labels)
+        if (dim in used or axis in groups) and apart:
             raise ValueError(
                 f"The {axis} axis of the model has the labels {quoted(present)}, that of the new "
                 f"pairs {quoted(labels)}. Build the model with all that there will be; rows that "

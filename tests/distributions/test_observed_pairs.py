@@ -150,6 +150,44 @@ def test_parameters_may_be_one_for_each_label_of_a_group(family, own, by):
     assert float(model.compile_logp(mode=QUICK)({})) == pytest.approx(exact.sum(), rel=1e-13)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_parameters_may_be_by_several_groups_in_any_order(turned):
+    pairs = pairs_of()
+    rng = np.random.default_rng(8)
+    utility, nu = rng.normal(size=(2, 2, 4)), np.array([[0.5, 0.7], [1.1, 2.0]])
+    dims = ("judge", "kind", "item")
+    with pm.Model(coords=pairs.coords) as model:
+        if turned:
+            w = pm.Data("w", utility.transpose(2, 1, 0), dims=dims[::-1])
+            tie = pm.Data("nu", nu.T, dims=("kind", "judge"))
+        else:
+            w, tie = pm.Data("w", utility, dims=dims), pm.Data("nu", nu, dims=dims[:2])
+        br.Davidson("y", w, nu=tie, observed=pairs)
+    for seen in (pairs, pairs_of(MORE)):
+        br.set_observed("y", seen, model=model)
+        at = seen.judge_idx, seen.group_idx("kind")
+        lead = utility[(*at, seen.first)] - utility[(*at, seen.second)]
+        exact = FAMILIES["Davidson"].logp(seen.counts, lead, nu[at])
+        np.testing.assert_allclose(pointwise(model, {}), exact, rtol=1e-12)
+        assert float(model.compile_logp(mode=QUICK)({})) == pytest.approx(exact.sum(), rel=1e-13)
+        assert uses(model, WithSum)
+
+
+def test_new_pairs_have_the_labels_of_parameters_whatever_their_dims_are_called():
+    pairs, others = pairs_of(), pairs_of(MATCHES.replace({"who": {"v": "w"}}))
+    effect = np.array([0.3, -0.2])
+    with pm.Model(coords={"reader": ["u", "v"]}) as named:
+        br.Davidson("y", UTILITY, nu=pm.Data("nu", TIES, dims="reader"), observed=pairs)
+    with pm.Model(coords=pairs.coords | {"reader": ["u", "v"]}) as apart:
+        nu, kind = pm.Data("nu", TIES, dims="reader"), pm.Data("kinds", effect, dims="kind")
+        br.Davidson("y", UTILITY, nu=nu, order_effect=kind, observed=pairs)
+    for model in (named, apart):
+        with pytest.raises(
+            ValueError, match=r"^The judge axis of the model has the labels 'u', 'v"
+        ):
+            br.set_observed("y", others, model=model)
+
+
 def test_the_sum_is_over_what_groups_with_parameters_tell_apart():
     pairs = pairs_of()
     with pm.Model(coords=pairs.coords) as model:
@@ -185,8 +223,7 @@ LONG = MATCHES.assign(
 
 def featured(family, pairs, *, slope_by=(), judged=True):
     """Slopes of two features, all alike or of a group each, and deviations at every kind."""
-    slope = np.array([[0.4, -0.7], [0.1, 1.2]])
-    slope = slope if slope_by else slope[0]
+    slope = np.linspace(-0.7, 1.2, 2 ** (len(slope_by) + 1)).reshape(*[2] * len(slope_by), 2)
     deviation = np.linspace(-0.8, 0.9, len(pairs.seen("kind").labels))
     coords = pairs.coords | {"kind_item": pairs.seen("kind").labels}
     with pm.Model(coords=coords) as model:
@@ -201,7 +238,7 @@ def featured(family, pairs, *, slope_by=(), judged=True):
     gap = UTILITY[pairs.first] - UTILITY[pairs.second]
     gap = gap + deviation[seen.first] - deviation[seen.second]
     adherence, effect = (JUDGES[x][judge] for x in JUDGES) if judged else (1.0, 0.0)
-    each = slope[pairs.group_idx(slope_by[0])] if slope_by else slope
+    each = slope[tuple(pairs.group_idx(by) for by in slope_by)] if slope_by else slope
     lead = adherence * gap + effect + (each * pairs.features).sum(axis=1)
     return model, FAMILIES[family].logp(pairs.counts[:, : FAMILIES[family].n_outcomes], lead)
 
@@ -209,7 +246,8 @@ def featured(family, pairs, *, slope_by=(), judged=True):
 @pytest.mark.parametrize(
     ("family", "slope_by", "judged"),
     [(family, ("judge",), True) for family in FAMILIES]
-    + [("Davidson", (), True), ("Davidson", ("kind",), True), ("BradleyTerry", (), False)],
+    + [("Davidson", (), True), ("Davidson", ("kind",), True), ("BradleyTerry", (), False)]
+    + [("Davidson", ("kind", "judge"), True)],
 )
 def test_features_and_deviations_are_part_of_the_lead(family, slope_by, judged):
     features = {"features": ["length", "bold"]}
@@ -248,6 +286,7 @@ TIE_EFFECTS = {
     ("item",): np.array([0.5, -0.4, 0.2, -0.3]),
     ("kind",): np.array([0.6, -0.8]),
     ("judge", "item"): np.array([[0.1, 0.7, -0.2, 0.4], [-0.5, 0.3, 0.9, -0.1]]),
+    ("kind", "judge", "item"): np.linspace(-0.7, 0.8, 16).reshape(2, 2, 4),
 }
 
 
@@ -262,7 +301,7 @@ def tied(family, pairs, chosen, **own):
     s = np.zeros(pairs.n_pairs)
     for dims in chosen:
         x = TIE_EFFECTS[dims]
-        here = (pairs.group_idx(dims[0]),) if dims[0] != "item" else ()
+        here = tuple(pairs.group_idx(dim) for dim in dims if dim != "item")
         if dims[-1] == "item":
             s += x[(*here, pairs.first)] + x[(*here, pairs.second)]
         else:
@@ -303,7 +342,7 @@ def test_an_effect_on_ties_that_is_not_of_items_or_groups_is_refused():
     pairs = pairs_of(LONG, features=["length", "bold"])
     with pm.Model(coords=pairs.coords):
         with pytest.raises(
-            ValueError, match=r"An effect on ties of 'y' has no dims; .* 'item', of"
+            ValueError, match=r"An effect on ties of 'y' has no dims; .* 'item' and 'judge', 'kind'"
         ):
             br.Davidson("y", UTILITY, nu=1.0, tie_effect=[0.1], observed=pairs)
         effect = pm.Data("effect", [0.1, 0.2], dims="feature")
@@ -638,6 +677,21 @@ def test_counts_beyond_32_bits_are_refused():
     huge = br.Pairs.from_matrix(np.array([[0, 3_000_000_000], [0, 0]]))
     with pm.Model(), pytest.raises(ValueError, match="is 3000000000; models hold 32 bits"):
         br.BradleyTerry("y", np.zeros(2), observed=huge)
+
+
+@pytest.mark.parametrize("group", ["side", "term", "effects"])
+def test_groups_have_any_other_name(group):
+    rows = pd.DataFrame({"one": list("abca"), "two": list("bcab"), group: list("xyxz")})
+    columns = {"first": "one", "second": "two", "outcome": "won"}
+    pairs = br.Pairs.from_frame(rows.assign(won="first"), by=[group], **columns)
+    adherence, utility = np.array([0.5, 1.0, 2.0]), np.array([1.0, 0.0, 3.0])
+    with pm.Model(coords=pairs.coords) as model:
+        own = pm.Data("adherence", adherence, dims=group)
+        br.BradleyTerry("y", utility, adherence=own, observed=pairs)
+    lead = adherence[pairs.group_idx(group)] * (utility[pairs.first] - utility[pairs.second])
+    np.testing.assert_allclose(pointwise(model, {}), -np.log1p(np.exp(-lead)), rtol=1e-12)
+    (dim,) = model.named_vars_to_dims[f"y_{group}_matches"]
+    assert [*model.coords[dim]] == ["x", "y", "z"]
 
 
 def test_a_group_that_is_called_like_other_data_is_refused():

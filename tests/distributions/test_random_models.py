@@ -84,9 +84,6 @@ def logp_of(model):
     return found
 
 
-UTILITY_DIMS = [("item",), ("pair", "side")]
-UTILITY_DIMS += [(by, "item")[::step] for by in GROUPS for step in (1, -1)]
-PARAMETER_DIMS = [(), ("pair",), *((by,) for by in GROUPS)]
 TIES = {br.Davidson: ("nu", 0.0), br.RaoKupper: ("theta", 1.0)}
 
 
@@ -95,9 +92,16 @@ def check_pairs(seed):
     family = [br.BradleyTerry, br.Thurstone, br.Davidson, br.RaoKupper][rng.integers(4)]
     pairs = some_pairs(rng, ties=family in TIES)
     labels = {dim: len(x) for dim, x in pairs.coords.items()} | {"side": 2}
-    dims = {"utility": UTILITY_DIMS[rng.integers(len(UTILITY_DIMS))]}
+
+    def some_groups(*own):
+        beside = rng.permutation([*GROUPS])[: rng.choice([0, 0, 1, 1, 2, 3])]
+        return tuple(rng.permutation([*own, *beside]).tolist())
+
+    dims = {"utility": ("pair", "side") if rng.integers(6) == 0 else some_groups("item")}
     parameters = ["adherence", "order_effect", *([TIES[family][0]] if family in TIES else [])]
-    dims |= {name: PARAMETER_DIMS[rng.integers(len(PARAMETER_DIMS))] for name in parameters}
+    same = some_groups()  # of all, which the sum is then over, or of each
+    for name in parameters:
+        dims[name] = [(), ("pair",), some_groups(), same, same, same][rng.integers(6)]
     values = {name: rng.normal(size=[labels[d] for d in by]) for name, by in dims.items()}
     if family in TIES:
         name, least = TIES[family]
