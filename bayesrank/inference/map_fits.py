@@ -15,11 +15,12 @@ import xarray as xr
 from numpy.typing import NDArray
 from pymc.backends.arviz import coords_and_dims_for_inferencedata
 from pymc.blocking import DictToArrayBijection, RaveledVars
+from pymc.pytensorf import compile as compile_pytensor
 
 from bayesrank.data.read import label_repr
 from bayesrank.distributions import set_observed
 from bayesrank.inference.modes import climb, objective
-from bayesrank.inference.workers import on_workers
+from bayesrank.inference.workers import WorkersDiedError, on_workers
 
 __all__ = [
     "Fit",
@@ -85,20 +86,25 @@ def map_fits(
     Raises
     ------
     ValueError
-        If there are no problems, or variables have other shapes in some of them: those would be
-        models of their own.
+        If there are no problems.
+    Exception
+        Whatever ends the call before the first fit, such as a model that does not compile.
 
     Warns
     -----
     FitWarning
-        If fits failed, which is not fatal to the others; or if the call was interrupted, in which
-        case what was fitted is returned.
+        If some problems have no fit: the data do not fit the model, the search does not arrive, a
+        variable has another shape than in the first problem, a worker process died, or the call
+        was interrupted. All other fits are returned.
 
     Notes
     -----
     Results are the same to the last digit, whoever fits: on as many processes as one likes, or on
     a cluster. A worker imports and compiles first, which takes it some ten seconds: below some
     thousands of small problems one process is as fast.
+
+    If a worker process dies, such as for want of memory, the problems that were under way are tried
+    once more, one at a time, after all others.
 
     See Also
     --------
@@ -119,16 +125,22 @@ def map_fits(
     labelled, fits = labelled_problems(problems, done)
     wanted = {label: problem for label, problem in labelled.items() if label not in fits}
     fitter = partial(_Fitter, model, var, max_iterations, tolerance)
-    interrupted = False
+    n_before, rest = len(fits), ""
     try:
         for some in on_workers(
             fitter, wanted, n_jobs=n_jobs, client=client, what="Fitting", progressbar=progressbar
         ):
             fits |= some
     except KeyboardInterrupt:
-        interrupted = True
-    out = fits_together(model, labelled, fits)
-    warn_of_failures(out, interrupted)
+        rest = "interrupted"
+    except WorkersDiedError as error:
+        fits |= {label: Fit.failure(why) for label, why in error.lost.items()}
+    except Exception as error:
+        if len(fits) == n_before:
+            raise
+        rest = f"{type(error).__name__}: {error}"
+    out = fits_together(model, labelled, fits, rest)
+    warn_of_failures(out, interrupted=rest == "interrupted")
     return out
 
 
@@ -226,20 +238,22 @@ def _done(done: xr.Dataset | None) -> dict[Hashable, Fit]:
 
 
 def fits_together(
-    model: pm.Model, problems: Mapping[Hashable, Any], fits: Mapping[Hashable, Fit]
+    model: pm.Model, problems: Mapping[Hashable, Any], fits: Mapping[Hashable, Fit], rest: str
 ) -> xr.Dataset:
-    """Put all fits into one Dataset, NaN where there is none."""
-    missing = Fit.failure("not fitted: interrupted")
-    rows = [fits.get(label, missing) for label in problems]
-    shapes = {name: x.shape for row in rows for name, x in row.values.items()}
+    """Put all fits into one Dataset; the rest is NaN, for the reason that is given."""
+    rows = [fits.get(label, Fit.failure(f"not fitted: {rest}")) for label in problems]
+    shapes: dict[str, tuple[int, ...]] = {}
+    for k, row in enumerate(rows):
+        for name, x in row.values.items():
+            shape = shapes.setdefault(name, x.shape)
+            if x.shape != shape:
+                rows[k] = Fit.failure(
+                    f"{name!r} has shape {x.shape} in this problem, and {shape} in the first one: "
+                    "fit this problem with a model of its own"
+                )
     coords, dims = coords_and_dims_for_inferencedata(model)
     out = xr.Dataset(coords={"problem": _labels(problems)})
-    for name, shape in shapes.items():
-        if any(row.values[name].shape != shape for row in rows if row.values):
-            raise ValueError(
-                f"{name!r} has different shapes in different problems: fit those with a model of "
-                "their own."
-            )
+    for name, shape in (shapes or _shapes(model)).items():
         stacked = np.stack([row.values.get(name, np.full(shape, np.nan)) for row in rows])
         own = dims.get(name) or [f"{name}_dim_{k}" for k in range(len(shape))]
         of_dims = {d: coords[d] for d in own if d in coords}
@@ -247,6 +261,13 @@ def fits_together(
     out["log_density"] = ("problem", np.array([row.log_density for row in rows]))
     out["failed"] = ("problem", np.array([row.failed for row in rows], dtype=object))
     return out
+
+
+def _shapes(model: pm.Model) -> dict[str, tuple[int, ...]]:
+    """Give the shapes that variables have in the model itself, where there is no fit to ask."""
+    variables = model.unobserved_RVs
+    shapes = compile_pytensor([], [x.shape for x in variables], mode="FAST_COMPILE")()
+    return {x.name: tuple(shape) for x, shape in zip(variables, shapes, strict=True)}
 
 
 def _labels(problems: Mapping[Hashable, Any]) -> NDArray[Any]:

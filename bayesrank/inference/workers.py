@@ -15,19 +15,45 @@ then. Workers are joblib's: processes of this machine, or those of a dask cluste
 """
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
+from itertools import chain
+from pickle import PicklingError
 from typing import Any
 
 import cloudpickle
 import joblib
 from rich.progress import track
 
+from bayesrank.data.read import label_repr
 from bayesrank.inference.modes import one_blas_thread
 
-__all__ = ["n_workers", "on_workers"]
+__all__ = ["WorkersDiedError", "n_workers", "on_workers"]
 
 Solve = Callable[[Any], Any]
+_Attempt = Generator[dict[Hashable, Any], None, tuple[list[Hashable], Exception | None]]
+
+MOST_DEATHS = 10  # of processes in one call: more are no accident, and each costs a start
+
+
+class WorkersDiedError(RuntimeError):
+    """Processes died before they had solved some of the problems.
+
+    Attributes
+    ----------
+    lost : dict
+        From the labels of those problems to the errors.
+    """
+
+    def __init__(self, lost: dict[Hashable, Exception]) -> None:
+        self.lost = lost
+        label, error = next(iter(lost.items()))
+        super().__init__(
+            f"Worker processes died, or could not read what they were sent, at {len(lost)} of the "
+            f"problems, the first of them {label_repr(label)}: {type(error).__name__}: {error}"
+        )
 
 
 def on_workers(
@@ -66,22 +92,59 @@ def on_workers(
 
     Raises
     ------
+    WorkersDiedError
+        If processes died, or could not read what they were sent. All other problems are solved
+        first: those that were under way are tried once more, one at a time.
     Exception
         Whatever the function raises on one of them, which ends the rest.
     """
     pickled = cloudpickle.dumps(prepare)
     digest = hashlib.sha256(pickled).hexdigest()
     labels = list(problems)
+    size = _handful(len(labels), n_workers(n_jobs, client))
+    parts = [labels[k : k + size] for k in range(0, len(labels), size)]
+
+    def until_one_dies(waiting: deque[list[Hashable]]) -> _Attempt:
+        """Solve what waits; if a process dies, return what was under way, and the error."""
+        under_way: dict[Hashable, None] = {}
+
+        def tasks() -> Iterator[Any]:
+            while waiting:
+                part = waiting.popleft()
+                under_way.update(dict.fromkeys(part))
+                yield joblib.delayed(_solve_some)(digest, pickled, [(x, problems[x]) for x in part])
+
+        try:
+            for some in joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks()):
+                for label in some:
+                    del under_way[label]
+                yield some
+        except (BrokenProcessPool, PicklingError) as error:
+            return list(under_way), error
+        return [], None
+
+    def attempts() -> Iterator[dict[Hashable, Any]]:
+        waiting, suspects = deque(parts), deque[Hashable]()
+        deaths: list[Exception] = []
+        lost: dict[Hashable, Exception] = {}
+        while (waiting or suspects) and len(deaths) < MOST_DEATHS:
+            alone = not waiting
+            queue = deque([[suspects.popleft()]]) if alone else waiting
+            under_way, error = yield from until_one_dies(queue)
+            if error:
+                deaths.append(error)
+                if alone:
+                    lost |= dict.fromkeys(under_way, error)
+                else:
+                    suspects += under_way
+        if waiting or suspects:
+            lost |= dict.fromkeys([*suspects, *chain(*waiting)], deaths[-1])
+        if lost:
+            raise WorkersDiedError(lost)
+
     backend: Any = joblib.parallel_config("dask", client=client) if client else nullcontext()
     with backend:
-        workers = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        size = _handful(len(labels), n_workers(n_jobs, client))
-        parts = [labels[k : k + size] for k in range(0, len(labels), size)]
-        tasks = (
-            joblib.delayed(_solve_some)(digest, pickled, [(label, problems[label]) for label in x])
-            for x in parts
-        )
-        yield from track(workers(tasks), what, len(parts), transient=True, disable=not progressbar)
+        yield from track(attempts(), what, len(parts), transient=True, disable=not progressbar)
 
 
 def n_workers(n_jobs: int | None, client: Any) -> int:

@@ -70,7 +70,7 @@ def map_fits(
     Warns
     -----
     FitWarning
-        If fits failed, which is not fatal to the others.
+        If some problems have no fit, or the call was interrupted. All other fits are returned.
 
     Examples
     --------
@@ -101,14 +101,22 @@ def map_fits(
                 fits[label] = Fit.failure(error)
     first, unravel = ravel_pytree(density.in_order(density.start()))  # once: it compiles
     solve = jax.jit(jax.vmap(_solver(density, first, unravel, max_iterations, tolerance)))
-    for labels, stacked in _groups(arrays, at_once):
-        found = zip(*map(np.asarray, solve(stacked)), strict=True)
-        # the last ones fill up
-        for label, (x, height, missing) in zip(labels, found, strict=False):
-            values = dict(zip(density.names, unravel(jnp.asarray(x)), strict=True))
-            fits[label] = _fit(density, values, float(height), float(missing), tolerance)
-    out = fits_together(density.model, labelled, fits)
-    warn_of_failures(out, interrupted=False)
+    n_before, rest = len(fits), ""
+    try:
+        for labels, stacked in _groups(arrays, at_once):
+            found = zip(*map(np.asarray, solve(stacked)), strict=True)
+            # the last ones fill up
+            for label, (x, height, missing) in zip(labels, found, strict=False):
+                values = dict(zip(density.names, unravel(jnp.asarray(x)), strict=True))
+                fits[label] = _fit(density, values, float(height), float(missing), tolerance)
+    except KeyboardInterrupt:
+        rest = "interrupted"
+    except Exception as error:  # such as for want of memory
+        if len(fits) == n_before:
+            raise
+        rest = f"{type(error).__name__}: {error}"
+    out = fits_together(density.model, labelled, fits, rest)
+    warn_of_failures(out, interrupted=rest == "interrupted")
     return out
 
 

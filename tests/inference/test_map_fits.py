@@ -1,5 +1,8 @@
 """Many problems: the same numbers whoever fits them, one compilation, failures by name."""
 
+import os
+import signal
+import threading
 import warnings
 
 import joblib
@@ -120,6 +123,96 @@ def test_what_is_fitted_is_kept_when_interrupted(model, problems, fits, monkeypa
         found = map_fits(model, problems, progressbar=False)
     xr.testing.assert_identical(found.isel(problem=slice(0, 5)), fits.isel(problem=slice(0, 5)))
     assert (found["failed"][5:] == "not fitted: interrupted").all()
+
+
+def test_interrupted_before_the_first_fit_everything_is_nan(model, problems, fits, monkeypatch):
+    def at_once(digest, pickled, part):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(workers, "_solve_some", at_once)
+    with pytest.warns(FitWarning, match="12 of 12 fits were interrupted or failed"):
+        found = map_fits(model, problems, progressbar=False)
+    monkeypatch.undo()
+    assert (found["failed"] == "not fitted: interrupted").all()
+    assert set(found.data_vars) == set(fits.data_vars)
+    for name in ("utility", "odds"):
+        assert found[name].dims == fits[name].dims
+        assert np.isnan(found[name]).all()
+    xr.testing.assert_identical(map_fits(model, problems, done=found, progressbar=False), fits)
+
+
+def test_an_error_outside_of_the_fits_keeps_what_is_fitted(model, problems, fits, monkeypatch):
+    some = workers._solve_some
+
+    def until(digest, pickled, part):
+        if part[0][0] == "query 5":
+            raise OSError("no space left")
+        return some(digest, pickled, part)
+
+    monkeypatch.setattr(workers, "_solve_some", until)
+    first = "7 of 12 fits failed, the first of them 'query 5': not fitted: OSError: no space left"
+    with pytest.warns(FitWarning, match=first):
+        found = map_fits(model, problems, progressbar=False)
+    xr.testing.assert_identical(found.isel(problem=slice(0, 5)), fits.isel(problem=slice(0, 5)))
+    assert np.isnan(found["utility"][5:]).all()
+    with pytest.raises(OSError, match="no space left"):  # there is nothing to keep
+        map_fits(model, {"query 5": problems["query 5"]}, progressbar=False)
+
+
+def test_a_problem_of_another_shape_is_named_and_the_others_are_kept(problems):
+    first = problems["query 0"]
+    with pm.Model(coords=first.coords) as model:
+        utility = pm.Normal("utility", 0, 1, dims="item")
+        x = pm.Data("x", [1.0, 2.0])
+        pm.Deterministic("line", x * utility[0])
+        br.PlackettLuce("y", utility, observed=first)
+    cases = [{"y": first, "x": x} for x in ([1.0, 3.0], [1.0, 2.0, 3.0], [0.0, 1.0])]
+    with pytest.warns(
+        FitWarning, match=r"1 of 3 .* them 1: 'line' has shape \(3,\) in this problem"
+    ):
+        found = map_fits(model, cases, progressbar=False)
+    assert np.isnan(found["line"].sel(problem=1)).all()
+    utility = found["utility"].sel(problem=[0, 2], item="a")
+    np.testing.assert_allclose(found["line"].sel(problem=0), [1, 3] * utility[0].values)
+    np.testing.assert_allclose(found["line"].sel(problem=2), [0, 1] * utility[1].values)
+
+
+def killer_and_others(problems):
+    """One problem kills the process that fits it, one raises, and one cannot be sent to it."""
+
+    class Kills(dict):
+        def __iter__(self):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        keys = __iter__
+
+    class Raises(dict):
+        def __iter__(self):
+            raise ZeroDivisionError("a bad problem")
+
+        keys = __iter__
+
+    return {
+        "kills": Kills(),
+        "raises": Raises(),
+        "stays": {"y": problems["query 0"], "scale": threading.Lock()},
+        **problems,
+    }
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_takes_no_other_fit_with_it(model, problems, fits):
+    given = killer_and_others(problems)
+    with pytest.warns(FitWarning, match="3 of 15 fits failed"):
+        found = map_fits(model, given, n_jobs=2, progressbar=False)
+    assert found["problem"].values.tolist() == list(given)
+    why = {str(label): str(found["failed"].sel(problem=label).item()) for label in given}
+    assert why["kills"].startswith("TerminatedWorkerError: ")
+    assert "SIGKILL" in why["kills"]
+    assert why["raises"] == "ZeroDivisionError: a bad problem"
+    assert why["stays"].startswith("PicklingError: ")
+    assert np.isnan(found["odds"].sel(problem=["kills", "raises", "stays"])).all()
+    xr.testing.assert_identical(found.sel(problem=list(problems)), fits)
 
 
 def test_a_search_that_does_not_arrive_has_failed(model, problems):
