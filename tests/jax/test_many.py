@@ -7,6 +7,7 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank.inference import FitWarning
+from bayesrank.jax import many
 
 
 def problem(seed):
@@ -46,6 +47,38 @@ def test_modes_are_those_of_one_after_another(model):
     half = found.isel(problem=slice(0, 6)).copy(deep=True)
     half["failed"][2] = "ValueError: the power went"
     xr.testing.assert_allclose(br.jax.map_fits(density, problems, done=half), found, atol=5e-3)
+
+
+@pytest.mark.slow
+def test_what_is_fitted_before_an_error_is_kept(model, monkeypatch):
+    problems = {f"query {k}": problem(k) for k in range(0, 12, 2)}
+    density = br.jax.compile(model)
+    found = br.jax.map_fits(density, problems)
+    groups = many._groups
+
+    def until(arrays, at_once):
+        yield next(groups(arrays, at_once))
+        raise MemoryError("out of memory")
+
+    monkeypatch.setattr(many, "_groups", until)
+    with pytest.warns(FitWarning, match="not fitted: MemoryError: out of memory"):
+        some = br.jax.map_fits(density, problems, at_once=2)
+    fitted = some["failed"].values == ""
+    assert fitted.sum() == 2
+    xr.testing.assert_allclose(some.isel(problem=fitted), found.isel(problem=fitted), atol=5e-3)
+    assert np.isnan(some["odds"][~fitted]).all()
+
+
+def test_interrupted_before_the_first_fit_everything_is_nan(model, monkeypatch):
+    def at_once(arrays, at_once):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(many, "_groups", at_once)
+    with pytest.warns(FitWarning, match="2 of 2 fits were interrupted or failed"):
+        found = br.jax.map_fits(br.jax.compile(model), [problem(0), problem(1)])
+    assert found["odds"].dims == ("problem", "item")
+    assert np.isnan(found["odds"]).all()
+    assert (found["failed"] == "not fitted: interrupted").all()
 
 
 def test_what_fails_is_named(model):
