@@ -810,20 +810,35 @@ def _predicted(pairs: Pairs, posterior: xr.DataTree, var: str) -> NDArray[np.int
     """Read the matches that a posterior predicts: (draws, n_pairs, 3)."""
     kept, drawn = predicted_counts(posterior, var, DRAWS)
     n_outcomes = drawn.shape[2]
-    mine = np.column_stack([pairs.first, pairs.second, pairs.counts[:, :n_outcomes]])
-    theirs = np.column_stack([kept[part].to_numpy() for part in (FIRST, SECOND, COUNTS)])
-    other_items = kept.items is not None and [*map(str, kept.items)] != [*map(str, pairs.items)]
-    if mine.shape != theirs.shape or (mine != theirs).any() or other_items:
+    groups = [  # a model may know of fewer judges than the pairs
+        name
+        for name in sorted(kept.groups.keys() & {"judge", *pairs.groups})
+        if {*map(str, kept.labels(name))} == {*map(str, pairs.coords[name])}
+    ]
+    mine = [pairs.first, pairs.second, *pairs.counts[:, :n_outcomes].T]
+    theirs = [kept[FIRST].to_numpy(), kept[SECOND].to_numpy(), *kept[COUNTS].to_numpy().T]
+    if kept.items is not None:
+        mine[:2] = (pairs.coords["item"][item] for item in mine[:2])
+        theirs[:2] = (kept.items.to_numpy()[item] for item in theirs[:2])
+    mine += [pairs.coords[name][pairs.group_idx(name)] for name in groups]
+    theirs += [kept.labels(name)[kept.codes(name)] for name in groups]
+    asked, known = (pd.MultiIndex.from_arrays([x.astype(str) for x in y]) for y in (mine, theirs))
+    order = np.arange(len(asked))
+    if not asked.equals(known):
+        matched = len(asked) == len(known) and asked.is_unique and known.is_unique
+        order = known.get_indexer(asked) if matched else np.array([-1])
+    if (order < 0).any():
         raise ValueError(
-            f"The posterior is of other matches ({len(theirs):,} rows of {theirs[:, 2:].sum():,} "
-            f"matches) than these pairs ({len(mine):,} rows of {mine[:, 2:].sum():,}), or they are "
-            "in another order: give the pairs that its model observes."
+            f"The posterior is of other matches ({len(known):,} rows of "
+            f"{kept[COUNTS].to_numpy().sum():,} matches) than these pairs ({len(asked):,} rows of "
+            f"{pairs.counts[:, :n_outcomes].sum():,}), or rows that are alike are in another "
+            "order. Give the pairs that its model observes."
         )
     if pairs.counts[:, n_outcomes:].any():
         raise ValueError(
             "These pairs have ties and the posterior is of a model without: take Davidson."
         )
-    return np.pad(drawn, [(0, 0), (0, 0), (0, 3 - n_outcomes)])
+    return np.pad(drawn[:, order], [(0, 0), (0, 0), (0, 3 - n_outcomes)])
 
 
 def _played(pairs: Pairs) -> Floats:

@@ -406,10 +406,27 @@ def test_what_is_of_no_model_stays_beside_a_posterior(honest):
 
 def test_a_posterior_of_other_matches_is_refused(honest):
     pairs, posterior = honest
-    with pytest.raises(ValueError, match=r"of other matches \(.* or they are in another order"):
+    with pytest.raises(ValueError, match=r"of other matches \(.* alike are in another order"):
         br.audit(replace(pairs, counts=pairs.counts[::-1]), posterior)
     with pytest.raises(ValueError, match="must be observed as Pairs and predicted"):
         br.audit(pairs, posterior.drop_nodes("posterior_predictive"))
+
+
+def test_matches_in_another_order_are_matched_by_label(honest):
+    pairs, posterior = honest
+    turned = pairs.reindex({"item": pairs.items[::-1], "judge": pairs.judges[::-1]})
+    rows = np.random.default_rng(0).permutation(len(pairs))
+    moved = replace(
+        turned,
+        groups={name: group.take(rows) for name, group in turned.groups.items()},
+        **{
+            name: getattr(turned, name)[rows]
+            for name in ("first", "second", "counts", "weight", "judge_idx")
+        },
+    )
+    probes = ["cycles", "order", "judges"]
+    same, found = (br.audit(x, posterior, probes=probes) for x in (pairs, moved))
+    np.testing.assert_allclose(found["value"], same["value"])
 
 
 def test_ties_that_the_model_does_not_have_are_refused():

@@ -15,8 +15,8 @@ A *triple* is a user, an item the user has and an item the user has not: one com
 of the former. There are ``n_triples`` of them, too many to list but for small data.
 """
 
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -352,6 +352,47 @@ class Interactions(Frozen):
     def coords(self) -> dict[str, NDArray[Any]]:
         """Coordinates for ``pm.Model(coords=...)``: user and item."""
         return {"user": coord_values(self.users), "item": coord_values(self.items)}
+
+    def reindex(self, axes: Mapping[str, Iterable[Hashable]]) -> Self:
+        """Put users and items on other axes, such as those of a model.
+
+        Parameters
+        ----------
+        axes : mapping of str to sequence of labels
+            The new axis of ``user`` or ``item``, in its order. It may have more labels than the
+            interactions use.
+
+        Returns
+        -------
+        Interactions
+            The same interactions.
+
+        Raises
+        ------
+        ValueError
+            If a label that the interactions use is not on its new axis, or they have no such axis.
+
+        Examples
+        --------
+        >>> clicks = pd.DataFrame({"user": [7, 9], "page": ["b", "a"]})
+        >>> have = Interactions.from_frame(clicks, user="user", item="page")
+        >>> have.reindex({"item": ["c", "b", "a"]}).item
+        array([1, 2], dtype=int32)
+        """
+        known = {"user": (self.users, self.user_idx), "item": (self.items, self.item)}
+        for name, labels in axes.items():
+            if name not in known:
+                raise ValueError(
+                    f"Interactions have no axis {label_repr(name)} to put on other labels; they "
+                    f"have {quoted(known)}."
+                )
+            old, idx = known[name]
+            axis, place = read.on_axis(labels, old, idx, name)
+            known[name] = axis, place[idx].astype(np.int32)
+        (users, user_idx), (items, item) = known.values()
+        start = np.append(0, np.bincount(user_idx, minlength=len(users)).cumsum())
+        item = item[np.lexsort((item, user_idx))]
+        return replace(self, users=users, items=items, start=start, item=item)
 
     def items_of(self, user: Hashable) -> pd.Index:
         """Labels of the items of one user.

@@ -34,6 +34,7 @@ from bayesrank.distributions.observed import (
     Part,
     Record,
     as_double,
+    in_order,
     label_axis,
     observe,
     observed_counts,
@@ -308,10 +309,19 @@ class ObservedBPRRV(ObservedRV, BPRRV):
         return [axis for axis in cls.along if axis not in (RANKING, SLOT)]
 
     @classmethod
+    def kept(cls, model: pm.Model, name: str) -> dict[str, Any]:
+        """Labels of the utilities that the model has."""
+        coords, known = model.coords, cls.labelled()
+        return {axis: coords.get(f"{name}_{axis}s", coords.get(axis)) for axis in known}
+
+    @classmethod
+    def on_axes(cls, model: pm.Model, name: str, data: Any, p: SimpleNamespace) -> Any:
+        return in_order(data, cls.kept(model, name))
+
+    @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Any, p: SimpleNamespace) -> None:
         shape = tuple(int(n) for n in p.shape.eval(mode="FAST_COMPILE"))
-        coords, known = model.coords, cls.labelled()
-        kept = {axis: coords.get(f"{name}_{axis}s", coords.get(axis)) for axis in known}
+        kept = cls.kept(model, name)
         missing = [axis for axis in cls.along if axis not in data.coords]
         wanted = () if missing else _lengths(data, cls.along)
         if shape != wanted or any(labels is None for labels in kept.values()):
@@ -320,9 +330,10 @@ class ObservedBPRRV(ObservedRV, BPRRV):
                 f"The utilities of {name!r} have shape {shape}, by {cls.along}, and the new "
                 f"{type(data).__name__} {need}; or they are by something else than these are."
             )
+        noun = "interactions" if isinstance(data, Interactions) else "rankings"
         for axis, labels in kept.items():
             whose = "the utility that the model has"
-            same_labels(whose, name, labels, data.coords[axis], "pairs", f"{axis}s")
+            same_labels(whose, name, labels, data.coords[axis], noun, f"{axis}s")
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:

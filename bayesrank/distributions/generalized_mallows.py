@@ -137,7 +137,7 @@ class GeneralizedMallows(Discrete):
         With a `Rankings`, dims of a consensus that has no names.
     observed : Rankings or array_like of int, optional
         A `Rankings` registers its data as `PlackettLuce` does. Every ranking has all items, and no
-        ties but in the last block: ``from_orderings(..., presented=)`` puts what is left out there.
+        ties but in the last block: ``from_orderings(..., rest=)`` puts what is left out there.
         An array holds ranks aligned with `consensus`.
     sizes : array_like of int, optional
         Of an array of top-k lists: block sizes, ones and then what is left.
@@ -424,7 +424,7 @@ def check_lists(name: str, rankings: Rankings) -> None:
     if bad.any():
         raise ValueError(
             f"{name!r} is of rankings that have all items, and ties in the last block only: "
-            f"{described(rankings, int(bad.argmax()))}. Say by from_orderings(..., presented=) "
+            f"{described(rankings, int(bad.argmax()))}. Say by from_orderings(..., rest=) "
             "that what is left out comes last, or take br.Mallows(..., distance='kendall')."
         )
 

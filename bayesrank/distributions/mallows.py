@@ -573,7 +573,7 @@ class ObservedSummedOutRV(_ObservedRV, SummedOutRV):
                 f"{name!r} sums its consensus out, of rankings of all items: "
                 f"{described(data, row)}. Give a consensus, such as br.PlackettLuce('consensus', "
                 "zeros, dims='item') with br.LeapAndShift for its steps, or say by "
-                "from_orderings(..., presented=) that what is left out comes last."
+                "from_orderings(..., rest=) that what is left out comes last."
             )
 
     @classmethod

@@ -489,11 +489,9 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
         coords = model.coords
         rows, items = model.named_vars_to_dims[name]
         kept = {RANKER: coords.get(rows), ITEM: coords.get(items)}
-        own = {RANKER: data.rankers, ITEM: data.items, PROBLEM: data.problems}
-        own |= {group: labels for group, (labels, _) in data.groups.items()}
         for axis in _labelled(cls.along):
             kept[axis] = coords.get(f"{name}_{axis}s", coords.get(axis))
-            if axis not in own:
+            if axis not in data.coords:
                 raise ValueError(
                     f"A parameter of {name!r} is by {axis}, and the new counts are not grouped by "
                     "it. Say by PairCounts.grouped which rankers are of which."
@@ -504,9 +502,8 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
                 continue
             if axis in (RANKER, ITEM) and set(labels) != set(new):
                 continue  # others: the coords become theirs
-            label_of = dict(zip(new, own[axis], strict=True))
             try:
-                data = data.reindex({axis: [label_of.get(label, label) for label in labels]})
+                data = data.reindex({axis: labels})
             except ValueError as error:
                 raise ValueError(
                     f"{name!r} has parameters by {axis}, and the new counts others. {error} "

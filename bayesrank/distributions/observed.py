@@ -56,6 +56,7 @@ __all__ = [
     "Record",
     "as_double",
     "check_length",
+    "in_order",
     "is_observed",
     "known_value",
     "label_axis",
@@ -455,8 +456,11 @@ def _add_coord(kind: type[ObservedRV], model: pm.Model, name: str, dim: str, lab
         return
     present = model.coords[dim]
     if present is not None and not np.array_equal(np.asarray(present), np.asarray(labels)):
+        what = f"that are not the {len(labels)}"
+        if set(present) == set(labels):
+            what = "in another order than those"
         raise ValueError(
-            f"The model's coord {dim!r} has {len(present)} labels that are not the {len(labels)} "
+            f"The model's coord {dim!r} has {len(present)} labels {what} "
             f"of the {kind.noun} of {name!r}. Build the model with pm.Model(coords="
             f"{kind.noun}.coords), or give a second collection of {kind.noun} its own "
             f"dims={kind.example}."
@@ -476,6 +480,18 @@ def label_axis(
     return dim
 
 
+def in_order(data: Any, coords: Mapping[str, Any]) -> Any:
+    """Put data in the order of the coords that have the same labels in another order."""
+    moved = {
+        axis: coords[axis]
+        for axis, labels in data.coords.items()
+        if coords.get(axis) is not None
+        and set(coords[axis]) == set(labels)
+        and not np.array_equal(coords[axis], labels)
+    }
+    return data.reindex(moved) if moved else data
+
+
 def same_labels(
     whose: str, name: str, present: Any, labels: Any, noun: str, axis: str = "items"
 ) -> None:
@@ -486,9 +502,11 @@ def same_labels(
     if len(present) == len(labels):
         row = int((np.asarray(present) != np.asarray(labels)).argmax())
         what = f"has {label_repr(present[row])} where they have {label_repr(labels[row])}"
+    way_out = f"Read the {noun} with {axis}=, in the order of the model."
+    if axis not in ("items", "users"):
+        way_out = f"Put them in the order of the model with {noun}.reindex({{{axis[:-1]!r}: ...}})."
     raise ValueError(
-        f"The {axis} of the {noun} of {name!r} are not those of {whose}, which {what}. Read the "
-        f"{noun} with {axis}=, in the order of the model."
+        f"The {axis} of the {noun} of {name!r} are not those of {whose}, which {what}. {way_out}"
     )
 
 

@@ -332,14 +332,11 @@ class ObservedRankingsRV(ObservedRV):
             if part == RANKER and are_numbers(new):
                 raise ValueError(
                     f"The {what} of {name!r} is by ranker, and the new rankings do not say "
-                    "whose they are: read them with rankers=."
+                    "whose they are. Read them with the rankers, such as by rankers= of "
+                    "Rankings.from_orderings or ranker= of Rankings.from_ratings."
                 )
-            # labels as they are, by what models call them
-            own = {ITEM: data.items, RANKER: data.rankers}
-            own |= {group: labels for group, (labels, _) in data.groups.items()}
-            label_of = dict(zip(new, own[part], strict=True))
             try:
-                data = data.reindex({part: [label_of.get(label, label) for label in kept]})
+                data = data.reindex({part: kept})
             except ValueError as error:
                 raise ValueError(
                     f"The {what} of {name!r} is by {part}, and the new rankings have others. "

@@ -53,6 +53,7 @@ from bayesrank.distributions.observed import (
     Record,
     as_double,
     check_length,
+    in_order,
     is_observed,
     known_value,
     logprob_of,
@@ -858,6 +859,13 @@ class _ObservedPairRV(ObservedRV, _PairRV):
             outcome = "nothing: evidence weights make a pseudo-likelihood"
         labels = data.coords | {"result": RESULTS[: cls.n_outcomes], TERM: terms.labels}
         return Record(labels, parts, derived, outcome)
+
+    @classmethod
+    def on_axes(cls, model: pm.Model, name: str, data: Pairs, p: SimpleNamespace) -> Pairs:
+        dim_of = {ITEM: ITEM} | groups_of(name, model.named_vars_to_dims)
+        matches = model.named_vars_to_dims.get(name_of(name, counted(ITEM, MATCHES)), (ITEM,))
+        dim_of[ITEM] = matches[0]
+        return in_order(data, {axis: model.coords.get(dim) for axis, dim in dim_of.items()})
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Pairs, p: SimpleNamespace) -> None:

@@ -40,9 +40,11 @@ from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import (
     are_instants,
     counted,
+    float_array,
     label_repr,
     label_times,
     locate,
+    per_row,
     plain_index,
     quoted,
     time_coordinates,
@@ -209,7 +211,8 @@ class Problem:
             likelihood, shape = RANKINGS_OF, data.ranks.shape
         read = {}
         for name, values in covariates.items():
-            read[name] = np.asarray(values, dtype=float)
+            noun = "pair" if isinstance(data, Pairs) else "ranking"
+            read[name] = float_array(per_row(values, {noun: data.labels}, name), name)
             if read[name].shape != shape or not np.isfinite(read[name]).all():
                 raise ValueError(
                     f"The covariate {name!r} must be finite numbers of the shape {shape}; it has "
@@ -574,6 +577,13 @@ class History:
         n = len(first)
         if len(second) != n:
             raise ValueError(f"`first` has {n} items and `second` {len(second)}.")
+        columns = [first, second, at, *(covariates or {}).values()]
+        indexes = [x.index for x in columns if isinstance(x, pd.Series)]
+        if not all(indexes[0].equals(index) for index in indexes):
+            raise ValueError(
+                "`first`, `second`, `at` and the covariates are Series with different indexes. "
+                "Take them from one table, or give arrays in one order."
+            )
         one, other = (
             locate(plain_index(x, "items"), p.data.items, "item") for x in (first, second)
         )

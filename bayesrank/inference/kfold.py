@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import arviz as az
 import numpy as np
 import nutpie
+import pandas as pd
 import pymc as pm
 import pytensor.tensor as pt
 import xarray as xr
@@ -39,6 +40,7 @@ from pymc.backends.arviz import (
 from pymc.model.fgraph import clone_model
 from scipy.special import logsumexp
 
+from bayesrank.data.read import per_row
 from bayesrank.inference.at_draws import at_draws
 from bayesrank.inference.leap_and_shift import LeapAndShift
 from bayesrank.inference.workers import n_workers, on_workers
@@ -301,7 +303,7 @@ def _folds(
         dealt = np.empty(n, dtype=np.int64)
         dealt[_sorted(units)] = np.random.default_rng(seed).permutation(np.arange(n) % int(k))
         return dealt
-    given = np.asarray(folds)
+    given = np.asarray(per_row(folds, {what: pd.Index(units.labels)}, "folds"))
     if given.shape != (n,) or given.dtype.kind not in "iu":
         raise ValueError(
             f"`folds` has shape {given.shape} and dtype {given.dtype}; it is one whole number for "

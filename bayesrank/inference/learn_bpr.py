@@ -53,6 +53,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayesrank.data import Interactions
+from bayesrank.data.read import float_array, per_row
 from bayesrank.inference.bpr_kernels import climb_factors, climb_neighbours
 
 __all__ = [
@@ -161,8 +162,7 @@ def learn_bpr(
         raise ValueError(f"`n_factors` is {n_factors!r}; it must be a whole number, 0 or more.")
     kind = _check_numbers(n_epochs, learning_rate, last, dtype)
     on = [
-        _per_label(name, value, n_users if name == "user" else n_items, kind)
-        for name, value in penalties._asdict().items()
+        _per_label(name, value, interactions, kind) for name, value in penalties._asdict().items()
     ]
 
     W, H, b = start or _random_start(n_users, n_items, n_factors, start_scale, seed)
@@ -328,7 +328,9 @@ def learn_bpr_neighbours(
     n_items = interactions.n_items
     last = learning_rate if last_rate is None else last_rate
     kind = _check_numbers(n_epochs, learning_rate, last, dtype)
-    on = [_per_label(name, value, n_items, kind) for name, value in penalties._asdict().items()]
+    on = [
+        _per_label(name, value, interactions, kind) for name, value in penalties._asdict().items()
+    ]
     fit = NeighbourFit(np.zeros((n_items, n_items), dtype=kind), np.zeros(n_items, dtype=kind))
     _ascend(
         interactions,
@@ -381,11 +383,14 @@ def _check_numbers(n_epochs: float, rate: float, last: float, dtype: str) -> np.
     return np.dtype(dtype)
 
 
-def _per_label(name: str, value: ArrayLike, n: int, kind: np.dtype[Any]) -> NDArray[Any]:
+def _per_label(
+    name: str, value: ArrayLike, interactions: Interactions, kind: np.dtype[Any]
+) -> NDArray[Any]:
     """Return a penalty for each user or item."""
-    given = np.asarray(value, dtype=np.float64)
+    what = "user" if name == "user" else "item"
+    axis = interactions.users if what == "user" else interactions.items
+    given, n = float_array(per_row(value, {what: axis}, name), name), len(axis)
     if given.shape not in ((), (n,)):
-        what = "user" if name == "user" else "item"
         raise ValueError(
             f"The penalty `{name}` has shape {given.shape}; it is one number, or one for each of "
             f"{n} {what}s."

@@ -90,7 +90,8 @@ def compare(
     Notes
     -----
     Rankings that have no labels and say the same are matched in the order in which they stand. If
-    a model tells them apart, by covariates of a ranking say, label them, such as by ``rankers=``.
+    a model tells them apart, by covariates of a ranking say, label them, such as by
+    ``rankers=`` of `Rankings.from_orderings`.
 
     With one chain only, ArviZ takes its draws for independent: the table is right if they are
     nearly so, which one chain cannot tell. Sample two or more.

@@ -60,7 +60,7 @@ def next_matches(
     n: int = 10,
     *,
     top: int = 1,
-    cost: ArrayLike | None = None,
+    cost: ArrayLike | pd.DataFrame | None = None,
     var: str = "utility",
     nu: str = "nu",
     dim: str = "item",
@@ -76,8 +76,9 @@ def next_matches(
         How many matches to choose, 1 or more. The same two items may meet more than once.
     top : int
         The best k items are sought: 1 for the leader alone; less than there are items.
-    cost : array_like of float, shape (n_items, n_items), optional
+    cost : DataFrame or array_like of float, shape (n_items, n_items), optional
         What a match of the two items costs, positive, symmetric; the diagonal is not looked at.
+        A DataFrame has the labels of the items, in any order, as its index and as its columns.
         By default all cost the same. Matches are chosen by gain per cost.
     var, nu, dim : str
         As in `match_probability`.
@@ -120,7 +121,7 @@ def next_matches(
     if k >= n_items:
         raise ValueError(f"`top` is {k}; of {n_items} items fewer than {n_items} can be sought.")
     one, other = np.triu_indices(n_items, 1)
-    price = _prices(cost, n_items)[one, other]
+    price = _prices(cost, labels)[one, other]
 
     kept = np.unique(np.linspace(0, n_draws - 1, min(n_draws, DRAWS)).astype(int))
     utility, ties = by_item[:, kept], tie_draws(data, nu, dim)
@@ -155,9 +156,22 @@ def next_matches(
     return pd.DataFrame(rows, columns=[dim, f"{dim}_other", "gain", "doubt", "p_better"])
 
 
-def _prices(cost: ArrayLike | None, n_items: int) -> Floats:
+def _prices(cost: ArrayLike | pd.DataFrame | None, labels: Any) -> Floats:
+    n_items = len(labels)
     if cost is None:
         return np.ones((n_items, n_items))
+    if isinstance(cost, pd.DataFrame):
+        for side, given in (("index", cost.index), ("columns", cost.columns)):
+            if sorted(map(str, given)) != sorted(map(str, labels)) or not given.isin(labels).all():
+                raise ValueError(
+                    f"The {side} of `cost` must be the labels of the {n_items} items, each once; "
+                    f"it is {given.tolist()}."
+                )
+        cost = cost.loc[list(labels), list(labels)]
+    elif hasattr(cost, "dims"):
+        raise ValueError(
+            "`cost` is a DataArray, whose labels would be lost. Give cost.to_pandas()."
+        )
     found = np.asarray(cost, dtype=np.float64)
     if found.shape != (n_items, n_items):
         raise ValueError(f"`cost` has the shape {found.shape}; it must be {(n_items, n_items)}.")

@@ -119,6 +119,29 @@ def test_new_interactions_are_used_by_what_is_compiled(rng):
         br.set_observed("y", fewer, model=model)
 
 
+@pytest.mark.parametrize("by_user", [True, False])
+def test_new_interactions_are_put_in_the_order_of_the_model(rng, by_user):
+    x = rng.normal(size=(3, 4)) if by_user else rng.normal(size=4)
+    model = observed_model(x, HAVE)
+    logp = model.compile_logp(vars=model.observed_RVs)
+    expected = float(logp({"x": x}))
+    turned = HAVE.reindex({"user": HAVE.users[::-1], "item": HAVE.items[::-1]})
+    assert turned.to_matrix().tolist() == HAVE.to_matrix()[::-1, ::-1].tolist()
+    if not by_user:
+        turned = HAVE.reindex({"item": HAVE.items[::-1]}).to_rankings()
+    br.set_observed("y", turned, model=model)
+    assert float(logp({"x": x})) == pytest.approx(expected, rel=1e-12)
+
+
+def test_interactions_are_put_on_axes_that_have_their_labels():
+    longer = HAVE.reindex({"item": ["z", *HAVE.items]})
+    assert longer.items_of(HAVE.users[0]).tolist() == HAVE.items_of(HAVE.users[0]).tolist()
+    with pytest.raises(ValueError, match=r"Interactions have no axis 'page' .* 'user', 'item'"):
+        HAVE.reindex({"page": ["a"]})
+    with pytest.raises(ValueError, match="Unknown user"):
+        HAVE.reindex({"user": HAVE.users[1:]})
+
+
 def test_a_second_collection_has_dims_of_its_own(rng):
     with pm.Model(coords=HAVE.coords) as model:
         x = pm.Normal("x", dims=("user", "item"))

@@ -730,6 +730,27 @@ def test_new_pairs_are_used_by_what_is_compiled(matches, effect):
     np.testing.assert_array_equal(drawn.sum(axis=1), pairs.counts.sum(axis=1))
 
 
+def test_new_pairs_are_put_in_the_order_of_the_model():
+    model, point = pairs_model("Davidson", order_effect="one"), point_of("Davidson", "one")
+    before = {name: list(labels) for name, labels in model.coords.items()}
+    logp = model.compile_logp()
+    expected = float(logp(point))
+    pairs = pairs_of()
+    other = {"item": pairs.items, "judge": pairs.judges, "kind": pairs.group_labels("kind")}
+    turned = pairs.reindex({axis: labels[::-1] for axis, labels in other.items()})
+    assert list(turned.items) != list(pairs.items)
+    br.set_observed("y", turned, model=model)
+    assert float(logp(point)) == pytest.approx(expected, rel=1e-12)
+    assert {name: list(labels) for name, labels in model.coords.items()} == before
+
+
+def test_pairs_in_another_order_than_the_rows_of_a_model_are_refused_with_the_way_out():
+    pairs = br.Pairs.from_matrix([[0, 3, 1], [1, 0, 1], [1, 1, 0]], items=["a", "b", "c"])
+    coords = {"pair": pairs.coords["pair"][::-1]}
+    with pm.Model(coords=coords), pytest.raises(ValueError, match="has 3 labels in another order"):
+        br.BradleyTerry("y", np.zeros(3), observed=pairs)
+
+
 def test_what_is_one_per_pair_by_its_dims_follows_the_pairs():
     model, point = pairs_model("Davidson", order_effect="each"), point_of("Davidson", "each")
     logp = model.compile_logp()

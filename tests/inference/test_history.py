@@ -310,6 +310,8 @@ def test_what_cannot_be_is_told_in_sentences():
         history(made_up_rankings(), time="when", likelihood="davidson")
     with pytest.raises(ValueError, match="covariate 'rest' must be finite numbers"):
         history(pairs, time="when", covariates={"rest": np.zeros(3)})
+    with pytest.raises(ValueError, match=r"`rest` must have one value for each pair, by label"):
+        history(pairs, time="when", covariates={"rest": pd.Series(1.0, range(1, 4))})
     with pytest.raises(TypeError, match="Expected Pairs or Rankings"):
         history(pd.DataFrame(), time="when")
     with pytest.raises(ValueError, match="nothing is before it"):
@@ -348,6 +350,12 @@ def test_a_covariate_and_newcomers_are_learned():
     assert table["p_first"][0] > 0.9 > 0.1 > table["p_first"][1]
     with pytest.raises(ValueError, match="the covariates 'rest'; give those"):
         fit.predict([0], [1])
+    coming = pd.DataFrame({"first": [0, 0], "second": [1, 1], "rest": [3.0, -3.0]}, index=[5, 3])
+    both = [coming["first"], coming["second"]]
+    again = fit.predict(*both, covariates={"rest": coming["rest"]})
+    assert again["p_first"].tolist() == table["p_first"].tolist()
+    with pytest.raises(ValueError, match="are Series with different indexes"):
+        fit.predict(*both, covariates={"rest": coming["rest"][::-1]})
 
 
 def test_nothing_known_is_the_prior():

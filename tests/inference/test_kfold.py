@@ -196,6 +196,8 @@ def test_the_number_of_folds_must_fit_the_units():
         ValueError, match=r"^`folds` has shape \(2,\) and dtype int64; it is one wh"
     ):
         kfold(model, folds=[0, 1])
+    with pytest.raises(ValueError, match=r"^`folds` must have one value .* no value for ranker"):
+        kfold(model, folds=pd.Series([0, 1, 0], index=list("xyz")), by="ranker")
     with pytest.raises(ValueError, match=r"^`folds` has the numbers \[0, 2\]; they must be 0, 1, "):
         kfold(model, folds=[0, 2, 0, 2, 0])
 

@@ -205,6 +205,10 @@ def test_users_without_triples_have_no_factors():
         ({"dtype": "int32"}, "`dtype` is 'int32'; it is 'float32' or 'float64'"),
         ({"penalties": Penalties(user=-1)}, "The penalty `user` must be finite and 0 or more"),
         ({"penalties": Penalties(bias=[1, 2])}, r"`bias` has shape \(2,\); .* each of 4 items"),
+        (
+            {"penalties": Penalties(bias=pd.Series([1, 2], ["a", "z"]))},
+            r"`bias` must have one value for each item, .* the labels 'z', which no item has",
+        ),
         ({"penalties": Penalties(positive=30.0), "n_epochs": 500}, "ran away .*: lower it"),
         (
             {"start": FactorFit(*(np.zeros(shape) for shape in SHAPES)), "n_factors": 3},

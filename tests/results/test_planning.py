@@ -3,6 +3,7 @@
 from itertools import islice
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -95,6 +96,21 @@ def test_costs_decide_between_matches_that_tell_alike():
     cost[0, 1] = cost[1, 0] = 0.01
     chosen = br.next_matches(posterior(utility[None]), 3, cost=cost)
     assert all({a, b} == {"i0", "i1"} for a, b in chosen[["item", "item_other"]].values)
+
+
+def test_costs_with_labels_are_read_by_label():
+    utility = np.random.default_rng(0).normal(0, 0.5, (2000, 3))
+    names = ["i0", "i1", "i2"]
+    cost = pd.DataFrame(np.ones((3, 3)), names, names)
+    cost.loc["i0", "i1"] = cost.loc["i1", "i0"] = 0.01
+    turned = cost.loc[["i2", "i0", "i1"], ["i1", "i2", "i0"]]
+    chosen = br.next_matches(posterior(utility[None]), 1, cost=turned)
+    assert {*chosen.loc[0, ["item", "item_other"]]} == {"i0", "i1"}
+    with pytest.raises(ValueError, match="The index of `cost` must be the labels of the 3 items"):
+        br.next_matches(posterior(utility[None]), 1, cost=cost.rename({"i0": "x"}))
+    array = xr.DataArray(cost, dims=("item", "item_other"))
+    with pytest.raises(ValueError, match=r"labels would be lost. Give cost.to_pandas"):
+        br.next_matches(posterior(utility[None]), 1, cost=array)
 
 
 def test_nothing_is_in_doubt():

@@ -242,7 +242,14 @@ def locate(values: pd.Index, axis: pd.Index, what: str) -> NDArray[np.int64]:
 def on_axis(
     labels: Iterable[Any], old: pd.Index, used: NDArray[Any], what: str
 ) -> tuple[pd.Index, NDArray[np.int64]]:
-    """Give a new axis, and the place on it of what is used of the old one (of the rest: -1)."""
+    """Give a new axis, and the place on it of what is used of the old one (of the rest: -1).
+
+    Labels as coords have them, such as dates in text, stand for those that the old axis has.
+    """
+    labels = plain_index(labels, f"{what}s")
+    if not labels.isin(old).all():
+        own = dict(zip(coord_values(old).tolist(), old, strict=True))
+        labels = [label if label in old else own.get(label, label) for label in labels]
     axis = axis_index(labels, f"{what}s")
     in_use = np.unique(used)
     place = np.full(len(old), -1)
