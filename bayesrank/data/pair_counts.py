@@ -513,8 +513,9 @@ class PairCounts(Frozen):
         Parameters
         ----------
         groups : mapping of str
-            For each name the labels, one per ranker in their order, or a mapping or Series by
-            ranker. Labels are sorted (categories in their own order).
+            For each name the labels, one per ranker in their order; or a Series by ranker, or a
+            mapping by ranker, which may have more rankers. Labels are sorted (categories in their
+            own order).
 
         Returns
         -------

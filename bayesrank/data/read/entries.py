@@ -495,6 +495,8 @@ def grouped(
                 if noun == "ranking"
                 else "Leave out those of others, and check spelling and type of the labels."
             )
+            if isinstance(labels, Mapping):  # of more rankers than these, perhaps
+                labels = {label: labels[label] for label in rankers if label in labels}
             of_rankers = aligned(labels, {"ranker": rankers}, name, way_out)
             each: Any = pd.Index(of_rankers, tupleize_cols=False).take(who)
         else:
