@@ -11,8 +11,9 @@ so that what is said around them stays. Tables that take too long for every run 
 they are named. Below each table stands what it was made of: the seed, the
 files, the CPU seconds and the date. ``--table NAME`` computes some tables alone; ``--quick``
 computes small forms of all, prints them, and writes nothing. ``--row NAME`` computes some rows of
-tables by method, and ``--keep FOLDER`` keeps what took long, so that a run that ended early goes on
-where it was.
+tables by method: these take the place of the old ones, and all other rows stay. Pictures, which
+show all rows, stay as they are. ``--keep FOLDER`` keeps what took long, so that a run that ended
+early goes on where it was.
 
 A number and the published one beside it read "32.40 (32.49)"; a published row that we have not
 reads "(26.52)".
@@ -160,6 +161,38 @@ def replace_between(path: Path, name: str, content: str) -> None:
     write_whole(path, new.encode())
 
 
+def _merged(old: str, table: Table, new: str, below: str) -> str:
+    """Put the computed rows of a new table into the old one, and what they are made of below."""
+    lines = [line for line in old.split("\n") if line]
+    n_lines = sum(line.startswith("|") for line in lines)
+    head, rows, notes = lines[:2], lines[2:n_lines], lines[n_lines:]
+    if not head:
+        return f"{new}\n\n{below}".rstrip()
+    if _cells(head[0]) != _cells(new.split("\n")[0]):
+        raise ValueError(
+            f"The table has the columns {_cells(head[0])}, and its new rows have "
+            f"{_cells(new.splitlines()[0])}. Compute the whole table, without --row."
+        )
+    computed = {str(name) for name in table.rows.index}
+    added = {_cells(line)[0]: line for line in new.split("\n")[2:] if _cells(line)[0] in computed}
+    place = {_cells(line)[0]: n for n, line in enumerate(rows)}
+    at = len(rows)
+    for name, line in reversed(added.items()):
+        if name in place:
+            at = place[name]
+            rows[at] = line
+        else:
+            rows.insert(at, line)  # before the row that follows it
+    begin = f"*{', '.join(added)}: "
+    kept = [note for note in notes if not note.startswith(begin)]
+    said = [begin + below.removeprefix("*")] if below and added else []
+    return "\n".join([*head, *rows]) + "".join(f"\n\n{note}" for note in [*kept, *said])
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
 def _with_markers(path: Path, name: str) -> str:
     text = path.read_text(encoding="utf-8")
     n = len(re.findall(_markers(name), text, re.DOTALL))
@@ -190,6 +223,15 @@ def _made_of(run: Run, files: Sequence[Path], seconds: float) -> str:
         )
     parts += [f"{seconds:.0f} CPU s", f"computed on {datetime.now(UTC):%Y-%m-%d}"]
     return f"*{'; '.join(parts)}.*"
+
+
+def _write(path: Path, name: str, table: Table, text: str, below: str, how: Run) -> None:
+    """Write a table in place of the old one, or the rows that were asked for in place of theirs."""
+    if how.rows:
+        old = between(path.read_text(encoding="utf-8"), name) or ""
+        replace_between(path, name, _merged(old, table, text, below))
+    else:
+        replace_between(path, name, f"{text}\n\n{below}".rstrip())
 
 
 def _cpu_seconds() -> float:
@@ -272,11 +314,14 @@ def run(
         below = _made_of(how, of, _cpu_seconds() - begin)
         print(f"\n{name}\n\n{table.markdown()}\n\n{below}", flush=True)
         if not how.quick:
-            replace_between(results, name, f"{table.markdown()}\n\n{below}")
+            _write(results, name, table, table.markdown(), below, how)
             page, place = root / "docs/papers.md", f"{paper}: {name}"
             if table.shown is not None and f"<!-- table {place} -->" in page.read_text("utf-8"):
-                replace_between(page, place, table.markdown(table.shown))
+                _write(page, place, table, table.markdown(table.shown), "", how)
             for file, figure in table.figures.items():
-                write_whole(root / "docs" / file, figure_png(figure, dpi=110))
+                if how.rows:
+                    print(f"docs/{file} stays as it is: it is drawn without --row.")
+                else:
+                    write_whole(root / "docs" / file, figure_png(figure, dpi=110))
         plt.close("all")
     return made

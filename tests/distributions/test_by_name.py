@@ -247,7 +247,7 @@ def test_new_rankings_of_other_items_or_rankers_are_refused_and_nothing_is_chang
         with pytest.raises(ValueError, match=message):
             br.set_observed("y", new, model=model)
     nobody = br.Rankings.from_orderings([["b", "a", "c"]])
-    with pytest.raises(ValueError, match=r"do not say whose they are: read them with rankers="):
+    with pytest.raises(ValueError, match=r"do not say whose they are. Read them .* by rankers= of"):
         br.set_observed("y", nobody, model=model)
     assert list(model.coords["item"]) == ["a", "b", "c"]
     np.testing.assert_array_equal(model["y_ranks"].get_value(), TWO.ranks)

@@ -74,6 +74,63 @@ def test_a_table_is_written_between_its_markers_and_on_the_page_of_papers(tmp_pa
         results.replace_between(path, "two", "x")
 
 
+def test_chosen_rows_are_put_into_the_table_and_all_others_stay(tmp_path, capsys):
+    (tmp_path / "models/made_up").mkdir(parents=True)
+    (tmp_path / "docs").mkdir()
+    path, papers = tmp_path / "models/made_up/RESULTS.md", tmp_path / "docs/papers.md"
+    path.write_text("<!-- table one --><!-- end of one -->")
+    papers.write_text("<!-- table made_up: one --><!-- end of made_up: one -->")
+    values = {"a": 1.0, "b": 2.0, "c": 3.0}
+
+    def one(how):
+        rows = pd.DataFrame({"x": values, "y": "z"}).loc[how.chosen(values)]
+        shown = rows[["x"]].drop("c", errors="ignore")
+        figures = {"one.png": plt.figure()}
+        published = pd.DataFrame({"x": {"a": 0.5, "p": 9.0}})
+        return results.Table(rows, published, shown=shown, digits=1, figures=figures)
+
+    def tables():
+        lines = path.read_text().splitlines(), papers.read_text().splitlines()
+        return [[line for line in each if line.startswith("| ")] for each in lines]
+
+    results.run("made_up", {"one": one}, arguments=[], root=tmp_path)
+    whole, page = tables()
+    assert whole == [
+        "| method | x | y |", "| a | 1.0 (0.5) | z |", "| b | 2.0 | z |", "| c | 3.0 | z |",
+        "| p | (9.0) |  |",
+    ]  # fmt: skip
+    assert page == ["| method | x |", "| a | 1.0 (0.5) |", "| b | 2.0 |"]
+    drawn = (tmp_path / "docs/one.png").stat().st_mtime_ns
+
+    values.update(a=7.0, b=8.0, c=9.0)
+    for _ in range(2):
+        results.run("made_up", {"one": one}, arguments=["--row", "b"], root=tmp_path)
+    whole[2], page[2] = "| b | 8.0 | z |", "| b | 8.0 |"
+    assert tables() == [whole, page]
+    assert len(re.findall(r"\n\*Seed 1; .*\*\n", path.read_text())) == 1
+    assert len(re.findall(r"\n\*b: Seed 1; .*\*\n", path.read_text())) == 1
+    assert (tmp_path / "docs/one.png").stat().st_mtime_ns == drawn
+    assert "docs/one.png stays as it is" in capsys.readouterr().out
+
+    values = {"a": 7.0, "new": 5.0, "b": 8.0, "c": 9.0}  # a row that the table has not
+    results.run("made_up", {"one": one}, arguments=["--row", "new", "--row", "b"], root=tmp_path)
+    assert tables() == [
+        [*whole[:2], "| new | 5.0 | z |", *whole[2:]],
+        [*page[:2], "| new | 5.0 |", page[2]],
+    ]
+    results.run("made_up", {"one": one}, arguments=["--row", "c"], root=tmp_path)
+    assert "| c | 9.0 | z |" in tables()[0]
+    assert tables()[1] == [*page[:2], "| new | 5.0 |", page[2]]
+
+    def other(how):
+        return results.Table(pd.DataFrame({"w": {"b": 1.0}}))
+
+    before = path.read_text()
+    with pytest.raises(ValueError, match=r"has the columns .*'x', 'y'\], and its new rows .*'w'"):
+        results.run("made_up", {"one": other}, arguments=["--row", "b"], root=tmp_path)
+    assert path.read_text() == before
+
+
 def test_a_table_on_demand_is_computed_only_if_it_is_named(tmp_path, capsys):
     seen = []
     tables = {

@@ -246,11 +246,12 @@ def on_axis(
 
     Labels as coords have them, such as dates in text, stand for those that the old axis has.
     """
-    labels = plain_index(labels, f"{what}s")
-    if not labels.isin(old).all():
-        own = dict(zip(coord_values(old).tolist(), old, strict=True))
-        labels = [label if label in old else own.get(label, label) for label in labels]
     axis = axis_index(labels, f"{what}s")
+    known = set(old)
+    if not known.issuperset(axis):
+        own = dict(zip(coord_values(old).tolist(), old, strict=True))
+        named = [label if label in known else own.get(label, label) for label in axis]
+        axis = axis_index(named, f"{what}s")
     in_use = np.unique(used)
     place = np.full(len(old), -1)
     place[in_use] = locate(old.take(in_use), axis, what)
