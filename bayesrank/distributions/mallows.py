@@ -69,7 +69,7 @@ from bayesrank.likelihoods.mallows import (
     summed_out_along_ray,
     summed_out_logp,
 )
-from bayesrank.schema import ITEM, RANKER, RANKS, WEIGHT
+from bayesrank.schema import ITEM, RANKER
 
 __all__ = [
     "OUTCOME",
@@ -596,7 +596,7 @@ class SharedSummedOutRV(ObservedSummedOutRV):
         "bounds": "end",
         "least": "one",
     }
-    derived_from = (RANKS, ITEM, WEIGHT)
+    derives_weights = True
     extended_signature = signature(parameters, "ranking,slot")
 
     @classmethod

@@ -205,7 +205,6 @@ class MixtureRV(ObservedRankingsRV):
     _print_name = ("Mixture", "\\operatorname{Mixture}")
     families: ClassVar[tuple[type[Component], ...]] = ()
     by_ranker: ClassVar[bool] = False
-    derived_from = (RANKS, ITEM)
 
     @classmethod
     def components(cls, p: SimpleNamespace) -> list[tuple[type[Component], SimpleNamespace]]:

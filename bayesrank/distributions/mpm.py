@@ -408,7 +408,6 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
     axes = ("ranker", "item")
     example = ("judge", "player")
     value = "net"
-    derived_from = (NET,)
     given_pairs = False
     along: ClassVar[Mapping[str, tuple[str, ...] | None]] = {}  # axes of the parameters, items last
 

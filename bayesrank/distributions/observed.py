@@ -12,7 +12,8 @@ A family says by one class, an `ObservedRV`, what its variable keeps of the data
                     parameters, and the label of the outcome
 `check_new`         whether other data can take their place
 `on_axes`           other data, on the axes of the model
-`derived_from`      the parts from which others are derived, which `pm.set_data` must not replace
+`derives_weights`   whether derived numbers depend on the weights, so that `pm.set_data` must not
+                    replace those either; it replaces no other part alone
 `logp`              the log-probability, of the parameters by their names
 ==================  ==========================================================================
 
@@ -46,7 +47,7 @@ from pytensor.tensor.sharedvar import TensorSharedVariable
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
 from bayesrank.data.read import has_labels, label_repr
 from bayesrank.distributions.outcomes import SCALED, write_outcome
-from bayesrank.schema import ITEM, OUTCOME, OUTCOMES, groups_of, name_of
+from bayesrank.schema import ITEM, OUTCOME, OUTCOMES, WEIGHT, groups_of, name_of
 
 __all__ = [
     "DistOptions",
@@ -136,15 +137,15 @@ def signature(parameters: Mapping[str, str], value: str) -> str:
     return f"[rng],[size],{inputs}->[rng],({value})"
 
 
-class DerivedFrom(TensorSharedVariable):
-    """Data from which others were derived, that compiled functions use: replaced together."""
+class PartOfObserved(TensorSharedVariable):
+    """A part of observed data, which is replaced only together with the others."""
 
     def set_value(self, new_value: Any, borrow: bool = False) -> None:
         same = np.array_equal(new_value, self.get_value(borrow=True))
         if not same and not _replacing.get():
             raise ValueError(
-                f"Other numbers were derived from {self.name!r}, and it alone cannot be replaced: "
-                "replace what is observed by br.set_observed."
+                f"{self.name!r} is a part of observed data, and pm.set_data cannot replace it "
+                "alone. Replace all of the data by br.set_observed."
             )
         super().set_value(new_value, borrow=borrow)
 
@@ -154,7 +155,7 @@ _replacing: ContextVar[bool] = ContextVar("replacing", default=False)
 
 @contextmanager
 def replacing() -> Iterator[None]:
-    """Let data be replaced from which others are derived."""
+    """Let all parts of observed data be replaced."""
     token = _replacing.set(True)
     try:
         yield
@@ -171,7 +172,7 @@ class ObservedRV(SymbolicRandomVariable):
     example: ClassVar[tuple[str, ...]] = ()  # other names for them
     parameters: ClassVar[Mapping[str, str]] = MappingProxyType({})
     value: ClassVar[str] = ""
-    derived_from: ClassVar[tuple[str, ...]] = ()  # parts
+    derives_weights: ClassVar[bool] = False
     rows_apart: ClassVar[bool] = False  # whether rows can be cut up, and evaluated on any device
 
     @classmethod
@@ -301,8 +302,9 @@ def observe(
                 labels = record.labels[axis]
                 dim_of[axis] = label_axis(kind, model, name, axis, labels, known=known)
         parts[part] = _data(model, name, part, value, tuple(dim_of[axis] for axis in axes), kind)
-        if record.derived and part in kind.derived_from:
-            parts[part].__class__ = DerivedFrom
+        replaceable = part == WEIGHT and not (record.derived and kind.derives_weights)
+        if isinstance(parts[part], TensorSharedVariable) and not replaceable:
+            parts[part].__class__ = PartOfObserved
     n = len(record.labels[kind.axes[0]])
     write_outcome(name, outcome or record.outcome or "", n, total_size=total_size)
 

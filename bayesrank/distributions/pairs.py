@@ -814,7 +814,7 @@ class _ObservedPairRV(ObservedRV, _PairRV):
     axes = ("pair", "result")
     example = ("match", "end")
     value = "counts"
-    derived_from = (FIRST, SECOND, WEIGHT, COUNTS, EFFECT, EFFECT_SIZE)
+    derives_weights = True
     parameters: ClassVar[Mapping[str, str]] = {
         **PARAMETERS,
         "first": "",
@@ -971,7 +971,6 @@ def _laid_out(kind: type[_ObservedPairRV], layout: Layout) -> type[_ObservedPair
     members = {
         "layout": layout,
         "parameters": parameters,
-        "derived_from": (*kind.derived_from, *layout.groups),
         "extended_signature": signature(parameters, "result"),
         "__module__": __name__,
         "__doc__": f"{kind.__doc__} {layout}.",

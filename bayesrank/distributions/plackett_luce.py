@@ -55,7 +55,7 @@ from bayesrank.distributions.orders import (
 )
 from bayesrank.distributions.outcomes import labelled
 from bayesrank.likelihoods.plackett_luce import ranking_logp, weak_order_logp
-from bayesrank.schema import ITEM, RANKER, RANKS, WEIGHT
+from bayesrank.schema import ITEM, RANKER
 
 __all__ = ["PlackettLuce"]
 
@@ -336,7 +336,7 @@ class ItemPlackettLuceRV(SlotPlackettLuceRV):
 
     groups: ClassVar[tuple[str, ...]] = ()  # outermost first
     parameters = OBSERVED | {"item": "slot", "lengths": "axis", "item_utility": "item"} | STAGES
-    derived_from = (RANKS, ITEM, WEIGHT)
+    derives_weights = True
     extended_signature = signature(parameters, "slot")
 
     @classmethod
@@ -397,7 +397,6 @@ def _grouped(groups: tuple[str, ...]) -> type[ItemPlackettLuceRV]:
         {
             "groups": groups,
             "parameters": parameters,
-            "derived_from": (*ItemPlackettLuceRV.derived_from, *groups),
             "extended_signature": signature(parameters, "slot"),
             "__module__": __name__,
             "__doc__": f"Rankings observed with one utility per {', '.join(groups)} and item.",

@@ -118,7 +118,7 @@ def many_products(model: pm.Model) -> Callable[[Floats], Callable[[Floats], Floa
         for node in nodes:
             mine, values = values[: len(node.inputs)], values[len(node.inputs) :]
             mine = [np.array(value, order="C") for value in mine]
-            here += node.op.kernel(*mine, *node.op.constants)[1:]
+            here += node.op.call(*mine)[1:]
             hessians.append(node.op.hessian(*mine))
 
         def products(directions: Floats) -> Floats:

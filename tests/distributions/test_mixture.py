@@ -344,7 +344,7 @@ def test_new_rankings_take_the_place_of_the_observed_ones(unit):
     br.set_observed("y", others, model=model)
     same = others.reindex({"item": BY_RANKER.items})
     np.testing.assert_allclose(logp(at(UTILITY))[-1], exact_logp(unit, rankings=same), atol=1e-9)
-    with pytest.raises(ValueError, match="cannot be replaced"):
+    with pytest.raises(ValueError, match="is a part of observed data"):
         model.set_data("y_ranks", others.ranks[::-1])
 
 

@@ -22,6 +22,7 @@ from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderLogp
 from tests.cases import RANKINGS
 from tests.oracles import gradient
 from tests.oracles import weak_order_logp as sum_over_orderings
+from tests.verbs import FAMILIES
 
 BACKENDS = ("FAST_COMPILE", "JAX")
 FORMS = ("item", "slot", "array")
@@ -243,10 +244,25 @@ def test_what_stages_were_derived_from_cannot_be_set_by_hand():
             value = data[name].get_value()
             with pytest.raises(
                 ValueError,
-                match=rf"^Other numbers were derived from '{name}', and .* br\.set_observed\.$",
+                match=rf"^'{name}' is a part of observed data, .* br\.set_observed\.$",
             ):
                 pm.set_data({name: value + 1}, model=data)
             pm.set_data({name: value}, model=data)  # the same, as programs do that put data back
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_no_family_lets_a_part_of_its_data_be_replaced_alone(name):
+    family = FAMILIES[name]()
+    model = family.observed(family.data)
+    others = {"y_weight", "y_outcomes", "y_kinds"}  # weights may change, the rest is no data
+    parts = [x for x in model.data_vars if x.name.startswith("y_") and x.name not in others]
+    assert parts
+    for part in parts:
+        other = part.get_value() + 1
+        message = f"^'{part.name}' is a part of observed data, and pm.set_data cannot replace it"
+        if other.size:
+            with pytest.raises(ValueError, match=message):
+                pm.set_data({part.name: other}, model=model)
 
 
 def test_weights_of_slots_set_by_hand_are_used():

@@ -119,7 +119,7 @@ class LogSumAlongRay(CompiledOp):
 
     __props__ = ("kind",)
     kernel = staticmethod(ray_kernel)
-    signature = "(r),(n,n),(p,k),(b),(o)->(r)"
+    signature = "(r),(n,n),(p,k),(p+1),(1)->(r)"
 
     def __init__(self, kind: int) -> None:
         self.kind = kind

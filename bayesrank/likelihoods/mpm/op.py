@@ -58,6 +58,7 @@ class LogNormalisers(CompiledOp):
     pullback_kernel = staticmethod(pair_normalisers_pullback_kernel)
     curvature_kernel = staticmethod(pair_normalisers_curvature_kernel)
     signature = "(p,k),(q,l),(n),(p,k),(u,v)->(p,n)"
+    or_length = (("q", "p", 1), ("l", "k", 0), ("u", "p", 1), ("v", "n", 0))
     version = 5
     division = Division(frozenset("pqu"), entries=(3,), part=16_384)
     wrt = (0, 1, 2)
@@ -176,6 +177,7 @@ class Agreement(CompiledOp):
     pullback_kernel = staticmethod(agreements_pullback_kernel)
     curvature_kernel = staticmethod(agreements_curvature_kernel)
     signature = "(k),(l),(e),(e),(e),(e),(n)->(n)"
+    or_length = (("l", "k", 0),)
     version = 2
     wrt = (0, 1)
 
@@ -193,6 +195,7 @@ class CountsDraw(KernelOp):
 
     kernel = staticmethod(draw_counts_kernel)
     signature = "(n,k),(n,l),(n),(n),(n)->(n,k,k)"
+    or_length = (("l", "k", 0),)
     version = 3
     dtype = "int64"
 
@@ -201,7 +204,8 @@ class NetCountsDraw(KernelOp):
     """Net counts (n_rankers, n_items); the inputs of `draw_net_counts_kernel`."""
 
     kernel = staticmethod(draw_net_counts_kernel)
-    signature = "(g),(l),(r),(p,s),(p,s),(four,c),(n),(n,k)->(n,k)"
+    signature = "(g),(l),(r),(p,s),(p,s),(4,c),(n),(n,k)->(n,k)"
+    or_length = (("l", "g", 0),)
     version = 4
     dtype = "int64"
 

@@ -7,8 +7,9 @@ JAX.
 ====================  =============================================================================
 ``kernel``            numba function of the inputs, followed by `constants`
 ``signature``         axes of the inputs and of the first output, as NumPy writes them,
-                      ``"(r,s),(r,s)->(r)"``; ``...`` stands for leading axes, and a length is that
-                      of the first input which names it
+                      ``"(r,s),(r,s)->(r)"``; `bayesrank.likelihoods.ops.signatures` has the rules.
+                      Lengths are compared before every call of a kernel
+``or_length``         axes that may also have another length, such as 0 for an absent input
 ``version``           raised whenever the kernel, or one that it calls, gives other numbers:
                       PyTensor keeps machine code on disk and does not look into imported functions
 ``wrt``               positions of the inputs by which it is differentiated
@@ -57,6 +58,8 @@ the graph is differentiated twice, and a quadrature then takes a minute to compi
 """
 
 import functools
+import hashlib
+import inspect
 import operator
 import re
 from collections.abc import Callable, Sequence
@@ -81,6 +84,18 @@ from pytensor.link.numba.dispatch.basic import (
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.by_address import by_address, contiguous
+from bayesrank.likelihoods.ops.signatures import (
+    Alternatives,
+    Axes,
+    LengthError,
+    Rule,
+    axes_of,
+    check,
+    fits,
+    output_shape,
+    rules_of,
+    sentence,
+)
 from bayesrank.likelihoods.ops.with_jax import with_jax
 
 __all__ = [
@@ -96,7 +111,6 @@ __all__ = [
     "numba_types",
 ]
 
-Axes = tuple[str, ...]
 Each = Callable[..., list[Any]]  # what `in_parts` takes
 
 
@@ -117,6 +131,7 @@ class KernelOp(Op):
     __props__: tuple[str, ...] = ()
     kernel: Callable[..., Any]
     signature: str
+    or_length: Alternatives = ()
     version: int = 1
     dtype: str = "float64"
     wrt: tuple[int, ...] = ()
@@ -136,20 +151,41 @@ class KernelOp(Op):
 
     def make_node(self, *inputs: Any) -> Apply:
         variables = [pt.as_tensor_variable(x) for x in inputs]
-        if not _fits(self.signature, [x.ndim for x in variables]):
+        if not fits(self.signature, [x.ndim for x in variables]):
             raise TypeError(
                 f"{type(self).__name__} takes inputs with the axes "
                 f"{self.signature.split('->')[0]}; got {[x.ndim for x in variables]} dimensions."
             )
+        self.check([x.type.shape for x in variables])
         return Apply(self, variables, self.output_types(variables))
 
     def output_types(self, inputs: Sequence[Any]) -> list[Any]:
         """Return an output of each type, with the lengths that are known."""
-        shape = _output_shape(self.signature, [x.type.shape for x in inputs])
+        shape = output_shape(self.signature, [x.type.shape for x in inputs])
         return [pt.tensor(dtype=self.dtype, shape=shape)]
 
+    @property
+    def input_names(self) -> list[str]:
+        """What the kernel calls its inputs."""
+        kernel = getattr(self.kernel, "py_func", self.kernel)
+        return [*inspect.signature(kernel).parameters]
+
+    def rules(self, ndims: Sequence[int]) -> list[Rule]:
+        """List which lengths of inputs must agree."""
+        return rules_of(self.signature, self.or_length, tuple(ndims))
+
+    def check(self, shapes: Sequence[Any]) -> None:
+        """Raise `LengthError` where known lengths of the inputs disagree."""
+        rules = self.rules([len(shape) for shape in shapes])
+        check(rules, shapes, type(self).__name__, self.input_names)
+
+    def call(self, *inputs: Any) -> Any:
+        """Return what the kernel returns of arrays, after comparing their lengths."""
+        self.check([x.shape for x in inputs])
+        return self.kernel(*map(_plain, inputs), *self.constants)
+
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
-        found = self.kernel(*map(_plain, inputs), *self.constants)
+        found = self.call(*inputs)
         for storage, value in zip(
             output_storage, found if len(output_storage) > 1 else [found], strict=True
         ):
@@ -157,11 +193,11 @@ class KernelOp(Op):
 
     def axes(self) -> tuple[list[Axes], list[Axes]]:
         """Return the names of the axes of all inputs, and of all outputs."""
-        taken, given = _axes(self.signature)
+        taken, given = axes_of(self.signature)
         return taken, [given]
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
-        return [_output_shape(self.signature, shapes)]
+        return [output_shape(self.signature, shapes)]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[i in self.wrt] * len(node.outputs) for i in range(len(node.inputs))]
@@ -268,8 +304,8 @@ class Pullback(_Derivative):
         super().__init__(forward)
         self.kernel = forward.pullback_kernel
         inputs, output = forward.signature.split("->")
-        self.signature = f"{inputs},{output}->()"
-        n_inputs = len(_axes(forward.signature)[0])
+        self.signature, self.or_length = f"{inputs},{output}->()", forward.or_length
+        n_inputs = len(axes_of(forward.signature)[0])
         self.wrt = (*forward.wrt, n_inputs)
         self.division, self.in_parts = forward.division, forward.pullback_in_parts
 
@@ -309,10 +345,13 @@ class Curvature(_Derivative):
         super().__init__(forward)
         self.kernel = forward.curvature_kernel
         inputs, output = forward.signature.split("->")
-        n_inputs = len(_axes(forward.signature)[0])
+        n_inputs = len(axes_of(forward.signature)[0])
         each = re.findall(r"\([^)]*\)", inputs)
         directions = ",".join(each[i] for i in forward.wrt)
-        self.signature = f"{inputs},{output},{directions}->{output}"
+        bar = re.sub(r"(\w+)", r"bar_\1", output)
+        self.signature = f"{inputs},{bar},{directions}->{output}"
+        one = ((axis, axis.removeprefix("bar_"), 1) for axis in re.findall(r"\w+", bar))
+        self.or_length = (*forward.or_length, *one)
         self.wrt = (*forward.wrt, *range(n_inputs, n_inputs + 1 + len(forward.wrt)))
 
     def output_types(self, inputs: Sequence[Any]) -> list[Any]:
@@ -397,39 +436,6 @@ def _by_row(bar: TensorVariable, slope: TensorVariable) -> TensorVariable:
     return bar[(..., *[None] * (slope.ndim - bar.ndim))] if slope.ndim > bar.ndim else bar
 
 
-@functools.cache
-def _axes(signature: str) -> tuple[list[Axes], Axes]:
-    """Names of the axes of all inputs, and of the output."""
-    sides = [
-        [tuple(re.findall(r"\w+|\.\.\.", group)) for group in re.findall(r"\(([^)]*)\)", side)]
-        for side in signature.split("->")
-    ]
-    return sides[0], sides[1][0]
-
-
-def _fits(signature: str, ndims: Sequence[int]) -> bool:
-    """Whether inputs have the axes of the signature, and leading ones all alike."""
-    taken, _ = _axes(signature)
-    lead = {n - len(axes) + 1 for n, axes in zip(ndims, taken, strict=True) if "..." in axes}
-    own = [n == len(axes) for n, axes in zip(ndims, taken, strict=True) if "..." not in axes]
-    return all(own) and len(lead) <= 1 and min(lead, default=0) >= 0
-
-
-def _output_shape(signature: str, shapes: Sequence[Any]) -> tuple[Any, ...]:
-    """Shape of the first output from those of the inputs."""
-    taken, given = _axes(signature)
-    length: dict[str, tuple[Any, ...]] = {}
-    for axes, shape in zip(taken, shapes, strict=True):
-        batch = len(shape) - len(axes) + 1  # where there are leading axes
-        for axis, name in enumerate(axes):
-            if name == "...":
-                length.setdefault(name, tuple(shape[:batch]))
-            else:
-                place = axis - len(axes)
-                length.setdefault(name, (shape[place],))
-    return tuple(n for name in given for n in length[name])
-
-
 # ---------------------------------------------------------------------------------------------
 # Backends
 # ---------------------------------------------------------------------------------------------
@@ -456,12 +462,27 @@ def as_numba(op: KernelOp, node: Apply, kernel: Any, symbol: str) -> tuple[Any, 
     """Return the function that PyTensor calls, and its key, of a kernel that has a symbol."""
     names = [f"x{i}" for i in range(len(node.inputs))]
     given = [*(f"contiguous({x})" for x in names), *map(repr, op.constants)]
-    text = f"def compiled({', '.join(names)}):\n    return kernel({', '.join(given)})\n"
-    known = {"kernel": kernel, "contiguous": contiguous, "__name__": __name__}
+    checks = [_as_source(op, rule) for rule in op.rules([x.type.ndim for x in node.inputs])]
+    body = "\n".join([*checks, f"    return kernel({', '.join(given)})"])
+    text = f"def compiled({', '.join(names)}):\n{body}\n"
+    known = {"kernel": kernel, "contiguous": contiguous, "LengthError": LengthError}
+    known["__name__"] = __name__
     compiled = compile_numba_function_src(text, "compiled", known)
-    # machine code on disk must be of the symbol that this process has
-    key = default_hash_key_from_props(op, cache_version=op.version, symbol=symbol)
+    # machine code on disk must be of the symbol that this process has, and of these checks
+    of_text = hashlib.sha256(text.encode()).hexdigest()
+    key = default_hash_key_from_props(op, cache_version=op.version, symbol=symbol, text=of_text)
     return numba_njit(compiled), key
+
+
+def _as_source(op: KernelOp, rule: Rule) -> str:
+    """Write the comparison of a rule in Python, for a compiled function."""
+    found = f"x{rule.which}.shape[{rule.axis}]"
+    other = "0" if rule.as_of is None else f"x{rule.as_of}.shape[{rule.as_axis}]"
+    terms = [f"{found} != {other} + {rule.more}"]
+    if rule.allowed is not None:
+        terms += [f"{x} != {rule.allowed}" for x in ([found, other] if rule.either else [found])]
+    text = sentence(rule, type(op).__name__, op.input_names)
+    return f"    if {' and '.join(terms)}:\n        raise LengthError({text!r}, {found}, {other})"
 
 
 @register_funcify_default_op_cache_key(FirstInput)
@@ -486,11 +507,12 @@ def _translations() -> None:
     @jax_funcify.register(KernelOp)
     def _jax_kernel(op: KernelOp, **kwargs: Any) -> Any:
         def on_host(*inputs: Any) -> Any:
-            return op.kernel(*(_plain(np.asarray(x)) for x in inputs), *op.constants)
+            return op.call(*map(np.asarray, inputs))
 
         def call(*inputs: Any) -> Any:
-            shape = _output_shape(op.signature, [x.shape for x in inputs])
-            like = jax.ShapeDtypeStruct(shape, np.dtype(op.dtype))
+            shapes = [jnp.shape(x) for x in inputs]
+            op.check(shapes)
+            like = jax.ShapeDtypeStruct(output_shape(op.signature, shapes), np.dtype(op.dtype))
             return jax.pure_callback(on_host, like, *inputs, vmap_method="sequential")
 
         return call
@@ -512,7 +534,7 @@ def _translations() -> None:
 
             return call
 
-        n = len(_axes(op.signature)[0])
+        n = len(axes_of(op.signature)[0])
         # of each row: along one, weighted by one. JAX also follows what it will not use: a third
         # derivative is not a number, and no error
         bend = _with_derivative(on_host(op.curvature_kernel, n + 2, 1), _unknown)
@@ -534,7 +556,16 @@ def _translations() -> None:
         return told
 
     @jax_funcify.register(CompiledOp)
-    def _jax_graph(op: CompiledOp, node: Apply, **kwargs: Any) -> Any:
+    def _jax_compiled(op: CompiledOp, node: Apply, **kwargs: Any) -> Any:
+        evaluate = _jax_graph(op, node)
+
+        def checked(*inputs: Any) -> Any:
+            op.check([jnp.shape(x) for x in inputs])
+            return evaluate(*inputs)
+
+        return checked
+
+    def _jax_graph(op: CompiledOp, node: Apply) -> Any:
         if type(op).graph is CompiledOp.graph:
             return _jax_kernels(op)
 
@@ -582,6 +613,7 @@ def _translations() -> None:
         at = _of_points(op.forward, node.inputs[:-1])
 
         def gradients(*args: Any) -> Any:
+            op.check([jnp.shape(x) for x in args])
             *given, bar = args
             of_points, points = at(given)
             by = jax.vjp(of_points, *points)[1](bar)
@@ -595,6 +627,7 @@ def _translations() -> None:
         at = _of_points(op.forward, node.inputs[: -1 - n_directions])
 
         def changes(*args: Any) -> Any:
+            op.check([jnp.shape(x) for x in args])
             (*given, bar), along = args[:-n_directions], args[-n_directions:]
             of_points, points = at(given)
 

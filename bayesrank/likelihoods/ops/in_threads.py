@@ -109,13 +109,18 @@ class InThreads(KernelOp):
         self.op = op
         self.name = f"{type(op).__module__}.{type(op).__qualname__}"
         self.props = tuple(getattr(op, prop) for prop in op.__props__)
-        self.signature, self.version, self.dtype = op.signature, op.version, op.dtype
+        self.signature, self.or_length = op.signature, op.or_length
+        self.version, self.dtype = op.version, op.dtype
 
     def output_types(self, inputs: Sequence[Any]) -> list[Any]:
         return self.op.output_types(inputs)
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
         return self.op.infer_shape(node, shapes)
+
+    @property
+    def input_names(self) -> list[str]:
+        return self.op.input_names
 
     @property
     def kernel(self) -> Callable[..., Any]:  # type: ignore[override]

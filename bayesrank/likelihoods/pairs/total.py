@@ -51,7 +51,8 @@ class PairTotal(CompiledOp):
     """
 
     kernel = staticmethod(pair_total_kernel)
-    signature = "(u),(a),(o),(t),(e),(c),(c),(c),(k,c),(k,c),(three,c)->()"
+    signature = "(u),(a),(o),(t),(e),(c),(c),(c),(k,c),(k,c),(3,c)->()"
+    or_length = (("a", "group", 1), ("o", "group", 1), ("t", "group", 1))
     version = 3
     division = Division(frozenset("c"), entries=(5,), part=32_768)
     wrt = (0, 1, 2, 3, 4)

@@ -48,7 +48,7 @@ KERNEL = ("entry_item", "node_start", "node_child", "block_item", "block_start",
 GRAPH = ("block_item", "block_below", "block_entry", "slot_item", "slot_rank", "node_slot")
 TABLE = (*KERNEL, *GRAPH[2:], "n_shared")
 # Items, nodes and blocks, and others of which no length matters
-TABLE_AXES = "(entry),(end),(n),(member),(last),(b),(member),(row,slot),(row,slot),(n),()"
+TABLE_AXES = "(entry),(n+1),(n),(member),(b+1),(b),(member),(row,slot),(row,slot),(n),()"
 WEIGHT_AXES = "(i),(n),(b)"
 IN_BLOCK = 8  # what an entry of a block takes, in entries of chains
 
