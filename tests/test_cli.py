@@ -6,6 +6,7 @@ model for nutpie, which samples, and what is predicted is computed in Python. In
 compiles all, as a user has it.
 """
 
+import ctypes
 import errno
 import html
 import io
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -37,7 +39,7 @@ import bayesrank
 from bayesrank import cli, inference
 from bayesrank.cli import sections
 from bayesrank.cli.run import Part, _predictions
-from bayesrank.cli.talk import Talk, stopping
+from bayesrank.cli.talk import Talk, errors_as_sentences, stopping
 from bayesrank.results import Section
 from tests.flags import flags_of_users
 from tests.made_up import made_up
@@ -325,7 +327,7 @@ def test_ratings_and_ranks_of_any_table_make_the_same_model(folder, sampler):
         np.testing.assert_array_equal(data.get_value(), now[data.name].get_value())
 
 
-def test_ctrl_c_while_sampling_ends_with_130_and_writes_nothing(folder, monkeypatch):
+def test_ctrl_c_while_tuning_ends_with_130_and_writes_nothing(folder, monkeypatch):
     with pm.Model():
         pm.Normal("x")
         compiled = inference.sampling._compiled(pm.modelcontext(None), {})
@@ -338,13 +340,8 @@ def test_ctrl_c_while_sampling_ends_with_130_and_writes_nothing(folder, monkeypa
         return real(*args, **kwargs)
 
     monkeypatch.setattr(nutpie, "sample", interrupted)
-    # draws of x have no utilities to look at
-    monkeypatch.setattr(inference.sampling, "FIRST_LOOK", 10_000_000)
     before = signal.getsignal(signal.SIGINT)
-    result = run(
-        "rank", "beers.csv", *COLUMNS, "--rank", "place", "--draws", 10_000_000, "--save", "d.nc",
-        "--full",
-    )  # fmt: skip
+    result = run(*SMALL, "--full", "--tune", 10_000_000, "--save", "d.nc")
     assert result.exit_code == 130, result.output
     assert result.stderr.splitlines()[-1] == "Interrupted: nothing is written."
     assert [path.name for path in folder.iterdir()] == ["beers.csv"]
@@ -827,6 +824,92 @@ def test_ctrl_c_at_any_time_ends_with_130(folder, monkeypatch):
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1] == "Interrupted: nothing is written."
     assert [path.name for path in folder.iterdir()] == ["beers.csv"]
+
+
+def said_by(work):
+    with errors_as_sentences() as talk:
+        work(talk)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_that_a_c_library_ignores_ends_the_run_all_the_same(capsys, number):
+    """As LLVM does, whose callbacks Python's compilers hear of compiled code by."""
+    callback = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(number))
+    hook = sys.unraisablehook
+
+    def ignore(_):
+        callback()
+        until = time.monotonic() + 10
+        while time.monotonic() < until:
+            sum(range(100))
+        pytest.fail("the run went on")
+
+    with pytest.raises(SystemExit) as end:
+        said_by(ignore)
+    assert end.value.code == 128 + number
+    assert capsys.readouterr().err == "Interrupted: nothing is written.\n"
+    assert sys.unraisablehook is hook
+
+
+def test_an_interrupt_that_a_library_takes_for_its_own_ends_the_run_at_the_next_stage(capsys):
+
+    def ignore(talk):
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        talk.stage("Drawing ...")
+
+    with pytest.raises(SystemExit) as end:
+        said_by(ignore)
+    assert end.value.code == 128 + signal.SIGTERM
+    assert capsys.readouterr().err == "Interrupted: nothing is written.\n"
+
+
+def test_draws_made_before_an_interrupt_are_kept(folder, light, monkeypatch):
+    def interrupted(**settings):
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt:
+            return few(**settings | {"draws": 30})
+
+    with monkeypatch.context() as patch:
+        patch.setattr(inference, "sample", interrupted)
+        result = run(*SMALL)
+    assert result.exit_code == 128 + signal.SIGTERM
+    posterior = left(folder) / "posterior.nc"
+    note = "Sampling was interrupted when each chain had 30 draws."
+    assert result.stderr.splitlines()[-3:] == [
+        f"Note: {note}",
+        "Interrupted.",
+        f"The posterior is saved. To go on: bayesrank report '{posterior}'",
+    ]
+    assert run("report", posterior).exit_code == 0
+    page = (folder / "beers-ranks" / "report.html").read_text(encoding="utf-8")
+    assert f"<li>{note}</li>" in page
+    assert "2 chains of 30 draws" in page.replace("4 chains", "2 chains")
+    assert sorted(path.name for path in (folder / "beers-ranks").iterdir()) == FILES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "number"), [("quickstart", signal.SIGTERM), ("warm-up", signal.SIGINT)]
+)
+@pytest.mark.parametrize("seconds", [1, 4, 8])
+def test_a_signal_while_code_is_compiled_ends_the_run(tmp_path, command, number, seconds):
+    flags = f"base_compiledir={tmp_path / 'compiled'},{flags_of_users()}"
+    environment = {"PYTENSOR_FLAGS": flags, "NUMBA_CACHE_DIR": str(tmp_path / "numba")}
+    options = ["--output-dir", tmp_path / "out"] if command == "quickstart" else []
+    with subprocess.Popen(
+        [sys.executable, "-m", "bayesrank", command, *options],
+        cwd=ROOT, env=os.environ | environment, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        said = next(line for line in process.stderr if "Compiling" in line)
+        time.sleep(seconds)
+        process.send_signal(number)
+        said += process.stderr.read()
+    assert process.returncode == 128 + number, said
+    assert said.splitlines()[-1] == "Interrupted: nothing is written."
+    assert "Exception ignored" not in said
+    assert not (tmp_path / "out").exists()
 
 
 def test_files_are_written_even_when_the_reader_of_the_table_has_gone(folder, sampler, monkeypatch):

@@ -191,6 +191,7 @@ def run(job: Job, fit: Fit, talk: Talk, posterior: Any = None) -> None:
     made = new_folder(fit.output_dir)
     try:
         saved = _save(posterior, made / POSTERIOR, talk)
+        talk.heed()  # interrupted, sampling gives the draws that it has made
         document = _report(job, fit, talk, posterior, made)
         if not saved and (fit.output_dir / POSTERIOR).exists():
             raise OSError(f"The earlier results in {_name(fit.output_dir)} stay as they are.")
@@ -301,7 +302,9 @@ def _report(job: Job, fit: Fit, talk: Talk, posterior: Any, made: Path) -> dict[
         talk.stage("Another model, to set beside it:")
         with compiling_said(talk.compiling):
             # what it shares with the job's are its utilities
-            return _sample(replace(job, build=build, checked=Job.checked), fit, talk)
+            other = _sample(replace(job, build=build, checked=Job.checked), fit, talk)
+        talk.heed()
+        return other
 
     parts = job.parts(posterior, predicted, summary, sampler)
     plt.close("all")
@@ -439,6 +442,9 @@ def _sample(job: Job, fit: Fit, talk: Talk) -> Any:
             )
         except RuntimeError as error:
             raise ValueError(f"The sampler failed; try another --prior-scale. {error}") from error
+        if talk.asked:
+            made = posterior["posterior"].sizes["draw"]
+            talk.note(f"Sampling was interrupted when each chain had {made:,} draws.")
     return job.moved(posterior)
 
 

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -29,20 +30,13 @@ GLANCE, LINE = (
     0.2,
     30.0,
 )  # seconds between its changes, and between lines where there is no terminal
+AGAIN = 0.02  # seconds until an interrupt that was ignored is raised again
 
 
 def stopping() -> list[int]:
     """Signals that end a run: Ctrl-C, an end asked for, a terminal that is closed unless nohup."""
     numbers = [signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)]
     return [n for n in dict.fromkeys(numbers) if signal.getsignal(n) is not signal.SIG_IGN]
-
-
-class Interrupted(BaseException):
-    """Ctrl-C, or an end asked for. Not a KeyboardInterrupt, at which nutpie keeps what it has."""
-
-    def __init__(self, number: int = signal.SIGINT) -> None:
-        super().__init__(number)
-        self.number = number
 
 
 @dataclass
@@ -61,6 +55,8 @@ class Talk:
         The posterior, while it is saved and the run has not come to its end.
     failed : list of str
         What went wrong and did not end the run.
+    asked : list of int
+        Signals that asked the run to end.
     """
 
     quiet: bool = False
@@ -68,6 +64,7 @@ class Talk:
     notes: list[str] = field(default_factory=list)
     kept: Path | None = None
     failed: list[str] = field(default_factory=list)
+    asked: list[int] = field(default_factory=list)
     start: float = field(default_factory=time.perf_counter)
     bar: "Bar | None" = None
     compiled: bool = False
@@ -83,6 +80,7 @@ class Talk:
 
     def stage(self, text: str) -> None:
         """Say what is being done, and when it began."""
+        self.heed()
         self.end_bar()
         if not self.quiet:
             click.echo(f"[{time.perf_counter() - self.start:5.1f} s] {text}", err=True)
@@ -95,12 +93,18 @@ class Talk:
 
     def progress(self, done: int, most: int) -> None:
         """Say how far the stage is: a bar on a terminal, a line now and then elsewhere."""
+        self.heed()
         if self.quiet:
             return
         if self.bar is None:
             terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
             self.bar = Bar(self.start, terminal, began=time.perf_counter())
         self.bar.show(done, most)
+
+    def heed(self) -> None:
+        """End the run if a signal asked for it, and what it interrupted has gone on."""
+        if self.asked:
+            raise KeyboardInterrupt
 
     def end_bar(self) -> None:
         """Take the bar away."""
@@ -195,12 +199,20 @@ def errors_as_sentences(*, quiet: bool = False, data: bool = False) -> Iterator[
         if issubclass(category, UserWarning) and not str(message).startswith("Glyph "):
             talk.note(str(message))
 
-    asked: list[int] = []  # signals; compiled code makes errors of its own of what is raised in it
-
     def interrupt(number: int, _: FrameType | None) -> None:
-        asked.append(number)
-        raise Interrupted(number)
+        talk.asked.append(number)
+        raise KeyboardInterrupt
 
+    def ignored(what: Any) -> None:
+        # Python ignores what is raised in a callback of a C library, such as LLVM when it compiles.
+        if talk.asked and isinstance(what.exc_value, KeyboardInterrupt):
+            again = threading.Timer(AGAIN, signal.raise_signal, talk.asked[:1])
+            again.daemon = True
+            again.start()
+        else:
+            told(what)
+
+    told, sys.unraisablehook = sys.unraisablehook, ignored
     before = {number: signal.signal(number, interrupt) for number in stopping()}
     code = 0
     try:
@@ -211,15 +223,16 @@ def errors_as_sentences(*, quiet: bool = False, data: bool = False) -> Iterator[
         for sentence in talk.failed:
             click.echo(f"Error: {_plain(sentence)}", err=True)
             code = 1
-    except (Exception, Interrupted, KeyboardInterrupt) as error:
+    except (Exception, KeyboardInterrupt) as error:
         talk.end_bar()
         for sentence in talk.failed:
             click.echo(f"Error: {_plain(sentence)}", err=True)
-        if asked or isinstance(error, Interrupted | KeyboardInterrupt):
+        # compiled code makes errors of its own of what is raised in it
+        if talk.asked or isinstance(error, KeyboardInterrupt):
             nothing = "" if talk.kept else " nothing is written."
             click.echo(f"Interrupted{':' if nothing else '.'}{nothing}", err=True)
             _say_where(talk)
-            code = 128 + (asked[0] if asked else signal.SIGINT)
+            code = 128 + (talk.asked[0] if talk.asked else signal.SIGINT)
         elif isinstance(error, ValueError | OSError | MemoryError):
             no_memory = isinstance(error, MemoryError)
             text = "There is not enough memory." if no_memory else _sentence(error)
@@ -236,6 +249,7 @@ def errors_as_sentences(*, quiet: bool = False, data: bool = False) -> Iterator[
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        sys.unraisablehook = told
     if code:
         sys.exit(code)
 

@@ -5,6 +5,7 @@ are: a handful of rows compiles what a million needs. The commands themselves ar
 nothing is forgotten that they call.
 """
 
+import signal
 import tempfile
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
@@ -63,5 +64,7 @@ def compile_all(main: click.Group, talk: Talk) -> None:
                 with redirect_stdout(said), redirect_stderr(said):
                     main.main([command, str(path), *options, *where], standalone_mode=False)
             except SystemExit as error:
+                if isinstance(error.code, int) and error.code > 128:
+                    signal.raise_signal(error.code - 128)
                 raise ValueError(f"The run for {name} failed: {said.getvalue()}") from error
     talk.stage("Done.")

@@ -105,12 +105,14 @@ def sample(
     -------
     DataTree
         As `pymc.sample` returns it: the groups posterior, sample_stats, constant_data and
-        observed_data.
+        observed_data. After an interrupt (Ctrl-C) it has the draws that all chains have made.
 
     Raises
     ------
     ValueError
         If variables are discrete, which NUTS cannot sample.
+    KeyboardInterrupt
+        If an interrupt comes before every chain has a draw.
 
     Examples
     --------
@@ -134,6 +136,11 @@ def sample(
         tree = nutpie.sample(compiled, **options)
     else:
         tree = _until(enough or _never, watch or _unseen, compiled, options)
+    # Interrupted chains end in different places, and nutpie fills the shorter ones with NaN.
+    made = int(np.isfinite(tree["sample_stats"]["step_size"]).all("chain").sum())
+    if made == 0:
+        raise KeyboardInterrupt
+    tree = tree.isel(draw=slice(made))
     coords, _ = coords_and_dims_for_inferencedata(model)
     posterior = tree["posterior"].to_dataset()
     labels = {dim: coords[dim] for dim in posterior.dims if dim in coords}
@@ -288,7 +295,9 @@ def _until(
             time.sleep(GLANCE)
             watch(sum(done) + n_chains * tune, steps)
         return sampler.wait()
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and min(done) > 0:
+            return sampler.abort()
         sampler.cancel()
         raise
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
@@ -75,6 +76,49 @@ def test_a_seed_gives_its_draws_and_stopping_early_the_first_of_them(tree):
     assert steps[0] == (0, 2 * (300 + 400))
     assert steps == sorted(steps)
     np.testing.assert_array_equal(never["posterior"]["mean"], tree["posterior"]["mean"][:, :400])
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_an_interrupt_keeps_the_draws_that_all_chains_have_made(monkeypatch, watched):
+    """Also where one chain is far behind, which nutpie fills with NaN."""
+
+    def interrupt(done, most):
+        if done > 2 * 300 + 200:
+            raise KeyboardInterrupt
+
+    def wait(sampler, **_):
+        while min(c.finished_draws for c in progress) < 310:
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    progress = [SimpleNamespace(finished_draws=0)]
+    options = {"tune": 300, "chains": 2, "random_seed": 1, "model": normal()}
+    if watched:
+        options["watch"] = interrupt
+    else:  # nobody is asked, and nutpie itself waits
+        real = nutpie.sample
+
+        def count(chains):
+            progress[:] = chains
+
+        monkeypatch.setattr(
+            nutpie, "sample", lambda *a, **k: real(*a, **k, progress_callback=count)
+        )
+        monkeypatch.setattr(sys.modules["nutpie.sample"]._BackgroundSampler, "wait", wait)
+    found = sample(10_000_000, **options)
+    draws = found["posterior"]["mean"].to_numpy()
+    assert 10 <= draws.shape[1] < 10_000_000
+    assert np.isfinite(draws).all()
+    assert found["sample_stats"].sizes["draw"] == draws.shape[1]
+
+
+def test_an_interrupt_in_tuning_keeps_nothing():
+    def interrupt(done, most):
+        if done > 10:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sample(10, tune=10_000_000, chains=2, model=normal(), watch=interrupt)
 
 
 def test_a_nutpie_of_another_interface_calls_python_and_draws_the_same(tree, monkeypatch):
