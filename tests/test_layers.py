@@ -25,7 +25,7 @@ class Room(NamedTuple):
 ROOMS = {
     "data": Room("dask fsspec numpy pandas pyarrow rich scipy sklearn"),
     "likelihoods": Room("jax llvmlite numba numpy pytensor scipy"),
-    "distributions": Room("numpy pymc pytensor", rooms="data likelihoods schema"),
+    "distributions": Room("numpy pandas pymc pytensor xarray", rooms="data likelihoods schema"),
     "inference": Room(
         "arviz cloudpickle joblib numba numpy nutpie pandas pymc pytensor rich scipy threadpoolctl "
         "xarray",

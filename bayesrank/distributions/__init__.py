@@ -1,6 +1,7 @@
 """PyMC distributions: the likelihoods with draws, shapes, checks and observed data.
 
-This room may import numpy, pymc, pytensor, the rooms data and likelihoods, and schema.
+This room may import numpy, pandas, pymc, pytensor, xarray, the rooms data and likelihoods, and
+schema.
 """
 
 from bayesrank.distributions.bpr import BPR

@@ -14,17 +14,20 @@ from types import SimpleNamespace
 from typing import Any, Unpack
 
 import numpy as np
+import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.distributions.distribution import Discrete
 from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
-from bayesrank.distributions.by_name import in_slots
+from bayesrank.distributions.by_name import Named, in_rows, in_slots
 from bayesrank.distributions.mallows import (
     OUTCOME,
+    STAGE,
     MallowsRV,
     SummedOutRV,
+    alpha_by_name,
     are_ranks,
     checked,
     consensus_by_name,
@@ -37,6 +40,8 @@ from bayesrank.distributions.observed import (
     Options,
     Record,
     as_double,
+    check_length,
+    is_labelled,
     is_observed,
     known_value,
     observe,
@@ -62,7 +67,6 @@ from bayesrank.schema import ITEM
 
 __all__ = ["GeneralizedMallows", "GeneralizedMallowsRV", "check_lists"]
 
-STAGE = "stage"
 # Blocks of length 0: full rankings
 PARAMETERS = {"consensus": "slot", "alpha": STAGE, "sizes": "block"}
 SUMMED_OUT = {"alpha": STAGE, "item": "ranking,slot", "sizes": "row,block"}
@@ -202,7 +206,6 @@ class GeneralizedMallows(Discrete):
         options: dict[str, Any] = dict(kwargs)
         options |= {} if sizes is None else {"sizes": sizes}
         if isinstance(observed, Rankings):
-            alpha = _of_stages(name, alpha, observed.n_items)
             dims = {"consensus_dims": consensus_dims}
             return _observe(name, consensus, alpha, observed, options | dims)
         if consensus_dims is not None:
@@ -297,8 +300,13 @@ class ObservedStagesRV(_ObservedRV, GeneralizedMallowsRV):
 
     rows_apart = True
     parameters = PARAMETERS | {"ranks": "slot", "weight": "", "is_ranking": ""}
-    gathered = ("consensus",)
+    gathered = ("consensus", "alpha")
     extended_signature = signature(parameters, "slot")
+
+    @classmethod
+    def check_new(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> None:
+        if p.alpha.ndim > 1:
+            check_length(name, "alpha", p.alpha, data.n_rankings, cls.noun, "of them")
 
     @classmethod
     def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -346,11 +354,12 @@ def _observe(
     own, options = observed_options(
         "GeneralizedMallows", rankings, options, takes=("consensus_dims",), brings=("sizes",)
     )
-    n = rankings.n_items
-    given = {"alpha": alpha}
+    n, dims = rankings.n_items, options.get("dims")
+    alpha_of = _of_rankings(name, alpha, rankings, dims)
 
     def data_of(data: SimpleNamespace) -> dict[str, TensorVariable]:
         return {
+            "alpha": in_rows(alpha_of, vars(data)),
             "sizes": pt.cast(data.sizes, "int64"),
             "ranks": pt.cast(data.ranks, "int64"),
             "weight": data.weight,
@@ -358,6 +367,11 @@ def _observe(
 
     if consensus is None:
         check_summed_out("kendall", n)
+        if alpha_of.axes != (STAGE,):
+            raise ValueError(
+                f"The alpha of {name!r} is by {' and '.join(alpha_of.axes)}; without a consensus "
+                "it is by stage. Give a consensus."
+            )
         if options.get("total_size") is not None:
             raise ValueError(
                 f"{name!r} has total_size=: without a consensus the rankings have one "
@@ -367,19 +381,19 @@ def _observe(
             ObservedStagesSummedOutRV,
             name,
             rankings,
-            given,
+            {},
             lambda data: data_of(data) | {"item": of_items(data.item, n)},
             outcome=OUTCOME,
             **options,
         )
     by_name, is_ranking = consensus_by_name(
-        name, consensus, rankings, own.get("consensus_dims"), options.get("dims")
+        name, consensus, rankings, own.get("consensus_dims"), dims
     )
     return observe(
         ObservedStagesRV,
         name,
         rankings,
-        given,
+        {},
         lambda data: (
             data_of(data)
             | {"consensus": of_items(in_slots(by_name, vars(data)), n), "is_ranking": is_ranking}
@@ -395,11 +409,21 @@ def _observe(
 # ---------------------------------------------------------------------------------------------
 
 
+def _of_rankings(name: str, alpha: Any, rankings: Rankings, dims: Any) -> Named:
+    """Read concentrations by stage, and by what rankings differ in."""
+    if alpha is None or (np.ndim(alpha) == 0 and not is_labelled(alpha)):
+        _of_stages(name, alpha, rankings.n_items)
+    found = alpha_by_name(name, alpha, rankings, None, dims, by_stage=True)
+    x = found.value
+    n_stages = int(x.shape[-1].eval(mode="FAST_COMPILE"))
+    return found._replace(value=pt.specify_shape(x, (*x.type.shape[:-1], n_stages)))
+
+
 def _of_stages(name: str, alpha: Any, n_items: int) -> TensorVariable:
     """Read concentrations by stage; as many as there can be."""
     if alpha is None:
         raise TypeError("GeneralizedMallows needs alpha=, a concentration for every stage.")
-    x = as_double(alpha)
+    x = as_double(alpha, "`alpha`")
     n_stages = x.type.shape[-1] if x.ndim else 0
     if x.ndim and n_stages is None:
         n_stages = int(x.shape[-1].eval(mode="FAST_COMPILE"))

@@ -19,8 +19,10 @@ from types import SimpleNamespace
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytensor.tensor as pt
+from numpy.typing import NDArray
 from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
 from pymc.distributions.shape_utils import rv_size_is_none
@@ -30,10 +32,19 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.random.utils import normalize_size_param
 from pytensor.tensor.shape import SpecifyShape
+from pytensor.xtensor.type import XTensorType
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr
-from bayesrank.distributions.by_name import Named, has_dims, in_slots, utility_by_name
+from bayesrank.distributions.by_name import (
+    Named,
+    by_axes,
+    by_row,
+    in_rows,
+    in_slots,
+    rankings_axes,
+    utility_by_name,
+)
 from bayesrank.distributions.observed import (
     DistOptions,
     Options,
@@ -44,6 +55,7 @@ from bayesrank.distributions.observed import (
     known_value,
     observe,
     observed_options,
+    refuse_labelled,
     refuse_single_precision,
     signature,
 )
@@ -73,11 +85,13 @@ from bayesrank.schema import ITEM, RANKER
 
 __all__ = [
     "OUTCOME",
+    "STAGE",
     "Mallows",
     "MallowsRV",
     "ObservedPartialRV",
     "PartialMallowsRV",
     "SummedOutRV",
+    "alpha_by_name",
     "are_ranks",
     "checked",
     "consensus_by_name",
@@ -86,6 +100,7 @@ __all__ = [
     "whole_ranks",
 ]
 
+RANKING, STAGE = "ranking", "stage"
 OUTCOME = "weak orders given their block sizes"  # of which full rankings are some
 ALPHA_IS_WRONG = "alpha must be finite and not negative"
 CONSENSUS_IS_WRONG = "consensus must hold the ranks 1 to n"
@@ -383,7 +398,7 @@ class Mallows(Discrete):
         consensus = pt.atleast_1d(whole_ranks(consensus))
         n = known_items(consensus)
         check_distance(distance, n)
-        params = [consensus, as_double(alpha), _number_of(distance)]
+        params = [consensus, as_double(alpha, "`alpha`"), _number_of(distance)]
         if where is None and sizes is None:
             return super().dist(params, **kwargs)
         where = np.ones(n, bool) if where is None else where
@@ -447,7 +462,7 @@ class _SummedOut(Discrete):
             )
         n_rankings, n = int(known[-2]), int(known[-1])
         check_summed_out(distance, n)
-        alpha = pt.atleast_1d(as_double(alpha))
+        alpha = pt.atleast_1d(as_double(alpha, "`alpha`"))
         if alpha.ndim > 1 or alpha.type.shape[0] not in (None, 1, n_rankings):
             raise ValueError(
                 f"`alpha` has shape {alpha.type.shape}; of {n_rankings} rankings it is one number, "
@@ -678,7 +693,7 @@ def _observe(
     distance, n = own.get("distance", "footrule"), rankings.n_items
     given = {"distance": _number_of(distance)}
     dims = options.get("dims")
-    alpha_by_name = _alpha_by_name(name, alpha, rankings, own.get("alpha_dims"), dims)
+    alpha_of = alpha_by_name(name, alpha, rankings, own.get("alpha_dims"), dims)
     if consensus is None:
         check_summed_out(distance, n)
         if options.get("total_size") is not None:
@@ -692,13 +707,13 @@ def _observe(
         def of_all(data: SimpleNamespace) -> dict[str, TensorVariable]:
             return {
                 "sizes": pt.cast(data.sizes, "int64") if tied else pt.constant(NO_BLOCKS),
-                "alpha": pt.atleast_1d(_of_rankings(alpha_by_name, data)),
+                "alpha": pt.atleast_1d(in_rows(alpha_of, vars(data))),
                 "item": of_items(data.item, n),
                 "ranks": pt.cast(data.ranks, "int64"),
                 "weight": data.weight,
             }
 
-        kind = ObservedSummedOutRV if alpha_by_name.axes else SharedSummedOutRV
+        kind = ObservedSummedOutRV if alpha_of.axes else SharedSummedOutRV
         return observe(kind, name, rankings, given, of_all, outcome=OUTCOME, **options)
 
     check_distance(distance, n)
@@ -716,7 +731,7 @@ def _observe(
         )
         return more | {
             "consensus": consensus if is_partial else of_items(consensus, n),
-            "alpha": _of_rankings(alpha_by_name, data),
+            "alpha": in_rows(alpha_of, vars(data)),
             "is_ranking": is_ranking,
             "ranks": pt.cast(data.ranks, "int64"),
             "weight": data.weight,
@@ -739,7 +754,7 @@ def consensus_by_name(
     name: str, consensus: Any, rankings: Rankings, said: Any, dims: Any
 ) -> tuple[Named, TensorVariable]:
     """Read what a consensus is by, and whether it holds the ranks of all items."""
-    whole_ranks(consensus)
+    _refuse_real_numbers(consensus)
     by_name = utility_by_name(
         name, consensus, rankings, utility_dims=said, dims=dims, what="consensus"
     )
@@ -748,34 +763,33 @@ def consensus_by_name(
         raise ValueError(
             f"The consensus of {name!r} is by {' and '.join(by_name.axes)}, and not by item."
         )
+    known = known_value(by_name.value)
+    if known is not None:
+        _refuse_no_ranks(np.moveaxis(known, own_axis[0], -1).astype(np.int64))
     by_row = pt.moveaxis(by_name.value, own_axis[0], -1)
     return by_name, pt.all(are_ranks(by_row, rankings.n_items))
 
 
-def _alpha_by_name(name: str, alpha: Any, rankings: Rankings, said: Any, dims: Any) -> Named:
-    """Read whether a concentration is of all rankings, of each, or of each ranker."""
-    x = as_double(alpha)
-    if x.ndim == 0:
-        return Named(x, ())
-    if said is None and not has_dims(alpha):
-        shape = tuple(int(length.eval(mode="FAST_COMPILE")) for length in x.shape)
-        if shape == (rankings.n_rankings,):
-            return Named(x, ("ranking",))
-        raise ValueError(
-            f"`alpha` of {name!r} has shape {shape}; with these rankings it is one number, or one "
-            f"per ranking, shape ({rankings.n_rankings},). Give one per ranker dims='ranker'."
-        )
-    found = utility_by_name(name, alpha, rankings, utility_dims=said, dims=dims, what="alpha")
-    if found.axes not in ((RANKER,), ("ranking",)):
-        raise ValueError(
-            f"The alpha of {name!r} is by {' and '.join(found.axes)}; it is by ranker or ranking."
-        )
-    return found
-
-
-def _of_rankings(alpha: Named, data: SimpleNamespace) -> TensorVariable:
-    """Give every ranking its concentration, or all the same."""
-    return alpha.value[data.ranker] if alpha.axes == (RANKER,) else alpha.value
+def alpha_by_name(
+    name: str, alpha: Any, rankings: Rankings, said: Any, dims: Any, *, by_stage: bool = False
+) -> Named:
+    """Read what a concentration is by: by ranking, ranker or groups, and by stage or not."""
+    last = (STAGE,) if by_stage else ()
+    return by_axes(
+        name,
+        "alpha",
+        alpha,
+        {last: "one per stage" if by_stage else "one for all"} | by_row(rankings, *last),
+        rankings_axes(
+            rankings,
+            dims,
+            {STAGE: np.arange(1, max(rankings.n_items, 2))} if by_stage else {},
+            says=not by_stage,
+            first=last,
+        ),
+        also=(RANKING, RANKER, *rankings.groups),
+        said=said,
+    )
 
 
 def of_items(x: TensorVariable, n: int) -> TensorVariable:
@@ -864,21 +878,38 @@ def _needs(alpha: Any) -> None:
 
 def whole_ranks(consensus: Any) -> TensorVariable:
     """Return a consensus as whole numbers, if it is one of them."""
+    refuse_labelled("`consensus`", consensus)
+    if isinstance(getattr(consensus, "type", None), XTensorType):
+        consensus = consensus.values
+    _refuse_real_numbers(consensus)
     x = pt.as_tensor_variable(consensus)
-    if x.dtype.startswith("float"):
+    known = known_value(x)
+    if known is not None:
+        _refuse_no_ranks(known)
+    return pt.cast(x, "int64")
+
+
+def _refuse_real_numbers(consensus: Any) -> None:
+    if isinstance(consensus, Mapping):
+        consensus = pd.Series(dict(consensus)).apply(pd.Series)
+    elif not hasattr(consensus, "dtype") and not hasattr(consensus, "dtypes"):
+        consensus = pt.as_tensor_variable(consensus)
+    dtypes = consensus.dtypes if hasattr(consensus, "dtypes") else consensus.dtype
+    if any(str(dtype).lower().startswith("float") for dtype in np.atleast_1d(np.asarray(dtypes))):
         raise TypeError(
             "`consensus` holds real numbers; it is the ranks of the items, whole numbers from 1. "
             "Utilities are turned into ranks by bayesrank.rank_draws, or are those of PlackettLuce."
         )
-    known = known_value(x)
-    if known is not None and known.size:
+
+
+def _refuse_no_ranks(known: NDArray[Any]) -> None:
+    if known.size:
         ordered = np.sort(known, axis=-1)
         if (ordered != np.arange(1, known.shape[-1] + 1)).any():
             raise ValueError(
                 f"`consensus` is {np.array2string(known, threshold=6)}; it holds every rank from 1 "
                 f"to {known.shape[-1]} once."
             )
-    return pt.cast(x, "int64")
 
 
 def _number_of(distance: str) -> TensorVariable:

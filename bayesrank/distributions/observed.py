@@ -28,9 +28,11 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any, ClassVar, NamedTuple, TypedDict
 
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytensor
 import pytensor.tensor as pt
+import xarray as xr
 from numpy.typing import NDArray
 from pymc.distributions.distribution import SymbolicRandomVariable
 from pymc.distributions.distribution import _support_point as support_point_of
@@ -43,6 +45,7 @@ from pytensor.scalar.basic import Cast
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.sharedvar import TensorSharedVariable
+from pytensor.xtensor.type import XTensorType
 
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
 from bayesrank.data.read import has_labels, label_repr
@@ -58,6 +61,7 @@ __all__ = [
     "as_double",
     "check_length",
     "in_order",
+    "is_labelled",
     "is_observed",
     "known_value",
     "label_axis",
@@ -65,13 +69,13 @@ __all__ = [
     "observe",
     "observed_counts",
     "observed_options",
+    "refuse_labelled",
     "refuse_labels",
     "refuse_other_data",
     "refuse_single_precision",
     "same_labels",
     "same_value",
     "set_observed",
-    "shaped",
     "signature",
     "support_point_of",
     "uncast",
@@ -474,7 +478,7 @@ def label_axis(
 ) -> str:
     """Name the dim of the labels of an axis, a new one if the model's own has others."""
     present = model.coords.get(axis)
-    if present is not None and known and len(present) == len(labels):
+    if known and present is not None and len(present) == len(labels) and {*present} != {*labels}:
         same_labels(f"the model's coord {axis!r}", name, present, labels, kind.noun)
     dim = axis if present is None or np.array_equal(present, labels) else f"{name}_{axis}s"
     if dim not in model.coords:
@@ -517,23 +521,41 @@ def same_labels(
 # ---------------------------------------------------------------------------------------------
 
 
-def as_double(value: Any) -> TensorVariable:
-    """Return a tensor of double precision; PyTensor makes single ones of the numbers that fit."""
+def is_labelled(value: Any) -> bool:
+    """Tell whether a constant has labels that a tensor would lose."""
+    labelled = isinstance(value, pd.Series | pd.DataFrame | xr.DataArray | Mapping)
+    return labelled and bool(np.ndim(value) or isinstance(value, Mapping))
+
+
+def refuse_labelled(what: str, value: Any) -> None:
+    """Raise for a constant with labels where there is nothing to align them with."""
+    if is_labelled(value):
+        raise TypeError(
+            f"{what} is a {type(value).__name__}, and its labels would be lost: there are none to "
+            "align it with. Give an array of its values, in the order of the data."
+        )
+
+
+def as_double(value: Any, what: str = "A parameter") -> TensorVariable:
+    """Return a tensor of double precision; PyTensor makes single ones of the numbers that fit.
+
+    Parameters
+    ----------
+    value : tensor_like
+        Without labels, which a tensor would lose.
+    what : str
+        What sentences call it.
+
+    Returns
+    -------
+    TensorVariable
+    """
+    refuse_labelled(what, value)
+    if isinstance(getattr(value, "type", None), XTensorType):
+        value = value.values
     if not isinstance(value, Variable | list | tuple):  # lists may hold variables
         value = np.asarray(value, dtype=np.float64)
     return pt.cast(pt.as_tensor_variable(value), "float64")
-
-
-def shaped(
-    name: str, what: str, value: Any, allowed: Mapping[tuple[int, ...], str], noun: str
-) -> TensorVariable:
-    """Return a parameter as a tensor, if it has one of the allowed shapes."""
-    x = as_double(value)
-    shape = tuple(int(n.eval(mode="FAST_COMPILE")) for n in x.shape)
-    if shape not in allowed:
-        ways = ", or ".join(f"{meaning}, shape {size}" for size, meaning in allowed.items())
-        raise ValueError(f"`{what}` of {name!r} has shape {shape}; with these {noun} it is {ways}.")
-    return x
 
 
 def observed_counts(observed: Any, reader: str, noun: str = "counts") -> NDArray[Any]:

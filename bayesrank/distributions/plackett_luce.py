@@ -283,7 +283,7 @@ class PlackettLuce(Discrete):
         0.486
         """
         refuse_single_precision()
-        utility = pt.atleast_1d(as_double(utility))
+        utility = pt.atleast_1d(as_double(utility, "`utility`"))
         where = pt.ones_like(utility, dtype=bool) if where is None else where
         where = pt.cast(pt.as_tensor_variable(where), "bool")
         sizes = pt.zeros((0,), dtype="int64") if sizes is None else sizes

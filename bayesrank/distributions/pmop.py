@@ -300,7 +300,7 @@ class PMOP(Discrete):
             rank_weights=rank_weights,
             nodes=nodes,
         )
-        utility = pt.atleast_1d(as_double(utility))
+        utility = pt.atleast_1d(as_double(utility, "`utility`"))
         where = pt.ones_like(utility, dtype=bool) if where is None else where
         where = pt.cast(pt.as_tensor_variable(where), "bool")
         if sizes is None:

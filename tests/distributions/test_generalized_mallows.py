@@ -240,7 +240,11 @@ def test_nuts_samples_what_steps_and_nuts_sample_together(data_dir):
     ("arguments", "error", "message"),
     [
         ({"alpha": 1.0}, ValueError, r"`alpha` of 'y' is one number: it has one concentration for"),
-        ({"alpha": [1.0] * 4}, ValueError, "is 4 of them.*4 items are chosen in 1 to 3 of them"),
+        (
+            {"alpha": [1.0] * 4},
+            ValueError,
+            r"`alpha` of 'y' has shape \(4,\).* one per stage, shape \(1 to 3,\)",
+        ),
         ({}, TypeError, "GeneralizedMallows needs alpha="),
         ({"alpha": [1.0], "consensus": [1, 1, 2, 3]}, ValueError, "it holds every rank from 1"),
         ({"alpha": [1.0], "sizes": [1, 3]}, TypeError, "sizes"),

@@ -424,7 +424,9 @@ def test_arguments_that_do_not_fit_are_refused(arguments, error, message):
 def test_a_concentration_by_item_is_refused():
     with pm.Model(coords=R.coords):
         alpha = pm.Exponential("alpha", 1.0, dims="item")
-        with pytest.raises(ValueError, match="The alpha of 'y' is by item; it is by ranker or"):
+        with pytest.raises(
+            ValueError, match="The alpha of 'y' is by item of the rankings; it is one for all"
+        ):
             br.Mallows("y", alpha=alpha, observed=R)
 
 

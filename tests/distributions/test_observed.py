@@ -384,8 +384,8 @@ def test_rankers_and_items_of_a_second_collection_have_axes_of_their_own():
 
 def test_as_many_items_under_other_labels_are_refused():
     message = (
-        r"^The items of the rankings of 'y' are not those of the dim 'item' of its utility, which "
-        r"has 'x' where they have 'a'\. Read the rankings with items=, in the order of the model\.$"
+        r"^The labels of the dim 'item' of the utility of 'y' are not those of the axis 'item' of "
+        r"the rankings: missing: 'a'; unknown: 'x'\. Give one value for each label\.$"
     )
     with pm.Model(coords={"item": ["x", "b", "c"]}):
         utility = pm.Flat("utility", dims="item")

@@ -312,27 +312,48 @@ HAD = br.Interactions.from_frame(
     ("observed", "build", "dims", "message"),
     [
         (MATCHES, lambda x: br.BradleyTerry("y", np.zeros(3), adherence=x, observed=MATCHES),
-         ("item",), r"adherence of 'y' has the dims \('item',\), which are of the axes \('ite"),
+         ("item",), r"adherence of 'y' is by item of the pairs; it is one for all, or one per "),
         (MATCHES, lambda x: br.BradleyTerry("y", x, observed=MATCHES),
-         ("judge",), r"utility of 'y' has the dims \('judge',\).* it is one per item, or two per "),
-        (MATCHES, lambda x: br.BradleyTerry("y", np.zeros(3), order_effect=x, observed=MATCHES),
-         ("turned",), r"The judges of the pairs of 'y' are not those of the dim 'turned' of its"),
+         ("judge",), r"utility of 'y' is by judge of the pairs; it is one per item, or two per "),
         (COUNTED, lambda x: br.MPM("y", np.zeros(3), adherence=x, observed=COUNTED),
-         ("item",), r"adherence of 'y' has the dims \('item',\).* and by any of ranker, problem"),
-        (COUNTED, lambda x: br.MPM("y", np.zeros(3), adherence=x, observed=COUNTED),
-         ("turned",), r"The rankers of the counts of 'y' are not those of the dim 'turned' of"),
+         ("item",), r"adherence of 'y' is by item of .* and by any of ranker, problem"),
         (COUNTED, lambda x: br.MPM("y", x, observed=COUNTED),
-         ("ranker",), r"score of 'y' has the dims \('ranker',\), .* is one per item, and by any"),
+         ("ranker",), r"score of 'y' is by ranker of .* is one per item, and by any"),
         (COUNTED, lambda x: br.MPM("y", np.zeros(3), adherence=x, observed=COUNTED),
-         ("strangers",), r"'strangers' of the adherence of 'y' has 3 labels, which are those"),
-        (HAD, lambda x: br.BPR("y", x, observed=HAD),
-         ("turned", "item"), r"The users of the pairs of 'y' are not those of the dim 'turned' of"),
+         ("strangers",), r"'strangers' of the adherence of 'y' \('p', 'q', 'r'\) are those of no"),
     ],
 )  # fmt: skip
 def test_what_is_as_long_and_of_something_else_is_refused(observed, build, dims, message):
-    coords = observed.coords | {"turned": ["y", "x", "z"], "strangers": ["p", "q", "r"]}
+    coords = observed.coords | {"strangers": ["p", "q", "r"]}
     with pm.Model(coords=coords), pytest.raises(ValueError, match=message):
         build(pm.Flat("x", dims=dims))
+
+
+@pytest.mark.parametrize(
+    ("observed", "build", "axis"),
+    [
+        (MATCHES, lambda x: br.BradleyTerry("y", np.arange(3.0), order_effect=x, observed=MATCHES),
+         "judge"),
+        (MATCHES, lambda x: br.BradleyTerry("y", x, observed=MATCHES), "item"),
+        (COUNTED, lambda x: br.MPM("y", np.arange(3.0), adherence=x, observed=COUNTED), "ranker"),
+        (HAD, lambda x: br.BPR("y", x, observed=HAD), "item"),
+    ],
+)  # fmt: skip
+def test_labels_in_another_order_are_put_in_the_order_of_the_data(observed, build, axis):
+    labels, values = observed.coords[axis], np.array([0.3, 1.0, 2.5])
+    turned = [labels[2], labels[0], labels[1]]
+    found = []
+    for order in (labels, turned):
+        with pm.Model(coords={"turned": order}) as model:
+            build(pm.Flat("x", dims="turned"))
+        of = dict(zip(labels, values, strict=True))
+        at = {"x": np.array([of[label] for label in order])}
+        found.append(float(model.compile_logp(mode=QUICK)(at)))
+    constant = pd.Series(values, index=labels)[turned]
+    with pm.Model() as model:
+        build(constant)
+    found.append(float(model.compile_logp(mode=QUICK)({})))
+    np.testing.assert_allclose(found, found[0], rtol=1e-12)
 
 
 def test_a_table_by_item_and_user_is_no_table_by_user_and_item():
