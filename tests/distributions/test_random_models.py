@@ -373,11 +373,10 @@ def test_new_interactions_of_other_items_are_refused():
         with pm.Model(coords=HAD.coords) as model:
             br.BPR("y", pm.Flat("x", dims=dims), observed=HAD)
         new = br.Interactions.from_frame(other, user="u", item="i", items=["a", "b", "d"])
-        with pytest.raises(ValueError, match=r"^The items of the interactions of 'y' are not those"):
+        with pytest.raises(ValueError, match=r"^The items of the interactions of 'y' are"):
             br.set_observed("y", new, model=model)
         new = br.Interactions.from_frame(turned, user="u", item="i", items=["c", "b", "a"])
-        with pytest.raises(ValueError, match=r"which has 'a' where they have 'c'\. Read the"):
-            br.set_observed("y", new, model=model)
+        br.set_observed("y", new, model=model)
         new = br.Interactions.from_frame(turned, user="u", item="i", items=["a", "b", "c"])
         br.set_observed("y", new, model=model)
 
