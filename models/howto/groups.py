@@ -13,6 +13,10 @@ The utility has the dims ranker and item, and every ranking gets that of its own
 gathered by hand. If all that differs is by group, leave the last level out, and give a utility with
 ``dims=("region", "item")``: the likelihood knows the groups of the rankings by their names.
 
+A covariate of the rankers, such as their age, enters as ``pm.Data("age", rankings.align(age,
+"ranker"), dims="ranker")``. Rankers stand in order of first appearance and ``groupby`` sorts them, so
+that a column by itself would give them the ages of others.
+
 Run ``python -m models.howto.groups``: two made-up regions of ten rankers each.
 """
 

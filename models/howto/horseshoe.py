@@ -55,7 +55,7 @@ def build(rankings: br.Rankings, features: pd.DataFrame, *, relevant: int = 3) -
     n_features = features.shape[1]
     coords = rankings.coords | {"feature": features.columns.to_numpy()}
     with pm.Model(coords=coords) as model:
-        x = pm.Data("features", features.loc[rankings.items], dims=("item", "feature"))
+        x = pm.Data("features", rankings.align(features, "item"), dims=("item", "feature"))
         guess = relevant / (n_features - relevant) / np.sqrt(rankings.n_rankings)
         shrinkage = pm.HalfCauchy("shrinkage", guess)
         local = pm.HalfCauchy("local", 1, dims="feature")

@@ -65,7 +65,7 @@ def build(rankings: br.Rankings, features: pd.DataFrame) -> pm.Model:
     """Build the model of all items and rankers that are on the axes of the rankings."""
     coords = rankings.coords | {"feature": FEATURES}
     with pm.Model(coords=coords) as model:
-        x = pm.Data("features", features.loc[rankings.items], dims=("item", "feature"))
+        x = pm.Data("features", rankings.align(features, "item"), dims=("item", "feature"))
         coefficient = pm.Normal("coefficient", 0, 1, dims="feature")
         effect_scale = pm.HalfNormal("effect_scale", 0.5)
         taste_scale = pm.HalfNormal("taste_scale", 0.5)
