@@ -7,6 +7,7 @@ import tomllib
 from zipfile import ZipFile
 
 import pytest
+from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -57,6 +58,23 @@ def test_public_names_are_listed_once():
 @pytest.mark.parametrize("name", br.__all__)
 def test_a_public_name_exists_and_has_a_docstring(name):
     assert getattr(br, name).__doc__
+
+
+def test_the_source_archive_has_what_its_tests_read():
+    shipped = {file.distribution_path for file in SdistBuilder(str(ROOT)).recurse_included_files()}
+    assert {  # beside the license, the README and pyproject.toml, which are always there
+        ".ci/run", "CHANGELOG.md", "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md",
+        "SECURITY.md", "conda/recipe.yaml", "conftest.py", "dev", "requirements-dev.lock",
+        "requirements-docs.lock", "requirements.lock",
+    } <= shipped  # fmt: skip
+    folders = ("bayesrank", "models", "notebooks", "posteriordb", "tests")
+    files = {
+        path.relative_to(ROOT).as_posix()
+        for folder in folders
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and not re.search(r"/(__pycache__|\.\w+)/", path.as_posix())
+    }
+    assert files - shipped == set()
 
 
 def test_the_version_is_that_of_the_metadata(wheel):
