@@ -4,11 +4,13 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numba
 import pytest
 
+from bayesrank import kernel_cache
 from bayesrank.cli.caches import FLAGS, broken_cache, compiling_said, find_cache
 from bayesrank.cli.talk import Talk, errors_as_sentences
 from bayesrank.cli.warm_up import RUNS
@@ -60,6 +62,24 @@ def test_compiled_code_that_is_cut_off_is_told_with_a_way_on(tmp_path, capsys):
     assert said.startswith("Error: Code that was compiled before cannot be read back from ")
     assert said.endswith("Delete that folder, and run this again.\n")
     assert broken_cache(ValueError("another")) is None
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_kernels_of_an_installed_package_are_kept_outside_of_it(monkeypatch, tmp_path, installed):
+    home = tmp_path / ("site-packages" if installed else "checkout") / "bayesrank"
+    home.mkdir(parents=True)
+    source = "import numba\n@numba.njit(cache=True)\ndef twice(x): return 2 * x\n"
+    (home / "twice.py").write_text(source)
+    monkeypatch.setattr(kernel_cache, "PACKAGE", home)
+    monkeypatch.setattr(kernel_cache, "NUMBA_CACHE_PATH", tmp_path / "kept")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    spec = spec_from_file_location("twice", home / "twice.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.twice(2) == 4
+    folder, other = (tmp_path / "kept", home) if installed else (home, tmp_path / "kept")
+    assert {path.suffix for path in folder.rglob("twice.twice-*")} == {".nbi", ".nbc"}
+    assert not [*other.rglob("twice.twice-*")]
 
 
 def test_compiling_is_said_once_and_not_where_nothing_is_kept(capsys, monkeypatch, tmp_path):

@@ -24,7 +24,7 @@ class Room(NamedTuple):
 # JAX is an extra: likelihoods import it only where a graph is translated for it.
 ROOMS = {
     "data": Room("dask fsspec numpy pandas pyarrow rich scipy sklearn"),
-    "likelihoods": Room("jax llvmlite numba numpy pytensor scipy"),
+    "likelihoods": Room("jax llvmlite numba numpy pytensor scipy", rooms="kernel_cache"),
     "distributions": Room("numpy pandas pymc pytensor xarray", rooms="data likelihoods schema"),
     "inference": Room(
         "arviz cloudpickle joblib numba numpy nutpie pandas pymc pytensor rich scipy threadpoolctl "
@@ -39,7 +39,7 @@ ROOMS = {
     ),
     "plots": Room("arviz arviz_plots matplotlib numpy pandas xarray", rooms="results"),
     "utility": Room("numpy pandas pymc pytensor sklearn", rooms="data"),
-    "aggregation": Room("numba numpy pandas pytensor scipy", rooms="data"),
+    "aggregation": Room("numba numpy pandas scipy", rooms="data kernel_cache"),
 }
 
 # Files beside the rooms. The command line wires everything up, so it is not bounded.
@@ -47,6 +47,7 @@ FILES = {
     "__init__": Room("lazy_loader"),
     "audit": Room("numpy pandas scipy xarray", rooms="data inference results schema"),
     "leaderboard": Room("numpy pymc pytensor", rooms="data distributions priors schema"),
+    "kernel_cache": Room("numba pytensor"),
     "schema": Room("numpy pandas xarray"),
     "priors": Room("pymc"),
 }

@@ -1,11 +1,15 @@
 """What a user gets by installing the package, and what the lock files pin."""
 
+import os
 import re
 import subprocess
 import sys
 import tomllib
+import venv
+from pathlib import Path
 from zipfile import ZipFile
 
+import numpy as np
 import pytest
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
@@ -98,6 +102,35 @@ def test_the_wheel_ships_every_module_and_every_data_file(wheel):
 def test_the_wheel_installs_the_command_and_the_license(wheel):
     assert "bayesrank = bayesrank.cli:main" in metadata(wheel, "entry_points.txt")
     assert "Apache License" in metadata(wheel, "licenses/LICENSE")
+
+
+@pytest.mark.slow
+def test_uninstalling_leaves_nothing_behind(wheel, tmp_path):
+    """Kernels are compiled between the two, by Python with the packages of this one."""
+    venv.create(tmp_path / "venv", with_pip=False)
+    python = tmp_path / "venv/bin/python"
+    (site,) = (tmp_path / "venv/lib").glob("python*/site-packages")
+    (site / "packages.pth").write_text(f"{Path(np.__file__).parents[1]}\n")
+    before = {*site.rglob("*")}
+    environment = {name: x for name, x in os.environ.items() if not name.startswith("PYTHON")}
+    environment |= {"PYTENSOR_FLAGS": f"base_compiledir={tmp_path / 'compiled'}"}
+
+    def run(*command):
+        return subprocess.run(
+            list(map(str, command)), cwd=tmp_path, env=environment, capture_output=True, text=True,
+            check=True,
+        ).stdout  # fmt: skip
+
+    pip = [sys.executable, "-m", "pip", "--python", python]
+    run(*pip, "install", "--no-deps", "--no-index", wheel.filename)
+    code = (
+        "import bayesrank.likelihoods; print(bayesrank.__file__);"
+        "from bayesrank.aggregation import greedy_scores; greedy_scores([[0, 1.0], [-1.0, 0]])"
+    )
+    assert str(site) in run(python, "-c", code)
+    assert [*(tmp_path / "compiled/numba").rglob("*greedy*.nbi")]
+    run(*pip, "uninstall", "--yes", "bayesrank")
+    assert {*site.rglob("*")} == before
 
 
 def pinned(lock):

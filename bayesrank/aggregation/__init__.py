@@ -1,6 +1,6 @@
 """Aggregation: scores by methods without a likelihood, and adherence to known labels.
 
-This room may import numba, numpy, pandas, pytensor, scipy and the room data.
+This room may import numba, numpy, pandas, scipy, kernel_cache and the room data.
 """
 
 from bayesrank.aggregation.borda import borda

@@ -3,9 +3,7 @@
 import numba
 import numpy as np
 
-# Gives compiled functions names that no other process gives, without which kernels from numba's
-# cache can be taken for one another (numba issue 10486).
-import pytensor.link.numba.cache  # noqa: F401
+import bayesrank.kernel_cache  # noqa: F401  (before any kernel compiles)
 
 __all__ = ["greedy", "kendall", "mean_differences", "walk"]
 

@@ -14,8 +14,8 @@ gathered by hand. If all that differs is by group, leave the last level out, and
 ``dims=("region", "item")``: the likelihood knows the groups of the rankings by their names.
 
 A covariate of the rankers, such as their age, enters as ``pm.Data("age", rankings.align(age,
-"ranker"), dims="ranker")``. Rankers stand in order of first appearance and ``groupby`` sorts them, so
-that a column by itself would give them the ages of others.
+"ranker"), dims="ranker")``. Rankers stand in order of first appearance and ``groupby`` sorts them.
+Without ``align`` they would get the ages of others.
 
 Run ``python -m models.howto.groups``: two made-up regions of ten rankers each.
 """
