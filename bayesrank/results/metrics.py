@@ -96,6 +96,7 @@ def err(
     >>> err([2, 0], [0.5, 0.5], max_grade=2)  # the two orders are equally likely
     0.5625
     """
+    relevance, score = _in_one_order(relevance, score)
     grades = _grades(relevance)
     depth = _depth(k, len(grades))
     top = grades.max() if max_grade is None else max_grade
@@ -175,6 +176,7 @@ def ndcg(
     >>> ndcg([0, 0], [1.0, 2.0])
     0.0
     """
+    relevance, score = _in_one_order(relevance, score)
     grades = _grades(relevance)
     depth = _depth(k, len(grades))
     scores = _scores(score, len(grades))
@@ -254,7 +256,7 @@ def query_metrics(
         raise ValueError("There are no queries: give at least one.")
     top = max_grade
     if top is None:
-        top = max((np.max(g, initial=0.0) for g in grades), default=0.0)
+        top = max((np.max(np.asarray(g), initial=0.0) for g in grades), default=0.0)
 
     rows = []
     for name, g, s in zip(names, grades, scores, strict=True):
@@ -288,7 +290,7 @@ def _mean_products(x: NDArray[np.float64]) -> NDArray[np.float64]:
 def _used(values: Any, where: ArrayLike | None, name: str) -> list[NDArray[Any]]:
     """One array per query, without empty slots."""
     if where is None:
-        return [np.asarray(row) for row in values]
+        return list(values)
     mask, matrix = np.asarray(where, dtype=bool), np.asarray(values)
     if matrix.ndim != 2 or matrix.shape != mask.shape:
         raise ValueError(
@@ -296,6 +298,21 @@ def _used(values: Any, where: ArrayLike | None, name: str) -> list[NDArray[Any]]
             "(n_rankings, n_slots)."
         )
     return [row[used] for row, used in zip(matrix, mask, strict=True)]
+
+
+def _in_one_order(relevance: Any, score: Any) -> tuple[Any, Any]:
+    """Put scores in the order of the grades, if both have labels."""
+    if not (isinstance(relevance, pd.Series) and isinstance(score, pd.Series)):
+        return relevance, score
+    if relevance.index.equals(score.index):
+        return relevance, score
+    one, other = relevance.index, score.index
+    if not (one.is_unique and other.is_unique and len(one) == len(other) and one.isin(other).all()):
+        raise ValueError(
+            "`relevance` and `score` are Series of different labels. Give both the same index, or "
+            "arrays in one order."
+        )
+    return relevance, score.loc[one]
 
 
 def _grades(relevance: ArrayLike) -> NDArray[np.float64]:

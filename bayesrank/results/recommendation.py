@@ -24,6 +24,7 @@ recall@k is the hit rate.
 """
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,6 +96,7 @@ def recommendation_metrics(
     0     0.5   0.613          0.5       0.5  1.000    0.5
     1     0.0   0.000          0.0       0.0  0.333    0.0
     """
+    _check_labels(scores=scores, held_out=held_out, known=known)
     wanted, seen = _zeros_and_ones(held_out, "held_out"), _zeros_and_ones(known, "known")
     n_users, n_items = wanted.shape
     if seen.shape != wanted.shape:
@@ -233,6 +235,17 @@ def _by_user(scores: Scores, shape: tuple[int, int]) -> Callable[[int], ArrayLik
             "(n_users, n_items)."
         )
     return lambda u: matrix[u]
+
+
+def _check_labels(**tables: Any) -> None:
+    """Refuse tables whose rows or columns have other labels, or the same in another order."""
+    framed = {name: table for name, table in tables.items() if isinstance(table, pd.DataFrame)}
+    for (one, first), (other, table) in pairwise(framed.items()):
+        if not (table.index.equals(first.index) and table.columns.equals(first.columns)):
+            raise ValueError(
+                f"`{one}` and `{other}` have different rows or columns. Give "
+                f"{other}.reindex_like({one})."
+            )
 
 
 def _zeros_and_ones(values: Any, name: str) -> csr_array:

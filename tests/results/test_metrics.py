@@ -204,3 +204,15 @@ def test_collections_of_different_lengths_raise():
         query_metrics([], [])
     with pytest.raises(ValueError, match=r"^`score` has shape \(1, 3\), but `where` has \(1, 2\)"):
         query_metrics(np.ones((1, 2)), np.ones((1, 3)), where=np.ones((1, 2), dtype=bool))
+
+
+def test_scores_with_labels_are_those_of_their_documents():
+    grades = pd.Series([0, 2, 1], index=["a", "b", "c"])
+    scores = pd.Series([1.7, 0.3, 0.9], index=["c", "a", "b"])
+    expected = ndcg([0, 2, 1], [0.3, 0.9, 1.7], k=2)
+    assert ndcg(grades, scores, k=2) == expected
+    assert err(grades, scores) == err([0, 2, 1], [0.3, 0.9, 1.7])
+    queries, _ = query_metrics([grades], [scores], k=(2,))
+    assert queries["ndcg@2"].tolist() == [expected]
+    with pytest.raises(ValueError, match="are Series of different labels"):
+        ndcg(grades, scores.rename({"c": "d"}))

@@ -231,3 +231,14 @@ def test_shapes_that_differ_are_named():
 def test_a_candidate_without_a_finite_score_is_named():
     with pytest.raises(ValueError, match="got nan for item 2 of user 0"):
         recommendation_metrics([[1, 2, np.nan]], ONE, NONE, k=1)
+
+
+def test_tables_of_other_users_or_items_are_refused():
+    held_out = pd.DataFrame([[0, 1], [1, 0]], index=["u", "v"], columns=["a", "b"])
+    known, scores = 1 - held_out, held_out + 0.5
+    expected = recommendation_metrics(scores, held_out, known, k=1).means
+    turned = scores[["b", "a"]]
+    with pytest.raises(ValueError, match=r"`scores` and `held_out` have .*reindex_like"):
+        recommendation_metrics(turned, held_out, known, k=1)
+    found = recommendation_metrics(turned.reindex_like(held_out), held_out, known, k=1).means
+    assert found.equals(expected)
