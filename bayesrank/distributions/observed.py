@@ -336,10 +336,10 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     name : str
         Name of the distribution that observes the data.
     data : Rankings, Pairs, PairCounts or Interactions
-        The new ones, of the kind that it observes. *Rankings* are over the same items, in any
-        order, if utilities are by item, and of the same rankers if they are by ranker. *Pairs* are
-        on the same item axis and have the same groups; the labels of a group may be others if
-        nothing else in the model has them. The rankers and items of *PairCounts* may be others,
+        The new ones, of the kind that it observes. Labels in another order are put in that of the
+        model. *Rankings* are over the same items if utilities are by item, and of the same rankers
+        if they are by ranker. *Pairs* are on an axis of the same items and have the same groups;
+        the labels of a group may be others if nothing else in the model has them. The rankers and items of *PairCounts* may be others,
         and so many if all that belongs to them has their dims: the coords become theirs. As many
         rows as before are needed only where something is one per row by its shape.
     model : pm.Model, optional
