@@ -69,6 +69,11 @@ def parquet(**columns):
 
 
 TWO = stars("ann,ale,5", "ann,bock,4", "ben,bock,3", "ben,ale,1")
+CATEGORIES = {
+    "a": pd.Categorical(["y", "x", "z"]),
+    "b": pd.Categorical(["x", "y", "x"], categories=["y", "x"]),
+    "won": pd.Categorical(["first", "second", "second"]),
+}
 BECOMES = "ann: ale > bock; ben: bock > ale"
 SOC = """# DATA TYPE: soc
 # NUMBER ALTERNATIVES: 3
@@ -148,7 +153,7 @@ CASES = {
     ),
     "ratings of 400 digits": Case(
         stars(f"ann,ale,{'9' * 400}", "ann,bock,4"), STARS,
-        says=("column 'stars' has one of 400 characters in line 2, which is too large.",),
+        says=("A rating must be a number between 1e-308 and 1e308 in size, or 0; column 'stars'",),
     ),
     "ratings beyond what a number holds apart": Case(
         stars("ann,ale,1.00000000000000001", "ann,bock,1.00000000000000002"), STARS,
@@ -349,7 +354,7 @@ CASES = {
     "a sheet that is none": Case(b"PK", STARS, says=("t.xlsx",), name="t.xlsx"),
     "an old sheet": Case(b"\xd0\xcf", STARS, says=("t.xls is none of the tables known",),
                          name="t.xls"),
-    "a sheet that is a table of text": Case(TWO, STARS, says=("it is no Excel sheet",),
+    "a sheet that is a table of text": Case(TWO, STARS, says=("it is not an Excel sheet",),
                                              name="t.xlsx"),
     "a sheet that is called a table of text": Case(
         b"PK\x03\x04\0\0", STARS, says=("but an Excel sheet (.xlsx) or an archive (.zip): give it",)
@@ -372,18 +377,82 @@ CASES = {
     "a header alone": Case("judge,beer,stars\n", STARS, says=("has a header and no rows.",)),
     "rows longer than the header": Case(
         stars("ann,ale,5,7", "ann,bock,4"), STARS,
-        says=("more fields than its header has names, the first in line 2",),
+        says=("line 2 has 4 fields, and the header in line 1 has 3 names",),
     ),
     "a column twice": Case("judge,beer,stars,stars\nann,ale,5,1\n", STARS,
                            says=("has 2 columns called 'stars'; rename them.",)),
     "a title above the header": Case(
         "Tasting of 2024\n\njudge,beer,stars\nann,ale,5\n", STARS,
-        says=("line 3 has 3 fields, and the header, line 1, has 1 name: 'Tasting of 2024'. If",),
+        says=("line 3 has 3 fields, and the header in line 1 has 1 name: 'Tasting of 2024'. C",),
     ),
     "an index without a name": Case(",judge,beer,stars\n0,ann,ale,5\n1,ann,bock,4\n", STARS,
                                     "ann: ale > bock"),
     "a quote that is not closed": Case('judge,beer,stars\nann,"ale,5\nann,bock,4\n', STARS,
                                        says=("t.csv is not a readable csv table",)),
+    "a separator of two characters": Case(
+        TWO, (*STARS, "--separator", "ab"), says=("A separator must be one character, such as",),
+    ),
+    "matches by a separator of two characters": Case(
+        matches("x,y,first"), (*AB, "--separator", "ab"), says=("A separator must be one char",),
+    ),
+    "a group with a slash": Case(
+        matches("x,y,first,1", head="a,b,won,day/month"), (*AB, "--group", "day/month"),
+        says=("--group 'day/month' cannot be a name in the file of the results: it has '/', or",),
+        code=2,
+    ),
+    "a group of the name of an axis": Case(
+        matches("x,y,first,1", head="a,b,won,draw"), (*AB, "--group", "draw"),
+        says=("--group 'draw' cannot be a name in the file of the results: it has '/', or is one",),
+        code=2,
+    ),
+    "Parquet with categories": Case(
+        parquet(judge=pd.Categorical(["b", "b", "a"]), beer=pd.Categorical(["x", "y", "x"]),
+                stars=pd.Categorical(["1", "2", "3"])),
+        STARS, "b: y > x; a: x", ("1 of 2 rankings holds one item",), name="t.parquet",
+    ),
+    "matches in Parquet with categories": Case(
+        parquet(**CATEGORIES), (*AB, "--no-order"), "x-y 0:2:0; x-z 1:0:0", name="t.parquet",
+    ),
+    "winners in Parquet with categories": Case(
+        parquet(**CATEGORIES), ("--winner", "a", "--loser", "b"), "x-y 1:1:0; x-z 0:1:0",
+        name="t.parquet",
+    ),
+    "Parquet with lists": Case(
+        parquet(judge=["ann"], beer=[["ale"]], stars=[1]), STARS, name="t.parquet",
+        says=("Column 'beer' of t.parquet must hold text, numbers or dates; it has ['ale'] in",),
+    ),
+    "Parquet with lists of numbers": Case(
+        parquet(judge=["ann"], beer=["ale"], stars=[[1, 2]]), STARS, name="t.parquet",
+        says=("Column 'stars' of t.parquet must hold text, numbers or dates; it has [1, 2] in",),
+    ),
+    "Parquet with structs": Case(
+        parquet(a=[{"x": 1}], b=["y"], won=["first"]), AB, name="t.parquet",
+        says=("Column 'a' of t.parquet must hold text, numbers or dates; it has {'x': 1} in",),
+    ),
+    "Parquet with lists in other columns": Case(
+        parquet(judge=["ann", "ann"], beer=["ale", "bock"], stars=[2, 1], more=[[1], [2]]), STARS,
+        "ann: ale > bock", name="t.parquet",
+    ),
+    "Parquet with bytes": Case(
+        parquet(judge=["ann"], beer=[b"ale"], stars=[1]), STARS, name="t.parquet",
+        says=("Column 'beer' of t.parquet must hold text, numbers or dates; it has b'ale' in",),
+    ),
+    "a number beyond all": Case(
+        stars("ann,ale,1e99999999999999999999"), STARS,
+        says=("A rating must be a number between 1e-308 and 1e308 in size, or 0; column 'stars'",),
+    ),
+    "a count of 400 digits": Case(
+        SOC.replace("3: 2", f"{'9' * 400}: 2"), (), name="t.soc",
+        says=("has a number of 400 digits; numbers of voters and alternatives have 15 or fewer",),
+    ),
+    "a count of 5000 digits": Case(
+        SOC.replace("3: 2", f"{'9' * 5000}: 2"), (), name="t.soc",
+        says=("has a number of 5000 digits; numbers of voters and alternatives have 15 or fewer",),
+    ),
+    "a long name of a column": Case(
+        f"judge,beer,{'s' * 140_000}\nann,ale,1\n", STARS,
+        says=("t.csv has no column 'stars'; its columns are 'judge', 'beer', 'ssss",),
+    ),
     # other ways to write rankings
     "a column per item": Case(
         WIDE, ("--wide", "ranks", "--ranker", "who", "--weight", "n"),

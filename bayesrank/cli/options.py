@@ -14,6 +14,7 @@ MISSING = ("drop", "last", "refuse")
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
 SIDES = ("first", "second", "tie")
 DATED = "With --date there is one strength per item at a time:"
+RESERVED = ("chain", "draw")  # names of axes in the results
 WIDE = ("ranks", "ratings", "places")
 
 
@@ -88,6 +89,13 @@ class RankColumns:
             raise click.UsageError("Missing option '--ranker'.")
 
     @property
+    def names(self) -> list[str]:
+        """All columns that are named."""
+        named = [self.ranker, self.item, self.rating, self.rank, self.ranking]
+        named += [self.weight, self.ballot, self.by, self.date, *self.column]
+        return [name for name in named if name is not None]
+
+    @property
     def of(self) -> str:
         """What the numbers are called in messages."""
         return "rating" if self.rating or self.wide == "ratings" else "rank"
@@ -133,6 +141,12 @@ class MatchColumns:
         for name in ("judge", "category", "neutral", "feature", "group", "ties_by"):
             if self.date is not None and getattr(self, name):
                 raise click.UsageError(f"{DATED} leave --{name.replace('_', '-')} out.")
+        for name in self.groups:
+            if "/" in name or name in RESERVED:
+                raise click.UsageError(
+                    f"--group {name!r} cannot be a name in the file of the results: it has '/', or "
+                    f"is one of {', '.join(RESERVED)}. Rename the column."
+                )
         for name in self.ties_by:
             if name in self.group:
                 raise click.UsageError(
@@ -180,6 +194,14 @@ class MatchColumns:
     def results(self) -> list[str]:
         """Columns that say who won."""
         return [c for c in (self.outcome, self.score_a, self.score_b) if c is not None]
+
+    @property
+    def names(self) -> list[str]:
+        """All columns that are named."""
+        named: list[str | None] = [*self.sides, *self.results]
+        named += [self.count, self.judge, self.category, self.neutral, self.date]
+        named += [*self.groups, *(name for sides in self.features.values() for name in sides)]
+        return [name for name in named if name is not None]
 
     @property
     def ordered(self) -> bool:

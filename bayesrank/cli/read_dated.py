@@ -9,7 +9,7 @@ from bayesrank.cli.options import MatchColumns, RankColumns, Written, shown
 from bayesrank.cli.read_matches import pairs_of, two_items
 from bayesrank.cli.read_rankings import Note, read_cells, read_times, refuse_mixed, text_labels
 from bayesrank.data import Pairs, Rankings
-from bayesrank.data.read import label_repr, require_columns, row_name
+from bayesrank.data.read import label_repr, row_name
 
 
 def read_dated_pairs(
@@ -25,8 +25,7 @@ def read_dated_pairs(
         With the columns first, second and date, in the order of the dates.
     """
     date = str(columns.date)
-    frame = read_cells(file, how, note)
-    require_columns(frame, [*columns.sides, *columns.results, date], shown(file))
+    frame = read_cells(file, how, note, columns.names)
     read_times(frame[date].dropna(), date)
     waiting = _waiting(frame, columns)
     if waiting.any():
@@ -36,11 +35,10 @@ def read_dated_pairs(
             f"{'comes' if n == 1 else 'come'} after all that have one: "
             f"{'it is' if n == 1 else 'they are'} forecast."
         )
-    pairs = pairs_of(frame[~waiting], shown(file), columns, how, note)
+    pairs = pairs_of(frame[~waiting], columns, how, note)
     tables = [_dated(frame[waiting], columns, pairs, shown(file))]
     if coming is not None:
-        more = read_cells(coming, how, note)
-        require_columns(more, [*columns.sides, date], shown(coming))
+        more = read_cells(coming, how, note, [*columns.sides, date])
         tables.append(_dated(more, columns, pairs, shown(coming)))
         _refuse_past(tables[1], pairs, shown(coming), date)
     return pairs, _in_order(pd.concat(tables), date)
@@ -52,8 +50,7 @@ def read_coming_rankings(
     """Read who will be ranked, and when: columns ranking, item and date, in order of the dates."""
     who = [column for column in (columns.ranker, columns.ranking) if column is not None]
     item, date = str(columns.item), str(columns.date)  # checked by the options: they are given
-    frame = read_cells(file, how, note)
-    require_columns(frame, list(dict.fromkeys([*who, item, date])), shown(file))
+    frame = read_cells(file, how, note, list(dict.fromkeys([*who, item, date])))
     names = [text_labels(frame[column]) for column in who]
     table = pd.DataFrame({
         "ranking": names[0] if len(names) == 1 else names[0] + ", " + names[1],

@@ -7,10 +7,10 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from bayesrank.cli.options import SIDES, MatchColumns, Written, shown
+from bayesrank.cli.options import SIDES, MatchColumns, Written
 from bayesrank.cli.read_rankings import Note, read_cells, read_numbers, text_labels
 from bayesrank.data import Pairs
-from bayesrank.data.read import label_repr, require_columns, row_name
+from bayesrank.data.read import label_repr, row_name
 
 TIES = ("tie", "draw", "drawn", "tied", "d", "t", "x", "=")  # beside the name of the winner
 YES = ("1", "yes", "y", "true", "t", "x", "neutral")
@@ -36,17 +36,11 @@ WAYS: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
 
 def read_pairs(file: Path, columns: MatchColumns, how: Written, note: Note) -> Pairs:
     """Read the table; the group of the categories, if there are any, is called category."""
-    return pairs_of(read_cells(file, how, note), shown(file), columns, how, note)
+    return pairs_of(read_cells(file, how, note, columns.names), columns, how, note)
 
 
-def pairs_of(
-    frame: pd.DataFrame, name: str, columns: MatchColumns, how: Written, note: Note
-) -> Pairs:
+def pairs_of(frame: pd.DataFrame, columns: MatchColumns, how: Written, note: Note) -> Pairs:
     """Make matches of a table of text; the group of the dates is called date."""
-    used: list[str | None] = [*columns.sides, *columns.results]
-    used += [columns.count, columns.judge, columns.category, columns.neutral, columns.date]
-    used += [*columns.groups, *(name for sides in columns.features.values() for name in sides)]
-    require_columns(frame, [column for column in used if column is not None], name)
     frame = _complete(frame, columns, how, note)
 
     table = two_items(frame, columns)

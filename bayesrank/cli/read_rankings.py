@@ -6,7 +6,7 @@ settled there, once.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +16,12 @@ from bayesrank.cli.options import RankColumns, Written, is_preflib, shown
 from bayesrank.data import Rankings
 from bayesrank.data.read import (
     BROKEN,
+    LINE,
     content,
+    label_repr,
     label_times,
     require_columns,
+    require_names,
     row_name,
     table_with_findings,
     text_numbers,
@@ -33,19 +36,26 @@ MARKED = {  # how numbers are marked: as places, some of them shared, and as sha
     "rank": re.compile(r"(?:t|=)?\s*(\d+)\s*(?:st|nd|rd|th|=|\.)?", re.IGNORECASE),
     "rating": re.compile(r"([-+]?\d[\d.,]*)\s*%"),
 }
+_NESTED = (list, tuple, dict, bytes, np.ndarray)
 MOST_ENTRIES = 50_000_000  # items in rankings
 JUDGED = re.compile(r"\s*[-+.\d]+\s+qid:\d")  # how a LETOR file begins
 
 
-def read_cells(file: Path, how: Written, note: Note) -> pd.DataFrame:
-    """Read the table; what was found out about the file is a note."""
+def read_cells(
+    file: Path, how: Written, note: Note, columns: Collection[str], *, every: bool = False
+) -> pd.DataFrame:
+    """Read columns that must be there, or all; what was found out about the file is a note."""
     separator = {"tab": "\t", "\\t": "\t"}.get(how.separator or "", how.separator)
-    found = table_with_findings(file, encoding=how.encoding, separator=separator)
+    found = table_with_findings(
+        file, encoding=how.encoding, separator=separator, columns=None if every else set(columns)
+    )
     if found.said:
         note(f"{shown(file)} is read with {', '.join(found.said)}.")
+    require_names(found.names, columns, shown(file))
+    frame = _plain_cells(found.frame, shown(file))
     if not how.empty:
-        return found.frame
-    empty = found.frame.apply(lambda column: column.isin(how.empty))
+        return frame
+    empty = frame.apply(lambda column: column.isin(how.empty))
     n, codes = int(empty.to_numpy().sum()), ", ".join(how.empty)
     note(
         f"{n:,} {'cell holds' if n == 1 else 'cells hold'} {codes} and "
@@ -53,7 +63,24 @@ def read_cells(file: Path, how: Written, note: Note) -> pd.DataFrame:
         if n
         else f"No cell holds {codes}: --empty changes nothing."
     )
-    return found.frame.mask(empty)
+    return frame.mask(empty)
+
+
+def _plain_cells(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Make plain cells of categories, and refuse lists, structs and bytes: Parquet has them all."""
+    if frame.index.name == LINE:  # cells of text
+        return frame
+    frame = frame.astype(dict.fromkeys(frame.select_dtypes("category"), object))
+    for column, cells in frame.select_dtypes(object).items():
+        for n, cell in enumerate(cells):
+            if isinstance(cell, _NESTED):
+                found = cell.tolist() if isinstance(cell, np.ndarray) else cell
+                raise ValueError(
+                    f"Column {column!r} of {name} must hold text, numbers or dates; it has "
+                    f"{label_repr(found)} in {row_name(frame.index, n)}. Name another column, or "
+                    "write its content as text."
+                )
+    return frame
 
 
 def read_numbers(values: pd.Series, what: str, how: Written, note: Note) -> pd.Series:
@@ -102,10 +129,8 @@ def read_rankings(file: Path, columns: RankColumns, how: Written, note: Note) ->
     if is_preflib(file):
         return Rankings.from_preflib(file, rest="items" if how.missing == "last" else None)
     _refuse_judged(file)
-    frame = read_cells(file, how, note)
-    named = [columns.ranker, columns.item, columns.rating, columns.rank, columns.ranking]
-    named += [columns.weight, columns.ballot, columns.by, columns.date, *columns.column]
-    require_columns(frame, [name for name in named if name is not None], shown(file))
+    all_of_them = columns.wide is not None and not columns.column
+    frame = read_cells(file, how, note, columns.names, every=all_of_them)
     if how.missing == "drop":
         frame = _with_labels(frame, columns, note)
     if columns.ballot:
@@ -428,7 +453,7 @@ def _refuse_judged(file: Path) -> None:
     if file.suffix.lower() not in (".txt", ".dat", ".letor", ".svm", ".svmlight"):
         return
     try:
-        head = content(file)[:1000].decode("latin-1")
+        head = content(file, 1000).decode("latin-1")
     except BROKEN:
         return
     if JUDGED.match(head):

@@ -1,12 +1,21 @@
 """Files: tables, LETOR and PrefLib, read as they are and refused with a sentence."""
 
+import bz2
+import csv
 import gzip
+import io
+import lzma
+import time
+import tracemalloc
+import zipfile
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from bayesrank.data import Rankings, UninformativeRankingWarning, read_table
+from bayesrank.data.read import table_with_findings
 
 SVMLIGHT = """\
 2 qid:10 1:0.5 2:1.0 # docid = x
@@ -89,7 +98,7 @@ def test_an_empty_cell_is_a_missing_value(file):
         (
             "t.csv",
             "user,b\n1,2,3\n",
-            r"more fields than its header.* in line 2: '1', '2', '3'",
+            r"line 2 has 3 fields, and the header in line 1 has 2 names: 'user,b'\. Correct line 2",
         ),
         ("t.csv.gz", "not compressed", r"t\.csv\.gz is not a readable csv table: Not a gzipped"),
         ("t.csv.zip", "not compressed", r"t\.csv\.zip is not a readable csv table: File is not a"),
@@ -98,6 +107,160 @@ def test_an_empty_cell_is_a_missing_value(file):
 def test_a_table_that_does_not_read_is_refused_with_its_name(file, name, text, message):
     with pytest.raises(ValueError, match=message):
         read_table(file(name, text), columns=["user"])
+
+
+@pytest.mark.parametrize("separator", ["ab", "", '"', "\n"])
+def test_a_separator_is_one_character(file, separator):
+    path = file("t.csv", "user;stars\nx;1\n")
+    with pytest.raises(ValueError, match="A separator must be one character, such as ';'"):
+        read_table(path, separator=separator)
+    assert read_table(path, separator=";")["user"].tolist() == ["x"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("user,stars,{long}\nx,1,2\n", id="name"),
+        pytest.param("user,stars,other\nx,1,{long}\n", id="cell"),
+    ],
+)
+def test_a_long_cell_is_read(file, text):
+    long = "z" * 140_000
+    before = csv.field_size_limit()
+    frame = read_table(file("t.csv", text.format(long=long)), ["user"], numbers=["stars"])
+    assert frame["stars"].tolist() == [1]
+    assert long in (*frame.columns, *frame.iloc[0])
+    assert csv.field_size_limit() == before
+
+
+def test_only_the_columns_that_are_asked_for_are_read(tmp_path):
+    """A row that is empty in them is still a row, and lines are counted over ends of lines."""
+    text = 'user,note,stars,\n x ,"two\nlines",1,\n,only,,\n,,,\ny,,2\n'
+    (tmp_path / "t.csv").write_text(text)
+    found = table_with_findings(tmp_path / "t.csv", columns={"user", "stars", "other"})
+    assert found.frame.columns.tolist() == ["user", "stars"]
+    assert found.names.tolist() == ["user", "note", "stars", "column 4"]
+    assert found.frame.index.tolist() == [2, 4, 6]
+    assert found.frame["user"].tolist() == ["x", np.nan, "y"]
+    assert found.said == ["the spaces around 1 cell left out"]
+    table = pd.DataFrame({"user": ["a", None], "big": pd.array([2**60 + 1, None], dtype="Int64")})
+    table.assign(other=1).to_parquet(tmp_path / "t.parquet")
+    found = table_with_findings(tmp_path / "t.parquet", columns={"user", "big"})
+    assert found.frame.columns.tolist() == ["user", "big"]
+    assert found.names.tolist() == ["user", "big", "other"]
+    assert found.frame["big"].tolist() == [2**60 + 1, pd.NA]
+
+
+def test_ten_thousand_columns_beside_those_that_are_asked_for_take_no_time(tmp_path):
+    """Reading all of these columns took 15 seconds."""
+    row = ",7" * 10_000
+    names = "".join(f",x{k}" for k in range(10_000))
+    lines = [f"user,stars{names}", *(f"u{k},{k % 5}{row}" for k in range(100))]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    began = time.process_time()
+    found = table_with_findings(tmp_path / "t.csv", columns={"user", "stars"})
+    assert time.process_time() - began < 3
+    assert found.frame.shape == (100, 2)
+
+
+def compressed(kind, data):
+    match kind:
+        case "gz":
+            return gzip.compress(data)
+        case "bz2":
+            return bz2.compress(data)
+        case "xz":
+            return lzma.compress(data)
+        case "zst":
+            return pa.compress(data, codec="zstd", asbytes=True)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("t.csv", data)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["gz", "bz2", "xz", "zst", "zip"])
+def test_a_compressed_file_unpacks_to_so_much_and_no_more(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("bayesrank.data.read.text.MOST_UNPACKED", 5_000_000)
+    path = tmp_path / f"t.csv.{kind}"
+    good = b"user,stars\n" + b"x,1\n" * 1000
+    path.write_bytes(compressed(kind, good))
+    assert len(read_table(path)) == 1000
+    bomb = compressed(kind, bytes(60_000_000))
+    path.write_bytes(bomb)
+    assert len(bomb) < 100_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(
+            ValueError, match=rf"unpacks to more than 5 MB, .* a \.{kind} file\. If"
+        ):
+            read_table(path)
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_files_of_rankings_that_unpack_to_too_much_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("bayesrank.data.read.text.MOST_UNPACKED", 100_000)
+    for name, read in (("t.txt.gz", Rankings.from_letor), ("t.soi.gz", Rankings.from_preflib)):
+        (tmp_path / name).write_bytes(gzip.compress(bytes(10**6)))
+        with pytest.raises(ValueError, match=r"unpacks to more than 0 MB"):
+            read(tmp_path / name)
+
+
+def test_an_archive_that_python_cannot_open_is_refused_with_what_to_do(tmp_path):
+    whole = compressed("zip", b"user,stars\nx,1\n")
+    at = whole.index(b"PK\x01\x02")
+    encrypted, unknown = bytearray(whole), bytearray(whole)
+    encrypted[6] |= 1
+    encrypted[at + 8] |= 1
+    unknown[8], unknown[at + 10] = 97, 97
+    for data, message in (
+        (encrypted, "it is encrypted. Unpack it with its password"),
+        (unknown, "it is compressed by method 97 of zip, which Python does not know. Unpack it"),
+    ):
+        (tmp_path / "t.csv.zip").write_bytes(data)
+        with pytest.raises(ValueError, match=message):
+            read_table(tmp_path / "t.csv.zip")
+
+
+@pytest.mark.parametrize("content", [b"no archive", b"PK\x03\x04" + b"junk" * 100])
+def test_what_is_no_sheet_is_refused(tmp_path, content):
+    (tmp_path / "t.xlsx").write_bytes(content)
+    with pytest.raises(
+        ValueError, match=r"t\.xlsx is not a readable xlsx table: it is not an Excel"
+    ):
+        read_table(tmp_path / "t.xlsx")
+
+
+@pytest.mark.parametrize("spoilt", ["xl/workbook.xml", "xl/worksheets/sheet1.xml", "none of it"])
+def test_a_broken_sheet_is_refused(tmp_path, spoilt):
+    pytest.importorskip("openpyxl")
+    pd.DataFrame({"user": ["x"], "stars": [1]}).to_excel(tmp_path / "good.xlsx", index=False)
+    with zipfile.ZipFile(tmp_path / "good.xlsx") as good:
+        parts = {name: good.read(name) for name in good.namelist()}
+    parts = {"hello.txt": b"x"} if spoilt == "none of it" else parts | {spoilt: b"<broken"}
+    with zipfile.ZipFile(tmp_path / "t.xlsx", "w") as broken:
+        for name, data in parts.items():
+            broken.writestr(name, data)
+    with pytest.raises(ValueError, match=r"t\.xlsx is not a readable xlsx table: .* it is broken:"):
+        read_table(tmp_path / "t.xlsx")
+
+
+def test_a_message_of_another_library_is_one_short_line(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("user,stars\n" + "x,1\n" * 10 + f"x,1,{'y\n' * 300}")
+    with pytest.raises(ValueError, match=r"t\.csv is not a .*Expected 2 columns") as caught:
+        Rankings.from_ratings(path, ranker="user", item="user", rating="stars")
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("number", ["1e99999999999999999999", "-1e400", "1e-99999999999999999999"])
+def test_a_number_that_no_float_holds_is_refused(file, number):
+    path = file("t.csv", f"user,stars\nx,1\ny,{number}\n")
+    with pytest.raises(ValueError, match=r"between 1e-308 and 1e308 in size, or 0; column 'stars'"):
+        read_table(path, numbers=["stars"])
 
 
 def test_a_table_in_another_encoding_is_refused(tmp_path):

@@ -348,14 +348,6 @@ def test_what_is_no_table_is_refused(tmp_path):
         reading(tmp_path / "t.csv")
 
 
-def test_labels_that_are_lists_are_refused(tmp_path):
-    pq.write_table(
-        pa.table({"user": [[1], [2]], "film": ["a", "b"], "stars": [1, 2]}), tmp_path / "t.parquet"
-    )
-    with pytest.raises(ValueError, match="cannot be read"):
-        Rankings.from_ratings(tmp_path / "t.parquet", **STARS)
-
-
 def test_a_bar_shows_what_takes_a_while(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("FORCE_COLOR", "1")  # for rich, a terminal
     monkeypatch.setenv("TERM", "xterm")
@@ -372,3 +364,15 @@ def test_a_bar_shows_what_takes_a_while(monkeypatch, capsys, tmp_path):
 def test_public_names_take_paths(tmp_path):
     assert isinstance(one_parquet(ratings(), tmp_path), Path)
     assert br.Rankings.from_ratings(str(tmp_path / "t.parquet"), **STARS).n_rankings == 10
+
+
+@pytest.mark.parametrize("column", ["user", "film", "stars"])
+def test_columns_of_lists_and_structs_are_refused(tmp_path, column):
+    columns = {"user": ["ann"], "film": ["ale"], "stars": [1]} | {column: [[1]]}
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    message = f"Column '{column}' must hold text, numbers or dates; in .* it holds list<"
+    with pytest.raises(ValueError, match=message):
+        Rankings.from_ratings(tmp_path / "t.parquet", **STARS)
+    pq.write_table(pa.table(columns | {column: [{"x": 1}]}), tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match=r"it holds struct<.* Name another column"):
+        Rankings.from_ratings(tmp_path / "t.parquet", **STARS)

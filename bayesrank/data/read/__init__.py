@@ -18,6 +18,7 @@ from bayesrank.data.read.columns import (
     float_array,
     numbers,
     require_columns,
+    require_names,
     text_numbers,
     whole_numbers,
 )
@@ -179,6 +180,7 @@ __all__ = [
     "read_preflib",
     "read_table",
     "require_columns",
+    "require_names",
     "results",
     "row_name",
     "same_axis",

@@ -5,7 +5,7 @@ Rows are counted from 0; where the index of a table is not 0, 1, 2, ... its labe
 
 import re
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from numbers import Real
 from typing import Any, Literal, NoReturn
 
@@ -44,11 +44,16 @@ def require_columns(frame: pd.DataFrame, columns: Iterable[str], where: str = "T
     """
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"Expected a pandas DataFrame; got {type(frame).__name__}.")
+    require_names(frame.columns, columns, where)
+
+
+def require_names(names: pd.Index, columns: Iterable[str], where: str) -> None:
+    """Check that the names of a table hold each of these once; see `require_columns`."""
     for column in columns:
-        times = int((frame.columns == column).sum())
+        times = int((names == column).sum())
         if times == 0:
             raise ValueError(
-                f"{where} has no column {column!r}; its columns are {quoted(frame.columns, 20)}."
+                f"{where} has no column {column!r}; its columns are {quoted(names, 20)}."
             )
         if times > 1:
             raise ValueError(f"{where} has {times} columns called {column!r}; rename them.")
@@ -207,16 +212,17 @@ def text_numbers(
             f"A {what} must be a finite number; column {values.name!r} has "
             f"{label_repr(values.iloc[row])} in {row_name(values.index, row)}. {way_out}"
         )
-    exact = [Decimal(text) for text in texts]
-    whole = all(x == x.to_integral_value() and abs(x) < 2**62 for x in exact if x.is_finite())
-    read = np.array([int(x) if whole else float(x) for x in exact])
-    for n, x in enumerate(read):
-        if not np.isfinite(x):
+    exact = [_exact(text) for text in texts]
+    for n, x in enumerate(exact):
+        if not np.isfinite(float(x)) or (x and not float(x)):
             row = int((code == n).argmax())
             raise ValueError(
-                f"A {what} must be a finite number; column {values.name!r} has one of "
-                f"{len(texts[n])} characters in {row_name(values.index, row)}, which is too large."
+                f"A {what} must be a number between 1e-308 and 1e308 in size, or 0; column "
+                f"{values.name!r} has {label_repr(distinct[n])} in {row_name(values.index, row)}. "
+                "Correct it, or leave the row out."
             )
+    whole = all(x == x.to_integral_value() and abs(x) < 2**62 for x in exact)
+    read = np.array([int(x) if whole else float(x) for x in exact])
     missing = bool((code < 0).any())
     floats = read.astype(np.float64).tolist()
     if (missing or not whole) and len(set(floats)) < len(set(exact)):
@@ -231,6 +237,14 @@ def text_numbers(
     if missing:
         read = np.append(read.astype(np.float64), np.nan)
     return pd.Series(read[code] if len(read) else np.nan, values.index, name=values.name), commas
+
+
+def _exact(text: str) -> Decimal:
+    """Return the number that a text writes; infinity if not even a decimal number holds it."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return Decimal("Infinity")
 
 
 def _decimal_commas(values: pd.Series, texts: list[str], what: str) -> bool:

@@ -4,16 +4,20 @@ Every reader says in one sentence what is wrong with a file: which file, which l
 what was expected.
 """
 
+import io
 import re
-from collections.abc import Iterable
+import zipfile
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from bayesrank.data.read.columns import require_columns, text_numbers
+from bayesrank.data.read.columns import require_columns, require_names, text_numbers
 from bayesrank.data.read.labels import LINE, counted, label_repr
 from bayesrank.data.read.text import (
     BROKEN,
@@ -22,6 +26,8 @@ from bayesrank.data.read.text import (
     content,
     decoded,
     existing,
+    refuse_large,
+    said,
     text_table,
 )
 
@@ -31,6 +37,15 @@ MOST_FEATURES = 2**27  # numbers of a table of features: one gigabyte
 
 TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t", ".data": "\t", ".dat": "\t"}
 BINARY = (".parquet", ".pq", ".xlsx")
+_NULLABLE = {  # in which no integer becomes a float beside a missing one
+    getattr(pa, name)(): pd.api.types.pandas_dtype(kind)
+    for name, kind in [
+        *((f"int{bits}", f"Int{bits}") for bits in (8, 16, 32, 64)),
+        *((f"uint{bits}", f"UInt{bits}") for bits in (8, 16, 32, 64)),
+        *(("float32", "Float32"), ("float64", "Float64"), ("bool_", "boolean")),
+        *(("string", "string"), ("large_string", "string")),
+    ]
+}
 KNOWN = ".csv, .tsv, .txt, .dat (also compressed), .parquet or .xlsx"
 
 
@@ -87,20 +102,34 @@ def read_table(
 
 
 def table_with_findings(
-    path: str | Path, *, encoding: str | None = None, separator: str | None = None
+    path: str | Path,
+    *,
+    encoding: str | None = None,
+    separator: str | None = None,
+    columns: Collection[str] | None = None,
 ) -> TextTable:
-    """Read a table as `read_table`, and say what was found out about the file."""
+    """Read a table as `read_table`, and say what was found out about the file.
+
+    Only `columns` are read, if they are given; one that is not in the file is left out.
+    """
+    if separator is not None and (len(separator) != 1 or separator in '"\n\r'):
+        raise ValueError(
+            f"A separator must be one character, such as ';' or '|'; got {label_repr(separator)}."
+        )
     path = existing(path)
     kind = kind_of(path)
     if kind not in (*TEXT, *BINARY):
         raise ValueError(f"{path} is none of the tables known: {KNOWN}.")
     try:
         if kind in TEXT:
-            table = text_table(path, usual=TEXT[kind], encoding=encoding, separator=separator)
+            table = text_table(
+                path, usual=TEXT[kind], encoding=encoding, separator=separator, columns=columns
+            )
         elif kind == ".xlsx":
-            table = TextTable(_sheet(path), [])
+            sheet = _sheet(path)
+            table = TextTable(sheet, sheet.columns, [])
         else:
-            table = TextTable(pd.read_parquet(path, dtype_backend="numpy_nullable"), [])
+            table = _parquet(path, columns)
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty.") from None
     except ImportError:
@@ -109,7 +138,7 @@ def table_with_findings(
             f"bayesrank with it, pip install 'bayesrank[excel]'), or save the sheet as CSV."
         ) from None
     except BROKEN as error:
-        raise ValueError(f"{path} is not a readable {kind[1:]} table: {error}") from error
+        raise ValueError(f"{path} is not a readable {kind[1:]} table: {said(error)}") from error
     if not len(table.frame):
         raise ValueError(f"{path} has a header and no rows.")
     return table
@@ -123,14 +152,36 @@ def kind_of(path: Path) -> str:
     return suffixes[-1] if suffixes else ""
 
 
+def _parquet(path: Path, columns: Collection[str] | None) -> TextTable:
+    """Read a Parquet file."""
+    if columns is None:
+        frame = pd.read_parquet(path, dtype_backend="numpy_nullable")
+        return TextTable(frame, frame.columns, [])
+    with pq.ParquetFile(path) as file:
+        names = pd.Index(file.schema_arrow.names, dtype=object)
+        chosen = [name for name in names if name in columns]
+        require_names(names, chosen, "it")
+        table = file.read(chosen).select(chosen)
+    # what pandas writes about 100,000 columns takes longer to read than all else
+    frame = table.to_pandas(types_mapper=_NULLABLE.get, ignore_metadata=True)
+    return TextTable(frame, names, [])
+
+
 def _sheet(path: Path) -> pd.DataFrame:
     """Read the first sheet, cells as text."""
     try:
-        frame = pd.read_excel(path, dtype=str, keep_default_na=False, na_values=[""])
-    except ValueError as error:
-        if "engine" not in str(error):  # a word of pandas, which asks for one
-            raise
-        raise ValueError("it is no Excel sheet, whatever its name says.") from None
+        with zipfile.ZipFile(path) as archive:
+            refuse_large(sum(part.file_size for part in archive.infolist()), path)
+    except zipfile.BadZipFile:
+        raise ValueError("it is not an Excel sheet, whatever its name says.") from None
+    try:
+        frame = pd.read_excel(
+            path, engine="openpyxl", dtype=str, keep_default_na=False, na_values=[""]
+        )
+    except (ImportError, MemoryError):
+        raise
+    except Exception as error:  # openpyxl raises errors of many types for a broken file
+        raise ValueError(f"it is not an Excel sheet, or it is broken: {said(error)}") from error
     frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
     frame.index = pd.RangeIndex(2, len(frame) + 2, name=LINE)
     return frame.astype(object).dropna(how="all")
@@ -180,10 +231,10 @@ def read_letor(path: str | Path, *, n_features: int | None = None) -> Letor:
     path = existing(path)
     try:
         features, label, qid = load_svmlight_file(
-            str(path), n_features=n_features, query_id=True, zero_based=False
+            io.BytesIO(content(path)), n_features=n_features, query_id=True, zero_based=False
         )
     except (*BROKEN, OverflowError) as error:  # an index of more than 31 bits
-        raise ValueError(f"{path} is not a readable SVMlight file: {error}") from error
+        raise ValueError(f"{path} is not a readable SVMlight file: {said(error)}") from error
     if not len(label):
         raise ValueError(f"{path} is empty.")
     if len(qid) != len(label):
@@ -213,6 +264,8 @@ class PreflibOrders(NamedTuple):
 
 
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
+
+MOST_DIGITS = 15  # which a float holds
 
 _ALTERNATIVE = re.compile(r"#\s*ALTERNATIVE NAME (\d+):\s*(.*?)\s*$")
 _VOTERS = re.compile(r"#\s*NUMBER VOTERS:\s*(\d+)")
@@ -253,18 +306,19 @@ def read_preflib(path: str | Path) -> PreflibOrders:
     announced = None
     for number, line in enumerate(read_lines(path), start=1):
         if match := _ALTERNATIVE.match(line):
-            if int(match[1]) in names:
+            alternative = _small(match[1], f"{path}, line {number}")
+            if alternative in names:
                 raise ValueError(f"{path}, line {number} names alternative {match[1]} again.")
             if match[2] in names.values():
                 raise ValueError(
                     f"{path}, line {number} names an alternative {match[2]!r}, as another one "
                     "before: rename one of the two."
                 )
-            names[int(match[1])] = match[2]
+            names[alternative] = match[2]
         elif match := _VOTERS.match(line):
-            announced = int(match[1])
+            announced = _small(match[1], f"{path}, line {number}")
         elif match := _ORDER.match(line):
-            voters.append(int(match[1]))
+            voters.append(_small(match[1], f"{path}, line {number}"))
             orderings.append(_preflib_order(match[2], names, f"{path}, line {number}"))
         elif line.strip() and not line.startswith("#"):
             raise ValueError(
@@ -282,6 +336,17 @@ def read_preflib(path: str | Path) -> PreflibOrders:
     return PreflibOrders(list(names.values()), orderings, voters)
 
 
+def _small(digits: str, where: str) -> int:
+    """Read a number of voters or of an alternative."""
+    digits = digits.strip()
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(
+            f"{where} has a number of {len(digits)} digits; numbers of voters and alternatives "
+            f"have {MOST_DIGITS} or fewer. Correct it, or leave the line out."
+        )
+    return int(digits)
+
+
 def _preflib_order(text: str, names: dict[int, str], where: str) -> list[str | frozenset[str]]:
     """Parse ``1,2,{3,4}``."""
     order: list[str | frozenset[str]] = []
@@ -291,7 +356,7 @@ def _preflib_order(text: str, names: dict[int, str], where: str) -> list[str | f
         match = _BLOCK.match(text, at)
         if match is None:
             raise ValueError(f"{where} is not an order such as 1,2,{{3,4}}: {label_repr(text)}.")
-        numbers = [int(n) for n in (match[1] or match[2] or "").split(",") if n.strip()]
+        numbers = [_small(n, where) for n in (match[1] or match[2] or "").split(",") if n.strip()]
         if not numbers:
             raise ValueError(f"{where} has an empty block: {label_repr(text)}.")
         for n in numbers:
@@ -314,4 +379,4 @@ def read_lines(path: str | Path) -> list[str]:
         text = text.removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\n")
         return text.split("\n") if text else []
     except BROKEN as error:
-        raise ValueError(f"{path} is not a readable text file: {error}") from error
+        raise ValueError(f"{path} is not a readable text file: {said(error)}") from error

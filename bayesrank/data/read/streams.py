@@ -10,7 +10,7 @@ and Parquet has types of its own. Rows are counted on from file to file.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,10 +23,10 @@ import pyarrow.dataset as ds
 from numpy.typing import NDArray
 from pyarrow import csv, fs
 
-from bayesrank.data.read.columns import require_columns, text_numbers
+from bayesrank.data.read.columns import require_names, text_numbers
 from bayesrank.data.read.formats import BINARY, KNOWN, TEXT, kind_of, read_table
 from bayesrank.data.read.labels import AT_A_TIME, give_back, looked_up, quoted
-from bayesrank.data.read.text import SAID, decoded, separator_of
+from bayesrank.data.read.text import SAID, decoded, said, separator_of
 
 __all__ = ["Source", "table_of"]
 
@@ -111,7 +111,7 @@ def table_of(
     try:
         opened = _open(store, files, kind, of_labels)
     except _BROKEN as error:
-        raise ValueError(f"{where} is not a readable {kind[1:]} table: {error}") from error
+        raise ValueError(f"{where} is not a readable {kind[1:]} table: {said(error)}") from error
     return _read(opened, where, of_labels, of_numbers)
 
 
@@ -164,7 +164,7 @@ class _Opened(NamedTuple):
     """What batches come from."""
 
     dataset: ds.Dataset
-    text: Sequence[str] = ()  # columns whose cells are written as text
+    text: Collection[str] = ()  # columns whose cells are written as text
     encoded: Sequence[str] = ()  # columns of strings that are decoded to categories, in no order
 
 
@@ -176,7 +176,7 @@ def _open(store: fs.FileSystem, files: list[str], kind: str, labels: Sequence[st
 
     if kind in TEXT:
         form = _text_format(store, files[0], TEXT[kind])
-        cells = form.inspect(files[0], store).names
+        cells = set(form.inspect(files[0], store).names)
         found = of(form).schema
         kinds = [f.with_type(pa.string()) if f.name in cells else f for f in found]
         return _Opened(of(form, pa.schema(kinds)), text=cells)
@@ -218,7 +218,14 @@ def _read(
 ) -> pd.DataFrame:
     """Read columns, and put their batches together."""
     dataset, text, encoded = opened
-    require_columns(pd.DataFrame(columns=dataset.schema.names), [*labels, *numbers], where)
+    names = pd.Index(dataset.schema.names, dtype=object)
+    require_names(names, [*labels, *numbers], where)
+    for name in (*labels, *numbers):
+        if pa.types.is_nested(kind := dataset.schema.field(name).type):
+            raise ValueError(
+                f"Column {name!r} must hold text, numbers or dates; in {where} it holds {kind}. "
+                "Name another column, or write its content as text."
+            )
     columns: dict[str, _Labels | _Numbers | _TextNumbers] = {}
     for name in labels:
         ordered = pa.types.is_dictionary(dataset.schema.field(name).type) and name not in encoded
@@ -242,7 +249,7 @@ def _read(
             for name, column in columns.items():
                 column.add(batch.column(name))
     except _BROKEN as error:
-        raise ValueError(f"{where} cannot be read: {error}") from error
+        raise ValueError(f"{where} cannot be read: {said(error)}") from error
     batch = batches = None  # and what the reader keeps beside them
     give_back()
     read = {name: columns.pop(name).values() for name in [*columns]}

@@ -8,26 +8,42 @@ import bz2
 import codecs
 import csv
 import gzip
-import io
 import lzma
 import re
 import zipfile
 import zlib
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from bayesrank.data.read.labels import LINE, counted, quoted
+from bayesrank.data.read.labels import LINE, counted
 
 # What the readers raise for a file that is broken, cut off or not what its name says.
-BROKEN = (ValueError, OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+BROKEN = (
+    ValueError,
+    OSError,
+    EOFError,
+    csv.Error,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    pa.ArrowException,
+)
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
+MOST_UNPACKED = 2**30  # bytes that are read from a compressed file
+_AT_ONCE = 2**20  # bytes
+_LONGEST = 300  # characters of a message of another library
 _LOOKED_AT = 20_000  # characters, from which the separator is found
+_END = "\0 end of the text"  # a line of its own, unless a quotation mark is open
 _MARKS = (  # the longer ones first: UTF-32 begins as UTF-16 does
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -56,7 +72,14 @@ class TextTable(NamedTuple):
     """
 
     frame: pd.DataFrame
+    names: pd.Index  # of all columns, also of those that are not read
     said: list[str]  # what was found out and is not the usual
+
+
+def said(error: Exception) -> str:
+    """Return the message of another library in one line."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
 
 
 def existing(path: str | Path) -> Path:
@@ -69,27 +92,67 @@ def existing(path: str | Path) -> Path:
     return path
 
 
-def content(path: Path) -> bytes:
-    """Read a file, decompressed if its name ends as those of compressed files do."""
-    match path.suffix.lower():
-        case ".gz":
-            return gzip.decompress(path.read_bytes())
-        case ".bz2":
-            return bz2.decompress(path.read_bytes())
-        case ".xz":
-            return lzma.decompress(path.read_bytes())
-        case ".zst":
-            import pyarrow as pa
+def content(path: Path, most: int | None = None) -> bytes:
+    """Read a file, or its first `most` bytes; decompressed if its name ends as such files do."""
+    if most is None and path.suffix.lower() in COMPRESSED:
+        n = 0
+        with _opened(path) as stream:  # counted first, so that nothing too large is kept
+            while part := stream.read(_AT_ONCE):
+                n += len(part)
+                refuse_large(n, path)
+    with _opened(path) as stream:
+        return stream.read() if most is None else stream.read(most)
 
-            with pa.input_stream(path, compression="zstd") as stream:
-                return stream.read()
-        case ".zip":
-            with zipfile.ZipFile(path) as archive:
-                inside = [name for name in archive.namelist() if not name.endswith("/")]
-                if len(inside) != 1:
-                    raise ValueError(f"it holds {counted(len(inside), 'file')}, not one.")
-                return archive.read(inside[0])
-    return path.read_bytes()
+
+def refuse_large(n: int, path: Path) -> None:
+    """Refuse a compressed file that unpacks to too many bytes."""
+    if n > MOST_UNPACKED:
+        raise ValueError(
+            f"it unpacks to more than {MOST_UNPACKED / 2**20:,.0f} MB, the most that is read from "
+            f"a {path.suffix} file. If its content is right, unpack it and read the unpacked file."
+        )
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file, decompressed if its name ends as those of compressed files do."""
+    kind = path.suffix.lower()
+    with ExitStack() as stack:
+        if kind == ".zip":
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            inside = [name for name in archive.namelist() if not name.endswith("/")]
+            if len(inside) != 1:
+                raise ValueError(f"it holds {counted(len(inside), 'file')}, not one.")
+            yield stack.enter_context(_member(archive, inside[0]))
+        else:
+            yield stack.enter_context(_OPENED.get(kind, Path.open)(path, "rb"))
+
+
+def _zstd(path: Path, _: str) -> Any:
+    return pa.input_stream(path, compression="zstd")
+
+
+_OPENED: dict[str, Callable[..., Any]] = {
+    ".gz": gzip.GzipFile,
+    ".bz2": bz2.BZ2File,
+    ".xz": lzma.LZMAFile,
+    ".zst": _zstd,
+}
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
+    """Open a file in an archive."""
+    try:
+        return archive.open(name)
+    except NotImplementedError:
+        raise ValueError(
+            f"it is compressed by method {archive.getinfo(name).compress_type} of zip, which "
+            "Python does not know. Unpack it and read the unpacked file."
+        ) from None
+    except RuntimeError:
+        raise ValueError(
+            "it is encrypted. Unpack it with its password and read the unpacked file."
+        ) from None
 
 
 def decoded(data: bytes, encoding: str | None = None) -> tuple[str, str]:
@@ -139,68 +202,88 @@ def separator_of(text: str, usual: str) -> str:
     return found
 
 
-def cells(text: str, separator: str) -> tuple[pd.DataFrame, int]:
+class _Bare(dict[str, Any]):
+    """Cells without the spaces around them, each kept once; NaN for an empty one."""
+
+    spaces = 0  # cells with spaces around them
+
+    def __missing__(self, cell: str) -> Any:
+        bare = cell.strip()
+        if bare == cell:
+            self[cell] = cell
+            return cell
+        self.spaces += 1
+        return self[bare]
+
+
+class Cells(NamedTuple):
+    """A text cut into cells."""
+
+    frame: pd.DataFrame
+    names: pd.Index  # of all columns, also of those that are not in the frame
+    spaces: int  # cells with spaces around them
+
+
+def cells(text: str, separator: str, columns: Collection[str] | None = None) -> Cells:
     """Cut a text into cells, one row per record under a header of names.
 
     Cells stay text, without the spaces around them, and NaN where they are empty; rows that are
-    empty altogether are left out. The index has the line of the text that a row begins in. Returns
-    the table, and how many cells had spaces around them.
+    empty altogether are left out. The index has the line of the text that a row begins in. Only
+    `columns` are kept, if they are given: one row at a time, so that a wide text takes no memory.
     """
-    first = next((line for line in text.splitlines() if line.strip()), None)
-    if first is None:
-        raise pd.errors.EmptyDataError
-    skipped = text[: text.index(first)].count("\n")
-    n_names = len(next(csv.reader([first], delimiter=separator)))
+    known = _Bare({"": np.nan})
+    names: list[str] = []
+    kept: list[list[Any]] = []
+    lines: list[int] = []
+    limit = csv.field_size_limit(2**31 - 1)
     try:
-        read: Any = pd.read_csv(
-            io.StringIO(text, newline=""),
-            sep=separator,
-            header=None,
-            names=list(range(n_names + 1)),  # one more, in which too long rows show
-            skiprows=skipped,
-            skip_blank_lines=False,
-            index_col=False,
-            dtype=str,
-            keep_default_na=False,
-            na_values=[""],
-        )
-    except pd.errors.ParserError as error:
-        found = re.search(r"Expected \d+ fields in line (\d+), saw (\d+)", str(error))
-        if found is None:
-            raise
-        raise ValueError(
-            f"line {found[1]} has {found[2]} fields, and the header, line {skipped + 1}, has "
-            f"{counted(n_names, 'name')}: {first.strip()[:60]!r}. If that is a title, leave out "
-            "all that stands above the header."
-        ) from None
-    spaces = 0
-    for column in read:
-        bare = read[column].str.strip()
-        spaces += int((bare != read[column]).sum() - bare.isna().sum())
-        read[column] = bare.replace("", np.nan).astype(object)
-    lines = skipped + 1 + np.arange(len(read))
-    n_lines = text.count("\n") + (not text.endswith("\n"))
-    if skipped + len(read) < n_lines:  # there are ends of lines inside of cells
-        inside = read.apply(lambda cells: cells.str.count("\n").astype(float)).sum(axis=1)
-        lines += np.append(0, inside.cumsum()[:-1]).astype(int)
-    read.index = pd.Index(lines, name=LINE)
-
-    header, frame = read.iloc[0], read.iloc[1:].dropna(how="all")
-    names = header.iloc[:n_names]
-    too_long = frame[n_names].notna()
-    if too_long.any():
-        raise ValueError(
-            f"it has rows with more fields than its header has names, the first in line "
-            f"{too_long.idxmax()}: {quoted(frame.loc[too_long.idxmax()].dropna().tolist(), 10)}."
-        )
-    named = names.notna().to_numpy()
-    unnamed = frame.columns[:n_names][~named]
+        reader = csv.reader(chain(_lines(text), [_END]), delimiter=separator)
+        begin, header_line = 1, 0
+        for record in reader:
+            at, begin = begin, reader.line_num + 1
+            if record == [_END]:
+                break
+            if not any(map(str.strip, record)):
+                continue
+            if not header_line:
+                header_line = at
+                names = [name.strip() or f"column {n}" for n, name in enumerate(record, start=1)]
+                unnamed = {n for n, name in enumerate(record) if not name.strip()}
+                chosen = [n for n, name in enumerate(names) if columns is None or name in columns]
+                known.spaces += sum(record[n] != names[n] for n in chosen if n not in unnamed)
+                first = separator.join(record)
+                continue
+            if len(record) > len(names) and any(map(str.strip, record[len(names) :])):
+                raise ValueError(
+                    f"line {at} has {len(record)} fields, and the header in line {header_line} has "
+                    f"{counted(len(names), 'name')}: {first.strip()[:60]!r}. Correct line {at}; "
+                    f"or, if line {header_line} is a title, remove the lines above the header."
+                )
+            record += [""] * (len(names) - len(record))
+            kept.append([known[record[n]] for n in chosen])
+            lines.append(at)
+        else:
+            raise ValueError(f"line {at} has a quotation mark that opens a cell and does not end.")
+    finally:
+        csv.field_size_limit(limit)
+    if not header_line:
+        raise pd.errors.EmptyDataError
+    table = np.array(kept, dtype=object).reshape(len(kept), len(chosen))
+    frame = pd.DataFrame(table, pd.Index(lines, name=LINE), chosen, dtype=object)
     # what an index is written as has no name; a column without name and cells is nothing
-    frame = frame.drop(columns=[n_names, *(c for c in unnamed if frame[c].isna().all())])
-    frame.columns = pd.Index(
-        [names[c] if named[c] else f"column {c + 1}" for c in frame.columns], dtype=object
-    )
-    return frame, spaces
+    left = [n for n in chosen if n not in unnamed or frame[n].notna().any()]
+    frame = frame[left]
+    frame.columns = pd.Index([names[n] for n in left], dtype=object)
+    return Cells(frame, pd.Index(names, dtype=object), known.spaces)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield the lines of a text; what else Unicode calls ends of lines may stand in cells."""
+    begin = 0
+    while begin < len(text):
+        end = text.find("\n", begin) + 1 or len(text)
+        yield text[begin:end]
+        begin = end
 
 
 def text_table(
@@ -209,6 +292,7 @@ def text_table(
     usual: str = ",",
     encoding: str | None = None,
     separator: str | None = None,
+    columns: Collection[str] | None = None,
 ) -> TextTable:
     """Read a text file as a table whose cells stay text.
 
@@ -220,6 +304,8 @@ def text_table(
         What separates columns in files of this name, tried first.
     encoding, separator : str, optional
         Found out by default.
+    columns : collection of str, optional
+        The only columns to read; one that is not there is left out.
 
     Returns
     -------
@@ -241,7 +327,7 @@ def text_table(
         said.append(f"{SEPARATORS.get(by, repr(by))} between columns")
     if found not in ("utf-8", "utf-8-sig"):
         said.append(found.upper())
-    frame, spaces = cells(text, by)
-    if spaces:
+    found_cells = cells(text, by, columns)
+    if spaces := found_cells.spaces:
         said.append(f"the spaces around {counted(spaces, 'cell')} left out")
-    return TextTable(frame, said)
+    return TextTable(found_cells.frame, found_cells.names, said)
