@@ -28,6 +28,7 @@ from pytensor.xtensor.type import XTensorType
 from bayesrank.data import Rankings
 from bayesrank.data.read import coord_values, label_repr, quoted
 from bayesrank.distributions.observed import as_double, is_labelled
+from bayesrank.likelihoods.ops import every_row
 from bayesrank.schema import ITEM, RANKER, are_numbers
 
 __all__ = [
@@ -226,12 +227,14 @@ def in_slots(utility: Named, codes: Mapping[str, TensorVariable]) -> TensorVaria
     if utility.axes == (RANKING, SLOT):
         return utility.value
     item = codes[ITEM]
-    index = {
-        ITEM: item,
-        RANKING: pt.arange(item.shape[0])[:, None],
-        SLOT: pt.arange(item.shape[1])[None, :],
-    }
-    index |= {axis: codes[axis][:, None] for axis in utility.axes if axis not in index}
+    index: dict[str, Any] = {}
+    for place, axis in enumerate(utility.axes):
+        if axis == RANKING:
+            index[axis] = every_row(utility.value, item.shape[0], place)[:, None]
+        elif axis == SLOT:
+            index[axis] = every_row(utility.value, item.shape[1], place)[None, :]
+        else:
+            index[axis] = item if axis == ITEM else codes[axis][:, None]
     gathered = utility.value[tuple(index[axis] for axis in utility.axes)]
     return gathered if ITEM in utility.axes else pt.broadcast_to(gathered, item.shape)
 
@@ -261,7 +264,12 @@ def in_rows(x: Named, codes: Mapping[str, TensorVariable]) -> TensorVariable:
     if rows in ([], [RANKING]):
         return x.value
     n = codes[RANKER].shape[0]
-    return x.value[tuple(pt.arange(n) if axis == RANKING else codes[axis] for axis in rows)]
+    return x.value[
+        tuple(
+            every_row(x.value, n, place) if axis == RANKING else codes[axis]
+            for place, axis in enumerate(rows)
+        )
+    ]
 
 
 def by_items(utility: Named) -> tuple[TensorVariable, tuple[str, ...]] | None:

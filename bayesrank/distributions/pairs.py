@@ -67,7 +67,7 @@ from bayesrank.distributions.observed import (
     support_point_of,
 )
 from bayesrank.distributions.outcomes import labelled
-from bayesrank.likelihoods.ops import with_sum
+from bayesrank.likelihoods.ops import every_row, with_sum
 from bayesrank.likelihoods.pairs import (
     DavidsonTotal,
     LogProbabilities,
@@ -1086,7 +1086,9 @@ def _of_pairs(
 ) -> TensorVariable:
     """Gather what every pair has of a parameter; one for all stays one."""
     gathered = {*x.axes} - {PAIR, SIDE}
-    rows = pt.arange(data.first.shape[0]) if gathered else slice(None)
+    rows: Any = slice(None)
+    if gathered and PAIR in x.axes:
+        rows = every_row(x.value, data.first.shape[0], x.axes.index(PAIR))
     index = vars(data) | {PAIR: rows} | dict(own or {})
     return x.value[tuple(index[axis] for axis in x.axes)] if gathered or own else x.value
 

@@ -280,3 +280,22 @@ def test_ties_before_the_last_block_and_items_that_are_left_out_are_refused():
     ):
         with pytest.raises(error, match=message):
             kinds_of(**arguments)
+
+
+def test_a_consensus_by_ranking_must_have_as_many_rows_as_there_are_rankings():
+    orders = [list("abcd"), list("bacd"), list("cbad"), list("dcba"), list("abdc")]
+    few, many = (br.Rankings.from_orderings(some) for some in (orders[:3], orders))
+    with pm.Model(coords=few.coords) as model:
+        rows = pm.Data("rows", np.tile([1, 2, 3, 4], (3, 1)))
+        dims = {"consensus_dims": ("ranking", "item")}
+        br.GeneralizedMallows("y", rows, alpha=[1.0, 2.0, 3.0], observed=few, **dims)
+    for mode in ("FAST_COMPILE", "NUMBA"):
+        logp = model.compile_fn(model.logp(sum=False), mode=mode, point_fn=False, inputs=[])
+        br.set_observed("y", few, model=model)
+        pm.set_data({"rows": np.tile([1, 2, 3, 4], (3, 1))}, model=model)
+        first = logp()[0]
+        br.set_observed("y", many, model=model)
+        with pytest.raises(ValueError, match="one value for each row of the observed data"):
+            logp()
+        pm.set_data({"rows": np.tile([1, 2, 3, 4], (5, 1))}, model=model)
+        np.testing.assert_allclose(logp()[0][:3], first)

@@ -6,6 +6,7 @@ This wing may import no other wing.
 from bayesrank.likelihoods.ops.arrays import (
     NOTHING,
     broadcast_batch,
+    every_row,
     over_rows,
     segment_sum,
     valid_ranks,
@@ -26,6 +27,7 @@ __all__ = [
     "KernelOp",
     "broadcast_batch",
     "drop_unused_inputs",
+    "every_row",
     "log_ndtr",
     "log_sigmoid",
     "only_sum",

@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 import pytensor.tensor as pt
 from numpy.typing import NDArray
+from pytensor.raise_op import CheckAndRaise
 from pytensor.tensor import TensorVariable
 from scipy.sparse import csr_array
+
+from bayesrank.likelihoods.ops.with_jax import with_jax
 
 __all__ = [
     "NOTHING",
     "Index",
     "Shape",
     "broadcast_batch",
+    "every_row",
     "over_rows",
     "rows_times",
     "segment_sum",
@@ -56,6 +60,47 @@ def segment_sum(x: TensorVariable, index: Index, shape: Shape) -> TensorVariable
     kept = [x.shape[axis] for axis in range(index[0].ndim, x.ndim)]
     zero = np.zeros((1,) * (len(shape) + len(kept)))
     return pt.alloc(zero, *shape, *kept)[tuple(index)].inc(x)
+
+
+class RowsAgree(CheckAndRaise):
+    """A check of lengths; JAX leaves it out, because there lengths that differ cannot broadcast."""
+
+
+DIFFERENT = (
+    "A parameter has one value for each row of the observed data, and the data now have another "
+    "number of rows. Replace the parameter as well, or build the model again."
+)
+
+
+def every_row(x: TensorVariable, n: Any, axis: int = 0) -> TensorVariable:
+    """Return the indices of a parameter that has one entry for each row of the data.
+
+    Compiled code does not check indices: it would read memory beyond a shorter parameter.
+
+    Parameters
+    ----------
+    x : TensorVariable
+        The parameter.
+    n : int or scalar tensor
+        How many rows there are. Another length is a ValueError when the parameter is evaluated.
+    axis : int
+        The axis of the rows.
+
+    Returns
+    -------
+    TensorVariable, (n,)
+    """
+    length = x.shape[axis]
+    return pt.arange(RowsAgree(ValueError, DIFFERENT)(length, pt.eq(length, n)))
+
+
+@with_jax
+def _translations() -> None:
+    from pytensor.link.jax.dispatch import jax_funcify
+
+    @jax_funcify.register(RowsAgree)
+    def _jax_rows_agree(op: RowsAgree, **kwargs: Any) -> Any:
+        return lambda length, *conditions: length
 
 
 def over_rows(
