@@ -47,6 +47,16 @@ def test_without_a_home_compiled_code_goes_to_a_folder_that_is_named(fresh, tmp_
     assert given[:-1] == [part for part in flags.split(",") if part and "dir" not in part]
 
 
+def test_a_user_whom_the_system_does_not_know_needs_no_home(fresh, tmp_path):
+    fresh.delenv("HOME")
+    fresh.setattr(os.path, "expanduser", lambda path: path)  # as for a user without a name
+    fresh.chdir(tmp_path)
+    said = find_cache()
+    assert "cannot be kept in ~/.pytensor (Could not determine home directory), so" in said
+    assert not Path("~").exists()
+    assert os.environ["HOME"] == os.environ["MPLCONFIGDIR"]  # PyTensor does not start without one
+
+
 def test_a_path_is_there_for_the_compiler(fresh):
     fresh.delenv("PATH")
     find_cache()

@@ -26,19 +26,22 @@ def find_cache() -> str | None:
     if "pytensor" in sys.modules or re.search(r"(?:^|,)\s*compiledir\s*=", flags):
         return None
     given = GIVEN.search(flags)
-    folder = Path(given[1].strip() if given else "~/.pytensor").expanduser()
+    folder = Path(given[1].strip() if given else "~/.pytensor")
     try:
+        folder = folder.expanduser()
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # RuntimeError: a user without a name and HOME
+        why = getattr(error, "strerror", None) or str(error).rstrip(".")
         # of this user alone: what is loaded from it is run
         other = Path(tempfile.mkdtemp(prefix="bayesrank-"))
         os.environ[FLAGS] = ",".join(
             filter(None, [GIVEN.sub("", flags).strip(","), f"base_compiledir={other}"])
         )
+        os.environ.setdefault("HOME", str(other))  # without one PyTensor does not start
         os.environ.setdefault("MPLCONFIGDIR", str(other))  # matplotlib's is most likely lost, too
         return (
-            f"Compiled code cannot be kept in {folder} ({error.strerror}), so this run compiles "
+            f"Compiled code cannot be kept in {folder} ({why}), so this run compiles "
             f"anew, in {other}. Set {FLAGS}=base_compiledir=FOLDER to keep it in another folder."
         )
     return None

@@ -16,11 +16,13 @@ from matplotlib.figure import Figure, SubFigure
 
 __all__ = ["csv_bytes", "figure_png", "plain", "whole_file", "write_whole"]
 
-FORMULA = re.compile(r"[=+\-@\t\r]")  # how a cell begins that a spreadsheet runs
+FORMULA = re.compile(r"[=+\-@\t]")  # how a cell begins that a spreadsheet runs
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 # Characters that steer a terminal, or turn the direction of what follows
 STEERING = ("Cc", "Cs", "Co", "Cn")
 TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# The same in a table: tabs and ends of lines are text there, and so are letters of a private font
+CONTROL = re.compile(f"[\0-\x08\x0b-\x1f\x7f-\x9f{''.join(sorted(TURNING))}]")
 
 
 def plain(text: Any) -> str:
@@ -76,13 +78,14 @@ def cells(text: str) -> int:
 
 
 def csv_bytes(table: pd.DataFrame) -> bytes:
-    r"""Write a table as CSV that a spreadsheet shows and does not run.
+    r"""Write a table as CSV that a spreadsheet shows and does not run, nor a terminal.
 
     Parameters
     ----------
     table : DataFrame
-        Text that a spreadsheet would take for a formula, which begins with =, +, -, @, a tab or a
-        carriage return and is no number, gets an apostrophe in front.
+        Text that a spreadsheet would take for a formula, which begins with =, +, -, @ or a tab and
+        is no number, gets an apostrophe in front. Characters that steer a terminal or turn the
+        direction of a text become a mark, as by `plain`; tabs and ends of lines stay.
 
     Returns
     -------
@@ -96,11 +99,12 @@ def csv_bytes(table: pd.DataFrame) -> bytes:
     """
 
     def safe(cell: Any) -> Any:
-        if isinstance(cell, str) and FORMULA.match(cell) and not NUMBER.fullmatch(cell):
-            return f"'{cell}"
-        return cell
+        if not isinstance(cell, str):
+            return cell
+        cell = CONTROL.sub("\N{REPLACEMENT CHARACTER}", cell)
+        return f"'{cell}" if FORMULA.match(cell) and not NUMBER.fullmatch(cell) else cell
 
-    flat = table.reset_index()
+    flat = table.reset_index().rename(columns=safe)
     for column in flat.columns:
         if flat[column].dtype == object or pd.api.types.is_string_dtype(flat[column].dtype):
             flat[column] = flat[column].map(safe)

@@ -1,8 +1,12 @@
 """The frame of the page: what it looks like, what stands on it in which order, and its script.
 
 All is in one file that asks nothing of the network. Without the script the tables do not sort and
-cannot be searched, and nothing else is missing.
+cannot be searched, and nothing else is missing. A Content-Security-Policy has the browser load
+nothing, and run this script alone.
 """
+
+import base64
+import hashlib
 
 __all__ = [
     "ELO",
@@ -10,6 +14,7 @@ __all__ = [
     "HOW_TO_READ",
     "LOWER",
     "PAGE",
+    "POLICY",
     "READING",
     "SCRIPT",
     "STYLE",
@@ -19,6 +24,7 @@ __all__ = [
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>{style}</style></head><body>
@@ -148,6 +154,17 @@ function cue() {
 addEventListener("resize", cue);
 addEventListener("load", cue);
 """
+
+
+def _digest(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+POLICY = (
+    f"default-src 'none'; img-src data:; style-src {_digest(STYLE)}; "
+    f"script-src {_digest(SCRIPT)}; base-uri 'none'; form-action 'none'"
+)
 
 HOW_TO_READ = """<ul>
 <li><b>Rank</b> is a place in the order of all items, 1 for the best. The data do not fix that

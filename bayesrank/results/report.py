@@ -15,6 +15,7 @@ from bayesrank.results.page import (
     HOW_TO_READ,
     LOWER,
     PAGE,
+    POLICY,
     READING,
     SCRIPT,
     STYLE,
@@ -321,6 +322,7 @@ def report_html(
     ]
     headings = [*(heading for heading, _ in parts), *(section.heading for section in sections)]
     return PAGE.format(
+        policy=POLICY,
         title=_escape(title),
         style=STYLE,
         made=f'<p class="made">{_escape(made)}</p>' if made else "",

@@ -1,5 +1,6 @@
 """Files are written whole or not at all."""
 
+import io
 import os
 import stat
 
@@ -102,6 +103,21 @@ def test_a_spreadsheet_runs_nothing(cell, written):
     head, row, _ = csv_bytes(table).decode().split("\n")
     assert head == "item,x,n"
     assert row == f"{written},{written},-1"
+
+
+def test_a_table_neither_steers_a_terminal_nor_turns_the_direction_of_texts():
+    texts = ["\x1b[31mred", "a\u202eb\u2066", "\x9b2J", "a\rb\x7f", "\r=1+1"]
+    kept = ["a\tb\nc", "寿\U0010fffd", "ab\u200e", "\t=1"]  # LTR marks belong to names
+    names = pd.Index([*texts, *kept], name="it\x1bem")
+    table = pd.DataFrame({"\x1b]0;x": texts + kept, "=1+1": 0}, index=names)
+    written = csv_bytes(table).decode()
+    found = pd.read_csv(io.StringIO(written), keep_default_na=False)
+    assert found.columns.tolist() == ["it\ufffdem", "\ufffd]0;x", "'=1+1"]
+    expected = [
+        "\ufffd[31mred", "a\ufffdb\ufffd", "\ufffd2J", "a\ufffdb\ufffd", "\ufffd=1+1",
+        *kept[:-1], "'\t=1",
+    ]  # fmt: skip
+    assert found.iloc[:, 0].tolist() == found.iloc[:, 1].tolist() == expected
 
 
 def test_texts_do_not_steer_terminals():

@@ -1,6 +1,7 @@
 """The verdict, the table in text, and the page: one file, valid, escaped, honest."""
 
 import base64
+import hashlib
 from html.parser import HTMLParser
 
 import numpy as np
@@ -56,6 +57,26 @@ def page(table=None, **more):
 # The page
 
 
+def test_a_browser_loads_nothing_and_runs_the_script_of_the_page_alone():
+    found = Page(page())
+    (policy,) = [
+        attrs["content"]
+        for tag, attrs in found.elements
+        if attrs.get("http-equiv") == "Content-Security-Policy"
+    ]
+    # it stands before all that it is about
+    tags = [tag for tag, attrs in found.elements if "http-equiv" in attrs or tag == "style"]
+    assert tags == ["meta", "style"]
+    allowed = dict(part.split(" ", 1) for part in policy.split("; "))
+    assert allowed.pop("img-src") == "data:"
+    for tag in ("style", "script"):
+        (text,) = found.texts[tag]
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert allowed.pop(f"{tag}-src") == f"'sha256-{digest}'"
+    assert allowed == dict.fromkeys(("default-src", "base-uri", "form-action"), "'none'")
+    assert found.attributes("style") == []
+
+
 def test_the_page_is_valid_html_with_title_picture_and_table():
     found = Page(page())
     assert found.texts["title"] == found.texts["h1"] == ["Beers"]
@@ -82,7 +103,7 @@ def test_the_page_asks_nothing_of_the_network():
     assert not {"link", "iframe"} & {tag for tag, _ in found.elements}
     assert [attrs for tag, attrs in found.elements if tag == "script"] == [{}]  # inside the page
     assert not any(word in text for word in ("fetch(", "XMLHttp", "import(", "eval("))
-    assert "http" not in text.replace(found.attributes("src")[0], "")
+    assert "http" not in text.replace(found.attributes("src")[0], "").replace("http-equiv", "")
     assert "url(" not in text
     assert "@import" not in text
 
