@@ -178,6 +178,12 @@ def test_dates_are_aligned_with_coords_too():
     assert rankings.align(of_results, "day").tolist() == [1, 2]
 
 
+def test_coords_of_results_are_lists_of_labels(rankings):
+    coords = xr.DataArray([1, 2, 3], coords={"item": list("cba")})["item"]
+    assert Rankings.from_orderings(ORDERS, items=coords).items.tolist() == ["c", "b", "a"]
+    assert rankings.reindex({"item": coords}).items.tolist() == ["c", "b", "a"]
+
+
 def test_what_cannot_be_aligned_is_refused(rankings, pairs):
     lacking = pd.Series({"Ann": 1, "Bo": 2, "Di": 3})
     message = "no value for ranker 'Cy', and the labels 'Di', which no ranker has.*are 'Bo', 'Ann'"

@@ -73,6 +73,8 @@ def plain_index(labels: Iterable[Any], what: str = "labels") -> pd.Index:
         raise ValueError(f"`{what}` must be a list of labels; write [{labels!r}].")
     if not isinstance(labels, Iterable):
         raise ValueError(f"`{what}` must be a list of labels; got {label_repr(labels)}.")
+    if hasattr(labels, "to_index"):  # a DataArray of coords
+        labels = labels.to_index()
     if isinstance(labels, pd.MultiIndex):
         return labels.to_flat_index()
     if isinstance(labels, pd.CategoricalIndex):
