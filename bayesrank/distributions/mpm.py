@@ -30,7 +30,8 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import PairCounts, UninformativeRankingWarning
-from bayesrank.distributions.by_name import Axes, by_axes
+from bayesrank.data.read import has_labels
+from bayesrank.distributions.by_name import Axes, by_axes, has_dims
 from bayesrank.distributions.observed import (
     DistOptions,
     ObservedRV,
@@ -39,6 +40,7 @@ from bayesrank.distributions.observed import (
     Record,
     as_double,
     check_length,
+    in_order,
     is_observed,
     label_axis,
     observe,
@@ -319,7 +321,9 @@ class MPM(Discrete):
         score = pt.atleast_1d(as_double(score))
         if score.type.shape[-1] == 1:
             raise ValueError("`score` has one item; MPM compares items, so give it two or more.")
-        variance = as_double(np.zeros(0) if variance is None else variance)
+        variance = pt.atleast_1d(as_double(np.zeros(0) if variance is None else variance))
+        if variance.type.shape[-1] == 1:  # one for all items
+            variance = pt.broadcast_to(variance, (*variance.shape[:-1], score.shape[-1]))
         params = [score, variance, as_double(1.0 if adherence is None else adherence)]
         if given_pairs:
             total = pt.full((score.shape[-1],) * 2, ANY) if total is None else total
@@ -752,6 +756,7 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
     )
     _check_sign("adherence", own.get("adherence"), positive=False)
     _check_sign("variance", own.get("variance"), positive=True)
+    counts = _in_model_order(name, counts, {"score": score, **own}, options.get("dims"))
     also = [RANKER, PROBLEM, *sorted(counts.groups)]
     axes = Axes(
         "counts",
@@ -789,6 +794,25 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
     for axis in _labelled(along):  # for those of new data
         label_axis(kind, pm.modelcontext(None), name, axis, counts.coords[axis], known=False)
     return y
+
+
+def _in_model_order(
+    name: str, counts: PairCounts, parameters: Mapping[str, Any], dims: Any
+) -> PairCounts:
+    """Put counts in the order of the model's coords; what is by position must not be read anew."""
+    model = pm.modelcontext(None)
+    axes = _ObservedCountsRV.axes
+    dim_of = dict(zip(axes, axes if dims is None else dims, strict=False))
+    moved = in_order(counts, {axis: model.coords.get(dim) for axis, dim in dim_of.items()})
+    if moved is not counts:
+        for what, x in parameters.items():
+            if np.ndim(getattr(x, "type", x)) and not has_dims(x) and not has_labels(x):
+                raise ValueError(
+                    f"The counts of {name!r} are in another order than the model's coords, and the "
+                    f"{what} has no names for its axes. Give it dims, or put the counts in the "
+                    "order of the model with counts.reindex({'item': ..., 'ranker': ...})."
+                )
+    return moved
 
 
 def _net_counts(counts: PairCounts) -> NDArray[np.int32]:

@@ -458,3 +458,24 @@ def test_numpyro_samples_adherences():
         )
     assert idata.posterior["adherence"].shape == (1, 50, 4)
     assert (idata.posterior["adherence"] > 0).all()
+
+
+def test_counts_in_another_order_are_put_in_that_of_the_model():
+    rankings = br.Rankings.from_orderings(
+        [["a", "b", "c"], ["c", "a", "b"], ["b", "a", "c"]], rankers=["u", "v", "u"]
+    )
+    counts = rankings.counts()
+    turned = counts.reindex({"item": ["c", "b", "a"], "ranker": ["v", "u"]})
+    point = {"score": [0.3, -1.0, 0.5], "adherence": [0.4, 1.2]}
+    found = []
+    for data in (counts, turned):
+        with pm.Model(coords=counts.coords) as model:
+            score, adherence = pm.Flat("score", dims="item"), pm.Flat("adherence", dims="ranker")
+            y = br.MPM("y", score, adherence=adherence, observed=data)
+        found.append(model.compile_logp(vars=y, sum=False)(point)[0])
+    np.testing.assert_allclose(*found, rtol=1e-12)
+    with pm.Model(coords=counts.coords):
+        with pytest.raises(ValueError, match=r"the score has no names for its axes. Give it dims"):
+            br.MPM("y", np.array(point["score"]), observed=turned)
+        again = turned.reindex({"item": ["a", "b", "c"], "ranker": ["u", "v"]})
+        br.MPM("y", np.array(point["score"]), observed=again)
