@@ -40,6 +40,7 @@ from bayesrank.distributions.observed import (
     Record,
     as_double,
     check_length,
+    check_rows,
     in_order,
     is_observed,
     label_axis,
@@ -273,6 +274,9 @@ class MPM(Discrete):
         if observed is not None:
             refuse_other_data("MPM", observed, PairCounts, "PairCounts.from_frame")
             _check_counts(observed, score)
+            if not isinstance(observed, Variable):
+                each = {"score": (score, 1), "variance": (variance, 1), "adherence": (adherence, 0)}
+                check_rows("MPM", np.shape(observed)[:-2], "tables", each)
             if total is None:
                 options["total"] = _totals(observed, given_pairs)
         rv = super().__new__(cls, name, score, observed=observed, **options)
@@ -324,6 +328,12 @@ class MPM(Discrete):
         variance = pt.atleast_1d(as_double(np.zeros(0) if variance is None else variance))
         if variance.type.shape[-1] == 1:  # one for all items
             variance = pt.broadcast_to(variance, (*variance.shape[:-1], score.shape[-1]))
+        n_variances, n_scores = variance.type.shape[-1], score.type.shape[-1]
+        if n_variances not in (0, None, n_scores) and n_scores is not None:
+            raise ValueError(
+                f"`variance` has {n_variances} items, and `score` has {n_scores}: give one for all "
+                "items, or one for each."
+            )
         params = [score, variance, as_double(1.0 if adherence is None else adherence)]
         if given_pairs:
             total = pt.full((score.shape[-1],) * 2, ANY) if total is None else total

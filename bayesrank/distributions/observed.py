@@ -60,6 +60,7 @@ __all__ = [
     "Record",
     "as_double",
     "check_length",
+    "check_rows",
     "in_order",
     "is_labelled",
     "is_observed",
@@ -571,6 +572,34 @@ def observed_counts(observed: Any, reader: str, noun: str = "counts") -> NDArray
             f"labels and lists of different lengths with {reader}."
         )
     return counts
+
+
+def check_rows(
+    class_name: str, rows: Sequence[int], noun: str, parameters: Mapping[str, tuple[Any, int]]
+) -> None:
+    """Raise where parameters have leading axes that those of an observed array do not fit.
+
+    Parameters
+    ----------
+    class_name : str
+        Of the distribution.
+    rows : sequence of int
+        Lengths of the leading axes of the array.
+    noun : str
+        What it has one of in every row.
+    parameters : mapping
+        Each parameter, None if it is not given, and how many axes it has in every row.
+    """
+    for what, (x, n_axes) in parameters.items():
+        if x is None:
+            continue
+        shape = pt.as_tensor_variable(x).type.shape
+        lead = shape[: len(shape) - n_axes]
+        if any(a not in (None, 1, b) and b != 1 for a, b in zip(lead[::-1], rows[::-1])):  # noqa: B905
+            raise ValueError(
+                f"{class_name} got {noun} of shape {tuple(rows)} in observed=, and `{what}` of "
+                f"shape {shape}: give one for all {noun}, or one for each."
+            )
 
 
 def check_length(name: str, what: str, x: TensorVariable, n: int, noun: str, unit: str) -> None:

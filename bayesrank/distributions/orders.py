@@ -19,6 +19,7 @@ from bayesrank.distributions.observed import (
     ObservedRV,
     Part,
     Record,
+    check_rows,
     refuse_other_data,
 )
 from bayesrank.schema import (
@@ -184,6 +185,7 @@ def observed_ranks(
             f"{class_name} got {ranks.shape[-1]} ranks per ranking, and utilities of {length[0]} "
             "slots: give one utility for each rank."
         )
+    check_rows(class_name, ranks.shape[:-1], "rankings", {"utility": (utility, 1)})
     empty = ranks == 0
     where = options.get("where")
     if where is None and empty.any():

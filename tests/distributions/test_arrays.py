@@ -208,3 +208,27 @@ LABELLED = {
 def test_observed_values_with_labels_are_refused(family, observed):
     with pm.Model(), pytest.raises(TypeError, match="labels would be lost"):
         family(observed)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_utilities_by_row_are_as_many_as_the_rankings_of_an_array(family):
+    ranks = [[1, 2, 3, 4], [4, 3, 2, 1], [1, 2, 3, 4]]
+    message = (
+        r"got rankings of shape \(3,\) in observed=, and `utility` of shape \(2, 4\): give one"
+    )
+    with pytest.raises(ValueError, match=message), pm.Model():
+        family("y", np.zeros((2, 4)), observed=ranks)
+    for rows in (1, 3):
+        with pm.Model():
+            family("y", np.zeros((rows, 4)), observed=ranks)
+
+
+def test_parameters_of_mpm_by_row_are_as_many_as_the_tables_of_an_array():
+    tables = np.tile(np.array([[0, 2, 1], [1, 0, 3], [0, 0, 0]]), (4, 1, 1))
+    wrong = {"score": np.zeros((2, 3)), "variance": np.ones((2, 3)), "adherence": np.ones(2)}
+    for what, value in wrong.items():
+        message = rf"got tables of shape \(4,\) in observed=, and `{what}` of shape \(2,"
+        with pytest.raises(ValueError, match=message), pm.Model():
+            br.MPM("y", **{"score": np.zeros(3), what: value}, observed=tables)
+    with pytest.raises(ValueError, match="`variance` has 2 items, and `score` has 3: give one for"):
+        br.MPM.dist(np.zeros(3), variance=np.ones(2))
