@@ -41,6 +41,7 @@ __all__ = [
     "has_dims",
     "in_rows",
     "in_slots",
+    "labels_along",
     "rankings_axes",
     "utility_by_name",
 ]
@@ -61,7 +62,7 @@ class Axes(NamedTuple):
     """Axes of data that a parameter may be along."""
 
     noun: str  # what the data are called
-    labels: Mapping[str, Any]  # of every axis, as models name them; None: any number of any labels
+    labels: Mapping[str, Any]  # of every axis, as models name them; of any labels how many, or None
     own: Mapping[str, str] = NONE  # axes by the dims of the variable
     otherwise: str = "Gather what it is of, or call its dim what it is."
     says: bool = False  # whether `{what}_dims` is an option
@@ -74,9 +75,20 @@ class Axes(NamedTuple):
         return f", or say it by {what}_dims=" if self.says else ""
 
     def of(self, axis: str, length: int) -> Any:
-        """Return the labels of an axis, or the first of them; None where they are not known."""
+        """Return the labels of an axis, or the first of them; None where they may be any."""
         labels = self.labels[axis]
+        if labels is None or isinstance(labels, int):
+            return None
         return labels[:length] if axis in self.first and length else labels
+
+    def admits(self, axis: str, length: int) -> bool:
+        """Whether a parameter may have so many along an axis."""
+        labels = self.labels[axis]
+        if labels is None or isinstance(labels, int):
+            return labels in (None, length)
+        return length > 0 and (
+            length <= len(labels) if axis in self.first else length == len(labels)
+        )
 
 
 class _Dim(NamedTuple):
@@ -381,7 +393,7 @@ def by_axes(
         return Named(x, _by_shape(name, what, shape, readings, axes, also))
     if len(dims) != len(shape):
         raise ValueError(
-            f"The {what} of {name!r} has {len(shape)} axes, and "
+            f"The {what} of {name!r} {_has(what)} {len(shape)} axes, and "
             f"{what}_dims={tuple(dim.name for dim in dims)} names {len(dims)}."
         )
     ways = {**readings, **named}
@@ -399,17 +411,28 @@ def by_axes(
     else:
         more = f", and by any of {', '.join(also)}" if also else ""
         raise ValueError(
-            f"The {what} of {name!r} is by {' and '.join(own) or 'nothing'} of the {axes.noun}; it "
-            f"is {', or '.join(readings.values())}{more}."
+            f"The {what} of {name!r} {_is(what)} by {' and '.join(own) or 'nothing'} of the "
+            f"{axes.noun}; {_it_is(what)} {', or '.join(readings.values())}{more}."
         )
     for place, (dim, axis) in enumerate(zip(dims, own, strict=True)):
         x = _in_order(name, what, x, place, dim, axis, axes)
     if not _fits(shape, own, axes):
         raise ValueError(
-            f"The {what} of {name!r} has shape {shape}; by {own} it is {_lengths(own, axes)} with "
-            f"these {axes.noun}."
+            f"The {what} of {name!r} {_has(what)} shape {shape}; by {own} {_it_is(what)} "
+            f"{_lengths(own, axes)} with these {axes.noun}."
         )
     return Named(x if along == own else x.transpose(*(own.index(axis) for axis in along)), along)
+
+
+def labels_along(
+    name: str, what: str, value: Any, axes: Axes, axis: str
+) -> tuple[str | None, Any] | None:
+    """Return the name and the labels that an axis has in a parameter, if it has names or labels."""
+    x, dims = _read(name, what, value, None)
+    for dim, length in zip(dims or (), _shape(x), strict=False):
+        if _axes_of(name, what, dim, length, axes, {axis}) == [axis]:
+            return dim.name, dim.labels
+    return None
 
 
 def _read(
@@ -500,33 +523,36 @@ def _axes_of(
         if dim.name in axes.labels and dim.name not in axes.own.values():
             return [dim.name]
     elif dim.labels is None:
-        return [axis for axis in axes.labels if axis in possible and _fits((length,), [axis], axes)]
+        return [axis for axis in axes.labels if axis in possible and axes.admits(axis, length)]
     if dim.labels is None:
         if axes.rest is not None:
             return [axes.rest]
         raise ValueError(
-            f"The {what} of {name!r} has the {dim.called.split(' of the ')[0]}, which has no "
-            f"labels and is none of {[*axes.labels, *axes.own]}: call it what it is"
+            f"The {what} of {name!r} {_has(what)} the {dim.called.split(' of the ')[0]}, which has "
+            f"no labels and is none of {[*axes.labels, *axes.own]}: call it what it is"
             f"{axes.said(what)}."
         )
     # numbers of places say nothing where any other name is that of one axis
     told = [
         axis
         for axis, labels in axes.labels.items()
-        if axis not in (SLOT, axes.rest)
-        and not (axes.rest is not None and are_numbers(np.asarray(labels)))
+        if axis not in (SLOT, axes.rest) and not (axes.rest and are_numbers(np.asarray(labels)))
     ]
     same = [axis for axis in told if _order(dim.labels, axes.of(axis, length)) is not None]
     same = [axis for axis in same if axes.same.get(axis) not in same]
     same = [axis for axis in same if axis in possible] or same
+    if axes.rest and axes.rest in possible and same and not {*same} - {*axes.first}:
+        same.append(axes.rest)  # numbers may be of either
     if same:
         return same
+    shared = {
+        axis: len(_shared(dim.labels, axes.labels[axis])) for axis in told if axis in possible
+    }
+    nearest = max(shared, key=shared.__getitem__, default="")
+    if shared.get(nearest) and (axes.rest is None or axes.admits(nearest, length)):
+        return [nearest]
     if axes.rest is not None:
         return [axes.rest]
-    shared = {axis: len(_shared(dim.labels, axes.labels[axis])) for axis in told}
-    nearest = max((axis for axis in told if axis in possible), key=shared.__getitem__, default="")
-    if shared.get(nearest):
-        return [nearest]
     raise ValueError(
         f"The labels of the {dim.called} ({quoted(dim.labels)}) are those of no axis of the "
         f"{axes.noun}: {[*axes.labels]}. {axes.otherwise.format(what=what)}"
@@ -543,7 +569,7 @@ def _one_of(
     if not assigned:
         twice = next(axis for axis in itertools.chain(*found) if sum(axis in f for f in found) > 1)
         raise ValueError(
-            f"Two dims of the {what} of {name!r}, which has "
+            f"Two dims of the {what} of {name!r}, which {_has(what)} "
             f"{tuple(dim.name for dim in dims)}, are of the {twice}s."
         )
     place = next(place for place, each in enumerate(found) if len(each) > 1)
@@ -589,7 +615,7 @@ def _order(labels: NDArray[Any], wanted: Any) -> NDArray[Any] | None:
 
 
 def _shared(labels: NDArray[Any], wanted: Any) -> NDArray[Any]:
-    return np.asarray([]) if wanted is None else labels[pd.Index(labels).isin(pd.Index(wanted))]
+    return labels[pd.Index(labels).isin(pd.Index(wanted))]
 
 
 def _difference(labels: NDArray[Any], wanted: Any) -> str:
@@ -623,8 +649,8 @@ def _by_shape(
             readings[reading] + each for reading, each in zip(fitting, by, strict=True)
         )
         raise ValueError(
-            f"The {what} of {name!r} has shape {shape} and no names for its axes: it could be "
-            f"{ways}. Say which, or give a variable of the model with dims."
+            f"The {what} of {name!r} {_has(what)} shape {shape} and no names for its axes: it "
+            f"could be {ways}. Say which, or give a variable of the model with dims."
         )
     ways = ", or ".join(
         f"{meaning}, shape {_lengths(reading, axes)}" for reading, meaning in readings.items()
@@ -636,26 +662,39 @@ def _by_shape(
         else ""
     )
     raise ValueError(
-        f"`{what}` of {name!r} has shape {shape}; with these {axes.noun} it is {ways}.{more}"
+        f"{f'The {what}' if ' ' in what else f'`{what}`'} of {name!r} {_has(what)} shape {shape}; "
+        f"with these {axes.noun} {_it_is(what)} {ways}.{more}"
     )
 
 
 def _fits(shape: tuple[int, ...], along: Sequence[str], axes: Axes) -> bool:
     """Whether a shape is one along these axes."""
-    if len(shape) != len(along):
-        return False
-    for axis, length in zip(along, shape, strict=True):
-        labels = axes.of(axis, length)
-        if labels is not None and (length == 0 or len(labels) != length):
-            return False
-    return True
+    return len(shape) == len(along) and all(map(axes.admits, along, shape))
+
+
+def _has(what: str) -> str:
+    return "have" if what.endswith("weights") else "has"
+
+
+def _is(what: str) -> str:
+    return "are" if what.endswith("weights") else "is"
+
+
+def _it_is(what: str) -> str:
+    return "they are" if what.endswith("weights") else "it is"
 
 
 def _lengths(along: Sequence[str], axes: Axes) -> str:
     """Write a shape along axes."""
     known = [axes.labels[axis] for axis in along]
     each = [
-        "any" if labels is None else f"1 to {len(labels)}" if axis in axes.first else len(labels)
+        labels
+        if isinstance(labels, int)
+        else "any"
+        if labels is None
+        else f"1 to {len(labels)}"
+        if axis in axes.first
+        else len(labels)
         for axis, labels in zip(along, known, strict=True)
     ]
     return f"({', '.join(map(str, each))}{',' if len(each) == 1 else ''})"

@@ -6,7 +6,7 @@ with a utility per kind and item. What rankings of some of them are under it, th
 ==============  ==============================================================================
 `rv_type`       the random variable that ``.dist`` makes
 `parameters`    names of what the mixture keeps of it, with their axes
-`read`          them, from the inputs of that variable; what makes no sense in a mixture raises
+`read`          them, from what ``.dist`` was given; what makes no sense in a mixture raises
 `derive`        what the observed rankings have to be turned into, under names with the axes of
                 `derived`; shared by the components of a mixture
 `observed_logp` log-probability of the observed rankings, (n_rankings, n_kinds)
@@ -32,8 +32,20 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.derive import Stages
-from bayesrank.distributions.generalized_mallows import GeneralizedMallowsRV, check_lists
+from bayesrank.distributions.by_name import (
+    Axes,
+    Named,
+    by_axes,
+    labels_along,
+    rankings_axes,
+)
+from bayesrank.distributions.generalized_mallows import (
+    GeneralizedMallowsRV,
+    check_lists,
+    of_known_stages,
+)
 from bayesrank.distributions.mallows import (
+    STAGE,
     MallowsRV,
     ObservedPartialRV,
     PartialMallowsRV,
@@ -44,7 +56,7 @@ from bayesrank.distributions.mallows import (
 from bayesrank.distributions.observed import same_value
 from bayesrank.distributions.orders import fits
 from bayesrank.distributions.plackett_luce import STAGES, PlackettLuce, PlackettLuceRV
-from bayesrank.distributions.pmop import PMOP, PMOPRV
+from bayesrank.distributions.pmop import PMOP, PMOPRV, PartitionSettings
 from bayesrank.likelihoods.mallows import (
     DISTANCES,
     distance_between,
@@ -54,15 +66,85 @@ from bayesrank.likelihoods.mallows import (
     stages_logp,
 )
 from bayesrank.likelihoods.plackett_luce import ranking_logp
+from bayesrank.schema import ITEM
+
+COMPONENT, SIZE = "component", "size"
+BY_ITEM = "one per component and item"
 
 __all__ = [
+    "COMPONENT",
     "COMPONENTS",
     "Component",
     "GeneralizedMallowsComponent",
+    "Given",
     "MallowsComponent",
     "PMOPComponent",
     "PlackettLuceComponent",
 ]
+
+
+class Given:
+    """The parameters of a component as they were given to ``.dist``, read by names and labels.
+
+    Parameters
+    ----------
+    name : str
+        Of the mixture.
+    parameters : mapping
+        By their names.
+    rankings : Rankings
+        What is observed.
+    dims : two str, optional
+        Names of the axes of the variable.
+    of_component : mapping of str to str
+        Other names of the axis of components.
+
+    Attributes
+    ----------
+    n : int
+        How many components there are, once a parameter of items was read.
+    dim, labels : str or None, array or None
+        What the axis of components is called, and its labels, in the first parameter that says so.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        parameters: Mapping[str, Any],
+        rankings: Rankings,
+        dims: Any,
+        of_component: Mapping[str, str],
+    ) -> None:
+        self.name, self.rankings = name, rankings
+        self._parameters, self._dims, self._own = parameters, dims, of_component
+        self.n = 0
+        self.dim: str | None = None
+        self.labels: Any = None
+
+    def axes(self, labels: Mapping[str, Any] = MappingProxyType({})) -> Axes:
+        """Return the axes that a parameter may be along, with these others."""
+        known = (self.n or None) if self.labels is None else self.labels
+        labels = {**labels, COMPONENT: known}
+        axes = rankings_axes(
+            self.rankings, self._dims, labels, says=False, first=(STAGE, SIZE), rest=COMPONENT
+        )
+        return axes._replace(own={**axes.own, **self._own})
+
+    def read(self, what: str, readings: Mapping[tuple[str, ...], str], **labels: Any) -> Named:
+        """Read a parameter."""
+        value = self._parameters[what]
+        called = f"{what} of a component"
+        if self.labels is None:
+            found = labels_along(self.name, called, value, self.axes(labels), COMPONENT)
+            self.dim, self.labels = found or (self.dim, None)
+        return by_axes(self.name, called, value, readings, self.axes(labels))
+
+    def of_items(self, what: str) -> TensorVariable:
+        """Read a parameter of components and items, and how many components there are."""
+        found = self.read(what, {(ITEM,): "one per item", (COMPONENT, ITEM): BY_ITEM})
+        value = found.value[None, :] if found.axes == (ITEM,) else found.value
+        self.n = int(value.shape[0].eval(mode="FAST_COMPILE"))
+        return value
 
 
 class Component:
@@ -74,8 +156,8 @@ class Component:
     derived: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     @classmethod
-    def read(cls, name: str, inputs: Any) -> dict[str, TensorVariable]:
-        """Name the parameters; those of items get an axis of kinds if they have none."""
+    def read(cls, given: "Given", inputs: Any) -> dict[str, TensorVariable]:
+        """Name the parameters; those of items get an axis of components if they have none."""
         raise NotImplementedError
 
     @classmethod
@@ -118,10 +200,10 @@ class PlackettLuceComponent(Component):
     derived = MappingProxyType(STAGES)
 
     @classmethod
-    def read(cls, name: str, inputs: Any) -> dict[str, TensorVariable]:
+    def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
         utility, where, sizes, nodes = inputs
-        _refuse_slots(name, "PlackettLuce", utility, where, sizes)
-        return {"utility": _of_kinds(name, utility), "nodes": nodes}
+        _refuse_slots(given.name, "PlackettLuce", utility, where, sizes)
+        return {"utility": given.of_items("utility"), "nodes": nodes}
 
     @classmethod
     def derive(cls, rankings: Rankings) -> dict[str, NDArray[Any]]:
@@ -171,16 +253,23 @@ class PMOPComponent(Component):
     )
 
     @classmethod
-    def read(cls, name: str, inputs: Any) -> dict[str, TensorVariable]:
+    def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
         utility, where, sizes, log_weight, stage_weight, aggregate, given_sizes, nodes = inputs
-        _refuse_slots(name, "PMOP", utility, where, sizes)
+        _refuse_slots(given.name, "PMOP", utility, where, sizes)
         if not equal_computations([stage_weight], [pt.ones_like(utility)]):
             raise ValueError(
-                f"A component of {name!r} is a PMOP with rank_weights=, which make a "
+                f"A component of {given.name!r} is a PMOP with rank_weights=, which make a "
                 "pseudo-likelihood of it: a mixture is one of distributions. Leave them out."
             )
+        utility = given.of_items("utility")
+        if log_weight.type.shape[-1] != 0:
+            readings = {(SIZE,): "one per size", (COMPONENT, SIZE): "one per component and size"}
+            readings[()] = "one of blocks of two"
+            of = np.arange(2, max(given.rankings.n_items, 2) + 1)
+            prevalence = given.read("tie_prevalence", readings, size=of).value
+            log_weight = PartitionSettings(tie_prevalence=prevalence).log_weight
         return {
-            "utility": _of_kinds(name, utility),
+            "utility": utility,
             "log_weight": pt.atleast_2d(log_weight),
             "aggregate": aggregate,
             "given_sizes": given_sizes,
@@ -223,17 +312,11 @@ class MallowsComponent(Component):
     of_items = "consensus"
 
     @classmethod
-    def read(cls, name: str, inputs: Any) -> dict[str, TensorVariable]:
-        consensus, alpha, distance = inputs
-        consensus = _of_kinds(name, consensus, "consensus")
-        if alpha.ndim > 1:
-            raise ValueError(
-                f"The alpha of a component of {name!r} has {alpha.ndim} axes; it is one number, "
-                "or one per kind."
-            )
+    def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
+        consensus = of_items(given.of_items("consensus"), given.rankings.n_items)
+        alpha = given.read("alpha", {(): "one for all", (COMPONENT,): "one per component"}).value
         # of a known length, and no function of the consensus, by which steps and EM go
-        alpha = alpha + np.zeros(int(consensus.shape[0].eval(mode="FAST_COMPILE")))
-        return {"consensus": consensus, "alpha": alpha, "distance": distance}
+        return {"consensus": consensus, "alpha": alpha + np.zeros(given.n), "distance": inputs[-1]}
 
     @classmethod
     def check(cls, name: str, p: SimpleNamespace, rankings: Rankings) -> None:
@@ -281,18 +364,14 @@ class GeneralizedMallowsComponent(Component):
     of_items = "consensus"
 
     @classmethod
-    def read(cls, name: str, inputs: Any) -> dict[str, TensorVariable]:
-        consensus, alpha, sizes = inputs
-        if sizes.type.shape[-1] != 0:
-            raise TypeError(_brought(name, "GeneralizedMallows", "sizes"))
-        consensus = _of_kinds(name, consensus, "consensus")
-        if alpha.ndim > 2:
-            raise ValueError(
-                f"The alpha of a component of {name!r} has {alpha.ndim} axes; it is one number per "
-                "stage, or per kind and stage."
-            )
-        alpha = alpha + np.zeros((int(consensus.shape[0].eval(mode="FAST_COMPILE")), 1))
-        return {"consensus": consensus, "alpha": alpha}
+    def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
+        if inputs[-1].type.shape[-1] != 0:
+            raise TypeError(_brought(given.name, "GeneralizedMallows", "sizes"))
+        consensus = of_items(given.of_items("consensus"), given.rankings.n_items)
+        readings = {(STAGE,): "one per stage", (COMPONENT, STAGE): "one per component and stage"}
+        stages = np.arange(1, max(given.rankings.n_items, 2))
+        alpha = of_known_stages(given.read("alpha", readings, stage=stages).value)
+        return {"consensus": consensus, "alpha": alpha + np.zeros((given.n, 1))}
 
     @classmethod
     def check(cls, name: str, p: SimpleNamespace, rankings: Rankings) -> None:
@@ -332,16 +411,6 @@ FAMILIES = (
 COMPONENTS: Mapping[Any, type[Component]] = MappingProxyType(
     {each.rv_type: each for each in FAMILIES}
 )
-
-
-def _of_kinds(name: str, utility: TensorVariable, what: str = "utility") -> TensorVariable:
-    """Give a utility an axis of kinds if it has none."""
-    if utility.ndim > 2:
-        raise ValueError(
-            f"The {what} of a component of {name!r} has {utility.ndim} axes; it has one per kind "
-            "and item, or is of one kind, and one per item."
-        )
-    return utility[None, :] if utility.ndim == 1 else utility
 
 
 def _refuse_slots(name: str, family: str, utility: Any, where: Any, sizes: Any) -> None:

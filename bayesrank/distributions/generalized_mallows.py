@@ -48,6 +48,7 @@ from bayesrank.distributions.observed import (
     observed_options,
     refuse_single_precision,
     signature,
+    with_given,
 )
 from bayesrank.distributions.orders import (
     ObservedRankingsRV,
@@ -65,7 +66,7 @@ from bayesrank.likelihoods.mallows import (
 )
 from bayesrank.schema import ITEM
 
-__all__ = ["GeneralizedMallows", "GeneralizedMallowsRV", "check_lists"]
+__all__ = ["GeneralizedMallows", "GeneralizedMallowsRV", "check_lists", "of_known_stages"]
 
 # Blocks of length 0: full rankings
 PARAMETERS = {"consensus": "slot", "alpha": STAGE, "sizes": "block"}
@@ -136,7 +137,8 @@ class GeneralizedMallows(Discrete):
     alpha : tensor_like of float, (..., n_stages)
         Concentration at each stage, not negative, on the scale of `Mallows`. There are 1 to n - 1
         stages; after the last all orders of what is left are equally likely. Of top-k lists as
-        many as k can be learned.
+        many as k can be learned. With a `Rankings` and a consensus it may be by ranker, ranking
+        and groups as well, such as ``dims=("ranker", "stage")``, in any order.
     consensus_dims : str or sequence of str, optional
         With a `Rankings`, dims of a consensus that has no names.
     observed : Rankings or array_like of int, optional
@@ -252,13 +254,13 @@ class GeneralizedMallows(Discrete):
                 "GeneralizedMallows without a consensus sums it out of observed Rankings: give "
                 "observed=Rankings..., or a consensus."
             )
+        given = {"consensus": consensus, "alpha": alpha}
         consensus = pt.atleast_1d(whole_ranks(consensus))
         alpha = _of_stages("GeneralizedMallows", alpha, known_items(consensus))
         sizes = np.zeros(0, np.int64) if sizes is None else sizes
         _check_sizes(sizes)
-        return super().dist(
-            [consensus, alpha, pt.cast(pt.as_tensor_variable(sizes), "int64")], **kwargs
-        )
+        sizes = pt.cast(pt.as_tensor_variable(sizes), "int64")
+        return with_given(super().dist([consensus, alpha, sizes], **kwargs), **given)
 
     def support_point(
         rv: TensorVariable, size: Any, consensus: Any, alpha: Any, sizes: Any
@@ -414,9 +416,13 @@ def _of_rankings(name: str, alpha: Any, rankings: Rankings, dims: Any) -> Named:
     if alpha is None or (np.ndim(alpha) == 0 and not is_labelled(alpha)):
         _of_stages(name, alpha, rankings.n_items)
     found = alpha_by_name(name, alpha, rankings, None, dims, by_stage=True)
-    x = found.value
+    return found._replace(value=of_known_stages(found.value))
+
+
+def of_known_stages(x: TensorVariable) -> TensorVariable:
+    """Say how many stages there are, the last axis."""
     n_stages = int(x.shape[-1].eval(mode="FAST_COMPILE"))
-    return found._replace(value=pt.specify_shape(x, (*x.type.shape[:-1], n_stages)))
+    return pt.specify_shape(x, (*x.type.shape[:-1], n_stages))
 
 
 def _of_stages(name: str, alpha: Any, n_items: int) -> TensorVariable:
@@ -424,10 +430,8 @@ def _of_stages(name: str, alpha: Any, n_items: int) -> TensorVariable:
     if alpha is None:
         raise TypeError("GeneralizedMallows needs alpha=, a concentration for every stage.")
     x = as_double(alpha, "`alpha`")
+    x = of_known_stages(x) if x.ndim else x
     n_stages = x.type.shape[-1] if x.ndim else 0
-    if x.ndim and n_stages is None:
-        n_stages = int(x.shape[-1].eval(mode="FAST_COMPILE"))
-        x = pt.specify_shape(x, (*x.type.shape[:-1], n_stages))
     most = max(n_items - 1, 1)
     if not 1 <= n_stages <= most:
         got = f"{n_stages} of them" if x.ndim else "one number"

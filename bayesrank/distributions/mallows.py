@@ -15,6 +15,7 @@ the data, and the rankings have one log-probability together.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, ClassVar, Unpack
 
@@ -27,8 +28,9 @@ from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
 from pymc.distributions.shape_utils import rv_size_is_none
 from pymc.pytensorf import normalize_rng_param
+from pytensor.graph.utils import MissingInputError
 from pytensor.scalar.basic import Cast
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorConstant, TensorVariable
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.random.utils import normalize_size_param
 from pytensor.tensor.shape import SpecifyShape
@@ -58,6 +60,7 @@ from bayesrank.distributions.observed import (
     refuse_labelled,
     refuse_single_precision,
     signature,
+    with_given,
 )
 from bayesrank.distributions.orders import (
     ObservedRankingsRV,
@@ -265,14 +268,15 @@ class Mallows(Discrete):
         Name of the variable.
     consensus : tensor_like of int, (..., n) or, with a `Rankings`, (n_items,), optional
         Ranks of the items, 1 to n. With a `Rankings` it is by item, ``dims="item"``, or by ranker
-        or ranking as well. A random one is another variable of rankings, such as a `PlackettLuce`
-        of equal utilities, under which all orders are equally likely; `bayesrank.LeapAndShift`
-        samples it, PyMC's own steps do not. None sums it out: time :math:`2^n n`, 0.04 s for value
-        and gradient at 20 items, however many the rankings; where `alpha` is one number, some
-        hundreds of times when the model is made (7 s), and microseconds from then on.
+        or ranking as well, and a Series or dict is aligned by its labels. A random one is another
+        variable of rankings, such as a `PlackettLuce` of equal utilities, under which all orders
+        are equally likely; `bayesrank.LeapAndShift` samples it, PyMC's own steps do not. None sums
+        it out: time :math:`2^n n`, 0.04 s for value and gradient at 20 items, however many the
+        rankings; where `alpha` is one number, some hundreds of times when the model is made (7 s),
+        and microseconds from then on.
     alpha : tensor_like of float, (...), or variable with dims
         Concentration, not negative; at zero all rankings are equally likely. Of all rankings, of
-        each, or with a `Rankings` by ranker, ``dims="ranker"``.
+        each, or with a `Rankings` by ranker, ``dims="ranker"``, and by their groups.
     distance : {"footrule", "spearman", "kendall", "cayley", "hamming", "ulam"}
         Which one. The scale of `alpha` depends on it.
     consensus_dims, alpha_dims : str or sequence of str, optional
@@ -395,12 +399,13 @@ class Mallows(Discrete):
         if consensus is None:
             _refuse_slots(where, sizes)
             return _SummedOut.dist(alpha, distance=distance, **kwargs)
+        given = {"consensus": consensus, "alpha": alpha}
         consensus = pt.atleast_1d(whole_ranks(consensus))
         n = known_items(consensus)
         check_distance(distance, n)
         params = [consensus, as_double(alpha, "`alpha`"), _number_of(distance)]
         if where is None and sizes is None:
-            return super().dist(params, **kwargs)
+            return with_given(super().dist(params, **kwargs), **given)
         where = np.ones(n, bool) if where is None else where
         where = pt.cast(pt.as_tensor_variable(where), "bool")
         sizes = np.zeros(0, np.int64) if sizes is None else sizes
@@ -883,9 +888,12 @@ def whole_ranks(consensus: Any) -> TensorVariable:
         consensus = consensus.values
     _refuse_real_numbers(consensus)
     x = pt.as_tensor_variable(consensus)
-    known = known_value(x)
-    if known is not None:
-        _refuse_no_ranks(known)
+    if isinstance(x, TensorConstant):
+        _refuse_no_ranks(x.data)
+    if x.ndim and x.type.shape[-1] is None:
+        with suppress(MissingInputError):  # of data and of variables with dims it is known
+            n = int(x.shape[-1].eval(mode="FAST_COMPILE"))
+            x = pt.specify_shape(x, (*x.type.shape[:-1], n))
     return pt.cast(x, "int64")
 
 

@@ -26,27 +26,33 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import Rankings
-from bayesrank.data.read import label_repr
-from bayesrank.distributions.by_name import dims_of
-from bayesrank.distributions.components import COMPONENTS, Component
+from bayesrank.data.read import label_repr, quoted
+from bayesrank.distributions.by_name import (
+    Axes,
+    Named,
+    by_axes,
+    by_row,
+    in_rows,
+    labels_along,
+)
+from bayesrank.distributions.components import COMPONENT, COMPONENTS, Component, Given
 from bayesrank.distributions.observed import (
     DistOptions,
     Options,
     Part,
     Record,
-    as_double,
     is_observed,
     observe,
     observed_options,
+    refuse_labelled,
     refuse_labels,
     refuse_single_precision,
-    same_labels,
     signature,
 )
 from bayesrank.distributions.orders import ObservedRankingsRV
 from bayesrank.likelihoods.kinds import mixture_logp
 from bayesrank.likelihoods.ops import safe_log, segment_sum
-from bayesrank.schema import ITEM, KINDS, RANKER, RANKS, TURNS, name_of
+from bayesrank.schema import ITEM, KINDS, RANKER, RANKS, TURNS, groups_of, name_of
 
 __all__ = ["Mixture"]
 
@@ -83,7 +89,8 @@ class Mixture:
     weights : tensor_like of float, (n_kinds,) or (n_rankers, n_kinds)
         Probabilities of the kinds, which sum to one: a `pm.Dirichlet`, or, for rankers with
         features, a softmax of them over the last axis. Also (n_rankings, n_kinds), if a unit is a
-        ranking. A variable of the model with dims is read by their names.
+        ranking. A variable of the model with dims is read by their names, in any order; it may be
+        by any groups of the rankings as well. A DataFrame or a DataArray is aligned by its labels.
     components : variable made by ``.dist``, or sequence of these
         What rankings are like under each kind: ``br.PlackettLuce.dist(utility)`` or
         ``br.PMOP.dist(utility, ...)`` with a utility of dims ``("kind", "item")``, over all items
@@ -156,6 +163,7 @@ class Mixture:
         refuse_single_precision()
         if not isinstance(observed, Rankings):
             _refuse_unit(observed, unit)
+            refuse_labelled("`weights`", weights)
             refuse_labels("Mixture", observed, "Rankings.from_ranks or from_ratings")
             return pm.Mixture(name, w=weights, comp_dists=components, observed=observed, **kwargs)
         _, options = observed_options("Mixture", observed, kwargs)
@@ -172,13 +180,9 @@ class Mixture:
                 "rankings.expand(), or unit='ranking'."
             )
 
-        found = _components(name, components, observed)
-        n_kinds = sum(
-            _length(getattr(p, family.of_items), 0)
-            for family, p in zip(found.families, found.parameters, strict=True)
-        )
+        found = _components(name, components, observed, options.get("dims"))
         kind = _mixture_of(found.families, unit)
-        by_name = _weights_by_name(name, weights, observed, unit, n_kinds)
+        by_name, dim, labels = _weights_by_name(name, weights, observed, unit, found)
         variable = observe(
             kind,
             name,
@@ -189,12 +193,13 @@ class Mixture:
             items_known=True,
             **options,
         )
-        _register_kinds(name, by_name.kind_dim or found.kind_dim or KIND, n_kinds)
+        _register_kinds(name, dim or KIND, labels, found.n)
         return variable
 
     @classmethod
     def dist(cls, weights: Any, components: Any, **kwargs: Unpack[DistOptions]) -> TensorVariable:
         """Make a `pymc.Mixture` of components with one utility per slot."""
+        refuse_labelled("`weights`", weights)
         return pm.Mixture.dist(w=weights, comp_dists=components, **kwargs)
 
 
@@ -257,14 +262,19 @@ class MixtureRV(ObservedRankingsRV):
         if p.weights.ndim == 1:
             return [ITEM]
         graph = set(ancestors([p.weights]))
+        rows = model.named_vars_to_dims[name_of(name, RANKER)][0]
+        found = groups_of(name, model.named_vars_to_dims, rows)
+        groups = [
+            g for g in found if g != RANKER and model.named_vars.get(name_of(name, g)) in graph
+        ]
         if cls.by_ranker or model[name_of(name, RANKER)] in graph:
-            return [ITEM, RANKER]
-        if graph.isdisjoint([*model.data_vars, *model.dim_lengths.values()]):
+            return [ITEM, RANKER, *groups]
+        if not groups and graph.isdisjoint([*model.data_vars, *model.dim_lengths.values()]):
             raise ValueError(
                 f"The weights of {name!r} are one row for each of the rankings that it was made "
                 "with, and follow no others. Give them by ranker, or by a pm.Data that you replace."
             )
-        return [ITEM]
+        return [ITEM, *groups]
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -328,6 +338,11 @@ class RankerMixtureRV(MixtureRV):
         )
 
     @classmethod
+    def check_new(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> None:
+        for group in {*cls._followed(model, name, p)} & {*data.groups}:
+            _check_of_rankers(name, group, data)
+
+    @classmethod
     def _units_like(cls, p: SimpleNamespace) -> TensorVariable:
         return p.turns
 
@@ -377,7 +392,13 @@ class _Components(NamedTuple):
     families: tuple[type[Component], ...]
     parameters: list[SimpleNamespace]
     outcome: str
-    kind_dim: str | None
+    given: list[Given]
+    axes: Axes  # of the rankings and the components
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+        return sum(each.n for each in self.given)
 
     def named(self) -> dict[str, Any]:
         return {
@@ -385,26 +406,25 @@ class _Components(NamedTuple):
         }
 
 
-def _components(name: str, components: Any, rankings: Rankings) -> _Components:
+def _components(name: str, components: Any, rankings: Rankings, dims: Any) -> _Components:
     """Read the components."""
-    several = isinstance(components, Sequence)
-    families, parameters, kind_dim = [], [], None
-    for each in components if several else [components]:
+    own = {dim: COMPONENT for dim in (KIND, COMPONENT) if dim not in rankings.groups}
+    families, parameters, read = [], [], []
+    for each in components if isinstance(components, Sequence) else [components]:
         op = getattr(getattr(each, "owner", None), "op", None)
         family = COMPONENTS.get(type(op))
-        if family is None:
+        as_given = getattr(getattr(each, "tag", None), "given", None)
+        if family is None or as_given is None:
             known = ", ".join(f"br.{t._print_name[0]}.dist" for t in COMPONENTS)
             got = type(each).__name__ if op is None else f"result of {type(op).__name__}"
             raise TypeError(
                 f"A component of {name!r} is a {got}: components are variables that one of "
                 f"{known} makes, such as br.PlackettLuce.dist(utility) with the dims kind and item."
             )
-        inputs = each.owner.inputs[2:]
-        p = SimpleNamespace(**family.read(name, inputs))
-        dims = _check_items(name, inputs[0], getattr(p, family.of_items), rankings, family.of_items)
-        kind_dim = kind_dim or (dims[0] if dims and len(dims) == 2 and not several else None)
+        given = Given(name, as_given, rankings, dims, own)
         families.append(family)
-        parameters.append(p)
+        parameters.append(SimpleNamespace(**family.read(given, each.owner.inputs[2:])))
+        read.append(given)
     if not families:
         raise ValueError(f"{name!r} has no components: give one or more.")
     outcomes = [f.outcome(p) for f, p in zip(families, parameters, strict=True)]
@@ -413,80 +433,68 @@ def _components(name: str, components: Any, rankings: Rankings) -> _Components:
             f"The components of {name!r} describe {' and '.join(sorted(set(outcomes)))}, which are "
             "different outcomes: a mixture is of distributions of the same."
         )
-    return _Components(tuple(families), parameters, outcomes[0], kind_dim)
-
-
-def _check_items(
-    name: str, given: TensorVariable, utility: TensorVariable, rankings: Rankings, what: str
-) -> tuple[str, ...] | None:
-    """Raise if a utility is not of the items of the rankings; return its dims if it has some."""
-    n_items = _length(utility, 1)
-    if n_items != rankings.n_items:
-        raise ValueError(
-            f"The {what} of a component of {name!r} has {n_items} entries for each kind, and the "
-            f"rankings have {rankings.n_items} items: it is by kind and item, the items last."
-        )
-    model = pm.modelcontext(None)
-    dims = dims_of(model, given)
-    if dims is not None and model.coords.get(dims[-1]) is not None:
-        whose = f"the dim {dims[-1]!r} of the {what} of its components"
-        same_labels(whose, name, model.coords[dims[-1]], rankings.coords[ITEM], "rankings")
-    return dims
-
-
-class _Weights(NamedTuple):
-    value: TensorVariable
-    axis: str | None  # of their rows: ranker, ranking, or none
-    kind_dim: str | None
+    return _Components(tuple(families), parameters, outcomes[0], read, read[0].axes())
 
 
 def _weights_by_name(
-    name: str, weights: Any, rankings: Rankings, unit: str, n_kinds: int
-) -> _Weights:
-    """Read what weights are of: by the names of their dims, or else by their shape."""
-    model = pm.modelcontext(None)
-    x, dims = as_double(weights), dims_of(model, weights)
-    shape = tuple(_length(x, axis) for axis in range(x.ndim))
-    lengths = {RANKER: len(rankings.rankers), RANKING: rankings.n_rankings}
+    name: str, weights: Any, rankings: Rankings, unit: str, components: _Components
+) -> tuple[Named, str | None, Any]:
+    """Read what weights are by, and what their axis of components is called and has as labels."""
+    of_rows = by_row(rankings, COMPONENT)
+    rows = (RANKING, RANKER, *rankings.groups)
     if unit == RANKER:
-        del lengths[RANKING]
-    ways = [f"one per kind, shape ({n_kinds},)"]
-    ways += [f"one per {axis} and kind, shape {(n, n_kinds)}" for axis, n in lengths.items()]
-    fits = shape == (n_kinds,) or (len(shape) == 2 and shape[1] == n_kinds)
-    axes = [axis for axis, n in lengths.items() if shape[:1] == (n,)]
-    if not fits or (len(shape) == 2 and not axes):
-        raise ValueError(
-            f"The weights of {name!r} have shape {shape}; with its {n_kinds} kinds they are "
-            f"{', or '.join(ways)}."
-        )
-    kind_dim = None if dims is None else dims[-1]
-    if len(shape) == 1:
-        return _Weights(x, None, kind_dim)
-    if dims is not None:
-        labels = model.coords.get(dims[0])
-        named = [axis for axis in axes if dims[0] == axis]
-        axes = named or [
-            a for a in axes if labels is not None and set(labels) == set(rankings.coords[a])
-        ]
-    same = np.array_equal(rankings.ranker_idx, np.arange(rankings.n_rankings))
-    if len(axes) != 1 and not (axes and same):
-        raise ValueError(
-            f"The rows of the weights of {name!r} could be of the {'s or the '.join(lengths)}s: "
-            "give a variable of the model with dims, such as pm.Deterministic(..., "
-            "dims=('ranker', 'kind'))."
-        )
-    if dims is not None and model.coords.get(dims[0]) is not None:
-        whose, wanted = f"the dim {dims[0]!r} of its weights", rankings.coords[axes[0]]
-        same_labels(whose, name, model.coords[dims[0]], wanted, "rankings", f"{axes[0]}s")
-    return _Weights(x, axes[0], kind_dim)
+        of_rows = {way: text for way, text in of_rows.items() if way[0] != RANKING}
+        of_rows[RANKER, COMPONENT] = f"one per {RANKER} and {COMPONENT}"
+        rows = rows[1:]
+    readings = {(COMPONENT,): "one per component"} | of_rows
+    one = components.given[0] if len(components.given) == 1 else None
+    labels = one.labels if one and one.labels is not None else components.n
+    axes = components.axes._replace(labels={**components.axes.labels, COMPONENT: labels})
+    own = labels_along(name, "weights", weights, axes, COMPONENT)
+    found = by_axes(name, "weights", weights, readings, axes, also=rows)
+    if unit == RANKER:
+        for group in {*found.axes} & {*rankings.groups}:
+            _check_of_rankers(name, group, rankings)
+    if one is not None and one.labels is not None:
+        same = own is not None and own[1] is not None and np.array_equal(own[1], one.labels)
+        return found, own[0] if own and same else one.dim, one.labels
+    if own is None or own[1] is None:
+        return found, own[0] if own else None, None
+    start = 0
+    for given in components.given:
+        here = own[1][start : start + given.n]
+        start += given.n
+        if given.labels is None or np.array_equal(given.labels, here):
+            continue
+        if {*given.labels} & {*own[1]} and not np.array_equal(given.labels, np.arange(given.n)):
+            raise ValueError(
+                f"The weights of {name!r} have the labels {quoted(here)} where a component has "
+                f"{quoted(given.labels)}: components are numbered in their order. Put the labels "
+                "of one in the order of the other."
+            )
+    return found, own[0], own[1]
 
 
-def _with_data(weights: _Weights, data: SimpleNamespace, unit: str) -> Mapping[str, TensorVariable]:
+def _check_of_rankers(name: str, group: str, rankings: Rankings) -> None:
+    """Raise where the rankings of one ranker are in several groups."""
+    codes = rankings.groups[group].idx
+    first = np.full(len(rankings.rankers), -1)
+    first[rankings.ranker_idx[::-1]] = codes[::-1]
+    apart = first[rankings.ranker_idx] != codes
+    if apart.any():
+        ranker = rankings.rankers[rankings.ranker_idx[int(apart.argmax())]]
+        raise ValueError(
+            f"The weights of {name!r} are by {group}, and its unit is a ranker; rankings of "
+            f"{label_repr(ranker)} are in more than one {group}. Give weights by ranker, or use "
+            "unit='ranking'."
+        )
+
+
+def _with_data(weights: Named, data: SimpleNamespace, unit: str) -> Mapping[str, TensorVariable]:
     # cast here: pm.Data stores 32 bits, and cumulative sums of those do not fold (PyTensor 3.3)
     ranks = pt.cast(data.ranks, "int64")
-    by_ranker = weights.axis == RANKER and unit == RANKING
     found = {
-        "weights": weights.value[data.ranker] if by_ranker else weights.value,
+        "weights": _weights_of_units(weights, data, unit),
         "where": ranks > 0,
         "sizes": pt.cast(data.sizes, "int64"),
         "ranks": ranks,
@@ -497,19 +505,28 @@ def _with_data(weights: _Weights, data: SimpleNamespace, unit: str) -> Mapping[s
     return found | ({TURNS: pt.cast(data.turns, "int64")} if unit == RANKER else {})
 
 
-def _register_kinds(name: str, dim: str, n_kinds: int) -> None:
+def _weights_of_units(weights: Named, data: SimpleNamespace, unit: str) -> TensorVariable:
+    """Return weights (n_kinds,) or (n_units, n_kinds)."""
+    if unit == RANKING or {*weights.axes} <= {RANKER, COMPONENT}:
+        return in_rows(weights, vars(data)) if unit == RANKING else weights.value
+    none = pt.zeros_like(data.turns[:, 0, 0], dtype="int64")
+    codes = {  # of every ranker, whose rankings are in one group each
+        axis: none[data.ranker].set(pt.cast(getattr(data, axis), "int64"))
+        for axis in weights.axes
+        if axis != COMPONENT
+    }
+    return weights.value[tuple(codes.values())]
+
+
+def _register_kinds(name: str, dim: str, labels: Any, n_kinds: int) -> None:
     """Leave in the results how many kinds there are, and their dim."""
     model = pm.modelcontext(None)
     present = model.coords.get(dim)
     if present is not None and len(present) != n_kinds:
         dim = name_of(name, dim)
     if dim not in model.coords:
-        model.add_coord(dim, np.arange(n_kinds))
+        model.add_coord(dim, np.arange(n_kinds) if labels is None else labels)
     pm.Data(name_of(name, KINDS), np.arange(n_kinds), dims=dim)
-
-
-def _length(x: TensorVariable, axis: int) -> int:
-    return int(x.shape[axis].eval(mode="FAST_COMPILE"))
 
 
 def _refuse_unit(observed: Any, unit: str | None) -> None:

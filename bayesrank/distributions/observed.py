@@ -80,6 +80,7 @@ __all__ = [
     "signature",
     "support_point_of",
     "uncast",
+    "with_given",
 ]
 
 
@@ -527,6 +528,12 @@ def is_labelled(value: Any) -> bool:
     """Tell whether a constant has labels that a tensor would lose."""
     labelled = isinstance(value, pd.Series | pd.DataFrame | xr.DataArray | Mapping)
     return labelled and bool(np.ndim(value) or isinstance(value, Mapping))
+
+
+def with_given(rv: TensorVariable, **given: Any) -> TensorVariable:
+    """Keep the parameters of a distribution as they were given, with their names and labels."""
+    rv.tag.given = given
+    return rv
 
 
 def refuse_labelled(what: str, value: Any) -> None:

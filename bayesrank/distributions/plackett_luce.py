@@ -42,6 +42,7 @@ from bayesrank.distributions.observed import (
     refuse_single_precision,
     same_value,
     signature,
+    with_given,
 )
 from bayesrank.distributions.orders import (
     ObservedRankingsRV,
@@ -283,12 +284,14 @@ class PlackettLuce(Discrete):
         0.486
         """
         refuse_single_precision()
+        given = utility
         utility = pt.atleast_1d(as_double(utility, "`utility`"))
         where = pt.ones_like(utility, dtype=bool) if where is None else where
         where = pt.cast(pt.as_tensor_variable(where), "bool")
         sizes = pt.zeros((0,), dtype="int64") if sizes is None else sizes
         sizes = pt.cast(pt.as_tensor_variable(sizes), "int64")
-        return super().dist([utility, where, sizes, pt.constant(nodes)], **kwargs)
+        rv = super().dist([utility, where, sizes, pt.constant(nodes)], **kwargs)
+        return with_given(rv, utility=given)
 
     def support_point(
         rv: TensorVariable, size: Any, utility: Any, where: Any, sizes: Any, *_: Any

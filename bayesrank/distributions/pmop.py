@@ -38,6 +38,7 @@ from bayesrank.distributions.observed import (
     observed_options,
     refuse_single_precision,
     signature,
+    with_given,
 )
 from bayesrank.distributions.orders import (
     ObservedRankingsRV,
@@ -300,6 +301,7 @@ class PMOP(Discrete):
             rank_weights=rank_weights,
             nodes=nodes,
         )
+        given = utility
         utility = pt.atleast_1d(as_double(utility, "`utility`"))
         where = pt.ones_like(utility, dtype=bool) if where is None else where
         where = pt.cast(pt.as_tensor_variable(where), "bool")
@@ -313,7 +315,8 @@ class PMOP(Discrete):
         sizes = pt.cast(pt.as_tensor_variable(sizes), "int64")
         settings.check_stages(utility.type.shape[-1], "slots")
         parameters = settings.parameters(utility).values()
-        return super().dist([utility, where, sizes, *parameters], **kwargs)
+        rv = super().dist([utility, where, sizes, *parameters], **kwargs)
+        return with_given(rv, utility=given, tie_prevalence=tie_prevalence)
 
     def support_point(
         rv: TensorVariable, size: Any, utility: Any, where: Any, sizes: Any, *_: Any

@@ -275,7 +275,11 @@ def test_ties_before_the_last_block_and_items_that_are_left_out_are_refused():
         pm.logp(br.GeneralizedMallows.dist([1, 2], [-1.0]), [1, 2]).eval(mode="FAST_COMPILE")
     for message, error, arguments in (
         ("is a GeneralizedMallows with sizes=", TypeError, {"alpha": [1.0], "sizes": [1, 3]}),
-        ("The alpha of a component of 'y' has 3 axes", ValueError, {"alpha": [[[1.0]]]}),
+        (
+            r"The alpha of a component of 'y' has shape \(1, 1, 1\)",
+            ValueError,
+            {"alpha": [[[1.0]]]},
+        ),
         ("ties in the last block only", ValueError, {"alpha": [1.0], "rankings": tied}),
     ):
         with pytest.raises(error, match=message):

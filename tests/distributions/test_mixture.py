@@ -436,7 +436,7 @@ def test_k_folds_leave_out_rankers():
 
 
 def test_what_makes_no_mixture_raises():
-    with pm.Model(coords={**BY_RANKER.coords, "kind": range(2), "other": list("fedcba")}):
+    with pm.Model(coords={**BY_RANKER.coords, "kind": range(2), "other": list("fedcbx")}):
         utility = pm.Flat("utility", dims=("kind", "item"))
         component = br.PlackettLuce.dist(utility)
 
@@ -445,8 +445,16 @@ def test_what_makes_no_mixture_raises():
 
         for said, error, arguments in [
             ("`unit` is 'judge'; it is one of", ValueError, {"unit": "judge"}),
-            (r"shape \(3,\); with its 2 kinds", ValueError, {"weights": np.ones(3) / 3}),
-            (r"shape \(2, 2\); with its 2 kinds", ValueError, {"weights": np.ones((2, 2)) / 2}),
+            (
+                r"`weights` of 'y' have shape \(3,\); .* they are one per component, shape \(2,\)",
+                ValueError,
+                {"weights": np.ones(3) / 3},
+            ),
+            (
+                r"`weights` of 'y' have shape \(2, 2\); .* and component, shape \(3, 2\)",
+                ValueError,
+                {"weights": np.ones((2, 2)) / 2},
+            ),
             ("has no components", ValueError, {"components": []}),
             ("is a result of Elemwise: components", TypeError, {"components": utility * 2}),
             ("is a result of NormalRV", TypeError, {"components": pm.Normal.dist()}),
@@ -456,16 +464,20 @@ def test_what_makes_no_mixture_raises():
                 {"components": [br.PlackettLuce.dist(utility[0]), br.PMOP.dist(utility[1])]},
             ),
             (
-                r"has 5 entries for each kind, and the rankings have 6",
+                r"The utility of a component of 'y' has shape \(2, 5\);.* shape \(any, 6\)",
                 ValueError,
                 {"components": br.PlackettLuce.dist(utility[:, 1:])},
             ),
             (
-                r"labels|are not those of the dim 'other'",
+                "dim 'other' of the utility of a component of 'y' .* missing: 'a'; unknown: 'x'",
                 ValueError,
                 {"components": br.PlackettLuce.dist(pm.Flat("u", dims=("kind", "other")))},
             ),
-            ("has 3 axes", ValueError, {"components": br.PlackettLuce.dist(utility[None])}),
+            (
+                r"has shape \(1, 2, 6\)",
+                ValueError,
+                {"components": br.PlackettLuce.dist(utility[None])},
+            ),
             (
                 "with where=",
                 TypeError,
@@ -495,7 +507,9 @@ def test_rows_of_weights_that_could_be_of_rankers_or_rankings_must_have_names():
     assert rankings.ranker_idx.tolist() == [1, 0]
     by, component = [[0.5, 0.5], [0.1, 0.9]], br.PlackettLuce.dist(np.zeros((2, 2)))
     with pm.Model(coords=rankings.coords):  # noqa: SIM117
-        with pytest.raises(ValueError, match=r"could be of the rankers or the rankings"):
+        with pytest.raises(
+            ValueError, match=r"could be one per ranking and component, or one per ranker"
+        ):
             br.Mixture("y", by, component, observed=rankings)
 
 
