@@ -215,7 +215,10 @@ class GeneralizedMallows(Discrete):
                 "GeneralizedMallows got consensus_dims= without rankings: it goes with Rankings."
             )
         if observed is not None:
-            observed, options = observed_orders(cls.__name__, observed, options, partial=False)
+            each = {"consensus": (consensus, 1), "alpha": (alpha, 1)}
+            observed, options = observed_orders(
+                cls.__name__, observed, options, each, partial=False
+            )
         return super().__new__(cls, name, consensus, alpha, observed=observed, **options)
 
     @classmethod

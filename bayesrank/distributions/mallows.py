@@ -355,7 +355,8 @@ class Mallows(Discrete):
             _refuse_slots(where, sizes)
         if observed is not None:
             around = consensus is not None
-            observed, options = observed_orders("Mallows", observed, options, partial=around)
+            each = {"consensus": (consensus, 1), "alpha": (alpha, 0)}
+            observed, options = observed_orders("Mallows", observed, options, each, partial=around)
         if consensus is not None:
             return super().__new__(cls, name, consensus, alpha, observed=observed, **options)
         if observed is not None and options.get("shape") is None:

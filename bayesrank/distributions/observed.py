@@ -602,7 +602,8 @@ def check_rows(
             continue
         shape = pt.as_tensor_variable(x).type.shape
         lead = shape[: len(shape) - n_axes]
-        if any(a not in (None, 1, b) and b != 1 for a, b in zip(lead[::-1], rows[::-1])):  # noqa: B905
+        pairs = zip(reversed(lead), reversed(rows), strict=False)
+        if len(lead) > len(rows) or any(a not in (None, 1, b) for a, b in pairs if b != 1):
             raise ValueError(
                 f"{class_name} got {noun} of shape {tuple(rows)} in observed=, and `{what}` of "
                 f"shape {shape}: give one for all {noun}, or one for each."

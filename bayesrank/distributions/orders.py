@@ -1,5 +1,6 @@
 """Weak orders: what the distributions of rankings share, draws and observed `Rankings`."""
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -209,7 +210,12 @@ def observed_ranks(
 
 
 def observed_orders(
-    class_name: str, observed: Any, options: dict[str, Any], *, partial: bool
+    class_name: str,
+    observed: Any,
+    options: dict[str, Any],
+    parameters: Mapping[str, tuple[Any, int]],
+    *,
+    partial: bool,
 ) -> tuple[Any, dict[str, Any]]:
     """Check an array of ranks of a model of full rankings, of which some may be partial.
 
@@ -217,6 +223,8 @@ def observed_orders(
     ----------
     class_name, observed, options
         As of `observed_ranks`.
+    parameters : mapping
+        As of `check_rows`.
     partial : bool
         Whether items may be left out.
 
@@ -232,6 +240,7 @@ def observed_orders(
     """
     observed, options = observed_ranks(class_name, observed, 0.0, options)
     if isinstance(observed, np.ndarray):
+        check_rows(class_name, observed.shape[:-1], "rankings", parameters)
         ordered = np.sort(observed.reshape(-1, observed.shape[-1]), axis=-1)
         wrong = {
             "leave items out": (not partial) & (ordered[:, 0] == 0),

@@ -32,6 +32,7 @@ from bayesrank.distributions.observed import (
     DistOptions,
     Options,
     as_double,
+    check_rows,
     is_observed,
     known_value,
     observe,
@@ -223,6 +224,12 @@ class PMOP(Discrete):
             refuse_utility_dims("PMOP", utility_dims)
             if observed is not None:
                 observed, options = observed_ranks("PMOP", observed, utility, options)
+                if isinstance(observed, np.ndarray):
+                    each = {
+                        "tie_prevalence": (tie_prevalence, 1),
+                        "rank_weights": (rank_weights, 1),
+                    }
+                    check_rows("PMOP", observed.shape[:-1], "rankings", each)
             elif given_sizes and sizes is None:
                 # what is not observed has the values that are drawn
                 options["sizes"] = blocks_of_one(utility, where)

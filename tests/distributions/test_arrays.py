@@ -232,3 +232,25 @@ def test_parameters_of_mpm_by_row_are_as_many_as_the_tables_of_an_array():
             br.MPM("y", **{"score": np.zeros(3), what: value}, observed=tables)
     with pytest.raises(ValueError, match="`variance` has 2 items, and `score` has 3: give one for"):
         br.MPM.dist(np.zeros(3), variance=np.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("family", "what"),
+    [
+        (br.PMOP, "tie_prevalence"),
+        (br.Mallows, "consensus"),
+        (br.Mallows, "alpha"),
+        (br.GeneralizedMallows, "consensus"),
+        (br.GeneralizedMallows, "alpha"),
+    ],
+)
+def test_other_parameters_by_row_are_as_many_as_the_rankings_of_an_array(family, what):
+    given = {"utility": np.zeros(3)} if family is br.PMOP else {"consensus": [1, 2, 3]}
+    given["alpha"] = [1.0, 1.0] if family is br.GeneralizedMallows else 1.0
+    if family is br.PMOP:
+        del given["alpha"]
+    one = {"tie_prevalence": np.ones(2), "consensus": [1, 2, 3], "alpha": given.get("alpha")}[what]
+    given[what] = np.stack([one, one])
+    message = rf"of shape \(3,\) in observed=, and `{what}` of shape \(2,.*: give one for all"
+    with pytest.raises(ValueError, match=message), pm.Model():
+        family("y", **given, observed=[[1, 2, 3], [3, 2, 1], [1, 3, 2]])
