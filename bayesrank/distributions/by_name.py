@@ -126,12 +126,12 @@ def rankings_axes(
     -------
     Axes
     """
-    names = (ITEM, RANKING, RANKER, *rankings.groups, SLOT)
+    names, coords = (ITEM, RANKING, RANKER, *rankings.groups, SLOT), rankings.coords
     alike = np.array_equal(rankings.ranker_idx, np.arange(rankings.n_rankings))
-    alike = alike and np.array_equal(rankings.coords[RANKER], rankings.coords[RANKING])
+    alike = alike and np.array_equal(coords[RANKER], coords[RANKING])
     return Axes(
         "rankings",
-        {axis: rankings.coords[axis] for axis in names} | dict(labels),
+        {axis: coords[axis] for axis in names} | dict(labels),
         dict(zip(dims, (RANKING, SLOT), strict=False)) if dims else {},
         otherwise="Say by Rankings.grouped what else they are grouped by"
         + (

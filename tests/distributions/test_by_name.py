@@ -4,6 +4,7 @@ import warnings
 
 import cloudpickle
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pymc.dims as pmd
 import pytest
@@ -327,3 +328,80 @@ def test_labels_that_are_tuples_are_compared_as_models_name_them():
     same = br.Rankings([[1, 0], [0, 1]], [[1, 2], [1, 2]], items=two)
     br.set_observed("y", same, model=model)
     assert float(logp(at)) == pytest.approx(before)
+
+
+def test_new_rankings_bring_their_groups_to_concentrations_and_weights():
+    old = br.Rankings.from_orderings(
+        [["a", "b", "c"], ["c", "a", "b"], ["b", "a", "c"]], rankers=["x", "y", "x"]
+    ).grouped({"season": np.array([2, 1, 2])})
+    new = (
+        br.Rankings.from_orderings(
+            [["c", "b", "a"], ["b", "c", "a"]], rankers=["y", "z"], items=["c", "b", "a"]
+        )
+        .grouped({"season": np.array([1, 2])})
+        .reindex({"season": [2, 1]})
+    )
+    alpha = np.array([[3.0, 1.0], [0.5, 2.0]])
+    weights = np.array([[0.9, 0.1], [0.3, 0.7]])
+    utility = np.array([[0.0, 1.0, 3.0], [2.0, 0.5, 0.0]])
+
+    def build(rankings, unit=None):
+        with pm.Model(coords=rankings.coords) as model:
+            if unit is None:
+                by = pm.Flat("by", dims=("season", "stage"), shape=(2, 2))
+                br.GeneralizedMallows("y", [1, 2, 3], by, observed=rankings)
+            else:
+                by = pm.Flat("by", dims=("season", "kind"), shape=(2, 2))
+                component = br.PlackettLuce.dist(pm.Data("u", utility, dims=("kind", "item")))
+                br.Mixture("y", by, component, observed=rankings, unit=unit)
+        return model
+
+    for unit, value in ((None, alpha), ("ranking", weights), ("ranker", weights)):
+        model = build(old, unit)
+        logp = model.compile_logp(vars=model["y"])
+        on_old = new.reindex({"item": old.items, "season": old.groups["season"].labels})
+        if unit == "ranker":  # the same rankers
+            on_old = old.subset([1, 2])
+            br.set_observed("y", on_old.reindex({"item": ["c", "b", "a"]}), model=model)
+        else:
+            br.set_observed("y", new, model=model)
+        other = build(on_old, unit)
+        expected = other.compile_logp(vars=other["y"])({"by": value})
+        assert float(logp({"by": value})) == pytest.approx(float(expected), abs=1e-12), unit
+
+
+def test_weights_by_group_are_refused_where_a_ranker_is_in_two_groups():
+    rankings = br.Rankings.from_orderings(
+        [["a", "b"], ["b", "a"]], rankers=["x", "x"]
+    ).grouped({"season": np.array([1, 2])})  # fmt: skip
+    with pm.Model(coords=rankings.coords | {"kind": [0, 1]}):
+        weights = pm.Data("weights", [[0.5, 0.5], [0.1, 0.9]], dims=("season", "kind"))
+        component = br.PlackettLuce.dist(np.zeros((2, 2)))
+        with pytest.raises(ValueError, match="rankings of 'x' are in more than one season"):
+            br.Mixture("y", weights, component, observed=rankings, unit="ranker")
+
+
+def test_labels_that_would_be_lost_are_refused():
+    series = pd.Series({"a": 1, "b": 2})
+    for name, build in {
+        "utility": lambda: br.PlackettLuce.dist(series),
+        "consensus": lambda: br.Mallows.dist(series, 1.0),
+        "alpha": lambda: br.Mallows.dist([1, 2], series),
+        "weights": lambda: br.Mixture.dist(series, br.PlackettLuce.dist(np.zeros((2, 2)))),
+    }.items():
+        with pytest.raises(TypeError, match=f"^`{name}` is a Series, and its labels would be lost"):
+            build()
+
+
+def test_labels_of_two_axes_are_told_by_the_name_of_the_index():
+    rankings = br.Rankings.from_orderings([["b", "a"], ["a", "b"]], rankers=["b", "a"])
+    alpha = pd.Series({"a": 1.0, "b": 3.0})
+    utility = pd.Series({"b": 1.0, "a": 3.0})
+    with pm.Model(coords=rankings.coords) as model:
+        with pytest.raises(ValueError, match=r"more than one axis of the rankings: \['item', 'ran"):
+            br.PlackettLuce("z", utility, observed=rankings)
+        br.PlackettLuce("y", utility.rename_axis("item"), observed=rankings)
+        br.Mallows("x", [1, 2], alpha, observed=rankings)
+    found = [x.eval() for x in model.logp(vars=[model["y"], model["x"]], sum=False)]
+    np.testing.assert_allclose(found[0], [-np.log1p(np.exp(2)), -np.log1p(np.exp(-2))])
+    np.testing.assert_allclose(found[1], [-3 - np.log1p(np.exp(-3)), -np.log1p(np.exp(-1))])
