@@ -27,6 +27,7 @@ from types import SimpleNamespace
 
 import arviz as az
 import jsonschema
+import netCDF4
 import numpy as np
 import nutpie
 import pandas as pd
@@ -977,6 +978,125 @@ def test_a_posterior_of_something_else_is_refused(folder):
     refuses(run("report", "x.nc"), "x.nc was not saved by `bayesrank rank`, `matches` or `quick")
     (folder / "y.nc").write_bytes(b"no netCDF")
     refuses(run("report", "y.nc"), "y.nc is not a readable netCDF file:")
+
+
+@pytest.fixture
+def told(folder, light):
+    """Run, copy the posterior that was saved, and read its settings."""
+    assert run(*SMALL, "--seed", 5).exit_code == 0
+    shutil.copy("beers-ranks/posterior.nc", "strange.nc")
+    with netCDF4.Dataset("strange.nc") as file:
+        return json.loads(file.bayesrank)
+
+
+def report_with(settings):
+    """Report on the copy with other settings."""
+    with netCDF4.Dataset("strange.nc", "a") as file:
+        file.bayesrank = settings
+    return run("report", "strange.nc")
+
+
+HOSTILE = {
+    "open": True, "force": True, "save": "x", "output_dir": "/", "__class__": 1, "dated": False,
+    "seed": -1, "draws": "100", "tune": 1.5, "chains": 0, "top": True, "prior": "flat",
+    "prior_scale": -1, "made": None, "version": 7, "interval": 1, "scale": ["elo"], "anchor": 3,
+    "sort": {}, "quick": "yes", "title": None, "notes": "none", "kinds": 1, "order": True,
+    "command": "pairs", "fit": [],
+}  # fmt: skip
+
+
+NO_RUN = "strange.nc has settings that no run of this version saves: "
+
+
+def test_settings_of_a_file_have_a_fixed_list_of_names_types_and_ranges(told, monkeypatch):
+    monkeypatch.setattr("click.launch", lambda _: pytest.fail("nothing was to be shown"))
+    lacking = dict.fromkeys(("seed", "interval", "notes", "command", "title"), ...)
+    for name, value in [*HOSTILE.items(), *lacking.items()]:
+        of_fit = name in told["fit"] and name not in ("command", "title")
+        changed = dict(told["fit"] if of_fit else told)
+        changed[name] = value
+        if value is ...:
+            del changed[name]
+        result = report_with(json.dumps(told | {"fit": changed} if of_fit else changed))
+        assert refuses(result, NO_RUN), name
+        assert f"{name!r} of the {'fit' if of_fit else 'run'} " in result.stderr
+    assert report_with(json.dumps(told)).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "settings",
+    ["", "[", "7", "[]", "null", "[" * 100_000, "9" * 5000, '{"fit": NaN}', 7, [1.5, 2.5]],
+)
+def test_settings_that_are_no_json_object_are_refused(told, settings):
+    refuses(report_with(settings), NO_RUN)
+
+
+def test_a_command_of_a_file_is_one_of_bayesrank_and_nothing_else(told):
+    for command in (
+        "", "rm -r /", "bayesrank rank x; rm -r /", "bayesrank $(x)", "bayesrank 'x", 1,
+    ):  # fmt: skip
+        told["fit"]["command"] = command
+        refuses(
+            report_with(json.dumps(told)),
+            f"{NO_RUN}'command' of the fit must be a command of bayesrank; it is ",
+        )
+
+
+def put(group, name, at, value):
+    """Change an entry of the copy."""
+    with netCDF4.Dataset("strange.nc", "a") as file:
+        file[group][name][at] = value
+
+
+def drop(group, *names):
+    """Leave variables out of the copy, or all of a group."""
+    with xr.open_datatree("strange.nc", engine="netcdf4") as tree:
+        tree.load()
+    found = tree[group].to_dataset()
+    tree[group] = xr.DataTree(found.drop_vars(names) if names else xr.Dataset())
+    tree.to_netcdf("strange.nc", engine="netcdf4")
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (lambda: put("posterior", "utility", (0, 0, 0), np.nan), "utility has draws that no samp"),
+        (lambda: put("posterior", "utility", (0, 0, 0), 1e200), "utility has draws that no sampl"),
+        (lambda: put("posterior", "item", 0, "stout"), "item is not what follows from the other "),
+        (lambda: put("constant_data", "y_item", (0, 0), 99), "ValueError: "),
+        (lambda: put("constant_data", "y_item_rankings", 0, 9), "y_item_rankings is not what foll"),
+        (lambda: drop("posterior", "utility_scale"), "utility_scale has no draws by chain, draw."),
+        (lambda: drop("constant_data"), "KeyError: "),
+        (lambda: drop("observed_data"), "y is not what follows from the other data."),
+    ],
+)  # fmt: skip
+def test_a_posterior_that_does_not_fit_its_data_is_refused(told, damage, sentence):
+    damage()
+    result = run("report", "strange.nc")
+    refuses(result, f"strange.nc is damaged: {sentence}")
+    again = "Run the command again: bayesrank rank beers.csv --ranker judge --item beer --rank pl"
+    assert again in result.stderr
+    assert "To go on" not in result.stderr
+
+
+def test_changed_bytes_are_a_sentence_or_change_nothing_that_matters(told):
+    content = Path("beers-ranks/posterior.nc").read_bytes()
+    rng = np.random.default_rng(9)
+    codes = []
+    for k in range(6):
+        changed = np.frombuffer(content, np.uint8).copy()
+        # where there are texts, not the numbers of draws
+        texts = np.flatnonzero((changed >= 32) & (changed < 127))
+        changed[rng.choice(texts, 3)] = rng.integers(256, size=3)
+        # each in a file of its own, as HDF5 remembers those that it has open
+        Path(f"strange{k}.nc").write_bytes(changed.tobytes())
+        result = run("report", f"strange{k}.nc")
+        codes.append(result.exit_code)
+        if result.exit_code:
+            assert refuses(result, f"strange{k}.nc ")
+    assert any(codes)
+    Path("half.nc").write_bytes(content[: len(content) // 2])
+    refuses(run("report", "half.nc"), "half.nc is not a readable netCDF file: ")
 
 
 def test_files_of_a_run_change_together_and_those_of_others_stay(folder, light, monkeypatch):

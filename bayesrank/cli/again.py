@@ -1,20 +1,27 @@
-"""A run again: from the posterior that it saved, to what was to be said of it."""
+"""A run again: from the posterior that it saved, to what was to be said of it.
+
+The file may be damaged, or a stranger's: its settings have a fixed list of names, types and ranges,
+and whatever else is wrong with it is a sentence.
+"""
 
 import json
+import math
+import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from bayesrank.cli.places import FILES, POSTERIOR, UNFINISHED
-from bayesrank.cli.run import Fit
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import Group
+from bayesrank.priors import PRIORS
+from bayesrank.results import plain
 from bayesrank.schema import (
     COUNTS,
     EFFECT_SIZE,
@@ -27,6 +34,71 @@ from bayesrank.schema import (
     WEIGHT,
     Kept,
 )
+
+HUGE = 1e100  # beyond which draws are damaged, and their squares overflow
+
+# What a setting must be, in words, and whether a value is.
+Rule = tuple[str, Callable[[Any], bool]]
+
+
+def _whole(least: int, most: int = 2**63) -> Rule:
+    words = f"a whole number of {least} or more" if most == 2**63 else f"from {least} to {most}"
+    return words, lambda x: type(x) is int and least <= x <= most
+
+
+def _between(low: float, high: float) -> Rule:
+    words = "a positive number" if high == math.inf else f"a number between {low} and {high}"
+    return words, lambda x: isinstance(x, int | float) and low < x < high and x is not True
+
+
+def _one_of(*known: Any) -> Rule:
+    return f"one of {', '.join(map(repr, known))}", lambda x: type(x) in (str, bool) and x in known
+
+
+def _or_none(rule: Rule) -> Rule:
+    return f"{rule[0]}, or null", lambda x: x is None or rule[1](x)
+
+
+def _list_of(rule: Rule) -> Rule:
+    return f"a list, each {rule[0]}", lambda x: isinstance(x, list) and all(map(rule[1], x))
+
+
+TEXT: Rule = ("a text", lambda x: isinstance(x, str))
+YES_OR_NO = _one_of(True, False)
+COMMAND: Rule = ("a command of bayesrank", lambda x: isinstance(x, str) and _is_command(x))
+RUN: dict[str, Rule] = {
+    "command": _one_of("rank", "matches"),
+    "title": TEXT,
+    "notes": _list_of(TEXT),
+    "fit": ("an object", lambda x: isinstance(x, dict)),
+}
+FIT: dict[str, Rule] = {
+    "seed": _whole(0),
+    "draws": _whole(1),
+    "tune": _whole(0),
+    "chains": _whole(1),
+    "top": _whole(1),
+    "prior": _one_of(*PRIORS),
+    "prior_scale": _or_none(_between(0, math.inf)),
+    "made": TEXT,
+    "version": TEXT,
+    "interval": _between(0, 1),
+    "scale": _one_of("utility", "elo"),
+    "anchor": _or_none(TEXT),
+    "sort": _one_of("mean", "lower"),
+    "title": _or_none(TEXT),
+    "quick": _or_none(YES_OR_NO),
+    "command": COMMAND,
+}
+MATCHES: dict[str, Rule] = {
+    "order": YES_OR_NO,
+    "judged": YES_OR_NO,
+    "groups": _list_of(TEXT),
+    "opinions": YES_OR_NO,
+    "ties_by": _list_of(_one_of("item", "strength")),
+}
+KINDS: dict[str, Rule] = {"kinds": _whole(2, 8)}
+DATED: dict[str, Rule] = {"dated": _one_of(True)}
 
 
 @dataclass(frozen=True)
@@ -47,37 +119,119 @@ def saved_run(file: Path) -> Saved:
     try:
         with xr.open_datatree(file, engine="netcdf4") as tree:
             posterior = tree.load()
-    except (OSError, RuntimeError, ValueError) as error:
+    except Exception as error:  # of HDF5, netCDF or xarray, which do not say which there may be
         raise ValueError(f"{file} is not a readable netCDF file: {error}") from error
     if "bayesrank" not in posterior.attrs or "posterior" not in posterior.children:
         raise ValueError(
             f"{file} was not saved by `bayesrank rank`, `matches` or `quickstart`. Of other "
             "posteriors bayesrank.rank_summary makes a table, in Python."
         )
-    told = json.loads(posterior.attrs["bayesrank"])
+    told = _settings(file, posterior.attrs["bayesrank"])
     if told.get("dated"):
         raise ValueError(
             f"{file} is of strengths that change (--date), of which it has the last date alone. "
             f"Run the command again: {told['fit']['command']}"
         )
-    fit = {name: value for name, value in told["fit"].items()
-           if name in Fit.__dataclass_fields__}  # fmt: skip
-    settings = {
-        name: told[name]
-        for name in ("kinds", "order", "judged", "groups", "opinions", "ties_by")
-        if name in told
-    }
+    try:
+        data = (
+            _rankings(posterior) if told["command"] == "rank" else _pairs(posterior, told["groups"])
+        )
+    except Exception as error:  # what a damaged file makes of the data is of any kind
+        why = f"{type(error).__name__}: {str(error).rstrip('.')}"
+        raise ValueError(_damaged(file, why, told["fit"])) from error
+    settings = {name: told[name] for name in (*MATCHES, *KINDS) if name in told}
     return Saved(
-        posterior,
-        told["command"],
-        told["title"],
-        told["notes"],
-        fit,
-        _rankings(posterior)
-        if told["command"] == "rank"
-        else _pairs(posterior, settings.get("groups", ())),
-        settings,
+        posterior, told["command"], told["title"], told["notes"], told["fit"], data, settings
     )
+
+
+def _settings(file: Path, text: Any) -> dict[str, Any]:
+    """Read the settings of a run, and refuse what no run saves."""
+    try:
+        told = json.loads(text)
+        if not isinstance(told, dict):
+            raise ValueError("they are no JSON object.")
+        matches = told.get("command") == "matches"
+        must = RUN | DATED if "dated" in told else RUN | (MATCHES if matches else {})
+        _check("run", told, must, {} if matches else KINDS)
+        _check("fit", told["fit"], FIT)
+    except (RecursionError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{file} has settings that no run of this version saves: {error}"
+        ) from error
+    return told
+
+
+def _check(
+    of: str, told: dict[str, Any], must: dict[str, Rule], may: dict[str, Rule] | None = None
+) -> None:
+    """Compare the names and values of settings with the rules."""
+    rules = must | (may or {})
+    for name in must:
+        if name not in told:
+            raise ValueError(f"{name!r} of the {of} is missing.")
+    for name, value in told.items():
+        if name not in rules:
+            raise ValueError(f"{plain(name)!r:.80} of the {of} is unknown.")
+        words, is_right = rules[name]
+        if not is_right(value):
+            found = plain(repr(value))
+            raise ValueError(f"{name!r} of the {of} must be {words}; it is {found:.80}.")
+
+
+def _is_command(text: str) -> bool:
+    """Whether a shell reads a text as one call of bayesrank and nothing else."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return False
+    return words[:1] == ["bayesrank"] and shlex.join(words) == text
+
+
+def check_saved(file: Path, model: Any, saved: Saved) -> None:
+    """Refuse a posterior that is not one of this model, which was made of the data it holds."""
+    from bayesrank.inference import data_groups
+
+    def refuse(name: str, why: str) -> NoReturn:
+        raise ValueError(_damaged(file, f"{name} {why}", saved.fit))
+
+    draws = _group(saved.posterior, "posterior")
+    for variable in (*model.free_RVs, *model.deterministics):
+        name, dims = variable.name, tuple(model.named_vars_to_dims.get(variable.name, ()))
+        if name not in draws or draws[name].dims != ("chain", "draw", *dims):
+            refuse(name, f"has no draws by {', '.join(('chain', 'draw', *dims))}")
+        values = draws[name].to_numpy()
+        if values.dtype.kind != "f" or values.size == 0 or not (np.abs(values) < HUGE).all():
+            refuse(name, "has draws that no sampler makes")
+        for dim in dims:
+            if not _same(draws[dim].to_numpy(), np.asarray(model.coords[dim])):
+                refuse(dim, "has other labels in the posterior than in the data")
+    for group, expected in data_groups(model).items():
+        found = _group(saved.posterior, group)
+        for name, values in expected.variables.items():
+            if (
+                name not in found.variables
+                or found[name].dims != values.dims
+                or not _same(found[name].to_numpy(), values.to_numpy())
+            ):
+                refuse(str(name), "is not what follows from the other data")
+
+
+def _damaged(file: Path, why: str, fit: dict[str, Any]) -> str:
+    return f"{file} is damaged: {why}. Run the command again: {fit['command']}"
+
+
+def _group(posterior: xr.DataTree, name: str) -> xr.Dataset:
+    return posterior[name].to_dataset() if name in posterior.children else xr.Dataset()
+
+
+def _same(found: Any, expected: Any) -> bool:
+    """Whether two arrays are of the same kind and have the same values, but for rounding."""
+    if found.shape != expected.shape:
+        return False
+    if expected.dtype.kind in "biuf":
+        return found.dtype.kind in "biuf" and np.allclose(found, expected, 1e-6, equal_nan=True)
+    return bool((found.astype(str) == expected.astype(str)).all())
 
 
 def folder_of(file: Path) -> Path:

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 import bayesrank
+from bayesrank.cli.caches import find_cache
 from bayesrank.cli.matches import matches_job
 from bayesrank.cli.options import (
     MISSING,
@@ -460,16 +461,20 @@ def report(file: Path, **options: Any) -> None:
     }
     with errors_as_sentences(**said) as talk:
         readable(file)
-        from bayesrank.cli.again import folder_of, saved_run, tidy
+        if sentence := find_cache():
+            talk.stage(sentence)
+        from bayesrank.cli.again import check_saved, folder_of, saved_run, tidy
 
         saved = saved_run(file)
-        talk.kept = file  # whatever comes
         fit = Fit(**saved.fit, output_dir=options["output_dir"] or folder_of(file))
         if "open_" in given:
             given["open"] = given.pop("open_")
         fit = replace(fit, **{name: value for name, value in given.items() if name != "output_dir"})
         for note in saved.notes:
             talk.note(note)
-        job = rank_job if saved.command == "rank" else matches_job
-        run(job(saved.data, saved.title, fit, **saved.settings), fit, talk, saved.posterior)
+        made = rank_job if saved.command == "rank" else matches_job
+        job = made(saved.data, saved.title, fit, **saved.settings)
+        check_saved(file, job.build(), saved)
+        talk.kept = file  # whatever comes
+        run(job, fit, talk, saved.posterior)
         tidy(file)
