@@ -109,6 +109,7 @@ RANKINGS = br.Rankings.from_orderings(
     ],
     items=list("abcdef"),
     weight=[1, 2, 1, 3, 1, 1],
+    rest=(),
 )
 
 

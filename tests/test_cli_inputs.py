@@ -455,7 +455,7 @@ CASES = {
     ),
     # other ways to write rankings
     "a column per item": Case(
-        WIDE, ("--wide", "ranks", "--ranker", "who", "--weight", "n"),
+        WIDE, ("--wide", "ranks", "--ranker", "who", "--weight", "n", "--missing", "drop"),
         "ann (2): ale > bock > cider; ben: bock > ale",
         ("1 of 6 entries has no rank and is left out, as not ranked",),
     ),
@@ -486,7 +486,7 @@ CASES = {
         code=2,
     ),
     "a column per place": Case(
-        "1st,2nd,3rd\nale,bock,\nbock,ale,cider\n", ("--wide", "places"),
+        "1st,2nd,3rd\nale,bock,\nbock,ale,cider\n", ("--wide", "places", "--missing", "drop"),
         "line 2: ale > bock; line 3: bock > ale > cider",
     ),
     "a column per place, what is not named last": Case(
@@ -500,7 +500,8 @@ CASES = {
     ),
     "a code for no item, which is named": Case(
         "1st,2nd,3rd\nale,skipped,skipped\nbock,ale,skipped\n",
-        ("--wide", "places", "--empty", "skipped"), "line 2: ale; line 3: bock > ale",
+        ("--wide", "places", "--empty", "skipped", "--missing", "drop"),
+        "line 2: ale; line 3: bock > ale",
         ("3 cells hold skipped and are taken for empty.", "1 of 2 rankings holds one item"),
     ),
     "a column of words beside those of items": Case(
@@ -510,9 +511,59 @@ CASES = {
     "a place twice": Case("1st,2nd\nale,ale\n", ("--wide", "places"),
                           says=("holds item 'ale' twice, with 1st in line 2 and 2nd in line 2",)),
     "ballots": Case(
-        "ballot,n\nale > bock = cider,3\nbock,2\n", ("--ballot", "ballot", "--weight", "n"),
+        "ballot,n\nale > bock = cider,3\nbock,2\n",
+        ("--ballot", "ballot", "--weight", "n", "--missing", "drop"),
         "line 2 (3): ale > bock = cider; line 3 (2): bock",
         ("1 of 2 rankings holds one item or one block",),
+    ),
+    "ballots that differ in length": Case(
+        "b\nale > bock = cider\nbock > ale\n", ("--ballot", "b"),
+        says=(
+            "Rankings leave out items and differ in length: line 2 names 3 and line 3 names 2. Say",
+            "With --missing last, these items come after all that the ranking names, as on",
+            "With --missing drop, they were not presented, and the ranking says nothing about",
+        ),
+    ),
+    "ballots that differ in length, what is not named last": Case(
+        "b\nale > bock = cider\nbock > ale\n", ("--ballot", "b", "--missing", "last"),
+        "line 2: ale > bock = cider; line 3: bock > ale > cider",
+        ("Items that a ballot does not name are put last in it, in one block: 1 in all.",),
+    ),
+    "ballots that leave out as many": Case(
+        "b\nale > bock\nbock > cider\n", ("--ballot", "b"),
+        "line 2: ale > bock; line 3: bock > cider",
+    ),
+    "places that differ in number": Case(
+        "1st,2nd,3rd\nale,bock,\nbock,ale,cider\n", ("--wide", "places"),
+        says=("Rankings leave out items and differ in length: line 2 names 2 and line 3 names 3.",),
+    ),
+    "places that differ in number, refused": Case(
+        "1st,2nd,3rd\nale,bock,\nbock,ale,cider\n", ("--wide", "places", "--missing", "refuse"),
+        says=("Rankings leave out items and differ in length: line 2 names 2 and line 3 names 3.",),
+    ),
+    "a column per item, and rows that differ in length": Case(
+        WIDE, ("--wide", "ranks", "--ranker", "who", "--weight", "n"),
+        says=("Rankings leave out items and differ in length: line 2 names 3 and line 3 names 2.",),
+    ),
+    "positions in longer lists": Case(
+        "ale,bock,cider\n4,7,9\n2,,8\n", ("--wide", "ranks"),
+        "line 2: ale > bock > cider; line 3: ale > cider", ("1 of 6 entries has no rank and is",),
+    ),
+    "races with different numbers of starters": Case(
+        places("ann,ale,1", "ann,bock,2", "ann,cider,3", "ben,bock,1", "ben,ale,2"), PLACE,
+        "ann: ale > bock > cider; ben: bock > ale",
+    ),
+    "PrefLib with orders that differ in length": Case(
+        SOC.replace("2: 1,{2,3}", "2: 1,3"), (), name="t.soi",
+        says=("Rankings leave out items and differ in length: order 1 names 3 and order 2",),
+    ),
+    "PrefLib with orders that differ in length, the rest not presented": Case(
+        SOC.replace("2: 1,{2,3}", "2: 1,3"), ("--missing", "drop"),
+        "0 (3): Bo\u2028the second > Ann > Cy; 1 (2): Ann > Cy", name="t.soi",
+    ),
+    "PrefLib with orders that differ in length, the rest last": Case(
+        SOC.replace("2: 1,{2,3}", "2: 1,3"), ("--missing", "last"),
+        "0 (3): Bo\u2028the second > Ann > Cy; 1 (2): Ann > Cy > Bo\u2028the second", name="t.soi",
     ),
     "ballots with commas": Case('b\n"ale,bock"\n"bock,ale"\n', ("--ballot", "b"), LINES),
     "a ballot with nothing between signs": Case("b\nale>>bock\n", ("--ballot", "b"),

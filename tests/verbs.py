@@ -86,8 +86,8 @@ def _of_rankings(distribution: Any, value: Any, **options: Any) -> Family:
         return model
 
     orders = [["a", "b", "c", "d"], ["b", {"a", "c"}], ["d", "a", "c"], [{"c", "d"}, "b", "a"]]
-    data = br.Rankings.from_orderings(orders)
-    other = br.Rankings.from_orderings([["c", "a"], ["d", {"a", "b"}, "c"]])
+    data = br.Rankings.from_orderings(orders, rest=())
+    other = br.Rankings.from_orderings([["c", "a"], ["d", {"a", "b"}, "c"]], rest=())
     return Family(data, other, observed, latent, np.array(value))
 
 
@@ -170,7 +170,7 @@ def _of_distances(*, by_stage: bool = False, summed_out: bool = False) -> Family
 
     # those of generalised models may have ties in the last block
     last = [{"a", "b", "c"}] if by_stage else list("acb")
-    data = br.Rankings.from_orderings([list("abcd"), list("bacd"), ["d", *last]])
+    data = br.Rankings.from_orderings([list("abcd"), list("bacd"), ["d", *last]], rest=())
     other = br.Rankings.from_orderings([list("bacd"), list("cbda")])
     value = np.array([[1, 2, 3, 4], [2, 1, 3, 4], [1, 2, 4, 3]])
     value = value if summed_out else value[0]
@@ -194,7 +194,7 @@ def _of_kinds(unit: str) -> Family:
         return model
 
     orders = [["a", "b", "c", "d"], ["b", {"a", "c"}], ["d", "a", "c"], [{"c", "d"}, "b", "a"]]
-    whose = {"rankers": [7, 8, 8, 9]}
+    whose = {"rest": (), "rankers": [7, 8, 8, 9]}
     data = br.Rankings.from_orderings(orders, **whose)
     other = br.Rankings.from_orderings([*orders[2:], *orders[:2]], **whose)
     return Family(data, other, observed, latent, np.array([2, 1, 4, 3]))

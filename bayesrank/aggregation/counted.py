@@ -1,6 +1,6 @@
 """Counts as they are: who stands first how often, and who is ahead of whom.
 
->>> r = Rankings.from_orderings([["a", "b", "c"], ["b", {"a", "c"}], ["a", "c"]])
+>>> r = Rankings.from_orderings([["a", "b", "c"], ["b", {"a", "c"}], ["a", "c"]], rest=())
 >>> first_places(r)
 a    2.0
 b    1.0
@@ -61,7 +61,7 @@ def first_places(rankings: Rankings) -> pd.Series:
 
     Examples
     --------
-    >>> first_places(Rankings.from_orderings([[{"a", "b"}, "c"], ["a", "c"]])).tolist()
+    >>> first_places(Rankings.from_orderings([[{"a", "b"}, "c"], ["a", "c"]], rest=())).tolist()
     [1.5, 0.5, 0.0]
     """
     row, slot = np.nonzero(rankings.ranks == 1)
@@ -131,7 +131,7 @@ def condorcet(pairs: PairWins) -> int | None:
 
     Examples
     --------
-    >>> condorcet(pair_wins(Rankings.from_orderings([["a", "b", "c"], ["c", "b"]])))
+    >>> condorcet(pair_wins(Rankings.from_orderings([["a", "b", "c"], ["c", "b"]], rest=())))
     0
     """
     ahead = (pairs.wins > pairs.wins.T).sum(axis=1)

@@ -57,7 +57,7 @@ def label_agreement(counts: PairCounts, labels: Labels) -> pd.DataFrame:
     Examples
     --------
     >>> import bayesrank as br
-    >>> c = br.Rankings.from_orderings([["a", "b", "c"], ["c", "a"]]).counts()
+    >>> c = br.Rankings.from_orderings([["a", "b", "c"], ["c", "a"]], rest=()).counts()
     >>> label_agreement(c, {"a": 1, "b": 1, "c": 0}).to_numpy()
     array([[1., 0.]])
     """

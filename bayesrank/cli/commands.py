@@ -152,8 +152,9 @@ def _fit_options(prior: str = "normal") -> list[Any]:
 _WRITTEN = [
     click.option("--missing", type=click.Choice(MISSING), default=None,
                  help="Entries without a value: leave them out, put them last in their rankings, "
-                      "or refuse them.  [default: drop ratings and what ballots leave out, refuse "
-                      "ranks and outcomes]"),
+                      "or refuse them. Ballots and places that differ in length need drop (the "
+                      "rest was not presented) or last (the rest comes last).  [default: drop "
+                      "ratings, refuse ranks and outcomes]"),
     click.option("--empty", metavar="CODES", default="",
                  help="Codes that say no more than an empty cell, such as n.a.,skipped."),
     click.option("--encoding", metavar="NAME", help="Of the file, such as latin-1.  [default: "

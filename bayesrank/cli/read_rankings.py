@@ -20,6 +20,7 @@ from bayesrank.data.read import (
     content,
     label_repr,
     label_times,
+    read_preflib,
     require_columns,
     require_names,
     row_name,
@@ -127,7 +128,16 @@ def _unmarked(values: pd.Series, what: str, note: Note) -> pd.Series:
 def read_rankings(file: Path, columns: RankColumns, how: Written, note: Note) -> Rankings:
     """Read rankings; what was done to the table is said by `note`."""
     if is_preflib(file):
-        return Rankings.from_preflib(file, rest="items" if how.missing == "last" else None)
+        orders = read_preflib(file)
+        named = [
+            sum(len(block) if isinstance(block, frozenset) else 1 for block in order)
+            for order in orders.orderings
+        ]
+        _require_choice(pd.Series(named, [f"order {n}" for n in range(1, len(named) + 1)]), how)
+        rest = "items" if how.missing == "last" else ()
+        return Rankings.from_orderings(
+            orders.orderings, rest=rest, items=orders.alternatives, weight=orders.voters
+        )
     _refuse_judged(file)
     all_of_them = columns.wide is not None and not columns.column
     frame = read_cells(file, how, note, columns.names, every=all_of_them)
@@ -343,6 +353,11 @@ def _digits(cell: object) -> bool:
 def _settled(long: pd.DataFrame, columns: RankColumns, how: Written, note: Note) -> pd.DataFrame:
     """Do what is to be done with cells that are empty, and with codes of the last block."""
     n = len(long)
+    if columns.ballot or columns.wide in ("places", "ranks"):
+        named = long[long["cost"].notna() | long["last"]].groupby("ranking", sort=False)["cost"]
+        # places in a longer list may be any, and tell nothing of what is not in it
+        if (named.max().fillna(1) <= named.size()).all():
+            _require_choice(named.size(), how)
     # places instead of numbers, since those may have more digits than a number that may be missing
     long = long.assign(cost=long["cost"].rank(method="dense"))
     last = long["last"]
@@ -385,6 +400,19 @@ def _settled(long: pd.DataFrame, columns: RankColumns, how: Written, note: Note)
         raise ValueError(f"No row has a {columns.of}, so the data say nothing about ranks.")
     behind = long["cost"].max() + 1 if long["cost"].notna().any() else 1.0
     return long.assign(cost=long["cost"].mask(long["last"], behind))
+
+
+def _require_choice(named: pd.Series, how: Written) -> None:
+    """Refuse rankings that stop at different places, unless it is said what that means."""
+    if how.missing in ("drop", "last") or named.nunique() < 2:
+        return
+    one, other = named.index[0], named.index[int((named != named.iloc[0]).to_numpy().argmax())]
+    raise ValueError(
+        f"Rankings leave out items and differ in length: {one} names {named.iloc[0]} and {other} "
+        f"names {named[other]}. Say what it means to be left out. With --missing last, these "
+        "items come after all that the ranking names, as on a ballot whose voter stopped. With "
+        "--missing drop, they were not presented, and the ranking says nothing about them."
+    )
 
 
 def _n_rankings(long: pd.DataFrame) -> int:

@@ -360,8 +360,10 @@ class Rankings:
             One list of labels per ranking. A ``set`` or ``frozenset`` is a block. The index of a
             Series says who ranked, unless `rankers` do.
         rest : "items", an iterable of labels, or one set or list of labels per ranking, optional
-            For top-k data: the items presented. Those that an ordering leaves out become its last
-            block, below everything it names. ``"items"`` stands for the whole item axis.
+            The items presented. Those that an ordering leaves out become its last block, below
+            all that it names. ``"items"`` stands for the whole item axis: the ranker stopped early,
+            as on a ballot. ``()`` stands for none: only the items listed were presented. It may be
+            left out only if all orderings name the same number of items.
         items : sequence of labels, optional
             The item axis; by default all items named, sorted.
         rankers : sequence of labels, one per ranking, optional
@@ -379,7 +381,8 @@ class Rankings:
         Raises
         ------
         ValueError
-            For an empty ordering or block, a duplicate item, or an item that is not in `items`.
+            For an empty ordering or block, a duplicate item, an item that is not in `items`, or
+            orderings that differ in length without `rest`.
 
         Examples
         --------
@@ -405,16 +408,21 @@ class Rankings:
         cls,
         frame: pd.DataFrame,
         *,
+        rest: Literal["items"] | Iterable[Any] | None = None,
         rankers: Labels | None = None,
         weight: ArrayLike | None = None,
         features: Features | None = None,
     ) -> Self:
-        """Read a wide table: one row per ranking, one column per item, 1 = best, NaN = absent.
+        """Read a wide table: one row per ranking, one column per item, 1 = best, NaN = left out.
 
         Parameters
         ----------
         frame : DataFrame, shape (n_rankings, n_items)
             Dense ranks. The columns are the item axis, in their order.
+        rest : "items", an iterable of labels, or one set or list of labels per row, optional
+            The items presented, as in `from_orderings`: ``"items"`` if items left out come last,
+            ``()`` if they were not presented. It may be left out only if all rows rank the same
+            number of items.
         rankers : sequence of labels, one per row, optional
             Who ranked; by default the index of the frame, in which a ranker may occur several
             times.
@@ -431,17 +439,20 @@ class Rankings:
         Raises
         ------
         ValueError
-            If the ranks of a row are not 1, 2, ... without gaps, or a row is empty.
+            If the ranks of a row are not 1, 2, ... without gaps, a row is empty, or rows rank
+            different numbers of items without `rest`.
 
         Examples
         --------
         >>> import bayesrank as br
         >>> wide = pd.DataFrame({"a": [1, 2], "b": [2, 1], "c": [2, float("nan")]})
-        >>> br.Rankings.from_ranks(wide).ranks
+        >>> br.Rankings.from_ranks(wide, rest=()).ranks
         array([[1, 2, 2],
                [1, 2, 0]], dtype=int32)
         """
-        entries = read.from_wide(frame, rankers=rankers, weight=weight, features=features)
+        entries = read.from_wide(
+            frame, rest=rest, rankers=rankers, weight=weight, features=features
+        )
         return cls._of(entries, must_be_dense=True)
 
     @classmethod
@@ -556,7 +567,9 @@ class Rankings:
         return cls._of(read.from_judged(read.read_letor(path, n_features=n_features)))
 
     @classmethod
-    def from_preflib(cls, path: str | Path, *, rest: Literal["items"] | None = None) -> Self:
+    def from_preflib(
+        cls, path: str | Path, *, rest: Literal["items"] | Iterable[Any] | None = None
+    ) -> Self:
         """Read a PrefLib file of orders: soc, soi, toc or toi.
 
         Each distinct order is a ranking by a ranker of its own, its weight the number of voters.
@@ -565,9 +578,10 @@ class Rankings:
         ----------
         path : path
             The file, with ``# ALTERNATIVE NAME 1: ...`` lines and rows ``count: 1,2,{3,4}``.
-        rest : "items", optional
-            For incomplete orders (soi, toi): alternatives that an order leaves out become its
-            last block. By default they were not presented.
+        rest : "items", an iterable of labels, or one set or list of labels per order, optional
+            For incomplete orders (soi, toi), as in `from_orderings`: ``"items"`` if alternatives
+            left out come last, as on a ballot; ``()`` if they were not presented. It may be left
+            out only if all orders name the same number of alternatives.
 
         Returns
         -------
@@ -578,7 +592,8 @@ class Rankings:
         FileNotFoundError
             If there is no such file.
         ValueError
-            If the file is empty, of another kind, cut off, or does not parse.
+            If the file is empty, of another kind, cut off, or does not parse, or if orders differ
+            in length without `rest`.
 
         Examples
         --------

@@ -1,6 +1,6 @@
 """Menus of sushi, of which people have ranked the items; and made-up people who shun a crowd.
 
->>> rankings = br.Rankings.from_orderings([["tea", "ale"], ["ale", "gin", "tea"]])
+>>> rankings = br.Rankings.from_orderings([["tea", "ale"], ["ale", "gin", "tea"]], rest=())
 >>> table = pd.DataFrame({"hot": [1, 0, 0]}, index=["tea", "ale", "gin"])
 >>> with_features(rankings, table).features[..., 0].tolist()
 [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]

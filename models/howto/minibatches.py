@@ -37,7 +37,7 @@ def simulate(n_rankings: int = 5000, *, seed: int = 1) -> tuple[br.Rankings, pd.
         some = rng.choice(10, length, replace=False)
         noisy = utility.to_numpy()[some] + rng.gumbel(size=length)
         orderings.append(utility.index[some[np.argsort(-noisy)]])
-    return br.Rankings.from_orderings(orderings, items=utility.index), utility
+    return br.Rankings.from_orderings(orderings, rest=(), items=utility.index), utility
 
 
 def build(rankings: br.Rankings, batch_size: int = 100) -> pm.Model:

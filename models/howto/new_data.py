@@ -109,6 +109,7 @@ if __name__ == "__main__":
     new = br.Rankings.from_orderings(
         [["new", "item 00", "item 01"], ["new", "newer"], ["item 00", "item 01", "item 02"]],
         rankers=["ranker 0", "stranger", "stranger"],
+        rest=(),
     )
     ranks = predict(model, posterior, new)
     first = (ranks == 1).where(ranks > 0).mean(["chain", "draw"])

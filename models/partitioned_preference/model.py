@@ -136,7 +136,8 @@ def pairs_above(rankings: br.Rankings) -> tuple[NDArray[np.int64], NDArray[np.fl
 
     Examples
     --------
-    >>> better, counts = pairs_above(br.Rankings.from_orderings([["a", {"b", "c"}], ["b", "a"]]))
+    >>> r = br.Rankings.from_orderings([["a", {"b", "c"}], ["b", "a"]], rest=())
+    >>> better, counts = pairs_above(r)
     >>> better.tolist(), counts.tolist()
     ([0, 1], [[0.0, 1.0, 1.0], [1.0, 0.0, 0.0]])
     """

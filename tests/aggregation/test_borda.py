@@ -12,7 +12,7 @@ from tests.data.examples import random_rankings
 
 
 def test_a_score_is_the_mean_share_of_the_others_beaten():
-    r = Rankings.from_orderings([["a", "b", "c", "d"], ["b", "a"]])
+    r = Rankings.from_orderings([["a", "b", "c", "d"], ["b", "a"]], rest=())
     assert borda(r).to_dict() == pytest.approx(
         {"a": (1 + 0) / 2, "b": (2 / 3 + 1) / 2, "c": 1 / 3, "d": 0}
     )
@@ -31,7 +31,7 @@ def test_a_ranking_counts_as_often_as_its_weight_says():
 
 def test_an_item_that_nobody_ranked_has_no_score_and_a_ranking_of_one_none_to_give():
     with pytest.warns(UninformativeRankingWarning):
-        r = Rankings.from_orderings([["a", "b"], ["c"]], items=list("abcd"))
+        r = Rankings.from_orderings([["a", "b"], ["c"]], items=list("abcd"), rest=())
     scores = borda(r)
     assert scores.index.tolist() == list("abcd")
     assert scores[["a", "b"]].tolist() == [1, 0]

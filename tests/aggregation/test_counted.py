@@ -31,7 +31,7 @@ def test_pairs_of_rankings_are_counted_with_weights_ties_and_lengths(seed):
         items = rng.permutation(list("abcdefg"))[: rng.integers(1, 8)]
         cuts = np.sort(rng.integers(0, len(items) + 1, 2))
         orders.append([set(part) for part in np.split(items, cuts) if len(part)])
-    rankings = Rankings.from_orderings(orders + orders[:5]).collapse()
+    rankings = Rankings.from_orderings(orders + orders[:5], rest=()).collapse()
     assert (rankings.weight > 1).any()
     found, (wins, ties) = pair_wins(rankings), loops(rankings)
     np.testing.assert_array_equal(found.wins, wins)

@@ -67,7 +67,8 @@ def first_hessian(form: str) -> dict[str, float]:
     import bayesrank as br
 
     rankings = br.Rankings.from_orderings(
-        [["a", "b", "c", "d"], ["b", {"a", "c"}, "d"], [{"d", "c"}, "a", "b"], ["c", {"b", "d"}]]
+        [["a", "b", "c", "d"], ["b", {"a", "c"}, "d"], [{"d", "c"}, "a", "b"], ["c", {"b", "d"}]],
+        rest=(),
     )
     with pm.Model(coords=rankings.coords) as model:
         utility = pm.Normal("utility", 0, 1, dims="item")

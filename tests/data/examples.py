@@ -41,6 +41,7 @@ def rankings(**more):
         rankers=["Ann", "Bo", "Ann"],
         weight=[1, 2, 1],
         **more,
+        rest=(),
     )
 
 

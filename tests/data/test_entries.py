@@ -154,6 +154,57 @@ def test_an_ordering_is_a_list_of_labels_and_sets(ordering, message):
         Rankings.from_orderings([ordering])
 
 
+@pytest.mark.parametrize(
+    "lists",
+    [[["a", "b", "c"], ["b", "a"]], [["a"], ["a", "b"]], [[{"a", "b"}], ["a", {"b", "c"}]]],
+)
+@pytest.mark.filterwarnings("ignore::bayesrank.data.UninformativeRankingWarning")
+def test_lists_that_differ_in_length_need_a_rest(lists):
+    """What is left out was not presented, or comes last: only the user knows."""
+    sizes = [sum(len(x) if isinstance(x, set) else 1 for x in one) for one in lists]
+    n_items = len({item for one in lists for entry in one for item in entry})
+    with pytest.raises(
+        ValueError,
+        match=rf"^Orderings leave out items .* number 0 has {sizes[0]} items?, and number 1 has "
+        rf"{sizes[1]}\. .* rest='items' all items were presented, .* rest=\(\) only the items",
+    ):
+        Rankings.from_orderings(lists)
+    assert Rankings.from_orderings(lists, rest=()).mask.sum(axis=1).tolist() == sizes
+    everyone = Rankings.from_orderings(lists, rest="items")
+    assert everyone.mask.sum(axis=1).tolist() == [n_items] * 2
+    for row, one in enumerate(lists):  # what is left out is below all that is named
+        left = everyone.ranks[row] > len(one)
+        assert left.sum() == n_items - sizes[row]
+
+
+def test_lists_of_one_length_need_no_rest():
+    for lists in ([["a", {"b", "c"}], [{"a", "b"}, "c"]], [["a", "b"], ["c", "d"]], [["a", "b"]]):
+        read = Rankings.from_orderings(lists, items=list("abcde"))
+        assert read == Rankings.from_orderings(lists, items=list("abcde"), rest=())
+
+
+def test_races_may_have_different_numbers_of_starters():
+    frame = pd.DataFrame({"race": [1, 1, 1, 2, 2], "car": list("abcab"), "place": [1, 2, 3, 2, 1]})
+    read = Rankings.from_long_ranks(frame, ranker="race", item="car", rank="place")
+    assert read.mask.sum(axis=1).tolist() == [3, 2]
+
+
+def test_rows_of_ranks_that_differ_in_length_need_a_rest():
+    wide = pd.DataFrame({"a": [1, 2], "b": [2, 1], "c": [2, np.nan]}, index=["u", "v"])
+    with pytest.raises(
+        ValueError, match=r"^Rows of ranks leave out .* 0 has 3 items, .* 1 has 2\."
+    ):
+        Rankings.from_ranks(wide)
+    assert Rankings.from_ranks(wide, rest=()).ranks.tolist() == [[1, 2, 2], [1, 2, 0]]
+    last = Rankings.from_ranks(wide, rest="items")
+    assert last == Rankings.from_orderings(
+        [["a", {"b", "c"}], ["b", "a"]], rest="items", rankers=["u", "v"]
+    )
+    assert Rankings.from_ranks(wide, rest=[["a"], ["c"]]) == last
+    with pytest.raises(ValueError, match="Unknown item 'x'"):
+        Rankings.from_ranks(wide, rest=["x"])
+
+
 def test_rest_says_what_was_presented():
     with pytest.raises(
         ValueError, match="`rest` must be 'items' or collections of labels; got 'x'"

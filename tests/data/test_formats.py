@@ -332,7 +332,7 @@ def test_a_letor_file_that_does_not_read_is_refused(file, text, message):
 
 
 def test_preflib_orders_become_weighted_rankings(file):
-    r = Rankings.from_preflib(file("votes.toi", TOI))
+    r = Rankings.from_preflib(file("votes.toi", TOI), rest=())
     assert r.items.tolist() == ["Ann", "Bo: the second", "Cy", "Dee"]
     np.testing.assert_array_equal(r.weight, [3.0, 2.0, 1.0])
     np.testing.assert_array_equal(r.item, [[1, 0, 0, 0], [0, 2, 1, 0], [3, 0, 1, 2]])
@@ -371,12 +371,21 @@ def test_all_four_kinds_of_preflib_orders_read(file, kind):
 )
 def test_a_preflib_file_that_does_not_read_is_refused(file, name, text, message):
     with pytest.raises(ValueError, match=message):
-        Rankings.from_preflib(file(name, text))
+        Rankings.from_preflib(file(name, text), rest=())
+
+
+def test_orders_of_preflib_that_differ_in_length_need_a_rest(file):
+    path = file("v.toi", TOI)
+    with pytest.raises(ValueError, match=r"number 0 has 2 items, and number 1 has 3\. Say with"):
+        Rankings.from_preflib(path)
+    assert Rankings.from_preflib(path, rest=()).mask.sum(axis=1).tolist() == [2, 3, 4]
+    assert Rankings.from_preflib(path, rest="items").mask.sum(axis=1).tolist() == [4, 4, 4]
+    assert Rankings.from_preflib(file("v.soc", HEADER + "6: 4,3,2,1\n")).n_rankings == 1
 
 
 def test_a_vote_for_one_alternative_says_nothing_and_is_counted(file):
     with pytest.warns(UninformativeRankingWarning, match="1 of 3 rankings holds one item"):
-        Rankings.from_preflib(file("v.toi", TOI.replace("3: 2,1", "3: 2")))
+        Rankings.from_preflib(file("v.toi", TOI.replace("3: 2,1", "3: 2")), rest=())
 
 
 def test_a_preflib_file_in_another_encoding_is_refused(tmp_path):
@@ -426,7 +435,7 @@ def test_features_with_huge_numbers_are_refused(file):
 
 def test_names_of_preflib_may_hold_what_unicode_calls_an_end_of_line(file):
     text = TOI.replace("Bo: the second", "Bo\u2028the second").replace("Cy", "Cy\x85")
-    assert Rankings.from_preflib(file("v.toi", text)).items[1] == "Bo\u2028the second"
+    assert Rankings.from_preflib(file("v.toi", text), rest=()).items[1] == "Bo\u2028the second"
 
 
 def test_an_alternative_with_two_names_is_refused(file):

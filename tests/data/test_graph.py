@@ -9,7 +9,7 @@ from bayesrank.data import Rankings
 
 
 def found(*orderings, **more):
-    return Rankings.from_orderings(orderings, **more).connectivity()
+    return Rankings.from_orderings(orderings, **{"rest": (), **more}).connectivity()
 
 
 def names(components):

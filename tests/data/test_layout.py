@@ -77,7 +77,7 @@ def test_weights_have_one_value_per_ranking():
 
 def test_rankings_of_one_item_or_one_block_are_kept_and_counted_once():
     with pytest.warns(UninformativeRankingWarning) as caught:
-        r = Rankings.from_orderings([["a"], ["a", "b"], [{"a", "b"}]])
+        r = Rankings.from_orderings([["a"], ["a", "b"], [{"a", "b"}]], rest=())
     assert [str(warning.message) for warning in caught] == [
         "2 of 3 rankings hold one item or one block (0, 2): no item is above another there. They "
         "are kept and say nothing, but to a model that predicts ties."

@@ -49,7 +49,7 @@ def test_the_arrays_have_the_types_of_the_contract():
 def test_orderings_long_ranks_wide_ranks_and_arrays_agree_with_ratings():
     expected = from_stars()
     orderings = Rankings.from_orderings(
-        [[{"b", "c"}, "a"], ["c", "d", "a", "b"]], rankers=["u", "v"]
+        [[{"b", "c"}, "a"], ["c", "d", "a", "b"]], rankers=["u", "v"], rest=()
     )
     long = STARS.assign(place=-STARS["stars"])
     wide = pd.DataFrame({"a": [2, 3], "b": [1, 4], "c": [1, 1], "d": [np.nan, 2]}, index=["u", "v"])
@@ -61,7 +61,7 @@ def test_orderings_long_ranks_wide_ranks_and_arrays_agree_with_ratings():
     )
     assert orderings == expected
     assert Rankings.from_long_ranks(long, ranker="user", item="film", rank="place") == expected
-    assert Rankings.from_ranks(wide) == expected
+    assert Rankings.from_ranks(wide, rest=()) == expected
     assert arrays == expected
 
 
@@ -160,9 +160,9 @@ def test_features_by_item_by_column_and_by_slot_agree():
     table = from_places(frame, features=by_item)
     column = from_places(frame, features=["size"])
     orderings = [["b", "a"], [{"b", "c"}, "a"]]
-    listed = Rankings.from_orderings(orderings, rankers=["x", "y"], features=by_item)
+    listed = Rankings.from_orderings(orderings, rest=(), rankers=["x", "y"], features=by_item)
     array = Rankings.from_orderings(
-        orderings, rankers=["x", "y"], features=np.array([[2.0], [3.0], [1.0]])
+        orderings, rest=(), rankers=["x", "y"], features=np.array([[2.0], [3.0], [1.0]])
     )
     np.testing.assert_array_equal(table.features[:, :, 0], [[3.0, 2.0, 0.0], [3.0, 1.0, 2.0]])
     assert table == column == listed
@@ -280,7 +280,7 @@ def test_the_arrays_of_the_caller_stay_writeable():
 
 def test_stages_that_rankings_share_are_there_once_with_their_weights():
     r = Rankings.from_orderings(
-        [["b", "a", "c"], ["d", "b", "a", "c"], ["b", {"a", "c"}]], weight=[1, 2, 4]
+        [["b", "a", "c"], ["d", "b", "a", "c"], ["b", {"a", "c"}]], weight=[1, 2, 4], rest=()
     )
     s = r.stages
     # "a before c" and "b first of a, b, c" are in the first two, the latter in the third as well;
@@ -424,7 +424,7 @@ def test_dropping_items_closes_the_ranks():
 
 
 def test_a_ranking_that_held_only_dropped_items_is_gone_with_a_warning():
-    r = Rankings.from_orderings([["a", "b"], ["b", "c", "d"]], rankers=["Ann", "Bo"])
+    r = Rankings.from_orderings([["a", "b"], ["b", "c", "d"]], rankers=["Ann", "Bo"], rest=())
     with pytest.warns(UserWarning, match=r"1 of 2 rankings held .* and is gone \('Ann'\)"):
         r = r.drop_items(["a", "b"])
     assert r.labels.tolist() == ["Bo"]
@@ -702,7 +702,7 @@ def test_memory_grows_as_the_entries(prepare, read):
 
 def test_items_in_another_order_are_the_same_rankings():
     one = Rankings.from_orderings(
-        [["a", {"b", "c"}], ["c", "a"]], rankers=["x", "x"], weight=[2.0, 1.0]
+        [["a", {"b", "c"}], ["c", "a"]], rankers=["x", "x"], weight=[2.0, 1.0], rest=()
     )
     other = one.reindex({"item": ["c", "a", "z", "b"], "ranker": ["w", "x"]})
     assert other.items.tolist() == ["c", "a", "z", "b"]

@@ -34,7 +34,7 @@ def random_rankings(rng, n_rankings, n_items):
         place = rng.integers(3, size=items.size)
         orderings.append([set(items[place == p].tolist()) for p in np.unique(place)])
     with_blocks = [o for o in orderings if len(o) > 1]
-    return Rankings.from_orderings(with_blocks, items=range(n_items))
+    return Rankings.from_orderings(with_blocks, rest=(), items=range(n_items))
 
 
 # By hand
@@ -42,6 +42,7 @@ def random_rankings(rng, n_rankings, n_items):
 SMALL = Rankings.from_orderings(
     [["a", "b", "c"], ["b", "a", "c"], ["a", {"b", "c"}], [{"a", "b"}, "c"], ["a", "b"]],
     weight=[1, 1, 1, 2, 1],
+    rest=(),
 )
 
 
@@ -96,7 +97,7 @@ def test_one_remainder_split_differently_makes_different_stages():
 
 def test_rankings_of_one_block_have_no_stage():
     with pytest.warns(UserWarning, match="2 of 2 rankings"):
-        r = Rankings.from_orderings([[{"a", "b"}], ["a"]])
+        r = Rankings.from_orderings([[{"a", "b"}], ["a"]], rest=())
     s = table(r)
     assert s.n_stages == 0
     assert s.stage_of.size == 0
@@ -175,7 +176,9 @@ def test_what_one_ranking_has_alone_is_a_chain_behind_what_is_shared():
 
 def test_a_remainder_that_others_take_apart_in_another_order_has_its_parts_before_it():
     # abc is of two rankings, above bc in the first and above ac in the second
-    r = Rankings.from_orderings([list("dabc"), list("ebac"), list("fga")], items=list("abcdefg"))
+    r = Rankings.from_orderings(
+        [list("dabc"), list("ebac"), list("fga")], items=list("abcdefg"), rest=()
+    )
     s = table(r, few=0)
     sets = [remainder(s, n) for n in range(s.n_nodes)]
     assert {0, 1, 2} in sets[: s.n_shared]

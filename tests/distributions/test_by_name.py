@@ -53,7 +53,7 @@ def some_rankings(rng):
     who = rng.choice(rankers, size=len(rows))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UninformativeRankingWarning)
-        rankings = br.Rankings.from_orderings(rows, items=items, rankers=who)
+        rankings = br.Rankings.from_orderings(rows, rest=(), items=items, rankers=who)
     season = rng.choice([2024, 2025, 2026], size=len(rows))
     return rankings.grouped({"season": season, "region": {"ann": "n", "bob": "s", "cy": "n"}})
 

@@ -262,7 +262,7 @@ def test_ties_before_the_last_block_and_items_that_are_left_out_are_refused():
         ([["a", {"b", "c"}, "d"]], "'y' is of rankings that have all items, and ties in the last"),
         ([["a", "b"], ["a", "b", "c"]], "ranking 0 has 2 of the 3 items, on 2 different ranks"),
     ):
-        rankings = br.Rankings.from_orderings(orderings)
+        rankings = br.Rankings.from_orderings(orderings, rest=())
         with pm.Model(coords=rankings.coords), pytest.raises(ValueError, match=message):
             br.GeneralizedMallows("y", alpha=[1.0], observed=rankings)
     with pytest.raises(ValueError, match="of a generalised Mallows model blocks have one item"):

@@ -171,8 +171,7 @@ def test_what_is_no_full_ranking_is_impossible():
 
 SOME = br.Rankings.from_orderings(
     [["b", "a", {"c", "d"}], ["d", {"a", "b"}], ["c", "a"], list("cabd")],
-    rankers=list("xyxz"), weight=[1, 2, 1, 3],
-)  # fmt: skip
+    rankers=list("xyxz"), weight=[1, 2, 1, 3], rest=())  # fmt: skip
 
 
 def by_item(rankings):
@@ -368,7 +367,7 @@ def test_jax_gives_the_same(consensus, distance):
 def test_rankings_with_ties_or_gaps_are_refused_where_the_consensus_is_summed_out(
     orderings, message
 ):
-    rankings = br.Rankings.from_orderings(orderings)
+    rankings = br.Rankings.from_orderings(orderings, rest=())
     with pm.Model(), pytest.raises(ValueError, match=message):
         br.Mallows("y", alpha=1.0, observed=rankings)
 

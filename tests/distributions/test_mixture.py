@@ -39,6 +39,7 @@ BY_RANKER = br.Rankings.from_orderings(
     ],
     items=list("abcdef"),
     rankers=["ann", "bob", "bob", "ann", "cy", "bob"],
+    rest=(),
 )
 ITEMS = BY_RANKER.n_items
 UTILITY = np.random.default_rng(3).normal(size=(2, ITEMS))
@@ -340,6 +341,7 @@ def test_new_rankings_take_the_place_of_the_observed_ones(unit):
         [["c", "a"], [{"a", "d"}, "f"], ["e", "c", "b"]],
         items=list("fedcba"),
         rankers=["ann", "dan", "ann"],
+        rest=(),
     )
     br.set_observed("y", others, model=model)
     same = others.reindex({"item": BY_RANKER.items})

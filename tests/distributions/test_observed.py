@@ -203,7 +203,7 @@ def test_a_model_in_a_model_prefixes_the_names():
 
 
 def test_where_nothing_is_singled_out_the_gradient_is_that_of_blocks():
-    clicks = br.Rankings.from_orderings([[{"a", "b"}, {"c", "d"}], [{"c", "b"}, "a"]])
+    clicks = br.Rankings.from_orderings([[{"a", "b"}, {"c", "d"}], [{"c", "b"}, "a"]], rest=())
     assert {clicks.stages.item_weight.dtype, clicks.stages.node_weight.dtype} == {np.dtype(float)}
     with pm.Model(coords=clicks.coords) as model:
         br.PlackettLuce("y", pm.Flat("utility", dims="item"), observed=clicks)
@@ -218,7 +218,7 @@ def test_where_nothing_is_singled_out_the_gradient_is_that_of_blocks():
 
 def test_new_rankings_are_used_by_what_is_compiled():
     other = br.Rankings.from_orderings(
-        [["f", "a"], [{"b", "f"}, "c"], ["d", "e", {"a", "b", "f"}]], items=list("abcdef")
+        [["f", "a"], [{"b", "f"}, "c"], ["d", "e", {"a", "b", "f"}]], items=list("abcdef"), rest=()
     )
     for form in ("item", "slot"):
         with pm.Model(coords=RANKINGS.coords) as model:

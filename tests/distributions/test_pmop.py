@@ -102,7 +102,9 @@ def test_names_and_dims_are_what_a_user_looks_for():
 
 
 def test_two_collections_in_one_model_have_dims_of_their_own():
-    other = br.Rankings.from_orderings([["c", "a"], ["e", {"f", "b"}]], items=list("abcdef"))
+    other = br.Rankings.from_orderings(
+        [["c", "a"], ["e", {"f", "b"}]], items=list("abcdef"), rest=()
+    )
     with pm.Model(coords=RANKINGS.coords) as model:
         utility = pm.Flat("utility", dims="item")
         br.PMOP("y", utility, observed=RANKINGS)
@@ -116,7 +118,7 @@ def test_two_collections_in_one_model_have_dims_of_their_own():
 def test_new_rankings_are_used_by_what_is_compiled():
     # more blocks, fewer slots, another number of rankings
     other = br.Rankings.from_orderings(
-        [["f", "a", "b", "c"], [{"b", "f"}, "c"]], items=list("abcdef"), weight=[1, 4]
+        [["f", "a", "b", "c"], [{"b", "f"}, "c"]], items=list("abcdef"), weight=[1, 4], rest=()
     )
     model = model_of(**FORMS["harmonic"])
     logp, slope = model.compile_logp(sum=False), model.compile_dlogp()

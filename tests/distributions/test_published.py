@@ -246,7 +246,7 @@ def test_pudding_under_rao_and_kupper_is_a_little_likelier():
 
 
 def test_the_maximum_likelihood_of_choix_on_rankings():
-    rankings = br.Rankings.from_orderings([[0, 1, 2], [3, 2, 0], [1, 3]], items=range(4))
+    rankings = br.Rankings.from_orderings([[0, 1, 2], [3, 2, 0], [1, 3]], items=range(4), rest=())
     x, loglik, _ = optimum(first_is_zero(rankings))
     estimate = np.append(0, x)
     theirs = np.array([-0.44328117, 0.69506219, -0.67061442, 0.4188334])
@@ -264,7 +264,7 @@ def test_the_maximum_likelihood_of_choix_on_pairs():
 
 
 def test_the_maximum_likelihood_of_choix_on_winners():
-    rankings = br.Rankings.from_orderings([[0, 1], [1, 2], [2, {0, 1}]])
+    rankings = br.Rankings.from_orderings([[0, 1], [1, 2], [2, {0, 1}]], rest=())
     x, _, _ = optimum(first_is_zero(rankings))
     estimate = np.append(0, x)
     exact = [0.16040395, -0.32080789, 0.16040394]
@@ -290,7 +290,7 @@ def test_the_map_of_choix_on_winners():
         -0.12223311, -0.53980682, 0.0, -0.08808004,
         -0.40003309, 0.24075031, 0.30131247, 0.60809028,
     ]  # fmt: skip
-    x, _, _ = optimum(normal_prior(br.Rankings.from_orderings(winners, items=range(8))))
+    x, _, _ = optimum(normal_prior(br.Rankings.from_orderings(winners, rest=(), items=range(8))))
     np.testing.assert_allclose(x, exact, atol=1e-7)
 
 

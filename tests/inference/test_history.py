@@ -54,7 +54,7 @@ def made_up_rankings(n=12, seed=2):
     ranks[rng.random(ranks.shape) < 0.2] = np.nan
     ranks.loc[ranks.nunique(axis=1) < 2, [0, 1]] = [1.0, 2.0]
     ranks = ranks.rank(axis=1, method="dense")
-    return br.Rankings.from_ranks(ranks).grouped({"when": rng.uniform(0, 3, n).round(1)})
+    return br.Rankings.from_ranks(ranks, rest=()).grouped({"when": rng.uniform(0, 3, n).round(1)})
 
 
 def time_of(data):

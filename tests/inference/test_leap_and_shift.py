@@ -102,8 +102,7 @@ def has_the_posterior(distance):
     n, partial = 4, distance == "partial"
     some = br.Rankings.from_orderings(
         [["a", "b", {"c", "d"}], ["d", "a"], [{"a", "b"}, "c", "d"], ["b", {"a", "c", "d"}]],
-        items=list("abcd"), weight=[1, 2, 1, 1],
-    )  # fmt: skip
+        items=list("abcd"), weight=[1, 2, 1, 1], rest=())  # fmt: skip
     rankings = some if partial else THRICE
     with pm.Model(coords=rankings.coords) as model:
         consensus = br.PlackettLuce("consensus", np.zeros(n), dims="item")

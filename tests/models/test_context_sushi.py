@@ -40,7 +40,7 @@ def toy():
 
 
 def test_features_of_items_go_into_slots_and_padding_is_zero():
-    rankings = br.Rankings.from_orderings([["b", "a"], ["c", "a", "b"]])
+    rankings = br.Rankings.from_orderings([["b", "a"], ["c", "a", "b"]], rest=())
     features = pd.DataFrame({"price": [1.0, 2.0, 3.0]}, index=["a", "b", "c"])
     found = with_features(rankings, features)
     assert found.features[..., 0].tolist() == [[2, 1, 0], [3, 1, 2]]
@@ -96,7 +96,7 @@ def test_one_kind_of_people_is_plackett_luce_and_two_are_their_mixture(toy):
 @pytest.mark.parametrize("orderings", [[["a", {"b", "c"}]], [["a", "b", "c"], ["b", "a"]]])
 def test_ties_and_lengths_that_differ_are_none_of_the_model_of_kinds(orderings):
     with pytest.raises(ValueError, match=r"^The rankings have ties or differ in length: the model"):
-        build_kinds(br.Rankings.from_orderings(orderings), 2)
+        build_kinds(br.Rankings.from_orderings(orderings, rest=()), 2)
 
 
 def test_a_scale_of_nothing_raises():

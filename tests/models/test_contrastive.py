@@ -145,7 +145,8 @@ RANKINGS = Rankings.from_orderings(
         [{"a", "d"}, {"b", "c"}],
         ["a", "d"],
         ["c", "a", {"b", "d"}],
-    ]
+    ],
+    rest=(),
 )
 
 

@@ -83,7 +83,7 @@ def test_one_set_and_many_chunks_of_sets_are_predicted_alike(begun, rng, monkeyp
 
 def test_sets_of_different_sizes_in_one_model():
     features = pd.DataFrame([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], index=list("abc"))
-    sets = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a"]], features=features)
+    sets = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a"]], features=features, rest=())
     model = build(sets, NETWORK)
     assert model["mask"].get_value().tolist() == [[True, True, True], [True, True, False]]
     # weights of zero: all orders alike

@@ -206,7 +206,7 @@ def test_new_sets_items_and_rankers_win_as_often_as_their_utilities_say():
     x = xr.DataArray(features, dims=("item", "feature"))
     utility = x.dot(posterior["coefficient"], dim="feature")
     utility = utility + 0.3 * posterior["effect"] + 0.5 * posterior["taste"]
-    new = br.Rankings.from_orderings(NEW, rankers=RANKERS)
+    new = br.Rankings.from_orderings(NEW, rest=(), rankers=RANKERS)
     ranks = new_data.predict(new_data.build(rankings, features), posterior, new)
     assert ranks.dims == ("chain", "draw", "ranking", "item")
     for row, (some, ranker) in enumerate(zip(NEW, RANKERS, strict=True)):

@@ -12,7 +12,7 @@ from models.partitioned_preference.simulate import simulate_partitions
 
 # 2 above {0, 1} above 3, and so on; of different lengths and weights
 RAGGED = br.Rankings.from_orderings(
-    [[2, {0, 1}, 3], [1, 0], [{3, 1}, 2], [{0, 2}, {1, 3}]], weight=[1.0, 3.0, 2.0, 1.0]
+    [[2, {0, 1}, 3], [1, 0], [{3, 1}, 2], [{0, 2}, {1, 3}]], weight=[1.0, 3.0, 2.0, 1.0], rest=()
 )
 
 

@@ -89,7 +89,9 @@ def test_the_asymptotic_number_of_weak_orders_is_exact_from_where_it_is_used():
 
 def rankings_model(family, **options):
     rankings = br.Rankings.from_orderings(
-        [["a", "b", "c", "d"], ["b", {"a", "c"}], [{"a", "d"}, {"b", "c"}]], weight=[1, 2, 1]
+        [["a", "b", "c", "d"], ["b", {"a", "c"}], [{"a", "d"}, {"b", "c"}]],
+        weight=[1, 2, 1],
+        rest=(),
     )
     with pm.Model(coords=rankings.coords) as model:
         utility = pm.Normal("utility", 0, 1, dims="item")

@@ -279,7 +279,7 @@ def fitted():
 
     @cache
     def checks_of(name):
-        rankings = br.Rankings.from_orderings([list(x) for x in wrong_and_right()[name]])
+        rankings = br.Rankings.from_orderings([list(x) for x in wrong_and_right()[name]], rest=())
         with pm.Model() as model:
             model.add_coord("contestant", rankings.items)
             utility = pm.ZeroSumNormal("worth", 2.0, dims="contestant")

@@ -144,7 +144,7 @@ def test_queries_without_a_relevant_document_can_be_left_out_of_the_mean():
 
 
 def test_slots_of_rankings_are_queries_and_what_is_padded_does_not_count():
-    r = br.Rankings.from_orderings([["a", {"b", "c"}], ["c", "a"]], rankers=["q1", "q2"])
+    r = br.Rankings.from_orderings([["a", {"b", "c"}], ["c", "a"]], rankers=["q1", "q2"], rest=())
     grades = np.where(r.mask, r.ranks.max(axis=1, keepdims=True) - r.ranks, 99)
     score = np.where(r.mask, [[0.1, 0.9, 0.5], [0.3, 0.2, 0.0]], np.nan)
     padded = query_metrics(grades, score, where=r.mask, labels=r.labels)

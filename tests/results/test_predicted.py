@@ -108,7 +108,7 @@ def places(*wanted):
 @cache
 def drawn():
     """Predictive draws of a model of which the order is known, for its data and for others."""
-    rankings = br.Rankings.from_orderings(ORDERS, items=list("abcd"))
+    rankings = br.Rankings.from_orderings(ORDERS, rest=(), items=list("abcd"))
     posterior = xr.Dataset(
         {"utility": (("chain", "draw", "item"), [[[*UTILITY.values()]] * 3])},
         coords={"item": list(UTILITY)},
@@ -118,7 +118,7 @@ def drawn():
         br.PlackettLuce("y", utility, observed=rankings)
         options = {"progressbar": False, "random_seed": 1}
         data = pm.sample_posterior_predictive(posterior, **options)
-        others = br.Rankings.from_orderings(OTHERS, items=list("abcd"))
+        others = br.Rankings.from_orderings(OTHERS, rest=(), items=list("abcd"))
         br.set_observed("y", others)
         ahead = pm.sample_posterior_predictive(posterior, predictions=True, **options)
         data.update(ahead)

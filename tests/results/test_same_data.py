@@ -63,7 +63,7 @@ def rankings(order=None, *, who=None, items=None, orders=ORDERS, **options):
     if "weight" in options:
         options["weight"] = [options["weight"][row] for row in order]
     return br.Rankings.from_orderings(
-        [orders[row] for row in order], rankers=who, items=items, **options
+        [orders[row] for row in order], rest=(), rankers=who, items=items, **options
     )
 
 

@@ -124,7 +124,7 @@ def test_features_of_another_number_or_that_are_none_raise():
 
 def rankings_with_features():
     features = pd.DataFrame({"x": [1.0, 3.0, 5.0], "y": [2.0, 2.0, 8.0]}, index=[*"abc"])
-    return br.Rankings.from_orderings([["a", "b", "c"], ["c", "a"]], features=features)
+    return br.Rankings.from_orderings([["a", "b", "c"], ["c", "a"]], features=features, rest=())
 
 
 def test_slots_go_through_a_transformer_row_by_row_and_empty_ones_stay_zero():

@@ -84,7 +84,7 @@ def ranked(truth, seed, *, each=4):
             order = items[np.argsort(-noisy, axis=1)] + np.arange(n)[:, None] * N_ITEMS
             orderings += order.tolist()
             years += [YEARS[k]] * n
-    data = br.Rankings.from_orderings(orderings, items=range(n * N_ITEMS))
+    data = br.Rankings.from_orderings(orderings, rest=(), items=range(n * N_ITEMS))
     return data.grouped({"year": np.array(years)})
 
 

@@ -30,6 +30,7 @@ from bayesrank.data.read.labels import (
     encode,
     factorize,
     label_repr,
+    locate,
     plain_index,
     row_name,
     sorted_axis,
@@ -201,6 +202,7 @@ def from_table(
 def from_wide(
     frame: pd.DataFrame,
     *,
+    rest: Literal["items"] | Iterable[Any] | None,
     rankers: Labels | None,
     weight: ArrayLike | None,
     features: Features | None,
@@ -215,11 +217,21 @@ def from_wide(
     rankers = frame.index if rankers is None else per_row(rankers, rows, "rankers")
     who, ranker_axis = who_ranked(rankers, len(frame))
     row, position = np.nonzero(~np.isnan(table))
+    ranks, lengths = table[row, position], np.bincount(row, minlength=len(frame))
+    last = np.zeros(len(frame))
+    np.maximum.at(last, row, ranks)
+    if rest is not None:
+        listed = Listed(axis.take(position).tolist(), ranks.tolist(), lengths.tolist())
+        listed = _with_rest(listed, rest, axis, rows)
+        row, ranks = np.repeat(np.arange(len(frame)), listed.lengths), np.array(listed.places)
+        position = locate(pd.Index(listed.labels, tupleize_cols=False), axis, "item")
+    elif (last <= lengths).all():  # else there are gaps, which are refused later
+        _refuse_lengths(lengths.tolist(), "Rows of ranks")
     covariates, feature_names = item_features(features, axis, position)
     return Entries(
         row,
         position,
-        table[row, position],
+        ranks,
         items=axis,
         rankers=ranker_axis,
         ranker_idx=who,
@@ -258,7 +270,9 @@ def from_orderings(
     if rankers is None and isinstance(orderings, pd.Series):
         rankers = orderings.index
     rankers = per_row(rankers, rows, "rankers")
-    if rest is not None:
+    if rest is None:
+        _refuse_lengths(listed.lengths, "Orderings")
+    else:
         listed = _with_rest(listed, rest, given, rows)
     labels = pd.Index(listed.labels, tupleize_cols=False)
     row = np.repeat(np.arange(len(listed.lengths)), listed.lengths)
@@ -327,6 +341,23 @@ def _read_orderings(orderings: Any) -> Listed:
     return Listed(labels, places, lengths)
 
 
+def _refuse_lengths(lengths: list[int], what: str) -> None:
+    """Refuse lists that start at the best item and end at different places, with no reason said.
+
+    An empty list is refused as such, later.
+    """
+    named = [n for n, length in enumerate(lengths) if length]
+    other = next((n for n in named if lengths[n] != lengths[named[0]]), None)
+    if other is not None:
+        raise ValueError(
+            f"{what} leave out items and differ in length: number {named[0]} has "
+            f"{counted(lengths[named[0]], 'item')}, and number {other} has {lengths[other]}. Say "
+            "with `rest` what it means to be left out. With rest='items' all items were "
+            "presented, and those left out come last. With rest=() only the items listed were "
+            "presented."
+        )
+
+
 def _with_rest(
     listed: Listed,
     rest: Literal["items"] | Iterable[Any],
@@ -364,7 +395,7 @@ def _with_rest(
         known = set(placed)
         left = [label for label in dict.fromkeys(shown) if label not in known]
         places = listed.places[begin:end]
-        last = places[-1] + 1 if places else 0
+        last = max(places, default=0) + 1
         completed.labels.extend(placed + left)
         completed.places.extend(places + [last] * len(left))
         completed.lengths.append(length + len(left))
