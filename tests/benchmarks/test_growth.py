@@ -3,7 +3,8 @@
 In memory, at three sizes, each six times the last:
 Rankings of 10 of 5,000 items, in full or in blocks of 3, 4 and 3; no two share more than their
 ends, so nothing is saved by stages in common. Linear means that the slope of log time (log memory)
-on log entries is within 0.3 of one: an entry costs more once tables outgrow the caches.
+on log entries is within 0.3 of one: an entry costs more once tables outgrow the caches. Searches
+for modes are timed, and nothing is demanded of them.
 
 From Parquet to a mode, at 100,000, a million and ten million rows: time, less what a thousand rows
 take, grows with an exponent of at most 1.1, the process has less than 8 GB, and reading takes at
@@ -17,6 +18,7 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
+from bayesrank.inference import climb, objective
 from tests.benchmarks.book import Book, gradient_function, megabytes, run_fresh, time_text
 from tests.benchmarks.files import KINDS, write
 from tests.benchmarks.peers import our_model, random_rankings
@@ -75,6 +77,27 @@ def test_value_and_gradient_take_time_linear_in_the_entries(book: Book, ties: st
     least = book.race(large, 5, min, small=small, middle=middle)
     figures = [least[name].cpu for name in ("small", "middle", "ours")]
     check(book, f"value and gradient, {ties}", figures, time_text)
+
+
+@pytest.mark.parametrize("n_entries", [100_000, 1_000_000, 10_000_000])
+def test_how_long_a_search_for_the_mode_takes(book: Book, ties: str, n_entries: int):
+    """Utilities with a standard normal prior, from zero to a millionth below the mode."""
+    arrays = random_rankings(n_entries // N_SLOTS, n_slots=N_SLOTS, ties=ties == "ties")
+    logp, start = objective(our_model(build(*arrays), pm.Normal))
+    asked: list[object] = []
+
+    def search() -> None:
+        asked.clear()
+        climb(lambda x: asked.append(None) or logp(x), start.data)
+
+    least = book.race(search, 3, min)["ours"]
+    book.budget(
+        f"search for the mode, {n_entries:,} entries, {ties}",
+        least.cpu,
+        time_text,
+        wall=least.wall,
+        peer=f"{len(asked)} values and gradients",
+    )
 
 
 def test_memory_is_linear_in_the_entries(book: Book, ties: str):
