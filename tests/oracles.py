@@ -147,6 +147,7 @@ def partition_logp(
     *,
     given_sizes: bool = False,
     log_weight: np.ndarray | None = None,
+    stage_weight: np.ndarray | None = None,
 ) -> float:
     """Log-probability of a weak order, set after set, each among all that there are."""
     total, w, ranks = 0.0, utility[ranks > 0], ranks[ranks > 0]
@@ -155,7 +156,8 @@ def partition_logp(
         size = int(block.sum()) if given_sizes else 0
         weights = log_set_weights(left, aggregate, size, log_weight)
         chosen = (subsets(left.size) == block).all(axis=1)
-        total += weights[chosen].item() - logsumexp(weights)
+        exponent = 1.0 if stage_weight is None else stage_weight[m - 1]
+        total += exponent * (weights[chosen].item() - logsumexp(weights))
     return total
 
 

@@ -39,6 +39,7 @@ from bayesrank.distributions.observed import (
     observe,
     observed_counts,
     observed_options,
+    refuse_labelled,
     refuse_labels,
     refuse_single_precision,
     same_labels,
@@ -116,7 +117,8 @@ class BPR(Discrete):
         any of ranking, ranker and groups. With triples (..., 2): of the item that the user has, and
         of the one that the user has not.
     utility_dims : str or sequence of str, optional
-        With `Rankings`, dims of a utility that has no names.
+        With `Rankings` or `Interactions`, dims of a utility that has no names, such as
+        ``("user", "item")``.
     weight : tensor_like of float, (...), optional
         Evidence weight of each triple, >= 0, that multiplies its log-probability; 1 by default.
         With interactions and rankings one number for all pairs, beside the weights of rankings.
@@ -230,13 +232,15 @@ class BPR(Discrete):
         0.731
         """
         refuse_single_precision()
-        utility = as_double(utility)
+        utility = as_double(utility, "`utility`")
         if not utility.ndim or utility.type.shape[-1] not in (2, None):
             raise ValueError(
                 f"`utility` has shape {utility.type.shape}; the last axis are the two items of a "
                 f"triple, the one that the user has first."
             )
-        return super().dist([utility, as_double(1.0 if weight is None else weight)], **kwargs)
+        return super().dist(
+            [utility, as_double(1.0 if weight is None else weight, "`weight`")], **kwargs
+        )
 
     def support_point(rv: TensorVariable, size: Any, utility: Any, weight: Any) -> TensorVariable:
         """All users prefer what they have."""
@@ -379,6 +383,7 @@ def _observe(
     options: dict[str, Any],
 ) -> TensorVariable:
     """Write all pairs out, and add them to the model in context."""
+    refuse_labelled(f"The weight of {name!r}", weight)
     if np.ndim(weight):
         raise ValueError(
             f"`weight` of {name!r} has shape {np.shape(weight)}; it is one number for all pairs."
@@ -415,11 +420,13 @@ def _along(axes: tuple[str, ...]) -> type[ObservedBPRRV]:
 def _read(name: str, utility: Any, data: Interactions | Rankings, utility_dims: Any) -> Named:
     """Read what utilities are of; a table gets the axes in order, items or slots last."""
     if isinstance(data, Interactions):
-        refuse_utility_dims("BPR", utility_dims)
-        readings = {(ITEM,): "one per item", (USER, ITEM): "one per user and item"}
-        return by_axes(name, "utility", utility, readings, Axes("pairs", data.coords))
-    x, axes = utility_by_name(name, utility, data, utility_dims=utility_dims)
-    if (ITEM in axes) == (SLOT in axes):
+        readings: dict[tuple[str, ...], str] = {(ITEM,): "one per item"}
+        readings |= {(USER, ITEM): "one per user and item", (ITEM, USER): "one per item and user"}
+        own = Axes("interactions", data.coords, says=True)
+        x, axes = by_axes(name, "utility", utility, readings, own, said=utility_dims)
+    else:
+        x, axes = utility_by_name(name, utility, data, utility_dims=utility_dims)
+    if isinstance(data, Rankings) and (ITEM in axes) == (SLOT in axes):
         raise ValueError(
             f"The utility of {name!r} is by {axes}; of rankings, BPR takes one per item, or one "
             f"per slot, and by any of {[RANKING, RANKER, *data.groups]}. Gather it into the slots, "

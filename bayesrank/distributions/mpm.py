@@ -31,7 +31,7 @@ from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import PairCounts, UninformativeRankingWarning
 from bayesrank.data.read import has_labels
-from bayesrank.distributions.by_name import Axes, by_axes, has_dims
+from bayesrank.distributions.by_name import Axes, by_axes, dims_of, has_dims
 from bayesrank.distributions.observed import (
     DistOptions,
     ObservedRV,
@@ -41,12 +41,14 @@ from bayesrank.distributions.observed import (
     as_double,
     check_length,
     check_rows,
+    given_numbers,
     in_order,
     is_observed,
     label_axis,
     observe,
     observed_counts,
     observed_options,
+    refuse_labelled,
     refuse_other_data,
     refuse_single_precision,
     signature,
@@ -317,15 +319,14 @@ class MPM(Discrete):
         0.375
         """
         refuse_single_precision()
-        _check_sign("adherence", adherence, positive=False)
-        _check_sign("variance", variance, positive=True)
-        _check_sign("total", total, positive=False)
+        refuse_labelled("`total`", total)
         if given_pairs:
             _check_symmetric(total)
-        score = pt.atleast_1d(as_double(score))
+        score = pt.atleast_1d(as_double(score, "`score`"))
         if score.type.shape[-1] == 1:
             raise ValueError("`score` has one item; MPM compares items, so give it two or more.")
-        variance = pt.atleast_1d(as_double(np.zeros(0) if variance is None else variance))
+        given = {"variance": variance, "adherence": adherence}
+        variance = pt.atleast_1d(as_double([] if variance is None else variance, "`variance`"))
         if variance.type.shape[-1] == 1:  # one for all items
             variance = pt.broadcast_to(variance, (*variance.shape[:-1], score.shape[-1]))
         n_variances, n_scores = variance.type.shape[-1], score.type.shape[-1]
@@ -334,7 +335,12 @@ class MPM(Discrete):
                 f"`variance` has {n_variances} items, and `score` has {n_scores}: give one for all "
                 "items, or one for each."
             )
-        params = [score, variance, as_double(1.0 if adherence is None else adherence)]
+        adherence = as_double(1.0 if adherence is None else adherence, "`adherence`")
+        for what, x in (("variance", variance), ("adherence", adherence)):
+            _check_sign(what, given[what], x)
+        if total is not None:
+            _check_sign("total", total, pt.as_tensor_variable(total))
+        params = [score, variance, adherence]
         if given_pairs:
             total = pt.full((score.shape[-1],) * 2, ANY) if total is None else total
             return _GivenPairs.dist(
@@ -424,6 +430,7 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
     value = "net"
     given_pairs = False
     along: ClassVar[Mapping[str, tuple[str, ...] | None]] = {}  # axes of the parameters, items last
+    fixed: ClassVar[frozenset[str]] = frozenset()  # axes whose labels parameters keep
 
     @classmethod
     def record(cls, name: str, data: PairCounts, p: SimpleNamespace) -> Record:
@@ -513,7 +520,8 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
             new = data.coords[axis]
             if labels is None or np.array_equal(labels, new):
                 continue
-            if axis in (RANKER, ITEM) and set(labels) != set(new):
+            others = set(labels) != set(new)
+            if axis in (RANKER, ITEM) and axis not in cls.fixed and others:
                 continue  # others: the coords become theirs
             try:
                 data = data.reindex({axis: labels})
@@ -721,13 +729,19 @@ class ObservedGivenPairsRV(_ObservedCountsRV):
 @cache
 def _along(
     kind: type[_ObservedCountsRV],
+    fixed: frozenset[str],
     score: tuple[str, ...] | None,
     variance: tuple[str, ...] | None,
     adherence: tuple[str, ...] | None,
 ) -> type[_ObservedCountsRV]:
     """Make the class of counts whose parameters are along these axes."""
     along = {"score": score, "variance": variance, "adherence": adherence}
-    members = {"along": along, "__module__": __name__, "__doc__": f"{kind.__doc__} Of {along}."}
+    members = {
+        "along": along,
+        "fixed": fixed,
+        "__module__": __name__,
+        "__doc__": f"{kind.__doc__} Of {along}.",
+    }
     return type(kind.__name__, (kind,), members)
 
 
@@ -764,35 +778,43 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
         takes=("variance", "adherence", "given_pairs"),
         brings=("total",),
     )
-    _check_sign("adherence", own.get("adherence"), positive=False)
-    _check_sign("variance", own.get("variance"), positive=True)
-    counts = _in_model_order(name, counts, {"score": score, **own}, options.get("dims"))
+    model, dim_of = pm.modelcontext(None), _dims_of_axes(options.get("dims"))
+    counts = _in_model_order(name, counts, {"score": score, **own}, dim_of)
     also = [RANKER, PROBLEM, *sorted(counts.groups)]
     axes = Axes(
         "counts",
         {axis: counts.coords[axis] for axis in (ITEM, *also)},
-        dict(zip(options.get("dims") or (), _ObservedCountsRV.axes, strict=False)),
+        {dim: axis for axis, dim in dim_of.items()},
         "Say by PairCounts.grouped what else rankers are grouped by.",
     )
     per_item: dict[tuple[str, ...], str] = {(ITEM,): "one per item"}
     for_all: dict[tuple[str, ...], str] = {(): "one for all"}
+    apart = [axis for axis in also if _tells_apart(counts, axis)]
+    per_group: dict[tuple[str, ...], str] = {(axis,): f"one per {axis}" for axis in apart}
+    of_both = {(*axis, ITEM): f"{meaning} and item" for axis, meaning in per_group.items()}
     readings = {
-        "score": (score, per_item),
-        "variance": (own.get("variance"), for_all | per_item),
-        "adherence": (own.get("adherence", 1.0), for_all | {(RANKER,): "one per ranker"}),
+        "score": (score, per_item | of_both),
+        "variance": (own.get("variance"), for_all | per_item | per_group | of_both),
+        "adherence": (own.get("adherence", 1.0), for_all | per_group),
     }
     given: dict[str, TensorVariable] = {}
     along: dict[str, tuple[str, ...] | None] = {}
+    fixed: set[str] = set()
     for what, (value, ways) in readings.items():
         given[what], along[what] = as_double(np.zeros(0)), None
         if value is not None:
             x = by_axes(name, what, value, ways, axes, also=also)
+            _check_sign(what, value, x.value)
+            if has_dims(value):  # labels are kept unless their dim is one of the counts
+                dims = dims_of(model, value) or ()
+                fixed |= {axis for axis in x.axes if dim_of.get(axis) not in dims}
             groups = sorted(set(x.axes) - {ITEM})
             own_axes = (*groups, *(axis for axis in x.axes if axis == ITEM))
             along[what], order = own_axes, [x.axes.index(axis) for axis in own_axes]
             flat = x.value if x.value.ndim < 2 else x.value.transpose(*order).flatten()
             given[what] = pt.atleast_1d(flat)
-    kind = _along(ObservedGivenPairsRV if own.get("given_pairs") else ObservedMPMRV, **along)
+    kind = ObservedGivenPairsRV if own.get("given_pairs") else ObservedMPMRV
+    kind = _along(kind, frozenset(fixed), **along)
     y = observe(
         kind,
         name,
@@ -802,17 +824,15 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
         **options,
     )
     for axis in _labelled(along):  # for those of new data
-        label_axis(kind, pm.modelcontext(None), name, axis, counts.coords[axis], known=False)
+        label_axis(kind, model, name, axis, counts.coords[axis], known=False)
     return y
 
 
 def _in_model_order(
-    name: str, counts: PairCounts, parameters: Mapping[str, Any], dims: Any
+    name: str, counts: PairCounts, parameters: Mapping[str, Any], dim_of: Mapping[str, str]
 ) -> PairCounts:
     """Put counts in the order of the model's coords; what is by position must not be read anew."""
     model = pm.modelcontext(None)
-    axes = _ObservedCountsRV.axes
-    dim_of = dict(zip(axes, axes if dims is None else dims, strict=False))
     moved = in_order(counts, {axis: model.coords.get(dim) for axis, dim in dim_of.items()})
     if moved is not counts:
         for what, x in parameters.items():
@@ -823,6 +843,20 @@ def _in_model_order(
                     "order of the model with counts.reindex({'item': ..., 'ranker': ...})."
                 )
     return moved
+
+
+def _dims_of_axes(dims: Any) -> dict[str, str]:
+    """Give the dims of rankers and items, by the names of these axes."""
+    names = dims if isinstance(dims, Sequence) and not isinstance(dims, str) else ()
+    axes = _ObservedCountsRV.axes
+    return dict(zip(axes, axes, strict=True)) | dict(zip(axes, names, strict=False))
+
+
+def _tells_apart(counts: PairCounts, axis: str) -> bool:
+    """Whether an axis has labels of its own: more than one, and others than rankers."""
+    group = counts.groups.get(axis)
+    alike = group is not None and np.array_equal(group.idx, np.arange(len(counts.rankers)))
+    return len(counts.coords[axis]) > 1 and not alike
 
 
 def _net_counts(counts: PairCounts) -> NDArray[np.int32]:
@@ -924,12 +958,12 @@ def _check_symmetric(total: Any) -> None:
         )
 
 
-def _check_sign(name: str, value: Any, *, positive: bool) -> None:
-    """Raise for numbers that are no adherence or variance; of tensors, `logp` knows."""
-    if value is None or isinstance(value, Variable):
-        return
-    numbers = np.atleast_1d(np.asarray(value, dtype=float)).ravel()
-    wrong = numbers[~(np.isfinite(numbers) & ((numbers > 0) if positive else (numbers >= 0)))]
+def _check_sign(name: str, given: Any, read: TensorVariable) -> None:
+    """Raise for numbers that are no adherence, variance or total; of tensors, `logp` knows."""
+    known = None if name == "score" else given_numbers(given, read)
+    numbers = np.ravel([] if known is None else known)
+    enough = numbers > 0 if name == "variance" else numbers >= 0
+    wrong = numbers[~(np.isfinite(numbers) & enough)]
     if wrong.size:
-        need = "positive" if positive else "zero or positive"
+        need = "positive" if name == "variance" else "zero or positive"
         raise ValueError(f"`{name}` holds {wrong[0]:g}; it must be finite and {need}.")

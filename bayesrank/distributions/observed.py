@@ -39,8 +39,8 @@ from pymc.distributions.distribution import _support_point as support_point_of
 from pymc.logprob.abstract import MeasurableOp
 from pymc.logprob.abstract import _logprob as logprob_of
 from pytensor.compile.sharedvalue import SharedVariable
-from pytensor.graph.basic import Apply, Variable, equal_computations
-from pytensor.graph.traversal import ancestors
+from pytensor.graph.basic import Apply, Constant, Variable, equal_computations
+from pytensor.graph.traversal import ancestors, graph_inputs
 from pytensor.scalar.basic import Cast
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.elemwise import Elemwise
@@ -61,6 +61,7 @@ __all__ = [
     "as_double",
     "check_length",
     "check_rows",
+    "given_numbers",
     "in_order",
     "is_labelled",
     "is_observed",
@@ -738,6 +739,15 @@ def known_value(x: Any) -> NDArray[Any] | None:
     x = uncast(x)
     value = x.get_value(borrow=True) if isinstance(x, SharedVariable) else getattr(x, "data", None)
     return None if value is None else np.asarray(value)
+
+
+def given_numbers(given: Any, read: TensorVariable) -> NDArray[Any] | None:
+    """Values of a parameter that was given as numbers, once it is read; None of tensors."""
+    if isinstance(given, Variable) or not all(
+        isinstance(each, Constant) for each in graph_inputs([read])
+    ):
+        return None
+    return np.asarray(read.eval(mode="FAST_COMPILE"))
 
 
 def same_value(x: TensorVariable, y: TensorVariable) -> bool:

@@ -1,7 +1,7 @@
 """Weak orders: what the distributions of rankings share, draws and observed `Rankings`."""
 
 from collections.abc import Mapping
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -301,6 +301,7 @@ class ObservedRankingsRV(ObservedRV):
     example: ClassVar[tuple[str, ...]] = ("race", "place")
     value = "ranks"
     gathered: ClassVar[tuple[str, ...]] = ("utility",)  # parameters that follow the data
+    called: ClassVar[Mapping[str, str]] = MappingProxyType({})  # what users call some of them
 
     @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
@@ -329,8 +330,8 @@ class ObservedRankingsRV(ObservedRV):
 
     @classmethod
     def on_axes(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> Rankings:
-        what = cls.gathered[0]
         for part in cls._followed(model, name, p):
+            what = cls._follower(model, name, p, part)
             kept = _labels_of(model, name, counted(part, RANKINGS))
             new = data.coords.get(part)
             if new is None:
@@ -357,19 +358,28 @@ class ObservedRankingsRV(ObservedRV):
 
     @classmethod
     def _followed(cls, model: pm.Model, name: str, p: SimpleNamespace) -> list[str]:
-        """Name the parts by which utilities are gathered; raise where new data change nothing."""
+        """Name the parts by which parameters are gathered; raise where new data change nothing."""
         what = cls.gathered[0]
         graph = set(ancestors([getattr(p, field) for field in cls.gathered]))
         rows, _ = model.named_vars_to_dims[name]
         groups = groups_of(name, model.named_vars_to_dims, rows)
         own = [g for g in (ITEM, *groups) if model.named_vars.get(name_of(name, g)) in graph]
-        if own or not graph.isdisjoint([*model.data_vars, model.dim_lengths[rows]]):
+        main = set(ancestors([getattr(p, x) for x in cls.gathered if x not in cls.called]))
+        if not main.isdisjoint([*model.data_vars, model.dim_lengths[rows]]):
             return own
         raise ValueError(
             f"The {what} of {name!r} is one per slot of the rankings that it was made with, and "
             "follows no others. Give one per item, or gather it by "
             f"model[{name_of(name, ITEM)!r}], which set_observed replaces."
         )
+
+    @classmethod
+    def _follower(cls, model: pm.Model, name: str, p: SimpleNamespace, part: str) -> str:
+        """Name the first parameter that is gathered by a part of the data."""
+        codes = model.named_vars.get(name_of(name, part))
+        by = [x for x in cls.gathered if hasattr(p, x) and codes in ancestors([getattr(p, x)])]
+        field = (*by, cls.gathered[0])[0]
+        return cls.called.get(field, field)
 
     @classmethod
     def of_slots(cls, utility: Named, data: SimpleNamespace) -> dict[str, TensorVariable]:

@@ -44,7 +44,7 @@ from bayesrank.data.derive import log_multinomial, pair_totals
 from bayesrank.data.read import OUTCOMES as RESULTS
 from bayesrank.data.read import coord_values, label_repr, quoted
 from bayesrank.data.read import counted as counted_noun
-from bayesrank.distributions.by_name import Axes, Named, by_axes, dims_of, has_dims
+from bayesrank.distributions.by_name import Axes, Named, by_axes, has_dims
 from bayesrank.distributions.observed import (
     DistOptions,
     ObservedRV,
@@ -53,6 +53,7 @@ from bayesrank.distributions.observed import (
     Record,
     as_double,
     check_length,
+    given_numbers,
     in_order,
     is_observed,
     known_value,
@@ -60,6 +61,7 @@ from bayesrank.distributions.observed import (
     observe,
     observed_counts,
     observed_options,
+    refuse_labelled,
     refuse_other_data,
     refuse_single_precision,
     same_labels,
@@ -297,8 +299,9 @@ class _PairOutcomes(Discrete):
         cls, utility: Any, adherence: Any, order_effect: Any, tie: Any, total: Any, **kwargs: Any
     ) -> TensorVariable:
         refuse_single_precision()
-        _check_tie_parameter(cls.rv_type, tie)
-        utility = as_double(utility)
+        given, parameter = tie, cls.rv_type.tie_parameter
+        utility, tie = as_double(utility, "`utility`"), as_double(tie, f"`{parameter}`")
+        _check_tie_parameter(cls.rv_type, given, tie)
         if utility.ndim == 0 or utility.type.shape[-1] not in (None, 2):
             raise ValueError(
                 f"`utility` has shape {utility.type.shape}; its last axis must be the first and "
@@ -307,11 +310,12 @@ class _PairOutcomes(Discrete):
             )
         lead = utility[..., 0] - utility[..., 1]
         if adherence is not None:
-            lead = as_double(adherence) * lead
+            lead = as_double(adherence, "`adherence`") * lead
         if order_effect is not None:
-            lead = lead + as_double(order_effect)
+            lead = lead + as_double(order_effect, "`order_effect`")
+        refuse_labelled("`total`", total)
         total = pt.cast(pt.as_tensor_variable(ANY if total is None else total), "int64")
-        return super().dist([lead, as_double(tie), total], **kwargs)
+        return super().dist([lead, tie, total], **kwargs)
 
 
 class BradleyTerry(_PairOutcomes):
@@ -754,7 +758,7 @@ PAIR = "pair"
 TERM = "pair_term"  # of a lead: an effect, and its size
 SIDE = "side of the pair"  # its first and its second item; no group has such a name
 
-# axes that a parameter has beside those of any groups, and what that means
+# axes that a parameter has, the first ones with those of any groups, and what that means
 READINGS: dict[str, dict[tuple[str, ...], str]] = {
     "utility": {(ITEM,): "one per item", (PAIR, SIDE): "two per pair"},
     "slope": {(FEATURE,): "one per feature"},
@@ -862,10 +866,8 @@ class _ObservedPairRV(ObservedRV, _PairRV):
 
     @classmethod
     def on_axes(cls, model: pm.Model, name: str, data: Pairs, p: SimpleNamespace) -> Pairs:
-        dim_of = {ITEM: ITEM} | groups_of(name, model.named_vars_to_dims)
-        matches = model.named_vars_to_dims.get(name_of(name, counted(ITEM, MATCHES)), (ITEM,))
-        dim_of[ITEM] = matches[0]
-        return in_order(data, {axis: model.coords.get(dim) for axis, dim in dim_of.items()})
+        dims = _dims_of_axes(model, name)
+        return in_order(data, {axis: model.coords.get(dim) for axis, dim in dims.items()})
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Pairs, p: SimpleNamespace) -> None:
@@ -1110,25 +1112,38 @@ def _axes(pairs: Pairs, dims: Any) -> Axes:
 
 def _parameter(name: str, what: str, value: Any, pairs: Pairs, dims: Any) -> Named:
     """Read the axes of a parameter; groups come first."""
-    readings = READINGS.get(what, OWN)
-    return by_axes(name, what, value, readings, _axes(pairs, dims), also=_groups(pairs))
+    groups, each, readings = _groups(pairs), np.arange(pairs.n_pairs), {**READINGS.get(what, OWN)}
+    own = next(iter(readings))
+    for group in groups:
+        if not np.array_equal(pairs.group_idx(group), each):  # else its labels are pairs
+            along = (group, *own)
+            readings[along] = f"one per {' and '.join(along)}"
+    return by_axes(name, what, value, readings, _axes(pairs, dims), also=groups)
 
 
 def _deviation(name: str, deviation: Any, pairs: Pairs) -> tuple[TensorVariable, str]:
     """Read the group at whose labels items deviate."""
+    model = pm.modelcontext(None)
     groups = {f"{group}_item": group for group in _groups(pairs)}
-    found = dims_of(pm.modelcontext(None), deviation)
-    if found is None or len(found) != 1 or found[0] not in groups:
-        of, dim = "no dims" if found is None else f"the dims {found}", [*groups][-1]
-        raise ValueError(
-            f"A deviation of {name!r} has {of}; it must be a variable of the model with one of the "
-            f"dims {quoted(groups)}, whose labels are those of pairs.seen: "
-            f"model.add_coord({dim!r}, pairs.seen({groups[dim]!r}).labels)."
-        )
-    group = groups[found[0]]
-    axes = Axes("pairs", {found[0]: coord_values(pairs.seen(group).labels)})
-    readings: dict[tuple[str, ...], str] = {found: f"one per {group} and item seen"}
-    return by_axes(name, "deviation", deviation, readings, axes).value, group
+    dim = [*groups][-1]
+    must = (
+        f"it must be a variable of the model with one of the dims {quoted(groups)}, whose labels "
+        f"are those of pairs.seen: model.add_coord({dim!r}, pairs.seen({groups[dim]!r}).labels)."
+    )
+    if not has_dims(deviation):
+        raise ValueError(f"A deviation of {name!r} has no dims; {must}")
+    labels = {dim: coord_values(pairs.seen(group).labels) for dim, group in groups.items()}
+    for dim, seen in labels.items():
+        if {*seen} == {*(model.coords.get(dim) or ())}:
+            labels[dim] = np.asarray(model.coords[dim])  # `_terms` takes that order
+    axes = Axes("pairs", labels, otherwise=must[0].upper() + must[1:])
+    seen_at = {dim: f"one per item seen at each {group}" for dim, group in groups.items()}
+    readings: dict[tuple[str, ...], str] = {(dim,): meaning for dim, meaning in seen_at.items()}
+    found = by_axes(name, "deviation", deviation, readings, axes)
+    (dim,) = found.axes
+    if dim not in model.coords:
+        model.add_coord(dim, labels[dim])
+    return found.value, groups[dim]
 
 
 def _tie_effect(name: str, effect: Any, pairs: Pairs, dims: Any) -> Named:
@@ -1157,7 +1172,6 @@ def _observe(
     if parameter and parameter not in own:
         raise TypeError(f"{class_name} needs {parameter}=, its parameter of ties.")
     _check_ties(rv_type.n_outcomes, name, pairs)
-    _check_tie_parameter(rv_type, own.get(parameter, 0.0))
 
     dims = options.get("dims")
     w = _parameter(name, "utility", utility, pairs, dims)
@@ -1165,6 +1179,7 @@ def _observe(
         _parameter(name, what, own.get(what, default), pairs, dims)
         for what, default in (("adherence", 1.0), ("order_effect", 0.0), (parameter, 0.0))
     )
+    _check_tie_parameter(rv_type, own.get(parameter), tie.value)
     features = [own["slope"]] if "slope" in own and _features(name, pairs) else []
     slope = [_parameter(name, "slope", x, pairs, dims) for x in features]
     deviations = [_deviation(name, x, pairs) for x in _listed(own.get("deviation", ()))]
@@ -1304,19 +1319,23 @@ def _check_groups(model: pm.Model, name: str, pairs: Pairs) -> None:
         )
 
 
+def _dims_of_axes(model: pm.Model, name: str) -> dict[str, str]:
+    """Give the dims of the items and groups of observed pairs, by the names of these axes."""
+    dims = model.named_vars_to_dims
+    (item,) = dims.get(name_of(name, counted(ITEM, MATCHES)), (ITEM,))
+    return {ITEM: item} | groups_of(name, dims)
+
+
 def _check_axes(model: pm.Model, name: str, pairs: Pairs, groups: Sequence[str]) -> None:
     """Raise for other labels than those of the parameters and other variables of the model."""
-    dims_of = model.named_vars_to_dims
-    axis_of = {ITEM: ITEM} | groups_of(name, dims_of)
+    dims_of, axis_of = model.named_vars_to_dims, _dims_of_axes(model, name)
     own = {name} | {
         name_of(name, part)
         for axis in (*axis_of, FIRST, SECOND, WEIGHT, COUNTS)
         for part in (axis, counted(axis, MATCHES))
     }
     used = {dim for x, dims in dims_of.items() if x not in own for dim in dims}
-    matches = dims_of.get(name_of(name, counted(ITEM, MATCHES)))
-    if matches is not None:
-        (axis_of[ITEM],) = matches
+    if name_of(name, counted(ITEM, MATCHES)) in dims_of:
         present = np.asarray(model.coords[axis_of[ITEM]])
         whose = f"the model's coord {axis_of[ITEM]!r}"
         same_labels(whose, name, present, pairs.coords[ITEM], "pairs")
@@ -1344,11 +1363,10 @@ def _check_parameters_of(
     return check_parameters(logp, *conditions, msg=message)
 
 
-def _check_tie_parameter(op_type: type[_PairRV], value: Any) -> None:
-    """Raise for numbers that `op_type` does not exist for; of tensors, `logp` knows."""
-    if isinstance(value, Variable):
-        return
-    numbers = np.atleast_1d(np.asarray(value, dtype=float)).ravel()
+def _check_tie_parameter(op_type: type[_PairRV], given: Any, read: TensorVariable) -> None:
+    """Raise for numbers that `op_type` does not exist for; `logp` checks tensors."""
+    known = given_numbers(given, read) if op_type.tie_parameter else None
+    numbers = np.ravel([] if known is None else known)
     wrong = numbers[~(np.isfinite(numbers) & (numbers >= op_type.tie_least))]
     if wrong.size:
         raise ValueError(

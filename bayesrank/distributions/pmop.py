@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any, Unpack
 
 import numpy as np
+import pymc as pm
 import pytensor.tensor as pt
 from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
@@ -27,12 +28,21 @@ from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr
-from bayesrank.distributions.by_name import utility_by_name
+from bayesrank.distributions.by_name import (
+    Named,
+    by_axes,
+    by_row,
+    in_rows,
+    rankings_axes,
+    utility_by_name,
+)
 from bayesrank.distributions.observed import (
     DistOptions,
     Options,
     as_double,
+    check_length,
     check_rows,
+    given_numbers,
     is_observed,
     known_value,
     observe,
@@ -53,10 +63,13 @@ from bayesrank.distributions.orders import (
 from bayesrank.distributions.outcomes import labelled
 from bayesrank.likelihoods.ops import broadcast_batch
 from bayesrank.likelihoods.pmop import AGGREGATES, OrderedPartitionDraw, pmop_logp
+from bayesrank.schema import RANKER
 
 __all__ = ["PMOP", "PartitionSettings"]
 
 POSITIVE = "tie_prevalence must be positive and finite"
+RANKING, SIZE, STAGE = "ranking", "size", "stage"
+WEIGHTS = {"log_weight": "tie_prevalence", "stage_weight": "rank_weights"}  # made of these
 
 PARAMETERS = {
     "utility": "slot",
@@ -134,12 +147,15 @@ class PMOP(Discrete):
         Weights :math:`\delta_2, \dots, \delta_D` of blocks of 2 to D items, positive, relative to a
         single item; larger blocks are impossible. With the geometric mean this is the generalised
         Davidson-Luce model, and a scalar is Davidson's nu. Default: all sizes weigh the same.
+        With a `Rankings`, a variable of the model may have the dim ``"size"``, with the labels 2,
+        3, ..., and those of ranking, ranker and groups, in any order.
     given_sizes : bool
         Whether the sizes of the blocks are given, as `PlackettLuce` has them, instead of part of
         the outcome. Then `tie_prevalence` cancels and is refused.
     rank_weights : array_like of float, (..., n_stages), optional
         Exponents of the stages, not negative and not increasing, which stress the first places.
-        Numbers or data, not random.
+        Numbers or data, not random. With a `Rankings`, data may have the dim ``"stage"``, with the
+        labels 1, 2, ..., and those of ranking, ranker and groups, in any order.
         They make a pseudo-likelihood of it: good for estimates, of no meaning for posterior
         widths or LOO.
     where : tensor_like of bool, (..., n_slots), optional
@@ -242,15 +258,25 @@ class PMOP(Discrete):
             brings=("where", "sizes"),
             instead=", or pass observed=rankings.ranks",
         )
-        settings = PartitionSettings(**own)
+        dims = options.get("dims")
+        weights = {
+            what: _of_rankings(name, what, value, observed, dims)
+            for what, value in (("tie_prevalence", tie_prevalence), ("rank_weights", rank_weights))
+            if value is not None
+        }
+        if tie_prevalence is not None:
+            _check_positive("tie_prevalence", tie_prevalence, weights["tie_prevalence"].value)
+        settings = PartitionSettings(**own | {what: x.value for what, x in weights.items()})
         settings.check_blocks(observed)
-        by_name = utility_by_name(
-            name, utility, observed, utility_dims=utility_dims, dims=options.get("dims")
-        )
+        by_name = utility_by_name(name, utility, observed, utility_dims=utility_dims, dims=dims)
 
         def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
             slots = ObservedPMOPRV.of_slots(by_name, data)
-            return slots | settings.parameters(pt.ones_like(slots["sizes"], dtype="float64"))
+            found = settings.parameters(pt.ones_like(slots["sizes"], dtype="float64"))
+            for field, what in WEIGHTS.items():
+                if what in weights:
+                    found[field] = in_rows(weights[what]._replace(value=found[field]), vars(data))
+            return slots | found
 
         return observe(
             ObservedPMOPRV,
@@ -356,8 +382,17 @@ class ObservedPMOPRV(ObservedRankingsRV, PMOPRV):
     """Observed rankings: validated once, not at every evaluation."""
 
     rows_apart = True
+    gathered = ("utility", *WEIGHTS)
+    called = WEIGHTS
     parameters = PARAMETERS | {"ranks": "slot", "weight": ""}
     extended_signature = signature(parameters, "slot")
+
+    @classmethod
+    def check_new(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> None:
+        for field, what in WEIGHTS.items():
+            x = getattr(p, field)
+            if x.ndim == 2:
+                check_length(name, what, x, data.n_rankings, cls.noun, "of them")
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -372,6 +407,28 @@ class ObservedPMOPRV(ObservedRankingsRV, PMOPRV):
         return p.weight * PMOP.logp(
             value, p.utility, p.where, sizes, p.log_weight, p.stage_weight, *constants
         )
+
+
+def _of_rankings(name: str, what: str, value: Any, rankings: Rankings, dims: Any) -> Named:
+    """Read weights by size of block or by stage, and by what rankings differ in."""
+    n, rows = max(rankings.n_items, 2), (RANKING, RANKER, *rankings.groups)
+    if what == "rank_weights":
+        axis, labels = STAGE, np.arange(1, n + 1)
+        readings: dict[tuple[str, ...], str] = {(STAGE,): "one per stage"}
+    else:
+        axis, labels = SIZE, np.arange(2, n + 1)
+        alone = {row: f"{meaning}, of blocks of two" for row, meaning in by_row(rankings).items()}
+        readings = {(SIZE,): "one per size of block from 2 on", (): "one of blocks of two"} | alone
+    if axis in rankings.groups:
+        raise ValueError(
+            f"The rankings of {name!r} are grouped by {axis!r}, and so are the {what} of PMOP. "
+            "Rename that column."
+        )
+    axes = rankings_axes(rankings, dims, {axis: labels}, says=False, first=(axis,))
+    found = by_axes(name, what, value, readings | by_row(rankings, axis), axes, also=rows)
+    if axis not in found.axes:
+        return Named(found.value[..., None], (*found.axes, axis))
+    return found
 
 
 def _outcome(*, weighted: bool, given_sizes: bool) -> str:
@@ -449,14 +506,13 @@ class PartitionSettings:
             )
         self.log_weight = pt.zeros((0,))
         if tie_prevalence is not None:
-            _check_positive("tie_prevalence", tie_prevalence)
-            prevalence = pt.cast(pt.atleast_1d(pt.as_tensor_variable(tie_prevalence)), "float64")
+            prevalence = pt.atleast_1d(as_double(tie_prevalence, "`tie_prevalence`"))
+            _check_positive("tie_prevalence", tie_prevalence, prevalence)
             self.log_weight = _after_zero(pt.log(prevalence))
         self.rank_weights = None
         if rank_weights is not None:
-            _check_falling("rank_weights", rank_weights)
-            weights = pt.atleast_1d(pt.as_tensor_variable(rank_weights))
-            self.rank_weights = pt.cast(weights, "float64")
+            self.rank_weights = pt.atleast_1d(as_double(rank_weights, "`rank_weights`"))
+            _check_falling("rank_weights", self.rank_weights)
         self.constants = {
             "aggregate": pt.constant(AGGREGATES.index(aggregate)),
             "given_sizes": pt.constant(int(given_sizes)),
@@ -508,26 +564,23 @@ def _after_zero(x: TensorVariable) -> TensorVariable:
     return pt.sum(pt.switch(here, x[..., None, :], 0.0), axis=-1)
 
 
-def _check_positive(name: str, value: Any) -> None:
-    if not isinstance(value, TensorVariable):
-        bad = [
-            x for x in np.atleast_1d(np.asarray(value, dtype=float)).ravel() if not 0 < x < np.inf
-        ]
-        if bad:
-            raise ValueError(f"`{name}` holds {bad[0]}; it must be positive and finite.")
+def _check_positive(name: str, given: Any, read: TensorVariable) -> None:
+    known = given_numbers(given, read)
+    bad = [] if known is None else [x for x in known.ravel() if not 0 < x < np.inf]
+    if bad:
+        raise ValueError(f"`{name}` holds {bad[0]}; it must be positive and finite.")
 
 
-def _check_falling(name: str, value: Any) -> None:
-    if isinstance(value, TensorVariable):
-        if random := sorted(str(rv) for rv in rvs_in_graph([value])):
-            raise ValueError(
-                f"`{name}` depends on the random {', '.join(random)}: exponents cannot be "
-                "estimated, because a pseudo-likelihood grows as they fall to zero. Pass numbers."
-            )
-        value = known_value(value)
-        if value is None:
-            return
-    weights = np.atleast_1d(np.asarray(value, dtype=float))
+def _check_falling(name: str, value: TensorVariable) -> None:
+    if random := sorted(str(rv) for rv in rvs_in_graph([value])):
+        raise ValueError(
+            f"`{name}` depends on the random {', '.join(random)}: exponents cannot be "
+            "estimated, because a pseudo-likelihood grows as they fall to zero. Pass numbers."
+        )
+    weights = given_numbers(None, value)
+    weights = known_value(value) if weights is None else weights
+    if weights is None:
+        return
     if not (np.isfinite(weights) & (weights >= 0)).all() or (np.diff(weights, axis=-1) > 0).any():
         raise ValueError(
             f"`{name}` is {np.array2string(weights, threshold=6)}; weights must be finite, must "

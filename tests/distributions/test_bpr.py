@@ -323,3 +323,19 @@ def test_unknown_arguments_and_single_precision_are_refused():
         pytest.raises(ValueError, match="computes in double precision"),
     ):
         br.BPR.dist(np.zeros(2))
+
+
+def test_a_square_table_without_names_is_refused_unless_its_dims_are_given():
+    rows = pd.DataFrame({"u": ["x", "y"], "i": ["a", "b"]})
+    have = br.Interactions.from_frame(rows, user="u", item="i")
+    H, W = np.array([[1.0], [-0.5]]), np.array([[0.3], [2.0]])
+    message = (
+        r"^The utility of 'y' has shape \(2, 2\) and no names for its axes: it could be one per "
+        r"user and item \(utility_dims=\('user', 'item'\)\), or one per item and user \(util"
+    )
+    with pm.Model(), pytest.raises(ValueError, match=message):
+        br.BPR("y", H @ W.T, observed=have)
+    with pm.Model() as model:
+        br.BPR("y", H @ W.T, utility_dims=("item", "user"), observed=have)
+    exact = -np.log1p(np.exp(0.3 * (-0.5 - 1.0))) - np.log1p(np.exp(2.0 * (1.0 + 0.5)))
+    assert float(model.compile_logp()({})) == pytest.approx(exact)

@@ -479,3 +479,41 @@ def test_counts_in_another_order_are_put_in_that_of_the_model():
             br.MPM("y", np.array(point["score"]), observed=turned)
         again = turned.reindex({"item": ["a", "b", "c"], "ranker": ["u", "v"]})
         br.MPM("y", np.array(point["score"]), observed=again)
+
+
+def test_counts_are_put_in_the_order_of_the_model():
+    counts = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"]]).counts()
+    score = pd.Series({"a": 0.3, "b": 1.0, "c": -0.4})
+    back = {"item": ["c", "b", "a"], "ranker": counts.coords["ranker"][::-1]}
+    found = []
+    for coords in (counts.coords, back):
+        with pm.Model(coords=coords) as model:
+            own = pm.Data("score", score[[*coords["item"]]].to_numpy(), dims="item")
+            who = xr.DataArray([0.5, 2.0], {"ranker": counts.coords["ranker"]})
+            br.MPM("y", own, adherence=who, observed=counts)
+        each = model.compile_logp(vars=model["y"], sum=False)({})[0]
+        found.append(dict(zip(model.coords["ranker"], each, strict=True)))
+    assert found[0] == pytest.approx(found[1])
+
+
+def test_new_counts_have_the_rankers_of_labelled_parameters():
+    counts = br.Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["x", "y"]).counts()
+    others = br.Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["y", "z"]).counts()
+    constant = pd.Series({"y": 0.5, "x": 2.0})
+    with pm.Model(coords=counts.coords | {"judge": ["y", "x"]}) as model:
+        score = pm.Data("score", [0.0, 1.0], dims="item")
+        other = pm.Data("other", [0.5, 2.0], dims="judge")
+        own = pm.Data("own", [2.0, 0.5], dims="ranker")
+        for name, adherence in (("constant", constant), ("other", other), ("own", own)):
+            br.MPM(f"y_{name}", score, adherence=adherence, observed=counts)
+    for name in ("constant", "other"):
+        message = rf"^'y_{name}' has parameters by ranker, and the new counts others"
+        with pytest.raises(ValueError, match=message):
+            br.set_observed(f"y_{name}", others, model=model)
+
+
+def test_a_vector_by_item_or_by_ranker_is_refused():
+    counts = br.Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["x", "y"]).counts()
+    message = r"^The variance of 'y' has shape \(2,\) .* could be one per item, or one per ranker\."
+    with pm.Model(), pytest.raises(ValueError, match=message):
+        br.MPM("y", np.zeros(2), variance=np.ones(2), observed=counts)

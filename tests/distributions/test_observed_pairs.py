@@ -181,7 +181,9 @@ def test_new_pairs_have_the_labels_of_parameters_whatever_their_dims_are_called(
     with pm.Model(coords=pairs.coords | {"reader": ["u", "v"]}) as apart:
         nu, kind = pm.Data("nu", TIES, dims="reader"), pm.Data("kinds", effect, dims="kind")
         br.Davidson("y", UTILITY, nu=nu, order_effect=kind, observed=pairs)
-    for model in (named, apart):
+    with pm.Model() as constant:
+        br.Davidson("y", UTILITY, nu={"v": 1.1, "u": 1.6}, observed=pairs)
+    for model in (named, apart, constant):
         with pytest.raises(
             ValueError, match=r"^The judge axis of the model has the labels 'u', 'v"
         ):
@@ -374,6 +376,25 @@ def test_gradients_of_features_and_deviations_are_those_of_differences():
     flat = np.concatenate([np.ravel(point[v.name]) for v in model.value_vars])
     slope = np.array(f(flat)[1])
     np.testing.assert_allclose(slope, gradient(lambda x: float(f(x)[0]), flat), atol=1e-6)
+
+
+def test_deviations_and_slopes_are_read_by_their_labels():
+    pairs = pairs_of(LONG, features=["length", "bold"])
+    seen = pairs.seen("kind")
+    deviation = np.linspace(-0.8, 0.9, len(seen.labels))
+    slope = pd.DataFrame({"bold": [0.4, -0.7], "length": [0.1, 1.2]}, index=["v", "u"])
+    each = slope.loc[["u", "v"], ["length", "bold"]].to_numpy()[pairs.judge_idx]
+    lead = UTILITY[pairs.first] - UTILITY[pairs.second]
+    lead = lead + deviation[seen.first] - deviation[seen.second] + (each * pairs.features).sum(1)
+    exact = FAMILIES["Davidson"].logp(pairs.counts, lead)
+    back = pd.Series(deviation, pd.Index(seen.labels, name="kind_item"))[::-1]
+    for known in ({}, {"kind_item": seen.labels[::-1]}):
+        with pm.Model(coords=pairs.coords | known) as model:
+            given = pm.Data("given", back.to_numpy(), dims="kind_item") if known else back
+            br.Davidson("y", UTILITY, nu=0.7, deviation=given, slope=slope, observed=pairs)
+        np.testing.assert_allclose(pointwise(model, {}), exact, rtol=1e-12)
+        br.set_observed("y", pairs, model=model)
+        assert float(model.compile_logp(mode=QUICK)({})) == pytest.approx(exact.sum(), rel=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -629,9 +650,14 @@ BAD_SHAPES = [
     ),
     ({"utility": np.zeros((2, 8))}, r"`utility` of 'y' has shape \(2, 8\)"),
     (
+        {"order_effect": np.zeros(3)},
+        r"`order_effect` of 'y' has shape \(3,\); .* one for all, shape \(\), or one per pair, "
+        r"shape \(8,\), or one per judge, shape \(2,\), or one per kind, shape \(2,\)",
+    ),
+    (
         {"order_effect": np.zeros(2)},
-        r"`order_effect` of 'y' has shape \(2,\); .* one for all, shape \(\), or one per pair, "
-        r"shape \(8,\)",
+        r"The order_effect of 'y' has shape \(2,\) and no names for its axes: it could be one per "
+        r"judge, or one per kind",
     ),
     ({"nu": np.ones(3)}, r"`nu` of 'y' has shape \(3,\); with these pairs it is one for all"),
     ({"nu": -1.0}, "`nu` holds -1; it must be finite and 0 or more"),

@@ -5,6 +5,7 @@ import itertools
 import warnings
 
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytensor
 import pytensor.tensor as pt
@@ -359,3 +360,31 @@ def test_priors_and_predictions_of_arrays():
     drawn = idata.prior_predictive["y"]
     assert drawn.dims == ("chain", "draw", "match", "result")
     np.testing.assert_array_equal(drawn.sum("result")[0, 7], COUNTS.sum(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("what", "build"),
+    [
+        ("utility", lambda x: br.Davidson.dist(x, nu=1.0)),
+        ("nu", lambda x: br.Davidson.dist([0.0, 1.0], nu=x)),
+        ("theta", lambda x: br.RaoKupper.dist([0.0, 1.0], theta=x)),
+        ("adherence", lambda x: br.BradleyTerry.dist([0.0, 1.0], adherence=x)),
+        ("order_effect", lambda x: br.Thurstone.dist([0.0, 1.0], order_effect=x)),
+        ("total", lambda x: br.Thurstone.dist([0.0, 1.0], total=x)),
+        ("nu", lambda x: br.Davidson("y", [0.0, 1.0], nu=x, observed=[1, 0, 0])),
+        ("score", lambda x: br.MPM.dist(x)),
+        ("variance", lambda x: br.MPM.dist([0.0, 1.0], variance=x)),
+        ("adherence", lambda x: br.MPM.dist([0.0, 1.0], adherence=x)),
+        ("total", lambda x: br.MPM.dist([0.0, 1.0], total=x)),
+        ("tie_prevalence", lambda x: br.PMOP.dist([0.0, 1.0], tie_prevalence=x)),
+        ("rank_weights", lambda x: br.PMOP.dist([0.0, 1.0], rank_weights=x)),
+        ("utility", lambda x: br.BPR.dist(x)),
+        ("weight", lambda x: br.BPR.dist([0.0, 1.0], weight=x)),
+    ],
+)
+def test_labels_that_nothing_aligns_are_refused(what, build):
+    series = pd.Series({"a": 1.0, "b": 1.0})
+    for x in (series, series.to_dict(), series.to_xarray(), pd.DataFrame({"c": series})):
+        message = rf"^`{what}` is a {type(x).__name__}, and its labels would be lost"
+        with pm.Model(), pytest.raises(TypeError, match=message):
+            build(x)

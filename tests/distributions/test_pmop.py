@@ -471,3 +471,65 @@ def test_unknown_arguments_are_refused():
         br.PMOP("y", np.zeros(6), observed=RANKINGS, temperature=2.0)
     with pytest.raises(TypeError, match="temperature"):
         br.PMOP.dist(np.zeros(6), temperature=2.0)
+
+
+# Weights of blocks by what rankings differ in
+
+TWO_AT_MOST = br.Rankings.from_orderings(
+    [[{"a", "b"}, "c", "d"], ["d", {"a", "c"}, "b"], ["b", "a", {"c", "d"}]],
+    rankers=["v", "u", "w"], items=list("abcd"),
+)  # fmt: skip
+
+
+def by_ranker(prevalence, rankings=TWO_AT_MOST):
+    """Log-likelihood with a weight of pairs for each ranker."""
+    each = zip(rankings.ranks, rankings.item, rankings.ranker_idx, strict=True)
+    worth = np.array([0.4, -0.3, 1.1, 0.2])
+    return [
+        partition_logp(worth[item], ranks, "mean", log_weight=np.log([1.0, prevalence[ranker]]))
+        for ranks, item, ranker in each
+    ]
+
+
+def test_a_tie_prevalence_by_ranker_is_none_by_size():
+    prevalence = np.array([0.2, 0.7, 3.0])
+    worth = np.array([0.4, -0.3, 1.1, 0.2])
+    with pm.Model(coords=TWO_AT_MOST.coords) as model:
+        x = pm.Data("x", prevalence, dims="ranker")
+        br.PMOP("y", worth, tie_prevalence=x, observed=TWO_AT_MOST)
+    logp = model.compile_logp(vars=model["y"], sum=False)
+    np.testing.assert_allclose(logp({})[0], by_ranker(prevalence), rtol=1e-12)
+    new = TWO_AT_MOST.subset([2, 0])
+    br.set_observed("y", new, model=model)
+    of_new = by_ranker(prevalence, new.reindex({"ranker": TWO_AT_MOST.rankers}))
+    np.testing.assert_allclose(logp({})[0], of_new, rtol=1e-12)
+    message = r"^The tie_prevalence of 'y' is by ranker, and the new rankings have others"
+    with pytest.raises(ValueError, match=message):
+        br.set_observed("y", br.Rankings.from_orderings([["a", "b"]], rankers=["z"]), model=model)
+
+
+def test_a_tie_prevalence_without_names_is_refused_if_it_can_be_read_in_two_ways():
+    message = (
+        r"^The tie_prevalence of 'y' has shape \(3,\) and no names for its axes: it could be one "
+        r"per size of block from 2 on, or one per ranking, of blocks of two\. Say which, or give"
+    )
+    for x in (np.ones(3), pm.LogNormal.dist(0, 1, shape=3)):
+        with pm.Model(coords=TWO_AT_MOST.coords), pytest.raises(ValueError, match=message):
+            br.PMOP("y", np.zeros(4), tie_prevalence=x, observed=TWO_AT_MOST)
+
+
+def test_new_rankings_need_as_many_weights():
+    with pm.Model(coords=TWO_AT_MOST.coords) as model:
+        x = pm.Data("x", np.ones((3, 2)), dims=("ranking", "size"))
+        br.PMOP("y", np.zeros(4), tie_prevalence=1.0 * x, observed=TWO_AT_MOST)
+        br.PMOP("z", np.zeros(4), tie_prevalence=np.ones((3, 2)), observed=TWO_AT_MOST)
+    message = r"'z' has 3 tie_prevalence, but the new rankings have 2"
+    with pytest.raises(ValueError, match=message):
+        br.set_observed("z", TWO_AT_MOST.subset([0, 1]), model=model)
+
+
+def test_groups_that_are_called_like_sizes_are_refused():
+    rankings = TWO_AT_MOST.grouped({"size": [2, 3, 4]})
+    x = {2: 1.0, 3: 1.0, 4: 1.0}
+    with pm.Model(), pytest.raises(ValueError, match=r"are grouped by 'size', .* Rename that col"):
+        br.PMOP("y", np.zeros(4), tie_prevalence=x, observed=rankings)

@@ -318,7 +318,7 @@ HAD = br.Interactions.from_frame(
         (COUNTED, lambda x: br.MPM("y", np.zeros(3), adherence=x, observed=COUNTED),
          ("item",), r"adherence of 'y' is by item of .* and by any of ranker, problem"),
         (COUNTED, lambda x: br.MPM("y", x, observed=COUNTED),
-         ("ranker",), r"score of 'y' is by ranker of .* is one per item, and by any"),
+         ("ranker",), r"score of 'y' is by ranker of .* it is one per item, or one per ranker"),
         (COUNTED, lambda x: br.MPM("y", np.zeros(3), adherence=x, observed=COUNTED),
          ("strangers",), r"'strangers' of the adherence of 'y' \('p', 'q', 'r'\) are those of no"),
     ],
