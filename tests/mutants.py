@@ -119,8 +119,8 @@ MUTANTS = (
     Mutant(
         "pairs: the order effect is the second item's",
         DISTRIBUTIONS,
-        "lead = lead + as_double(order_effect)",
-        "lead = lead - as_double(order_effect)",
+        'lead = lead + as_double(order_effect, "`order_effect`")',
+        'lead = lead - as_double(order_effect, "`order_effect`")',
         ("tests/distributions/test_pairwise.py",),
     ),
     Mutant(
@@ -147,8 +147,8 @@ MUTANTS = (
     Mutant(
         "deviations of the second item are added",
         DISTRIBUTIONS,
-        "size += [np.ones(pairs.n_pairs), -np.ones(pairs.n_pairs)]",
-        "size += [np.ones(pairs.n_pairs), np.ones(pairs.n_pairs)]",
+        "size += [none + 1.0, none - 1.0]",
+        "size += [none + 1.0, none + 1.0]",
         ("tests/distributions/test_observed_pairs.py",),
     ),
     Mutant(
