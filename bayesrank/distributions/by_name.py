@@ -390,7 +390,9 @@ def by_axes(
     x, dims = _read(name, what, value, said)
     shape = _shape(x)
     if dims is None:
-        return Named(x, _by_shape(name, what, shape, readings, axes, also))
+        along = _by_shape(name, what, shape, readings, axes, also)
+        _refuse_two_orders(name, what, along, axes)
+        return Named(x, along)
     if len(dims) != len(shape):
         raise ValueError(
             f"The {what} of {name!r} {_has(what)} {len(shape)} axes, and "
@@ -665,6 +667,22 @@ def _by_shape(
         f"{f'The {what}' if ' ' in what else f'`{what}`'} of {name!r} {_has(what)} shape {shape}; "
         f"with these {axes.noun} {_it_is(what)} {ways}.{more}"
     )
+
+
+def _refuse_two_orders(name: str, what: str, along: Sequence[str], axes: Axes) -> None:
+    """Raise where values without names may be in the order of the data or of the model's coords."""
+    coords = pm.modelcontext(None).coords
+    for axis in along:
+        labels, present = axes.labels[axis], coords.get(axis)
+        if labels is None or isinstance(labels, int) or present is None:
+            continue
+        if not np.array_equal(present, labels) and {*present} == {*labels}:
+            raise ValueError(
+                f"The {what} of {name!r} {_has(what)} no names for its axes, and the model's coord "
+                f"{axis!r} has the labels of the {axes.noun} in another order. Give it dims, such "
+                f"as by pm.Deterministic{axes.said(what)}. Or put the data in the order of the "
+                f"model: data.reindex({{{axis!r}: model.coords[{axis!r}]}})."
+            )
 
 
 def _fits(shape: tuple[int, ...], along: Sequence[str], axes: Axes) -> bool:

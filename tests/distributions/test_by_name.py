@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pymc.dims as pmd
+import pytensor.tensor as pt
 import pytest
 
 import bayesrank as br
@@ -405,3 +406,36 @@ def test_labels_of_two_axes_are_told_by_the_name_of_the_index():
     found = [x.eval() for x in model.logp(vars=[model["y"], model["x"]], sum=False)]
     np.testing.assert_allclose(found[0], [-np.log1p(np.exp(2)), -np.log1p(np.exp(-2))])
     np.testing.assert_allclose(found[1], [-3 - np.log1p(np.exp(-3)), -np.log1p(np.exp(-1))])
+
+
+ONE_BY_ONE = br.Rankings.from_orderings([["a", "b", "c"], ["b", "c", "a"]], rankers=["u", "v"])
+PER_ITEM = {
+    "PlackettLuce": lambda u, data: br.PlackettLuce("y", u, observed=data),
+    "PMOP": lambda u, data: br.PMOP("y", u, observed=data),
+    "BradleyTerry": lambda u, data: br.BradleyTerry("y", u, observed=data.pairs()),
+    "MPM": lambda u, data: br.MPM("y", u, observed=data.counts()),
+    "Mixture": lambda u, data: br.Mixture(
+        "y", [0.5, 0.5], [br.PlackettLuce.dist(u)] * 2, observed=data
+    ),
+    "Mallows": lambda u, data: br.Mallows(
+        "y", pt.argsort(pt.argsort(u)) + 1, 1.0, distance="kendall", observed=data
+    ),
+}
+
+
+@pytest.mark.parametrize("family", PER_ITEM.values(), ids=PER_ITEM)
+def test_values_without_names_are_refused_where_coords_and_data_have_other_orders(family):
+    """An expression of a variable is in the order of the coords, and an array may be in either."""
+    labels = {"u": [0.3, -1.0, 0.7]}
+    found = {}
+    for items in ("abc", "cab"):
+        with pm.Model(coords={"item": list(items)}) as model:
+            u = pm.Flat("u", dims="item")
+            data = ONE_BY_ONE.reindex({"item": model.coords["item"]})
+            if items == "cab":
+                with pytest.raises(ValueError, match="another order"):
+                    family(2 * u, ONE_BY_ONE)
+            y = family(2 * u, data)
+        point = {"u": np.array([labels["u"]["abc".index(item)] for item in items])}
+        found[items] = float(model.compile_logp(vars=y)(point))
+    assert found["cab"] == pytest.approx(found["abc"], rel=1e-12)
