@@ -533,6 +533,11 @@ CASES = {
         "b\nale > bock\nbock > cider\n", ("--ballot", "b"),
         "line 2: ale > bock; line 3: bock > cider",
     ),
+    "places without any item": Case(
+        "n,1st,2nd\n2,ale,bock\n3,,\n1,bock,ale\n", ("--wide", "places", "--weight", "n"),
+        "line 2 (2): ale > bock; line 4: bock > ale",
+        ("1 of 3 rankings is without an item, and left out.",),
+    ),
     "places that differ in number": Case(
         "1st,2nd,3rd\nale,bock,\nbock,ale,cider\n", ("--wide", "places"),
         says=("Rankings leave out items and differ in length: line 2 names 2 and line 3 names 3.",),

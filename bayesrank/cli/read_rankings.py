@@ -146,7 +146,7 @@ def read_rankings(file: Path, columns: RankColumns, how: Written, note: Note) ->
     if columns.ballot:
         long = _of_ballots(frame, columns)
     elif columns.wide == "places":
-        long = _of_places(frame, columns)
+        long = _of_places(frame, columns, note)
     elif columns.wide:
         long = _of_items(frame, columns, how, note)
     else:
@@ -240,9 +240,11 @@ def _refuse_turned(costs: pd.DataFrame) -> None:
         )
 
 
-def _of_places(frame: pd.DataFrame, columns: RankColumns) -> pd.DataFrame:
+def _of_places(frame: pd.DataFrame, columns: RankColumns, note: Note) -> pd.DataFrame:
     """Make a long table of one with a column per place."""
     places, who = _wide(frame, columns)
+    if n := int(frame[places].isna().all(axis=1).sum()):
+        note(f"{_rows(n, len(frame), 'ranking', 'rankings')} without an item, and left out.")
     parts = [
         pd.DataFrame({**who, "item": frame[place], "cost": n, "last": False, "cell": place})
         for n, place in enumerate(places, start=1)

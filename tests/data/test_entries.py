@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bayesrank.aggregation import pair_wins
 from bayesrank.data import Rankings
 from tests.data.examples import from_places, places
 
@@ -175,6 +176,16 @@ def test_lists_that_differ_in_length_need_a_rest(lists):
     for row, one in enumerate(lists):  # what is left out is below all that is named
         left = everyone.ranks[row] > len(one)
         assert left.sum() == n_items - sizes[row]
+
+
+@pytest.mark.filterwarnings("ignore::bayesrank.data.UninformativeRankingWarning")
+def test_the_two_readings_of_ballots_have_different_winners():
+    """Sixty voters name b alone, and forty put a above b."""
+    ballots, voters = [["b"], ["a", "b"]], [60, 40]
+    dropped = Rankings.from_orderings(ballots, rest=(), weight=voters)
+    last = Rankings.from_orderings(ballots, rest="items", weight=voters)
+    assert pair_wins(dropped).wins.tolist() == [[0, 40], [0, 0]]  # a wins every comparison
+    assert pair_wins(last).wins.tolist() == [[0, 40], [60, 0]]  # b has the majority
 
 
 def test_lists_of_one_length_need_no_rest():

@@ -233,7 +233,7 @@ def cells(text: str, separator: str, columns: Collection[str] | None = None) -> 
     """
     known = _Bare({"": np.nan})
     names: list[str] = []
-    kept: list[list[Any]] = []
+    kept: list[Any] = []  # row after row: a list for each would keep the collector busy
     lines: list[int] = []
     limit = csv.field_size_limit(2**31 - 1)
     try:
@@ -241,26 +241,29 @@ def cells(text: str, separator: str, columns: Collection[str] | None = None) -> 
         begin, header_line = 1, 0
         for record in reader:
             at, begin = begin, reader.line_num + 1
-            if record == [_END]:
+            n = len(record)
+            if n <= 1 and record == [_END]:
                 break
-            if not any(map(str.strip, record)):
+            if not n or (not record[0].strip() and not any(map(str.strip, record))):
                 continue
             if not header_line:
                 header_line = at
                 names = [name.strip() or f"column {n}" for n, name in enumerate(record, start=1)]
                 unnamed = {n for n, name in enumerate(record) if not name.strip()}
                 chosen = [n for n, name in enumerate(names) if columns is None or name in columns]
-                known.spaces += sum(record[n] != names[n] for n in chosen if n not in unnamed)
+                known.spaces += sum(record[k] != names[k] for k in chosen if k not in unnamed)
                 first = separator.join(record)
+                n_names = len(names)
                 continue
-            if len(record) > len(names) and any(map(str.strip, record[len(names) :])):
+            if n > n_names and any(map(str.strip, record[n_names:])):
                 raise ValueError(
-                    f"line {at} has {len(record)} fields, and the header in line {header_line} has "
-                    f"{counted(len(names), 'name')}: {first.strip()[:60]!r}. Correct line {at}; "
+                    f"line {at} has {n} fields, and the header in line {header_line} has "
+                    f"{counted(n_names, 'name')}: {first.strip()[:60]!r}. Correct line {at}; "
                     f"or, if line {header_line} is a title, remove the lines above the header."
                 )
-            record += [""] * (len(names) - len(record))
-            kept.append([known[record[n]] for n in chosen])
+            if n < n_names:
+                record += [""] * (n_names - n)
+            kept += [known[record[k]] for k in chosen]
             lines.append(at)
         else:
             raise ValueError(f"line {at} has a quotation mark that opens a cell and does not end.")
@@ -268,7 +271,7 @@ def cells(text: str, separator: str, columns: Collection[str] | None = None) -> 
         csv.field_size_limit(limit)
     if not header_line:
         raise pd.errors.EmptyDataError
-    table = np.array(kept, dtype=object).reshape(len(kept), len(chosen))
+    table = np.array(kept, dtype=object).reshape(len(lines), len(chosen))
     frame = pd.DataFrame(table, pd.Index(lines, name=LINE), chosen, dtype=object)
     # what an index is written as has no name; a column without name and cells is nothing
     left = [n for n in chosen if n not in unnamed or frame[n].notna().any()]
