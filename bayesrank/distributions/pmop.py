@@ -367,6 +367,12 @@ class PMOP(Discrete):
         *constants: Any,
     ) -> TensorVariable:
         """One log-probability per ranking."""
+        n, slots = value.type.shape[-1], utility.type.shape[-1]
+        if None not in (n, slots) and n != slots:
+            raise ValueError(
+                f"PMOP got {n} ranks per ranking, and utilities of {slots} slots: give one utility "
+                "for each rank."
+            )
         logp = _logp(value, pt.switch(where, utility, 0.0), log_weight, stage_weight, constants)
         return check_parameters(
             pt.switch(fits(value, where, sizes), logp, -pt.inf),

@@ -254,3 +254,9 @@ def test_other_parameters_by_row_are_as_many_as_the_rankings_of_an_array(family,
     message = rf"of shape \(3,\) in observed=, and `{what}` of shape \(2,.*: give one for all"
     with pytest.raises(ValueError, match=message), pm.Model():
         family("y", **given, observed=[[1, 2, 3], [3, 2, 1], [1, 3, 2]])
+
+
+def test_ranks_of_pmop_are_as_many_as_its_utilities():
+    for utility in (0.0, [0.0], [0.0, 0.0]):
+        with pytest.raises(ValueError, match=r"PMOP got 3 ranks .* utilities of [12] "):
+            pm.logp(br.PMOP.dist(utility), np.array([1, 2, 3]))
