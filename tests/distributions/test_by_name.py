@@ -439,3 +439,20 @@ def test_values_without_names_are_refused_where_coords_and_data_have_other_order
         point = {"u": np.array([labels["u"]["abc".index(item)] for item in items])}
         found[items] = float(model.compile_logp(vars=y)(point))
     assert found["cab"] == pytest.approx(found["abc"], rel=1e-12)
+
+
+def test_components_in_a_list_must_have_the_labels_that_the_weights_have_in_their_places():
+    coords = TWO.coords | {"kind": ["p", "q"], "one": ["p"], "other": ["q"]}
+    with pm.Model(coords=coords) as model:
+        weights = pm.Data("weights", [0.2, 0.8], dims="kind")
+        of_one = br.PlackettLuce.dist(pm.Data("u", U[:1], dims=("one", "item")))
+        of_other = br.PlackettLuce.dist(pm.Data("v", U[1:], dims=("other", "item")))
+        y = br.Mixture("y", weights, [of_one, of_other], observed=TWO)
+        with pytest.raises(
+            ValueError, match=r"weights of 'z' have the labels 'p' where a component"
+        ):
+            br.Mixture("z", weights, [of_other, of_one], observed=TWO)
+    rows = list(zip(TWO.item, TWO.ranks, strict=True))
+    each = [[sum_over_orderings(u[item], ranks) for u in U] for item, ranks in rows]
+    exact = [np.log(np.exp(logp) @ [0.2, 0.8]) for logp in each]
+    np.testing.assert_allclose(model.logp(vars=y, sum=False)[0].eval(), exact, atol=1e-12)
