@@ -277,6 +277,10 @@ class MixtureRV(ObservedRankingsRV):
         return [ITEM, *groups]
 
     @classmethod
+    def _follower(cls, model: pm.Model, name: str, p: SimpleNamespace, part: str) -> str:
+        return super()._follower(model, name, p, part) if part == ITEM else "weights"
+
+    @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         joint = safe_log(p.weights) + cls._units(cls._kinds_logp(value, p), p)
         logp = mixture_logp(joint)

@@ -336,14 +336,14 @@ class ObservedRankingsRV(ObservedRV):
             new = data.coords.get(part)
             if new is None:
                 raise ValueError(
-                    f"The {what} of {name!r} is by {part}, and the new rankings are not "
+                    f"{name!r} has its {what} by {part}, and the new rankings are not "
                     f"grouped by it. Read them with by={part!r}, or use Rankings.grouped."
                 )
             if np.array_equal(kept, new):
                 continue
             if part == RANKER and are_numbers(new):
                 raise ValueError(
-                    f"The {what} of {name!r} is by ranker, and the new rankings do not say "
+                    f"{name!r} has its {what} by ranker, and the new rankings do not say "
                     "whose they are. Read them with the rankers, such as by rankers= of "
                     "Rankings.from_orderings or ranker= of Rankings.from_ratings."
                 )
@@ -351,7 +351,7 @@ class ObservedRankingsRV(ObservedRV):
                 data = data.reindex({part: kept})
             except ValueError as error:
                 raise ValueError(
-                    f"The {what} of {name!r} is by {part}, and the new rankings have others. "
+                    f"{name!r} has its {what} by {part}, and the new rankings have others. "
                     f"{error} Make the model with all that will come, or subset the rankings."
                 ) from error
         return data

@@ -245,7 +245,7 @@ def test_new_rankings_of_other_items_or_rankers_are_refused_and_nothing_is_chang
         br.PMOP("y", pm.Flat("u", dims=("ranker", "item")), observed=TWO)
     for new, part, label in ((others, "item", "d"), (who, "ranker", "zoe")):
         message = (
-            rf"^The utility of 'y' is by {part}, and the new rankings have others\. Unknown "
+            rf"^'y' has its utility by {part}, and the new rankings have others\. Unknown "
             rf"{part} '{label}'"
         )
         with pytest.raises(ValueError, match=message):

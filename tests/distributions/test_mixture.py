@@ -356,7 +356,7 @@ def test_new_rankings_must_be_of_the_rankers_that_have_weights():
         named = pm.Data("weights", weights, dims=("ranker", "kind"))
         br.Mixture("y", named, br.PlackettLuce.dist(UTILITY), observed=BY_RANKER)
     others = br.Rankings.from_orderings([["a", "b"]], items=list("abcdef"), rankers=["dan"])
-    with pytest.raises(ValueError, match=r"is by ranker, and the new rankings have others"):
+    with pytest.raises(ValueError, match=r"^'y' has its weights by ranker, and the new rankings"):
         br.set_observed("y", others, model=model)
 
 

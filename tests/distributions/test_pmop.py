@@ -503,7 +503,7 @@ def test_a_tie_prevalence_by_ranker_is_none_by_size():
     br.set_observed("y", new, model=model)
     of_new = by_ranker(prevalence, new.reindex({"ranker": TWO_AT_MOST.rankers}))
     np.testing.assert_allclose(logp({})[0], of_new, rtol=1e-12)
-    message = r"^The tie_prevalence of 'y' is by ranker, and the new rankings have others"
+    message = r"^'y' has its tie_prevalence by ranker, and the new rankings have others"
     with pytest.raises(ValueError, match=message):
         br.set_observed("y", br.Rankings.from_orderings([["a", "b"]], rankers=["z"]), model=model)
 
