@@ -19,7 +19,7 @@ so that every call of a kernel is preceded by a comparison of these lengths.
 >>> check(rules, [(60, 3), (60, 4), (20,)], "Example", ["alpha", "ranks", "weight"])
 Traceback (most recent call last):
 ...
-bayesrank.likelihoods.ops.signatures.LengthError: `weight` has length 20 along its axis 0, and ...
+bayesrank.likelihoods.ops.signatures.LengthError: The lengths of parameters and data do not fit ...
 """
 
 import functools
@@ -153,7 +153,10 @@ def check(rules: Sequence[Rule], shapes: Sequence[Any], op_name: str, names: Seq
 
 def sentence(rule: Rule, op_name: str, names: Sequence[str]) -> str:
     """Write the message of a rule, with places for the length found and that of the other axis."""
-    text = f"`{names[rule.which]}` has length {{0}} along its axis {rule.axis}"
+    text = (
+        "The lengths of parameters and data do not fit each other: "
+        f"`{names[rule.which]}` has length {{0}} along its axis {rule.axis}"
+    )
     if rule.as_of is None:
         return f"{text}, and {op_name} needs a length of {rule.more}."
     needs = "equal lengths" if rule.more == 0 else f"{rule.more} more than that"

@@ -117,10 +117,10 @@ def refuse_every_mismatch(op, call):
     n = 0
     for shapes in every_mismatch(op):
         with pytest.raises(
-            LengthError, match=r"^`\w+` has length \d+ along its axis \d, and "
+            LengthError, match=r"^The lengths .* `\w+` has length \d+ along its axis \d, and "
         ) as e:
             call(shapes)
-        assert len(str(e.value).splitlines()[0]) < 400
+        assert len(str(e.value).splitlines()[0]) < 460
         n += 1
     return n
 
@@ -204,7 +204,7 @@ def test_lengths_that_may_be_others_are_taken():
         ((3, 4), (3, 1), (5,), (5,)): "`y` has length 1 along its axis 1, and `x` has length 4",
         ((3, 4), (3, 4), (5,), (6,)): "`b` has length 6 along its axis 0, and `a` has length 5",
     }.items():
-        with pytest.raises(LengthError, match=f"^{found}"):
+        with pytest.raises(LengthError, match=f": {found}"):
             at(*shapes)
 
 
@@ -212,7 +212,7 @@ def test_lengths_that_are_numbers_or_one_more_are_compared():
     rules = rules_of("(3,c),(c+1)->()", (), (2, 1))
     check(rules, [(3, 5), (6,)], "Example", ["x", "y"])
     with pytest.raises(
-        LengthError, match=r"^`x` has length 2 .*, and Example needs a length of 3\.$"
+        LengthError, match=r": `x` has length 2 .*, and Example needs a length of 3\.$"
     ):
         check(rules, [(2, 5), (6,)], "Example", ["x", "y"])
     with pytest.raises(LengthError, match=r"`x` has length 5 .* Example needs 1 more than that\."):
