@@ -9,7 +9,7 @@ every value by its label.
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,7 +65,9 @@ class Parameter(NamedTuple):
     own: tuple[str, ...]  # axes that rankings do not differ in
     constants: bool = True  # whether labelled constants are aligned
     said: str = ""  # the option for its dims
-    kind: str = "real"  # or "order", or "weights"
+    kind: str = "real"  # or "order", "weights", "above one" or "falling"
+    coords: Mapping[str, Any] = COORDS  # of the data
+    total: Callable[[xr.DataArray], float] | None = None  # instead of `exact`: by all values
 
 
 def of_each(logp: Callable[..., float]) -> Callable[..., np.ndarray]:
@@ -237,13 +239,18 @@ class Cell(NamedTuple):
 def values_of(parameter: Parameter, along: tuple[str, ...]) -> xr.DataArray:
     """Some values, with labels."""
     rng = np.random.default_rng(len(along))
-    shape = [len(COORDS[axis]) for axis in along]
+    coords = {axis: parameter.coords[axis] for axis in along}
+    shape = [len(labels) for labels in coords.values()]
     x = rng.uniform(0.2, 3.0, size=shape)
     if parameter.kind == "order":  # ranks of the items, which are the last axis
         x = 1 + np.argsort(np.argsort(x, axis=-1), axis=-1)
     if parameter.kind == "weights":  # of the components, which are the last axis
         x = x / x.sum(axis=-1, keepdims=True)
-    return xr.DataArray(x, {axis: COORDS[axis] for axis in along}, along)
+    if parameter.kind == "above one":
+        x = 1 + x
+    if parameter.kind == "falling":
+        x = -np.sort(-x, axis=-1)
+    return xr.DataArray(x, coords, along)
 
 
 def shuffled(x: xr.DataArray) -> xr.DataArray:
@@ -271,11 +278,8 @@ def as_dict(x: xr.DataArray) -> dict[Any, Any]:
 
 def by_another_name(x: xr.DataArray, axis: str) -> Any:
     """Make data whose dim has a name of its own, and the labels in another order."""
-    x = shuffled(x[[axis]] if isinstance(x, xr.Dataset) else x)
+    x = x.isel({axis: np.roll(np.arange(x.sizes[axis])[::-1], 1)})
     pm.modelcontext(None).add_coord(f"other_{axis}", x[axis].values)
-    for each in x.dims:
-        if each != axis:
-            x = x.sel({each: COORDS[each]})
     return as_data(x.rename({axis: f"other_{axis}"}))
 
 
@@ -356,7 +360,7 @@ def check(cell: Cell) -> None:
     parameter, labelled = cell.parameter, values_of(cell.parameter, cell.along)
     coords = {
         axis: labels[::-1] if axis in cell.reversed_coords else labels
-        for axis, labels in COORDS.items()
+        for axis, labels in parameter.coords.items()
     }
     with pm.Model(coords=coords) as model:
         try:
@@ -371,6 +375,10 @@ def check(cell: Cell) -> None:
             assert not re.search(r"\bOp\b|axis \d|[Bb]roadcast|signature", message), message
             return
     assert cell.expected != "refused", cell.name
+    if parameter.total is not None:
+        found = float(model.logp(vars=y).eval())
+        assert found == pytest.approx(parameter.total(labelled), abs=1e-8), cell.name
+        return
     own = [axis for axis in parameter.own if axis in cell.along]
 
     def of(row: int) -> np.ndarray:
