@@ -26,7 +26,7 @@ covariance shrinks to :math:`C' = (C^{-1} + J)^{-1}`, and the set that is tied w
 looked for as `tied_with_leader` does it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -60,7 +60,7 @@ def next_matches(
     n: int = 10,
     *,
     top: int = 1,
-    cost: ArrayLike | pd.DataFrame | None = None,
+    cost: ArrayLike | pd.DataFrame | Mapping[Any, Any] | None = None,
     var: str = "utility",
     nu: str = "nu",
     dim: str = "item",
@@ -76,9 +76,10 @@ def next_matches(
         How many matches to choose, 1 or more. The same two items may meet more than once.
     top : int
         The best k items are sought: 1 for the leader alone; less than there are items.
-    cost : DataFrame or array_like of float, shape (n_items, n_items), optional
+    cost : DataFrame, dict of dicts or array_like of float, shape (n_items, n_items), optional
         What a match of the two items costs, positive, symmetric; the diagonal is not looked at.
-        A DataFrame has the labels of the items, in any order, as its index and as its columns.
+        A DataFrame has the labels of the items, in any order, as its index and as its columns; a
+        dict of dicts has them as keys.
         By default all cost the same. Matches are chosen by gain per cost.
     var, nu, dim : str
         As in `match_probability`.
@@ -156,10 +157,12 @@ def next_matches(
     return pd.DataFrame(rows, columns=[dim, f"{dim}_other", "gain", "doubt", "p_better"])
 
 
-def _prices(cost: ArrayLike | pd.DataFrame | None, labels: Any) -> Floats:
+def _prices(cost: ArrayLike | pd.DataFrame | Mapping[Any, Any] | None, labels: Any) -> Floats:
     n_items = len(labels)
     if cost is None:
         return np.ones((n_items, n_items))
+    if isinstance(cost, Mapping):
+        cost = pd.DataFrame(cost).T
     if isinstance(cost, pd.DataFrame):
         for side, given in (("index", cost.index), ("columns", cost.columns)):
             if sorted(map(str, given)) != sorted(map(str, labels)) or not given.isin(labels).all():

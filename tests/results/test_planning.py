@@ -104,8 +104,9 @@ def test_costs_with_labels_are_read_by_label():
     cost = pd.DataFrame(np.ones((3, 3)), names, names)
     cost.loc["i0", "i1"] = cost.loc["i1", "i0"] = 0.01
     turned = cost.loc[["i2", "i0", "i1"], ["i1", "i2", "i0"]]
-    chosen = br.next_matches(posterior(utility[None]), 1, cost=turned)
-    assert {*chosen.loc[0, ["item", "item_other"]]} == {"i0", "i1"}
+    for given in (turned, turned.to_dict()):
+        chosen = br.next_matches(posterior(utility[None]), 1, cost=given)
+        assert {*chosen.loc[0, ["item", "item_other"]]} == {"i0", "i1"}
     with pytest.raises(ValueError, match="The index of `cost` must be the labels of the 3 items"):
         br.next_matches(posterior(utility[None]), 1, cost=cost.rename({"i0": "x"}))
     array = xr.DataArray(cost, dims=("item", "item_other"))
