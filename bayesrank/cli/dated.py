@@ -119,10 +119,10 @@ class _Dated:
         fit, found = self.fit, self.history
         out = found.draws(since=self.since, draws=fit.draws, chains=fit.chains, seed=fit.seed)
         # what is known before the data of a strength today
-        scale, drift = found.hyperparameters["scale"], found.hyperparameters["drift"]
+        scale, drift = found.nodes["scale"].to_numpy(), found.nodes["drift"].to_numpy()
         sd = np.sqrt(scale**2 + drift**2 * np.ptp(self._times))
         posterior = out["posterior"].to_dataset()
-        posterior["utility_scale"] = (("chain", "draw"), np.full((fit.chains, fit.draws), sd))
+        posterior["utility_scale"] = (("chain", "draw"), sd[out["sample_stats"]["node"]])
         # it is what there is to have: not the quick answer beside a full one
         posterior.attrs["method"] = posterior.attrs.pop("approximation")
         out["posterior"] = posterior

@@ -23,10 +23,11 @@ from bayesrank.inference.histories import (
     Problem,
     checked_hyperparameters,
     learned,
-    match_probabilities,
+    mixed_matches,
     moved_dual,
     tail,
 )
+from bayesrank.inference.nodes import node_of_draws
 from bayesrank.likelihoods.plackett_luce.per_slot_kernel import per_slot_kernel
 from bayesrank.utility.dynamics import Dynamics
 
@@ -149,7 +150,9 @@ def forward_validation(
     Parameters
     ----------
     data, time, dynamics, likelihood, hyperparameters, unit
-        As of `history`; hyperparameters are learned from what is before `start`.
+        As of `history`; hyperparameters are learned from what is before `start`. Predictions
+        average over two values per hyperparameter, and take as many times as long as with
+        hyperparameters that are given.
     start : float below 1, or date
         The share of the matches or rankings that the first part has, about, or the first time that
         is predicted.
@@ -188,10 +191,8 @@ def forward_validation(
     n_first = _first_part(problem, start)
     shape = Dynamics(dynamics)
     first = rows_between(problem, 0, n_first)
-    values, mode = learned(
-        first, shape, checked_hyperparameters(hyperparameters or {}, shape), seed
-    )
-    old, dual = mode.information.observations, mode.dual
+    found = learned(first, shape, checked_hyperparameters(hyperparameters or {}, shape), seed)
+    old, (nodes, weight) = first.observations(), found.few()
     rng = np.random.default_rng(seed)
     tables = []
     n = n_first
@@ -201,13 +202,16 @@ def forward_validation(
         part = rows_between(problem, oldest, end)
         whole = part.observations()
         known = whole.head(n - oldest)
-        chains = Chains(whole.nodes, whole.common, shape, values)
-        mode = find_mode(chains, known, moved_dual(old, dual, whole))
-        old, dual = whole, mode.dual
-        moments = row_moments(mode, tail(whole, n - oldest))
-        tables.append(_predicted(part, n - oldest, *moments, rng))
+        to_come, moments = tail(whole, n - oldest), []
+        for k, node in enumerate(nodes):
+            chains = Chains(whole.nodes, whole.common, shape, node.values)
+            mode = find_mode(chains, known, moved_dual(old, node.dual, whole))
+            nodes[k] = node._replace(dual=mode.dual)
+            moments.append(row_moments(mode, to_come))
+        old = whole
+        tables.append(_predicted(part, n - oldest, moments, weight, rng))
         n = end
-    given = dict(zip(shape.names, map(float, values), strict=True))
+    given = dict(zip(shape.names, found.values.tolist(), strict=True))
     return ForwardValidation(pd.concat(tables, ignore_index=True), given)
 
 
@@ -255,25 +259,33 @@ def _first_part(problem: Problem, start: Any) -> int:
 
 
 def _predicted(
-    problem: Problem, n: int, mean: Floats, covariance: list[Floats], rng: np.random.Generator
+    problem: Problem,
+    n: int,
+    moments: list[tuple[Floats, list[Floats]]],
+    weight: Floats,
+    rng: np.random.Generator,
 ) -> pd.DataFrame:
     data: Any = problem.data
     group = data.groups[problem.group]
     time = group.labels.take(group.idx[n:])
     if isinstance(data, Pairs):
-        return _predicted_matches(problem, data, n, time, mean, covariance)
+        probability = mixed_matches(moments, weight, problem.likelihood).probability
+        return _predicted_matches(data, n, time, probability)
     ranks, mask = data.ranks[n:], data.mask[n:]
+    node = node_of_draws(np.log(weight), DRAWS, rng)
     first, log_p = 0, []
-    for here, row, C in zip(mask, ranks, covariance, strict=True):
-        values, vectors = np.linalg.eigh(C)
-        noise = rng.normal(size=(DRAWS, len(C)))
+    for k, (here, row) in enumerate(zip(mask, ranks, strict=True)):
+        size = int(here.sum())
         utility = np.zeros((DRAWS, len(row)))
-        utility[:, here] = (
-            mean[first : first + len(C)] + (noise * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-        )
+        for of, (mean, covariance) in enumerate(moments):
+            values, vectors = np.linalg.eigh(covariance[k])
+            noise = rng.normal(size=((node == of).sum(), size))
+            utility[np.ix_(node == of, here)] = (
+                mean[first : first + size] + (noise * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+            )
         found, _ = per_slot_kernel(utility, np.tile(row.astype(np.int64), (DRAWS, 1)), False)
         log_p.append(logsumexp(found) - np.log(DRAWS))
-        first += len(C)
+        first += size
     sizes = data.block_sizes[n:]
     random = gammaln(sizes + 1.0).sum(axis=1) - gammaln(sizes.sum(axis=1) + 1.0)
     return pd.DataFrame(
@@ -281,10 +293,7 @@ def _predicted(
     )
 
 
-def _predicted_matches(
-    problem: Problem, pairs: Pairs, n: int, time: Any, mean: Floats, covariance: list[Floats]
-) -> pd.DataFrame:
-    probability = match_probabilities(mean, covariance, problem.likelihood)
+def _predicted_matches(pairs: Pairs, n: int, time: Any, probability: Floats) -> pd.DataFrame:
     counts = pairs.counts[n:]
     row, outcome = np.nonzero(counts)
     table = {

@@ -7,10 +7,18 @@ on the utilities at that time:
 .. math:: u_i(\cdot) \sim \text{dynamics}, \qquad
           y_k \sim \text{Davidson}\bigl(u_{i_k}(t_k) - u_{j_k}(t_k) + \delta, \nu\bigr)
 
-`history` finds the mode of all utilities by Newton's method and takes the posterior for normal
-around it, all covariances included; the hyperparameters of the dynamics are those of the highest
-evidence, by Laplace's approximation, and a weak prior. Time and memory are linear in the matches
-(in rankings, in their squared lengths) and in the times at which items are seen. How all that goes:
+Given the hyperparameters of the dynamics, `history` finds the mode of all utilities by Newton's
+method and takes the posterior for normal around it, all covariances included. The hyperparameters
+have a weak prior (`Dynamics.prior`). Their mode is found by Laplace's approximation of the
+evidence, and nodes are laid around it (`bayesrank.inference.nodes`). A node has hyperparameters, a
+mode, and a weight: the evidence, corrected by draws, times the prior. Draws and predictions are
+those of the mixture over the nodes. With the best hyperparameters alone intervals would be too
+narrow.
+
+Time and memory are linear in the matches (in rankings, in their squared lengths) and in the times
+at which items are seen. There are 8 to 64 nodes, or one where all hyperparameters are given or are
+known well. Each takes one more search for a mode. A draw takes as long as from one node;
+predictions take as long as from one node times the number of nodes. How all that goes:
 `bayesrank.inference.chains`.
 
 >>> import bayesrank as br
@@ -24,7 +32,7 @@ True
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import arviz as az
 import numpy as np
@@ -54,6 +62,7 @@ from bayesrank.inference.chains import (
     Chains,
     Information,
     Mode,
+    beyond_laplace,
     find_mode,
     log_evidence,
     posterior_draws,
@@ -61,6 +70,7 @@ from bayesrank.inference.chains import (
     rows_of,
 )
 from bayesrank.inference.modes import data_groups
+from bayesrank.inference.nodes import KNOWN, curvature_of, node_of_draws, weighted_nodes
 from bayesrank.inference.observations import TIE_VALUE, TIES, Observations, observations_of
 from bayesrank.utility.dynamics import Dynamics
 
@@ -77,7 +87,8 @@ FAMILIES: dict[str, tuple[Any, dict[str, float]]] = {  # with some parameter of 
 }
 NEAR = 0.03  # to where the logarithms of hyperparameters are searched for
 MOST_TRIED = 100
-NODES = 21  # of the quadrature over the lead of a match, and over ties
+LEAST_BEND = 0.5  # curvature around the mode that is taken to be there, in that of the prior
+POINTS = 21  # of the quadrature over the lead of a match, and over ties
 
 
 def history(
@@ -139,6 +150,10 @@ def history(
     Utilities of an item begin where it is first seen, with the prior of the dynamics, whose mean is
     0 (or that of newcomers).
 
+    The posterior averages over the hyperparameters that are not given. At each of some nodes it is
+    the normal around the mode, so intervals are still too narrow where nearly all matches are won
+    by the better item: there the posterior is far from normal.
+
     Examples
     --------
     >>> import bayesrank as br
@@ -151,10 +166,9 @@ def history(
     """
     problem = Problem.read(data, time, unit, likelihood, order_effect, newcomers, covariates or {})
     shape = Dynamics(dynamics)
-    values, mode = learned(
-        problem, shape, checked_hyperparameters(hyperparameters or {}, shape), seed
-    )
-    return History(problem, shape, dict(zip(shape.names, values, strict=True)), mode, seed)
+    found = learned(problem, shape, checked_hyperparameters(hyperparameters or {}, shape), seed)
+    best = dict(zip(shape.names, found.values.tolist(), strict=True))
+    return History(problem, shape, best, found.mode, found.nodes, found.log_weight, seed)
 
 
 @dataclass(frozen=True)
@@ -276,10 +290,51 @@ def checked_hyperparameters(given: Mapping[str, float], dynamics: Dynamics) -> d
     return dict(given)
 
 
-def learned(
-    problem: Problem, dynamics: Dynamics, given: Mapping[str, float], seed: int
-) -> tuple[Floats, Mode]:
-    """Find the hyperparameters of the highest evidence, and the mode given them."""
+class Node(NamedTuple):
+    """Values of the hyperparameters, and the mode of the utilities given them."""
+
+    values: Floats  # (n_hyperparameters,)
+    log_density: float  # of the logarithms of the hyperparameters, but for a constant
+    dual: Floats
+
+
+class Learned(NamedTuple):
+    """The best hyperparameters, and the nodes that stand for all that may be."""
+
+    values: Floats
+    mode: Mode
+    nodes: tuple[Node, ...]
+    log_weight: Floats  # (n_nodes,)
+
+    def few(self) -> tuple[list[Node], Floats]:
+        """Choose two nodes per hyperparameter where there are more; nodes and weights.
+
+        The logarithms of their hyperparameters have the mean and the covariance of all nodes. The
+        mode at each is that of the nearest node: a place to start from.
+        """
+        x, weight = np.log([node.values for node in self.nodes]), np.exp(self.log_weight)
+        mean = weight @ x
+        values, vectors = np.linalg.eigh(((x - mean).T * weight) @ (x - mean))
+        free = values > 1e-9  # of those that are given nothing varies
+        n = int(free.sum())
+        if len(self.nodes) <= max(1, 2 * n):
+            return list(self.nodes), weight
+        axes = (vectors[:, free] * np.sqrt(n * values[free])).T
+        points = np.concatenate([mean + axes, mean - axes])
+        near = ((points[:, None] - x) ** 2).sum(axis=2).argmin(axis=1).tolist()
+        few = [
+            self.nodes[k]._replace(values=np.exp(point))
+            for k, point in zip(near, points, strict=True)
+        ]
+        return few, np.full(2 * n, 1 / (2 * n))
+
+
+def learned(problem: Problem, dynamics: Dynamics, given: Mapping[str, float], seed: int) -> Learned:
+    """Find the hyperparameters of the highest density, and nodes around them.
+
+    The log density of their logarithms is the evidence and the prior. Where some are given, nodes
+    differ in the others alone.
+    """
     observations = problem.observations()
     span = float(np.ptp(observations.time)) or 1.0
     medians, spreads = dynamics.prior(span)
@@ -287,25 +342,54 @@ def learned(
     free = np.array([name not in given for name in dynamics.names])
     last: list[Any] = [None]
 
-    def at(x: Floats) -> Mode:
-        chains = Chains(observations.nodes, observations.common, dynamics, np.exp(x))
-        mode = find_mode(chains, observations, last[0])
-        last[0] = mode.dual
-        return mode
-
-    def loss(part: Floats) -> float:
+    def whole(part: Floats) -> Floats:
         x = start.copy()
         x[free] = part
-        prior = -(((x - np.log(medians)) / spreads) ** 2).sum() / 2
-        return -log_evidence(at(x), seed=seed).value - float(prior)
+        return x
 
-    x = start.copy()
-    if free.any():
-        # by a quadratic model: a thousandth of a nat is noise
-        options = {"initial_tr_radius": 0.5, "final_tr_radius": NEAR, "maxfev": MOST_TRIED}
-        found: Any = minimize(loss, start[free], method="COBYQA", options=options)  # type: ignore[call-overload]
-        x[free] = found.x
-    return np.exp(x), at(x)
+    def at(x: Floats, dual: Floats | None) -> Mode:
+        chains = Chains(observations.nodes, observations.common, dynamics, np.exp(x))
+        return find_mode(chains, observations, dual)
+
+    def log_density(x: Floats, mode: Mode) -> float:
+        prior = -(((x - np.log(medians)) / spreads) ** 2).sum() / 2
+        return log_evidence(mode, seed=seed).value + float(prior)
+
+    def height(part: Floats) -> float:
+        x = whole(part)
+        mode = at(x, last[0])
+        last[0] = mode.dual
+        return log_density(x, mode)
+
+    def node(part: Floats, near: Node | None) -> Node:
+        x = whole(part)
+        mode = at(x, last[0] if near is None else near.dual)
+        density = log_density(x, mode) + beyond_laplace(mode, seed=seed)
+        return Node(np.exp(x), density, mode.dual)
+
+    if not free.any():
+        mode = at(start, None)
+        values = np.exp(start)
+        return Learned(values, mode, (Node(values, 0.0, mode.dual),), np.zeros(1))
+    # by a quadratic model: a thousandth of a nat is noise
+    options = {"initial_tr_radius": 0.5, "final_tr_radius": NEAR, "maxfev": MOST_TRIED}
+    found: Any = minimize(  # type: ignore[call-overload]
+        lambda part: -height(part), start[free], method="COBYQA", options=options
+    )
+    peak = found.x
+    values, mode = np.exp(whole(peak)), at(whole(peak), last[0])
+    last[0] = mode.dual
+    usual = spreads[free]
+    curvature = curvature_of(
+        height, peak, -float(found.fun), np.zeros(peak.size), np.diag(usual**-2)
+    )
+    bend, along = np.linalg.eigh(curvature * np.outer(usual, usual))
+    root = usual[:, None] * along / np.sqrt(np.maximum(bend, LEAST_BEND))
+    covariance = root @ root.T
+    if np.diag(covariance).max() < KNOWN**2:
+        return Learned(values, mode, (Node(values, 0.0, mode.dual),), np.zeros(1))
+    _, log_weight, nodes, _ = weighted_nodes(peak, covariance, -float(found.fun), height, node)
+    return Learned(values, mode, tuple(nodes), log_weight)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -316,15 +400,17 @@ class History:
     ----------
     dynamics : Dynamics
     hyperparameters : dict
-        Those of the dynamics, learned or given.
+        Those of the dynamics: the best ones, or those that were given.
     mode : Mode
-        Of the utilities at all times at which items are seen.
+        Of the utilities at all times at which items are seen, given these hyperparameters.
     """
 
     _problem: Problem
     dynamics: Dynamics
     hyperparameters: dict[str, float]
     mode: Mode
+    _nodes: tuple[Node, ...]
+    _log_weight: Floats
     _seed: int
 
     @property
@@ -349,6 +435,15 @@ class History:
     def observations(self) -> Observations:
         """How what is observed depends on the utilities."""
         return self.mode.information.observations
+
+    @property
+    def nodes(self) -> pd.DataFrame:
+        """Hyperparameters over which draws and predictions average, and the weight of each.
+
+        There is one row where all are given, or where the data know them well.
+        """
+        table = pd.DataFrame([node.values for node in self._nodes], columns=self.dynamics.names)
+        return table.rename_axis("node").assign(weight=np.exp(self._log_weight))
 
     def __repr__(self) -> str:
         """Say what was fitted."""
@@ -391,7 +486,8 @@ class History:
             Its posterior has ``utility`` (chain, draw, item), or with the dim of the times before
             the last if `at` is a sequence, less the mean of the items in each draw; and what is the
             same at all times. An item that is not there yet at the (last) time is left out; at an
-            earlier one before it comes in its utility is NaN.
+            earlier one before it comes in its utility is NaN. Its sample_stats have ``node``: the
+            row of `nodes` whose hyperparameters a draw has.
 
         Raises
         ------
@@ -425,13 +521,19 @@ class History:
             raise ValueError(f"No item is there at {quoted(labels[order[-1:]])}.")
         item, when = np.repeat(items, len(times)), np.tile(times, len(items))
         there = when >= entry[item]
-        wider, mode = self._at(item[there], when[there])
+        wider = p.observations((item[there], when[there]))
         rng = np.random.default_rng(seed)
         n_nodes = wider.nodes.item.size
         places = wider.nodes.places(item[there], when[there])
         keep: Any = np.append(places, n_nodes + np.arange(len(wider.common)))
         whole = slice(None) if log_likelihood else keep
-        found = posterior_draws(mode, draws * chains, rng, keep=whole)
+        node = node_of_draws(self._log_weight, draws * chains, rng)
+        found = np.empty((wider.n if log_likelihood else len(keep), node.size))
+        for k, one_node in enumerate(self._nodes):
+            mine = np.flatnonzero(node == k)
+            if mine.size:
+                mode = self._moved(one_node, wider)
+                found[:, mine] = posterior_draws(mode, mine.size, rng, keep=whole)
         everywhere, found = found, found[keep] if log_likelihood else found
         utility: Any = np.full((item.size, draws * chains), np.nan)
         utility[there] = found[: len(places)]
@@ -450,9 +552,15 @@ class History:
             coords=coords,
             dims=dims,
         )
-        out["posterior"].attrs.update(
-            {"inference_library": "bayesrank", "approximation": "Laplace", "at": str(at)}
+        out["sample_stats"] = xr.DataTree(
+            xr.Dataset(
+                {"node": (("chain", "draw"), node.reshape(chains, draws))},
+                coords={"chain": np.arange(chains), "draw": np.arange(draws)},
+            )
         )
+        said = {"inference_library": "bayesrank", "approximation": "Laplace", "at": str(at)}
+        for group in ("posterior", "sample_stats"):
+            out[group].attrs.update(said)
         return self._with_log_likelihood(out, wider, everywhere) if log_likelihood else out
 
     def _with_log_likelihood(self, out: xr.DataTree, o: Observations, x: Floats) -> xr.DataTree:
@@ -482,7 +590,8 @@ class History:
     ) -> "History":
         """Observe other data, such as those of today in addition, with the same hyperparameters.
 
-        The mode is looked for from where it was, so that a day more takes a step or two.
+        Nodes keep their weights. The mode of each is looked for from where it was, so that a day
+        more takes a step or two.
 
         Parameters
         ----------
@@ -531,10 +640,15 @@ class History:
             data, p.group, p.unit, p.likelihood, p.order_effect, p.newcomers, covariates or {}
         )
         o = problem.observations()
-        chains = Chains(o.nodes, o.common, self.dynamics, list(self.hyperparameters.values()))
         item = data.items.get_indexer(p.data.items)
-        mode = find_mode(chains, o, moved_dual(self.observations, self.mode.dual, o, item))
-        return replace(self, _problem=problem, mode=mode)
+
+        def moved(values: Any, dual: Floats) -> Mode:
+            chains = Chains(o.nodes, o.common, self.dynamics, values)
+            return find_mode(chains, o, moved_dual(self.observations, dual, o, item))
+
+        mode = moved(list(self.hyperparameters.values()), self.mode.dual)
+        nodes = [node._replace(dual=moved(node.values, node.dual).dual) for node in self._nodes]
+        return replace(self, _problem=problem, mode=mode, _nodes=tuple(nodes))
 
     def predict(
         self,
@@ -560,7 +674,7 @@ class History:
         DataFrame
             A row per match: first, second, the time, p_first, p_second and, in models of ties,
             p_tie: averages over the posterior, which is the wider the longer an item was not seen;
-            and the mean and sd of the lead of the first item.
+            and the mean and sd of the lead of the first item. All average over the nodes.
 
         Raises
         ------
@@ -593,17 +707,17 @@ class History:
             else self._each_time(at, n)
         )
         ahead = _with_matches(p, one, other, np.broadcast_to(times, n), covariates or {})
-        old = p.data.n_pairs
-        mean, covariance = self._ahead(ahead, old)
+        whole, old = ahead.observations(), p.data.n_pairs
+        known, to_come = whole.head(old), tail(whole, old)
+        moments = [row_moments(self._moved(node, known), to_come) for node in self._nodes]
+        found = mixed_matches(moments, np.exp(self._log_weight), p.likelihood)
         table = pd.DataFrame(
             {"first": list(first), "second": list(second), p.group: np.broadcast_to(labels, n)}
         )
-        probability = match_probabilities(mean, covariance, p.likelihood)
-        for name, column in zip(("p_first", "p_second", "p_tie"), probability.T, strict=False):
+        names = ("p_first", "p_second", "p_tie")
+        for name, column in zip(names, found.probability.T, strict=False):
             table[name] = column
-        n_rows = len(mean) // max(n, 1)
-        table["lead"] = mean[::n_rows]
-        table["lead_sd"] = [np.sqrt(c[0, 0]) for c in covariance]
+        table["lead"], table["lead_sd"] = found.lead, found.lead_sd
         return table
 
     def _each_time(self, at: Any, n: int) -> tuple[Floats, Any]:
@@ -628,24 +742,13 @@ class History:
         np.maximum.at(last, nodes.item, nodes.time)
         return first, last
 
-    def _at(self, item: NDArray[Any], when: Floats) -> tuple[Observations, Mode]:
-        """Put the same mode on more nodes."""
-        return self._moved(self._problem.observations((item, when)))
-
-    def _moved(self, wider: Observations) -> tuple[Observations, Mode]:
-        old, mode = self.observations, self.mode
-        values = list(self.hyperparameters.values())
-        chains = Chains(wider.nodes, wider.common, self.dynamics, values)
-        dual = moved_dual(old, mode.dual, wider)
+    def _moved(self, node: Node, wider: Observations) -> Mode:
+        """Put the mode of a node on more times of items."""
+        chains = Chains(wider.nodes, wider.common, self.dynamics, node.values)
+        dual = moved_dual(self.observations, node.dual, wider)
         x = chains.covariance(dual[:, None])[:, 0]
-        block = wider.evaluate(rows_of(wider, x)).block
-        return wider, Mode(x, dual, mode.logp, Information(chains, wider, block))
-
-    def _ahead(self, problem: Problem, n_old: int) -> tuple[Floats, list[Floats]]:
-        """Mean and covariance of the rows of observations behind the first `n_old`."""
-        whole = problem.observations()
-        _, mode = self._moved(whole.head(n_old))
-        return row_moments(mode, tail(whole, n_old))
+        found = wider.evaluate(rows_of(wider, x))
+        return Mode(x, dual, float(found.logp.sum()), Information(chains, wider, found.block))
 
 
 def moved_dual(
@@ -710,6 +813,27 @@ def _with_matches(
     return replace(p, data=grown, times=distinct, covariates=more)
 
 
+class Matches(NamedTuple):
+    """What is to be expected of matches, averaged over nodes."""
+
+    probability: Floats  # (n, n_outcomes)
+    lead: Floats  # (n,)
+    lead_sd: Floats  # (n,)
+
+
+def mixed_matches(
+    moments: Sequence[tuple[Floats, list[Floats]]], weight: Floats, likelihood: str
+) -> Matches:
+    """Average matches over nodes, of which each has moments of the rows and a weight."""
+    probability = [match_probabilities(*each, likelihood) for each in moments]
+    n = len(probability[0])
+    lead = np.stack([mean.reshape(n, -1)[:, 0] if n else mean for mean, _ in moments])
+    variance = np.array([[block[0, 0] for block in blocks] for _, blocks in moments])
+    mean = weight @ lead
+    sd = np.sqrt(weight @ (variance + (lead - mean) ** 2))
+    return Matches(np.tensordot(weight, np.stack(probability), 1), mean, sd)
+
+
 def match_probabilities(mean: Floats, covariance: Sequence[Floats], likelihood: str) -> Floats:
     """Average the probabilities of outcomes over normal leads and ties, by quadrature.
 
@@ -725,7 +849,7 @@ def match_probabilities(mean: Floats, covariance: Sequence[Floats], likelihood: 
     array, (n, 2) or (n, 3)
         Of the first, the second and a tie.
     """
-    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(POINTS)
     weights = weights / weights.sum()
     n = len(covariance)
     if not n:

@@ -19,7 +19,8 @@ from bayesrank.inference.chains import (
     rows_of,
     spread,
 )
-from bayesrank.inference.histories import History, history
+from bayesrank.inference.forward import rows_between
+from bayesrank.inference.histories import History, Problem, history, learned
 from bayesrank.inference.observations import observations_of
 from bayesrank.results import ParetoKWarning
 from bayesrank.utility import Dynamics
@@ -257,6 +258,155 @@ def test_hyperparameters_are_those_of_the_highest_evidence():
 
     best = fit.hyperparameters["length"]
     assert height(best) > max(height(best * 1.5), height(best / 1.5))
+
+
+def normal_around_the_mode(pairs, scale, drift):
+    """Mean and covariance of the utilities of a random walk, and their log evidence, all dense.
+
+    The evidence is an average over 2,000 draws from that normal, weighted by what they should be
+    from: no approximation but for the number of draws.
+    """
+    time = time_of(pairs)
+    item, when = np.concatenate([pairs.first, pairs.second]), np.concatenate([time, time])
+    nodes, place = np.unique(np.stack([item, when], axis=1), axis=0, return_inverse=True)
+    entry = np.array([nodes[nodes[:, 0] == i, 1].min() for i in nodes[:, 0]])
+    walked = np.minimum.outer(nodes[:, 1] - entry, nodes[:, 1] - entry)
+    K = (nodes[:, :1] == nodes[:, 0]) * (scale**2 + drift**2 * walked)
+    K += 1e-10 * np.eye(len(K))
+    Z = np.zeros((pairs.n_pairs, len(nodes)))
+    Z[np.arange(pairs.n_pairs), place[: pairs.n_pairs]] = 1.0
+    Z[np.arange(pairs.n_pairs), place[pairs.n_pairs :]] = -1.0
+    won, n = pairs.counts[:, 0], pairs.counts.sum(axis=1)
+    prior, x = np.linalg.inv(K), np.zeros(len(nodes))
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-Z @ x))
+        precision = prior + Z.T * (n * p * (1 - p)) @ Z
+        x += np.linalg.solve(precision, Z.T @ (won - n * p) - prior @ x)
+    C = np.linalg.inv(precision)
+    noise = np.random.default_rng(8).normal(size=(2000, len(x)))
+    drawn = x + noise @ np.linalg.cholesky(C).T
+    lead = drawn @ Z.T
+    logp = won * lead - n * np.logaddexp(0, lead)
+    logp = logp.sum(axis=1) - np.einsum("ni,ij,nj->n", drawn, prior, drawn) / 2
+    logp += (noise**2).sum(axis=1) / 2
+    evidence = np.logaddexp.reduce(logp) - np.log(len(logp))
+    return nodes, x, C, evidence + (np.linalg.slogdet(C)[1] - np.linalg.slogdet(K)[1]) / 2
+
+
+def few_matches():
+    """40 matches of three items, which say little of hyperparameters."""
+    rng = np.random.default_rng(12)
+    first = rng.integers(3, size=40)
+    table = pd.DataFrame({"x": first, "y": (first + rng.integers(1, 3, size=40)) % 3})
+    table["won"] = np.where(
+        rng.random(40) < 1 / (1 + np.exp(table["x"] - table["y"])), *OUTCOMES[:2]
+    )
+    table["when"] = np.repeat(np.arange(5.0), 8)
+    return br.Pairs.from_frame(
+        table, first="x", second="y", outcome="won", by="when", items=range(3), collapse=False
+    )
+
+
+def test_draws_and_predictions_integrate_over_the_hyperparameters():
+    pairs = few_matches()
+    medians, spreads = Dynamics("random_walk").prior(4.0)
+    parts = []
+    for scale in medians[0] * np.exp(np.linspace(-3, 3, 9)):
+        for drift in medians[1] * np.exp(np.linspace(-4, 4, 9)):
+            nodes, x, C, evidence = normal_around_the_mode(pairs, scale, drift)
+            prior = ((np.log([scale, drift] / medians) / spreads) ** 2).sum() / 2
+            a, b = (np.flatnonzero((nodes == [i, 4.0]).all(axis=1))[0] for i in (0, 2))
+            variance = C[a, a] + C[b, b] - 2 * C[a, b]
+            parts.append((evidence - prior, x[a] - x[b], variance))
+    log_weight, lead, variance = np.array(parts).T
+    weight = np.exp(log_weight - np.logaddexp.reduce(log_weight))
+    mean = weight @ lead
+    sd = np.sqrt(weight @ (variance + (lead - mean) ** 2))
+
+    fit = history(pairs, time="when", order_effect=False)
+    assert fit.nodes["weight"].sum() == pytest.approx(1)
+    u = fit.draws(draws=1000)["posterior"]["utility"]
+    drawn = (u.sel(item=0) - u.sel(item=2)).to_numpy()
+    assert drawn.mean() == pytest.approx(mean, abs=0.1 * sd)
+    assert drawn.std() == pytest.approx(sd, rel=0.06)
+    # those of the best hyperparameters alone are too near to each other
+    one = history(pairs, time="when", order_effect=False, hyperparameters=fit.hyperparameters)
+    u = one.draws(draws=1000)["posterior"]["utility"]
+    assert float((u.sel(item=0) - u.sel(item=2)).std()) < 0.85 * sd
+
+    table = fit.predict([0], [2]).iloc[0]
+    assert table["lead"] == pytest.approx(drawn.mean(), abs=0.04 * sd)
+    assert table["lead_sd"] == pytest.approx(drawn.std(), rel=0.04)
+    p = 1 / (1 + np.exp(-drawn))
+    assert table["p_first"] == pytest.approx(p.mean(), abs=4 * p.std() / p.size**0.5)
+
+
+def test_draws_say_which_hyperparameters_they_have():
+    fit = history(few_matches(), time="when", hyperparameters={"scale": 1.0})
+    assert (fit.nodes["scale"] == 1.0).all()
+    assert fit.nodes["drift"].nunique() == len(fit.nodes) > 2
+    tree = fit.draws(draws=200)
+    node = tree["sample_stats"]["node"]
+    share = np.bincount(node.to_numpy().ravel(), minlength=len(fit.nodes)) / node.size
+    np.testing.assert_allclose(share, fit.nodes["weight"], atol=2 / node.size)
+    # a walk with the largest drift goes further
+    ahead = fit.draws(at=40.0, draws=1000)
+    u, node = ahead["posterior"]["utility"].sel(item=0), ahead["sample_stats"]["node"]
+    low, high = fit.nodes["drift"].quantile([0.25, 0.75])
+    drift = fit.nodes["drift"].to_numpy()[node]
+    assert u.to_numpy()[drift > high].std() > 3 * u.to_numpy()[drift < low].std()
+    given = history(few_matches(), time="when", hyperparameters={"scale": 1.0, "drift": 0.3})
+    assert given.nodes.to_numpy().tolist() == [[1.0, 0.3, 1.0]]
+
+
+def test_hyperparameters_that_are_known_have_one_node(monkeypatch):
+    monkeypatch.setattr("bayesrank.inference.histories.KNOWN", 10.0)
+    fit = history(few_matches(), time="when")
+    assert fit.nodes.drop(columns="weight").iloc[0].to_dict() == fit.hyperparameters
+
+
+def test_new_data_move_the_mode_of_every_node():
+    pairs = few_matches()
+    table = pairs.to_frame()
+    known = br.Pairs.from_frame(
+        table[table["when"] < 4], first="first", second="second", outcome="outcome",
+        count="count", by="when", items=range(3),
+    )  # fmt: skip
+    fit = history(known, time="when")
+    moved = fit.with_data(pairs)
+    pd.testing.assert_frame_equal(moved.nodes, fit.nodes)
+    values = fit.nodes.drop(columns="weight")
+    p = [
+        history(pairs, time="when", hyperparameters=row).predict([0], [2], at=5.0)["p_first"][0]
+        for row in values.to_dict("records")
+    ]
+    wanted = fit.nodes["weight"] @ p
+    assert moved.predict([0], [2], at=5.0)["p_first"][0] == pytest.approx(wanted, abs=1e-3)
+
+
+def test_forward_validation_averages_over_few_hyperparameters_of_the_same_moments():
+    pairs = few_matches()
+    dynamics = Dynamics("random_walk")
+    first = rows_between(Problem.read(pairs, "when", "year", None, True, False, {}), 0, 32)
+    found = learned(first, dynamics, {}, 1)
+    few, weight = found.few()
+    assert len(few) == 4
+    every, here = (np.log([node.values for node in nodes]) for nodes in (found.nodes, few))
+    all_weights = np.exp(found.log_weight)
+    np.testing.assert_allclose(weight @ here, all_weights @ every)
+    np.testing.assert_allclose(
+        np.cov(here.T, aweights=weight, ddof=0), np.cov(every.T, aweights=all_weights, ddof=0)
+    )
+    row = br.forward_validation(pairs, time="when", start=4.0).predictions.iloc[0]
+    p = []
+    for node in few:
+        given = dict(zip(dynamics.names, node.values, strict=True))
+        one = history(first.data, time="when", hyperparameters=given)
+        p.append(one.predict([row["first"]], [row["second"]], at=4.0)["p_first"][0])
+    assert row["p_first"] == pytest.approx(np.mean(p), abs=1e-3)
+    fixed = learned(first, dynamics, {"scale": 1.0, "drift": 0.2}, 1)
+    assert len(fixed.few()[0]) == 1
+    assert len(learned(first, dynamics, {"scale": 1.0}, 1).few()[0]) == 2
 
 
 def test_forward_validation_predicts_as_a_fit_of_the_past_does():

@@ -13,7 +13,8 @@ from scipy import stats
 
 import bayesrank as br
 from bayesrank.inference import learned_scales, quick_matches, quick_posterior, sample
-from bayesrank.inference.quick import WIDER, _Laid, _peak
+from bayesrank.inference.nodes import WIDER, Laid
+from bayesrank.inference.quick import _peak
 from bayesrank.leaderboard import leaderboard_model, nuts_settings
 
 
@@ -238,7 +239,7 @@ def test_scales_without_a_mode_are_refused(monkeypatch):
 
 
 def test_nodes_are_weighed_by_the_density_from_which_they_are():
-    laid = _Laid(np.array([0.3]), np.array([[0.5], [2.0]]))
+    laid = Laid(np.array([0.3]), np.array([[0.5], [2.0]]))
     z = WIDER * stats.norm.ppf((np.arange(100_000) + 0.5) / 100_000)[:, None]
     at = laid.points(z)
     weight = stats.norm.pdf(at[:, 0], 0.1, 0.4) / np.exp(laid.log_density(at))

@@ -1,0 +1,191 @@
+"""Nodes over a few numbers whose log density can be computed, such as the logarithms of scales.
+
+The nodes are laid around the mode and weighed by importance: a mixture over them integrates over
+the numbers. `bayesrank.inference.quick_posterior` integrates over the scales of a model in this
+way, and `bayesrank.inference.history` over the hyperparameters of a dynamics.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm, qmc
+
+__all__ = ["KNOWN", "MOST_TIMES", "Laid", "curvature_of", "node_of_draws", "weighted_nodes"]
+
+Floats = NDArray[np.float64]
+
+MOST_AXES = 8  # along which nodes are laid around the mode: those that are known least
+NODES = {1: 8, 2: 16}  # along so many axes; 32 along more
+WIDER = 1.2  # standard deviations of the nodes, in those of the approximation around the mode
+MOST = 2.0  # times as wide, or as narrow, one side may be
+ASIDE = 0.3  # deviations from the middle of nodes to their mean, from which more are laid there
+SPREAD = 1.4  # times as wide, or as narrow, as they were laid, from which more are laid as wide
+MOST_TIMES = 6  # that they are laid
+LEAST = 1e-3  # weight below which a node is forgotten
+WIDEST = 0.2  # step of differences of scales' logarithms, which are as long as a deviation
+KNOWN = 0.06  # deviation of all scales' logarithms at which their mode alone stands for nodes
+
+
+class HasDensity(Protocol):
+    """What is found at a node."""
+
+    @property
+    def log_density(self) -> float:
+        """Log density of the numbers at the node, but for a constant."""
+        ...
+
+
+class Laid(NamedTuple):
+    """Where nodes are laid, in coordinates along axes: half a normal on either side of a centre."""
+
+    centre: Floats  # (n_axes,)
+    sides: Floats  # (2, n_axes) deviations below and above it
+
+    def points(self, z: Floats) -> Floats:
+        """Put standard normals there."""
+        return self.centre + z * np.where(z < 0, self.sides[0], self.sides[1])
+
+    def log_density(self, at: Floats) -> Floats:
+        """Log density of the points, but for a constant; each side has half of them."""
+        off = at - self.centre
+        side = np.where(off < 0, self.sides[0], self.sides[1])
+        return np.asarray(-((off / side / WIDER) ** 2 / 2 + np.log(side)).sum(axis=1))
+
+
+def weighted_nodes[Found: HasDensity](
+    peak: Floats,
+    covariance: Floats,
+    top: float,
+    height: Callable[[Floats], float],
+    found_at: Callable[[Floats, Found | None], Found],
+    *,
+    rounds: int = MOST_TIMES,
+) -> tuple[Floats, Floats, list[Found], Floats]:
+    """Lay nodes around the mode, and weigh them.
+
+    A scale that may be near zero has a long tail to that side in logarithms: along each axis of the
+    covariance both sides have a deviation of their own, from how far the log density falls. Where
+    the weights say that the nodes were laid aside, too near one another or too far, more are laid
+    as they say, and all are weighed together, by the density over the mean of those from which they
+    are (Cornuet, Marin, Mira & Robert, Adaptive multiple importance sampling, Scandinavian Journal
+    of Statistics 39, 2012).
+
+    Parameters
+    ----------
+    peak : array, (n,)
+        The mode.
+    covariance : array, (n, n)
+        Of the normal approximation there.
+    top : float
+        The log density at the mode, but for a constant.
+    height : callable
+        The log density elsewhere, but for the same constant.
+    found_at : callable
+        What a node is, given the numbers there and what was found at the nearest node so far.
+    rounds : int
+        How often nodes are laid, at most.
+
+    Returns
+    -------
+    numbers : array, (n_nodes, n)
+    log_weight : array, (n_nodes,)
+    found : list
+        What `found_at` returned for each node.
+    rest : array, (n, n)
+        Covariance along the axes that have no nodes, because there are more than eight.
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    axes = vectors * np.sqrt(values)  # the longest last
+    rest, axes = np.split(axes, [max(0, values.size - MOST_AXES)], axis=1)
+    n = axes.shape[1]
+    laid = Laid(np.zeros(n), np.empty((2, n)))
+    for k, axis in enumerate(axes.T):
+        for side, sign in zip(laid.sides, (-1, 1), strict=True):
+            fall = top - height(peak + sign * math.sqrt(2) * axis)
+            side[k] = np.clip(max(fall, 0.0), MOST**-2, MOST**2) ** -0.5
+    n_nodes = NODES.get(n, 32)
+    z = WIDER * norm.ppf(qmc.Sobol(n, seed=0).random(n_nodes) * (1 - 1e-3) + 5e-4)
+    z = z[np.argsort((z**2).sum(axis=1))]  # from the middle outwards: each search starts near
+    at, found, every = np.empty((0, n)), list[Found](), list[Laid]()
+    for _ in range(rounds):
+        every.append(laid)
+        for new in laid.points(z):
+            near = found[int(((at - new) ** 2).sum(axis=1).argmin())] if found else None
+            found.append(found_at(peak + axes @ new, near))
+            at = np.concatenate([at, new[None]])
+        log_weight = np.array([given.log_density for given in found])
+        log_weight -= np.logaddexp.reduce([one.log_density(at) for one in every])
+        log_weight -= np.logaddexp.reduce(log_weight)
+        kept = np.flatnonzero(log_weight > math.log(LEAST))
+        at, found, log_weight = at[kept], [found[k] for k in kept.tolist()], log_weight[kept]
+        log_weight -= np.logaddexp.reduce(log_weight)
+        weight = np.exp(log_weight)
+        mean = weight @ at
+        deviation = np.sqrt(weight @ (at - mean) ** 2)
+        were = laid.points(z)
+        wide = were.std(axis=0) / WIDER
+        aside = abs(mean - were.mean(axis=0)) / wide
+        spread = np.clip(deviation / wide, 1 / MOST, MOST)
+        if aside.max() < ASIDE and abs(np.log(spread)).max() < math.log(SPREAD):
+            break
+        # of nodes that are all to one side few have weight, which does not tell how wide it is
+        wide *= np.where(aside < ASIDE, spread, np.maximum(spread, 1.0))
+        laid = Laid(mean, np.tile(wide, (2, 1)))
+    return peak + at @ axes.T, log_weight, found, rest @ rest.T
+
+
+def node_of_draws(log_weight: Floats, total: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Choose the node of every draw, in random order: as many as its weight says, but for rounding.
+
+    Parameters
+    ----------
+    log_weight : array, (n_nodes,)
+    total : int
+        Number of draws.
+    rng : Generator
+
+    Returns
+    -------
+    array, (total,)
+    """
+    weight = np.exp(log_weight)
+    node = np.searchsorted(np.cumsum(weight), (np.arange(total) + rng.uniform()) / total)
+    return rng.permutation(np.minimum(node, weight.size - 1))
+
+
+def curvature_of(
+    height: Callable[[Floats], float], x: Floats, top: float, slope: Floats, size: Floats
+) -> Floats:
+    """Find minus the Hessian by differences, of about a deviation where it is about `size`.
+
+    Of a scale that is known well the log density is so nearly a parabola that one point beside the
+    slope shows it.
+
+    Parameters
+    ----------
+    height : callable
+        The log density.
+    x : array, (n,)
+    top, slope : float and array, (n,)
+        The log density and its gradient at x.
+    size : array, (n, n)
+        About minus the Hessian; only its diagonal is read.
+
+    Returns
+    -------
+    array, (n, n)
+    """
+    h = np.clip(np.diag(size) ** -0.5, WIDEST / 10, WIDEST)
+    n = x.size
+    axes, out = np.diag(h), np.empty((n, n))
+    ahead = np.array([height(x + axis) for axis in axes])
+    for i in range(n):
+        behind = ahead[i] - 2 * h[i] * slope[i] if h[i] < KNOWN else height(x - axes[i])
+        out[i, i] = (2 * top - ahead[i] - behind) / h[i] ** 2
+        for j in range(i):
+            both = ahead[i] + ahead[j] - height(x + axes[i] + axes[j]) - top
+            out[i, j] = out[j, i] = both / (h[i] * h[j])
+    return out
