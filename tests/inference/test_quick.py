@@ -351,3 +351,25 @@ def test_a_board_of_eight_scales_has_the_utilities_of_nuts(seed, n_votes):
         assert float((abs(quick.mean(over) - nuts.mean(over)) / sd).max()) < most
         ratio = quick.std(over) / sd
         assert 1 - most < float(ratio.min()) <= float(ratio.max()) < 1 + most
+
+
+@pytest.mark.slow
+def test_few_rankings_are_as_far_off_as_the_table_of_accuracies_says():
+    rng = np.random.default_rng(2)
+    utility = rng.normal(size=6) * 4.0
+    orderings = np.argsort(-(utility + rng.gumbel(size=(8, 6))), axis=1)
+    rankings = br.Rankings.from_orderings(orderings.tolist(), items=range(6))
+    with pm.Model(coords=rankings.coords) as model:
+        scale = pm.HalfNormal("utility_scale", 3)
+        z = pm.ZeroSumNormal("utility_z", 1, dims="item")
+        u = pm.Deterministic("utility", scale * z, dims="item")
+        br.PlackettLuce("y", u, observed=rankings)
+    found = quick_posterior(model, draws=4000)["posterior"]["utility"]
+    with model:
+        full = sample(draws=4000, tune=1500, chains=4, nuts={"target_accept": 0.95}, random_seed=1)
+    wanted = full["posterior"]["utility"]
+    sd = wanted.std(("chain", "draw"))
+    shift = abs(found.mean(("chain", "draw")) - wanted.mean(("chain", "draw"))) / sd
+    assert 0.15 < float(shift.max()) < 0.35
+    ratio = found.std(("chain", "draw")) / sd
+    assert 0.7 < float(ratio.min()) < 0.85
