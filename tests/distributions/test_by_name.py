@@ -271,7 +271,9 @@ def test_rankings_that_are_not_grouped_cannot_follow_utilities_that_are():
     rankings = TWO.grouped({"season": [2025, 2026]})
     with pm.Model(coords=rankings.coords) as model:
         br.PlackettLuce("y", pm.Flat("u", dims=("season", "item")), observed=rankings)
-    with pytest.raises(ValueError, match=r"is by season, and .* not grouped by it\. Read them wi"):
+    with pytest.raises(
+        ValueError, match=r"has its utility by season, and .* not grouped by it\. Read them wi"
+    ):
         br.set_observed("y", TWO, model=model)
 
 
