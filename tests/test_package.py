@@ -66,7 +66,7 @@ def test_a_public_name_exists_and_has_a_docstring(name):
 
 def test_the_source_archive_has_what_its_tests_read():
     shipped = {file.distribution_path for file in SdistBuilder(str(ROOT)).recurse_included_files()}
-    assert {  # beside the license, the README and pyproject.toml, which are always there
+    assert {  # the license, the README and pyproject.toml are always there
         ".ci/run", "CHANGELOG.md", "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md",
         "SECURITY.md", "conda/recipe.yaml", "conftest.py", "dev", "requirements-dev.lock",
         "requirements-docs.lock", "requirements.lock",

@@ -246,7 +246,7 @@ def folder_of(file: Path) -> Path:
 
 
 def tidy(file: Path) -> None:
-    """Remove the hidden folder of a run that was cut short, of which all is in its place now."""
+    """Remove the hidden folder of an interrupted run after its files have been moved."""
     folder = file.absolute().parent
     if folder.name.startswith(UNFINISHED) and all(path.name in FILES for path in folder.iterdir()):
         shutil.rmtree(folder)

@@ -45,7 +45,7 @@ JUDGED = re.compile(r"\s*[-+.\d]+\s+qid:\d")  # how a LETOR file begins
 def read_cells(
     file: Path, how: Written, note: Note, columns: Collection[str], *, every: bool = False
 ) -> pd.DataFrame:
-    """Read columns that must be there, or all; what was found out about the file is a note."""
+    """Read the required columns, or all of them; notes report what the file looks like."""
     separator = {"tab": "\t", "\\t": "\t"}.get(how.separator or "", how.separator)
     found = table_with_findings(
         file, encoding=how.encoding, separator=separator, columns=None if every else set(columns)

@@ -66,7 +66,7 @@ class Axes(NamedTuple):
     own: Mapping[str, str] = NONE  # axes by the dims of the variable
     otherwise: str = "Gather what it is of, or call its dim what it is."
     says: bool = False  # whether `{what}_dims` is an option
-    first: Collection[str] = ()  # axes of which a parameter may have the first labels only
+    first: Collection[str] = ()  # axes along which a parameter may have only the first labels
     rest: str | None = None  # the axis of dims that are no other one
     same: Mapping[str, str] = NONE  # axes with the same labels in the same places as another
 
@@ -82,7 +82,7 @@ class Axes(NamedTuple):
         return labels[:length] if axis in self.first and length else labels
 
     def admits(self, axis: str, length: int) -> bool:
-        """Whether a parameter may have so many along an axis."""
+        """Tell whether a parameter may have this length along an axis."""
         labels = self.labels[axis]
         if labels is None or isinstance(labels, int):
             return labels in (None, length)
@@ -440,7 +440,7 @@ def labels_along(
 def _read(
     name: str, what: str, value: Any, said: Sequence[str] | str | None
 ) -> tuple[TensorVariable, list[_Dim] | None]:
-    """Return a parameter as a tensor, and what is known of its axes; None if nothing is."""
+    """Return a parameter as a tensor, and its axes, or None if they have no names or labels."""
     model = pm.modelcontext(None)
     called = f"of the {what} of {name!r}"
     dims: list[tuple[str, Any, Any, str]]

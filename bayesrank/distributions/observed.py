@@ -339,13 +339,13 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     name : str
         Name of the distribution that observes the data.
     data : Rankings, Pairs, PairCounts or Interactions
-        The new ones, of the kind that it observes. Labels in another order are put in that of the
-        model. *Rankings* are over the same items if utilities are by item, and of the same rankers
-        if they are by ranker. *Pairs* are on an axis of the same items and have the same groups;
-        the labels of a group may be others if nothing else in the model has them. The rankers and
-        items of *PairCounts* may be others, and so many if all that belongs to them has their
-        dims: the coords become theirs. As many rows as before are needed only where something is
-        one per row by its shape.
+        The new data, of the type that the variable observes. Labels in another order are put in
+        the order of the model. *Rankings* are over the same items if utilities are by item, and of
+        the same rankers if they are by ranker. *Pairs* are on an axis of the same items and have
+        the same groups; the labels of a group may be others if nothing else in the model has them.
+        The rankers and items of *PairCounts* may be others, in any number, if every parameter by
+        ranker or item has these dims; the coords are replaced. As many rows as before are needed
+        only where something is one per row by its shape.
     model : pm.Model, optional
         Default the model in context.
 

@@ -308,7 +308,7 @@ def log_evidence(mode: Mode, *, probes: int | None = None, seed: int = 1) -> Evi
 def beyond_laplace(mode: Mode, *, pairs: int = PAIRS, seed: int = 1) -> float:
     r"""Estimate what Laplace's approximation of the log evidence leaves out.
 
-    With z from the normal around the mode, the log density differs by some r(z) from that of the
+    With z from the normal around the mode, the log density differs by r(z) from the one of the
     normal, and what is left out is :math:`\log E\, e^{r(z)}`. Its mean is taken over pairs,
     z and -z. The same seed uses the same random numbers.
     """

@@ -87,7 +87,7 @@ FAMILIES: dict[str, tuple[Any, dict[str, float]]] = {  # with some parameter of 
 }
 NEAR = 0.03  # to where the logarithms of hyperparameters are searched for
 MOST_TRIED = 100
-LEAST_BEND = 0.5  # curvature around the mode that is taken to be there, in that of the prior
+LEAST_BEND = 0.5  # smallest curvature assumed at the mode, relative to the prior
 POINTS = 21  # of the quadrature over the lead of a match, and over ties
 
 
@@ -299,7 +299,7 @@ class Node(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """The best hyperparameters, and the nodes that stand for all that may be."""
+    """The best hyperparameters, and weighted nodes over their posterior."""
 
     values: Floats
     mode: Mode
@@ -824,7 +824,7 @@ class Matches(NamedTuple):
 def mixed_matches(
     moments: Sequence[tuple[Floats, list[Floats]]], weight: Floats, likelihood: str
 ) -> Matches:
-    """Average matches over nodes, of which each has moments of the rows and a weight."""
+    """Average match probabilities over nodes with given moments and weights."""
     probability = [match_probabilities(*each, likelihood) for each in moments]
     n = len(probability[0])
     lead = np.stack([mean.reshape(n, -1)[:, 0] if n else mean for mean, _ in moments])

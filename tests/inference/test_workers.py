@@ -25,7 +25,7 @@ def solve(problems):
 
 @pytest.fixture
 def die_at(monkeypatch):
-    """Let processes die at these problems, so many times."""
+    """Let processes die at these problems, the given number of times each."""
     solve_some = workers._solve_some
 
     def die_at(*labels, times=1000):

@@ -37,7 +37,7 @@ MOST_FEATURES = 2**27  # numbers of a table of features: one gigabyte
 
 TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t", ".data": "\t", ".dat": "\t"}
 BINARY = (".parquet", ".pq", ".xlsx")
-_NULLABLE = {  # in which no integer becomes a float beside a missing one
+_NULLABLE = {  # integers stay integers where a value is missing
     getattr(pa, name)(): pd.api.types.pandas_dtype(kind)
     for name, kind in [
         *((f"int{bits}", f"Int{bits}") for bits in (8, 16, 32, 64)),
@@ -108,7 +108,7 @@ def table_with_findings(
     separator: str | None = None,
     columns: Collection[str] | None = None,
 ) -> TextTable:
-    """Read a table as `read_table`, and say what was found out about the file.
+    """Read a table as `read_table` does, and report what was detected about the file.
 
     Only `columns` are read, if they are given; one that is not in the file is left out.
     """

@@ -152,7 +152,7 @@ def check(rules: Sequence[Rule], shapes: Sequence[Any], op_name: str, names: Seq
 
 
 def sentence(rule: Rule, op_name: str, names: Sequence[str]) -> str:
-    """Write the message of a rule, with places for the length found and that of the other axis."""
+    """Write the message of a rule, with places for the two lengths."""
     text = (
         "The lengths of parameters and data do not fit each other: "
         f"`{names[rule.which]}` has length {{0}} along its axis {rule.axis}"
