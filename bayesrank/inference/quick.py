@@ -23,6 +23,11 @@ scales a little, x along with them, and adds the normal noise of that node. Wher
 that their own parameters are most of x, those of a judge meet what all share, which is known well,
 and modes stand for averages.
 
+Few data leave x skewed even where the scales are known. So a model of at most 30 variables gets
+importance sampling (Vehtari, Simpson, Gelman, Yao and Gabry, JMLR 25, 2024). Proposals come from
+the nodes, with the tails of a t distribution. They are resampled by the exact density over that of
+the mixture, unless the Pareto k of the weights is 0.7 or more.
+
 Of more than eight scales nodes lie along the eight directions that are known least.
 Many data know the scales so well that the noise hardly changes with them: then their mode is the
 only node. Where judges have parameters of their own, time is linear in the judges
@@ -56,6 +61,8 @@ from pytensor.scalar.basic import Mul, TrueDiv
 from pytensor.tensor.blas import BatchedDot, Dot22
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.math import Dot
+from scipy.linalg import solve_triangular
+from scipy.special import logsumexp
 
 from bayesrank.inference.arrow import Arrow, Dense
 from bayesrank.inference.laplace import factor_of
@@ -90,6 +97,17 @@ POINTS = 300  # over so many numbers of draws it averages a curvature, with one 
 STEPS = 2  # towards its mean, with the same precision
 MOST_ROUNDS = 8  # of precision and mean
 SETTLED = 0.05  # nats of the bound that a round gains, at which they end
+# Importance sampling. The variance of log weights grows with the variables: of many, few weigh all.
+MOST_WEIGHED = 30  # variables
+PILOT = 200  # draws at the heaviest node, which show how skewed the posterior is there
+NORMAL = 0.1  # deviation of log weights: no mean moves by more than that share of its deviation
+PROPOSALS = 4  # of each draw
+WIDE = 1.2  # times the deviations of x
+TAIL = 5  # degrees of freedom of x, whose density may fall more slowly than the normal's
+TAIL_OF_SCALES = 3  # the density of a logarithm falls like an exponential towards a scale of zero
+BETWEEN = 6.0  # times the variance between nodes
+LOWEST = -600.0  # log weight, relative to the largest
+GOOD_K = 0.7  # Pareto k from which weights are not to be trusted
 FIRST_LOOK = 250  # draws of a chain, after which it is asked whether they are enough
 
 
@@ -153,11 +171,15 @@ def quick_posterior(
     leaderboard, potatoes by 12 judges          0.20        0.85 to 1.00  0.05     0.00
     leaderboard, 8 scales, 700 to 5,000 votes   0.13        0.93 to 1.01  0.59     0.01
     leaderboard, 5 scales, a judge goes astray  0.21        0.90 to 0.94  1.17     0.01
-    Plackett-Luce, 8 rankings of 6, a scale     0.26        0.75 to 1.04  0.10
+    Plackett-Luce, 8 rankings of 6, a scale     0.04        0.94 to 1.03  0.04     0.02
     ==========================================  ==========  ============  =======  =======
 
-    The last row is of six made-up tables, against 16,000 draws of NUTS: so few data leave the
-    utilities skewed, most of all where items nearly always win or lose. Sample instead.
+    The last row is of six simulated tables, compared with 16,000 draws of NUTS. So few data leave
+    the utilities skewed. Importance sampling corrects this in models of at most 30 free numbers, if
+    no dim has parameters in blocks of their own. The attribute ``approximation`` then ends with
+    "with importance sampling". Without that correction, this row had a shift of 0.26 and ratios
+    from 0.75. The draws stay as they are if the Pareto k of the weights is 0.7 or more. They also
+    stay if the posterior is about normal given the scales.
 
     The row of 8 scales is of four made-up boards. With the modes in place of the averages utilities
     of the potatoes and of such a board were 0.65 and 0.68 away. Adherences are up to 0.45 away
@@ -166,7 +188,7 @@ def quick_posterior(
     have 0.94 to 0.99 times, and 0.4 to 1.2 times where there are five or more, of which the least
     known have a tail towards zero that so few nodes do not reach.
 
-    What is left is the skewness of the utilities given the scales: few data, or an item that
+    Larger models keep the skewness of the utilities given the scales: few data, or an item that
     nearly always wins or loses. Sample where judges have opinions and are consistent to the last
     pair, so that nothing but priors keeps utilities finite: of the potatoes, every ranking taken
     for 190 matches, they are then two deviations away.
@@ -283,10 +305,14 @@ def _approximate(
         none, fit = np.zeros((0, 0)), nested.at(np.zeros(0))
         nodes = _Nodes(fit.x[None, outer], np.zeros(1), [fit], 1.0, none)
     rng, convert = np.random.default_rng(seed), converter(model, start, chains, draws)
+    exact = _weighed(nodes, nested, chains * draws, rng.spawn(1)[0])
     n, node = 0, np.empty((chains, draws), dtype=np.int64)
     while True:
         more = draws if enough is None else min(max(n, FIRST_LOOK), draws - n)
-        found, of = _draws(nodes, nested, chains * more, rng)
+        if exact is None:
+            found, of = _draws(nodes, nested, chains * more, rng)
+        else:
+            found, of = (part[chains * n : chains * (n + more)] for part in exact)
         values, node[:, n : n + more] = convert(found), of.reshape(chains, more)
         n += more
         if n == draws or enough is None:
@@ -303,7 +329,9 @@ def _approximate(
     )
     said = {
         "inference_library": "bayesrank",
-        "approximation": "Laplace" + f", nested over {', '.join(names)}" * bool(names),
+        "approximation": "Laplace"
+        + f", nested over {', '.join(names)}" * bool(names)
+        + ", with importance sampling" * (exact is not None),
     }
     for group in ("posterior", "sample_stats"):
         out[group].attrs.update(said)
@@ -852,3 +880,72 @@ def _draws(nodes: _Nodes, nested: _Nested, total: int, rng: np.random.Generator)
             drawn[:, nested.inner] += moved @ given.shift.T
             found[some] = drawn
     return found, node
+
+
+def _weighed(nodes: _Nodes, nested: _Nested, total: int, rng: np.random.Generator) -> Any:
+    """Draw from the posterior by importance sampling; the draws and their nodes.
+
+    None where it is normal given the scales, has too many variables, or the weights are too uneven.
+    """
+    inner, outer = nested.inner, nested.outer
+    n_all = inner.size + outer.size
+    if nested.places is not None or n_all > MOST_WEIGHED or inner.size == 0:
+        return None
+    heaviest = nodes.given[int(nodes.log_weight.argmax())]
+    noise = cast(Dense, heaviest.precision).noise(PILOT, rng).T
+    pilot = np.tile(heaviest.x, (PILOT, 1))
+    pilot[:, inner] += noise
+    off = ((noise @ cast(Dense, heaviest.precision).factor) ** 2).sum(axis=1)
+    if np.std(_log_density(nested, pilot) + off / 2) < NORMAL:
+        return None
+
+    between = nodes.between * (BETWEEN if nodes.shrink else 1.0)
+    try:
+        root = np.linalg.cholesky(between)
+    except np.linalg.LinAlgError:  # one node has all the weight
+        return None
+    node = node_of_draws(nodes.log_weight, PROPOSALS * total, rng)
+    found = np.empty((node.size, n_all))
+    moved = (rng.normal(size=(node.size, outer.size)) @ root.T) / _lengths(
+        TAIL_OF_SCALES, node.size, rng
+    )
+    for k, given in enumerate(nodes.given):
+        mine = np.flatnonzero(node == k)
+        drawn = np.tile(given.x, (mine.size, 1))
+        drawn[:, outer] += moved[mine]
+        noise = WIDE * given.precision.noise(mine.size, rng).T
+        drawn[:, inner] += noise / _lengths(TAIL, mine.size, rng)
+        drawn[:, inner] += moved[mine] @ given.shift.T
+        found[mine] = drawn
+
+    of_node = np.empty((len(nodes.given), node.size))
+    for k, given in enumerate(nodes.given):
+        aside = found[:, outer] - nodes.scales[k]
+        rest = found[:, inner] - given.x[inner] - aside @ given.shift.T
+        rest = rest @ cast(Dense, given.precision).factor / WIDE
+        aside = solve_triangular(root, aside.T, lower=True).T if outer.size else aside
+        of_node[k] = nodes.log_weight[k] + given.precision.log_det / 2
+        for z, tail in ((rest, TAIL), (aside, TAIL_OF_SCALES)):
+            of_node[k] -= (tail + z.shape[1]) / 2 * np.log1p((z**2).sum(axis=1) / tail)
+    log_weight = _log_density(nested, found) - logsumexp(of_node, axis=0)
+    log_weight = np.maximum(log_weight - log_weight.max(), LOWEST)
+    smooth, k = xr.DataArray(-log_weight, dims="draw").azstats.psislw(dim="draw")
+    if not float(k) < GOOD_K:
+        return None
+    weight = np.exp(smooth.to_numpy() - logsumexp(smooth.to_numpy()))
+    # systematic resampling
+    chosen = np.searchsorted(np.cumsum(weight), (np.arange(total) + rng.uniform()) / total)
+    chosen = rng.permutation(np.minimum(chosen, node.size - 1))
+    return found[chosen], node[chosen]
+
+
+def _log_density(nested: _Nested, points: Floats) -> Floats:
+    """Log density at each point, (n_points,); minus infinity where it cannot be computed."""
+    with np.errstate(all="ignore"):
+        found = np.array([float(nested.logp(x)[0]) for x in points])
+    return np.where(np.isnan(found), -np.inf, found)
+
+
+def _lengths(tail: int, n: int, rng: np.random.Generator) -> Floats:
+    """Draw what a normal is divided by to be one of a t distribution, (n, 1)."""
+    return np.sqrt(rng.chisquare(tail, size=(n, 1)) / tail)

@@ -9,6 +9,7 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
+import xarray as xr
 from scipy import stats
 
 import bayesrank as br
@@ -117,6 +118,43 @@ def test_without_scales_it_is_the_normal_around_the_mode_and_the_seed_decides():
     error = np.sqrt(np.diag(covariance) / len(x))
     assert (abs(x.mean(axis=0) - covariance @ [3.0, 3.0]) < 5.5 * error).all()
     assert abs(np.cov(x.T) - covariance).max() < 5.5 * np.sqrt(2 / len(x)) * covariance.max()
+
+
+def always_won(scale):
+    """Utility of an item that won all 8 of its matches, and its exact mean and deviation."""
+    with pm.Model() as model:
+        x = pm.Normal("x", 0, scale)
+        pm.Bernoulli("won", logit_p=x, observed=np.ones(8))
+    grid = np.linspace(-8, 12, 4001) * scale
+    weight = np.exp(stats.norm.logpdf(grid, 0, scale) - 8 * np.logaddexp(0, -grid))
+    weight /= weight.sum()
+    mean = weight @ grid
+    return model, mean, np.sqrt(weight @ (grid - mean) ** 2)
+
+
+def test_of_few_data_a_skew_posterior_is_found():
+    """The normal around the mode has a mean 0.4 deviations too low, and 0.9 times the deviation."""
+    model, mean, sd = always_won(3.0)
+    out = quick_posterior(model)["posterior"]
+    assert out.attrs["approximation"] == "Laplace, with importance sampling"
+    assert abs(float(out["x"].mean()) - mean) < 0.08 * sd
+    assert float(out["x"].std()) == pytest.approx(sd, rel=0.07)
+    assert stats.skew(out["x"].to_numpy().ravel()) > 0.3
+    xr.testing.assert_equal(out.to_dataset(), quick_posterior(model)["posterior"].to_dataset())
+    some = quick_posterior(model, enough=lambda _: True)["posterior"]
+    most = quick_posterior(model, enough=lambda _: False)["posterior"]
+    xr.testing.assert_equal(some["x"], most["x"].isel(draw=slice(250)))
+
+
+def test_draws_stay_as_they_are_where_weights_are_too_uneven(monkeypatch):
+    model, _, _ = always_won(3.0)
+    monkeypatch.setattr("bayesrank.inference.quick.MOST_WEIGHED", 0)
+    plain = quick_posterior(model)["posterior"]
+    monkeypatch.undo()
+    monkeypatch.setattr("bayesrank.inference.quick.GOOD_K", -np.inf)
+    uneven = quick_posterior(model)["posterior"]
+    assert uneven.attrs["approximation"] == "Laplace"
+    xr.testing.assert_equal(uneven.to_dataset(), plain.to_dataset())
 
 
 def judged(n_judges=3):
@@ -354,9 +392,10 @@ def test_a_board_of_eight_scales_has_the_utilities_of_nuts(seed, n_votes):
 
 
 @pytest.mark.slow
-def test_few_rankings_are_as_far_off_as_the_table_of_accuracies_says():
-    rng = np.random.default_rng(2)
-    utility = rng.normal(size=6) * 4.0
+@pytest.mark.parametrize(("seed", "spread"), [(2, 1.5), (1, 4.0), (2, 4.0)])
+def test_few_rankings_have_the_utilities_of_nuts(seed, spread):
+    rng = np.random.default_rng(seed)
+    utility = rng.normal(size=6) * spread
     orderings = np.argsort(-(utility + rng.gumbel(size=(8, 6))), axis=1)
     rankings = br.Rankings.from_orderings(orderings.tolist(), items=range(6))
     with pm.Model(coords=rankings.coords) as model:
@@ -370,6 +409,6 @@ def test_few_rankings_are_as_far_off_as_the_table_of_accuracies_says():
     wanted = full["posterior"]["utility"]
     sd = wanted.std(("chain", "draw"))
     shift = abs(found.mean(("chain", "draw")) - wanted.mean(("chain", "draw"))) / sd
-    assert 0.15 < float(shift.max()) < 0.35
+    assert float(shift.max()) < 0.1
     ratio = found.std(("chain", "draw")) / sd
-    assert 0.7 < float(ratio.min()) < 0.85
+    assert 0.9 < float(ratio.min()) <= float(ratio.max()) < 1.1
