@@ -135,24 +135,24 @@ def always_won(scale):
 def test_of_few_data_a_skew_posterior_is_found():
     """The normal around the mode has a mean 0.4 deviations too low, and 0.9 times the deviation."""
     model, mean, sd = always_won(3.0)
-    out = quick_posterior(model)["posterior"]
+    out = quick_posterior(model, draws=500)["posterior"]
     assert out.attrs["approximation"] == "Laplace, with importance sampling"
     assert abs(float(out["x"].mean()) - mean) < 0.08 * sd
     assert float(out["x"].std()) == pytest.approx(sd, rel=0.07)
     assert stats.skew(out["x"].to_numpy().ravel()) > 0.3
-    xr.testing.assert_equal(out.to_dataset(), quick_posterior(model)["posterior"].to_dataset())
-    some = quick_posterior(model, enough=lambda _: True)["posterior"]
-    most = quick_posterior(model, enough=lambda _: False)["posterior"]
+    xr.testing.assert_equal(out.to_dataset(), quick_posterior(model, draws=500)["posterior"].to_dataset())
+    some = quick_posterior(model, draws=500, enough=lambda _: True)["posterior"]
+    most = quick_posterior(model, draws=500, enough=lambda _: False)["posterior"]
     xr.testing.assert_equal(some["x"], most["x"].isel(draw=slice(250)))
 
 
 def test_draws_stay_as_they_are_where_weights_are_too_uneven(monkeypatch):
     model, _, _ = always_won(3.0)
     monkeypatch.setattr("bayesrank.inference.quick.MOST_WEIGHED", 0)
-    plain = quick_posterior(model)["posterior"]
+    plain = quick_posterior(model, draws=500)["posterior"]
     monkeypatch.undo()
     monkeypatch.setattr("bayesrank.inference.quick.GOOD_K", -np.inf)
-    uneven = quick_posterior(model)["posterior"]
+    uneven = quick_posterior(model, draws=500)["posterior"]
     assert uneven.attrs["approximation"] == "Laplace"
     xr.testing.assert_equal(uneven.to_dataset(), plain.to_dataset())
 
