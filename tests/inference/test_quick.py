@@ -140,7 +140,8 @@ def test_of_few_data_a_skew_posterior_is_found():
     assert abs(float(out["x"].mean()) - mean) < 0.08 * sd
     assert float(out["x"].std()) == pytest.approx(sd, rel=0.07)
     assert stats.skew(out["x"].to_numpy().ravel()) > 0.3
-    xr.testing.assert_equal(out.to_dataset(), quick_posterior(model, draws=500)["posterior"].to_dataset())
+    again = quick_posterior(model, draws=500)["posterior"]
+    xr.testing.assert_equal(out.to_dataset(), again.to_dataset())
     some = quick_posterior(model, draws=500, enough=lambda _: True)["posterior"]
     most = quick_posterior(model, draws=500, enough=lambda _: False)["posterior"]
     xr.testing.assert_equal(some["x"], most["x"].isel(draw=slice(250)))
