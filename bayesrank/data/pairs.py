@@ -548,8 +548,8 @@ class Pairs(Frozen):
     def align(self, values: Any, dim: str) -> NDArray[Any]:
         """Put values with labels in the order of `dim`, such as covariates of the judges.
 
-        Items, judges and groups stand in sorted order, which need not be that of a table. PyMC
-        takes arrays by position, so align what a model is to use.
+        Items, judges and groups are sorted, and a table may have another order. PyMC reads arrays
+        by position, so align values before a model uses them.
 
         Parameters
         ----------

@@ -307,10 +307,10 @@ class Learned(NamedTuple):
     log_weight: Floats  # (n_nodes,)
 
     def few(self) -> tuple[list[Node], Floats]:
-        """Choose two nodes per hyperparameter where there are more; nodes and weights.
+        """Return at most two nodes per hyperparameter, and their weights.
 
         The logarithms of their hyperparameters have the mean and the covariance of all nodes. The
-        mode at each is that of the nearest node: a place to start from.
+        search for the mode at each starts from the mode of the nearest node.
         """
         x, weight = np.log([node.values for node in self.nodes]), np.exp(self.log_weight)
         mean = weight @ x

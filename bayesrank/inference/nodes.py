@@ -18,7 +18,7 @@ __all__ = ["KNOWN", "MOST_TIMES", "Laid", "curvature_of", "node_of_draws", "weig
 Floats = NDArray[np.float64]
 
 MOST_AXES = 8  # along which nodes are laid around the mode: those that are known least
-NODES = {1: 8, 2: 16}  # along so many axes; 32 along more
+NODES = {1: 8, 2: 16}  # number of nodes by number of axes; 32 for more axes
 WIDER = 1.2  # standard deviations of the nodes, in those of the approximation around the mode
 MOST = 2.0  # times as wide, or as narrow, one side may be
 ASIDE = 0.3  # deviations from the middle of nodes to their mean, from which more are laid there
@@ -161,8 +161,8 @@ def curvature_of(
 ) -> Floats:
     """Find minus the Hessian by differences, of about a deviation where it is about `size`.
 
-    Of a scale that is known well the log density is so nearly a parabola that one point beside the
-    slope shows it.
+    If the data determine a scale well, its log density is almost a parabola, so that the slope and
+    one more point describe it.
 
     Parameters
     ----------
