@@ -52,7 +52,7 @@ from scipy.stats import chi2, gumbel_r, norm, t
 from bayesrank.data import Pairs
 from bayesrank.data.derive import pair_totals
 from bayesrank.inference import MatchFit, fit_matches
-from bayesrank.results.match_checks import predicted_counts
+from bayesrank.results.checks.match_checks import predicted_counts
 from bayesrank.schema import COUNTS, FIRST, SECOND
 
 __all__ = ["PROBES", "audit"]

@@ -10,7 +10,7 @@ import xarray as xr
 
 from bayesrank import inference
 from bayesrank.cli import kinds, sections
-from bayesrank.results.checks import check_table
+from bayesrank.results.checks.ranking_checks import check_table
 from tests.test_cli import command, data_of, few, few_predicted, notes, refuses, run
 
 TWO = ("--ranker", "who", "--item", "film", "--rank", "place", "--kinds", 2)

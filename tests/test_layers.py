@@ -67,6 +67,16 @@ WINGS = {
     # readers and what is derived: pure functions of frames and arrays, without the classes
     "data.read": "",
     "data.derive": "read",
+    "inference.approximation": "",
+    "inference.dynamic": "approximation",
+    "inference.mixtures": "approximation",
+    "inference.sampling": "approximation",
+    "inference.validation": "approximation mixtures",
+    "results.ranks": "draws",
+    "results.evaluation": "draws",
+    "results.checks": "draws ranks",
+    "results.matches": "draws ranks",
+    "results.page": "draws ranks",
 }
 
 

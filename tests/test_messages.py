@@ -18,7 +18,7 @@ import bayesrank
 
 HOME = Path(bayesrank.__file__).parent
 # options of the command line are no arguments, pages have attributes, and JAX is an extra
-OTHERS = {HOME / x for x in ("cli", "jax", "results/page.py", "results/report.py")}
+OTHERS = {HOME / x for x in ("cli", "jax", "results/page/page.py", "results/page/report.py")}
 FOREIGN = [
     pm.Model, pm.Data, pm.Minibatch, pm.Normal.dist, pm.sample, pm.sample_posterior_predictive,
     pm.sample_prior_predictive, pm.compute_log_likelihood, az.loo, az.compare,

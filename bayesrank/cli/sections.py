@@ -24,8 +24,8 @@ from bayesrank.results import (
     ranking_checks,
     worst_checks,
 )
-from bayesrank.results.consensus import copeland_ordering, kemeny_ordering
-from bayesrank.results.probabilities import times_above
+from bayesrank.results.ranks.consensus_ordering import copeland_ordering, kemeny_ordering
+from bayesrank.results.ranks.probabilities import times_above
 from bayesrank.schema import RANKER, WEIGHT, Kept, name_of
 
 SHOWN = 30  # items of a matrix

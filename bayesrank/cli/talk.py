@@ -178,7 +178,7 @@ def _plain(text: str) -> str:
     """Write a text without the characters that steer terminals."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
-    from bayesrank.results.files import plain
+    from bayesrank.results.page.files import plain
 
     return plain(text)
 

@@ -20,14 +20,25 @@ This room may import arviz, cloudpickle, joblib, numba, numpy, nutpie, pandas, p
 scipy, threadpoolctl, xarray, the rooms data, distributions, likelihoods and utility, and schema.
 """
 
-from bayesrank.inference.conditional import given
-from bayesrank.inference.consensus import consensus_log_likelihood, consensus_posterior
-from bayesrank.inference.forward import ForwardValidation, forward_validation
-from bayesrank.inference.histories import History, history
-from bayesrank.inference.kfold import FoldWarning, kfold
-from bayesrank.inference.kinds import KindsFound, KindsWarning, find_kinds, membership
-from bayesrank.inference.laplace import hessian, laplace
-from bayesrank.inference.leap_and_shift import LeapAndShift
+from bayesrank.inference.approximation.fit_pairs import MatchFit, fit_matches, quick_matches
+from bayesrank.inference.approximation.laplace_draws import hessian, laplace
+from bayesrank.inference.approximation.modes import (
+    Point,
+    adam,
+    climb,
+    data_groups,
+    hessian_product,
+    objective,
+    posterior_modes,
+)
+from bayesrank.inference.approximation.nested import (
+    Near,
+    learned_scales,
+    normal_near,
+    quick_posterior,
+)
+from bayesrank.inference.dynamic.forward import ForwardValidation, forward_validation
+from bayesrank.inference.dynamic.histories import History, history
 from bayesrank.inference.learn_bpr import (
     FactorFit,
     NeighbourFit,
@@ -37,27 +48,24 @@ from bayesrank.inference.learn_bpr import (
     learn_bpr_neighbours,
     prior_penalties,
 )
-from bayesrank.inference.map_fits import FitWarning, map_fits
-from bayesrank.inference.matches import MatchFit, fit_matches, quick_matches
-from bayesrank.inference.modes import (
-    Point,
-    adam,
-    climb,
-    data_groups,
-    hessian_product,
-    objective,
-    posterior_modes,
+from bayesrank.inference.mixtures.em import KindsFound, KindsWarning, find_kinds, membership
+from bayesrank.inference.mixtures.leap_and_shift import LeapAndShift
+from bayesrank.inference.mixtures.sampled_consensus import (
+    consensus_log_likelihood,
+    consensus_posterior,
 )
-from bayesrank.inference.quick import Near, learned_scales, normal_near, quick_posterior
-from bayesrank.inference.sampling import (
+from bayesrank.inference.sampling.conditional import given
+from bayesrank.inference.sampling.nuts import (
     CFunction,
     compile_density,
     near_if_it_pays,
     nuts_seconds,
     sample,
 )
-from bayesrank.inference.training import train
-from bayesrank.inference.workers import on_workers
+from bayesrank.inference.sampling.training import train
+from bayesrank.inference.validation.kfold import FoldWarning, kfold
+from bayesrank.inference.validation.map_fits import FitWarning, map_fits
+from bayesrank.inference.validation.workers import on_workers
 
 __all__ = [
     "CFunction",

@@ -10,7 +10,12 @@ import xarray as xr
 from jax.flatten_util import ravel_pytree
 from jax.scipy.sparse.linalg import cg
 
-from bayesrank.inference.map_fits import Fit, fits_together, labelled_problems, warn_of_failures
+from bayesrank.inference.validation.map_fits import (
+    Fit,
+    fits_together,
+    labelled_problems,
+    warn_of_failures,
+)
 from bayesrank.jax.log_density import IS_ROW, LogDensity
 from bayesrank.jax.modes import climbing
 
@@ -153,8 +158,8 @@ class _Place(NamedTuple):
 def _newton(logp: Callable[[Any], Any], x: Any, near: Any, tolerance: float) -> tuple[Any, Any]:
     """Climb by Newton's method from near the mode; where it ends, and what is missing there.
 
-    As `bayesrank.inference.modes.newton`, of which steps and lengths are choices here, so that many
-    problems can go side by side.
+    As `inference.approximation.modes.newton`, but steps and lengths are choices here, so that
+    many problems can go side by side.
     """
     lengths = 0.5 ** jnp.arange(LENGTHS)
 

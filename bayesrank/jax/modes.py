@@ -12,7 +12,7 @@ import optax
 from jax.flatten_util import ravel_pytree
 from scipy.optimize import LbfgsInvHessProduct
 
-from bayesrank.inference.modes import newton, one_blas_thread
+from bayesrank.inference.approximation.modes import newton, one_blas_thread
 from bayesrank.jax.checkpoints import Checkpoint
 from bayesrank.jax.log_density import LogDensity
 

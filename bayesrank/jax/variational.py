@@ -31,7 +31,7 @@ import xarray as xr
 from jax.flatten_util import ravel_pytree
 from pymc.blocking import DictToArrayBijection
 
-from bayesrank.inference.modes import constrained
+from bayesrank.inference.approximation.modes import constrained
 from bayesrank.jax.checkpoints import Checkpoint
 from bayesrank.jax.log_density import IS_ROW, LogDensity
 

@@ -35,8 +35,8 @@ from bayesrank.plots.rows import (
     row_height,
     set_up_rows,
 )
-from bayesrank.results.adherence import adherence_draws, summarise_adherences
 from bayesrank.results.draws import posterior_utilities
+from bayesrank.results.matches.adherence import adherence_draws, summarise_adherences
 
 __all__ = ["plot_adherence"]
 

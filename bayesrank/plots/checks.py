@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from bayesrank.plots.panels import figure_of, keep, short_name
 from bayesrank.plots.rows import LEADING, OTHER, WARNING, legend_above, set_up_rows
-from bayesrank.results.checks import GIVEN, ranking_checks, worst_checks
-from bayesrank.results.match_checks import match_checks
+from bayesrank.results.checks.match_checks import match_checks
+from bayesrank.results.checks.ranking_checks import GIVEN, ranking_checks, worst_checks
 
 __all__ = ["plot_match_checks", "plot_ranking_checks"]
 

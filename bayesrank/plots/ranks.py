@@ -38,7 +38,7 @@ from bayesrank.plots.rows import (
 )
 from bayesrank.results import rank_summary
 from bayesrank.results.draws import posterior_utilities
-from bayesrank.results.ranks import LITTLE
+from bayesrank.results.ranks.rank_table import LITTLE
 
 __all__ = ["plot_ranks"]
 

@@ -4,35 +4,39 @@ This room may import numpy, scipy, pandas, xarray, scikit-learn, arviz, matplotl
 and schema, and no other room of bayesrank.
 """
 
-from bayesrank.results.adherence import adherence_summary, effective_judges
-from bayesrank.results.baseline import random_elpd
-from bayesrank.results.checks import Fits, ranking_checks, worst_checks
-from bayesrank.results.compare import compare
-from bayesrank.results.consensus import consensus_ordering, expected_kendall
-from bayesrank.results.cuts import tiers
-from bayesrank.results.diagnostics import Convergence, convergence, precise
-from bayesrank.results.elo import elo_scale
-from bayesrank.results.files import csv_bytes, figure_png, plain, whole_file, write_whole
-from bayesrank.results.groups import group_log_likelihood
-from bayesrank.results.kind_checks import kind_checks
-from bayesrank.results.kinds import LabelWarning, compare_kinds, relabel
-from bayesrank.results.location import redraw_location
-from bayesrank.results.loo import ParetoKWarning, loo_by_ranker
-from bayesrank.results.match_checks import match_checks
-from bayesrank.results.matches import (
+from bayesrank.results.checks.kind_checks import kind_checks
+from bayesrank.results.checks.match_checks import match_checks
+from bayesrank.results.checks.predicted import predicted_ranks
+from bayesrank.results.checks.ranking_checks import Fits, ranking_checks, worst_checks
+from bayesrank.results.evaluation.baseline import random_elpd
+from bayesrank.results.evaluation.comparison import compare
+from bayesrank.results.evaluation.groups import group_log_likelihood
+from bayesrank.results.evaluation.labels_of_kinds import LabelWarning, compare_kinds, relabel
+from bayesrank.results.evaluation.loo import ParetoKWarning, loo_by_ranker
+from bayesrank.results.evaluation.metrics import QueryMetrics, err, ndcg, query_metrics
+from bayesrank.results.evaluation.recommendation import leave_one_out, recommendation_metrics
+from bayesrank.results.matches.adherence import adherence_summary, effective_judges
+from bayesrank.results.matches.planning import Settling, matches_to_settle, next_matches
+from bayesrank.results.matches.separation import (
     Separation,
     match_probability,
     matches_between,
     matches_to_separate,
     outcome_probability,
 )
-from bayesrank.results.metrics import QueryMetrics, err, ndcg, query_metrics
-from bayesrank.results.planning import Settling, matches_to_settle, next_matches
-from bayesrank.results.predicted import predicted_ranks
-from bayesrank.results.probabilities import place_probability, top_probability, win_probability
-from bayesrank.results.ranks import rank_draws, rank_summary, standing, tied_with_leader
-from bayesrank.results.recommendation import leave_one_out, recommendation_metrics
-from bayesrank.results.report import Section, report_html, table_text, verdict
+from bayesrank.results.page.diagnostics import Convergence, convergence, precise
+from bayesrank.results.page.files import csv_bytes, figure_png, plain, whole_file, write_whole
+from bayesrank.results.page.report import Section, report_html, table_text, verdict
+from bayesrank.results.ranks.consensus_ordering import consensus_ordering, expected_kendall
+from bayesrank.results.ranks.elo import elo_scale
+from bayesrank.results.ranks.location import redraw_location
+from bayesrank.results.ranks.probabilities import (
+    place_probability,
+    top_probability,
+    win_probability,
+)
+from bayesrank.results.ranks.rank_table import rank_draws, rank_summary, standing, tied_with_leader
+from bayesrank.results.ranks.tiers import tiers
 
 __all__ = [
     "Convergence",

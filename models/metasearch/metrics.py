@@ -6,7 +6,8 @@ over the places of the relevant documents,
 .. math:: P@k = \frac1k \sum_{r \le k} y_r, \qquad AP = \frac1{\sum y} \sum_r y_r P@r .
 
 **Equal scores** are no order: the metrics are expectations over the orders of tied documents, as
-those of `bayesrank.results.metrics` are. A query without a relevant document counts as 0.
+those of `bayesrank.results.evaluation.metrics` are. A query without a relevant document counts as
+0.
 
 Two sets of metrics are in use on the collections of LETOR. What papers write is NDCG with
 :math:`\log_2(1 + r)` and precision with the highest grade relevant. What many of their tables have

@@ -15,7 +15,7 @@ from pymc.blocking import DictToArrayBijection, RaveledVars
 
 import bayesrank as br
 from bayesrank.inference import adam
-from bayesrank.inference.divided import divided
+from bayesrank.inference.sampling.minibatch_logp import divided
 from bayesrank.utility import draw_weights
 from models.context.fate import fate_network
 from models.context.model import build

@@ -9,7 +9,7 @@ import pytest
 
 import bayesrank as br
 from bayesrank.inference import hessian, hessian_product, objective, quick_matches, quick_posterior
-from bayesrank.inference.laplace import columns
+from bayesrank.inference.approximation.laplace_draws import columns
 from bayesrank.leaderboard import leaderboard_model
 from tests.benchmarks.book import Book, run_fresh, time_text
 

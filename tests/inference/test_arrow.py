@@ -6,10 +6,10 @@ import pytest
 
 import bayesrank as br
 from bayesrank.inference import quick
-from bayesrank.inference.arrow import Arrow, Dense
-from bayesrank.inference.modes import hessian_product, objective
-from bayesrank.inference.products import many_products
-from bayesrank.inference.quick import (
+from bayesrank.inference.approximation.block_precision import Arrow, Dense
+from bayesrank.inference.approximation.hessian_products import many_products
+from bayesrank.inference.approximation.modes import hessian_product, objective
+from bayesrank.inference.approximation.nested import (
     _by_blocks,
     _Nested,
     _places,

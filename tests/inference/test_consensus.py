@@ -9,8 +9,8 @@ from scipy.special import logsumexp
 from scipy.stats import chisquare
 
 import bayesrank as br
-from bayesrank.inference.consensus import _interpolated
-from bayesrank.results.loo import loo_of
+from bayesrank.inference.mixtures.sampled_consensus import _interpolated
+from bayesrank.results.evaluation.loo import loo_of
 from tests.likelihoods.loops import for_each
 from tests.likelihoods.mallows.permutations import (
     DEFINITIONS,

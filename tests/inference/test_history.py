@@ -9,7 +9,7 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
-from bayesrank.inference.chains import (
+from bayesrank.inference.dynamic.chains import (
     Chains,
     Information,
     find_mode,
@@ -19,9 +19,9 @@ from bayesrank.inference.chains import (
     rows_of,
     spread,
 )
-from bayesrank.inference.forward import rows_between
-from bayesrank.inference.histories import History, Problem, history, learned
-from bayesrank.inference.observations import observations_of
+from bayesrank.inference.dynamic.forward import rows_between
+from bayesrank.inference.dynamic.histories import History, Problem, history, learned
+from bayesrank.inference.dynamic.observations import observations_of
 from bayesrank.results import ParetoKWarning
 from bayesrank.utility import Dynamics
 
@@ -360,7 +360,7 @@ def test_draws_say_which_hyperparameters_they_have():
 
 
 def test_hyperparameters_that_are_known_have_one_node(monkeypatch):
-    monkeypatch.setattr("bayesrank.inference.histories.KNOWN", 10.0)
+    monkeypatch.setattr("bayesrank.inference.dynamic.histories.KNOWN", 10.0)
     fit = history(few_matches(), time="when")
     assert fit.nodes.drop(columns="weight").iloc[0].to_dict() == fit.hyperparameters
 

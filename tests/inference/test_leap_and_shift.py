@@ -8,7 +8,7 @@ import pytest
 
 import bayesrank as br
 from bayesrank.inference import LeapAndShift
-from bayesrank.inference.leap_and_shift import _leap
+from bayesrank.inference.mixtures.leap_and_shift import _leap
 from bayesrank.likelihoods.mallows import (
     PLACES,
     consensus_costs,

@@ -9,7 +9,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from bayesrank.inference import adam, climb, hessian_product, objective, posterior_modes
-from bayesrank.inference.modes import one_blas_thread
+from bayesrank.inference.approximation.modes import one_blas_thread
 
 
 @pytest.fixture

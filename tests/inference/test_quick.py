@@ -14,8 +14,8 @@ from scipy import stats
 
 import bayesrank as br
 from bayesrank.inference import learned_scales, quick_matches, quick_posterior, sample
-from bayesrank.inference.nodes import WIDER, Laid
-from bayesrank.inference.quick import _peak
+from bayesrank.inference.approximation.nested import _peak
+from bayesrank.inference.approximation.nodes import WIDER, Laid
 from bayesrank.leaderboard import leaderboard_model, nuts_settings
 
 
@@ -58,7 +58,9 @@ def test_a_spread_is_integrated_and_not_taken_at_the_joint_mode(centred):
 
 
 def test_a_spread_that_is_all_but_known_needs_one_node(monkeypatch):
-    monkeypatch.setattr("bayesrank.inference.quick.KNOWN", 0.2)  # else hundreds of groups
+    monkeypatch.setattr(
+        "bayesrank.inference.approximation.nested.KNOWN", 0.2
+    )  # else hundreds of groups
     y = np.random.default_rng(3).normal(0, 1.7, size=40)
     out = quick_posterior(groups_model(y, centred=False), draws=2000)
     assert not out["sample_stats"]["node"].any()
@@ -149,10 +151,10 @@ def test_of_few_data_a_skew_posterior_is_found():
 
 def test_draws_stay_as_they_are_where_weights_are_too_uneven(monkeypatch):
     model, _, _ = always_won(3.0)
-    monkeypatch.setattr("bayesrank.inference.quick.MOST_WEIGHED", 0)
+    monkeypatch.setattr("bayesrank.inference.approximation.nested.MOST_WEIGHED", 0)
     plain = quick_posterior(model, draws=500)["posterior"]
     monkeypatch.undo()
-    monkeypatch.setattr("bayesrank.inference.quick.GOOD_K", -np.inf)
+    monkeypatch.setattr("bayesrank.inference.approximation.nested.GOOD_K", -np.inf)
     uneven = quick_posterior(model, draws=500)["posterior"]
     assert uneven.attrs["approximation"] == "Laplace"
     xr.testing.assert_equal(uneven.to_dataset(), plain.to_dataset())

@@ -7,7 +7,7 @@ from pymc.blocking import DictToArrayBijection
 
 import bayesrank as br
 from bayesrank.inference import posterior_modes, train
-from bayesrank.inference.divided import divided
+from bayesrank.inference.sampling.minibatch_logp import divided
 from bayesrank.utility import linear_utility
 
 N = 60

@@ -5,7 +5,7 @@ from concurrent.futures.process import BrokenProcessPool
 import pytest
 
 from bayesrank.inference import on_workers, workers
-from bayesrank.inference.workers import MOST_DEATHS, WorkersDiedError
+from bayesrank.inference.validation.workers import MOST_DEATHS, WorkersDiedError
 
 
 def doubling():

@@ -8,8 +8,8 @@ import xarray as xr
 from matplotlib.colors import to_hex
 
 from bayesrank.plots.checks import PANELS, plot_match_checks, plot_ranking_checks
-from bayesrank.results.checks import ranking_checks, worst_checks
-from bayesrank.results.match_checks import match_checks
+from bayesrank.results.checks.match_checks import match_checks
+from bayesrank.results.checks.ranking_checks import ranking_checks, worst_checks
 
 DIMS = ("ranking", "slot")
 

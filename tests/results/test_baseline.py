@@ -11,7 +11,7 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank.results import random_elpd
-from bayesrank.results.baseline import EXACT, log_n_weak_orders
+from bayesrank.results.evaluation.baseline import EXACT, log_n_weak_orders
 from tests.distributions.mpm_examples import PAIRS
 from tests.distributions.pair_examples import FAMILIES, pairs_of, table
 from tests.oracles import N_WEAK_ORDERS, compositions, weak_orders

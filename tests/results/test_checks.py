@@ -11,7 +11,7 @@ import xarray as xr
 import bayesrank as br
 from bayesrank.data import UninformativeRankingWarning
 from bayesrank.results import checks
-from bayesrank.results.checks import GIVEN, ranking_checks, worst_checks
+from bayesrank.results.checks.ranking_checks import GIVEN, ranking_checks, worst_checks
 
 DIMS = ("ranking", "slot")
 # a over b over c, c over b, and a and b over c, which counts twice; the empty slot holds item 0

@@ -10,7 +10,11 @@ import xarray as xr
 from scipy.stats import kendalltau
 
 from bayesrank.results import consensus_ordering, expected_kendall
-from bayesrank.results.consensus import LONGEST_CYCLE, cheapest_order, kemeny_ordering
+from bayesrank.results.ranks.consensus_ordering import (
+    LONGEST_CYCLE,
+    cheapest_order,
+    kemeny_ordering,
+)
 from tests.results.small_posteriors import noise, orders, posterior
 
 METHODS = ("mean_rank", "copeland", "kendall")

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import bayesrank as br
-from bayesrank.results.cuts import find_tiers
+from bayesrank.results.ranks.tiers import find_tiers
 
 
 def posterior(draws, **coords):

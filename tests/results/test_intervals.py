@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bayesrank.results.draws import ranks_of
-from bayesrank.results.ranks import equal_tails, simultaneous_bounds
+from bayesrank.results.ranks.rank_table import equal_tails, simultaneous_bounds
 from tests.results.small_posteriors import worlds
 
 

@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 import bayesrank as br
 from bayesrank.results import ParetoKWarning, compare, loo_by_ranker
-from bayesrank.results.loo import loo_of
+from bayesrank.results.evaluation.loo import loo_of
 
 ITEMS = list("abcd")
 ORDERINGS = [

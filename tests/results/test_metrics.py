@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import ndcg_score
 
 import bayesrank as br
-from bayesrank.results.metrics import err, ndcg, query_metrics
+from bayesrank.results.evaluation.metrics import err, ndcg, query_metrics
 
 # Orders of the documents by hand: ranks of the scores, grades from 0 to 2
 GRADES = np.array([1, 0, 2, 2, 0])

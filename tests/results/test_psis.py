@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayesrank.results.psis import good_pareto_k, leave_each_out
+from bayesrank.results.evaluation.psis import good_pareto_k, leave_each_out
 
 
 def theirs(logp, reff):
@@ -35,7 +35,7 @@ def test_numbers_are_those_of_arviz(rng, n_draws, reff):
 def test_blocks_do_not_matter(rng, monkeypatch):
     logp = rng.normal(size=(400, 23))
     whole = leave_each_out(logp)
-    monkeypatch.setattr("bayesrank.results.psis.BLOCK", 1200)
+    monkeypatch.setattr("bayesrank.results.evaluation.psis.BLOCK", 1200)
     for x, y in zip(leave_each_out(logp), whole, strict=True):
         np.testing.assert_array_equal(x, y)
 

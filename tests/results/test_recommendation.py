@@ -8,8 +8,8 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.metrics import ndcg_score, roc_auc_score
 
-from bayesrank.results.metrics import err
-from bayesrank.results.recommendation import leave_one_out, recommendation_metrics
+from bayesrank.results.evaluation.metrics import err
+from bayesrank.results.evaluation.recommendation import leave_one_out, recommendation_metrics
 
 
 def one_user(score, relevant, k, known=None):

@@ -9,7 +9,7 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank.results import compare, random_elpd
-from bayesrank.results.same_data import Units, matched
+from bayesrank.results.evaluation.same_data import Units, matched
 from bayesrank.schema import Kept
 from tests.made_up import made_up
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bayesrank.results import win_probability
-from bayesrank.results.probabilities import times_above
+from bayesrank.results.ranks.probabilities import times_above
 from tests.results.small_posteriors import noise, posterior
 
 

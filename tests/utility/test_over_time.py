@@ -8,8 +8,8 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
-from bayesrank.inference.chains import Chains
-from bayesrank.inference.observations import observations_of
+from bayesrank.inference.dynamic.chains import Chains
+from bayesrank.inference.dynamic.observations import observations_of
 from bayesrank.utility import Dynamics, matern, random_walk, trend
 
 DIMS = ("year", "item")

@@ -1,0 +1,1 @@
+"""Modes, and the normal approximations around them."""

@@ -1,0 +1,153 @@
+r"""Laplace's approximation: a normal posterior around the mode.
+
+The normal is that of the unconstrained variables, the space of the samplers: logarithms of what is
+positive. Its precision is the Hessian of the log posterior, whose columns are products with the
+directions of the axes: exact, one compiled product per variable, and as much memory as the square
+of their number.
+
+>>> import pymc as pm
+>>> with pm.Model() as model:
+...     x = pm.Normal("x", 0, 1)
+...     y = pm.Normal("y", x, 1, observed=3.0)
+>>> posterior = laplace(model, draws=4000)["posterior"]["x"]
+>>> round(float(posterior.mean()), 1), round(float(posterior.std()), 1)
+(1.5, 0.7)
+"""
+
+from typing import Any
+
+import numpy as np
+import pymc as pm
+from numpy.typing import NDArray
+from pymc.blocking import DictToArrayBijection
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
+
+from bayesrank.inference.approximation.modes import (
+    Point,
+    climb,
+    constrained,
+    hessian_product,
+    objective,
+)
+
+__all__ = ["columns", "factor_of", "hessian", "laplace"]
+
+
+def laplace(
+    model: pm.Model,
+    *,
+    mode: Point | None = None,
+    draws: int = 1000,
+    seed: int = 1,
+) -> Any:
+    """Draw from the normal approximation around the posterior mode.
+
+    Parameters
+    ----------
+    model : pm.Model
+        With continuous free variables only.
+    mode : dict, optional
+        Unconstrained values of the free variables at the mode, as `posterior_modes` returns them;
+        by default it is searched for.
+    draws : int
+        Number of draws, of one chain: they are independent.
+    seed : int
+        Of the draws.
+
+    Returns
+    -------
+    DataTree
+        Group ``posterior`` with the variables and deterministics of the model, and
+        ``observed_data`` and ``constant_data`` as `pymc.sample` has them.
+
+    Raises
+    ------
+    ValueError
+        If the Hessian is not negative definite: the point is no isolated mode.
+
+    See Also
+    --------
+    bayesrank.inference.quick_posterior : For models that learn scales, too.
+    """
+    logp, start = objective(model)
+    if mode is None:
+        x = climb(logp, start.data)
+    else:
+        names = [name for name, *_ in start.point_map_info]
+        x = DictToArrayBijection.map({name: np.asarray(mode[name]) for name in names}).data
+    factor = factor_of(-columns(hessian_product(model), x))
+    noise = np.random.default_rng(seed).normal(size=(x.size, draws))
+    found = x + solve_triangular(factor, noise, lower=True, trans="T").T
+    return constrained(model, start, found)
+
+
+def columns(product: Any, x: NDArray[np.float64], which: Any = None) -> NDArray[np.float64]:
+    """Columns of the Hessian from its products with directions.
+
+    Parameters
+    ----------
+    product : callable
+        From (n,) and a direction, (n,), to the Hessian times the direction: see `hessian_product`.
+    x : array, (n,)
+        Where.
+    which : array of int, optional
+        The variables whose columns are wanted; default all.
+
+    Returns
+    -------
+    array, (n, number of columns)
+    """
+    which = np.arange(x.size) if which is None else np.asarray(which)
+    found = np.empty((which.size, x.size))
+    axis = np.zeros(x.size)
+    for row, i in zip(found, which, strict=True):
+        axis[i] = 1.0
+        row[:] = product(x, axis)
+        axis[i] = 0.0
+    return found.T
+
+
+def factor_of(precision: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lower triangle L of ``precision = L L'``; a full sentence if there is none."""
+    precision = (precision + precision.T) / 2
+    try:
+        return cholesky(precision, lower=True)
+    except (LinAlgError, ValueError) as error:
+        lowest = np.linalg.eigvalsh(precision)[0] if np.isfinite(precision).all() else np.nan
+        raise ValueError(
+            f"The log posterior does not curve downwards in every direction at the given point "
+            f"(least curvature {lowest:.2g}): it is no isolated mode. Give every variable a proper "
+            "prior, or sample with pm.sample."
+        ) from error
+
+
+def hessian(slope: Any, x: NDArray[np.float64], *, step: float = 1e-4) -> NDArray[np.float64]:
+    """Hessian by central differences of the gradient.
+
+    Parameters
+    ----------
+    slope : callable
+        From (n,) to the gradient there, (n,).
+    x : array, (n,)
+        Where.
+    step : float
+        Of the differences.
+
+    Returns
+    -------
+    array, (n, n)
+        Symmetric.
+
+    Examples
+    --------
+    >>> hessian(lambda x: np.array([2 * x[0] + x[1], x[0]]), np.zeros(2)).round(6)
+    array([[2., 1.],
+           [1., 0.]])
+    """
+    rows = np.empty((x.size, x.size))
+    for i in range(x.size):
+        ahead, behind = x.copy(), x.copy()
+        ahead[i] += step
+        behind[i] -= step
+        rows[i] = (slope(ahead) - slope(behind)) / (ahead[i] - behind[i])
+    return (rows + rows.T) / 2

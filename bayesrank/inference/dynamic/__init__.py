@@ -1,0 +1,1 @@
+"""Strengths that change with time: the solver, the fit and forward validation."""

@@ -1,0 +1,456 @@
+r"""The normal posterior of many chains of states that observations join.
+
+With K the prior covariance of the utilities at the nodes, block by block, and H the curvature of
+what is observed, Newton steps, draws and evidence need the matrix
+:math:`A = K^{-1} + H`. Its factors are dense where many items play each other: they would have as
+many numbers as there are nodes times items. Nothing here has a factor. `Chains.solve` is conjugate
+gradients with the smoother :math:`S = (K^{-1} + W)^{-1}` of every item by itself, W being the
+diagonal of H, and with it
+
+* a Newton step towards the mode is one solution;
+* a draw is :math:`f - A^{-1} (H f + H^{1/2} \varepsilon)` with f from the prior, another one;
+* :math:`\log |1 + K H|` is :math:`\log |1 + K W|`, which the filters have, plus
+  :math:`\log |1 + R^{1/2} E R^{1/2}|` with :math:`R = W^{1/2} S W^{1/2}` and
+  :math:`E = W^{-1/2} H W^{-1/2} - 1`, by stochastic Lanczos quadrature.
+
+All are linear in the nodes and in the observations.
+
+References
+----------
+Papandreou & Yuille, Gaussian sampling by local perturbations, NeurIPS 2010. Ubaru, Chen & Saad,
+Fast estimation of tr(f(A)) via stochastic Lanczos quadrature, SIMAX 2017.
+"""
+
+import warnings
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import eigh_tridiagonal
+from scipy.sparse import csr_array
+
+from bayesrank.inference.dynamic.chain_kernels import (
+    add_joins,
+    add_on_rows,
+    chain_draw,
+    chain_gains,
+    chain_smooth,
+    column_dots,
+    information_parts,
+    step_along,
+    turn_along,
+)
+from bayesrank.inference.dynamic.observations import Evaluated, Nodes, Observations
+from bayesrank.utility.dynamics import Dynamics
+
+__all__ = [
+    "Chains",
+    "Evidence",
+    "Information",
+    "Mode",
+    "beyond_laplace",
+    "find_mode",
+    "log_evidence",
+    "posterior_draws",
+    "row_moments",
+]
+
+Floats = NDArray[np.float64]
+
+MOST_STEPS = 50  # of Newton's method
+MOST_SOLVING = 500  # steps of conjugate gradients
+LANCZOS = 12  # steps of the evidence, as many as solutions need
+AT_ONCE = 16  # draws that are solved for together
+PAIRS = 32  # of draws, from which is estimated what Laplace's approximation leaves out
+PROBES = {20_000: 16, np.inf: 4}  # by the most nodes: of many, the evidence is sharper
+
+
+class Chains:
+    """The prior of what is not known: items with a dynamics, and normals behind them.
+
+    Parameters
+    ----------
+    nodes : Nodes
+    common : sequence of Common
+        What is the same at all times: chains of one node.
+    dynamics : Dynamics
+    values : array
+        Its hyperparameters.
+    """
+
+    def __init__(self, nodes: Nodes, common: Any, dynamics: Dynamics, values: ArrayLike) -> None:
+        n_items, n_common, d = len(nodes.start) - 1, len(common), dynamics.size
+        F, Q, P = dynamics.transitions(values, nodes.gap)
+        self.start = np.append(nodes.start, nodes.item.size + 1 + np.arange(n_common))
+        self.F = np.concatenate([F, np.zeros((n_common, d, d))])
+        self.Q = np.concatenate([Q, np.zeros((n_common, d, d))])
+        self.P = np.concatenate([np.tile(P, (n_items, 1, 1)), np.zeros((n_common, d, d))])
+        self.P[n_items:, 0, 0] = [one.sd**2 for one in common]
+        self.reads = dynamics.reads
+        self.n = len(self.F)
+        self._prior = chain_gains(self.start, self.F, self.Q, self.P, self.reads, np.zeros(self.n))
+
+    def covariance(self, b: Floats) -> Floats:
+        """Multiply the columns of b, (n, m), by K."""
+        gain, shrink, _ = self._prior
+        b = np.ascontiguousarray(b)
+        out, room = np.empty_like(b), np.empty_like(b)
+        nothing = np.zeros(self.n)
+        chain_smooth(self.start, self.F, self.reads, nothing, gain, shrink, b, out, room)
+        return out
+
+    def draw(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Draw from the prior, (n, n_draws), and give the noise, (n, size of a state, n_draws)."""
+        noise = rng.standard_normal((self.n, self.reads.size, n_draws))
+        return chain_draw(self.start, self.F, *self._roots, self.reads, noise), noise
+
+    @cached_property
+    def _roots(self) -> tuple[Floats, Floats]:
+        return _root(self.Q), _root(self.P)
+
+
+def _root(covariance: Floats) -> Floats:
+    """Root of covariances, which rounding may have made a little indefinite."""
+    if covariance.shape[-1] == 1:
+        return np.sqrt(np.maximum(covariance, 0.0))
+    values, vectors = np.linalg.eigh(covariance)
+    return vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+
+
+class Information:
+    """What observations say at a point, beside the prior: the matrix A and what it needs."""
+
+    def __init__(self, chains: Chains, observations: Observations, block: Floats) -> None:
+        self.chains, self.observations, self.block = chains, observations, block
+        self.weight = np.zeros(chains.n)
+        n_joins = observations.n_joins
+        ends = np.empty(n_joins, np.int32), np.empty(n_joins, np.int32)
+        self._joins = np.zeros((chains.n, len(observations.common))), *ends, np.empty(n_joins)
+        o = observations
+        information_parts(self.weight, *self._joins, *o.sums, block, o.block_start)
+        self.weight = np.maximum(self.weight, 0.0)
+        self.gain, self.shrink, self.log_det = chain_gains(
+            chains.start, chains.F, chains.Q, chains.P, chains.reads, self.weight
+        )
+
+    def add_joins(self, v: Floats, out: Floats) -> Floats:
+        """Add what H less its diagonal W makes of the columns of v, (n, m)."""
+        add_joins(v, out, *self._joins)
+        return out
+
+    def times(self, v: Floats) -> Floats:
+        """Multiply the columns of v, (n, m), by H."""
+        return self.add_joins(v, self.weight[:, None] * v)
+
+    def smooth(self, b: Floats) -> Floats:
+        """Multiply the columns of b, (n, m), by S."""
+        b = np.ascontiguousarray(b)
+        return self._smooth(b, np.empty_like(b), np.empty_like(b))
+
+    def _smooth(self, b: Floats, out: Floats, room: Floats) -> Floats:
+        c = self.chains
+        chain_smooth(c.start, c.F, c.reads, self.weight, self.gain, self.shrink, b, out, room)
+        return out
+
+    def solve(self, b: Floats, tolerance: float) -> tuple[Floats, Floats]:
+        """Solve A x = b for the columns of b, (n, m), by conjugate gradients.
+
+        Until the residuals have shrunk by `tolerance`, in the norm of S. Returns x and its product
+        with the inverse of K, which nobody can form: that with the inverse of S is known.
+        """
+        left = np.array(b, order="C")
+        x, sum_told, along, told = (np.zeros_like(left) for _ in range(4))
+        z, bent = np.empty_like(left), np.empty_like(left)
+        ratio = np.zeros(b.shape[1])
+        size, enough = ratio, None
+        for _ in range(MOST_SOLVING):
+            self._smooth(left, z, bent)
+            size, before = column_dots(left, z), size
+            enough = tolerance**2 * size if enough is None else enough
+            if (size <= enough).all():
+                break
+            ratio = np.divide(size, before, out=np.zeros_like(size), where=before > 0)
+            turn_along(ratio, left, z, along, told)
+            np.copyto(bent, told)
+            self.add_joins(along, bent)
+            curvature = column_dots(along, bent)
+            length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0)
+            step_along(length, along, told, bent, x, sum_told, left)
+        return x, sum_told - self.weight[:, None] * x
+
+    @cached_property
+    def _root(self) -> Floats:
+        """Roots of the blocks, one observation after the other, as they are."""
+        o = self.observations
+        sizes = np.diff(o.first_row)
+        out = np.empty_like(self.block)
+        for n in np.unique(sizes):
+            at = o.block_start[sizes == n, None] + np.arange(n * n)
+            out[at] = _root(self.block[at].reshape(-1, n, n)).reshape(at.shape)
+        return out
+
+    def noise(self, n_draws: int, rng: np.random.Generator) -> Floats:
+        """Draw normals with the covariance H, (n, n_draws)."""
+        o = self.observations
+        out = np.zeros((self.chains.n, n_draws))
+        add_on_rows(
+            rng.standard_normal((o.first_row[-1], n_draws)), out, *o.sums, self._root, o.block_start
+        )
+        return out
+
+
+def rows_of(o: Observations, x: Floats) -> Floats:
+    """Sum what the rows are sums of: Z x, and the means of what is common."""
+    mean = np.zeros(o.n)
+    mean[o.nodes.item.size :] = [one.mean for one in o.common]
+    return np.add.reduceat(o.value * (x + mean)[o.node], o.pointer[:-1])
+
+
+def spread(o: Observations, on_rows: Floats, n: int) -> Floats:
+    """Multiply by the transpose of the sums: (n_rows, ...) to (n, ...)."""
+    Z = csr_array((o.value, o.node, o.pointer), shape=(len(o.pointer) - 1, n))
+    return np.asarray(Z.T @ on_rows)
+
+
+class Mode(NamedTuple):
+    """Where the posterior is highest, given the hyperparameters."""
+
+    x: Floats  # (n,) utilities at the nodes, then what is common less its mean
+    dual: Floats  # (n,) the same times the inverse of K
+    logp: float  # of what is observed
+    information: Information
+
+
+def find_mode(
+    chains: Chains, observations: Observations, dual: Floats | None = None, tolerance: float = 1e-4
+) -> Mode:
+    """Climb to the mode by Newton's method.
+
+    Parameters
+    ----------
+    chains : Chains
+    observations : Observations
+    dual : array, optional
+        Where to start: of a mode for other hyperparameters, or with fewer observations.
+    tolerance : float
+        How much higher in log density the mode may be.
+
+    Returns
+    -------
+    Mode
+    """
+    o = observations
+
+    def height(x: Floats, dual: Floats) -> tuple[float, Evaluated]:
+        found = o.evaluate(rows_of(o, x))
+        return float(found.logp.sum() - x @ dual / 2), found
+
+    x = start = np.zeros(chains.n)
+    value, found = height(x, start)
+    if dual is not None:  # where the prior is now much wider, the same numbers are far away
+        warm = chains.covariance(dual[:, None])[:, 0]
+        there, found_there = height(warm, dual)
+        if there > value:
+            x, value, found = warm, there, found_there
+        else:
+            dual = None
+    dual = start if dual is None else dual
+    for _ in range(MOST_STEPS):
+        information = Information(chains, o, found.block)
+        slope = spread(o, found.slope, chains.n) - dual
+        step, step_dual = information.solve(slope[:, None], 1e-3)
+        step, step_dual = step[:, 0], step_dual[:, 0]
+        gain = float(slope @ step) / 2
+        if gain <= tolerance * 1e-4:
+            break
+        length = 1.0
+        while True:
+            reached, found = height(x + length * step, dual + length * step_dual)
+            if reached >= value + 1e-4 * length * gain - 1e-12 * abs(value) or length < 1e-8:
+                break
+            length /= 2
+        x, dual, value = x + length * step, dual + length * step_dual, reached
+        if length == 1.0 and gain <= tolerance:
+            information = Information(chains, o, found.block)
+            break
+    else:
+        warnings.warn(
+            f"The search for the mode ends after {MOST_STEPS} steps where the log density may rise "
+            f"by {gain:.2g} or more.",
+            stacklevel=2,
+        )
+    return Mode(x, dual, float(found.logp.sum()), information)
+
+
+class Evidence(NamedTuple):
+    """Laplace's approximation of the log-probability of the data, given the hyperparameters."""
+
+    value: float
+    error: float  # standard error of the part that is estimated from probes
+
+
+def log_evidence(mode: Mode, *, probes: int | None = None, seed: int = 1) -> Evidence:
+    """Integrate over what is not known, given the hyperparameters, by Laplace's method.
+
+    The same seed uses the same random numbers, so that differences have much smaller errors.
+    """
+    information = mode.information
+    rng = np.random.default_rng(seed)
+    if probes is None:
+        probes = next(some for most, some in PROBES.items() if mode.x.size <= most)
+    each = _log_det_of_joins(information, probes, rng)
+    log_det = information.log_det + each.mean()
+    value = mode.logp - mode.x @ mode.dual / 2 - log_det / 2
+    return Evidence(float(value), float(each.std(ddof=1) / 2 / np.sqrt(probes)))
+
+
+def beyond_laplace(mode: Mode, *, pairs: int = PAIRS, seed: int = 1) -> float:
+    r"""Estimate what Laplace's approximation of the log evidence leaves out.
+
+    With z from the normal around the mode, the log density differs by r(z) from the one of the
+    normal, and what is left out is :math:`\log E\, e^{r(z)}`. Its mean is taken over pairs,
+    z and -z. The same seed uses the same random numbers.
+    """
+    o, rng = mode.information.observations, np.random.default_rng(seed)
+    centre = rows_of(o, mode.x)
+    slope = o.evaluate(centre).slope
+    left_out = []
+    for first in range(0, pairs, AT_ONCE):
+        z = posterior_draws(mode, min(AT_ONCE, pairs - first), rng) - mode.x[:, None]
+        bent = column_dots(z, mode.information.times(z))
+        for one, curvature in zip(z.T, bent, strict=True):
+            away = rows_of(o, mode.x + one) - centre
+            for step in (away, -away):
+                logp = float(o.evaluate(centre + step).logp.sum())
+                left_out.append(logp - mode.logp - slope @ step + curvature / 2)
+    return float(np.logaddexp.reduce(left_out) - np.log(len(left_out)))
+
+
+def _log_det_of_joins(information: Information, probes: int, rng: np.random.Generator) -> Floats:
+    """Estimate log |1 + X|, X = R^(1/2) E R^(1/2), from each of some probes.
+
+    A probe v is never formed: of it there are R^(1/2) v, from a draw of the chains, and its length.
+    Vectors of Lanczos' method are a v + R^(1/2) c with numbers a and vectors c.
+    """
+    w = information.weight[:, None]
+    root = np.sqrt(w)
+    inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
+    f, noise = information.chains.draw(probes, rng)
+    squared = column_dots(noise.reshape(-1, probes), noise.reshape(-1, probes))
+    told = root * rng.standard_normal(f.shape)
+    b = w * f + told
+    smoothed = information.smooth(b)
+    squared = squared - column_dots(f, w * f) - 2 * column_dots(f, told) + column_dots(b, smoothed)
+    length = np.sqrt(squared)
+
+    y = root * (f - smoothed) / length
+    first, a, c = y, np.ones(probes), np.zeros_like(y)
+    before: Any = None
+    diagonal, beside = [], []
+    for step in range(LANCZOS):
+        there = inverse * y
+        joined = inverse * information.add_joins(there, np.zeros_like(there))  # E y
+        alpha = column_dots(y, joined)
+        diagonal.append(alpha)
+        new_a, new_c = -alpha * a, joined - alpha * c
+        new_y = root * information.smooth(root * joined) - alpha * y
+        if before is not None:
+            beta, old_a, old_c, old_y = before
+            new_a, new_c, new_y = new_a - beta * old_a, new_c - beta * old_c, new_y - beta * old_y
+        covered = new_y - new_a * first  # R c
+        norm2 = new_a**2 + 2 * new_a * column_dots(first, new_c) + column_dots(new_c, covered)
+        if step == LANCZOS - 1 or (norm2 < 1e-20).any():
+            break
+        beta = np.sqrt(norm2)
+        beside.append(beta)
+        before = beta, a, c, y
+        a, c, y = new_a / beta, new_c / beta, new_y / beta
+    out = np.empty(probes)
+    for k in range(probes):
+        values, vectors = eigh_tridiagonal(
+            np.array([x[k] for x in diagonal]), np.array([x[k] for x in beside])
+        )
+        # the trace of X is zero: what a probe says of it is noise
+        parts = vectors[0] ** 2 * (np.log1p(np.maximum(values, -1 + 1e-12)) - values)
+        out[k] = squared[k] * parts.sum()
+    return out
+
+
+def posterior_draws(
+    mode: Mode,
+    n_draws: int,
+    rng: np.random.Generator,
+    *,
+    keep: NDArray[np.int64] | slice = slice(None),
+    at_once: int = AT_ONCE,
+    tolerance: float = 1e-2,
+) -> Floats:
+    """Draw from the normal around the mode.
+
+    Parameters
+    ----------
+    mode : Mode
+    n_draws : int
+    rng : Generator
+    keep : array of int, optional
+        Of what draws are kept: of all nodes they may be many gigabytes.
+    at_once : int
+        Draws that are solved for together.
+    tolerance : float
+        Of the solutions: a hundredth of a draw's distance from the mode changes a variance by a
+        ten thousandth.
+
+    Returns
+    -------
+    array, (n_kept, n_draws)
+    """
+    information = mode.information
+    out = np.empty((mode.x[keep].size, n_draws))
+    for first in range(0, n_draws, at_once):
+        n = min(at_once, n_draws - first)
+        f, _ = information.chains.draw(n, rng)
+        b = information.times(f) + information.noise(n, rng)
+        away, _ = information.solve(b, tolerance)
+        out[:, first : first + n] = (mode.x[:, None] + f - away)[keep]
+    return out
+
+
+def row_moments(
+    mode: Mode, ahead: Observations, *, at_once: int = 32, tolerance: float = 1e-3
+) -> tuple[Floats, list[Floats]]:
+    """Mean and covariance of the rows of other observations, which are on the same nodes.
+
+    Parameters
+    ----------
+    mode : Mode
+    ahead : Observations
+    at_once : int
+        Rows that are solved for together.
+    tolerance : float
+        Of the solutions.
+
+    Returns
+    -------
+    mean : array, (n_rows,)
+    covariance : list of array, (n_rows of the observation, the same)
+        One for each observation.
+    """
+    information, chains = mode.information, mode.information.chains
+    Z = csr_array(
+        (ahead.value, ahead.node, ahead.pointer), shape=(len(ahead.pointer) - 1, chains.n)
+    )
+    first = ahead.first_row
+    covariance: list[Floats] = []
+    step = max(1, at_once // max(1, int(np.diff(first).max(initial=1))))
+    for start in range(0, len(first) - 1, step):
+        some = first[start : start + step + 1]
+        rows = Z[some[0] : some[-1]]
+        K = chains.covariance(np.asarray(rows.toarray(), dtype=float).T)
+        told = information.times(K)
+        known, _ = information.solve(told, tolerance)
+        whole: Any = rows @ K - K.T @ (told - information.times(known))
+        covariance += [
+            whole[a:b, a:b] for a, b in zip(some[:-1] - some[0], some[1:] - some[0], strict=True)
+        ]
+    return rows_of(ahead, mode.x), covariance

@@ -1,0 +1,309 @@
+r"""Forward validation: learn from the past, predict what comes next, and go on.
+
+Of matches in the order of time, the first part is learned from, hyperparameters included. Then, day
+after day, the matches of the day are predicted from all that was before it, the mode is found again
+from where it was, and the day joins the past. What is measured is what a forecaster would have had:
+
+.. math:: \text{log loss} = -\frac1n \sum_k \log \int p(y_k \mid \theta)\,
+          p(\theta \mid \text{what was before the day of } k)\, \mathrm d\theta
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, logsumexp
+
+from bayesrank.data import Pairs, Rankings
+from bayesrank.inference.approximation.nodes import node_of_draws
+from bayesrank.inference.dynamic.chains import Chains, find_mode, row_moments
+from bayesrank.inference.dynamic.histories import (
+    Problem,
+    checked_hyperparameters,
+    learned,
+    mixed_matches,
+    moved_dual,
+    tail,
+)
+from bayesrank.likelihoods.plackett_luce.per_slot_kernel import per_slot_kernel
+from bayesrank.utility.dynamics import Dynamics
+
+__all__ = ["ForwardValidation", "forward_validation"]
+
+Floats = NDArray[np.float64]
+
+DRAWS = 200  # of the utilities in a ranking to come
+OUTCOMES = ("first", "second", "tie")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ForwardValidation:
+    """Predictions made before what they are of; see `forward_validation`, which makes it.
+
+    Attributes
+    ----------
+    predictions : DataFrame
+        A row per match or ranking, in the order of time: of matches first, second, the time,
+        p_first, p_second, p_tie (in models of ties), outcome, count and log_p; of rankings the
+        label, the time, log_p and at_random, the log-probability if all orders were as probable.
+    hyperparameters : dict
+        Those of the dynamics, from the first part.
+    """
+
+    predictions: pd.DataFrame
+    hyperparameters: dict[str, float]
+
+    @property
+    def log_loss(self) -> float:
+        """Mean of minus the log-probability of what came, of a match or a ranking."""
+        return -float(np.average(self.predictions["log_p"], weights=self._counts))
+
+    @property
+    def error(self) -> float:
+        """Standard error of the log loss, as if days were independent of each other."""
+        n = float(self._counts.sum())
+        off = (-self.predictions["log_p"] - self.log_loss) * self._counts
+        days = off.groupby(self.predictions["time"]).sum()
+        return float(np.sqrt((days**2).sum()) / n)
+
+    @property
+    def accuracy(self) -> float:
+        """Share of matches whose most probable outcome came."""
+        probability, came = self._of_matches()
+        right = probability.to_numpy().argmax(axis=1) == came
+        return float(np.average(right, weights=self._counts))
+
+    def calibration(self, bins: int = 10) -> pd.DataFrame:
+        """Set predicted probabilities against how often what they are of came.
+
+        Parameters
+        ----------
+        bins : int
+            About equally many predictions are in each.
+
+        Returns
+        -------
+        DataFrame
+            A row per bin with the mean of the probabilities, the share of those that came, its
+            standard error were the probabilities right, and their number; every outcome of every
+            match is a prediction.
+        """
+        probability, came = self._of_matches()
+        n_outcomes = probability.shape[1]
+        table = pd.DataFrame(
+            {
+                "predicted": probability.to_numpy().ravel(),
+                "came": (came[:, None] == np.arange(n_outcomes)).ravel().astype(float),
+                "n": np.repeat(self._counts.to_numpy(), n_outcomes),
+            }
+        )
+        table["bin"] = pd.qcut(table["predicted"], bins, labels=False, duplicates="drop")
+        for name in ("predicted", "came"):
+            table[name] *= table["n"]
+        table["spread"] = table["predicted"] * (1 - table["predicted"] / table["n"])
+        found = table.groupby("bin").sum()
+        for name in ("predicted", "came"):
+            found[name] /= found["n"]
+        found["error"] = np.sqrt(found.pop("spread")) / found["n"]
+        return found[["predicted", "came", "error", "n"]]
+
+    @property
+    def _counts(self) -> pd.Series:
+        if "count" in self.predictions:
+            return self.predictions["count"]
+        return pd.Series(1.0, index=self.predictions.index)
+
+    def _of_matches(self) -> tuple[pd.DataFrame, NDArray[np.int64]]:
+        names = [f"p_{outcome}" for outcome in OUTCOMES if f"p_{outcome}" in self.predictions]
+        if not names:
+            raise ValueError("These are predictions of rankings, which have a log loss alone.")
+        came = pd.Index(OUTCOMES).get_indexer(pd.Index(self.predictions["outcome"]))
+        return self.predictions[names], came
+
+    def __repr__(self) -> str:
+        """Say how good the predictions are."""
+        n = int(self._counts.sum())
+        return f"ForwardValidation: log loss {self.log_loss:.4f} ± {self.error:.4f} of {n}"
+
+
+def forward_validation(
+    data: Pairs | Rankings,
+    *,
+    time: str,
+    start: Any = 0.7,
+    dynamics: str = "random_walk",
+    likelihood: str | None = None,
+    hyperparameters: Mapping[str, float] | None = None,
+    unit: str = "year",
+    step: float = 0.0,
+    window: float = np.inf,
+    order_effect: bool = True,
+    newcomers: bool = False,
+    covariates: Mapping[str, ArrayLike] | None = None,
+    seed: int = 1,
+) -> ForwardValidation:
+    """Predict what comes next, day after day, from all that was before.
+
+    Parameters
+    ----------
+    data, time, dynamics, likelihood, hyperparameters, unit
+        As of `history`; hyperparameters are learned from what is before `start`. Predictions
+        average over two values per hyperparameter, and take as many times as long as with
+        hyperparameters that are given.
+    start : float below 1, or date
+        The share of the matches or rankings that the first part has, about, or the first time that
+        is predicted.
+    step : float
+        Predict this long at a time, in units of time; by default from one label to the next.
+    window : float
+        Learn from what is at most this old, in units of time: where there are very many matches, a
+        few lengths of the dynamics say all there is.
+    order_effect, newcomers, covariates, seed
+        As of `history`.
+
+    Returns
+    -------
+    ForwardValidation
+
+    Raises
+    ------
+    ValueError
+        As `history`, or if nothing is before or after the start.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> table = pd.DataFrame({"x": "a", "y": "b", "day": np.arange(60),
+    ...                       "won": np.where(rng.random(60) < 0.8, "first", "second")})
+    >>> pairs = Pairs.from_frame(table, first="x", second="y", outcome="won", by="day")
+    >>> given = {"scale": 1.0, "drift": 0.01}
+    >>> found = forward_validation(pairs, time="day", start=0.5, hyperparameters=given)
+    >>> bool(found.log_loss < np.log(2))
+    True
+    """
+    problem = in_order(
+        Problem.read(data, time, unit, likelihood, order_effect, newcomers, covariates or {})
+    )
+    when = problem.time
+    n_first = _first_part(problem, start)
+    shape = Dynamics(dynamics)
+    first = rows_between(problem, 0, n_first)
+    found = learned(first, shape, checked_hyperparameters(hyperparameters or {}, shape), seed)
+    old, (nodes, weight) = first.observations(), found.few()
+    rng = np.random.default_rng(seed)
+    tables = []
+    n = n_first
+    while n < len(when):
+        end = int(np.searchsorted(when, when[n] + step, side="right" if step == 0 else "left"))
+        oldest = int(np.searchsorted(when, when[n] - window))
+        part = rows_between(problem, oldest, end)
+        whole = part.observations()
+        known = whole.head(n - oldest)
+        to_come, moments = tail(whole, n - oldest), []
+        for k, node in enumerate(nodes):
+            chains = Chains(whole.nodes, whole.common, shape, node.values)
+            mode = find_mode(chains, known, moved_dual(old, node.dual, whole))
+            nodes[k] = node._replace(dual=mode.dual)
+            moments.append(row_moments(mode, to_come))
+        old = whole
+        tables.append(_predicted(part, n - oldest, moments, weight, rng))
+        n = end
+    given = dict(zip(shape.names, found.values.tolist(), strict=True))
+    return ForwardValidation(pd.concat(tables, ignore_index=True), given)
+
+
+def in_order(problem: Problem) -> Problem:
+    """Put what is observed in the order of time."""
+    return _taken(problem, np.argsort(problem.time, kind="stable"))
+
+
+def rows_between(problem: Problem, first: int, end: int) -> Problem:
+    """Keep some of what is observed."""
+    return _taken(problem, np.arange(first, end))
+
+
+def _taken(problem: Problem, rows: NDArray[Any]) -> Problem:
+    data: Any = problem.data
+    if isinstance(data, Pairs):
+        data = replace(
+            data,
+            **{
+                name: getattr(data, name)[rows]
+                for name in ("first", "second", "counts", "weight", "judge_idx")
+            },
+            groups={name: group.take(rows) for name, group in data.groups.items()},
+        )
+    else:
+        data = data.subset(rows)
+    covariates = {name: x[rows] for name, x in problem.covariates.items()}
+    return replace(problem, data=data, covariates=covariates)
+
+
+def _first_part(problem: Problem, start: Any) -> int:
+    """Count what is before the start."""
+    when = problem.time
+    if isinstance(start, float) and 0 < start < 1:
+        begin = when[int(start * len(when))]
+    else:
+        begin = problem.read_times(start)[0][0]
+    n = int(np.searchsorted(when, begin))
+    if not 0 < n < len(when):
+        raise ValueError(
+            f"`start` is {start!r}: nothing is {'before' if n == 0 else 'at or after'} it. Give a "
+            "share between 0 and 1, or a time in the midst of the data."
+        )
+    return n
+
+
+def _predicted(
+    problem: Problem,
+    n: int,
+    moments: list[tuple[Floats, list[Floats]]],
+    weight: Floats,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    data: Any = problem.data
+    group = data.groups[problem.group]
+    time = group.labels.take(group.idx[n:])
+    if isinstance(data, Pairs):
+        probability = mixed_matches(moments, weight, problem.likelihood).probability
+        return _predicted_matches(data, n, time, probability)
+    ranks, mask = data.ranks[n:], data.mask[n:]
+    node = node_of_draws(np.log(weight), DRAWS, rng)
+    first, log_p = 0, []
+    for k, (here, row) in enumerate(zip(mask, ranks, strict=True)):
+        size = int(here.sum())
+        utility = np.zeros((DRAWS, len(row)))
+        for of, (mean, covariance) in enumerate(moments):
+            values, vectors = np.linalg.eigh(covariance[k])
+            noise = rng.normal(size=((node == of).sum(), size))
+            utility[np.ix_(node == of, here)] = (
+                mean[first : first + size] + (noise * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+            )
+        found, _ = per_slot_kernel(utility, np.tile(row.astype(np.int64), (DRAWS, 1)), False)
+        log_p.append(logsumexp(found) - np.log(DRAWS))
+        first += size
+    sizes = data.block_sizes[n:]
+    random = gammaln(sizes + 1.0).sum(axis=1) - gammaln(sizes.sum(axis=1) + 1.0)
+    return pd.DataFrame(
+        {"ranking": data.labels[n:], "time": time, "log_p": log_p, "at_random": random}
+    )
+
+
+def _predicted_matches(pairs: Pairs, n: int, time: Any, probability: Floats) -> pd.DataFrame:
+    counts = pairs.counts[n:]
+    row, outcome = np.nonzero(counts)
+    table = {
+        "first": pairs.items.take(pairs.first[n:])[row],
+        "second": pairs.items.take(pairs.second[n:])[row],
+        "time": time[row],
+    }
+    for k in range(probability.shape[1]):
+        table[f"p_{OUTCOMES[k]}"] = probability[row, k]
+    table["outcome"] = np.array(OUTCOMES)[outcome]
+    table["count"] = counts[row, outcome]
+    table["log_p"] = np.log(probability[row, outcome])
+    return pd.DataFrame(table)

@@ -1,0 +1,1 @@
+"""Mixtures by EM, and consensus orders among the parameters."""

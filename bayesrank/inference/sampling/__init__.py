@@ -1,0 +1,1 @@
+"""NUTS, mode finding by minibatches, and models with some variables fixed."""

@@ -1,0 +1,241 @@
+r"""Training: the posterior mode by Adam on batches of rankings, for models of many weights.
+
+A model declared with all its data is maximised on a few rankings at a time,
+
+.. math:: \frac1N \log p(\theta) + \frac1{|B|} \sum_{n \in B} \log p(y_n \mid \theta),
+
+an unbiased estimate of the log posterior divided by N. What belongs to rankings is found by its
+dims: every `pm.Data` whose first dim is that of the rankings is divided into batches, and becomes
+an input of one compiled function. The model itself is not changed, and can be sampled as well.
+
+Part of the rankings is held back. They say when to stop, and which epoch was the best.
+"""
+
+import importlib.util
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from pymc.blocking import DictToArrayBijection, RaveledVars
+from pymc.initial_point import make_initial_point_fn
+from rich.progress import Progress
+
+from bayesrank.inference.approximation.modes import Point, adam, constrained
+from bayesrank.inference.sampling.minibatch_logp import Batch, divided
+
+__all__ = ["train"]
+
+Augment = Callable[[np.random.Generator, Batch], Mapping[str, Any]]
+
+
+def train(
+    model: pm.Model,
+    *,
+    dim: str = "ranking",
+    batch_size: int = 256,
+    epochs: int = 100,
+    learning_rate: float = 2e-3,
+    validation: float | ArrayLike = 0.1,
+    patience: int = 20,
+    augment: Augment | None = None,
+    start: Point | None = None,
+    seed: int = 1,
+    mode: str | None = None,
+    progressbar: bool = True,
+) -> xr.DataTree:
+    """Find the posterior mode by minibatch Adam with early stopping.
+
+    Parameters
+    ----------
+    model : pm.Model
+        With continuous free variables, none of them with `dim`, and data of which all that
+        belongs to rankings are `pm.Data` with `dim` as their first.
+    dim : str
+        The dim that is divided into batches.
+    batch_size : int
+        Rankings in a batch; all in one if there are fewer.
+    epochs : int
+        Passes through the data, at most. The learning rate falls to zero over them along a half
+        cosine.
+    learning_rate : float
+        Of the first step, positive.
+    validation : float or array of int
+        The share of the rankings that is held back, in [0, 1), or which ones. With 0 nothing is,
+        and the last epoch is taken.
+    patience : int
+        Stop when the held-back rankings have not been predicted better for so many epochs.
+    augment : callable, optional
+        From a random generator and a batch, a dict of arrays by the names of the data, to what
+        replaces them in that step: symmetries of the problem that the model does not have.
+    start : dict, optional
+        Unconstrained values of free variables to start from; the others, by default all, start
+        from a draw of their prior: at the mean of the prior a network has a saddle.
+    seed : int
+        Of the start, the split, the batches and the augmentation.
+    mode : str, optional
+        PyTensor mode; default "JAX" if it is installed, else PyTensor's own default.
+    progressbar : bool
+        Show epochs and the held-back log-likelihood.
+
+    Returns
+    -------
+    DataTree
+        ``posterior`` with a single draw, the mode of the unconstrained variables without the
+        Jacobian of the transformations, as `pymc.find_MAP` has it, and ``training`` with the mean
+        log posterior of the batches and the mean held-back log-likelihood by epoch; its attributes
+        say which epoch was taken.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to divide into batches, a free variable has `dim`, the likelihood of
+        `dim` does not depend on its data, or an argument is out of range.
+    FloatingPointError
+        If the log posterior is no longer finite.
+
+    References
+    ----------
+    Kingma & Ba, Adam: a method for stochastic optimization, ICLR 2015.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(500, 2))
+    >>> with pm.Model(coords={"ranking": range(500)}) as model:
+    ...     features = pm.Data("x", x, dims=("ranking", "feature"))
+    ...     slope = pm.Normal("slope", 0, 1, shape=2)
+    ...     y = pm.Data("y_data", x @ [1.0, -2.0], dims="ranking")
+    ...     _ = pm.Normal("y", features @ slope, 0.1, observed=y, dims="ranking")
+    >>> fit = train(model, epochs=60, batch_size=50, learning_rate=0.1, progressbar=False)
+    >>> fit["posterior"]["slope"].values.round(2)
+    array([[[ 1., -2.]]])
+    """
+    problem = divided(model, dim)
+    rng = np.random.default_rng(seed)
+    training, held_back = _split(problem.n_rows, validation, rng)
+    size = min(_whole("batch_size", batch_size), len(training))
+    n_batches = len(training) // size
+    n_epochs, patience = _whole("epochs", epochs), _whole("patience", patience)
+    mode = mode or ("JAX" if importlib.util.find_spec("jax") else None)
+
+    at = _start(model, start, seed)
+    climb = problem.compile_slope(size, len(training), at, mode)
+    score = problem.compile_score(len(held_back), at, mode) if len(held_back) else None
+    left_out = problem.rows(held_back)
+    batches = _batches(training, size, rng)
+    log = _Log(patience)
+
+    def slope(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        batch = problem.rows(next(batches))
+        if augment is not None:
+            batch |= augment(rng, batch)
+        value, gradient = climb(x, batch)
+        log.value(value)
+        return gradient
+
+    with Progress(disable=not progressbar) as bar:
+        task = bar.add_task("Training", total=n_epochs)
+
+        def after(step: int, x: NDArray[np.float64]) -> bool:
+            if (step + 1) % n_batches:
+                return False
+            stop = log.epoch(x, None if score is None else score(x, left_out))
+            bar.update(task, advance=1, description=log.said)
+            return stop
+
+        adam(slope, at.data, n_steps=n_epochs * n_batches, learning_rate=learning_rate, after=after)
+    out = constrained(model, at, log.best[None])
+    out["training"] = xr.DataTree(log.dataset(seed=seed, batch_size=size))
+    return out
+
+
+class _Log:
+    """What happened in every epoch, and where it was best."""
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+        self.best: NDArray[np.float64] = np.zeros(0)
+        self.best_epoch = 0
+        self.values: list[float] = []
+        self.means: list[float] = []
+        self.scores: list[float] = []
+
+    def value(self, value: float) -> None:
+        if not np.isfinite(value):
+            raise FloatingPointError(
+                f"The log posterior is {value} in epoch {len(self.means)}: lower the learning rate."
+            )
+        self.values.append(value)
+
+    def epoch(self, x: NDArray[np.float64], score: float | None) -> bool:
+        """Close an epoch; whether it is time to stop."""
+        self.means.append(float(np.mean(self.values)))
+        self.values.clear()
+        self.scores.append(np.nan if score is None else score)
+        now = len(self.means) - 1
+        if score is None or now == 0 or score > self.scores[self.best_epoch]:
+            self.best, self.best_epoch = x.copy(), now
+        return now - self.best_epoch >= self.patience
+
+    @property
+    def said(self) -> str:
+        if np.isnan(self.scores[-1]):
+            return f"Training, log posterior {self.means[-1]:.4f}"
+        return f"Training, held back {self.scores[-1]:.4f}, best {self.scores[self.best_epoch]:.4f}"
+
+    def dataset(self, **attributes: Any) -> xr.Dataset:
+        return xr.Dataset(
+            {"log_posterior": ("epoch", self.means), "held_back": ("epoch", self.scores)},
+            coords={"epoch": np.arange(len(self.means))},
+            attrs={"best_epoch": self.best_epoch, **attributes},
+        )
+
+
+def _start(model: pm.Model, start: Point | None, seed: int) -> RaveledVars:
+    """Draw the free variables from their prior, but for those that are given."""
+    draw = make_initial_point_fn(model=model, default_strategy="prior", return_transformed=True)
+    point = {value.name: draw(seed)[value.name] for value in model.value_vars}
+    unknown = set(start or ()) - set(point)
+    if unknown:
+        raise ValueError(f"`start` has {sorted(unknown)}; the free variables are {sorted(point)}.")
+    given = {name: np.asarray(value, dtype=float) for name, value in (start or {}).items()}
+    return DictToArrayBijection.map(point | given)
+
+
+def _split(
+    n_rows: int, validation: float | ArrayLike, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of the rows to train on, and of those that are held back."""
+    if np.ndim(validation):
+        held_back = np.unique(np.asarray(validation))
+        known = np.isin(held_back, np.arange(n_rows)).all()
+        if held_back.dtype.kind not in "iu" or not known or not 0 < len(held_back) < n_rows:
+            raise ValueError(
+                f"`validation` holds {held_back.tolist()}; it names some, not all, of the "
+                f"{n_rows} rankings by position, 0 to {n_rows - 1}, or is a share of them."
+            )
+    else:
+        share = np.asarray(validation, dtype=np.float64).item()
+        if not 0 <= share < 1:
+            raise ValueError(f"`validation` is {share}; a share lies in [0, 1).")
+        n_held = round(share * n_rows)
+        held_back = np.sort(rng.permutation(n_rows)[:n_held])
+    return np.setdiff1d(np.arange(n_rows), held_back), held_back
+
+
+def _batches(
+    training: NDArray[np.int64], size: int, rng: np.random.Generator
+) -> Iterator[NDArray[np.int64]]:
+    """Go through the rows in a new order every time; what is left over waits for another epoch."""
+    while True:
+        order = rng.permutation(training)
+        yield from order[: len(order) // size * size].reshape(-1, size)
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or value % 1 or value < 1:
+        raise ValueError(f"`{name}` is {value!r}; it is a whole number, 1 or more.")
+    return int(value)

@@ -1,0 +1,1 @@
+"""Cross-validation, and many problems fitted with one model."""

@@ -1,0 +1,502 @@
+r"""K-fold cross-validation: predict what was left out, by refitting; one model, compiled once.
+
+Importance sampling (PSIS-LOO) tells what the posterior would be without one ranking from the
+posterior with it, and says by Pareto k when it cannot: where a ranking, or all those of one
+ranker, changes the posterior too much. Then there is no way around fitting again without it.
+
+.. math:: \widehat{\mathrm{elpd}} = \sum_u \log \frac1S \sum_s
+          p\bigl(y_u \mid \theta^{(s)}_{-f(u)}\bigr)
+
+where a unit :math:`u` is a ranking, or all rankings of a ranker, and :math:`\theta_{-f}` are draws
+of the posterior given all units but those of fold :math:`f`.
+
+What is left out is masked in the log posterior and not taken out of the data, so that every fold
+has the same parameters, shapes and compiled code, and a ranker of whom nothing is left is a new
+one: the parameters of that ranker come from their prior.
+
+A consensus that is a parameter has no gradient. There what is left out has the evidence weight
+zero, and `LeapAndShift` takes steps of the consensus between those of NUTS.
+"""
+
+import warnings
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import arviz as az
+import numpy as np
+import nutpie
+import pandas as pd
+import pymc as pm
+import pytensor.tensor as pt
+import xarray as xr
+from arviz import ELPDDataLOOKFold
+from numpy.typing import ArrayLike, NDArray
+from pymc.backends.arviz import (
+    coords_and_dims_for_inferencedata,
+    find_constants,
+    find_observations,
+)
+from pymc.model.fgraph import clone_model
+from scipy.special import logsumexp
+
+from bayesrank.data.read import per_row
+from bayesrank.inference.mixtures.evaluate_posterior import at_draws
+from bayesrank.inference.mixtures.leap_and_shift import LeapAndShift
+from bayesrank.inference.validation.workers import n_workers, on_workers
+from bayesrank.schema import (
+    CONTENT,
+    FIRST,
+    ITEM,
+    KINDS,
+    OUTCOMES,
+    RANKER,
+    RANKS,
+    TURNS,
+    WEIGHT,
+    Kept,
+    are_numbers,
+    groups_of,
+    joined,
+    label_text,
+    name_of,
+)
+
+__all__ = ["FoldWarning", "kfold"]
+
+MASK = "in_training"
+WORST_RHAT = 1.01  # Vehtari et al. 2021, Bayesian Analysis 16(2)
+
+
+class FoldWarning(UserWarning):
+    """A fold's chains disagree, so its part of the result is not reliable."""
+
+
+def kfold(
+    model: pm.Model,
+    *,
+    var: str = "y",
+    by: str | None = None,
+    k: int = 10,
+    folds: ArrayLike | None = None,
+    draws: int = 1000,
+    tune: int = 500,
+    chains: int = 4,
+    seed: int = 1,
+    initvals: Mapping[str, Any] | None = None,
+    nuts: Mapping[str, Any] | None = None,
+    n_jobs: int | None = None,
+    client: Any = None,
+    progressbar: bool = False,
+) -> ELPDDataLOOKFold:
+    """Estimate the expected log predictive density by K-fold cross-validation.
+
+    Parameters
+    ----------
+    model : pm.Model
+        A model that observes rankings, pairs or counts as `var`, by a distribution of bayesrank
+        or one that `label_outcomes` was asked about. All other variables are continuous, or full
+        rankings, such as the consensus of a `Mallows` or of the kinds of a `Mixture`. It is not
+        changed.
+    var : str
+        The observed variable.
+    by : str, optional
+        What is left out and predicted as one: "ranker", "judge", or a group of the `Pairs`. By
+        default each ranking, pair or ranker's counts by itself, what one log-likelihood is of.
+    k : int
+        Number of folds, 2 or more. As many folds as there are units is leave-one-out, exactly.
+    folds : array of int, (n_units,), optional
+        The fold of every unit, 0, 1, ...; by default k random ones of equal size, up to one. For
+        `by`, units are in the order of the group's labels, those without data left out.
+    draws, tune, chains : int
+        Of every fold, as in `pm.sample`.
+    seed : int
+        Of the folds and of the sampler. The same seed gives two models the same folds, as
+        `bayesrank.compare` wants, in whatever order their data stand: folds are dealt to what the
+        units hold.
+    initvals : dict, optional
+        Where the chains of every fold begin, by variable, as in `pm.sample`: of a mixture
+        ``find_kinds(model).initvals``, so that all chains climb the same mode.
+    nuts : dict, optional
+        Passed to nutpie, such as ``{"adaptation": "low_rank", "target_accept": 0.95}``, or, where
+        rankings are among the parameters, to `pm.NUTS`.
+    n_jobs : int, optional
+        How many processes fit folds, as in `map_fits`; results are the same to the last digit. By
+        default this one alone, which runs the chains of a fold side by side: others pay where
+        there are more cores than chains.
+    client : dask.distributed.Client, optional
+        Fit folds on the workers of its cluster, as in `map_fits`.
+    progressbar : bool
+        Show the sampler's progress in every fold, or, with several processes, how many are done.
+
+    Returns
+    -------
+    ELPDDataLOOKFold
+        ArviZ's result: elpd, its standard error and ``elpd_i`` by unit, for `bayesrank.compare`,
+        with the coords content (what was observed, in words) and those of the groups.
+        The effective number of parameters `p` is NaN: it would need a fit to all data.
+
+    Raises
+    ------
+    ValueError
+        If there is no such observed variable or group, or `k` or `folds` do not fit the units; or
+        if a parameter is discrete and no ranking, which must be summed out or fixed.
+
+    Warns
+    -----
+    FoldWarning
+        If the chains of a fold disagree.
+
+    Notes
+    -----
+    Costs k fits and one compilation. A fold's model is fitted to a share 1 - 1/k of the data, and
+    predicts a little worse than one fitted to all but one: compare K-fold with K-fold only.
+
+    The kinds of a mixture have no names, so chains of a mixture agree if their log-likelihoods do,
+    of what was left out and of the rest.
+
+    Where a `Mallows` model sums its consensus out, rankings depend on each other and are not left
+    out one by one: `bayesrank.consensus_log_likelihood` has the probability of each given the
+    others, for LOO. With a consensus among the parameters both can be had.
+
+    References
+    ----------
+    Vehtari, Gelman, Gabry, Practical Bayesian model evaluation using leave-one-out
+    cross-validation and WAIC, Statistics and Computing 2017.
+
+    Examples
+    --------
+    >>> import bayesrank as br, pymc as pm
+    >>> rankings = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]])
+    >>> with pm.Model(coords=rankings.coords) as model:
+    ...     utility = pm.Normal("utility", 0, 1, dims="item")
+    ...     y = br.PlackettLuce("y", utility, observed=rankings)
+    >>> left_out = kfold(model, k=3, draws=100, chains=1)
+    >>> left_out.n_folds, left_out.elpd_i.sizes
+    (3, Frozen({'ranking': 3}))
+    """
+    units = _units(model, var, by)
+    fold = _folds(units, k, folds, seed, by or units.rows)
+    n_folds = int(fold.max()) + 1
+    settings = {"draws": draws, "tune": tune, "chains": chains}
+    method = _by_steps if any(map(_is_discrete, model.free_RVs)) else _by_nuts
+    alone = n_workers(n_jobs, client) == 1
+    if not alone:  # processes side by side, and chains one after the other
+        settings["cores"] = 1
+    bar = progressbar and alone
+    prepare = partial(_Folds, method, model, var, units.of_row, settings, initvals, nuts, bar)
+    problems = {f: (f, fold == f, seed + f) for f in range(n_folds)}
+
+    elpd_i = np.empty(len(units.labels))
+    bad: dict[Any, float] = {}
+    for some in on_workers(
+        prepare,
+        problems,
+        n_jobs=n_jobs,
+        client=client,
+        what="Folds",
+        progressbar=progressbar and not alone,
+    ):
+        for f, found in some.items():
+            elpd_i[fold == f] = found.elpd_i
+            if chains > 1 and not found.worst_rhat <= WORST_RHAT:
+                bad[f] = found.worst_rhat
+    if bad:
+        warnings.warn(_disagree(bad, n_folds), FoldWarning, stacklevel=2)
+
+    dim = by or units.rows
+    beside = {name: (dim, labels) for name, labels in units.beside.items()}
+    pointwise = xr.DataArray(elpd_i, dims=dim, coords={dim: units.labels, **beside}, name="elpd_i")
+    pointwise.attrs = {"outcome": units.outcome, "folds": fold.tolist()}
+    return ELPDDataLOOKFold(
+        elpd=float(elpd_i.sum()),
+        se=float(np.sqrt(len(elpd_i) * elpd_i.var(ddof=1))),  # as arviz.loo has it
+        p=np.nan,
+        n_samples=draws * chains,
+        n_data_points=len(elpd_i),
+        scale="log",
+        warning=bool(bad),
+        good_k=None,
+        elpd_i=pointwise,
+        n_folds=n_folds,
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# Units and folds
+# ---------------------------------------------------------------------------------------------
+
+
+class _Units(NamedTuple):
+    labels: NDArray[Any]  # (n_units,)
+    of_row: NDArray[np.int64]  # (n_rows,)
+    rows: str  # dim of what one log-likelihood is of
+    outcome: str
+    beside: dict[str, NDArray[Any]]  # what they hold and whose they are, if that is known
+
+
+def _units(model: pm.Model, var: str, by: str | None) -> _Units:
+    """Find what is left out and predicted as one."""
+    name = model.name_for(var)
+    observed = [rv.name for rv in model.observed_RVs]
+    if name not in observed:
+        raise ValueError(f"The model observes no {name!r}; it observes {sorted(observed)}.")
+    if name_of(name, OUTCOMES) not in model.named_vars:
+        raise ValueError(
+            f"{name!r} does not observe rankings, pairs or counts by a distribution of bayesrank: "
+            "kfold does not know what to leave out. Of a mixture of ours it knows after "
+            f"br.label_outcomes({var!r})."
+        )
+    kept = _kept(model, name)
+    labels = kept.rows().to_numpy()
+    rows = str(kept.rows().name)
+    outcome = str(kept.outcome_of_two)
+    contents = None if kept.items is None else kept.contents(kept.items)
+    by = None if by == rows else by
+    axes = groups_of(name, model.named_vars_to_dims, rows)
+    each = str(model.named_vars_to_dims.get(name, (rows,))[0])
+    if each != rows and each in axes.values() and by in (None, each):
+        # in a mixture, all rankings of a ranker have one log-likelihood
+        group = next(group for group, axis in axes.items() if axis == each)
+        labels = kept.labels(group)
+        beside = {}
+        if contents is not None:
+            beside[CONTENT] = joined(contents, kept.codes(group), len(labels))
+        return _Units(labels, np.arange(len(labels)), each, outcome, beside)
+    if by is None:
+        beside = {group: kept.labels(group)[kept.codes(group)] for group in axes}
+        if contents is not None:
+            beside[CONTENT] = contents
+        if kept.items is not None and FIRST in kept:
+            beside[FIRST] = kept.items.to_numpy()[kept[FIRST].to_numpy()]
+        return _Units(labels, np.arange(len(labels)), rows, outcome, beside)
+    if by not in axes:
+        there = f"there is {', '.join(map(repr, axes))}" if axes else "it has no groups"
+        raise ValueError(f"{name!r} is not grouped by {by!r}: {there}.")
+    present, of_row = np.unique(kept.codes(by), return_inverse=True)
+    beside = {}
+    if contents is not None:
+        beside[CONTENT] = joined(contents, of_row, len(present))
+    return _Units(kept.labels(by)[present], of_row, rows, outcome, beside)
+
+
+def _kept(model: pm.Model, name: str) -> Kept:
+    """Read what the model keeps of the data, as its results will have it."""
+    groups = {"constant_data": find_constants(model), "observed_data": find_observations(model)}
+    coords, dims = coords_and_dims_for_inferencedata(model)
+    tree = az.from_dict(groups, coords=coords, dims=dims, sample_dims=[])
+    items = {ITEM: coords[ITEM]} if ITEM in coords else {}
+    tree["posterior"] = xr.DataTree(xr.Dataset(coords=items))
+    return Kept(tree, name)
+
+
+def _folds(
+    units: _Units, k: int, folds: ArrayLike | None, seed: int, what: str
+) -> NDArray[np.int64]:
+    """Return the fold of every unit."""
+    n = len(units.labels)
+    if folds is None:
+        if isinstance(k, bool) or k % 1 or not 2 <= k <= n:
+            raise ValueError(
+                f"`k` is {k!r}; it is a whole number of folds from 2 to the {n} units ({what})."
+            )
+        dealt = np.empty(n, dtype=np.int64)
+        dealt[_sorted(units)] = np.random.default_rng(seed).permutation(np.arange(n) % int(k))
+        return dealt
+    given = np.asarray(per_row(folds, {what: pd.Index(units.labels)}, "folds"))
+    if given.shape != (n,) or given.dtype.kind not in "iu":
+        raise ValueError(
+            f"`folds` has shape {given.shape} and dtype {given.dtype}; it is one whole number for "
+            f"each of the {n} units ({what})."
+        )
+    n_folds = given.max() + 1
+    if n_folds < 2 or not np.array_equal(np.unique(given), np.arange(n_folds)):
+        raise ValueError(
+            f"`folds` has the numbers {np.unique(given).tolist()}; they must be 0, 1, ... without "
+            "a gap, two or more."
+        )
+    return given.astype(np.int64)
+
+
+def _sorted(units: _Units) -> NDArray[np.intp]:
+    """Put units in an order that does not depend on that of the data, but for what is alike."""
+    groups = [units.beside[name] for name in sorted(units.beside.keys() - {CONTENT})]
+    contents = units.beside.get(CONTENT, np.zeros(len(units.labels)))
+    keys = [contents, *(x for x in (*groups, units.labels) if not are_numbers(x))]
+    codes = [np.unique([label_text(each) for each in x], return_inverse=True)[1] for x in keys]
+    return np.lexsort(codes[::-1])
+
+
+# ---------------------------------------------------------------------------------------------
+# The model
+# ---------------------------------------------------------------------------------------------
+
+
+# of rows that are left out, and a seed, to a posterior
+Fit = Callable[[NDArray[np.bool_], int], xr.Dataset]
+
+
+class _Fold(NamedTuple):
+    """What a fold's posterior says."""
+
+    elpd_i: NDArray[np.float64]  # of the units in it
+    worst_rhat: float  # NaN where there is one chain
+
+
+class _Folds:
+    """A model in a worker: it is fitted without a fold, of which it says how probable it was."""
+
+    def __init__(
+        self,
+        method: Callable[..., Fit],
+        model: pm.Model,
+        var: str,
+        of_row: NDArray[np.int64],
+        settings: Mapping[str, Any],
+        initvals: Any,
+        nuts: Any,
+        bar: bool,
+    ) -> None:
+        self.var, self.of_row, self.chains = var, of_row, settings["chains"]
+        self.fit_without = method(model, var, len(of_row), settings, initvals, nuts, bar)
+        self.are_kinds = name_of(model.name_for(var), KINDS) in model.named_vars
+        self.log_likelihood = at_draws(model, var)
+
+    def __call__(self, fold: tuple[int, NDArray[np.bool_], int]) -> _Fold:
+        f, inside, seed = fold
+        left_out = inside[self.of_row]
+        fit = self.fit_without(left_out, seed)
+        logp = np.array(list(self.log_likelihood(fit)))  # (n_draws, n_rows)
+        if np.isnan(logp[:, left_out]).any():
+            raise ValueError(
+                f"The log-likelihood of {self.var!r} is NaN in fold {f}: see to the model."
+            )
+        per_unit = np.zeros((len(logp), len(inside)))
+        np.add.at(per_unit.T, self.of_row, logp.T)
+        elpd_i = logsumexp(per_unit[:, inside], axis=0) - np.log(len(logp))
+        if self.chains == 1:
+            return _Fold(elpd_i, np.nan)
+        of_chains = _without_names(logp, left_out, fit) if self.are_kinds else fit
+        return _Fold(elpd_i, _worst_rhat(of_chains))
+
+
+def _by_nuts(
+    model: pm.Model, var: str, n_rows: int, settings: Any, initvals: Any, nuts: Any, bar: bool
+) -> Fit:
+    """Fit by nutpie what is continuous: one function, for all folds."""
+    training = _training_model(model, var, n_rows)
+    compiled = nutpie.compile_pymc_model(
+        training,
+        var_names=[rv.name for rv in training.free_RVs],
+        freeze_model=False,
+        initial_points=initvals,
+    )
+
+    def fit(left_out: NDArray[np.bool_], seed: int) -> xr.Dataset:
+        data = compiled.with_data(**{training.name_for(MASK): ~left_out})
+        found = nutpie.sample(
+            data, seed=seed, progress_bar=bar, save_warmup=False, **settings, **(nuts or {})
+        )
+        return found["posterior"].dataset
+
+    return fit
+
+
+def _by_steps(
+    model: pm.Model, var: str, n_rows: int, settings: Any, initvals: Any, nuts: Any, bar: bool
+) -> Fit:
+    """Fit by NUTS, compiled once, and steps of the rankings among the parameters."""
+    name = model.name_for(var)
+    _check_rankings(model, name)
+    training = clone_model(model)  # its own data
+    names = [rv.name for rv in training.free_RVs]
+    rankings = [rv for rv in training.free_RVs if _is_discrete(rv)]
+    others = [rv for rv in training.free_RVs if not _is_discrete(rv)]
+    weight = training[name_of(name, WEIGHT)].get_value()
+    # of each ranking, which of the rows it is in
+    by_ranker = name_of(name, TURNS) in training.named_vars
+    row = training[name_of(name, RANKER)].get_value() if by_ranker else np.arange(n_rows)
+    with training:
+        steps = [pm.NUTS(others, **(nuts or {}))] if others else []
+
+    def fit(left_out: NDArray[np.bool_], seed: int) -> xr.Dataset:
+        training.set_data(name_of(name, WEIGHT), weight * ~left_out[row])
+        with training:
+            found = pm.sample(
+                step=[*(LeapAndShift([rv]) for rv in rankings), *steps],
+                random_seed=seed,
+                initvals=initvals,
+                var_names=names,
+                progressbar=bar,
+                compute_convergence_checks=False,
+                **settings | {"cores": 1},
+            )
+        return found["posterior"].dataset
+
+    return fit
+
+
+def _check_rankings(model: pm.Model, name: str) -> None:
+    """Raise if a discrete parameter is no ranking, or what is left out has no evidence weight."""
+    start = model.initial_point()
+    for rv in filter(_is_discrete, model.free_RVs):
+        first = np.atleast_1d(start[model.rvs_to_values[rv].name])
+        if (np.sort(first, axis=-1) != np.arange(1, first.shape[-1] + 1)).any():
+            raise ValueError(
+                f"{rv.name!r} is discrete and no ranking: kfold samples by NUTS and, of full "
+                "rankings among the parameters, by LeapAndShift. Sum it out, or fix it."
+            )
+    if name_of(name, RANKS) not in model.named_vars:
+        raise ValueError(
+            f"The model has rankings among its parameters, and {name!r} does not observe Rankings: "
+            "kfold leaves out of those alone there. Give observed= a br.Rankings."
+        )
+
+
+def _is_discrete(rv: Any) -> bool:
+    return bool(rv.dtype.startswith(("int", "uint", "bool")))
+
+
+def _training_model(model: pm.Model, var: str, n_rows: int) -> pm.Model:
+    """Return the model with a potential in the place of `var`: its terms that are not masked."""
+    copy = clone_model(model)
+    name = copy.name_for(var)
+    rv = copy.named_vars.pop(name)
+    value = copy.rvs_to_values.pop(rv)
+    del copy.values_to_rvs[value]
+    copy.observed_RVs.remove(rv)
+    copy.named_vars_to_dims.pop(name, None)
+    with copy:
+        mask = pm.Data(MASK, np.ones(n_rows, dtype=bool))
+        terms = pt.switch(mask, pm.logp(rv, value), 0.0)
+        pm.Potential(f"{var}_{MASK}", pt.sum(terms))
+    return copy
+
+
+# ---------------------------------------------------------------------------------------------
+# What to say
+# ---------------------------------------------------------------------------------------------
+
+
+def _without_names(
+    logp: NDArray[np.float64], left_out: NDArray[np.bool_], fit: xr.Dataset
+) -> xr.Dataset:
+    """Give numbers of draws that do not know which kind is called the first."""
+    shape = fit.sizes["chain"], fit.sizes["draw"]
+    parts = {"left out": left_out, "rest": ~left_out}
+    sums = {name: logp[:, rows].sum(axis=1).reshape(shape) for name, rows in parts.items()}
+    return xr.Dataset({name: (("chain", "draw"), x) for name, x in sums.items()})
+
+
+def _worst_rhat(posterior: xr.Dataset) -> float:
+    rhat = az.rhat(posterior)
+    return max(float(rhat[name].max()) for name in rhat.data_vars)
+
+
+def _disagree(bad: dict[int, float], n_folds: int) -> str:
+    worst = max(bad, key=bad.__getitem__)
+    return (
+        f"The chains disagree in {len(bad)} of {n_folds} folds (largest R-hat {bad[worst]:.3f} in "
+        f"fold {worst}, should be at most {WORST_RHAT}): raise the number of tuning steps and "
+        "draws before the result is trusted."
+    )

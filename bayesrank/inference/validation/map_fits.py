@@ -1,0 +1,295 @@
+r"""Many small problems, one compiled model: posterior modes of queries, days, folds or simulations.
+
+`on_workers` says who fits what. Each fit starts where the model starts, and not where another fit
+ended, so that results do not depend on who fitted what.
+"""
+
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from numpy.typing import NDArray
+from pymc.backends.arviz import coords_and_dims_for_inferencedata
+from pymc.blocking import DictToArrayBijection, RaveledVars
+from pymc.pytensorf import compile as compile_pytensor
+
+from bayesrank.data.read import label_repr
+from bayesrank.distributions import set_observed
+from bayesrank.inference.approximation.modes import climb, objective
+from bayesrank.inference.validation.workers import WorkersDiedError, on_workers
+
+__all__ = [
+    "Fit",
+    "FitWarning",
+    "fits_together",
+    "labelled_problems",
+    "map_fits",
+    "warn_of_failures",
+]
+
+
+class FitWarning(UserWarning):
+    """Some of the problems could not be fitted, or were not."""
+
+
+def map_fits(
+    model: pm.Model,
+    problems: Mapping[Hashable, Any] | Sequence[Any],
+    *,
+    var: str = "y",
+    done: xr.Dataset | None = None,
+    n_jobs: int | None = None,
+    client: Any = None,
+    max_iterations: int = 15_000,
+    tolerance: float = 1e-6,
+    progressbar: bool = True,
+) -> xr.Dataset:
+    """Find the posterior mode for each of many data sets, compiling once in every process.
+
+    Parameters
+    ----------
+    model : pm.Model
+        That observes one of them, or any other data on the same items. It is not changed.
+    problems : mapping of label to data, or sequence of data
+        What `var` observes in each problem, as for `set_observed`: `Rankings`, `Pairs`,
+        `PairCounts` or `Interactions` on the model's items. Or a dict of values for data variables
+        of the model, as for `pm.set_data`, which may also hold new data under the name of `var`.
+        A sequence has the labels 0, 1, ...
+    var : str
+        The observed variable.
+    done : Dataset, optional
+        Fits of an earlier call: problems whose labels it has, and which did not fail there, are
+        not fitted again.
+    n_jobs : int, optional
+        How many processes: 1 for this one alone, -1 for one per core. By default what
+        `joblib.parallel_config` says, and else this process alone.
+    client : dask.distributed.Client, optional
+        Fit on the workers of its cluster, which need bayesrank and one thread each (PyTensor does
+        not compile in several threads at a time).
+    max_iterations, tolerance
+        As in `posterior_modes`.
+    progressbar : bool
+        Whether to show one, on a terminal.
+
+    Returns
+    -------
+    Dataset
+        The free variables and deterministics of the model at the mode, with the dim problem before
+        their own; ``log_density``, of the mode in the space of the sampler; and ``problem``, the
+        labels, all of them. What could not be fitted is NaN and says why in ``failed``, which is
+        empty otherwise.
+
+    Raises
+    ------
+    ValueError
+        If there are no problems.
+    Exception
+        Whatever ends the call before the first fit, such as a model that does not compile.
+
+    Warns
+    -----
+    FitWarning
+        If some problems have no fit: the data do not fit the model, the search does not arrive, a
+        variable has another shape than in the first problem, a worker process died, or the call
+        was interrupted. All other fits are returned.
+
+    Notes
+    -----
+    Results are the same to the last digit, whoever fits: on as many processes as one likes, or on
+    a cluster. A worker imports and compiles first, which takes it some ten seconds: below some
+    thousands of small problems one process is as fast.
+
+    If a worker process dies, such as for want of memory, the problems that were under way are tried
+    once more, one at a time, after all others.
+
+    See Also
+    --------
+    posterior_modes : For settings of one model, each search from where the last one ended.
+
+    Examples
+    --------
+    >>> import bayesrank as br
+    >>> one = br.Rankings.from_orderings([["a", "b"]] * 3)
+    >>> other = br.Rankings.from_orderings([["b", "a"]] * 3)
+    >>> with pm.Model(coords=one.coords) as model:
+    ...     utility = pm.Normal("utility", 0, 1, dims="item")
+    ...     _ = br.PlackettLuce("y", utility, observed=one)
+    >>> fits = map_fits(model, {"spring": one, "autumn": other}, progressbar=False)
+    >>> fits["utility"].sel(problem="autumn").values.round(2)
+    array([-0.65,  0.65])
+    """
+    labelled, fits = labelled_problems(problems, done)
+    wanted = {label: problem for label, problem in labelled.items() if label not in fits}
+    fitter = partial(_Fitter, model, var, max_iterations, tolerance)
+    n_before, rest = len(fits), ""
+    try:
+        for some in on_workers(
+            fitter, wanted, n_jobs=n_jobs, client=client, what="Fitting", progressbar=progressbar
+        ):
+            fits |= some
+    except KeyboardInterrupt:
+        rest = "interrupted"
+    except WorkersDiedError as error:
+        fits |= {label: Fit.failure(why) for label, why in error.lost.items()}
+    except Exception as error:
+        if len(fits) == n_before:
+            raise
+        rest = f"{type(error).__name__}: {error}"
+    out = fits_together(model, labelled, fits, rest)
+    warn_of_failures(out, interrupted=rest == "interrupted")
+    return out
+
+
+class Fit(NamedTuple):
+    """One mode: values by name, and its log density; or why there is none."""
+
+    values: dict[str, NDArray[Any]]
+    log_density: float
+    failed: str
+
+    @classmethod
+    def failure(cls, why: Exception | str) -> Self:
+        """Say why there is none."""
+        said = why if isinstance(why, str) else f"{type(why).__name__}: {why}"
+        return cls({}, np.nan, said)
+
+
+class _Fitter:
+    """A model in a worker: its log density, and what turns a point into values."""
+
+    def __init__(self, model: pm.Model, var: str, max_iterations: int, tolerance: float) -> None:
+        self.model, self.var = model, var
+        self.max_iterations, self.tolerance = max_iterations, tolerance
+        # cores are for problems, and numbers the same on however many of them
+        self.logp, self.start = objective(model, threads=False)
+        names = _names(model)
+        shown = [x for x in model.unobserved_value_vars if x.name in names]
+        self.convert = model.compile_fn(shown, inputs=model.value_vars, point_fn=True)
+        self.shown = [x.name for x in shown]
+
+    def __call__(self, data: Any) -> Fit:
+        try:
+            return self._fit(data)
+        except Exception as error:
+            return Fit.failure(error)
+
+    def _fit(self, data: Any) -> Fit:
+        values = dict(data) if isinstance(data, Mapping) else {self.var: data}
+        if self.var in values:
+            set_observed(self.var, values.pop(self.var), model=self.model)
+        before = {name: self.model[name].get_value() for name in values if name in self.model}
+        try:
+            pm.set_data(values, model=self.model)
+            return self._climb()
+        finally:  # the next problem may leave these as the model has them
+            pm.set_data(before, model=self.model)
+
+    def _climb(self) -> Fit:
+        start: RaveledVars = DictToArrayBijection.map(self.model.initial_point())
+        if start.data.shape != self.start.data.shape:
+            raise ValueError(
+                f"the model has {start.data.size} free numbers with these data, and "
+                f"{self.start.data.size} with those that it observes"
+            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)  # of a search that did not arrive
+            mode = climb(
+                self.logp, start.data, max_iterations=self.max_iterations, tolerance=self.tolerance
+            )
+        point = self.convert(DictToArrayBijection.rmap(start._replace(data=mode)))
+        shown = dict(zip(self.shown, map(np.asarray, point), strict=True))
+        return Fit(shown, float(self.logp(mode)[0]), "")
+
+
+def labelled_problems(
+    problems: Mapping[Hashable, Any] | Sequence[Any], done: xr.Dataset | None
+) -> tuple[dict[Hashable, Any], dict[Hashable, Fit]]:
+    """Give problems their labels, and the fits that an earlier call has of some of them."""
+    labelled: dict[Hashable, Any] = {}
+    labelled.update(problems if isinstance(problems, Mapping) else enumerate(problems))
+    if not labelled:
+        raise ValueError("There are no problems to fit.")
+    return labelled, _done(done)
+
+
+def _names(model: pm.Model) -> set[str]:
+    return {rv.name for rv in model.unobserved_RVs}
+
+
+def _done(done: xr.Dataset | None) -> dict[Hashable, Fit]:
+    """Read the fits of an earlier call, those that did not fail."""
+    if done is None:
+        return {}
+    names = [str(name) for name in done.data_vars if name not in ("failed", "log_density")]
+    labels = done["problem"].to_index()
+    return {
+        label: Fit(
+            {name: done[name].isel(problem=k).values for name in names},
+            float(done["log_density"].isel(problem=k)),
+            "",
+        )
+        for k, label in enumerate(labels)
+        if not str(done["failed"].isel(problem=k).item())
+    }
+
+
+def fits_together(
+    model: pm.Model, problems: Mapping[Hashable, Any], fits: Mapping[Hashable, Fit], rest: str
+) -> xr.Dataset:
+    """Put all fits into one Dataset; the rest is NaN, for the reason that is given."""
+    rows = [fits.get(label, Fit.failure(f"not fitted: {rest}")) for label in problems]
+    shapes: dict[str, tuple[int, ...]] = {}
+    for k, row in enumerate(rows):
+        for name, x in row.values.items():
+            shape = shapes.setdefault(name, x.shape)
+            if x.shape != shape:
+                rows[k] = Fit.failure(
+                    f"{name!r} has shape {x.shape} in this problem, and {shape} in the first one: "
+                    "fit this problem with a model of its own"
+                )
+    coords, dims = coords_and_dims_for_inferencedata(model)
+    out = xr.Dataset(coords={"problem": _labels(problems)})
+    for name, shape in (shapes or _shapes(model)).items():
+        stacked = np.stack([row.values.get(name, np.full(shape, np.nan)) for row in rows])
+        own = dims.get(name) or [f"{name}_dim_{k}" for k in range(len(shape))]
+        of_dims = {d: coords[d] for d in own if d in coords}
+        out[name] = xr.DataArray(stacked, dims=("problem", *own), coords=of_dims)
+    out["log_density"] = ("problem", np.array([row.log_density for row in rows]))
+    out["failed"] = ("problem", np.array([row.failed for row in rows], dtype=object))
+    return out
+
+
+def _shapes(model: pm.Model) -> dict[str, tuple[int, ...]]:
+    """Give the shapes that variables have in the model itself, where there is no fit to ask."""
+    variables = model.unobserved_RVs
+    shapes = compile_pytensor([], [x.shape for x in variables], mode="FAST_COMPILE")()
+    return {x.name: tuple(shape) for x, shape in zip(variables, shapes, strict=True)}
+
+
+def _labels(problems: Mapping[Hashable, Any]) -> NDArray[Any]:
+    """Labels as an axis; tuples are labels, too."""
+    labels = np.empty(len(problems), dtype=object)
+    labels[:] = list(problems)
+    kinds = {type(label) for label in problems}
+    return np.array(list(problems)) if kinds in ({int}, {str}) else labels
+
+
+def warn_of_failures(out: xr.Dataset, interrupted: bool) -> None:
+    """Name the first of the fits that failed, to whoever called the public function."""
+    failed = out["failed"].values != ""
+    if not failed.any():
+        return
+    k = int(failed.argmax())
+    how = "were interrupted or failed" if interrupted else "failed"
+    why = str(out["failed"].values[k]).rstrip(".")
+    warnings.warn(
+        f"{failed.sum()} of {len(failed)} fits {how}, the first of them "
+        f"{label_repr(out['problem'].values[k])}: {why}. Their values are NaN; see "
+        "`failed`, and pass this result as `done` to fit them again.",
+        FitWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,174 @@
+"""Many problems of one kind on processes of this machine or of a cluster, each compiling once.
+
+Compiling a model takes seconds and a small problem milliseconds, so what counts is that each
+process prepares once. What prepares is pickled and sent to a worker with every handful of problems;
+a worker that has met it before knows it by a digest of the pickle, and goes on with what it made
+then. Workers are joblib's: processes of this machine, or those of a dask cluster.
+
+>>> import math
+>>> from functools import partial
+>>> found = {}
+>>> for some in on_workers(partial(partial, math.pow, 2), {"square": 2, "cube": 3}):
+...     found |= some
+>>> found
+{'square': 4.0, 'cube': 8.0}
+"""
+
+import hashlib
+from collections import deque
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
+from itertools import chain
+from pickle import PicklingError
+from typing import Any
+
+import cloudpickle
+import joblib
+from rich.progress import track
+
+from bayesrank.data.read import label_repr
+from bayesrank.inference.approximation.modes import one_blas_thread
+
+__all__ = ["WorkersDiedError", "n_workers", "on_workers"]
+
+Solve = Callable[[Any], Any]
+_Attempt = Generator[dict[Hashable, Any], None, tuple[list[Hashable], Exception | None]]
+
+MOST_DEATHS = 10  # of processes in one call: more are no accident, and each costs a start
+
+
+class WorkersDiedError(RuntimeError):
+    """Processes died before they had solved some of the problems.
+
+    Attributes
+    ----------
+    lost : dict
+        From the labels of those problems to the errors.
+    """
+
+    def __init__(self, lost: dict[Hashable, Exception]) -> None:
+        self.lost = lost
+        label, error = next(iter(lost.items()))
+        super().__init__(
+            f"Worker processes died, or could not read what they were sent, at {len(lost)} of the "
+            f"problems, the first of them {label_repr(label)}: {type(error).__name__}: {error}"
+        )
+
+
+def on_workers(
+    prepare: Callable[[], Solve],
+    problems: Mapping[Any, Any],
+    *,
+    n_jobs: int | None = None,
+    client: Any = None,
+    what: str = "Solving",
+    progressbar: bool = False,
+) -> Iterator[dict[Hashable, Any]]:
+    """Solve problems, a handful at a time, in whatever process has nothing to do.
+
+    Parameters
+    ----------
+    prepare : callable
+        Called once in every process, on a copy of what it holds: it compiles, and returns a
+        function of a problem. Workers import it, or get it by cloudpickle.
+    problems : mapping of label to problem
+        What that function takes.
+    n_jobs : int, optional
+        How many processes: 1 for this one alone, -1 for one per core. By default what
+        `joblib.parallel_config` says, and else this process alone.
+    client : dask.distributed.Client, optional
+        Solve on the workers of its cluster, which need bayesrank and one thread each (PyTensor does
+        not compile in several threads at a time).
+    what : str
+        What the progress bar says.
+    progressbar : bool
+        Whether to show one, on a terminal.
+
+    Yields
+    ------
+    dict
+        From some of the labels to what the function returned, as they come in.
+
+    Raises
+    ------
+    WorkersDiedError
+        If processes died, or could not read what they were sent. All other problems are solved
+        first: those that were under way are tried once more, one at a time.
+    Exception
+        Whatever the function raises on one of them, which ends the rest.
+    """
+    pickled = cloudpickle.dumps(prepare)
+    digest = hashlib.sha256(pickled).hexdigest()
+    labels = list(problems)
+    size = _handful(len(labels), n_workers(n_jobs, client))
+    parts = [labels[k : k + size] for k in range(0, len(labels), size)]
+
+    def until_one_dies(waiting: deque[list[Hashable]]) -> _Attempt:
+        """Solve what waits; if a process dies, return what was under way, and the error."""
+        under_way: dict[Hashable, None] = {}
+
+        def tasks() -> Iterator[Any]:
+            while waiting:
+                part = waiting.popleft()
+                under_way.update(dict.fromkeys(part))
+                yield joblib.delayed(_solve_some)(digest, pickled, [(x, problems[x]) for x in part])
+
+        try:
+            for some in joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks()):
+                for label in some:
+                    del under_way[label]
+                yield some
+        except (BrokenProcessPool, PicklingError) as error:
+            return list(under_way), error
+        return [], None
+
+    def attempts() -> Iterator[dict[Hashable, Any]]:
+        waiting, suspects = deque(parts), deque[Hashable]()
+        deaths: list[Exception] = []
+        lost: dict[Hashable, Exception] = {}
+        while (waiting or suspects) and len(deaths) < MOST_DEATHS:
+            alone = not waiting
+            queue = deque([[suspects.popleft()]]) if alone else waiting
+            under_way, error = yield from until_one_dies(queue)
+            if error:
+                deaths.append(error)
+                if alone:
+                    lost |= dict.fromkeys(under_way, error)
+                else:
+                    suspects += under_way
+        if waiting or suspects:
+            lost |= dict.fromkeys([*suspects, *chain(*waiting)], deaths[-1])
+        if lost:
+            raise WorkersDiedError(lost)
+
+    backend: Any = joblib.parallel_config("dask", client=client) if client else nullcontext()
+    with backend:
+        yield from track(attempts(), what, len(parts), transient=True, disable=not progressbar)
+
+
+def n_workers(n_jobs: int | None, client: Any) -> int:
+    """How many processes there are."""
+    backend: Any = joblib.parallel_config("dask", client=client) if client else nullcontext()
+    with backend:
+        return joblib.effective_n_jobs(-1 if client else n_jobs)
+
+
+_prepared: dict[str, Solve] = {}  # in a worker, by digest: one, the last
+
+
+def _solve_some(
+    digest: str, pickled: bytes, problems: list[tuple[Hashable, Any]]
+) -> dict[Hashable, Any]:
+    """Solve a handful of problems, in whatever process this is."""
+    if digest not in _prepared:
+        _prepared.clear()
+        _prepared[digest] = cloudpickle.loads(pickled)()
+    solve = _prepared[digest]
+    with one_blas_thread():  # once: entering it costs as much as a fit
+        return {label: solve(problem) for label, problem in problems}
+
+
+def _handful(n_problems: int, n_workers: int) -> int:
+    """So many that messages cost little, and that workers end at about the same time."""
+    return max(1, min(200, n_problems // (8 * max(n_workers, 1))))

@@ -1,0 +1,1 @@
+"""Posterior predictive checks, for rankings, matches and mixtures."""

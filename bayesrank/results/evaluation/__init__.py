@@ -1,0 +1,1 @@
+"""LOO, comparisons of models, and metrics of predictions."""

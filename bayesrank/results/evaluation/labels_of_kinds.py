@@ -1,0 +1,259 @@
+"""Kinds of rankers in posteriors of mixtures: one order of the kinds for all draws, and how many.
+
+Every permutation of the kinds is as probable, so that two chains, or two parts of one, may call
+them by different numbers. Means over draws say something of a kind only after *relabelling*: the
+kinds of each draw are put in the order in which they are nearest to those of a reference.
+
+>>> import numpy as np, xarray as xr
+>>> u = [[[2.0, 0.0], [0.0, 2.0]], [[0.1, 2.1], [1.9, 0.0]]]  # the same two kinds, in both orders
+>>> draws = xr.Dataset({"utility": (("chain", "draw", "kind", "item"), [u])})
+>>> relabel(xr.DataTree.from_dict({"posterior": draws}))["posterior"]["utility"].values[0, 1]
+array([[1.9, 0. ], [0.1, 2.1]])
+"""
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from bayesrank.results.draws import SAMPLE, posterior_utilities
+from bayesrank.results.evaluation.comparison import compare
+
+__all__ = ["LabelWarning", "compare_kinds", "relabel"]
+
+OFTEN = 0.05  # share of the draws in which a kind is nearer to another than to itself
+ROUNDS = 20  # of references, each the mean of the draws relabelled by the one before
+_PACKAGE = str(Path(__file__).parents[2])
+
+Floats = NDArray[np.float64]
+
+
+class LabelWarning(UserWarning):
+    """Two kinds are so alike that draws do not tell which is which."""
+
+
+def relabel(
+    data: xr.DataTree,
+    reference: xr.DataTree | None = None,
+    *,
+    var: str = "utility",
+    dim: str = "kind",
+) -> xr.DataTree:
+    r"""Give the kinds of all draws the same order.
+
+    Draw by draw, the permutation :math:`\sigma` of the kinds that is nearest to the reference,
+
+    .. math:: \min_\sigma \sum_g \lVert x_{\sigma(g)} - x^*_g \rVert^2 ,
+
+    is found by linear assignment, and every variable that has the dim of the kinds is permuted by
+    it.
+
+    Parameters
+    ----------
+    data : DataTree
+        Posterior of a mixture, as `pm.sample` returned it. It is not changed.
+    reference : DataTree, optional
+        A posterior whose means are the reference, such as ``find_kinds(model).mode``. By default
+        the first draw is, and then, round after round, the means of the draws as relabelled, until
+        no draw changes.
+    var : str
+        The variable by which kinds are told apart.
+    dim : str
+        Dim of the kinds.
+
+    Returns
+    -------
+    DataTree
+        The same, with all that has the kinds in its group posterior permuted.
+
+    Raises
+    ------
+    ValueError
+        If the variable or the dim is missing, in the posterior or the reference, or their sizes
+        differ.
+
+    Warns
+    -----
+    LabelWarning
+        If in 5% of the draws or more a kind is nearer to another kind of the reference than to its
+        own: their labels are not identified, and means of one contain draws of the other.
+
+    Notes
+    -----
+    Only variables with the dim are permuted. Weights that say less of one kind than of the others,
+    such as a softmax with a kind of reference, do not follow: give every kind coefficients.
+
+    References
+    ----------
+    Stephens, Dealing with label switching in mixture models, Journal of the Royal Statistical
+    Society B 2000.
+
+    Examples
+    --------
+    >>> posterior = br.relabel(posterior, br.find_kinds(model).mode)  # doctest: +SKIP
+    """
+    draws = _of_kinds(data, var, dim)
+    posterior = data["posterior"].dataset
+    shape = posterior.sizes
+    if reference is None:
+        order = _nearest(draws, draws[0])
+        for _ in range(ROUNDS):
+            target = np.take_along_axis(draws, order[:, :, None], axis=1).mean(axis=0)
+            before, order = order, _nearest(draws, target)
+            if (before == order).all():
+                break
+    else:
+        target = _of_kinds(reference, var, dim).mean(axis=0)
+        if target.shape != draws.shape[1:]:
+            raise ValueError(
+                f"The reference has {len(target)} kinds of {target.shape[1]} numbers in {var!r}, "
+                f"and the posterior has {draws.shape[1]} of {draws.shape[2]}: it must be of the "
+                "same model."
+            )
+        order = _nearest(draws, target)
+    _warn_if_alike(draws, target, order, posterior, dim, var)
+
+    index = xr.DataArray(
+        order.reshape(shape["chain"], shape["draw"], shape[dim]), dims=(*SAMPLE, dim)
+    )
+    own = {name: x for name, x in posterior.items() if {*SAMPLE, dim} <= {*x.dims}}
+    # without the labels of the kinds, which stay where they are
+    permuted = {
+        name: x.drop_vars(dim, errors="ignore").isel({dim: index}).transpose(*x.dims)
+        for name, x in own.items()
+    }
+    out = data.copy()
+    out["posterior"] = xr.DataTree(posterior.assign(permuted))
+    return out
+
+
+def _of_kinds(data: Any, var: str, dim: str) -> Floats:
+    """Draws of a variable, (n_draws, n_kinds, n_numbers)."""
+    x = posterior_utilities(data, var, dim)
+    others = [d for d in x.dims if d not in (*SAMPLE, dim)]
+    values = x.transpose(*SAMPLE, dim, *others).to_numpy()
+    return values.reshape(-1, x.sizes[dim], values[0, 0, 0].size)
+
+
+def _distances(draws: Floats, target: Floats) -> Floats:
+    """Squared distances, (n_draws, kinds of the target, kinds of the draw)."""
+    return np.stack([((draws - one) ** 2).sum(axis=2) for one in target], axis=1)
+
+
+def _nearest(draws: Floats, target: Floats) -> NDArray[np.intp]:
+    """Permutation of the kinds of every draw, (n_draws, n_kinds)."""
+    return np.array([linear_sum_assignment(cost)[1] for cost in _distances(draws, target)])
+
+
+def _warn_if_alike(
+    draws: Floats,
+    target: Floats,
+    order: NDArray[np.intp],
+    posterior: xr.Dataset,
+    dim: str,
+    var: str,
+) -> None:
+    """Say which kinds cannot be told apart."""
+    ordered = np.take_along_axis(draws, order[:, :, None], axis=1)
+    nearest = _distances(ordered, target).argmin(axis=1)  # of each kind, as relabelled
+    n_kinds = len(target)
+    other = np.array([np.bincount(nearest[:, g], minlength=n_kinds) for g in range(n_kinds)])
+    np.fill_diagonal(other, 0)
+    share = other / len(draws)
+    if share.sum(axis=1).max() < OFTEN:
+        return
+    g = int(share.sum(axis=1).argmax())
+    labels = posterior[dim].to_numpy().tolist()
+    warnings.warn(
+        f"Labels are not identified: in {share[g].sum():.0%} of the draws {dim} {labels[g]!r} is "
+        f"nearer to another of the reference, most often {labels[int(share[g].argmax())]!r}, than "
+        f"to itself by {var!r}. What is said of either mixes both: fewer kinds may do, or more "
+        "data are needed. Memberships and predictions of all kinds together are not concerned.",
+        LabelWarning,
+        skip_file_prefixes=(_PACKAGE,),
+    )
+
+
+def compare_kinds(
+    loo: Mapping[str, Any] | None = None,
+    *,
+    kfold: Mapping[str, Any] | None = None,
+    modes: Mapping[str, Any] | None = None,
+    var: str = "y",
+    **kwargs: Any,
+) -> pd.DataFrame:
+    """How many kinds: leave-one-out, K-fold and BIC of several models in one table.
+
+    Parameters
+    ----------
+    loo : dict of str to DataTree, optional
+        What `pm.sample` returned for each model, with the group log_likelihood.
+    kfold : dict of str to ELPDDataLOOKFold, optional
+        What `bayesrank.kfold` returned.
+    modes : dict of str to KindsFound, optional
+        What `bayesrank.find_kinds` returned.
+    var : str
+        The observed variable.
+    **kwargs
+        Passed to `bayesrank.compare`, such as ``group="ranker"``.
+
+    Returns
+    -------
+    DataFrame
+        One row per model, in the order of the argument that has most of them, with those of the
+        columns that can be had: elpd, elpd_se, elpd_diff and elpd_diff_se (from the best) of
+        leaving one out, the same with ``_kfold``, and log_likelihood, n_parameters, bic and reached
+        (share of the starts) of the modes. NaN where a model was not given.
+
+    Raises
+    ------
+    ValueError
+        If nothing is given, or as `bayesrank.compare`.
+
+    Notes
+    -----
+    The three answer different questions: elpd is how well new rankers are predicted, with all that
+    is not known of the parameters; BIC approximates which number of kinds is most probable, at the
+    mode and for many data. Where two numbers predict as well, the smaller is easier to explain.
+
+    Examples
+    --------
+    >>> compare_kinds({"1": one, "2": two}, modes={"1": mode, "2": modes})  # doctest: +SKIP
+    """
+    columns: dict[str, pd.DataFrame] = {}
+    for suffix, results in (("", loo), ("_kfold", kfold)):
+        if results:
+            columns[suffix] = _elpd(results, var, kwargs).add_suffix(suffix)
+    if modes:
+        rows = {
+            name: {
+                "log_likelihood": found.log_likelihood,
+                "n_parameters": found.n_parameters,
+                "bic": found.bic,
+                "reached": found.n_reached / len(found.log_posterior),
+            }
+            for name, found in modes.items()
+        }
+        columns["modes"] = pd.DataFrame.from_dict(rows, orient="index")
+    if not columns:
+        raise ValueError("There is nothing to compare: give loo=, kfold= or modes=.")
+    given = sorted((x for x in (loo, kfold, modes) if x), key=len, reverse=True)
+    names = dict.fromkeys(name for x in given for name in x)
+    return pd.concat(columns.values(), axis=1).reindex(list(names))
+
+
+def _elpd(results: Mapping[str, Any], var: str, kwargs: Mapping[str, Any]) -> pd.DataFrame:
+    """Tabulate expected log predictive densities, and differences from the best."""
+    if len(results) == 1:  # compared with random ranking, if with nothing else
+        table = compare(results, var=var, **kwargs).loc[list(results)]
+        table[["elpd_diff", "dse"]] = 0.0
+    else:
+        table = compare(results, var=var, **({"baseline": False} | dict(kwargs)))
+    names = {"elpd": "elpd", "se": "elpd_se", "elpd_diff": "elpd_diff", "dse": "elpd_diff_se"}
+    return table[list(names)].rename(columns=names).astype(np.float64)

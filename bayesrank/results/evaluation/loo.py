@@ -1,0 +1,247 @@
+"""Leave-one-out with a conscience: where it cannot be trusted, a sentence says so.
+
+`arviz.loo` reweights the draws of the posterior to those of the posterior without one ranking. The
+Pareto k of the weights tells whether that works.
+"""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesrank.results.evaluation.baseline import random_elpd
+from bayesrank.results.evaluation.groups import (
+    group_log_likelihood,
+    grouped,
+    observed_dim,
+    pointwise_log_likelihood,
+)
+from bayesrank.results.evaluation.psis import good_pareto_k, leave_each_out
+from bayesrank.schema import COUNTS, RANKS, WEIGHT, Kept, label_text
+
+__all__ = ["ParetoKWarning", "loo_by_ranker", "loo_of"]
+
+LEAST_DRAWS = 100  # a tail of 20, of which a Pareto distribution can be told
+SAME = 1e-10  # log-likelihoods this close are one number, up to rounding
+_PACKAGE = str(Path(__file__).parents[2])
+
+
+class ParetoKWarning(UserWarning):
+    """Leaving out some rankings changes the posterior too much for importance sampling."""
+
+
+def loo_by_ranker(data: xr.DataTree, *, var: str = "y", group: str = "ranker") -> pd.DataFrame:
+    """Tell how well each ranker is predicted from the others, worst first.
+
+    All rankings of a ranker are left out together: what is asked is not whether one more ranking
+    of somebody known is predicted, but all those of somebody new.
+
+    Parameters
+    ----------
+    data : DataTree
+        What `pm.sample` returned, with the group log_likelihood (`pm.compute_log_likelihood`).
+    var : str
+        The observed variable.
+    group : str
+        Whom or what to leave out, as in `group_log_likelihood`: "judge" of pairs, for one.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by the labels of the group, those predicted worst first:
+
+        n
+            Rankings (their weights added up) or matches; of counts 1.
+        elpd
+            Expected log predictive density of all of them together, without them.
+        elpd_random
+            The same if rankings were random: `random_elpd`.
+        gain
+            By how much the model is better than that, per ranking or match, in nats. Below zero it
+            is worse than no model: such a ranker disagrees with the others, or ranks at random
+            where the others do not. NaN of no match.
+        pareto_k
+            Whether `elpd` can be trusted: not above 0.7. NaN where all draws say the same.
+
+    Raises
+    ------
+    ValueError
+        If there is no log-likelihood or no such group, a number is not finite, draws are few, or
+        random ranking gives the outcomes no probability.
+
+    Warns
+    -----
+    ParetoKWarning
+        If some Pareto k are too large.
+
+    Examples
+    --------
+    >>> worst = loo_by_ranker(posterior).head()  # doctest: +SKIP
+    """
+    random = random_elpd(data, var=var)
+    n = _how_many(data, var, random)
+    found = loo_of(group_log_likelihood(data, group, var=var), var)
+    if random.dims != (group,):
+        random, n = (grouped(x, data, group, var=var) for x in (random, n))
+    whole = bool((n == n.round()).all())
+    table = pd.DataFrame(
+        {
+            "n": n.to_numpy().astype(np.int64 if whole else np.float64),
+            "elpd": found.elpd_i.to_numpy(),
+            "elpd_random": random.to_numpy(),
+            "gain": _per(found.elpd_i.to_numpy() - random.to_numpy(), n.to_numpy()),
+            "pareto_k": found.pareto_k.to_numpy(),
+        },
+        index=pd.Index(labels_of(found.elpd_i), name=group),
+    )
+    return table.sort_values("gain", kind="stable")
+
+
+def _per(total: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide by how many there are; NaN where there is none."""
+    return np.divide(total, n, out=np.full(len(total), np.nan), where=n > 0)
+
+
+def _how_many(data: xr.DataTree, var: str, each: xr.DataArray) -> xr.DataArray:
+    """Count the rankings or matches behind each number."""
+    kept = Kept(data, var)
+    if RANKS in kept:
+        return kept[WEIGHT]
+    if COUNTS in kept:
+        return xr.zeros_like(each) + kept[COUNTS].to_numpy().sum(axis=-1)
+    return xr.ones_like(each)
+
+
+def loo_of(
+    data: xr.DataTree, var: str, *, name: str | None = None
+) -> Any:  # ELPDDataLOO, for which ArviZ has no types
+    """Leave out one ranking, pair or ranker at a time.
+
+    As `arviz.loo`, and of what has the same log-likelihood in all draws (a ranking of one item, a
+    model without parameters), which ArviZ refuses: there it is the log-likelihood.
+
+    Parameters
+    ----------
+    data : DataTree
+        With the groups posterior and log_likelihood.
+    var : str
+        The observed variable.
+    name : str, optional
+        Of the model, for sentences.
+
+    Returns
+    -------
+    ELPDDataLOO
+        With pointwise values.
+
+    Raises
+    ------
+    ValueError
+        If there is no log-likelihood, it is not finite, or draws are few.
+
+    Warns
+    -----
+    ParetoKWarning
+        If some Pareto k are too large.
+    """
+    pointwise = pointwise_log_likelihood(data, var, whose=_whose(name))
+    dim = observed_dim(pointwise, var)
+    _check_draws(pointwise, var, dim, name)
+    moves = np.ptp(pointwise.to_numpy(), axis=(0, 1)) > SAME
+    elpd_i = pointwise.mean(("chain", "draw")).rename("elpd_i")
+    pareto_k = xr.full_like(elpd_i, np.nan).rename("pareto_k")
+    n = elpd_i.size
+    if not moves.any():
+        return az.ELPDDataLOO(
+            elpd=float(elpd_i.sum()), se=standard_error(elpd_i), p=0.0, n_data_points=n,
+            n_samples=_n_draws(pointwise), scale="log", warning=False, good_k=0.7,
+            elpd_i=elpd_i, pareto_k=pareto_k,
+        )  # fmt: skip
+
+    reff = _relative_efficiency(data, _n_draws(pointwise))
+    found = leave_each_out(pointwise.to_numpy()[..., moves].reshape(_n_draws(pointwise), -1), reff)
+    elpd_i[moves], pareto_k[moves] = found.elpd, found.pareto_k
+    good_k = good_pareto_k(_n_draws(pointwise))
+    _warn_of_pareto_k(pareto_k, good_k, dim, name)
+    p = float((found.lppd - found.elpd).sum())
+    return az.ELPDDataLOO(
+        elpd=float(elpd_i.sum()), se=standard_error(elpd_i), p=p, n_data_points=n,
+        n_samples=_n_draws(pointwise), scale="log",
+        warning=bool((pareto_k > good_k).any()), good_k=good_k, elpd_i=elpd_i, pareto_k=pareto_k,
+    )  # fmt: skip
+
+
+def _relative_efficiency(data: xr.DataTree, n_draws: int) -> float:
+    """Effective draws of the mean, as a share of the draws: the mean over all parameters."""
+    posterior = data["posterior"].to_dataset() if "posterior" in data.children else xr.Dataset()
+    if not posterior.data_vars or posterior.sizes["chain"] == 1:
+        return 1.0
+    ess = az.ess(posterior, method="mean")
+    return float(np.concatenate([x.to_numpy().ravel() for x in ess.values()]).mean() / n_draws)
+
+
+def labels_of(values: xr.DataArray) -> Any:
+    """Labels along the one dim, numbers if it has none."""
+    (dim,) = values.dims
+    return values[dim].to_numpy()
+
+
+def _whose(name: str | None) -> str:
+    return "The results" if name is None else f"The results of {name!r}"
+
+
+def _n_draws(pointwise: xr.DataArray) -> int:
+    return int(pointwise.sizes["chain"] * pointwise.sizes["draw"])
+
+
+def standard_error(elpd_i: xr.DataArray) -> float:
+    """Return the standard error of the sum, as ArviZ has it; 0 of a single number."""
+    n = elpd_i.size
+    return float(np.sqrt(n * elpd_i.var(ddof=1))) if n > 1 else 0.0
+
+
+def _check_draws(pointwise: xr.DataArray, var: str, dim: str, name: str | None) -> None:
+    """Raise for log-likelihoods that are no numbers, and for too few of them."""
+    values = pointwise.to_numpy()
+    wrong = ~np.isfinite(values)
+    if wrong.any():
+        which = int(wrong.any(axis=(0, 1)).argmax())
+        label, how_many = pointwise[dim].to_numpy()[which], int(wrong[..., which].sum())
+        bad = values[..., which][wrong[..., which]][0]
+        raise ValueError(
+            f"{_whose(name)} have the log-likelihood {bad:g} of {var!r} in {dim} "
+            f"{label_text(label)}, in {how_many} of {_n_draws(pointwise)} draws: it must be "
+            "finite. Look at the parameters in these draws."
+        )
+    if _n_draws(pointwise) < LEAST_DRAWS:
+        raise ValueError(
+            f"{_whose(name)} have {_n_draws(pointwise)} draws: leaving out by importance sampling "
+            f"needs {LEAST_DRAWS} or more. A point estimate has no posterior to leave anything "
+            "out of."
+        )
+
+
+def _warn_of_pareto_k(pareto_k: xr.DataArray, good_k: float, dim: str, name: str | None) -> None:
+    """Say in words which cannot be trusted."""
+    k = pareto_k.to_numpy()
+    n_bad = int((k > good_k).sum())
+    if not n_bad:
+        return
+    worst = int(np.nanargmax(k))
+    label, of = label_text(labels_of(pareto_k)[worst]), "" if name is None else f" of {name!r}"
+    one = n_bad == 1
+    has, their, them = ("has", "its", "it") if one else ("have", "their", "them")
+    example = f"{k[worst]:.2f}: {label}" if one else f"the largest, {k[worst]:.2f}, is {label}"
+    warnings.warn(
+        f"{n_bad} of {k.size} {dim}s{of} {has} Pareto k above {good_k:.2f} ({example}): leaving "
+        f"{them} out changes the posterior too much for importance sampling, and {their} part of "
+        f"elpd is not reliable. Refit for {them} with bayesrank.kfold, or improve the weights with "
+        "arviz.loo_moment_match.",
+        ParetoKWarning,
+        skip_file_prefixes=(_PACKAGE,),
+    )

@@ -1,0 +1,287 @@
+r"""Metrics of recommendations: how well the items held out from users are found again.
+
+Each user has *known* items, from which a model learned, and *held-out* ones. All other items of
+the catalogue compete with the held-out: those that are not known, the *candidates*, are ordered
+by score, highest first. With h(r) = 1 if the item at place r is held out, P held-out items among N
+candidates, and the depth k,
+
+.. math:: precision@k = \frac1k \sum_{r \le k} h(r), \quad recall@k = \frac1P \sum_{r \le k} h(r),
+          \quad NDCG@k = \frac{\sum_{r \le k} h(r) / \log_2(1 + r)}
+                             {\sum_{r \le \min(k, P)} 1 / \log_2(1 + r)},
+
+.. math:: AUC = \frac{\#\{(i, j) : i \text{ held out}, j \text{ not}, i \succ j\}}{P (N - P)}, \quad
+          RR = \frac1{\min\{r : h(r) = 1\}}, \quad
+          ERR@k = \sum_{r \le k} \frac{h(r)}r 2^{-\sum_{s \le r} h(s)},
+
+the last being `bayesrank.results.evaluation.metrics.err` with a grade of one for the held-out.
+The mean of RR
+over users is MRR. **Equal scores** are no order: every metric is its expected value over the orders
+of the tied items at random, exactly. If users have one held-out item each (leave-one-out),
+recall@k is the hit rate.
+
+>>> popularity = np.array([[5.0, 3.0, 3.0, 1.0]])
+>>> recommendation_metrics(popularity, [[0, 0, 1, 0]], [[1, 0, 0, 0]], k=1).means.round(3).to_dict()
+{'auc': 0.75, 'ndcg@1': 0.5, 'precision@1': 0.5, 'recall@1': 0.5, 'mrr': 0.75, 'err@1': 0.25}
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
+from scipy.stats import rankdata
+
+from bayesrank.results.evaluation.metrics import QueryMetrics
+
+__all__ = ["leave_one_out", "recommendation_metrics"]
+
+Scores = ArrayLike | Callable[[int], ArrayLike]
+
+
+class _Ties(NamedTuple):
+    """Groups of tied candidates, best first."""
+
+    start: NDArray[Any]  # how many candidates are above the group
+    size: NDArray[Any]
+    hits: NDArray[Any]  # how many in the group are held out
+
+
+def recommendation_metrics(
+    scores: Scores,
+    held_out: Any,
+    known: Any,
+    *,
+    k: int = 10,
+    users: Iterable[Any] | None = None,
+) -> QueryMetrics:
+    """AUC, NDCG, precision, recall, reciprocal rank and ERR of every user, and their means.
+
+    Parameters
+    ----------
+    scores : array, shape (n_users, n_items), or callable
+        What items are ordered by, highest first; or a function from the index of a user to the
+        scores of all items, (n_items,), called for one user at a time, so that no matrix of users
+        by items is needed. Scores of known items are not looked at.
+    held_out, known : array or sparse array, shape (n_users, n_items)
+        Ones (or True) for the items held out and the items known, zeros for all others.
+    k : int
+        Depth, from 1 to n_items.
+    users : sequence of labels, optional
+        Names of the users.
+
+    Returns
+    -------
+    QueryMetrics
+        ``queries``, a DataFrame with one row per user and the columns auc, ndcg@k, precision@k,
+        recall@k, mrr (of a user: the reciprocal rank) and err@k; and ``means``, a Series, over the
+        users with held-out items. The others have NaN, and AUC is NaN where all candidates are held
+        out.
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, a value is neither 0 nor 1 (ratings, say), an item is known and held out
+        at once, nobody has a held-out item, `k` is not between 1 and n_items, or the score of a
+        candidate is not finite.
+
+    Examples
+    --------
+    >>> known, held_out = [[1, 0, 0, 0], [0, 1, 0, 0]], [[0, 0, 1, 1], [1, 0, 0, 0]]
+    >>> scores = [[9.0, 0.3, 0.2, 0.7], [0.1, 9.0, 0.5, 0.4]]
+    >>> recommendation_metrics(scores, held_out, known, k=2).queries.round(3)
+          auc  ndcg@2  precision@2  recall@2    mrr  err@2
+    user
+    0     0.5   0.613          0.5       0.5  1.000    0.5
+    1     0.0   0.000          0.0       0.0  0.333    0.0
+    """
+    _check_labels(scores=scores, held_out=held_out, known=known)
+    wanted, seen = _zeros_and_ones(held_out, "held_out"), _zeros_and_ones(known, "known")
+    n_users, n_items = wanted.shape
+    if seen.shape != wanted.shape:
+        raise ValueError(
+            f"`known` has shape {seen.shape} and `held_out` {wanted.shape}; both are "
+            "(n_users, n_items)."
+        )
+    names: pd.Index[Any] = pd.RangeIndex(n_users) if users is None else pd.Index(users)
+    if len(names) != n_users:
+        raise ValueError(f"`users` has {len(names)} labels for {n_users} users; give one each.")
+    _check_disjoint(wanted, seen, names)
+    if k % 1 or not 1 <= k <= n_items:
+        raise ValueError(
+            f"`k` is {k!r}; it must be a whole number from 1 to {n_items}, the number of items."
+        )
+    if not wanted.nnz:
+        raise ValueError("`held_out` has no items at all: hold out one of some user at least.")
+    of_user = _by_user(scores, (n_users, n_items))
+
+    k = int(k)
+    names = names.rename(names.name or "user")
+    columns = ["auc", f"ndcg@{k}", f"precision@{k}", f"recall@{k}", "mrr", f"err@{k}"]
+    table = np.full((n_users, len(columns)), np.nan)
+    for u in np.flatnonzero(np.diff(wanted.indptr)):
+        candidate = np.ones(n_items, dtype=bool)
+        candidate[seen.indices[seen.indptr[u] : seen.indptr[u + 1]]] = False
+        relevant = np.zeros(n_items, dtype=bool)
+        relevant[wanted.indices[wanted.indptr[u] : wanted.indptr[u + 1]]] = True
+        score = np.asarray(of_user(int(u)), dtype=np.float64)
+        _check_scores(score, candidate, names[int(u)])
+        table[u] = _metrics(score[candidate], relevant[candidate], k)
+    queries = pd.DataFrame(table, index=names, columns=columns)
+    return QueryMetrics(queries, queries.mean())
+
+
+def leave_one_out(interactions: Any, *, seed: int) -> tuple[csr_array, csr_array]:
+    """Hold out one item of each user, at random.
+
+    Parameters
+    ----------
+    interactions : array or sparse array, shape (n_users, n_items)
+        Ones (or True) for the items of a user.
+    seed : int
+        Of the choice.
+
+    Returns
+    -------
+    known, held_out : csr_array of int8
+        The interactions without the item, and the item. A user with a single item keeps it, for
+        nothing would be known of a user without items; one without items has none to hold out.
+
+    Raises
+    ------
+    ValueError
+        If a value is neither 0 nor 1.
+
+    Examples
+    --------
+    >>> known, held_out = leave_one_out([[1, 1, 1], [0, 1, 0]], seed=1)
+    >>> known.toarray() + held_out.toarray()
+    array([[1, 1, 1],
+           [0, 1, 0]], dtype=int8)
+    >>> held_out.sum(axis=1)
+    array([1, 0])
+    """
+    whole = _zeros_and_ones(interactions, "interactions")
+    count = np.diff(whole.indptr)
+    chosen = whole.indptr[:-1] + np.random.default_rng(seed).integers(0, np.maximum(count, 1))
+    out = np.zeros(whole.nnz, dtype=bool)
+    out[chosen[count > 1]] = True
+    user = np.repeat(np.arange(len(count)), count)
+    one = np.ones(whole.nnz, dtype=np.int8)
+    known, held_out = (
+        csr_array((one[part], (user[part], whole.indices[part])), shape=whole.shape)
+        for part in (~out, out)
+    )
+    return known, held_out
+
+
+def _metrics(score: NDArray[np.float64], relevant: NDArray[np.bool_], k: int) -> list[float]:
+    """Metrics of one user's candidates, some of them held out."""
+    N, P = len(score), int(relevant.sum())
+    # wins and half ties of the held-out over all candidates, less those among themselves
+    wins = rankdata(score)[relevant].sum() - P * (P + 1) / 2
+    auc = float(wins) / (P * (N - P)) if P < N else np.nan
+
+    _, group, size = np.unique(-score, return_inverse=True, return_counts=True)
+    hits = np.bincount(group, relevant, len(size)).astype(np.int64)
+    ties = _Ties(np.cumsum(size) - size, size, hits)
+
+    # E h(r), the same at all places that a group fills
+    expected = np.repeat(hits / size, size)[:k]
+    discount = 1 / np.log2(np.arange(2, k + 2))
+    ndcg = float(expected @ discount[: len(expected)] / discount[:P].sum())
+    found = float(expected.sum())
+    return [auc, ndcg, found / k, found / P, _reciprocal_rank(ties), _err(ties, k)]
+
+
+def _reciprocal_rank(ties: _Ties) -> float:
+    """Mean of 1 / r, with r the place of the first hit."""
+    first = int(np.argmax(ties.hits > 0))
+    start, size, hits = ties.start[first], ties.size[first], ties.hits[first]
+    # P(no hit in the first t of the group) = ∏ (1 - hits / (size - s)), s < t
+    drawn = np.arange(size - hits + 1)
+    none = np.cumprod(np.append(1.0, 1 - hits / (size - drawn)))
+    return float(-np.diff(none) @ (1 / (start + 1 + drawn)))
+
+
+def _err(ties: _Ties, k: int) -> float:
+    """ERR@k, where every hit satisfies with probability one half."""
+    survival = [1.0]
+    for start, size, hits in zip(*ties, strict=True):
+        if start >= k:
+            break
+        before = survival[-1]
+        # chance of each number of hits so far: the next of the group is one of those left
+        so_far = np.arange(min(hits, k - start) + 1)
+        chance = np.zeros(len(so_far))
+        chance[0] = 1.0
+        for t in range(min(size, k - start)):
+            hit = chance * np.clip((hits - so_far) / (size - t), 0, 1)
+            chance -= hit
+            chance[1:] += hit[:-1]
+            survival.append(before * float(chance @ 0.5**so_far))
+    return float(-np.diff(survival) @ (1 / np.arange(1, len(survival))))
+
+
+def _by_user(scores: Scores, shape: tuple[int, int]) -> Callable[[int], ArrayLike]:
+    """Scores as a function of the user."""
+    if callable(scores):
+        return scores
+    matrix = np.asarray(scores)
+    if matrix.shape != shape:
+        raise ValueError(
+            f"`scores` has shape {matrix.shape} and `held_out` {shape}; both are "
+            "(n_users, n_items)."
+        )
+    return lambda u: matrix[u]
+
+
+def _check_labels(**tables: Any) -> None:
+    """Refuse tables whose rows or columns have other labels, or the same in another order."""
+    framed = {name: table for name, table in tables.items() if isinstance(table, pd.DataFrame)}
+    for (one, first), (other, table) in pairwise(framed.items()):
+        if not (table.index.equals(first.index) and table.columns.equals(first.columns)):
+            raise ValueError(
+                f"`{one}` and `{other}` have different rows or columns. Give "
+                f"{other}.reindex_like({one})."
+            )
+
+
+def _zeros_and_ones(values: Any, name: str) -> csr_array:
+    """Sparse matrix of the ones."""
+    matrix: Any = values if issparse(values) else np.atleast_2d(np.asarray(values))
+    whole = csr_array(matrix, copy=True)  # for it is tidied in place
+    whole.sum_duplicates()
+    whole.eliminate_zeros()
+    bad = whole.data[whole.data != 1]
+    if bad.size:
+        raise ValueError(
+            f"`{name}` holds {bad[0]}; it says which items, by 0 and 1. If these are ratings, say "
+            f"which count: `{name}` > 0 for all of them, or >= 4 for those of four and more."
+        )
+    return whole
+
+
+def _check_disjoint(wanted: csr_array, seen: csr_array, names: "pd.Index[Any]") -> None:
+    user, item = wanted.astype(np.int8).multiply(seen.astype(np.int8)).nonzero()
+    if user.size:
+        raise ValueError(
+            f"{user.size} items are in `held_out` and in `known`, the first being item {item[0]} "
+            f"of user {names[int(user[0])]!r}. What is known is not ranked: take it out of one."
+        )
+
+
+def _check_scores(score: NDArray[np.float64], candidate: NDArray[np.bool_], user: Any) -> None:
+    if score.shape != candidate.shape:
+        raise ValueError(
+            f"The scores of user {user!r} have shape {score.shape}; expected one for each of "
+            f"{len(candidate)} items."
+        )
+    bad = np.flatnonzero(candidate & ~np.isfinite(score))
+    if bad.size:
+        raise ValueError(
+            f"A score must be a finite number; got {score[bad[0]]} for item {bad[0]} of user "
+            f"{user!r}."
+        )

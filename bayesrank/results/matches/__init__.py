@@ -1,0 +1,1 @@
+"""Matches: probabilities, how many more are needed, and judges."""

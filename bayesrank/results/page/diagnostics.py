@@ -1,0 +1,177 @@
+"""Has the sampler converged? The answer in words."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import arviz as az
+import numpy as np
+import xarray as xr
+
+from bayesrank.results.draws import posterior_utilities
+from bayesrank.results.ranks.rank_table import rank_draws
+
+__all__ = ["Convergence", "convergence", "precise"]
+
+WORST_RHAT = 1.01  # Vehtari et al. 2021, Bayesian Analysis 16(2)
+LEAST_DRAWS = 4  # for R-hat of split chains; ArviZ gives NaN below
+LEAST_ESS = 400.0  # the same: for R-hat and quantiles to be reliable
+# Monte Carlo standard errors with which a table of ranks can be printed: of probabilities, one in
+# the second digit; of mean ranks, a share of the standard deviation of the rank
+PROBABILITY_ERROR, RANK_ERROR = 0.01, 1 / 30
+SHOWN = 20  # items, the best ones
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """Convergence figures and what they mean.
+
+    Attributes
+    ----------
+    rhat : float
+        The largest R-hat of any item; NaN with a single chain.
+    ess_bulk, ess_tail : float
+        The smallest effective sample sizes of any item.
+    divergences : int
+        Number of diverging transitions.
+    ok : bool
+        Whether nothing is wrong.
+    sentences : tuple of str
+        What is wrong and what to do about it, or that nothing is; `str()` joins them.
+    """
+
+    rhat: float
+    ess_bulk: float
+    ess_tail: float
+    divergences: int
+    ok: bool
+    sentences: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " ".join(self.sentences)
+
+
+def convergence(data: Any, var: str = "utility", *, dim: str = "item") -> Convergence:
+    """Check a posterior by R-hat, effective sample sizes and divergences.
+
+    Parameters
+    ----------
+    data : DataTree, Dataset or DataArray
+        What `pm.sample` returned; divergences are known only to the whole DataTree.
+    var, dim : str
+        The variable that is read, and the dim of its items. An item whose value never changes,
+        such as a reference fixed at zero, is not checked.
+
+    Returns
+    -------
+    Convergence
+        Figures, whether all is well (R-hat at most 1.01, effective sample sizes of 400 and more,
+        no divergences), and sentences saying so.
+
+    Raises
+    ------
+    ValueError
+        If the variable or a dim is missing, there is no draw, or one is not finite.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> u = np.random.default_rng(0).normal(size=(4, 500, 2))
+    >>> print(convergence(xr.DataArray(u, dims=("chain", "draw", "item"))))
+    The chains agree (largest R-hat 1.00...) and there are at least ... effective draws of every ...
+    """
+    utility = posterior_utilities(data, var, dim)
+    divergences = 0
+    if "sample_stats" in getattr(data, "children", {}) and "diverging" in data["sample_stats"]:
+        divergences = int(data["sample_stats"]["diverging"].sum())
+    n_chains, n_draws = utility.sizes["chain"], utility.sizes["draw"]
+    if n_draws < LEAST_DRAWS:
+        sentence = (
+            "This is one point, such as a MAP estimate, and no posterior: intervals have no width "
+            "and probabilities are 0 or 1."
+            if n_chains * n_draws == 1
+            else f"There are only {n_draws} draws per chain, too few to check; raise the number."
+        )
+        return Convergence(np.nan, np.nan, np.nan, divergences, False, (sentence,))
+
+    values = utility.transpose("chain", "draw", ...).values.reshape(n_chains, n_draws, -1)
+    moving = values[..., np.ptp(values, axis=(0, 1)) > 0]
+    if not moving.size:
+        sentence = f"{var!r} is the same in all draws: the sampler did not move."
+        return Convergence(np.nan, np.nan, np.nan, divergences, False, (sentence,))
+    checked = xr.DataArray(moving, dims=("chain", "draw", "entry"))
+    several = n_chains > 1
+    rhat = float(az.rhat(checked).max()) if several else np.nan
+    bulk = float(az.ess(checked, method="bulk").min())
+    tail = float(az.ess(checked, method="tail").min())
+
+    sentences = []
+    if not several:
+        sentences.append(
+            "Only one chain was run, so whether chains agree cannot be checked; use two or more."
+        )
+    elif not rhat <= WORST_RHAT:
+        sentences.append(
+            f"The chains disagree (largest R-hat {rhat:.3f}, should be at most {WORST_RHAT}): "
+            "do not trust the table; raise the number of tuning steps and draws."
+        )
+    if not min(bulk, tail) >= LEAST_ESS:
+        sentences.append(
+            f"There are only {min(bulk, tail):.0f} effective draws (should be {LEAST_ESS:.0f} or "
+            "more): probabilities are rough; raise the number of draws."
+        )
+    if divergences:
+        sentences.append(
+            f"{divergences:,} of {n_chains * n_draws:,} steps of the sampler went astray "
+            "(diverged): part of what is probable may be missing; more tuning steps or a tighter "
+            "prior may help."
+        )
+    ok = not sentences
+    if ok:
+        sentences.append(
+            f"The chains agree (largest R-hat {rhat:.3f}) and there are at least "
+            f"{min(bulk, tail):,.0f} effective draws of every {var}."
+        )
+    return Convergence(rhat, bulk, tail, divergences, ok, tuple(sentences))
+
+
+def precise(data: Any, var: str = "utility", *, dim: str = "item", top: int = 3) -> bool:
+    """Tell whether there are draws enough for a table of ranks.
+
+    Parameters
+    ----------
+    data, var, dim
+        Posterior, variable and dim of the items, as in `rank_draws`.
+    top : int
+        The k of the probability to be among the best k.
+
+    Returns
+    -------
+    bool
+        Whether, for the 20 items of the best mean ranks, the Monte Carlo standard errors are small:
+        of the probabilities to be the best and among the best k at most 0.01, of the mean ranks a
+        thirtieth of the standard deviation of the rank.
+
+    Raises
+    ------
+    ValueError
+        If the variable or a dim is missing, there is no draw, or one is not finite.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> u = np.random.default_rng(0).normal(size=(4, 1000, 2)) + [0.0, 1.0]
+    >>> u = xr.DataArray(u, dims=("chain", "draw", "item"))
+    >>> precise(u), precise(u[:, :100])
+    (True, False)
+    """
+    ranks = rank_draws(data, var, dim=dim)
+    others = [d for d in ranks.dims if d not in ("chain", "draw", dim)]
+    best = ranks.mean(("chain", "draw", *others)).argsort()[:SHOWN].to_numpy()
+    ranks = ranks.isel({dim: best})
+    shown = xr.Dataset({"rank": ranks, "best": ranks == 1, "top": ranks <= top}).astype(float)
+    moving = shown.std(("chain", "draw")) > 0
+    # what is the same in all draws is as exact as draws can tell
+    error = az.mcse(shown, method="mean").where(moving, 0.0)
+    spread = ranks.std(("chain", "draw"))
+    close = (error[["best", "top"]] <= PROBABILITY_ERROR).all()
+    return bool(close["best"] & close["top"] & (error["rank"] <= RANK_ERROR * spread).all())

@@ -1,0 +1,1 @@
+"""Ranks, places and ratings of items, from draws of their utilities."""

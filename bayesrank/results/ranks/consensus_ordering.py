@@ -1,0 +1,361 @@
+"""One ordering for all: of posterior mean ranks, of pairwise majorities, of least disagreement.
+
+The last is Kemeny's, which contradicts pairwise counts the least, and exact.
+
+If item i is above j more often than not, for all i of one set and all j of another, then the first
+set comes first. So the items are split into the strongly connected components of the majorities,
+which are single items unless majorities go round in a cycle, and only inside a component orders
+have to be compared.
+"""
+
+from collections.abc import Callable, Hashable
+from heapq import heapify, heappop, heappush
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import connected_components
+
+from bayesrank.results.draws import (
+    each_group,
+    group_dims,
+    group_results,
+    posterior_utilities,
+    ranks_of,
+)
+from bayesrank.results.ranks.probabilities import times_above
+
+__all__ = [
+    "LONGEST_CYCLE",
+    "cheapest_order",
+    "consensus_ordering",
+    "copeland_ordering",
+    "expected_kendall",
+    "kemeny_ordering",
+]
+
+LONGEST_CYCLE = 18
+"""Items of one component that are ordered exactly: time and memory double with each."""
+
+Method = Literal["mean_rank", "copeland", "kendall"]
+Counts = NDArray[np.int64]
+
+
+def consensus_ordering(
+    data: Any, var: str = "utility", *, dim: str = "item", method: Method = "mean_rank"
+) -> xr.DataArray:
+    r"""Find one ordering that stands for the posterior.
+
+    Let :math:`P_{ij}` be the share of draws in which i is above j, draws with both equal counting
+    half for each.
+
+    - ``"mean_rank"``: by posterior mean rank, the lowest first.
+    - ``"copeland"``: by the number of items j with :math:`P_{ij} > 1/2`, plus half the number of
+      those with :math:`P_{ij} = 1/2` exactly, the highest first.
+    - ``"kendall"``: an ordering of least posterior expected Kendall distance,
+      :math:`\sum_{i \text{ before } j} P_{ji}`, that is Kemeny's ordering. It is exact. The
+      majorities :math:`P_{ij} > 1/2` of a few items almost always form an order, which then is the
+      answer; items in a cycle of majorities are ordered by a search over all their subsets. With
+      hundreds of items so close that the draws hardly tell them apart, cycles are too long for it.
+
+    Ties are broken by mean rank, those of equal mean rank by the order of the items. For
+    ``"kendall"`` this means: of components (items in cycles with each other) that may come in
+    either order, the one with the item of lowest mean rank comes first, and so does, among the
+    best orders of a component, the one that begins with the items of lowest mean rank.
+
+    Parameters
+    ----------
+    data, var, dim
+        Posterior, variable and dim of the items, as in `rank_draws`.
+    method : {"mean_rank", "copeland", "kendall"}
+        How to find it.
+
+    Returns
+    -------
+    DataArray of int, (..., dim)
+        Place of every item: 1 = best, no two the same.
+
+    Raises
+    ------
+    ValueError
+        If the variable or a dim is missing, there is no draw or one is not finite, `method` is
+        unknown, or it is "kendall" and more than 18 items are in cycles with each other.
+
+    Examples
+    --------
+    Item a is above b in two draws of three, b above c in two, a above c in two: a, b, c.
+
+    >>> u = xr.DataArray([[[3.0, 2.0, 1.0], [1.0, 3.0, 2.0], [2.0, 0.0, 1.0]]],
+    ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b", "c"]})
+    >>> consensus_ordering(u, method="kendall").values.tolist()
+    [1, 2, 3]
+    """
+    orderings: dict[str, Callable[[NDArray[np.float64]], NDArray[np.intp]]] = {
+        "mean_rank": _by_mean_rank,
+        "copeland": _copeland,
+        "kendall": _kendall,
+    }
+    if method not in orderings:
+        raise ValueError(f"`method` is {method!r}; it is one of {', '.join(map(repr, orderings))}.")
+    utility = posterior_utilities(data, var, dim)
+    # Places are the inverse of the ordering
+    places = [orderings[method](draws).argsort() + 1 for draws in each_group(utility, dim)]
+    return group_results(places, utility, dim, "place")
+
+
+def expected_kendall(
+    data: Any,
+    places: xr.DataArray | pd.Series | ArrayLike,
+    var: str = "utility",
+    *,
+    dim: str = "item",
+) -> xr.DataArray:
+    r"""Posterior mean of the Kendall distance of an ordering.
+
+    The distance is the number of pairs on which the ordering and the draw disagree. A pair that is
+    equal in one of them and not in the other counts half; one that is equal in both does not count
+    (Fagin, Kumar, Mahdian, Sivakumar and Vee 2006, Comparing partial rankings).
+
+    Parameters
+    ----------
+    data, var, dim
+        Posterior, variable and dim of the items, as in `rank_draws`.
+    places : DataArray, Series or array
+        The place of every item, small = good, as `consensus_ordering` returns them; equal places
+        are ties. Labels of a DataArray or Series are matched with the items in whatever order; an
+        array is in the order of the items. A DataArray may have further dims of the draws.
+
+    Returns
+    -------
+    DataArray, (...)
+        Between 0 and n(n-1)/2 for n items.
+
+    Raises
+    ------
+    ValueError
+        If the variable or a dim is missing, there is no draw or one is not finite, or `places`
+        are not those of the items or not finite.
+
+    Examples
+    --------
+    >>> u = xr.DataArray([[[3.0, 2.0, 1.0], [2.0, 3.0, 1.0]]], dims=("chain", "draw", "item"))
+    >>> expected_kendall(u, [1, 2, 3]).item()
+    0.5
+    >>> expected_kendall(u, [1, 1, 2]).item()
+    0.5
+    """
+    utility = posterior_utilities(data, var, dim)
+    place = _places_of_groups(places, utility, dim)
+    means = []
+    for draws, one in zip(each_group(utility, dim), place, strict=True):
+        above = times_above(draws)
+        # Twice the distance, summed over draws and over both orders of a pair
+        before = one[:, None] < one
+        equal = one[:, None] == one
+        differ = above + above.T
+        against = np.where(before, 2 * above.T + len(draws) - differ, 0)
+        twice = 2 * against.sum(dtype=np.int64) + differ[equal].sum(dtype=np.int64)
+        means.append(twice / 4 / len(draws))
+    return group_results(means, utility, dim, "expected_kendall", by_item=False)
+
+
+def _by_mean_rank(utility: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Items by posterior mean rank, the lowest first."""
+    return ranks_of(utility).mean(0).argsort(kind="stable")
+
+
+def _copeland(utility: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Items by the number of others that they beat."""
+    ordering = _by_mean_rank(utility)
+    return ordering[copeland_ordering(times_above(utility[:, ordering]))]
+
+
+def _kendall(utility: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Items in an order of least expected Kendall distance."""
+    ordering = _by_mean_rank(utility)
+    return ordering[kemeny_ordering(times_above(utility[:, ordering]))]
+
+
+def _places_of_groups(
+    places: xr.DataArray | pd.Series | ArrayLike, utility: xr.DataArray, dim: str
+) -> NDArray[np.float64]:
+    """Places (n_groups, n_items) in the order of the draws."""
+    groups = group_dims(utility, dim)
+    like = utility.isel(chain=0, draw=0, drop=True).transpose(*groups, dim)
+    if isinstance(places, pd.Series):
+        places = xr.DataArray(places.values, dims=dim, coords={dim: places.index.values})
+    if not isinstance(places, xr.DataArray):
+        in_order = np.asarray(places)
+        dims = [dim] if in_order.ndim == 1 else [*groups, dim]
+        if in_order.ndim != len(dims):
+            raise ValueError(
+                f"`places` have {in_order.ndim} dims; they have {[dim]}, or {[*groups, dim]}."
+            )
+        places = xr.DataArray(in_order, dims=dims)
+    if dim not in places.dims or not set(places.dims) <= set(like.dims):
+        raise ValueError(
+            f"`places` have the dims {list(map(str, places.dims))}; they must have {dim!r}, and "
+            f"may have {list(map(str, groups))}."
+        )
+    for d in places.dims:
+        if d in places.coords and d in utility.coords:
+            places = places.isel({d: _matched(places, utility, d)})
+        elif places.sizes[d] != utility.sizes[d]:
+            raise ValueError(
+                f"`places` have {places.sizes[d]} of {d!r}; the draws have {utility.sizes[d]}."
+            )
+    of_all = places.drop_vars(places.coords).broadcast_like(like.drop_vars(like.coords))
+    values = of_all.transpose(*groups, dim).values.reshape(-1, utility.sizes[dim])
+    if not np.isfinite(values).all():
+        raise ValueError("`places` hold NaN or infinite values; give every item a place.")
+    return values
+
+
+def _matched(places: xr.DataArray, utility: xr.DataArray, d: Hashable) -> NDArray[np.intp]:
+    """Where the labels of the draws are among those of the places."""
+    ours, theirs = pd.Index(utility[d].values), pd.Index(places[d].values)
+    if not theirs.is_unique:
+        twice = theirs[theirs.duplicated()][0]
+        raise ValueError(f"`places` name {twice!r} in {d!r} more than once.")
+    odd = sorted(map(str, ours.symmetric_difference(theirs, sort=False)))
+    if odd:
+        raise ValueError(
+            f"`places` and the draws differ in {d!r}: {odd}. Give every one a place, and only "
+            "those."
+        )
+    return theirs.get_indexer(ours)
+
+
+def copeland_ordering(above: Counts) -> NDArray[np.intp]:
+    """Order items by how many others they are above in most draws, half for those in one half.
+
+    Parameters
+    ----------
+    above : array of int, shape (n_items, n_items)
+        In how many draws row is above column. Of equal items the first here is put first.
+
+    Returns
+    -------
+    array of int, shape (n_items,)
+        The items, first to last.
+
+    Examples
+    --------
+    >>> copeland_ordering(np.array([[0, 1, 2], [2, 0, 3], [1, 0, 0]])).tolist()
+    [1, 0, 2]
+    """
+    score = np.sign(above - above.T).sum(1)  # wins less losses: twice the score, but for n - 1
+    return (-score).argsort(kind="stable")
+
+
+def kemeny_ordering(above: Counts) -> NDArray[np.intp]:
+    r"""Order items so that the fewest pairs are against the order, counted over draws.
+
+    Minimises :math:`\sum_{i \text{ before } j} n_{ji}` over all orders, where :math:`n_{ij}` is the
+    number of draws with i above j; draws in which they are equal count the same in any order.
+
+    Parameters
+    ----------
+    above : array of int, shape (n_items, n_items)
+        The counts, row above column. Where several orders or components can be chosen, the
+        items that are first here are put first.
+
+    Returns
+    -------
+    array of int, shape (n_items,)
+        The items, first to last.
+
+    Raises
+    ------
+    ValueError
+        If more than 18 items are in cycles of majorities with each other.
+
+    Examples
+    --------
+    Majorities go round: 0 above 1, 1 above 2, 2 above 0, and that is the narrowest.
+
+    >>> kemeny_ordering(np.array([[0, 4, 2], [1, 0, 4], [3, 1, 0]])).tolist()
+    [0, 1, 2]
+    """
+    majority = above > above.T
+    n_components, component = connected_components(majority, connection="strong")
+    members = [np.flatnonzero(component == c) for c in range(n_components)]
+    longest = max(map(len, members))
+    if longest > LONGEST_CYCLE:
+        raise ValueError(
+            f"{longest} items are in cycles of majorities with each other; the order of least "
+            f"expected Kendall distance is found for at most {LONGEST_CYCLE}. Select fewer items, "
+            'such as those that may be the best, or use method="copeland".'
+        )
+    beats = np.zeros((n_components, n_components), dtype=bool)
+    winner, loser = majority.nonzero()
+    beats[component[winner], component[loser]] = True
+    np.fill_diagonal(beats, False)
+    # i before j rather than after it costs so many draws more
+    cost = above.T - above
+    inside = [own[cheapest_order(cost[np.ix_(own, own)])] for own in members]
+    return np.concatenate([inside[c] for c in _first_to_last(beats, members)])
+
+
+def cheapest_order(cost: Counts) -> NDArray[np.intp]:
+    r"""Order a few items at the least cost: exact, over all subsets.
+
+    With c(i, j) the cost of i before j, the least cost f of ordering a set S of items is
+
+    .. math:: f(S) = \min_{i \in S} \Bigl( \sum_{j \in S} c(i, j) + f(S \setminus i) \Bigr),
+
+    where i is the first of them and c(i, i) does not count (Held and Karp's recursion). Sets are
+    bits of an integer; all those of one size are done together.
+
+    Parameters
+    ----------
+    cost : array of int, shape (n, n)
+        Of row before column; the diagonal is not looked at.
+
+    Returns
+    -------
+    array of int, shape (n,)
+        The order, first to last. Of several that are best, the one that begins with the smallest
+        numbers.
+
+    Examples
+    --------
+    >>> cheapest_order(np.array([[0, 1, 9], [9, 0, 1], [2, 9, 0]])).tolist()
+    [0, 1, 2]
+    """
+    n = len(cost)
+    cost = np.where(np.eye(n, dtype=bool), 0, cost).astype(np.float64)  # BLAS; exact below 2**53
+    bit = 1 << np.arange(n)
+    least = np.zeros(2**n)
+    first = np.zeros(2**n, np.int8)
+    sets = np.arange(2**n)
+    size = np.bitwise_count(sets)
+    by_size = np.split(size.argsort(kind="stable"), np.cumsum(np.bincount(size))[:-1])
+    for chosen in by_size[1:]:
+        inside = (chosen[:, None] & bit) != 0
+        total = inside @ cost.T + least[chosen[:, None] & ~bit]
+        total[~inside] = np.inf
+        first[chosen] = total.argmin(1)
+        least[chosen] = total.min(1)
+    order, left = np.empty(n, np.intp), 2**n - 1
+    for k in range(n):
+        order[k] = first[left]
+        left &= ~(1 << int(order[k]))
+    return order
+
+
+def _first_to_last(beats: NDArray[np.bool_], members: list[NDArray[np.intp]]) -> list[int]:
+    """Components so that each is after those that beat it, the best item first where free."""
+    waits_for = beats.sum(0)
+    ready = [(int(members[c][0]), int(c)) for c in np.flatnonzero(waits_for == 0)]
+    heapify(ready)
+    found = []
+    while ready:
+        c = heappop(ready)[1]
+        found.append(c)
+        waits_for[beats[c]] -= 1
+        for freed in np.flatnonzero(beats[c] & (waits_for == 0)):
+            heappush(ready, (int(members[freed][0]), int(freed)))
+    return found

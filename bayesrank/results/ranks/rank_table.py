@@ -1,0 +1,428 @@
+"""Posteriors of ranks: who is best, how sure that is, and who is tied with the leader.
+
+Every draw of the utilities is a complete order of the items, so the draws of the utilities are
+draws of the ranks. What is read off them are statements such as "rank 3 to 9 with probability
+0.94" or "best with probability 0.6", which means and standard deviations of utilities cannot
+give.
+
+Data are an ArviZ `DataTree` (what `pm.sample` returned, or one group of it), an xarray `Dataset`,
+or a `DataArray`, with the dims chain and draw, one dim of items, and any others (groups, rankers),
+which stay.
+
+>>> import numpy as np, xarray as xr
+>>> u = xr.DataArray([[[2.0, 1.0], [2.5, 3.0]]], dims=("chain", "draw", "item"),
+...                  coords={"item": ["a", "b"]})
+>>> rank_draws(u).values.tolist()
+[[[1, 2], [2, 1]]]
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesrank.results.draws import (
+    check_probability,
+    check_tops,
+    each_group,
+    group_dims,
+    group_results,
+    item_labels,
+    posterior_utilities,
+    ranks_of,
+)
+
+__all__ = [
+    "Leading",
+    "equal_tails",
+    "find_leader",
+    "rank_draws",
+    "rank_summary",
+    "simultaneous_bounds",
+    "standing",
+    "tied_with_leader",
+]
+
+LITTLE = 0.5  # share of the prior's variance; an item of which the data say less is unknown
+
+Ranks = NDArray[np.int32]
+
+
+def rank_draws(data: Any, var: str = "utility", *, dim: str = "item") -> xr.DataArray:
+    """Rank the items in every draw.
+
+    Parameters
+    ----------
+    data : DataTree, Dataset or DataArray
+        Posterior with dims chain, draw and `dim`.
+    var : str
+        The variable to rank, highest first.
+    dim : str
+        The dim of the items.
+
+    Returns
+    -------
+    DataArray of int32
+        Same dims; 1 = best. Items equal in a draw (which has probability zero unless the model
+        ties them) share the better rank.
+
+    Raises
+    ------
+    ValueError
+        If the variable or a dim is missing, there is no draw, or one is not finite.
+
+    Examples
+    --------
+    >>> u = xr.DataArray([[[0.3, 1.2, -0.5]]], dims=("chain", "draw", "item"))
+    >>> rank_draws(u).values.tolist()
+    [[[2, 1, 3]]]
+    """
+    utility = posterior_utilities(data, var, dim)
+    items_last = utility.transpose(..., dim)
+    ranks = ranks_of(items_last.values.reshape(-1, utility.sizes[dim])).reshape(items_last.shape)
+    return items_last.copy(data=ranks).rename("rank").transpose(*utility.dims)
+
+
+def rank_summary(
+    data: Any,
+    var: str = "utility",
+    *,
+    dim: str = "item",
+    top: int | Sequence[int] = 3,
+    prob: float = 0.94,
+    simultaneous: bool = False,
+    tied_prob: float = 0.95,
+    prior_sd: float | None = None,
+) -> pd.DataFrame:
+    """Summarise the posterior of ranks, best mean rank first.
+
+    Parameters
+    ----------
+    data, var, dim
+        Posterior, variable and dim of the items, as in `rank_draws`.
+    top : int or sequence of int
+        The k of the columns ``p_top{k}``, at least 1; a column is 1 for k items or fewer.
+    prob : float
+        Probability of the rank interval, in (0, 1): whole ranks; equal tails unless simultaneous.
+    simultaneous : bool
+        True makes intervals that hold for all items of a group at once with probability `prob`
+        or more (Besag et al. 1995): in that share of the draws every item has a rank inside its
+        interval. They are wider than those of each item by itself, and reach from the d-th
+        smallest to the d-th largest of its ranks, with the largest d, the same for all items, for
+        which this holds; `bayesrank.results.ranks.rank_table.simultaneous_bounds` has the formula.
+    tied_prob : float
+        The leader is better than all items that are not tied with it, at once, with at least this
+        probability, in (0.5, 1).
+    prior_sd : float, optional
+        Standard deviation of the utilities in the prior, positive: how much is known of each item
+        is the share of this variance that the data took away.
+
+    Returns
+    -------
+    DataFrame
+        One row per item (and per group, for other dims) with the columns mean_rank, rank_low,
+        rank_high, p_best, p_top{k}, tied_with_leader, p_leader_better, mean and sd (of the
+        variable), and known if `prior_sd` is given. The leader has the lowest mean rank of its
+        group; it is tied with itself.
+
+        Whether an item is tied is decided for all items at once, as `tied_with_leader` explains:
+        the set of the tied contains the best item with probability `tied_prob` or more.
+        ``p_leader_better`` is about each item by itself, so it may be above `tied_prob` for an
+        item that is tied; it is never below for one that is not.
+
+        ``known`` is 1 - v / v0, not below 0, where v is the posterior variance of an item's
+        utility less the mean of all items, and v0 the same of independent normal utilities: near
+        1 the data say what the utility is, near 0 they say nothing. `standing` has its use.
+
+    Raises
+    ------
+    ValueError
+        If the variable or a dim is missing, there is no draw or one is not finite, or `top`,
+        `prob`, `tied_prob` or `prior_sd` are out of range.
+
+    Examples
+    --------
+    >>> u = xr.DataArray([[[2.0, 1.0, 0.0], [3.0, 1.0, 0.0], [0.0, 1.0, -1.0], [2.0, 1.0, 0.0]]],
+    ...     dims=("chain", "draw", "item"), coords={"item": ["a", "b", "c"]})
+    >>> rank_summary(u, top=2)[["mean_rank", "p_best", "p_top2", "tied_with_leader"]]
+          mean_rank  p_best  p_top2  tied_with_leader
+    item
+    a          1.25    0.75     1.0              True
+    b          1.75    0.25     1.0              True
+    c          3.00    0.00     0.0             False
+    """
+    tops = check_tops(top)
+    check_probability("prob", prob, 0.0)
+    check_probability("tied_prob", tied_prob, 0.5)
+    if prior_sd is not None and not 0 < prior_sd < np.inf:
+        raise ValueError(f"`prior_sd` is {prior_sd}; it must be positive and finite.")
+    utility = posterior_utilities(data, var, dim)
+    interval = simultaneous_bounds if simultaneous else equal_tails
+
+    def summarise(draws: NDArray[np.float64]) -> pd.DataFrame:
+        ranks = ranks_of(draws)
+        mean_rank = ranks.mean(0)
+        low, high = interval(ranks, prob)
+        leader = find_leader(draws, mean_rank, tied_prob)
+        table = pd.DataFrame(
+            {
+                "mean_rank": mean_rank,
+                "rank_low": low.astype(int),
+                "rank_high": high.astype(int),
+                "p_best": (ranks == 1).mean(0),
+                **{f"p_top{k}": (ranks <= k).mean(0) for k in tops},
+                "tied_with_leader": leader.tied,
+                "p_leader_better": leader.p_better,
+                "mean": draws.mean(0),
+                "sd": draws.std(0, ddof=1) if len(draws) > 1 else np.full(len(low), np.nan),
+                **({} if prior_sd is None else {"known": _known(draws, prior_sd)}),
+            },
+            index=pd.Index(item_labels(utility, dim), name=dim),
+        )
+        return table.sort_values("mean_rank", kind="stable")
+
+    tables = [summarise(draws) for draws in each_group(utility, dim)]
+    groups = group_dims(utility, dim)
+    if not groups:
+        return tables[0]
+    keys = pd.MultiIndex.from_product([utility[d].values for d in groups], names=groups)
+    return pd.concat(tables, keys=list(keys), names=[*groups, dim])
+
+
+def standing(summary: pd.DataFrame) -> pd.Series:
+    """Say in a word where each item stands to the leader.
+
+    Two things make an item one that may be better than the leader: it is *close*, since the data
+    say that its utility is about as high; or it is *unknown*, since the data say little of it at
+    all, which is the case if they leave more than half of the prior's variance.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        From `rank_summary`, one group or several.
+
+    Returns
+    -------
+    Series of str
+        "leads", "close" or "unknown", and "" for an item that is told from the leader. Without the
+        column known, which `rank_summary` makes from `prior_sd`, "tied" is both.
+
+    Examples
+    --------
+    >>> u = xr.DataArray([[[2.0, 1.0, 3.0], [2.1, 1.1, -9.0], [2.0, 1.0, 2.5]]],
+    ...     dims=("chain", "draw", "item"), coords={"item": ["a", "b", "c"]})
+    >>> standing(rank_summary(u, prior_sd=2.0)).to_dict()
+    {'a': 'leads', 'c': 'unknown', 'b': ''}
+    """
+    tied = summary["tied_with_leader"].to_numpy(bool)
+    if "known" in summary:
+        word = np.where(summary["known"] < LITTLE, "unknown", "close")
+    else:
+        word = np.full(len(summary), "tied")
+    words = pd.Series(np.where(tied, word, ""), summary.index, dtype=object)
+    # the first of its group, which is what the index has before the item
+    grouped = isinstance(summary.index, pd.MultiIndex)
+    groups = [label[:-1] if grouped else () for label in summary.index]
+    words[~pd.Series(groups, dtype=object).duplicated().to_numpy()] = "leads"
+    return words.rename("standing")
+
+
+def _known(draws: NDArray[np.float64], prior_sd: float) -> NDArray[np.float64]:
+    """Share of the prior's variance that the data took away, (n_items,)."""
+    n_draws, n_items = draws.shape
+    if n_items == 1 or n_draws == 1:
+        return np.ones(n_items)
+    # the mean of all utilities is what neither the data nor the ranks know of
+    left = (draws - draws.mean(1, keepdims=True)).var(0, ddof=1)
+    known: NDArray[np.float64] = 1 - left / (prior_sd**2 * (1 - 1 / n_items))
+    return known.clip(0, 1)
+
+
+def tied_with_leader(
+    data: Any, var: str = "utility", *, dim: str = "item", prob: float = 0.95
+) -> xr.Dataset:
+    r"""Find the items that cannot be told from the leader.
+
+    The leader l has the lowest posterior mean rank. The others are put in order of how surely it
+    is better than each, :math:`P(w_l > w_j)`, the surest first. The items that are told from it are
+    the first K of them, with the largest K such that
+
+    .. math:: P(w_l > w_{j_1}, \dots, w_l > w_{j_K}) \ge p .
+
+    The leader is better than *all* of these *at once* with probability p or more. The leader and
+    the remaining items are the set that is tied: it contains the best of all items with probability
+    p or more, since the best is excluded only if the leader is worse than one excluded.
+
+    Judging one by one, and excluding every item with :math:`P(w_l > w_j) \ge p`, is not the same.
+    It excludes at least as many items, and promises something about each by itself: among 30 that
+    are excluded with probability 0.95 each, one that is better than the leader is to be expected.
+
+    Parameters
+    ----------
+    data, var, dim
+        Posterior, variable and dim of the items, as in `rank_draws`.
+    prob : float
+        The probability p, in (0.5, 1).
+
+    Returns
+    -------
+    Dataset
+        ``tied`` (..., dim), bool, true of the leader; ``leader`` (...), its label, or its number
+        from 0 if items have no labels; ``p_others_worse`` (...), the probability that it is
+        better than all items not tied with it at once: at least p, and 1 if all are tied. Leaders
+        of equal mean rank: the first of them. An item equal to the leader in a draw is not worse.
+
+    Raises
+    ------
+    ValueError
+        If the variable or a dim is missing, there is no draw or one is not finite, or `prob` is
+        out of range.
+
+    Examples
+    --------
+    Either of b and c is worse than a in 19 draws of 20, but both at once in 18 only.
+
+    >>> draws = np.array([[3.0, 2.0, 1.0]] * 18 + [[3.0, 4.0, 1.0], [3.0, 2.0, 4.0]])
+    >>> u = xr.DataArray(draws[None], dims=("chain", "draw", "item"),
+    ...                  coords={"item": ["a", "b", "c"]})
+    >>> tied_with_leader(u, prob=0.95)["tied"].values.tolist()
+    [True, True, False]
+    >>> tied_with_leader(u, prob=0.90)["tied"].values.tolist()
+    [True, False, False]
+    """
+    check_probability("prob", prob, 0.5)
+    utility = posterior_utilities(data, var, dim)
+    labels = item_labels(utility, dim)
+    found = [find_leader(u, ranks_of(u).mean(0), prob) for u in each_group(utility, dim)]
+    return xr.Dataset(
+        {
+            "tied": group_results([f.tied for f in found], utility, dim, "tied"),
+            "leader": group_results(
+                [labels[f.leader] for f in found], utility, dim, "leader", by_item=False
+            ),
+            "p_others_worse": group_results(
+                [f.p_others_worse for f in found], utility, dim, "p_others_worse", by_item=False
+            ),
+        }
+    )
+
+
+class Leading(NamedTuple):
+    """What is known of the leader of one group.
+
+    Attributes
+    ----------
+    leader : int
+        Number of the item.
+    p_better : array, shape (n_items,)
+        Probability that the leader is better than each by itself; 0 for itself.
+    tied : array of bool, shape (n_items,)
+        Which are not distinguishable from the leader.
+    p_others_worse : float
+        Probability that the leader is better than all others at once.
+    """
+
+    leader: int
+    p_better: NDArray[np.float64]
+    tied: NDArray[np.bool_]
+    p_others_worse: float
+
+
+def find_leader(
+    utility: NDArray[np.float64], mean_rank: NDArray[np.float64], prob: float
+) -> Leading:
+    """As `tied_with_leader`, from the draws (n_draws, n_items) and mean ranks of one group.
+
+    Items that the leader beats equally surely go in order of their mean rank, the worst first.
+    """
+    leader = int(np.argmin(mean_rank))
+    worse = utility < utility[:, [leader]]
+    p_better = worse.mean(0)
+    order = np.lexsort((-mean_rank, -p_better))
+    order = order[order != leader]
+    # Better than the first k of the order at once: this share falls with k
+    at_once = np.logical_and.accumulate(worse[:, order], axis=1).mean(0)
+    n_worse = int((at_once >= prob).sum())
+    tied = np.ones(len(mean_rank), dtype=bool)
+    tied[order[:n_worse]] = False
+    return Leading(leader, p_better, tied, float(at_once[n_worse - 1]) if n_worse else 1.0)
+
+
+def equal_tails(ranks: Ranks, prob: float) -> tuple[Ranks, Ranks]:
+    """Interval of each item by itself: whole ranks, equal tails.
+
+    Parameters
+    ----------
+    ranks : array of int, shape (n_draws, n_items)
+        Ranks in every draw.
+    prob : float
+        Probability of an interval, in (0, 1).
+
+    Returns
+    -------
+    low, high : arrays of int, shape (n_items,)
+        The ends, which belong to the interval.
+
+    Examples
+    --------
+    >>> low, high = equal_tails(np.array([[1, 2], [1, 2], [1, 2], [2, 1]]), 0.4)
+    >>> low.tolist(), high.tolist()
+    ([1, 2], [1, 2])
+    """
+    tail = (1 - prob) / 2
+    low, high = np.quantile(ranks, [tail, 1 - tail], axis=0, method="inverted_cdf")
+    return low.astype(np.int32), high.astype(np.int32)
+
+
+def simultaneous_bounds(ranks: Ranks, prob: float) -> tuple[Ranks, Ranks]:
+    r"""Intervals that hold for all items at once.
+
+    Let :math:`r_{ti}` be the rank of item i in draw t of T. The depth of a draw is
+
+    .. math::
+
+        d_t = \min_i \min\bigl(\#\{s : r_{si} \le r_{ti}\},\; \#\{s : r_{si} \ge r_{ti}\}\bigr),
+
+    so that a draw in which any item has a rank that is extreme for it has a small depth. Let d be
+    the largest depth with :math:`\#\{t : d_t \ge d\} \ge pT`. The interval of item i reaches from
+    the d-th smallest to the d-th largest of :math:`r_{1i}, \dots, r_{Ti}`. A draw has all its ranks
+    inside if and only if its depth is d or more, so this holds in a share of at least p of them,
+    and for no narrower intervals of this kind (Besag, Green, Higdon and Mengersen 1995, Bayesian
+    computation and stochastic systems, Statistical Science 10, section 6.3).
+
+    The draws that are counted are those that the intervals are made of: with few draws and many
+    items, the share among other draws is less than p.
+
+    Parameters
+    ----------
+    ranks : array of int, shape (n_draws, n_items)
+        Ranks in every draw.
+    prob : float
+        Probability with which all ranks lie in their intervals, in (0, 1).
+
+    Returns
+    -------
+    low, high : arrays of int, shape (n_items,)
+        The ends, which belong to the interval.
+
+    Examples
+    --------
+    >>> low, high = simultaneous_bounds(np.array([[1, 2], [1, 2], [1, 2], [2, 1]]), 0.75)
+    >>> low.tolist(), high.tolist()
+    ([1, 2], [1, 2])
+    """
+    n_draws, n_items = ranks.shape
+    ascending = np.sort(ranks, axis=0)
+    depth = np.full(n_draws, n_draws)
+    for i in range(n_items):
+        drawn, of_item = np.ascontiguousarray(ranks[:, i]), np.ascontiguousarray(ascending[:, i])
+        # Draws at or below each rank; those below it, which are not at or above it
+        upto = np.searchsorted(of_item, np.arange(of_item[-1] + 1), side="right")
+        depth = np.minimum(depth, np.minimum(upto[drawn], n_draws - upto[drawn - 1]))
+    deepest_first = np.sort(depth)[::-1]
+    enough = int(np.argmax(np.arange(1, n_draws + 1) / n_draws >= prob))
+    d = deepest_first[enough]
+    return ascending[d - 1], ascending[n_draws - d]
