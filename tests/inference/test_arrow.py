@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import bayesrank as br
-from bayesrank.inference import quick
+from bayesrank.inference.approximation import nested as quick
 from bayesrank.inference.approximation.block_precision import Arrow, Dense
 from bayesrank.inference.approximation.hessian_products import many_products
 from bayesrank.inference.approximation.modes import hessian_product, objective

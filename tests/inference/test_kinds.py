@@ -11,7 +11,8 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 
 import bayesrank as br
-from bayesrank.inference import KindsWarning, find_kinds, kinds, membership
+from bayesrank.inference import KindsWarning, find_kinds, membership
+from bayesrank.inference.mixtures import em as kinds
 from bayesrank.likelihoods.kinds import joint_of
 from tests.inference.plain_em import plain_em, plain_logp
 from tests.likelihoods.loops import for_each

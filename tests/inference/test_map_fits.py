@@ -12,7 +12,8 @@ import pytest
 import xarray as xr
 
 import bayesrank as br
-from bayesrank.inference import FitWarning, map_fits, posterior_modes, workers
+from bayesrank.inference import FitWarning, map_fits, posterior_modes
+from bayesrank.inference.validation import workers
 
 N_ITEMS = 5
 

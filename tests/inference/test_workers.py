@@ -4,7 +4,8 @@ from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 
-from bayesrank.inference import on_workers, workers
+from bayesrank.inference import on_workers
+from bayesrank.inference.validation import workers
 from bayesrank.inference.validation.workers import MOST_DEATHS, WorkersDiedError
 
 
