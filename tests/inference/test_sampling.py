@@ -20,8 +20,8 @@ from bayesrank.inference import (
     normal_near,
     nuts_seconds,
     sample,
-    sampling,
 )
+from bayesrank.inference.sampling import nuts as sampling
 from tests.flags import flags_of_users
 
 

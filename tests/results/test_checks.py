@@ -10,7 +10,7 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank.data import UninformativeRankingWarning
-from bayesrank.results import checks
+from bayesrank.results.checks import ranking_checks as checks
 from bayesrank.results.checks.ranking_checks import GIVEN, ranking_checks, worst_checks
 
 DIMS = ("ranking", "slot")
