@@ -424,6 +424,13 @@ def test_encodings_of_unicode_are_found_out(tmp_path, encoding):
     assert read_table(tmp_path / "t.csv")["user"].tolist() == ["José"]
 
 
+@pytest.mark.parametrize("text", ["user\0,x\na,1\n", "user,x\nb,2\n" + "a\0,1\n"])
+def test_a_byte_of_zero_in_utf8_is_refused_with_its_line(file, text):
+    line = 1 + text.count("\n", 0, text.index("\0"))
+    with pytest.raises(ValueError, match=rf"line {line} has a byte of zero, .* remove it"):
+        read_table(file("t.csv", text))
+
+
 def test_features_with_huge_numbers_are_refused(file):
     path = file("letor.txt", "2 qid:1 1:0.5\n0 qid:1 2000000000:1\n")
     with pytest.raises(ValueError, match=r"names feature 2,000,000,000 and has 2 rows: a table of"):

@@ -12,7 +12,7 @@ import pytest
 
 import bayesrank as br
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings, read, read_table
-from bayesrank.data.read import streams
+from bayesrank.data.read import formats, streams
 
 STARS = {"ranker": "user", "item": "film", "rating": "stars"}
 ONE_ITEM = pytest.mark.filterwarnings("ignore::bayesrank.data.UninformativeRankingWarning")
@@ -22,7 +22,7 @@ ONE_ITEM = pytest.mark.filterwarnings("ignore::bayesrank.data.UninformativeRanki
 def small_batches(monkeypatch):
     """Take three rows at a time, so that labels and types differ from batch to batch."""
     monkeypatch.setattr(streams, "BATCH", 3)
-    monkeypatch.setattr(streams, "AT_LEAST", 5)
+    monkeypatch.setattr(streams, "TOGETHER", 2)
 
 
 def ratings(n=60):
@@ -189,20 +189,13 @@ def test_numbers_stay_exact(stars, tmp_path):
     assert found == Rankings.from_ratings(frame, **STARS)
 
 
-def test_more_labels_than_two_bytes_can_number_keep_their_rows(monkeypatch, tmp_path):
-    monkeypatch.setattr(streams, "BATCH", 30_000)
-    monkeypatch.setattr(streams, "AT_LEAST", 20_000)
-    n = streams.MISSING + 5_000
-    user = np.random.default_rng(1).permutation(np.r_[0:n, 0:n]).astype(float)
-    user[[3, n, -1]] = np.nan
-    for labels in (pa.array(user, from_pandas=True), pa.array(user).cast(pa.string())):
-        kept = pa.DictionaryArray.from_arrays(labels.dictionary_encode().indices, range(n + 9))
-        for column in (labels, kept):
-            pq.write_table(pa.table({"user": column}), tmp_path / "t.parquet")
-            read = streams.table_of(tmp_path / "t.parquet", labels=["user"])["user"]
-            expected = pd.Series(column.to_pandas())
-            assert read.cat.codes.dtype == np.int32
-            assert read.astype(object).equals(expected.astype(object))
+def test_missing_labels_keep_their_rows(tmp_path):
+    labels = pa.array(["b", None, "a", "b", None, "c", "a", "b"])
+    kept = pa.DictionaryArray.from_arrays(labels.dictionary_encode().indices, ["b", "a", "c", "z"])
+    for column in (labels, kept):
+        pq.write_table(pa.table({"user": column}), tmp_path / "t.parquet")
+        found = read.table_of(tmp_path / "t.parquet", labels=["user"])["user"]
+        assert found.astype(object).equals(pd.Series(column.to_pandas()).astype(object))
 
 
 def test_columns_take_the_narrowest_types(tmp_path):
@@ -313,7 +306,7 @@ def test_tables_without_rows_are_refused(tmp_path):
         )
 
 
-def test_what_is_no_table_is_refused(tmp_path):
+def test_what_is_no_table_is_refused(monkeypatch, tmp_path):
     def reading(source):
         return Rankings.from_ratings(source, **STARS)
 
@@ -334,6 +327,13 @@ def test_what_is_no_table_is_refused(tmp_path):
         reading(["s3://a.csv", "b.csv"])
     with pytest.raises(ValueError, match="has files that can only be read whole: read each"):
         reading([one_text(ratings(), tmp_path, f"{k}.csv.xz") for k in range(2)])
+    many = pa.table({"user": np.zeros(3_000_000, np.int8)})
+    pq.write_table(many, tmp_path / "t.parquet")
+    for read_it in (reading, read_table):
+        with monkeypatch.context() as patch:
+            patch.setattr(formats, "MOST_CELLS", 2**20)
+            with pytest.raises(ValueError, match=r"it has 3,000,000 rows in [\d,]+ bytes.* Count"):
+                read_it(tmp_path / "t.parquet")
     (tmp_path / "t.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(ValueError, match=r"t\.parquet is not a readable parquet table"):
         reading(tmp_path / "t.parquet")

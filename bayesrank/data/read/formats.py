@@ -32,6 +32,8 @@ from bayesrank.data.read.text import (
 )
 
 MOST_FEATURES = 2**27  # numbers of a table of features: one gigabyte
+MOST_CELLS = 2**27  # cells of a Parquet file that is far smaller than they are
+DENSEST = 100  # rows in a byte of such a file
 
 # Tables
 
@@ -154,10 +156,11 @@ def kind_of(path: Path) -> str:
 
 def _parquet(path: Path, columns: Collection[str] | None) -> TextTable:
     """Read a Parquet file."""
-    if columns is None:
-        frame = pd.read_parquet(path, dtype_backend="numpy_nullable")
-        return TextTable(frame, frame.columns, [])
     with pq.ParquetFile(path) as file:
+        refuse_many_rows(file.metadata.num_rows, file.metadata.num_columns, path.stat().st_size)
+        if columns is None:
+            frame = pd.read_parquet(path, dtype_backend="numpy_nullable")
+            return TextTable(frame, frame.columns, [])
         names = pd.Index(file.schema_arrow.names, dtype=object)
         chosen = [name for name in names if name in columns]
         require_names(names, chosen, "it")
@@ -165,6 +168,15 @@ def _parquet(path: Path, columns: Collection[str] | None) -> TextTable:
     # what pandas writes about 100,000 columns takes longer to read than all else
     frame = table.to_pandas(types_mapper=_NULLABLE.get, ignore_metadata=True)
     return TextTable(frame, names, [])
+
+
+def refuse_many_rows(n_rows: int, n_columns: int, size: int) -> None:
+    """Refuse a small Parquet file, of `size` bytes, that expands to very many rows."""
+    if n_rows * n_columns > MOST_CELLS and n_rows > DENSEST * size:
+        raise ValueError(
+            f"it has {n_rows:,} rows in {size:,} bytes, so nearly all of them are alike. Count "
+            "equal rows, and write one row for each with a column for the count."
+        )
 
 
 def _sheet(path: Path) -> pd.DataFrame:

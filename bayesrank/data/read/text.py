@@ -166,10 +166,10 @@ def decoded(data: bytes, encoding: str | None = None) -> tuple[str, str]:
         if data.startswith(mark):
             raise ValueError(f"it is no text, but {what}: give it a name that ends so.")
     found = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
-    if found == "utf-8" and b"\0" in data[:1000]:  # UTF-16 without a mark: every other byte is 0
-        found = "utf-16-le" if data[1:2] == b"\0" else "utf-16-be"
+    if found == "utf-8":
+        found = _unmarked_utf16(data[:1000]) or found
     try:
-        return data.decode(found), found
+        text = data.decode(found)
     except UnicodeDecodeError as error:
         if found != "utf-8":
             raise ValueError(
@@ -182,6 +182,18 @@ def decoded(data: bytes, encoding: str | None = None) -> tuple[str, str]:
             f"0x{data[error.start]:02x}. In Latin-1 the line reads {line!r}: if that is right, "
             f"give the encoding 'latin-1' (on the command line: --encoding latin-1), else another."
         ) from None
+    if "\0" in text:
+        number = text.count("\n", 0, text.index("\0")) + 1
+        raise ValueError(f"line {number} has a byte of zero, which text does not have: remove it.")
+    return text, found
+
+
+def _unmarked_utf16(head: bytes) -> str | None:
+    """Name the form of UTF-16 in which every second byte is mostly zero, if it is one."""
+    even, odd = (head[start::2].count(0) for start in (0, 1))
+    if max(even, odd) <= max(len(head) // 4, 1) or min(even, odd) > len(head) // 8:
+        return None
+    return "utf-16-le" if odd > even else "utf-16-be"
 
 
 def separator_of(text: str, usual: str) -> str:
