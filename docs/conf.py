@@ -146,8 +146,6 @@ ROOMS = {  # the rooms of which names are public, with what they are called in t
     "audit": "Audit",
     "jax": "JAX",
     "utility": "Utilities",
-    "aggregation": "Aggregation",
-    "likelihoods.losses": "Losses",
 }
 
 

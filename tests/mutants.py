@@ -160,10 +160,10 @@ MUTANTS = (
     ),
     Mutant(
         "ListNet: a choice without its normaliser",
-        "bayesrank/likelihoods",
+        "models/shared",
         "pt.sum(pt.switch(choose, total - w, 0.0), axis=-1)",
         "pt.sum(pt.switch(choose, -w, 0.0), axis=-1)",
-        ("tests/likelihoods/test_losses.py",),
+        ("tests/models/test_losses.py",),
     ),
     # Plackett-Luce
     Mutant(

@@ -42,9 +42,9 @@ from bayesrank.cli import sections
 from bayesrank.cli.run import Part, _predictions
 from bayesrank.cli.talk import Talk, errors_as_sentences, stopping
 from bayesrank.results import Section
+from tests.builders import PACKAGE
 from tests.flags import flags_of_users
 from tests.made_up import made_up
-from tests.test_layers import PACKAGE
 
 ROOT = PACKAGE.parent
 BEERS = """judge,beer,stars,place

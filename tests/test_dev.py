@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.test_layers import PACKAGE
+from tests.builders import PACKAGE
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 LOCKS = ("requirements.lock", "requirements-dev.lock")

@@ -3,9 +3,8 @@
 import re
 from pathlib import Path
 
-from tests.test_layers import PACKAGE
+from tests.builders import PACKAGE, ROOT
 
-ROOT = PACKAGE.parent
 MAP = (ROOT / "docs" / "map.md").read_text(encoding="utf-8")
 
 
@@ -30,18 +29,5 @@ def bases() -> tuple[Path, ...]:
 
 def test_every_room_and_wing_is_named():
     rooms = folders(PACKAGE) | {p.stem for p in PACKAGE.glob("*.py") if p.stem != "__init__"}
-    wings = folders(PACKAGE / "likelihoods") | {"losses", "kinds"}
+    wings = folders(PACKAGE / "likelihoods") | {"kinds"}
     assert {name for name in rooms | wings if f"`{name}`" not in MAP} == set()
-
-
-def test_a_room_may_import_what_the_map_says():
-    from tests.test_layers import FILES, ROOMS
-
-    rows = dict(re.findall(r"(?m)^\| `(\w+)` \| .* \| ([\w, ]+) \|$", MAP))
-    said = {
-        room: set() if text == "nothing" else {word.strip() for word in text.split(",")}
-        for room, text in rows.items()
-    }
-    tested = {room: set(law.rooms.split()) for room, law in (ROOMS | FILES).items()}
-    tested.pop("__init__")
-    assert {room: said.get(room) for room in tested} == tested

@@ -18,9 +18,9 @@ from packaging.specifiers import SpecifierSet
 
 import bayesrank as br
 from bayesrank import distributions
+from tests.builders import PACKAGE
 from tests.cases import CASES, PAIRS
 from tests.distributions.pair_examples import FAMILIES
-from tests.test_layers import PACKAGE
 
 ROOT = PACKAGE.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -125,10 +125,10 @@ def test_uninstalling_leaves_nothing_behind(wheel, tmp_path):
     run(*pip, "install", "--no-deps", "--no-index", wheel.filename)
     code = (
         "import bayesrank.likelihoods; print(bayesrank.__file__);"
-        "from bayesrank.aggregation import greedy_scores; greedy_scores([[0, 1.0], [-1.0, 0]])"
+        "from bayesrank.likelihoods.plackett_luce.block_kernel import workspace; workspace(5)"
     )
     assert str(site) in run(python, "-c", code)
-    assert [*(tmp_path / "compiled/numba").rglob("*greedy*.nbi")]
+    assert [*(tmp_path / "compiled/numba").rglob("*workspace*.nbi")]
     run(*pip, "uninstall", "--yes", "bayesrank")
     assert {*site.rglob("*")} == before
 

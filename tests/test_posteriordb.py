@@ -15,7 +15,7 @@ import pytest
 from scipy.special import gammaln, log_softmax, logsumexp
 from scipy.stats import lognorm, norm
 
-from tests.test_layers import PACKAGE
+from tests.builders import PACKAGE
 
 ROOT = PACKAGE.parent / "posteriordb"
 WRITE = runpy.run_path(str(ROOT / "write.py"))

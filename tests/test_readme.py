@@ -13,7 +13,7 @@ import pymc as pm
 import pytest
 
 from bayesrank.results import ParetoKWarning
-from tests.test_layers import PACKAGE
+from tests.builders import PACKAGE
 
 ROOT = PACKAGE.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

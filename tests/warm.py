@@ -133,15 +133,16 @@ def learners() -> None:
     from scipy.sparse import csr_array
 
     import bayesrank as br
-    from bayesrank import aggregation, inference
+    from models.bpr.eigenrank import eigenrank
+    from models.bpr.learn_bpr import learn_bpr, learn_bpr_neighbours
 
     have = br.Interactions.from_rankings(
         br.Rankings.from_orderings([[{"a", "b"}, "c"], ["b", {"a", "c"}]])
     )
-    inference.learn_bpr(have, n_epochs=1)
-    inference.learn_bpr_neighbours(have, n_epochs=1)
+    learn_bpr(have, n_epochs=1)
+    learn_bpr_neighbours(have, n_epochs=1)
     ratings = csr_array([[5.0, 1, 0, 0, 0], [4, 2, 5, 3, 0], [4, 3, 4, 0, 0]])
-    aggregation.eigenrank(ratings, 0)
+    eigenrank(ratings, 0)
 
 
 # Longest first

@@ -6,11 +6,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesrank.aggregation import borda, condorcet, first_places, pair_wins
-from bayesrank.aggregation.counted import PairWins
 from bayesrank.cli.run import Part
 from bayesrank.data import Pairs, Rankings
-from bayesrank.results import Section, csv_bytes
+from bayesrank.results import (
+    PairWins,
+    Section,
+    borda,
+    condorcet,
+    csv_bytes,
+    first_places,
+    pair_wins,
+)
 
 MOST_ITEMS = 2_000  # of which pairs are counted
 MOST_PAIRS = 300_000_000  # in all rankings

@@ -1,4 +1,4 @@
-"""Inference: modes, Laplace's approximation, training by batches, LearnBPR and cross-validation.
+"""Inference: modes, Laplace's approximation, training by batches and cross-validation.
 
 What PyMC can sample or optimise itself needs nothing from here, but for `sample`, which does not
 compile again in every process, with `compile_density` and `nuts_seconds`, which says how long it
@@ -13,8 +13,7 @@ problems with one model, on many processes if asked, and `on_workers`, by which 
 many weights by batches;
 `given`, which fixes some variables; `kfold`, which compiles one model for all folds; `find_kinds`
 and `membership`, for mixtures; `consensus_posterior` and `consensus_log_likelihood`, of a consensus
-that was summed out; `LeapAndShift`, steps of one that was not; and `learn_bpr`, gradient ascent on
-triples of interactions.
+that was summed out; and `LeapAndShift`, steps of one that was not.
 
 This room may import arviz, cloudpickle, joblib, numba, numpy, nutpie, pandas, pymc, pytensor, rich,
 scipy, threadpoolctl, xarray, the rooms data, distributions, likelihoods and utility, and schema.
@@ -39,15 +38,6 @@ from bayesrank.inference.approximation.nested import (
 )
 from bayesrank.inference.dynamic.forward import ForwardValidation, forward_validation
 from bayesrank.inference.dynamic.histories import History, history
-from bayesrank.inference.learn_bpr import (
-    FactorFit,
-    NeighbourFit,
-    NeighbourPenalties,
-    Penalties,
-    learn_bpr,
-    learn_bpr_neighbours,
-    prior_penalties,
-)
 from bayesrank.inference.mixtures.em import KindsFound, KindsWarning, find_kinds, membership
 from bayesrank.inference.mixtures.leap_and_shift import LeapAndShift
 from bayesrank.inference.mixtures.sampled_consensus import (
@@ -69,7 +59,6 @@ from bayesrank.inference.validation.workers import on_workers
 
 __all__ = [
     "CFunction",
-    "FactorFit",
     "FitWarning",
     "FoldWarning",
     "ForwardValidation",
@@ -79,9 +68,6 @@ __all__ = [
     "LeapAndShift",
     "MatchFit",
     "Near",
-    "NeighbourFit",
-    "NeighbourPenalties",
-    "Penalties",
     "Point",
     "adam",
     "climb",
@@ -98,8 +84,6 @@ __all__ = [
     "history",
     "kfold",
     "laplace",
-    "learn_bpr",
-    "learn_bpr_neighbours",
     "learned_scales",
     "map_fits",
     "membership",
@@ -109,7 +93,6 @@ __all__ = [
     "objective",
     "on_workers",
     "posterior_modes",
-    "prior_penalties",
     "quick_matches",
     "quick_posterior",
     "sample",

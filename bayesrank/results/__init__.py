@@ -1,7 +1,7 @@
 """Results: what posteriors say about ranks, as tables, pictures and a page.
 
 This room may import numpy, scipy, pandas, xarray, scikit-learn, arviz, matplotlib, threadpoolctl
-and schema, and no other room of bayesrank.
+schema and the room data.
 """
 
 from bayesrank.results.checks.kind_checks import kind_checks
@@ -27,7 +27,9 @@ from bayesrank.results.matches.separation import (
 from bayesrank.results.page.diagnostics import Convergence, convergence, precise
 from bayesrank.results.page.files import csv_bytes, figure_png, plain, whole_file, write_whole
 from bayesrank.results.page.report import Section, report_html, table_text, verdict
+from bayesrank.results.ranks.borda import borda
 from bayesrank.results.ranks.consensus_ordering import consensus_ordering, expected_kendall
+from bayesrank.results.ranks.counted import PairWins, condorcet, first_places, pair_wins
 from bayesrank.results.ranks.elo import elo_scale
 from bayesrank.results.ranks.location import redraw_location
 from bayesrank.results.ranks.probabilities import (
@@ -42,14 +44,17 @@ __all__ = [
     "Convergence",
     "Fits",
     "LabelWarning",
+    "PairWins",
     "ParetoKWarning",
     "QueryMetrics",
     "Section",
     "Separation",
     "Settling",
     "adherence_summary",
+    "borda",
     "compare",
     "compare_kinds",
+    "condorcet",
     "consensus_ordering",
     "convergence",
     "csv_bytes",
@@ -58,6 +63,7 @@ __all__ = [
     "err",
     "expected_kendall",
     "figure_png",
+    "first_places",
     "group_log_likelihood",
     "kind_checks",
     "leave_one_out",
@@ -70,6 +76,7 @@ __all__ = [
     "ndcg",
     "next_matches",
     "outcome_probability",
+    "pair_wins",
     "place_probability",
     "plain",
     "precise",

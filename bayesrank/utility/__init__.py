@@ -3,7 +3,6 @@
 This room may import numpy, pandas, pymc, pytensor and scikit-learn, and the room data.
 """
 
-from bayesrank.utility.deep_sets import deep_sets_utility, deep_sets_weights
 from bayesrank.utility.dense import ACTIVATIONS, dense_layers, dense_utility, dense_weights
 from bayesrank.utility.dynamics import Dynamics
 from bayesrank.utility.factors import factor_utility
@@ -15,7 +14,6 @@ from bayesrank.utility.linear import (
     standardise_within,
     transform_slots,
 )
-from bayesrank.utility.neighbours import neighbour_utility, symmetric_correlations
 from bayesrank.utility.over_time import matern, random_walk, trend
 from bayesrank.utility.sets import check_features
 from bayesrank.utility.weights import WeightSpec, draw_weights, weight_coords
@@ -26,8 +24,6 @@ __all__ = [
     "SecondOrderFeatures",
     "WeightSpec",
     "check_features",
-    "deep_sets_utility",
-    "deep_sets_weights",
     "dense_layers",
     "dense_utility",
     "dense_weights",
@@ -39,10 +35,8 @@ __all__ = [
     "feta_weights",
     "linear_utility",
     "matern",
-    "neighbour_utility",
     "random_walk",
     "standardise_within",
-    "symmetric_correlations",
     "transform_slots",
     "trend",
     "weight_coords",

@@ -46,7 +46,7 @@ def weight_coords(specs: Mapping[str, WeightSpec]) -> dict[str, range]:
     Parameters
     ----------
     specs : mapping of str to WeightSpec
-        What `dense_weights`, `fate_weights`, `feta_weights` or `deep_sets_weights` lists.
+        What `dense_weights`, `fate_weights` or `feta_weights` lists.
 
     Returns
     -------

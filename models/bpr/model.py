@@ -45,7 +45,7 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 
 import bayesrank as br
-from bayesrank.inference import learn_bpr, prior_penalties
+from models.bpr.learn_bpr import learn_bpr, prior_penalties
 from models.bpr.recommend import fold_in, recommend, recommend_new
 
 __all__ = ["build", "fit_advi", "fit_map", "fold_in", "recommend", "recommend_new"]

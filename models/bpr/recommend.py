@@ -12,7 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
-from bayesrank.inference import FactorFit, climb
+from bayesrank.inference import climb
+from models.bpr.learn_bpr import FactorFit
 
 __all__ = ["fold_in", "recommend", "recommend_new"]
 

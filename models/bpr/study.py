@@ -29,10 +29,11 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 import bayesrank as br
-from bayesrank.aggregation import eigenrank, predict_ratings
-from bayesrank.inference import NeighbourPenalties, Penalties, learn_bpr, learn_bpr_neighbours
 from bayesrank.results import query_metrics, recommendation_metrics
+from models.bpr.eigenrank import eigenrank
+from models.bpr.learn_bpr import NeighbourPenalties, Penalties, learn_bpr, learn_bpr_neighbours
 from models.bpr.model import build, fit_advi, fit_map
+from models.bpr.rating_neighbours import predict_ratings
 from models.list_rank_mf.model import build as list_rank_model
 from models.list_rank_mf.model import fit_map as list_rank_modes
 from models.list_rank_mf.model import scores as list_rank_scores

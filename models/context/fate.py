@@ -21,7 +21,7 @@ last layer          ``score_out_W``      (width,)
 ==================  ===================  ===============================================
 
 Differs from the paper in: the likelihood (Plackett-Luce, not the hinge loss; any likelihood of the
-package may take its place, and so may `bayesrank.likelihoods.losses`), a prior that is part of
+package may take its place, and so may `models.shared.losses`), a prior that is part of
 the model instead of a penalty, Adam on a falling learning rate instead of SGD with momentum, ReLU
 instead of SELU with batch normalisation, and symmetries of the problem as augmentation.
 

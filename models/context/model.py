@@ -32,13 +32,12 @@ import bayesrank as br
 from bayesrank.utility import (
     WeightSpec,
     check_features,
-    deep_sets_utility,
-    deep_sets_weights,
     dense_utility,
     dense_weights,
     draw_weights,
     weight_coords,
 )
+from models.context.deep_sets import deep_sets_utility, deep_sets_weights
 from models.shared.item_features import check_scales
 
 __all__ = [
@@ -115,7 +114,7 @@ def build(
     dtype : str, optional
         "float32" for training at half the time; the default is for sampling.
     loss : callable, optional
-        Of ``(utility, ranks)``, as in `bayesrank.likelihoods.losses`: stands in the place of
+        Of ``(utility, ranks)``, as in `models.shared.losses`: stands in the place of
         the likelihood, and gives no posterior that could be relied on.
 
     Returns

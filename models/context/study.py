@@ -24,12 +24,6 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 import bayesrank as br
-from bayesrank.likelihoods.losses import (
-    expected_rank_loss,
-    hinge_rank_loss,
-    list_net_loss,
-    rank_net_loss,
-)
 from models.context import posteriors
 from models.context.fate import PRIOR_SCALE, fate_network
 from models.context.feta import feta_network
@@ -45,6 +39,12 @@ from models.context.model import (
     swaps,
 )
 from models.context.simulate import simulate_hypervolume, simulate_medoid
+from models.shared.losses import (
+    expected_rank_loss,
+    hinge_rank_loss,
+    list_net_loss,
+    rank_net_loss,
+)
 from models.shared.results import Run, Table, run
 
 Simulate = Callable[..., br.Rankings]

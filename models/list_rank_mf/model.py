@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 
 import bayesrank as br
 from bayesrank.inference import Point, posterior_modes
-from bayesrank.likelihoods.losses import list_rank_loss
+from models.shared.losses import list_rank_loss
 from models.shared.rating_factors import ratings_of
 
 JITTER = 0.1  # of the start, for without factors the objective has a saddle

@@ -24,11 +24,12 @@ import pandas as pd
 import pymc as pm
 
 import bayesrank as br
-from bayesrank.aggregation import borda, label_agreement, mean_agreement, svd_scores
 from bayesrank.data import UninformativeRankingWarning
 from bayesrank.inference import posterior_modes
+from bayesrank.results import borda
 from models.metasearch import cps, early, supervised
 from models.metasearch.data import read_aggregation_parts
+from models.metasearch.label_agreement import label_agreement, mean_agreement
 from models.metasearch.metrics import LETOR, evaluate, percent
 from models.metasearch.model import (
     Counting,
@@ -40,6 +41,7 @@ from models.metasearch.model import (
     ranked,
     to_counts,
 )
+from models.metasearch.svd import svd_scores
 from models.shared.letor import N_PARTS, turns
 from models.shared.results import Run, Table, run
 

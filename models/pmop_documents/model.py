@@ -44,11 +44,6 @@ from pytensor.tensor import TensorVariable
 
 import bayesrank as br
 from bayesrank.inference import posterior_modes
-from bayesrank.likelihoods.losses import (
-    exponential_rank_loss,
-    hinge_rank_loss,
-    squared_rank_loss,
-)
 from bayesrank.likelihoods.pairs import (
     bradley_terry_logp,
     davidson_logp,
@@ -61,6 +56,11 @@ from bayesrank.utility import linear_utility
 from models.pmop_sampling.contrastive import fit_cd
 from models.pmop_sampling.model import SET_FUNCTIONS
 from models.shared.letor import Part
+from models.shared.losses import (
+    exponential_rank_loss,
+    hinge_rank_loss,
+    squared_rank_loss,
+)
 
 # ---------------------------------------------------------------------------------------------
 # Methods: what the utilities of the slots say about the grades

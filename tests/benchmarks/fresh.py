@@ -140,7 +140,7 @@ def interactions_memory(n_interactions: str) -> dict[str, float]:
     import pandas as pd
 
     import bayesrank as br
-    from bayesrank.inference import learn_bpr
+    from models.bpr.learn_bpr import learn_bpr
 
     def table(n: int) -> pd.DataFrame:
         # distinct by construction: a user has every fiftieth item, from one of its own
@@ -166,7 +166,8 @@ def from_files(kind: str, path: str, toy: str) -> dict[str, float]:
     import pandas as pd
 
     from bayesrank.data.frozen import contents
-    from bayesrank.inference import climb, learn_bpr, objective
+    from bayesrank.inference import climb, objective
+    from models.bpr.learn_bpr import learn_bpr
     from tests.benchmarks.files import model_of, read
 
     def to_mode(path: str) -> dict[str, float]:

@@ -11,8 +11,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import bayesrank as br
-from bayesrank.aggregation import eigenrank
-from bayesrank.inference import learn_bpr
+from models.bpr.eigenrank import eigenrank
+from models.bpr.learn_bpr import learn_bpr
 from models.bpr.study import read_split
 from tests.benchmarks.book import Book, megabytes, plain, run_fresh, time_text
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesrank.aggregation import pair_wins
 from bayesrank.data import Rankings
+from bayesrank.results import pair_wins
 from tests.data.examples import from_places, places
 
 

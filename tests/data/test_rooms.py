@@ -1,6 +1,6 @@
 """The law inside the data room: readers at the bottom, then what is derived, then the classes."""
 
-from tests.test_layers import imports_of, modules
+from tests.builders import imports_of, modules
 
 DATA = "bayesrank.data"
 FLOORS = {

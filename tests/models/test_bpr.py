@@ -10,8 +10,8 @@ import pytest
 from scipy.special import expit
 
 import bayesrank as br
-from bayesrank.inference import learn_bpr
 from bayesrank.results.evaluation.recommendation import recommendation_metrics
+from models.bpr.learn_bpr import learn_bpr
 from models.bpr.model import build, fit_advi, fit_map, fold_in, recommend, recommend_new
 from models.bpr.study import MF, held_out_pairs, preferred, read_split
 from tests.oracles import gradient

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-GALLERY = ROOT / "models"
+from tests.builders import GALLERY, ROOT
+
 FILES = sorted(GALLERY.rglob("*.py"))
 FOLDERS = sorted({path.parent for path in FILES})
 
@@ -38,6 +38,8 @@ def is_exported(module: str, name: str) -> bool:
     """Whether a room or wing lists the name, or a file has it."""
     path = ROOT / Path(*module.split("."))
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    if name == "*":
+        return path.exists()
     public = re.search(r"__all__ = \[(.*?)\]", path.read_text(encoding="utf-8"), re.DOTALL)
     return public is not None and f'"{name}"' in public[1]
 
@@ -67,7 +69,7 @@ def test_the_gallery_imports_rooms_and_wings_only():
 def test_an_import_below_a_room_is_caught():
     assert is_door("bayesrank.data")
     assert is_door("bayesrank.data.read")
-    assert is_door("bayesrank.likelihoods.losses")
+    assert is_door("bayesrank.likelihoods.pairs")
     assert not is_door("bayesrank.data.read.labels")
     assert not is_door("bayesrank.inference.approximation.modes")
     assert is_exported("bayesrank.inference", "laplace")

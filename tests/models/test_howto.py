@@ -23,7 +23,7 @@ from models.howto import (
     seasons,
     shards,
 )
-from tests.models.test_gallery import GALLERY
+from tests.builders import GALLERY
 
 PAGES = sorted((GALLERY / "howto").glob("*.py"))
 SAMPLE = ["chain", "draw"]

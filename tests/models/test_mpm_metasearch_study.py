@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesrank.aggregation import borda
+from bayesrank.results import borda
 from models.metasearch import early, study
 from models.metasearch.metrics import LETOR, evaluate
 from models.metasearch.model import engine_names, ranked, to_counts

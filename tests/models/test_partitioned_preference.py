@@ -5,10 +5,10 @@ import pytest
 from scipy.special import softmax
 
 import bayesrank as br
-from bayesrank.likelihoods.losses import hinge_rank_loss, rank_net_loss
 from models.partitioned_preference import model as partitioned_preference
 from models.partitioned_preference.model import OBJECTIVES, build, fit, pairs_above
 from models.partitioned_preference.simulate import simulate_partitions
+from models.shared.losses import hinge_rank_loss, rank_net_loss
 
 # 2 above {0, 1} above 3, and so on; of different lengths and weights
 RAGGED = br.Rankings.from_orderings(

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from models.shared import results
-from tests.models.test_gallery import GALLERY, ROOT
+from tests.builders import GALLERY, ROOT
 
 # Studies whose commands write their tables
 STUDIES = [

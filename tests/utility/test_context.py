@@ -14,8 +14,6 @@ import bayesrank as br
 from bayesrank.data import UninformativeRankingWarning
 from bayesrank.likelihoods.plackett_luce import weak_order_logp
 from bayesrank.utility import (
-    deep_sets_utility,
-    deep_sets_weights,
     dense_utility,
     dense_weights,
     draw_weights,
@@ -60,12 +58,6 @@ NETWORKS = {
         feta_utility,
         {"bounded": False, "activation": "silu"},
         ("_V", "_M"),
-    ),
-    "deep sets": Network(
-        lambda: deep_sets_weights(2, 4, 2, activation="silu"),
-        deep_sets_utility,
-        {"activation": "silu"},
-        ("_B",),
     ),
 }
 
@@ -173,7 +165,6 @@ def test_features_of_a_thousand_and_sets_that_are_empty_stay_finite(network, wei
 SMALLEST = {
     "fate": (fate_utility, fate_weights(2, (3,), (3,))),
     "feta": (feta_utility, feta_weights(2, None, (3,))),
-    "deep sets": (deep_sets_utility, deep_sets_weights(2, 3, 1)),
 }
 
 
@@ -182,7 +173,7 @@ SMALLEST = {
     # numba compiles networks for minutes, of which nothing is ours
     [
         *((name, "FAST_COMPILE") for name in SMALLEST),
-        pytest.param("deep sets", "NUMBA", marks=pytest.mark.slow),
+        pytest.param("fate", "NUMBA", marks=pytest.mark.slow),
     ],
 )
 def test_gradients_agree_with_finite_differences_under_all_backends(rng, name, mode):
@@ -213,7 +204,6 @@ def test_gradients_agree_with_finite_differences_under_all_backends(rng, name, m
         (fate_utility, 2),
         (feta_utility, 3),
         pytest.param(fate_utility, 4, marks=pytest.mark.slow),
-        pytest.param(deep_sets_utility, 4, marks=pytest.mark.slow),
     ],
 )
 def test_jax_needs_to_know_no_length_of_deep_networks(rng, net, n_axes):
@@ -221,7 +211,6 @@ def test_jax_needs_to_know_no_length_of_deep_networks(rng, net, n_axes):
     specs = {
         fate_utility: fate_weights(2, (3,) * 3, (3,) * 3),
         feta_utility: feta_weights(2, (3,) * 3, (3,) * 3),
-        deep_sets_utility: deep_sets_weights(2, 3, 4),
     }[net]
     values = draw_weights(specs, seed=1)
     wrt = {n: pt.tensor(n, dtype="float64", shape=(None,) * v.ndim) for n, v in values.items()}
@@ -271,8 +260,7 @@ def test_utilities_beyond_what_single_precision_exponentiates_have_finite_densit
     [
         ("fate", "JAX", True),
         ("feta", "JAX", False),
-        ("deep sets", "JAX", True),
-        pytest.param("deep sets", "NUMBA", False, marks=pytest.mark.slow),
+        pytest.param("fate", "NUMBA", False, marks=pytest.mark.slow),
     ],
 )
 def test_single_precision_agrees_in_value_and_gradient(rng, name, mode, masked):
@@ -309,13 +297,12 @@ def test_dense_utility_in_single_precision(rng):
     np.testing.assert_allclose(single.eval(), dense_utility(x, w).eval(), rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("net", [dense_utility, fate_utility, feta_utility, deep_sets_utility])
+@pytest.mark.parametrize("net", [dense_utility, fate_utility, feta_utility])
 def test_a_precision_that_is_not_known_raises(net):
     specs = {
         dense_utility: dense_weights(2, ()),
         fate_utility: fate_weights(2, (), ()),
         feta_utility: feta_weights(2, None, ()),
-        deep_sets_utility: deep_sets_weights(2, 2, 0),
     }[net]
     with pytest.raises(ValueError, match=r"^`dtype` must be None or 'float32'; got 'float16'\."):
         net(np.zeros((3, 2)), draw_weights(specs, seed=1), dtype="float16")
@@ -404,16 +391,6 @@ def test_feta_in_a_set_of_one_item_is_the_item_alone(rng):
     alone = {n.replace("item", "score"): v for n, v in w.items() if n.startswith("item")}
     expected = dense_utility(x, alone).eval()
     np.testing.assert_allclose(feta_utility(x, w).eval(), expected, rtol=1e-12)
-
-
-def test_deep_sets_by_hand(rng):
-    w = draw_weights(deep_sets_weights(2, 4, 2), seed=1)
-    x = rng.normal(size=(3, 2))
-    h = x @ w["embed_W"]
-    for k in range(2):
-        a = relu(h)
-        h = h + a @ w[f"layer_{k}_A"] + a.mean(axis=0) @ w[f"layer_{k}_B"]
-    np.testing.assert_allclose(deep_sets_utility(x, w).eval(), relu(h) @ w["out_W"], rtol=1e-12)
 
 
 def test_feta_reproduces_preferences_that_turn_with_the_company():
@@ -509,7 +486,6 @@ def test_a_set_of_one_item_says_nothing_and_teaches_nothing():
     [
         (fate_utility, fate_weights(3, (4,), (4,))),
         (feta_utility, feta_weights(3, (4,), (4,))),
-        (deep_sets_utility, deep_sets_weights(3, 4, 1)),
     ],
 )
 def test_features_of_another_number_raise(net, specs):

@@ -9,7 +9,6 @@ from scipy.special import expit
 from bayesrank.utility import (
     ACTIVATIONS,
     check_features,
-    deep_sets_weights,
     dense_utility,
     dense_weights,
     draw_weights,
@@ -65,7 +64,6 @@ def test_without_hidden_layers_it_is_linear(rng):
         lambda a: dense_weights(10, (100, 50), activation=a),
         lambda a: fate_weights(10, (100,), (100, 50), activation=a),
         lambda a: feta_weights(10, (50,), (50,), activation=a),
-        lambda a: deep_sets_weights(10, 50, 3, activation=a),
     ],
 )
 def test_scales_are_about_one_over_the_root_of_the_inputs_and_dims_are_distinct(name, list_weights):
@@ -78,7 +76,7 @@ def test_scales_are_about_one_over_the_root_of_the_inputs_and_dims_are_distinct(
 
 
 def test_axes_of_one_name_have_one_length():
-    for specs in (fate_weights(3, (4, 5), (6,)), feta_weights(3), deep_sets_weights(3, 7, 2)):
+    for specs in (fate_weights(3, (4, 5), (6,)), feta_weights(3)):
         for spec in specs.values():
             for dim, n in zip(spec.dims, spec.shape, strict=True):
                 assert weight_coords(specs)[dim] == range(n)
@@ -98,8 +96,6 @@ def test_equal_seeds_give_equal_weights_and_biases_start_at_zero():
         (lambda: dense_weights(2, (4, 0)), r"^`score_widths` must be positive whole .*; got 0\.$"),
         (lambda: fate_weights(2, (2.5,)), r"^`set_widths` must be positive whole .*; got 2\.5\.$"),
         (lambda: feta_weights(0), r"^`n_features` must be positive whole numbers; got 0\.$"),
-        (lambda: deep_sets_weights(2, -1), r"^`width` must be positive whole numbers; got -1\.$"),
-        (lambda: deep_sets_weights(2, 4, -1), r"^`n_layers` must be positive whole .*; got -1\.$"),
         (
             lambda: dense_weights(2, (4,), activation="gelu"),
             r"^`activation` must be one of 'relu', 'selu', 'silu', 'tanh'; got 'gelu'\.$",

@@ -10,8 +10,7 @@ pass.
 >>> round(float(plackett_luce_bound(utility, ranks).exp().eval()), 4)  # 2!/3²; the exact is 1/3
 0.2222
 
-Losses of pairs (RankNet, the hinge loss of RankSVM) are in `bayesrank.likelihoods.losses` and,
-for long rankings, in `bayesrank.likelihoods.pairs.of_rankings`.
+For pairs of long rankings see `bayesrank.likelihoods.pairs.of_rankings`.
 
 References
 ----------

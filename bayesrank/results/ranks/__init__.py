@@ -1,1 +1,1 @@
-"""Ranks, places and ratings of items, from draws of their utilities."""
+"""Ranks, places and ratings of items from draws of their utilities, and counts without a model."""

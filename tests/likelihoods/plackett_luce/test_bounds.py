@@ -7,9 +7,9 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.likelihoods.losses import list_net_loss
 from bayesrank.likelihoods.plackett_luce.bounds import plackett_luce_bound, top_k_logp
 from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
+from models.shared.losses import list_net_loss
 from tests.likelihoods.loops import for_each
 from tests.oracles import gradient, ordering_logp, weak_order_logp, weak_orders
 

@@ -5,7 +5,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.utility import neighbour_utility, symmetric_correlations
+from models.bpr.neighbours import neighbour_utility, symmetric_correlations
 from tests.oracles import gradient
 
 HAVE = np.array([[1, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 0]], dtype=bool)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from bayesrank.inference import NeighbourPenalties, learn_bpr_neighbours
-from bayesrank.inference.bpr_kernels import step_neighbours
-from bayesrank.utility import neighbour_utility
-from tests.inference.test_learn_bpr import HAVE, log_sigmoid
+from models.bpr.learn_bpr import NeighbourPenalties, learn_bpr_neighbours
+from models.bpr.learn_bpr_kernels import step_neighbours
+from models.bpr.neighbours import neighbour_utility
+from tests.models.interactions import HAVE, log_sigmoid
 from tests.oracles import gradient
 
 BELOW = np.tril_indices(4, -1)

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau
 
-from bayesrank.aggregation import label_agreement, mean_agreement, supervised_adherence
 from bayesrank.data import PairCounts, Rankings, UninformativeRankingWarning
+from models.metasearch.label_agreement import label_agreement, mean_agreement, supervised_adherence
 
 
 @pytest.fixture

@@ -10,7 +10,9 @@ from scipy.optimize import check_grad
 from scipy.special import expit, softmax
 from scipy.stats import entropy
 
-from bayesrank.likelihoods.losses import (
+from bayesrank.likelihoods.pairs import WeakOrderPairs, bradley_terry_logp, weak_order_pairs
+from bayesrank.likelihoods.plackett_luce import plackett_luce_logp
+from models.shared.losses import (
     attention_rank_loss,
     expected_rank_loss,
     exponential_rank_loss,
@@ -20,8 +22,6 @@ from bayesrank.likelihoods.losses import (
     rank_net_loss,
     squared_rank_loss,
 )
-from bayesrank.likelihoods.pairs import WeakOrderPairs, bradley_terry_logp, weak_order_pairs
-from bayesrank.likelihoods.plackett_luce import plackett_luce_logp
 from tests.likelihoods.loops import for_each
 from tests.oracles import gradient, ordering_logp
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from bayesrank import query_metrics
-from bayesrank.aggregation import borda
 from bayesrank.data import PairCounts, Rankings, UninformativeRankingWarning
+from bayesrank.results import borda
 from models.metasearch.data import metasearch_rankings, read_aggregation_parts
 from tests.data.examples import random_rankings
 

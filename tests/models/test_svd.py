@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesrank.aggregation import svd_scores
 from bayesrank.data import PairCounts
+from models.metasearch.svd import svd_scores
 
 
 def differences(scores):

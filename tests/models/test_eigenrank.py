@@ -8,14 +8,14 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.stats import kendalltau
 
-from bayesrank.aggregation.eigenrank import (
+from models.bpr.eigenrank import (
     eigenrank,
     greedy_scores,
     kendall_similarity,
     preferences,
     stationary_scores,
 )
-from bayesrank.aggregation.rating_neighbours import Neighbours, nearest
+from models.bpr.rating_neighbours import Neighbours, nearest
 
 
 def made_up(rng, n_users=12, n_items=15, share=0.6, levels=5):

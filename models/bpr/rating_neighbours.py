@@ -7,7 +7,7 @@ the neighbours liked the item more than theirs,
 .. math:: \hat r_{ui} = \bar r_u + \frac{\sum_v s_{uv} (r_{vi} - \bar r_v)}{\sum_v |s_{uv}|},
 
 over those of the user's neighbours v who rated i, with :math:`s_{uv}` the Pearson correlation on
-the items that both rated. `bayesrank.aggregation.eigenrank` asks neighbours for orders instead.
+the items that both rated. `models.bpr.eigenrank` asks neighbours for orders instead.
 
 >>> ratings = csr_array([[5.0, 1, 0], [4, 2, 5], [1, 5, 2]])  # zeros are not stored: not rated
 >>> pearson_similarity(ratings, 0).similarity.round(3)

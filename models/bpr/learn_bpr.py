@@ -54,7 +54,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesrank.data import Interactions
 from bayesrank.data.read import float_array, per_row
-from bayesrank.inference.bpr_kernels import climb_factors, climb_neighbours
+from models.bpr.learn_bpr_kernels import climb_factors, climb_neighbours
 
 __all__ = [
     "FactorFit",

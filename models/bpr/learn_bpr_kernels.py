@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from bayesrank.likelihoods.ops.splitmix import uniform
+from bayesrank.likelihoods.ops import uniform
 
 __all__ = ["climb_factors", "climb_neighbours", "draw_triple", "step_factors", "step_neighbours"]
 

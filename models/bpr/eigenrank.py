@@ -1,6 +1,6 @@
 r"""EigenRank: items in the order in which similar users would put them.
 
-Where rating prediction (`bayesrank.aggregation.rating_neighbours`) asks similar users how good an
+Where rating prediction (`models.bpr.rating_neighbours`) asks similar users how good an
 item is, EigenRank asks them which of two is better. In three steps, for one user u:
 
 1. *Similarity*: Kendall's correlation on the items that both rated, with D of the
@@ -28,8 +28,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.aggregation.eigenrank_kernels import greedy, kendall, mean_differences, walk
-from bayesrank.aggregation.rating_neighbours import (
+from models.bpr.eigenrank_kernels import greedy, kendall, mean_differences, walk
+from models.bpr.rating_neighbours import (
     Neighbours,
     Similarity,
     nearest,

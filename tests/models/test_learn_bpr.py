@@ -7,17 +7,11 @@ import pandas as pd
 import pytest
 
 from bayesrank.data import Interactions, UninformativeUserWarning
-from bayesrank.inference import FactorFit, Penalties, learn_bpr, prior_penalties
-from bayesrank.inference.bpr_kernels import draw_triple, step_factors
+from models.bpr.learn_bpr import FactorFit, Penalties, learn_bpr, prior_penalties
+from models.bpr.learn_bpr_kernels import draw_triple, step_factors
+from tests.models.interactions import HAVE, log_sigmoid
 from tests.oracles import gradient
 
-# Ann has a and c, Bo b, Cy a, b and d; Di has nothing
-HAVE = Interactions.from_frame(
-    pd.DataFrame({"user": ["Ann", "Ann", "Bo", "Cy", "Cy", "Cy"], "page": list("acbabd")}),
-    user="user",
-    item="page",
-    users=["Ann", "Bo", "Cy", "Di"],
-)
 SHAPES = [(4, 2), (4, 2), (4,)]  # W, H, b
 N_PARAMETERS = 20
 
@@ -26,10 +20,6 @@ def parts(flat):
     """W, H and b of a flat vector."""
     pieces = np.split(np.asarray(flat, dtype=float), [8, 16])
     return [x.reshape(shape).copy() for x, shape in zip(pieces, SHAPES, strict=True)]
-
-
-def log_sigmoid(x):
-    return -np.logaddexp(0, -x)
 
 
 def one_triple(flat, triple, penalties):

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 from scipy.stats import pearsonr
 
-from bayesrank.aggregation.rating_neighbours import (
+from models.bpr.rating_neighbours import (
     Similarity,
     nearest,
     pearson_similarity,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bayesrank.aggregation import condorcet, first_places, pair_wins
 from bayesrank.data import Pairs, Rankings
+from bayesrank.results import condorcet, first_places, pair_wins
 
 
 def loops(rankings):
