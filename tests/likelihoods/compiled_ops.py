@@ -127,7 +127,6 @@ EXAMPLES = {
     "LogNormalisers": Example(
         LogNormalisers(), [SCORE, VARIANCE, ADHERENCE, WHERE, EVERYONE], (0, 1, 2)
     ),
-    # one problem, whose pairs threads may divide
     "LogNormalisers, pairs": Example(
         LogNormalisers(),
         [MANY[:1], np.exp(MANY[1:]), ADHERENCE, np.arange(40)[None] % 7 > 0, EVERYONE],

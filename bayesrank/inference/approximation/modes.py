@@ -47,8 +47,6 @@ from pytensor.tensor import TensorVariable
 from scipy.optimize import minimize
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-from bayesrank.likelihoods.ops import threaded_mode
-
 __all__ = [
     "Point",
     "adam",
@@ -69,9 +67,7 @@ __all__ = [
 Point = Mapping[str, NDArray[np.float64]]  # values of the free variables, by name
 
 
-def objective(
-    model: pm.Model, *, jitter: float = 0.0, seed: int = 1, threads: bool = True
-) -> tuple[Any, RaveledVars]:
+def objective(model: pm.Model, *, jitter: float = 0.0, seed: int = 1) -> tuple[Any, RaveledVars]:
     """Compile the log posterior and its gradient, and choose where to start.
 
     Parameters
@@ -83,9 +79,6 @@ def objective(
         saddle there, which no gradient leaves.
     seed : int
         Of the noise.
-    threads : bool
-        Evaluate sums of many entries in as many threads as numba may use
-        (`bayesrank.likelihoods.ops.in_threads`). Not where others search beside this one.
 
     Returns
     -------
@@ -98,8 +91,7 @@ def objective(
     start = DictToArrayBijection.map(point)
     noise = jitter * np.random.default_rng(seed).normal(size=start.data.size)
     outputs, at = join_inputs(point, density_with_slope(model), model.value_vars)
-    mode = threaded_mode() if threads else None
-    logp = compile_pytensor([at], outputs, mode=mode, trust_input=True)
+    logp = compile_pytensor([at], outputs, trust_input=True)
     return logp, start._replace(data=start.data + noise)
 
 

@@ -165,7 +165,7 @@ class _Fitter:
         self.model, self.var = model, var
         self.max_iterations, self.tolerance = max_iterations, tolerance
         # cores are for problems, and numbers the same on however many of them
-        self.logp, self.start = objective(model, threads=False)
+        self.logp, self.start = objective(model)
         names = _names(model)
         shown = [x for x in model.unobserved_value_vars if x.name in names]
         self.convert = model.compile_fn(shown, inputs=model.value_vars, point_fn=True)

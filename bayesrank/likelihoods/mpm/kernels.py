@@ -232,8 +232,7 @@ def _pull_to_items(s, rate, bar, by_rate):  # type: ignore[no-untyped-def]
 # -----------------------------------------------------------------------------------------------
 
 
-# They are gone through row by row, i < j, some thousand at a time: nothing is as large as all of
-# them, and threads take some rows each.
+# Pairs i < j are evaluated row by row, some thousand at a time, so that memory stays small.
 
 
 @_kernel

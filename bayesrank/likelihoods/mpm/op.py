@@ -4,12 +4,11 @@ Numba and C modes run the kernels of `bayesrank.likelihoods.mpm.kernels`; JAX an
 derivatives run the graphs of `bayesrank.likelihoods.mpm.graph`, which must agree.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
-from numpy.typing import NDArray
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.mpm.curvature_kernels import (
@@ -21,18 +20,11 @@ from bayesrank.likelihoods.mpm.graph import interpolated_log_normaliser, log_pai
 from bayesrank.likelihoods.mpm.kernels import (
     agreements_kernel,
     agreements_pullback_kernel,
-    largest_difference,
-    log_of_pairs_kernel,
-    n_even_terms,
-    needed_rankers,
-    pair_moments_kernel,
     pair_normalisers_kernel,
     pair_normalisers_pullback_kernel,
-    pull_to_pairs_kernel,
-    pull_to_rates_kernel,
 )
 from bayesrank.likelihoods.ops.arrays import segment_sum
-from bayesrank.likelihoods.ops.compiled import CompiledOp, Division, Each, KernelOp
+from bayesrank.likelihoods.ops.compiled import CompiledOp, KernelOp
 
 __all__ = [
     "Agreement",
@@ -42,8 +34,6 @@ __all__ = [
     "agreement",
     "log_normaliser_table",
 ]
-
-PAIRS_OF_ENTRY = 4  # whose variances differ; an item among equals takes as long, or longer
 
 
 class LogNormalisers(CompiledOp):
@@ -60,43 +50,7 @@ class LogNormalisers(CompiledOp):
     signature = "(p,k),(q,l),(n),(p,k),(u,v)->(p,n)"
     or_length = (("q", "p", 1), ("l", "k", 0), ("u", "p", 1), ("v", "n", 0))
     version = 5
-    division = Division(frozenset("pqu"), entries=(3,), part=16_384)
     wrt = (0, 1, 2)
-
-    def n_entries(self, sizes: Sequence[int], n_rows: int = 1) -> int:
-        if sizes[1] == 0:
-            return sizes[3]
-        return sizes[3] ** 2 // (2 * n_rows * PAIRS_OF_ENTRY)
-
-    @staticmethod
-    def in_parts(each: Each, *inputs: NDArray[Any]) -> NDArray[np.float64] | None:
-        """Divide the pairs, if there is one problem, with variances."""
-        problem = _Problem.only_one(*inputs)
-        if problem is None:
-            return None
-        out = np.zeros((1, inputs[2].size))
-        out[0, problem.who] = log_of_pairs_kernel(*problem[:4], problem.moments(each))
-        return out
-
-    @staticmethod
-    def pullback_in_parts(each: Each, *inputs: NDArray[Any]) -> tuple[NDArray[Any], ...] | None:
-        """Divide the pairs likewise."""
-        score, variance, adherence, *_, bar = inputs
-        problem = _Problem.only_one(*inputs[:-1])
-        if problem is None:
-            return None
-        of_who = bar[0, problem.who]
-        by_rate, *series = pull_to_rates_kernel(*problem[:4], of_who, problem.moments(each))
-
-        def pull(first: int, last: int) -> tuple[Any, Any]:
-            return pull_to_pairs_kernel(*problem[:4], *series, *problem.rows(first, last))
-
-        found = problem.divided(each, pull, summed=2 * score.size)
-        by_score, by_variance = np.zeros_like(score), np.zeros_like(variance)
-        by_score[0, problem.used], by_variance[0, problem.used] = np.sum(found, axis=0)
-        by_adherence = np.zeros_like(adherence)
-        by_adherence[problem.who] = np.sign(adherence[problem.who]) * by_rate
-        return by_score, by_variance, by_adherence
 
     def graph(
         self, score: Any, variance: Any, adherence: Any, where: Any, needed: Any
@@ -112,58 +66,6 @@ class LogNormalisers(CompiledOp):
             theta = pt.zeros_like(s[..., 0]) + adherence
             log_Z = log_pair_normaliser(s, theta, g if unequal else None, where=here)
         return log_Z if needed.type.shape[1] == 0 else pt.switch(needed, log_Z, 0.0)
-
-
-class _Problem(NamedTuple):
-    """One problem with variances, whose pairs are to be divided."""
-
-    score: NDArray[np.float64]
-    variance: NDArray[np.float64]
-    reach: float  # largest difference
-    rate: NDArray[np.float64]
-    used: NDArray[np.int64]  # items
-    who: NDArray[np.int64]  # rankers
-
-    @classmethod
-    def only_one(
-        cls,
-        score: NDArray[Any],
-        variance: NDArray[Any],
-        adherence: NDArray[Any],
-        where: NDArray[Any],
-        needed: NDArray[Any],
-    ) -> "_Problem | None":
-        """Return the only problem, or None if there is another, or there are no variances."""
-        used, who = np.flatnonzero(where[0]), needed_rankers(needed, 0, adherence.size)
-        if len(score) > 1 or variance.shape[1] == 0 or used.size < 2 or who.size == 0:
-            return None
-        s, g = score[0, used], variance[0, used]
-        return cls(s, g, largest_difference(s, g), np.abs(adherence[who]), used, who)
-
-    @property
-    def n_pairs(self) -> int:
-        return self.used.size * (self.used.size - 1) // 2
-
-    def moments(self, each: Each) -> NDArray[np.float64]:
-        """Moments by which rates have their sums, if any."""
-        terms = n_even_terms(self.reach * self.rate.max(), self.n_pairs, self.rate.size)
-        if terms == 0:
-            return np.empty(0)
-
-        def of_rows(first: int, last: int) -> NDArray[np.float64]:
-            return pair_moments_kernel(*self[:3], terms, *self.rows(first, last))
-
-        return np.sum(self.divided(each, of_rows, summed=terms), axis=0)
-
-    def rows(self, first: int, last: int) -> tuple[int, int]:
-        """Rows of pairs in which those from the first to before the last begin."""
-        ends = np.cumsum(np.arange(self.used.size)[::-1])
-        begin, end = np.searchsorted(ends, [first, last], side="right")
-        return int(begin), int(end)
-
-    def divided(self, each: Each, task: Callable[[int, int], Any], summed: int) -> list[Any]:
-        entries = self.n_pairs // PAIRS_OF_ENTRY
-        return each(task, self.n_pairs, entries, LogNormalisers.division.part, summed)
 
 
 class Agreement(CompiledOp):

@@ -12,7 +12,6 @@ from bayesrank.likelihoods.ops.arrays import (
     valid_ranks,
 )
 from bayesrank.likelihoods.ops.compiled import CompiledOp, KernelOp
-from bayesrank.likelihoods.ops.in_threads import threaded_mode
 from bayesrank.likelihoods.ops.only_sum import only_sum
 from bayesrank.likelihoods.ops.splitmix import uniform
 from bayesrank.likelihoods.ops.stable import log_ndtr, log_sigmoid, safe_log, softplus
@@ -36,7 +35,6 @@ __all__ = [
     "segment_sum",
     "softplus",
     "stop_gradient",
-    "threaded_mode",
     "uniform",
     "valid_ranks",
     "vector_exp",

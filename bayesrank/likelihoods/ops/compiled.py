@@ -18,15 +18,6 @@ JAX.
                       ``curvature_kernel`` and one number per row to differentiate by
 ``pullback_kernel``   see below
 ``curvature_kernel``  see below
-``division``          how the rows may be divided among threads, which evaluate some each by the
-                      kernel: a `Division`, or None; see `bayesrank.likelihoods.ops.in_threads`
-``in_parts``          where other things than rows are divided: takes a function and the inputs,
-                      and returns what the kernel returns, or None if rows are. The function takes
-                      a task of a first thing and the one after the last, how many there are, how
-                      many entries, entries of a part, and numbers that each part has for all; it
-                      returns what the task gives for each part. ``pullback_in_parts`` likewise
-``n_entries``         how many entries there are, from the sizes of the inputs and the number of
-                      their rows; at most so many, where that is not known
 ====================  =============================================================================
 
 An Op has its gradient in one of two ways:
@@ -63,7 +54,7 @@ import inspect
 import operator
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
@@ -101,8 +92,6 @@ from bayesrank.likelihoods.ops.with_jax import with_jax
 __all__ = [
     "CompiledOp",
     "Curvature",
-    "Division",
-    "Each",
     "FirstInput",
     "KernelOp",
     "Pullback",
@@ -110,16 +99,6 @@ __all__ = [
     "curvature",
     "numba_types",
 ]
-
-Each = Callable[..., list[Any]]  # what `in_parts` takes
-
-
-class Division(NamedTuple):
-    """How the rows of an Op are divided into parts, which threads evaluate."""
-
-    rows: frozenset[str]  # names of the axes that the rows have, or that have the length one
-    entries: tuple[int, ...]  # positions of the inputs whose entries are what takes time
-    part: int  # entries of a part, which take about a millisecond
 
 
 class KernelOp(Op):
@@ -135,14 +114,6 @@ class KernelOp(Op):
     version: int = 1
     dtype: str = "float64"
     wrt: tuple[int, ...] = ()
-    division: Division | None = None  # its kernel must leave Python's lock, `nogil=True`
-    in_parts: Callable[..., Any] | None = None
-    pullback_in_parts: Callable[..., Any] | None = None
-
-    def n_entries(self, sizes: Sequence[int], n_rows: int = 1) -> int:
-        """Count what takes time, for which there may be threads, where inputs have these sizes."""
-        assert self.division is not None  # for the type checker: it is asked where there is one
-        return sum(sizes[k] for k in self.division.entries)
 
     @property
     def constants(self) -> tuple[Any, ...]:
@@ -307,10 +278,6 @@ class Pullback(_Derivative):
         self.signature, self.or_length = f"{inputs},{output}->()", forward.or_length
         n_inputs = len(axes_of(forward.signature)[0])
         self.wrt = (*forward.wrt, n_inputs)
-        self.division, self.in_parts = forward.division, forward.pullback_in_parts
-
-    def n_entries(self, sizes: Sequence[int], n_rows: int = 1) -> int:
-        return self.forward.n_entries(sizes, n_rows)
 
     def output_types(self, inputs: Sequence[Any]) -> list[Any]:
         return [inputs[i].type() for i in self.forward.wrt]

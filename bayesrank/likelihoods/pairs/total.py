@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import rows_times
-from bayesrank.likelihoods.ops.compiled import CompiledOp, Division
+from bayesrank.likelihoods.ops.compiled import CompiledOp
 from bayesrank.likelihoods.pairs.graph import (
     LogProbabilities,
     davidson_log_probabilities,
@@ -54,7 +54,6 @@ class PairTotal(CompiledOp):
     signature = "(u),(a),(o),(t),(e),(c),(c),(c),(k,c),(k,c),(3,c)->()"
     or_length = (("a", "group", 1), ("o", "group", 1), ("t", "group", 1))
     version = 3
-    division = Division(frozenset("c"), entries=(5,), part=32_768)
     wrt = (0, 1, 2, 3, 4)
     separate = (1, 2, 3)  # of which those of two groups never meet
     __props__ = ("within", "tying")

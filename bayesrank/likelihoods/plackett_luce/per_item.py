@@ -22,7 +22,7 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import rows_times, segment_sum
-from bayesrank.likelihoods.ops.compiled import CompiledOp, Division, Each
+from bayesrank.likelihoods.ops.compiled import CompiledOp
 from bayesrank.likelihoods.ops.with_sum import with_sum
 from bayesrank.likelihoods.plackett_luce.curvature_kernels import (
     ranking_logp_curvature_kernel,
@@ -33,11 +33,6 @@ from bayesrank.likelihoods.plackett_luce.graph import stage_terms
 from bayesrank.likelihoods.plackett_luce.per_item_kernel import (
     ranking_logp_kernel,
     ranking_logp_pullback_kernel,
-    stage_blocks_kernel,
-    stage_chains_kernel,
-    stage_prefix,
-    stage_pull_kernel,
-    stage_remainders_kernel,
     stage_total_kernel,
 )
 
@@ -50,7 +45,6 @@ TABLE = (*KERNEL, *GRAPH[2:], "n_shared")
 # Items, nodes and blocks, and others of which no length matters
 TABLE_AXES = "(entry),(n+1),(n),(member),(b+1),(b),(member),(row,slot),(row,slot),(n),()"
 WEIGHT_AXES = "(i),(n),(b)"
-IN_BLOCK = 8  # what an entry of a block takes, in entries of chains
 
 
 class StageTotal(CompiledOp):
@@ -64,45 +58,6 @@ class StageTotal(CompiledOp):
     curvature_kernel = staticmethod(stage_total_curvature_kernel)
     signature = f"(i),{WEIGHT_AXES},{TABLE_AXES}->()"
     version = 10
-    division = Division(frozenset(), entries=(4, 7), part=8_192)  # of blocks
-
-    @staticmethod
-    def in_parts(each: Each, *inputs: NDArray[Any]) -> tuple[Any, Any]:
-        """Do as the kernel, with blocks on shared remainders, and then chains, in parts."""
-        utility, item_weight, node_weight, block_weight, *table = inputs
-        entry, start, child, b_item, b_start, b_below, *_, n_shared = table
-        n_items, n_nodes, part = utility.size, child.size, StageTotal.division.part
-        n, n_blocks = stage_prefix(utility, n_shared, child, b_below)
-        shared = entry[: start[n]], start[: n + 1], child[:n]
-        value, gradient, node_bar, log_total, total, worth = stage_remainders_kernel(
-            utility, item_weight, node_weight[:n], *shared, b_below[:n_blocks], False
-        )
-
-        def blocks(first: int, last: int) -> tuple[Any, Any, Any]:
-            own, starts = slice(first, last), b_start[first : last + 1]
-            return stage_blocks_kernel(
-                utility, log_total, block_weight[own], b_item, starts, b_below[own]
-            )
-
-        def chains(first: int, last: int) -> tuple[Any, Any, Any]:
-            rows = entry, start, child, b_item, b_start, b_below
-            weights = node_weight, block_weight
-            return stage_chains_kernel(utility, worth, total, *weights, *rows, first, last)
-
-        in_blocks = b_start[n_blocks]
-        found = each(blocks, n_blocks, in_blocks, part, n_items)
-        slope = np.concatenate([x for *_, x in found])
-        if n < n_nodes:
-            one_by_one = entry.size - start[n] + IN_BLOCK * (b_item.size - in_blocks)
-            by_chains = each(chains, n_nodes - n, one_by_one, IN_BLOCK * part, n_items + n)
-            node_bar += sum(x for *_, x in by_chains)
-            found += by_chains
-        for of_part, by_item, _ in found:
-            value += of_part
-            gradient += by_item
-        of_table = log_total, total, worth, utility, *shared
-        stage_pull_kernel(gradient, node_bar, slope, b_below[:n_blocks], *of_table)
-        return np.asarray(value), gradient
 
     def hessian(self, *inputs: NDArray[Any]) -> "StageHessian":
         """Find all second derivatives, at values of the inputs."""

@@ -12,7 +12,7 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import over_rows
-from bayesrank.likelihoods.ops.compiled import CompiledOp, Division
+from bayesrank.likelihoods.ops.compiled import CompiledOp
 from bayesrank.likelihoods.plackett_luce.bounds import bound_of_matrix
 from bayesrank.likelihoods.plackett_luce.curvature_kernels import per_slot_curvature_kernel
 from bayesrank.likelihoods.plackett_luce.graph import logp_of_matrix, need_quadrature
@@ -28,7 +28,6 @@ class WeakOrderLogp(CompiledOp):
     curvature_kernel = staticmethod(per_slot_curvature_kernel)
     signature = "(r,s),(r,s)->(r)"
     version = 18
-    division = Division(frozenset("r"), entries=(1,), part=16_384)
     bound = False
 
     @property

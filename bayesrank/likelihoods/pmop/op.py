@@ -11,7 +11,7 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import broadcast_batch
-from bayesrank.likelihoods.ops.compiled import CompiledOp, Division, KernelOp
+from bayesrank.likelihoods.ops.compiled import CompiledOp, KernelOp
 from bayesrank.likelihoods.pmop.curvature_kernels import ordered_partitions_curvature_kernel
 from bayesrank.likelihoods.pmop.draw_kernels import draw_partitions_kernel
 from bayesrank.likelihoods.pmop.graph import pmop_logp_of_matrix
@@ -33,7 +33,6 @@ class OrderedPartitionLogp(CompiledOp):
     curvature_kernel = staticmethod(ordered_partitions_curvature_kernel)
     signature = "(r,s),(r,s),(r,z),(r,t)->(r)"
     version = 5
-    division = Division(frozenset("r"), entries=(1,), part=2_048)
     wrt = (0, 2)
 
     def __init__(self, aggregate: str, given_sizes: bool, nodes: int = 48) -> None:

@@ -19,7 +19,6 @@ from bayesrank.likelihoods.mallows import ray, stages
 from bayesrank.likelihoods.mallows.order_kernels import PAIRS
 from bayesrank.likelihoods.mpm import op as mpm
 from bayesrank.likelihoods.ops.compiled import CompiledOp, Curvature, KernelOp, Pullback
-from bayesrank.likelihoods.ops.in_threads import InThreads
 from bayesrank.likelihoods.ops.signatures import LengthError, axes_of, check, fits, rules_of
 from bayesrank.likelihoods.pairs import total
 from bayesrank.likelihoods.plackett_luce import per_item, per_slot, remainders
@@ -60,7 +59,6 @@ DERIVED = [
     for derivative, kernel in ((Pullback, op.pullback_kernel), (Curvature, op.curvature_kernel))
     if kernel is not None
 ]
-IN_THREADS = [InThreads(op) for op in OPS if op.division is not None]
 # Under JAX these are graphs of a known number of items, or JAX's own functions: no kernel is called
 ONLY_GRAPHS = {"LogSumOverOrders", "LogSumAlongRay", "StagesLogp", "LogRemainder", "Tilt"}
 DTYPES = dict.fromkeys(("where", "member", "needed"), "bool") | dict.fromkeys(
@@ -156,10 +154,10 @@ def test_all_ops_with_kernels_are_in_the_table():
 
     there = {x for x in subclasses(KernelOp) if x.__module__.startswith("bayesrank.")}
     bases = {KernelOp, CompiledOp, *Pullback.__mro__[1:2], total.PairTotal}
-    assert {type(op) for op in (*OPS, *DERIVED, *IN_THREADS)} == there - bases
+    assert {type(op) for op in (*OPS, *DERIVED)} == there - bases
 
 
-@pytest.mark.parametrize("op", [*OPS, *DERIVED, *IN_THREADS], ids=label)
+@pytest.mark.parametrize("op", [*OPS, *DERIVED], ids=label)
 def test_every_op_refuses_every_mismatch_in_python_and_when_a_graph_is_made(op):
     ruled = refuse_every_mismatch(op, in_python(op))
     alone = {"FootruleLogNormaliser", "LogRemainder", "MixtureLogp"}  # one input, no axis twice
@@ -176,7 +174,7 @@ def test_compiled_code_refuses_mismatches_and_goes_on():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("op", [*OPS, *DERIVED, *IN_THREADS], ids=label)
+@pytest.mark.parametrize("op", [*OPS, *DERIVED], ids=label)
 def test_every_op_refuses_every_mismatch_in_compiled_code(op):
     run("NUMBA", [label(op)])
 
@@ -230,7 +228,7 @@ def test_leading_axes_are_compared_one_by_one():
 
 
 if __name__ == "__main__":
-    every = {label(op): op for op in (*OPS, *DERIVED, *IN_THREADS)}
+    every = {label(op): op for op in (*OPS, *DERIVED)}
     for name in sys.argv[2:]:
         refuse_every_mismatch(every[name], in_mode(sys.argv[1], every[name]))
         print(name)
