@@ -59,7 +59,6 @@ from bayesrank.distributions.plackett_luce import STAGES, PlackettLuce, Plackett
 from bayesrank.distributions.pmop import PMOP, PMOPRV, PartitionSettings
 from bayesrank.likelihoods.mallows import (
     DISTANCES,
-    distance_between,
     known_items,
     log_normaliser,
     log_sum_of_completions,
@@ -329,14 +328,11 @@ class MallowsComponent(Component):
         n, distance = known_items(p.consensus), cls._distance(p)
         log_z = log_normaliser(p.alpha, n, distance)
         alpha, consensus = p.alpha[:, None], p.consensus[:, data.item]
-        if distance == "ulam":  # full rankings, as `check` says
-            total = -alpha / n * distance_between(ranks, consensus, distance)
-        else:
-            like = pt.zeros_like(consensus)
-            y, rho = ((x + like).reshape((-1, like.shape[-1])) for x in (ranks, consensus))
-            of_each = (alpha + pt.zeros_like(like[..., 0], dtype="float64")).reshape((-1,))
-            total = log_sum_of_completions(y, rho, of_each, distance=distance, n_items=n)
-            total = total.reshape((p.consensus.shape[0], ranks.shape[0]))
+        like = pt.zeros_like(consensus)
+        y, rho = ((x + like).reshape((-1, like.shape[-1])) for x in (ranks, consensus))
+        of_each = (alpha + pt.zeros_like(like[..., 0], dtype="float64")).reshape((-1,))
+        total = log_sum_of_completions(y, rho, of_each, distance=distance, n_items=n)
+        total = total.reshape((p.consensus.shape[0], ranks.shape[0]))
         possible = fits(ranks, data.where, data.sizes)
         logp = pt.switch(possible, total - log_z[:, None], -pt.inf)
         return checked(logp, p.alpha, are_ranks(p.consensus, n)).T

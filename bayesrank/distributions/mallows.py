@@ -241,9 +241,6 @@ class Mallows(Discrete):
     ``footrule``   :math:`\sum_i |\pi_i - \rho_i|`        any; up to 22 without a consensus
     ``spearman``   :math:`\sum_i (\pi_i - \rho_i)^2`      up to 22; beyond, estimated
     ``kendall``    pairs in opposite orders               any; up to 22 without a consensus
-    ``hamming``    items with different ranks             any; up to 22 without a consensus
-    ``cayley``     exchanges from one to the other        any; with a consensus
-    ``ulam``       items to move from one to the other    up to 60; with a consensus
     =============  =====================================  =================================
 
     ============  ============================  ===============================================
@@ -251,10 +248,7 @@ class Mallows(Discrete):
     ============  ============================  ===============================================
     ``footrule``  any: a scan of places         without ties any; otherwise by sets
     ``kendall``   any: a product                by sets
-    ``hamming``   any: counts                   by sets
     ``spearman``  blocks of up to 22            by sets
-    ``cayley``    one block: top-k              not summed
-    ``ulam``      not summed                    not summed
     ============  ============================  ===============================================
 
     where *by sets* takes :math:`2^m \sum_j 2^{b_j}` terms of m items left out and blocks of
@@ -277,7 +271,7 @@ class Mallows(Discrete):
     alpha : tensor_like of float, (...), or variable with dims
         Concentration, not negative; at zero all rankings are equally likely. Of all rankings, of
         each, or with a `Rankings` by ranker, ``dims="ranker"``, and by their groups.
-    distance : {"footrule", "spearman", "kendall", "cayley", "hamming", "ulam"}
+    distance : {"footrule", "spearman", "kendall"}
         Which one. The scale of `alpha` depends on it.
     consensus_dims, alpha_dims : str or sequence of str, optional
         With a `Rankings`, dims of a parameter that has no names.
@@ -403,7 +397,7 @@ class Mallows(Discrete):
         given = {"consensus": consensus, "alpha": alpha}
         consensus = pt.atleast_1d(whole_ranks(consensus))
         n = known_items(consensus)
-        check_distance(distance, n)
+        check_distance(distance)
         params = [consensus, as_double(alpha, "`alpha`"), _number_of(distance)]
         if where is None and sizes is None:
             return with_given(super().dist(params, **kwargs), **given)
@@ -545,14 +539,10 @@ class ObservedPartialRV(_ObservedRV, PartialMallowsRV):
     def check(cls, name: str, data: Rankings, distance: str) -> None:
         row = check_partial(distance, data.ranks, data.n_items)
         if row is not None:
-            way = {
-                "ulam": "no partial ranking is summed",
-                "cayley": "a ranking is summed if it has all items, and one block of several",
-            }.get(distance, "the sum has more than 2^22 terms")
             raise ValueError(
                 f"{name!r} sums over the full rankings that complete partial ones, and under "
-                f"distance={distance!r} {way}: {described(data, row)}. Take the footrule, which "
-                "is summed whatever is left out of rankings without ties, or drop items by "
+                f"distance={distance!r} the sum has more than 2^22 terms: {described(data, row)}. "
+                "Use the footrule, which has no limit for rankings without ties, or drop items by "
                 "drop_items()."
             )
 
@@ -722,7 +712,7 @@ def _observe(
         kind = ObservedSummedOutRV if alpha_of.axes else SharedSummedOutRV
         return observe(kind, name, rankings, given, of_all, outcome=OUTCOME, **options)
 
-    check_distance(distance, n)
+    check_distance(distance)
     by_name, is_ranking = consensus_by_name(
         name, consensus, rankings, own.get("consensus_dims"), dims
     )
@@ -922,8 +912,7 @@ def _refuse_no_ranks(known: NDArray[Any]) -> None:
 
 
 def _number_of(distance: str) -> TensorVariable:
-    if distance not in DISTANCES:
-        check_distance(distance, 0)
+    check_distance(distance)
     return pt.constant(DISTANCES.index(distance))
 
 

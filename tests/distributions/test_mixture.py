@@ -197,15 +197,6 @@ def test_components_may_be_of_mallows_with_an_order_for_each_kind():
         found = mallows(distance).compile_logp(sum=False)({"consensus": CONSENSUS})[-1]
         exact = logsumexp(np.log(WEIGHTS) + exact_mallows(distance), axis=1)
         np.testing.assert_allclose(found, exact, atol=1e-11)
-    full = br.Rankings.from_orderings([list("fbacde"), list("edcbaf")], items=BY_RANKER.items)
-    model = mallows("ulam", full)
-    found = model.compile_logp(vars=model["y"], sum=False)({"consensus": CONSENSUS})[-1]
-    ranks = np.argsort(full.item, axis=1) + 1
-    of_each = br.Mallows.dist(CONSENSUS, ALPHA, distance="ulam")
-    exact = pm.logp(of_each, ranks[:, None]).eval(mode="FAST_COMPILE")
-    np.testing.assert_allclose(found, logsumexp(np.log(WEIGHTS) + exact, axis=1), atol=1e-11)
-    with pytest.raises(ValueError, match="no partial ranking is summed: ranking 0 has 4 of the 6"):
-        mallows("ulam")
     y = mallows("kendall", unit="ranker")["y"]
     drawn = pm.draw(y, random_seed=1)
     of_bob = BY_RANKER.ranks[[1, 2, 5]]

@@ -15,9 +15,9 @@ from bayesrank.data.derive import Stages, stage_table
 from bayesrank.likelihoods.kinds import MixtureLogp
 from bayesrank.likelihoods.mallows.op import (
     FootruleLogNormaliser,
+    KendallDistance,
     LogSumOfCompletions,
     LogSumOverOrders,
-    WholeDistance,
 )
 from bayesrank.likelihoods.mallows.ray import LogSumAlongRay, ray_of_costs
 from bayesrank.likelihoods.mallows.stages import StagePairs, StagesDraw, StagesLogp
@@ -86,7 +86,9 @@ EXAMPLES = {
         lambda: [np.array([0.2, 1.5]), *map(np.array, ray_of_costs(SQUARES, 0))],
         (0,),
     ),
-    "WholeDistance": Example(WholeDistance(2), [[[1, 3, 2, 4]] * 2, [[4, 1, 2, 3], [1, 2, 3, 4]]]),
+    "KendallDistance": Example(
+        KendallDistance(), [[[1, 3, 2, 4]] * 2, [[4, 1, 2, 3], [1, 2, 3, 4]]]
+    ),
     "StagesLogp": Example(
         StagesLogp(),
         [

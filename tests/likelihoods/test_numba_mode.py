@@ -22,7 +22,7 @@ SLOW |= {
     "LogSumOfCompletions",
     "LogSumAlongRay",
     "LogSumOverOrders",
-    "WholeDistance",
+    "KendallDistance",
 }
 
 

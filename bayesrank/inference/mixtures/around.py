@@ -22,7 +22,7 @@ from bayesrank.distributions.components import GeneralizedMallowsComponent, Mall
 from bayesrank.distributions.generalized_mallows import ObservedStagesRV
 from bayesrank.distributions.mixture import MixtureRV
 from bayesrank.likelihoods.kinds import joint_of
-from bayesrank.likelihoods.mallows import DISTANCES, PAIRS, PLACES, SUMMED_OUT
+from bayesrank.likelihoods.mallows import COST_KIND, DISTANCES, PAIRS, PLACES
 from bayesrank.likelihoods.mallows.stage_kernels import stage_pairs_kernel
 from bayesrank.likelihoods.mallows.step_kernels import (
     cheapest_order_kernel,
@@ -411,7 +411,7 @@ def _of_kinds(model: pm.Model, rv: Any, variable: Any) -> OfKinds | None:
 def _around(ranks: Any, item: Any, distance: int, n: int) -> Around:
     ranks, item = (np.ascontiguousarray(x, dtype=np.int64) for x in (ranks, item))
     full = ranks.shape[1] == n and bool((np.sort(ranks, axis=1) == np.arange(1, n + 1)).all())
-    kind = SUMMED_OUT.get(DISTANCES[distance]) if full else None
+    kind = COST_KIND[DISTANCES[distance]] if full else None
     return Around(ranks, item, distance, kind)
 
 

@@ -19,8 +19,8 @@ from pytensor.graph.traversal import ancestors
 
 from bayesrank.distributions.mallows import SummedOutRV
 from bayesrank.likelihoods.mallows import (
+    COST_KIND,
     DISTANCES,
-    SUMMED_OUT,
     chebyshev_series,
     consensus_costs,
     log_normaliser,
@@ -52,7 +52,7 @@ class _SummedOut:
         p = node.op.named(node.inputs[2:])
         self.by_stage = not hasattr(p, "distance")
         self.distance = "kendall" if self.by_stage else DISTANCES[int(p.distance.data)]
-        self.kind = SUMMED_OUT[self.distance]
+        self.kind = COST_KIND[self.distance]
         ranks, item, weight, sizes = (
             x.eval(mode=MODE) for x in (p.ranks, p.item, p.weight, p.sizes)
         )

@@ -4,9 +4,8 @@ This wing may import the wing ops.
 """
 
 from bayesrank.likelihoods.mallows.op import (
+    COST_KIND,
     DISTANCES,
-    MOST_ITEMS_OF,
-    SUMMED_OUT,
     check_distance,
     check_partial,
     check_summed_out,
@@ -33,11 +32,10 @@ from bayesrank.likelihoods.mallows.stages import (
 )
 
 __all__ = [
+    "COST_KIND",
     "DISTANCES",
-    "MOST_ITEMS_OF",
     "PAIRS",
     "PLACES",
-    "SUMMED_OUT",
     "Ray",
     "chebyshev_series",
     "check_distance",

@@ -12,13 +12,9 @@ block its own places, and the sum is a product over blocks:
 =========  =====================================================================================
 kendall    pairs in different blocks are in one order for all completions, and within a block of
            b items the sum is :math:`Z_b(t)` (Fligner & Verducci, JRSS B 1986, of top-k lists)
-hamming    of the b items of a block, m have their place in the consensus among the b places: which
-           of these meet it is a count of permutations with forbidden places
 footrule   a scan along the places: items and places of the block open and close in pairs, as in
            the normaliser; items of the block and its places need not be the same numbers
 spearman   a permanent of each block, by sets of its items
-cayley     of one block of several items, such as that of a top-k list: what is given joins places
-           to chains, each closed one a cycle, and the items of the block close the others
 =========  =====================================================================================
 
 If items are left out, they may be anywhere. Under the footrule, and without ties, the same scan
@@ -39,7 +35,7 @@ __all__ = [
     "log_sums_of_completions",
 ]
 
-FOOTRULE, SPEARMAN, KENDALL, CAYLEY, HAMMING = 0, 1, 2, 3, 4  # positions in `DISTANCES`
+FOOTRULE, SPEARMAN, KENDALL = 0, 1, 2  # positions in `DISTANCES`
 
 
 # ---------------------------------------------------------------------------------------------
@@ -63,14 +59,6 @@ def _add(x, f, g, h):  # type: ignore[no-untyped-def]
     x[2] = a * x[2] + b * h + a * b * apart * apart
     x[1] = a * x[1] + b * g
     x[0] = top + math.log(total)
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _log_factorials(n):  # type: ignore[no-untyped-def]
-    out = np.zeros(n + 1)
-    for i in range(1, n + 1):
-        out[i] = out[i - 1] + math.log(i)
-    return out
 
 
 # ---------------------------------------------------------------------------------------------
@@ -112,34 +100,6 @@ def _kendall_table(t, n):  # type: ignore[no-untyped-def]
         out[b, 1] = out[b - 1, 1] - mean
         out[b, 2] = out[b - 1, 2] + second / zeroth - mean * mean
     return out
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _shares_that_avoid(n):  # type: ignore[no-untyped-def]
-    """Share of the permutations of p in which each of f items avoids a place of its own."""
-    out = np.zeros((n + 1, n + 1))
-    for p in range(n + 1):
-        out[p, 0] = 1.0
-        for f in range(1, p + 1):  # positive terms only, as of derangements
-            out[p, f] = (p - 1.0) / p * out[p - 1, f - 1]
-            if f > 1:
-                out[p, f] += (f - 1.0) / (p * (p - 1.0)) * out[p - 2, f - 2]
-    return out
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _hamming(t, place, first, log_factorial, avoiding, x):  # type: ignore[no-untyped-def]
-    """Of a block that has the places from `first` on."""
-    b, m = place.size, 0
-    for i in range(b):
-        m += first <= place[i] < first + b
-    x[0] = -np.inf
-    for met in range(m + 1):
-        share = avoiding[b - met, m - met]
-        if share > 0.0:
-            log_ways = log_factorial[m] - log_factorial[met] - log_factorial[m - met]
-            log_ways += math.log(share) + log_factorial[b - met]
-            _add(x, log_ways - t * (b - met), float(met - b), 0.0)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -187,34 +147,6 @@ def _footrule(t, place, first, x):  # type: ignore[no-untyped-def]
             table[u, 1] -= step
         here = after
     x[:] = table[0]
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _cayley(t, place, start, n, x):  # type: ignore[no-untyped-def]
-    """Of one block of several items: those that are given close some cycles."""
-    to = np.full(n, -1)  # from a place in the consensus to the one in the ranking
-    loose = 0
-    for b in range(start.size - 1):
-        if start[b + 1] - start[b] == 1:
-            to[place[start[b]] - 1] = start[b]
-        else:
-            loose += start[b + 1] - start[b]
-    seen = np.zeros(n, np.bool_)
-    n_cycles = 0
-    for i in range(n):
-        if not seen[i]:
-            j = i
-            while j >= 0 and not seen[j]:
-                seen[j] = True
-                j = to[j]
-            n_cycles += j == i
-    moves = n - n_cycles - loose
-    x[0], x[1], x[2] = -t * moves, -float(moves), 0.0
-    for j in range(loose):  # closes a chain, or is the next of one of j others
-        q = j * math.exp(-t)
-        x[0] += math.log1p(q)
-        x[1] -= q / (1.0 + q)
-        x[2] += q / (1.0 + q) ** 2
 
 
 # ---------------------------------------------------------------------------------------------
@@ -334,8 +266,6 @@ def _cost(own, size, place, start, block, some, out, free, kind):  # type: ignor
         return abs(own - size)
     if kind == SPEARMAN:
         return (own - size) ** 2
-    if kind == HAMMING:
-        return 1 if own != size else 0
     d = 0
     for i in range(start[block]):
         d += place[i] > own
@@ -390,23 +320,13 @@ def _of_full(t, ranks, consensus, kind, at, seen, x):  # type: ignore[no-untyped
         for i in range(n):
             for j in range(i):
                 d += at[j] > at[i]
-    elif kind == CAYLEY:
-        d = n
-        for i in range(n):
-            d -= seen[i]  # begins a cycle
-            j = i
-            while seen[j]:
-                seen[j] = False
-                j = at[j]
     else:
         for i in range(n):
             apart = at[i] - i
             if kind == FOOTRULE:
                 d += abs(apart)
-            elif kind == SPEARMAN:
-                d += apart * apart
             else:
-                d += apart != 0
+                d += apart * apart
     x[0], x[1], x[2] = -t * d, -float(d), 0.0
     return True
 
@@ -417,10 +337,7 @@ def _completions(t, ranks, consensus, n, kind):  # type: ignore[no-untyped-def]
     n_rows = ranks.shape[0]
     found = np.zeros((n_rows, 3))
     x = np.zeros(3)
-    log_factorial = _log_factorials(n)
-    kendall, avoiding = np.zeros((0, 3)), np.zeros((0, 0))
-    if kind == HAMMING:
-        avoiding = _shares_that_avoid(n)
+    kendall = np.zeros((0, 3))
     before = np.nan
     at, seen = np.empty(n, np.int64), np.empty(n, np.bool_)
     for r in range(n_rows):
@@ -432,8 +349,7 @@ def _completions(t, ranks, consensus, n, kind):  # type: ignore[no-untyped-def]
         tied = 0  # blocks of several items
         for b in range(n_blocks):
             tied += start[b + 1] - start[b] > 1
-        impossible = n_blocks < 0 or (kind == CAYLEY and (place.size < n or tied > 1))
-        if impossible or not math.isfinite(t[r]):
+        if n_blocks < 0 or not math.isfinite(t[r]):
             found[r, 0] = -np.inf
             continue
         if place.size == 0:  # nothing is said, and every ranking completes it
@@ -446,8 +362,6 @@ def _completions(t, ranks, consensus, n, kind):  # type: ignore[no-untyped-def]
             found[r, 0], found[r, 1] = -t[r] * d, -d
             for b in range(n_blocks):
                 found[r] += kendall[start[b + 1] - start[b]]
-        elif kind == CAYLEY:
-            _cayley(t[r], place, start, n, found[r])
         elif kind == FOOTRULE and tied == 0 and place.size < n:
             _footrule_of_some(t[r], place, n, found[r])
         elif kind == SPEARMAN or place.size < n:
@@ -456,12 +370,10 @@ def _completions(t, ranks, consensus, n, kind):  # type: ignore[no-untyped-def]
             for b in range(n_blocks):
                 own, first = place[start[b] : start[b + 1]], start[b] + 1
                 if own.size == 1:
-                    d = abs(own[0] - first) if kind == FOOTRULE else int(own[0] != first)
+                    d = abs(own[0] - first)
                     x[0], x[1], x[2] = -t[r] * d, -d, 0.0
-                elif kind == FOOTRULE:
-                    _footrule(t[r], own, first, x)
                 else:
-                    _hamming(t[r], own, first, log_factorial, avoiding, x)
+                    _footrule(t[r], own, first, x)
                 found[r] += x
     return found
 
@@ -487,12 +399,12 @@ def completions_kernel(t, ranks, consensus, n, kind):  # type: ignore[no-untyped
     n : int
         Items.
     kind : int
-        Position of the distance in `DISTANCES`, all but Ulam's.
+        Position of the distance in `DISTANCES`.
 
     Returns
     -------
     ndarray of float
-        -inf of what is no partial ranking, or of no distance that is summed.
+        -inf of what is no partial ranking.
     ndarray of float
     """
     found = _completions(t, ranks, consensus, n, kind)

@@ -5,13 +5,9 @@ places in the consensus.
 
 =========  =====================================================================================
 kendall    repeated insertion: each item v places above the last, with weight exp(-t v)
-cayley     a new place for each item in turn: its own, or with weight exp(-t) that of one before
-hamming    how many items move, which ones, and an order that fixes none of them, by rejection
 footrule   back through the scan of positions, then uniformly among the ways of each step
 spearman   item by item, from the last place to the first, by the sums over sets of items; of more
            than 22 items by a chain of exchanges, a hundred for each item, which is not exact
-ulam       a shape of tableaux, two uniform tableaux of it by hook walks, and the permutation that
-           they are of (Greene, Nijenhuis & Wilf, Advances in Mathematics 1979)
 =========  =====================================================================================
 
 What depends on the concentration alone is kept from one row to the next while that is the same.
@@ -22,11 +18,7 @@ import math
 import numba
 import numpy as np
 
-from bayesrank.likelihoods.mallows.normaliser_kernels import (
-    footrule_table,
-    log_tableaux,
-    next_partition,
-)
+from bayesrank.likelihoods.mallows.normaliser_kernels import footrule_table
 from bayesrank.likelihoods.mallows.order_kernels import (
     MOST_ITEMS,
     PLACES,
@@ -62,13 +54,6 @@ def _choose(weight, state):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _shuffle(x, state):  # type: ignore[no-untyped-def]
-    for i in range(x.size - 1, 0, -1):
-        j = _below(i + 1, state)
-        x[i], x[j] = x[j], x[i]
-
-
-@numba.njit(cache=True)
 def _kendall(t, state, out):  # type: ignore[no-untyped-def]
     n = out.size
     order = np.empty(n, np.int64)
@@ -80,31 +65,6 @@ def _kendall(t, state, out):  # type: ignore[no-untyped-def]
         order[i - v] = i
     for place in range(n):
         out[order[place]] = place
-
-
-@numba.njit(cache=True)
-def _cayley(t, state, out):  # type: ignore[no-untyped-def]
-    for i in range(out.size):
-        out[i] = i
-        weight = i * math.exp(-t)
-        if uniform(state) * (1.0 + weight) < weight:
-            j = _below(i, state)
-            out[i], out[j] = out[j], out[i]
-
-
-@numba.njit(cache=True)
-def _hamming(weight, state, out):  # type: ignore[no-untyped-def]
-    n = out.size
-    k = _choose(weight, state)
-    moved = np.arange(n)
-    _shuffle(moved, state)
-    moved = moved[:k]
-    to = moved.copy()
-    while (to == moved).any():
-        _shuffle(to, state)
-    out[:] = np.arange(n)
-    for i in range(k):
-        out[moved[i]] = to[i]
 
 
 @numba.njit(cache=True)
@@ -154,81 +114,8 @@ def _footrule(table, state, out):  # type: ignore[no-untyped-def]
             out[s] = _take(places, k, state)
 
 
-@numba.njit(cache=True)
-def _ulam(t, total, log_factorial, state, out):  # type: ignore[no-untyped-def]
-    """Draw a permutation; or, where `total` is not positive, give the sum of the weights."""
-    n = out.size
-    left = uniform(state) * total if total > 0.0 else np.inf
-    part, chosen = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    part[0] = n
-    length, n_rows, found = 1, 0, 0.0
-    while length:
-        logs = 2.0 * log_tableaux(part, length, log_factorial) - log_factorial[n]
-        weight = math.exp(logs - t * (n - part[0]))
-        found += weight
-        if weight > 0.0 and total > 0.0:
-            chosen[:length], n_rows = part[:length], length
-            left -= weight
-            if left < 0.0:
-                break
-        length = next_partition(part, length)
-    if total > 0.0:
-        _permutation(
-            _tableau(chosen[:n_rows], state), _tableau(chosen[:n_rows], state), chosen[:n_rows], out
-        )
-    return found
-
-
-@numba.njit(cache=True)
-def _tableau(shape, state):  # type: ignore[no-untyped-def]
-    """Draw a standard tableau of a shape: the largest number ends where a hook walk does."""
-    left = shape.copy()
-    out = np.zeros((shape.size, shape[0]), np.int64)
-    for number in range(shape.sum(), 0, -1):
-        cell = _below(number, state)
-        row = 0
-        while cell >= left[row]:
-            cell -= left[row]
-            row += 1
-        column = cell
-        while True:
-            arm = left[row] - column - 1
-            leg = 0
-            while row + leg + 1 < left.size and left[row + leg + 1] > column:
-                leg += 1
-            if arm + leg == 0:
-                break
-            step = _below(arm + leg, state)
-            if step < arm:
-                column += step + 1
-            else:
-                row += step - arm + 1
-        out[row, column] = number
-        left[row] -= 1
-    return out
-
-
-@numba.njit(cache=True)
-def _permutation(p, q, shape, out):  # type: ignore[no-untyped-def]
-    """Undo the insertions of Robinson and Schensted, the last first; destroys `p`."""
-    left = shape.copy()
-    for number in range(out.size, 0, -1):
-        row = 0
-        while left[row] == 0 or q[row, left[row] - 1] != number:
-            row += 1
-        left[row] -= 1
-        x = p[row, left[row]]
-        while row > 0:
-            row -= 1
-            column = left[row] - 1
-            while p[row, column] > x:
-                column -= 1
-            x, p[row, column] = p[row, column], x
-        out[number - 1] = x - 1
-
-
 @numba.njit(cache=True, error_model="numpy")
-def draw_rankings_kernel(t, consensus, seed, logs, n, kind):  # type: ignore[no-untyped-def]
+def draw_rankings_kernel(t, consensus, seed, n, kind):  # type: ignore[no-untyped-def]
     """Draw a ranking for each row, (r, s).
 
     Parameters
@@ -239,12 +126,10 @@ def draw_rankings_kernel(t, consensus, seed, logs, n, kind):  # type: ignore[no-
         Ranks from 1, of all items or of some.
     seed : ndarray of int, (r,)
         A 64-bit seed for each row.
-    logs : ndarray of float, (n + 1,)
-        Logarithms of the counts of permutations by Hamming's distance.
     n : int
         Items.
     kind : int
-        Position of the distance in `DISTANCES`: footrule, Spearman, Kendall, Cayley, Hamming, Ulam.
+        Position of the distance in `DISTANCES`: footrule, Spearman, Kendall.
 
     Returns
     -------
@@ -261,10 +146,7 @@ def draw_rankings_kernel(t, consensus, seed, logs, n, kind):  # type: ignore[no-
     place = np.empty(n, np.int64)
     before = np.nan
     table, cost = np.empty((0, 0)), np.empty((n, n))
-    sets, reduced, weight, total = np.empty(0), np.empty((0, 0)), np.empty(0), 0.0
-    log_factorial = np.zeros(2 * n + 1)
-    for i in range(1, 2 * n + 1):
-        log_factorial[i] = log_factorial[i - 1] + math.log(i)
+    sets, reduced = np.empty(0), np.empty((0, 0))
     for r in range(n_rows):
         if math.isnan(t[r]):
             raise ValueError("alpha must be a number, to draw a ranking.")
@@ -279,11 +161,6 @@ def draw_rankings_kernel(t, consensus, seed, logs, n, kind):  # type: ignore[no-
                     for j in range(n):
                         cost[i, j] = min(x * (i - j) ** 2, 1e300)
                 sets, reduced, _ = table_of_sets(cost, PLACES)
-            elif kind == 4:
-                weight = logs - x * np.arange(n + 1)
-                weight = np.exp(weight - weight.max())
-            elif kind == 5:
-                total = _ulam(x, 0.0, log_factorial, state, place)
         if kind == 0:
             _footrule(table, state, place)
         elif kind == 1 and n <= MOST_ITEMS:
@@ -291,14 +168,8 @@ def draw_rankings_kernel(t, consensus, seed, logs, n, kind):  # type: ignore[no-
         elif kind == 1:
             place[:] = np.arange(n)
             exchange_kernel(x, place, EXCHANGES * n, reach_of(x, n), state)
-        elif kind == 2:
-            _kendall(x, state, place)
-        elif kind == 3:
-            _cayley(x, state, place)
-        elif kind == 4:
-            _hamming(weight, state, place)
         else:
-            _ulam(x, total, log_factorial, state, place)
+            _kendall(x, state, place)
         for i in range(n_slots):
             if not 1 <= consensus[r, i] <= n:
                 raise ValueError("The consensus must hold the ranks 1 to n, to draw a ranking.")

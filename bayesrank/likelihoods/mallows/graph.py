@@ -1,28 +1,19 @@
-"""What the compiled Ops of Mallows models compute, as graphs, and counts of permutations.
+"""What the compiled Ops of Mallows models compute, as graphs.
 
 The graphs are for JAX and for second derivatives; the kernels must agree with them.
 """
 
 import functools
-from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
-from numpy.typing import NDArray
 from pytensor.tensor import TensorVariable
-from scipy.special import gammaln
 
-from bayesrank.likelihoods.mallows.normaliser_kernels import ulam_counts
 from bayesrank.likelihoods.mallows.order_kernels import PLACES
 
-__all__ = ["footrule_log_normaliser", "log_sum_over_orders", "logs_of_counts"]
-
-
-# ---------------------------------------------------------------------------------------------
-# Graphs of the compiled Ops
-# ---------------------------------------------------------------------------------------------
+__all__ = ["footrule_log_normaliser", "log_sum_over_orders"]
 
 
 def footrule_log_normaliser(t: Any, n: int) -> TensorVariable:
@@ -87,44 +78,3 @@ def log_sum_over_orders(cost: TensorVariable, kind: int) -> TensorVariable:
         f = pt.logsumexp(f[:, before] - own, axis=-1)
         position = {s: i for i, s in enumerate(sets)}
     return f[:, 0]
-
-
-# ---------------------------------------------------------------------------------------------
-# Counts of permutations by distance
-# ---------------------------------------------------------------------------------------------
-
-
-@functools.cache
-def logs_of_counts(distance: str, n: int) -> NDArray[np.float64]:
-    """Logarithm of the number of permutations at distance 0, 1, ..., n; -inf of none.
-
-    Parameters
-    ----------
-    distance : {"hamming", "ulam"}
-    n : int
-
-    Returns
-    -------
-    ndarray, (n + 1,)
-
-    Examples
-    --------
-    >>> np.exp(logs_of_counts("hamming", 4)).round().astype(int).tolist()
-    [1, 0, 6, 8, 9]
-    >>> np.exp(logs_of_counts("ulam", 4)).round().astype(int).tolist()
-    [1, 9, 13, 1, 0]
-    """
-    with np.errstate(divide="ignore"):
-        if distance == "ulam":
-            return np.asarray(ulam_counts(n)[::-1])
-        k = np.arange(n + 1)
-        choose = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
-        return choose + np.log(_shares_without_fixed_point(n)) + gammaln(k + 1.0)
-
-
-def _shares_without_fixed_point(n: int) -> NDArray[np.float64]:
-    """Share of the permutations of 0, 1, ..., n items that fix none."""
-    found: Sequence[float] = [1.0, 0.0]
-    for k in range(2, n + 1):  # D_k = (k - 1) (D_{k-1} + D_{k-2}), without differences
-        found = [*found, ((k - 1) * found[k - 1] + found[k - 2]) / k]
-    return np.array(found[: n + 1])

@@ -1,6 +1,6 @@
-r"""Normalisers in numba: the footrule by a scan of positions, Ulam's counts by shapes of tableaux.
+r"""The normaliser of the footrule in numba, by a scan of positions.
 
-**Footrule.** Go through the positions 1, ..., n, and let k of them so far be open: not yet given an
+Go through the positions 1, ..., n, and let k of them so far be open: not yet given an
 item, so that as many items are not yet given a position. Every open position and every open item
 moves one further away from what it will meet, which costs 2k in all. The next position and the next
 item leave k as it is in 2k + 1 ways, open one pair, or close one in :math:`(k + 1)^2` ways:
@@ -9,11 +9,6 @@ item leave k as it is in 2k + 1 ways, open one pair, or close one in :math:`(k +
                    + (k + 1)^2 f_{s-1}(k + 1)\bigr], \qquad Z = f_n(0).
 
 It is summed in logarithms, because what is small at one step may be what counts in the end.
-
-**Ulam.** By the correspondence of Robinson and Schensted, permutations of which the longest
-increasing subsequence has length l are pairs of standard tableaux of one shape with l columns:
-their number is the sum of :math:`(f^\lambda)^2` over partitions of n with largest part l, and
-:math:`f^\lambda` is n! over the product of all hook lengths.
 """
 
 import math
@@ -21,7 +16,7 @@ import math
 import numba
 import numpy as np
 
-__all__ = ["footrule_kernel", "footrule_table", "log_tableaux", "next_partition", "ulam_counts"]
+__all__ = ["footrule_kernel", "footrule_table"]
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -66,66 +61,3 @@ def footrule_kernel(t, n):  # type: ignore[no-untyped-def]
         f, slope = footrule_table(t[r], n)
         value[r], gradient[r] = f[n, 0], slope[n, 0]
     return value, gradient
-
-
-# ---------------------------------------------------------------------------------------------
-# Shapes of tableaux
-# ---------------------------------------------------------------------------------------------
-
-
-@numba.njit(cache=True)
-def next_partition(part, length):  # type: ignore[no-untyped-def]
-    """Replace a partition by the next in falling order; its number of parts, 0 after the last.
-
-    Begin with one part, n.
-    """
-    i = length - 1
-    rest = 0
-    while i >= 0 and part[i] == 1:
-        rest += 1
-        i -= 1
-    if i < 0:
-        return 0
-    part[i] -= 1
-    rest += 1
-    most = part[i]
-    i += 1
-    while rest > 0:
-        part[i] = min(rest, most)
-        rest -= part[i]
-        i += 1
-    return i
-
-
-@numba.njit(cache=True)
-def log_tableaux(part, length, log_factorial):  # type: ignore[no-untyped-def]
-    """Logarithm of the number of standard tableaux of a shape, by Frobenius' form of the hooks."""
-    n = 0
-    for i in range(length):
-        n += part[i]
-    out = log_factorial[n]
-    for i in range(length):
-        first = part[i] + length - 1 - i
-        out -= log_factorial[first]
-        for j in range(i + 1, length):
-            out += math.log(first - (part[j] + length - 1 - j))
-    return out
-
-
-@numba.njit(cache=True)
-def ulam_counts(n):  # type: ignore[no-untyped-def]
-    """Logarithm of the number of permutations by longest increasing subsequence, (n + 1,)."""
-    log_factorial = np.zeros(2 * n + 1)
-    for i in range(1, 2 * n + 1):
-        log_factorial[i] = log_factorial[i - 1] + math.log(i)
-    share = np.zeros(n + 1)  # of all permutations
-    part = np.zeros(n, np.int64)
-    part[0] = n
-    length = 1
-    while length:
-        columns = part[0]
-        share[columns] += math.exp(
-            2.0 * log_tableaux(part, length, log_factorial) - log_factorial[n]
-        )
-        length = next_partition(part, length)
-    return np.log(share) + log_factorial[n]

@@ -14,11 +14,6 @@ footrule      :math:`\sum|\pi_i - \rho_i|`     a scan of positions, :math:`O(n^2
 spearman      :math:`\sum(\pi_i - \rho_i)^2`   a permanent, by sets of items; of more than 22
                                                an estimate, with its error
 kendall       discordant pairs                 :math:`\prod_{j=1}^n \sum_{k<j} e^{-kt}`
-cayley        exchanges of two items           :math:`\prod_{j=0}^{n-1} (1 + j e^{-t})`
-hamming       items with other ranks           :math:`\sum_k \binom nk D_k e^{-kt}`, of the
-                                               :math:`D_k` permutations that fix none of k
-ulam          items to move                    :math:`\sum_\lambda (f^\lambda)^2
-                                               e^{-(n - \lambda_1) t}`, by hooks: up to 60 items
 ============  ===============================  =====================================================
 
 A partial ranking is worth the full rankings that complete it, `partial_logp`.
@@ -43,18 +38,9 @@ from bayesrank.likelihoods.mallows.completion_kernels import (
     completions_curvature_kernel,
     completions_kernel,
 )
-from bayesrank.likelihoods.mallows.distance_kernels import (
-    CAYLEY,
-    KENDALL,
-    ULAM,
-    distances_kernel,
-)
+from bayesrank.likelihoods.mallows.distance_kernels import kendall_kernel
 from bayesrank.likelihoods.mallows.draw_kernels import draw_rankings_kernel
-from bayesrank.likelihoods.mallows.graph import (
-    footrule_log_normaliser,
-    log_sum_over_orders,
-    logs_of_counts,
-)
+from bayesrank.likelihoods.mallows.graph import footrule_log_normaliser, log_sum_over_orders
 from bayesrank.likelihoods.mallows.normaliser_kernels import footrule_kernel
 from bayesrank.likelihoods.mallows.order_kernels import MOST_ITEMS, PAIRS, PLACES, orders_kernel
 from bayesrank.likelihoods.mallows.path import path_log_normaliser, spearman_path
@@ -62,14 +48,13 @@ from bayesrank.likelihoods.mallows.ray import LogSumAlongRay, Ray, ray_of_costs
 from bayesrank.likelihoods.ops import CompiledOp, KernelOp
 
 __all__ = [
+    "COST_KIND",
     "DISTANCES",
-    "MOST_ITEMS_OF",
-    "SUMMED_OUT",
     "FootruleLogNormaliser",
+    "KendallDistance",
     "LogSumOfCompletions",
     "LogSumOverOrders",
     "RankingsDraw",
-    "WholeDistance",
     "check_partial",
     "consensus_costs",
     "distance_between",
@@ -84,11 +69,9 @@ __all__ = [
     "summed_out_logp",
 ]
 
-DISTANCES = ("footrule", "spearman", "kendall", "cayley", "hamming", "ulam")
-MOST_ITEMS_OF = {"ulam": 60}  # where shapes become too many
-# Distances of which the sum over all consensus orders is known, and how its items cost there
-SUMMED_OUT = {"footrule": PLACES, "spearman": PLACES, "hamming": PLACES, "kendall": PAIRS}
-_KERNELS = {"kendall": KENDALL, "cayley": CAYLEY, "ulam": ULAM}
+DISTANCES = ("footrule", "spearman", "kendall")
+REMOVED = ("cayley", "hamming", "ulam")
+COST_KIND = {"footrule": PLACES, "spearman": PLACES, "kendall": PAIRS}
 
 
 class FootruleLogNormaliser(CompiledOp):
@@ -134,7 +117,7 @@ class LogSumOfCompletions(CompiledOp):
     kernel = staticmethod(completions_kernel)
     curvature_kernel = staticmethod(completions_curvature_kernel)
     signature = "(r),(r,s),(r,s)->(r)"
-    version = 2
+    version = 3
 
     def __init__(self, n_items: int, kind: int) -> None:
         self.n_items, self.kind = n_items, kind
@@ -144,19 +127,11 @@ class LogSumOfCompletions(CompiledOp):
         return self.n_items, self.kind
 
 
-class WholeDistance(KernelOp):
-    """Distances (r,) of rows of ranks (r, n) from those of a consensus (r, n)."""
+class KendallDistance(KernelOp):
+    """Kendall's distances (r,) of rows of ranks (r, n) from those of a consensus (r, n)."""
 
-    __props__ = ("kind",)
-    kernel = staticmethod(distances_kernel)
+    kernel = staticmethod(kendall_kernel)
     signature = "(r,n),(r,n)->(r)"
-
-    def __init__(self, kind: int) -> None:
-        self.kind = kind
-
-    @property
-    def constants(self) -> tuple[int]:
-        return (self.kind,)
 
 
 class RankingsDraw(KernelOp):
@@ -164,9 +139,9 @@ class RankingsDraw(KernelOp):
 
     __props__ = ("n_items", "kind")
     kernel = staticmethod(draw_rankings_kernel)
-    signature = "(r),(r,s),(r),(m)->(r,s)"
+    signature = "(r),(r,s),(r)->(r,s)"
     dtype = "int64"
-    version = 3
+    version = 4
 
     def __init__(self, n_items: int, kind: int) -> None:
         self.n_items, self.kind = n_items, kind
@@ -188,7 +163,7 @@ def distance_between(ranks: Any, consensus: Any, distance: str) -> TensorVariabl
     ----------
     ranks, consensus : tensor_like of int, (..., n)
         Ranks from 1 of the same items; leading axes broadcast.
-    distance : {"footrule", "spearman", "kendall", "cayley", "hamming", "ulam"}
+    distance : {"footrule", "spearman", "kendall"}
         Which one.
 
     Returns
@@ -200,7 +175,7 @@ def distance_between(ranks: Any, consensus: Any, distance: str) -> TensorVariabl
     --------
     >>> ranks, consensus = [3, 1, 2, 4], [1, 2, 3, 4]
     >>> {name: float(distance_between(ranks, consensus, name).eval()) for name in DISTANCES}
-    {'footrule': 4.0, 'spearman': 6.0, 'kendall': 2.0, 'cayley': 2.0, 'hamming': 3.0, 'ulam': 1.0}
+    {'footrule': 4.0, 'spearman': 6.0, 'kendall': 2.0}
     """
     ranks, consensus = (pt.cast(pt.as_tensor_variable(x), "int64") for x in (ranks, consensus))
     apart = ranks - consensus
@@ -208,13 +183,11 @@ def distance_between(ranks: Any, consensus: Any, distance: str) -> TensorVariabl
         found = pt.sum(pt.abs(apart), axis=-1)
     elif distance == "spearman":
         found = pt.sum(apart**2, axis=-1)
-    elif distance == "hamming":
-        found = pt.sum(pt.neq(apart, 0), axis=-1)
     else:
         # sums of both give them the same leading axes; broadcasting would compute shapes
         rows = [x + pt.zeros_like(apart) for x in (ranks, consensus)]
         flat = [x if x.ndim == 2 else x.reshape((-1, x.shape[-1])) for x in rows]
-        found = WholeDistance(_KERNELS[distance])(*flat)
+        found = KendallDistance()(*flat)
         found = found if apart.ndim == 2 else found.reshape(apart.shape[:-1])
     return pt.cast(found, "float64")
 
@@ -228,7 +201,7 @@ def log_normaliser(alpha: Any, n_items: int, distance: str) -> TensorVariable:
         Concentration, finite and not negative.
     n_items : int
         How many items are ranked.
-    distance : {"footrule", "spearman", "kendall", "cayley", "hamming", "ulam"}
+    distance : {"footrule", "spearman", "kendall"}
         Which one.
 
     Returns
@@ -238,7 +211,7 @@ def log_normaliser(alpha: Any, n_items: int, distance: str) -> TensorVariable:
     Raises
     ------
     ValueError
-        If the distance is unknown, or the items are too many for it.
+        If the distance is unknown.
 
     Warns
     -----
@@ -248,7 +221,7 @@ def log_normaliser(alpha: Any, n_items: int, distance: str) -> TensorVariable:
 
     References
     ----------
-    Fligner, Verducci, Distance based ranking models, JRSS B 1986 (Kendall, Cayley); Vitelli et al.,
+    Fligner, Verducci, Distance based ranking models, JRSS B 1986 (Kendall); Vitelli et al.,
     Probabilistic preference learning with the Mallows rank model, JMLR 2018.
 
     Examples
@@ -256,17 +229,11 @@ def log_normaliser(alpha: Any, n_items: int, distance: str) -> TensorVariable:
     >>> round(float(log_normaliser(3.0, 10, "kendall").eval()), 8)
     9.69641008
     """
-    check_distance(distance, n_items)
+    check_distance(distance)
     # PyTensor makes single ones of the numbers that fit
     t = pt.cast(pt.as_tensor_variable(alpha), "float64") / n_items
     if distance == "kendall":
         return _kendall_log_normalisers(t, n_items)[..., -1]
-    if distance == "cayley":
-        return pt.sum(pt.log1p(np.arange(n_items) * pt.exp(-t[..., None])), axis=-1)
-    if distance in ("hamming", "ulam"):
-        logs = logs_of_counts(distance, n_items)
-        (found,) = np.nonzero(np.isfinite(logs))
-        return pt.logsumexp(logs[found] - t[..., None] * found, axis=-1)
     if distance == "spearman" and n_items > MOST_ITEMS:
         path = spearman_path(n_items)
         warnings.warn(
@@ -294,17 +261,13 @@ def _kendall_log_normalisers(t: TensorVariable, n_items: int) -> TensorVariable:
     return pt.cumsum(pt.log(sums), axis=-1)
 
 
-def check_distance(distance: str, n_items: int) -> None:
-    """Raise where there is no such distance, or no normaliser of it for so many items."""
-    if distance not in DISTANCES:
-        known = ", ".join(map(repr, DISTANCES))
-        raise ValueError(f"`distance` is {distance!r}; it is one of {known}.")
-    most = MOST_ITEMS_OF.get(distance)
-    if most is not None and n_items > most:
-        raise ValueError(
-            f"The normaliser of distance={distance!r} is summed up to {most} items; there are "
-            f"{n_items}. The other distances have no limit."
-        )
+def check_distance(distance: str) -> None:
+    """Raise where there is no such distance."""
+    if distance in DISTANCES:
+        return
+    known = ", ".join(map(repr, DISTANCES))
+    where = " It was removed; the R package BayesMallows has it." if distance in REMOVED else ""
+    raise ValueError(f"`distance` is {distance!r}; it must be one of {known}.{where}")
 
 
 def mallows_logp(
@@ -320,7 +283,7 @@ def mallows_logp(
         Ranks of the same items; leading axes broadcast. The number of items must be known.
     alpha : tensor_like of float, (...)
         Concentration, not negative: of each ranking, or of all.
-    distance : {"footrule", "spearman", "kendall", "cayley", "hamming", "ulam"}
+    distance : {"footrule", "spearman", "kendall"}
         Which one.
 
     Returns
@@ -363,7 +326,7 @@ def partial_logp(
         Ranks of the same items among all n; any of empty slots.
     alpha : tensor_like of float, () or (n_rankings,)
         Concentration, not negative.
-    distance : {"footrule", "spearman", "kendall", "cayley", "hamming"}
+    distance : {"footrule", "spearman", "kendall"}
         Which one; `check_partial` says up to where.
     n_items : int
         How many items the consensus is of.
@@ -414,15 +377,10 @@ def check_partial(distance: str, ranks: Any, n_items: int) -> int | None:
     of_block = (ranks[:, :, None] == np.arange(1, ranks.shape[1] + 1)).sum(axis=1)  # sizes
     n_out = n_items - (ranks > 0).sum(axis=1)
     is_tied = (of_block > 1).sum(axis=1)
-    if distance == "ulam":
-        bad = (n_out > 0) | (is_tied > 0)
-    elif distance == "cayley":
-        bad = (n_out > 0) | (is_tied > 1)
-    else:
-        log_ideals = n_out + np.log2(1.0 + (2.0 ** np.minimum(of_block, 99) - 1.0).sum(axis=1))
-        by_ideals = np.full(len(ranks), distance == "spearman") | (n_out > 0)
-        by_ideals &= (distance != "footrule") | (is_tied > 0)
-        bad = by_ideals & (log_ideals > MOST_ITEMS)
+    log_ideals = n_out + np.log2(1.0 + (2.0 ** np.minimum(of_block, 99) - 1.0).sum(axis=1))
+    by_ideals = np.full(len(ranks), distance == "spearman") | (n_out > 0)
+    by_ideals &= (distance != "footrule") | (is_tied > 0)
+    bad = by_ideals & (log_ideals > MOST_ITEMS)
     return int(bad.argmax()) if bad.any() else None
 
 
@@ -451,18 +409,17 @@ def draw_rankings(
 
     Examples
     --------
-    >>> draw_rankings([3, 1, 2], 1e6, [1, 2], distance="cayley").eval().tolist()
+    >>> draw_rankings([3, 1, 2], 1e6, [1, 2], distance="kendall").eval().tolist()
     [[3, 1, 2], [3, 1, 2]]
     """
     seed, consensus = pt.as_tensor_variable(seed), pt.as_tensor_variable(consensus)
     n = known_items(consensus) if n_items is None else n_items
-    check_distance(distance, n)
-    logs = logs_of_counts("hamming", n) if distance == "hamming" else np.zeros(1)
+    check_distance(distance)
     zero = pt.zeros_like(seed)
     t = (pt.cast(pt.as_tensor_variable(alpha), "float64") / n + zero).reshape((-1,))
     rows = pt.cast(consensus, "int64") + zero[..., None]
     flat = rows.reshape((-1, rows.shape[-1]))
-    found = RankingsDraw(n, DISTANCES.index(distance))(t, flat, seed.reshape((-1,)), logs)
+    found = RankingsDraw(n, DISTANCES.index(distance))(t, flat, seed.reshape((-1,)))
     return found.reshape(rows.shape)
 
 
@@ -484,8 +441,7 @@ def consensus_costs(ranks: Any, distance: str) -> TensorVariable:
     ----------
     ranks : tensor_like of int, (n_rankings, n)
         Ranks from 1 of all items, by item.
-    distance : {"footrule", "spearman", "hamming", "kendall"}
-        One whose sum over the consensus is known.
+    distance : {"footrule", "spearman", "kendall"}
 
     Returns
     -------
@@ -498,8 +454,7 @@ def consensus_costs(ranks: Any, distance: str) -> TensorVariable:
         found = ranks[:, :, None] < ranks[:, None, :]
     else:
         apart = ranks[:, :, None] - np.arange(1, known_items(ranks) + 1)
-        of = {"footrule": pt.abs, "spearman": pt.sqr, "hamming": lambda x: pt.neq(x, 0)}
-        found = of[distance](apart)
+        found = pt.abs(apart) if distance == "footrule" else pt.sqr(apart)
     return pt.cast(found, "float64")
 
 
@@ -511,8 +466,8 @@ def summed_out_logp(
     .. math:: P(\pi_1, \dots, \pi_N \mid \alpha) = \frac{1}{n!} \sum_\rho
               \prod_m \frac{e^{-t_m d(\pi_m, \rho)}}{Z_n(t_m)}
 
-    Distances from a consensus are sums over its items and their places (footrule, Spearman,
-    Hamming) or over its pairs (Kendall), so the sum is one over sets of items: time
+    Distances from a consensus are sums over its items and their places (footrule, Spearman)
+    or over its pairs (Kendall), so the sum is one over sets of items: time
     :math:`2^n n` once, however many rankings there are.
 
     Parameters
@@ -522,7 +477,7 @@ def summed_out_logp(
         known.
     alpha : tensor_like of float, () or (1,) or (n_rankings,)
         Concentration, not negative: of all rankings, or of each.
-    distance : {"footrule", "spearman", "hamming", "kendall"}
+    distance : {"footrule", "spearman", "kendall"}
         Which one.
     weight : tensor_like of float, (n_rankings,), optional
         How often each ranking counts; default once.
@@ -537,7 +492,7 @@ def summed_out_logp(
     Raises
     ------
     ValueError
-        If the sum is not known for the distance, or the items are too many.
+        If the distance is unknown, or the items are too many.
 
     Examples
     --------
@@ -558,7 +513,7 @@ def summed_out_logp(
     else:
         cost = pt.sum((weight * alpha / n)[:, None, None] * costs, axis=0)
     log_z = pt.sum(weight * log_normaliser_given_sizes(alpha, n, distance, sizes))
-    return LogSumOverOrders(SUMMED_OUT[distance])(cost[None])[0] - gammaln(n + 1.0) - log_z
+    return LogSumOverOrders(COST_KIND[distance])(cost[None])[0] - gammaln(n + 1.0) - log_z
 
 
 def ray_of_rankings(ranks: Any, weight: Any, distance: str) -> Ray:
@@ -570,7 +525,7 @@ def ray_of_rankings(ranks: Any, weight: Any, distance: str) -> Ray:
         Ranks from 1 of all items, by item.
     weight : array of float, (n_rankings,)
         How often each counts.
-    distance : {"footrule", "spearman", "hamming", "kendall"}
+    distance : {"footrule", "spearman", "kendall"}
         Which one.
 
     Returns
@@ -578,7 +533,7 @@ def ray_of_rankings(ranks: Any, weight: Any, distance: str) -> Ray:
     Ray
     """
     each = consensus_costs(ranks, distance).eval(mode="FAST_COMPILE")
-    return ray_of_costs(np.tensordot(weight, each, 1), SUMMED_OUT[distance])
+    return ray_of_costs(np.tensordot(weight, each, 1), COST_KIND[distance])
 
 
 def summed_out_along_ray(
@@ -594,7 +549,7 @@ def summed_out_along_ray(
         From `ray_of_rankings`; variables may stand for its arrays.
     weight : tensor_like of float, (n_rankings,)
         How often each ranking counts.
-    distance : {"footrule", "spearman", "hamming", "kendall"}
+    distance : {"footrule", "spearman", "kendall"}
         Which one.
     sizes : tensor_like of int, (n_rankings, n_blocks), optional
         As of `summed_out_logp`.
@@ -604,7 +559,7 @@ def summed_out_along_ray(
     TensorVariable, scalar
     """
     n = known_items(pt.as_tensor_variable(ray.cost))
-    total = LogSumAlongRay(SUMMED_OUT[distance])((alpha / n)[None], *ray)[0]
+    total = LogSumAlongRay(COST_KIND[distance])((alpha / n)[None], *ray)[0]
     log_z = pt.sum(weight * log_normaliser_given_sizes(alpha, n, distance, sizes))
     return total - gammaln(n + 1.0) - log_z
 
@@ -642,14 +597,8 @@ def log_normaliser_given_sizes(
 
 
 def check_summed_out(distance: str, n_items: int) -> None:
-    """Raise where the sum over all consensus orders is not known, or too long."""
-    check_distance(distance, n_items)
-    if distance not in SUMMED_OUT:
-        known = ", ".join(map(repr, SUMMED_OUT))
-        raise ValueError(
-            f"The consensus cannot be summed out for distance={distance!r}: there is no sum of it "
-            f"over items or pairs, as there is for {known}. Give a consensus."
-        )
+    """Raise where there is no such distance, or the sum over all consensus orders is too long."""
+    check_distance(distance)
     if n_items > MOST_ITEMS:
         raise ValueError(
             f"The consensus is summed out over all sets of items, up to {MOST_ITEMS} of them; "

@@ -10,7 +10,7 @@ exp(-cost), of costs as `bayesrank.likelihoods.mallows.order_kernels` has them. 
 *leap*    an item leaps to another place, and those between shift by one (Vitelli et al., JMLR
           2018), with what that costs counted from the items that move.
 
-Other distances, and partial rankings, are no such sum: there leaps, and exchanges of two items, are
+Partial rankings are no such sum: there leaps, and exchanges of two items, are
 judged by the log-probabilities of all rankings.
 
 The same moves, of which only those are made that gain, lead to the orders that EM looks for.
@@ -22,7 +22,6 @@ import numba
 import numpy as np
 
 from bayesrank.likelihoods.mallows.completion_kernels import log_sums_of_completions
-from bayesrank.likelihoods.mallows.distance_kernels import ULAM, distances_kernel
 from bayesrank.likelihoods.mallows.order_kernels import PAIRS, draw_order_kernel, table_of_sets
 from bayesrank.likelihoods.ops.splitmix import uniform
 
@@ -66,10 +65,8 @@ def place_costs_kernel(t, ranks, row, item, kind, cost):  # type: ignore[no-unty
                 apart = ranks[r, s] - 1 - place
                 if kind == 0:
                     own[place] += t[r] * abs(apart)
-                elif kind == 1:
+                else:
                     own[place] += t[r] * apart * apart
-                elif apart != 0:
-                    own[place] += t[r]
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -223,11 +220,6 @@ def _log_likelihood(t, weight, ranks, item, rho, n, kind):  # type: ignore[no-un
     """Of all rankings around one consensus, up to the normaliser."""
     consensus = rho[item]
     total = 0.0
-    if kind == 5:  # Ulam's, of full rankings
-        distance = distances_kernel(ranks, consensus, ULAM)
-        for r in range(t.size):
-            total -= t[r] * weight[r] * distance[r]
-        return total
     found = log_sums_of_completions(t, ranks, consensus, n, kind)
     for r in range(t.size):
         total += weight[r] * found[r]

@@ -22,34 +22,10 @@ def kendall(a, b):
     return sum((a[i] - a[j]) * (b[i] - b[j]) < 0 for i, j in combinations(range(len(a)), 2))
 
 
-def cayley(a, b):
-    """Exchanges until both agree: each puts one item where it belongs."""
-    a, swaps = list(a), 0
-    for i, rank in enumerate(b):
-        if a[i] != rank:
-            j = a.index(rank)
-            a[i], a[j] = a[j], a[i]
-            swaps += 1
-    return swaps
-
-
-def ulam(a, b):
-    """Items not in the longest of all sets that both rankings put in one order."""
-    n = len(a)
-    for size in range(n, 0, -1):
-        for kept in combinations(range(n), size):
-            if np.array_equal(np.argsort(np.take(a, kept)), np.argsort(np.take(b, kept))):
-                return n - size
-    return 0
-
-
 DEFINITIONS: dict[str, Callable[..., float]] = {
     "footrule": lambda a, b: np.abs(np.subtract(a, b)).sum(),
     "spearman": lambda a, b: (np.subtract(a, b) ** 2).sum(),
     "kendall": kendall,
-    "cayley": cayley,
-    "hamming": lambda a, b: np.not_equal(a, b).sum(),
-    "ulam": ulam,
 }
 
 

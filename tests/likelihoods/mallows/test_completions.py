@@ -9,7 +9,6 @@ from scipy.special import logsumexp
 from bayesrank.likelihoods.mallows import DISTANCES, check_partial, partial_logp
 from bayesrank.likelihoods.mallows.completion_kernels import (
     FOOTRULE,
-    HAMMING,
     SPEARMAN,
     _footrule_of_some,
     _over_ideals,
@@ -33,7 +32,7 @@ PARTIAL = [
     [0, 0, 0, 0, 0],
 ]
 RHO = [3, 5, 1, 2, 4]
-KINDS = [DISTANCES.index(name) for name in DISTANCES if name != "ulam"]
+KINDS = range(len(DISTANCES))
 
 
 @for_each("kind", KINDS)
@@ -45,10 +44,7 @@ def test_sums_and_derivatives_are_those_of_all_completions(kind, t):
     bar, along = np.full(len(ranks), 2.0), np.full(len(ranks), 3.0)
     change, bend = completions_curvature_kernel(times, ranks, rho, bar, along, 5, kind)
     np.testing.assert_allclose(change, 3 * slope)
-    n_summed = 0
     for row, y in enumerate(ranks):
-        if value[row] == -np.inf:
-            continue
         distance = DEFINITIONS[DISTANCES[kind]]
         d = np.array([distance(x, RHO) for x in completions(y).tolist()], dtype=float)
         log_sum = logsumexp(-t * d)
@@ -56,14 +52,12 @@ def test_sums_and_derivatives_are_those_of_all_completions(kind, t):
         assert value[row] == pytest.approx(log_sum, rel=1e-13, abs=1e-10)
         assert slope[row] == pytest.approx(-share @ d, abs=1e-10)
         assert bend[row] == pytest.approx(6 * (share @ d**2 - (share @ d) ** 2), abs=1e-9)
-        n_summed += 1
-    assert n_summed == (len(ranks) if DISTANCES[kind] != "cayley" else 4)
 
 
 def test_what_cannot_be_summed_is_found_beforehand():
     ranks = np.array(PARTIAL)
     first = {name: check_partial(name, ranks, 5) for name in DISTANCES}
-    assert first == dict.fromkeys(DISTANCES) | {"cayley": 4, "ulam": 0}
+    assert first == dict.fromkeys(DISTANCES)
     pairs = np.array([[1, 2, 0], [2, 1, 3], [1, 1, 2]])
     assert check_partial("footrule", pairs, 100) == 2
     assert check_partial("kendall", pairs, 100) == 0
@@ -77,13 +71,12 @@ def blocks(n, sizes, rng):
     return rng.permutation(n) + 1, np.repeat(np.arange(len(sizes)) + 1, sizes)
 
 
-@for_each("kind", [FOOTRULE, HAMMING, SPEARMAN])
+@for_each("kind", [FOOTRULE, SPEARMAN])
 def test_blocks_of_many_items_are_permanents(kind, rng):
     rho, ranks = blocks(30, [3, 1, 11, 10, 1, 4], rng)
     cost = {
         FOOTRULE: lambda x: np.abs(x),
         SPEARMAN: lambda x: x**2,
-        HAMMING: lambda x: x != 0,
     }[kind](rho[:, None] - np.arange(1, 31)).astype(float)
     t = 0.2
     expected = sum(

@@ -30,7 +30,7 @@ OPS = [
     mallows.FootruleLogNormaliser(4),
     mallows.LogSumOverOrders(PAIRS),
     mallows.LogSumOfCompletions(4, 0),
-    mallows.WholeDistance(0),
+    mallows.KendallDistance(),
     mallows.RankingsDraw(4, 0),
     ray.LogSumAlongRay(PAIRS),
     stages.StagesLogp(),
