@@ -53,9 +53,9 @@ Matrix = list[list[Any]]  # rows of arrays, or of symbols
 
 
 class Part(NamedTuple):
-    """A process: its hyperparameters with what is usual of them, and its transitions."""
+    """A process: its hyperparameters with their priors, and its transitions."""
 
-    hyperparameters: dict[str, tuple[float, float, float]]  # median, sd of its logarithm, power
+    hyperparameters: dict[str, tuple[float, float]]  # median where times span 1, power of the span
     size: int  # of the state
     transitions: Callable[..., tuple[Matrix, Matrix, Matrix]]
 
@@ -110,21 +110,21 @@ def _stationary(F: Matrix, P: Matrix) -> Matrix:
     ]
 
 
-SCALE = {"scale": (1.0, 1.0, 0.0)}
-DRIFT = {"drift": (0.5, 1.5, -0.5)}
-LENGTH = {"length": (0.3, 1.5, 1.0)}
+SCALE = {"scale": (1.0, 0.0)}
+DRIFT = {"drift": (0.5, -0.5)}
+LENGTH = {"length": (0.3, 1.0)}
 PARTS = {
     "constant": Part(SCALE, 1, _constant),
     "random_walk": Part(SCALE | DRIFT, 1, _random_walk),
-    "trend": Part(
-        SCALE | DRIFT | {"slope": (0.5, 1.5, -1.0), "slope_drift": (0.5, 1.5, -1.5)}, 2, _trend
-    ),
+    "trend": Part(SCALE | DRIFT | {"slope": (0.5, -1.0), "slope_drift": (0.5, -1.5)}, 2, _trend),
     "matern12": Part(SCALE | LENGTH, 1, _matern12),
     "matern32": Part(SCALE | LENGTH, 2, _matern32),
     "matern52": Part(SCALE | LENGTH, 3, _matern52),
 }
-"""Every part. What is usual is so where all times are one unit long; the power of time says what it
-is elsewhere: a drift is per root of a unit."""
+"""Every part. Medians of the prior are those where all times span one unit; elsewhere they are
+multiplied by the span to the given power, since a drift is per root of a unit."""
+LENGTH_SD = 1.5  # standard deviation of the logarithm of a length
+HALF_NORMAL_MEDIAN = 0.67449  # where its scale is 1
 
 
 class Dynamics:
@@ -176,7 +176,8 @@ class Dynamics:
             for name, value in PARTS[part].hyperparameters.items()
         }
         self.names = tuple(usual)
-        self._usual = np.array([*usual.values()]).T
+        self.is_length = np.array([name.endswith("length") for name in usual])
+        self._medians, self._powers = np.array([*usual.values()]).T
         self.size = sum(PARTS[part].size for part in self.parts)
         self.reads = np.concatenate([np.eye(PARTS[part].size)[0] for part in self.parts])
 
@@ -184,8 +185,8 @@ class Dynamics:
         """Write how it is made."""
         return f"Dynamics({self.text!r})"
 
-    def prior(self, span: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Give a weak log-normal prior of the hyperparameters, whatever the unit of time is.
+    def medians(self, span: float) -> NDArray[np.float64]:
+        """Return the medians of the prior of the hyperparameters.
 
         Parameters
         ----------
@@ -194,16 +195,35 @@ class Dynamics:
 
         Returns
         -------
-        medians, spreads : array, (n_hyperparameters,)
-            Spreads are standard deviations of the logarithms.
+        array, (n_hyperparameters,)
 
         Examples
         --------
-        >>> Dynamics("matern32").prior(10.0)
-        (array([1., 3.]), array([1. , 1.5]))
+        >>> Dynamics("matern32").medians(10.0)
+        array([1., 3.])
         """
-        medians, spreads, powers = self._usual
-        return medians * span**powers, spreads
+        return self._medians * span**self._powers
+
+    def log_prior(self, log_values: ArrayLike, span: float) -> float:
+        r"""Evaluate a weak prior at logarithms of the hyperparameters, up to a constant.
+
+        Standard deviations (scale, drift, slope, slope_drift) are half-normal, and lengths are
+        log-normal. With :math:`x = \log \sigma` the former have the log density
+        :math:`x - e^{2x} / (2 s^2)`, whose s follows from the median.
+
+        Parameters
+        ----------
+        log_values : array, (n_hyperparameters,)
+        span : float
+            From the first time to the last, positive.
+
+        Returns
+        -------
+        float
+        """
+        x = np.asarray(log_values) - np.log(self.medians(span))
+        half_normal = x - np.exp(2 * x) * HALF_NORMAL_MEDIAN**2 / 2
+        return float(np.where(self.is_length, -((x / LENGTH_SD) ** 2) / 2, half_normal).sum())
 
     def entries(self, values: Sequence[Any], gap: Any, exp: Any) -> list[Any]:
         """Give the transitions of every part, as rows of numbers or of symbols.

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
+from scipy import stats
 
 import bayesrank as br
 from bayesrank.inference.dynamic.chains import (
@@ -33,6 +34,7 @@ DYNAMICS = {
     "constant + matern32": [0.7, 1.0, 2.0],
 }
 OUTCOMES = np.array(["first", "second", "tie"])
+QUARTILE = stats.norm.ppf(0.75)  # the median of a half-normal of scale one
 
 
 def made_up(n=60, n_items=5, ties=True, seed=1):
@@ -244,17 +246,30 @@ def test_items_come_in_when_they_are_first_seen():
         fit.draws(at="2019-01-01")
 
 
+def test_standard_deviations_are_half_normal_and_lengths_log_normal():
+    slopes = {"scale": 1.0, "drift": 0.25, "slope": 0.125, "slope_drift": 0.0625}  # medians
+    shape, x = Dynamics("trend"), np.random.default_rng(1).normal(size=(2, 4))
+    assert shape.names == tuple(slopes)
+    np.testing.assert_allclose(shape.medians(4.0), [*slopes.values()])
+    prior = stats.halfnorm(scale=np.array([*slopes.values()]) / QUARTILE)
+    one, other = (prior.logpdf(np.exp(at)) + at for at in x)
+    change = shape.log_prior(x[0], 4.0) - shape.log_prior(x[1], 4.0)
+    assert change == pytest.approx((one - other).sum(), abs=2e-4)
+    lengths = [Dynamics("matern12").log_prior([0.0, np.log(x)], 4.0) for x in (1.2, 2.4)]
+    assert lengths[0] - lengths[1] == pytest.approx((np.log(2) / 1.5) ** 2 / 2)
+
+
 def test_hyperparameters_are_those_of_the_highest_evidence():
     pairs = made_up(80, ties=False)
     fit = history(pairs, time="when", dynamics="matern12", hyperparameters={"scale": 1.0})
     assert isinstance(fit, History)
     assert fit.hyperparameters["scale"] == pytest.approx(1.0)
-    median, spread_ = (x[1] for x in Dynamics("matern12").prior(np.ptp(time_of(pairs))))
+    prior, span = Dynamics("matern12").log_prior, np.ptp(time_of(pairs))
 
     def height(length):
         given = {"scale": 1.0, "length": length}
         other = history(pairs, time="when", dynamics="matern12", hyperparameters=given)
-        return other.log_evidence - (np.log(length / median) / spread_) ** 2 / 2
+        return other.log_evidence + prior(np.log([1.0, length]), span)
 
     best = fit.hyperparameters["length"]
     assert height(best) > max(height(best * 1.5), height(best / 1.5))
@@ -309,15 +324,15 @@ def few_matches():
 
 def test_draws_and_predictions_integrate_over_the_hyperparameters():
     pairs = few_matches()
-    medians, spreads = Dynamics("random_walk").prior(4.0)
     parts = []
-    for scale in medians[0] * np.exp(np.linspace(-3, 3, 9)):
-        for drift in medians[1] * np.exp(np.linspace(-4, 4, 9)):
+    for scale in np.exp(np.linspace(-4, 1.5, 11)):
+        for drift in np.exp(np.linspace(-5, 1, 11)):
             nodes, x, C, evidence = normal_around_the_mode(pairs, scale, drift)
-            prior = ((np.log([scale, drift] / medians) / spreads) ** 2).sum() / 2
+            prior = stats.halfnorm.logpdf(scale, scale=1 / QUARTILE) + np.log(scale)
+            prior += stats.halfnorm.logpdf(drift, scale=0.25 / QUARTILE) + np.log(drift)
             a, b = (np.flatnonzero((nodes == [i, 4.0]).all(axis=1))[0] for i in (0, 2))
             variance = C[a, a] + C[b, b] - 2 * C[a, b]
-            parts.append((evidence - prior, x[a] - x[b], variance))
+            parts.append((evidence + prior, x[a] - x[b], variance))
     log_weight, lead, variance = np.array(parts).T
     weight = np.exp(log_weight - np.logaddexp.reduce(log_weight))
     mean = weight @ lead
@@ -332,7 +347,7 @@ def test_draws_and_predictions_integrate_over_the_hyperparameters():
     # those of the best hyperparameters alone are too near to each other
     one = history(pairs, time="when", order_effect=False, hyperparameters=fit.hyperparameters)
     u = one.draws(draws=1000)["posterior"]["utility"]
-    assert float((u.sel(item=0) - u.sel(item=2)).std()) < 0.85 * sd
+    assert float((u.sel(item=0) - u.sel(item=2)).std()) < 0.95 * sd
 
     table = fit.predict([0], [2]).iloc[0]
     assert table["lead"] == pytest.approx(drawn.mean(), abs=0.04 * sd)

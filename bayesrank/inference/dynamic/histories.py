@@ -9,7 +9,7 @@ on the utilities at that time:
 
 Given the hyperparameters of the dynamics, `history` finds the mode of all utilities by Newton's
 method and takes the posterior for normal around it, all covariances included. The hyperparameters
-have a weak prior (`Dynamics.prior`). Their mode is found by Laplace's approximation of the
+have a weak prior (`Dynamics.log_prior`). Their mode is found by Laplace's approximation of the
 evidence, and nodes are laid around it (`approximation.nodes`). A node has hyperparameters, a
 mode, and a weight: the evidence, corrected by draws, times the prior. Draws and predictions are
 those of the mixture over the nodes. With the best hyperparameters alone intervals would be too
@@ -92,7 +92,7 @@ FAMILIES: dict[str, tuple[Any, dict[str, float]]] = {  # with some parameter of 
 }
 NEAR = 0.03  # to where the logarithms of hyperparameters are searched for
 MOST_TRIED = 100
-LEAST_BEND = 0.5  # smallest curvature assumed at the mode, relative to the prior
+LEAST_BEND = 0.5  # smallest curvature assumed at the mode; about that of the prior
 POINTS = 21  # of the quadrature over the lead of a match, and over ties
 
 
@@ -342,7 +342,7 @@ def learned(problem: Problem, dynamics: Dynamics, given: Mapping[str, float], se
     """
     observations = problem.observations()
     span = float(np.ptp(observations.time)) or 1.0
-    medians, spreads = dynamics.prior(span)
+    medians = dynamics.medians(span)
     start = np.log([given.get(name, m) for name, m in zip(dynamics.names, medians, strict=True)])
     free = np.array([name not in given for name in dynamics.names])
     last: list[Any] = [None]
@@ -357,8 +357,7 @@ def learned(problem: Problem, dynamics: Dynamics, given: Mapping[str, float], se
         return find_mode(chains, observations, dual)
 
     def log_density(x: Floats, mode: Mode) -> float:
-        prior = -(((x - np.log(medians)) / spreads) ** 2).sum() / 2
-        return log_evidence(mode, seed=seed).value + float(prior)
+        return log_evidence(mode, seed=seed).value + dynamics.log_prior(x, span)
 
     def height(part: Floats) -> float:
         x = whole(part)
@@ -384,13 +383,11 @@ def learned(problem: Problem, dynamics: Dynamics, given: Mapping[str, float], se
     peak = found.x
     values, mode = np.exp(whole(peak)), at(whole(peak), last[0])
     last[0] = mode.dual
-    usual = spreads[free]
     curvature = curvature_of(
-        height, peak, -float(found.fun), np.zeros(peak.size), np.diag(usual**-2)
+        height, peak, -float(found.fun), np.zeros(peak.size), np.eye(peak.size)
     )
-    bend, along = np.linalg.eigh(curvature * np.outer(usual, usual))
-    root = usual[:, None] * along / np.sqrt(np.maximum(bend, LEAST_BEND))
-    covariance = root @ root.T
+    bend, along = np.linalg.eigh(curvature)
+    covariance = (along / np.maximum(bend, LEAST_BEND)) @ along.T
     if np.diag(covariance).max() < KNOWN**2:
         return Learned(values, mode, (Node(values, 0.0, mode.dual),), np.zeros(1))
     _, log_weight, nodes, _ = weighted_nodes(peak, covariance, -float(found.fun), height, node)
