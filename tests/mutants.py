@@ -133,22 +133,22 @@ MUTANTS = (
     Mutant(
         "pairs in one pass: the order effect is scaled by the adherence",
         PAIRS,
-        "by_gap = slope[k] * adherence[own]",
-        "by_gap = slope[k]",
+        "gap[k] = slope[k] * adherence[_place(own[k], adherence)]",
+        "gap[k] = slope[k]",
         ("tests/likelihoods/pairs/test_total.py",),
     ),
     Mutant(
         "deviations beside the adherence, and not within it",
         PAIRS,
-        "by = gap if term < within else by_times if term < beside else slope",
-        "by = gap if term > within else by_times if term < beside else slope",
+        "_add_slopes(by_effects, gap, at[:within], x[:within])",
+        "_add_slopes(by_effects, slope, at[:within], x[:within])",
         ("tests/likelihoods/pairs/test_total.py",),
     ),
     Mutant(
         "deviations of the second item are added",
         DISTRIBUTIONS,
-        "size += [none + 1.0, none - 1.0]",
-        "size += [none + 1.0, none + 1.0]",
+        'add(f"second at {group}", second, -1.0)',
+        'add(f"second at {group}", second, 1.0)',
         ("tests/distributions/test_observed_pairs.py",),
     ),
     Mutant(
@@ -156,7 +156,7 @@ MUTANTS = (
         PAIRS,
         "lead = utility[..., 0] - utility[..., 1]",
         "lead = utility[..., 1] - utility[..., 0]",
-        ("tests/likelihoods/pairs/test_bpr.py",),
+        ("tests/likelihoods/pairs/test_outcomes.py",),
     ),
     Mutant(
         "ListNet: a choice without its normaliser",

@@ -38,6 +38,7 @@ __all__ = [
     "by_items",
     "by_row",
     "dims_of",
+    "flat_places",
     "has_dims",
     "in_rows",
     "in_slots",
@@ -309,6 +310,20 @@ def by_items(utility: Named) -> tuple[TensorVariable, tuple[str, ...]] | None:
         return None
     order = [utility.axes.index(axis) for axis in (*groups, ITEM)]
     return utility.value.transpose(*order).ravel(), groups
+
+
+def flat_places(codes: Sequence[Any], lengths: Sequence[int]) -> NDArray[np.int64]:
+    """Positions in a flat array whose axes have these lengths, from the positions on each axis.
+
+    Examples
+    --------
+    >>> flat_places([np.array([0, 2]), np.array([1, 3])], [3, 4]).tolist()
+    [1, 11]
+    """
+    place = np.zeros((), dtype=np.int64)
+    for code, length in zip(codes, lengths, strict=True):
+        place = place * length + code
+    return place
 
 
 def has_dims(x: Any) -> bool:

@@ -24,8 +24,9 @@ them, which `pm.set_data` on one part alone cannot do. All stay out of compiled 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, ClassVar, NamedTuple, TypedDict
+from typing import Any, ClassVar, NamedTuple, Self, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -59,6 +60,7 @@ __all__ = [
     "Part",
     "Record",
     "as_double",
+    "check_counts",
     "check_length",
     "check_rows",
     "given_numbers",
@@ -71,6 +73,7 @@ __all__ = [
     "observe",
     "observed_counts",
     "observed_options",
+    "outcome_of",
     "refuse_labelled",
     "refuse_labels",
     "refuse_other_data",
@@ -179,8 +182,27 @@ class ObservedRV(SymbolicRandomVariable):
     example: ClassVar[tuple[str, ...]] = ()  # other names for them
     parameters: ClassVar[Mapping[str, str]] = MappingProxyType({})
     value: ClassVar[str] = ""
+    value_axes: ClassVar[str] = ""  # of one draw, in the signature
     derives_weights: ClassVar[bool] = False
     rows_apart: ClassVar[bool] = False  # whether rows can be cut up, and evaluated on any device
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "parameters" in vars(cls) and "extended_signature" not in vars(cls):
+            cls.extended_signature = signature(cls.parameters, cls.value_axes)
+
+    @classmethod
+    def structured(cls, parameters: Mapping[str, str], **structure: Any) -> type[Self]:
+        """Return the subclass with a static structure, such as the axes of its parameters.
+
+        Parameters
+        ----------
+        parameters : mapping
+            Further parameters and their axes.
+        **structure
+            Values of class attributes, which must be hashable.
+        """
+        return _structured(cls, tuple(parameters.items()), tuple(structure.items()))
 
     @classmethod
     def named(cls, parameters: Sequence[Any]) -> SimpleNamespace:
@@ -223,6 +245,14 @@ class ObservedRV(SymbolicRandomVariable):
     def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         """Return some value."""
         return pt.zeros_like(rv)
+
+
+@cache
+def _structured(kind: Any, parameters: tuple[Any, ...], structure: tuple[Any, ...]) -> Any:
+    members = dict(structure) | {"__props__": tuple(dict(structure)), "__module__": kind.__module__}
+    if parameters:
+        members["parameters"] = {**kind.parameters, **dict(parameters)}
+    return type(kind.__name__, (kind,), members)
 
 
 def _is_random(x: Variable) -> bool:
@@ -400,6 +430,13 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     model.set_data(name_of(name, OUTCOMES), [n], coords=label)
     for field, value in record.derived.items():
         getattr(p, field).set_value(value, borrow=True)
+
+
+def outcome_of(kind: Any, weight: NDArray[np.floating]) -> str:
+    """Return the label of the outcome space of data with evidence weights."""
+    if (weight != 1).any():
+        return "nothing: evidence weights make a pseudo-likelihood"
+    return str(kind.outcome())
 
 
 def _found(model: pm.Model, name: str) -> tuple[type[ObservedRV], SimpleNamespace]:
@@ -580,6 +617,32 @@ def observed_counts(observed: Any, reader: str, noun: str = "counts") -> NDArray
             f"labels and lists of different lengths with {reader}."
         )
     return counts
+
+
+def check_counts(
+    counts: NDArray[Any], meaning: str, more: Mapping[str, NDArray[np.bool_]] = MappingProxyType({})
+) -> None:
+    """Raise for numbers that are no counts, with the first wrong one.
+
+    Parameters
+    ----------
+    counts : array
+    meaning : str
+        What counts say, for the sentence.
+    more : mapping of str to array of bool
+        Further mistakes, and where they are.
+    """
+    wrong = {
+        "not a whole number": (counts != np.round(counts)) | np.isinf(counts),
+        "negative": counts < 0,
+        **more,
+    }
+    for what, bad in wrong.items():
+        if bad.any():
+            where = tuple(int(i) for i in np.argwhere(bad)[0])
+            raise ValueError(
+                f"The observed count {counts[where]:g} at {list(where)} is {what}: {meaning}."
+            )
 
 
 def check_rows(

@@ -41,7 +41,7 @@ from pytensor.tensor import TensorVariable
 import bayesrank as br
 from bayesrank.inference import climb
 from bayesrank.inference import objective as log_density
-from bayesrank.likelihoods.pairs import FIRST, bradley_terry_logp
+from bayesrank.likelihoods.pairs import FIRST, bradley_terry_log_probabilities
 from bayesrank.likelihoods.plackett_luce import weak_order_bound
 from models.partitioned_preference.simulate import simulate_partitions
 from models.shared.losses import attention_rank_loss
@@ -53,7 +53,7 @@ OF_RANKINGS: dict[str, Callable[[Any, Any], TensorVariable]] = {
 }
 # From the utilities of the better and the worse item of pairs to one number per pair
 OF_PAIRS: dict[str, Callable[[Any, Any], TensorVariable]] = {
-    "RankNet": lambda better, worse: bradley_terry_logp(better, worse, FIRST),
+    "RankNet": lambda better, worse: bradley_terry_log_probabilities(better - worse)[FIRST],
     "RankSVM": lambda better, worse: -pt.maximum(1 - (better - worse), 0.0),
 }
 OBJECTIVES = ("exact", *OF_RANKINGS, *OF_PAIRS)

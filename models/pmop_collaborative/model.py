@@ -57,7 +57,11 @@ from pytensor.tensor import TensorVariable
 import bayesrank as br
 from bayesrank.inference import Point, adam, objective, posterior_modes
 from bayesrank.likelihoods.ops import NOTHING
-from bayesrank.likelihoods.pairs import bradley_terry_logp, pairs_logp, weak_order_pairs
+from bayesrank.likelihoods.pairs import (
+    bradley_terry_log_probabilities,
+    pairs_logp,
+    weak_order_pairs,
+)
 from bayesrank.likelihoods.plackett_luce import log_remainder
 from bayesrank.utility import factor_utility
 from models.shared.rating_factors import ratings_of
@@ -82,7 +86,7 @@ def distribution(utility: TensorVariable, rankings: br.Rankings, beta: Any, **mo
 def pairs(utility: TensorVariable, rankings: br.Rankings, beta: Any) -> None:
     """BPR: all pairs of different stars, each as if compared by itself."""
     listed = weak_order_pairs(rankings.ranks, ties="drop")
-    pm.Potential("y", beta * pt.sum(pairs_logp(utility, listed, bradley_terry_logp)))
+    pm.Potential("y", beta * pt.sum(pairs_logp(utility, listed, bradley_terry_log_probabilities)))
 
 
 def tied_denominators(utility: TensorVariable, rankings: br.Rankings, beta: Any) -> None:

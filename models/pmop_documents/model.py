@@ -45,11 +45,12 @@ from pytensor.tensor import TensorVariable
 import bayesrank as br
 from bayesrank.inference import posterior_modes
 from bayesrank.likelihoods.pairs import (
-    bradley_terry_logp,
-    davidson_logp,
+    LogProbabilities,
+    bradley_terry_log_probabilities,
+    davidson_log_probabilities,
     pairs_logp,
-    rao_kupper_logp,
-    thurstone_logp,
+    rao_kupper_log_probabilities,
+    thurstone_log_probabilities,
     weak_order_pairs,
 )
 from bayesrank.utility import linear_utility
@@ -70,13 +71,13 @@ Likelihood = Callable[[TensorVariable, Part], Any]
 
 
 def composite(
-    pair_logp: Callable[..., TensorVariable], *, ties: Literal["keep", "drop"]
+    log_probabilities: Callable[[Any], LogProbabilities], *, ties: Literal["keep", "drop"]
 ) -> Likelihood:
     """Add all pairs of each query, each as if it had been compared by itself."""
 
     def likelihood(utility: TensorVariable, part: Part) -> None:
         pairs = weak_order_pairs(part.rankings.ranks, ties=ties)
-        pm.Potential("y", pt.sum(pairs_logp(utility, pairs, pair_logp)))
+        pm.Potential("y", pt.sum(pairs_logp(utility, pairs, log_probabilities)))
 
     return likelihood
 
@@ -95,13 +96,13 @@ def of_pairs(loss: Callable[..., TensorVariable]) -> Likelihood:
 def davidson(utility: TensorVariable, part: Part) -> None:
     """Pairs with ties, whose prevalence is fitted as well."""
     nu = pt.exp(pm.Normal("log_nu", 0, 3))
-    composite(partial(davidson_logp, nu=nu), ties="keep")(utility, part)
+    composite(partial(davidson_log_probabilities, nu=nu), ties="keep")(utility, part)
 
 
 def rao_kupper(utility: TensorVariable, part: Part) -> None:
     """Pairs with ties, whose threshold is fitted as well."""
     theta = 1 + pt.exp(pm.Normal("log_excess", 0, 3))
-    composite(partial(rao_kupper_logp, theta=theta), ties="keep")(utility, part)
+    composite(partial(rao_kupper_log_probabilities, theta=theta), ties="keep")(utility, part)
 
 
 def list_mle(utility: TensorVariable, part: Part, *, seed: int | None) -> None:
@@ -168,8 +169,8 @@ METHODS: dict[str, Likelihood] = {
     "PMOP mean, backwards": backwards,
     "rank regression": of_pairs(squared_rank_loss),
     "regression on grades": grade_regression,
-    "RankNet": composite(bradley_terry_logp, ties="drop"),
-    "Thurstone pairs": composite(thurstone_logp, ties="drop"),
+    "RankNet": composite(bradley_terry_log_probabilities, ties="drop"),
+    "Thurstone pairs": composite(thurstone_log_probabilities, ties="drop"),
     "ranking SVM": of_pairs(hinge_rank_loss),
     "RankBoost": of_pairs(exponential_rank_loss),
     "Davidson pairs": davidson,

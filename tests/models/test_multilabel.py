@@ -9,7 +9,7 @@ import pytensor.tensor as pt
 import pytest
 from scipy.sparse import csr_array
 
-from bayesrank.likelihoods.pairs.graph import FIRST, bradley_terry_logp
+from bayesrank.likelihoods.pairs.graph import FIRST, bradley_terry_log_probabilities
 from bayesrank.likelihoods.plackett_luce.bounds import plackett_luce_bound
 from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
 from models.multilabel.data import Multilabel
@@ -110,7 +110,7 @@ def test_the_fast_forms_are_sums_over_pairs_and_the_bound(objective, scale):
     u = pt.vector("u")
     pairs = has[:, :, None] & ~has[:, None, :]
     of_pair = {
-        "RankNet": lambda better, worse: bradley_terry_logp(better, worse, FIRST),
+        "RankNet": lambda better, worse: bradley_terry_log_probabilities(better - worse)[FIRST],
         "RankSVM": lambda better, worse: -pt.maximum(1 - (better - worse), 0.0),
     }
     if objective == "bound":

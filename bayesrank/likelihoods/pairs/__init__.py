@@ -3,7 +3,6 @@
 This wing may import the wing ops.
 """
 
-from bayesrank.likelihoods.pairs.bpr import bpr_logp, triple_logp
 from bayesrank.likelihoods.pairs.curvature_kernel import outcome_curvature_kernel
 from bayesrank.likelihoods.pairs.graph import (
     FIRST,
@@ -11,15 +10,13 @@ from bayesrank.likelihoods.pairs.graph import (
     TIE,
     LogProbabilities,
     bradley_terry_log_probabilities,
-    bradley_terry_logp,
     davidson_log_probabilities,
-    davidson_logp,
     outcome_counts_logp,
+    outcome_logp,
     rao_kupper_log_probabilities,
-    rao_kupper_logp,
     thurstone_log_probabilities,
-    thurstone_logp,
     times_odds,
+    triple_logp,
 )
 from bayesrank.likelihoods.pairs.of_rankings import WeakOrderPairs, pairs_logp, weak_order_pairs
 from bayesrank.likelihoods.pairs.total import (
@@ -39,18 +36,14 @@ __all__ = [
     "RaoKupperTotal",
     "ThurstoneTotal",
     "WeakOrderPairs",
-    "bpr_logp",
     "bradley_terry_log_probabilities",
-    "bradley_terry_logp",
     "davidson_log_probabilities",
-    "davidson_logp",
     "outcome_counts_logp",
     "outcome_curvature_kernel",
+    "outcome_logp",
     "pairs_logp",
     "rao_kupper_log_probabilities",
-    "rao_kupper_logp",
     "thurstone_log_probabilities",
-    "thurstone_logp",
     "times_odds",
     "triple_logp",
     "weak_order_pairs",

@@ -1,7 +1,7 @@
 r"""Log-probabilities of matches in numba, with slopes and curvatures by the lead and the ties.
 
-What a Newton step over many utilities needs of every match: with the lead d of the first item, and
-a parameter of ties :math:`\tau` that all matches share, which may be any number,
+A Newton step over many utilities needs them of every match. With the lead d of the first item and
+a parameter of ties :math:`\tau` that all matches share and that may be any number,
 
 =============  ===================================================================================
 Davidson       :math:`\tau = \log \nu`: a softmax of :math:`d / 2`, :math:`-d / 2` and
@@ -12,9 +12,8 @@ Rao-Kupper     :math:`\tau = \log \log \theta`: with :math:`\kappa = e^\tau`,
                + \text{ties} \log(e^{2\kappa} - 1)`
 =============  ===================================================================================
 
-The curvatures are of minus the log-probability, and never negative definite. Rao and Kupper's
-leaves out the slope by :math:`\kappa`, which all matches together have none of where the
-log-probability is highest.
+Curvatures are those of minus the log-probability, and positive semi-definite. Rao and Kupper's
+leaves out the slope by :math:`\kappa`, whose sum over all matches is zero at the mode.
 """
 
 import math

@@ -12,15 +12,14 @@ Davidson       :math:`\propto e^{d/2}`         :math:`\propto \nu`
 Rao-Kupper     :math:`\sigma(d - \log\theta)`  the rest
 =============  ==============================  ===================
 
-and P(second wins) is P(first wins) at :math:`-d`. Each model gives the log-probabilities of all
-outcomes at a lead, ``*_log_probabilities(lead, ...)``, from which follow that of one outcome,
-``*_logp(utility_first, utility_second, outcome, ...)``, and that of counts of outcomes,
-`outcome_counts_logp`. Shapes are any that broadcast.
+and P(second wins) is P(first wins) at :math:`-d`. ``*_log_probabilities(lead, ...)`` returns the
+log-probabilities of all outcomes; `outcome_logp` picks that of one outcome, and
+`outcome_counts_logp` sums over counts. Shapes are any that broadcast.
 
 Pairs that were observed as pairs, such as matches, are a proper likelihood. All pairs of a ranking
-are not: see `bayesrank.likelihoods.pairs.of_rankings`.
+are not: see `bayesrank.likelihoods.pairs.of_rankings`. `triple_logp` is the term of BPR.
 
->>> round(float(bradley_terry_logp(np.log(3.0), 0.0, 0).exp().eval()), 6)
+>>> round(float(outcome_logp(0, bradley_terry_log_probabilities(np.log(3.0))).exp().eval()), 6)
 0.75
 """
 
@@ -37,15 +36,13 @@ from bayesrank.likelihoods.ops.vector_exp import FARTHEST
 
 __all__ = [
     "bradley_terry_log_probabilities",
-    "bradley_terry_logp",
     "davidson_log_probabilities",
-    "davidson_logp",
     "outcome_counts_logp",
+    "outcome_logp",
     "rao_kupper_log_probabilities",
-    "rao_kupper_logp",
     "thurstone_log_probabilities",
-    "thurstone_logp",
     "times_odds",
+    "triple_logp",
 ]
 
 FIRST, SECOND, TIE = 0, 1, 2  # codes of the outcomes, as in `Pairs`
@@ -198,147 +195,40 @@ def times_odds(tie: Any, log_times: Any, least: float = 0.0) -> TensorVariable:
 
 
 # ---------------------------------------------------------------------------------------------
-# One outcome, and counts
+# One outcome, counts, and triples
 # ---------------------------------------------------------------------------------------------
 
 
-def bradley_terry_logp(utility_first: Any, utility_second: Any, outcome: Any) -> TensorVariable:
-    r"""Log-probability of outcomes under Bradley-Terry: `bradley_terry_log_probabilities`.
-
-    On the ordered pairs of judged documents its negative is the loss of RankNet.
+def outcome_logp(outcome: Any, log_probabilities: LogProbabilities) -> TensorVariable:
+    """Return the log-probability of one outcome, -inf for an outcome that the model lacks.
 
     Parameters
     ----------
-    utility_first, utility_second : tensor_like of float
-        Log worths of the two items.
-    outcome : tensor_like of int
-        0 = first wins, 1 = second wins.
-
-    Returns
-    -------
-    TensorVariable
-        One number per pair; -inf for a tie, which the model does not know.
-
-    References
-    ----------
-    Bradley & Terry 1952; Burges et al., Learning to rank using gradient descent, ICML 2005.
-
-    Examples
-    --------
-    >>> round(float(bradley_terry_logp(0.3, 0.3, 1).eval()), 6)
-    -0.693147
-    """
-    lead = pt.sub(utility_first, utility_second)
-    return _of(outcome, bradley_terry_log_probabilities(lead))
-
-
-def thurstone_logp(utility_first: Any, utility_second: Any, outcome: Any) -> TensorVariable:
-    r"""Log-probability of outcomes under Thurstone's model: `thurstone_log_probabilities`.
-
-    The first item wins where :math:`d` plus standard normal noise is positive. Noise of variance
-    one on each *item* (Thurstone's case V with unit variances) is the same model with utilities
-    divided by :math:`\sqrt 2`.
-
-    Parameters
-    ----------
-    utility_first, utility_second : tensor_like of float
-        Utilities, in standard deviations of the noise on a difference.
-    outcome : tensor_like of int
-        0 = first wins, 1 = second wins.
-
-    Returns
-    -------
-    TensorVariable
-        One number per pair; -inf for a tie, which the model does not know.
-
-    References
-    ----------
-    Thurstone, A law of comparative judgment, Psychological Review 34, 1927.
-
-    Examples
-    --------
-    >>> round(float(thurstone_logp(1.96, 0.0, 0).exp().eval()), 3)
-    0.975
-    """
-    lead = pt.sub(utility_first, utility_second)
-    return _of(outcome, thurstone_log_probabilities(lead))
-
-
-def davidson_logp(utility_first: Any, utility_second: Any, outcome: Any, nu: Any) -> TensorVariable:
-    r"""Log-probability of outcomes under Davidson's model of ties: `davidson_log_probabilities`.
-
-    Parameters
-    ----------
-    utility_first, utility_second : tensor_like of float
-        Log worths of the two items.
     outcome : tensor_like of int
         0 = first wins, 1 = second wins, 2 = tie.
-    nu : tensor_like of float, >= 0
-        Prevalence of ties: equal items tie with probability :math:`\nu / (2 + \nu)`. Zero is
-        Bradley-Terry.
+    log_probabilities : sequence of tensor_like of float
+        Of each outcome.
 
     Returns
     -------
     TensorVariable
         One number per pair.
 
-    References
-    ----------
-    Davidson, On extending the Bradley-Terry model to accommodate ties in paired comparison
-    experiments, JASA 65, 1970.
-
     Examples
     --------
-    >>> davidson_logp(0.0, 0.0, [0, 1, 2], 2.0).exp().eval().round(6).tolist()
+    >>> outcome_logp([0, 1, 2], davidson_log_probabilities(0.0, 2.0)).exp().eval().round(6).tolist()
     [0.25, 0.25, 0.5]
     """
-    lead = pt.sub(utility_first, utility_second)
-    return _of(outcome, davidson_log_probabilities(lead, nu))
-
-
-def rao_kupper_logp(
-    utility_first: Any, utility_second: Any, outcome: Any, theta: Any
-) -> TensorVariable:
-    r"""Log-probability of outcomes under Rao and Kupper's model: `rao_kupper_log_probabilities`.
-
-    A tie is a difference, with logistic noise, of less than :math:`\log\theta`.
-
-    Parameters
-    ----------
-    utility_first, utility_second : tensor_like of float
-        Log worths of the two items.
-    outcome : tensor_like of int
-        0 = first wins, 1 = second wins, 2 = tie.
-    theta : tensor_like of float, >= 1
-        Threshold: equal items tie with probability :math:`(\theta - 1)/(\theta + 1)`. One is
-        Bradley-Terry.
-
-    Returns
-    -------
-    TensorVariable
-        One number per pair.
-
-    References
-    ----------
-    Rao & Kupper, Ties in paired-comparison experiments: a generalization of the Bradley-Terry
-    model, JASA 62, 1967.
-
-    Examples
-    --------
-    >>> rao_kupper_logp(0.0, 0.0, [0, 1, 2], 3.0).exp().eval().round(6).tolist()
-    [0.25, 0.25, 0.5]
-    """
-    lead = pt.sub(utility_first, utility_second)
-    return _of(outcome, rao_kupper_log_probabilities(lead, theta))
+    outcome, logp = pt.as_tensor_variable(outcome), -np.inf
+    for code, of_code in enumerate(log_probabilities):
+        logp = pt.switch(pt.eq(outcome, code), of_code, logp)
+    return logp
 
 
 def outcome_counts_logp(counts: Any, log_probabilities: Sequence[Any]) -> TensorVariable:
     r"""Log-probability of counts of outcomes, up to the number of orders they can come in.
 
     .. math:: \sum_o c_o \log P(o), \qquad 0 \log 0 = 0
-
-    The logarithm of that number, which no parameter changes, is
-    :math:`\log n! - \sum_o \log c_o!` with :math:`n = \sum_o c_o`.
 
     Parameters
     ----------
@@ -366,9 +256,31 @@ def outcome_counts_logp(counts: Any, log_probabilities: Sequence[Any]) -> Tensor
     return sum(terms[1:], start=terms[0])
 
 
-def _of(outcome: Any, log_probabilities: LogProbabilities) -> TensorVariable:
-    """Pick the log-probability of the outcome, -inf if it is none of them."""
-    outcome, logp = pt.as_tensor_variable(outcome), -np.inf
-    for code, of_code in enumerate(log_probabilities):
-        logp = pt.switch(pt.eq(outcome, code), of_code, logp)
-    return logp
+def triple_logp(utility: Any, second: Any = 0) -> TensorVariable:
+    r"""Log-probability of the preference of a BPR triple, :math:`\log\sigma(\pm(x_{ui} - x_{uj}))`.
+
+    Parameters
+    ----------
+    utility : tensor_like of float, (..., 2)
+        Of an item that the user has, and of an item that the user lacks.
+    second : tensor_like of int, (...)
+        0 if the first is preferred, as observed triples have it; 1 if the second is.
+
+    Returns
+    -------
+    TensorVariable, (...)
+        -inf for any other value of `second`.
+
+    References
+    ----------
+    Rendle et al., BPR: Bayesian personalized ranking from implicit feedback, UAI 2009.
+
+    Examples
+    --------
+    >>> triple_logp([[np.log(3.0), 0.0]], [0]).exp().eval().round(6).tolist()
+    [0.75]
+    """
+    utility, second = pt.as_tensor_variable(utility), pt.as_tensor_variable(second)
+    lead = utility[..., 0] - utility[..., 1]
+    logp = log_sigmoid(pt.switch(pt.eq(second, 0), lead, -lead))
+    return pt.switch(pt.eq(second, 0) | pt.eq(second, 1), logp, -np.inf)

@@ -7,8 +7,8 @@ With the second derivatives of a cell's log-probability f by its lead d, as
           + f_{dt} (\nabla d\, \nabla t^\top + \nabla t\, \nabla d^\top)
           + f_{tt}\, \nabla t\, \nabla t^\top ,
 
-where d is linear but for the product of adherence and gap. Utilities and effects meet all others;
-parameters of one group meet those of that group only.
+where d is linear except for the product of adherence and gap. All pairs of utilities and effects
+have second derivatives; parameters of a group have none with those of other groups.
 """
 
 import math
@@ -46,13 +46,12 @@ def pair_hessian_kernel(  # type: ignore[no-untyped-def]
         By a parameter, and a utility or effect.
     own : ndarray, (6, n_groups)
         By two parameters of a group: adherence twice, with order effect, with tie; order effect
-        twice, with tie; tie twice. Sums over the cells of the group: where a parameter is that of
-        all groups, the sum over these is meant.
+        twice, with tie; tie twice. Sum over the groups for a parameter that all groups share.
     """
     n_terms, n_utilities = which.shape[0], utility.size
     n = n_utilities + effects.size
-    # of the linear numbers that a cell has: which they are, their share of the gap (before the
-    # adherence), and their slopes of the lead and of the log odds of ties
+    # utilities and effects of a cell: their places, and their slopes of the gap (before the
+    # adherence), of the lead and of the log odds of ties
     place, of_gap = np.zeros(2 + n_terms, dtype=np.int64), np.zeros(2 + n_terms)
     of_lead, of_tie = np.zeros(2 + n_terms), np.zeros(2 + n_terms)
     least = 1.0 if family == RAO_KUPPER else 0.0
@@ -116,9 +115,9 @@ def pair_hessian_kernel(  # type: ignore[no-untyped-def]
 
 @_kernel
 def _davidson(d, nu, won, lost, tied):  # type: ignore[no-untyped-def]
-    """Find derivatives by the lead d and the parameter t of ties: d, dd, dt, t, tt.
+    """Return derivatives by the lead d and the parameter t of ties: d, dd, dt, t, tt.
 
-    Without what the ties have of log nu, or of log(theta - 1): that depends on t alone.
+    They leave out the terms log nu and log(theta - 1) of ties, which depend on t alone.
     """
     n, y = won + lost + tied, math.exp(-0.5 * abs(d))
     rest = 1.0 + y * (y + nu)

@@ -4,9 +4,9 @@ This is a composite likelihood. The pairs of one ranking are not independent (a 
 before c leave no choice for a and c), so its sum over all weak orders is not one, its posteriors
 are too narrow, and LOO may not compare it with models of whole rankings.
 
->>> from bayesrank.likelihoods.pairs.graph import bradley_terry_logp
 >>> pairs = weak_order_pairs([[1, 2, 2]], ties="drop")
->>> float(pairs_logp([[1.0, 0.0, 0.5]], pairs, bradley_terry_logp).eval()[0].round(4))
+>>> logp = pairs_logp([[1.0, 0.0, 0.5]], pairs, bradley_terry_log_probabilities)
+>>> float(logp.eval()[0].round(4))
 -0.7873
 """
 
@@ -19,7 +19,12 @@ from numpy.typing import ArrayLike
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import segment_sum
-from bayesrank.likelihoods.pairs.graph import FIRST, TIE
+from bayesrank.likelihoods.pairs.graph import (
+    FIRST,
+    TIE,
+    LogProbabilities,
+    outcome_logp,
+)
 
 __all__ = ["WeakOrderPairs", "pairs_logp", "weak_order_pairs"]
 
@@ -36,8 +41,7 @@ class WeakOrderPairs(NamedTuple):
 def weak_order_pairs(ranks: ArrayLike, *, ties: Literal["keep", "drop"] = "keep") -> WeakOrderPairs:
     """List all pairs of items that were presented together.
 
-    A list, made once, rather than all pairs of slots in the graph: padded to the longest
-    ranking those are many times as many.
+    The list leaves out padding: of all pairs of slots, most have an empty one.
 
     Parameters
     ----------
@@ -96,11 +100,11 @@ def weak_order_pairs(ranks: ArrayLike, *, ties: Literal["keep", "drop"] = "keep"
 def pairs_logp(
     utility: Any,
     pairs: WeakOrderPairs,
-    pair_logp: Callable[[TensorVariable, TensorVariable, Any], TensorVariable],
+    log_probabilities: Callable[[TensorVariable], LogProbabilities],
 ) -> TensorVariable:
-    r"""Sum of a pairwise log-probability (or loss) over the pairs of each ranking.
+    r"""Sum of a pairwise log-probability over the pairs of each ranking.
 
-    .. math:: \sum_{(i, j)} \log P(y_{ij} \mid w_i, w_j)
+    .. math:: \sum_{(i, j)} \log P(y_{ij} \mid w_i - w_j)
 
     A composite likelihood: fit with it, but compare it by LOO with nothing.
 
@@ -110,23 +114,16 @@ def pairs_logp(
         Log worth of the item in each slot; any value in empty slots.
     pairs : WeakOrderPairs
         What `weak_order_pairs` lists.
-    pair_logp : callable
-        ``(utility_first, utility_second, outcome) -> one number per pair``, such as
-        `bradley_terry_logp`, or `davidson_logp` with its `nu` bound by a lambda or partial.
+    log_probabilities : callable
+        Of all outcomes at a lead, such as `bradley_terry_log_probabilities`.
 
     Returns
     -------
     TensorVariable, (n_rankings,)
         Zero for a ranking without pairs.
-
-    Examples
-    --------
-    >>> from bayesrank.likelihoods.pairs.graph import bradley_terry_logp
-    >>> pairs = weak_order_pairs([[1, 2, 2], [1, 0, 0]], ties="drop")
-    >>> pairs_logp(np.zeros((2, 3)), pairs, bradley_terry_logp).eval().round(6).tolist()
-    [-1.386294, 0.0]
     """
     utility = pt.as_tensor_variable(utility)
     ranking, first, second, outcome = (pt.as_tensor_variable(x) for x in pairs)
-    terms = pair_logp(utility[ranking, first], utility[ranking, second], outcome)
+    lead = utility[ranking, first] - utility[ranking, second]
+    terms = outcome_logp(outcome, log_probabilities(lead))
     return segment_sum(terms, (ranking,), (utility.shape[0],))

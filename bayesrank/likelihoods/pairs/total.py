@@ -36,26 +36,21 @@ __all__ = ["DavidsonTotal", "PairTotal", "RaoKupperTotal", "ThurstoneTotal"]
 class PairTotal(CompiledOp):
     """Sum of the log-probabilities of counts (scalar), and its gradients.
 
-    Inputs: utility (n_utilities,); adherence, order_effect and tie, (n_groups,) or (1,) each;
-    effects (n_effects,), at least one; first, second and group of every cell, (n_cells,); which
-    effects it has, and of what size, (n_terms, n_cells); counts (3, n_cells), which are data: no
-    gradient by them is to be had.
+    Inputs are those of `pair_total_kernel`; there is no gradient by the counts.
 
     Parameters
     ----------
-    within : int
-        How many of the terms, the first ones, are multiplied by the adherence, as utilities are.
-    tying : int
-        How many of them, the next ones, multiply the odds of a tie of equal items, by the
-        exponential of their sum.
+    within, tying : int
+        The first `within` terms are multiplied by the adherence, as utilities are. The exponential
+        of the sum of the next `tying` terms multiplies the odds of a tie of equal items.
     """
 
     kernel = staticmethod(pair_total_kernel)
     signature = "(u),(a),(o),(t),(e),(c),(c),(c),(k,c),(k,c),(3,c)->()"
     or_length = (("a", "group", 1), ("o", "group", 1), ("t", "group", 1))
-    version = 3
+    version = 4
     wrt = (0, 1, 2, 3, 4)
-    separate = (1, 2, 3)  # of which those of two groups never meet
+    separate = (1, 2, 3)  # parameters of groups: no second derivatives between two groups
     __props__ = ("within", "tying")
     family: int
     least = 0.0  # of the parameter of ties

@@ -1,19 +1,19 @@
 r"""Sums of log-probabilities of pairs in numba: value and gradients in one pass over the cells.
 
-A cell holds the counts of two items in one group (a judge, perhaps), and has the lead
+A cell holds the counts of two items in one group, such as a judge, and has the lead
 
 .. math:: d = a_g \Bigl( w_1 - w_2 + \sum_{k \le K'} x_k \beta_k \Bigr) + o_g
           + \sum_{k > K''} x_k \beta_k
 
-with a few effects :math:`\beta` of sizes x: within the adherence those that belong to the items,
-such as how well they did at one prompt, and beside it those that belong to whoever judges, such as
-what a longer answer gains. Those between, :math:`K' < k \le K''`, belong to ties, and not to the
-lead: the odds of a tie of equal items are multiplied by :math:`e^s`, s being their sum, so that
+with further effects :math:`\beta` of sizes x. Terms within the adherence belong to the items, such
+as what an item gains at one prompt; terms beside it belong to the judge, such as what a longer
+answer gains. The terms between, :math:`K' < k \le K''`, belong to ties: their sum s multiplies the
+odds of a tie of equal items by :math:`e^s`,
 
 .. math:: \nu = \nu_g e^s, \qquad \theta - 1 = (\theta_g - 1) e^s
 
-under Davidson and under Rao-Kupper. With :math:`y = e^{-|d|}`, and `strong` counting what speaks
-for the item that leads, `weak` what speaks for the other (ties for both, under Rao-Kupper),
+under Davidson and Rao-Kupper. With :math:`y = e^{-|d|}`, `strong` counts the outcomes for the item
+that leads, and `weak` those for the other (ties count for both under Rao-Kupper):
 
 =============  ===================================================================================
 Davidson       :math:`d (\text{first} - \text{second}) / 2 + \text{ties} \log\nu
@@ -24,8 +24,8 @@ Thurstone      :math:`\text{strong} \log(1 - q) + \text{weak} \log q`,
                :math:`q = \mathrm{erfc}(|d| / \sqrt 2) / 2`
 =============  ===================================================================================
 
-The cells are taken by chunks: leads are gathered, then the chunk is evaluated by vector
-instructions, then slopes are added to what they belong to.
+Cells are taken by chunks: gather the leads, evaluate a family by vector instructions, then add the
+slopes to the gradients.
 """
 
 import math
@@ -60,114 +60,157 @@ def pair_total_kernel(  # type: ignore[no-untyped-def]
     ----------
     utility : ndarray, (n_utilities,)
     adherence, order_effect, tie : ndarray, (n_groups,) or (1,)
-        Of each group, or of all.
+        One of each group, or one for all.
     effects : ndarray, (n_effects,)
-        What else leads are made of.
+        Further terms of leads, and terms of ties.
     first, second : ndarray of int, (n_cells,)
         Positions in `utility`.
     group : ndarray of int, (n_cells,)
-        The faster, the more neighbours are alike.
     which : ndarray of int, (n_terms, n_cells)
-        Positions in `effects` of those that a cell has.
+        Positions in `effects`.
     size : ndarray of float, (n_terms, n_cells)
-        By what they are multiplied.
+        What the effects are multiplied by.
     counts : ndarray of float, (3, n_cells)
         How often the first won, the second won and the two tied.
     family : int
-    within : int
-        How many of the terms, the first ones, are within the adherence.
-    tying : int
-        How many of them, the next ones, are of ties.
+    within, tying : int
+        The first `within` terms are multiplied by the adherence, the next `tying` terms are those
+        of ties, and the rest is added to the lead.
 
     Returns
     -------
     value : ndarray, ()
-    by_utility, by_adherence, by_order_effect, by_tie, by_effects : ndarray
+    by_utility, by_adherence, by_order, by_tie, by_effects : ndarray
         Gradients, of the shapes of the first five parameters.
     """
-    n_cells, n_terms = first.size, which.shape[0]
     by_utility, by_adherence = np.zeros(utility.size), np.zeros(adherence.size)
     by_order, by_tie = np.zeros(order_effect.size), np.zeros(tie.size)
     by_effects, ties = np.zeros(effects.size), np.zeros(tie.size)
-    own_adherence, own_order, own_tie = adherence.size > 1, order_effect.size > 1, tie.size > 1
-    gap, lead, parameter = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
-    logp, slope, tie_slope = np.empty(CHUNK), np.empty(CHUNK), np.zeros(CHUNK)
-    times, by_times = np.empty(CHUNK), np.empty(CHUNK)
-    beside, least = within + tying, 1.0 if family == RAO_KUPPER else 0.0
-    value = 0.0
-    for start in range(0, n_cells, CHUNK):
-        n = min(CHUNK, n_cells - start)
-        for k in range(n):
-            gap[k] = utility[first[start + k]] - utility[second[start + k]]
-        for term in range(within):
-            for k in range(n):
-                gap[k] += size[term, start + k] * effects[which[term, start + k]]
-        for k in range(n):
-            g = group[start + k]
-            lead[k] = adherence[g if own_adherence else 0] * gap[k]
-            lead[k] += order_effect[g if own_order else 0]
-            parameter[k] = tie[g if own_tie else 0]
-        for term in range(beside, n_terms):
-            for k in range(n):
-                lead[k] += size[term, start + k] * effects[which[term, start + k]]
+    least, beside, value = 1.0 if family == RAO_KUPPER else 0.0, within + tying, 0.0
+    work = np.empty((7, CHUNK))
+    for start in range(0, first.size, CHUNK):
+        stop = min(start + CHUNK, first.size)
+        one, other, own = first[start:stop], second[start:stop], group[start:stop]
+        won, lost, tied = counts[0, start:stop], counts[1, start:stop], counts[2, start:stop]
+        at, x = which[:, start:stop], size[:, start:stop]
+        n = stop - start
+        gap, lead, level, logp = work[0, :n], work[1, :n], work[2, :n], work[3, :n]
+        slope, tie_slope, log_odds = work[4, :n], work[5, :n], work[6, :n]
 
-        won, lost = counts[0, start : start + n], counts[1, start : start + n]
-        tied = counts[2, start : start + n]
+        # leads and parameters of ties
+        for k in range(n):
+            gap[k] = utility[one[k]] - utility[other[k]]
+        _add_terms(gap, effects, at[:within], x[:within])
+        for k in range(n):
+            lead[k] = adherence[_place(own[k], adherence)] * gap[k]
+            lead[k] += order_effect[_place(own[k], order_effect)]
+            level[k] = tie[_place(own[k], tie)]
+        _add_terms(lead, effects, at[beside:], x[beside:])
         if tying > 0:
-            for k in range(n):
-                by_times[k] = 0.0
-            for term in range(within, beside):
-                for k in range(n):
-                    by_times[k] += size[term, start + k] * effects[which[term, start + k]]
-            for k in range(n):
-                near = min(max(by_times[k], -FARTHEST), FARTHEST)
-                by_times[k] = 1.0 if near == by_times[k] else 0.0
-                value += tied[k] * near
-                times[k] = vector_exp(near)
-                parameter[k] = least + (parameter[k] - least) * times[k]
+            log_odds[:] = 0.0
+            _add_terms(log_odds, effects, at[within:beside], x[within:beside])
+            value += _raise_ties(level, log_odds, tied, least)
+
+        # log-probabilities and slopes
         if family == DAVIDSON:
-            _davidson(logp, slope, tie_slope, lead, parameter, won, lost, tied)
+            _davidson(logp, slope, tie_slope, lead, level, won, lost, tied)
         elif family == RAO_KUPPER:
-            _rao_kupper(logp, slope, tie_slope, lead, parameter, won, lost, tied)
+            _rao_kupper(logp, slope, tie_slope, lead, level, won, lost, tied)
         else:
-            _thurstone(logp, slope, lead, won, lost)
+            _thurstone(logp, slope, tie_slope, lead, won, lost)
         if tying > 0:
-            for k in range(n):
-                if family == RAO_KUPPER and tied[k] > 0.0:
-                    value += tied[k] * math.log1p(parameter[k])
-                    tie_slope[k] += tied[k] / (parameter[k] + 1.0)
-                by_times[k] *= tied[k] + tie_slope[k] * (parameter[k] - least)
-                tie_slope[k] *= times[k]
+            value += _by_log_odds(log_odds, tie_slope, level, tied, least)
+            _add_slopes(by_effects, log_odds, at[within:beside], x[within:beside])
 
+        # gradients
+        _add_slopes(by_effects, slope, at[beside:], x[beside:])
         for k in range(n):
-            g = group[start + k]
-            own = g if own_adherence else 0
             value += logp[k]
-            by_gap = slope[k] * adherence[own]
-            by_utility[first[start + k]] += by_gap
-            by_utility[second[start + k]] -= by_gap
-            by_adherence[own] += slope[k] * gap[k]
-            by_order[g if own_order else 0] += slope[k]
-            by_tie[g if own_tie else 0] += tie_slope[k]
-            ties[g if own_tie else 0] += tied[k]
-            gap[k] = by_gap
-        for term in range(n_terms):
-            by = gap if term < within else by_times if term < beside else slope
-            for k in range(n):
-                by_effects[which[term, start + k]] += size[term, start + k] * by[k]
+            by_adherence[_place(own[k], adherence)] += slope[k] * gap[k]
+            by_order[_place(own[k], order_effect)] += slope[k]
+            by_tie[_place(own[k], tie)] += tie_slope[k]
+            ties[_place(own[k], tie)] += tied[k]
+            gap[k] = slope[k] * adherence[_place(own[k], adherence)]  # now the slope by the gap
+            by_utility[one[k]] += gap[k]
+            by_utility[other[k]] -= gap[k]
+        _add_slopes(by_effects, gap, at[:within], x[:within])
+    if family != THURSTONE:
+        value += _ties_alone(by_tie, tie, ties, least, tying == 0)
+    return np.asarray(value), by_utility, by_adherence, by_order, by_tie, by_effects
 
-    # what ties have beside the leads: once for each parameter, and nothing where there are none
+
+@_kernel
+def _place(group, x):  # type: ignore[no-untyped-def]
+    """Position of a group's parameter, which may be one for all."""
+    return min(group, x.size - 1)
+
+
+@_kernel
+def _add_terms(out, effects, which, size):  # type: ignore[no-untyped-def]
+    """Add the products of effects and sizes to a number of every cell."""
+    for term in range(which.shape[0]):
+        for k in range(out.size):
+            out[k] += size[term, k] * effects[which[term, k]]
+
+
+@_kernel
+def _add_slopes(by_effects, slope, which, size):  # type: ignore[no-untyped-def]
+    """Add the slopes by these terms to the gradient by the effects."""
+    for term in range(which.shape[0]):
+        for k in range(slope.size):
+            by_effects[which[term, k]] += size[term, k] * slope[k]
+
+
+@_kernel
+def _raise_ties(level, log_odds, tied, least):  # type: ignore[no-untyped-def]
+    """Multiply the odds of ties, and return what that adds to the log-probabilities of ties.
+
+    `log_odds` then holds the factors, negative where they are cut off and have no slope.
+    """
+    value = 0.0
+    for k in range(level.size):
+        near = min(max(log_odds[k], -FARTHEST), FARTHEST)
+        value += tied[k] * near
+        factor = vector_exp(near)
+        level[k] = least + (level[k] - least) * factor
+        log_odds[k] = factor if near == log_odds[k] else -factor
+    return value
+
+
+@_kernel
+def _by_log_odds(log_odds, tie_slope, level, tied, least):  # type: ignore[no-untyped-def]
+    """Replace the factors of the odds of ties by the slopes by their logarithms.
+
+    The slopes by the parameter of ties become those by the parameter before it is multiplied.
+    Returns what Rao and Kupper's ties have beside the logarithm of theta - 1.
+    """
+    value = 0.0
+    for k in range(level.size):
+        factor = abs(log_odds[k])
+        if least > 0.0 and tied[k] > 0.0:
+            value += tied[k] * math.log1p(level[k])
+            tie_slope[k] += tied[k] / (level[k] + 1.0)
+        moves = log_odds[k] > 0.0
+        log_odds[k] = tied[k] + tie_slope[k] * (level[k] - least) if moves else 0.0
+        tie_slope[k] *= factor
+    return value
+
+
+@_kernel
+def _ties_alone(by_tie, tie, ties, least, same_level):  # type: ignore[no-untyped-def]
+    """Add what ties have beside the leads, once for each parameter: log nu, or log(theta^2 - 1).
+
+    Of the latter, log(theta + 1) belongs to each cell unless all cells have the `same_level`.
+    """
+    value = 0.0
     for g in range(tie.size):
-        if ties[g] > 0.0 and family == DAVIDSON:
-            value += ties[g] * math.log(tie[g])
-            by_tie[g] += ties[g] / tie[g]
-        elif ties[g] > 0.0 and family == RAO_KUPPER:
-            value += ties[g] * math.log(tie[g] - 1.0)
-            by_tie[g] += ties[g] / (tie[g] - 1.0)
-            if tying == 0:  # else that of each cell
+        if ties[g] > 0.0:
+            value += ties[g] * math.log(tie[g] - least)
+            by_tie[g] += ties[g] / (tie[g] - least)
+            if least > 0.0 and same_level:
                 value += ties[g] * math.log1p(tie[g])
                 by_tie[g] += ties[g] / (tie[g] + 1.0)
-    return np.asarray(value), by_utility, by_adherence, by_order, by_tie, by_effects
+    return value
 
 
 @_kernel
@@ -200,8 +243,9 @@ def _rao_kupper(logp, slope, tie_slope, lead, theta, won, lost, tied):  # type: 
 
 
 @_kernel
-def _thurstone(logp, slope, lead, won, lost):  # type: ignore[no-untyped-def]
-    """Write log-probabilities and slopes by lead."""
+def _thurstone(logp, slope, tie_slope, lead, won, lost):  # type: ignore[no-untyped-def]
+    """Write log-probabilities and slopes by lead; there are no ties."""
+    tie_slope[:] = 0.0
     for k in range(won.size):
         size, positive = abs(lead[k]), lead[k] > 0.0
         strong, weak = (won[k], lost[k]) if positive else (lost[k], won[k])

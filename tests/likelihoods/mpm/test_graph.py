@@ -17,7 +17,7 @@ from bayesrank.likelihoods.mpm.graph import (
     mpm_logp,
 )
 from bayesrank.likelihoods.mpm.kernels import pair_normalisers_kernel
-from bayesrank.likelihoods.pairs.graph import bradley_terry_logp
+from bayesrank.likelihoods.pairs.graph import bradley_terry_log_probabilities
 from tests.likelihoods.count_tables import count_tables, log_pair_probabilities, table_logp
 from tests.likelihoods.loops import for_each
 from tests.oracles import gradient
@@ -156,7 +156,8 @@ def test_given_the_pairs_it_is_bradley_terry_with_doubled_scores(form):
         for j in range(i + 1, 4):
             scale = 1.0 if g is None else g[i] + g[j]
             w = 2 * theta * SCORE / scale
-            log_p = [bradley_terry_logp(w[i], w[j], who).eval(mode=QUICK) for who in (0, 1)]
+            both = bradley_terry_log_probabilities(w[i] - w[j])
+            log_p = [logp.eval(mode=QUICK) for logp in both]
             won, lost = MANY[:, i, j], MANY[:, j, i]
             exact += gammaln(won + lost + 1) - gammaln(won + 1) - gammaln(lost + 1)
             exact += won * log_p[0] + lost * log_p[1]

@@ -1,0 +1,717 @@
+"""Observed `Pairs`: what a model keeps of matches, and the parameters of the matches by name.
+
+LOO takes the log-probability of each pair. A sampler takes their sum over *cells*: pairs of the
+same items, group and effects count once. What the cells are depends on the axes of the parameters,
+the `Layout`, which is a property of the random variable.
+
+The lead of the first item of a pair is
+
+    adherence * (utility of the first - utility of the second + deviations) + order effect + slopes
+
+and the effects on ties multiply the odds of a tie. Deviations, effects on ties and slopes are the
+*effects* of the kernel (`bayesrank.likelihoods.pairs.total_kernel`), a row of `Terms` for each.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from numpy.typing import NDArray
+from pytensor.graph.basic import Constant
+from pytensor.tensor import TensorVariable
+
+from bayesrank.data import Pairs
+from bayesrank.data.derive import log_multinomial, pair_totals
+from bayesrank.data.read import OUTCOMES as RESULTS
+from bayesrank.data.read import coord_values, label_repr, quoted
+from bayesrank.data.read import counted as counted_noun
+from bayesrank.distributions.by_name import Axes, Named, by_axes, flat_places, has_dims
+from bayesrank.distributions.observed import (
+    ObservedRV,
+    Part,
+    Record,
+    check_length,
+    in_order,
+    is_observed,
+    known_value,
+    observe,
+    observed_options,
+    outcome_of,
+    same_labels,
+)
+from bayesrank.distributions.pair_variables import (
+    PARAMETERS,
+    BradleyTerryRV,
+    DavidsonRV,
+    PairRV,
+    RaoKupperRV,
+    ThurstoneRV,
+    all_won_by_the_first,
+    check_pair_parameters,
+    check_tie_parameter,
+    counts_logp,
+)
+from bayesrank.likelihoods.ops import every_row, with_sum
+from bayesrank.likelihoods.pairs import outcome_counts_logp, times_odds
+from bayesrank.schema import (
+    COUNTS,
+    EFFECT,
+    EFFECT_SIZE,
+    FEATURE,
+    FIRST,
+    ITEM,
+    JUDGE,
+    MATCHES,
+    OUTCOME,
+    OUTCOMES,
+    SECOND,
+    WEIGHT,
+    counted,
+    groups_of,
+    name_of,
+)
+
+__all__ = ["observe_pairs"]
+
+PAIR = "pair"
+TERM = "pair_term"
+SIDE = "side of the pair"  # its first and its second item; no group has such a name
+
+# axes that a parameter may have without groups, and what they mean
+READINGS: dict[str, dict[tuple[str, ...], str]] = {
+    "utility": {(ITEM,): "one per item", (PAIR, SIDE): "two per pair"},
+    "slope": {(FEATURE,): "one per feature"},
+    "tie_effect": {(): "one for all", (ITEM,): "one per item"},
+}
+OTHER_READINGS: dict[tuple[str, ...], str] = {(): "one for all", (PAIR,): "one per pair"}
+
+# derived from the data: `PairTotals`, and logarithms of the numbers of orders
+DERIVED = {
+    "log_multinomial": "",
+    "cell_first": "cell",  # positions in the utilities
+    "cell_second": "cell",
+    "cell_group": "cell",
+    "cell_counts": "three,cell",
+    "cell_which": "term,cell",  # positions in the effects
+    "cell_size": "term,cell",
+    "cell_log_multinomial": "",
+}
+TAKEN = (
+    FIRST, SECOND, WEIGHT, COUNTS, EFFECT, EFFECT_SIZE, OUTCOME, OUTCOMES, "result", TERM, *DERIVED,
+)  # fmt: skip
+
+
+class Layout(NamedTuple):
+    """Axes of the parameters of observed pairs."""
+
+    utility: tuple[str, ...] = ()  # of utilities, without the items or sides
+    group: tuple[str, ...] = ()  # of adherence, order effect and ties, unless one is for all
+    slope: tuple[str, ...] | None = None  # of slopes, without the features
+    deviations: tuple[str, ...] = ()  # the group of each
+    ties: tuple[tuple[str, ...], ...] = ()  # of each effect on ties, the items last
+    ordered: bool = False  # whether a pair differs from its mirror image
+    groups: tuple[str, ...] = ()  # all groups of any parameter
+
+    @property
+    def coded(self) -> tuple[str, ...]:
+        """Groups that select the utilities and the adherence of a pair."""
+        return tuple(sorted({*self.utility, *self.group} - {PAIR}))
+
+    @property
+    def n_terms(self) -> tuple[int, int]:
+        """Count the terms that the adherence multiplies, and those of ties."""
+        return 2 * len(self.deviations), sum(1 + (ITEM in axes) for axes in self.ties)
+
+
+class ObservedPairRV(ObservedRV, PairRV):
+    """Counts of outcomes, with the observed data among the parameters."""
+
+    rows_apart = True
+    data_types = (Pairs,)
+    noun = "pairs"
+    axes = ("pair", "result")
+    example = ("match", "end")
+    value = "counts"
+    value_axes = "result"
+    derives_weights = True
+    parameters: ClassVar[Mapping[str, str]] = {
+        **PARAMETERS,
+        "first": "",
+        "second": "",
+        "weight": "",
+        "counts": "result",
+        "effect": "term",
+        "effect_size": "term",
+        # of the sum over cells: all utilities, and the other parameters of each group or of all
+        "utilities": "utility",
+        "adherences": "adherence",
+        "order_effects": "order_effect",
+        "ties": "tie",
+        "effects": "slope",
+        "lengths": "axis",  # of the coded groups, and the number of items
+        **DERIVED,
+    }
+    layout: ClassVar[Layout] = Layout()
+
+    @classmethod
+    def record(cls, name: str, data: Pairs, p: SimpleNamespace) -> Record:
+        _check_ties(cls.n_outcomes, name, data)
+        parts = {
+            FIRST: Part(data.first, ("pair",)),
+            SECOND: Part(data.second, ("pair",)),
+            WEIGHT: Part(data.weight, ("pair",)),
+            COUNTS: Part(_counts_of(name, data, cls.n_outcomes), cls.axes),
+        }
+        for group in _group_names(name, data):
+            parts[group] = Part(data.group_idx(group), ("pair",))
+            parts[counted(group, MATCHES)] = Part(_matches_of(data, group), (group,))
+        parts[counted(ITEM, MATCHES)] = Part(_item_matches(data), (ITEM,))
+        terms = _terms(name, data, cls.layout)
+        parts[EFFECT] = Part(terms.which, (PAIR, TERM))
+        parts[EFFECT_SIZE] = Part(terms.size, (PAIR, TERM))
+        known = data.first, data.second, data.counts[:, : cls.n_outcomes], data.weight
+        codes = [data.group_idx(group) for group in cls.layout.coded]
+        derived = cls.derived(p, *known, terms.which, terms.size, *codes)
+        labels = data.coords | {"result": RESULTS[: cls.n_outcomes], TERM: terms.labels}
+        return Record(labels, parts, derived, outcome_of(cls, data.weight))
+
+    @classmethod
+    def on_axes(cls, model: pm.Model, name: str, data: Pairs, p: SimpleNamespace) -> Pairs:
+        dims = _dims_of_axes(model, name)
+        return in_order(data, {axis: model.coords.get(dim) for axis, dim in dims.items()})
+
+    @classmethod
+    def check_new(cls, model: pm.Model, name: str, data: Pairs, p: SimpleNamespace) -> None:
+        _check_ties(cls.n_outcomes, name, data)
+        _check_groups(model, name, data)
+        _check_axes(model, name, data, cls.layout.groups)
+        by_pair = {}
+        if PAIR in cls.layout.group:
+            own = {"adherences": p.adherences, "order effects": p.order_effects}
+            own["parameters of ties"] = p.ties
+            by_pair = {what: x for what, x in own.items() if x.type.shape[0] != 1}
+        for what, x in (by_pair | {"utilities": p.lead}).items():
+            check_length(name, what, x, data.n_pairs, "pairs", "rows")
+        _check_terms(model, name, data, cls.layout)
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        if not is_observed(value, p.counts) or not cls.is_current(p):
+            return p.weight * counts_logp(cls, value, p.lead, p.tie, p.total)
+        by_pair = outcome_counts_logp(value, cls.log_probabilities(p.lead, p.tie))
+        by_pair = p.weight * (p.log_multinomial + by_pair)
+        by_pair = check_pair_parameters(cls, by_pair, [p.lead], p.tie)
+        within, tying = cls.layout.n_terms
+        total = cls.total_op(within=within, tying=tying)(
+            p.utilities, p.adherences, p.order_effects, p.ties, p.effects,
+            p.cell_first, p.cell_second, p.cell_group, p.cell_which, p.cell_size, p.cell_counts,
+        )  # fmt: skip
+        finite = p.utilities, p.adherences, p.order_effects, p.effects
+        total = check_pair_parameters(cls, p.cell_log_multinomial + total, finite, p.ties)
+        return with_sum(by_pair, total)
+
+    @classmethod
+    def is_current(cls, p: SimpleNamespace) -> bool:
+        """Whether the derived numbers are those of the data as they are now.
+
+        The answer decides how a log-probability is built: where data were replaced, such as by
+        some of their rows, the pairs are evaluated one by one.
+        """
+        parts = (p.first, p.second, p.counts, p.weight, p.effect, p.effect_size)
+        codes = (getattr(p, _code_of(group)) for group in cls.layout.coded)
+        data = [known_value(x) for x in (*parts, *codes)]
+        before = {field: known_value(getattr(p, field)) for field in DERIVED}
+        if any(x is None for x in (*data, *before.values())):
+            return False
+        now = cls.derived(p, *data)
+        return all(np.array_equal(now[field], before[field]) for field in DERIVED)  # type: ignore[arg-type]
+
+    @classmethod
+    def derived(cls, p: SimpleNamespace, *data: Any) -> dict[str, NDArray[Any]]:
+        """Compute the derived numbers, by the names of their parameters."""
+        first, second, counts, weight, which, size, *codes = data
+        layout, rows = cls.layout, np.arange(len(first))
+        lengths = dict(zip((*layout.coded, ITEM), p.lengths.data, strict=True))
+        known = {PAIR: rows} | dict(zip(layout.coded, codes, strict=True))
+        if PAIR in layout.utility:
+            first, second = 2 * rows, 2 * rows + 1
+        elif layout.utility:
+            axes = (*layout.utility, ITEM)
+            first, second = (_place(axes, known | {ITEM: x}, lengths) for x in (first, second))
+        group = None
+        if layout.group:
+            group = rows if PAIR in layout.group else _place(layout.group, known, lengths)
+        three = np.pad(counts, ((0, 0), (0, 3 - counts.shape[1])))
+        within, tying = layout.n_terms
+        totals = pair_totals(
+            first, second, three, weight,
+            ordered=layout.ordered, group=group, even=slice(within, within + tying),
+            which=which if which.shape[1] else None, size=size if which.shape[1] else None,
+        )  # fmt: skip
+        cells = {f"cell_{field}": value for field, value in totals._asdict().items()}
+        ways = log_multinomial(counts)
+        return {"log_multinomial": ways, "cell_log_multinomial": np.asarray(weight @ ways)} | cells
+
+    @classmethod
+    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        return all_won_by_the_first(rv, p.total)
+
+
+class ObservedBradleyTerryRV(ObservedPairRV, BradleyTerryRV):
+    """Observed outcomes under Bradley-Terry."""
+
+
+class ObservedThurstoneRV(ObservedPairRV, ThurstoneRV):
+    """Observed outcomes under Thurstone's model."""
+
+
+class ObservedDavidsonRV(ObservedPairRV, DavidsonRV):
+    """Observed outcomes under Davidson's model."""
+
+
+class ObservedRaoKupperRV(ObservedPairRV, RaoKupperRV):
+    """Observed outcomes under Rao and Kupper's model."""
+
+
+# the observed class of every model
+OBSERVED: dict[type[PairRV], type[ObservedPairRV]] = {
+    kind.__bases__[1]: kind for kind in ObservedPairRV.__subclasses__()
+}
+
+
+def _code_of(group: str) -> str:
+    """Name the parameter that has the label of a group for every pair."""
+    return f"{group}_of_pair"
+
+
+def _place(
+    axes: Sequence[str], codes: Mapping[str, Any], lengths: Mapping[str, int]
+) -> NDArray[np.int64]:
+    """Positions of pairs in a flat parameter that has these axes."""
+    return flat_places([codes[axis] for axis in axes], [lengths[axis] for axis in axes])
+
+
+# ---------------------------------------------------------------------------------------------
+# Effects: deviations, effects on ties, and slopes
+# ---------------------------------------------------------------------------------------------
+
+
+class Terms(NamedTuple):
+    """Effects of every pair, and the numbers that multiply them."""
+
+    labels: list[str]
+    which: NDArray[np.int32]  # (n_pairs, n_terms), positions among all effects
+    size: NDArray[np.float64]  # (n_pairs, n_terms)
+
+
+def _terms(name: str, pairs: Pairs, layout: Layout) -> Terms:
+    """Lay out deviations of the first and second item, effects on ties, and slopes.
+
+    The effects are in the order of `Parameters.effects`.
+    """
+    labels: list[str] = []
+    which: list[NDArray[Any]] = []
+    size: list[Any] = []
+    start = 0
+
+    def add(label: str, place: NDArray[Any], factor: Any) -> None:
+        labels.append(label)
+        which.append(start + place)
+        size.append(np.broadcast_to(factor, pairs.n_pairs))
+
+    lengths = {axis: len(known) for axis, known in pairs.coords.items()}
+    codes = {group: pairs.group_idx(group) for group in _groups(pairs)}
+    codes[PAIR] = np.zeros(pairs.n_pairs, dtype=np.int64)
+    for group in layout.deviations:
+        known = pm.modelcontext(None).coords[f"{group}_item"]
+        first, second = pairs.seen(group).among(known)
+        add(f"first at {group}", first, 1.0)
+        add(f"second at {group}", second, -1.0)
+        start += len(known)
+    # both items of a pair count alike, in either order
+    one, other = np.minimum(pairs.first, pairs.second), np.maximum(pairs.first, pairs.second)
+    for k, axes in enumerate(layout.ties):
+        if ITEM in axes:
+            add(f"tie effect {k} of one", _place(axes, codes | {ITEM: one}, lengths), 1.0)
+            add(f"tie effect {k} of the other", _place(axes, codes | {ITEM: other}, lengths), 1.0)
+        else:
+            add(f"tie effect {k}", codes[PAIR] + _place(axes, codes, lengths), 1.0)
+        start += int(np.prod([lengths[axis] for axis in axes]))
+    if layout.slope is not None:
+        features, names = _features(name, pairs)
+        group = codes[PAIR] + _place(layout.slope, codes, lengths)
+        for k, label in enumerate(names):
+            add(label, group * len(names) + k, features[:, k])
+    shape = (len(labels), pairs.n_pairs)
+    return Terms(
+        labels,
+        np.ascontiguousarray(np.reshape(which, shape).T, dtype=np.int32),
+        np.ascontiguousarray(np.reshape(size, shape).T, dtype=np.float64),
+    )
+
+
+def _features(name: str, pairs: Pairs) -> tuple[NDArray[np.float64], list[str]]:
+    """Return the features of pairs, and their names."""
+    if pairs.features is None or pairs.feature_names is None:
+        raise ValueError(
+            f"{name!r} has slopes, but the pairs have no features: read them with features=."
+        )
+    return pairs.features, [str(feature) for feature in pairs.feature_names]
+
+
+# ---------------------------------------------------------------------------------------------
+# Parameters
+# ---------------------------------------------------------------------------------------------
+
+
+class Parameters(NamedTuple):
+    """Parameters of observed pairs, with the axes of each."""
+
+    utility: Named
+    adherence: Named
+    order_effect: Named
+    tie: Named
+    slope: Named | None
+    deviations: list[tuple[TensorVariable, str]]  # with the group of each
+    ties: list[Named]
+
+    def layout(self, pairs: Pairs) -> Layout:
+        """Return the axes of all of them."""
+        shared = [self.adherence, self.order_effect, self.tie]
+        # adherence, order effect and ties have the same axes, or else every pair is a group
+        apart = {x.axes for x in shared} - {()}
+        slopes = [] if self.slope is None else [self.slope]
+        groups = {group for _, group in self.deviations}
+        groups.update(*(x.axes for x in (self.utility, *shared, *self.ties, *slopes)))
+        effect = self.order_effect.value
+        return Layout(
+            utility=tuple(axis for axis in self.utility.axes if axis not in (ITEM, SIDE)),
+            group=(PAIR,) if len(apart) > 1 else next(iter(apart), ()),
+            slope=None if self.slope is None else self.slope.axes[:-1],
+            deviations=tuple(group for _, group in self.deviations),
+            ties=tuple(x.axes for x in self.ties),
+            ordered=not (isinstance(effect, Constant) and not effect.data.any()),
+            groups=tuple(sorted(groups.intersection(_groups(pairs)))),
+        )
+
+    def effects(self) -> list[TensorVariable]:
+        """List deviations, effects on ties and slopes, in the order of `Terms`."""
+        slopes = [] if self.slope is None else [self.slope.value]
+        return [*(x for x, _ in self.deviations), *(x.value for x in self.ties), *slopes]
+
+    def at_pairs(
+        self, rv_type: type[PairRV], layout: Layout, data: SimpleNamespace
+    ) -> dict[str, TensorVariable]:
+        """Return the parameters of `ObservedPairRV`, given the registered data."""
+        first = _gather(self.utility, data, {ITEM: data.first, SIDE: 0})
+        second = _gather(self.utility, data, {ITEM: data.second, SIDE: 1})
+        gap, effect = first - second, _gather(self.order_effect, data)
+        tie = _gather(self.tie, data)
+        effects, which = pt.constant(np.zeros(1)), pt.constant(np.zeros((1, 0), dtype="int32"))
+        size = pt.constant(np.zeros((1, 0)))
+        if self.effects():
+            effects = pt.concatenate([x.flatten() for x in self.effects()])
+            which, size = data.effect, data.effect_size
+            terms, (within, tying) = size * effects[which], layout.n_terms
+            gap = gap + pt.sum(terms[:, :within], axis=1)
+            effect = effect + pt.sum(terms[:, within + tying :], axis=1)
+            if tying:
+                log_odds = pt.sum(terms[:, within : within + tying], axis=1)
+                tie = times_odds(tie, log_odds, rv_type.tie_least)
+        by_pair = PAIR in layout.utility
+        utilities = pt.stack([first, second], axis=1) if by_pair else self.utility.value
+        of_groups = partial(_of_groups, data=data, by_pair=PAIR in layout.group)
+        counts = pt.cast(data.counts, "int64")
+        return {
+            "lead": _gather(self.adherence, data) * gap + effect,
+            "tie": tie,
+            "total": pt.sum(counts, axis=-1),
+            "first": data.first,
+            "second": data.second,
+            "weight": data.weight,
+            "counts": counts,
+            "effect": which,
+            "effect_size": size,
+            "effects": effects,
+            "utilities": utilities.flatten(),
+            "adherences": of_groups(self.adherence),
+            "order_effects": of_groups(self.order_effect),
+            "ties": of_groups(self.tie),
+            **{_code_of(group): vars(data)[group] for group in layout.coded},
+        }
+
+
+def _gather(
+    x: Named, data: SimpleNamespace, more: Mapping[str, Any] | None = None
+) -> TensorVariable:
+    """Gather the value of a parameter at every pair; one for all stays one."""
+    gathered = {*x.axes} - {PAIR, SIDE}
+    if not gathered and not more:
+        return x.value
+    rows: Any = slice(None)
+    if gathered and PAIR in x.axes:
+        rows = every_row(x.value, data.first.shape[0], x.axes.index(PAIR))
+    index = vars(data) | {PAIR: rows} | dict(more or {})
+    return x.value[tuple(index[axis] for axis in x.axes)]
+
+
+def _of_groups(x: Named, data: SimpleNamespace, *, by_pair: bool) -> TensorVariable:
+    """Return a parameter of the groups as a vector: one of each, or one of all."""
+    value = _gather(x, data) if by_pair else x.value
+    return pt.atleast_1d(value if value.ndim < 2 else value.flatten())
+
+
+def _groups(pairs: Pairs) -> list[str]:
+    """Name the judge and the groups of pairs, sorted."""
+    return sorted([JUDGE, *pairs.groups])
+
+
+def _axes(pairs: Pairs, dims: Any) -> Axes:
+    """Axes that parameters may have: items, pairs, their sides, groups and features."""
+    own, coords = (dims,) if isinstance(dims, str) else dims or (), pairs.coords
+    labels = {axis: coords[axis] for axis in (ITEM, "pair", *_groups(pairs))}
+    labels[SIDE] = RESULTS[:2]
+    if FEATURE in coords:
+        labels[FEATURE] = coords[FEATURE]
+    otherwise = "Read the pairs with by= what else they are grouped by."
+    return Axes("pairs", labels, dict(zip(own, ("pair",), strict=False)), otherwise)
+
+
+def _read(name: str, what: str, value: Any, pairs: Pairs, dims: Any) -> Named:
+    """Read the axes of a parameter; groups come first."""
+    groups, rows = _groups(pairs), np.arange(pairs.n_pairs)
+    readings = {**READINGS.get(what, OTHER_READINGS)}
+    first = next(iter(readings))
+    for group in groups:
+        if not np.array_equal(pairs.group_idx(group), rows):  # else its labels are pairs
+            along = (group, *first)
+            readings[along] = f"one per {' and '.join(along)}"
+    return by_axes(name, what, value, readings, _axes(pairs, dims), also=groups)
+
+
+def _read_deviation(name: str, deviation: Any, pairs: Pairs) -> tuple[TensorVariable, str]:
+    """Read the group at whose labels items deviate."""
+    model = pm.modelcontext(None)
+    groups = {f"{group}_item": group for group in _groups(pairs)}
+    dim = [*groups][-1]
+    must = (
+        f"t must be a variable of the model with one of the dims {quoted(groups)}, whose labels "
+        f"are those of pairs.seen: model.add_coord({dim!r}, pairs.seen({groups[dim]!r}).labels)."
+    )
+    if not has_dims(deviation):
+        raise ValueError(f"A deviation of {name!r} has no dims; i{must}")
+    labels = {dim: coord_values(pairs.seen(group).labels) for dim, group in groups.items()}
+    for dim, seen in labels.items():
+        if {*seen} == {*(model.coords.get(dim) or ())}:
+            labels[dim] = np.asarray(model.coords[dim])  # `_terms` takes that order
+    axes = Axes("pairs", labels, otherwise=f"I{must}")
+    seen_at = {dim: f"one per item seen at each {group}" for dim, group in groups.items()}
+    readings: dict[tuple[str, ...], str] = {(dim,): meaning for dim, meaning in seen_at.items()}
+    found = by_axes(name, "deviation", deviation, readings, axes)
+    (dim,) = found.axes
+    if dim not in model.coords:
+        model.add_coord(dim, labels[dim])
+    return found.value, groups[dim]
+
+
+def _read_tie_effect(name: str, effect: Any, pairs: Pairs, dims: Any) -> Named:
+    """Read the axes of an effect on ties, which must have names."""
+    if not has_dims(effect):
+        raise ValueError(
+            f"An effect on ties of {name!r} has no dims; it must be a variable of the model with "
+            f"any of the dims 'item' and {quoted(_groups(pairs))}."
+        )
+    return _read(name, "tie_effect", effect, pairs, dims)
+
+
+def _listed(given: Any) -> list[Any]:
+    """Make a list of one or of several."""
+    return [*given] if isinstance(given, list | tuple) else [given]
+
+
+def observe_pairs(
+    rv_type: type[PairRV],
+    class_name: str,
+    name: str,
+    utility: Any,
+    pairs: Pairs,
+    arguments: Mapping[str, Any],
+) -> TensorVariable:
+    """Add observed pairs to the model in context.
+
+    Parameters
+    ----------
+    rv_type : type
+        The model of the outcomes.
+    class_name, name : str
+        Of the distribution and of the variable.
+    utility
+        By item, or two per pair.
+    pairs : Pairs
+        What is observed.
+    arguments : mapping
+        All other arguments of the distribution.
+
+    Returns
+    -------
+    TensorVariable
+    """
+    parameter = rv_type.tie_parameter
+    takes = ["adherence", "order_effect", "slope", "deviation"]
+    if parameter:
+        takes += [parameter, "tie_effect"]
+    given, options = observed_options(class_name, pairs, arguments, takes=takes, brings=("total",))
+    if parameter and parameter not in given:
+        raise TypeError(f"{class_name} needs {parameter}=, its parameter of ties.")
+    _check_ties(rv_type.n_outcomes, name, pairs)
+    if "slope" in given:
+        _features(name, pairs)
+
+    dims = options.get("dims")
+    read = partial(_read, name, pairs=pairs, dims=dims)
+    x = Parameters(
+        utility=read("utility", utility),
+        adherence=read("adherence", given.get("adherence", 1.0)),
+        order_effect=read("order_effect", given.get("order_effect", 0.0)),
+        tie=read(parameter, given.get(parameter, 0.0)),
+        slope=read("slope", given["slope"]) if "slope" in given else None,
+        deviations=[_read_deviation(name, x, pairs) for x in _listed(given.get("deviation", ()))],
+        ties=[_read_tie_effect(name, x, pairs, dims) for x in _listed(given.get("tie_effect", ()))],
+    )
+    check_tie_parameter(rv_type, given.get(parameter), x.tie.value)
+    layout = x.layout(pairs)
+    lengths = [*(len(pairs.group_labels(group)) for group in layout.coded), pairs.n_items]
+    without = [counted(ITEM, MATCHES)] if PAIR in layout.utility else []
+    if not x.effects():
+        without += [EFFECT, EFFECT_SIZE]
+    return observe(
+        OBSERVED[rv_type].structured(
+            {_code_of(group): "" for group in layout.coded}, layout=layout
+        ),
+        name,
+        pairs,
+        {"lengths": pt.constant(np.array(lengths))},
+        partial(x.at_pairs, rv_type, layout),
+        items_known=True,
+        without=without,
+        **options,
+    )
+
+
+def _counts_of(name: str, pairs: Pairs, n_outcomes: int) -> NDArray[np.int32]:
+    """Return the counts of the outcomes that the model has."""
+    if pairs.counts.max(initial=0) > np.iinfo(np.int32).max:
+        raise ValueError(
+            f"A count of the pairs of {name!r} is {pairs.counts.max()}; models hold 32 bits of it. "
+            "Divide the counts, and give the pairs an evidence weight instead."
+        )
+    return np.ascontiguousarray(pairs.counts[:, :n_outcomes], dtype=np.int32)
+
+
+def _group_names(name: str, pairs: Pairs) -> list[str]:
+    """Name the judge and the groups, or raise where a group has the name of other data."""
+    for group in pairs.groups:
+        if group in TAKEN:
+            raise ValueError(
+                f"The pairs of {name!r} are grouped by {group!r}, but {name}_{group} is another "
+                "part of the model. Rename that column."
+            )
+    return [JUDGE, *pairs.groups]
+
+
+def _matches_of(pairs: Pairs, group: str) -> NDArray[np.int64]:
+    """Count the matches of every label of a group."""
+    n_labels, n_matches = len(pairs.group_labels(group)), pairs.counts.sum(axis=1)
+    return np.bincount(pairs.group_idx(group), n_matches, n_labels).astype(np.int64)
+
+
+def _item_matches(pairs: Pairs) -> NDArray[np.int64]:
+    """Count the matches of every item."""
+    both, n_matches = np.concatenate([pairs.first, pairs.second]), pairs.counts.sum(axis=1)
+    return np.bincount(both, np.tile(n_matches, 2), pairs.n_items).astype(np.int64)
+
+
+# ---------------------------------------------------------------------------------------------
+# Checks of data
+# ---------------------------------------------------------------------------------------------
+
+
+def _check_ties(n_outcomes: int, name: str, pairs: Pairs) -> None:
+    """Raise for ties in data of a model that has none."""
+    if n_outcomes == 3 or not (ties := pairs.counts[:, 2]).any():
+        return
+    row = int((ties > 0).argmax())
+    one, other = (label_repr(pairs.items[idx[row]]) for idx in (pairs.first, pairs.second))
+    raise ValueError(
+        f"The pairs of {name!r} have {counted_noun(int(ties.sum()), 'tie')}, the first between "
+        f"{one} and {other}, but BradleyTerry and Thurstone have no ties. Davidson and RaoKupper "
+        "have them. pairs.split_ties() would count half a win of each item: a pseudo-likelihood, "
+        "without LOO."
+    )
+
+
+def _check_terms(model: pm.Model, name: str, pairs: Pairs, layout: Layout) -> None:
+    """Raise for pairs that have other features, or other items at the labels of a group."""
+    for group in layout.deviations:
+        new = pairs.seen(group).labels.difference([*model.coords[f"{group}_item"]])
+        if len(new):
+            raise ValueError(
+                f"{name!r} has deviations of the items at each {group}, which lack {new[0]!r} of "
+                "the new pairs. Build the model with all that there will be; rows that count 0 "
+                "matches keep what there is none of now."
+            )
+    if layout.slope is not None:
+        _, names = _features(name, pairs)
+        dim = model.named_vars_to_dims[name_of(model.name_for(name), EFFECT)][1]
+        known = [*model.coords[dim]][sum(layout.n_terms) :]
+        if names != known:
+            raise ValueError(
+                f"The pairs of {name!r} have the features {quoted(known)}, the new ones "
+                f"{quoted(names)}: read them with the same features=."
+            )
+
+
+def _check_groups(model: pm.Model, name: str, pairs: Pairs) -> None:
+    """Raise for pairs that are grouped by other things than the observed ones."""
+    known, groups = groups_of(name, model.named_vars_to_dims), _group_names(name, pairs)
+    if set(known) != set(groups):
+        raise ValueError(
+            f"The pairs of {name!r} are grouped by {sorted(known)}, the new ones by "
+            f"{sorted(groups)}: read them with the same columns `judge` and `by`."
+        )
+
+
+def _dims_of_axes(model: pm.Model, name: str) -> dict[str, str]:
+    """Give the dims of the items and groups of observed pairs, by the names of these axes."""
+    dims = model.named_vars_to_dims
+    (item,) = dims.get(name_of(name, counted(ITEM, MATCHES)), (ITEM,))
+    return {ITEM: item} | groups_of(name, dims)
+
+
+def _check_axes(model: pm.Model, name: str, pairs: Pairs, groups: Sequence[str]) -> None:
+    """Raise for other labels than those of the parameters and other variables of the model."""
+    dims_of, axis_of = model.named_vars_to_dims, _dims_of_axes(model, name)
+    own = {name} | {
+        name_of(name, part)
+        for axis in (*axis_of, FIRST, SECOND, WEIGHT, COUNTS)
+        for part in (axis, counted(axis, MATCHES))
+    }
+    used = {dim for x, dims in dims_of.items() if x not in own for dim in dims}
+    if name_of(name, counted(ITEM, MATCHES)) in dims_of:
+        present = np.asarray(model.coords[axis_of[ITEM]])
+        whose = f"the model's coord {axis_of[ITEM]!r}"
+        same_labels(whose, name, present, pairs.coords[ITEM], "pairs")
+    for axis, dim in axis_of.items():
+        present = model.coords.get(dim)
+        labels = pairs.coords[axis]
+        apart = present is not None and not np.array_equal(present, labels)
+        if (dim in used or axis in groups) and apart:
+            raise ValueError(
+                f"The {axis} axis of the model has the labels {quoted(present)}, that of the new "
+                f"pairs {quoted(labels)}. Build the model with all that there will be; rows that "
+                "count 0 matches keep the labels of which there are none now."
+            )
