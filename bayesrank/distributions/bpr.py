@@ -9,7 +9,6 @@ is preferred: 0 the former, as all that is observed has it, 1 the latter.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from types import SimpleNamespace
 from typing import Any, ClassVar, Unpack
 
@@ -280,7 +279,6 @@ class ObservedBPRRV(ObservedRV, BPRRV):
         "scale": "",  # evidence weight of all
         "shape": "axis",  # of the table of utilities
     }
-    extended_signature = signature(parameters, "")
     along: ClassVar[tuple[str, ...]] = (ITEM,)  # axes of the utilities, items or slots last
 
     @classmethod
@@ -394,7 +392,7 @@ def _observe(
         check_two_blocks(observed)
     x, along = _read(name, utility, observed, utility_dims)
     table = x.reshape((-1, x.shape[-1])) if x.ndim > 2 else x
-    kind = _along(along)
+    kind = ObservedBPRRV.structured({}, along=along)
 
     def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
         ends = (data.positive, data.negative)
@@ -407,14 +405,6 @@ def _observe(
         model, labels = pm.modelcontext(None), observed.coords[axis]
         label_axis(kind, model, name, axis, labels, known=False)
     return y
-
-
-@cache
-def _along(axes: tuple[str, ...]) -> type[ObservedBPRRV]:
-    """Make the class of pairs whose utilities are along these axes."""
-    about = f"All pairs of what users have and have not, of utilities by {', '.join(axes)}."
-    members = {"along": axes, "__module__": __name__, "__doc__": about}
-    return type(ObservedBPRRV.__name__, (ObservedBPRRV,), members)
 
 
 def _read(name: str, utility: Any, data: Interactions | Rankings, utility_dims: Any) -> Named:

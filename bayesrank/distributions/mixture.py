@@ -10,7 +10,6 @@ the families say as components is in `bayesrank.distributions.components`; array
 not observed, are `pymc.Mixture`.
 """
 
-import functools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, ClassVar, Literal, NamedTuple, Unpack
@@ -47,7 +46,6 @@ from bayesrank.distributions.observed import (
     refuse_labelled,
     refuse_labels,
     refuse_single_precision,
-    signature,
 )
 from bayesrank.distributions.orders import ObservedRankingsRV
 from bayesrank.likelihoods.kinds import mixture_logp
@@ -208,6 +206,8 @@ class MixtureRV(ObservedRankingsRV):
 
     name = "ranking_mixture"
     _print_name = ("Mixture", "\\operatorname{Mixture}")
+    parameters: ClassVar[Mapping[str, str]] = MappingProxyType(DATA)
+    value_axes = "slot"
     families: ClassVar[tuple[type[Component], ...]] = ()
     by_ranker: ClassVar[bool] = False
 
@@ -319,6 +319,10 @@ class RankerMixtureRV(MixtureRV):
     axes = (RANKER, TURN, "slot")
     example = ("person", "time", "place")
     value = "turns"
+    value_axes = "turn,slot"
+    parameters: ClassVar[Mapping[str, str]] = MappingProxyType(
+        DATA | {"turns": "turn,slot", "turn": ""}
+    )
     by_ranker = True
 
     @classmethod
@@ -365,21 +369,14 @@ class RankerMixtureRV(MixtureRV):
         return pt.zeros_like(rv)[p.ranker, p.turn].set(pt.cast(ranks, rv.dtype))
 
 
-@functools.cache
 def _mixture_of(families: tuple[type[Component], ...], unit: str) -> type[MixtureRV]:
-    """Make the class of the mixtures of these families."""
-    base = RankerMixtureRV if unit == RANKER else MixtureRV
-    parameters = DATA | ({"turns": "turn,slot", "turn": ""} if unit == RANKER else {})
+    """Return the class of the mixtures of these families."""
+    more: dict[str, str] = {}
     for i, family in enumerate(families):
-        parameters |= {f"{field}_{i}": axes for field, axes in family.parameters.items()}
-        parameters |= family.derived
-    output = "turn,slot" if unit == RANKER else "slot"
-    own = {
-        "families": families,
-        "parameters": MappingProxyType(parameters),
-        "extended_signature": signature(parameters, output),
-    }
-    return type(base.__name__, (base,), own)
+        more |= {f"{field}_{i}": axes for field, axes in family.parameters.items()}
+        more |= family.derived
+    base = RankerMixtureRV if unit == RANKER else MixtureRV
+    return base.structured(more, families=families)
 
 
 def _number(x: TensorVariable) -> TensorVariable:

@@ -12,10 +12,9 @@ each item, which is also what posterior predictive draws have.
 
 import warnings
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 import pymc as pm
@@ -31,7 +30,7 @@ from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import PairCounts, UninformativeRankingWarning
 from bayesrank.data.read import has_labels
-from bayesrank.distributions.by_name import Axes, by_axes, dims_of, has_dims
+from bayesrank.distributions.by_name import Axes, by_axes, dims_of, flat_places, has_dims
 from bayesrank.distributions.observed import (
     DistOptions,
     ObservedRV,
@@ -39,6 +38,7 @@ from bayesrank.distributions.observed import (
     Part,
     Record,
     as_double,
+    check_counts,
     check_length,
     check_rows,
     given_numbers,
@@ -48,6 +48,7 @@ from bayesrank.distributions.observed import (
     observe,
     observed_counts,
     observed_options,
+    outcome_of,
     refuse_labelled,
     refuse_other_data,
     refuse_single_precision,
@@ -412,6 +413,18 @@ def _totals(observed: Any, given_pairs: bool) -> Any:
 # ---------------------------------------------------------------------------------------------
 
 
+class ParameterAxes(NamedTuple):
+    """Axes of the parameters, the items last; None for a parameter that is not there."""
+
+    score: tuple[str, ...] | None = None
+    variance: tuple[str, ...] | None = None
+    adherence: tuple[str, ...] | None = None
+
+    def labelled(self) -> list[str]:
+        """Name the axes whose labels no part of the data has."""
+        return sorted({axis for axes in self for axis in axes or ()} - {ITEM, RANKER})
+
+
 class _ObservedCountsRV(ObservedRV, _CountsRV):
     """Net counts of rankers (n_rankers, n_items), with all that was counted as parameters.
 
@@ -428,16 +441,14 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
     axes = ("ranker", "item")
     example = ("judge", "player")
     value = "net"
+    value_axes = "item"
     given_pairs = False
-    along: ClassVar[Mapping[str, tuple[str, ...] | None]] = {}  # axes of the parameters, items last
+    along: ClassVar[ParameterAxes] = ParameterAxes()
     fixed: ClassVar[frozenset[str]] = frozenset()  # axes whose labels parameters keep
 
     @classmethod
     def record(cls, name: str, data: PairCounts, p: SimpleNamespace) -> Record:
         _warn_of_empty(name, data)
-        outcome = cls.outcome()
-        if (data.weight != 1).any():
-            outcome = "nothing: evidence weights make a pseudo-likelihood"
         at_random = data.weight * data.log_at_random(given_pairs=cls.given_pairs)
         group, at = cls.spread(data)
         return Record(
@@ -448,7 +459,7 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
                 AT_RANDOM: Part(at_random, ("ranker",)),
             },
             derived={f"{what}_at": place for what, place in at.items()} | cls.tables(data, group),
-            outcome=outcome,
+            outcome=outcome_of(cls, data.weight),
         )
 
     @classmethod
@@ -459,14 +470,14 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
     @classmethod
     def groups(cls) -> list[str]:
         """Name what rankers with the same scores and variances have in common."""
-        both = {axis for what in ("score", "variance") for axis in cls.along[what] or ()}
+        both = {*(cls.along.score or ()), *(cls.along.variance or ())}
         return sorted(both - {ITEM, PROBLEM})
 
     @classmethod
     def is_spread(cls, what: str) -> bool:
         """Whether scores or variances have all items for every group of rankers as they are."""
         groups = cls.groups()
-        return len(groups) < 2 and cls.along[what] in (None, (*groups, ITEM))
+        return len(groups) < 2 and getattr(cls.along, what) in (None, (*groups, ITEM))
 
     @classmethod
     def spread(cls, counts: PairCounts) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
@@ -484,16 +495,18 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
         at = {what: np.zeros(0, int) for what in ("score", "variance")}
         for what in at:
             if not cls.is_spread(what):
-                own = cls.along[what] or ()
-                at[what] = _flat([index[axis] for axis in own], _lengths(counts, own), len(item))
+                own = getattr(cls.along, what) or ()
+                place = flat_places([index[axis] for axis in own], _lengths(counts, own))
+                at[what] = np.broadcast_to(place, len(item)).copy()
         return group.ravel(), at
 
     @classmethod
     def rates(cls, counts: PairCounts, ranker: Any, problem: Any) -> NDArray[Any]:
         """Which adherence a ranker has in a problem."""
-        own = cls.along["adherence"] or ()
+        own = cls.along.adherence or ()
         index = [problem if axis == PROBLEM else _codes(counts, [axis])[0][ranker] for axis in own]
-        return _flat(index, _lengths(counts, own), len(ranker))
+        place = flat_places(index, _lengths(counts, own))
+        return np.broadcast_to(place, len(ranker)).copy()
 
     @classmethod
     def of_items(cls, p: SimpleNamespace) -> tuple[TensorVariable, TensorVariable]:
@@ -509,7 +522,7 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
         coords = model.coords
         rows, items = model.named_vars_to_dims[name]
         kept = {RANKER: coords.get(rows), ITEM: coords.get(items)}
-        for axis in _labelled(cls.along):
+        for axis in cls.along.labelled():
             kept[axis] = coords.get(f"{name}_{axis}s", coords.get(axis))
             if axis not in data.coords:
                 raise ValueError(
@@ -534,7 +547,7 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: PairCounts, p: SimpleNamespace) -> None:
-        for what, own in cls.along.items():
+        for what, own in cls.along._asdict().items():
             n = int(np.prod(_lengths(data, own or ())))
             unit = " times ".join(f"{axis}s" for axis in own or ())
             plural = what[:-1] + "ies" if what.endswith("y") else f"{what}s"
@@ -586,7 +599,6 @@ class ObservedMPMRV(_ObservedCountsRV):
         "count": "entry",
         "net": "item",
     }
-    extended_signature = signature(parameters, "item")
 
     @classmethod
     def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
@@ -603,7 +615,7 @@ class ObservedMPMRV(_ObservedCountsRV):
 
         Else all rates of a row are evaluated together.
         """
-        own = set(cls.along["adherence"] or ())
+        own = set(cls.along.adherence or ())
         return bool(own) and (PROBLEM in own or own <= set(cls.groups()))
 
     @classmethod
@@ -618,13 +630,13 @@ class ObservedMPMRV(_ObservedCountsRV):
         key = np.stack([group[ranker], problem, each], axis=1)
         rows, row = np.unique(key, axis=0, return_inverse=True)
         of_group, of_problem, row_rate = rows.T
-        n_rates = int(np.prod(_lengths(counts, cls.along["adherence"] or ())))
+        n_rates = int(np.prod(_lengths(counts, cls.along.adherence or ())))
         needed = np.zeros((1, 0), dtype=bool)
-        if not cls.rates_of_rows() and cls.along["adherence"]:
+        if not cls.rates_of_rows() and cls.along.adherence:
             needed = np.zeros((len(rows), n_rates), dtype=bool)
             needed[row.ravel(), rate] = True
 
-        if cls.along["variance"] is None:
+        if cls.along.variance is None:
             who, first, count = counts.net_entries()
             second = np.zeros(0, np.int32)
         else:
@@ -648,7 +660,7 @@ class ObservedMPMRV(_ObservedCountsRV):
     def of_counts(cls, p: SimpleNamespace) -> TensorVariable:
         score, variance = cls.of_items(p)
         ranker, row, rate, total = (p.cells[k] for k in range(4))
-        unequal = None if cls.along["variance"] is None else variance[p.item]
+        unequal = None if cls.along.variance is None else variance[p.item]
         if unequal is None:
             agreed = segment_sum(p.count * score[p.first], (p.cell,), (ranker.shape[0],))
         else:
@@ -658,7 +670,7 @@ class ObservedMPMRV(_ObservedCountsRV):
         rows, column = score[p.item], pt.zeros_like(rate)
         if cls.rates_of_rows():
             rows, at_rate = rows * p.adherence[p.row_rate][:, None], np.ones(1)
-        elif cls.along["adherence"]:
+        elif cls.along.adherence:
             column, needed = rate, p.needed
         log_Z = log_normaliser_table(rows, at_rate, unequal, where=p.where, needed=needed)
         terms = p.adherence[rate] * agreed - total * log_Z[row, column]
@@ -681,7 +693,6 @@ class ObservedGivenPairsRV(_ObservedCountsRV):
         "compared": "entry",
         "net": "item",
     }
-    extended_signature = signature(parameters, "item")
 
     @classmethod
     def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
@@ -714,7 +725,7 @@ class ObservedGivenPairsRV(_ObservedCountsRV):
         """Log odds that the first item of each pair is preferred."""
         score, variance = cls.of_items(p)
         D = score[p.first] - score[p.second]
-        if cls.along["variance"] is not None:
+        if cls.along.variance is not None:
             D = D / (variance[p.first] + variance[p.second])
         return 2.0 * D * p.adherence[p.rate]
 
@@ -726,30 +737,6 @@ class ObservedGivenPairsRV(_ObservedCountsRV):
         return segment_sum(terms, (p.ranker,), (p.weight.shape[0],))
 
 
-@cache
-def _along(
-    kind: type[_ObservedCountsRV],
-    fixed: frozenset[str],
-    score: tuple[str, ...] | None,
-    variance: tuple[str, ...] | None,
-    adherence: tuple[str, ...] | None,
-) -> type[_ObservedCountsRV]:
-    """Make the class of counts whose parameters are along these axes."""
-    along = {"score": score, "variance": variance, "adherence": adherence}
-    members = {
-        "along": along,
-        "fixed": fixed,
-        "__module__": __name__,
-        "__doc__": f"{kind.__doc__} Of {along}.",
-    }
-    return type(kind.__name__, (kind,), members)
-
-
-def _labelled(along: Mapping[str, tuple[str, ...] | None]) -> list[str]:
-    """Name the axes of parameters of which no part of the data has labels."""
-    return sorted({axis for own in along.values() for axis in own or ()} - {ITEM, RANKER})
-
-
 def _codes(counts: PairCounts, axes: Sequence[str]) -> list[NDArray[Any]]:
     """Give for each axis the position on it of every ranker."""
     each = np.arange(len(counts.rankers))
@@ -759,14 +746,6 @@ def _codes(counts: PairCounts, axes: Sequence[str]) -> list[NDArray[Any]]:
 def _lengths(counts: PairCounts, axes: Sequence[str]) -> list[int]:
     """Return the numbers of labels on axes."""
     return [len(counts.coords[axis]) for axis in axes]
-
-
-def _flat(index: Sequence[NDArray[Any]], lengths: Sequence[int], n: int) -> NDArray[Any]:
-    """Positions in an array of these lengths when it is flat: n of the one if it has no axes."""
-    place = np.zeros(n, dtype=np.int64)
-    for of_axis, length in zip(index, lengths, strict=True):
-        place = place * length + of_axis
-    return place
 
 
 def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any]) -> Any:
@@ -814,7 +793,8 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
             flat = x.value if x.value.ndim < 2 else x.value.transpose(*order).flatten()
             given[what] = pt.atleast_1d(flat)
     kind = ObservedGivenPairsRV if own.get("given_pairs") else ObservedMPMRV
-    kind = _along(kind, frozenset(fixed), **along)
+    axes_of = ParameterAxes(**along)
+    kind = kind.structured({}, along=axes_of, fixed=frozenset(fixed))
     y = observe(
         kind,
         name,
@@ -823,7 +803,7 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
         lambda data: {"net": pt.cast(data.net, "int64"), "weight": data.weight},
         **options,
     )
-    for axis in _labelled(along):  # for those of new data
+    for axis in axes_of.labelled():  # for those of new data
         label_axis(kind, model, name, axis, counts.coords[axis], known=False)
     return y
 
@@ -925,18 +905,9 @@ def _check_counts(observed: Any, score: Any) -> None:
             f"The observed counts are of {counts.shape[-1]} items, but `score` has {n_items[0]}: "
             "give one score per item."
         )
-    cells = {
-        "not a whole number": (counts != np.round(counts)) | np.isinf(counts),
-        "negative": counts < 0,
-        "on the diagonal": (counts != 0) & np.eye(counts.shape[-1], dtype=bool),
-    }
-    for what, bad in cells.items():
-        if bad.any():
-            where = tuple(int(i) for i in np.argwhere(bad)[0])
-            raise ValueError(
-                f"The observed count {counts[where]:g} at {list(where)} is {what}: counts say how "
-                "much the item of the row is preferred to that of the column."
-            )
+    meaning = "counts say how much the item of the row is preferred to that of the column"
+    diagonal = (counts != 0) & np.eye(counts.shape[-1], dtype=bool)
+    check_counts(counts, meaning, {"on the diagonal": diagonal})
 
 
 def _check_symmetric(total: Any) -> None:

@@ -202,7 +202,12 @@ class ObservedRV(SymbolicRandomVariable):
         **structure
             Values of class attributes, which must be hashable.
         """
-        return _structured(cls, tuple(parameters.items()), tuple(structure.items()))
+        found: type[Self] = _structured(
+            cls,  # type: ignore[arg-type]
+            tuple(parameters.items()),
+            tuple(structure.items()),
+        )
+        return found
 
     @classmethod
     def named(cls, parameters: Sequence[Any]) -> SimpleNamespace:

@@ -324,7 +324,7 @@ def _terms(name: str, pairs: Pairs, layout: Layout) -> Terms:
         size.append(np.broadcast_to(factor, pairs.n_pairs))
 
     lengths = {axis: len(known) for axis, known in pairs.coords.items()}
-    codes = {group: pairs.group_idx(group) for group in _groups(pairs)}
+    codes: dict[str, NDArray[Any]] = {by: pairs.group_idx(by) for by in _groups(pairs)}
     codes[PAIR] = np.zeros(pairs.n_pairs, dtype=np.int64)
     for group in layout.deviations:
         known = pm.modelcontext(None).coords[f"{group}_item"]
@@ -343,9 +343,9 @@ def _terms(name: str, pairs: Pairs, layout: Layout) -> Terms:
         start += int(np.prod([lengths[axis] for axis in axes]))
     if layout.slope is not None:
         features, names = _features(name, pairs)
-        group = codes[PAIR] + _place(layout.slope, codes, lengths)
+        rows = codes[PAIR] + _place(layout.slope, codes, lengths)
         for k, label in enumerate(names):
-            add(label, group * len(names) + k, features[:, k])
+            add(label, rows * len(names) + k, features[:, k])
     shape = (len(labels), pairs.n_pairs)
     return Terms(
         labels,
@@ -473,7 +473,7 @@ def _groups(pairs: Pairs) -> list[str]:
 def _axes(pairs: Pairs, dims: Any) -> Axes:
     """Axes that parameters may have: items, pairs, their sides, groups and features."""
     own, coords = (dims,) if isinstance(dims, str) else dims or (), pairs.coords
-    labels = {axis: coords[axis] for axis in (ITEM, "pair", *_groups(pairs))}
+    labels: dict[str, Any] = {axis: coords[axis] for axis in (ITEM, PAIR, *_groups(pairs))}
     labels[SIDE] = RESULTS[:2]
     if FEATURE in coords:
         labels[FEATURE] = coords[FEATURE]

@@ -14,12 +14,12 @@ symbolic. With ``observed=`` a `Rankings`, the class registers the data, names t
 """
 
 from collections.abc import Sequence
-from functools import cache
 from types import SimpleNamespace
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import pytensor.tensor as pt
+from numpy.typing import NDArray
 from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
 from pymc.distributions.shape_utils import rv_size_is_none
@@ -29,7 +29,7 @@ from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import Rankings
 from bayesrank.data.derive import Stages, stage_table
-from bayesrank.distributions.by_name import by_items, utility_by_name
+from bayesrank.distributions.by_name import by_items, flat_places, utility_by_name
 from bayesrank.distributions.observed import (
     DistOptions,
     Options,
@@ -237,7 +237,7 @@ class PlackettLuce(Discrete):
         )
         spread = by_items(by_name)
         item_utility, groups = (None, ()) if spread is None else spread
-        kind = SlotPlackettLuceRV if spread is None else _grouped(groups)
+        kind = SlotPlackettLuceRV if spread is None else ItemPlackettLuceRV.with_groups(groups)
         given = {"nodes": pt.constant(nodes), "item_utility": item_utility}
         return observe(
             kind,
@@ -315,12 +315,12 @@ class SlotPlackettLuceRV(ObservedRankingsRV, PlackettLuceRV):
     """Rankings observed with one utility per slot: validated once, not at every evaluation."""
 
     rows_apart = True
+    value_axes = "slot"
     parameters = OBSERVED
-    extended_signature = signature(parameters, "slot")
 
     @classmethod
     def of_items(cls, data: SimpleNamespace) -> dict[str, TensorVariable]:
-        """Parameters that tell whose utilities slots have, from the registered data."""
+        """Return the parameters that select the utilities of slots, given the registered data."""
         return {}
 
     @classmethod
@@ -333,18 +333,23 @@ class SlotPlackettLuceRV(ObservedRankingsRV, PlackettLuceRV):
 class ItemPlackettLuceRV(SlotPlackettLuceRV):
     """Rankings observed with one utility per item: stages that rankings share count once.
 
-    With one utility per group and item, `groups`, the items of each group are items of their own,
-    beside each other on one axis, so that the rankings of a group share stages.
+    With utilities by `groups` and item, all items of all groups are on one axis, so that the
+    rankings of a group share stages.
     """
 
     groups: ClassVar[tuple[str, ...]] = ()  # outermost first
     parameters = OBSERVED | {"item": "slot", "lengths": "axis", "item_utility": "item"} | STAGES
     derives_weights = True
-    extended_signature = signature(parameters, "slot")
+
+    @classmethod
+    def with_groups(cls, groups: tuple[str, ...]) -> type["ItemPlackettLuceRV"]:
+        """Return the class of rankings with one utility per item of each of these groups."""
+        more = {_code_of(group): "" for group in groups}
+        return cls.structured(more, groups=groups) if groups else cls
 
     @classmethod
     def of_items(cls, data: SimpleNamespace) -> dict[str, TensorVariable]:
-        return {"item": data.item} | {_of(group): vars(data)[group] for group in cls.groups}
+        return {"item": data.item} | {_code_of(group): vars(data)[group] for group in cls.groups}
 
     @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
@@ -353,8 +358,8 @@ class ItemPlackettLuceRV(SlotPlackettLuceRV):
             axes = {RANKER: (data.rankers, data.ranker_idx), **data.groups}
             labels, codes = zip(*(axes[group] for group in cls.groups), strict=True)
             lengths = [*map(len, labels), data.n_items]
-            beside = _beside(lengths, codes, data.item)
-            stages = stage_table(beside, data.ranks, data.weight, int(np.prod(lengths)))
+            place = _places(lengths, codes, data.item)
+            stages = stage_table(place, data.ranks, data.weight, int(np.prod(lengths)))
         derived = stages._asdict() | {"lengths": np.array(lengths)}
         return super().record(name, data, p)._replace(derived=derived)
 
@@ -371,51 +376,27 @@ class ItemPlackettLuceRV(SlotPlackettLuceRV):
 
     @classmethod
     def _is_current(cls, p: SimpleNamespace) -> bool:
-        """Whether the stages are those of the ranks, weights and items that the data now hold.
+        """Whether the stages are those of the data as they are now.
 
-        Asked when a log-probability is built: where data were replaced, such as by rows of them,
-        the rankings are evaluated one by one instead.
+        The answer decides how a log-probability is built: where data were replaced, such as by
+        some of their rows, the rankings are evaluated one by one.
         """
         if not same_value(p.ranks, p.slot_rank) or not same_value(p.weight, p.ranking_weight):
             return False
-        lengths, item, *codes = (
-            known_value(x)
-            for x in (p.lengths, p.item, *(getattr(p, _of(group)) for group in cls.groups))
-        )
-        if lengths is None or item is None or any(code is None for code in codes):
+        codes = (getattr(p, _code_of(group)) for group in cls.groups)
+        known = [known_value(x) for x in (p.slot_item, p.lengths, p.item, *codes)]
+        if any(x is None for x in known):
             return False
-        then = known_value(p.slot_item)
-        return then is not None and np.array_equal(_beside(lengths, codes, item), then)
+        before, lengths, item, *now = known
+        return np.array_equal(_places(lengths, now, item), before)  # type: ignore[arg-type]
 
 
-@cache
-def _grouped(groups: tuple[str, ...]) -> type[ItemPlackettLuceRV]:
-    """Make the class of rankings with one utility per item of each of these groups."""
-    if not groups:
-        return ItemPlackettLuceRV
-    parameters = ItemPlackettLuceRV.parameters | {_of(group): "" for group in groups}
-    return type(
-        ItemPlackettLuceRV.__name__,
-        (ItemPlackettLuceRV,),
-        {
-            "groups": groups,
-            "parameters": parameters,
-            "extended_signature": signature(parameters, "slot"),
-            "__module__": __name__,
-            "__doc__": f"Rankings observed with one utility per {', '.join(groups)} and item.",
-        },
-    )
-
-
-def _of(group: str) -> str:
-    """Name the parameter that says which of a group each ranking is of."""
+def _code_of(group: str) -> str:
+    """Name the parameter that has the label of a group for every ranking."""
     return f"{group}_of_ranking"
 
 
-def _beside(lengths: Any, codes: Sequence[Any], item: Any) -> Any:
-    """Place of every slot's item on the axis that has the items of each group."""
-    each = np.zeros(len(item), dtype=np.int64)
-    for length, code in zip(lengths, codes, strict=False):
-        each = each * length + code
-    place = each[:, None] * lengths[-1] + item
+def _places(lengths: Any, codes: Sequence[Any], item: Any) -> NDArray[Any]:
+    """Place of every slot's item among the items of all groups."""
+    place = flat_places([*(code[:, None] for code in codes), item], lengths)
     return place.astype(np.int32 if np.prod(lengths) < 2**31 else np.int64)

@@ -390,8 +390,8 @@ class ObservedPMOPRV(ObservedRankingsRV, PMOPRV):
     rows_apart = True
     gathered = ("utility", *WEIGHTS)
     called = WEIGHTS
+    value_axes = "slot"
     parameters = PARAMETERS | {"ranks": "slot", "weight": ""}
-    extended_signature = signature(parameters, "slot")
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> None:
