@@ -4,6 +4,7 @@ This is a composite likelihood. The pairs of one ranking are not independent (a 
 before c leave no choice for a and c), so its sum over all weak orders is not one, its posteriors
 are too narrow, and LOO may not compare it with models of whole rankings.
 
+>>> from bayesrank.likelihoods.pairs.graph import bradley_terry_log_probabilities
 >>> pairs = weak_order_pairs([[1, 2, 2]], ties="drop")
 >>> logp = pairs_logp([[1.0, 0.0, 0.5]], pairs, bradley_terry_log_probabilities)
 >>> float(logp.eval()[0].round(4))
@@ -19,12 +20,7 @@ from numpy.typing import ArrayLike
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import segment_sum
-from bayesrank.likelihoods.pairs.graph import (
-    FIRST,
-    TIE,
-    LogProbabilities,
-    outcome_logp,
-)
+from bayesrank.likelihoods.pairs.graph import FIRST, TIE, LogProbabilities, outcome_logp
 
 __all__ = ["WeakOrderPairs", "pairs_logp", "weak_order_pairs"]
 
