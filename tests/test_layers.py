@@ -36,7 +36,7 @@ ROOMS = {
         "arviz matplotlib numpy pandas scipy sklearn threadpoolctl xarray", rooms="data schema"
     ),
     "plots": Room("arviz arviz_plots matplotlib numpy pandas xarray", rooms="results"),
-    "utility": Room("numpy pandas pymc pytensor sklearn", rooms="data"),
+    "utility": Room("numpy pandas pymc pytensor", rooms="data"),
 }
 
 # Files beside the rooms. The command line wires everything up, so it is not bounded.

@@ -6,38 +6,24 @@ are :math:`\Delta` apart
 .. math:: s' = F(\Delta) s + \varepsilon, \qquad \varepsilon \sim N(0, Q(\Delta)), \qquad
           s_1 \sim N(0, P), \qquad u = \sum_{\text{parts}} s_{[0]}
 
-where :math:`s_1` is the state at the first time at which an item is there. However far apart the
-times are, these are the densities of the process itself and no steps of a fixed length.
+where :math:`s_1` is the state when an item enters. The transitions are exact for any gap.
 
 ============= ============================== ====================================================
 part          hyperparameters                what it says
 ============= ============================== ====================================================
 `constant`    scale                          the same at all times
-`random_walk` scale, drift                   steps as sudden as they come; the variance grows by
-                                             the square of `drift` in a unit of time, from that of
-                                             `scale` when the item comes in
-`trend`       scale, drift, slope,           a random walk with a slope, which has the standard
-              slope_drift                    deviation `slope` at first and is a random walk, too
-`matern12`    scale, length                  steps as well, but it returns to the mean: the
-                                             correlation is exp(-gap / length)
+`random_walk` scale, drift                   the variance, first scale², grows by drift² in a unit
+`trend`       scale, drift, slope,           a random walk with a slope that is a random walk
+              slope_drift
+`matern12`    scale, length                  returns to the mean; correlation exp(-gap / length)
 `matern32`    scale, length                  smooth, with a slope
 `matern52`    scale, length                  smoother, with a curvature
 ============= ============================== ====================================================
 
-The derivatives in the states of the last two are in units of :math:`\lambda = \sqrt{2\nu}/\ell`, so
-that all of a state has the size of the utility.
+The derivatives in the states of the last two are in units of :math:`\lambda = \sqrt{2\nu}/\ell`.
 
->>> walk = Dynamics("constant + matern32")
->>> walk.names
-('constant_scale', 'matern32_scale', 'matern32_length')
->>> F, Q, P = walk.transitions([0.5, 1.0, 2.0], np.array([0.1]))
->>> F.shape, bool(np.allclose(F[0] @ P @ F[0].T + Q[0], P))
-((1, 3, 3), True)
-
-References
-----------
-Hartikainen & Särkkä, Kalman filtering and smoothing solutions to temporal Gaussian process
-regression models, MLSP 2010. Maystre, Kristof & Grossglauser, Pairwise comparisons with flexible
+References: Hartikainen & Särkkä, Kalman filtering and smoothing solutions to temporal Gaussian
+process regression models, MLSP 2010; Maystre et al., Pairwise comparisons with flexible
 time-dynamics, KDD 2019.
 """
 
@@ -121,8 +107,7 @@ PARTS = {
     "matern32": Part(SCALE | LENGTH, 2, _matern32),
     "matern52": Part(SCALE | LENGTH, 3, _matern52),
 }
-"""Every part. Medians of the prior are those where all times span one unit; elsewhere they are
-multiplied by the span to the given power, since a drift is per root of a unit."""
+"""Medians of the prior hold for a span of one unit and scale with its power."""
 LENGTH_SD = 1.5  # standard deviation of the logarithm of a length
 HALF_NORMAL_MEDIAN = 0.67449  # where its scale is 1
 
@@ -133,29 +118,26 @@ class Dynamics:
     Parameters
     ----------
     text : str
-        Names of parts with plus signs between them, such as "random_walk" or
-        "constant + matern32".
+        Names of parts joined by plus signs, such as "random_walk" or "constant + matern32".
 
     Attributes
     ----------
     parts : tuple of str
     names : tuple of str
-        Of the hyperparameters, all positive: "scale", "drift" of a single part, and
-        "matern32_scale" where there are several.
+        Hyperparameters, all positive: "scale", or "matern32_scale" if there are several parts.
     size : int
-        Of the state: how many numbers describe an item at a time.
+        Length of the state.
     reads : array of 0 and 1, (size,)
-        Their sum with these weights is the utility.
-
-    Raises
-    ------
-    ValueError
-        For a part that there is not, or one that is there twice.
+        Weights of the state whose sum is the utility.
 
     Examples
     --------
-    >>> Dynamics("random_walk").names
-    ('scale', 'drift')
+    >>> walk = Dynamics("constant + matern32")
+    >>> walk.names
+    ('constant_scale', 'matern32_scale', 'matern32_length')
+    >>> F, Q, P = walk.transitions([0.5, 1.0, 2.0], np.array([0.1]))
+    >>> F.shape, bool(np.allclose(F[0] @ P @ F[0].T + Q[0], P))
+    ((1, 3, 3), True)
     """
 
     def __init__(self, text: str) -> None:
@@ -182,23 +164,13 @@ class Dynamics:
         self.reads = np.concatenate([np.eye(PARTS[part].size)[0] for part in self.parts])
 
     def __repr__(self) -> str:
-        """Write how it is made."""
         return f"Dynamics({self.text!r})"
 
     def medians(self, span: float) -> NDArray[np.float64]:
         """Return the medians of the prior of the hyperparameters.
 
-        Parameters
-        ----------
-        span : float
-            From the first time to the last, positive.
+        The span from the first time to the last, positive, makes it free of the unit of time.
 
-        Returns
-        -------
-        array, (n_hyperparameters,)
-
-        Examples
-        --------
         >>> Dynamics("matern32").medians(10.0)
         array([1., 3.])
         """
@@ -210,37 +182,16 @@ class Dynamics:
         Standard deviations (scale, drift, slope, slope_drift) are half-normal, and lengths are
         log-normal. With :math:`x = \log \sigma` the former have the log density
         :math:`x - e^{2x} / (2 s^2)`, whose s follows from the median.
-
-        Parameters
-        ----------
-        log_values : array, (n_hyperparameters,)
-        span : float
-            From the first time to the last, positive.
-
-        Returns
-        -------
-        float
         """
         x = np.asarray(log_values) - np.log(self.medians(span))
         half_normal = x - np.exp(2 * x) * HALF_NORMAL_MEDIAN**2 / 2
         return float(np.where(self.is_length, -((x / LENGTH_SD) ** 2) / 2, half_normal).sum())
 
     def entries(self, values: Sequence[Any], gap: Any, exp: Any) -> list[Any]:
-        """Give the transitions of every part, as rows of numbers or of symbols.
+        """Give F, Q and P of every part, as rows of numbers or of symbols.
 
-        Parameters
-        ----------
-        values : sequence
-            Hyperparameters, in the order of `names`.
-        gap : array or tensor, (n,)
-            Between a time and the one before it, 0 or more.
-        exp : callable
-            The exponential function for what `values` and `gap` are.
-
-        Returns
-        -------
-        list of (F, Q, P)
-            Each a list of rows.
+        `values` are hyperparameters in the order of `names`, `gap` (n,) is the time since the one
+        before, and `exp` is the exponential function for their types.
         """
         found, first = [], 0
         for part in self.parts:
@@ -252,18 +203,7 @@ class Dynamics:
     def transitions(
         self, values: ArrayLike, gap: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Compute F, Q and P of the whole state.
-
-        Parameters
-        ----------
-        values : array, (n_hyperparameters,)
-        gap : array, (n,)
-
-        Returns
-        -------
-        F, Q : array, (n, size, size)
-        P : array, (size, size)
-        """
+        """Compute F and Q (n, size, size), and P (size, size), of the whole state."""
         F, Q = np.zeros((2, gap.size, self.size, self.size))
         P = np.zeros((self.size, self.size))
         first = 0

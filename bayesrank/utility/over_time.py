@@ -1,8 +1,7 @@
 """Utilities over time as parts of a PyMC model: a random walk, a trend, Matérn processes.
 
-They are the dynamics of `bayesrank.utility.dynamics` for a model of one's own, on the grid of all
-times and items, in terms of standard normals, as NUTS likes it. `bayesrank.history` finds the same
-posterior at the times alone at which items are seen, and for far more of them.
+These are the dynamics of `bayesrank.utility.dynamics` for your own models, not centred, on the grid
+of all times and items. `bayesrank.history` finds the same posterior for far more of them.
 
 >>> import bayesrank as br, pandas as pd
 >>> table = pd.DataFrame({"x": [*"abc"], "y": [*"bca"], "won": ["first"] * 3})
@@ -52,27 +51,19 @@ def random_walk(
     Parameters
     ----------
     name : str
-        Of the utilities; the standard normals are called ``{name}_steps``.
+        Name of the utilities; the standard normals are called ``{name}_steps``.
     scale, drift : tensor_like of float, positive, () or (n_items,)
-        Standard deviation when an item comes in, and of the change in a unit of time; of all items,
-        or of each.
+        Standard deviation when an item enters, and of the change in a unit of time.
     dims : two str
-        The times, a group of the data, and the items; the labels of the times are read from the
-        coords of the model.
+        The times, a group of the data with labels in the model's coords, and the items.
     data : Pairs or Rankings, optional
-        What will be observed: an item begins its walk where it is first seen. By default at the
-        first time.
+        The observed data: an item enters where it is first seen. By default at the first time.
     unit : str
-        What dates are counted in; numbers are times as they are.
+        Unit in which dates are counted; numbers are times as they are.
 
     Returns
     -------
     TensorVariable, (n_times, n_items)
-
-    Raises
-    ------
-    ValueError
-        If the dims are not two with labels, or a label of a time cannot be read as one.
     """
     grid = _Grid.read(name, dims, data, unit)
     return grid.named(name, grid.walk(grid.noise(f"{name}_steps"), scale, drift))
@@ -89,26 +80,19 @@ def trend(
     data: Pairs | Rankings | None = None,
     unit: str = "year",
 ) -> TensorVariable:
-    """Let utilities walk at random with a slope, which walks at random, too.
+    """Let utilities walk at random with a slope that walks at random as well.
 
     Parameters
     ----------
     name, scale, drift, dims, data, unit
         As of `random_walk`.
     slope, slope_drift : tensor_like of float, positive, () or (n_items,)
-        Standard deviation of the slope when an item comes in, per unit of time, and of its change
-        in a unit of time.
+        Standard deviation of the slope when an item enters, and of its change in a unit of time.
 
     Returns
     -------
     TensorVariable, (n_times, n_items)
 
-    Examples
-    --------
-    >>> with pm.Model(coords={"year": [2001, 2002, 2005], "item": ["a", "b"]}):
-    ...     u = trend("u", 1.0, 0.3, 0.1, 0.1, dims=("year", "item"))
-    >>> pm.draw(u).shape
-    (3, 2)
     """
     grid = _Grid.read(name, dims, data, unit)
     level = grid.walk(grid.noise(f"{name}_steps"), scale, drift)
@@ -134,29 +118,17 @@ def matern(
     Parameters
     ----------
     name, dims, unit
-        As of `random_walk`.
+        As in `random_walk`.
     scale : tensor_like of float, positive, () or (n_items,)
         Standard deviation at any time.
     length : tensor_like of float, positive, ()
-        How far apart times are of which one says little of the other.
+        Time over which the correlation decays.
     smoothness : float
-        0.5, 1.5 or 2.5: steps, a slope, a curvature.
+        0.5, 1.5 or 2.5.
 
     Returns
     -------
     TensorVariable, (n_times, n_items)
-
-    Raises
-    ------
-    ValueError
-        If there is no such smoothness, and as `random_walk`.
-
-    Examples
-    --------
-    >>> with pm.Model(coords={"year": [2001, 2002, 2005], "item": ["a", "b"]}):
-    ...     u = matern("u", 1.0, 2.0, dims=("year", "item"))
-    >>> pm.draw(u).shape
-    (3, 2)
     """
     if smoothness not in ROOTS:
         raise ValueError(f"`smoothness` is {smoothness}; it must be 0.5, 1.5 or 2.5.")

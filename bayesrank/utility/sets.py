@@ -1,113 +1,270 @@
-"""Padded sets: features checked, empty slots out of the way, means over what is in use."""
+r"""Utilities that depend on the set that an item is presented in: FATE and FETA.
 
-from collections.abc import Sequence
+FATE, "first aggregate then evaluate", scores an item in view of the mean of the embedded set Q:
+
+.. math:: U(x, Q) = \mathrm{score}\Bigl(x, \frac1{|Q|} \sum_{y \in Q} \varphi(y)\Bigr)
+
+FETA, "first evaluate then aggregate", compares it with each of the others C:
+
+.. math:: U(x, C) = U_0(x) + \frac1{|C|} \sum_{y \in C} U_1(x, y)
+
+The cost of FATE is linear in the size of a set, that of FETA grows with its square. FETA's second
+order (eq. 3 of the paper) adds the mean of :math:`U_2(x, y, z)` over pairs of others, at a cost
+that grows with the cube. In the authors' program :math:`U_1` is bounded, a logistic function of the
+last layer, and sees a pair from both sides (``mirrored``), with h the last hidden layer:
+
+.. math:: U_1(x, y) = \sigma(w \cdot h(x, y) + m \cdot h(y, x) + b).
+
+Reference: Pfannschmidt, Gupta & Hüllermeier, Deep architectures for learning context-dependent
+ranking functions, arXiv:1803.05796, 2018; their program is cs-ranking.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-import numpy as np
 import pytensor.tensor as pt
-from numpy.typing import ArrayLike, NDArray
 from pytensor.tensor import TensorVariable
 
-from bayesrank.utility.weights import in_precision
+from bayesrank.utility.networks import (
+    WeightSpec,
+    count_used,
+    dense_layers,
+    dense_weights,
+    mean_of_set,
+    padded_set,
+    read_weights,
+    unpad,
+    weight,
+)
 
-__all__ = ["check_features", "mean_of_set", "padded_set", "unpad"]
+__all__ = ["fate_utility", "fate_weights", "feta_utility", "feta_weights"]
 
 
-def check_features(
-    features: ArrayLike,
+def fate_weights(
     n_features: int,
+    set_widths: Sequence[int] = (128, 128, 128),
+    score_widths: Sequence[int] = (128, 128, 128),
     *,
-    mask: ArrayLike | None = None,
-    items: ArrayLike | None = None,
-    feature_names: Sequence[Any] | None = None,
-) -> NDArray[np.float64]:
-    """Check features of new sets before utilities are predicted from them.
+    activation: str = "relu",
+) -> dict[str, WeightSpec]:
+    """List the weights of FATE.
 
     Parameters
     ----------
-    features : array, shape (..., n_slots, n_features)
-        Features of the item in each slot.
     n_features : int
-        Number of features that the weights expect.
-    mask : array of bool, shape (..., n_slots), optional
-        Slots in use; what stands in the others is not looked at. All by default.
-    items : array of labels, shape (..., n_slots), optional
-        Names of the items, for messages.
-    feature_names : sequence of labels, optional
-        Names of the features, for messages.
+        Number of features of an item.
+    set_widths, score_widths : sequence of int
+        Units of the layers of the embedding and of the score. Without any, the embedding is the
+        mean of the features.
+    activation : str
+        One of `ACTIVATIONS`, on which the scales depend.
 
     Returns
     -------
-    array of float64, shape (..., n_slots, n_features)
+    dict of str to WeightSpec
+        The layers ``set_0``, ``set_1``, ... and ``score_0``, ..., ``score_out``.
+
+    Examples
+    --------
+    >>> [*fate_weights(2, (8,), (8,))]
+    ['set_0_W', 'set_0_b', 'score_0_V', 'score_0_W', 'score_0_b', 'score_out_W']
+    """
+    embedding = dense_weights(
+        n_features, set_widths, prefix="set", activation=activation, output=False
+    )
+    context = ("feature", n_features)
+    if set_widths:
+        context = (f"set_{len(set_widths) - 1}", set_widths[-1])
+    score = dense_weights(n_features, score_widths, activation=activation, context=context)
+    return embedding | score
+
+
+def fate_utility(
+    features: Any,
+    weights: Mapping[str, Any],
+    *,
+    mask: Any = None,
+    activation: str = "relu",
+    dtype: str | None = None,
+) -> TensorVariable:
+    r"""Evaluate items in view of the mean of the embedded set, as a graph.
+
+    Parameters
+    ----------
+    features : tensor_like of float, (..., n_slots, n_features)
+        Features of the item in each slot: ``rankings.features``.
+    weights : mapping of str to tensor_like
+        As `fate_weights` lists them.
+    mask : tensor_like of bool, (..., n_slots), optional
+        Slots in use: ``rankings.mask``. All by default.
+    activation : str
+        One of `ACTIVATIONS`: relu, selu, silu or tanh.
+    dtype : str, optional
+        "float32" trains in half the time; utilities stay double. Sampling needs the default.
+
+    Returns
+    -------
+    TensorVariable, (..., n_slots)
         Zero in empty slots.
 
     Raises
     ------
     ValueError
-        If there is another number of features, a set is empty, or a feature is not finite.
+        If a weight is missing, has no place, or expects another number of features.
 
     Examples
     --------
-    >>> check_features([[0.5, 1.0], [np.inf, 2.0]], 2, mask=[True, False]).tolist()
-    [[0.5, 1.0], [0.0, 0.0]]
+    The utility of an item is how far it lies above the mean, or zero:
+
+    >>> weights = {"score_0_W": [[1.0]], "score_0_V": [[-1.0]], "score_0_b": [0.0]}
+    >>> weights["score_out_W"] = [1.0]
+    >>> fate_utility([[1.0], [2.0], [6.0]], weights).eval().tolist()
+    [0.0, 0.0, 3.0]
     """
-    x = np.asarray(features, dtype=np.float64)
-    if x.ndim < 2 or x.shape[-1] != n_features:
+    layers = partial(dense_layers, activation=activation)
+    tensors = read_weights(weights, ("set", "score"), dtype)
+    x, used = padded_set(features, mask, dtype)
+    context = mean_of_set(layers(x, tensors, "set"), used)
+    return unpad(layers(x, tensors, "score", context=context, output=True), used)
+
+
+def feta_weights(
+    n_features: int,
+    item_widths: Sequence[int] | None = (128, 128, 128),
+    pair_widths: Sequence[int] = (128, 128, 128),
+    *,
+    triple_widths: Sequence[int] | None = None,
+    bounded: bool = True,
+    mirrored: bool = False,
+    activation: str = "relu",
+) -> dict[str, WeightSpec]:
+    """List the weights of FETA.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of features of an item.
+    item_widths : sequence of int, or None
+        Units of the layers of U_0; None leaves it out.
+    pair_widths : sequence of int
+        Units of the layers of U_1.
+    triple_widths : sequence of int, optional
+        Units of the layers of U_2; without it there is none.
+    bounded : bool
+        Whether U_1 and U_2 are bounded; only then their last layers have biases.
+    mirrored : bool
+        Whether U_1 sees each pair from both sides, by the weights ``pair_out_M``.
+    activation : str
+        One of `ACTIVATIONS`, on which the scales depend.
+
+    Returns
+    -------
+    dict of str to WeightSpec
+        The layers ``item_0``, ..., ``item_out``, and those of ``pair`` and ``triple``.
+
+    Examples
+    --------
+    >>> list(feta_weights(2, None, (16,)))
+    ['pair_0_V', 'pair_0_W', 'pair_0_b', 'pair_out_W', 'pair_out_b']
+    """
+    layers = partial(dense_weights, n_features, activation=activation)
+    specs = {} if item_widths is None else layers(item_widths, prefix="item")
+    specs |= layers(pair_widths, prefix="pair", context=("feature", n_features))
+    if mirrored:
+        if not pair_widths:
+            raise ValueError(
+                "`mirrored` looks at the last hidden layer of a pair from both sides, and "
+                "`pair_widths` has none: give it a layer, or leave `mirrored` out."
+            )
+        specs["pair_out_M"] = specs["pair_out_W"]
+    if bounded:
+        specs["pair_out_b"] = WeightSpec((), (), 1.0)
+    if triple_widths is not None:
+        others = ("two_features", 2 * n_features)  # those of one other, then those of the next
+        specs |= layers(triple_widths, prefix="triple", context=others)
+        if bounded:
+            specs["triple_out_b"] = WeightSpec((), (), 1.0)
+    return specs
+
+
+def feta_utility(
+    features: Any,
+    weights: Mapping[str, Any],
+    *,
+    mask: Any = None,
+    bounded: bool = True,
+    activation: str = "relu",
+    dtype: str | None = None,
+) -> TensorVariable:
+    r"""Evaluate items beside each of the others and take the mean, as a graph.
+
+    Parameters
+    ----------
+    features, mask, activation, dtype
+        As in `fate_utility`.
+    weights : mapping of str to tensor_like
+        As `feta_weights` lists them.
+    bounded : bool
+        Whether U_1 and U_2 lie between 0 and 1.
+
+    Returns
+    -------
+    TensorVariable, (..., n_slots)
+        Zero in empty slots.
+
+    Examples
+    --------
+    An item gains from worse items in its set, at most 1:
+
+    >>> weights = {"pair_out_W": [9.0], "pair_out_V": [-9.0], "pair_out_b": 0.0}
+    >>> feta_utility([[1.0], [2.0], [6.0]], weights).eval().round(3).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    tensors = read_weights(weights, ("item", "pair", "triple"), dtype)
+    layers = partial(dense_layers, weights=tensors, activation=activation, output=True)
+    x, used = padded_set(features, mask, dtype)
+    one, other = x[..., :, None, :], x[..., None, :, :]
+    preference = _preference(layers, one, other, "pair", bounded)
+
+    # Mean over the others in use; by position, because JAX cannot count to a length it computes
+    position = pt.cumsum(pt.ones_like(used, dtype="int64"), axis=-1)
+    differ = pt.neq(position[..., :, None], position[..., None, :])
+    is_other = differ & used[..., None, :]
+    total = pt.sum(pt.switch(is_other, preference, 0.0), axis=-1)
+    utility = total / pt.cast(count_used(used, less=1), total.dtype)
+
+    if any(name.startswith("triple_") for name in tensors):
+        first, second = x[..., None, :, None, :], x[..., None, None, :, :]
+        both = pt.concatenate([first + 0.0 * second, second + 0.0 * first], axis=-1)
+        preference = _preference(layers, x[..., :, None, None, :], both, "triple", bounded)
+        are_others = is_other[..., :, :, None] & is_other[..., :, None, :]
+        are_others &= differ[..., None, :, :]
+        total = pt.sum(pt.switch(are_others, preference, 0.0), axis=(-2, -1))
+        pairs = count_used(used, less=1) * count_used(used, less=2)
+        utility = utility + total / pt.cast(pairs, total.dtype)
+
+    if any(name.startswith("item_") for name in tensors):
+        utility = utility + layers(x, prefix="item")
+    return unpad(utility, used)
+
+
+def _preference(
+    layers: Any, item: TensorVariable, others: TensorVariable, prefix: str, bounded: bool
+) -> TensorVariable:
+    """Compare an item with others: one number for each choice of them."""
+    weights = layers.keywords["weights"]
+    preference = layers(item, prefix=prefix, context=others)
+    if f"{prefix}_out_M" in weights:  # reads the same hidden layers, which are computed once
+        back = {**weights, f"{prefix}_out_W": weights[f"{prefix}_out_M"]}
+        mirror = layers(item, weights=back, prefix=prefix, context=others)
+        preference = preference + pt.swapaxes(mirror, -1, -2)
+    name = f"{prefix}_out_b"
+    if bounded:
+        return pt.sigmoid(preference + weight(weights, name))
+    if name in weights:
         raise ValueError(
-            f"`features` must have shape (..., n_slots, {n_features}), the number of features that "
-            f"the weights were made for; got {x.shape}."
+            f"`weights` has '{name}', the bias of a bounded part: leave it out, or let `bounded` "
+            "be true."
         )
-    used = np.ones(x.shape[:-1], dtype=bool) if mask is None else np.asarray(mask, dtype=bool)
-    if used.shape != x.shape[:-1]:
-        raise ValueError(
-            f"`mask` must have shape {x.shape[:-1]}, that of `features` without its last axis; got "
-            f"{used.shape}."
-        )
-    empty = np.argwhere(~used.any(axis=-1))
-    if len(empty):
-        where = f"Set {_position(empty[0])}" if used.ndim > 1 else "The set"
-        raise ValueError(f"{where} is empty: it needs an item.")
-    bad = np.argwhere(used[..., None] & ~np.isfinite(x))
-    if len(bad):
-        *place, f = bad[0]
-        name = f"{f}" if feature_names is None else repr(feature_names[f])
-        item = f"the item in slot {place[-1]}"
-        if items is not None:
-            item = f"item {np.asarray(items, dtype=object)[*place]!r}"
-        of_set = f" of set {_position(place[:-1])}" if used.ndim > 1 else ""
-        raise ValueError(f"Feature {name} must be finite; it is {x[*place, f]} for {item}{of_set}.")
-    return np.where(used[..., None], x, 0.0)
-
-
-def _position(index: Sequence[int]) -> str:
-    return str(int(index[0])) if len(index) == 1 else str(tuple(int(i) for i in index))
-
-
-def padded_set(
-    features: Any, mask: Any, dtype: str | None = None
-) -> tuple[TensorVariable, TensorVariable | None]:
-    """Set the features of empty slots to zero: whatever stood there would reach the gradient."""
-    x = in_precision(features, dtype)
-    if mask is None:
-        return x, None
-    used = pt.cast(pt.as_tensor_variable(mask), "bool")
-    return pt.switch(used[..., None], x, 0.0), used
-
-
-def mean_of_set(h: TensorVariable, used: TensorVariable | None) -> TensorVariable:
-    """Mean over the slots in use, (..., n_slots, n) to (..., 1, n)."""
-    if used is None:
-        return pt.mean(h, axis=-2, keepdims=True)
-    total = pt.sum(pt.switch(used[..., None], h, 0.0), axis=-2, keepdims=True)
-    return total / pt.cast(count_used(used)[..., None], h.dtype)
-
-
-def count_used(used: TensorVariable, less: int = 0) -> TensorVariable:
-    """Count the slots in use, less so many, at least one: (..., n_slots) to (..., 1)."""
-    return pt.maximum(pt.sum(used, axis=-1, keepdims=True) - less, 1)
-
-
-def unpad(utility: TensorVariable, used: TensorVariable | None) -> TensorVariable:
-    """Zero utilities in empty slots, in double precision."""
-    utility = pt.cast(utility, "float64")
-    return utility if used is None else pt.switch(used, utility, 0.0)
+    return preference

@@ -31,13 +31,13 @@ from scipy.stats import rankdata
 import bayesrank as br
 from bayesrank.utility import (
     WeightSpec,
-    check_features,
     dense_utility,
     dense_weights,
     draw_weights,
     weight_coords,
 )
 from models.context.deep_sets import deep_sets_utility, deep_sets_weights
+from models.context.new_sets import check_features
 from models.shared.item_features import check_scales
 
 __all__ = [

@@ -20,8 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bayesrank.results import query_metrics
-from bayesrank.utility import SecondOrderFeatures
 from models.pmop_documents.model import build, path_of, posterior_mean
+from models.pmop_documents.second_order import SecondOrderFeatures
 from models.shared.letor import Part, folds, read_parts
 from models.shared.results import Run, Table, run
 

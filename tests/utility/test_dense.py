@@ -1,14 +1,12 @@
 """Dense layers: names, shapes and scales of weights, values by hand, bad input."""
 
 import numpy as np
-import pandas as pd
 import pytensor.tensor as pt
 import pytest
 from scipy.special import expit
 
 from bayesrank.utility import (
     ACTIVATIONS,
-    check_features,
     dense_utility,
     dense_weights,
     draw_weights,
@@ -105,49 +103,3 @@ def test_equal_seeds_give_equal_weights_and_biases_start_at_zero():
 def test_weights_that_cannot_be_raise(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-# Features of new sets
-
-
-def test_features_of_new_sets_pass_and_padding_becomes_zero():
-    x = np.array([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [np.nan, np.nan]]])
-    out = check_features(x, 2, mask=[[True, True], [True, False]])
-    assert out[1].tolist() == [[5, 6], [0, 0]]
-    assert out[0].tolist() == x[0].tolist()
-    assert check_features(x[0], 2).tolist() == x[0].tolist()
-
-
-def test_a_feature_that_is_not_finite_is_named_with_its_item():
-    x = np.ones((2, 2, 2))
-    x[1, 0, 1] = np.nan
-    with pytest.raises(
-        ValueError,
-        match=r"^Feature 1 must be finite; it is nan for the item in "
-        r"slot 0 of set 1\.$",
-    ):
-        check_features(x, 2)
-    items = [["ebi", "uni"], ["toro", "ebi"]]
-    with pytest.raises(ValueError, match=r"^Feature 'price' .* nan for item 'toro' of set 1\.$"):
-        check_features(x, 2, items=items, feature_names=["oily", "price"])
-    labels = pd.Index(items[1]).to_numpy(dtype=object)
-    for of_set in (items[1], labels):
-        with pytest.raises(ValueError, match=r"it is nan for item 'toro'\.$"):
-            check_features(x[1], 2, items=of_set)
-
-
-@pytest.mark.parametrize("shape", [(2, 4, 3), (3,)])
-def test_another_number_of_features_raises(shape):
-    with pytest.raises(ValueError, match=r"^`features` must have shape \(\.\.\., n_slots, 2\), "):
-        check_features(np.ones(shape), 2)
-
-
-def test_an_empty_set_and_a_mask_of_another_shape_raise():
-    x = np.ones((2, 3, 2))
-    mask = np.array([[True, True, True], [False] * 3])
-    with pytest.raises(ValueError, match=r"^Set 1 is empty: it needs an item\.$"):
-        check_features(x, 2, mask=mask)
-    with pytest.raises(ValueError, match=r"^The set is empty: it needs an item\.$"):
-        check_features(np.ones((0, 2)), 2)
-    with pytest.raises(ValueError, match=r"^`mask` must have shape \(2, 3\), .* got \(3,\)\.$"):
-        check_features(x, 2, mask=[True] * 3)
