@@ -113,10 +113,6 @@ def name_of(var: str, part: str) -> str:
         The observed variable.
     part : str
         One of the table above.
-
-    Returns
-    -------
-    str
     """
     return f"{var}_{part}"
 
@@ -230,13 +226,7 @@ class Kept:
         return self.outcome
 
     def rows(self) -> xr.DataArray:
-        """Labels of the rows, numbers if they have none.
-
-        Raises
-        ------
-        ValueError
-            If there are no rows.
-        """
+        """Labels of the rows, numbers if they have none."""
         for part in (RANKS, COUNTS, NET, TABLES, USER, AT_RANDOM):
             if part in self:
                 return self[part][self[part].dims[0]]
@@ -355,15 +345,6 @@ def joined(contents: NDArray[Any], unit: NDArray[Any], n_units: int) -> NDArray[
         The unit of every row.
     n_units : int
         How many units there are.
-
-    Returns
-    -------
-    array of str, shape (n_units,)
-
-    Examples
-    --------
-    >>> joined(np.array(["'b' > 'a'", "'c' > 'a'", "'a' > 'b'"]), np.array([0, 1, 0]), 2).tolist()
-    ["'a' > 'b'; 'b' > 'a'", "'c' > 'a'"]
     """
     rows: list[list[str]] = [[] for _ in range(n_units)]
     for text, where in zip(contents.tolist(), unit.tolist(), strict=True):
@@ -377,15 +358,6 @@ def label_text(label: Any) -> str:
     Parameters
     ----------
     label : hashable
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> label_text(np.str_("ale")), label_text(np.int64(3))
-    ("'ale'", '3')
     """
     return repr(label.item() if isinstance(label, np.generic) else label)
 
@@ -397,15 +369,6 @@ def are_numbers(labels: NDArray[Any]) -> bool:
     ----------
     labels : array
         Each may stand there more than once.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> are_numbers(np.array([2, 0, 1, 1])), are_numbers(np.array([1, 2])), are_numbers(["a"])
-    (True, False, False)
     """
     present = np.unique(labels)
     return present.dtype.kind in "iu" and np.array_equal(present, np.arange(len(present)))

@@ -26,10 +26,6 @@ def load_nascar() -> Rankings:
     Renfrow) came last whenever they drove, so their utilities have no finite
     maximum-likelihood estimate.
 
-    Returns
-    -------
-    Rankings
-
     References
     ----------
     Hunter, D. R. (2004). MM algorithms for generalized Bradley-Terry models. Annals of
@@ -50,10 +46,6 @@ def load_baseball() -> Pairs:
 
     The first item is the home team, which won 154 games and lost 119.
 
-    Returns
-    -------
-    Pairs
-
     References
     ----------
     Agresti, A. (2002). Categorical Data Analysis, 2nd edition, section 10.6. Wiley.
@@ -71,10 +63,6 @@ def load_pudding() -> Pairs:
     """Load six brands of chocolate pudding, compared two by two with ties.
 
     The brands have no names, but the numbers 1 to 6. Which of two was tasted first is not known.
-
-    Returns
-    -------
-    Pairs
 
     References
     ----------
@@ -114,10 +102,6 @@ def load_movielens(path: str | Path | None = None) -> Rankings:
     ----------
     path : path, optional
         Folder with ``u.data`` and ``u.item``; ``ml-100k`` below ``BAYESRANK_DATA`` by default.
-
-    Returns
-    -------
-    Rankings
 
     Raises
     ------

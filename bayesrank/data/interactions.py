@@ -107,10 +107,6 @@ class Interactions(Frozen):
         rating : None
             Refused, with a sentence that says how ratings become interactions.
 
-        Returns
-        -------
-        Interactions
-
         Raises
         ------
         ValueError
@@ -167,10 +163,6 @@ class Interactions(Frozen):
             items rated lower are, like those not rated at all, items that the user has not.
         users, items : sequence of labels, optional
             The axes; by default the labels of the table, sorted.
-
-        Returns
-        -------
-        Interactions
 
         Raises
         ------
@@ -353,6 +345,9 @@ class Interactions(Frozen):
         """Coordinates for ``pm.Model(coords=...)``: user and item."""
         return {"user": coord_values(self.users), "item": coord_values(self.items)}
 
+    def _axes(self) -> dict[str, pd.Index]:
+        return {"user": self.users, "item": self.items}
+
     def reindex(self, axes: Mapping[str, Iterable[Hashable]]) -> Self:
         """Put users and items on other axes, such as those of a model.
 
@@ -380,12 +375,8 @@ class Interactions(Frozen):
         array([1, 2], dtype=int32)
         """
         known = {"user": (self.users, self.user_idx), "item": (self.items, self.item)}
+        self._check_axes(axes, known)
         for name, labels in axes.items():
-            if name not in known:
-                raise ValueError(
-                    f"Interactions have no axis {label_repr(name)} to put on other labels; they "
-                    f"have {quoted(known)}."
-                )
             old, idx = known[name]
             axis, place = read.on_axis(labels, old, idx, name)
             known[name] = axis, place[idx].astype(np.int32)
@@ -401,10 +392,6 @@ class Interactions(Frozen):
         ----------
         user : label
             One of `users`.
-
-        Returns
-        -------
-        pandas.Index
 
         Raises
         ------
@@ -423,10 +410,6 @@ class Interactions(Frozen):
 
     def to_matrix(self) -> NDArray[np.bool_]:
         """Write all cells out, for small data.
-
-        Returns
-        -------
-        array of bool, (n_users, n_items)
 
         Raises
         ------

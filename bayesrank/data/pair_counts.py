@@ -36,7 +36,6 @@ from bayesrank.data.read import (
     float_array,
     label_repr,
     locate,
-    quoted,
     require_columns,
     row_name,
 )
@@ -137,10 +136,6 @@ class PairCounts(Frozen):
             items, and their labels tuples (problem, item).
         items : sequence of labels, optional
             The item axis; by default the items of the table, sorted.
-
-        Returns
-        -------
-        PairCounts
 
         Raises
         ------
@@ -313,10 +308,6 @@ class PairCounts(Frozen):
             Axes; by default the items are 0, 1, 2, ..., and so are the rankers if there is a table
             for each, while a single table belongs to one ranker 'all'.
 
-        Returns
-        -------
-        PairCounts
-
         Raises
         ------
         ValueError
@@ -445,6 +436,10 @@ class PairCounts(Frozen):
             "problem": coord_values(self.problems),
         } | {name: coord_values(group.labels) for name, group in self.groups.items()}
 
+    def _axes(self) -> dict[str, pd.Index]:
+        axes = {"item": self.items, "ranker": self.rankers, "problem": self.problems}
+        return axes | {name: group.labels for name, group in self.groups.items()}
+
     def layout(self) -> ProblemLayout:
         """Items of each problem in slots.
 
@@ -569,13 +564,9 @@ class PairCounts(Frozen):
             "problem": (self.problems, self.problem_idx),
             **self.groups,
         }
+        self._check_axes(axes, known)
         moved: dict[str, tuple[pd.Index, NDArray[np.int64]]] = {}
         for name, labels in axes.items():
-            if name not in known:
-                raise ValueError(
-                    f"Counts have no axis {label_repr(name)} to put on other labels; they have "
-                    f"{quoted(known)}."
-                )
             axis, place = read.on_axis(labels, *known[name], name)
             if name in ("item", "ranker") and len(axis) != len(known[name][0]):
                 raise ValueError(
@@ -609,10 +600,6 @@ class PairCounts(Frozen):
         ----------
         weight : float, array of shape (n_rankers,), or Series or mapping by ranker
             Positive and finite; it takes the place of the weights so far.
-
-        Returns
-        -------
-        PairCounts
 
         Raises
         ------

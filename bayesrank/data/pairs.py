@@ -156,10 +156,6 @@ class Pairs(Frozen):
             The item axis; by default the items of the table, sorted. Judges and groups are sorted
             too (categories in their own order).
 
-        Returns
-        -------
-        Pairs
-
         Raises
         ------
         ValueError
@@ -496,10 +492,6 @@ class Pairs(Frozen):
         name : str
             "judge" or the name of a group.
 
-        Returns
-        -------
-        pandas.Index
-
         Raises
         ------
         ValueError
@@ -519,10 +511,6 @@ class Pairs(Frozen):
         ----------
         name : str
             "judge" or the name of a group.
-
-        Returns
-        -------
-        array of int32, shape (n_pairs,)
 
         Raises
         ------
@@ -544,41 +532,6 @@ class Pairs(Frozen):
                 f"Name its column in `by` of from_frame."
             )
         return groups[name]
-
-    def align(self, values: Any, dim: str) -> NDArray[Any]:
-        """Put values with labels in the order of `dim`, such as covariates of the judges.
-
-        Items, judges and groups are sorted, and a table may have another order. PyMC reads arrays
-        by position, so align values before a model uses them.
-
-        Parameters
-        ----------
-        values : Series, DataFrame, DataArray or mapping
-            One value, or row, for each label of `dim`, in any order. A DataArray has a dim of this
-            name with coords, and may have others.
-        dim : str
-            "item" or "judge", or the name of a group.
-
-        Returns
-        -------
-        array
-            The values in the order of ``coords[dim]``, as ``pm.Data(..., dims=dim)`` takes them; of
-            a DataFrame one row for each label.
-
-        Raises
-        ------
-        ValueError
-            If labels are missing, unknown or repeated, or there is no such `dim`.
-        TypeError
-            If the values have no labels.
-
-        Examples
-        --------
-        >>> matches = Pairs.from_matrix([[0, 3], [1, 0]], items=["b", "a"])
-        >>> matches.align(pd.Series({"a": 7.5, "b": 9.0}), "item")
-        array([9. , 7.5])
-        """
-        return read.align(values, self._axes(), dim, "pairs")
 
     def _axes(self) -> dict[str, pd.Index]:
         """Axes with labels, by the names of their coords."""
@@ -611,15 +564,10 @@ class Pairs(Frozen):
         >>> again.first, again.second
         (array([2], dtype=int32), array([1], dtype=int32))
         """
-        known = self._axes()
+        self._check_axes(axes, self._axes())
         new: dict[str, Any] = {}
         groups = dict(self.groups)
         for name, labels in axes.items():
-            if name not in known:
-                raise ValueError(
-                    f"Pairs have no axis {label_repr(name)} to put on other labels; they have "
-                    f"{quoted(known)}."
-                )
             if name == "item":
                 both = np.concatenate([self.first, self.second])
                 axis, place = read.on_axis(labels, self.items, both, name)

@@ -21,7 +21,6 @@ order of first appearance.
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal, NoReturn, Self, overload
 
 import numpy as np
@@ -30,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesrank.data import derive, read
 from bayesrank.data.derive import Connectivity, Stages
+from bayesrank.data.frozen import Frozen
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.pairs import Pairs
 from bayesrank.data.read import (
@@ -45,14 +45,13 @@ from bayesrank.data.read import (
     label_repr,
     locate,
     quoted,
-    same_axis,
     warn,
 )
 
 __all__ = ["Rankings"]
 
 
-class Rankings:
+class Rankings(Frozen):
     """An immutable, validated, ragged collection of weak orders.
 
     Most data go through one of the constructors ``from_ratings``, ``from_long_ranks``,
@@ -65,12 +64,10 @@ class Rankings:
         Position on `items` of the item in each slot; ignored where `ranks` is 0.
     ranks : array of int, shape (n_rankings, n_slots)
         Dense ranks, 1 = best, equal ranks form a block, 0 = empty slot.
-    items : sequence of labels
-        The item axis.
-    rankers : sequence of labels, optional
-        The ranker axis; without it every ranking has a ranker of its own.
+    items, rankers : sequence of labels
+        The axes; without rankers every ranking has its own.
     ranker_idx : array of int, shape (n_rankings,), optional
-        Position on `rankers` of who ranked; may be left out if there is one ranker per ranking.
+        Position on `rankers` of each ranking's ranker; optional if there is one per ranking.
     weight : array, shape (n_rankings,), or Series, optional
         Multiplicity of each ranking, positive; 1 by default. A Series is read by the labels of the
         rankings, or of the rankers if each ranked once.
@@ -87,35 +84,23 @@ class Rankings:
     items, rankers, labels : pandas.Index
         Axes of the items, the rankers and the rankings.
     item, ranks : array of int32, shape (n_rankings, n_slots)
-        Item in each slot (0 in empty slots) and its rank (0 in empty slots).
+        Item in each slot and its rank, 0 in empty slots.
     mask : array of bool, shape (n_rankings, n_slots)
         Whether the slot is in use.
     block_sizes : array of int32, shape (n_rankings, n_blocks)
         Sizes of the blocks, 0 after the last.
-    ranker_idx : array of int32, shape (n_rankings,)
-        Who ranked.
-    weight : array of float64, shape (n_rankings,)
-        Multiplicity of each ranking.
+    ranker_idx, weight : array, shape (n_rankings,)
+        The ranker and the multiplicity of each ranking.
     groups : mapping of str to Group
-        What else the rankings are grouped by (season, region): ``labels``, a pandas Index, and
-        ``idx``, array of int32, shape (n_rankings,).
-    features : array of float64, shape (n_rankings, n_slots, n_features), or None
-        Covariates.
-    feature_names : pandas.Index or None
-        Names of the covariates.
-    stages : Stages
-        The distinct (block, remainder) pairs of the weak orders and their weights, so that each
-        is evaluated once. Found when first asked for, then kept.
-    coords : dict
-        Coordinates for ``pm.Model(coords=...)``: item, ranking, ranker, slot, the groups (and
-        feature).
-    n_rankings, n_items, n_slots, n_blocks : int
-        Lengths of the axes.
+        Other groups of the rankings (season, region): ``labels``, a pandas Index, and ``idx``,
+        array of int32, shape (n_rankings,).
+    features, feature_names : array, shape (n_rankings, n_slots, n_features), and Index, or None
+        Covariates and their names.
 
     Raises
     ------
     ValueError
-        For anything that is not a collection of weak orders, in a sentence that names the place.
+        For anything that is not a collection of weak orders; the message names the place.
 
     Warns
     -----
@@ -164,30 +149,26 @@ class Rankings:
         entries = read.from_arrays(
             item, ranks, items, rankers, ranker_idx, weight, labels, features, feature_names
         )
-        self._set(**derive.arrange(entries, must_be_dense=True))
+        self.__setstate__(derive.arrange(entries, must_be_dense=True))
 
     def grouped(self, groups: Mapping[str, Labels | Mapping[Hashable, Hashable]]) -> Self:
-        """Say what the rankings are grouped by (season, region), in any number of ways.
-
-        A ranker is one such group, which all rankings have. A utility can be by others, such as
-        ``dims=("season", "item")``.
+        """Add groups of the rankings (season, region); a utility can have them as dims.
 
         Parameters
         ----------
         groups : mapping of str
-            For each name the labels, one per ranking in their order; or a Series by ranker, or a
-            mapping by ranker, which may have more rankers. Labels are sorted (categories in their
-            own order).
+            For each name the labels, one per ranking in their order; or a Series or mapping by
+            ranker, which may have more rankers. Labels are sorted (categories in their own order).
 
         Returns
         -------
         Rankings
-            With these groups beside those that they have; one of the same name is replaced.
+            With these groups and the previous ones; one of the same name is replaced.
 
         Raises
         ------
         ValueError
-            If labels are missing or too many, or the rankings need the name themselves.
+            If labels are missing or too many, or rankings use the name themselves.
 
         Examples
         --------
@@ -197,10 +178,8 @@ class Rankings:
         >>> r.groups["season"].idx.tolist(), r.coords["team"].tolist()
         ([1, 0], ['blue', 'red'])
         """
-        new = self._take(np.arange(self.n_rankings))
         added = read.grouped(groups, self.ranker_idx, self.rankers)
-        new._set_groups({**self.groups, **added})
-        return new
+        return self._with(groups={**self.groups, **added})
 
     # How they are read
 
@@ -224,10 +203,10 @@ class Rankings:
         ----------
         frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
             One row per rating. A path is that of a Parquet or text file, of a folder of such files,
-            or a URL such as ``s3://bucket/ratings/`` (which needs fsspec); of files, columns that
-            are named here are read, a batch at a time, and rows are counted on from file to file.
+            or a URL such as ``s3://bucket/ratings/`` (which needs fsspec). Of files only the named
+            columns are read, in batches, and rows are counted on from file to file.
         ranker, item, rating : str
-            Columns that say who rated what how.
+            Columns.
         ranking : str, optional
             Column that separates several rankings of one ranker (say a session).
         weight : str, optional
@@ -238,20 +217,15 @@ class Rankings:
         features : list of str, DataFrame, or array of shape (n_items, n_features), optional
             Columns of `frame`; or a table indexed by item; or an array aligned with the item axis.
         by : str or sequence of str, optional
-            Columns by which rankings are grouped (season, region), the same in all rows of a
-            ranking. A utility can be by any of them, such as ``dims=("season", "item")``.
-
-        Returns
-        -------
-        Rankings
+            Columns that group the rankings (season, region), the same in all rows of a ranking. A
+            utility can have them as dims.
 
         Raises
         ------
         ValueError
-            For a missing column, a rating that is missing, infinite or not a number, an item
-            rated twice in a ranking, an item that is not in `items`, a column of `by` whose
-            name the rankings need themselves or that differs within a ranking, or files that
-            cannot be read.
+            For a missing column, a rating that is missing, infinite or not a number, an item rated
+            twice in a ranking, an item that is not in `items`, a column of `by` that differs within
+            a ranking or has a reserved name, or files that cannot be read.
         FileNotFoundError
             If there is nothing at a path.
 
@@ -298,26 +272,16 @@ class Rankings:
         """Read a long table of ranks: low is good, equal ranks are one block, gaps are closed.
 
         Only the order of the ranks within a ranking counts, so competition ranks (1, 2, 2, 4) and
-        positions in a longer list both become dense ranks. The table of ``to_frame()`` reads
-        back with ``ranking="ranking", ranker="ranker", item="item", rank="rank"``.
+        positions in a longer list both become dense ranks.
 
         Parameters
         ----------
         frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
-            One row per item in a ranking; files are read as by `from_ratings`.
+            One row per item in a ranking.
         ranker, item, rank : str
-            Columns that say who placed what where.
+            Columns.
         ranking, weight, items, features, by
-            As in `from_ratings`.
-
-        Returns
-        -------
-        Rankings
-
-        Raises
-        ------
-        ValueError
-            As in `from_ratings`.
+            As in `from_ratings`, and so are the errors.
 
         Examples
         --------
@@ -358,25 +322,21 @@ class Rankings:
         ----------
         orderings : iterable of iterables, or Series of them
             One list of labels per ranking. A ``set`` or ``frozenset`` is a block. The index of a
-            Series says who ranked, unless `rankers` do.
+            Series names the rankers, unless `rankers` do.
         rest : "items", an iterable of labels, or one set or list of labels per ranking, optional
-            The items presented. Those that an ordering leaves out become its last block, below
-            all that it names. ``"items"`` stands for the whole item axis: the ranker stopped early,
-            as on a ballot. ``()`` stands for none: only the items listed were presented. It may be
-            left out only if all orderings name the same number of items.
+            The items presented. Those that an ordering leaves out become its last block.
+            ``"items"`` stands for the whole item axis: the ranker stopped early, as on a ballot.
+            ``()`` stands for none: only the items listed were presented. Optional only if all
+            orderings name the same number of items.
         items : sequence of labels, optional
             The item axis; by default all items named, sorted.
         rankers : sequence of labels, one per ranking, optional
-            Who ranked; a ranker may occur several times. By default all rankers differ.
+            A ranker may occur several times. By default all rankers differ.
         weight : array, shape (n_rankings,), or Series, optional
             Multiplicity of each ranking. A Series, here or as `rankers`, is read by the index of
             `orderings` or, if those are lists, of `rankers`: by row, or else by ranker.
         features : DataFrame indexed by item, or array of shape (n_items, n_features), optional
             Covariates of the items.
-
-        Returns
-        -------
-        Rankings
 
         Raises
         ------
@@ -419,22 +379,14 @@ class Rankings:
         ----------
         frame : DataFrame, shape (n_rankings, n_items)
             Dense ranks. The columns are the item axis, in their order.
-        rest : "items", an iterable of labels, or one set or list of labels per row, optional
-            The items presented, as in `from_orderings`: ``"items"`` if items left out come last,
-            ``()`` if they were not presented. It may be left out only if all rows rank the same
-            number of items.
+        rest, features
+            As in `from_orderings`; `rest` is optional only if all rows rank the same number of
+            items.
         rankers : sequence of labels, one per row, optional
-            Who ranked; by default the index of the frame, in which a ranker may occur several
-            times.
+            By default the index of the frame, in which a ranker may occur several times.
         weight : array, shape (n_rankings,), or Series, optional
             Multiplicity of each ranking. A Series, here or as `rankers`, is read by the index of
             the frame.
-        features : DataFrame indexed by item, or array of shape (n_items, n_features), optional
-            Covariates of the items.
-
-        Returns
-        -------
-        Rankings
 
         Raises
         ------
@@ -477,23 +429,18 @@ class Rankings:
         ----------
         preferences : DataFrame, mapping, or iterable of pairs
             A table with one preference per row; or for each ranker an iterable of pairs
-            (better, worse); or one such iterable, of one ranker. Said twice is said once.
+            (better, worse); or one such iterable, of one ranker. Repeated preferences count once.
         better, worse : str
-            Columns of a table that say which item is preferred to which.
+            Columns of a table: the preferred item and the other one.
         ranker : str, optional
-            Column of a table that says by whom; by default all are of one ranker.
+            Column of a table; by default all are of one ranker.
         presented : "items" or an iterable of labels, optional
-            Items that all rankers saw. Those that a ranker says nothing about are not comparable
-            with any others, so that all are one block. By default a ranker saw the items named.
+            Items that all rankers saw. Those without a preference are not comparable with any
+            others, so that all are one block. By default a ranker saw the items named.
         items : sequence of labels, optional
             The item axis; by default all items named, sorted.
         features : DataFrame indexed by item, or array of shape (n_items, n_features), optional
             Covariates of the items.
-
-        Returns
-        -------
-        Rankings
-            One ranking per ranker.
 
         Raises
         ------
@@ -510,14 +457,12 @@ class Rankings:
         --------
         >>> import bayesrank as br
         >>> said = {"ann": [("a", "b"), ("a", "c"), ("c", "d"), ("b", "d")], "bob": [("d", "a")]}
-        >>> br.Rankings.from_preferences(said).to_frame()[["ranker", "item", "rank"]]
+        >>> br.Rankings.from_preferences(said).to_frame()[["ranker", "item", "rank"]].head(4)
           ranker item  rank
         0    ann    a     1
         1    ann    b     2
         2    ann    c     2
         3    ann    d     3
-        4    bob    d     1
-        5    bob    a     2
         """
         return cls._of(
             read.from_preferences(
@@ -535,9 +480,8 @@ class Rankings:
     def from_letor(cls, path: str | Path, *, n_features: int | None = None) -> Self:
         """Read judged documents with features (SVMlight lines with ``qid:``, as in LETOR).
 
-        The rankers are the queries and the labels are ratings (high is good). The files name no
-        documents, so the documents of different queries are different items, labelled
-        ``"qid/position in the query"``; their features are in `features`, slot by slot.
+        The rankers are the queries and the labels are ratings (high is good). Documents of
+        different queries are different items, labelled ``"qid/position in the query"``.
 
         Parameters
         ----------
@@ -545,10 +489,6 @@ class Rankings:
             The file, plain or compressed (.gz, .bz2).
         n_features : int, optional
             Number of features, for folds whose last feature may be absent.
-
-        Returns
-        -------
-        Rankings
 
         Raises
         ------
@@ -572,20 +512,15 @@ class Rankings:
     ) -> Self:
         """Read a PrefLib file of orders: soc, soi, toc or toi.
 
-        Each distinct order is a ranking by a ranker of its own, its weight the number of voters.
+        Each distinct order is a ranking by its own ranker, weighted by the number of voters.
 
         Parameters
         ----------
         path : path
             The file, with ``# ALTERNATIVE NAME 1: ...`` lines and rows ``count: 1,2,{3,4}``.
-        rest : "items", an iterable of labels, or one set or list of labels per order, optional
-            For incomplete orders (soi, toi), as in `from_orderings`: ``"items"`` if alternatives
-            left out come last, as on a ballot; ``()`` if they were not presented. It may be left
-            out only if all orders name the same number of alternatives.
-
-        Returns
-        -------
-        Rankings
+        rest
+            As in `from_orderings`, for incomplete orders (soi, toi): ``"items"`` if alternatives
+            left out come last, as on a ballot; ``()`` if they were not presented.
 
         Raises
         ------
@@ -647,11 +582,6 @@ class Rankings:
         ``Rankings.from_long_ranks(frame, ranking="ranking", ranker="ranker", item="item",
         rank="rank", weight="weight", items=r.items, by=[*r.groups])`` reads it back.
 
-        Returns
-        -------
-        DataFrame
-            One row per item in a ranking.
-
         Examples
         --------
         >>> import bayesrank as br
@@ -678,42 +608,6 @@ class Rankings:
 
     # Other rankings: parts of these, and identical ones merged or spelled out
 
-    def align(self, values: Any, dim: str) -> NDArray[Any]:
-        """Put values with labels in the order of `dim`, such as covariates of the rankers.
-
-        Rankers stand in the order in which they first appear, and ``groupby`` sorts them. PyMC
-        takes arrays by position, so align what a model is to use.
-
-        Parameters
-        ----------
-        values : Series, DataFrame, DataArray or mapping
-            One value, or row, for each label of `dim`, in any order. A DataArray has a dim of this
-            name with coords, and may have others.
-        dim : str
-            "item", "ranker" or "ranking", or the name of a group.
-
-        Returns
-        -------
-        array
-            The values in the order of ``coords[dim]``, as ``pm.Data(..., dims=dim)`` takes them; of
-            a DataFrame one row for each label.
-
-        Raises
-        ------
-        ValueError
-            If labels are missing, unknown or repeated, or there is no such `dim`.
-        TypeError
-            If the values have no labels.
-
-        Examples
-        --------
-        >>> import bayesrank as br
-        >>> r = br.Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["Bo", "Ann"])
-        >>> r.align(pd.Series({"Ann": 41, "Bo": 27}), "ranker")
-        array([27, 41])
-        """
-        return read.align(values, self._axes(), dim, "rankings")
-
     def _axes(self) -> dict[str, pd.Index]:
         """Axes with labels, by the names of their coords."""
         axes = {"item": self.items, "ranker": self.rankers, "ranking": self.labels}
@@ -733,12 +627,12 @@ class Rankings:
         index : array of bool of shape (n_rankings,), or array of int, optional
             Which rankings, by mask or by position (negative counts from the end).
         labels, rankers : sequence of labels, optional
-            Which rankings, by their labels or by who ranked. Give one of the three.
+            Which rankings, by their labels or by ranker. Give one of the three.
 
         Returns
         -------
         Rankings
-            In the order asked for (rankers: in the order they stand).
+            In the order asked for; of rankers, in their previous order.
 
         Raises
         ------
@@ -776,11 +670,6 @@ class Rankings:
             The new axis of ``item``, ``ranker`` or a group, in its order. It may have more labels
             than the rankings use.
 
-        Returns
-        -------
-        Rankings
-            The same rankings.
-
         Raises
         ------
         ValueError
@@ -794,46 +683,34 @@ class Rankings:
         array([[2, 1],
                [1, 2]], dtype=int32)
         """
-        known = ["item", "ranker", *self.groups]
-        for name in axes:
-            if name not in known:
-                raise ValueError(
-                    f"Rankings have no axis {label_repr(name)} to put on other labels; they have "
-                    f"{quoted(known)}."
-                )
-        new = self._take(np.arange(self.n_rankings))
+        self._check_axes(axes, ["item", "ranker", *self.groups])
+        new: dict[str, Any] = {"groups": dict(self.groups)}
         if "item" in axes:
             axis, place = read.on_axis(axes["item"], self.items, self.item[self.mask], "item")
             row, slot = np.nonzero(self.mask)
             moved = place[self.item[row, slot]]
-            rankings = derive.group(row, self.n_rankings)
-            layout = derive.lay_out(moved, self.ranks[row, slot], rankings)
-            new._set(items=axis, item=layout.item)
+            layout = derive.lay_out(moved, self.ranks[row, slot], derive.group(row, len(self)))
+            new |= {"items": axis, "item": layout.item}
             if self.features is not None:
-                new._set(features=layout.pad(self.features[row, slot]))
+                new["features"] = layout.pad(self.features[row, slot])
         if "ranker" in axes:
             axis, place = read.on_axis(axes["ranker"], self.rankers, self.ranker_idx, "ranker")
-            new._set(rankers=axis, ranker_idx=place[self.ranker_idx].astype(np.int32))
-        groups = dict(self.groups)
-        for name in axes.keys() & groups.keys():
-            labels, idx = groups[name]
+            new |= {"rankers": axis, "ranker_idx": place[self.ranker_idx].astype(np.int32)}
+        for name in axes.keys() & self.groups.keys():
+            labels, idx = self.groups[name]
             axis, place = read.on_axis(axes[name], labels, idx, name)
-            groups[name] = Group(axis, place[idx].astype(np.int32))
-        new._set_groups(groups)
-        return new
+            new["groups"][name] = Group(axis, place[idx].astype(np.int32))
+        return self._with(**new)
 
     def drop_items(self, items: Labels) -> Self:
         """Take items off the axis and out of every ranking; the ranks close up.
+
+        Rankings that hold no other item are dropped with a warning.
 
         Parameters
         ----------
         items : sequence of labels
             The items to drop.
-
-        Returns
-        -------
-        Rankings
-            Rankings that held nothing else are gone, and a warning counts them.
 
         Raises
         ------
@@ -932,19 +809,14 @@ class Rankings:
     def collapse(self, *, within_ranker: bool = False) -> Self:
         """Merge identical rankings into one that carries their summed weight.
 
-        Rankings are identical if they order the same items in the same way (with the same
-        features), and are of the same groups.
+        Rankings are identical if they order the same items in the same way, with the same features
+        and groups. Each is labelled by its first.
 
         Parameters
         ----------
         within_ranker : bool
             Merge only rankings by the same ranker. By default rankers are merged too, and all
             rankings then belong to one ranker 'all'.
-
-        Returns
-        -------
-        Rankings
-            Labelled by the first of each group.
 
         Examples
         --------
@@ -960,19 +832,17 @@ class Rankings:
             content.append(self.ranker_idx[:, None])
         group = derive.identical(content)
         first = np.unique(group, return_index=True)[1]
-        merged = self._take(first)
-        merged._set(weight=np.bincount(group, weights=self.weight))
-        if not within_ranker:
-            merged._set(rankers=pd.Index(["all"]), ranker_idx=np.zeros(len(first), dtype=np.int32))
-        return merged
+        merged = self._take(first)._with(weight=np.bincount(group, weights=self.weight))
+        if within_ranker:
+            return merged
+        return merged._with(
+            rankers=pd.Index(["all"]), ranker_idx=np.zeros(len(first), dtype=np.int32)
+        )
 
     def expand(self) -> Self:
         """Repeat each ranking as often as its weight says; the inverse of `collapse`.
 
-        Returns
-        -------
-        Rankings
-            Of weight one, numbered 0, 1, 2, ... if any is repeated.
+        Repeated rankings have weight one and the labels 0, 1, 2, ...
 
         Raises
         ------
@@ -996,9 +866,8 @@ class Rankings:
         if (times == 1).all():
             return self
         expanded = self._take(np.repeat(np.arange(self.n_rankings), times))
-        n = len(expanded.ranks)
-        expanded._set(labels=pd.RangeIndex(n), weight=np.ones(n))
-        return expanded
+        n = len(expanded)
+        return expanded._with(labels=pd.RangeIndex(n), weight=np.ones(n))
 
     # What follows from the rankings
 
@@ -1092,7 +961,7 @@ class Rankings:
         Returns
         -------
         PairCounts
-            With the groups of which all rankings of a ranker are of one.
+            With the groups that are constant over the rankings of each ranker.
 
         Raises
         ------
@@ -1182,23 +1051,6 @@ class Rankings:
             words.append(counted(self.features.shape[2], "feature"))
         return "Rankings: " + ", ".join(words)
 
-    def __eq__(self, other: object) -> bool:
-        """Compare labels and arrays, from which the rest follows; so there is no hash."""
-        if not isinstance(other, Rankings):
-            return NotImplemented
-        return (
-            all(
-                same_axis(getattr(self, name), getattr(other, name))
-                for name in ("items", "rankers", "labels")
-            )
-            and all(
-                np.array_equal(getattr(self, name), getattr(other, name))
-                for name in ("item", "ranks", "ranker_idx", "weight")
-            )
-            and _same_groups(self.groups, other.groups)
-            and _same_features(self, other)
-        )
-
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Refuse: what wants an array, such as pm.Mixture, would take one number for all."""
         raise TypeError(
@@ -1207,50 +1059,18 @@ class Rankings:
             "distribution of bayesrank."
         )
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        """Refuse: rankings are immutable."""
-        raise AttributeError(f"Rankings are immutable: {name!r} cannot be set.")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        """Refuse: rankings are immutable."""
-        raise AttributeError(f"Rankings are immutable: {name!r} cannot be deleted.")
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what follows from the rest."""
-        state = {name: value for name, value in vars(self).items() if name != "stages"}
-        return state | {"groups": dict(self.groups)}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Lock the arrays again: pickle makes them writeable."""
-        self._set(**state)
-        self._set_groups(self.groups)
-
     # Made from checked parts
-
-    def _set(self, **values: Any) -> None:
-        for name, value in values.items():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-            object.__setattr__(self, name, value)
-
-    def _set_groups(self, groups: Mapping[str, Group]) -> None:
-        for group in groups.values():
-            group.idx.flags.writeable = False
-        self._set(groups=MappingProxyType(dict(groups)))
 
     @classmethod
     def _of(cls, entries: Entries, *, must_be_dense: bool = False) -> Self:
         self = object.__new__(cls)
-        self._set(**derive.arrange(entries, must_be_dense=must_be_dense))
+        self.__setstate__(derive.arrange(entries, must_be_dense=must_be_dense))
         return self
 
     def _take(self, chosen: NDArray[np.int64]) -> Self:
         used = int(self.mask[chosen].any(axis=0).sum())
         ranks = self.ranks[chosen, :used]
-        new = object.__new__(type(self))
-        new._set(
-            items=self.items,
-            rankers=self.rankers,
+        return self._with(
             labels=self.labels.take(chosen),
             item=self.item[chosen, :used],
             ranks=ranks,
@@ -1259,27 +1079,8 @@ class Rankings:
             ranker_idx=self.ranker_idx[chosen],
             weight=self.weight[chosen],
             features=None if self.features is None else self.features[chosen, :used],
-            feature_names=self.feature_names,
+            groups={name: group.take(chosen) for name, group in self.groups.items()},
         )
-        new._set_groups({name: group.take(chosen) for name, group in self.groups.items()})
-        return new
 
     def _parted(self, test: NDArray[np.bool_]) -> tuple[Self, Self]:
         return self._take(np.flatnonzero(~test)), self._take(np.flatnonzero(test))
-
-
-def _same_groups(one: Mapping[str, Group], other: Mapping[str, Group]) -> bool:
-    return one.keys() == other.keys() and all(
-        same_axis(group.labels, other[name].labels) and np.array_equal(group.idx, other[name].idx)
-        for name, group in one.items()
-    )
-
-
-def _same_features(one: Rankings, other: Rankings) -> bool:
-    if one.features is None or other.features is None:
-        return one.features is other.features
-    assert one.feature_names is not None  # for the type checker: they come with the features
-    assert other.feature_names is not None
-    return same_axis(one.feature_names, other.feature_names) and np.array_equal(
-        one.features, other.features
-    )

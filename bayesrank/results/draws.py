@@ -45,20 +45,6 @@ def posterior_utilities(data: Any, var: str, dim: str) -> xr.DataArray:
     -------
     DataArray of float64
         With dims chain, draw, `dim` and perhaps others.
-
-    Raises
-    ------
-    ValueError
-        If something is missing (the message says what there is), there is no draw, or one is not
-        finite.
-    TypeError
-        If `data` is nothing that holds draws.
-
-    Examples
-    --------
-    >>> draws = xr.Dataset({"skill": (("chain", "draw", "player"), [[[2, 1]]])})
-    >>> posterior_utilities(draws, "skill", "player").dims
-    ('chain', 'draw', 'player')
     """
     if isinstance(data, xr.DataTree):
         if "posterior" in data.children:
@@ -161,11 +147,6 @@ def group_results(
     -------
     DataArray, (..., dim, *new)
         Or (..., *new) unless `by_item`.
-
-    Raises
-    ------
-    ValueError
-        If the draws have a dim called as one in `new`.
     """
     new = new or {}
     for d in new:
@@ -209,11 +190,6 @@ def ranks_of(utility: NDArray[np.float64]) -> NDArray[np.int32]:
     -------
     array of int32, shape (n_draws, n_items)
         Ranks from 1.
-
-    Examples
-    --------
-    >>> ranks_of(np.array([[0.3, 1.2, 0.3, -0.5]])).tolist()
-    [[2, 1, 2, 4]]
     """
     n_draws, n_items = utility.shape
     ranks = np.empty(utility.shape, np.int32)

@@ -177,7 +177,7 @@ def from_files(kind: str, path: str, toy: str) -> dict[str, float]:
         found["reading"] = added(lambda: data.append(read(kind, path)))
         spent.append(time.process_time())
         (table,) = data
-        held = [x for x in contents(vars(table).values()) if isinstance(x, np.ndarray | pd.Index)]
+        held = [x for x in contents(vars(table)) if isinstance(x, np.ndarray | pd.Index)]
         found["held"] = sum(x.nbytes for x in held)
         evaluations = 0
         if kind == "clicks":

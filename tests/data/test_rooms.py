@@ -12,6 +12,7 @@ FLOORS = {
     f"{DATA}.rankings": {
         f"{DATA}.read",
         f"{DATA}.derive",
+        f"{DATA}.frozen",
         f"{DATA}.pairs",
         f"{DATA}.pair_counts",
     },

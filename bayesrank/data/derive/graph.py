@@ -140,17 +140,6 @@ def connectivity(
         The item axis.
     item, ranks : array of int, shape (n_rankings, n_slots)
         As in `Rankings`.
-
-    Returns
-    -------
-    Connectivity
-
-    Examples
-    --------
-    >>> from bayesrank.data import Rankings
-    >>> found = Rankings.from_orderings([["a", "b"], ["c", "d"]]).connectivity()
-    >>> [component.tolist() for component in found.components]
-    [['a', 'b'], ['c', 'd']]
     """
     row, slot = np.nonzero(ranks)
     who, rank = item[row, slot], ranks[row, slot]

@@ -62,10 +62,6 @@ def group(row: Array, n_rows: int) -> Grouping:
         The row of each entry.
     n_rows : int
         How many rows there are.
-
-    Returns
-    -------
-    Grouping
     """
     start = starts(row, n_rows)
     parts = (row[a : a + AT_A_TIME + 1] for a in range(0, len(row), AT_A_TIME))

@@ -65,15 +65,6 @@ def pair_totals(
     -------
     PairTotals
         Sorted by the group, and then by the items.
-
-    Examples
-    --------
-    >>> first, second = np.array([0, 1, 0]), np.array([1, 0, 1])
-    >>> data = first, second, np.array([[3, 1], [2, 0], [4, 0]]), np.ones(3)
-    >>> pair_totals(*data, ordered=True).counts.T.tolist()
-    [[7.0, 1.0], [2.0, 0.0]]
-    >>> pair_totals(*data, ordered=False).counts.T.tolist()
-    [[7.0, 3.0]]
     """
     weighted = (weight[:, None] * counts).T
     one, other = first.astype(np.int64), second.astype(np.int64)
@@ -116,14 +107,5 @@ def log_multinomial(counts: NDArray[np.integer]) -> Floats:
     ----------
     counts : array of int, shape (n_pairs, n_outcomes)
         How often each outcome came.
-
-    Returns
-    -------
-    array of float, shape (n_pairs,)
-
-    Examples
-    --------
-    >>> np.exp(log_multinomial(np.array([[2, 1, 0], [1, 1, 1]]))).round(6).tolist()
-    [3.0, 6.0]
     """
     return gammaln(counts.sum(axis=1) + 1.0) - gammaln(counts + 1.0).sum(axis=1)

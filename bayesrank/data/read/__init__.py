@@ -11,7 +11,7 @@ This room may import dask, fsspec, numpy, pandas, pyarrow, rich and scikit-learn
 of bayesrank.
 """
 
-from bayesrank.data.read.aligned import align, aligned, has_labels
+from bayesrank.data.read.aligned import align, has_labels
 from bayesrank.data.read.columns import (
     amounts,
     finite_numbers,
@@ -23,7 +23,6 @@ from bayesrank.data.read.columns import (
     whole_numbers,
 )
 from bayesrank.data.read.count_entries import (
-    KINDS,
     ONE_PROBLEM,
     ItemAxis,
     OrderedPairs,
@@ -50,10 +49,6 @@ from bayesrank.data.read.entries import (
     per_row,
 )
 from bayesrank.data.read.formats import (
-    PREFLIB,
-    Letor,
-    PreflibOrders,
-    kind_of,
     read_letor,
     read_lines,
     read_preflib,
@@ -74,7 +69,6 @@ from bayesrank.data.read.labels import (
     give_back,
     label_repr,
     locate,
-    looked_up,
     on_axis,
     plain_index,
     quoted,
@@ -105,33 +99,27 @@ from bayesrank.data.read.preferences import (
 )
 from bayesrank.data.read.streams import Source, table_of
 from bayesrank.data.read.text import BROKEN, content
-from bayesrank.data.read.times import UNITS, are_instants, label_times, time_coordinates
+from bayesrank.data.read.times import are_instants, label_times, time_coordinates
 
 __all__ = [
     "AT_A_TIME",
     "BROKEN",
-    "KINDS",
     "LINE",
     "ONE_PROBLEM",
     "OUTCOMES",
     "PAIR_NAMES",
-    "PREFLIB",
     "RANKING_NAMES",
-    "UNITS",
     "Entries",
     "Features",
     "Group",
     "ItemAxis",
     "Labels",
-    "Letor",
     "LostPreferenceWarning",
     "MatchFeatures",
     "OrderedPairs",
     "Preferences",
-    "PreflibOrders",
     "Source",
     "align",
-    "aligned",
     "amounts",
     "are_instants",
     "axis_index",
@@ -162,11 +150,9 @@ __all__ = [
     "grouped",
     "has_labels",
     "identify",
-    "kind_of",
     "label_repr",
     "label_times",
     "locate",
-    "looked_up",
     "numbers",
     "of_problems",
     "on_axis",

@@ -59,21 +59,6 @@ def aligned(values: Any, axes: Mapping[str, pd.Index], what: str, way_out: str) 
         Name of the argument, for messages.
     way_out : str
         A sentence with what else to do, for messages.
-
-    Returns
-    -------
-    array
-
-    Raises
-    ------
-    ValueError
-        If labels are missing, unknown or twice there, or can be read in two ways.
-
-    Examples
-    --------
-    >>> axis = pd.Index(["b", "a"])
-    >>> aligned({"a": 1.0, "b": 2.0}, {"item": axis}, "size", "").tolist()
-    [2.0, 1.0]
     """
     of_results = _is_data_array(values)
     dim = _dim(values, axes, what) if of_results else ""

@@ -30,17 +30,6 @@ def require_columns(frame: pd.DataFrame, columns: Iterable[str], where: str = "T
         Names that must be there.
     where : str
         What the table is, for messages.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing (the sentence lists those there are) or occurs twice.
-    TypeError
-        If `frame` is not a DataFrame.
-
-    Examples
-    --------
-    >>> require_columns(pd.DataFrame({"user": [1]}), ["user"])
     """
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"Expected a pandas DataFrame; got {type(frame).__name__}.")
@@ -70,20 +59,6 @@ def finite_numbers(frame: pd.DataFrame, column: str, what: str) -> NDArray[Any]:
         Its column.
     what : str
         What the numbers are, for messages.
-
-    Returns
-    -------
-    array of bool, int or float, shape (n_rows,)
-
-    Raises
-    ------
-    ValueError
-        If a value is missing, infinite, or not a number; the sentence names the first row.
-
-    Examples
-    --------
-    >>> finite_numbers(pd.DataFrame({"stars": [3.5, 4.0]}), "stars", "rating")
-    array([3.5, 4. ])
     """
     require_columns(frame, [column])
     array = numbers(frame[column], what)
@@ -122,20 +97,6 @@ def numbers(values: pd.Series, what: str) -> NDArray[Any]:
         Numbers of any type: integers, booleans, nullable and Arrow types, decimals, categories.
     what : str
         What the numbers are, for messages.
-
-    Returns
-    -------
-    array of bool, int or float, shape (n_rows,)
-
-    Raises
-    ------
-    ValueError
-        If a value is not a number; the sentence names the first one and its row.
-
-    Examples
-    --------
-    >>> numbers(pd.Series([1, None, 2], dtype="Int64"), "rank")
-    array([ 1., nan,  2.])
     """
     given = values
     if isinstance(values.dtype, pd.CategoricalDtype):
@@ -178,17 +139,6 @@ def text_numbers(
         NaN where the cell is empty.
     bool
         Whether decimals follow a comma.
-
-    Raises
-    ------
-    ValueError
-        If a cell is no number, too large for one, cannot be told from another by its first 16
-        digits, or may be read with the comma before decimals and before thousands.
-
-    Examples
-    --------
-    >>> text_numbers(pd.Series(["3,5", "4"]), "rating")[0].tolist()
-    [3.5, 4.0]
     """
     given = values.dropna()
     if not all(isinstance(value, str) for value in given):

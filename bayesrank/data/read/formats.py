@@ -293,10 +293,6 @@ def read_preflib(path: str | Path) -> PreflibOrders:
     path : path
         The file, with a header ``# ALTERNATIVE NAME 1: ...`` and rows ``count: 1,2,{3,4}``.
 
-    Returns
-    -------
-    PreflibOrders
-
     Raises
     ------
     FileNotFoundError

@@ -34,14 +34,6 @@ def count_partitions(frame: Any, keys: Sequence[str], count: str | None) -> pd.D
     -------
     DataFrame
         The keys, and `count`, or else "times".
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or a count is negative, not finite or not whole: the sentence says
-        in which partition.
-    TypeError
-        If `frame` is not in partitions.
     """
     if not hasattr(frame, "to_delayed"):
         raise TypeError(

@@ -192,16 +192,6 @@ def blocks(row: Ints, *, better: Ints, worse: Ints) -> Ints:
     -------
     array of int, (n_nodes,)
         Blocks, numbered on from one partial order to the next, best first.
-
-    Raises
-    ------
-    graphlib.CycleError
-        If preferences go in a circle, which is its second argument.
-
-    Examples
-    --------
-    >>> blocks(np.array([0, 0, 1]), better=np.array([1]), worse=np.array([0]))
-    array([1, 0, 2])
     """
     n = len(row)
     above: dict[int, list[int]] = {k: [] for k in range(n)}

@@ -33,7 +33,7 @@ type Source = pd.DataFrame | str | Path | Sequence[str | Path] | ds.Dataset
 """A table: in memory, or in one file, in several, in a folder, or as a pyarrow dataset."""
 
 BATCH = 2**17  # rows
-TOGETHER = 32  # batches whose labels are unified at a time
+TOGETHER = 8  # batches whose labels are unified at a time
 POOL = pa.system_memory_pool()  # it returns what is freed
 PATIENCE = 2.0  # seconds before a progress bar appears
 HEAD = 2**15  # bytes of a text from which its format is detected
@@ -65,15 +65,6 @@ def table_of(
     -------
     DataFrame
         Labels are categories, sorted unless the file has an order of its own.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is nothing at a path.
-    ValueError
-        If files are of several kinds or of an unknown one, do not parse, or lack a column.
-    TypeError
-        If `source` is none of these.
     """
     if isinstance(source, pd.DataFrame):
         return source
@@ -298,6 +289,7 @@ class _Labels:
         self.chunks.append(array)
         if len(self.chunks) > TOGETHER:
             self.chunks = [self._unified()]
+            give_back()
 
     def _unified(self) -> pa.DictionaryArray:
         joined = pa.chunked_array(self.chunks).unify_dictionaries(POOL).combine_chunks(POOL)
@@ -320,8 +312,10 @@ class _Labels:
             rank[order] = np.arange(len(order))
             place, distinct = np.append(rank, -1)[place], distinct.take(order)
         table = np.append(place, -1).astype(np.min_scalar_type(-len(distinct) - 1))
-        codes = unified.indices.fill_null(len(place)).to_numpy()
-        return looked_up(table, codes), distinct
+        codes = looked_up(table, unified.indices.fill_null(len(place)).to_numpy())
+        del unified
+        give_back()
+        return codes, distinct
 
     def values(self) -> Any:
         return pd.Categorical.from_codes(*self.coded())

@@ -321,15 +321,6 @@ def text_table(
         Found out by default.
     columns : collection of str, optional
         The only columns to read; one that is not there is left out.
-
-    Returns
-    -------
-    TextTable
-
-    Raises
-    ------
-    ValueError
-        If it does not decode, decompress or parse.
     """
     text, found = decoded(content(existing(path)), encoding)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")

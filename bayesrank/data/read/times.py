@@ -31,23 +31,6 @@ def label_times(labels: pd.Index, name: str, unit: str = "year") -> NDArray[np.f
         Of the group, for messages.
     unit : str
         What dates are counted in, from the first of 1970: a key of `UNITS`.
-
-    Returns
-    -------
-    array, (n_labels,)
-
-    Raises
-    ------
-    ValueError
-        If a label is no time, or can be read as more than one; if some have a time zone and others
-        do not; or if two labels are the same time.
-
-    Examples
-    --------
-    >>> label_times(pd.Index(["2024-01-01", "2024-01-08"]), "day", "week").tolist()[1] % 1 > 0
-    True
-    >>> label_times(pd.Index([2010, 2011]), "season").tolist()
-    [2010.0, 2011.0]
     """
     if unit not in UNITS:
         raise ValueError(f"`unit` is {unit!r}; it must be one of {', '.join(UNITS)}.")
@@ -62,15 +45,7 @@ def label_times(labels: pd.Index, name: str, unit: str = "year") -> NDArray[np.f
 
 
 def time_coordinates(labels: pd.Index, name: str) -> NDArray[Any]:
-    """Read the same labels as coordinates: numbers, or dates without a time zone, in UTC.
-
-    Examples
-    --------
-    >>> time_coordinates(pd.Index(["2024-01-01"]), "day").astype("datetime64[D]").tolist()
-    [datetime.date(2024, 1, 1)]
-    >>> time_coordinates(pd.Index(["9", "10"]), "round").tolist()
-    [9.0, 10.0]
-    """
+    """Read the same labels as coordinates: numbers, or dates without a time zone, in UTC."""
     times = _numbers(labels)
     if times is None:
         seconds = _dates(labels, name)
@@ -79,13 +54,7 @@ def time_coordinates(labels: pd.Index, name: str) -> NDArray[Any]:
 
 
 def are_instants(labels: pd.Index, name: str) -> bool:
-    """Whether labels are dates with hours.
-
-    Examples
-    --------
-    >>> are_instants(pd.Index(["2024-01-01", "2024-01-02"]), "day")
-    False
-    """
+    """Whether labels are dates with hours."""
     if _numbers(labels) is not None:
         return False
     stamps = [_stamp(x, name) for x in labels if not isinstance(x, pd.Period)]

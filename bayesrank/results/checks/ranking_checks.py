@@ -264,10 +264,6 @@ def worst_checks(table: pd.DataFrame) -> Fits:
     table : DataFrame
         From `ranking_checks`.
 
-    Returns
-    -------
-    Fits
-
     Examples
     --------
     >>> worst_checks(ranking_checks(idata)).failed  # doctest: +SKIP

@@ -124,10 +124,6 @@ def outcome_of(data: xr.DataTree, var: str, *, whose: str | None = None) -> str:
     whose : str, optional
         Name of the model, for the sentence.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     ValueError
@@ -182,10 +178,6 @@ def log_n_weak_orders(n: int) -> float:
     ----------
     n : int
         Not negative.
-
-    Returns
-    -------
-    float
 
     References
     ----------

@@ -41,15 +41,6 @@ def good_pareto_k(n_draws: int) -> float:
     Parameters
     ----------
     n_draws : int
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> good_pareto_k(100), good_pareto_k(10_000)
-    (0.5, 0.7)
     """
     return float(min(1 - 1 / np.log10(n_draws), 0.7))
 
@@ -63,17 +54,6 @@ def leave_each_out(log_likelihood: Floats, reff: float = 1.0) -> LeftOut:
         Finite.
     reff : float
         Effective draws, as a share of the draws.
-
-    Returns
-    -------
-    LeftOut
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> found = leave_each_out(rng.normal(-1, 0.1, (1000, 2)))
-    >>> found.elpd.round(1).tolist()
-    [-1.0, -1.0]
     """
     n_draws, n = log_likelihood.shape
     width = max(BLOCK // n_draws, 1)

@@ -1,10 +1,10 @@
 """Whether two models were fitted to the same data, in whatever order these stand.
 
-What a model observed are *units*: rankings, pairs or rankers, or what is left out together, such as
+A model observes *units*: rankings, pairs or rankers, or groups that are left out together, such as
 all rankings of a ranker. They are matched by their labels. Where labels are numbers that nobody
 gave, or differ, they are matched by content: the labels of the items and the blocks in which they
-stand, the groups that units are in, and their weights; labels of groups that are numbers, or
-differ, stand for the units that are in them. Arrays have no labels, and are matched row by row.
+stand, the weights, and the groups. Groups whose labels are numbers, or differ, are compared by the
+units in them. Arrays have no labels, and are matched row by row.
 """
 
 from typing import Any, NamedTuple
@@ -30,22 +30,21 @@ from bayesrank.schema import (
 
 __all__ = ["Units", "has_items", "matched", "units_of", "units_of_result"]
 
-SHOWN = 3  # labels in a sentence
 WIDTH = 60  # characters of a content in a sentence
-SAME = 1e-9  # relative difference of what is computed from the same data
+DIGITS = 9  # significant digits of a number that is computed from the same data
 
-Ints = NDArray[np.intp]
+Positions = NDArray[np.intp]
 
 
 class Units(NamedTuple):
-    """What a model observed and predicts one by one."""
+    """The units that a model observed and predicts one by one."""
 
     dim: str
     labels: NDArray[Any]
     contents: NDArray[Any] | None = None  # in words, if their items are known
     groups: dict[str, NDArray[Any]] = {}  # noqa: RUF012  (the label of each unit)
-    numbers: NDArray[np.float64] | None = None
-    arrays: tuple[NDArray[Any], ...] = ()  # the values, in ways in which an array may say the same
+    exact: dict[str, NDArray[Any]] = {}  # noqa: RUF012  (compared only if both models have it)
+    values: tuple[NDArray[Any], ...] = ()  # (n_rows, ...), compared where items are not known
 
 
 def has_items(tree: xr.DataTree, var: str) -> bool:
@@ -55,48 +54,45 @@ def has_items(tree: xr.DataTree, var: str) -> bool:
 
 
 def units_of(tree: xr.DataTree, var: str, *, named: bool, group: str | None = None) -> Units:
-    """Read from results what was observed.
+    """Read from the group constant_data of results what was observed.
 
     Parameters
     ----------
     tree : DataTree
-        With the group constant_data.
+        Results of a model.
     var : str
         The observed variable.
     named : bool
         Whether items have labels; else they are numbers.
     group : str, optional
-        What is left out together.
-
-    Returns
-    -------
-    Units
+        The group that is left out together.
     """
     kept = Kept(tree, var)
     if "log_likelihood" in tree.children:
-        each = pointwise_log_likelihood(tree, var)
-        each = each[observed_dim(each, var)]
+        pointwise = pointwise_log_likelihood(tree, var)
+        rows = pointwise[observed_dim(pointwise, var)]
     else:  # of a baseline
-        each = kept.rows()
-    dim, labels = str(each.name), each.to_numpy()
+        rows = kept.rows()
+    dim, labels = str(rows.name), rows.to_numpy()
     contents = kept.contents(kept.items if named else None)
-    of_groups = [name for name, axis in kept.groups.items() if axis == dim]
-    rows = str(kept[of_groups[0]].dims[0]) if of_groups else dim
-    if rows != dim:  # in a mixture, all rankings of a ranker have one log-likelihood
-        group = group or of_groups[0]
-    codes = {name: kept.codes(name) for name in kept.groups if kept[name].dims == (rows,)}
+    by_dim = [name for name, axis in kept.groups.items() if axis == dim]
+    row_dim = str(kept[by_dim[0]].dims[0]) if by_dim else dim
+    if row_dim != dim:  # in a mixture, all rankings of a ranker have one log-likelihood
+        group = group or by_dim[0]
+    codes = {name: kept.codes(name) for name in kept.groups if kept[name].dims == (row_dim,)}
     if group in codes:
         present, unit = np.unique(codes[group], return_inverse=True)
         if contents is not None:
             contents = joined(contents, unit, len(present))
         return Units(group, kept.labels(group)[present], contents)
-    groups = {name: kept.labels(name)[each] for name, each in codes.items()}
-    if FIRST in kept:  # who has the advantage of being the first
-        items = kept.items if named else None
+    groups = {name: kept.labels(name)[code] for name, code in codes.items()}
+    exact = {}
+    if FIRST in kept:  # the item that has the advantage of being first
         first = kept[FIRST].to_numpy()
-        groups[FIRST] = first if items is None else items.to_numpy()[first]
-    numbers = kept[AT_RANDOM].to_numpy() if AT_RANDOM in kept else None
-    return Units(dim, labels, contents, groups, numbers, _arrays(kept))
+        exact[FIRST] = kept.items.to_numpy()[first] if named and kept.items is not None else first
+    if AT_RANDOM in kept:  # counts may differ and have the same net counts
+        exact["count"] = np.array([f"{x:.{DIGITS}g}" for x in kept[AT_RANDOM].to_numpy()])
+    return Units(dim, labels, contents, groups, exact, _values(kept))
 
 
 def units_of_result(elpd_i: xr.DataArray, *, named: bool) -> Units:
@@ -108,18 +104,15 @@ def units_of_result(elpd_i: xr.DataArray, *, named: bool) -> Units:
         One number of each unit.
     named : bool
         Whether contents have labels of items in the other models; else they are not compared.
-
-    Returns
-    -------
-    Units
     """
     (dim,) = elpd_i.dims
-    beside = {str(name): x.to_numpy() for name, x in elpd_i.coords.items() if name != dim}
-    contents = beside.pop(CONTENT, None)
-    return Units(str(dim), elpd_i[dim].to_numpy(), contents if named else None, beside)
+    groups = {str(name): x.to_numpy() for name, x in elpd_i.coords.items() if name != dim}
+    contents = groups.pop(CONTENT, None)
+    exact = {FIRST: groups.pop(FIRST)} if FIRST in groups else {}
+    return Units(str(dim), elpd_i[dim].to_numpy(), contents if named else None, groups, exact)
 
 
-def matched(one: str, mine: Units, other: str, theirs: Units) -> Ints:
+def matched(one: str, mine: Units, other: str, theirs: Units) -> Positions:
     """Find where the units of one model stand in another.
 
     Parameters
@@ -127,7 +120,7 @@ def matched(one: str, mine: Units, other: str, theirs: Units) -> Ints:
     one, other : str
         Names of the models.
     mine, theirs : Units
-        What they observed.
+        Their units.
 
     Returns
     -------
@@ -137,65 +130,52 @@ def matched(one: str, mine: Units, other: str, theirs: Units) -> Ints:
     Raises
     ------
     ValueError
-        If one of them has what the other lacks, or what one label stands for differs.
+        If one of them has a unit that the other lacks.
     """
-    by_label = _by_label(mine.labels, theirs.labels)
+    if len(mine.labels) != len(theirs.labels):
+        raise ValueError(
+            f"{one!r} and {other!r} describe different {mine.dim}s: {one!r} has "
+            f"{len(mine.labels)} and {other!r} {len(theirs.labels)}. Fit both to the same data."
+        )
     if mine.contents is None or theirs.contents is None:
-        return _unread(one, mine, other, theirs, by_label)
-    complete = (by_label >= 0).all() and len(mine.labels) == len(theirs.labels)
-    if complete and _difference(mine, theirs, by_label) is None:
-        return by_label
-    order = _by_content(mine, theirs)
-    if order is None:
-        raise ValueError(_refusal(one, mine, other, theirs, by_label))
-    _check_numbers(one, mine, other, theirs, order)
+        return _by_row(one, mine, other, theirs)
+    order = _positions(*_keys(mine, theirs))
+    if (order < 0).any():
+        raise ValueError(
+            f"{one!r} and {other!r} were fitted to different data: "
+            f"{_difference(one, mine, other, theirs)}. Fit both to the same data."
+        )
     return order
 
 
-# ---------------------------------------------------------------------------------------------
-# By label, by content, row by row
-# ---------------------------------------------------------------------------------------------
+# By content
 
 
-def _by_label(labels: NDArray[Any], others: NDArray[Any]) -> Ints:
-    """Match labels, in order where one stands there twice; -1 of what there is no other of."""
-    return _numbered(others).get_indexer(_numbered(labels))
-
-
-def _by_content(mine: Units, theirs: Units) -> Ints | None:
-    """Match units by what they hold, and by labels that both have; None if that cannot be."""
-    n = len(mine.labels)
-    if n != len(theirs.labels):
-        return None
+def _keys(mine: Units, theirs: Units) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give numbers to the units, by all that must agree, in both models."""
     assert mine.contents is not None
     assert theirs.contents is not None
+    n = len(mine.labels)
     keys = pd.factorize(np.concatenate([mine.contents, theirs.contents]))[0]
     keys = _joint(keys, _shared(mine.labels, theirs.labels))
-    for group in _common(mine, theirs):
-        one, other = mine.groups[group], theirs.groups[group]
-        shared = _shared(one, other, are_items=group == FIRST)
+    for name in sorted(mine.exact.keys() & theirs.exact.keys()):
+        both = np.concatenate([mine.exact[name], theirs.exact[name]])
+        keys = _joint(keys, pd.factorize(both)[0])
+    for group in sorted(mine.groups.keys() & theirs.groups.keys()):
+        labels, others = mine.groups[group], theirs.groups[group]
+        shared = _shared(labels, others)
         # labels that are not shared stand for the units that are in them
-        sets = np.concatenate([_sets(keys[:n], one), _sets(keys[n:], other)])
-        sets = np.where(shared < 0, pd.factorize(sets)[0], -1)
-        keys = _joint(_joint(keys, shared), sets)
-    order = _by_label(keys[:n], keys[n:])
-    return order if (order >= 0).all() else None
+        sets = np.concatenate([_sets(keys[:n], labels), _sets(keys[n:], others)])
+        keys = _joint(_joint(keys, shared), np.where(shared < 0, pd.factorize(sets)[0], -1))
+    return keys[:n], keys[n:]
 
 
-def _common(mine: Units, theirs: Units) -> list[str]:
-    """List the groups that units of both are in."""
-    return sorted(mine.groups.keys() & theirs.groups.keys())
-
-
-def _shared(
-    labels: NDArray[Any], others: NDArray[Any], *, are_items: bool = False
-) -> NDArray[np.int64]:
-    """Give numbers to labels that both have, one after the other; -1 where they mean nothing."""
+def _shared(labels: NDArray[Any], others: NDArray[Any]) -> NDArray[np.int64]:
+    """Give numbers to the labels that both have; -1 for all others."""
     both = np.concatenate([labels.astype(object), others.astype(object)])
-    if not are_items and (are_numbers(labels) or are_numbers(others)):
+    if are_numbers(labels) or are_numbers(others):  # that nobody gave
         return np.full(len(both), -1)
-    known = pd.Index(labels).intersection(pd.Index(others))
-    return known.unique().get_indexer(both)
+    return pd.Index(labels).intersection(pd.Index(others)).unique().get_indexer(both)
 
 
 def _joint(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.int64]:
@@ -204,38 +184,56 @@ def _joint(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _sets(keys: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
-    """Name the set of a unit by what is in it; of sets alike, by which of them comes first."""
+    """Name the set of a unit by its units; of sets alike, by which of them comes first."""
     codes = pd.factorize(labels)[0]
     n_sets = int(codes.max(initial=-1)) + 1
     held = pd.Series(joined(keys.astype(str).astype(object), codes, n_sets), dtype=object)
     return (held + " #" + held.groupby(held).cumcount().astype(str)).to_numpy()[codes]
 
 
-def _unread(one: str, mine: Units, other: str, theirs: Units, by_label: Ints) -> Ints:
+def _positions(labels: NDArray[Any], others: NDArray[Any]) -> Positions:
+    """Match labels, in order where one stands there twice; -1 of those without another."""
+    one, other = (
+        pd.MultiIndex.from_arrays([x, x.groupby(x).cumcount()])
+        for x in (pd.Series(labels.tolist()), pd.Series(others.tolist()))
+    )
+    return other.get_indexer(one)
+
+
+def _difference(one: str, mine: Units, other: str, theirs: Units) -> str:
+    """Name the first unit that one of two has and the other lacks."""
+    assert mine.contents is not None
+    assert theirs.contents is not None
+    missing = np.flatnonzero(_positions(mine.contents, theirs.contents) < 0)
+    if not len(missing):
+        names = sorted({*mine.groups, *mine.exact} & {*theirs.groups, *theirs.exact})
+        return f"the {mine.dim}s are the same, but {' or '.join(['their labels', *names])} differ"
+    k = int(missing[0])
+    content = str(mine.contents[k])
+    content = content if len(content) <= WIDTH else f"{content[:WIDTH]} ..."
+    return f"{other!r} lacks {content}, {mine.dim} {label_text(mine.labels[k])} of {one!r}"
+
+
+# Row by row
+
+
+def _by_row(one: str, mine: Units, other: str, theirs: Units) -> Positions:
     """Match units of which one does not tell what they hold: by label, or row by row."""
-    n = len(mine.labels)
-    if n == len(theirs.labels) and (are_numbers(mine.labels) or are_numbers(theirs.labels)):
-        by_label = np.arange(n) if (by_label < 0).any() else by_label
-    if (by_label < 0).any() or n != len(theirs.labels):
-        raise ValueError(_refusal(one, mine, other, theirs, by_label))
-    if mine.arrays and theirs.arrays:
-        unequal = [
-            a.shape != b.shape or (a != b).any()
-            for x in mine.arrays
-            for y in theirs.arrays
-            for a, b in [_padded(x, y[by_label])]
-        ]
-        if all(unequal):
-            raise ValueError(
-                f"{one!r} and {other!r} were fitted to different data: the values that they "
-                "observe are not the same. Arrays are matched row by row, in order, unless their "
-                "dims have labels, such as dims=('ranking', 'item')."
-            )
-    return by_label
+    order = _positions(mine.labels, theirs.labels)
+    if (order < 0).any() and (are_numbers(mine.labels) or are_numbers(theirs.labels)):
+        order = np.arange(len(mine.labels))
+    pairs = [(a, b[order]) for a in mine.values for b in theirs.values]
+    if (order < 0).any() or (pairs and not any(_equal(a, b) for a, b in pairs)):
+        raise ValueError(
+            f"{one!r} and {other!r} were fitted to different data: the values that they "
+            "observe are not the same. Arrays are matched row by row, in order, unless their "
+            "dims have labels, such as dims=('ranking', 'item')."
+        )
+    return order
 
 
-def _arrays(kept: Kept) -> tuple[NDArray[Any], ...]:
-    """Values as they stand, and of rankings those in the order of the items."""
+def _values(kept: Kept) -> tuple[NDArray[Any], ...]:
+    """Return counts as they stand; ranks by slot and, if items are known, by item."""
     if COUNTS in kept:
         return (kept[COUNTS].to_numpy(),)
     if RANKS not in kept:
@@ -243,105 +241,16 @@ def _arrays(kept: Kept) -> tuple[NDArray[Any], ...]:
     ranks = kept[RANKS].to_numpy()
     if ITEM not in kept:
         return (ranks,)
-    item, items = kept[ITEM].to_numpy(), kept.items
-    by_item = np.zeros((len(item), int(item.max(initial=0)) + 1 if items is None else len(items)))
+    item = kept[ITEM].to_numpy()
+    n_items = int(item.max(initial=0)) + 1 if kept.items is None else len(kept.items)
+    by_item = np.zeros((len(ranks), n_items), dtype=np.int64)
     row, slot = np.nonzero(ranks)
     by_item[row, item[row, slot]] = ranks[row, slot]
     return ranks, by_item
 
 
-# ---------------------------------------------------------------------------------------------
-# What differs
-# ---------------------------------------------------------------------------------------------
-
-
-def _difference(mine: Units, theirs: Units, order: Ints) -> tuple[int, str, str] | None:
-    """Find the first unit that differs, and what it is in the one and in the other."""
-    assert mine.contents is not None
-    assert theirs.contents is not None
-    one, other = mine.contents, theirs.contents[order]
-    if len(rows := np.flatnonzero(one != other)):
-        return int(rows[0]), _cut(one[rows[0]]), _cut(other[rows[0]])
-    for group in _common(mine, theirs):
-        one, other = mine.groups[group].astype(object), theirs.groups[group][order].astype(object)
-        if len(rows := np.flatnonzero(one != other)):
-            here, there = (f"of {group} {label_text(each[rows[0]])}" for each in (one, other))
-            return int(rows[0]), here, there
-    if (row := _unequal_number(mine, theirs, order)) is not None:
-        return row, "of some counts", "of others, with the same net counts,"
-    return None
-
-
-def _unequal_number(mine: Units, theirs: Units, order: Ints) -> int | None:
-    if mine.numbers is None or theirs.numbers is None:
-        return None
-    differs = ~np.isclose(mine.numbers, theirs.numbers[order], rtol=SAME, atol=0.0)
-    return int(differs.argmax()) if differs.any() else None
-
-
-def _check_numbers(one: str, mine: Units, other: str, theirs: Units, order: Ints) -> None:
-    """Raise where net counts are the same, and the counts behind them are not."""
-    if (row := _unequal_number(mine, theirs, order)) is not None:
-        raise ValueError(
-            f"{one!r} and {other!r} were fitted to different data: their counts of {mine.dim} "
-            f"{label_text(mine.labels[row])} differ. Fit both to the same."
-        )
-
-
-def _refusal(one: str, mine: Units, other: str, theirs: Units, by_label: Ints) -> str:
-    """Say which labels are missing, or what the first unit is that differs."""
-    missing, extra = by_label < 0, _by_label(theirs.labels, mine.labels) < 0
-    unnamed = are_numbers(mine.labels) or are_numbers(theirs.labels)
-    if len(missing) != len(extra) or (not unnamed and (missing.any() or extra.any())):
-        parts = [
-            f"{x!r} has {len(units.labels)}"
-            + (f", of which {y!r} lacks {no.sum()} ({_some(units.labels[no])})" if no.any() else "")
-            for x, units, y, no in ((one, mine, other, missing), (other, theirs, one, extra))
-        ]
-        what = f"describe different {mine.dim}s: {'; '.join(parts)}"
-    elif unnamed:
-        what = f"were fitted to different data: {_lacking(one, mine, other, theirs)}"
-    else:
-        row, here, there = _difference(mine, theirs, by_label) or (0, "", "")
-        label = label_text(mine.labels[row])
-        what = (
-            f"were fitted to different data: {mine.dim} {label} is {here} in the one and {there} "
-            "in the other"
-        )
-    return f"{one!r} and {other!r} {what}. Fit both to the same."
-
-
-def _lacking(one: str, mine: Units, other: str, theirs: Units) -> str:
-    """Say what one of two has that the other lacks, where labels do not tell."""
-    assert mine.contents is not None
-    assert theirs.contents is not None
-    lacks = np.flatnonzero(_by_label(mine.contents, theirs.contents) < 0)
-    if len(lacks):
-        label, content = label_text(mine.labels[lacks[0]]), _cut(mine.contents[lacks[0]])
-        return f"{other!r} lacks {content}, {mine.dim} {label} of {one!r}"
-    common = _common(mine, theirs)
-    alone = [mine._replace(groups={group: mine.groups[group]}) for group in common]
-    apart = [x for x, y in zip(common, alone, strict=True) if _by_content(y, theirs) is None]
-    return f"the {mine.dim}s are the same, but {' or '.join(apart or common)} differs"
-
-
-def _padded(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Add empty slots where one has fewer."""
-    width = max(a.shape[1], b.shape[1])
-    a, b = (np.pad(x, ((0, 0), (0, width - x.shape[1]))) for x in (a, b))
-    return a, b
-
-
-def _numbered(labels: NDArray[Any]) -> pd.Index:
-    """Labels, and which of those of the same name each is."""
-    series = pd.Series(labels.tolist())
-    return pd.MultiIndex.from_arrays([series, series.groupby(series).cumcount()])
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= WIDTH else f"{text[:WIDTH]} ..."
-
-
-def _some(labels: NDArray[Any]) -> str:
-    first = ", ".join(label_text(label) for label in labels[:SHOWN])
-    return first + (", ..." if len(labels) > SHOWN else "")
+def _equal(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Whether values are the same, up to empty slots at the end."""
+    width = min(one.shape[1], other.shape[1])
+    rest = one[:, width:].any() or other[:, width:].any()
+    return not rest and np.array_equal(one[:, :width], other[:, :width])

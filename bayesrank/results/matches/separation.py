@@ -393,10 +393,6 @@ def matches_between(
     **options
         Passed to `matches_to_separate`.
 
-    Returns
-    -------
-    Separation
-
     Raises
     ------
     ValueError
