@@ -174,7 +174,7 @@ def test_items_on_another_axis_are_compared_by_label():
     table = compare({"one": tree(), "other": other})
     assert len(table) == 3
     with pytest.raises(
-        ValueError, match=r"different data: ranking 'r\d+' is '.' > '.' = '.' in the one and '.' > "
+        ValueError, match=r"different data: 'other' lacks '.' > '.' = '.', ranking 'r\d+' of 'one'"
     ):
         compare({"one": tree(), "other": tree(items="abc", item=swapped)})
 
@@ -193,16 +193,12 @@ def test_different_rankings_are_refused_and_named():
     few = tree(order=np.arange(N_RANKINGS - 4))
     with pytest.raises(
         ValueError,
-        match=r"^'all' and 'few' describe different rankings: 'all' has 30, of which 'few' lacks 4 "
-        r"\('r26', 'r27', 'r28', \.\.\.\); 'few' has 26\. Fit both to the same\.$",
+        match=r"^'all' and 'few' describe different rankings: 'all' has 30 and 'few' 26\. Fit both "
+        r"to the same data\.$",
     ):
         compare({"all": tree(), "few": few})
     other = labelled(tree(item=np.tile([0, 1, 2], (N_RANKINGS, 1))), ["x", *LABELS[1:]])
-    with pytest.raises(
-        ValueError,
-        match=r"'one' has 30, of which 'two' lacks 1 \('r0'\); 'two' has 30, of which 'one' lacks "
-        r"1 \('x'\)",
-    ):
+    with pytest.raises(ValueError, match=r"'two' lacks '.' > '.' = '.', ranking 'r\d' of 'one'"):
         compare({"one": tree(), "two": other})
 
 
@@ -296,17 +292,14 @@ def test_a_pseudo_likelihood_is_refused_with_the_reason():
 @pytest.mark.parametrize(
     ("part", "value", "said"),
     [
-        ("ranks", np.tile([1, 2, 3], (N_RANKINGS, 1)), r"'.' > '.' = '.'.* and '.' > '.' > '.'"),
-        ("item", np.tile([0, 1, 2], (N_RANKINGS, 1)), r"'.' > '.' = '.'.* and 'a' > 'b' = 'c'"),
-        ("weight", np.full(N_RANKINGS, 2.0), r"'.' > '.' = '.' in .* and '.' > '.' = '.' × 2"),
-        ("ranker", np.arange(N_RANKINGS) % 10, "of ranker 0 in the one and of ranker 1"),
+        ("ranks", np.tile([1, 2, 3], (N_RANKINGS, 1)), "'two' lacks '.' > '.' = '.', ranking 'r0'"),
+        ("item", np.tile([0, 1, 2], (N_RANKINGS, 1)), "'two' lacks '.' > '.' = '.', ranking 'r1'"),
+        ("weight", np.full(N_RANKINGS, 2.0), "'two' lacks '.' > '.' = '.', ranking 'r0' of 'one'"),
+        ("ranker", np.arange(N_RANKINGS) % 10, "the rankings are the same, but .*ranker differ"),
     ],
 )
 def test_models_of_different_data_are_not_compared(part, value, said):
-    with pytest.raises(
-        ValueError,
-        match=rf"fitted to different data: ranking 'r\d+' is {said} in the other\. Fit both",
-    ):
+    with pytest.raises(ValueError, match=rf"fitted to different data: {said}.*\. Fit both"):
         compare({"one": tree(), "two": tree(**{part: value})})
 
 
