@@ -1,7 +1,6 @@
 """Random ranking: probabilities that need no parameters."""
 
 from fractions import Fraction
-from itertools import product
 from math import comb, factorial, log
 
 import numpy as np
@@ -165,13 +164,3 @@ def test_a_pseudo_likelihood_has_no_random_ranking():
     tree = data("nothing: rank_weights make a pseudo-likelihood", ranks=[[1, 2]], weight=[1.0])
     with pytest.raises(ValueError, match=r"^'y' describes nothing: rank_weights make a .*no prob"):
         random_elpd(tree)
-
-
-def test_results_that_do_not_say_what_outcomes_are_have_no_random_ranking():
-    with pytest.raises(ValueError, match=r"^The results do not say what the outcomes of 'y' are"):
-        random_elpd(xr.DataTree())
-
-
-def test_the_oracle_counts_what_it_lists():
-    assert [len(weak_orders(n)) for n in range(1, 6)] == list(N_WEAK_ORDERS[1:6])
-    assert len(list(product([1, 2], repeat=3))) == 2 * len(compositions(3))

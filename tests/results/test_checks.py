@@ -10,7 +10,6 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank.data import UninformativeRankingWarning
-from bayesrank.results.checks import ranking_checks as checks
 from bayesrank.results.checks.ranking_checks import GIVEN, ranking_checks, worst_checks
 
 DIMS = ("ranking", "slot")
@@ -151,17 +150,6 @@ def test_draws_are_thinned_evenly_and_the_table_says_so():
     np.testing.assert_allclose(table["mean"], exact["mean"])
 
 
-def test_blocks_of_draws_and_chains_do_not_matter(monkeypatch):
-    once = found(tree(drawn=DRAWN * 5))
-    two_chains = found(tree(drawn=np.array(DRAWN * 5).reshape(2, 10, 3, 3)))
-    monkeypatch.setattr(checks, "AT_ONCE", 30)
-    pieces = found(tree(drawn=DRAWN * 5))
-    for other in (two_chains, pieces):
-        np.testing.assert_allclose(
-            other.drop(columns="note").astype(float), once.drop(columns="note").astype(float)
-        )
-
-
 def test_the_order_of_the_slots_does_not_matter():
     order = [2, 0, 1]
     moved = tree(np.array(RANKS)[:, order], np.array(DRAWN)[:, :, order], np.array(ITEM)[:, order])
@@ -247,19 +235,10 @@ def wrong_and_right():
     u = np.linspace(1.5, -1.5, 6)
     return {
         "right": of_some(u, 3, 80, rng) + of_some(u, 4, 100, rng) + by_utility(u, 300, rng),
-        # f is best or worst
-        "favourite": [
-            ["f", *x] if rng.random() < 0.5 else [*x, "f"]
-            for x in by_utility(u[:5], 300, rng, "abcde")
-        ],
         # a beats b beats c beats a
         "cycle": [pair[::step] for pair in ("ab", "bc", "ca") for step in [1] * 240 + [-1] * 60],
         # half of the rankers are careful, half of them choose at random
         "mixed": by_utility(4 * u, 150, rng) + by_utility(0 * u, 150, rng),
-        # careful over three items, at random over four, and as the model has it over six
-        "lengths": of_some(4 * u, 3, 80, rng)
-        + of_some(0 * u, 4, 100, rng)
-        + by_utility(u, 300, rng),
     }
 
 
@@ -305,13 +284,6 @@ def test_a_right_model_passes_every_check(fitted):
     assert set(table.loc["Kendall distance"].loc["mean"].index) == {"all", 3, 4, 6}
 
 
-def test_a_favourite_of_half_the_rankers_is_caught_by_top_items(fitted):
-    row = fitted("favourite").loc[("top item", "f", "all")]
-    assert row["surprising"]
-    assert row["p"] == 0
-    assert beyond(fitted("favourite"))["top item", "f", "all"] > 3
-
-
 def test_a_cycle_is_caught_by_pair_orders_and_not_by_top_items(fitted):
     table = fitted("cycle")
     assert (table.loc["pair order", "p"] == 0).all()
@@ -323,17 +295,6 @@ def test_careless_rankers_are_caught_by_the_spread_of_distances(fitted):
     table = fitted("mixed")
     assert table.loc[("Kendall distance", "spread", "all"), "p"].item() == 0
     assert beyond(table)["Kendall distance", "spread", "all"] > 3
-
-
-def test_care_that_goes_with_length_is_caught_by_length_and_not_overall(fitted):
-    far = beyond(fitted("lengths"))["Kendall distance"]["mean"]
-    assert far[3] > 3
-    assert far[4] > 3
-    assert far["all"] < 1
-    observed = fitted("lengths").loc["Kendall distance"].loc["mean"]["observed"]
-    predicted = fitted("lengths").loc["Kendall distance"].loc["mean"]["mean"]
-    assert observed[3] < predicted[3]
-    assert observed[4] > predicted[4]
 
 
 @pytest.mark.slow

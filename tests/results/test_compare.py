@@ -88,13 +88,6 @@ def test_the_better_of_two_models_comes_first_as_arviz_has_it():
     pd.testing.assert_frame_equal(table, exact, rtol=1e-9, atol=1e-9)
 
 
-def test_numbers_are_rounded_only_if_asked_for():
-    models = {"worse": tree(), "better": tree(better=1.0)}
-    rounded = compare(models, round_to=1)["elpd"]
-    assert (rounded == compare(models)["elpd"].round(1)).all()
-    assert not (rounded == compare(models)["elpd"]).any()
-
-
 def test_random_ranking_is_a_row():
     table = compare({"good": tree(better=2.5), "bad": tree()})
     assert table.index.tolist() == ["good", "random ranking", "bad"]
@@ -103,16 +96,6 @@ def test_random_ranking_is_a_row():
     assert (row["p"], row["se"]) == (0, pytest.approx(0, abs=1e-12))
     difference = table.loc["good", "elpd"] - row["elpd"]
     assert row["elpd_diff"] == pytest.approx(-difference)
-
-
-def test_a_single_model_is_compared_with_random_ranking():
-    assert compare({"bad": tree()}).index.tolist() == ["random ranking", "bad"]
-
-
-def test_random_ranking_can_be_the_reference():
-    table = compare({"good": tree(better=2.5)}, reference="random ranking")
-    assert table.loc["random ranking", "elpd_diff"] == 0
-    assert table.loc["good", "elpd_diff"] > 0
 
 
 def test_a_model_without_parameters_is_worth_its_log_likelihood():
@@ -145,11 +128,6 @@ def test_weights_survive_rankings_so_long_that_their_probabilities_are_zero():
     assert 0.05 < table.loc["one", "weight"] < 0.95
     np.testing.assert_allclose(table["weight"], near["weight"], atol=1e-3)
     np.testing.assert_allclose(table["dse"], near["dse"], rtol=1e-9)
-
-
-def test_one_chain_is_enough_for_arviz():
-    table = compare({"one": tree(chains=1), "two": tree(better=1.0, chains=1)})
-    assert np.isfinite(table["elpd"]).all()
 
 
 # Alignment
@@ -301,21 +279,6 @@ def test_a_pseudo_likelihood_is_refused_with_the_reason():
 def test_models_of_different_data_are_not_compared(part, value, said):
     with pytest.raises(ValueError, match=rf"fitted to different data: {said}.*\. Fit both"):
         compare({"one": tree(), "two": tree(**{part: value})})
-
-
-def test_a_missing_log_likelihood_is_asked_for():
-    without = tree()
-    del without["log_likelihood"]
-    with pytest.raises(
-        ValueError,
-        match=r"^The results of 'two' have no log-likelihood\. Add it in place: `with model: "
-        r"pm\.compute_log_likelihood\(idata\)`\.$",
-    ):
-        compare({"one": tree(), "two": without})
-    with pytest.raises(
-        ValueError, match=r"^The results of 'one' have no log-likelihood of 'z', but of 'y': name "
-    ):
-        compare({"one": tree(), "two": tree()}, var="z")
 
 
 def test_a_log_likelihood_that_is_no_number_is_refused_with_its_ranking():

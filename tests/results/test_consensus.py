@@ -1,17 +1,14 @@
 """Consensus orderings and their distance: by hand, and against all permutations."""
 
 from itertools import permutations
-from math import comb
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from scipy.stats import kendalltau
 
 from bayesrank.results import consensus_ordering, expected_kendall
 from bayesrank.results.ranks.consensus_ordering import (
-    LONGEST_CYCLE,
     cheapest_order,
     kemeny_ordering,
 )
@@ -24,18 +21,6 @@ def best_first(u, method):
     places = consensus_ordering(u, method=method)
     assert sorted(places.values.tolist()) == list(range(1, places.size + 1))
     return "".join(places.sortby(places)["item"].values)
-
-
-def test_places_are_whole_and_keep_the_labels():
-    places = consensus_ordering(posterior())
-    assert places.dims == ("item",)
-    assert np.issubdtype(places.dtype, np.integer)
-    assert places.to_series().to_dict() == {"ale": 1, "bock": 2, "cider": 3}
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_all_methods_agree_where_there_is_no_doubt(method):
-    assert best_first(orders(*["dbca"] * 5), method) == "dbca"
 
 
 def test_the_methods_differ_where_a_majority_has_a_favourite_that_others_put_last():
@@ -67,11 +52,6 @@ def test_ties_are_broken_by_mean_rank_and_then_by_the_order_of_the_items(method)
 def test_draws_with_equal_items_have_an_ordering():
     u = posterior([[[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]])  # bock is first in both
     assert [consensus_ordering(u, method=m).values.tolist() for m in METHODS] == [[2, 1, 3]] * 3
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_one_item_is_first(method):
-    assert consensus_ordering(posterior([[[0.1]]], ["ale"]), method=method).values.tolist() == [1]
 
 
 def test_an_unknown_method_raises():
@@ -156,11 +136,6 @@ def rotations(n):
     )
 
 
-def test_as_many_items_in_a_cycle_as_are_said_are_ordered():
-    places = consensus_ordering(rotations(LONGEST_CYCLE), method="kendall")
-    assert places.values.tolist() == list(range(1, LONGEST_CYCLE + 1))
-
-
 def test_more_items_in_a_cycle_raise_and_the_way_out_works():
     u = rotations(19)
     with pytest.raises(
@@ -191,14 +166,6 @@ def test_a_pair_equal_in_one_counts_half_and_in_both_nothing():
     assert expected_kendall(u, [2, 1, 1]).item() == 0.5 + 1 + 0.5
     assert expected_kendall(u, [1, 1, 1]).item() == 1  # two pairs, each equal here only
     assert expected_kendall(posterior(), [1, 1, 1]).item() == 1.5
-
-
-def test_the_expected_distance_is_that_of_scipys_tau():
-    u = noise(30, 12)
-    places = np.random.default_rng(1).permutation(12) + 1
-    tau = [kendalltau(places, -draw).statistic for draw in u.values[0]]
-    expected = np.mean([(1 - t) / 2 * comb(12, 2) for t in tau])
-    assert expected_kendall(u, places).item() == pytest.approx(expected)
 
 
 def test_places_are_matched_with_items_by_label():

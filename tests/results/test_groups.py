@@ -1,11 +1,10 @@
 """Log-likelihoods summed by judge, so that LOO leaves out judges."""
 
-import arviz as az
 import numpy as np
 import pytest
 import xarray as xr
 
-from bayesrank.results import compare, group_log_likelihood
+from bayesrank.results import group_log_likelihood
 
 
 def tree(seed=0):
@@ -53,40 +52,6 @@ def test_the_total_stays_and_so_does_the_rest():
     assert data["log_likelihood"]["y"].dims == ("chain", "draw", "pair")  # untouched
 
 
-def test_models_are_compared_by_judge():
-    rng = np.random.default_rng(1)
-    judge = np.repeat(np.arange(20), 3)
-    trees = {}
-    for name, better in {"worse": 0.0, "better": 0.5}.items():
-        logp = better - 2 + 0.1 * rng.normal(size=(2, 200, 60))
-        trees[name] = xr.DataTree.from_dict(
-            {
-                "posterior": xr.Dataset(
-                    {"x": (("chain", "draw", "i"), rng.normal(size=(2, 200, 2)))}
-                ),
-                "log_likelihood": xr.Dataset({"y": (("chain", "draw", "pair"), logp)}),
-                "constant_data": xr.Dataset(
-                    {
-                        "y_judge": ("pair", judge),
-                        "y_judge_matches": ("judge", np.full(20, 3)),
-                        "y_counts": (("pair", "result"), np.tile([1, 0], (60, 1))),
-                        "y_outcomes": ("y_outcome", [60]),
-                    },
-                    coords={
-                        "judge": np.arange(20),
-                        "y_outcome": ["pair outcomes given the pairs"],
-                    },
-                ),
-            }
-        )
-    table = compare(trees, group="judge")
-    assert table.index.tolist() == ["random ranking", "better", "worse"]
-    assert table.loc["random ranking", "elpd"] == pytest.approx(-60 * np.log(2))
-    alone = az.loo(group_log_likelihood(trees["better"], "judge"), var_name="y")
-    assert table.loc["better", "elpd"] == pytest.approx(alone.elpd, abs=1e-9)
-    assert alone.n_data_points == 20
-
-
 def rankings():
     """Four rankings by rankers y, x, y, y; z ranked nothing."""
     logp = np.random.default_rng(0).normal(-1, 0.1, size=(2, 3, 4))
@@ -104,14 +69,6 @@ def rankings():
         ),
     }
     return xr.DataTree.from_dict(groups), logp
-
-
-def test_rankings_of_a_ranker_are_added_up():
-    data, logp = rankings()
-    found = group_log_likelihood(data, "ranker")["log_likelihood"]["y"]
-    assert found["ranker"].values.tolist() == ["x", "y"]
-    expected = np.stack([logp[..., 1], logp[..., [0, 2, 3]].sum(-1)], -1)
-    np.testing.assert_allclose(found, expected, rtol=1e-15)
 
 
 def test_items_are_no_group_of_rankings():

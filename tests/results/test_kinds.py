@@ -60,11 +60,6 @@ def test_without_a_reference_all_draws_have_the_same_order():
     assert sorted(found["weights"].to_numpy()[0, 0]) == sorted(WEIGHTS)
 
 
-def test_an_order_of_its_own_for_every_draw_would_show():
-    spread = posterior()["posterior"]["weights"].std(("chain", "draw"))
-    assert float(spread.min()) > 0.05
-
-
 def test_kinds_that_draws_cannot_tell_apart_are_said():
     close = TRUTH.copy()
     close[1] = close[0] + 0.1

@@ -25,25 +25,10 @@ def test_items_are_excluded_as_long_as_the_leader_is_better_than_all_of_them_at_
         assert found["leader"].item() == "a"
 
 
-def test_the_result_is_a_dataset_of_the_set_the_leader_and_the_probability():
-    found = tied_with_leader(posterior(), prob=0.75)
-    assert found["tied"].dtype == bool
-    assert found["tied"].values.tolist() == [True, False, False]
-    assert found["leader"].item() == "ale"
-    assert found["leader"].dims == found["p_others_worse"].dims == ()
-    assert found["p_others_worse"].item() == 0.75
-
-
 def test_the_leader_of_items_without_labels_is_a_number():
     u = xr.DataArray([[[0.0, 2.0, 1.0]]], dims=("chain", "draw", "item"))
     assert tied_with_leader(u)["leader"].item() == 1
     assert tied_with_leader(u)["tied"].values.tolist() == [False, True, False]
-
-
-def test_one_item_leads_and_nobody_is_worse():
-    found = tied_with_leader(posterior([[[0.3], [-0.2]]], items=["ale"]))
-    assert found["tied"].values.tolist() == [True]
-    assert found["p_others_worse"].item() == 1
 
 
 def test_an_item_always_equal_to_the_leader_is_tied_with_it():

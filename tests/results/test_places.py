@@ -25,24 +25,11 @@ def test_place_probabilities_are_those_of_direct_counts():
     np.testing.assert_array_equal(place_probability(u).values.T, direct)
 
 
-def test_rows_and_columns_sum_to_one():
-    p = place_probability(noise(300, 40))
-    np.testing.assert_allclose(p.sum("place"), 1)
-    np.testing.assert_allclose(p.sum("item"), 1)
-
-
 def test_items_equal_in_a_draw_share_the_better_place_and_leave_the_next_empty():
     p = place_probability(posterior([[[1.0, 1.0, 0.0]]]))
     assert p.values.tolist() == [[1, 0, 0], [1, 0, 0], [0, 0, 1]]
     assert p.sum("place").values.tolist() == [1, 1, 1]
     assert p.sum("item").values.tolist() == [2, 0, 1]
-
-
-def test_places_tell_the_mean_number_of_better_items():
-    u = noise(300, 40)
-    mean_rank = (place_probability(u) * np.arange(1, 41)).sum("place")
-    better = win_probability(u).sum("item") - 0.5  # less the half against itself
-    np.testing.assert_allclose(mean_rank, 1 + better)
 
 
 def test_top_probability_adds_places_up():
@@ -53,25 +40,6 @@ def test_top_probability_adds_places_up():
     assert top["top"].values.tolist() == list(range(1, 41))
     np.testing.assert_allclose(top, added)
     np.testing.assert_allclose(top.sum("item"), range(1, 41))
-
-
-def test_one_top_has_no_dim_of_its_own():
-    one = top_probability(posterior(), 2)
-    assert one.dims == ("item",)
-    assert one.values.tolist() == [0.75, 0.75, 0.5]
-    several = top_probability(posterior(), [3, 2])
-    assert several.sel(top=2, drop=True).equals(one)
-    assert several["top"].values.tolist() == [3, 2]
-
-
-def test_more_places_than_items_are_certain():
-    assert top_probability(posterior(), 10).values.tolist() == [1, 1, 1]
-
-
-@pytest.mark.parametrize("top", [0, 1.5, [3, 0]])
-def test_a_top_that_is_no_place_raises(top):
-    with pytest.raises(ValueError, match=r"^`top` is .*; it must be a whole number, 1 or more\.$"):
-        top_probability(posterior(), top)
 
 
 @pytest.mark.parametrize("equal", [False, True], ids=["in an order", "with equal ones"])

@@ -89,15 +89,6 @@ def test_later_gains_are_those_of_futures():
     assert rows["gain"][1] < rows["gain"][0]
 
 
-def test_costs_decide_between_matches_that_tell_alike():
-    rng = np.random.default_rng(0)
-    utility = rng.normal(0, 0.5, (2000, 3))
-    cost = np.ones((3, 3))
-    cost[0, 1] = cost[1, 0] = 0.01
-    chosen = br.next_matches(posterior(utility[None]), 3, cost=cost)
-    assert all({a, b} == {"i0", "i1"} for a, b in chosen[["item", "item_other"]].values)
-
-
 def test_costs_with_labels_are_read_by_label():
     utility = np.random.default_rng(0).normal(0, 0.5, (2000, 3))
     names = ["i0", "i1", "i2"]
@@ -112,12 +103,6 @@ def test_costs_with_labels_are_read_by_label():
     array = xr.DataArray(cost, dims=("item", "item_other"))
     with pytest.raises(ValueError, match=r"labels would be lost. Give cost.to_pandas"):
         br.next_matches(posterior(utility[None]), 1, cost=array)
-
-
-def test_nothing_is_in_doubt():
-    chosen = br.next_matches(posterior([[[2.0, 1.0], [3.0, 1.0]]]))
-    assert (chosen["gain"] == 0).all()
-    assert (chosen["doubt"] == 0).all()
 
 
 @pytest.mark.parametrize(
@@ -176,21 +161,6 @@ def test_matches_that_tell_most_settle_the_leader_sooner_than_random_ones():
     )
     gain = told - random
     assert gain.mean() > 3 * gain.std(ddof=1) / np.sqrt(n)
-
-
-def until_known(chooser, seed, *, top, recall=0.9, most=1500):
-    """Count the matches until the best are known so well, or `most` of them."""
-    board = played_on(chooser, seed, top=top, batch=30, draws=100)
-    return next(min(n, most) for n, known in board if known >= recall or n >= most)
-
-
-@pytest.mark.slow
-def test_the_best_three_are_known_with_fewer_matches_than_at_random():
-    ratio = [
-        np.log(until_known("told", s, top=3) / until_known("random", s, top=3))
-        for s in range(200, 300)
-    ]
-    assert np.mean(ratio) < -3 * np.std(ratio, ddof=1) / np.sqrt(len(ratio))
 
 
 def test_the_settling_of_two_items_is_that_of_a_normal():

@@ -130,9 +130,7 @@ def ranking_checks(
     Distances to the order of a draw are compared in that draw, those of the observed rankings with
     those of the predicted (a realised discrepancy): ``observed`` is the mean of the former over the
     draws, and ``mean``, ``low`` and ``high`` are of the latter plus what the former lack to their
-    mean. One order for all draws would not do. Fitted to the data, it lies nearer to them than to
-    any other data: of eleven seasons made by the model, each as large as that of NASCAR, the mean
-    distance was below the interval in nine.
+    mean. One order for all draws, fitted to the data, would lie nearer to them than to other data.
 
     The model has seen the data it is checked with. Checks of a right model are surprising less
     often than 1 - `prob`; how much less depends on how closely the statistic was fitted.

@@ -301,9 +301,7 @@ def matches_to_separate(
     -----
     Matches are simulated in 1,000 of the draws, evenly spaced, or in all if they are fewer; all
     weigh them. The error of the probabilities is about 0.5 / sqrt(1000). Where n matches say much
-    more than all data so far, few draws share the weight, and the row says how many. That harms
-    little, as the sign of the lead is then mostly clear: against exact values of a beta-binomial
-    model, the error stays within 0.04 for 400 draws of which 10 are effective.
+    more than all data so far, few draws share the weight, and the row says how many.
 
     Examples
     --------

@@ -18,12 +18,6 @@ from bayesrank.results.draws import (
 
 __all__ = ["place_probability", "times_above", "top_probability", "win_probability"]
 
-BLOCK = 32
-"""Items compared at a time: their draws, and the results, stay in the cache."""
-
-WORD = 8
-"""Bytes of a word."""
-
 
 def place_probability(data: Any, var: str = "utility", *, dim: str = "item") -> xr.DataArray:
     """Probability of every place for every item.
@@ -189,33 +183,15 @@ def _above(utility: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _counts(utility: NDArray[np.float64]) -> Iterator[tuple[int, slice, Any, Any]]:
-    """Give an item, some after it, and the draws in which it is above each, and below."""
-    n_draws, n_items = utility.shape
-    ranks = ranks_of(utility)
-    # equal ones share the better rank
-    ties = bool((ranks.sum(axis=1, dtype=np.int64) < n_items * (n_items + 1) // 2).any())
-    # Ranks say as much as utilities; the narrower they are, the faster they are compared. Draws
-    # are filled up to words, in which all items are equal.
+    """Give an item, those after it, and the draws in which it is above each, and below."""
+    n_items = utility.shape[1]
+    # ranks say as much as utilities; the narrower they are, the faster they are compared
     narrow = np.int16 if n_items < 2**15 else np.int32
-    by_item = np.zeros((n_items, -(-n_draws // WORD) * WORD), dtype=narrow)
-    by_item[:, :n_draws] = ranks.T
-    for start in range(1, n_items, BLOCK):
-        for i in range(min(start + BLOCK, n_items) - 1):
-            others = slice(max(start, i + 1), start + BLOCK)
-            mine, theirs = by_item[i], by_item[others]
-            more = _n_true(mine < theirs)
-            less = _n_true(mine > theirs) if ties else n_draws - more
-            yield i, others, more, less
-
-
-def _n_true(found: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Count what is true in each row: eight at a time, as bytes of words, which hold up to 255."""
-    words = found.view(np.uint64)
-    total = np.zeros(len(words), dtype=np.int64)
-    for start in range(0, words.shape[1], 255):
-        sums = words[:, start : start + 255].sum(axis=1)
-        total += sums.view(np.uint8).reshape(-1, WORD).sum(axis=1, dtype=np.int64)
-    return total
+    by_item = np.ascontiguousarray(ranks_of(utility).T, dtype=narrow)
+    for i in range(n_items - 1):
+        others = slice(i + 1, n_items)
+        more, less = (by_item[i] < by_item[others]).sum(1), (by_item[i] > by_item[others]).sum(1)
+        yield i, others, more, less
 
 
 def _wins_next(utility: NDArray[np.float64]) -> NDArray[np.float64]:
