@@ -150,13 +150,6 @@ def test_values_are_aligned_by_ranker(rankings, values):
     assert rankings.align(values, "ranker").tolist() == [1, 2, 3]
 
 
-def test_groupby_is_aligned(rankings):
-    table = rankings.to_frame().assign(age=lambda t: t["ranker"].map(BY_NAME))
-    by_ranker = table.groupby("ranker")["age"].first()
-    assert by_ranker.tolist() == [2, 1, 3]  # sorted
-    assert rankings.align(by_ranker, "ranker").tolist() == [1, 2, 3]
-
-
 def test_tables_and_further_dims_are_aligned(rankings, pairs):
     table = pd.DataFrame({"age": [2, 1, 3], "n": [20, 10, 30]}, index=["Ann", "Bo", "Cy"])
     np.testing.assert_array_equal(rankings.align(table, "ranker"), [[1, 10], [2, 20], [3, 30]])
@@ -176,12 +169,6 @@ def test_dates_are_aligned_with_coords_too():
     assert rankings.align(values, "day").tolist() == [1, 2]
     of_results = xr.DataArray([2, 1], coords={"day": rankings.coords["day"][::-1]})
     assert rankings.align(of_results, "day").tolist() == [1, 2]
-
-
-def test_coords_of_results_are_lists_of_labels(rankings):
-    coords = xr.DataArray([1, 2, 3], coords={"item": list("cba")})["item"]
-    assert Rankings.from_orderings(ORDERS, items=coords).items.tolist() == ["c", "b", "a"]
-    assert rankings.reindex({"item": coords}).items.tolist() == ["c", "b", "a"]
 
 
 def test_what_cannot_be_aligned_is_refused(rankings, pairs):

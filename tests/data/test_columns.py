@@ -65,14 +65,6 @@ def test_long_ranks_must_be_finite_numbers(values):
         from_places(frame)
 
 
-def test_a_row_is_named_by_its_index_where_that_does_not_count():
-    frame = pd.DataFrame({"user": 1, "film": ["a", "b"], "stars": [1, "good"]}, index=[7, 9])
-    with pytest.raises(ValueError, match=r"'stars' has 'good' in row 1 \(index 9\)"):
-        from_stars(frame)
-    with pytest.raises(ValueError, match=r"'stars' is missing in row 0 \(index 'x'\)"):
-        from_stars(frame.assign(stars=[np.nan, 2]).set_axis(["x", "y"]))
-
-
 @pytest.mark.parametrize("dtype", ["Int64", "Float64", "float64", "object", "double[pyarrow]"])
 def test_missing_numbers_are_nan_where_they_may_be_missing(dtype):
     found = numbers(pd.Series([2, None, 1], dtype=dtype), "rank")
@@ -101,11 +93,6 @@ def test_a_table_must_be_one():
         from_stars([1, 2])
     with pytest.raises(TypeError, match="Expected a pandas DataFrame; got list"):
         require_columns([1, 2], [])
-
-
-def test_the_owner_of_the_columns_may_be_named():
-    with pytest.raises(ValueError, match=r"results\.csv has no column 'user'; its columns are 'x'"):
-        require_columns(pd.DataFrame({"x": [1]}), ["user"], "results.csv")
 
 
 def test_arrays_of_arguments_hold_numbers():

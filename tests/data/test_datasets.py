@@ -5,8 +5,6 @@ import pandas as pd
 import pytest
 
 from bayesrank.data import (
-    Rankings,
-    UninformativeRankingWarning,
     load_baseball,
     load_movielens,
     load_nascar,
@@ -108,20 +106,6 @@ def test_both_sushi_sets_call_the_same_kinds_the_same(data_dir):
     a, b = load_sushi("a", data_dir / "sushi3"), load_sushi("b", data_dir / "sushi3")
     ids = pd.read_csv(data_dir / "sushi3" / "itemset_A_to_B.csv")
     assert a.items.tolist() == b.items.take(ids["id_B"]).tolist()
-
-
-def test_sushi_without_names_is_numbered(data_dir, tmp_path):
-    name = "sushi3b.5000.10.order"
-    (tmp_path / name).write_bytes((data_dir / "sushi3" / name).read_bytes())
-    assert load_sushi("b", tmp_path).items.tolist() == list(range(100))
-
-
-def test_letor_queries_have_46_features(data_dir):
-    with pytest.warns(UninformativeRankingWarning, match="52 of 157 rankings hold one item or"):
-        r = Rankings.from_letor(data_dir / "MQ2008" / "S1.txt")
-    assert (r.n_rankings, r.n_items) == (157, 2933)
-    assert r.features.shape == (157, 118, 46)
-    assert r.features[r.mask].max() == 1.0
 
 
 def test_the_folder_is_found_through_the_environment(data_dir, monkeypatch):

@@ -18,13 +18,6 @@ def test_a_wide_table_holds_numbers():
         Rankings.from_ranks(pd.DataFrame({"a": [1, 1], "b": [2, "2"]}, index=["x", "y"]))
 
 
-def test_a_wide_table_may_have_missing_values_of_every_kind():
-    expected = Rankings.from_orderings([["b", "a"], ["c", "a"]], rankers=["x", "y"])
-    for missing, dtype in ((np.nan, float), (pd.NA, object), (pd.NA, "Int64"), (None, object)):
-        frame = pd.DataFrame({"a": [2, 2], "b": [1, missing], "c": [missing, 1]}, index=["x", "y"])
-        assert Rankings.from_ranks(frame.astype(dtype)) == expected
-
-
 def test_a_weight_column_is_constant_within_a_ranking():
     frame = places(("x", "a", 1, 2), ("x", "b", 2, 3), columns=("race", "car", "place", "times"))
     with pytest.raises(ValueError, match=r"'times' has 2\.0 in row 0 and 3\.0 in another row"):
@@ -110,12 +103,6 @@ def test_each_ordering_may_have_been_shown_other_items():
     np.testing.assert_array_equal(r.item, [[2, 0], [1, 0]])
 
 
-def test_the_rest_may_be_the_whole_axis():
-    r = Rankings.from_orderings([["c"], ["b", "a"]], rest="items", items=list("dcba"))
-    np.testing.assert_array_equal(r.ranks, [[1, 2, 2, 2], [1, 2, 3, 3]])
-    assert Rankings.from_orderings([["c"], ["b", "a"]], rest="items").n_items == 3
-
-
 # What is refused
 
 
@@ -186,18 +173,6 @@ def test_the_two_readings_of_ballots_have_different_winners():
     last = Rankings.from_orderings(ballots, rest="items", weight=voters)
     assert pair_wins(dropped).wins.tolist() == [[0, 40], [0, 0]]  # a wins every comparison
     assert pair_wins(last).wins.tolist() == [[0, 40], [60, 0]]  # b has the majority
-
-
-def test_lists_of_one_length_need_no_rest():
-    for lists in ([["a", {"b", "c"}], [{"a", "b"}, "c"]], [["a", "b"], ["c", "d"]], [["a", "b"]]):
-        read = Rankings.from_orderings(lists, items=list("abcde"))
-        assert read == Rankings.from_orderings(lists, items=list("abcde"), rest=())
-
-
-def test_races_may_have_different_numbers_of_starters():
-    frame = pd.DataFrame({"race": [1, 1, 1, 2, 2], "car": list("abcab"), "place": [1, 2, 3, 2, 1]})
-    read = Rankings.from_long_ranks(frame, ranker="race", item="car", rank="place")
-    assert read.mask.sum(axis=1).tolist() == [3, 2]
 
 
 def test_rows_of_ranks_that_differ_in_length_need_a_rest():

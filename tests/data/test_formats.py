@@ -5,7 +5,6 @@ import csv
 import gzip
 import io
 import lzma
-import time
 import tracemalloc
 import zipfile
 
@@ -14,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from bayesrank.data import Rankings, UninformativeRankingWarning, read_table
+from bayesrank.data import Rankings, read_table
 from bayesrank.data.read import table_with_findings
 
 SVMLIGHT = """\
@@ -151,18 +150,6 @@ def test_only_the_columns_that_are_asked_for_are_read(tmp_path):
     assert found.frame["big"].tolist() == [2**60 + 1, pd.NA]
 
 
-def test_ten_thousand_columns_beside_those_that_are_asked_for_take_no_time(tmp_path):
-    """Reading all of these columns took 15 seconds."""
-    row = ",7" * 10_000
-    names = "".join(f",x{k}" for k in range(10_000))
-    lines = [f"user,stars{names}", *(f"u{k},{k % 5}{row}" for k in range(100))]
-    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
-    began = time.process_time()
-    found = table_with_findings(tmp_path / "t.csv", columns={"user", "stars"})
-    assert time.process_time() - began < 3
-    assert found.frame.shape == (100, 2)
-
-
 def compressed(kind, data):
     match kind:
         case "gz":
@@ -280,11 +267,6 @@ def test_a_compressed_table_that_is_cut_off_is_refused(tmp_path):
         read_table(path)
 
 
-def test_a_separator_at_the_end_of_each_row_shifts_nothing(file):
-    frame = read_table(file("t.csv", "user,stars\nx,1,\ny,2,\n"), numbers=["stars"])
-    assert frame.to_dict("list") == {"user": ["x", "y"], "stars": [1, 2]}
-
-
 @pytest.mark.parametrize(
     ("read", "name"),
     [(read_table, "t.csv"), (Rankings.from_letor, "t.txt"), (Rankings.from_preflib, "t.soc")],
@@ -345,12 +327,6 @@ def test_preflib_alternatives_left_out_may_be_the_last_block(file):
     np.testing.assert_array_equal(r.ranks, [[1, 2, 3, 3], [1, 1, 2, 3], [1, 2, 2, 3]])
 
 
-@pytest.mark.parametrize("kind", ["soc", "soi", "toc", "toi"])
-def test_all_four_kinds_of_preflib_orders_read(file, kind):
-    r = Rankings.from_preflib(file(f"votes.{kind}", HEADER + "6: 4,3,2,1\n"))
-    np.testing.assert_array_equal(r.item, [[3, 2, 1, 0]])
-
-
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -381,18 +357,6 @@ def test_orders_of_preflib_that_differ_in_length_need_a_rest(file):
     assert Rankings.from_preflib(path, rest=()).mask.sum(axis=1).tolist() == [2, 3, 4]
     assert Rankings.from_preflib(path, rest="items").mask.sum(axis=1).tolist() == [4, 4, 4]
     assert Rankings.from_preflib(file("v.soc", HEADER + "6: 4,3,2,1\n")).n_rankings == 1
-
-
-def test_a_vote_for_one_alternative_says_nothing_and_is_counted(file):
-    with pytest.warns(UninformativeRankingWarning, match="1 of 3 rankings holds one item"):
-        Rankings.from_preflib(file("v.toi", TOI.replace("3: 2,1", "3: 2")), rest=())
-
-
-def test_a_preflib_file_in_another_encoding_is_refused(tmp_path):
-    path = tmp_path / "v.soc"
-    path.write_bytes("# ALTERNATIVE NAME 1: José\n1: 1\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"v\.soc is not a readable text file: .*UTF-8: line 1"):
-        Rankings.from_preflib(path)
 
 
 # What is found out about files

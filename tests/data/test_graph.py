@@ -82,13 +82,6 @@ def test_items_of_one_block_are_not_compared():
     assert c.is_strongly_connected  # through c
 
 
-def test_one_ranker_alone_compares_what_was_ranked():
-    c = found(["a", {"b", "c"}], rankers=["Ann"])
-    assert c.is_connected
-    assert c.never_loses.tolist() == ["a"]
-    assert c.never_wins.tolist() == ["b", "c"]
-
-
 @pytest.mark.filterwarnings("ignore::bayesrank.data.UninformativeRankingWarning")
 def test_one_item_has_nothing_to_be_compared_with():
     c = found(["a"])

@@ -51,11 +51,6 @@ def test_a_table_becomes_sorted_rows():
     }
 
 
-def test_the_order_of_the_rows_does_not_matter():
-    assert clicks(CLICKS.iloc[::-1]) == clicks()
-    assert clicks(CLICKS.iloc[:4]) != clicks()
-
-
 def test_users_without_items_and_items_of_nobody_are_kept():
     have = clicks(users=[10, 9, 8, 7], items=list("edcba"))
     np.testing.assert_array_equal(have.start, [0, 0, 3, 4, 5])

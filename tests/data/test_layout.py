@@ -1,7 +1,5 @@
 """Layout: what is no collection of weak orders is refused, what says nothing is counted."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -89,18 +87,3 @@ def test_the_warning_points_at_the_line_of_the_caller():
     with pytest.warns(UninformativeRankingWarning) as caught:
         Rankings.from_orderings([["a"]])
     assert caught[0].filename == __file__
-
-
-def test_a_ranking_with_two_blocks_is_not_counted():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        Rankings.from_orderings([["a", {"b", "c"}]])
-
-
-def test_one_ranking_that_says_nothing_is_spoken_of_in_the_singular():
-    message = (
-        r"1 of 1 ranking holds one item or one block \(0\): no item is above another there\. It "
-        r"is kept and says nothing, but to "
-    )
-    with pytest.warns(UninformativeRankingWarning, match=message):
-        Rankings.from_orderings([["a"]])

@@ -78,13 +78,6 @@ def test_a_table_of_counts_is_checked(row, message):
         counted(frame)
 
 
-def test_an_empty_table_is_refused():
-    with pytest.raises(ValueError, match="There are no counts"):
-        counted(pd.DataFrame({"x": [], "y": [], "n": []}))
-    with pytest.raises(ValueError, match="There are no ratings"):
-        rated(pd.DataFrame({"who": [], "what": [], "stars": []}))
-
-
 # Problems
 
 
@@ -143,13 +136,6 @@ def test_ratings_count_by_their_differences_or_once():
     assert binary.count.tolist() == [1, 1, 1]
     assert binary.first.tolist() == difference.first.tolist()
     assert (difference.first.dtype, difference.count.dtype) == (np.int32, np.float64)
-
-
-def test_a_ranker_whose_ratings_are_equal_stays():
-    frame = pd.DataFrame({"who": list("uuvv"), "what": list("abab"), "stars": [1, 1, 1, 2]})
-    c = rated(frame)
-    assert c.rankers.tolist() == ["u", "v"]
-    np.testing.assert_array_equal(c.total(), [0, 1])
 
 
 def test_ratings_are_compared_within_problems_only():
@@ -293,17 +279,6 @@ def test_one_evidence_weight_is_for_all_and_several_are_one_each(searches):
     assert searches.weighted(pd.Series({"v": 2, "u": 3})).weight.tolist() == [3, 2]
 
 
-def test_an_evidence_weight_replaces_the_former_and_leaves_the_counts_alone(searches):
-    twice = searches.weighted(0.5).weighted(0.25)
-    assert twice.weight.tolist() == [0.25, 0.25]
-    assert twice.weighted(1) == searches
-    assert twice != searches
-    np.testing.assert_array_equal(twice.net(), searches.net())
-    np.testing.assert_array_equal(twice.total(), searches.total())
-    with pytest.raises(ValueError, match="read-only"):
-        twice.weight[0] = 3
-
-
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
@@ -419,16 +394,6 @@ def test_net_entries_are_those_that_are_not_zero_by_ranker_and_item():
     assert (ranker.dtype, item.dtype, net.dtype) == (np.int32, np.int32, np.float64)
 
 
-def test_net_entries_of_no_entries_are_none():
-    frame = pd.DataFrame({"who": ["u", "u"], "what": ["a", "b"], "stars": [3, 3]})
-    c = PairCounts.from_ratings(frame, ranker="who", item="what", rating="stars")
-    assert [len(part) for part in c.net_entries()] == [0, 0, 0]
-    assert c.net().tolist() == [[0, 0]]
-    assert c.totals().tolist() == [[0]]
-    assert c.log_multinomial().tolist() == [0]
-    assert c.won_lost().to_numpy().tolist() == [[0, 0], [0, 0]]
-
-
 def test_log_multinomials_count_the_orders_within_each_problem(two_problems):
     # u: 1!/1! and 6!/(2! 1! 3!) orders; v: 4!/4!
     np.testing.assert_allclose(
@@ -441,15 +406,6 @@ def test_the_layout_has_the_items_of_each_problem_in_slots(two_problems):
     assert layout.item.tolist() == [[0, 1, 0], [2, 3, 4]]
     assert layout.where.tolist() == [[True, True, False], [True, True, True]]
     assert layout.item.dtype == np.int32
-
-
-def test_the_layout_finds_items_of_a_problem_apart_on_the_axis():
-    items = [(2, "c"), (1, "a"), (2, "a"), (1, "b"), (2, "b")]
-    c = PairCounts.from_frame(TABLE, **COLUMNS, problem="problem", items=items)
-    assert c.problems.tolist() == [2, 1]  # in the order of their first item
-    assert c.layout().item.tolist() == [[0, 2, 4], [1, 3, 0]]
-    assert c.layout().where.tolist() == [[True, True, True], [True, True, False]]
-    np.testing.assert_array_equal(c.totals(), [[6, 4], [1, 0]])
 
 
 def test_won_and_lost_are_sums_over_rankers(two_problems):
@@ -472,19 +428,6 @@ def test_items_that_are_not_named_after_their_problem_keep_their_labels():
     assert frame["problem"].tolist() == ["q1", "q2"]
     assert frame["first"].tolist() == ["b", "c"]
     assert list(r.subset([0]).counts().to_frame()) == ["ranker", "first", "second", "count"]
-
-
-def test_movielens_wins_and_losses_are_those_counted_from_the_ratings(data_dir):
-    names = ["user", "movie", "rating", "time"]
-    ratings = pd.read_csv(data_dir / "ml-100k" / "u.data", sep="\t", names=names)
-    counts = PairCounts.from_ratings(
-        ratings, ranker="user", item="movie", rating="rating", kind="binary"
-    )
-    expected = pd.read_csv(data_dir / "ml-100k" / "derived_won_lost.csv", index_col="item")
-    found = counts.won_lost().loc[expected.index]
-    np.testing.assert_array_equal(found["won"], expected["won"])
-    np.testing.assert_array_equal(found["lost"], expected["lost"])
-    assert len(counts) == 7_018_383
 
 
 def test_movielens_net_counts_are_centred_ratings(data_dir):

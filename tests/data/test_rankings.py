@@ -38,14 +38,6 @@ def test_ratings_are_ranked_densely_and_high_is_good():
     assert r.feature_names is None
 
 
-def test_the_arrays_have_the_types_of_the_contract():
-    r = from_stars()
-    for name in ("item", "ranks", "block_sizes", "ranker_idx"):
-        assert getattr(r, name).dtype == np.int32
-    assert r.mask.dtype == np.bool_
-    assert r.weight.dtype == np.float64
-
-
 def test_orderings_long_ranks_wide_ranks_and_arrays_agree_with_ratings():
     expected = from_stars()
     orderings = Rankings.from_orderings(
@@ -71,11 +63,6 @@ def test_the_order_of_the_rows_only_decides_the_order_of_the_rankings():
     assert again.labels.tolist() == ["v", "u"]
     np.testing.assert_array_equal(again.item[::-1], from_stars().item)
     np.testing.assert_array_equal(again.ranks[::-1], from_stars().ranks)
-
-
-def test_rankings_and_rankers_keep_their_order_of_appearance():
-    r = from_places(places((9, "a", 1), (9, "b", 2), (3, "b", 1), (3, "a", 2)))
-    assert r.labels.tolist() == [9, 3]
 
 
 def test_a_given_axis_is_kept_with_the_items_that_no_row_has():
@@ -134,12 +121,6 @@ def test_rankings_numbered_anew_for_each_ranker_are_named_after_both():
     assert from_places(frame, ranking="day").labels.tolist() == ["Ann/1", "Bo/1"]
 
 
-def test_orderings_by_a_repeated_ranker_are_numbered():
-    r = Rankings.from_orderings([["a", "b"], ["b", "a"], ["a", "b"]], rankers=["x", "y", "x"])
-    assert r.labels.tolist() == [0, 1, 2]
-    np.testing.assert_array_equal(r.ranker_idx, [0, 1, 0])
-
-
 def test_weights_come_from_a_column_or_a_list():
     frame = places(("x", "a", 1, 2), ("x", "b", 2, 2), columns=("race", "car", "place", "times"))
     np.testing.assert_array_equal(from_places(frame, weight="times").weight, [2.0])
@@ -185,20 +166,7 @@ def test_features_follow_their_slots_when_the_slots_are_sorted():
     np.testing.assert_array_equal(r.features[:, :, 0], [[20.0, 30.0, 10.0], [6.0, 5.0, 0.0]])
 
 
-def test_gaps_in_a_long_table_are_closed():
-    r = from_places(places((1, "a", 4), (1, "b", 2), (1, "c", 2), (1, "d", 1.5)))
-    np.testing.assert_array_equal(r.item, [[3, 1, 2, 0]])
-    np.testing.assert_array_equal(r.ranks, [[1, 2, 2, 3]])
-
-
 # Sizes, coords, representation, equality
-
-
-def test_sizes_are_those_of_the_arrays():
-    r = rankings()
-    assert (r.n_rankings, r.n_items, r.n_slots, r.n_blocks) == (3, 4, 3, 3)
-    assert len(r) == 3
-    np.testing.assert_array_equal(r.block_sizes, [[1, 1, 1], [2, 1, 0], [1, 1, 0]])
 
 
 def test_coords_name_the_axes():
@@ -267,14 +235,6 @@ def test_copies_are_equal_and_as_immutable(again):
         r.ranks[0, 0] = 5
 
 
-def test_the_arrays_of_the_caller_stay_writeable():
-    item, ranks, weight = np.array([[0, 1]]), np.array([[1, 2]]), np.array([2.0])
-    r = Rankings(item, ranks, items=["a", "b"], weight=weight)
-    item[0, 0], ranks[0, 0], weight[0] = 1, 2, 9.0
-    np.testing.assert_array_equal(r.item, [[0, 1]])
-    np.testing.assert_array_equal(r.weight, [2.0])
-
-
 # Stages
 
 
@@ -314,18 +274,6 @@ def test_parts_have_stages_of_their_own():
     assert r.drop_items(["c"]).stages.item_weight.size == 3
 
 
-@pytest.mark.parametrize(
-    "again", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))]
-)
-def test_copies_find_the_same_stages_and_do_not_carry_them(again):
-    r = rankings()
-    size = len(pickle.dumps(r))
-    weight = r.stages.stage_weight
-    assert len(pickle.dumps(r)) == size
-    np.testing.assert_array_equal(again(r).stages.stage_weight, weight)
-    assert again(r) == rankings()
-
-
 # Frames
 
 
@@ -344,15 +292,6 @@ def test_a_frame_reads_back_as_the_same_rankings():
     for seed in range(5):
         r = random_rankings(seed)
         assert Rankings.from_long_ranks(r.to_frame(), items=r.items, **ROUND_TRIP) == r
-
-
-def test_a_frame_with_features_reads_back():
-    r = random_rankings(1, n_features=2)
-    frame = r.to_frame().rename(columns={0: "x", 1: "y"})
-    again = Rankings.from_long_ranks(frame, items=r.items, features=["x", "y"], **ROUND_TRIP)
-    assert again.feature_names.tolist() == ["x", "y"]
-    np.testing.assert_array_equal(again.features, r.features)
-    np.testing.assert_array_equal(again.item, r.item)
 
 
 # Parts
@@ -584,12 +523,6 @@ def test_counts_are_differences_of_ranks_or_ones_per_ranker():
     )
 
 
-def test_net_counts_of_differences_are_centred_ranks():
-    # With ranks r in a ranking of n items, net_i = sum_j r_j - n r_i.
-    r = Rankings.from_orderings([["b", {"a", "d"}, "c"]])
-    np.testing.assert_array_equal(r.counts().net(), [[0.0, 4.0, -4.0, 0.0]])
-
-
 def test_counts_add_up_the_pairs():
     for seed in range(3):
         r = random_rankings(seed)
@@ -765,11 +698,6 @@ def test_rankings_are_grouped_by_columns_and_read_back():
     with pytest.warns(UninformativeRankingWarning):
         kept = rankings.drop_items(["b"])
     assert kept.groups["season"].idx.tolist() == [1, 0, 0]
-
-
-def test_identical_rankings_of_two_groups_are_not_merged():
-    rankings = Rankings.from_orderings([["a", "b"]] * 4).grouped({"g": ["u", "v", "u", "u"]})
-    assert rankings.collapse().weight.tolist() == [3.0, 1.0]
 
 
 def test_groups_that_cannot_be():

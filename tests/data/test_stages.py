@@ -74,34 +74,11 @@ def test_remainders_of_one_size_stand_in_the_order_of_their_weights():
     assert s.node_weight[size == 3].tolist() == [-2.0, -4.0]  # acd, then bcd
 
 
-def test_the_same_ranking_again_adds_weight_and_nothing_else():
-    once = table(Rankings.from_orderings([["a", "b", {"c", "d"}]]))
-    thrice = table(Rankings.from_orderings([["a", "b", {"c", "d"}]] * 3))
-    assert thrice.n_stages == once.n_stages == 2
-    assert thrice.n_nodes == once.n_nodes == 3
-    assert thrice.stage_weight.tolist() == [3.0, 3.0]
-
-
-def test_one_remainder_below_different_blocks_is_one():
-    # c d below a, and below b
-    s = table(Rankings.from_orderings([["a", {"c", "d"}], ["b", {"c", "d"}]]))
-    assert [remainder(s, n) for n in range(s.n_nodes)] == [{2, 3}, {0, 2, 3}, {1, 2, 3}]
-
-
 def test_one_remainder_split_differently_makes_different_stages():
     s = table(Rankings.from_orderings([["a", "b", "c"], [{"a", "b"}, "c"], ["a", {"b", "c"}]]))
     # a | bc (twice), b | c, ab | c
     assert s.n_stages == 3
     assert sorted(s.stage_weight.tolist()) == [1.0, 1.0, 2.0]
-
-
-def test_rankings_of_one_block_have_no_stage():
-    with pytest.warns(UserWarning, match="2 of 2 rankings"):
-        r = Rankings.from_orderings([[{"a", "b"}], ["a"]], rest=())
-    s = table(r)
-    assert s.n_stages == 0
-    assert s.stage_of.size == 0
-    assert s.ranking_weight.tolist() == [1.0, 1.0]
 
 
 # In general
@@ -217,14 +194,6 @@ def test_the_linear_form_is_the_weighted_sum_of_the_stages():
         assert s.item_weight[5:].tolist() == [0.0, 0.0]
 
 
-def test_each_remainder_begins_where_its_slot_says(rng):
-    r = random_rankings(rng, 40, 6)
-    s = table(r)
-    for n, flat in enumerate(s.node_slot.tolist()):
-        row, slot = divmod(flat, r.n_slots)
-        assert set(r.item[row, slot:][r.mask[row, slot:]].tolist()) == remainder(s, n)
-
-
 def test_remainders_whose_first_fingerprints_agree_are_told_apart_by_the_second():
     pairs = [(7, 1), (7, 2), (8, 1), (7, 1), (8, 1), (9, 9)]
     code = np.array(pairs, dtype=[("low", np.uint64), ("high", np.uint64)])
@@ -243,12 +212,6 @@ def test_the_table_grows_as_the_entries_where_nothing_is_shared(rng):
     # from one third to all of the rankings: three times as much, up to what chance shares
     assert 2.9 < sizes[2] / sizes[0] < 3.0
     assert sizes[1] < sizes[2] < 14 * item.size
-
-
-def test_every_array_is_contiguous_and_narrow():
-    for name, field in table(SMALL)._asdict().items():
-        assert field.flags.c_contiguous, name
-        assert field.dtype in (np.int32, np.float64, np.bool_), name
 
 
 def test_sushi_has_962_remainders_of_two_and_more_and_3684_stages(data_dir):
