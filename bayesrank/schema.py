@@ -105,15 +105,7 @@ OF_ARRAYS = {"weak": RANKS, "pair": COUNTS, "counts": TABLES}  # by the first wo
 
 
 def name_of(var: str, part: str) -> str:
-    """Name what a variable keeps of its data.
-
-    Parameters
-    ----------
-    var : str
-        The observed variable.
-    part : str
-        One of the table above.
-    """
+    """Name what a variable keeps of its data."""
     return f"{var}_{part}"
 
 
@@ -128,15 +120,6 @@ def groups_of(
     """Find what the rows of a variable are grouped by.
 
     Items are counted, too, but are no group: a row is of more than one of them.
-
-    Parameters
-    ----------
-    var : str
-        The observed variable.
-    dims : mapping of str to sequence of str
-        Of everything in a model, or in its results.
-    rows : str, optional
-        Dim of the rows, if it is known.
 
     Returns
     -------
@@ -244,11 +227,6 @@ class Kept:
     def contents(self, items: ArrayLike | None = None) -> NDArray[Any] | None:
         """Say in words what was observed in every row, whatever the order of rows and items.
 
-        Parameters
-        ----------
-        items : sequence of labels, optional
-            Of the items; without them they are numbers.
-
         Returns
         -------
         array of str, or None
@@ -335,17 +313,7 @@ def _match_text(one: str, other: str, first: int, second: int, ties: int = 0) ->
 
 
 def joined(contents: NDArray[Any], unit: NDArray[Any], n_units: int) -> NDArray[Any]:
-    """Join what was observed in the rows of a unit, whatever their order.
-
-    Parameters
-    ----------
-    contents : array of str, shape (n_rows,)
-        From `Kept.contents`.
-    unit : array of int, shape (n_rows,)
-        The unit of every row.
-    n_units : int
-        How many units there are.
-    """
+    """Join the contents (n_rows,) of the rows of every unit (n_rows,), whatever their order."""
     rows: list[list[str]] = [[] for _ in range(n_units)]
     for text, where in zip(contents.tolist(), unit.tolist(), strict=True):
         rows[where].append(text)
@@ -353,22 +321,11 @@ def joined(contents: NDArray[Any], unit: NDArray[Any], n_units: int) -> NDArray[
 
 
 def label_text(label: Any) -> str:
-    """Write a label as Python does, without the names of NumPy's types.
-
-    Parameters
-    ----------
-    label : hashable
-    """
+    """Write a label as Python does, without the names of NumPy's types."""
     return repr(label.item() if isinstance(label, np.generic) else label)
 
 
 def are_numbers(labels: NDArray[Any]) -> bool:
-    """Whether labels are 0, 1, 2, ..., in any order: those of rows that nobody named.
-
-    Parameters
-    ----------
-    labels : array
-        Each may stand there more than once.
-    """
+    """Whether labels are 0, 1, 2, ..., in any order: those of rows that nobody named."""
     present = np.unique(labels)
     return present.dtype.kind in "iu" and np.array_equal(present, np.arange(len(present)))

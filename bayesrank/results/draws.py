@@ -34,13 +34,6 @@ CHUNK = 2**19
 def posterior_utilities(data: Any, var: str, dim: str) -> xr.DataArray:
     """Find a variable in a posterior and check it.
 
-    Parameters
-    ----------
-    data : DataTree, Dataset or DataArray
-        Where to look.
-    var, dim : str
-        The variable, and the dim of the items it must have.
-
     Returns
     -------
     DataArray of float64

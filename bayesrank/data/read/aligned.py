@@ -45,21 +45,7 @@ def align(values: Any, axes: Mapping[str, pd.Index], dim: str, noun: str) -> NDA
 
 
 def aligned(values: Any, axes: Mapping[str, pd.Index], what: str, way_out: str) -> NDArray[Any]:
-    """Put labelled values into the order of the rows of an axis.
-
-    Parameters
-    ----------
-    values : Series, DataFrame, DataArray or mapping
-        What has labels: by its index, by its only dim or the one called like an axis, or by its
-        keys.
-    axes : mapping of str to pandas.Index
-        Labels of the same rows, by what they are called, such as ``{"ranking": labels}``. The
-        values have the labels of one of these.
-    what : str
-        Name of the argument, for messages.
-    way_out : str
-        A sentence with what else to do, for messages.
-    """
+    """Put labelled values into the order of the rows of an axis."""
     of_results = _is_data_array(values)
     dim = _dim(values, axes, what) if of_results else ""
     given = _index(values, dim, what)

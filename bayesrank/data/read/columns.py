@@ -20,17 +20,7 @@ _NUMBERS = (Real, Decimal, np.bool_)
 
 
 def require_columns(frame: pd.DataFrame, columns: Iterable[str], where: str = "The table") -> None:
-    """Check that a table has each of these columns once.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    columns : iterable of str
-        Names that must be there.
-    where : str
-        What the table is, for messages.
-    """
+    """Check that a table has each of these columns once."""
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"Expected a pandas DataFrame; got {type(frame).__name__}.")
     require_names(frame.columns, columns, where)
@@ -49,17 +39,7 @@ def require_names(names: pd.Index, columns: Iterable[str], where: str) -> None:
 
 
 def finite_numbers(frame: pd.DataFrame, column: str, what: str) -> NDArray[Any]:
-    """Return a column of finite numbers, whole numbers as integers.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    column : str
-        Its column.
-    what : str
-        What the numbers are, for messages.
-    """
+    """Return a column of finite numbers, whole numbers as integers."""
     require_columns(frame, [column])
     array = numbers(frame[column], what)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -89,15 +69,7 @@ def amounts(frame: pd.DataFrame, column: str, what: str = "count") -> NDArray[np
 
 
 def numbers(values: pd.Series, what: str) -> NDArray[Any]:
-    """Return the numbers of a column, NaN where they are missing.
-
-    Parameters
-    ----------
-    values : Series
-        Numbers of any type: integers, booleans, nullable and Arrow types, decimals, categories.
-    what : str
-        What the numbers are, for messages.
-    """
+    """Return the numbers of a column, NaN where they are missing."""
     given = values
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.astype(object)
@@ -123,15 +95,6 @@ def text_numbers(
     values: pd.Series, what: str, *, decimal: Literal[".", ","] | None = None
 ) -> tuple[pd.Series, bool]:
     """Read numbers that are written as text.
-
-    Parameters
-    ----------
-    values : Series
-        Cells of text, NaN where they are empty; other types are read as `numbers` does.
-    what : str
-        What the numbers are, for messages.
-    decimal : {".", ","}, optional
-        What stands before the decimals; found out by default.
 
     Returns
     -------

@@ -213,13 +213,6 @@ class Letor(NamedTuple):
 def read_letor(path: str | Path, *, n_features: int | None = None) -> Letor:
     """Read SVMlight lines ``label qid:1 1:0.5 2:0.1 ...``.
 
-    Parameters
-    ----------
-    path : path
-        The file, plain or compressed (.gz, .bz2).
-    n_features : int, optional
-        Number of features; by default the largest one named.
-
     Returns
     -------
     Letor
@@ -287,11 +280,6 @@ _BLOCK = re.compile(r"\s*(?:\{([\d\s,]*)\}|(\d+))\s*(?:,|$)")
 
 def read_preflib(path: str | Path) -> PreflibOrders:
     """Read a PrefLib file of orders (soc, soi, toc, toi).
-
-    Parameters
-    ----------
-    path : path
-        The file, with a header ``# ALTERNATIVE NAME 1: ...`` and rows ``count: 1,2,{3,4}``.
 
     Raises
     ------

@@ -21,15 +21,6 @@ TOGETHER = 16  # tables that are added up at a time
 def count_partitions(frame: Any, keys: Sequence[str], count: str | None) -> pd.DataFrame:
     """Count the distinct rows of a dask data frame.
 
-    Parameters
-    ----------
-    frame : dask.dataframe.DataFrame
-        Only the columns that are asked for are read.
-    keys : sequence of str
-        Columns of which distinct combinations are counted; missing values are combinations, too.
-    count : str, optional
-        Column with how often a row happened, whole and >= 0; once by default.
-
     Returns
     -------
     DataFrame

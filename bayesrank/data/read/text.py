@@ -309,19 +309,7 @@ def text_table(
     separator: str | None = None,
     columns: Collection[str] | None = None,
 ) -> TextTable:
-    """Read a text file as a table whose cells stay text.
-
-    Parameters
-    ----------
-    path : path
-        A text file, plain or compressed.
-    usual : str
-        What separates columns in files of this name, tried first.
-    encoding, separator : str, optional
-        Found out by default.
-    columns : collection of str, optional
-        The only columns to read; one that is not there is left out.
-    """
+    """Read a text file as a table whose cells stay text."""
     text, found = decoded(content(existing(path)), encoding)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     if separator is None and (told := SAID.match(text)):

@@ -143,34 +143,12 @@ def predicted_counts(
 ) -> tuple[Kept, NDArray[np.integer]]:
     """Read what was drawn of every pair from the posterior predictive distribution.
 
-    Parameters
-    ----------
-    data, var
-        As `match_checks` takes them.
-    draws : int, optional
-        So many draws at most, evenly spaced; None takes all.
-
     Returns
     -------
     kept : Kept
         What the results hold of the matches that were observed.
     counts : array of int, (draw, pair, result)
         As often as the draw has each outcome of each pair.
-
-    Raises
-    ------
-    ValueError
-        If the variable was not observed as pairs, or not predicted.
-
-    Examples
-    --------
-    >>> tree = xr.DataTree.from_dict({
-    ...     "posterior_predictive": xr.Dataset(
-    ...         {"y": (("chain", "draw", "pair", "result"), [[[[2, 0]], [[1, 1]]]])}),
-    ...     "constant_data": xr.Dataset({"y_counts": (("pair", "result"), [[2, 0]])}),
-    ... })
-    >>> predicted_counts(tree)[1].tolist()
-    [[[2, 0]], [[1, 1]]]
     """
     kept = Kept(data, var)
     predicted: Any = data["posterior_predictive"] if "posterior_predictive" in data.children else {}

@@ -113,22 +113,7 @@ def random_elpd(data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
 
 
 def outcome_of(data: xr.DataTree, var: str, *, whose: str | None = None) -> str:
-    """Read what the outcomes of a variable are.
-
-    Parameters
-    ----------
-    data : DataTree
-        Results of a model.
-    var : str
-        The observed variable.
-    whose : str, optional
-        Name of the model, for the sentence.
-
-    Raises
-    ------
-    ValueError
-        If the results do not say.
-    """
+    """Read what the outcomes of a variable are."""
     outcome = Kept(data, var).outcome
     if outcome is None:
         silent = "The results do" if whose is None else f"{whose!r} does"
@@ -174,19 +159,9 @@ def log_n_weak_orders(n: int) -> float:
     The relative error of the second is about :math:`2 \cdot 0.11^{n + 1}`: the generating function
     :math:`1 / (2 - e^x)` has its next poles at :math:`\log 2 \pm 2 \pi i`.
 
-    Parameters
-    ----------
-    n : int
-        Not negative.
-
     References
     ----------
     Flajolet, Sedgewick, Analytic Combinatorics, Cambridge 2009, on surjections.
-
-    Examples
-    --------
-    >>> [round(np.exp(log_n_weak_orders(n))) for n in range(7)]
-    [1, 1, 3, 13, 75, 541, 4683]
     """
     if n < EXACT:
         return log(_n_weak_orders(n))

@@ -65,24 +65,10 @@ def pointwise_log_likelihood(
 ) -> xr.DataArray:
     """Return the pointwise log-likelihood, chains and draws first.
 
-    Parameters
-    ----------
-    data : DataTree
-        What `pm.sample` returned.
-    var : str
-        The observed variable.
-    whose : str
-        How a sentence about what is missing begins.
-
     Returns
     -------
     DataArray
         With dims chain, draw and those of what was observed.
-
-    Raises
-    ------
-    ValueError
-        If there is no log-likelihood, or none of `var`.
     """
     if "log_likelihood" not in data.children or not data["log_likelihood"].data_vars:
         raise ValueError(
@@ -100,13 +86,7 @@ def pointwise_log_likelihood(
 
 
 def observed_dim(pointwise: xr.DataArray, var: str) -> str:
-    """Name the one dim of what is observed, such as ranking.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or more than one.
-    """
+    """Name the one dim of what is observed, such as ranking."""
     dims = [str(dim) for dim in pointwise.dims if dim not in ("chain", "draw")]
     if len(dims) != 1:
         raise ValueError(
@@ -121,24 +101,10 @@ def observed_dim(pointwise: xr.DataArray, var: str) -> str:
 def grouped(values: xr.DataArray, data: xr.DataTree, group: str, *, var: str = "y") -> xr.DataArray:
     """Sum numbers, one per ranking or pair, over what belongs together.
 
-    Parameters
-    ----------
-    values : DataArray
-        Its last dim is that of the rankings or pairs.
-    data : DataTree
-        What says, in its group constant_data, what belongs where.
-    group, var : str
-        As in `group_log_likelihood`.
-
     Returns
     -------
     DataArray
         With `group` as last dim, and the labels to which something belongs.
-
-    Raises
-    ------
-    ValueError
-        If there is no such group, or no one dim of what is in it.
     """
     kept = Kept(data, var)
     if group not in kept.groups:

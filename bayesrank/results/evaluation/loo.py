@@ -125,29 +125,10 @@ def loo_of(
     As `arviz.loo`, and of what has the same log-likelihood in all draws (a ranking of one item, a
     model without parameters), which ArviZ refuses: there it is the log-likelihood.
 
-    Parameters
-    ----------
-    data : DataTree
-        With the groups posterior and log_likelihood.
-    var : str
-        The observed variable.
-    name : str, optional
-        Of the model, for sentences.
-
     Returns
     -------
     ELPDDataLOO
         With pointwise values.
-
-    Raises
-    ------
-    ValueError
-        If there is no log-likelihood, it is not finite, or draws are few.
-
-    Warns
-    -----
-    ParetoKWarning
-        If some Pareto k are too large.
     """
     pointwise = pointwise_log_likelihood(data, var, whose=_whose(name))
     dim = observed_dim(pointwise, var)

@@ -36,12 +36,7 @@ class LeftOut(NamedTuple):
 
 
 def good_pareto_k(n_draws: int) -> float:
-    """Give the largest Pareto k with which importance sampling works.
-
-    Parameters
-    ----------
-    n_draws : int
-    """
+    """Give the largest Pareto k with which importance sampling works."""
     return float(min(1 - 1 / np.log10(n_draws), 0.7))
 
 

@@ -54,19 +54,7 @@ def has_items(tree: xr.DataTree, var: str) -> bool:
 
 
 def units_of(tree: xr.DataTree, var: str, *, named: bool, group: str | None = None) -> Units:
-    """Read from the group constant_data of results what was observed.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Results of a model.
-    var : str
-        The observed variable.
-    named : bool
-        Whether items have labels; else they are numbers.
-    group : str, optional
-        The group that is left out together.
-    """
+    """Read from the group constant_data of results what was observed."""
     kept = Kept(tree, var)
     if "log_likelihood" in tree.children:
         pointwise = pointwise_log_likelihood(tree, var)
@@ -96,15 +84,7 @@ def units_of(tree: xr.DataTree, var: str, *, named: bool, group: str | None = No
 
 
 def units_of_result(elpd_i: xr.DataArray, *, named: bool) -> Units:
-    """Read what `bayesrank.kfold` wrote beside its predictions.
-
-    Parameters
-    ----------
-    elpd_i : DataArray
-        One number of each unit.
-    named : bool
-        Whether contents have labels of items in the other models; else they are not compared.
-    """
+    """Read what `bayesrank.kfold` wrote beside its predictions."""
     (dim,) = elpd_i.dims
     groups = {str(name): x.to_numpy() for name, x in elpd_i.coords.items() if name != dim}
     contents = groups.pop(CONTENT, None)
@@ -115,22 +95,10 @@ def units_of_result(elpd_i: xr.DataArray, *, named: bool) -> Units:
 def matched(one: str, mine: Units, other: str, theirs: Units) -> Positions:
     """Find where the units of one model stand in another.
 
-    Parameters
-    ----------
-    one, other : str
-        Names of the models.
-    mine, theirs : Units
-        Their units.
-
     Returns
     -------
     array of int
         Positions in the other, as many as there are units.
-
-    Raises
-    ------
-    ValueError
-        If one of them has a unit that the other lacks.
     """
     if len(mine.labels) != len(theirs.labels):
         raise ValueError(

@@ -240,11 +240,6 @@ def copeland_ordering(above: Counts) -> NDArray[np.intp]:
     -------
     array of int, shape (n_items,)
         The items, first to last.
-
-    Examples
-    --------
-    >>> copeland_ordering(np.array([[0, 1, 2], [2, 0, 3], [1, 0, 0]])).tolist()
-    [1, 0, 2]
     """
     score = np.sign(above - above.T).sum(1)  # wins less losses: twice the score, but for n - 1
     return (-score).argsort(kind="stable")
@@ -266,18 +261,6 @@ def kemeny_ordering(above: Counts) -> NDArray[np.intp]:
     -------
     array of int, shape (n_items,)
         The items, first to last.
-
-    Raises
-    ------
-    ValueError
-        If more than 18 items are in cycles of majorities with each other.
-
-    Examples
-    --------
-    Majorities go round: 0 above 1, 1 above 2, 2 above 0, and that is the narrowest.
-
-    >>> kemeny_ordering(np.array([[0, 4, 2], [1, 0, 4], [3, 1, 0]])).tolist()
-    [0, 1, 2]
     """
     majority = above > above.T
     n_components, component = connected_components(majority, connection="strong")
@@ -319,11 +302,6 @@ def cheapest_order(cost: Counts) -> NDArray[np.intp]:
     array of int, shape (n,)
         The order, first to last. Of several that are best, the one that begins with the smallest
         numbers.
-
-    Examples
-    --------
-    >>> cheapest_order(np.array([[0, 1, 9], [9, 0, 1], [2, 9, 0]])).tolist()
-    [0, 1, 2]
     """
     n = len(cost)
     cost = np.where(np.eye(n, dtype=bool), 0, cost).astype(np.float64)  # BLAS; exact below 2**53

@@ -159,11 +159,6 @@ def times_above(utility: NDArray[np.float64]) -> NDArray[np.int64]:
     -------
     array of int, shape (n_items, n_items)
         Row above column; 0 on the diagonal.
-
-    Examples
-    --------
-    >>> times_above(np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 1.0]])).tolist()
-    [[0, 2], [1, 0]]
     """
     n_items = utility.shape[1]
     above = np.zeros((n_items, n_items), np.int64)

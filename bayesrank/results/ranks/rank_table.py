@@ -365,12 +365,6 @@ def equal_tails(ranks: Ranks, prob: float) -> tuple[Ranks, Ranks]:
     -------
     low, high : arrays of int, shape (n_items,)
         The ends, which belong to the interval.
-
-    Examples
-    --------
-    >>> low, high = equal_tails(np.array([[1, 2], [1, 2], [1, 2], [2, 1]]), 0.4)
-    >>> low.tolist(), high.tolist()
-    ([1, 2], [1, 2])
     """
     tail = (1 - prob) / 2
     low, high = np.quantile(ranks, [tail, 1 - tail], axis=0, method="inverted_cdf")
@@ -407,12 +401,6 @@ def simultaneous_bounds(ranks: Ranks, prob: float) -> tuple[Ranks, Ranks]:
     -------
     low, high : arrays of int, shape (n_items,)
         The ends, which belong to the interval.
-
-    Examples
-    --------
-    >>> low, high = simultaneous_bounds(np.array([[1, 2], [1, 2], [1, 2], [2, 1]]), 0.75)
-    >>> low.tolist(), high.tolist()
-    ([1, 2], [1, 2])
     """
     n_draws, n_items = ranks.shape
     ascending = np.sort(ranks, axis=0)
