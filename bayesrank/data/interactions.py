@@ -100,12 +100,12 @@ class Interactions(Frozen):
         frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
             One row per interaction. Files are read as by `Rankings.from_ratings`.
         user, item : str
-            Columns with who has what.
+            Columns.
         users, items : sequence of labels, optional
             The axes; by default the labels of the table, sorted. Labels that are not in the table
             are kept: users without items, items that nobody has.
         rating : None
-            Refused, with a sentence that says how ratings become interactions.
+            Refused, with a message that says how ratings become interactions.
 
         Raises
         ------
@@ -150,17 +150,17 @@ class Interactions(Frozen):
         users: Iterable[Hashable] | None = None,
         items: Iterable[Hashable] | None = None,
     ) -> Self:
-        """Read a table of ratings, of which those from a threshold on are interactions.
+        """Read a table of ratings; those from a threshold on are interactions.
 
         Parameters
         ----------
         frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
             One row per rating. Files are read as by `Rankings.from_ratings`.
         user, item, rating : str
-            Columns with who rated what how high.
+            Columns.
         at_least : float
-            The lowest rating that counts. All users and items of the table stay on the axes. The
-            items rated lower are, like those not rated at all, items that the user has not.
+            The lowest rating that counts. All users and items of the table stay on the axes. A
+            lower rating is like none: the user does not have the item.
         users, items : sequence of labels, optional
             The axes; by default the labels of the table, sorted.
 
@@ -206,17 +206,7 @@ class Interactions(Frozen):
 
     @classmethod
     def from_rankings(cls, rankings: Rankings) -> Self:
-        """Take rankings in two blocks: what the ranker has, over all that the ranker has not.
-
-        Parameters
-        ----------
-        rankings : Rankings
-            One ranking of all items in two blocks per ranker.
-
-        Returns
-        -------
-        Interactions
-            Users are the rankers.
+        """Take rankings of all items in two blocks, one per ranker: the items had, over all others.
 
         Raises
         ------
@@ -357,11 +347,6 @@ class Interactions(Frozen):
             The new axis of ``user`` or ``item``, in its order. It may have more labels than the
             interactions use.
 
-        Returns
-        -------
-        Interactions
-            The same interactions.
-
         Raises
         ------
         ValueError
@@ -386,17 +371,7 @@ class Interactions(Frozen):
         return replace(self, users=users, items=items, start=start, item=item)
 
     def items_of(self, user: Hashable) -> pd.Index:
-        """Labels of the items of one user.
-
-        Parameters
-        ----------
-        user : label
-            One of `users`.
-
-        Raises
-        ------
-        ValueError
-            If there is no such user.
+        """Labels of the items of one user; raise a ValueError if there is no such user.
 
         Examples
         --------
@@ -409,12 +384,7 @@ class Interactions(Frozen):
         return self.items.take(self.item[self.start[u] : self.start[u + 1]])
 
     def to_matrix(self) -> NDArray[np.bool_]:
-        """Write all cells out, for small data.
-
-        Raises
-        ------
-        ValueError
-            Beyond 20 million cells.
+        """Write out up to 20 million cells, (n_users, n_items): whether the user has the item.
 
         Examples
         --------
@@ -428,18 +398,10 @@ class Interactions(Frozen):
         return cells
 
     def to_rankings(self) -> Rankings:
-        """Rank what a user has over what the user has not, for small data.
+        """Rank the items that a user has over all others, for up to 20 million cells.
 
-        Returns
-        -------
-        Rankings
-            One ranking of all items per user. Those of users with no item or with all of them have
-            one block, of which Rankings warns.
-
-        Raises
-        ------
-        ValueError
-            Beyond 20 million cells of users times items.
+        There is one ranking of all items per user. Those of users with no item or with all of them
+        have one block, with a warning.
 
         Examples
         --------
@@ -460,17 +422,13 @@ class Interactions(Frozen):
     # Triples
 
     def all_triples(self) -> NDArray[np.int32]:
-        """List all triples, for small data.
+        """List up to 20 million triples, in ascending order.
 
         Returns
         -------
         array of int32, (n_triples, 3)
-            User, an item the user has, an item the user has not: positions, in ascending order.
-
-        Raises
-        ------
-        ValueError
-            Beyond 20 million triples.
+            Positions of the user, of an item that the user has, and of one that the user does not
+            have.
 
         Examples
         --------
@@ -487,29 +445,17 @@ class Interactions(Frozen):
         return np.concatenate([x.reshape(3, -1).T for x in listed]).astype(np.int32)
 
     def sample_triples(self, n: int, *, seed: int) -> NDArray[np.int32]:
-        """Draw triples, each of `n_triples` with the same probability, with replacement.
-
-        Parameters
-        ----------
-        n : int
-            How many.
-        seed : int
-            Of the generator.
+        """Draw `n` triples with replacement, each of `n_triples` with the same probability.
 
         Returns
         -------
         array of int32, (n, 3)
-            User, an item the user has, an item the user has not: positions.
+            As the rows of `all_triples`.
 
         Raises
         ------
         ValueError
             If there are no triples: every user has all items or none.
-
-        Notes
-        -----
-        An interaction and an item at random; where the user has the item, both are drawn anew.
-        Drawing the item alone anew would favour the triples of users who have many.
 
         Examples
         --------
@@ -523,7 +469,8 @@ class Interactions(Frozen):
         known = user_idx * np.int64(self.n_items) + self.item
         found = np.empty((0, 3), dtype=np.int32)
         while len(found) < n:
-            # as many as should do, and a few
+            # Where the user has the item, both are drawn anew: a new item alone would favour the
+            # triples of users with many. As many as should do, and a few
             size = int(1.1 * (n - len(found)) * self._n_tries_per_triple) + 10
             pick = rng.integers(self.n_interactions, size=size)
             other = rng.integers(self.n_items, size=size, dtype=np.int32)

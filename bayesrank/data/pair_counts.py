@@ -130,10 +130,10 @@ class PairCounts(Frozen):
         first, second, count : str
             Columns with the preferred item, the other item, and how much: whole, >= 0.
         ranker : str, optional
-            Column that says who prefers; one ranker 'all' by default.
+            Column of rankers; one ranker 'all' by default.
         problem : str, optional
-            Column that says in which problem. The items of different problems are then different
-            items, and their labels tuples (problem, item).
+            Column of problems. The items of different problems are then different items, and their
+            labels tuples (problem, item).
         items : sequence of labels, optional
             The item axis; by default the items of the table, sorted.
 
@@ -200,12 +200,7 @@ class PairCounts(Frozen):
         count : str, optional
             Column with how much; once for each row by default.
         first, second, ranker, problem, items
-            As in `from_frame`.
-
-        Returns
-        -------
-        PairCounts
-            The same as from the whole table by `from_frame`.
+            As in `from_frame`, and so is the result.
 
         Raises
         ------
@@ -305,14 +300,13 @@ class PairCounts(Frozen):
             How much the item of the row is preferred to that of the column: whole, >= 0, with a
             diagonal of zeros. A DataFrame has the items as its index and as its columns.
         items, rankers : sequence of labels, optional
-            Axes; by default the items are 0, 1, 2, ..., and so are the rankers if there is a table
-            for each, while a single table belongs to one ranker 'all'.
+            Axes; 0, 1, 2, ... by default, but a single table belongs to one ranker 'all'.
 
         Raises
         ------
         ValueError
-            If a table is not square, or a cell on the diagonal is not zero, or one is negative,
-            not finite or not whole (the sentence names it), or labels are missing.
+            If a table is not square, the diagonal is not zero, a cell is negative, not finite or
+            not whole (the message names it), or labels are missing.
 
         Examples
         --------
@@ -441,13 +435,7 @@ class PairCounts(Frozen):
         return axes | {name: group.labels for name, group in self.groups.items()}
 
     def layout(self) -> ProblemLayout:
-        """Items of each problem in slots.
-
-        Returns
-        -------
-        ProblemLayout
-            ``item``, shape (n_problems, n_slots), positions on the item axis (0 in empty slots),
-            and ``where``, of the same shape, whether the slot is in use.
+        """Items of each problem in slots, and whether a slot is in use.
 
         Examples
         --------
@@ -500,27 +488,23 @@ class PairCounts(Frozen):
     # Other counts: with groups and weights, of fewer rankers and problems
 
     def grouped(self, groups: Mapping[str, Labels | Mapping[Hashable, Hashable]]) -> Self:
-        """Say what the rankers are grouped by (region, age), in any number of ways.
-
-        Scores, variances and adherences of a model can be by these, such as
-        ``dims=("region", "item")``.
+        """Add groups of the rankers (region, age); parameters of a model can have them as dims.
 
         Parameters
         ----------
         groups : mapping of str
-            For each name the labels, one per ranker in their order; or a Series by ranker, or a
-            mapping by ranker, which may have more rankers. Labels are sorted (categories in their
-            own order).
+            For each name the labels, one per ranker in their order; or a Series or mapping by
+            ranker, which may have more rankers. Labels are sorted (categories in their own order).
 
         Returns
         -------
         PairCounts
-            With these groups beside those that they have; one of the same name is replaced.
+            With these groups and the previous ones; one of the same name is replaced.
 
         Raises
         ------
         ValueError
-            If labels are missing or too many, or the counts need the name themselves.
+            If labels are missing or too many, or the counts use the name themselves.
 
         Examples
         --------
@@ -540,11 +524,6 @@ class PairCounts(Frozen):
         axes : mapping of str to sequence of labels
             The new axis of ``item``, ``ranker``, ``problem`` or a group, in its order: of items and
             rankers the same labels in another order, of the others perhaps more.
-
-        Returns
-        -------
-        PairCounts
-            The same counts.
 
         Raises
         ------
@@ -629,17 +608,7 @@ class PairCounts(Frozen):
         return replace(self, weight=values)
 
     def pooled(self, label: Hashable = "all") -> Self:
-        """Add up the counts of all rankers, as those of one.
-
-        Parameters
-        ----------
-        label : hashable
-            The ranker's.
-
-        Returns
-        -------
-        PairCounts
-            With evidence weight one.
+        """Add up the counts of all rankers, as those of one ranker with this label and weight one.
 
         Examples
         --------
@@ -731,14 +700,7 @@ class PairCounts(Frozen):
         return net
 
     def net_entries(self) -> NetEntries:
-        """Net counts that are not zero, without a dense array.
-
-        Returns
-        -------
-        NetEntries
-            Three arrays, sorted by ranker and item: ``ranker_idx`` and ``item_idx`` (int32), and
-            ``net`` (float64).
-        """
+        """Net counts that are not zero, without a dense array, sorted by ranker and item."""
         shape = (len(self.rankers), len(self.items))
         won = csr_array((self.count, (self.ranker_idx, self.first)), shape=shape)
         lost = csr_array((self.count, (self.ranker_idx, self.second)), shape=shape)
@@ -806,11 +768,6 @@ class PairCounts(Frozen):
     def compared(self) -> ComparedPairs:
         """How often each ranker compared two items, and how often the first of them won.
 
-        Returns
-        -------
-        ComparedPairs
-            Five arrays, an entry for each ranker and pair that it compared.
-
         Examples
         --------
         >>> import bayesrank as br
@@ -833,11 +790,6 @@ class PairCounts(Frozen):
 
     def won_lost(self) -> pd.DataFrame:
         """How much each item was preferred to others, and others to it, by all rankers.
-
-        Returns
-        -------
-        DataFrame
-            Indexed by item, columns ``won`` and ``lost``: sums of the counts.
 
         Examples
         --------

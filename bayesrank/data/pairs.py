@@ -130,28 +130,28 @@ class Pairs(Frozen):
             One row per match, or per kind of match with its count. Files are read as by
             `Rankings.from_ratings`.
         first, second : str
-            Columns with the two items. Which of them stands first matters to an order effect
-            (at home, with the white pieces, shown on the left) and to nothing else.
+            Columns with the two items. Their order matters only to an order effect (at home, with
+            the white pieces, shown on the left).
         outcome : str
             Column with "first" (the first item won), "second" or "tie" (judged equal).
         count : str, optional
             Column with how often this happened, a whole number >= 0; once by default.
         judge : str, optional
-            Column that says who judged; one judge 'all' by default.
+            Column of judges; one judge 'all' by default.
         by : str or sequence of str, optional
             Further columns that keep pairs apart: category, prompt, day.
         weight : str, optional
             Column with the evidence weight of a match, >= 0; 1 by default. It multiplies the
             log-likelihood, which weights other than 1 turn into a pseudo-likelihood.
         features : sequence of str, or mapping of str to str or to two str
-            What the match had that is none of the items' own: columns of numbers that say how far
-            the first was ahead of the second. A mapping gives them names; to two columns, of the
-            first and of the second item, the difference of these is meant:
-            ``{"length": ("length_a", "length_b")}``.
+            Columns of numbers that say how far the first was ahead of the second, in something that
+            is no property of the items. A mapping gives them names; two columns, of the first and
+            of the second item, stand for their difference: ``{"length": ("length_a",
+            "length_b")}``.
         collapse : bool
             Whether rows with equal (first, second, judge, *by, weight, *features) become one pair,
-            in the order of these; the likelihood is the same, and evaluated in one place. If false,
-            each row is a pair of its own, in the order of the table.
+            in the order of these; the likelihood is the same. If false, each row is a pair, in the
+            order of the table.
         items : sequence of labels, optional
             The item axis; by default the items of the table, sorted. Judges and groups are sorted
             too (categories in their own order).
@@ -159,10 +159,10 @@ class Pairs(Frozen):
         Raises
         ------
         ValueError
-            For a missing column or label, an unknown item or outcome, an item compared with
-            itself, a count that is negative, not finite or not whole, a weight that is negative or
-            not finite, a feature that is not finite, a column of `by`, or a feature, whose name the
-            pairs need themselves, or files that cannot be read.
+            For a missing column or label, an unknown item or outcome, an item compared with itself,
+            a count that is negative or not whole, a weight that is negative, a number that is not
+            finite, a column of `by` or a feature with a reserved name, or files that cannot be
+            read.
         FileNotFoundError
             If there is nothing at a path.
 
@@ -259,12 +259,7 @@ class Pairs(Frozen):
         frame : dask.dataframe.DataFrame
             As the table of `from_frame`, of any length: distinct rows must fit into memory.
         first, second, outcome, count, judge, by, weight, features, items
-            As in `from_frame`.
-
-        Returns
-        -------
-        Pairs
-            The same as from the whole table by `from_frame`.
+            As in `from_frame`, and so is the result.
 
         Raises
         ------
@@ -275,8 +270,6 @@ class Pairs(Frozen):
 
         Examples
         --------
-        A hundred million rows in a folder of Parquet files, on the workers of a cluster:
-
         >>> import dask.dataframe as dd  # doctest: +SKIP
         >>> votes = dd.read_parquet("votes/")  # doctest: +SKIP
         >>> br.Pairs.from_dask(votes, first="a", second="b", outcome="vote")  # doctest: +SKIP
@@ -322,15 +315,14 @@ class Pairs(Frozen):
         Returns
         -------
         Pairs
-            One per two items that met, the one that stands earlier on the axis first: who stood
-            first in a match is not known, so that no order effect can be told from the data.
+            One for every two items that met, the earlier item of the axis first. The data then tell
+            nothing of an order effect.
 
         Raises
         ------
         ValueError
-            If a table is not square, the shapes or labels differ, a cell is negative, not finite
-            or not whole, one on the diagonal is not zero, the ties are not symmetric, or nothing
-            was counted.
+            If a table is not square, shapes or labels differ, a cell is negative, not finite or not
+            whole, the diagonal is not zero, the ties are not symmetric, or nothing was counted.
 
         Warns
         -----
@@ -404,15 +396,12 @@ class Pairs(Frozen):
 
     @property
     def labels(self) -> pd.Index:
-        """Names of the pairs.
+        """Names of the pairs, a pandas Index.
 
-        Returns
-        -------
-        pandas.Index
-            "a - b" for the items a and b, with the judge, the groups and the weight where there
-            are several: "a - b by Ann, category maths, weight 0.5"; and with the features where
-            the names would not differ without them: "a - b by Ann, length +120". The numbers 0, 1,
-            2, ... if pairs are not collapsed, if names do not differ, or beyond 100,000 pairs.
+        "a - b" for the items a and b, with the judge, the groups and the weight where there are
+        several: "a - b by Ann, category maths, weight 0.5"; and with the features where the names
+        would not differ without them. The numbers 0, 1, 2, ... if pairs are not collapsed, if names
+        do not differ, or beyond 100,000 pairs.
 
         Examples
         --------
@@ -451,12 +440,8 @@ class Pairs(Frozen):
     def to_frame(self) -> pd.DataFrame:
         """Write a long table, which `from_frame` reads back.
 
-        Returns
-        -------
-        DataFrame
-            One row per pair and outcome seen (for a pair without matches one row that counts 0):
-            first, second, outcome, count, judge, the groups, the features, and weight if they are
-            not all 1.
+        One row per pair and outcome seen (for a pair without matches one row that counts 0): first,
+        second, outcome, count, judge, the groups, the features, and weight if they are not all 1.
 
         Examples
         --------
@@ -485,17 +470,7 @@ class Pairs(Frozen):
     # Who judged, and what else keeps pairs apart
 
     def group_labels(self, name: str) -> pd.Index:
-        """Labels of "judge" or of a group, its axis.
-
-        Parameters
-        ----------
-        name : str
-            "judge" or the name of a group.
-
-        Raises
-        ------
-        ValueError
-            If there is no such group; the sentence lists those there are.
+        """Labels of "judge" or of a group, its axis; raise a ValueError if there is no such group.
 
         Examples
         --------
@@ -505,17 +480,7 @@ class Pairs(Frozen):
         return self._group(name).labels
 
     def group_idx(self, name: str) -> NDArray[np.int32]:
-        """Position of each pair on the axis of "judge" or of a group.
-
-        Parameters
-        ----------
-        name : str
-            "judge" or the name of a group.
-
-        Raises
-        ------
-        ValueError
-            If there is no such group; the sentence lists those there are.
+        """Position of each pair on the axis of "judge" or of a group, (n_pairs,).
 
         Examples
         --------
@@ -546,11 +511,6 @@ class Pairs(Frozen):
         axes : mapping of str to sequence of labels
             The new axis of ``item``, ``judge`` or a group, in its order. It may have more labels
             than the pairs use.
-
-        Returns
-        -------
-        Pairs
-            The same pairs, in the same order.
 
         Raises
         ------
@@ -584,24 +544,19 @@ class Pairs(Frozen):
         return replace(self, **new, groups=groups)
 
     def seen(self, name: str) -> Seen:
-        """List the items that each label of a group has: the answers to every prompt, say.
-
-        Parameters
-        ----------
-        name : str
-            "judge" or the name of a group.
+        """List the items of each label of "judge" or of a group, such as answers to a prompt.
 
         Returns
         -------
         Seen
-            Labels, such as "prompt 7: a", sorted by the group and then by the items, and where the
-            first and the second item of each pair stand among them. Deviations of a model with a
+            Labels, such as "prompt 7: a", sorted by the group and then by the items, and the places
+            of the first and the second item of each pair among them. Deviations of a model with a
             dim called ``"{name}_item"`` are one per label.
 
         Raises
         ------
         ValueError
-            If there is no such group; the sentence lists those there are.
+            If there is no such group.
 
         Examples
         --------

@@ -51,29 +51,27 @@ def compare(
 ) -> pd.DataFrame:
     """Compare models by the expected log predictive density of what is left out.
 
-    That is a ranking, a pair or a ranker's counts, what one log-likelihood is of; or, with `group`,
-    all rankings of a ranker, all pairs of a judge, a prompt or a day.
+    That is a ranking, a pair or a ranker's counts; or, with `group`, all rankings of a ranker, all
+    pairs of a judge, a prompt or a day.
 
     Parameters
     ----------
     models : dict of str to DataTree or ELPDData
         What `pm.sample` returned, by name, with the group log_likelihood
         (`pm.compute_log_likelihood`); or what `bayesrank.kfold` returned. Rankings are matched by
-        their labels, and may stand in another order. Where labels are numbers that nobody gave, or
-        differ, they are matched by content: labels of items, blocks, groups and weights. Arrays
-        are matched row by row, unless the dims of both axes have labels. Rankings of two items are
-        the same data as matches of which each is a pair of its own.
+        their labels, in any order. Where labels are numbers that nobody gave, or differ, they are
+        matched by content: labels of items, blocks, groups and weights. Arrays are matched row by
+        row, unless the dims of both axes have labels. Rankings of two items are the same data as
+        matches that are a pair each.
     var : str or dict of str to str
         The observed variable; or that of some models by name, where it is not "y":
         ``{"model": "z"}``.
     group : str, optional
-        What to leave out together, as in `group_log_likelihood`. Where matches of one judge or of
-        one day are alike, leaving out single ones flatters models that learn what they share.
+        What to leave out together, as in `group_log_likelihood`.
     baseline : bool or DataTree
-        Whether to add a row "random ranking": `random_elpd`, which knows nothing of the items and
-        has no parameters. A single model is then compared with it. What was observed is read from
-        the results of the models; that of `bayesrank.kfold` does not hold it: pass results of
-        any model of the same data.
+        Whether to add a row "random ranking": `random_elpd`, which has no parameters. A single
+        model is then compared with it. Results of `bayesrank.kfold` do not hold what was observed:
+        pass results of any model of the same data.
     **kwargs
         Passed to `arviz.compare`; numbers are not rounded unless `round_to` says so.
 
@@ -94,17 +92,13 @@ def compare(
     Warns
     -----
     ParetoKWarning
-        For each model that some rankings change too much for importance sampling: which, and what
-        to do.
+        For each model that some rankings change too much for importance sampling.
 
     Notes
     -----
-    Rankings that have no labels and say the same are matched in the order in which they stand. If
-    a model tells them apart, by covariates of a ranking say, label them, such as by
-    ``rankers=`` of `Rankings.from_orderings`.
-
-    With one chain only, ArviZ takes its draws for independent: the table is right if they are
-    nearly so, which one chain cannot tell. Sample two or more.
+    Rankings that have no labels and say the same are matched in order. If a model tells them apart,
+    by covariates of a ranking say, label them, such as by ``rankers=`` of
+    `Rankings.from_orderings`.
 
     Examples
     --------

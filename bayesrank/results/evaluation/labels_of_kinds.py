@@ -45,14 +45,13 @@ def relabel(
     var: str = "utility",
     dim: str = "kind",
 ) -> xr.DataTree:
-    r"""Give the kinds of all draws the same order.
+    r"""Give the components of all draws the same order.
 
-    Draw by draw, the permutation :math:`\sigma` of the kinds that is nearest to the reference,
+    Draw by draw, the permutation :math:`\sigma` of the components that is nearest to the reference,
 
     .. math:: \min_\sigma \sum_g \lVert x_{\sigma(g)} - x^*_g \rVert^2 ,
 
-    is found by linear assignment, and every variable that has the dim of the kinds is permuted by
-    it.
+    is found by linear assignment, and every variable that has their dim is permuted by it.
 
     Parameters
     ----------
@@ -60,17 +59,16 @@ def relabel(
         Posterior of a mixture, as `pm.sample` returned it. It is not changed.
     reference : DataTree, optional
         A posterior whose means are the reference, such as ``find_kinds(model).mode``. By default
-        the first draw is, and then, round after round, the means of the draws as relabelled, until
-        no draw changes.
+        the first draw, and then, round after round, the means of the draws as relabelled.
     var : str
-        The variable by which kinds are told apart.
+        The variable that tells components apart.
     dim : str
-        Dim of the kinds.
+        Dim of the components.
 
     Returns
     -------
     DataTree
-        The same, with all that has the kinds in its group posterior permuted.
+        The same, with all that has the components in its group posterior permuted.
 
     Raises
     ------
@@ -81,13 +79,13 @@ def relabel(
     Warns
     -----
     LabelWarning
-        If in 5% of the draws or more a kind is nearer to another kind of the reference than to its
-        own: their labels are not identified, and means of one contain draws of the other.
+        If in 5% of the draws or more a component is nearer to another one of the reference than to
+        its own: their labels are not identified.
 
     Notes
     -----
-    Only variables with the dim are permuted. Weights that say less of one kind than of the others,
-    such as a softmax with a kind of reference, do not follow: give every kind coefficients.
+    Only variables with the dim are permuted. A softmax with a reference component, for one, does
+    not follow: give every component coefficients.
 
     References
     ----------

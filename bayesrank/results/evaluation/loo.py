@@ -38,8 +38,7 @@ class ParetoKWarning(UserWarning):
 def loo_by_ranker(data: xr.DataTree, *, var: str = "y", group: str = "ranker") -> pd.DataFrame:
     """Tell how well each ranker is predicted from the others, worst first.
 
-    All rankings of a ranker are left out together: what is asked is not whether one more ranking
-    of somebody known is predicted, but all those of somebody new.
+    All rankings of a ranker are left out together.
 
     Parameters
     ----------
@@ -48,7 +47,7 @@ def loo_by_ranker(data: xr.DataTree, *, var: str = "y", group: str = "ranker") -
     var : str
         The observed variable.
     group : str
-        Whom or what to leave out, as in `group_log_likelihood`: "judge" of pairs, for one.
+        What to leave out, as in `group_log_likelihood`: "judge" of pairs, for one.
 
     Returns
     -------
@@ -62,11 +61,10 @@ def loo_by_ranker(data: xr.DataTree, *, var: str = "y", group: str = "ranker") -
         elpd_random
             The same if rankings were random: `random_elpd`.
         gain
-            By how much the model is better than that, per ranking or match, in nats. Below zero it
-            is worse than no model: such a ranker disagrees with the others, or ranks at random
-            where the others do not. NaN of no match.
+            Gain over that, per ranking or match, in nats. Below zero the ranker disagrees with the
+            others, or ranks at random where the others do not. NaN of no match.
         pareto_k
-            Whether `elpd` can be trusted: not above 0.7. NaN where all draws say the same.
+            `elpd` is reliable up to 0.7. NaN where all draws say the same.
 
     Raises
     ------

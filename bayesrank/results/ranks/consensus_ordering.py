@@ -54,23 +54,18 @@ def consensus_ordering(
     - ``"mean_rank"``: by posterior mean rank, the lowest first.
     - ``"copeland"``: by the number of items j with :math:`P_{ij} > 1/2`, plus half the number of
       those with :math:`P_{ij} = 1/2` exactly, the highest first.
-    - ``"kendall"``: an ordering of least posterior expected Kendall distance,
-      :math:`\sum_{i \text{ before } j} P_{ji}`, that is Kemeny's ordering. It is exact. The
-      majorities :math:`P_{ij} > 1/2` of a few items almost always form an order, which then is the
-      answer; items in a cycle of majorities are ordered by a search over all their subsets. With
-      hundreds of items so close that the draws hardly tell them apart, cycles are too long for it.
+    - ``"kendall"``: Kemeny's ordering, of least posterior expected Kendall distance,
+      :math:`\sum_{i \text{ before } j} P_{ji}`. It is exact: items in a cycle of majorities
+      are ordered by a search over all their subsets.
 
-    Ties are broken by mean rank, those of equal mean rank by the order of the items. For
-    ``"kendall"`` this means: of components (items in cycles with each other) that may come in
-    either order, the one with the item of lowest mean rank comes first, and so does, among the
-    best orders of a component, the one that begins with the items of lowest mean rank.
+    Ties are broken by mean rank, those of equal mean rank by the order of the items.
 
     Parameters
     ----------
     data, var, dim
         Posterior, variable and dim of the items, as in `rank_draws`.
     method : {"mean_rank", "copeland", "kendall"}
-        How to find it.
+        The criterion.
 
     Returns
     -------

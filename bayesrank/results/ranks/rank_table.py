@@ -104,21 +104,18 @@ def rank_summary(
     data, var, dim
         Posterior, variable and dim of the items, as in `rank_draws`.
     top : int or sequence of int
-        The k of the columns ``p_top{k}``, at least 1; a column is 1 for k items or fewer.
+        The k of the columns ``p_top{k}``, at least 1.
     prob : float
         Probability of the rank interval, in (0, 1): whole ranks; equal tails unless simultaneous.
     simultaneous : bool
-        True makes intervals that hold for all items of a group at once with probability `prob`
-        or more (Besag et al. 1995): in that share of the draws every item has a rank inside its
-        interval. They are wider than those of each item by itself, and reach from the d-th
-        smallest to the d-th largest of its ranks, with the largest d, the same for all items, for
-        which this holds; `bayesrank.results.ranks.rank_table.simultaneous_bounds` has the formula.
+        Whether intervals hold for all items of a group at once with probability `prob` or more
+        (Besag et al. 1995): in that share of the draws every item has a rank inside its interval.
+        `bayesrank.results.ranks.rank_table.simultaneous_bounds` has the formula.
     tied_prob : float
         The leader is better than all items that are not tied with it, at once, with at least this
         probability, in (0.5, 1).
     prior_sd : float, optional
-        Standard deviation of the utilities in the prior, positive: how much is known of each item
-        is the share of this variance that the data took away.
+        Standard deviation of the utilities in the prior, positive, for the column known.
 
     Returns
     -------
@@ -128,14 +125,12 @@ def rank_summary(
         variable), and known if `prior_sd` is given. The leader has the lowest mean rank of its
         group; it is tied with itself.
 
-        Whether an item is tied is decided for all items at once, as `tied_with_leader` explains:
-        the set of the tied contains the best item with probability `tied_prob` or more.
-        ``p_leader_better`` is about each item by itself, so it may be above `tied_prob` for an
-        item that is tied; it is never below for one that is not.
+        ``tied_with_leader`` is decided for all items at once, as in `tied_with_leader`;
+        ``p_leader_better`` is about each item by itself.
 
         ``known`` is 1 - v / v0, not below 0, where v is the posterior variance of an item's
-        utility less the mean of all items, and v0 the same of independent normal utilities: near
-        1 the data say what the utility is, near 0 they say nothing. `standing` has its use.
+        utility less the mean of all items, and v0 the same of independent normal utilities: the
+        share of the prior's variance that the data took away.
 
     Raises
     ------
@@ -193,11 +188,7 @@ def rank_summary(
 
 
 def standing(summary: pd.DataFrame) -> pd.Series:
-    """Say in a word where each item stands to the leader.
-
-    Two things make an item one that may be better than the leader: it is *close*, since the data
-    say that its utility is about as high; or it is *unknown*, since the data say little of it at
-    all, which is the case if they leave more than half of the prior's variance.
+    """Return the standing of each item to the leader in a word.
 
     Parameters
     ----------
@@ -207,8 +198,9 @@ def standing(summary: pd.DataFrame) -> pd.Series:
     Returns
     -------
     Series of str
-        "leads", "close" or "unknown", and "" for an item that is told from the leader. Without the
-        column known, which `rank_summary` makes from `prior_sd`, "tied" is both.
+        "leads"; "close" for an item tied with the leader; "unknown" for one that is tied because
+        the data leave more than half of the prior's variance; and "" for all others. Without the
+        column known, which `rank_summary` makes from `prior_sd`, both are "tied".
 
     Examples
     --------
@@ -244,21 +236,17 @@ def _known(draws: NDArray[np.float64], prior_sd: float) -> NDArray[np.float64]:
 def tied_with_leader(
     data: Any, var: str = "utility", *, dim: str = "item", prob: float = 0.95
 ) -> xr.Dataset:
-    r"""Find the items that cannot be told from the leader.
+    r"""Find the items that cannot be distinguished from the leader.
 
-    The leader l has the lowest posterior mean rank. The others are put in order of how surely it
-    is better than each, :math:`P(w_l > w_j)`, the surest first. The items that are told from it are
-    the first K of them, with the largest K such that
+    The leader l has the lowest posterior mean rank. The others are ordered by the probability that
+    it is better, :math:`P(w_l > w_j)`, the highest first. The first K of them are not tied, with
+    the largest K such that
 
     .. math:: P(w_l > w_{j_1}, \dots, w_l > w_{j_K}) \ge p .
 
-    The leader is better than *all* of these *at once* with probability p or more. The leader and
-    the remaining items are the set that is tied: it contains the best of all items with probability
-    p or more, since the best is excluded only if the leader is worse than one excluded.
-
-    Judging one by one, and excluding every item with :math:`P(w_l > w_j) \ge p`, is not the same.
-    It excludes at least as many items, and promises something about each by itself: among 30 that
-    are excluded with probability 0.95 each, one that is better than the leader is to be expected.
+    The leader is better than *all* of these *at once* with probability p or more. So the leader and
+    the remaining items contain the best of all items with probability p or more. (Excluding each
+    item with :math:`P(w_l > w_j) \ge p` by itself excludes more, and promises less.)
 
     Parameters
     ----------
@@ -272,8 +260,8 @@ def tied_with_leader(
     Dataset
         ``tied`` (..., dim), bool, true of the leader; ``leader`` (...), its label, or its number
         from 0 if items have no labels; ``p_others_worse`` (...), the probability that it is
-        better than all items not tied with it at once: at least p, and 1 if all are tied. Leaders
-        of equal mean rank: the first of them. An item equal to the leader in a draw is not worse.
+        better than all items not tied with it at once. Of leaders of equal mean rank the first. An
+        item equal to the leader in a draw is not worse.
 
     Raises
     ------
@@ -290,8 +278,6 @@ def tied_with_leader(
     ...                  coords={"item": ["a", "b", "c"]})
     >>> tied_with_leader(u, prob=0.95)["tied"].values.tolist()
     [True, True, False]
-    >>> tied_with_leader(u, prob=0.90)["tied"].values.tolist()
-    [True, False, False]
     """
     check_probability("prob", prob, 0.5)
     utility = posterior_utilities(data, var, dim)
