@@ -1,27 +1,17 @@
-"""Second derivatives, modes and quick posteriors: beside gradients and beside NUTS."""
+"""Second derivatives by PyMC, and the quick posterior of many matches."""
 
 import time
 
 import numpy as np
 import pandas as pd
-import pymc as pm
 import pytest
 
 import bayesrank as br
-from bayesrank.inference import hessian, hessian_product, objective, quick_matches, quick_posterior
-from bayesrank.inference.approximation.laplace_draws import columns
+from bayesrank.inference import quick_matches, quick_posterior
 from bayesrank.leaderboard import leaderboard_model
 from tests.benchmarks.book import Book, run_fresh, time_text
 
 N_SYSTEMS, N_MATCHES = 150, 1_000_000
-
-
-def nascar() -> pm.Model:
-    races = br.load_nascar()
-    with pm.Model(coords=races.coords) as model:
-        utility = pm.ZeroSumNormal("utility", 1, dims="item")
-        br.PlackettLuce("y", utility, observed=races)
-    return model
 
 
 def matches() -> pd.DataFrame:
@@ -37,19 +27,6 @@ def matches() -> pd.DataFrame:
 
 def read(table: pd.DataFrame) -> br.Pairs:
     return br.Pairs.from_frame(table, first="left", second="right", outcome="outcome")
-
-
-def test_the_hessian_by_products_against_differences_of_gradients(book: Book):
-    model = nascar()
-    logp, start = objective(model)
-    product, x = hessian_product(model), start.data
-    exact, numeric = columns(product, x), hessian(lambda x: logp(x)[1], x)
-    assert abs(exact - numeric).max() < 1e-5
-    cost = book.race(
-        lambda: columns(product, x), differences=lambda: hessian(lambda x: logp(x)[1], x)
-    )
-    what = "Hessian of NASCAR by products with directions"
-    book.ratio(what, cost["ours"], cost["differences"], "two gradients a variable")
 
 
 @pytest.mark.parametrize("form", ["normal", "per item", "per slot", "mean", "harmonic"])

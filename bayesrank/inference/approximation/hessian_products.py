@@ -1,6 +1,6 @@
 r"""Products of a model's Hessian with many directions.
 
-One direction costs a pass over the data. Where a compiled likelihood f gives its second derivatives
+One direction costs two gradients. Where a compiled likelihood f gives its second derivatives
 by its own inputs :math:`\theta(x)` whole (a method ``hessian``, see
 `bayesrank.likelihoods.pairs.total`), one pass is enough for all directions v of the variables x:
 

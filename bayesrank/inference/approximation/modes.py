@@ -154,7 +154,7 @@ def join_inputs(
 
 
 def hessian_product(model: pm.Model) -> Any:
-    """Compile the Hessian of the log posterior times a direction.
+    """Return the Hessian of the log posterior times a direction, by differences of gradients.
 
     Parameters
     ----------
@@ -165,20 +165,21 @@ def hessian_product(model: pm.Model) -> Any:
     -------
     callable
         From the free variables and a direction, both ravelled as `objective` does, (n,), to the
-        change of the gradient along it, (n,).
+        change of the gradient along it, (n,). Its relative error is about 1e-6.
 
     Examples
     --------
     >>> with pm.Model() as model:
     ...     x = pm.Normal("x", 0, [1.0, 2.0])
-    >>> hessian_product(model)(np.zeros(2), np.ones(2))
+    >>> hessian_product(model)(np.zeros(2), np.ones(2)).round(6)
     array([-1.  , -0.25])
     """
-    outputs = [rewrite_pregrad(model.logp())]
-    (cost,), at = join_inputs(model.initial_point(), outputs, model.continuous_value_vars)
-    along = at.type("along")
-    change = pytensor.grad(pt.sum(pytensor.grad(cost, at) * along), at, consider_constant=[along])
-    return compile_pytensor([at, along], change, trust_input=True)
+    logp, _ = objective(model)
+
+    def product(x: NDArray[np.float64], along: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _changes(lambda at: logp(at)[1], x, along, guess=1.0)
+
+    return product
 
 
 def posterior_modes(

@@ -29,7 +29,6 @@ import numba
 import numpy as np
 
 __all__ = [
-    "completions_curvature_kernel",
     "completions_kernel",
     "discordant_pairs",
     "log_sums_of_completions",
@@ -409,10 +408,3 @@ def completions_kernel(t, ranks, consensus, n, kind):  # type: ignore[no-untyped
     """
     found = _completions(t, ranks, consensus, n, kind)
     return found[:, 0].copy(), found[:, 1].copy()
-
-
-@numba.njit(cache=True, error_model="numpy")
-def completions_curvature_kernel(t, ranks, consensus, bar, along, n, kind):  # type: ignore[no-untyped-def]
-    """Give the changes of value and weighted gradient along a direction, (r,) each."""
-    found = _completions(t, ranks, consensus, n, kind)
-    return found[:, 1] * along, found[:, 2] * bar * along

@@ -35,7 +35,6 @@ from pytensor.tensor import TensorVariable
 from scipy.special import gammaln
 
 from bayesrank.likelihoods.mallows.completion_kernels import (
-    completions_curvature_kernel,
     completions_kernel,
 )
 from bayesrank.likelihoods.mallows.distance_kernels import kendall_kernel
@@ -115,7 +114,6 @@ class LogSumOfCompletions(CompiledOp):
 
     __props__ = ("n_items", "kind")
     kernel = staticmethod(completions_kernel)
-    curvature_kernel = staticmethod(completions_curvature_kernel)
     signature = "(r),(r,s),(r,s)->(r)"
     version = 3
 

@@ -1,7 +1,7 @@
 """The compiled Ops of MPM: normalisers of many rankers, and how far counts agree with scores.
 
-Numba and C modes run the kernels of `bayesrank.likelihoods.mpm.kernels`; JAX and third
-derivatives run the graphs of `bayesrank.likelihoods.mpm.graph`, which must agree.
+Numba and C modes run the kernels of `bayesrank.likelihoods.mpm.kernels`; JAX runs the
+graphs of `bayesrank.likelihoods.mpm.graph`, which must agree.
 """
 
 from collections.abc import Sequence
@@ -11,10 +11,6 @@ import numpy as np
 import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
-from bayesrank.likelihoods.mpm.curvature_kernels import (
-    agreements_curvature_kernel,
-    pair_normalisers_curvature_kernel,
-)
 from bayesrank.likelihoods.mpm.draw_kernels import draw_counts_kernel, draw_net_counts_kernel
 from bayesrank.likelihoods.mpm.graph import interpolated_log_normaliser, log_pair_normaliser
 from bayesrank.likelihoods.mpm.kernels import (
@@ -46,7 +42,6 @@ class LogNormalisers(CompiledOp):
 
     kernel = staticmethod(pair_normalisers_kernel)
     pullback_kernel = staticmethod(pair_normalisers_pullback_kernel)
-    curvature_kernel = staticmethod(pair_normalisers_curvature_kernel)
     signature = "(p,k),(q,l),(n),(p,k),(u,v)->(p,n)"
     or_length = (("q", "p", 1), ("l", "k", 0), ("u", "p", 1), ("v", "n", 0))
     version = 5
@@ -77,7 +72,6 @@ class Agreement(CompiledOp):
 
     kernel = staticmethod(agreements_kernel)
     pullback_kernel = staticmethod(agreements_pullback_kernel)
-    curvature_kernel = staticmethod(agreements_curvature_kernel)
     signature = "(k),(l),(e),(e),(e),(e),(n)->(n)"
     or_length = (("l", "k", 0),)
     version = 2
@@ -140,7 +134,7 @@ def log_normaliser_table(
     needed : tensor_like of bool, (n_problems, n_rankers), optional
         Rankers of each problem; default all. The compiled cost is that of these.
     nodes : int
-        Adherences from which JAX and third derivatives interpolate, if there are variances and
+        Adherences from which JAX interpolates, if there are variances and
         more rankers than that.
 
     Returns

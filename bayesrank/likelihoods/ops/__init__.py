@@ -16,7 +16,6 @@ from bayesrank.likelihoods.ops.only_sum import only_sum
 from bayesrank.likelihoods.ops.splitmix import uniform
 from bayesrank.likelihoods.ops.stable import log_ndtr, log_sigmoid, safe_log, softplus
 from bayesrank.likelihoods.ops.stop_gradient import stop_gradient
-from bayesrank.likelihoods.ops.unused import drop_unused_inputs
 from bayesrank.likelihoods.ops.vector_exp import vector_exp, vector_expm1
 from bayesrank.likelihoods.ops.with_sum import with_sum
 
@@ -25,7 +24,6 @@ __all__ = [
     "CompiledOp",
     "KernelOp",
     "broadcast_batch",
-    "drop_unused_inputs",
     "every_row",
     "log_ndtr",
     "log_sigmoid",

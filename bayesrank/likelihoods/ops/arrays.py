@@ -12,8 +12,6 @@ from pytensor.raise_op import CheckAndRaise
 from pytensor.tensor import TensorVariable
 from scipy.sparse import csr_array
 
-from bayesrank.likelihoods.ops.with_jax import with_jax
-
 __all__ = [
     "NOTHING",
     "Index",
@@ -92,15 +90,6 @@ def every_row(x: TensorVariable, n: Any, axis: int = 0) -> TensorVariable:
     """
     length = x.shape[axis]
     return pt.arange(RowsAgree(ValueError, DIFFERENT)(length, pt.eq(length, n)))
-
-
-@with_jax
-def _translations() -> None:
-    from pytensor.link.jax.dispatch import jax_funcify
-
-    @jax_funcify.register(RowsAgree)
-    def _jax_rows_agree(op: RowsAgree, **kwargs: Any) -> Any:
-        return lambda length, *conditions: length
 
 
 def over_rows(

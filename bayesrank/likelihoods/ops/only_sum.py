@@ -28,7 +28,6 @@ from pytensor.tensor.elemwise import CAReduce, Elemwise
 from pytensor.tensor.shape import Shape, Shape_i
 
 from bayesrank.likelihoods.ops.compiled import FirstInput
-from bayesrank.likelihoods.ops.with_jax import with_jax
 
 __all__ = ["OnlySum", "only_sum"]
 
@@ -111,12 +110,3 @@ def _values(node: Apply) -> list[Variable]:
 
 
 optdb.register("refuse_terms", refuse_terms, "fast_run", "fast_compile", position=-0.5)
-
-
-@with_jax
-def _translations() -> None:
-    from pytensor.link.jax.dispatch import jax_funcify
-
-    @jax_funcify.register(Refused)
-    def _jax_refused(op: Refused, **kwargs: Any) -> Any:
-        raise ValueError(op.msg)  # a check is skipped by JAX

@@ -19,7 +19,6 @@ from pytensor.graph.basic import Apply
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.compiled import FirstInput
-from bayesrank.likelihoods.ops.with_jax import with_jax
 
 __all__ = ["StopGradient", "stop_gradient"]
 
@@ -54,13 +53,3 @@ def stop_gradient(x: Any) -> TensorVariable:
         The same values; derivatives do not flow through it.
     """
     return _stop_gradient(x)
-
-
-@with_jax
-def _translations() -> None:
-    import jax
-    from pytensor.link.jax.dispatch import jax_funcify
-
-    @jax_funcify.register(StopGradient)
-    def _jax_stop_gradient(op: StopGradient, **kwargs: Any) -> Any:
-        return jax.lax.stop_gradient

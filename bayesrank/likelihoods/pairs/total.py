@@ -1,7 +1,7 @@
 """Compiled Ops for pair outcomes: the sum over cells and its gradients in one pass.
 
-Numba and C modes run the kernel of `bayesrank.likelihoods.pairs.total_kernel`; JAX and second
-derivatives run the graphs of `bayesrank.likelihoods.pairs.graph`, which must agree.
+Numba and C modes run the kernel of `bayesrank.likelihoods.pairs.total_kernel`; JAX runs the
+graphs of `bayesrank.likelihoods.pairs.graph`, which must agree.
 """
 
 from collections.abc import Sequence

@@ -11,17 +11,11 @@ leaves a smaller block,
 
 sums of positive terms over the subsets T of the block, exact to the last digits.
 
-`block_curvature_kernel` tells how the gradient changes along a direction: that of the sums by the
-rule of products, line by line, and that of the integral by
+`block_hessian_kernel` returns all second derivatives, moments under the normalised integrand:
 
-.. math:: \sum_j v_j \frac{\partial^2 \log P}{\partial w_i \partial w_j} =
-          \operatorname{Cov}\Big(r_i, \sum_j v_j r_j\Big) + v_i E[r_i (1 - t_i - r_i)],
-          \qquad r_i = \frac{t_i}{e^{t_i} - 1},
-
-moments under the normalised integrand. `block_hessian_kernel` has all second derivatives: the
-integral's with one pass over the nodes, and those of the sums by differentiating
-:math:`(1 + \sum_{i \in T} a_i) P(T) = \sum_{i \in T} a_i P(T \setminus i)` twice, which gives the
-derivatives of P(T) from those of smaller subsets.
+.. math:: \frac{\partial^2 \log P}{\partial w_i \partial w_j} =
+          \operatorname{Cov}(r_i, r_j) + 1_{i = j} E[r_i (1 - t_i - r_i)],
+          \qquad r_i = \frac{t_i}{e^{t_i} - 1} .
 """
 
 import math
@@ -33,7 +27,6 @@ from bayesrank.likelihoods.ops.vector_exp import FARTHEST, vector_exp, vector_ex
 from bayesrank.likelihoods.plackett_luce.quadrature import LOWEST, PADDING
 
 __all__ = [
-    "block_curvature_kernel",
     "block_hessian_kernel",
     "block_kernel",
     "hessian_workspace",
@@ -211,106 +204,6 @@ def _window(a, q, n):  # type: ignore[no-untyped-def]
 
 
 @_as_written
-def block_curvature_kernel(w, v, gamma, bend, work):  # type: ignore[no-untyped-def]
-    """Gradient of ``log P(S > R)`` for one block, and its change along a direction.
-
-    Parameters
-    ----------
-    w : ndarray of float, (n,)
-        Utilities less the logsumexp of the remainder.
-    v : ndarray of float, (n,)
-        The direction.
-    gamma, bend : ndarray, (n,)
-        Overwritten with the gradient, and with the Hessian times `v`.
-    work : ndarray
-        From `workspace`, of as many items or more; overwritten.
-    """
-    n = w.size
-    m = n if n <= FEW else -(-n // CHUNK) * CHUNK
-    a = np.empty(m)
-    _ratios(a, w)
-    unknown = False  # loops, of which numba makes less code than of what arrays can do
-    for i in range(n):
-        gamma[i] = bend[i] = 0.0
-        unknown |= math.isnan(w[i])
-    if unknown:
-        for i in range(n):
-            gamma[i] = bend[i] = math.nan
-    elif n <= FEW:
-        _subsets_along(a, v, gamma, bend)
-    else:
-        _integral_along(a, v, gamma, bend, work)
-
-
-@_as_written
-def _subsets_along(a, v, gamma, bend):  # type: ignore[no-untyped-def]
-    """`_over_subsets` with the change of every number along `v`, added to zeros."""
-    n, n_subsets = a.size, 1 << a.size
-    chance, worth, bar = np.ones(n_subsets), np.ones(n_subsets), np.zeros(n_subsets)
-    d_chance, d_worth, d_bar = np.zeros(n_subsets), np.zeros(n_subsets), np.zeros(n_subsets)
-    for subset in range(1, n_subsets):
-        chance[subset] = 0.0
-        for i in range(n):
-            if subset >> i & 1:
-                less = subset ^ (1 << i)
-                worth[subset] = worth[less] + a[i]
-                d_worth[subset] = d_worth[less] + a[i] * v[i]
-                chance[subset] += a[i] * chance[less]
-                d_chance[subset] += a[i] * (v[i] * chance[less] + d_chance[less])
-        chance[subset] /= worth[subset]
-        d_chance[subset] = (d_chance[subset] - chance[subset] * d_worth[subset]) / worth[subset]
-
-    bar[n_subsets - 1] = 1.0 / chance[n_subsets - 1]
-    d_bar[n_subsets - 1] = -d_chance[n_subsets - 1] / chance[n_subsets - 1] ** 2
-    for subset in range(n_subsets - 1, 0, -1):
-        share = bar[subset] / worth[subset]
-        d_share = (d_bar[subset] - share * d_worth[subset]) / worth[subset]
-        for i in range(n):
-            if subset >> i & 1:
-                less = subset ^ (1 << i)
-                gamma[i] += share * (chance[less] - chance[subset])
-                bend[i] += d_share * (chance[less] - chance[subset])
-                bend[i] += share * (d_chance[less] - d_chance[subset])
-                bar[less] += share * a[i]
-                d_bar[less] += a[i] * (d_share + share * v[i])
-    for i in range(n):
-        gamma[i] *= a[i]
-        bend[i] = a[i] * bend[i] + gamma[i] * v[i]
-
-
-@_as_written
-def _integral_along(a, v, gamma, bend, work):  # type: ignore[no-untyped-def]
-    """Moments of the r_i on the nodes of `_integral`, added to zeros."""
-    n, m = gamma.size, a.size
-    q, r, slope = work[:m], np.empty(n), np.zeros(n)
-    left, h, per_octave, octaves, peak = _window(a, q, n)
-    mass, first, shift = 0.0, 0.0, 0.0
-    for k in range(per_octave * octaves):
-        y = left + k * h
-        s = math.exp(y)
-        _chances(q, a, s)
-        p = math.exp(y - s + _log_product(q) - peak)
-        if p < NEGLIGIBLE:
-            continue
-        total = 0.0
-        for i in range(n):
-            r[i] = a[i] * s * (1.0 - q[i]) / q[i]
-            total += v[i] * r[i]
-        if mass == 0.0:
-            shift = total  # any constant will do, one of the same size best
-        total -= shift
-        mass += p
-        first += p * total
-        for i in range(n):
-            gamma[i] += p * r[i]
-            bend[i] += p * r[i] * total
-            slope[i] += p * r[i] * (1.0 - a[i] * s - r[i])
-    for i in range(n):
-        gamma[i] /= mass
-        bend[i] = bend[i] / mass - gamma[i] * first / mass + v[i] * slope[i] / mass
-
-
-@_as_written
 def block_hessian_kernel(w, gamma, hessian, work):  # type: ignore[no-untyped-def]
     """Gradient of ``log P(S > R)`` for one block, and all its second derivatives.
 
@@ -326,69 +219,20 @@ def block_hessian_kernel(w, gamma, hessian, work):  # type: ignore[no-untyped-de
         From `hessian_workspace`, of as many items or more; overwritten.
     """
     n = w.size
-    m = n if n <= FEW else -(-n // CHUNK) * CHUNK
-    a, rest = work[:m], work[m:]
+    m = -(-n // CHUNK) * CHUNK
+    a = work[:m]
     _ratios(a, w)
     if np.isnan(w).any():
         gamma[:] = math.nan
         hessian[:] = math.nan
-    elif n <= FEW:
-        _subsets_twice(a, gamma, hessian, rest)
     else:
-        _integral_twice(a, gamma, hessian, rest)
+        _integral_twice(a, gamma, hessian, work[m:])
 
 
 @_as_written
 def hessian_workspace(largest):  # type: ignore[no-untyped-def]
     """Room for `block_hessian_kernel` and blocks of up to so many items."""
-    return np.empty(max(4 * (largest + CHUNK), FEW + 2**FEW * (1 + FEW + FEW**2)))
-
-
-@_as_written
-def _subsets_twice(a, gamma, hessian, work):  # type: ignore[no-untyped-def]
-    n, n_subsets = a.size, 1 << a.size
-    # of every subset: its chance, and the derivatives of that by two of its items
-    chance = work[:n_subsets]
-    first = work[n_subsets : n_subsets * (1 + n)].reshape(n_subsets, n)
-    second = work[n_subsets * (1 + n) : n_subsets * (1 + n + n * n)].reshape(n_subsets, n, n)
-    chance[0] = 1.0
-    first[0] = 0.0
-    second[0] = 0.0
-    for subset in range(1, n_subsets):
-        worth, total = 1.0, 0.0
-        for i in range(n):
-            if subset >> i & 1:
-                worth += a[i]
-                total += a[i] * chance[subset ^ (1 << i)]
-        here = total / worth
-        chance[subset] = here
-        for j in range(n):
-            total = 0.0
-            if subset >> j & 1:
-                total = a[j] * (chance[subset ^ (1 << j)] - here)
-                for i in range(n):
-                    if i != j and subset >> i & 1:
-                        total += a[i] * first[subset ^ (1 << i), j]
-            first[subset, j] = total / worth
-        for j in range(n):
-            for k in range(j + 1):
-                total = 0.0
-                if subset >> j & 1 and subset >> k & 1:
-                    if j == k:
-                        total = a[j] * (chance[subset ^ (1 << j)] - here - 2.0 * first[subset, j])
-                    else:
-                        total = a[j] * (first[subset ^ (1 << j), k] - first[subset, k])
-                        total += a[k] * (first[subset ^ (1 << k), j] - first[subset, j])
-                    for i in range(n):
-                        if i != j and i != k and subset >> i & 1:
-                            total += a[i] * second[subset ^ (1 << i), j, k]
-                second[subset, j, k] = total / worth
-    last = n_subsets - 1
-    for j in range(n):
-        gamma[j] = first[last, j] / chance[last]
-        for k in range(j + 1):
-            both = second[last, j, k] / chance[last] - gamma[j] * gamma[k]
-            hessian[j, k] = hessian[k, j] = both
+    return np.empty(5 * (largest + CHUNK))
 
 
 @_as_written

@@ -18,7 +18,7 @@ Axes: leading axes are rankings, the last axis is the slots of one ranking. `ran
 >>> round(float(plackett_luce_logp([0.0, 0.0, 0.0], [1, 2, 2]).exp().eval()), 6)
 0.333333
 
-These graphs serve JAX, third derivatives and tests; `bayesrank.likelihoods.plackett_luce.per_slot`
+These graphs serve JAX and tests; `bayesrank.likelihoods.plackett_luce.per_slot`
 and `per_item` evaluate the same numbers in one compiled pass.
 """
 

@@ -2,7 +2,7 @@
 
 They take one utility per item and a table of distinct stages;
 `bayesrank.likelihoods.plackett_luce.per_slot` takes one utility per slot. Numba and C modes run the
-kernels of `bayesrank.likelihoods.plackett_luce.per_item_kernel`; JAX and third derivatives run the
+kernels of `bayesrank.likelihoods.plackett_luce.per_item_kernel`; JAX runs the
 graphs of `bayesrank.likelihoods.plackett_luce.graph`, which must agree.
 
 `RankingLogp` gives one number per ranking, `StageTotal` their sum: the stages weighted by how many
@@ -24,12 +24,8 @@ from pytensor.tensor import TensorVariable
 from bayesrank.likelihoods.ops.arrays import rows_times, segment_sum
 from bayesrank.likelihoods.ops.compiled import CompiledOp
 from bayesrank.likelihoods.ops.with_sum import with_sum
-from bayesrank.likelihoods.plackett_luce.curvature_kernels import (
-    ranking_logp_curvature_kernel,
-    stage_total_curvature_kernel,
-    stage_total_hessian_kernel,
-)
 from bayesrank.likelihoods.plackett_luce.graph import stage_terms
+from bayesrank.likelihoods.plackett_luce.hessian_kernel import stage_total_hessian_kernel
 from bayesrank.likelihoods.plackett_luce.per_item_kernel import (
     ranking_logp_kernel,
     ranking_logp_pullback_kernel,
@@ -55,7 +51,6 @@ class StageTotal(CompiledOp):
     """
 
     kernel = staticmethod(stage_total_kernel)
-    curvature_kernel = staticmethod(stage_total_curvature_kernel)
     signature = f"(i),{WEIGHT_AXES},{TABLE_AXES}->()"
     version = 10
 
@@ -92,7 +87,6 @@ class RankingLogp(CompiledOp):
 
     kernel = staticmethod(ranking_logp_kernel)
     pullback_kernel = staticmethod(ranking_logp_pullback_kernel)
-    curvature_kernel = staticmethod(ranking_logp_curvature_kernel)
     signature = f"(g,i),{TABLE_AXES},(single),(single),(use),(use),(r),{WEIGHT_AXES}->(r,g)"
     version = 12
 
@@ -127,7 +121,7 @@ def ranking_logp(utility: Any, table: Sequence[Any], *, nodes: int = 48) -> Tens
     table : sequence of tensor_like
         The fields of `bayesrank.data.derive.stages.Stages`, in its order.
     nodes : int
-        Quadrature nodes of the graph used by JAX and third derivatives.
+        Quadrature nodes of the graph used by JAX.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 `WeakOrderLogp` is the exact log-probability under Plackett-Luce, `WeakOrderBound` its lower bound.
 Numba and C modes run the kernel of `bayesrank.likelihoods.plackett_luce.per_slot_kernel`; JAX and
-third derivatives run the graphs of `bayesrank.likelihoods.plackett_luce.graph` and
+second derivatives run the graphs of `bayesrank.likelihoods.plackett_luce.graph` and
 `bounds`, which must agree.
 """
 
@@ -14,7 +14,6 @@ from pytensor.tensor import TensorVariable
 from bayesrank.likelihoods.ops.arrays import over_rows
 from bayesrank.likelihoods.ops.compiled import CompiledOp
 from bayesrank.likelihoods.plackett_luce.bounds import bound_of_matrix
-from bayesrank.likelihoods.plackett_luce.curvature_kernels import per_slot_curvature_kernel
 from bayesrank.likelihoods.plackett_luce.graph import logp_of_matrix, need_quadrature
 from bayesrank.likelihoods.plackett_luce.per_slot_kernel import per_slot_kernel
 
@@ -25,7 +24,6 @@ class WeakOrderLogp(CompiledOp):
     """Log-probability of every ranking (n_rankings,) and its gradient (n_rankings, n_slots)."""
 
     kernel = staticmethod(per_slot_kernel)
-    curvature_kernel = staticmethod(per_slot_curvature_kernel)
     signature = "(r,s),(r,s)->(r)"
     version = 18
     bound = False
@@ -66,7 +64,7 @@ def weak_order_logp(utility: Any, ranks: Any, *, nodes: int = 48) -> TensorVaria
     ranks : tensor_like of int, (..., n_slots)
         Dense ranks, 0 in empty slots.
     nodes : int
-        Quadrature nodes of the graph used by JAX and third derivatives; the kernel spaces its
+        Quadrature nodes of the graph used by JAX; the kernel spaces its
         own to 1e-11.
 
     Returns

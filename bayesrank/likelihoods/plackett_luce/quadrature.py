@@ -15,8 +15,7 @@ rule on a window around the mode converges geometrically in the number of nodes.
 
 Two routes evaluate it and must agree:
 
-* `block_logp`, a PyTensor graph with a fixed number of stretched nodes: for JAX, for third
-  derivatives and as what is easy to read;
+* `block_logp`, a PyTensor graph with a fixed number of stretched nodes, for JAX;
 * `bayesrank.likelihoods.plackett_luce.block_kernel`, a numba function that spaces its nodes by need
   and returns the value with its whole gradient in one pass, in memory linear in the block.
 

@@ -22,8 +22,8 @@ harmonic    :math:`\int_0^\infty \sum_m \delta_m m\, e_m(q) dt` with
             :math:`\prod_i (1 + q_i) \sum_j q_j / (1 + q_j)`
 ==========  =====================================================================================
 
-Axes: leading axes are rankings, the last axis is the slots of one ranking. These graphs serve JAX,
-third derivatives and tests; `bayesrank.likelihoods.pmop.op` evaluates the same numbers in one
+Axes: leading axes are rankings, the last axis is the slots of one ranking. These graphs serve JAX
+and tests; `bayesrank.likelihoods.pmop.op` evaluates the same numbers in one
 compiled pass. The geometric and harmonic means of sizes given or weighted take an array of
 stages x sizes x items x nodes for each ranking here: small sets only.
 

@@ -1,7 +1,7 @@
 """The compiled Op of PMOP: value and gradients of weak orders in one pass.
 
-Numba and C modes run the kernels of `bayesrank.likelihoods.pmop.set_kernels`; JAX and third
-derivatives run the graphs of `bayesrank.likelihoods.pmop.graph`, which must agree.
+Numba and C modes run the kernels of `bayesrank.likelihoods.pmop.set_kernels`; JAX runs the
+graphs of `bayesrank.likelihoods.pmop.graph`, which must agree.
 """
 
 from typing import Any
@@ -12,7 +12,6 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import broadcast_batch
 from bayesrank.likelihoods.ops.compiled import CompiledOp, KernelOp
-from bayesrank.likelihoods.pmop.curvature_kernels import ordered_partitions_curvature_kernel
 from bayesrank.likelihoods.pmop.draw_kernels import draw_partitions_kernel
 from bayesrank.likelihoods.pmop.graph import pmop_logp_of_matrix
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, ordered_partitions_kernel
@@ -30,7 +29,6 @@ class OrderedPartitionLogp(CompiledOp):
 
     __props__ = ("aggregate", "given_sizes", "nodes")
     kernel = staticmethod(ordered_partitions_kernel)
-    curvature_kernel = staticmethod(ordered_partitions_curvature_kernel)
     signature = "(r,s),(r,s),(r,z),(r,t)->(r)"
     version = 5
     wrt = (0, 2)
@@ -103,7 +101,7 @@ def pmop_logp(
     stage_weight : tensor_like of float, (..., n_stages), optional
         Exponents of the stages, as many as a ranking may have; default one.
     nodes : int
-        Of the graph that JAX and third derivatives use.
+        Of the graph that JAX uses.
 
     Returns
     -------

@@ -12,7 +12,6 @@ from bayesrank.likelihoods.mallows.completion_kernels import (
     SPEARMAN,
     _footrule_of_some,
     _over_ideals,
-    completions_curvature_kernel,
     completions_kernel,
 )
 from bayesrank.likelihoods.mallows.order_kernels import PLACES, log_total_of_orders
@@ -41,9 +40,6 @@ def test_sums_and_derivatives_are_those_of_all_completions(kind, t):
     ranks = np.array(PARTIAL)
     times, rho = np.full(len(ranks), t), np.tile(RHO, (len(ranks), 1))
     value, slope = completions_kernel(times, ranks, rho, 5, kind)
-    bar, along = np.full(len(ranks), 2.0), np.full(len(ranks), 3.0)
-    change, bend = completions_curvature_kernel(times, ranks, rho, bar, along, 5, kind)
-    np.testing.assert_allclose(change, 3 * slope)
     for row, y in enumerate(ranks):
         distance = DEFINITIONS[DISTANCES[kind]]
         d = np.array([distance(x, RHO) for x in completions(y).tolist()], dtype=float)
@@ -51,7 +47,6 @@ def test_sums_and_derivatives_are_those_of_all_completions(kind, t):
         share = np.exp(-t * d - log_sum)
         assert value[row] == pytest.approx(log_sum, rel=1e-13, abs=1e-10)
         assert slope[row] == pytest.approx(-share @ d, abs=1e-10)
-        assert bend[row] == pytest.approx(6 * (share @ d**2 - (share @ d) ** 2), abs=1e-9)
 
 
 def test_what_cannot_be_summed_is_found_beforehand():

@@ -12,7 +12,6 @@ from bayesrank.likelihoods.ops.arrays import segment_sum
 from bayesrank.likelihoods.plackett_luce.block_kernel import (
     FEW,
     _integral,
-    block_curvature_kernel,
     block_hessian_kernel,
     block_kernel,
     hessian_workspace,
@@ -276,24 +275,24 @@ def test_blocks_may_lie_on_two_axes():
     np.testing.assert_allclose(logp, exact, atol=1e-9)
 
 
-@pytest.mark.slow
-def test_all_second_derivatives_are_those_along_each_axis():
+def test_all_second_derivatives_are_differences_of_gradients():
+    def slope(w):
+        gamma = np.empty(w.size)
+        block_kernel(w, gamma, workspace(w.size))
+        return gamma
+
     rng = np.random.default_rng(2)
-    blocks = blocks_of(rng, [1, 2, 3, 4, 5, 6, 7, 9, 20])
-    for w in [*blocks, np.full(3, -1000.0), np.full(8, 900.0)]:
-        n = len(w)
-        gamma, bend, slope = np.empty((3, n))
-        hessian, exact = np.empty((2, n, n))
+    for w in [*blocks_of(rng, [1, 2, 3, 6, 7, 9, 20]), np.full(3, -1000.0), np.full(8, 900.0)]:
+        n, step = len(w), 1e-4
+        gamma, hessian = np.empty(n), np.empty((n, n))
         block_hessian_kernel(w, gamma, hessian, hessian_workspace(n))
-        for row, axis in zip(exact, np.eye(n), strict=True):
-            block_curvature_kernel(w, axis, slope, bend, workspace(n))
-            row[:] = bend
-        np.testing.assert_allclose(gamma, slope, atol=1e-12)
-        np.testing.assert_allclose(hessian, exact, atol=1e-11)
+        axes = step * np.eye(n)
+        numeric = [(slope(w + v) - slope(w - v)) / (2 * step) for v in axes]
+        np.testing.assert_allclose(gamma, slope(w), atol=1e-11)
+        np.testing.assert_allclose(hessian, numeric, atol=2e-7)
         np.testing.assert_array_equal(hessian, hessian.T)
 
 
-@pytest.mark.slow
 def test_second_derivatives_of_what_is_no_number_are_none():
     gamma, hessian = np.empty(2), np.empty((2, 2))
     block_hessian_kernel(np.array([0.0, np.nan]), gamma, hessian, hessian_workspace(2))

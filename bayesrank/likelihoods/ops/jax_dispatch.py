@@ -1,0 +1,192 @@
+"""Translations of this wing's Ops to JAX; imported as soon as PyTensor's own translations are.
+
+A `CompiledOp` becomes its graph, or if that is missing a call of its kernel on the host. Gradients
+are then JAX's. Lengths are compared before, as for every other backend.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from pytensor.graph.basic import Apply
+from pytensor.graph.fg import FunctionGraph
+from pytensor.link.jax.dispatch import jax_funcify
+
+from bayesrank.likelihoods.ops.arrays import RowsAgree
+from bayesrank.likelihoods.ops.compiled import (
+    CompiledOp,
+    FirstInput,
+    KernelOp,
+    Pullback,
+    SecondDerivatives,
+)
+from bayesrank.likelihoods.ops.only_sum import Refused
+from bayesrank.likelihoods.ops.signatures import output_shape
+from bayesrank.likelihoods.ops.stop_gradient import StopGradient
+
+__all__: list[str] = []
+
+Function = Callable[..., Any]
+
+
+def _first(x: Any, *others: Any) -> Any:
+    return x
+
+
+@jax_funcify.register(FirstInput)
+@jax_funcify.register(RowsAgree)
+def _first_input(op: Any, **kwargs: Any) -> Function:
+    return _first
+
+
+@jax_funcify.register(StopGradient)
+def _stop_gradient(op: StopGradient, **kwargs: Any) -> Function:
+    return jax.lax.stop_gradient
+
+
+@jax_funcify.register(Refused)
+def _refused(op: Refused, **kwargs: Any) -> Function:
+    raise ValueError(op.msg)  # a check is skipped by JAX
+
+
+# ---------------------------------------------------------------------------------------------
+# Kernels on the host
+# ---------------------------------------------------------------------------------------------
+
+
+@jax_funcify.register(KernelOp)
+def _kernel(op: KernelOp, **kwargs: Any) -> Function:
+    return partial(_call_kernel, op)
+
+
+def _call_kernel(op: KernelOp, *inputs: Any) -> Any:
+    shapes = [jnp.shape(x) for x in inputs]
+    op.check(shapes)
+    like = jax.ShapeDtypeStruct(output_shape(op.signature, shapes), np.dtype(op.dtype))
+    return _on_host(lambda *x: op.call(*map(np.asarray, x)), like, *inputs)
+
+
+def _on_host(function: Function, like: Any, *inputs: Any) -> Any:
+    return jax.pure_callback(function, like, *inputs, vmap_method="sequential")
+
+
+def _output_of_kernel(op: CompiledOp, output: int, *inputs: Any) -> Any:
+    """One output of a kernel of one number per row: the value, 0, or the gradient by it, 1."""
+    like = jax.ShapeDtypeStruct(inputs[0].shape, np.dtype(op.dtype))
+    return _on_host(lambda *x: op.call(*map(np.asarray, x))[output], like, *inputs)
+
+
+def _unknown(x: Any, *others: Any) -> Any:
+    return jnp.full_like(x, jnp.nan)
+
+
+def _with_derivative(function: Function, derivative: Function) -> Function:
+    """Tell JAX the derivative of a function by its first argument."""
+    known = jax.custom_jvp(function)
+    known.defjvp(lambda inputs, tangents: (known(*inputs), derivative(*inputs) * tangents[0]))
+    return known
+
+
+def _kernel_with_gradient(op: CompiledOp) -> Function:
+    """Call a kernel without a graph; its second derivatives are not numbers.
+
+    That is no error, because JAX also follows what it does not use.
+    """
+    slope = _with_derivative(partial(_output_of_kernel, op, 1), _unknown)
+    value = _with_derivative(partial(_output_of_kernel, op, 0), slope)
+    return lambda *inputs: (value(*inputs), slope(*inputs))
+
+
+# ---------------------------------------------------------------------------------------------
+# Graphs
+# ---------------------------------------------------------------------------------------------
+
+
+@jax_funcify.register(CompiledOp)
+def _compiled(op: CompiledOp, node: Apply, **kwargs: Any) -> Function:
+    evaluate = _evaluation(op, node)
+
+    def checked(*inputs: Any) -> Any:
+        op.check([jnp.shape(x) for x in inputs])
+        return evaluate(*inputs)
+
+    return checked
+
+
+def _evaluation(op: CompiledOp, node: Apply) -> Function:
+    """Return a function of the inputs that returns the outputs of the Op."""
+    if type(op).graph is CompiledOp.graph:
+        return _kernel_with_gradient(op)
+    inputs = [x.type() for x in node.inputs]
+    full, shortcut = _outputs(op, inputs, op.graph(*inputs)), op.shortcut(*inputs)
+    if shortcut is None:
+        return full
+    condition, graph = shortcut
+    is_open, short = _as_jax(inputs, condition), _outputs(op, inputs, graph)
+    return lambda *args: jax.lax.cond(is_open(*args), short, full, *args)
+
+
+def _as_jax(inputs: Sequence[Any], graph: Any) -> Function:
+    """Translate a graph as written: rewrites would turn concrete shapes into traced arithmetic."""
+    convert = jax_funcify(FunctionGraph([*inputs], [graph], clone=False))
+    return lambda *args: convert(*args)[0]
+
+
+def _outputs(op: CompiledOp, inputs: Sequence[Any], graph: Any) -> Function:
+    """Return a function of the value by a graph, with gradients if they are outputs."""
+    value = _as_jax(inputs, graph)
+    return partial(_value_and_gradients, op, value) if op.gradients else value
+
+
+def _value_and_gradients(op: CompiledOp, value: Function, *args: Any) -> Any:
+    out, pull = jax.vjp(partial(_of_points, op, value, args), *(args[i] for i in op.wrt))
+    return out, *pull(jnp.ones_like(out))  # unused gradients are removed by XLA
+
+
+def _of_points(op: CompiledOp, value: Function, args: Sequence[Any], *points: Any) -> Any:
+    """Evaluate with other values of the inputs `wrt`."""
+    given = dict(zip(op.wrt, points, strict=True))
+    return value(*(given.get(i, x) for i, x in enumerate(args)))
+
+
+def _value_only(forward: CompiledOp, inputs: Sequence[Any]) -> Function:
+    """Return a function of the values of all inputs that returns the first output."""
+    convert = jax_funcify(forward, node=forward.make_node(*inputs))
+    return (lambda *args: convert(*args)[0]) if forward.gradients else convert
+
+
+@jax_funcify.register(Pullback)
+def _pullback(op: Pullback, node: Apply, **kwargs: Any) -> Function:
+    forward = op.forward
+    value = _value_only(forward, node.inputs[:-1])
+
+    def gradients(*args: Any) -> Any:
+        op.check([jnp.shape(x) for x in args])
+        *given, bar = args
+        points = [given[i] for i in forward.wrt]
+        by = jax.vjp(partial(_of_points, forward, value, given), *points)[1](bar)
+        return by if len(by) > 1 else by[0]
+
+    return gradients
+
+
+@jax_funcify.register(SecondDerivatives)
+def _second_derivatives(op: SecondDerivatives, node: Apply, **kwargs: Any) -> Function:
+    forward, n = op.forward, len(op.forward.wrt)
+    value = _value_only(forward, node.inputs[: -1 - n])
+
+    def changes(*args: Any) -> Any:
+        *given, bar = args[:-n]
+        of_points = partial(_of_points, forward, value, given)
+
+        def value_and_gradients(*points: Any) -> Any:
+            out, pull = jax.vjp(of_points, *points)
+            return out, *pull(jnp.broadcast_to(bar, out.shape))
+
+        points = tuple(given[i] for i in forward.wrt)
+        return jax.jvp(value_and_gradients, points, tuple(args[-n:]))[1]
+
+    return changes

@@ -1,0 +1,103 @@
+r"""All second derivatives of the sum of stages that rankings share, in numba.
+
+Every remainder has a scale of its own, so that utilities may be any distance apart.
+"""
+
+import math
+
+import numba
+import numpy as np
+
+from bayesrank.likelihoods.ops.vector_exp import FARTHEST, vector_exp
+from bayesrank.likelihoods.plackett_luce.block_kernel import (
+    block_hessian_kernel,
+    hessian_workspace,
+)
+from bayesrank.likelihoods.plackett_luce.per_item_kernel import log_worths
+
+__all__ = ["stage_total_hessian_kernel"]
+
+
+@numba.njit(cache=True, error_model="numpy")
+def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
+    utility, item_weight, node_weight, block_weight,
+    entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
+    n_shared,
+):  # fmt: skip
+    r"""All second derivatives of the weighted sum of stages, (n_items, n_items).
+
+    With the shares p of a remainder, the Hessian of its log total is diag(p) - p p', and that of a
+    block stage f(w - log T), with h = H_f 1 and slopes g, is
+    H_f - h p' - p h' + (1' h) p p' - (1' g) (diag(p) - p p').
+    What a remainder has of diag(p) and p p' goes down to those inside it, so that two items meet
+    once: in the smallest remainder that has both. Time is that of the pairs of an item and what is
+    ranked with or below it.
+    """
+    n_items, n_nodes = utility.size, child.size
+    # each two items are written once, here or there: what is random access costs most
+    half = np.zeros((n_items, n_items))
+    log_total = np.empty(n_nodes)
+    log_worths(log_total, utility, entry, start, child)
+    of_shares, of_products = node_weight.copy(), -node_weight
+    inside, share = np.empty(n_items, dtype=np.int64), np.empty(n_items)  # of a remainder
+
+    largest = 0
+    for b in range(b_below.size):
+        largest = max(largest, b_start[b + 1] - b_start[b])
+    w, gamma, h, among = (
+        np.empty(largest), np.empty(largest), np.empty(largest), np.empty((largest, largest))
+    )  # fmt: skip
+    work = hessian_workspace(largest)
+    for b in range(b_below.size):
+        first, size, below = b_start[b], b_start[b + 1] - b_start[b], b_below[b]
+        weight = block_weight[b]
+        for i in range(size):
+            w[i] = utility[b_item[first + i]] - log_total[below]
+        block_hessian_kernel(w[:size], gamma[:size], among[:size, :size], work)
+        slopes = curved = 0.0
+        for i in range(size):
+            h[i] = 0.0
+            for j in range(size):
+                h[i] += among[i, j]
+            slopes += gamma[i]
+            curved += h[i]
+            half[b_item[first + i], b_item[first + i]] += 0.5 * weight * among[i, i]
+            for j in range(i):
+                half[b_item[first + i], b_item[first + j]] += weight * among[i, j]
+        of_shares[below] -= weight * slopes
+        of_products[below] += weight * (slopes + curved)
+        n_inside = _shares(inside, share, below, utility, log_total, entry, start, child)
+        for i in range(size):
+            row, by = half[b_item[first + i]], weight * h[i]
+            for k in range(n_inside):
+                row[inside[k]] -= by * share[k]
+
+    for n in range(n_nodes - 1, -1, -1):
+        n_inside = _shares(inside, share, n, utility, log_total, entry, start, child)
+        for e in range(start[n + 1] - start[n]):  # those that are not in smaller ones come first
+            row, by = half[inside[e]], of_products[n] * share[e]
+            row[inside[e]] += 0.5 * share[e] * (by + of_shares[n])
+            for k in range(e + 1, n_inside):
+                row[inside[k]] += by * share[k]
+        if child[n] >= 0:
+            below = math.exp(log_total[child[n]] - log_total[n])
+            of_shares[child[n]] += of_shares[n] * below
+            of_products[child[n]] += of_products[n] * below * below
+    return half + half.T
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _shares(  # type: ignore[no-untyped-def]
+    inside, share, n, utility, log_total, entry, start, child
+):
+    """Write the items of a remainder, those of its last block first, and their shares of it."""
+    k, m = 0, n
+    while m >= 0:
+        for e in range(start[m], start[m + 1]):
+            inside[k] = entry[e]
+            share[k] = utility[entry[e]] - log_total[n]
+            k += 1
+        m = child[m]
+    for i in range(k):
+        share[i] = vector_exp(max(share[i], -FARTHEST))
+    return k
