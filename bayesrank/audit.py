@@ -20,22 +20,15 @@ drift        :math:`\chi^2` of strengths in the first half against the second   
 fragility    fewest matches whose removal changes the leader, of the leader's    1 % or more
 ===========  ==================================================================  ===================
 
-What is expected of outcomes is what Davidson's model says (Bradley-Terry's if nothing ties) at the
-mode, with an order effect. The residuals of the counts of a pair,
-:math:`\tfrac12 (c_1 - c_2) - \tfrac n2 (p_1 - p_2)`, have the variance that the model gives them,
-and a probe is a contrast of them that the defect it looks for would make large. So each answers to
-its own defect: a judge who contradicts all others makes no cycles, and votes that go together by
-prompt do not look like a judge's.
+Expected outcomes are those of Davidson's model (Bradley-Terry's without ties) at the mode, with an
+order effect. A probe is a contrast of the residuals of the counts that its defect would make large.
+With the posterior of a model, the probes of cycles, order, ties, judges and clusters compare with
+matches drawn from it: they say what that model leaves unexplained.
 
-With the posterior of a model of these matches, what is expected is what that model predicts, and
-the probes of cycles, order, ties, judges and clusters say what it leaves open: contrasts of the
-matches are compared with those of matches drawn from the posterior, whose variance includes what is
-not known of the parameters. What the model knows of, opinions of judges or prompts, fires no more.
-
-A probe that fires does not say that anybody cheated. It says what to look at.
+A probe that fires says where to look; it does not say that anybody cheated.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -45,8 +38,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from scipy.special import expit
 from scipy.stats import chi2, gumbel_r, norm, t
 
 from bayesrank.data import Pairs
@@ -70,7 +63,8 @@ MOST_ITEMS = 40  # that are looked at for cycles: those with the most matches
 DRAWS = 1000  # of simulated boards
 PERMUTED = 50  # boards of which the mean and spread of repeats are taken
 LEVEL = 1e-6  # difference of utilities below which neither leads: searches for modes are as exact
-SCALE = 3.0  # prior standard deviation of utilities in the fits: little beside a few matches
+SCALE = 3.0  # prior standard deviation of utilities in the fits: weak
+CHANCE = ", which may be chance."
 
 
 def audit(
@@ -88,45 +82,34 @@ def audit(
     Parameters
     ----------
     pairs : Pairs
-        Matches, with their judges and whatever else tells them apart (user, prompt, day, category)
-        as groups.
+        Matches, with judges, users, prompts, days or categories as groups.
     posterior : DataTree, optional
-        Of a model that observes these pairs, such as `leaderboard_model` or one's own of
-        `Davidson`, with the group posterior_predictive:
-        ``pm.sample_posterior_predictive(idata, extend_inferencedata=True)``. Then the probes of
-        cycles, order, ties, judges and clusters say what this model leaves open, instead of what
-        one without judges and groups would. Answers, drift and fragility are of that one in any
-        case, and the others of no model.
+        Of a model that observes these pairs, with the group posterior_predictive:
+        ``pm.sample_posterior_predictive(idata, extend_inferencedata=True)``. The probes of cycles,
+        order, ties, judges and clusters then compare with this model.
     var : str
-        The variable of that model that observes the pairs.
+        The observed variable of that model.
     time : str, optional
-        The group whose labels are in order of time. Without it there is no probe of drift.
+        The group whose labels are in order of time, for the probe of drift.
     order_effect : bool
-        Whether the first item of a pair is one that stood first. False where the order means
-        nothing, such as winner and loser; then there is no probe of it.
+        Whether the order of a pair means something; False skips the probe of order.
     probes : sequence of str, optional
-        Which ones, by their names; by default all that the data allow.
+        Names of probes; by default all.
     seed : int
-        Of simulated and permuted boards.
+        Random seed of simulated and permuted boards.
 
     Returns
     -------
     DataFrame
-        Indexed by probe: ``fires``; ``value`` and ``expected``, numbers of the kind that the table
-        of the module `bayesrank.audit` lists, ``p``, how probable so large a value would be where
-        nothing is wrong (NaN where there is a limit instead), and ``says``, a sentence. A probe
-        that the data do not allow has NaN for a value and says why.
+        Indexed by probe: ``fires``; ``value`` and ``expected``, as in the table of the module
+        `bayesrank.audit`; ``p``, the probability of so large a value by chance (NaN with a limit);
+        and ``says``, a sentence. A probe that the data do not allow has the value NaN.
 
     Raises
     ------
     ValueError
-        If there is no such group or probe, nothing was played, or the posterior is not one of
-        these pairs or without predictions of them.
-
-    Notes
-    -----
-    Judges have one adherence in what is expected, 1: that they differ in care is for
-    `leaderboard_model` to say; the probe of judges fires where one votes against the others.
+        If a group or probe does not exist, no match was played, or the posterior does not predict
+        these pairs.
 
     Examples
     --------
@@ -163,6 +146,15 @@ class _Found:
     p: float = np.nan
     fires: bool = False
 
+    @classmethod
+    def tested(
+        cls, what: str, consequence: str, z: float, p: float, *, otherwise: str = ".",
+        fires: bool | None = None,
+    ) -> "_Found":  # fmt: skip
+        """Say what a standardised number is, and the consequence if it fires: p is rare."""
+        fires = bool(p < RARE if fires is None else fires)
+        return cls(what + (f": {consequence}." if fires else otherwise), z, 0.0, p, fires)
+
 
 class _Board:
     """The matches, what is expected of them, and what all probes look at."""
@@ -189,9 +181,12 @@ class _Board:
             # and one match as at the mode, so that nothing is impossible, nor are pairs empty
             self.p = (drawn.sum(axis=0) + self.p) / (len(drawn) * self.n[:, None] + 1)
         low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
-        self.met, self.meeting = np.unique(low * pairs.n_items + high, return_inverse=True)
+        _, self.meeting = np.unique(low * pairs.n_items + high, return_inverse=True)
         self.sign = np.where(self.first < self.second, 1.0, -1.0)  # towards the lower number
-        self.matches = _played(pairs)
+        self.meetings = np.zeros((pairs.n_items, pairs.n_items))  # matches of two items
+        np.add.at(self.meetings, (self.first, self.second), self.n)
+        self.meetings += self.meetings.T
+        self.matches = self.meetings.sum(axis=1)
 
     def refit(self, pairs: Pairs) -> MatchFit:
         """Fit some of the matches."""
@@ -201,7 +196,7 @@ class _Board:
     @cached_property
     def duplicates(self) -> _Found:
         """What is found of matches that repeat others, which other probes leave out."""
-        return _repeated(self)
+        return _duplicates(self)
 
     def sums(
         self, cells: Sequence[Ints], signs: Sequence[float], size: int, weights: Floats,
@@ -258,27 +253,21 @@ class _Board:
         }
 
 
-# ---------------------------------------------------------------------------------------------
 # Who met whom
-# ---------------------------------------------------------------------------------------------
 
 
 def _connection(board: _Board) -> _Found:
     """Find the cut of the board into two groups that the fewest matches cross."""
-    n_items = board.pairs.n_items
     played = np.flatnonzero(board.matches)
-    between = coo_array((board.n, (board.first, board.second)), shape=(n_items, n_items))
-    table = (between + between.T).toarray()[np.ix_(played, played)].astype(np.float64)
+    table = board.meetings[np.ix_(played, played)]
     n_parts, part = connected_components(table > 0, directed=False)
     if n_parts > 1:
         small = [board.name(i) for i in played[part != np.bincount(part).argmax()]]
         return _Found(
             f"The board falls into {n_parts} parts that never met: nothing but the prior compares "
             f"{_some(small)} with the others.",
-            value=0.0,
-            expected=ACROSS,
-            fires=True,
-        )
+            0.0, ACROSS, fires=True,
+        )  # fmt: skip
     if len(played) < 4:
         return _Found("There are fewer than four items: no two groups to be told apart.")
     # along the second eigenvector of the normalised Laplacian lie the sparsest cuts
@@ -295,24 +284,16 @@ def _connection(board: _Board) -> _Found:
         f"{across:,.0f} of {board.n.sum():,} matches join {_some(small)} to the other "
         f"{len(played) - len(small)} items"
         + (": how the two groups compare hangs on these." if across < ACROSS else "."),
-        value=across,
-        expected=ACROSS,
-        fires=across < ACROSS,
-    )
+        across, ACROSS, fires=across < ACROSS,
+    )  # fmt: skip
 
 
 def _selection(board: _Board) -> _Found:
     """Find an item that met fewer opponents than its matches would give."""
-    n_items = board.pairs.n_items
-    low, high = np.divmod(board.met, n_items)
-    times = np.bincount(board.meeting, board.n)
-    of_item = np.concatenate([low, high]).argsort(kind="stable")
-    ends = np.bincount(np.concatenate([low, high]), minlength=n_items).cumsum()
-    opponents = np.split(np.tile(times, 2)[of_item], ends[:-1])
     enough = np.flatnonzero(board.matches >= 10)
     if len(enough) < 5:
         return _Found("Fewer than five items have ten matches: nobody's opponents stand out.")
-    count = np.array([_effective(opponents[i]) for i in enough])
+    count = np.array([_effective(board.meetings[i]) for i in enough])
     # boards are made by design, which spares pairs: it is who differs from the others that counts
     relative = np.log(count)
     centre = np.median(relative)
@@ -321,29 +302,20 @@ def _selection(board: _Board) -> _Found:
     k = int(apart.argmax())
     item, p = int(enough[k]), float(min(1.0, len(enough) * norm.sf(apart[k])))
     fires = p < RARE
-    if fires:  # nor did it happen by chance, with few matches
-        others = np.where(np.arange(n_items) == item, 0.0, board.matches)
+    if fires:  # unless that happens by chance, with few matches
+        others = np.where(np.arange(len(board.matches)) == item, 0.0, board.matches)
         drawn = board.rng.multinomial(int(board.matches[item]), others / others.sum(), size=200)
         by_chance = np.log([_effective(times) for times in drawn])
         z = (by_chance.mean() - relative[k]) / max(by_chance.std(), 1e-3)
-        fires = z > norm.isf(RARE / len(enough))
-    met = np.exp(centre)
-    return _Found(
+        fires = bool(z > norm.isf(RARE / len(enough)))
+    return _Found.tested(
         f"{board.name(item)} met as many opponents as if it had met {count[k]:.1f} of them "
-        f"equally often; the median of all items is {met:.1f}"
-        + (": its place rests on a selection of opponents." if fires else "."),
-        value=float(apart[k]),
-        expected=0.0,
-        p=p,
-        fires=bool(fires),
-    )
+        f"equally often; the median of all items is {np.exp(centre):.1f}",
+        "its place rests on a selection of opponents", float(apart[k]), p, fires=fires,
+    )  # fmt: skip
 
 
-def _duplicates(board: _Board) -> _Found:
-    return board.duplicates
-
-
-def _repeated(board: "_Board") -> _Found:
+def _duplicates(board: "_Board") -> _Found:
     """Count matches that repeat another one in all respects."""
     groups = board.groupings()
     if not groups:
@@ -367,21 +339,15 @@ def _repeated(board: "_Board") -> _Found:
     mean, sd = permuted.mean(), max(permuted.std(ddof=1), np.sqrt(permuted.mean() + 1))
     z = (value - mean) / sd
     p = float(norm.sf(z))
-    fires = p < RARE and value - mean > SHARE * len(what)
-    return _Found(
+    fires = bool(p < RARE and value - mean > SHARE * len(what))
+    return _Found.tested(
         f"{value:,} of {len(what):,} matches repeat another with the same "
-        f"{_and(['items', 'outcome', *groups])}; {mean:,.0f} would by chance"
-        + (": votes may have been counted twice." if fires else "."),
-        value=float(z),
-        expected=0.0,
-        p=p,
-        fires=bool(fires),
-    )
+        f"{_some(['items', 'outcome', *groups], 99)}; {mean:,.0f} would by chance",
+        "votes may have been counted twice", float(z), p, fires=fires,
+    )  # fmt: skip
 
 
-# ---------------------------------------------------------------------------------------------
 # How they ended
-# ---------------------------------------------------------------------------------------------
 
 
 def _cycles(board: _Board) -> _Found:
@@ -390,107 +356,79 @@ def _cycles(board: _Board) -> _Found:
     items = items[board.matches[items] > 0]
     if len(items) < 3:
         return _Found("There are fewer than three items: no cycle is possible.")
-    sides = board.pooled.first, board.pooled.second
-    mine = board.pooled.counts.any(axis=1) & np.isin(sides, items).all(axis=0)
-    one, other = (np.searchsorted(items, side[mine]) for side in sides)
-    counts = board.pooled.counts[mine].T.astype(np.float64)
-    low, high = np.minimum(one, other), np.maximum(one, other)
-    met, meeting = np.unique(low.astype(np.int64) * len(items) + high, return_inverse=True)
-    at = np.full(len(items) ** 2, -1)
-    at[met] = np.arange(len(met))
-    triads = np.array(list(combinations(range(len(items)), 3)))
-    ij, jk, ik = (at[triads[:, a] * len(items) + triads[:, b]] for a, b in ((0, 1), (1, 2), (0, 2)))
-    whole = (ij >= 0) & (jk >= 0) & (ik >= 0)
-    if not whole.any():
-        return _Found("No three items all met each other: no cycle can be seen.")
-    triads, ij, jk, ik = (x[whole] for x in (triads, ij, jk, ik))
-
-    # of each two that met: the points of the one beyond those that the order gives
-    sign = np.where(one < other, 1.0, -1.0)
-    n = counts.sum(axis=0).astype(np.int64)
-    utility = board.fit.utility[items]
-    lead = utility[one] - utility[other]
+    pairs = board.pooled if board.drawn is None else board.pairs
+    inside = pairs.counts.any(axis=1) & np.isin((pairs.first, pairs.second), items).all(axis=0)
+    first, second = (np.searchsorted(items, side[inside]) for side in (pairs.first, pairs.second))
+    n = pairs.counts[inside].sum(axis=1)
+    lead = board.fit.utility[items][first] - board.fit.utility[items][second]
     p = board.fit.probabilities(lead)
     even, _ = board.moments(board.fit.probabilities(np.zeros_like(lead)))
-    _, variance = board.moments(p)
-    width = np.sqrt(np.bincount(meeting, n * variance))
 
-    def clearest(counts: Floats) -> tuple[float, int]:
-        points = (counts[0] - counts[1]) / 2 - n * even
-        z = np.bincount(meeting, sign * points) / width
-        sides = np.stack([z[ij], z[jk], -z[ik]])
+    def table(values: Floats, mirrored: float) -> Floats:
+        """Sum by the two items: (n_items, n_items), with its mirror image times a sign."""
+        cell = np.bincount(first * len(items) + second, values, len(items) ** 2)
+        square = cell.reshape(len(items), len(items))
+        return np.asarray(square + mirrored * square.T)
+
+    width = np.sqrt(table(n * board.moments(p)[1], 1.0))
+    i, j, k = np.array(list(combinations(range(len(items)), 3))).T
+    whole = (width[i, j] > 0) & (width[j, k] > 0) & (width[k, i] > 0)
+    if not whole.any():
+        return _Found("No three items all met each other: no cycle can be seen.")
+    i, j, k = i[whole], j[whole], k[whole]
+
+    def clearest(counts: NDArray[Any]) -> tuple[float, list[int]]:
+        """Find the three items of the clearest cycle, and the least z of its three sides."""
+        points = table((counts[:, 0] - counts[:, 1]) / 2 - n * even, -1.0)
+        z = points / np.where(width > 0, width, 1.0)
+        sides = np.stack([z[i, j], z[j, k], z[k, i]])
         around = np.maximum(sides.min(axis=0), -sides.max(axis=0))
         best = int(around.argmax())
-        return float(around[best]), best if z[ij[best]] > 0 else -1 - best
+        cycle = [int(x[best]) for x in (i, j, k)]
+        return float(around[best]), cycle if sides[0, best] > 0 else cycle[::-1]
 
-    value, best = clearest(counts)
+    value, cycle = clearest(pairs.counts[inside])
+    one, other, third = (board.name(x) for x in items[cycle])
     if board.drawn is None:
-        boards = (board.rng.multinomial(n, p).T for _ in range(DRAWS))
+        boards: Iterable[Any] = (board.rng.multinomial(n, p) for _ in range(DRAWS))
     else:
-        key = board.first * board.pairs.n_items + board.second
-        keys = (sides[0].astype(np.int64) * board.pairs.n_items + sides[1])[mine]
-        place = np.full(board.pairs.n_items**2, len(keys))  # those of other items come last
-        place[keys] = np.arange(len(keys))
-        boards = (
-            np.stack([np.bincount(place[key], c, len(keys) + 1)[:-1] for c in one_board.T])
-            for one_board in board.drawn
-        )
-    drawn = np.array([clearest(each.astype(np.float64))[0] for each in boards])
-    rarity = _tail(value, drawn)
-    around = triads[best] if best >= 0 else triads[-1 - best][::-1]
-    i, j, m = (board.name(x) for x in items[around])
-    what = f"{i} beats {j}, {j} beats {m} and {m} beats {i}, each by {value:.1f} standard errors"
-    chance = f"; a board without cycles has {np.median(drawn):.1f} there"
-    return _Found(
-        "No three items beat one another in a circle."
-        if value <= 0
-        else f"{what} or more{chance}: one scale of strength does not describe these."
-        if rarity < RARE
-        else f"{what} or more, which may be chance.",
-        value=value,
-        expected=float(np.median(drawn)),
-        p=rarity,
-        fires=value > 0 and rarity < RARE,
+        boards = board.drawn[:, inside]
+    drawn = np.array([clearest(counts)[0] for counts in boards])
+    rarity, typical = _tail(value, drawn), float(np.median(drawn))
+    if value <= 0:
+        return _Found("No three items beat one another in a circle.", value, typical, rarity)
+    what = (
+        f"{one} beats {other}, {other} beats {third} and {third} beats {one}, each by {value:.1f} "
+        "standard errors or more"
     )
+    consequence = (
+        f"; a board without cycles has {typical:.1f} there: one scale of strength does not "
+        "describe these."
+    )
+    fires = rarity < RARE
+    return _Found(what + (consequence if fires else CHANCE), value, typical, rarity, fires)
 
 
 def _order(board: _Board) -> _Found:
-    """Say whether being the first is an advantage."""
+    """Say whether being the first is an advantage, or more of one than the posterior predicts."""
     if not board.order_effect:
         return _Found("The order of the items means nothing here.")
     if board.drawn is not None:
-        return _order_left(board)
-    value, error = board.fit.order_effect
-    z = value / error
-    p = float(2 * norm.sf(abs(z)))
-    gain = 1 / (1 + np.exp(-value)) - 0.5
-    known = ": a model without an order effect is wrong about those who often stand first"
-    return _Found(
-        f"Being the first adds {value:+.2f} (standard error {error:.2f}) to the log odds, and "
-        f"{100 * gain:+.1f} % to the share of decided matches of equal items"
-        + (f"{known}." if p < RARE else "."),
-        value=z,
-        expected=0.0,
-        p=p,
-        fires=p < RARE,
-    )
-
-
-def _order_left(board: _Board) -> _Found:
-    """Say whether the first wins more often than the posterior predicts."""
-    one = np.zeros(board.pairs.n_pairs, dtype=np.int64)
-    weights = np.tile([0.5, -0.5, 0.0], (len(one), 1))
-    z = float(board.z(*board.sums([one], [1.0], 1, weights, board.n / 4), ENOUGH / 4)[0])  # halves
-    p = float(2 * norm.sf(abs(z)))
-    return _Found(
-        f"The first wins {'more' if z > 0 else 'less'} than the model predicts, by {abs(z):.1f} "
-        "standard errors"
-        + (": it does not take account of the order." if p < RARE else ", which may be chance."),
-        value=z,
-        expected=0.0,
-        p=p,
-        fires=p < RARE,
-    )
+        one = np.zeros(board.pairs.n_pairs, dtype=np.int64)
+        points = np.tile([0.5, -0.5, 0.0], (len(one), 1))
+        z = float(board.z(*board.sums([one], [1.0], 1, points, board.n / 4), ENOUGH / 4)[0])
+        side = "more" if z > 0 else "less"
+        what = f"The first wins {side} than the model predicts, by {abs(z):.1f} standard errors"
+        consequence = "it does not take account of the order"
+    else:
+        value, error = board.fit.order_effect
+        z = value / error
+        what = (
+            f"Being the first adds {value:+.2f} (standard error {error:.2f}) to the log odds, and "
+            f"{100 * (expit(value) - 0.5):+.1f} % to the share of decided matches of equal items"
+        )
+        consequence = "a model without an order effect is wrong about those who often stand first"
+    return _Found.tested(what, consequence, z, float(2 * norm.sf(abs(z))), otherwise=CHANCE)
 
 
 def _ties(board: _Board) -> _Found:
@@ -500,19 +438,22 @@ def _ties(board: _Board) -> _Found:
         return _Found("Nothing ties.")
     if not groups:
         return _Found("There is one judge and no group of few labels: nobody to compare.")
-    p_tie = board.p[:, 2]
-    label, z, p = _furthest(board, groups, board.n * p_tie * (1 - p_tie))
-    if label is None:
+    tied = np.tile([0.0, 0.0, 1.0], (board.pairs.n_pairs, 1))
+    names, z = [], []
+    for name, (labels, idx) in groups.items():
+        variance = board.n * board.p[:, 2] * (1 - board.p[:, 2])
+        sums, width = board.sums([idx], [1.0], len(labels), tied, variance)
+        for k in np.flatnonzero(width >= ENOUGH).tolist():
+            names.append(str(labels[k]) if name == "judge" else f"{name} {labels[k]}")
+            z.append(float(board.z(sums, width)[k]))
+    if not names:
         return _Found("Nobody has matches enough to compare their ties.")
-    return _Found(
-        f"{label} {'calls ties more often' if z > 0 else 'calls ties less often'} than the "
-        f"closeness of its matches explains, by {abs(z):.1f} standard errors"
-        + (": what a tie is differs by who judges." if p < RARE else ", which may be chance."),
-        value=z,
-        expected=0.0,
-        p=p,
-        fires=p < RARE,
-    )
+    k = int(np.abs(z).argmax())
+    return _Found.tested(
+        f"{names[k]} calls ties {'more' if z[k] > 0 else 'less'} often than the closeness of its "
+        f"matches explains, by {abs(z[k]):.1f} standard errors",
+        "what a tie is differs by who judges", z[k], _at_least_one(z[k], len(z)), otherwise=CHANCE,
+    )  # fmt: skip
 
 
 def _judges(board: _Board) -> _Found:
@@ -537,7 +478,6 @@ def _judges(board: _Board) -> _Found:
     if not tests:
         return _Found("No judge has matches enough to be compared with the others.")
     k = int(np.abs(z).argmax())
-    p = _at_least_one(z[k], tests)
     if k < n_judges:
         how = "more against" if z[k] < 0 else "more closely with"
         what = f"{labels[k]} votes {how} the order of all others than chance explains"
@@ -545,23 +485,14 @@ def _judges(board: _Board) -> _Found:
         judge, item = divmod(k - n_judges, n_items)
         how = "favours" if z[k] > 0 else "disfavours"
         what = f"{labels[judge]} {how} {board.name(item)}"
-    return _Found(
-        f"{what}, by {abs(z[k]):.1f} standard errors"
-        + (": look at the ranks without this judge." if p < RARE else ", which may be chance."),
-        value=float(z[k]),
-        expected=0.0,
-        p=p,
-        fires=p < RARE,
-    )
+    return _Found.tested(
+        f"{what}, by {abs(z[k]):.1f} standard errors", "look at the ranks without this judge",
+        float(z[k]), _at_least_one(z[k], tests), otherwise=CHANCE,
+    )  # fmt: skip
 
 
 def _answers(board: _Board) -> _Found:
-    """Find a judge who gives one answer to everything.
-
-    Where each two items always stand in the same order, a judge who always names the first follows
-    an order perfectly, by however much adherence: of three judges with 120 matches each one had
-    4.6 ± 20 with 116 divergences. Where sides are drawn it is near the prior, 0.9 ± 0.2.
-    """
+    """Find a judge who gives one answer to everything, which the adherence cannot describe."""
     judges, counts = board.pairs.judges, board.pairs.counts
     if len(judges) < 2:
         return _Found("There is one judge only.")
@@ -585,13 +516,10 @@ def _answers(board: _Board) -> _Found:
             ": that says next to nothing of its care, so its adherence is hardly known but from "
             "the prior. Look at the ranks without it."
             if fires
-            else ", which may be chance."
+            else CHANCE
         ),
-        value=float(n[k]),
-        expected=CERTAIN - 1,
-        p=p,
-        fires=fires,
-    )
+        float(n[k]), CERTAIN - 1, p, fires,
+    )  # fmt: skip
 
 
 def _clusters(board: _Board) -> _Found:
@@ -599,13 +527,11 @@ def _clusters(board: _Board) -> _Found:
     groups = {k: v for k, v in board.groupings().items() if len(v[0]) >= MANY}
     if not groups:
         return _Found(f"No group has {MANY} labels or more, such as prompts or users.")
-    best: _Found | None = None
-    for name, (labels, idx) in groups.items():
-        found = _together(board, name, idx, len(labels), len(groups))
-        if best is None or not best.p <= found.p:
-            best = found
-    assert best is not None
-    return best
+    found = (
+        _together(board, name, idx, len(labels), len(groups))
+        for name, (labels, idx) in groups.items()
+    )
+    return min(found, key=lambda one: one.p)
 
 
 def _together(board: _Board, name: str, idx: Ints, n_labels: int, tests: int) -> _Found:
@@ -625,20 +551,12 @@ def _together(board: _Board, name: str, idx: Ints, n_labels: int, tests: int) ->
     z = excess / max(float(np.sqrt(variance)), 1e-12)
     p = float(min(1.0, tests * norm.sf(z)))
     share = excess / max(float((value**2).sum()), 1e-12)
-    return _Found(
+    return _Found.tested(
         f"Votes of one {name} on the same two items agree more than votes of several, by "
-        f"{z:.1f} standard errors"
-        + (
-            f": together they vary {1 + share:.1f} times as much as independent ones, and "
-            "intervals that take them for independent are too narrow."
-            if p < RARE
-            else ", which may be chance."
-        ),
-        value=z,
-        expected=0.0,
-        p=p,
-        fires=p < RARE,
-    )
+        f"{z:.1f} standard errors",
+        f"together they vary {1 + share:.1f} times as much as independent ones, and intervals that "
+        "take them for independent are too narrow", z, p, otherwise=CHANCE,
+    )  # fmt: skip
 
 
 def _agreement(value: Floats, met: Ints, cell: Ints) -> tuple[float, float]:
@@ -672,9 +590,7 @@ def _agreement(value: Floats, met: Ints, cell: Ints) -> tuple[float, float]:
     return float(seen - mean.sum()), max(float((square - mean**2).sum()), 0.0)
 
 
-# ---------------------------------------------------------------------------------------------
-# What the ranks hang on
-# ---------------------------------------------------------------------------------------------
+# What the ranks depend on
 
 
 def _drift(board: _Board) -> _Found:
@@ -686,7 +602,11 @@ def _drift(board: _Board) -> _Found:
     cut = int(np.searchsorted(by_time, by_time[-1] / 2)) + 1
     if cut >= len(by_time):
         return _Found(f"All matches have one {board.time}.")
-    halves = [_only(board.pairs, idx < cut), _only(board.pairs, idx >= cut)]
+    counts = board.pairs.counts
+    halves = [
+        replace(board.pairs, counts=np.where(rows[:, None], counts, 0))
+        for rows in (idx < cut, idx >= cut)
+    ]
     fits = [board.refit(half) for half in halves]
     both = np.flatnonzero(np.logical_and(*(_played(half) > 0 for half in halves)))
     if len(both) < 2:
@@ -705,11 +625,8 @@ def _drift(board: _Board) -> _Found:
         f"{value:.0f} where {degrees} is expected; {board.name(both[most])} "
         f"moved most, {moved[most]:+.2f}"
         + (": one strength for all times does not describe them." if p < RARE else "."),
-        value=value,
-        expected=float(degrees),
-        p=p,
-        fires=p < RARE,
-    )
+        value, float(degrees), p, p < RARE,
+    )  # fmt: skip
 
 
 def _fragility(board: _Board) -> _Found:
@@ -720,42 +637,35 @@ def _fragility(board: _Board) -> _Found:
     if not rivals:
         return _Found("There is one item only.")
     rows, outcome = np.nonzero(board.pooled.counts)
-    limit = max(int(0.5 * board.matches[leader]), 1)
-    best: tuple[int, int] | None = None
+    times = board.pooled.counts[rows, outcome]
+    name, least = board.name(leader), SHARE * float(board.matches[leader])
+    fewest, other = max(int(0.5 * board.matches[leader]), 1) + 1, -1
     for rival in rivals:
         effect = board.fit.influence(board.pooled, leader, rival)[rows, outcome]
         order = np.argsort(-effect)
         order = order[effect[order] > 0]
-        told = effect[order] * board.pooled.counts[rows, outcome][order]
-        if told.sum() < utility[leader] - utility[rival]:
+        if (effect * times)[order].sum() < utility[leader] - utility[rival]:
             continue
-        removed = _removed(board, leader, rows[order], outcome[order], effect[order], limit, rival)
-        if removed is not None and (best is None or removed < best[0]):
-            best = (removed, rival)
-            limit = removed
-    name = board.name(leader)
-    if best is None:
+        removed = _removed(board, leader, rows[order], outcome[order], fewest - 1)
+        if removed is not None:
+            fewest, other = removed, rival
+    if other < 0:
         return _Found(
             f"Another leader than {name} needs more than half of its matches taken away.",
-            value=float("inf"),
-            expected=SHARE * float(board.matches[leader]),
+            np.inf,
+            least,
         )
-    least = SHARE * float(board.matches[leader])
-    n, other = best[0], board.name(best[1])
-    fires = n < least or n <= 2
+    fires = fewest < least or fewest <= 2
     return _Found(
-        f"Without {n:,} {'match' if n == 1 else 'matches'} of {board.n.sum():,}, {other} would "
-        f"lead instead of {name}" + (": that is very few." if fires else "."),
-        value=float(n),
-        expected=least,
-        fires=bool(fires),
-    )
+        f"Without {fewest:,} {'match' if fewest == 1 else 'matches'} of {board.n.sum():,}, "
+        f"{board.name(other)} would lead instead of {name}"
+        + (": that is very few." if fires else "."),
+        float(fewest), least, fires=fires,
+    )  # fmt: skip
 
 
-def _removed(
-    board: _Board, leader: int, rows: Ints, outcome: Ints, effect: Floats, limit: int, rival: int
-) -> int | None:
-    """Count the matches, the most telling first, without which the leader is another one."""
+def _removed(board: _Board, leader: int, rows: Ints, outcome: Ints, limit: int) -> int | None:
+    """Count the matches, the most influential first, without which another item leads."""
     counts = board.pooled.counts
     times = counts[rows, outcome]
     before = times.cumsum() - times
@@ -769,19 +679,9 @@ def _removed(
         others = np.where(board.matches > 0, fit.utility, -np.inf)
         return bool(others.max() > fit.utility[leader] + LEVEL)
 
-    gap = float(board.fit.utility[leader] - board.fit.utility[rival])
-    reached = np.minimum((effect * times).cumsum(), np.inf)
-    k = int(np.searchsorted(reached, gap))
-    guess = (
-        int(times.sum())
-        if k >= len(times)
-        else int(before[k] + np.ceil((gap - (reached[k] - effect[k] * times[k])) / effect[k]))
-    )
-    low, high = 0, min(max(guess, 1), limit)
-    while not flips(high):  # one step says roughly how many; fits say whether they are enough
-        low, high = high, 2 * high
-        if low >= limit or low >= times.sum():
-            return None
+    low, high = 0, min(limit, int(times.sum()))
+    if high < 1 or not flips(high):
+        return None
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if flips(middle) else (middle, high)
@@ -815,24 +715,26 @@ def _predicted(pairs: Pairs, posterior: xr.DataTree, var: str) -> NDArray[np.int
         for name in sorted(kept.groups.keys() & {"judge", *pairs.groups})
         if {*map(str, kept.labels(name))} == {*map(str, pairs.coords[name])}
     ]
-    mine = [pairs.first, pairs.second, *pairs.counts[:, :n_outcomes].T]
-    theirs = [kept[FIRST].to_numpy(), kept[SECOND].to_numpy(), *kept[COUNTS].to_numpy().T]
-    if kept.items is not None:
-        mine[:2] = (pairs.coords["item"][item] for item in mine[:2])
-        theirs[:2] = (kept.items.to_numpy()[item] for item in theirs[:2])
-    mine += [pairs.coords[name][pairs.group_idx(name)] for name in groups]
+    labels = np.asarray(pairs.coords["item"])
+    items = labels if kept.items is None else kept.items.to_numpy()
+    counts = kept[COUNTS].to_numpy()
+    theirs = [*(items[kept[side].to_numpy()] for side in (FIRST, SECOND)), *counts.T]
     theirs += [kept.labels(name)[kept.codes(name)] for name in groups]
-    asked, known = (pd.MultiIndex.from_arrays([x.astype(str) for x in y]) for y in (mine, theirs))
+    mine = [labels[pairs.first], labels[pairs.second], *pairs.counts[:, :n_outcomes].T]
+    mine += [pairs.coords[name][pairs.group_idx(name)] for name in groups]
+    asked, known = (
+        pd.MultiIndex.from_arrays([np.asarray(x).astype(str) for x in rows])
+        for rows in (mine, theirs)
+    )
     order = np.arange(len(asked))
     if not asked.equals(known):
         matched = len(asked) == len(known) and asked.is_unique and known.is_unique
         order = known.get_indexer(asked) if matched else np.array([-1])
     if (order < 0).any():
         raise ValueError(
-            f"The posterior is of other matches ({len(known):,} rows of "
-            f"{kept[COUNTS].to_numpy().sum():,} matches) than these pairs ({len(asked):,} rows of "
-            f"{pairs.counts[:, :n_outcomes].sum():,}), or rows that are alike are in another "
-            "order. Give the pairs that its model observes."
+            f"The posterior is of other matches ({len(known):,} rows of {counts.sum():,} matches) "
+            f"than these pairs ({len(asked):,} rows of {pairs.counts[:, :n_outcomes].sum():,}), or "
+            "equal rows are in another order. Give the pairs that its model observes."
         )
     if pairs.counts[:, n_outcomes:].any():
         raise ValueError(
@@ -846,29 +748,6 @@ def _played(pairs: Pairs) -> Floats:
     n = pairs.counts.sum(axis=1)
     first, second = (np.bincount(side, n, pairs.n_items) for side in (pairs.first, pairs.second))
     return np.asarray(first + second)
-
-
-def _only(pairs: Pairs, rows: NDArray[np.bool_]) -> Pairs:
-    """Set the counts of all other pairs to 0."""
-    return replace(pairs, counts=np.where(rows[:, None], pairs.counts, 0))
-
-
-def _furthest(
-    board: _Board, groups: dict[str, tuple[pd.Index, Ints]], variance: Floats
-) -> tuple[str | None, float, float]:
-    """Find the label whose ties are furthest off: its name, z, and p for so many labels."""
-    names, z = [], []
-    tied = np.tile([0.0, 0.0, 1.0], (board.pairs.n_pairs, 1))
-    for name, (labels, idx) in groups.items():
-        sums, width = board.sums([idx], [1.0], len(labels), tied, variance)
-        each = board.z(sums, width)
-        for k in np.flatnonzero(width >= ENOUGH).tolist():
-            names.append(str(labels[k]) if name == "judge" else f"{name} {labels[k]}")
-            z.append(each[k])
-    if not names:
-        return None, np.nan, np.nan
-    furthest = int(np.abs(z).argmax())
-    return names[furthest], float(z[furthest]), _at_least_one(z[furthest], len(z))
 
 
 def _at_least_one(z: float, tests: int) -> float:
@@ -895,13 +774,11 @@ def _effective(times: NDArray[Any]) -> float:
     return float(np.exp(-(share * np.log(share)).sum()))
 
 
-def _and(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _some(names: Sequence[str]) -> str:
-    """Name a few of them."""
-    return _and(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} others"
+def _some(names: Sequence[str], most: int = 4) -> str:
+    """Name all or, of too many, a few."""
+    if len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1} others"]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 PROBES: dict[str, Callable[[_Board], _Found]] = {
@@ -913,7 +790,7 @@ PROBES: dict[str, Callable[[_Board], _Found]] = {
     "answers": _answers,
     "clusters": _clusters,
     "selection": _selection,
-    "duplicates": _duplicates,
+    "duplicates": lambda board: board.duplicates,
     "drift": _drift,
     "fragility": _fragility,
 }

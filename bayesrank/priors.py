@@ -1,4 +1,4 @@
-"""Priors of utilities by name: independent, or without the sum, of which the data say nothing."""
+"""Priors of utilities by name: independent, or with the sum zero."""
 
 from typing import Any
 
@@ -7,38 +7,27 @@ __all__ = ["LEARNED", "PRIORS", "deviations", "utility_prior"]
 PRIORS = {"normal": "Normal", "zero-sum": "ZeroSumNormal"}  # as PyMC calls them
 
 LEARNED = 3.0
-"""Scale of the half-normal prior of a standard deviation that is learned.
-
-Utilities are log worths. With a standard deviation of 1 the better of two items is first in 73 of
-100 rankings, on average over such items; with 3 in 88, and with 6, twice the scale, in 94.
-"""
+"""Scale of the half-normal prior of a learned standard deviation of utilities (log worths)."""
 
 
 def utility_prior(kind: str, name: str, *, sigma: Any, dims: Any) -> Any:
     """Add utilities with a prior to the model in context.
-
-    With `sigma` None the standard deviation is learned: ``utility_scale``, half-normal with scale
-    `LEARNED`, times standard utilities ``utility_z``, if `name` is utility.
 
     Parameters
     ----------
     kind : {"normal", "zero-sum"}
         Independent, or with the sum zero.
     name : str
-        Of the variable.
+        Name of the variable.
     sigma : float or tensor, optional
-        Standard deviation, positive; None has it learned.
+        Standard deviation, positive. None learns it: ``{name}_scale``, half-normal with scale
+        `LEARNED`, times standard utilities ``{name}_z``.
     dims : str or sequence of str
-        Of the variable.
+        Dims of the variable.
 
     Returns
     -------
     TensorVariable
-
-    Raises
-    ------
-    ValueError
-        If there is no such prior.
 
     Examples
     --------
@@ -56,9 +45,7 @@ def utility_prior(kind: str, name: str, *, sigma: Any, dims: Any) -> Any:
     prior = getattr(pm, PRIORS[kind])
     if sigma is not None:
         return prior(name, sigma=sigma, dims=dims)
-    # Not centred. With three rankings of three items the centred one has 10 effective draws of the
-    # scale in 4,000 and 299 of them diverge; this one has 784, and none does. With nine rankings of
-    # 23 items, which say much, both have thousands.
+    # not centred: with few data NUTS would diverge at small scales
     scale = pm.HalfNormal(f"{name}_scale", LEARNED)
     return pm.Deterministic(name, scale * prior(f"{name}_z", sigma=1.0, dims=dims), dims=dims)
 
@@ -66,21 +53,20 @@ def utility_prior(kind: str, name: str, *, sigma: Any, dims: Any) -> Any:
 def deviations(
     mean: Any, name: str, scale: Any, dims: tuple[str, ...], *, over: int | None = None
 ) -> Any:
-    """Add numbers around their mean to the model in context, apart by a spread to be learned.
+    """Add numbers with a given mean and a learned spread to the model in context.
 
     Parameters
     ----------
     mean : float or tensor
-        Exactly theirs, over every dim, or over the last ones.
+        Their exact mean, over all dims or the last ones.
     name : str
-        Of the variables: ``{name}_spread``, half-normal, and ``{name}_z``, standard deviations
-        from the mean.
+        ``{name}_spread`` is half-normal, and ``{name}_z`` are standard deviations from the mean.
     scale : float or tensor
-        Of the spread.
+        Scale of the spread.
     dims : sequence of str
-        Of the numbers.
+        Dims of the numbers.
     over : int, optional
-        Over how many of the dims, the last ones, they deviate from a mean; default all.
+        Number of last dims over which they deviate from a mean; default all.
 
     Returns
     -------
@@ -97,6 +83,6 @@ def deviations(
     import pymc as pm
 
     spread = pm.HalfNormal(f"{name}_spread", scale)
-    # Not centred: centred, a spread near zero is never left, as few judges or categories have it.
+    # not centred: NUTS would not leave a spread near zero, as with few judges
     z = pm.ZeroSumNormal(f"{name}_z", 1, dims=dims, n_zerosum_axes=over or len(dims))
     return mean + spread * z

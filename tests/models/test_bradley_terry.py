@@ -12,19 +12,8 @@ import bayesrank as br
 import models.bradley_terry
 from models.bradley_terry import study, sushi
 from models.bradley_terry.model import build, with_new_items
-from models.bradley_terry.study import sampled
-from models.bradley_terry.sushi import sushi_features, sushi_matches, without
-from tests.made_up import made_up
-from tests.models.normal_draws import normal_posteriors
 
 LN2 = np.log(2)
-SHORT = {
-    "draws": 200,
-    "tune": 300,
-    "cores": 1,
-    "progressbar": False,
-    "compute_convergence_checks": False,
-}
 FEATURES = pd.DataFrame({"price": [1.0, 0.0], "year": [0.5, -0.5]}, index=["a", "b"])
 
 
@@ -59,21 +48,11 @@ def test_the_variables_and_their_dims_are_those_of_the_table():
     assert named == {v.name for v in (*model.basic_RVs, *model.deterministics)}
 
 
-def test_a_given_scale_is_not_a_variable_and_without_order_there_is_no_effect():
-    assert [rv.name for rv in build(three_to_one(), prior_scale=1.0).free_RVs] == ["item_effect"]
-
-
 # Baseball: Agresti, Categorical Data Analysis (2002), Table 10.11
 
 
 def relative(utility):
     return np.sort((utility - utility.sel(item="Baltimore")).to_numpy())
-
-
-def test_baseball_has_the_published_estimates():
-    found = mode(build(br.load_baseball(), prior_scale=100.0))
-    published = [0.0, 0.68, 1.11, 1.25, 1.29, 1.44, 1.58]
-    np.testing.assert_allclose(relative(found["utility"]), published, atol=0.0051)
 
 
 def test_baseball_at_home_has_the_published_estimates():
@@ -88,26 +67,6 @@ def test_baseball_at_home_has_the_published_estimates():
 # With difference d and p = 1 / (1 + exp(-d)), the log-likelihood 3 log p + log(1 - p) has the
 # derivative 3 - 4p in d. At d = log 2, p = 2/3 and the derivative is 1/3: the scales below make
 # the prior pull back by exactly that.
-
-
-def test_the_mode_of_two_items_is_where_data_and_prior_balance():
-    found = mode(build(three_to_one(), prior_scale=np.sqrt(1.5 * LN2)))
-    np.testing.assert_allclose(found["utility"], [LN2 / 2, -LN2 / 2], atol=1e-7)
-
-
-def test_features_share_the_difference_with_the_items_by_their_scales():
-    scales = {"coefficient_scale": np.sqrt(2 * LN2), "prior_scale": np.sqrt(LN2 / 2)}
-    found = mode(build(three_to_one(), FEATURES[["price"]], **scales))
-    np.testing.assert_allclose(found["coefficient"], [2 / 3 * LN2], atol=1e-7)
-    np.testing.assert_allclose(found["utility"], [5 / 6 * LN2, -LN2 / 6], atol=1e-7)
-
-
-def test_the_order_effect_shares_it_too():
-    # pulls of d/3 each: order_scale^2 / 3 + 2 prior_scale^2 / 3 = log 2
-    scales = {"order_scale": np.sqrt(LN2), "prior_scale": np.sqrt(LN2)}
-    found = mode(build(three_to_one(), order_effect=True, **scales))
-    assert found["order_effect"] == pytest.approx(LN2 / 3, abs=1e-7)
-    np.testing.assert_allclose(found["utility"], [LN2 / 3, -LN2 / 3], atol=1e-7)
 
 
 # New items
@@ -153,103 +112,7 @@ def test_new_items_stand_beside_the_old_as_wide_as_the_scale_says():
     assert br.rank_summary(draws).shape[0] == 4
 
 
-def test_a_given_scale_has_to_be_given_again():
-    new = pd.DataFrame({"price": [0.0], "year": [0.0]}, index=["c"])
-    draws = with_new_items(posterior(), new, prior_scale=2.0)
-    assert draws["utility"].sel(item="c").std() == pytest.approx(2.0, abs=0.1)
-
-
-@pytest.mark.parametrize(
-    ("new", "message"),
-    [
-        (FEATURES, r"^The items \['a', 'b'\] are not new: the posterior has them\.$"),
-        (FEATURES.rename(index=str.upper)[["year"]], r"^`features` has no column 'price', which"),
-        (pd.concat([FEATURES, FEATURES]).rename(index=str.upper), r"several rows for the items"),
-    ],
-)
-def test_new_items_that_cannot_be_told_raise(new, message):
-    with pytest.raises(ValueError, match=message):
-        with_new_items(posterior(5), new)
-
-
-# Bad input
-
-
-@pytest.mark.parametrize("name", ["prior_scale", "coefficient_scale", "order_scale"])
-@pytest.mark.parametrize("scale", [0, -1.0, np.nan])
-def test_a_scale_that_is_not_positive_raises(name, scale):
-    with pytest.raises(ValueError, match=rf"^`{name}` is {scale}; it must be positive\.$"):
-        build(three_to_one(), **{name: scale})
-
-
-def test_items_without_features_raise():
-    with pytest.raises(ValueError, match=r"^`features` has no row for the items \['b'\]\.$"):
-        build(three_to_one(), FEATURES.loc[["a"]])
-
-
-def test_ties_are_refused_with_the_way_out():
-    with pytest.raises(ValueError, match=r"^The pairs of 'y' have 202 ties, .* Davidson and Rao"):
-        build(br.load_pudding())
-
-
-# Sushi
-
-
-def test_a_ranking_is_cut_into_matches_without_a_common_item():
-    rankings = br.Rankings.from_orderings([list("abcd"), list("dcba")])
-    pairs = sushi_matches(rankings)
-    assert pairs.n_matches == 4
-    assert (pairs.first < pairs.second).all()
-    # the orders are opposite: the earlier item wins in one and loses in the other
-    assert pairs.counts.sum(axis=0).tolist() == [2, 2, 0]
-    assert pairs.items.tolist() == list("abcd")
-
-
-def test_items_go_with_their_matches():
-    pairs = without(br.load_baseball(), pd.Index(["Boston", "Toronto"]))
-    assert pairs.items.tolist() == ["Baltimore", "Cleveland", "Detroit", "Milwaukee", "New York"]
-    assert pairs.n_matches == 10 * 13
-
-
-@pytest.mark.parametrize("nuts", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_features_tell_of_sushi_whose_matches_were_taken_away(data_dir, nuts):
-    rankings = br.load_sushi("b", data_dir / "sushi3")
-    features = sushi_features(data_dir / "sushi3", rankings.items)
-    np.testing.assert_allclose(features.mean(), 0, atol=1e-12)
-    assert features["eaten"].idxmax() == "maguro (tuna)"
-    pairs = sushi_matches(rankings)
-    assert pairs.n_matches == 25_000
-    new = rankings.items[np.random.default_rng(1).permutation(100)[:20]]
-    if nuts:
-        found, given = sampled(build(without(pairs, new), features), **SHORT), {}
-        assert found["posterior"]["prior_scale"].mean() == pytest.approx(0.2, abs=0.04)
-    else:  # a scale is not to be learned from a mode
-        given = {"prior_scale": 0.2}
-        with normal_posteriors():
-            found = sampled(build(without(pairs, new), features, **given), **SHORT)
-    utility = with_new_items(found, features.loc[new], **given)["utility"].mean(("chain", "draw"))
-    # what their matches say: log odds of winning against all others, half a win added
-    wins, games = np.zeros(100), np.zeros(100)
-    for idx, column in ((pairs.first, 0), (pairs.second, 1)):
-        np.add.at(wins, idx, pairs.counts[:, column])
-        np.add.at(games, idx, pairs.counts.sum(axis=1))
-    odds = pd.Series(np.log((wins + 0.5) / (games - wins + 0.5)), rankings.items)
-    assert np.corrcoef(utility.sel(item=list(new)), odds[new])[0, 1] > 0.9
-
-
 # As a program
-
-
-def test_a_table_of_made_up_draws(monkeypatch, capsys):
-    monkeypatch.setattr(pm, "sample", made_up)
-    with pytest.warns(br.results.ParetoKWarning):  # made-up draws are no posterior
-        (table,) = study.main(["--quick"]).values()
-    assert {table.rows.loc["first", "1987"], table.rows.loc["last", "1987"]} < set(
-        br.load_baseball().items
-    )
-    out = capsys.readouterr().out
-    assert re.search(r"\| home advantage \| -?\d\.\d\d \(0\.30\) \|", out)
-    assert re.search(r"\| first ahead of last \| \d\.\d\d \(1\.61\) \|", out)
 
 
 @pytest.mark.slow

@@ -3,15 +3,11 @@
 from itertools import permutations
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.optimize import approx_fprime
 
 import bayesrank as br
-from models.pmop_collaborative.cofi_rank import cofi_rank_loss, fit_cofi_rank
-from models.pmop_collaborative.model import predict
-from models.pmop_collaborative.protocol import to_rankings
-from tests.models.rated import taste
+from models.pmop_collaborative.cofi_rank import cofi_rank_loss
 
 RNG = np.random.default_rng(1)
 
@@ -44,22 +40,3 @@ def test_the_slope_is_that_of_the_loss():
         utility = RNG.normal(size=6)
         numeric = approx_fprime(utility, lambda x: cofi_rank_loss(x, stars)[0], 1e-7)
         np.testing.assert_allclose(cofi_rank_loss(utility, stars)[1], numeric, atol=1e-5)
-
-
-def test_movies_of_equal_stars_lose_nothing():
-    loss, slope = cofi_rank_loss(RNG.normal(size=4), np.full(4, 3.0))
-    assert loss == pytest.approx(0, abs=1e-12)
-    np.testing.assert_array_equal(slope, 0)
-
-
-def test_the_fit_knows_tastes_that_means_do_not():
-    ratings = taste(30, 12)
-    rankings = to_rankings(ratings, pd.Index(range(12)))
-    point = fit_cofi_rank(rankings, n_factors=2, ranker_scale=1.0, n_steps=80)
-    utility = predict(point, np.arange(30)[:, None], np.arange(12))
-    stars = ratings.pivot_table("rating", index="user", columns="movie").to_numpy()
-
-    def mean_ndcg(scores):
-        return np.mean([br.ndcg(s, x, k=5) for s, x in zip(stars, scores, strict=True)])
-
-    assert mean_ndcg(utility) > mean_ndcg(np.tile(stars.mean(axis=0), (30, 1))) + 0.1

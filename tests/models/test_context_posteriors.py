@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from bayesrank.utility import draw_weights, fate_weights
-from models.context.posteriors import LAST, build, fit_last_layer, held_out
+from models.context.posteriors import LAST, build, fit_last_layer
 from models.context.simulate import simulate_medoid
 
 SPECS = fate_weights(2, (4,), (4,))
@@ -31,18 +31,6 @@ def tree(point, n_draws=1):
 @pytest.fixture(scope="module")
 def mode():
     return tree(draw_weights(SPECS, 1))
-
-
-@pytest.mark.slow
-def test_draws_that_are_the_mode_have_its_density(mode):
-    test = simulate_medoid(20, seed=2)
-    at_mode = held_out(test, mode)
-    assert at_mode.shape == (20,)
-    same = tree({LAST: mode["posterior"][LAST].values[0, 0]}, n_draws=3)
-    np.testing.assert_allclose(held_out(test, mode, same), at_mode, rtol=1e-12)
-    # a score of nothing is random order
-    nothing = tree({LAST: np.zeros(4)})
-    np.testing.assert_allclose(held_out(test, mode, nothing), -np.log(120), rtol=1e-12)
 
 
 def test_the_last_layer_is_drawn_given_the_rest(mode):

@@ -1,10 +1,5 @@
 """The study of context-dependent utilities at toy size: its tables, and its figure."""
 
-from pathlib import Path
-
-import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
 import pytest
 
 from models.context import study
@@ -35,49 +30,6 @@ def test_sums_of_objectives_rank_seven_of_ten_pairs_of_the_hypervolume():
     best = study.metrics(-new.features.sum(axis=-1), new.ranks)
     assert line["RA"] == pytest.approx(best["RA"], abs=0.01)
     assert best["RA"] == pytest.approx(0.691, abs=0.01)
-
-
-def test_what_sees_no_company_is_judged_alike_in_sets_of_all_sizes_and_problems():
-    fits = {"linear": study.train("linear", "medoid", 1, n_train=60, **FAST)[:2]}
-    table = study.by_size(fits, "medoid", sizes=(3, 7), n_test=2_000)
-    assert table.index.tolist() == [3, 7]
-    # no direction is better than another in a square
-    np.testing.assert_allclose(table["linear"], 0.5, atol=0.05)
-
-
-def test_the_figure_has_a_panel_for_each_problem():
-    table = pd.DataFrame({"FATE": [0.9, 0.8]}, index=[3, 5])
-    figure = study.draw({"medoid": table, "hypervolume": table})
-    assert [ax.get_title() for ax in figure.axes] == ["medoid", "hypervolume"]
-    assert figure.axes[0].lines[0].get_xydata().tolist() == [[3, 0.9], [5, 0.8]]
-    plt.close(figure)
-
-
-def test_tables_have_means_over_seeds_and_published_values(monkeypatch):
-    def judged(row, problem, seed, **given):
-        return {"RA": 0.5 + seed / 100, "ACC": 0.1, "Spearman": 0.2, "CPU s": float(seed)}
-
-    monkeypatch.setattr(study, "judged", judged)
-    how = study.Run(Path(), False, 1, ("FATE", "DeepSets"))
-    table = study.of_problem(how, "medoid")
-    assert table.rows.loc["FATE", "RA"] == pytest.approx(0.52)
-    assert table.rows.loc["FATE", "s.d., at most"] == "0.010"  # of 1 to 3 hundredths
-    assert "| FATE | 0.520 (0.901) | 0.100 (0.443) |" in table.markdown()
-    assert "linear" not in table.markdown()
-    many = study.of_many(how)
-    assert "| FATE | 0.510 (0.920) |" in many.markdown()
-
-
-def test_ten_times_as_many_sets_are_learned_from_in_as_many_steps(monkeypatch):
-    asked = {}
-    monkeypatch.setattr(
-        study, "judged", lambda row, problem, seed, **given: asked.update({row: given}) or {"RA": 1}
-    )
-    study.of_many(study.Run(Path(), False, 1, ("FATE", "DeepSets")))
-    assert asked == {
-        "FATE": {"epochs": 10, "n_train": 100_000},
-        "DeepSets": {"epochs": 20, "n_train": 100_000},
-    }
 
 
 @pytest.mark.slow

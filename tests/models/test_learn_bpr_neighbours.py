@@ -42,34 +42,6 @@ def move(flat, triple):
     return np.concatenate([C[BELOW], b]) - flat
 
 
-def test_a_step_is_that_of_the_formulas():
-    # Cy has a, b and d: x_a = C_ab + C_ad = 0.5, x_c = C_ca + C_cb + C_cd = 1.5; g = sigmoid(1)
-    C = np.array([[0, 0.2, 9, 0.3], [0.2, 0, 0.4, 9], [9, 0.4, 0, 0.1], [0.3, 9, 0.1, 0]])
-    C[0, 2] = C[2, 0] = 1.0
-    g = 1 / (1 + np.exp(-1.0))
-    expected = C.copy()
-    for at, value in (
-        ((0, 1), 0.2 + 0.5 * (g - 0.3 * 0.2)),
-        ((0, 3), 0.3 + 0.5 * (g - 0.3 * 0.3)),
-        ((2, 0), 1.0 + 0.5 * (-g - 0.2 * 1.0)),
-        ((2, 1), 0.4 + 0.5 * (-g - 0.2 * 0.4)),
-        ((2, 3), 0.1 + 0.5 * (-g - 0.2 * 0.1)),
-    ):
-        expected[at] = expected[at[::-1]] = value
-    b, mine = np.zeros(4), np.array([0, 1, 3], dtype=np.int32)
-    on = [np.full(4, x) for x in PENALTIES]
-    step_neighbours(C, b, mine, np.uintp(0), np.uintp(2), *on, True, 0.5)
-    np.testing.assert_allclose(C, expected, rtol=1e-12)
-    np.testing.assert_allclose(b, [0.5 * g, 0, -0.5 * g, 0], rtol=1e-12)
-
-
-def test_a_step_is_the_gradient_of_the_objective_of_its_triple(rng):
-    for triple in HAVE.all_triples():
-        flat = rng.normal(size=10)
-        slope = gradient(lambda x, t=triple: one_triple(x, t), flat)
-        np.testing.assert_allclose(move(flat, triple), slope, atol=1e-9)
-
-
 def test_the_mean_step_over_all_triples_is_the_gradient_of_the_whole_objective(rng):
     flat, triples = rng.normal(size=10), HAVE.all_triples()
     mean = np.mean([move(flat, t) for t in triples], axis=0)
@@ -89,21 +61,3 @@ def test_a_fit_is_symmetric_reproducible_and_read_as_the_graph_reads_it(dtype):
     np.testing.assert_allclose(one.utility(have), graph, rtol=1e-5)
     other = learn_bpr_neighbours(HAVE, dtype=dtype, seed=4)
     assert (one.correlation != other.correlation).any()
-
-
-def test_without_biases_they_stay():
-    assert (learn_bpr_neighbours(HAVE, item_bias=False).item_bias == 0).all()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"learning_rate": -1}, "`learning_rate` is -1; it must be positive"),
-        ({"n_epochs": np.inf}, "`n_epochs` is inf; it must be 0 or more"),
-        ({"penalties": NeighbourPenalties(bias=np.nan)}, "`bias` must be finite and 0 or more"),
-        ({"penalties": NeighbourPenalties(positive=[1])}, r"\(1,\); .* one for each of 4 items"),
-    ],
-)
-def test_bad_arguments_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
-        learn_bpr_neighbours(HAVE, **options)

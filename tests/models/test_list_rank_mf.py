@@ -6,7 +6,6 @@ import pytest
 from scipy.special import expit
 from scipy.stats import spearmanr
 
-import bayesrank as br
 from bayesrank.inference import objective
 from models.list_rank_mf.model import build, fit_map, scores
 from models.pmop_collaborative.protocol import split, to_rankings
@@ -47,20 +46,6 @@ def test_the_objective_and_its_gradient_are_the_papers(rng, divide_by, divisor):
     np.testing.assert_allclose(slope, expected, rtol=1e-10)
 
 
-def test_a_ranking_counts_as_often_as_its_weight_says(rng):
-    weighted = br.Rankings(
-        TWO.item, TWO.ranks, items=TWO.items, rankers=TWO.rankers, ranker_idx=TWO.ranker_idx,
-        weight=[2, 1], features=TWO.features, feature_names=TWO.feature_names,
-    )  # fmt: skip
-    x = rng.normal(size=10)
-    values = [
-        build(r, n_factors=2).logp_dlogp_function(ravel_inputs=True, mode=QUICK)(x)[0]
-        for r in (weighted, weighted.expand(), TWO)
-    ]
-    assert values[0] == pytest.approx(values[1], rel=1e-12)
-    assert values[0] != pytest.approx(values[2], rel=1e-3)
-
-
 def test_the_mode_of_each_ridge_has_no_slope_and_finds_held_out_tastes():
     ratings = taste()
     items = pd.Index(range(30))
@@ -80,27 +65,3 @@ def test_the_mode_of_each_ridge_has_no_slope_and_finds_held_out_tastes():
         for u, held in rest.groupby("user")
     ]
     assert np.mean(agreement) > 0.5
-
-
-def test_scores_are_the_utilities_of_all_items(rng):
-    point = {"ranker_factor": rng.normal(size=(4, 2)), "item_factor": rng.normal(size=(5, 2))}
-    expected = [sum(point["ranker_factor"][3] * v) for v in point["item_factor"]]
-    assert scores(point)(3) == pytest.approx(expected)
-
-
-def test_rankings_without_ratings_are_refused():
-    with pytest.raises(ValueError, match="has no feature 'rating'"):
-        build(br.Rankings.from_orderings([["a", "b"]]))
-
-
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ({"n_factors": 0}, "`n_factors` is 0; give at least one"),
-        ({"ridge": 0.0}, r"`ridge` is 0.0; it must be positive"),
-        ({"divide_by": -5.0}, r"`divide_by` is -5.0; it must be positive"),
-    ],
-)
-def test_numbers_out_of_range_are_named(option, message):
-    with pytest.raises(ValueError, match=message):
-        build(TWO, **option)

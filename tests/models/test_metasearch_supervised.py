@@ -1,7 +1,5 @@
 """Learning to aggregate: features of documents, prior scales, the engines' weights."""
 
-from contextlib import nullcontext
-
 import numpy as np
 import pandas as pd
 import pytensor
@@ -12,10 +10,7 @@ from models.metasearch import supervised as ms
 from models.metasearch.data import read_aggregation_parts
 from models.metasearch.metrics import evaluate
 from models.shared.letor import folds, turns
-from tests.models.normal_draws import normal_posteriors
 from tests.models.searched import searched
-
-SAMPLING = {"draws": 200, "tune": 200, "chains": 1, "cores": 1, "progressbar": False}
 
 
 @pytest.fixture(autouse=True)
@@ -53,17 +48,6 @@ def test_halving_a_rank_is_a_step_of_one_and_a_typical_rank_is_zero(small):
     assert found["grade"].to_list() == [0, 1, 2, 0]
 
 
-def test_shares_count_the_documents_that_are_not_put_before(small):
-    found = ms.features(small, "share")["engine1 rank"]
-    # of three documents: 2/3 and 1, less their mean
-    np.testing.assert_allclose(found, [-1 / 6, 1 / 6, 0, 0])
-
-
-def test_another_scale_of_ranks_is_refused(small):
-    with pytest.raises(ValueError, match="`ranks` is 'raw'; it is 'log' or 'share'"):
-        ms.features(small, "raw")
-
-
 def test_scores_are_in_the_order_of_the_table(table):
     documents = ms.features(table)
     fold = next(folds(documents, StandardScaler()))
@@ -87,35 +71,6 @@ def test_what_is_learned_is_about_as_good_as_the_best_engine(table):
         queries = evaluate(table, scores)
         assert len(queries) == 40
         assert queries["ndcg@5"].mean() > max(best - 0.02, second + 0.02)
-
-
-def drawn(table, *, nuts=False):
-    with nullcontext() if nuts else normal_posteriors():
-        return ms.posterior(table, 0.3, **SAMPLING)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("nuts", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_the_weights_of_engines_have_a_posterior_to_read(table, nuts):
-    draws = drawn(table, nuts=nuts)
-    assert draws.shape == (200, 8)
-    found = ms.summarise(draws)
-    assert found.index.to_list() == ["engine1", "engine2", "engine3", "engine4"]
-    halved = found["halved rank"]
-    assert halved["mean"].idxmax() in ("engine1", "engine2")
-    assert halved.loc["engine1", "low"] > 0 > halved.loc["engine4", "low"]
-    assert found.loc["engine1", ("listed", "mean")] > found.loc["engine4", ("listed", "mean")]
-    assert (found["listed"]["low"] < found["listed"]["high"]).all()
-
-
-@pytest.mark.slow
-def test_weights_are_those_of_the_utility(table):
-    # the coefficients of standardised columns over their standard deviations, listed for unlisted
-    draws = drawn(table)
-    rank, listed = draws["engine1", "halved rank"], draws["engine1", "listed"]
-    assert np.corrcoef(rank, listed)[0, 1] < 0.9
-    again = drawn(table.assign(engine1=4 * table["engine1"]))
-    np.testing.assert_allclose(again.mean(), draws.mean(), atol=1e-6)
 
 
 @pytest.mark.slow

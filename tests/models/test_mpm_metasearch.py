@@ -5,9 +5,7 @@ import pandas as pd
 import pymc as pm
 import pytest
 
-import bayesrank as br
 from models.metasearch import model as ms
-from models.metasearch.metrics import evaluate
 from tests.models.searched import searched
 
 
@@ -33,19 +31,6 @@ def test_places_are_roots_of_ranks_and_unlisted_documents_far_below():
     assert dict(zip(pairs, found["count"], strict=True)) == expected
 
 
-def test_an_engine_that_lists_nothing_prefers_nothing():
-    table = pd.DataFrame(
-        {"query": 5, "document": [0, 1], "engine1": [1, 2], "engine2": [np.nan, np.nan]}
-    )
-    for unlisted in ("missing", "last", "below"):
-        assert ms.to_counts(table, unlisted).total()[1] == 0
-
-
-def test_items_are_the_documents_in_their_order(table, counts):
-    both = list(zip(table["query"], table["document"], strict=True))
-    assert counts.items.to_list() == both
-
-
 # Scores
 
 
@@ -60,20 +45,6 @@ def test_the_start_is_near_the_mode(counts):
     assert logp(mode) - logp(start) < 0.3 * (logp(mode) - logp(zero))
 
 
-def test_adherences_can_change_without_compiling(counts):
-    one, other = ms.modes(ms.build(counts), [[1, 1, 1, 0], [0, 0, 0, 1]])
-    (alone,) = ms.modes(ms.build(counts, [0, 0, 0, 1]))
-    np.testing.assert_allclose(other, alone, atol=1e-3)
-    assert np.corrcoef(one, other)[0, 1] < 0.5
-
-
-def test_evidence_says_how_many_draws_a_list_passes_for(counts):
-    model = ms.build(counts, evidence=7.0)
-    weight = model["y_weight"].get_value()
-    totals = counts.totals()
-    assert (weight * totals)[totals > 0].mean() == pytest.approx(7.0)
-
-
 def test_learned_adherences_find_the_engine_at_random(counts):
     with ms.build(counts, "learned") as model:
         mode = pm.find_MAP(return_inferencedata=True, progressbar=False, jitter=False)
@@ -81,38 +52,3 @@ def test_learned_adherences_find_the_engine_at_random(counts):
     theta = mode["posterior"]["adherence"].to_numpy().ravel()
     assert theta[:2].min() > theta[2] > 3 * theta[3]
     assert float((mode["posterior"]["score"] ** 2).mean()) == pytest.approx(1.0)
-
-
-def test_variances_and_given_pairs_are_options(counts):
-    model = ms.build(counts, log_variance_scale=0.3)
-    assert [rv.name for rv in model.free_RVs] == ["z", "variance"]
-    assert np.isfinite(model.compile_logp()(model.initial_point()))
-    conditional = ms.build(counts, given_pairs=True)
-    assert conditional["y"].owner.op.name == "mpm_given_pairs"
-
-
-@pytest.mark.slow
-def test_the_posterior_has_scores_and_adherences(table):
-    some = table[table["query"] < 10]
-    found = ms.posterior(
-        ms.to_counts(some, "below"), draws=100, tune=200, chains=1, cores=1, progressbar=False
-    )
-    summary = br.adherence_summary(found)
-    assert summary.index[-1] == "engine4"
-    score = found["posterior"]["score"].mean(("chain", "draw")).to_numpy()
-    assert evaluate(some, score)["ndcg@5"].mean() > 0.7
-
-
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"adherence": "learnt"}, "`adherence` is 'learnt'; it is 'learned', or a number from 0"),
-        ({"adherence": [1, 1, -0.5, 1]}, r"`adherence` is \[1, 1, -0.5, 1\]"),
-        ({"evidence": 0.0}, r"`evidence` is 0\.0; it must be positive"),
-        ({"log_variance_scale": -1}, "`log_variance_scale` is -1; it must be positive"),
-    ],
-    ids=str,
-)
-def test_bad_options_are_named(counts, options, match):
-    with pytest.raises(ValueError, match=match):
-        ms.build(counts, **options)

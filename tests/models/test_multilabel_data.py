@@ -1,13 +1,10 @@
 """Multilabel files: read as written, with every fault named by file and line."""
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from bayesrank.data import UninformativeRankingWarning
-from models.multilabel.data import Multilabel, read_multilabel
+from models.multilabel.data import read_multilabel
 
 TEXT = "3 4 3\n2,0 0:0.5 3:1\n1 2:-2e-1\n0\n"
 
@@ -43,61 +40,6 @@ def test_the_labels_of_a_sample_are_a_block_before_all_others(file):
     assert rankings.ranks.tolist() == [[1, 2, 2], [1, 1, 2]]
 
 
-def test_samples_without_labels_or_with_all_are_kept_and_counted(file):
-    path = file("5 2 3\n 0:1\n0:1\n\n0,1,2 1:1\n1 1:1\n")
-    with pytest.warns(UninformativeRankingWarning, match=r"4 of 5 samples .* in line 2:.*kept"):
-        data = read_multilabel(path)
-    assert data.n_labels_of_sample.tolist() == [0, 0, 0, 3, 1]
-    assert data.is_uninformative.tolist() == [True, True, True, True, False]
-    assert data.features.toarray().tolist() == [[1, 0], [1, 0], [0, 0], [0, 1], [0, 1]]
-    assert data.ranks()[:4].tolist() == [[1, 1, 1]] * 4
-    with pytest.warns(UninformativeRankingWarning, match="4 of 5 rankings"):
-        assert data.to_rankings().n_rankings == 5
-
-
-def test_nothing_is_warned_of_where_every_sample_prefers_some_labels(file):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert read_multilabel(file(TEXT)).n_samples == 3
-
-
-@pytest.mark.parametrize(
-    ("text", "match"),
-    [
-        ("", r"data\.txt is empty"),
-        ("3 4\n", r"data\.txt, line 1 must read 'samples features labels'.*'3 4'"),
-        ("3 4 -1\n", r"line 1 must read"),
-        ("0 0:1\n", r"line 1 must read"),
-        ("2 4 3\n0 0:1\n", r"line 1 announces 2 samples, and 1 line follow.*cut off"),
-        ("1 4 3\n0 0:1\n1 0:1\n", r"announces 1 sample, and 2 lines follow"),
-        ("2 4 3\n0 0:1\n3 0:1\n", r"line 3 has label 3; the header announces 3 labels.* 0 to 2"),
-        ("1 4 3\n-1 0:1\n", r"line 2 has label -1;"),
-        ("1 4 3\n0 4:1\n", r"line 2 has feature 4; the header announces 4 features.* 0 to 3"),
-        ("1 4 3\n0,x 1:1\n", r"line 2 has 'x' where a number belongs, among its labels"),
-        ("1 4 3\n0,,1 1:1\n", r"line 2 has '' where a number belongs, among its labels"),
-        ("1 4 3\n0 a:1\n", r"line 2 has 'a' where a number belongs, among its features"),
-        ("1 4 3\n0 1:b\n", r"line 2 has 'b' where a number belongs, among its features"),
-        ("1 4 3\n0 1:nan\n", r"line 2 has the value nan for feature 1; it must be finite"),
-        ("1 4 3\n0 1:1 2\n", r"line 2 must read 'label,label feature:value \.\.\.'; got '2'"),
-        ("1 4 3\n0, 1 1:1\n", r"line 2 has '' where a number belongs"),
-        ("1 4 3\n1,0,1 1:1\n", r"line 2 has label 1 twice"),
-        ("1 4 3\n0 1:1 1:2\n", r"line 2 has feature 1 twice"),
-    ],
-)
-def test_a_fault_is_named_by_file_and_line(file, text, match):
-    with pytest.raises(ValueError, match=match):
-        read_multilabel(file(text))
-
-
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="There is no file"):
-        read_multilabel(tmp_path / "none.txt")
-
-
-def test_a_feature_of_value_zero_is_no_fault(file):
-    assert read_multilabel(file("1 2 2\n1 0:0 1:3\n")).features.toarray().tolist() == [[0, 3]]
-
-
 @pytest.mark.parametrize(
     ("name", "part", "shape", "silent"),
     [
@@ -118,7 +60,3 @@ def test_the_published_sets_are_read_whole(data_dir, name, part, shape, silent):
         (ranks == 1).sum(axis=1)[~data.is_uninformative],
         data.n_labels_of_sample[~data.is_uninformative],
     )
-
-
-def test_a_multilabel_knows_its_name_without_samples():
-    assert "0 samples" in repr(Multilabel(csr_array((0, 2)), csr_array((0, 3))))

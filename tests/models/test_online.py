@@ -1,6 +1,5 @@
 """Yesterday's posterior as today's prior: as good as all matches at once, and faster to forget."""
 
-import functools
 import runpy
 
 import numpy as np
@@ -8,24 +7,17 @@ import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
-from scipy.special import logsumexp
 
 import bayesrank as br
 import models.online
 from models.online.model import (
     build,
-    by_category,
     drifted,
     follow,
-    forecast,
     from_draws,
-    on_axis,
-    set_day,
     simulate,
     start,
-    with_items,
 )
-from tests.models.normal_draws import normal_draws
 
 SHORT = {
     "draws": 500,
@@ -36,11 +28,6 @@ SHORT = {
     "progressbar": False,
     "nuts_sampler": "nutpie",
 }
-
-
-def pairs_of(rows):
-    table = pd.DataFrame(rows, columns=["first", "second", "outcome"])
-    return br.Pairs.from_frame(table, first="first", second="second", outcome="outcome")
 
 
 def at_once(days):
@@ -94,52 +81,7 @@ def test_the_normal_is_that_of_nuts_on_all_matches(season, followed):
     np.testing.assert_allclose(spread(followed[-1], exact), 1, atol=0.12)
 
 
-def test_what_is_known_grows_and_holds_the_truth(season, followed):
-    utility = season[1][-1]
-    sizes = [np.sqrt(state.covariance.diagonal()[-2:]) for state in followed]
-    assert (np.diff(sizes, axis=0) < 0).all()
-    state = followed[-1]
-    truth = utility[[int(name.split()[1]) for name in state.items]]
-    contrast = np.eye(8) - 1 / 8
-    sd = np.sqrt(np.diag(contrast @ state.covariance[:8, :8] @ contrast))
-    assert (abs(contrast @ (state.mean[:8] - truth)) < 3.5 * sd).all()
-    assert abs(state.mean[-2] - 0.3) < 3.5 * sizes[-1][0]
-    assert abs(state.mean[-1] - np.log(0.6)) < 3.5 * sizes[-1][1]
-
-
-def test_days_of_the_same_items_compile_once(season, monkeypatch):
-    built = []
-
-    def counted(*args, build=build):
-        built.append(args)
-        return build(*args)
-
-    monkeypatch.setattr(models.online.model, "build", counted)
-    list(follow(season[0][:4]))
-    assert len(built) == 1
-
-
 # Drift
-
-
-@pytest.mark.slow
-def test_with_drift_a_changing_item_is_followed():
-    days, utility = simulate(8, 40, 60, drift=0.2, seed=2)
-    slow, fast = (list(follow(days, drift=drift)) for drift in (0.0, 0.2))
-    scores = [sum(map(forecast, states, days[1:])) for states in (slow, fast)]
-    assert scores[1] > scores[0] + 10
-    contrast = np.eye(8) - 1 / 8
-    errors = {}
-    for name, states in (("slow", slow), ("fast", fast)):
-        scaled = []
-        for state, truth in zip(states[10:], utility[10:], strict=True):
-            order = [int(item.split()[1]) for item in state.items]
-            sd = np.sqrt(np.diag(contrast @ state.covariance[:8, :8] @ contrast))
-            scaled.append(contrast @ (state.mean[:8] - truth[order]) / sd)
-        errors[name] = np.sqrt(np.mean(np.square(scaled)))
-    # with the drift that made the season the intervals are right, without they are far too narrow
-    assert 0.75 < errors["fast"] < 1.25
-    assert errors["slow"] > 3
 
 
 def test_a_night_adds_variance_to_differences_and_none_to_the_mean():
@@ -154,99 +96,7 @@ def test_a_night_adds_variance_to_differences_and_none_to_the_mean():
 # other, so that day after day the posterior fits on a grid
 
 
-def on_a_grid(days, drift):
-    """Mean and standard deviation of the lead of item 0 on the last day."""
-    lead, order, log_nu = np.ogrid[-8:8:201j, -2:2:17j, -3:3:19j]
-    p = np.exp(-(lead**2) / 4 - order**2 / 0.5 - log_nu**2 / 2)
-    step = np.exp(-((lead[:, 0] - lead[:, 0].T) ** 2) / (4 * drift**2))
-    step /= step.sum(axis=0)
-    for number, day in enumerate(days):
-        p = np.tensordot(step, p, 1) if number else p
-        log_p = np.log(p)
-        for first, counts in zip(day.items[day.first], day.counts, strict=True):
-            z = lead * (1 if first == "item 0" else -1) + order
-            weights = np.broadcast_arrays(z / 2, -z / 2, log_nu)
-            log_p = log_p + np.tensordot(counts, weights - logsumexp(weights, axis=0), 1)
-        p = np.exp(log_p - log_p.max())
-        p /= p.sum()
-    mean = (p * lead).sum()
-    return mean, np.sqrt((p * lead**2).sum() - mean**2)
-
-
-def by_history(days, drift):
-    """Look at all days at once."""
-    table = pd.concat([day.to_frame().assign(day=float(k)) for k, day in enumerate(days)])
-    pairs = br.Pairs.from_frame(
-        table, first="first", second="second", outcome="outcome", count="count", by="day"
-    )
-    given = {"scale": 1.0, "drift": drift}
-    return br.history(pairs, time="day", likelihood="davidson", hyperparameters=given)
-
-
-def lead_of(fit):
-    """Mean and standard deviation of the lead of item 0 by a history."""
-    row = fit.predict(["item 0"], ["item 1"]).iloc[0]
-    order = float(fit.mode.x[-2])
-    utility = fit.draws(draws=2000, seed=2)["posterior"]["utility"]
-    lead = utility.sel(item="item 0") - utility.sel(item="item 1")
-    return row["lead"] - order, float(lead.std())
-
-
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_the_smoother_of_all_days_is_nearly_exact_on_the_last(seed):
-    days, _ = simulate(2, 20, 8, drift=0.2, seed=seed)
-    mean, sd = on_a_grid(days, 0.2)
-    found, spread = lead_of(by_history(days, 0.2))
-    # a mode is not a mean: with these matches some tenths of a standard deviation lie between them
-    assert abs(found - mean) < 0.25 * sd
-    assert spread == pytest.approx(sd, rel=0.06)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-def test_filter_and_smoother_agree_on_the_last_day_and_with_what_is_exact(seed):
-    days, _ = simulate(2, 20, 8, drift=0.2, seed=seed)
-    mean, sd = on_a_grid(days, 0.2)
-    state = last(follow(days, drift=0.2))
-    contrast = np.append(np.where(state.items == "item 0", 1.0, -1.0), [0, 0])
-    found, spread = contrast @ state.mean, np.sqrt(contrast @ state.covariance @ contrast)
-    assert abs(found - mean) < 0.3 * sd
-    assert spread == pytest.approx(sd, rel=0.06)
-    # both are modes; the filter took a normal in the place of every day before
-    smoothed, of_smoother = lead_of(by_history(days, 0.2))
-    assert abs(found - smoothed) < 0.1 * sd
-    assert spread == pytest.approx(of_smoother, rel=0.06)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("n_days", "n_matches", "most"), [(10, 100, 0.2), (60, 40, 0.2), (200, 2, 0.3)]
-)
-@pytest.mark.parametrize("drift", [0.05, 0.2])
-def test_filter_and_smoother_agree_on_eight_items(n_days, n_matches, most, drift):
-    days, _ = simulate(8, n_days, n_matches, drift=drift)
-    state = last(follow(days, drift=drift))
-    draws = by_history(days, drift).draws(draws=1000)["posterior"]["utility"]
-    draws = draws.sel(item=list(state.items))
-    contrast = np.eye(8) - 1 / 8  # the mean of all is known to neither
-    sd = np.sqrt(np.diag(contrast @ state.covariance[:8, :8] @ contrast))
-    smoothed = draws.mean(["chain", "draw"]).to_numpy()
-    assert abs((contrast @ state.mean[:8] - smoothed) / sd).max() < most
-    np.testing.assert_allclose(draws.std(["chain", "draw"]) / sd, 1, atol=most / 2)
-
-
 # Items that are new
-
-
-def test_a_new_item_enters_under_its_prior_and_what_was_known_stays():
-    known = start(["a", "c"])._replace(mean=np.array([1.0, 2.0, 3.0, 4.0]))
-    known.covariance[0, 3] = known.covariance[3, 0] = 0.1
-    state = with_items(known, ["b", "a"], prior_scale=2.0)
-    assert state.items.tolist() == ["a", "c", "b"]
-    assert state.mean.tolist() == [1, 2, 0, 3, 4]
-    assert state.covariance.diagonal().tolist() == [1, 1, 4, 0.25, 1]
-    assert state.covariance[0].tolist() == [1, 0, 0, 0, 0.1]
-    assert with_items(state, ["c"]) is state
 
 
 def test_items_that_enter_late_are_known_as_if_all_had_been_there():
@@ -268,56 +118,7 @@ def test_items_that_enter_late_are_known_as_if_all_had_been_there():
     np.testing.assert_allclose(spread(states[-1], one), 1, atol=0.06)
 
 
-def test_a_forecast_knows_the_prior_of_new_items():
-    pairs = pairs_of([("a", "new", "first")])
-    state = start("a")
-    # equal items at the prior means: 1, 1 and nu = 1
-    assert forecast(state, pairs) == pytest.approx(np.log(1 / 3))
-
-
-def test_a_day_with_items_that_are_not_in_the_state_is_refused():
-    with pytest.raises(ValueError, match=r"^The state does not have the items \['z'\]: add them"):
-        on_axis(pairs_of([("a", "z", "tie")]), pd.Index(["a", "b"]))
-
-
-# Categories
-
-
-def test_a_win_in_one_category_says_something_of_the_others():
-    state = by_category(["a", "b"], ["maths", "prose"])
-    played = [("a / maths", "b / maths", "first")] * 20
-    state = last(follow([pairs_of(played)], state))
-    mean = pd.Series(state.mean[:4], state.items)
-    lead = [mean[f"a / {x}"] - mean[f"b / {x}"] for x in ("maths", "prose")]
-    # the cells of an item have a correlation of 1 / 1.25
-    assert lead[0] > 1
-    assert lead[1] == pytest.approx(0.8 * lead[0])
-
-
 # Other ways
-
-
-def test_the_prior_may_be_replaced_by_do(season, followed):
-    first, second = season[0][:2]
-    model = build(start(first.items), second)
-    prior = {"prior_mean": followed[0].mean, "prior_factor": followed[0].factor}
-    with pm.do(model, prior):
-        state = from_draws(normal_draws(draws=2000))
-    assert abs(apart(state, followed[1])).max() < 5.5 / np.sqrt(4000)
-
-
-@pytest.mark.parametrize(
-    ("sample", "error"),
-    [(normal_draws, 0.1), pytest.param(pm.sample, 0.35, marks=pytest.mark.slow)],
-    ids=["mode", "NUTS"],
-)
-def test_a_day_may_be_sampled_in_the_model_of_another(season, followed, sample, error):
-    first, second = season[0][:2]
-    model = build(start(first.items), first)
-    set_day(model, followed[0], second)
-    with model:
-        state = from_draws(sample(**SHORT | {"draws": 2000}))
-    assert abs(apart(state, followed[1])).max() < error
 
 
 def test_draws_of_what_is_known_are_those_of_its_normal(followed):
@@ -331,31 +132,6 @@ def test_draws_of_what_is_known_are_those_of_its_normal(followed):
 
 
 # Bad input
-
-
-def test_scales_that_make_no_sense_raise():
-    days = [pairs_of([("a", "b", "tie")])]
-    with pytest.raises(ValueError, match=r"^`drift` is -1; it must be 0 or more\.$"):
-        next(follow(days, drift=-1))
-    with pytest.raises(ValueError, match=r"^`prior_scale` is 0; it must be positive\.$"):
-        next(follow(days, prior_scale=0))
-    with pytest.raises(ValueError, match=r"^`order_scale` is 0; it must be positive\.$"):
-        start("ab", order_scale=0)
-    with pytest.raises(ValueError, match=r"^`spread` is -2; it must be positive\.$"):
-        by_category("ab", "xy", spread=-2)
-
-
-@pytest.mark.slow
-def test_a_short_season_is_printed(monkeypatch, capsys):
-    short = functools.partial(simulate, 6, 20, 20)
-    monkeypatch.setattr(models.online.model, "simulate", short)
-    models.online.model.main()
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in lines[:5]] == [
-        f"drift {drift:.2f}" for drift in (0, 0.05, 0.1, 0.2, 0.4)
-    ]
-    assert len({line.split()[-1] for line in lines[:5]}) == 5
-    assert [line.split()[0] for line in lines[8:]] == ["10", "20"]
 
 
 @pytest.mark.slow

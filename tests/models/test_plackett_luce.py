@@ -1,14 +1,12 @@
 """The Plackett-Luce model of the gallery: its variables, its priors, and modes known exactly."""
 
 import functools
-import re
 import runpy
 
 import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
-from pymc.distributions.multivariate import ZeroSumNormalRV
 
 import bayesrank as br
 import models.plackett_luce
@@ -47,27 +45,6 @@ def test_the_variables_and_their_dims_are_those_of_the_table():
     assert list(model.coords["item"]) == ["a", "b"]
 
 
-def test_features_add_coefficients_with_a_dim_of_their_own():
-    model = build(three_to_one(), FEATURES)
-    assert [rv.name for rv in model.free_RVs] == ["item_effect", "coefficient"]
-    assert model.named_vars_to_dims["coefficient"] == ("feature",)
-    assert model.named_vars_to_dims["features"] == ("item", "feature")
-    assert list(model.coords["feature"]) == ["price", "year"]
-
-
-def test_features_are_put_in_the_order_of_the_items_and_others_are_left_out():
-    shuffled = pd.concat([FEATURES.iloc[::-1], pd.DataFrame({"price": 9, "year": 9}, index=["z"])])
-    model = build(three_to_one(), shuffled)
-    assert model["features"].get_value().tolist() == [[1.0, 0.5], [0.0, -0.5]]
-
-
-def test_the_table_in_the_docstring_names_the_variables():
-    named = set(re.findall(r"``(\w+)`` +\w", models.plackett_luce.model.__doc__))
-    model = build(three_to_one(), FEATURES)
-    ours = {v.name for v in (*model.basic_RVs, *model.deterministics)}
-    assert named == ours == {"utility", "coefficient", "item_effect", "y"}
-
-
 # With difference d and p = 1 / (1 + exp(-d)), the log-likelihood 3 log p + log(1 - p) has the
 # derivative 3 - 4p in d. At d = log 2, p = 2/3 and the derivative is 1/3: the scales below make
 # the prior pull back by exactly that.
@@ -80,19 +57,6 @@ def test_the_mode_of_two_items_is_where_data_and_prior_balance():
     np.testing.assert_allclose(found["item_effect"], found["utility"])
 
 
-def test_a_wide_prior_gives_the_maximum_likelihood():
-    found = mode(build(three_to_one(), prior_scale=1000.0))
-    assert np.subtract(*found["utility"]) == pytest.approx(np.log(3), abs=1e-5)
-
-
-def test_a_zero_sum_prior_has_the_same_mode_and_no_sum():
-    # on the line of zero sum the density of the two effects is the same
-    model = build(three_to_one(), prior="zero-sum", prior_scale=np.sqrt(1.5 * LN2))
-    found = mode(model)
-    np.testing.assert_allclose(found["utility"], [LN2 / 2, -LN2 / 2], atol=1e-7)
-    assert isinstance(model["item_effect"].owner.op, ZeroSumNormalRV)
-
-
 def test_features_share_the_difference_with_the_items_by_their_scales():
     # "price" is 1 for a and 0 for b; d = coefficient + effect_a - effect_b, each pulled by 1/3
     # over its scale squared: d = (coefficient_scale^2 + 2 prior_scale^2) / 3 = log 2
@@ -101,38 +65,6 @@ def test_features_share_the_difference_with_the_items_by_their_scales():
     np.testing.assert_allclose(found["coefficient"], [2 / 3 * LN2], atol=1e-7)
     np.testing.assert_allclose(found["item_effect"], [LN2 / 6, -LN2 / 6], atol=1e-7)
     np.testing.assert_allclose(found["utility"], [5 / 6 * LN2, -LN2 / 6], atol=1e-7)
-
-
-@pytest.mark.parametrize("name", ["prior_scale", "coefficient_scale"])
-@pytest.mark.parametrize("scale", [0, -1.0, np.nan])
-def test_a_scale_that_is_not_positive_raises(name, scale):
-    with pytest.raises(ValueError, match=rf"^`{name}` is {scale}; it must be positive\.$"):
-        build(three_to_one(), **{name: scale})
-
-
-def test_an_unknown_prior_raises():
-    with pytest.raises(ValueError, match=r"^`prior` is 'flat'; it is one of 'normal', 'zero-sum'"):
-        build(three_to_one(), prior="flat")
-
-
-def test_items_without_features_raise():
-    with pytest.raises(ValueError, match=r"^`features` has no row for the items \['c'\]\.$"):
-        build(three_to_one(items=["a", "b", "c"]), FEATURES)
-
-
-def test_items_with_several_rows_of_features_raise():
-    with pytest.raises(ValueError, match=r"^`features` has several rows for the items \['b'\]\.$"):
-        build(three_to_one(), pd.concat([FEATURES, FEATURES.loc[["b"]]]))
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_features_that_are_not_finite_raise(bad):
-    features = FEATURES.copy()
-    features.loc["b", "year"] = bad
-    with pytest.raises(
-        ValueError, match=rf"^Feature 'year' of item 'b' is {bad}; it must be a fin"
-    ):
-        build(three_to_one(), features)
 
 
 @pytest.mark.parametrize("nuts", [False, pytest.param(True, marks=pytest.mark.slow)])

@@ -1,17 +1,12 @@
 """Collaborative filtering: the objective by hand, two ways to each mode, bad input."""
 
-import re
-
 import numpy as np
 import pandas as pd
-import pymc as pm
 import pytest
 from scipy.special import logsumexp
-from scipy.stats import kendalltau, norm
+from scipy.stats import kendalltau
 
-import models.pmop_collaborative
-from models.pmop_collaborative.figure import log_likelihood
-from models.pmop_collaborative.model import break_ties, build, fit_adam, fit_map, observe, predict
+from models.pmop_collaborative.model import build, fit_map, observe, predict
 from models.pmop_collaborative.protocol import split, to_rankings
 from models.shared.rating_factors import item_mean
 from tests.models.rated import QUICK, TWO, six, six_objective, taste
@@ -41,26 +36,6 @@ def test_the_objective_is_equation_25():
     assert ours == pytest.approx(0.2 * log_p - 0.4 * squares - ridge - constant, rel=1e-12)
 
 
-def test_biases_move_utilities_and_levels_only_the_ratings():
-    rankings, model = six()
-    point = {rv.name: rv.eval() for rv in model.free_RVs}
-    objective = model.compile_logp(sum=False, mode=QUICK)(point)
-    names = [v.name for v in (*model.basic_RVs, *model.potentials)]
-    terms = dict(zip(names, objective, strict=True))
-    utility = predict(point, rankings.ranker_idx[:, None], rankings.item)
-    mean = rankings.features[..., 0].mean()
-    error = rankings.features[..., 0] - utility - point["ranker_level"][:, None]
-    logps = log_likelihood(point, rankings, "pmop")
-    np.testing.assert_allclose(terms["y"], 0.3 * logps, rtol=1e-10)
-    np.testing.assert_allclose(terms["rating"], -0.35 * np.sum(error**2), rtol=1e-10)
-    np.testing.assert_allclose(
-        terms["ranker_level"], norm(mean, 0.5).logpdf(point["ranker_level"]), rtol=1e-10
-    )
-    np.testing.assert_allclose(
-        terms["item_bias"], norm(0, 0.3).logpdf(point["item_bias"]), rtol=1e-10
-    )
-
-
 def test_minibatches_that_make_up_the_whole_have_its_gradient_on_average(rng):
     rankings, model = six()
     logp = six_objective()
@@ -75,18 +50,6 @@ def test_minibatches_that_make_up_the_whole_have_its_gradient_on_average(rng):
     np.testing.assert_allclose(np.mean([s for _, s in parts], axis=0), slope, rtol=1e-8, atol=1e-9)
     assert not np.allclose(parts[0][1], slope)
     assert logp(x)[0] == pytest.approx(whole, rel=1e-12)
-
-
-@pytest.mark.slow
-def test_adam_on_minibatches_finds_the_mode_of_l_bfgs():
-    rankings, model = six()
-    scales = {"ranker_scale": 0.05, "item_scale": 0.05}  # factors vanish: one mode
-    (by_newton,) = fit_map(model, [scales])
-    by_steps = fit_adam(model, rankings, batch_size=2, n_epochs=400, learning_rate=0.05)
-    pm.set_data({"ranker_scale": 0.5, "item_scale": 1.0}, model=model)
-    for name in ("item_bias", "ranker_level", "ranker_factor"):
-        np.testing.assert_allclose(by_steps[name], by_newton[name], atol=0.01)
-    assert np.ptp(by_newton["item_bias"]) > 0.2
 
 
 @pytest.mark.parametrize("likelihood", ["pmop", "plackett_luce"])
@@ -110,13 +73,6 @@ def test_factors_tell_what_item_means_cannot(likelihood):
     assert agreement(item_mean(rankings)) < 0.3
 
 
-def test_ties_are_broken_in_the_order_of_the_items():
-    full = break_ties(TWO)
-    assert full.ranks.tolist() == [[1, 2, 3], [1, 2, 0]]
-    np.testing.assert_array_equal(full.item, TWO.item)
-    np.testing.assert_array_equal(full.features, TWO.features)
-
-
 def test_tied_denominators_leave_tied_items_in_each_others_remainder():
     model = build(TWO, likelihood="tied_denominators", n_factors=1)
     point = {rv.name: np.zeros(rv.shape.eval()) for rv in model.free_RVs}
@@ -132,35 +88,3 @@ def test_tied_denominators_leave_tied_items_in_each_others_remainder():
         )
     )
     assert float(logp["y"]) == pytest.approx(ann + bo, rel=1e-12)
-
-
-def test_the_table_in_the_docstring_names_the_variables():
-    named = set(re.findall(r"``(\w+)`` +\w", models.pmop_collaborative.model.__doc__))
-    assert named == {v.name for v in six()[1].basic_RVs}
-
-
-def test_scales_may_be_free_for_samplers_but_not_for_the_mode():
-    model = build(TWO, hierarchical=True)
-    assert "ranker_scale" in {rv.name for rv in model.free_RVs}
-    with pytest.raises(ValueError, match=r"\['ranker_scale', .*at the mode they vanish"):
-        fit_map(model)
-
-
-def test_minibatches_of_a_likelihood_with_fixed_data_are_refused():
-    with pytest.raises(ValueError, match="its data are fixed"):
-        observe(build(TWO, likelihood="pairs"), TWO)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"likelihood": "pl"}, "`likelihood` is 'pl'; it is one of 'pmop', "),
-        ({"n_factors": 0}, "`n_factors` is 0"),
-        ({"beta": 1.5}, "`beta` is 1.5; a weight lies between 0 and 1"),
-        ({"item_scale": 0.0}, "`item_scale` is 0.0; it must be positive"),
-        ({"beta": 0.1, "rating": "stars"}, r"no feature 'stars' \(it has \['rating'\]\)"),
-    ],
-)
-def test_bad_arguments_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
-        build(TWO, **options)

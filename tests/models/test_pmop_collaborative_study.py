@@ -2,22 +2,11 @@
 
 import numpy as np
 import pandas as pd
-import pytensor
 import pytest
 
 import models.pmop_collaborative.study as study
 from models.pmop_collaborative import protocol
-from models.pmop_collaborative.model import predict
 from tests.models.rated import TWO, taste
-
-
-def test_movies_rated_rarely_or_by_all_alike_are_left_out(tmp_path):
-    stars = {1: [1, 2, 3, 4], 2: [5, 5, 5, 4], 3: [1, 5]}  # entropies log 4, 0.56, log 2
-    lines = [f"{u}\t{m}\t{r}\t0" for m, rs in stars.items() for u, r in enumerate(rs)]
-    (tmp_path / "u.data").write_text("\n".join(lines))
-    kept = protocol.movielens(tmp_path, min_ratings=3, min_entropy=1.0)
-    assert kept["movie"].unique().tolist() == [1]
-    assert protocol.movielens(tmp_path, min_ratings=2, min_entropy=0.6)["movie"].nunique() == 2
 
 
 def test_a_split_gives_each_user_as_many_and_none_twice():
@@ -35,33 +24,6 @@ def test_the_study_sees_what_the_item_means_do_not():
     assert table.columns.tolist() == ["err", "ndcg@1", "ndcg@5", "ndcg@5 lead", "se"]
     assert table.loc[names[0], "ndcg@5"] < table.loc[names[1], "ndcg@5"] - 0.05
     assert table.loc[names[1], "ndcg@5 lead"] == 0
-
-
-SHORT = ("PMOP", "Plackett-Luce, tied denominators", "pairs (BPR)")  # one of each likelihood
-
-
-@pytest.mark.parametrize(
-    "method", [pytest.param(m, marks=[pytest.mark.slow] * (m not in SHORT)) for m in study.METHODS]
-)
-def test_every_method_of_the_table_learns_what_all_users_like(method):
-    ratings = taste(12, 6).assign(rating=lambda frame: 1 + frame["movie"] % 5)
-    rankings = protocol.to_rankings(ratings, pd.Index(range(6)))
-    fit, scales = study.METHODS[method]
-    with pytensor.config.change_flags(mode="FAST_COMPILE"):
-        found = fit(rankings, scales[-2:])
-    assert len(found) == min(2, len(scales))
-    for point in found:
-        utility = predict(point, np.arange(12)[:, None], np.arange(6))
-        assert (np.diff(utility[:, :5], axis=1) > 0).all()
-
-
-def test_with_several_seeds_each_user_counts_once():
-    users = ["Ann", "Bo"]
-    one = pd.DataFrame({"err": 0.5, "ndcg@5": [0.6, 0.1, 0.2, 0.7]}, index=users * 2)
-    two = pd.DataFrame({"err": 0.5, "ndcg@5": [0.3, 0.2, 0.2, 0.4]}, index=users * 2)
-    row = study._row(one, two)
-    # Ann is ahead by 0.3 and 0, Bo by -0.1 and 0.3: means 0.15 and 0.1
-    assert row == pytest.approx({"err": 0.5, "ndcg@5": 0.4, "ndcg@5 lead": 0.125, "se": 0.025})
 
 
 def test_metrics_are_those_of_the_stars():

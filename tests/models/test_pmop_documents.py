@@ -1,30 +1,23 @@
 """Document ranking: what each method makes of judged documents whose secret is known."""
 
 import re
-from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
 import pytensor
 import pytest
-from sklearn.compose import make_column_transformer
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 import bayesrank as br
 import models.pmop_documents
 from models.pmop_documents.model import (
-    CONTRASTIVE,
     METHODS,
     build,
-    grade_weights,
     map_path,
-    path_of,
-    posterior_mean,
 )
-from models.pmop_documents.study import compare, differences, evaluate, main
+from models.pmop_documents.study import compare, evaluate, main
 from models.shared.letor import Part, folds, read_parts
-from tests.models.normal_draws import normal_posteriors
 
 
 @pytest.fixture(autouse=True)
@@ -32,9 +25,6 @@ def compiles_soon():
     """Toys are too small for what compiling them well would take."""
     with pytensor.config.change_flags(mode="FAST_COMPILE"):
         yield
-
-
-QUIET = {"draws": 200, "tune": 200, "chains": 2, "cores": 1, "progressbar": False}
 
 
 @pytest.fixture(scope="module")
@@ -92,12 +82,6 @@ def test_every_method_finds_the_feature_that_makes_the_grade(fold, method):
     assert evaluate(fold.test, beta)["ndcg@5"].mean() > 0.9 * 7 / 8
 
 
-def test_breaking_ties_in_the_order_of_the_file_takes_that_order_for_a_judgement(fold):
-    (as_filed,) = map_path(build(fold.train, "ListMLE, ties as in the file"), [1.0])
-    (at_random,) = map_path(build(fold.train, "ListMLE, ties at random"), [1.0])
-    assert as_filed[2] < -0.5 < -0.3 < at_random[2] < 0.3
-
-
 def leads(fold):
     """Differences of features of two documents, the first of a higher grade."""
     features, used = fold.train.rankings.features, fold.train.rankings.mask
@@ -112,14 +96,6 @@ def leads(fold):
     )
 
 
-def test_rank_regression_is_ridge_regression_on_leads(fold):
-    (beta,) = map_path(build(fold.train, "rank regression"), [0.2])
-    # half the squares in a ridge's loss, twice them in ours: the penalty is half as large
-    ridge = Ridge(alpha=1 / (2 * 0.2**2), fit_intercept=False)
-    x = leads(fold)
-    np.testing.assert_allclose(beta, ridge.fit(x, np.ones(len(x))).coef_, atol=1e-5)
-
-
 def test_eliminating_the_worst_turns_utilities_round():
     # three sets may be eliminated first; backwards, one of two items leaves the other
     model = build(judged([0, 1]), "PMOP mean, backwards")
@@ -129,20 +105,6 @@ def test_eliminating_the_worst_turns_utilities_round():
         worth = np.exp(-c)
         expected = -np.log(1 + worth + (1 + worth) / 2)
         assert logp({"coefficient": np.array([c])}) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("method", CONTRASTIVE)
-def test_contrastive_divergence_finds_the_feature_too(fold, method):
-    (beta,) = path_of(method, fold.train, [1.0])
-    assert beta[0] > 3 * np.abs(beta[1:]).max()
-
-
-def test_regression_on_grades_is_ridge_regression(fold):
-    (beta,) = map_path(build(fold.train, "regression on grades"), [0.2])
-    grades = fold.train.grades[fold.train.rankings.mask]
-    ridge = Ridge(alpha=1 / 0.2**2, fit_intercept=False)
-    ridge.fit(fold.train.features, grades - grades.mean())
-    np.testing.assert_allclose(beta, ridge.coef_, atol=1e-5)
 
 
 def test_ranknet_is_logistic_regression_on_differences_of_features(fold):
@@ -155,85 +117,9 @@ def test_ranknet_is_logistic_regression_on_differences_of_features(fold):
     np.testing.assert_allclose(beta, logistic.coef_[0], atol=1e-3)
 
 
-def test_weights_of_blocks_follow_the_grades_a_query_has():
-    part = judged([2, 1, 1, 0], [0, 1], [2, 2, 0])
-    log2, log3 = np.log([2, 3])
-    np.testing.assert_allclose(
-        grade_weights(part), [[1 + log3, 1 + log2, 1], [1 + log2, 1, 0], [1 + log3, 1, 0]]
-    )
-
-
-def test_the_weighted_form_weighs_the_first_block():
-    # equal utilities: 3 sets may come first, and what is left then is certain
-    model = build(judged([0, 1]), "PMOP mean, weighted")
-    logp = model.compile_logp(vars=model.observed_RVs)({"coefficient": np.zeros(1)})
-    assert logp == pytest.approx(-(1 + np.log(2)) * np.log(3))
-    plain = build(judged([0, 1]), "PMOP mean")
-    logp = plain.compile_logp(vars=plain.observed_RVs)({"coefficient": np.zeros(1)})
-    assert logp == pytest.approx(-np.log(3))
-
-
-def test_the_table_in_the_docstring_names_the_variables(fold):
-    named = set(re.findall(r"``(\w+)`` +\w", models.pmop_documents.model.__doc__))
-    model = build(fold.train)
-    assert {v.name for v in (*model.basic_RVs, *model.deterministics)} == named
-    assert list(model.coords["feature"]) == ["x1", "x2", "x3"]
-
-
-def test_an_unknown_method_raises(fold):
-    with pytest.raises(ValueError, match=r"^`method` is 'LambdaMART'; it is one of 'PMOP mean', "):
-        build(fold.train, "LambdaMART")
-
-
-@pytest.mark.parametrize("scale", [0, -1.0, np.nan])
-def test_a_scale_that_is_not_positive_raises(fold, scale):
-    with pytest.raises(
-        ValueError, match=rf"^`coefficient_scale` is {scale}; it must be positive\.$"
-    ):
-        build(fold.train, coefficient_scale=scale)
-
-
 # ---------------------------------------------------------------------------------------------
 # Fitting and comparing
 # ---------------------------------------------------------------------------------------------
-
-
-def test_where_a_path_starts_does_not_move_its_modes(fold):
-    model = build(fold.train, "Plackett-Luce")
-    path = map_path(model, [0.01, 0.1, 1.0])
-    alone = [map_path(model, [scale])[0] for scale in (0.01, 0.1, 1.0)]
-    np.testing.assert_allclose(path, alone, atol=2e-4)
-    assert np.ptp([beta[0] for beta in path]) > 0.5
-
-
-@pytest.mark.parametrize("nuts", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_the_posterior_mean_of_a_normal_model_is_its_mode(fold, nuts):
-    model = build(fold.train, "regression on grades")
-    (mode,) = map_path(model, [0.1])
-    model.set_data("coefficient_scale", 9.0)  # whatever it was before
-    # standard deviations are 0.07 and less, those of means of 400 draws 0.004
-    with nullcontext() if nuts else normal_posteriors():
-        found = posterior_mean(model, 0.1, **QUIET)
-    np.testing.assert_allclose(found, mode, atol=0.02)
-
-
-def test_the_metrics_are_of_the_documents_in_the_order_of_their_utilities():
-    part = judged([2, 0], [0, 1, 0])
-    right = evaluate(part, np.array([1.0]))
-    # ERR: 3/4 at place 1; 1/4 at place 1
-    assert right["err"].tolist() == [0.75, 0.25]
-    assert right["ndcg@1"].tolist() == [1.0, 1.0]
-    wrong = evaluate(part, np.array([-1.0]))
-    assert wrong["err"].tolist() == [0.75 / 2, 0.25 / 3]
-    assert wrong["ndcg@1"].tolist() == [0.0, 0.0]
-
-
-@pytest.mark.slow
-def test_the_features_are_chosen_on_the_validation_part(documents):
-    noise = make_column_transformer(("passthrough", ["x2", "x3"]))
-    options = {"method": "regression on grades", "scales": [0.01, 0.1]}
-    chosen = compare(documents, prepare=[noise, StandardScaler()], **options)
-    pd.testing.assert_frame_equal(chosen, compare(documents, **options))
 
 
 def test_every_query_is_tested_once_by_a_mode_or_by_a_posterior_mean(documents, monkeypatch):
@@ -251,18 +137,6 @@ def test_every_query_is_tested_once_by_a_mode_or_by_a_posterior_mean(documents, 
         assert queries.groupby("fold").size().to_dict() == dict.fromkeys(range(1, 6), 8)
         assert queries.index.get_level_values("query").is_unique
     assert mode["ndcg@1"].mean() > 0.7 > 0.1 > backwards["ndcg@1"].mean()
-
-
-def test_the_table_has_means_and_paired_differences_with_standard_errors():
-    tested = {
-        "one": pd.DataFrame({"err": [0.2, 0.4, 0.6]}),
-        "two": pd.DataFrame({"err": [0.5, 0.4, 0.9]}),
-    }
-    rows = differences(tested, "one")
-    assert rows["err"].tolist() == pytest.approx([0.4, 0.6])
-    assert rows["err difference"].tolist() == pytest.approx([0.0, 0.2])
-    # of 0.3, 0.0, 0.3: the standard deviation is 0.3 / sqrt 3, over sqrt 3
-    assert rows["err se"].tolist() == pytest.approx([0.0, 0.1])
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
-from models.ties.rankings import MODELS, PLACKETT_LUCE, build, compared, main, popular
+from models.ties.rankings import PLACKETT_LUCE, compared, main
 from tests.models.normal_draws import normal_posteriors
 
 SAMPLING = {
@@ -39,29 +39,6 @@ def test_leave_one_out_finds_the_model_that_made_the_ties(judged, nuts):
         table = compared(judged, ("Plackett-Luce", "PMOP max"), **few)
     assert table.index[0] == "PMOP max"
     assert -table.loc["Plackett-Luce", "elpd_diff"] > 4 * table.loc["Plackett-Luce", "dse"]
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_every_model_has_a_finite_log_probability(judged, name):
-    model = build(judged.subset(range(5)), name)
-    assert np.isfinite(model.compile_logp()(model.initial_point()))
-
-
-def test_an_unknown_model_raises():
-    rankings = br.Rankings.from_orderings([["a", {"b", "c"}]])
-    with pytest.raises(ValueError, match=r"^`model` is 'PMOP median'; it is one of 'Plackett"):
-        build(rankings, "PMOP median")
-
-
-def test_the_popular_items_are_those_ranked_most_often_and_ranks_stay_dense():
-    rankings = br.Rankings.from_orderings(
-        [["a", "b", "c"], ["b", "x", "a"], [{"a", "c"}, "y"], ["c", {"a", "b"}]]
-    )
-    few = popular(rankings, 3)
-    assert set(few.items) == {"a", "b", "c"}
-    # the third ranking says nothing about a and c and is left out
-    assert few.n_rankings == 3
-    assert few.ranks.tolist() == [[1, 2, 3], [1, 2, 0], [1, 2, 2]]
 
 
 @pytest.mark.slow

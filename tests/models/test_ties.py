@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
-import xarray as xr
 
 import bayesrank as br
-from models.ties.model import MODELS, build, fitted, summary, tie_check
+from models.ties.model import MODELS, build, fitted
 from tests.models.normal_draws import normal_posteriors
 
 PUDDING = json.loads((Path(__file__).parents[1] / "published/pudding.json").read_text("utf-8"))
@@ -48,62 +47,6 @@ def test_the_models_cannot_be_told_apart_on_puddings(puddings):
     assert abs(last["elpd_diff"]) < max(2 * last["dse"], 0.2)
 
 
-@pytest.mark.slow
-def test_equal_puddings_tie_as_often_under_both(puddings):
-    table = summary(puddings)
-    # 202 of 745 are 0.271, and the brands are almost equal
-    np.testing.assert_allclose(table.xs("mean", axis=1, level=1).loc["equal_tie"], 0.272, atol=0.01)
-    davidson = table["Davidson"]["mean"]
-    assert davidson["nu"] / (2 + davidson["nu"]) == pytest.approx(davidson["equal_tie"], abs=1e-3)
-    assert table.index[:6].tolist() == [1, 2, 3, 4, 5, 6]
-    assert np.isnan(table.loc["nu", ("Rao-Kupper", "mean")])
-
-
-@pytest.mark.slow
-def test_the_worst_and_the_best_brand_are_those_of_the_estimate(puddings):
-    for name in MODELS:
-        ranks = br.rank_summary(puddings[name])
-        assert (ranks.index[0], ranks.index[-1]) == (6, 1)
-
-
-@pytest.mark.slow
-def test_the_models_draw_as_many_ties_as_there_are(puddings):
-    for name in MODELS:
-        check = tie_check(puddings[name])
-        assert check.loc["ties", "observed"] == 202
-        # the sampling error of the posterior mean of nu is some 7% of 202
-        assert check.loc["ties", "expected"] == pytest.approx(202, abs=4)
-        assert (check["low"] < check["observed"]).all()
-        assert (check["observed"] < check["high"]).all()
-        assert check["p_value"].between(0.05, 0.95).all()
-
-
-def tree(observed, predictive):
-    dims = ("pair", "result")
-    coords = {"result": ["first", "second", "tie"]}
-    y = xr.DataArray(np.array([predictive]), dims=("chain", "draw", *dims), coords=coords)
-    seen = xr.DataArray(np.array(observed), dims=dims, coords=coords)
-    return xr.DataTree.from_dict(
-        {
-            "observed_data": xr.Dataset({"y": seen}),
-            "posterior_predictive": xr.Dataset({"y": y}),
-        }
-    )
-
-
-def test_the_check_counts_ties_and_their_spread():
-    # two pairs of four matches; ties seen: 2 + 0; drawn: 2 + 2, 1 + 1, and 4 + 0
-    drawn = [[[1, 1, 2], [1, 1, 2]], [[2, 1, 1], [3, 0, 1]], [[0, 0, 4], [2, 2, 0]]]
-    check = tie_check(tree([[1, 1, 2], [4, 0, 0]], drawn))
-    assert check.loc["ties", "observed"] == 2
-    assert check.loc["ties", "expected"] == pytest.approx((4 + 2 + 4) / 3)
-    assert check.loc["ties", "p_value"] == pytest.approx((1 + 0.5 + 1) / 3)
-    # shares 1/2 and 0: standard deviation 1/4; of the draws 0, 0 and 1/2
-    assert check.loc["spread", "observed"] == pytest.approx(0.25)
-    assert check.loc["spread", "expected"] == pytest.approx(1 / 6)
-    assert check.loc["spread", "p_value"] == pytest.approx(1 / 3)
-
-
 def matches(distribution, **tie):
     """Eight items far apart, of which each two met 30 times before each of ten judges."""
     pair = list(combinations(range(8), 2))
@@ -133,13 +76,3 @@ def test_leave_one_out_finds_the_model_that_made_the_ties(name, made):
         table = br.compare(fitted(made(), prior_scale=2.0, **SHORT | {"draws": 200}))
     assert table.index[0] == name
     assert -table.iloc[1]["elpd_diff"] > 2 * table.iloc[1]["dse"]
-
-
-def test_an_unknown_model_raises():
-    with pytest.raises(ValueError, match=r"^`model` is 'Thurstone'; it is one of 'Davidson', 'Rao"):
-        build(br.load_pudding(), "Thurstone")
-
-
-def test_a_scale_that_is_not_positive_raises():
-    with pytest.raises(ValueError, match=r"^`prior_scale` is 0; it must be positive\.$"):
-        build(br.load_pudding(), prior_scale=0)
