@@ -24,6 +24,7 @@ __all__ = [
     "item_labels",
     "posterior_utilities",
     "ranks_of",
+    "single_group",
 ]
 
 SAMPLE = ("chain", "draw")
@@ -78,6 +79,18 @@ def posterior_utilities(data: Any, var: str, dim: str) -> xr.DataArray:
             "has failed, and summaries of them would mean nothing."
         )
     return data
+
+
+def single_group(data: Any, var: str, dim: str) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Draws (n_draws, n_items) of a variable without further dims, and labels of the items."""
+    found = posterior_utilities(data, var, dim)
+    extra = [str(d) for d in group_dims(found, dim)]
+    if extra:
+        raise ValueError(
+            f"{var!r} has the further dims {extra}: select one group of each first, such as "
+            f"idata.posterior[{var!r}].isel({extra[0]}=0)."
+        )
+    return next(each_group(found, dim)), item_labels(found, dim)
 
 
 def check_probability(name: str, value: float, lowest: float) -> None:

@@ -102,12 +102,15 @@ def _refuse(given: pd.Index, axes: Mapping[str, pd.Index], what: str, way_out: s
     noun, axis = next(iter(axes.items()))
     twice, missing = given[given.duplicated()], axis[~axis.isin(given)]
     unknown = given[~given.isin(axis)]
-    faults = [
-        f"{quoted(twice.unique())} twice" * bool(len(twice)),
-        f"no value for {noun} {quoted(missing)}" * bool(len(missing)),
-        f"the labels {quoted(unknown)}, which no {noun} has" * bool(len(unknown)),
-    ]
-    faults = [fault for fault in faults if fault] or ["the labels in another order than theirs"]
+    faults = []
+    if len(twice):
+        faults.append(f"{quoted(twice.unique())} twice")
+    if len(missing):
+        faults.append(f"no value for {noun} {quoted(missing)}")
+    if len(unknown):
+        faults.append(f"the labels {quoted(unknown)}, which no {noun} has")
+    if not faults:
+        faults.append("the labels in another order than theirs")
     raise ValueError(
         f"`{what}` must have one value for each {' or '.join(axes)}, by label; it has "
         f"{', and '.join(faults)}. {way_out}"

@@ -80,8 +80,8 @@ def results(frame: pd.DataFrame, column: str) -> NDArray[np.int8]:
         # missing values have the code -1
         result = looked_up(np.append(known, -1).astype(np.int8), code)
     except TypeError:  # a value that cannot be hashed is no outcome
-        told = [isinstance(value, str) and value in OUTCOMES for value in frame[column]]
-        result = np.array(told).astype(np.int8) - 1
+        fine = [isinstance(value, str) and value in OUTCOMES for value in frame[column]]
+        result = np.array(fine).astype(np.int8) - 1
     if (result < 0).any():
         row = int((result < 0).argmax())
         raise ValueError(

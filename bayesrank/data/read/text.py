@@ -312,9 +312,9 @@ def text_table(
     """Read a text file as a table whose cells stay text."""
     text, found = decoded(content(existing(path)), encoding)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    if separator is None and (told := SAID.match(text)):
-        separator = told[1]
-        text = "\n" * told[0].count("\n") + text[told.end() :]  # lines keep their numbers
+    if separator is None and (marked := SAID.match(text)):
+        separator = marked[1]
+        text = "\n" * marked[0].count("\n") + text[marked.end() :]  # lines keep their numbers
     by = separator or separator_of(text, usual)
     said = []
     if by != usual:

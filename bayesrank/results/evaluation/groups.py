@@ -89,12 +89,16 @@ def observed_dim(pointwise: xr.DataArray, var: str) -> str:
     """Name the one dim of what is observed, such as ranking."""
     dims = [str(dim) for dim in pointwise.dims if dim not in ("chain", "draw")]
     if len(dims) != 1:
-        raise ValueError(
+        message = (
             f"The log-likelihood of {var!r} has the dims {list(map(str, pointwise.dims))}: besides "
             "chain and draw there must be one, of the rankings, pairs or rankers."
-            + " A Mallows model without a consensus has one number for all rankings together: "
-            "bayesrank.consensus_log_likelihood adds one for each." * (not dims)
         )
+        if not dims:
+            message += (
+                " A Mallows model without a consensus has one number for all rankings together: "
+                "bayesrank.consensus_log_likelihood adds one for each."
+            )
+        raise ValueError(message)
     return dims[0]
 
 

@@ -134,23 +134,16 @@ def loo_of(
     moves = np.ptp(pointwise.to_numpy(), axis=(0, 1)) > SAME
     elpd_i = pointwise.mean(("chain", "draw")).rename("elpd_i")
     pareto_k = xr.full_like(elpd_i, np.nan).rename("pareto_k")
-    n = elpd_i.size
-    if not moves.any():
-        return az.ELPDDataLOO(
-            elpd=float(elpd_i.sum()), se=standard_error(elpd_i), p=0.0, n_data_points=n,
-            n_samples=_n_draws(pointwise), scale="log", warning=False, good_k=0.7,
-            elpd_i=elpd_i, pareto_k=pareto_k,
-        )  # fmt: skip
-
-    reff = _relative_efficiency(data, _n_draws(pointwise))
-    found = leave_each_out(pointwise.to_numpy()[..., moves].reshape(_n_draws(pointwise), -1), reff)
-    elpd_i[moves], pareto_k[moves] = found.elpd, found.pareto_k
-    good_k = good_pareto_k(_n_draws(pointwise))
+    n_draws, good_k, p = _n_draws(pointwise), good_pareto_k(_n_draws(pointwise)), 0.0
+    if moves.any():
+        logp = pointwise.to_numpy()[..., moves].reshape(n_draws, -1)
+        found = leave_each_out(logp, _relative_efficiency(data, n_draws))
+        elpd_i[moves], pareto_k[moves] = found.elpd, found.pareto_k
+        p = float((found.lppd - found.elpd).sum())
     _warn_of_pareto_k(pareto_k, good_k, dim, name)
-    p = float((found.lppd - found.elpd).sum())
     return az.ELPDDataLOO(
-        elpd=float(elpd_i.sum()), se=standard_error(elpd_i), p=p, n_data_points=n,
-        n_samples=_n_draws(pointwise), scale="log",
+        elpd=float(elpd_i.sum()), se=standard_error(elpd_i), p=p, n_data_points=elpd_i.size,
+        n_samples=n_draws, scale="log",
         warning=bool((pareto_k > good_k).any()), good_k=good_k, elpd_i=elpd_i, pareto_k=pareto_k,
     )  # fmt: skip
 

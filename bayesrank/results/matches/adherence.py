@@ -20,7 +20,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesrank.results.draws import check_probability, posterior_utilities
+from bayesrank.results.draws import check_probability, single_group
 
 __all__ = ["adherence_draws", "adherence_summary", "effective_judges", "summarise_adherences"]
 
@@ -107,15 +107,7 @@ def adherence_draws(
     data: Any, var: str, dim: str, relative: bool | float, *, contrary: bool
 ) -> pd.DataFrame:
     """Draws of the adherences, checked, one column per ranker."""
-    found = posterior_utilities(data, var, dim)
-    extra = [str(d) for d in found.dims if d not in ("chain", "draw", dim)]
-    if extra:
-        raise ValueError(
-            f"{var!r} has the further dims {extra}: select one group of each first, such as "
-            f"idata.posterior[{var!r}].isel({extra[0]}=0)."
-        )
-    values = found.transpose("chain", "draw", dim).values.reshape(-1, found.sizes[dim])
-    labels = found[dim].values if dim in found.coords else np.arange(found.sizes[dim])
+    values, labels = single_group(data, var, dim)
     lowest = values.min(axis=0)
     if lowest.min() < 0 and not contrary:
         raise ValueError(

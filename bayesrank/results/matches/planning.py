@@ -203,11 +203,11 @@ def _gains(
         for w, (share, weighted) in zip(weight, inside, strict=True):
             overall = w @ p
             joint = weighted.T @ p  # P(outcome, the item is among the best)
-            told = rel_entr(joint, share[:, None] * overall)
+            information = rel_entr(joint, share[:, None] * overall)
             # of rounding, which makes a probability of zero negative
             rest = np.maximum(overall - joint, 0.0)
-            told += rel_entr(rest, (1 - share[:, None]) * overall)
-            out[pairs] += told.sum(0).reshape(-1, n_outcomes).sum(1)
+            information += rel_entr(rest, (1 - share[:, None]) * overall)
+            out[pairs] += information.sum(0).reshape(-1, n_outcomes).sum(1)
     return np.maximum(out, 0.0) / len(weight)
 
 
@@ -350,11 +350,11 @@ def _information(by_item: Floats, ties: TieDraws | None, meet: Any) -> Floats:
         p = outcome_probability(by_item[i] - by_item[others], level)
         win, loss = p[..., 0], p[..., -1]
         # the variance of the score by the lead; without ties a win is one half more or less, too
-        told = ((win + loss) - (win - loss) ** 2).mean(1) / 4 / n_pairs
-        out[i, others] -= told
-        out[others, i] -= told
-        out[i, i] += told.sum()
-        out[others, others] += told
+        information = ((win + loss) - (win - loss) ** 2).mean(1) / 4 / n_pairs
+        out[i, others] -= information
+        out[others, i] -= information
+        out[i, i] += information.sum()
+        out[others, others] += information
     return out
 
 
@@ -368,8 +368,8 @@ class _Futures:
         self.mean = draws.mean(0)
         values, vectors = np.linalg.eigh(np.cov(draws, rowvar=False))
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        self.told, turn = np.linalg.eigh(root.T @ information @ root)
-        self.told = np.maximum(self.told, 0.0)
+        self.information, turn = np.linalg.eigh(root.T @ information @ root)
+        self.information = np.maximum(self.information, 0.0)
         self.root = root @ turn  # the covariance is root @ root.T
         rng = np.random.default_rng(seed)
         # the same for every number of matches, so that the table is smooth
@@ -378,7 +378,9 @@ class _Futures:
 
     def tied_after(self, matches: int, prob: float) -> NDArray[np.int64]:
         """Size of the set tied with the leader, in every future."""
-        known = matches * self.told / (1 + matches * self.told)  # share of the variance taken away
+        known = (
+            matches * self.information / (1 + matches * self.information)
+        )  # share of the variance taken away
         spread = (self.noise * np.sqrt(1 - known)) @ self.root.T
         sizes = np.empty(self.futures, dtype=np.int64)
         for k, move in enumerate(self.moves):

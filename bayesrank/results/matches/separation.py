@@ -36,7 +36,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from bayesrank.results.draws import check_probability, posterior_utilities
+from bayesrank.results.draws import check_probability, single_group
 
 __all__ = [
     "Separation",
@@ -149,15 +149,8 @@ def match_probability(
 
 def item_draws(data: Any, var: str, dim: str) -> tuple[Floats, NDArray[Any]]:
     """Draws of the utilities (n_items, n_draws), and labels of the items."""
-    found = posterior_utilities(data, var, dim)
-    extra = [str(d) for d in found.dims if d not in ("chain", "draw", dim)]
-    if extra:
-        raise ValueError(
-            f"{var!r} has the further dims {extra}: select one group of each first, such as "
-            f"idata.posterior[{var!r}].isel({extra[0]}=0)."
-        )
-    by_item = found.transpose(dim, "chain", "draw").values.reshape(found.sizes[dim], -1)
-    return by_item, found[dim].values if dim in found.coords else np.arange(len(by_item))
+    draws, labels = single_group(data, var, dim)
+    return np.ascontiguousarray(draws.T), labels
 
 
 @dataclass(frozen=True)
