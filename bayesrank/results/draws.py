@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
 
 __all__ = [
     "SAMPLE",
@@ -28,8 +29,8 @@ __all__ = [
 ]
 
 SAMPLE = ("chain", "draw")
-CHUNK = 2**19
-"""Numbers ranked at a time: a few megabytes, so that what sorting needs stays in the cache."""
+CHUNK = 2**17
+"""Numbers ranked at a time: a megabyte, so that what sorting needs stays in the cache."""
 
 
 def posterior_utilities(data: Any, var: str, dim: str) -> xr.DataArray:
@@ -182,32 +183,10 @@ def item_labels(utility: xr.DataArray, dim: Hashable) -> NDArray[Any]:
 
 
 def ranks_of(utility: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Rank in every draw, 1 = highest; equal ones share the better rank.
-
-    As `scipy.stats.rankdata` of the negatives with ``method="min"``, but in a fifth of the time
-    and little memory beside the result.
-
-    Parameters
-    ----------
-    utility : array, shape (n_draws, n_items)
-        Finite numbers.
-
-    Returns
-    -------
-    array of int32, shape (n_draws, n_items)
-        Ranks from 1.
-    """
-    n_draws, n_items = utility.shape
+    """Rank in every draw (n_draws, n_items), 1 = highest; equal ones share the better rank."""
     ranks = np.empty(utility.shape, np.int32)
-    place = np.arange(1, n_items + 1, dtype=np.int32)
-    step = max(1, CHUNK // n_items)
-    for start in range(0, n_draws, step):
-        negative = -utility[start : start + step]
-        order = negative.argsort(axis=1)
-        ordered = np.take_along_axis(negative, order, axis=1)
-        # The place of an item, or the first place of those equal to it
-        first = np.broadcast_to(place, order.shape).copy()
-        first[:, 1:][ordered[:, 1:] == ordered[:, :-1]] = 0
-        np.maximum.accumulate(first, axis=1, out=first)
-        np.put_along_axis(ranks[start : start + step], order, first, axis=1)
+    step = max(1, CHUNK // utility.shape[1])
+    for start in range(0, len(utility), step):
+        some = slice(start, start + step)
+        ranks[some] = rankdata(-utility[some], method="min", axis=1)
     return ranks

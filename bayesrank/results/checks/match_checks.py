@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from bayesrank.results.checks.ranking_checks import check_table
 from bayesrank.results.draws import check_probability
@@ -25,6 +26,8 @@ __all__ = ["match_checks", "predicted_counts"]
 SAMPLE = ("chain", "draw")
 OUTCOMES = ("first", "second", "tie")
 AT_ONCE = 2**22  # counts of a block of draws
+
+Array = NDArray[Any]
 
 
 def match_checks(
@@ -104,37 +107,17 @@ def match_checks(
             raise ValueError(f"`{name}` is {value!r}; it must be a whole number, 1 or more.")
     kept, predicted = predicted_counts(data, var, draws)
     observed = kept[COUNTS].values.astype(np.float64)
-    first, second = (kept[part].values.astype(np.int64) for part in (FIRST, SECOND))
     for group in by:
         if group not in kept.groups:
             known = ", ".join(map(repr, kept.groups)) or "none"
             raise ValueError(f"There is no group {group!r} to check by; the groups are {known}.")
-    items = _items(data, kept, int(max(first.max(), second.max())) + 1)
-    n = observed.sum(axis=1)
-    sums = _Sums(first, second, n, len(items), max_pairs)
-    groups = [_At(kept.codes(group), first, second, n, len(items), max_pairs) for group in by]
+    shares = _Shares(data, kept, by, max_pairs)
     step = max(1, AT_ONCE // max(observed.size, 1))
-
-    def statistics(counts: NDArray[Any]) -> NDArray[np.float64]:
-        return np.concatenate([sums(counts), *(at(counts) for at in groups)])
-
-    drawn = [
-        statistics(predicted[start : start + step]) for start in range(0, len(predicted), step)
-    ]
-    keys = [("points", items[i], "all") for i in sums.played]
-    keys += [("pair", f"{items[i]} > {items[j]}", "all") for i, j in sums.pairs]
-    outcomes = OUTCOMES[: observed.shape[1]]
-    keys += [("outcome", name, "all") for name in outcomes]
-    for group, at in zip(by, groups, strict=True):
-        labels = [f"{group} {label}" for label in kept.labels(group)]
-        of_label = [(name, labels[k]) for name in outcomes for k in at.labels]
-        keys += [("group outcome", ", ".join(pair), "all") for pair in of_label]
-        cells = [divmod(int(cell), len(items)) for cell in at.cells]
-        keys += [("group points", f"{items[i]}, {labels[k]}", "all") for k, i in cells]
+    drawn = [shares(predicted[start : start + step]) for start in range(0, len(predicted), step)]
     table = check_table(
-        keys, statistics(observed[None])[:, 0], np.concatenate(drawn, axis=1), None, prob
+        shares.keys, shares(observed[None])[:, 0], np.concatenate(drawn, axis=1), None, prob
     )
-    table.attrs |= {"n_draws": len(predicted), "prob": prob, "n_pairs": sums.n_pairs}
+    table.attrs |= {"n_draws": len(predicted), "prob": prob, "n_pairs": shares.n_pairs}
     return table
 
 
@@ -164,92 +147,68 @@ def predicted_counts(
     return kept, counts
 
 
-class _Sums:
-    """Shares of points, as functions of counts (n_draws, n_rows, n_outcomes)."""
+class _Shares:
+    """Statistics as functions of counts (n_draws, n_rows, n_outcomes): shares of matches."""
 
-    def __init__(
-        self,
-        first: NDArray[np.int64],
-        second: NDArray[np.int64],
-        n: NDArray[np.float64],
-        n_items: int,
-        most: int,
-    ) -> None:
-        self.first, self.second, self.n, self.n_items = first, second, n, n_items
-        matches = np.bincount(first, n, n_items) + np.bincount(second, n, n_items)
-        self.played = np.flatnonzero(matches)
-        self.matches = matches[self.played]
-        low, high = np.minimum(first, second), np.maximum(first, second)
-        met, self.pair = np.unique(low * n_items + high, return_inverse=True)
-        self.turned = first > second
-        times = np.bincount(self.pair, n)
-        self.chosen = np.lexsort((met, -times))[:most]
-        self.chosen = self.chosen[times[self.chosen] > 0]
-        self.times = times[self.chosen]
-        self.pairs = [divmod(int(met[k]), n_items) for k in self.chosen]
-        self.n_pairs = int((times > 0).sum())
+    def __init__(self, data: xr.DataTree, kept: Kept, by: Sequence[str], most: int) -> None:
+        self.first, self.second = (kept[x].values.astype(np.int64) for x in (FIRST, SECOND))
+        observed = kept[COUNTS].values
+        self.n = observed.sum(axis=1).astype(np.float64)
+        items = _items(data, kept, int(max(self.first.max(), self.second.max())) + 1)
+        self.n_items = len(items)
+        self.groups = [kept.codes(group).astype(np.int64) for group in by]
+        low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
+        pairs, self.pair = np.unique(low * self.n_items + high, return_inverse=True)
 
-    def __call__(self, counts: NDArray[np.floating]) -> NDArray[np.float64]:
+        outcomes = OUTCOMES[: observed.shape[1]]
+        labels = [("points", items), ("outcome", [*outcomes])]
+        met = [divmod(int(pair), self.n_items) for pair in pairs]
+        labels.insert(1, ("pair", [f"{items[i]} > {items[j]}" for i, j in met]))
+        for group in by:
+            names = [f"{group} {label}" for label in kept.labels(group)]
+            labels += [("group outcome", [f"{x}, {name}" for name in names]) for x in outcomes]
+            labels.append(("group points", [f"{i}, {name}" for name in names for i in items]))
+        totals = [total for total, _ in self._tables(observed[None])]
+        self.n_pairs = int((totals[1] > 0).sum())
+        self.chosen, self.keys = [], []
+        for (kind, names), total in zip(labels, totals, strict=True):
+            chosen = np.flatnonzero(total > 0)
+            if kind not in ("points", "outcome"):  # the largest, pairs in this order
+                chosen = chosen[np.argsort(-total[chosen], kind="stable")[:most]]
+            self.chosen.append(chosen if kind == "pair" else np.sort(chosen))
+            self.keys += [(kind, names[k], "all") for k in self.chosen[-1]]
+
+    def __call__(self, counts: Array) -> Array:
         """Compute all statistics: (n_statistics, n_draws)."""
-        ties = counts[:, :, 2] if counts.shape[2] == 3 else 0.0
-        points = counts[:, :, 0] + ties / 2
-        out = np.empty((len(self.played) + len(self.pairs) + counts.shape[2], len(counts)))
-        for t, mine in enumerate(points):
-            theirs = self.n - mine
-            total = np.bincount(self.first, mine, self.n_items)
-            total += np.bincount(self.second, theirs, self.n_items)
-            won = np.bincount(self.pair, np.where(self.turned, theirs, mine))
-            out[:, t] = np.concatenate(
-                [
-                    total[self.played] / self.matches,
-                    won[self.chosen] / self.times,
-                    counts[t].sum(axis=0) / self.n.sum(),
-                ]
-            )
-        return out
+        tables = zip(self.chosen, self._tables(counts), strict=True)
+        return np.concatenate([share[chosen] for chosen, (_, share) in tables])
 
+    def _tables(self, counts: Array) -> list[tuple[Array, Array]]:
+        """Return the matches of each cell (size,), and the share won (size, n_draws)."""
+        mine = counts[:, :, 0] + (counts[:, :, 2] / 2 if counts.shape[2] == 3 else 0.0)
+        theirs = self.n - mine
+        ended = list(np.moveaxis(counts, 2, 0))
+        same = np.zeros_like(self.first)
+        tables = [self._share([(self.first, mine), (self.second, theirs)])]
+        tables.append(self._share([(self.pair, np.where(self.first > self.second, theirs, mine))]))
+        shares = [self._share([(same, x)]) for x in ended]
+        total, share = (np.concatenate(x) for x in zip(*shares, strict=True))
+        tables.append((total, share))
+        for codes in self.groups:
+            tables += [self._share([(codes, x)]) for x in ended]
+            cells = [codes * self.n_items + side for side in (self.first, self.second)]
+            tables.append(self._share(list(zip(cells, (mine, theirs), strict=True))))
+        return tables
 
-class _At:
-    """Shares of outcomes at every label of a group, and of points of every item there."""
-
-    def __init__(
-        self,
-        codes: NDArray[np.integer],
-        first: NDArray[np.int64],
-        second: NDArray[np.int64],
-        n: NDArray[np.float64],
-        n_items: int,
-        most: int,
-    ) -> None:
-        self.codes, self.n = codes.astype(np.int64), n
-        self.n_labels = int(self.codes.max()) + 1
-        self.sides = self.codes * n_items + first, self.codes * n_items + second
-        self.size = self.n_labels * n_items
-        at_label = np.bincount(self.codes, n, self.n_labels)
-        in_cell = np.bincount(np.concatenate(self.sides), np.tile(n, 2), self.size)
-        self.labels, self.cells = _largest(at_label, most), _largest(in_cell, most)
-        self.at_label, self.in_cell = at_label[self.labels], in_cell[self.cells]
-
-    def __call__(self, counts: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Compute all statistics: (n_statistics, n_draws)."""
-        n_outcomes = counts.shape[2]
-        out = np.empty((n_outcomes * len(self.labels) + len(self.cells), len(counts)))
-        for t, ended in enumerate(counts):
-            shares = [
-                np.bincount(self.codes, ended[:, k], self.n_labels)[self.labels] / self.at_label
-                for k in range(n_outcomes)
-            ]
-            mine = ended[:, 0] + (ended[:, 2] / 2 if n_outcomes == 3 else 0.0)
-            points = np.bincount(self.sides[0], mine, self.size)
-            points += np.bincount(self.sides[1], self.n - mine, self.size)
-            out[:, t] = np.concatenate([*shares, points[self.cells] / self.in_cell])
-        return out
-
-
-def _largest(n: NDArray[np.float64], most: int) -> NDArray[np.int64]:
-    """Where so many of the largest numbers above 0 are, in their order."""
-    chosen = np.argsort(-n, kind="stable")[:most]
-    return np.sort(chosen[n[chosen] > 0])
+    def _share(self, sides: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+        """Share of points, from the cell (n_rows,) and the points (n_draws, n_rows) of a side."""
+        size = 1 + max(int(cell.max()) for cell, _ in sides)
+        ones, row = np.ones(len(self.n)), np.arange(len(self.n))
+        sums = [csr_array((ones, (cell, row)), shape=(size, len(row))) for cell, _ in sides]
+        total = np.sum([cells @ self.n for cells in sums], axis=0)
+        points = [cells @ x.T for cells, (_, x) in zip(sums, sides, strict=True)]
+        won = np.sum(points, axis=0)
+        return total, won / np.maximum(total, 1e-300)[:, None]
 
 
 def _items(data: xr.DataTree, kept: Kept, n_items: int) -> list[str]:
