@@ -77,9 +77,6 @@ WINGS = {
 
 # Modules of which another takes builders that have to move to a file of builders
 WAITING = {
-    "tests.benchmarks.test_partitions",
-    "tests.distributions.test_random_models",
-    "tests.distributions.test_spellings",
     "tests.likelihoods.mallows.test_stages",
     "tests.test_cli",
 }

@@ -220,7 +220,7 @@ def rank_summary_memory(simultaneous: str) -> dict[str, float]:
 
 def partitions_memory(name: str, n_items: str) -> dict[str, float]:
     """Bytes that three steps of one objective of two blocks add to their data."""
-    from tests.benchmarks.test_partitions import batch, step
+    from tests.benchmarks.partition_steps import batch, step
 
     call = step(name)
     call(*batch(int(n_items), 1))  # JAX compiles for each shape

@@ -3,7 +3,6 @@
 Models of rankings are in `test_by_name`.
 """
 
-import itertools
 import warnings
 from math import lgamma
 
@@ -12,33 +11,15 @@ import pandas as pd
 import pymc as pm
 import pymc.dims as pmd
 import pytest
-from scipy.stats import norm
 
 import bayesrank as br
 from bayesrank.data import UncomparedItemWarning
-from tests.likelihoods.count_tables import table_logp
+from tests.distributions.loops import outcome_logs, tables_by_loop
 
 QUICK = "FAST_COMPILE"
 JUDGES, ITEMS = ["ann", "bob", "cy"], list("abcd")
 RANKERS = [*JUDGES, "dee"]
 GROUPS = {"judge": JUDGES, "season": [2024, 2025], "court": ["clay", "grass", "sand"]}
-
-
-def outcome_logs(family, lead, tie):
-    """Logarithms of the probabilities of the outcomes of one match, by the definitions."""
-    if family is br.Thurstone:
-        return np.array([norm.logcdf(lead), norm.logcdf(-lead)])
-    first, second = np.exp(lead), 1.0
-    if family is br.BradleyTerry:
-        worths = np.array([first, second])
-    elif family is br.Davidson:
-        worths = np.array([first, second, tie * np.sqrt(first * second)])
-    else:
-        one, other = first + tie * second, tie * first + second
-        worths = np.array(
-            [first / one, second / other, (tie**2 - 1) * first * second / one / other]
-        )
-    return np.log(worths / worths.sum())
 
 
 def some_pairs(rng, ties):
@@ -149,29 +130,6 @@ def some_counts(rng):
     )
 
 
-def tables_by_loop(counts, values, dims, given_pairs):
-    """Log-probabilities, one ranker and problem after the other."""
-    exact = np.zeros(len(counts.rankers))
-    for n, ranker in enumerate(counts.rankers):
-        whole = counts.dense(ranker)
-        for p in range(len(counts.problems)):
-            inside = np.flatnonzero(counts.problem_idx == p)
-            at = {by: group.idx[n] for by, group in counts.groups.items()}
-            at |= {"ranker": n, "problem": p}
-            own = {
-                name: np.array([
-                    x[tuple({**at, "item": i}[d] for d in dims[name])] for i in inside
-                ])
-                for name, x in values.items()
-            }  # fmt: skip
-            theta, variance = own.get("adherence", [1.0])[0], own.get("variance")
-            table = whole[np.ix_(inside, inside)]
-            of_table = of_pairs if given_pairs else table_logp
-            arguments = (theta, own["score"]) if given_pairs else (own["score"], theta)
-            exact[n] += of_table(table, *arguments, variance) if table.any() else 0.0
-    return exact
-
-
 COUNT_AXES = ["ranker", "region", "age", "problem"]
 
 
@@ -210,17 +168,6 @@ def check_counts(seed):
     assert (each <= 2 * counts.total()).all(), message
     for p in range(len(counts.problems)):
         assert not draws[:, counts.problem_idx == p].sum(axis=1).any(), message
-
-
-def of_pairs(table, theta, score, variance):
-    """Log-probability of a table, given how often each pair is compared."""
-    out, g = 0.0, np.full(len(score), 0.5) if variance is None else variance
-    for i, j in itertools.combinations(range(len(score)), 2):
-        won, lost = table[i, j], table[j, i]
-        logit = 2 * theta * (score[i] - score[j]) / (g[i] + g[j])
-        out += lgamma(won + lost + 1) - lgamma(won + 1) - lgamma(lost + 1)
-        out -= won * np.log1p(np.exp(-logit)) + lost * np.log1p(np.exp(logit))
-    return out
 
 
 RANKING_DIMS = [

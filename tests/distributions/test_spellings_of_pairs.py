@@ -9,8 +9,8 @@ import pytest
 import xarray as xr
 
 import bayesrank as br
-from tests.distributions.test_random_models import outcome_logs, tables_by_loop
-from tests.distributions.test_spellings import Parameter, cells_of, check
+from tests.distributions.loops import outcome_logs, tables_by_loop
+from tests.distributions.spellings import Parameter, cells_of, check
 from tests.oracles import partition_logp
 
 # ---------------------------------------------------------------------------------------------
