@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesrank.data import read
-from bayesrank.data.read import label_repr, quoted, same_axis
+from bayesrank.data.read import Group, coord_values, label_repr, quoted, same_axis
 
 DERIVED = ("stages",)
 """Attributes that follow from the others: they are neither compared nor stored."""
@@ -63,8 +63,19 @@ class Frozen:
         return new
 
     def _axes(self) -> dict[str, pd.Index]:
-        """Axes with labels, by the names of their coords."""
+        """Axes with labels, by the names of their coords, without those of the groups."""
         raise NotImplementedError
+
+    def _all_axes(self) -> dict[str, pd.Index]:
+        groups: Mapping[str, Group] = vars(self).get("groups", {})  # interactions have none
+        return self._axes() | {name: group.labels for name, group in groups.items()}
+
+    def _coords(self) -> dict[str, NDArray[Any]]:
+        return {name: coord_values(axis) for name, axis in self._all_axes().items()}
+
+    def _groups_text(self) -> str:
+        counts = {name: len(x.labels) for name, x in vars(self)["groups"].items()}
+        return "".join(f" and {n} of {name!r}" for name, n in counts.items())
 
     def align(self, values: Any, dim: str) -> NDArray[Any]:
         """Put values with labels in the order of `dim`, such as covariates of the rankers.
@@ -100,7 +111,7 @@ class Frozen:
         >>> r.align(pd.Series({"Ann": 41, "Bo": 27}), "ranker")
         array([27, 41])
         """
-        return read.align(values, self._axes(), dim, _noun(self).lower())
+        return read.align(values, self._all_axes(), dim, _noun(self).lower())
 
     def _check_axes(self, names: Iterable[str], known: Iterable[str]) -> None:
         """Refuse to put labels on an axis that is not there."""

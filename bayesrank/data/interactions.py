@@ -28,7 +28,6 @@ from bayesrank.data.frozen import Frozen
 from bayesrank.data.rankings import Rankings
 from bayesrank.data.read import (
     Source,
-    coord_values,
     counted,
     encode,
     finite_numbers,
@@ -333,7 +332,7 @@ class Interactions(Frozen):
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
         """Coordinates for ``pm.Model(coords=...)``: user and item."""
-        return {"user": coord_values(self.users), "item": coord_values(self.items)}
+        return self._coords()
 
     def _axes(self) -> dict[str, pd.Index]:
         return {"user": self.users, "item": self.items}

@@ -29,7 +29,6 @@ from bayesrank.data.read import (
     OrderedPairs,
     Source,
     axis_index,
-    coord_values,
     counted,
     factorize,
     finite_numbers,
@@ -424,15 +423,10 @@ class PairCounts(Frozen):
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
         """Coordinates for ``pm.Model(coords=...)``: item, ranker, problem and the groups."""
-        return {
-            "item": coord_values(self.items),
-            "ranker": coord_values(self.rankers),
-            "problem": coord_values(self.problems),
-        } | {name: coord_values(group.labels) for name, group in self.groups.items()}
+        return self._coords()
 
     def _axes(self) -> dict[str, pd.Index]:
-        axes = {"item": self.items, "ranker": self.rankers, "problem": self.problems}
-        return axes | {name: group.labels for name, group in self.groups.items()}
+        return {"item": self.items, "ranker": self.rankers, "problem": self.problems}
 
     def layout(self) -> ProblemLayout:
         """Items of each problem in slots, and whether a slot is in use.
@@ -816,12 +810,12 @@ class PairCounts(Frozen):
     def __repr__(self) -> str:
         """Say in a line how much of what there is."""
         n = len(self.problems)
-        apart = "".join(f" and {len(g.labels)} of {name!r}" for name, g in self.groups.items())
         return (
             f"{type(self).__name__}: {counted(len(self), 'ordered pair')} of "
             f"{counted(len(self.items), 'item')} "
             f"{f'in {n} problems ' if n > 1 else ''}by "
-            f"{counted(len(self.rankers), 'ranker')}{apart}, {self.count.sum():g} in all"
+            f"{counted(len(self.rankers), 'ranker')}{self._groups_text()}, "
+            f"{self.count.sum():g} in all"
         )
 
 

@@ -428,11 +428,7 @@ class Pairs(Frozen):
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
         """Coordinates for ``pm.Model(coords=...)``: item, pair, judge, the groups, and features."""
-        coords = {
-            "item": coord_values(self.items),
-            "pair": coord_values(self.labels),
-            "judge": coord_values(self.judges),
-        } | {name: coord_values(group.labels) for name, group in self.groups.items()}
+        coords = self._coords() | {"pair": coord_values(self.labels)}
         if self.feature_names is not None:
             coords["feature"] = coord_values(self.feature_names)
         return coords
@@ -499,9 +495,7 @@ class Pairs(Frozen):
         return groups[name]
 
     def _axes(self) -> dict[str, pd.Index]:
-        """Axes with labels, by the names of their coords."""
-        axes = {"item": self.items, "judge": self.judges}
-        return axes | {name: group.labels for name, group in self.groups.items()}
+        return {"item": self.items, "judge": self.judges}
 
     def reindex(self, axes: Mapping[str, Iterable[Hashable]]) -> Self:
         """Put items, judges and groups on other axes, such as those of a model.
@@ -524,7 +518,7 @@ class Pairs(Frozen):
         >>> again.first, again.second
         (array([2], dtype=int32), array([1], dtype=int32))
         """
-        self._check_axes(axes, self._axes())
+        self._check_axes(axes, self._all_axes())
         new: dict[str, Any] = {}
         groups = dict(self.groups)
         for name, labels in axes.items():
@@ -641,12 +635,10 @@ class Pairs(Frozen):
         """Say in a line how much of what there is."""
         total = self.counts.sum(axis=0)
         share = ", ".join(f"{n} {name}" for n, name in zip(total, OUTCOMES, strict=True))
-        apart = "".join(f" and {len(g.labels)} of {name!r}" for name, g in self.groups.items())
-        n = self.n_matches
+        n, by = self.n_matches, f"{counted(len(self.judges), 'judge')}{self._groups_text()}"
         return (
             f"Pairs: {counted(self.n_pairs, 'pair')} of {counted(self.n_items, 'item')} by "
-            f"{counted(len(self.judges), 'judge')}{apart}, {n} match{'' if n == 1 else 'es'} "
-            f"({share})"
+            f"{by}, {n} match{'' if n == 1 else 'es'} ({share})"
         )
 
 

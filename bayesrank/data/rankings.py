@@ -565,13 +565,7 @@ class Rankings(Frozen):
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
         """Coordinates for ``pm.Model(coords=...)``: item, ranking, ranker, slot, and others."""
-        coords = {
-            "item": coord_values(self.items),
-            "ranking": coord_values(self.labels),
-            "ranker": coord_values(self.rankers),
-            "slot": np.arange(self.n_slots),
-        }
-        coords |= {name: coord_values(group.labels) for name, group in self.groups.items()}
+        coords = self._coords() | {"slot": np.arange(self.n_slots)}
         if self.feature_names is not None:
             coords["feature"] = coord_values(self.feature_names)
         return coords
@@ -609,9 +603,7 @@ class Rankings(Frozen):
     # Other rankings: parts of these, and identical ones merged or spelled out
 
     def _axes(self) -> dict[str, pd.Index]:
-        """Axes with labels, by the names of their coords."""
-        axes = {"item": self.items, "ranker": self.rankers, "ranking": self.labels}
-        return axes | {name: group.labels for name, group in self.groups.items()}
+        return {"item": self.items, "ranker": self.rankers, "ranking": self.labels}
 
     def subset(
         self,
@@ -1038,10 +1030,9 @@ class Rankings(Frozen):
         low, high = length.min(), length.max()
         each = f"{low}" if low == high else f"{low} to {high}"
         tied = self.block_sizes[self.block_sizes > 1].sum() / length.sum()
-        apart = "".join(f" and {len(g.labels)} of {name!r}" for name, g in self.groups.items())
         words = [
             f"{counted(self.n_rankings, 'ranking')} of {counted(self.n_items, 'item')} by "
-            f"{counted(len(self.rankers), 'ranker')}{apart}",
+            f"{counted(len(self.rankers), 'ranker')}{self._groups_text()}",
             f"{each} {'item' if high == 1 else 'items'} in each",
             f"{tied:.0%} of entries tied" if tied else "no ties",
         ]
