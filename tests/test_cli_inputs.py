@@ -364,7 +364,7 @@ CASES = {
     ),
     "gz without its name": Case(gzip.compress(TWO.encode()), STARS,
                                 says=("but what gzip (.gz) compresses: give it a name",)),
-    "bytes of zero": Case(TWO.replace("ale", "a\0le"), STARS, says=("it has bytes of zero",)),
+    "bytes of zero": Case(TWO.replace("ale", "a\0le"), STARS, says=("line 2 has a byte of zero",)),
     "tabs that are compressed": Case(gzip.compress(TWO.replace(",", "\t").encode()), STARS, BECOMES,
                                      name="t.tsv.gz"),
     "another kind of file": Case("[]", STARS, says=("t.json is none of the tables known",),
