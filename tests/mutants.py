@@ -218,7 +218,7 @@ MUTANTS = (
         "return pt.switch(where, 1 + place, 0)",
         (
             "tests/distributions/test_plackett_luce.py",
-            "tests/distributions/test_battery_plackett_luce.py",
+            "tests/distributions/test_battery.py",
         ),
     ),
     Mutant(
@@ -228,7 +228,7 @@ MUTANTS = (
         "pt.argsort(pt.switch(where, -score, 0.0), axis=-1)",
         (
             "tests/distributions/test_plackett_luce.py",
-            "tests/distributions/test_battery_plackett_luce.py",
+            "tests/distributions/test_battery.py",
         ),
     ),
     # Mixtures

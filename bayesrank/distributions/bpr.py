@@ -17,15 +17,13 @@ import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.distributions.dist_math import check_parameters
-from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
-from pymc.distributions.shape_utils import rv_size_is_none
-from pymc.pytensorf import normalize_rng_param
+from pymc.distributions.distribution import Discrete
 from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorVariable
-from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings, check_two_blocks
 from bayesrank.distributions.by_name import Axes, Named, by_axes, utility_by_name
+from bayesrank.distributions.drawn import DrawnRV
 from bayesrank.distributions.observed import (
     DistOptions,
     ObservedRV,
@@ -56,7 +54,7 @@ PARAMETERS = {"utility": "end", "weight": ""}
 RANKING, SLOT = "ranking", "slot"
 
 
-class BPRRV(SymbolicRandomVariable):
+class BPRRV(DrawnRV):
     """Draw which item of each pair is preferred, each pair by itself."""
 
     name = "bpr"
@@ -69,15 +67,11 @@ class BPRRV(SymbolicRandomVariable):
         return "nothing: pairs of what a user has and has not make a composite likelihood"
 
     @classmethod
-    def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
-        params = [pt.as_tensor_variable(x) for x in parameters]
-        utility, weight = params[:2]
-        rng = normalize_rng_param(rng)
-        size = normalize_size_param(size)
+    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
+        utility, weight = parameters[:2]
         chance, _ = pt.broadcast_arrays(pt.sigmoid(utility[..., 1] - utility[..., 0]), weight)
-        shape = None if rv_size_is_none(size) else tuple(size)
-        next_rng, second = pt.random.bernoulli(chance, size=shape, rng=rng, return_next_rng=True)
-        return cls(inputs=[rng, size, *params], outputs=[next_rng, second])(rng, size, *params)
+        next_rng, second = pt.random.bernoulli(chance, size=size, rng=rng, return_next_rng=True)
+        return next_rng, second
 
 
 SENTENCE = (
@@ -91,15 +85,12 @@ class BPR(Discrete):
 
     .. math:: \sum_u \sum_{i \in I_u^+} \sum_{j \notin I_u^+} \log\sigma(x_{ui} - x_{uj})
 
-    A *composite* likelihood: every pair is judged as if by itself. It says of no set of items how
-    probable it is, so that there is no LOO: `pm.compute_log_likelihood` and `bayesrank.compare`
-    refuse it. A **draw** is a
-    coin for each pair, which of the two items would be preferred if nothing else were known; the
-    pairs of a user need fit no set of items, nor any order.
+    A *composite* likelihood: every pair counts as if it were independent. There is no LOO:
+    `pm.compute_log_likelihood` and `bayesrank.compare` refuse it. A **draw** is a coin for each
+    pair; the pairs of a user need fit no set of items, nor any order.
 
-    With all pairs the evidence of a user's n items counts n times as many as there are other
-    items, so that posteriors are far too narrow. `weight`, or for minibatches `total_size`, says
-    what they count for; in all one comparison for every interaction is a modest choice.
+    Posteriors from all pairs are far too narrow. `weight`, or for minibatches `total_size`, says
+    what the pairs count for: one comparison for every interaction is a modest choice.
 
     ========  ==================================================================
     Support   0 (the item that the user has is preferred) or 1
@@ -210,19 +201,9 @@ class BPR(Discrete):
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
-        Parameters
-        ----------
-        utility : tensor_like of float, (..., 2)
-            Of the item that the user has, and of the other.
-        weight
-            As of `BPR`.
-        shape, size, rng
-            As in PyMC.
-
-        Returns
-        -------
-        TensorVariable of int, (...)
-            Which of the two is preferred, 0 for the first.
+        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `utility` is
+        (..., 2), of the item that the user has and of the other. Draws are 0 where the first is
+        preferred, else 1.
 
         Examples
         --------
@@ -251,17 +232,17 @@ class BPR(Discrete):
 
 
 class BPRRVOfModel(BPRRV):
-    """Of a model: the composite likelihood is the sum, and its terms by themselves are none."""
+    """A variable of a model, whose composite likelihood is the sum of its terms."""
 
 
 class BPROfModel(BPR):
-    """BPR in a model, which must not give its terms to LOO."""
+    """BPR in a model, whose terms are not for LOO."""
 
     rv_type = BPRRVOfModel
     rv_op = BPRRVOfModel.rv_op
 
     def logp(value: Any, utility: Any, weight: Any) -> TensorVariable:
-        """Terms of which only the sum means something."""
+        """Return terms for a sum."""
         return only_sum(_logp(value, utility, weight), SENTENCE)
 
 

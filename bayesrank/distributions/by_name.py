@@ -48,8 +48,8 @@ __all__ = [
 ]
 
 RANKING, SLOT = "ranking", "slot"
-Readings = Mapping[tuple[str, ...], str]
-NONE: Mapping[Any, str] = MappingProxyType({})
+Readings = Mapping[tuple[str, ...], str]  # axes, and what they mean
+EMPTY: Mapping[Any, str] = MappingProxyType({})
 
 
 class Named(NamedTuple):
@@ -63,83 +63,74 @@ class Axes(NamedTuple):
     """Axes of data that a parameter may be along."""
 
     noun: str  # what the data are called
-    labels: Mapping[str, Any]  # of every axis, as models name them; of any labels how many, or None
-    own: Mapping[str, str] = NONE  # axes by the dims of the variable
+    labels: Mapping[str, Any]  # of every axis; a number or None where labels may be any
+    own: Mapping[str, str] = EMPTY  # axes by the dims of the variable
     otherwise: str = "Gather what it is of, or call its dim what it is."
     says: bool = False  # whether `{what}_dims` is an option
     first: Collection[str] = ()  # axes along which a parameter may have only the first labels
-    rest: str | None = None  # the axis of dims that are no other one
-    same: Mapping[str, str] = NONE  # axes with the same labels in the same places as another
+    rest: str | None = None  # the axis of dims that belong to no other axis
+    same: Mapping[str, str] = EMPTY  # axes with the same labels in the same places as another
 
-    def said(self, what: str) -> str:
-        """Give the other way out of a sentence."""
-        return f", or say it by {what}_dims=" if self.says else ""
-
-    def of(self, axis: str, length: int) -> Any:
-        """Return the labels of an axis, or the first of them; None where they may be any."""
+    def known(self, axis: str) -> Any:
+        """Return the labels of an axis, None where they may be any."""
         labels = self.labels[axis]
-        if labels is None or isinstance(labels, int):
-            return None
-        return labels[:length] if axis in self.first and length else labels
+        return None if isinstance(labels, int) else labels
+
+    def first_of(self, axis: str, length: int) -> Any:
+        """Return the labels of an axis, or the first of them where those are enough."""
+        labels = self.known(axis)
+        return labels[:length] if labels is not None and axis in self.first and length else labels
 
     def admits(self, axis: str, length: int) -> bool:
         """Tell whether a parameter may have this length along an axis."""
         labels = self.labels[axis]
         if labels is None or isinstance(labels, int):
             return labels in (None, length)
-        return length > 0 and (
-            length <= len(labels) if axis in self.first else length == len(labels)
-        )
+        return 0 < length <= len(labels) and (axis in self.first or length == len(labels))
 
+    def fit(self, shape: Sequence[int], along: Sequence[str]) -> bool:
+        """Tell whether a shape is one along these axes."""
+        return len(shape) == len(along) and all(map(self.admits, along, shape))
 
-class _Dim(NamedTuple):
-    """An axis of a parameter: what sentences call it, its name and its labels, if there are any."""
+    def shape(self, along: Sequence[str]) -> str:
+        """Write the shape along axes."""
+        lengths = [self._length(axis) for axis in along]
+        return f"({lengths[0]},)" if len(lengths) == 1 else f"({', '.join(lengths)})"
 
-    called: str
-    name: str | None
-    labels: NDArray[Any] | None
-    way: str  # how to say what it is along
+    def _length(self, axis: str) -> str:
+        labels = self.labels[axis]
+        if labels is None:
+            return "any"
+        if isinstance(labels, int):
+            return str(labels)
+        return f"1 to {len(labels)}" if axis in self.first else str(len(labels))
 
 
 def rankings_axes(
     rankings: Rankings,
     dims: Sequence[str] | None = None,
-    labels: Mapping[str, Any] = NONE,
+    labels: Mapping[str, Any] = EMPTY,
     *,
     says: bool = True,
     first: Collection[str] = (),
     rest: str | None = None,
 ) -> Axes:
-    """Return the axes of rankings.
+    """Return the axes of rankings: items, rankings, rankers, groups, slots and further `labels`.
 
-    Parameters
-    ----------
-    rankings : Rankings
-        What is observed.
-    dims : two str, optional
-        Names of the axes of the variable, by default ranking and slot.
-    labels : mapping
-        Labels of other axes, such as stages.
-    says, first, rest
-        As of `Axes`.
-
-    Returns
-    -------
-    Axes
+    `dims` are the names of the axes of the variable, by default ranking and slot; `says`, `first`
+    and `rest` are those of `Axes`.
     """
     names, coords = (ITEM, RANKING, RANKER, *rankings.groups, SLOT), rankings.coords
-    alike = np.array_equal(rankings.ranker_idx, np.arange(rankings.n_rankings))
-    alike = alike and np.array_equal(coords[RANKER], coords[RANKING])
+    alike = not _rank_often(rankings) and np.array_equal(coords[RANKER], coords[RANKING])
+    otherwise = "Say by Rankings.grouped what else they are grouped by."
+    if says:
+        way = ", or gather it into the slots, and say {what}_dims=('ranking', 'slot')."
+        otherwise = otherwise.removesuffix(".") + way
     return Axes(
         "rankings",
         {axis: coords[axis] for axis in names} | dict(labels),
         dict(zip(dims, (RANKING, SLOT), strict=False)) if dims else {},
-        otherwise="Say by Rankings.grouped what else they are grouped by"
-        + (
-            ", or gather it into the slots, and say {what}_dims=('ranking', 'slot')."
-            if says
-            else "."
-        ),
+        otherwise,
         says=says,
         first=first,
         rest=rest,
@@ -147,24 +138,17 @@ def rankings_axes(
     )
 
 
+def _rank_often(rankings: Rankings) -> bool:
+    """Tell whether rankers are something else than rankings."""
+    return not np.array_equal(rankings.ranker_idx, np.arange(rankings.n_rankings))
+
+
 def by_row(rankings: Rankings, *more: str) -> dict[tuple[str, ...], str]:
-    """Return the readings of a parameter without names by what rankings differ in.
+    """Return the readings of a parameter without names: by ranking, by each group and by ranker.
 
-    Parameters
-    ----------
-    rankings : Rankings
-        What is observed.
-    *more : str
-        Axes that the parameter has as well.
-
-    Returns
-    -------
-    dict
-        By ranking, by each group, and by ranker unless rankers are rankings.
+    The parameter may have `more` axes. Rankers who are rankings are left out.
     """
-    rows = [RANKING, *rankings.groups]
-    if not np.array_equal(rankings.ranker_idx, np.arange(rankings.n_rankings)):
-        rows.append(RANKER)
+    rows = [RANKING, *rankings.groups, *([RANKER] if _rank_often(rankings) else [])]
     return {(row, *more): f"one per {' and '.join((row, *more))}" for row in rows}
 
 
@@ -177,31 +161,10 @@ def utility_by_name(
     dims: Sequence[str] | None = None,
     what: str = "utility",
 ) -> Named:
-    """Read the axes of a utility, or of another parameter that has the same.
+    """Read the axes of a utility, or of another parameter (`what`) that has the same axes.
 
-    Parameters
-    ----------
-    name : str
-        Of the variable that observes the rankings.
-    utility : tensor_like
-        With dims of its own, or not.
-    rankings : Rankings
-        What is observed.
-    utility_dims : str or sequence of str, optional
-        Dims of the utility.
-    dims : two str, optional
-        What the axes of the rankings are called, by default ranking and slot.
-    what : str
-        What sentences call the parameter.
-
-    Returns
-    -------
-    Named
-
-    Raises
-    ------
-    ValueError
-        As `by_axes`.
+    `name` is the variable that observes the rankings, `utility_dims` are dims that a user gave,
+    and `dims` the names of the axes of the rankings. Raises as `by_axes`.
     """
     return by_axes(
         name,
@@ -217,18 +180,10 @@ def utility_by_name(
 
 
 def in_slots(utility: Named, codes: Mapping[str, TensorVariable]) -> TensorVariable:
-    """Gather what every slot has of a utility.
+    """Gather the utility of every slot, (n_rankings, n_slots).
 
-    Parameters
-    ----------
-    utility : Named
-        From `utility_by_name`.
-    codes : mapping of str to TensorVariable
-        The item of every slot, (n_rankings, n_slots), and of every ranking its ranker and groups.
-
-    Returns
-    -------
-    TensorVariable, (n_rankings, n_slots)
+    `codes` are the item of every slot, (n_rankings, n_slots), and of every ranking its ranker and
+    groups.
 
     Examples
     --------
@@ -253,19 +208,10 @@ def in_slots(utility: Named, codes: Mapping[str, TensorVariable]) -> TensorVaria
 
 
 def in_rows(x: Named, codes: Mapping[str, TensorVariable]) -> TensorVariable:
-    """Gather what every ranking has of a parameter.
+    """Gather the value of a parameter at every ranking, (n_rankings, ...).
 
-    Parameters
-    ----------
-    x : Named
-        By what rankings differ in, if at all, and then by other axes.
-    codes : mapping of str to TensorVariable
-        Of every ranking its ranker and groups.
-
-    Returns
-    -------
-    TensorVariable, (n_rankings, ...) or (...)
-        Without a first axis where the parameter is the same for all rankings.
+    Its first axes are those by which rankings differ; `codes` are the ranker and groups of every
+    ranking. Without such axes the parameter is returned as it is.
 
     Examples
     --------
@@ -286,18 +232,9 @@ def in_rows(x: Named, codes: Mapping[str, TensorVariable]) -> TensorVariable:
 
 
 def by_items(utility: Named) -> tuple[TensorVariable, tuple[str, ...]] | None:
-    """Spread a utility along one axis of items, those of each group beside each other.
+    """Spread a utility along one axis, all items of every group, and name the groups.
 
-    Parameters
-    ----------
-    utility : Named
-        From `utility_by_name`.
-
-    Returns
-    -------
-    tuple of TensorVariable (n_groups * n_items,) and tuple of str, or None
-        The utilities, and what the groups are, outermost first; None where every ranking or slot
-        has utilities of its own.
+    None where every ranking or slot has utilities of its own.
 
     Examples
     --------
@@ -332,24 +269,13 @@ def has_dims(x: Any) -> bool:
 
 
 def dims_of(model: pm.Model, x: Any, said: Any = None) -> tuple[str, ...] | None:
-    """Find names of axes: said, of a variable with dims, or of one of the model; None without.
-
-    Parameters
-    ----------
-    model : pm.Model
-    x : tensor_like
-    said : str or sequence of str, optional
-
-    Returns
-    -------
-    tuple of str or None
-    """
+    """Return names of all axes: said, or those of a variable with dims; None without."""
     dims = _some_dims_of(model, x, said)
     return None if dims is None or None in dims else tuple(map(str, dims))
 
 
 def _some_dims_of(model: pm.Model, x: Any, said: Any) -> tuple[str | None, ...] | None:
-    """Find names of axes; those of a variable of the model may have none for some of them."""
+    """Return names of axes, None for those of a variable of the model that have none."""
     if said is not None:
         return (said,) if isinstance(said, str) else tuple(said)
     if isinstance(getattr(x, "type", None), XTensorType):
@@ -361,6 +287,71 @@ def _some_dims_of(model: pm.Model, x: Any, said: Any) -> tuple[str | None, ...] 
     return None if dims is None or {*dims} == {None} else tuple(dims)
 
 
+# ---------------------------------------------------------------------------------------------
+# Values and labels of a parameter
+# ---------------------------------------------------------------------------------------------
+
+
+class _Dim(NamedTuple):
+    """An axis of a parameter."""
+
+    called: str  # in sentences, such as "index"
+    name: str | None
+    labels: NDArray[Any] | None
+    way: str = ""  # how to say what it is along
+
+
+def _dim(called: str, name: Any, labels: Any, way: str = "") -> _Dim:
+    """Return an axis, with labels as models name those of data."""
+    if labels is not None:
+        listed = labels.to_numpy() if hasattr(labels, "to_numpy") else labels
+        labels = coord_values(pd.Index(list(listed), tupleize_cols=False))
+    return _Dim(called, name if isinstance(name, str) else None, labels, way)
+
+
+def _of_array(value: xr.DataArray) -> tuple[Any, list[_Dim]]:
+    """Return the values and axes of a DataArray."""
+    way = "Rename it to what it is."
+    dims = [_dim(f"dim {dim!r}", dim, value.coords.get(dim), way) for dim in value.dims]
+    return value.to_numpy(), dims
+
+
+def _of_table(whose: str, value: pd.Series | pd.DataFrame) -> tuple[Any, list[_Dim]]:
+    """Return the values and axes of a Series or DataFrame."""
+    dims = []
+    for axis in ("index", "columns")[: value.ndim]:
+        index = getattr(value, axis)
+        if isinstance(index, pd.MultiIndex):
+            raise ValueError(
+                f"The index {whose} has more than one level: give a DataFrame by unstack(), "
+                "or a DataArray by to_xarray()."
+            )
+        dims.append(_dim(axis, index.name, index, f"Name it, such as rename_axis({axis}='item')."))
+    return value.to_numpy(), dims
+
+
+def _of_mapping(whose: str, value: Mapping[Any, Any]) -> tuple[Any, list[_Dim]]:
+    """Return the values and axes of a dict by label, or of a dict of dicts."""
+    way = "Give a Series or a DataFrame with a named index instead."
+    outer, values = list(value), list(value.values())
+    if not any(isinstance(row, Mapping) for row in values):
+        return values, [_dim("keys", None, outer, way)]
+    inner = list(values[0]) if isinstance(values[0], Mapping) else []
+    for label, row in zip(outer, values, strict=True):
+        if not isinstance(row, Mapping) or set(row) != set(inner):
+            raise ValueError(
+                f"The dict {whose} has other keys at {label_repr(label)} than at "
+                f"{label_repr(outer[0])}: give every one the same keys."
+            )
+    table = [[row[label] for label in inner] for row in values]
+    return table, [_dim("keys", None, labels, way) for labels in (outer, inner)]
+
+
+# ---------------------------------------------------------------------------------------------
+# The axes of a parameter
+# ---------------------------------------------------------------------------------------------
+
+
 def by_axes(
     name: str,
     what: str,
@@ -369,7 +360,7 @@ def by_axes(
     axes: Axes,
     *,
     also: Sequence[str] = (),
-    named: Readings = NONE,
+    named: Readings = EMPTY,
     said: Sequence[str] | str | None = None,
 ) -> Named:
     """Read which axes of the data a parameter is along: by its dims and labels, or by its shape.
@@ -402,222 +393,248 @@ def by_axes(
     ValueError
         If it can be read in no way or in more than one, or if its labels are not those of the data.
     """
-    x, dims = _read(name, what, value, said)
-    shape = _shape(x)
-    if dims is None:
-        along = _by_shape(name, what, shape, readings, axes, also)
-        _refuse_two_orders(name, what, along, axes)
-        return Named(x, along)
-    if len(dims) != len(shape):
-        raise ValueError(
-            f"The {what} of {name!r} {_has(what)} {len(shape)} axes, and "
-            f"{what}_dims={tuple(dim.name for dim in dims)} names {len(dims)}."
-        )
-    ways = {**readings, **named}
-    possible = {*itertools.chain(*ways), *also}
-    found = [
-        _axes_of(name, what, dim, length, axes, possible)
-        for dim, length in zip(dims, shape, strict=True)
-    ]
-    own = _one_of(name, what, dims, found, axes)
-    for reading in ways:
-        beside = tuple(axis for axis in also if axis in own and axis not in reading)
-        along = (*beside, *reading)
-        if sorted(along) == sorted(own):
-            break
-    else:
-        more = f", and by any of {', '.join(also)}" if also else ""
-        raise ValueError(
-            f"The {what} of {name!r} {_is(what)} by {' and '.join(own) or 'nothing'} of the "
-            f"{axes.noun}; {_it_is(what)} {', or '.join(readings.values())}{more}."
-        )
-    for place, (dim, axis) in enumerate(zip(dims, own, strict=True)):
-        x = _in_order(name, what, x, place, dim, axis, axes)
-    if not _fits(shape, own, axes):
-        raise ValueError(
-            f"The {what} of {name!r} {_has(what)} shape {shape}; by {own} {_it_is(what)} "
-            f"{_lengths(own, axes)} with these {axes.noun}."
-        )
-    return Named(x if along == own else x.transpose(*(own.index(axis) for axis in along)), along)
+    return _Reader(name, what, axes).named(value, said, readings, also, named)
 
 
 def labels_along(
     name: str, what: str, value: Any, axes: Axes, axis: str
 ) -> tuple[str | None, Any] | None:
     """Return the name and the labels that an axis has in a parameter, if it has names or labels."""
-    x, dims = _read(name, what, value, None)
+    reader = _Reader(name, what, axes)
+    x, dims = reader.values(value, None)
     for dim, length in zip(dims or (), _shape(x), strict=False):
-        if _axes_of(name, what, dim, length, axes, {axis}) == [axis]:
+        if reader.possible_axes(dim, length, {axis}) == [axis]:
             return dim.name, dim.labels
     return None
 
 
-def _read(
-    name: str, what: str, value: Any, said: Sequence[str] | str | None
-) -> tuple[TensorVariable, list[_Dim] | None]:
-    """Return a parameter as a tensor, and its axes, or None if they have no names or labels."""
-    model = pm.modelcontext(None)
-    called = f"of the {what} of {name!r}"
-    dims: list[tuple[str, Any, Any, str]]
-    if not is_labelled(value):
-        names, x = _some_dims_of(model, value, said), as_double(value)
-        if names is None:
-            return x, None
-        dims = [(f"dim {dim!r}", dim, model.coords.get(dim) if dim else None, "") for dim in names]
-    else:
+class _Reader:
+    """Reads one parameter, and says in full sentences what cannot be read.
+
+    Parameters
+    ----------
+    name, what, axes
+        As of `by_axes`.
+    """
+
+    def __init__(self, name: str, what: str, axes: Axes) -> None:
+        self.name, self.what, self.axes = name, what, axes
+        self.subject, self.whose = f"The {what} of {name!r}", f"of the {what} of {name!r}"
+        plural = what.endswith("weights")
+        self.has, self.is_, self.it_is = (
+            ("have", "are", "they are") if plural else ("has", "is", "it is")
+        )
+        self.or_say = f", or say it by {what}_dims=" if axes.says else ""
+
+    def named(
+        self, value: Any, said: Any, readings: Readings, also: Sequence[str], named: Readings
+    ) -> Named:
+        """Return the parameter and its axes."""
+        x, dims = self.values(value, said)
+        shape = _shape(x)
+        if dims is None:
+            along = self._by_shape(shape, readings, also)
+            self._refuse_two_orders(along)
+            return Named(x, along)
+        if len(dims) != len(shape):
+            raise ValueError(
+                f"{self.subject} {self.has} {len(shape)} axes, and "
+                f"{self.what}_dims={tuple(dim.name for dim in dims)} names {len(dims)}."
+            )
+        possible = {*itertools.chain(*readings, *named), *also}
+        found = [
+            self.possible_axes(dim, length, possible)
+            for dim, length in zip(dims, shape, strict=True)
+        ]
+        own = self._one_way(dims, found)
+        along = self._reading_of(own, readings, also, named)
+        for place, (dim, axis) in enumerate(zip(dims, own, strict=True)):
+            x = self._in_order(x, place, dim, axis)
+        if not self.axes.fit(shape, own):
+            raise ValueError(
+                f"{self.subject} {self.has} shape {shape}; by {own} {self.it_is} "
+                f"{self.axes.shape(own)} with these {self.axes.noun}."
+            )
+        if along != own:
+            x = x.transpose(*(own.index(axis) for axis in along))
+        return Named(x, along)
+
+    def values(self, value: Any, said: Any) -> tuple[TensorVariable, list[_Dim] | None]:
+        """Return the tensor, and its axes, or None if they have no names or labels."""
+        model = pm.modelcontext(None)
+        if not is_labelled(value):
+            names, x = _some_dims_of(model, value, said), as_double(value)
+            if names is None:
+                return x, None
+            coords = model.coords
+            return x, [_dim(f"dim {dim!r}", dim, coords.get(dim) if dim else None) for dim in names]
         if isinstance(value, xr.DataArray):
-            dims = [
-                (f"dim {dim!r}", dim, value.coords.get(dim), "Rename it to what it is.")
-                for dim in value.dims
-            ]
-            value = value.to_numpy()
+            value, dims = _of_array(value)
         elif isinstance(value, Mapping):
-            value, labels = _of_mapping(called, value)
-            way = "Give a Series or a DataFrame with a named index instead."
-            dims = [("keys", None, each, way) for each in labels]
+            value, dims = _of_mapping(self.whose, value)
         else:
-            both = ("index", "columns")[: value.ndim]
-            indices = [getattr(value, each) for each in both]
-            dims = [
-                (each, index.name, index, f"Name it, such as rename_axis({each}='item').")
-                for each, index in zip(both, indices, strict=True)
-            ]
-            if any(isinstance(index, pd.MultiIndex) for index in indices):
-                raise ValueError(
-                    f"The index {called} has more than one level: give a DataFrame by unstack(), "
-                    "or a DataArray by to_xarray()."
-                )
-            value = value.to_numpy()
+            value, dims = _of_table(self.whose, value)
         try:
             x = as_double(value)
         except (TypeError, ValueError) as error:
-            raise TypeError(f"The values {called} are no numbers: {error}") from error
+            raise TypeError(f"The values {self.whose} are no numbers: {error}") from error
         if said is not None:
             names = dims_of(model, None, said) or ()
             if len(names) == len(dims):
-                dims = [(c, dim, *more) for dim, (c, _, *more) in zip(names, dims, strict=True)]
-            else:
-                dims = [("", dim, None, "") for dim in names]
-    return x, [
-        _Dim(
-            f"{each} {called}",
-            dim if isinstance(dim, str) else None,
-            None if labels is None else _as_labels(labels),
-            way,
-        )
-        for each, dim, labels, way in dims
-    ]
+                dims = [dim._replace(name=name) for name, dim in zip(names, dims, strict=True)]
+            else:  # which `named` refuses
+                dims = [_Dim("", name, None) for name in names]
+        return x, dims
 
-
-def _of_mapping(called: str, value: Mapping[Any, Any]) -> tuple[list[Any], list[list[Any]]]:
-    """Return the values of a dict by label, or of one of dicts, and the labels of its axes."""
-    outer, values = list(value), list(value.values())
-    if not any(isinstance(each, Mapping) for each in values):
-        return values, [outer]
-    inner = list(values[0]) if isinstance(values[0], Mapping) else []
-    for label, each in zip(outer, values, strict=True):
-        if not isinstance(each, Mapping) or set(each) != set(inner):
-            raise ValueError(
-                f"The dict {called} has other keys at {label_repr(label)} than at "
-                f"{label_repr(outer[0])}: give every one the same keys."
-            )
-    return [[each[label] for label in inner] for each in values], [outer, inner]
-
-
-def _as_labels(labels: Any) -> NDArray[Any]:
-    """Return labels as models name those of data."""
-    listed = labels.to_numpy() if hasattr(labels, "to_numpy") else labels
-    return coord_values(pd.Index(list(listed), tupleize_cols=False))
-
-
-def _axes_of(
-    name: str, what: str, dim: _Dim, length: int, axes: Axes, possible: Collection[str]
-) -> list[str]:
-    """List the axes of the data that a dim may be along: by its name, or else by its labels."""
-    if dim.name is not None:
-        if dim.name in axes.own:
-            return [axes.own[dim.name]]
-        if dim.name in axes.labels and dim.name not in axes.own.values():
-            return [dim.name]
-    elif dim.labels is None:
-        return [axis for axis in axes.labels if axis in possible and axes.admits(axis, length)]
-    if dim.labels is None:
+    def possible_axes(self, dim: _Dim, length: int, possible: Collection[str]) -> list[str]:
+        """List the axes of the data that a dim may be along: by its name, or by its labels."""
+        axes = self.axes
+        if dim.name is not None:
+            if dim.name in axes.own:
+                return [axes.own[dim.name]]
+            if dim.name in axes.labels and dim.name not in axes.own.values():
+                return [dim.name]
+        elif dim.labels is None:
+            return [axis for axis in axes.labels if axis in possible and axes.admits(axis, length)]
+        found = [] if dim.labels is None else self._by_labels(dim.labels, length, possible)
+        if found:
+            return found
         if axes.rest is not None:
             return [axes.rest]
+        if dim.labels is None:
+            raise ValueError(
+                f"{self.subject} {self.has} the {dim.called}, which has no labels and is none of "
+                f"{[*axes.labels, *axes.own]}: call it what it is{self.or_say}."
+            )
         raise ValueError(
-            f"The {what} of {name!r} {_has(what)} the {dim.called.split(' of the ')[0]}, which has "
-            f"no labels and is none of {[*axes.labels, *axes.own]}: call it what it is"
-            f"{axes.said(what)}."
+            f"The labels of the {dim.called} {self.whose} ({quoted(dim.labels)}) are those of no "
+            f"axis of the {axes.noun}: {[*axes.labels]}. {axes.otherwise.format(what=self.what)}"
         )
-    # numbers of places say nothing where any other name is that of one axis
-    told = [
-        axis
-        for axis, labels in axes.labels.items()
-        if axis not in (SLOT, axes.rest) and not (axes.rest and are_numbers(np.asarray(labels)))
-    ]
-    same = [axis for axis in told if _order(dim.labels, axes.of(axis, length)) is not None]
-    same = [axis for axis in same if axes.same.get(axis) not in same]
-    same = [axis for axis in same if axis in possible] or same
-    if axes.rest and axes.rest in possible and same and not {*same} - {*axes.first}:
-        same.append(axes.rest)  # numbers may be of either
-    if same:
-        return same
-    shared = {
-        axis: len(_shared(dim.labels, axes.labels[axis])) for axis in told if axis in possible
-    }
-    nearest = max(shared, key=shared.__getitem__, default="")
-    if shared.get(nearest) and (axes.rest is None or axes.admits(nearest, length)):
-        return [nearest]
-    if axes.rest is not None:
-        return [axes.rest]
-    raise ValueError(
-        f"The labels of the {dim.called} ({quoted(dim.labels)}) are those of no axis of the "
-        f"{axes.noun}: {[*axes.labels]}. {axes.otherwise.format(what=what)}"
-    )
 
+    def _by_labels(self, labels: NDArray[Any], length: int, possible: Collection[str]) -> list[str]:
+        """List the axes that have these labels, or else the axis that shares most of them."""
+        axes, rest = self.axes, self.axes.rest
+        # slots are numbered, and numbers say nothing where any other name belongs to one axis
+        telling = [
+            axis
+            for axis, known in axes.labels.items()
+            if axis not in (SLOT, rest) and not (rest and are_numbers(np.asarray(known)))
+        ]
+        same = [axis for axis in telling if _order(labels, axes.first_of(axis, length)) is not None]
+        same = [axis for axis in same if axes.same.get(axis) not in same]
+        same = [axis for axis in same if axis in possible] or same
+        if rest and rest in possible and same and not {*same} - {*axes.first}:
+            same.append(rest)  # numbers may be those of either
+        if same:
+            return same
+        shared = {
+            axis: int(pd.Index(labels).isin(pd.Index(axes.labels[axis])).sum())
+            for axis in telling
+            if axis in possible
+        }
+        nearest = max(shared, key=shared.__getitem__, default="")
+        near = shared.get(nearest) and (rest is None or axes.admits(nearest, length))
+        return [nearest] if near else []
 
-def _one_of(
-    name: str, what: str, dims: Sequence[_Dim], found: Sequence[list[str]], axes: Axes
-) -> tuple[str, ...]:
-    """Return the axis of every dim, if the names and labels allow one way only."""
-    assigned = [each for each in itertools.product(*found) if len({*each}) == len(each)]
-    if len(assigned) == 1:
-        return assigned[0]
-    if not assigned:
-        twice = next(axis for axis in itertools.chain(*found) if sum(axis in f for f in found) > 1)
+    def _one_way(self, dims: Sequence[_Dim], found: Sequence[list[str]]) -> tuple[str, ...]:
+        """Return the axis of every dim, if the names and labels allow one way only."""
+        ways = [way for way in itertools.product(*found) if len({*way}) == len(way)]
+        if len(ways) == 1:
+            return ways[0]
+        if not ways:
+            every = [*itertools.chain(*found)]
+            twice = next(axis for axis in every if every.count(axis) > 1)
+            raise ValueError(
+                f"Two dims {self.whose}, which {self.has} {tuple(dim.name for dim in dims)}, are "
+                f"of the {twice}s."
+            )
+        place = next(place for place, axes in enumerate(found) if len(axes) > 1)
+        way_out = dims[place].way or f"Call it what it is{self.or_say}."
         raise ValueError(
-            f"Two dims of the {what} of {name!r}, which {_has(what)} "
-            f"{tuple(dim.name for dim in dims)}, are of the {twice}s."
+            f"The labels of the {dims[place].called} {self.whose} are those of more than one axis "
+            f"of the {self.axes.noun}: {found[place]}. {way_out}"
         )
-    place = next(place for place, each in enumerate(found) if len(each) > 1)
-    way = dims[place].way or f"Call it what it is{axes.said(what)}."
-    raise ValueError(
-        f"The labels of the {dims[place].called} are those of more than one axis of the "
-        f"{axes.noun}: {found[place]}. {way}"
-    )
 
-
-def _in_order(
-    name: str, what: str, x: TensorVariable, place: int, dim: _Dim, axis: str, axes: Axes
-) -> TensorVariable:
-    """Put one axis of a parameter in the order of the labels of the data."""
-    length = 0 if dim.labels is None else len(dim.labels)
-    wanted = axes.of(axis, length)
-    if dim.labels is None or wanted is None:
-        return x
-    order = _order(dim.labels, wanted)
-    if order is None and axis in axes.first:
-        order = _order(dim.labels, np.arange(length))  # counted from 0
-    if order is None:
+    def _reading_of(
+        self, own: Sequence[str], readings: Readings, also: Sequence[str], named: Readings
+    ) -> tuple[str, ...]:
+        """Return the axes in the order of the reading that has them."""
+        for reading in (*readings, *named):
+            along = (*(axis for axis in also if axis in own and axis not in reading), *reading)
+            if sorted(along) == sorted(own):
+                return along
+        more = f", and by any of {', '.join(also)}" if also else ""
         raise ValueError(
-            f"The labels of the {dim.called} are not those of the axis {axis!r} of the "
-            f"{axes.noun}: {_difference(dim.labels, wanted)}. Give one value for each label."
+            f"{self.subject} {self.is_} by {' and '.join(own) or 'nothing'} of the "
+            f"{self.axes.noun}; {self.it_is} {', or '.join(readings.values())}{more}."
         )
-    if np.array_equal(order, np.arange(length)):
-        return x
-    if isinstance(x, TensorConstant):
-        return pt.constant(np.take(x.data, order, axis=place))
-    return x[(slice(None),) * place + (order,)]
+
+    def _in_order(self, x: TensorVariable, place: int, dim: _Dim, axis: str) -> TensorVariable:
+        """Put one axis of the parameter in the order of the labels of the data."""
+        length = 0 if dim.labels is None else len(dim.labels)
+        wanted = self.axes.first_of(axis, length)
+        if dim.labels is None or wanted is None:
+            return x
+        order = _order(dim.labels, wanted)
+        if order is None and axis in self.axes.first:
+            order = _order(dim.labels, np.arange(length))  # counted from 0
+        if order is None:
+            raise ValueError(
+                f"The labels of the {dim.called} {self.whose} are not those of the axis {axis!r} "
+                f"of the {self.axes.noun}: {_difference(dim.labels, wanted)}. Give one value for "
+                "each label."
+            )
+        if np.array_equal(order, np.arange(length)):
+            return x
+        if isinstance(x, TensorConstant):
+            return pt.constant(np.take(x.data, order, axis=place))
+        return x[(slice(None),) * place + (order,)]
+
+    def _by_shape(
+        self, shape: tuple[int, ...], readings: Readings, also: Sequence[str]
+    ) -> tuple[str, ...]:
+        """Read axes from lengths, where there is one way to do so."""
+        axes = self.axes
+        fitting = [reading for reading in readings if axes.fit(shape, reading)]
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            options = [f" ({self.what}_dims={reading})" for reading in fitting]
+            ways = [
+                readings[reading] + (option if axes.says else "")
+                for reading, option in zip(fitting, options, strict=True)
+            ]
+            raise ValueError(
+                f"{self.subject} {self.has} shape {shape} and no names for its axes: it could be "
+                f"{', or '.join(ways)}. Say which, or give a variable of the model with dims."
+            )
+        ways = [f"{meaning}, shape {axes.shape(along)}" for along, meaning in readings.items()]
+        subject = self.subject if " " in self.what else f"`{self.what}` of {self.name!r}"
+        message = (
+            f"{subject} {self.has} shape {shape}; with these {axes.noun} {self.it_is} "
+            f"{', or '.join(ways)}."
+        )
+        if also:
+            message += (
+                f" By any of {', '.join(also)}, too, if it is a variable of the model with dims, "
+                "such as a pm.Deterministic."
+            )
+        raise ValueError(message)
+
+    def _refuse_two_orders(self, along: Sequence[str]) -> None:
+        """Raise where values without names may be in the order of the data or of the coords."""
+        coords = pm.modelcontext(None).coords
+        for axis in along:
+            labels, present = self.axes.known(axis), coords.get(axis)
+            if labels is None or present is None or np.array_equal(present, labels):
+                continue
+            if {*present} == {*labels}:
+                raise ValueError(
+                    f"{self.subject} {self.has} no names for its axes, and the model's coord "
+                    f"{axis!r} has the labels of the {self.axes.noun} in another order. Give it "
+                    f"dims, such as by pm.Deterministic{self.or_say}. Or put the data in the order "
+                    f"of the model: data.reindex({{{axis!r}: model.coords[{axis!r}]}})."
+                )
 
 
 def _order(labels: NDArray[Any], wanted: Any) -> NDArray[Any] | None:
@@ -631,10 +648,6 @@ def _order(labels: NDArray[Any], wanted: Any) -> NDArray[Any] | None:
     return None if (places < 0).any() else places
 
 
-def _shared(labels: NDArray[Any], wanted: Any) -> NDArray[Any]:
-    return labels[pd.Index(labels).isin(pd.Index(wanted))]
-
-
 def _difference(labels: NDArray[Any], wanted: Any) -> str:
     """Say how labels differ from those that are wanted."""
     own, other = pd.Index(labels), pd.Index(wanted)
@@ -646,91 +659,6 @@ def _difference(labels: NDArray[Any], wanted: Any) -> str:
     return "; ".join(
         f"{what}: {quoted(found)}" for what, found in differences.items() if len(found)
     )
-
-
-def _by_shape(
-    name: str,
-    what: str,
-    shape: tuple[int, ...],
-    readings: Readings,
-    axes: Axes,
-    also: Sequence[str],
-) -> tuple[str, ...]:
-    """Read axes from lengths, where there is one way to do so."""
-    fitting = [reading for reading in readings if _fits(shape, reading, axes)]
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        by = [f" ({what}_dims={reading})" if axes.says else "" for reading in fitting]
-        ways = ", or ".join(
-            readings[reading] + each for reading, each in zip(fitting, by, strict=True)
-        )
-        raise ValueError(
-            f"The {what} of {name!r} {_has(what)} shape {shape} and no names for its axes: it "
-            f"could be {ways}. Say which, or give a variable of the model with dims."
-        )
-    ways = ", or ".join(
-        f"{meaning}, shape {_lengths(reading, axes)}" for reading, meaning in readings.items()
-    )
-    more = (
-        f" By any of {', '.join(also)}, too, if it is a variable of the model with dims, such as a "
-        "pm.Deterministic."
-        if also
-        else ""
-    )
-    raise ValueError(
-        f"{f'The {what}' if ' ' in what else f'`{what}`'} of {name!r} {_has(what)} shape {shape}; "
-        f"with these {axes.noun} {_it_is(what)} {ways}.{more}"
-    )
-
-
-def _refuse_two_orders(name: str, what: str, along: Sequence[str], axes: Axes) -> None:
-    """Raise where values without names may be in the order of the data or of the model's coords."""
-    coords = pm.modelcontext(None).coords
-    for axis in along:
-        labels, present = axes.labels[axis], coords.get(axis)
-        if labels is None or isinstance(labels, int) or present is None:
-            continue
-        if not np.array_equal(present, labels) and {*present} == {*labels}:
-            raise ValueError(
-                f"The {what} of {name!r} {_has(what)} no names for its axes, and the model's coord "
-                f"{axis!r} has the labels of the {axes.noun} in another order. Give it dims, such "
-                f"as by pm.Deterministic{axes.said(what)}. Or put the data in the order of the "
-                f"model: data.reindex({{{axis!r}: model.coords[{axis!r}]}})."
-            )
-
-
-def _fits(shape: tuple[int, ...], along: Sequence[str], axes: Axes) -> bool:
-    """Whether a shape is one along these axes."""
-    return len(shape) == len(along) and all(map(axes.admits, along, shape))
-
-
-def _has(what: str) -> str:
-    return "have" if what.endswith("weights") else "has"
-
-
-def _is(what: str) -> str:
-    return "are" if what.endswith("weights") else "is"
-
-
-def _it_is(what: str) -> str:
-    return "they are" if what.endswith("weights") else "it is"
-
-
-def _lengths(along: Sequence[str], axes: Axes) -> str:
-    """Write a shape along axes."""
-    known = [axes.labels[axis] for axis in along]
-    each = [
-        labels
-        if isinstance(labels, int)
-        else "any"
-        if labels is None
-        else f"1 to {len(labels)}"
-        if axis in axes.first
-        else len(labels)
-        for axis, labels in zip(along, known, strict=True)
-    ]
-    return f"({', '.join(map(str, each))}{',' if len(each) == 1 else ''})"
 
 
 def _shape(x: TensorVariable) -> tuple[int, ...]:

@@ -1,23 +1,21 @@
-"""Families as components of a mixture: what `Mixture` asks of them, a class for each family.
+"""Families as components of a mixture: a class for each family, and an entry in `COMPONENTS`.
 
-A component is a variable over *all* items that ``.dist`` makes, ``br.PlackettLuce.dist(utility)``
-with a utility per kind and item. What rankings of some of them are under it, the family says:
+A component is a variable over *all* items that ``.dist`` makes, such as
+``br.PlackettLuce.dist(utility)`` with a utility per component and item.
 
 ==============  ==============================================================================
 `rv_type`       the random variable that ``.dist`` makes
-`parameters`    names of what the mixture keeps of it, with their axes
-`read`          them, from what ``.dist`` was given; what makes no sense in a mixture raises
-`derive`        what the observed rankings have to be turned into, under names with the axes of
-                `derived`; shared by the components of a mixture
-`observed_logp` log-probability of the observed rankings, (n_rankings, n_kinds)
+`parameters`    names of the parameters that the mixture keeps, with their axes
+`read`          reads them from what ``.dist`` was given, or raises
+`derive`        computes what `observed_logp` needs of observed rankings, under names with the
+                axes of `derived`
+`observed_logp` log-probability of the observed rankings, (n_rankings, n_components)
 `logp`          that of any ranks of the same items
-`draw`          rankings of each kind, (n_kinds, n_rankings, n_slots)
-`outcome`       what the log-probability is one of
-`of_items`      the name of the parameter that is by kind and item
-`check`         raises where observed rankings are none of the family
+`draw`          rankings of each component, (n_components, n_rankings, n_slots)
+`outcome`       the label of the outcome space
+`of_items`      the name of the parameter by component and item
+`check`         raises for rankings that have no probability under the family
 ==============  ==============================================================================
-
-A new family is a class here and an entry in `COMPONENTS`.
 """
 
 from collections.abc import Mapping
@@ -85,25 +83,8 @@ __all__ = [
 class Given:
     """The parameters of a component as they were given to ``.dist``, read by names and labels.
 
-    Parameters
-    ----------
-    name : str
-        Of the mixture.
-    parameters : mapping
-        By their names.
-    rankings : Rankings
-        What is observed.
-    dims : two str, optional
-        Names of the axes of the variable.
-    of_component : mapping of str to str
-        Other names of the axis of components.
-
-    Attributes
-    ----------
-    n : int
-        How many components there are, once a parameter of items was read.
-    dim, labels : str or None, array or None
-        What the axis of components is called, and its labels, in the first parameter that says so.
+    `of_component` are other names of the axis of components. Reading sets `n`, the number of
+    components, and `dim` and `labels` of their axis, from the first parameter that has them.
     """
 
     def __init__(
@@ -187,8 +168,8 @@ class Component:
 
     @classmethod
     def outcome(cls, p: SimpleNamespace) -> str:
-        """Say what the log-probability is one of."""
-        raise NotImplementedError
+        """Return the label of the outcome space."""
+        return "weak orders given their block sizes"
 
 
 class PlackettLuceComponent(Component):
@@ -231,10 +212,6 @@ class PlackettLuceComponent(Component):
     def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
         utility = p.utility[:, data.item]
         return PlackettLuceRV.rv_op(utility, data.where, data.sizes, p.nodes, rng=rng)
-
-    @classmethod
-    def outcome(cls, p: SimpleNamespace) -> str:
-        return "weak orders given their block sizes"
 
 
 class PMOPComponent(Component):
@@ -347,10 +324,6 @@ class MallowsComponent(Component):
     def _distance(cls, p: SimpleNamespace) -> str:
         return DISTANCES[int(p.distance.data)]
 
-    @classmethod
-    def outcome(cls, p: SimpleNamespace) -> str:
-        return "weak orders given their block sizes"
-
 
 class GeneralizedMallowsComponent(Component):
     """Generalised Mallows with a consensus per kind and item, of full rankings and top-k lists."""
@@ -392,10 +365,6 @@ class GeneralizedMallowsComponent(Component):
         n = known_items(p.consensus)
         consensus = pt.specify_shape(p.consensus[:, data.item], (None, None, n))
         return GeneralizedMallowsRV.rv_op(consensus, p.alpha[:, None, :], data.sizes, rng=rng)
-
-    @classmethod
-    def outcome(cls, p: SimpleNamespace) -> str:
-        return "weak orders given their block sizes"
 
 
 FAMILIES = (

@@ -1,13 +1,12 @@
-r"""Mixtures of families of rankings: rankers of a few kinds, each with an order of its own.
+r"""Mixtures of families of rankings: rankers belong to components, which are not observed.
 
-A unit, a ranking or all rankings of a ranker, is of one kind g with probability :math:`\pi_g`, and
-nobody knows of which. The kind is summed out, so that what remains is continuous, for NUTS:
+A unit, a ranking or all rankings of a ranker, belongs to component g with probability
+:math:`\pi_g`. Components are marginalised, so that all parameters are continuous:
 
 .. math:: P(y_u) = \sum_g \pi_g \prod_{r \in u} P_g(y_r) .
 
-With ``observed=`` a `Rankings`, stages that rankings share are evaluated once for each kind. What
-the families say as components is in `bayesrank.distributions.components`; arrays, and whatever is
-not observed, are `pymc.Mixture`.
+With ``observed=`` a `Rankings`, stages that rankings share are evaluated once for each component
+(`bayesrank.distributions.components`). Arrays, and whatever is not observed, are `pymc.Mixture`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,11 +17,8 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from pymc.distributions.dist_math import check_parameters
-from pymc.distributions.shape_utils import rv_size_is_none
-from pymc.pytensorf import normalize_rng_param
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor import TensorVariable
-from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr, quoted
@@ -35,6 +31,7 @@ from bayesrank.distributions.by_name import (
     labels_along,
 )
 from bayesrank.distributions.components import COMPONENT, COMPONENTS, Component, Given
+from bayesrank.distributions.drawn import DrawnRV
 from bayesrank.distributions.observed import (
     DistOptions,
     Options,
@@ -126,9 +123,9 @@ class Mixture:
 
     Notes
     -----
-    Kinds have no names: every permutation of them is as probable. `bayesrank.find_kinds` finds the
-    best mode from many starts, where sampling should begin; `bayesrank.relabel` gives the kinds of
-    all draws the same order, and `bayesrank.membership` says who is of which.
+    All permutations of the kinds are equally probable. `bayesrank.find_kinds` finds the best mode,
+    where sampling should begin. `bayesrank.relabel` gives the kinds of all draws the same order,
+    and `bayesrank.membership` returns the probability of each kind for every unit.
 
     References
     ----------
@@ -201,7 +198,7 @@ class Mixture:
         return pm.Mixture.dist(w=weights, comp_dists=components, **kwargs)
 
 
-class MixtureRV(ObservedRankingsRV):
+class MixtureRV(ObservedRankingsRV, DrawnRV):
     """Observed rankings under a mixture; subclasses have components, from `_mixture_of`."""
 
     name = "ranking_mixture"
@@ -220,13 +217,10 @@ class MixtureRV(ObservedRankingsRV):
         ]
 
     @classmethod
-    def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
-        params = [pt.as_tensor_variable(x) for x in parameters]
-        p = cls.named(params)
-        rng = normalize_rng_param(rng)
-        size = normalize_size_param(size)
-        if not rv_size_is_none(size):
+    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
+        if size is not None:
             raise ValueError("A mixture of observed rankings has their size, and no other.")
+        p = cls.named(parameters)
         # by noise, as rankings are drawn: the highest log weight + Gumbel noise
         n_units = cls._units_like(p).shape[0]
         next_rng, noise = pt.random.gumbel(
@@ -242,7 +236,7 @@ class MixtureRV(ObservedRankingsRV):
         ranks = pt.concatenate(drawn, axis=0)[kind, _number(p.ranks)]
         if cls.by_ranker:
             ranks = pt.zeros_like(p.turns)[p.ranker, p.turn].set(ranks)
-        return cls(inputs=[rng, size, *params], outputs=[next_rng, ranks])(rng, size, *params)
+        return next_rng, ranks
 
     @classmethod
     def _units_like(cls, p: SimpleNamespace) -> TensorVariable:
@@ -399,7 +393,7 @@ class _Components(NamedTuple):
     @property
     def n(self) -> int:
         """How many there are."""
-        return sum(each.n for each in self.given)
+        return sum(given.n for given in self.given)
 
     def named(self) -> dict[str, Any]:
         return {
@@ -409,71 +403,82 @@ class _Components(NamedTuple):
 
 def _components(name: str, components: Any, rankings: Rankings, dims: Any) -> _Components:
     """Read the components."""
-    own = {dim: COMPONENT for dim in (KIND, COMPONENT) if dim not in rankings.groups}
+    names = {dim: COMPONENT for dim in (KIND, COMPONENT) if dim not in rankings.groups}
     families, parameters, read = [], [], []
-    for each in components if isinstance(components, Sequence) else [components]:
-        op = getattr(getattr(each, "owner", None), "op", None)
-        family = COMPONENTS.get(type(op))
-        as_given = getattr(getattr(each, "tag", None), "given", None)
-        if family is None or as_given is None:
-            known = ", ".join(f"br.{t._print_name[0]}.dist" for t in COMPONENTS)
-            got = type(each).__name__ if op is None else f"result of {type(op).__name__}"
-            raise TypeError(
-                f"A component of {name!r} is a {got}: components are variables that one of "
-                f"{known} makes, such as br.PlackettLuce.dist(utility) with the dims kind and item."
-            )
-        given = Given(name, as_given, rankings, dims, own)
+    for component in components if isinstance(components, Sequence) else [components]:
+        family, as_given = _family_of(name, component)
+        given = Given(name, as_given, rankings, dims, names)
         families.append(family)
-        parameters.append(SimpleNamespace(**family.read(given, each.owner.inputs[2:])))
+        parameters.append(SimpleNamespace(**family.read(given, component.owner.inputs[2:])))
         read.append(given)
     if not families:
         raise ValueError(f"{name!r} has no components: give one or more.")
-    outcomes = [f.outcome(p) for f, p in zip(families, parameters, strict=True)]
-    if len(set(outcomes)) > 1:
+    outcomes = {f.outcome(p) for f, p in zip(families, parameters, strict=True)}
+    if len(outcomes) > 1:
         raise ValueError(
-            f"The components of {name!r} describe {' and '.join(sorted(set(outcomes)))}, which are "
+            f"The components of {name!r} describe {' and '.join(sorted(outcomes))}, which are "
             "different outcomes: a mixture is of distributions of the same."
         )
-    return _Components(tuple(families), parameters, outcomes[0], read, read[0].axes())
+    return _Components(tuple(families), parameters, outcomes.pop(), read, read[0].axes())
+
+
+def _family_of(name: str, component: Any) -> tuple[type[Component], Mapping[str, Any]]:
+    """Return the family of a component, and its parameters as they were given."""
+    op = getattr(getattr(component, "owner", None), "op", None)
+    family = COMPONENTS.get(type(op))
+    as_given = getattr(getattr(component, "tag", None), "given", None)
+    if family is None or as_given is None:
+        known = ", ".join(f"br.{t._print_name[0]}.dist" for t in COMPONENTS)
+        got = type(component).__name__ if op is None else f"result of {type(op).__name__}"
+        raise TypeError(
+            f"A component of {name!r} is a {got}: components are variables that one of "
+            f"{known} makes, such as br.PlackettLuce.dist(utility) with the dims kind and item."
+        )
+    return family, as_given
 
 
 def _weights_by_name(
     name: str, weights: Any, rankings: Rankings, unit: str, components: _Components
 ) -> tuple[Named, str | None, Any]:
-    """Read what weights are by, and what their axis of components is called and has as labels."""
-    of_rows = by_row(rankings, COMPONENT)
-    rows = (RANKING, RANKER, *rankings.groups)
+    """Read the axes of weights, and the name and labels of their axis of components."""
+    readings: dict[tuple[str, ...], str] = {(COMPONENT,): "one per component"}
+    readings |= by_row(rankings, COMPONENT)
+    rows = [RANKING, RANKER, *rankings.groups]
     if unit == RANKER:
-        of_rows = {way: text for way, text in of_rows.items() if way[0] != RANKING}
-        of_rows[RANKER, COMPONENT] = f"one per {RANKER} and {COMPONENT}"
-        rows = rows[1:]
-    readings = {(COMPONENT,): "one per component"} | of_rows
-    one = components.given[0] if len(components.given) == 1 else None
-    labels = one.labels if one and one.labels is not None else components.n
-    axes = components.axes._replace(labels={**components.axes.labels, COMPONENT: labels})
-    own = labels_along(name, "weights", weights, axes, COMPONENT)
+        rows.remove(RANKING)
+        readings.pop((RANKING, COMPONENT), None)
+        readings[RANKER, COMPONENT] = f"one per {RANKER} and {COMPONENT}"
+    given = components.given
+    known = given[0].labels if len(given) == 1 else None
+    of_components = components.n if known is None else known
+    axes = components.axes._replace(labels={**components.axes.labels, COMPONENT: of_components})
+    dim, own = labels_along(name, "weights", weights, axes, COMPONENT) or (None, None)
     found = by_axes(name, "weights", weights, readings, axes, also=rows)
     if unit == RANKER:
         for group in {*found.axes} & {*rankings.groups}:
             _check_of_rankers(name, group, rankings)
-    if one is not None and one.labels is not None:
-        same = own is not None and own[1] is not None and np.array_equal(own[1], one.labels)
-        return found, own[0] if own and same else one.dim, one.labels
-    if own is None or own[1] is None:
-        return found, own[0] if own else None, None
+    if known is not None:
+        same = own is not None and np.array_equal(own, known)
+        return found, dim if same else given[0].dim, known
+    if own is not None:
+        _check_labels(name, own, given)
+    return found, dim, own
+
+
+def _check_labels(name: str, labels: Any, components: Sequence[Given]) -> None:
+    """Raise where components have other labels than the weights in their places."""
     start = 0
-    for given in components.given:
-        here = own[1][start : start + given.n]
+    for given in components:
+        expected = labels[start : start + given.n]
         start += given.n
-        if given.labels is None or np.array_equal(given.labels, here):
+        if given.labels is None or np.array_equal(given.labels, expected):
             continue
-        if {*given.labels} & {*own[1]} and not np.array_equal(given.labels, np.arange(given.n)):
+        if {*given.labels} & {*labels} and not np.array_equal(given.labels, np.arange(given.n)):
             raise ValueError(
-                f"The weights of {name!r} have the labels {quoted(here)} where a component has "
+                f"The weights of {name!r} have the labels {quoted(expected)} where a component has "
                 f"{quoted(given.labels)}: components are numbered in their order. Put the labels "
                 "of one in the order of the other."
             )
-    return found, own[0], own[1]
 
 
 def _check_of_rankers(name: str, group: str, rankings: Rankings) -> None:

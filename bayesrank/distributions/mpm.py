@@ -21,16 +21,14 @@ import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.distributions.dist_math import check_parameters
-from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
-from pymc.distributions.shape_utils import rv_size_is_none
-from pymc.pytensorf import normalize_rng_param
+from pymc.distributions.distribution import Discrete
 from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorVariable
-from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import PairCounts, UninformativeRankingWarning
 from bayesrank.data.read import has_labels
 from bayesrank.distributions.by_name import Axes, by_axes, dims_of, flat_places, has_dims
+from bayesrank.distributions.drawn import DrawnRV
 from bayesrank.distributions.observed import (
     DistOptions,
     ObservedRV,
@@ -40,11 +38,12 @@ from bayesrank.distributions.observed import (
     as_double,
     check_counts,
     check_length,
+    check_numbers,
     check_rows,
-    given_numbers,
     in_order,
     is_observed,
     label_axis,
+    logprob_of,
     observe,
     observed_counts,
     observed_options,
@@ -53,6 +52,7 @@ from bayesrank.distributions.observed import (
     refuse_other_data,
     refuse_single_precision,
     signature,
+    support_point_of,
 )
 from bayesrank.distributions.orders import batch_shape
 from bayesrank.distributions.outcomes import labelled
@@ -76,32 +76,22 @@ _PACKAGE = str(Path(__file__).parents[1])
 PROBLEM = "problem"
 EACH_PAIR = "how often each pair is compared"
 MOST_NET = 2**31 - 1  # net counts, of which positions have 32 bits
-ANY = -1  # as a total: whatever the value sums to, and draws of one
 
 
-class _CountsRV(SymbolicRandomVariable):
-    """Draws of tables of counts; `draw` makes them."""
+class _CountsRV(DrawnRV):
+    """Tables of counts; without a total, draws compare once, and any value is possible."""
 
     _print_name = ("MPM", "\\operatorname{MPM}")
     given: ClassVar[str] = "their sum"
 
     @classmethod
+    def signature_of(cls, parameters: Sequence[Any]) -> str | None:
+        return signature(PARAMETERS, "item,item") if len(parameters) == len(PARAMETERS) else None
+
+    @classmethod
     def outcome(cls, *parameters: Any) -> str:
         """Say what the log-probability is one of."""
         return f"counts of ordered pairs given {cls.given}"
-
-    @classmethod
-    def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
-        params = [pt.as_tensor_variable(x) for x in parameters]
-        rng = normalize_rng_param(rng)
-        size = normalize_size_param(size)
-        next_rng, counts = cls.draw(rng, None if rv_size_is_none(size) else tuple(size), *params)
-        return cls(inputs=[rng, size, *params], outputs=[next_rng, counts])(rng, size, *params)
-
-    @classmethod
-    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
-        """Return the next generator and the counts."""
-        raise NotImplementedError
 
 
 class MPMRV(_CountsRV):
@@ -112,7 +102,8 @@ class MPMRV(_CountsRV):
 
     @classmethod
     def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
-        score, variance, adherence, total = parameters
+        score, variance, adherence, *known = parameters
+        total = known[0] if known else pt.constant(1)
         columns = [score, variance, adherence[..., None], total[..., None]]
         batch = batch_shape(*columns) if size is None else size
         next_rng, seed = pt.random.integers(0, 2**62, size=batch, rng=rng, return_next_rng=True)
@@ -124,7 +115,7 @@ class MPMRV(_CountsRV):
             rows,
             rows[:, :0] if equal else variance_.reshape((-1, n)),
             adherence_.reshape((-1,)),
-            _at_random(total_.reshape((-1,))),
+            total_.reshape((-1,)),
             seed_.reshape((-1,)),
         )
         return next_rng, counts.reshape((*batch, n, n))
@@ -139,11 +130,11 @@ class GivenPairsRV(_CountsRV):
 
     @classmethod
     def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
-        score, variance, adherence, total = parameters
-        known = None if variance.type.shape[-1] == 0 else variance
-        chance = pt.sigmoid(2.0 * adherence[..., None, None] * differences(score, known))
-        upper = pt.triu(_at_random(total), 1)
+        score, variance, adherence, *known = parameters
+        unequal = None if variance.type.shape[-1] == 0 else variance
+        chance = pt.sigmoid(2.0 * adherence[..., None, None] * differences(score, unequal))
         n = score.shape[-1]
+        upper = pt.triu(known[0] if known else pt.ones((n, n), dtype="int64"), 1)
         shape = None if size is None else (*size, n, n)
         next_rng, won = pt.random.binomial(upper, chance, size=shape, rng=rng, return_next_rng=True)
         return next_rng, won + pt.swapaxes(upper - won, -1, -2)
@@ -165,14 +156,11 @@ class MPM(Discrete):
     Axes      the last two are the preferred and the other item
     ========  ==================================================================
 
-    Given how often each pair was compared it is Bradley-Terry with doubled scores
-    (`given_pairs`). What it adds to that is how much evidence each pair gets: items far apart,
-    either way, get more, so that it is for data whose counts say how much (differences of ranks
-    or ratings).
-
-    Such differences are counted as if every step were an independent draw, which makes posteriors
-    far too narrow: a rank difference of 199 is not 199 observations. Binary counts, or an
-    evidence weight below one (``counts.weighted(0.1)``), say so.
+    Given how often each pair was compared (`given_pairs`) it is Bradley-Terry with doubled scores.
+    Without, the number of comparisons of a pair is evidence of its own: items far apart get more.
+    Use it for counts that say how much an item is preferred, such as differences of ranks or
+    ratings. A difference of 199 ranks is not 199 observations: use binary counts, or an evidence
+    weight below one (``counts.weighted(0.1)``), or posteriors are far too narrow.
 
     Parameters
     ----------
@@ -185,16 +173,12 @@ class MPM(Discrete):
     variance : tensor_like of float, (..., n_items), optional
         How uncertain rankers are about each item, positive. With a `PairCounts` one number,
         (n_items,), or a variable with dims: any of item, ranker, problem and the groups. Default
-        1/2 for all, so that D is the difference of the scores. The scale of scores, variances and
-        adherences together is not identified by the data: priors have to say it, and sparse data
-        need them, because the
-        likelihood alone grows without bound as variances vanish.
+        1/2 for all, so that D is the difference of the scores. The data do not identify the common
+        scale of scores, variances and adherences: priors must.
     adherence : tensor_like of float, (...), optional
         Of each ranker, not negative; default 1. With a `PairCounts` one number, (n_rankers,), or
-        a variable with dims: any of ranker, problem and the groups.
-        The paper has it in [0, 1]: then fix the scale of the scores by that of the adherences, or
-        give the scores unit scale, leave the adherences free and divide them by the largest
-        afterwards, which samples far better.
+        a variable with dims: any of ranker, problem and the groups. The paper has it in [0, 1]:
+        give the scores unit scale, and divide the adherences by the largest afterwards.
     total : tensor_like of int, (...), optional
         Sum of the counts, for draws; with `given_pairs` the table (..., n_items, n_items) of how
         often each pair is compared, symmetric. Default: that of the value, and draws of one
@@ -226,11 +210,10 @@ class MPM(Discrete):
 
     Notes
     -----
-    An evaluation costs (items + rankers) times about 10 + 6 sqrt(r) with equal variances, r being
-    the largest adherence times the largest :math:`|D_{ij}|`, and (pairs + rankers) times about
-    5 + 4 sqrt(r) with others, beside one pass over the counts. With variances and many rankers,
-    JAX and third derivatives interpolate: a log normaliser is then off by up to 1e-11 at r = 16,
-    1e-6 at 32 and 4e-3 at 128, for each count.
+    With r the largest adherence times the largest :math:`|D_{ij}|`, an evaluation costs
+    :math:`O((\text{items} + \text{rankers}) \sqrt r)` with equal variances, and
+    :math:`O((\text{pairs} + \text{rankers}) \sqrt r)` with others. With variances and many rankers
+    JAX interpolates the log normaliser, which is exact to 1e-6 for r up to 32.
 
     References
     ----------
@@ -298,19 +281,9 @@ class MPM(Discrete):
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
-        Parameters
-        ----------
-        score : tensor_like of float, (..., n_items)
-            Score of every item.
-        variance, adherence, total, given_pairs
-            As of `MPM`.
-        shape, size, rng
-            As in PyMC.
-
-        Returns
-        -------
-        TensorVariable of int, (..., n_items, n_items)
-            How often each item was preferred to each other.
+        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `score` is
+        (..., n_items). Draws are tables (..., n_items, n_items): how often each item was preferred
+        to each other.
 
         Examples
         --------
@@ -342,26 +315,9 @@ class MPM(Discrete):
         if total is not None:
             _check_sign("total", total, pt.as_tensor_variable(total))
         params = [score, variance, adherence]
-        if given_pairs:
-            total = pt.full((score.shape[-1],) * 2, ANY) if total is None else total
-            return _GivenPairs.dist(
-                [*params, pt.cast(pt.as_tensor_variable(total), "int64")], **kwargs
-            )
-        total = pt.cast(pt.as_tensor_variable(ANY if total is None else total), "int64")
-        return super().dist([*params, total], **kwargs)
-
-    def support_point(
-        rv: TensorVariable, size: Any, score: Any, variance: Any, adherence: Any, total: Any
-    ) -> TensorVariable:
-        """Return a table in which the first item is preferred to the second each time."""
-        counts = pt.zeros_like(rv)
-        return pt.set_subtensor(counts[..., 0, 1], _at_random(total))
-
-    def logp(value: Any, score: Any, variance: Any, adherence: Any, total: Any) -> TensorVariable:
-        """One log-probability per ranker."""
-        logp = mpm_logp(_within(value), score, adherence, _known(variance))
-        fits = pt.eq(total, ANY) | pt.eq(pt.sum(value, axis=(-2, -1)), total)
-        return _checked(logp, value, fits, score, variance, adherence)
+        if total is not None:
+            params.append(pt.cast(pt.as_tensor_variable(total), "int64"))
+        return _GivenPairs.dist(params, **kwargs) if given_pairs else super().dist(params, **kwargs)
 
 
 class _GivenPairs(Discrete):
@@ -370,19 +326,48 @@ class _GivenPairs(Discrete):
     rv_type = GivenPairsRV
     rv_op = GivenPairsRV.rv_op
 
-    def support_point(rv, size, score, variance, adherence, total):  # type: ignore[no-untyped-def]
-        return pt.zeros_like(rv) + pt.triu(_at_random(total), 1)
 
-    def logp(value, score, variance, adherence, total):  # type: ignore[no-untyped-def]
-        logp = mpm_given_pairs_logp(_within(value), score, adherence, _known(variance))
-        both = value + pt.swapaxes(value, -1, -2)
-        fits = pt.all(pt.eq(total, ANY) | pt.eq(both, total), axis=(-2, -1))
-        return _checked(logp, value, fits, score, variance, adherence)
+@logprob_of.register(MPMRV)
+def _mpm_logp(
+    op: MPMRV, values: Any, rng: Any, size: Any, score: Any, variance: Any, adherence: Any,
+    *total: Any, **kwargs: Any,
+) -> TensorVariable:  # fmt: skip
+    """One log-probability per ranker."""
+    (value,) = values
+    logp = mpm_logp(_within(value), score, adherence, _known(variance))
+    fits = pt.eq(pt.sum(value, axis=(-2, -1)), total[0]) if total else np.array(True)
+    return _checked(logp, value, fits, score, variance, adherence)
 
 
-def _at_random(total: TensorVariable) -> TensorVariable:
-    """Sum of the counts of a draw: one where nothing was said."""
-    return pt.switch(pt.eq(total, ANY), 1, total)
+@logprob_of.register(GivenPairsRV)
+def _given_pairs_logp(
+    op: GivenPairsRV, values: Any, rng: Any, size: Any, score: Any, variance: Any, adherence: Any,
+    *total: Any, **kwargs: Any,
+) -> TensorVariable:  # fmt: skip
+    """One log-probability per ranker."""
+    (value,) = values
+    logp = mpm_given_pairs_logp(_within(value), score, adherence, _known(variance))
+    both = value + pt.swapaxes(value, -1, -2)
+    fits = pt.all(pt.eq(both, total[0]), axis=(-2, -1)) if total else np.array(True)
+    return _checked(logp, value, fits, score, variance, adherence)
+
+
+@support_point_of.register(MPMRV)
+def _first_over_second(
+    op: MPMRV, rv: TensorVariable, rng: Any, size: Any, score: Any, variance: Any, adherence: Any,
+    *total: Any,
+) -> TensorVariable:  # fmt: skip
+    """Return a table in which the first item is preferred to the second each time."""
+    return pt.set_subtensor(pt.zeros_like(rv)[..., 0, 1], total[0] if total else 1)
+
+
+@support_point_of.register(GivenPairsRV)
+def _earlier_over_later(
+    op: GivenPairsRV, rv: TensorVariable, rng: Any, size: Any, score: Any, variance: Any,
+    adherence: Any, *total: Any,
+) -> TensorVariable:  # fmt: skip
+    """Return a table in which each item is preferred to all later ones."""
+    return pt.zeros_like(rv) + pt.triu(total[0] if total else pt.ones_like(rv), 1)
 
 
 def _known(variance: TensorVariable) -> TensorVariable | None:
@@ -403,7 +388,7 @@ def _checked(
 
 
 def _totals(observed: Any, given_pairs: bool) -> Any:
-    """Return what is given of the counts: their sum, or how often each pair is compared."""
+    """Return the sums of the counts, or how often each pair is compared."""
     counts = observed if isinstance(observed, Variable) else np.asarray(observed)
     return counts + counts.swapaxes(-1, -2) if given_pairs else counts.sum(axis=(-2, -1))
 
@@ -426,14 +411,12 @@ class ParameterAxes(NamedTuple):
 
 
 class _ObservedCountsRV(ObservedRV, _CountsRV):
-    """Net counts of rankers (n_rankers, n_items), with all that was counted as parameters.
+    """Net counts of rankers (n_rankers, n_items), with the counts among the parameters.
 
-    Net counts do not tell the counts, so that all that the likelihood needs beside them is kept.
-
-    Scores and variances that are by something else than items are spread along one axis, all items
-    for every *group* of rankers that have the same. What is summed up are *cells*, the counts of a
-    ranker in a problem: each has a *row* of scores, those of the problem's items in its group, and
-    a *rate*, its adherence.
+    Scores and variances by further axes are spread along one axis: all items of every *group* of
+    rankers with the same values. The likelihood is a sum over *cells*, the counts of a ranker in a
+    problem: each has a *row* of scores, those of the problem's items in its group, and a *rate*,
+    its adherence.
     """
 
     data_types = (PairCounts,)
@@ -474,29 +457,19 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
         return sorted(both - {ITEM, PROBLEM})
 
     @classmethod
-    def is_spread(cls, what: str) -> bool:
-        """Whether scores or variances have all items for every group of rankers as they are."""
-        groups = cls.groups()
-        return len(groups) < 2 and getattr(cls.along, what) in (None, (*groups, ITEM))
-
-    @classmethod
     def spread(cls, counts: PairCounts) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
         """Group of every ranker, and where scores and variances of the items of all groups are."""
         groups, n_items = cls.groups(), len(counts.items)
         codes = np.stack([np.zeros(len(counts.rankers), int), *_codes(counts, groups)], axis=1)
-        if len(groups) > 1:
-            distinct, group = np.unique(codes, axis=0, return_inverse=True)
-        else:
-            group = codes[:, -1]
-            distinct = np.arange(_lengths(counts, groups)[0] if groups else 1)[:, None]
+        distinct, group = np.unique(codes, axis=0, return_inverse=True)
         item, which = np.tile(np.arange(n_items), len(distinct)), distinct.repeat(n_items, axis=0)
         index: dict[str, NDArray[Any]] = {ITEM: item, PROBLEM: counts.problem_idx[item]}
-        index |= dict(zip(reversed(groups), which.T[::-1], strict=False))
-        at = {what: np.zeros(0, int) for what in ("score", "variance")}
+        index |= dict(zip(groups, which.T[1:], strict=True))
+        at = {"score": np.zeros(0, int), "variance": np.zeros(0, int)}
         for what in at:
-            if not cls.is_spread(what):
-                own = getattr(cls.along, what) or ()
-                place = flat_places([index[axis] for axis in own], _lengths(counts, own))
+            axes = getattr(cls.along, what)
+            if axes is not None:
+                place = flat_places([index[axis] for axis in axes], _lengths(counts, axes))
                 at[what] = np.broadcast_to(place, len(item)).copy()
         return group.ravel(), at
 
@@ -511,9 +484,8 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
     @classmethod
     def of_items(cls, p: SimpleNamespace) -> tuple[TensorVariable, TensorVariable]:
         """Scores and variances, if any, of the items of every group."""
-        score = p.score if cls.is_spread("score") else p.score[p.score_at]
-        as_it_is = _known(p.variance) is None or cls.is_spread("variance")
-        return score, p.variance if as_it_is else p.variance[p.variance_at]
+        equal = _known(p.variance) is None
+        return p.score[p.score_at], p.variance if equal else p.variance[p.variance_at]
 
     @classmethod
     def on_axes(
@@ -576,7 +548,7 @@ FLAT = {
     "variance": "variance",  # none where all are equal
     "adherence": "adherence",
     "weight": "",
-    "score_at": "score_at",  # of length 0 where they are spread as they are
+    "score_at": "score_at",
     "variance_at": "variance_at",
 }
 
@@ -930,11 +902,8 @@ def _check_symmetric(total: Any) -> None:
 
 
 def _check_sign(name: str, given: Any, read: TensorVariable) -> None:
-    """Raise for numbers that are no adherence, variance or total; of tensors, `logp` knows."""
-    known = None if name == "score" else given_numbers(given, read)
-    numbers = np.ravel([] if known is None else known)
-    enough = numbers > 0 if name == "variance" else numbers >= 0
-    wrong = numbers[~(np.isfinite(numbers) & enough)]
-    if wrong.size:
-        need = "positive" if name == "variance" else "zero or positive"
-        raise ValueError(f"`{name}` holds {wrong[0]:g}; it must be finite and {need}.")
+    """Raise for numbers that are no adherence, variance or total; `logp` checks tensors."""
+    if name == "variance":
+        check_numbers(name, given, read, lambda x: x > 0, "finite and positive")
+    elif name != "score":
+        check_numbers(name, given, read, lambda x: x >= 0, "finite and zero or positive")

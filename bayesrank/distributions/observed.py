@@ -1,24 +1,22 @@
 """Data in a PyMC model: what ``observed=`` does for every family, and `set_observed` after it.
 
-A family says by one class, an `ObservedRV`, what its variable keeps of the data:
+A family is a subclass of `ObservedRV`:
 
 ==================  ==========================================================================
 `data_types`        what it observes, such as `Rankings`, and `noun`, what that is called
-`axes`              what the axes of the variable are, and their dims by default
-`parameters`        names of what the log-probability is of, with the axes of each, from which
-                    the signature is composed; `value` is the one that is observed
-`record`            a pure function of the data: a `Record` of what is registered as `pm.Data`
-                    and of what is *derived*, kept in shared variables under the names of
-                    parameters, and the label of the outcome
-`check_new`         whether other data can take their place
-`on_axes`           other data, on the axes of the model
-`derives_weights`   whether derived numbers depend on the weights, so that `pm.set_data` must not
-                    replace those either; it replaces no other part alone
-`logp`              the log-probability, of the parameters by their names
+`axes`              the axes of the variable, and their dims by default
+`parameters`        names of the parameters, with the axes of each; `value` is the observed one
+`record`            a pure function of the data: the `Record` of what is registered as `pm.Data`,
+                    of what is *derived* and kept in shared variables, and of the outcome space
+`check_new`         raises for data that cannot replace the observed ones
+`on_axes`           puts other data on the axes of the model
+`derives_weights`   whether derived numbers depend on the weights
+`logp`              the log-probability, given the parameters by their names
 ==================  ==========================================================================
 
-`observe` then registers the data, and `set_observed` replaces them: with all that was derived from
-them, which `pm.set_data` on one part alone cannot do. All stay out of compiled code.
+Structure that is no number, such as the axes of parameters, is a class attribute of a subclass that
+`ObservedRV.structured` makes. `observe` registers the data, and `set_observed` replaces them with
+all that was derived from them, which `pm.set_data` on one part cannot do.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -62,6 +60,7 @@ __all__ = [
     "as_double",
     "check_counts",
     "check_length",
+    "check_numbers",
     "check_rows",
     "given_numbers",
     "in_order",
@@ -109,7 +108,7 @@ class DistOptions(TypedDict, total=False):
 
 
 class Part(NamedTuple):
-    """A number of the data, and what its axes are of."""
+    """A part of the data, and its axes."""
 
     value: Any
     axes: tuple[str, ...] = ()
@@ -121,22 +120,11 @@ class Record(NamedTuple):
     labels: Mapping[str, Any]  # of every axis
     parts: Mapping[str, Part]  # registered as `pm.Data`
     derived: Mapping[str, NDArray[Any]]  # shared variables, by the names of parameters
-    outcome: str | None = None  # what the log-probability is one of; None: whatever it was
+    outcome: str | None = None  # the label of the outcome space; None: the data do not tell
 
 
 def signature(parameters: Mapping[str, str], value: str) -> str:
-    """Compose the signature of a random variable from the axes of its parameters.
-
-    Parameters
-    ----------
-    parameters : mapping
-        Axes of each parameter, separated by commas.
-    value : str
-        Axes of a draw.
-
-    Returns
-    -------
-    str
+    """Compose the signature of a random variable from the axes of its parameters and of a draw.
 
     Examples
     --------
@@ -195,12 +183,7 @@ class ObservedRV(SymbolicRandomVariable):
     def structured(cls, parameters: Mapping[str, str], **structure: Any) -> type[Self]:
         """Return the subclass with a static structure, such as the axes of its parameters.
 
-        Parameters
-        ----------
-        parameters : mapping
-            Further parameters and their axes.
-        **structure
-            Values of class attributes, which must be hashable.
+        `parameters` are further parameters, and `structure` class attributes, which are hashable.
         """
         found: type[Self] = _structured(
             cls,  # type: ignore[arg-type]
@@ -215,7 +198,7 @@ class ObservedRV(SymbolicRandomVariable):
         return SimpleNamespace(**dict(zip(cls.parameters, parameters, strict=True)))
 
     def dist_params(self, node: Apply) -> list[Variable]:
-        """Parameters that a model prints: those of which others are made, and no data."""
+        """Return the parameters that a model prints: random ones that no other is made of."""
         inputs = node.inputs[2:]
         above = {x: set(ancestors([x])) for x in inputs}
         random = [x for x in inputs if any(_is_random(y) for y in above[x])]
@@ -298,30 +281,27 @@ def observe(
 ) -> TensorVariable:
     """Add data and the variable that observes them to the model in context.
 
-    Data that stand in the model already, under the names they would get, are used as they are if
-    they are the same: so a model can use them in its other variables, too.
+    Data that stand in the model under the same names are used if they have the same values.
 
     Parameters
     ----------
     kind : type
-        What the variable is.
+        The family.
     name : str
-        Of the variable.
+        Name of the variable.
     data
-        Of a type that it observes.
+        Of a type that the family observes.
     given : mapping
         Parameters that are not data.
     with_data : callable
-        Given the registered parts by their names, the other parameters but the derived ones.
+        Returns the parameters that are neither given nor derived, from the registered parts.
     outcome : str, optional
-        What the log-probability is one of, if the data do not tell.
+        Label of the outcome space, if the data do not tell.
     items_known : bool
-        Whether each item has a utility, so that as many others under its name are a mistake.
+        Whether each item has a utility, so that as many other items are a mistake.
     without : collection of str
         Parts to leave out.
-    dims : strings, optional
-        Names of the axes.
-    total_size : optional
+    dims, total_size
         As in PyMC.
 
     Returns
@@ -366,8 +346,6 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     """Replace the data that a model observes, with all that was derived from them.
 
     What was compiled stays compiled: a loop over folds, days or problems compiles once.
-    `pm.set_data` on one part alone, such as ``{name}_counts``, cannot do this, because numbers
-    that follow from the parts together are kept.
 
     Parameters
     ----------
@@ -446,21 +424,18 @@ def outcome_of(kind: Any, weight: NDArray[np.floating]) -> str:
 
 def _found(model: pm.Model, name: str) -> tuple[type[ObservedRV], SimpleNamespace]:
     """Find a variable that observes data, and its parameters."""
+    known = sorted(rv.name for rv in model.observed_RVs)
     variable = model.named_vars.get(name)
     while variable is not None and variable.owner is not None:
         if isinstance(variable.owner.op, ObservedRV):
             kind = type(variable.owner.op)
             return kind, kind.named(variable.owner.inputs[2:])
         # PyMC wraps a variable that has a total size
-        variable = next(iter(variable.owner.inputs), None) if name in _observed(model) else None
+        variable = next(iter(variable.owner.inputs), None) if name in known else None
     raise ValueError(
         f"The model has no Rankings, Pairs, PairCounts or Interactions observed as {name!r}; it "
-        f"observes {_observed(model)}. Arrays are replaced by pm.set_data, if they are pm.Data."
+        f"observes {known}. Arrays are replaced by pm.set_data, if they are pm.Data."
     )
-
-
-def _observed(model: pm.Model) -> list[str]:
-    return sorted(rv.name for rv in model.observed_RVs)
 
 
 def _data(
@@ -490,15 +465,12 @@ def _names_of_axes(kind: type[ObservedRV], name: str, dims: Any) -> tuple[str, .
     names = (dims,) if isinstance(dims, str) and len(kind.axes) == 1 else dims
     fits = isinstance(names, Sequence) and not isinstance(names, str)
     if not fits or len(names) != len(kind.axes) or not all(isinstance(d, str) for d in names):
+        number = {1: "one axis", 2: "two axes", 3: "3 axes"}[len(kind.axes)]
         raise ValueError(
-            f"`dims` of {name!r} is {dims!r}: name {_number(kind.axes)}, such as "
-            f"dims={kind.example}. There is one label per {', and one per '.join(kind.axes)}."
+            f"`dims` of {name!r} is {dims!r}: name {number}, such as dims={kind.example}. There is "
+            f"one label per {', and one per '.join(kind.axes)}."
         )
     return tuple(names)
-
-
-def _number(axes: Sequence[str]) -> str:
-    return "one axis" if len(axes) == 1 else f"{'two' if len(axes) == 2 else len(axes)} axes"
 
 
 def _add_coord(kind: type[ObservedRV], model: pm.Model, name: str, dim: str, labels: Any) -> None:
@@ -591,16 +563,7 @@ def refuse_labelled(what: str, value: Any) -> None:
 def as_double(value: Any, what: str = "A parameter") -> TensorVariable:
     """Return a tensor of double precision; PyTensor makes single ones of the numbers that fit.
 
-    Parameters
-    ----------
-    value : tensor_like
-        Without labels, which a tensor would lose.
-    what : str
-        What sentences call it.
-
-    Returns
-    -------
-    TensorVariable
+    Labels, which a tensor would lose, are refused in a sentence about `what`.
     """
     refuse_labelled(what, value)
     if isinstance(getattr(value, "type", None), XTensorType):
@@ -629,13 +592,7 @@ def check_counts(
 ) -> None:
     """Raise for numbers that are no counts, with the first wrong one.
 
-    Parameters
-    ----------
-    counts : array
-    meaning : str
-        What counts say, for the sentence.
-    more : mapping of str to array of bool
-        Further mistakes, and where they are.
+    `meaning` says what counts are, and `more` has further mistakes and where they are.
     """
     wrong = {
         "not a whole number": (counts != np.round(counts)) | np.isinf(counts),
@@ -653,18 +610,10 @@ def check_counts(
 def check_rows(
     class_name: str, rows: Sequence[int], noun: str, parameters: Mapping[str, tuple[Any, int]]
 ) -> None:
-    """Raise where parameters have leading axes that those of an observed array do not fit.
+    """Raise where leading axes of parameters do not fit those of an observed array.
 
-    Parameters
-    ----------
-    class_name : str
-        Of the distribution.
-    rows : sequence of int
-        Lengths of the leading axes of the array.
-    noun : str
-        What it has one of in every row.
-    parameters : mapping
-        Each parameter, None if it is not given, and how many axes it has in every row.
+    `rows` are the lengths of the leading axes of the array, whose rows are one `noun` each.
+    `parameters` are each parameter, or None, and its number of axes in a row.
     """
     for what, (x, n_axes) in parameters.items():
         if x is None:
@@ -700,27 +649,9 @@ def observed_options(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split the options that go with data into those of the family and those of `observe`.
 
-    Parameters
-    ----------
-    class_name : str
-        Of the distribution.
-    data
-        What is observed.
-    options : mapping
-        As they were given; None is as good as nothing.
-    takes, brings : collection of str
-        Options of the family that go with data, and those that the data bring.
-    instead : str
-        What else a user may do who wants to give what the data bring.
-
-    Returns
-    -------
-    tuple of two dict
-
-    Raises
-    ------
-    TypeError
-        For any other option, or one that the data bring.
+    Options that are None were not given. The family `takes` some, and the data bring others
+    (`brings`), which are refused in a sentence that ends with `instead`. Raises TypeError for any
+    other option.
     """
     options = {name: value for name, value in options.items() if value is not None}
     kind = type(data).__name__
@@ -747,22 +678,9 @@ FROM_RANKINGS = {Pairs: "rankings.pairs()", PairCounts: "rankings.counts()"}
 
 
 def refuse_other_data(class_name: str, observed: Any, wanted: type, reader: str) -> None:
-    """Raise for data of another kind and for tables, with the way to what is wanted.
+    """Raise TypeError for other data than `wanted` and for tables, with the `reader` of tables.
 
-    Parameters
-    ----------
-    class_name : str
-        Of the distribution.
-    observed
-        What was given; arrays and tensors pass.
-    wanted : type
-        Data that the distribution observes.
-    reader : str
-        How a table is read.
-
-    Raises
-    ------
-    TypeError
+    Arrays and tensors pass.
     """
     refuse_labels(class_name, observed, reader)
     for kind, others in OBSERVED_BY.items():
@@ -818,6 +736,17 @@ def given_numbers(given: Any, read: TensorVariable) -> NDArray[Any] | None:
     return np.asarray(read.eval(mode="FAST_COMPILE"))
 
 
+def check_numbers(
+    name: str, given: Any, read: TensorVariable, valid: Callable[[Any], Any], need: str
+) -> None:
+    """Raise where a parameter was given as numbers that are not finite or not `valid`."""
+    known = given_numbers(given, read)
+    numbers = np.ravel([] if known is None else known)
+    wrong = numbers[~(np.isfinite(numbers) & valid(numbers))]
+    if wrong.size:
+        raise ValueError(f"`{name}` holds {wrong[0]:g}; it must be {need}.")
+
+
 def same_value(x: TensorVariable, y: TensorVariable) -> bool:
     """Whether two variables have the same value, and both have one."""
     known_x, known_y = known_value(x), known_value(y)
@@ -827,8 +756,7 @@ def same_value(x: TensorVariable, y: TensorVariable) -> bool:
 def is_observed(value: TensorVariable, data: TensorVariable) -> bool:
     """Whether the value of a log-probability is the data that was registered, whatever its cast.
 
-    Structural or by content, because transformations of a model (freezing its data, cloning it)
-    make new variables, and fold the casts of some.
+    By structure or by content: freezing or cloning a model makes new variables.
     """
     return equal_computations([uncast(value)], [uncast(data)]) or same_value(value, data)
 

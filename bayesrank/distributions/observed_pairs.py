@@ -543,22 +543,7 @@ def observe_pairs(
 ) -> TensorVariable:
     """Add observed pairs to the model in context.
 
-    Parameters
-    ----------
-    rv_type : type
-        The model of the outcomes.
-    class_name, name : str
-        Of the distribution and of the variable.
-    utility
-        By item, or two per pair.
-    pairs : Pairs
-        What is observed.
-    arguments : mapping
-        All other arguments of the distribution.
-
-    Returns
-    -------
-    TensorVariable
+    `arguments` are those of the distribution `class_name`; `rv_type` is its model of the outcomes.
     """
     parameter = rv_type.tie_parameter
     takes = ["adherence", "order_effect", "slope", "deviation"]

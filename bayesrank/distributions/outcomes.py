@@ -1,8 +1,7 @@
-"""What the log-probability of a variable is one of: written into the model, for `compare`.
+"""Labels of outcome spaces, written into the model for `compare`.
 
-Data of this package say it by themselves, and arrays by the distribution that observes them. What
-PyMC makes of our distributions (`pm.Mixture`, `pm.CustomDist`, `pm.observe`) is asked by
-`label_outcomes`. The random variables of every family have a class method ``outcome`` for it.
+The random variables of every family return theirs by the class method ``outcome``. `label_outcomes`
+finds that of variables that PyMC makes of ours, by `pm.Mixture`, `pm.CustomDist` or `pm.observe`.
 """
 
 from typing import Any
@@ -23,18 +22,9 @@ SCALED = "nothing: total_size multiplies every log-likelihood"
 
 
 def write_outcome(name: str, outcome: str, n: int, *, total_size: Any = None) -> None:
-    """Write into the model in context what a variable's log-probability is one of.
+    """Write the label of a variable's outcome space into the model in context.
 
-    Parameters
-    ----------
-    name : str
-        Of the variable.
-    outcome : str
-        The label.
-    n : int
-        How many outcomes there are, a log-probability of each.
-    total_size : optional
-        What they count for in all, as in PyMC.
+    `n` is the number of outcomes with a log-probability each, and `total_size` that of PyMC.
     """
     total = total_size[0] if isinstance(total_size, list | tuple) else total_size
     if total not in (None, ..., n) and not outcome.startswith("nothing"):
@@ -44,11 +34,9 @@ def write_outcome(name: str, outcome: str, n: int, *, total_size: Any = None) ->
 
 
 def label_outcomes(name: str, *, model: pm.Model | None = None) -> str:
-    """Write into a model what a mixture of our distributions is a model of, for `compare`.
+    """Write the outcome space of a mixture of our distributions into a model, for `compare`.
 
-    Results of `pm.Mixture` and `pm.CustomDist` do not say what their components are, so that
-    `bayesrank.compare` and `bayesrank.kfold` could not tell what may be compared with them. The
-    distributions of this package need no such call.
+    Only `pm.Mixture` and `pm.CustomDist` need it: their results do not name their components.
 
     Parameters
     ----------
@@ -105,19 +93,7 @@ def label_outcomes(name: str, *, model: pm.Model | None = None) -> str:
 
 
 def labelled(name: str, rv: TensorVariable) -> TensorVariable:
-    """Return a variable that observes an array, with its outcome in the model.
-
-    Parameters
-    ----------
-    name : str
-        Of the variable.
-    rv : TensorVariable
-        From `pm.Distribution`.
-
-    Returns
-    -------
-    TensorVariable
-    """
+    """Return a variable that observes an array, with its outcome space in the model."""
     if rv in pm.modelcontext(None).observed_RVs:  # else a part of it is missing, and free
         label_outcomes(name)
     return rv

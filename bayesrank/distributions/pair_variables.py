@@ -11,14 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pytensor.tensor as pt
 from pymc.distributions.dist_math import check_parameters
-from pymc.distributions.distribution import SymbolicRandomVariable
-from pymc.distributions.shape_utils import rv_size_is_none
-from pymc.pytensorf import normalize_rng_param
 from pytensor.tensor import TensorVariable
-from pytensor.tensor.random.utils import normalize_size_param
 
+from bayesrank.distributions.drawn import DrawnRV
 from bayesrank.distributions.observed import (
-    given_numbers,
+    check_numbers,
     logprob_of,
     signature,
     support_point_of,
@@ -51,7 +48,7 @@ __all__ = [
 PARAMETERS = {"lead": "", "tie": "", "total": ""}
 
 
-class PairRV(SymbolicRandomVariable):
+class PairRV(DrawnRV):
     """Draw whether matches are ties, and then who wins the others."""
 
     extended_signature = signature(PARAMETERS, "result")
@@ -61,29 +58,24 @@ class PairRV(SymbolicRandomVariable):
     total_op: ClassVar[type[PairTotal]]  # the log-likelihood of all observed pairs
 
     @classmethod
-    def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
-        params = [pt.as_tensor_variable(x) for x in parameters]
-        rng = normalize_rng_param(rng)
-        size = normalize_size_param(size)
-        shape = None if rv_size_is_none(size) else tuple(size)
-        lead, tie, *rest = params
+    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
+        lead, tie, *rest = parameters
         first, second, *tied = cls.log_probabilities(lead, tie)
-
         next_rng, decided, ties = rng, rest[0] if rest else 1, []
         for logp in tied:
             # 1 at most, which rounding may exceed
             next_rng, draws = pt.random.binomial(
-                decided, pt.minimum(pt.exp(logp), 1.0), size=shape, rng=rng, return_next_rng=True
+                decided, pt.minimum(pt.exp(logp), 1.0), size=size, rng=rng, return_next_rng=True
             )
             decided, ties = decided - draws, [draws]
         next_rng, won = pt.random.binomial(
-            decided, pt.sigmoid(first - second), size=shape, rng=next_rng, return_next_rng=True
+            decided, pt.sigmoid(first - second), size=size, rng=next_rng, return_next_rng=True
         )
-        counts = pt.stack([won, decided - won, *ties], axis=-1)
-        without_total = None if rest else signature({"lead": "", "tie": ""}, "result")
-        outputs: list[Any] = [next_rng, counts]
-        op = cls(inputs=[rng, size, *params], outputs=outputs, extended_signature=without_total)
-        return op(rng, size, *params)
+        return next_rng, pt.stack([won, decided - won, *ties], axis=-1)
+
+    @classmethod
+    def signature_of(cls, parameters: Sequence[Any]) -> str | None:
+        return signature({"lead": "", "tie": ""}, "result") if len(parameters) == 2 else None
 
     @classmethod
     def outcome(cls, *parameters: Any) -> str:
@@ -194,11 +186,7 @@ def check_pair_parameters(
 
 def check_tie_parameter(op_type: type[PairRV], given: Any, read: TensorVariable) -> None:
     """Raise for numbers that are no parameter of ties; `logp` checks tensors."""
-    known = given_numbers(given, read) if op_type.tie_parameter else None
-    numbers = np.ravel([] if known is None else known)
-    wrong = numbers[~(np.isfinite(numbers) & (numbers >= op_type.tie_least))]
-    if wrong.size:
-        raise ValueError(
-            f"`{op_type.tie_parameter}` holds {wrong[0]:g}; it must be finite and "
-            f"{op_type.tie_least:g} or more. {op_type.tie_least:g} is no ties, Bradley-Terry."
-        )
+    name, least = op_type.tie_parameter, op_type.tie_least
+    if name:
+        need = f"finite and {least:g} or more. {least:g} is no ties, Bradley-Terry"
+        check_numbers(name, given, read, lambda x: x >= least, need)

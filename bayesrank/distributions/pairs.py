@@ -136,19 +136,9 @@ class _WithoutTies(_PairOutcomes):
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
-        Parameters
-        ----------
-        utility : tensor_like of float, (..., 2)
-            Of the first and of the second item.
-        adherence, order_effect, total
-            As of `BradleyTerry`.
-        shape, size, rng
-            As in PyMC.
-
-        Returns
-        -------
-        TensorVariable of int, (..., 2)
-            Counts: first wins, second wins.
+        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `utility` is
+        (..., 2), of the first and of the second item. Draws are counts (..., 2): first wins,
+        second wins.
 
         Examples
         --------
@@ -376,19 +366,9 @@ class Davidson(_PairOutcomes):
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
-        Parameters
-        ----------
-        utility : tensor_like of float, (..., 2)
-            Of the first and of the second item.
-        nu, adherence, order_effect, total
-            As of `Davidson`.
-        shape, size, rng
-            As in PyMC.
-
-        Returns
-        -------
-        TensorVariable of int, (..., 3)
-            Counts: first wins, second wins, ties.
+        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `utility` is
+        (..., 2), of the first and of the second item. Draws are counts (..., 3): first wins,
+        second wins, ties.
 
         Examples
         --------
@@ -478,19 +458,16 @@ class RaoKupper(_PairOutcomes):
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
-        Parameters
-        ----------
-        utility : tensor_like of float, (..., 2)
-            Of the first and of the second item.
-        theta, adherence, order_effect, total
-            As of `RaoKupper`.
-        shape, size, rng
-            As in PyMC.
+        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `utility` is
+        (..., 2), of the first and of the second item. Draws are counts (..., 3): first wins,
+        second wins, ties.
 
-        Returns
-        -------
-        TensorVariable of int, (..., 3)
-            Counts: first wins, second wins, ties.
+        Examples
+        --------
+        >>> import bayesrank as br, pymc as pm
+        >>> y = br.RaoKupper.dist([0.0, 0.0], theta=3.0, total=1)
+        >>> round(float(pm.logp(y, [0, 0, 1]).exp().eval()), 3)
+        0.5
         """
         return cls._dist(utility, adherence, order_effect, theta, total, **kwargs)
 

@@ -21,15 +21,13 @@ import numpy as np
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.distributions.dist_math import check_parameters
-from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
-from pymc.distributions.shape_utils import rv_size_is_none
-from pymc.pytensorf import normalize_rng_param
+from pymc.distributions.distribution import Discrete
 from pytensor.tensor import TensorVariable
-from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import Rankings
 from bayesrank.data.derive import Stages, stage_table
 from bayesrank.distributions.by_name import by_items, flat_places, utility_by_name
+from bayesrank.distributions.drawn import DrawnRV
 from bayesrank.distributions.observed import (
     DistOptions,
     Options,
@@ -90,7 +88,7 @@ STAGES = {
 }
 
 
-class PlackettLuceRV(SymbolicRandomVariable):
+class PlackettLuceRV(DrawnRV):
     """Draw: sort utility + Gumbel noise, and cut the order by the block sizes."""
 
     name = "plackett_luce"
@@ -103,26 +101,12 @@ class PlackettLuceRV(SymbolicRandomVariable):
         return "weak orders given their block sizes"
 
     @classmethod
-    def rv_op(
-        cls,
-        utility: Any,
-        where: Any,
-        sizes: Any,
-        nodes: Any,
-        *observed: Any,
-        size: Any = None,
-        rng: Any = None,
-    ) -> TensorVariable:
-        params = [pt.as_tensor_variable(x) for x in (utility, where, sizes, nodes, *observed)]
-        utility, where, sizes = params[:3]
-        rng = normalize_rng_param(rng)
-        size = normalize_size_param(size)
-
-        batch = batch_shape(utility, where, sizes) if rv_size_is_none(size) else tuple(size)
+    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
+        utility, where, sizes = parameters[:3]
+        batch = batch_shape(utility, where, sizes) if size is None else size
         shape = (*batch, utility.shape[-1])
         next_rng, noise = pt.random.gumbel(0, 1, size=shape, rng=rng, return_next_rng=True)
-        ranks = ranks_from_scores(utility + noise, where, sizes)
-        return cls(inputs=[rng, size, *params], outputs=[next_rng, ranks])(rng, size, *params)
+        return next_rng, ranks_from_scores(utility + noise, where, sizes)
 
 
 class PlackettLuce(Discrete):
@@ -262,19 +246,9 @@ class PlackettLuce(Discrete):
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
-        Parameters
-        ----------
-        utility : tensor_like of float, (..., n_slots)
-            Log worth of the slots.
-        where, sizes, nodes
-            As of `PlackettLuce`.
-        shape, size, rng
-            As in PyMC.
-
-        Returns
-        -------
-        TensorVariable of int, (..., n_slots)
-            Ranks. A log-probability of ranks with ties is that of their block sizes.
+        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `utility` is
+        (..., n_slots). Draws are ranks (..., n_slots). The log-probability of ranks with ties is
+        that given their block sizes.
 
         Examples
         --------

@@ -19,12 +19,10 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from pymc.distributions.dist_math import check_parameters
-from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
-from pymc.distributions.shape_utils import rv_size_is_none
-from pymc.pytensorf import normalize_rng_param, rvs_in_graph
+from pymc.distributions.distribution import Discrete
+from pymc.pytensorf import rvs_in_graph
 from pytensor.graph.basic import equal_computations
 from pytensor.tensor import TensorVariable
-from pytensor.tensor.random.utils import normalize_size_param
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr
@@ -36,11 +34,13 @@ from bayesrank.distributions.by_name import (
     rankings_axes,
     utility_by_name,
 )
+from bayesrank.distributions.drawn import DrawnRV
 from bayesrank.distributions.observed import (
     DistOptions,
     Options,
     as_double,
     check_length,
+    check_numbers,
     check_rows,
     given_numbers,
     is_observed,
@@ -63,7 +63,7 @@ from bayesrank.distributions.orders import (
 from bayesrank.distributions.outcomes import labelled
 from bayesrank.likelihoods.ops import broadcast_batch
 from bayesrank.likelihoods.pmop import AGGREGATES, OrderedPartitionDraw, pmop_logp
-from bayesrank.schema import RANKER
+from bayesrank.schema import ITEM, RANKER
 
 __all__ = ["PMOP", "PartitionSettings"]
 
@@ -83,7 +83,7 @@ PARAMETERS = {
 }
 
 
-class PMOPRV(SymbolicRandomVariable):
+class PMOPRV(DrawnRV):
     """Draw one seed per ranking, and choose sets one after the other."""
 
     name = "pmop"
@@ -98,24 +98,17 @@ class PMOPRV(SymbolicRandomVariable):
         return _outcome(weighted=weighted, given_sizes=bool(given_sizes.data))
 
     @classmethod
-    def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
-        params = [pt.as_tensor_variable(x) for x in parameters]
-        utility, where, sizes, log_weight, _, aggregate, given_sizes, _ = params[:8]
-        rng = normalize_rng_param(rng)
-        size = normalize_size_param(size)
-
+    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
+        utility, where, sizes, log_weight, _, aggregate, given_sizes, _ = parameters[:8]
         drawn = sizes[..., :0]
         if given_sizes.data:  # without sizes: full rankings
             given = sizes.type.shape[-1] != 0
             drawn = sizes.astype("int64") if given else pt.ones_like(utility, dtype="int64")
-        batch = (
-            batch_shape(utility, where, drawn, log_weight) if rv_size_is_none(size) else tuple(size)
-        )
+        batch = batch_shape(utility, where, drawn, log_weight) if size is None else size
         next_rng, seed = pt.random.integers(0, 2**62, size=batch, rng=rng, return_next_rng=True)
         inputs = broadcast_batch(utility, where, drawn, log_weight, seed[..., None])
         draw = OrderedPartitionDraw(AGGREGATES[int(aggregate.data)])
-        ranks = draw(*inputs[:-1], inputs[-1][..., 0])
-        return cls(inputs=[rng, size, *params], outputs=[next_rng, ranks])(rng, size, *params)
+        return next_rng, draw(*inputs[:-1], inputs[-1][..., 0])
 
 
 class PMOP(Discrete):
@@ -185,9 +178,8 @@ class PMOP(Discrete):
 
     Notes
     -----
-    Without `tie_prevalence` every subset weighs as its mean does, whatever its size. Most subsets
-    of many items are large, so that large blocks are expected, and rankings with few ties can be
-    less probable than under random ranking. Learn `tie_prevalence` where sizes are free.
+    Without `tie_prevalence` large blocks are expected, because most subsets of many items are
+    large. Learn `tie_prevalence` where sizes are free.
 
     References
     ----------
@@ -228,7 +220,7 @@ class PMOP(Discrete):
         **kwargs: Unpack[Options],
     ) -> TensorVariable:
         refuse_single_precision()
-        own = {
+        settings = {
             "aggregate": aggregate,
             "tie_prevalence": tie_prevalence,
             "given_sizes": given_sizes,
@@ -236,58 +228,19 @@ class PMOP(Discrete):
             "nodes": nodes,
         }
         options: dict[str, Any] = {"where": where, "sizes": sizes, **kwargs}
-        if not isinstance(observed, Rankings):
-            refuse_utility_dims("PMOP", utility_dims)
-            if observed is not None:
-                observed, options = observed_ranks("PMOP", observed, utility, options)
-                if isinstance(observed, np.ndarray):
-                    each = {
-                        "tie_prevalence": (tie_prevalence, 1),
-                        "rank_weights": (rank_weights, 1),
-                    }
-                    check_rows("PMOP", observed.shape[:-1], "rankings", each)
-            elif given_sizes and sizes is None:
-                # what is not observed has the values that are drawn
-                options["sizes"] = blocks_of_one(utility, where)
-            rv = super().__new__(cls, name, utility, observed=observed, **own, **options)
-            return rv if observed is None else labelled(name, rv)
-        _, options = observed_options(
-            "PMOP",
-            observed,
-            options,
-            brings=("where", "sizes"),
-            instead=", or pass observed=rankings.ranks",
-        )
-        dims = options.get("dims")
-        weights = {
-            what: _of_rankings(name, what, value, observed, dims)
-            for what, value in (("tie_prevalence", tie_prevalence), ("rank_weights", rank_weights))
-            if value is not None
-        }
-        if tie_prevalence is not None:
-            _check_positive("tie_prevalence", tie_prevalence, weights["tie_prevalence"].value)
-        settings = PartitionSettings(**own | {what: x.value for what, x in weights.items()})
-        settings.check_blocks(observed)
-        by_name = utility_by_name(name, utility, observed, utility_dims=utility_dims, dims=dims)
-
-        def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
-            slots = ObservedPMOPRV.of_slots(by_name, data)
-            found = settings.parameters(pt.ones_like(slots["sizes"], dtype="float64"))
-            for field, what in WEIGHTS.items():
-                if what in weights:
-                    found[field] = in_rows(weights[what]._replace(value=found[field]), vars(data))
-            return slots | found
-
-        return observe(
-            ObservedPMOPRV,
-            name,
-            observed,
-            {},
-            with_data,
-            outcome=settings.outcome,
-            items_known="item" in by_name.axes,
-            **options,
-        )
+        if isinstance(observed, Rankings):
+            return _observe(name, utility, observed, utility_dims, settings, options)
+        refuse_utility_dims("PMOP", utility_dims)
+        if observed is not None:
+            observed, options = observed_ranks("PMOP", observed, utility, options)
+            if isinstance(observed, np.ndarray):
+                weights = {what: (settings[what], 1) for what in WEIGHTS.values()}
+                check_rows("PMOP", observed.shape[:-1], "rankings", weights)
+        elif given_sizes and sizes is None:
+            # what is not observed has the values that are drawn
+            options["sizes"] = blocks_of_one(utility, where)
+        rv = super().__new__(cls, name, utility, observed=observed, **settings, **options)
+        return rv if observed is None else labelled(name, rv)
 
     @classmethod
     def dist(
@@ -305,19 +258,8 @@ class PMOP(Discrete):
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
-        Parameters
-        ----------
-        utility : tensor_like of float, (..., n_slots)
-            Log worth of the slots.
-        aggregate, tie_prevalence, given_sizes, rank_weights, where, sizes, nodes
-            As of `PMOP`.
-        shape, size, rng
-            As in PyMC.
-
-        Returns
-        -------
-        TensorVariable of int, (..., n_slots)
-            Ranks.
+        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `utility` is
+        (..., n_slots). Draws are ranks (..., n_slots).
 
         Examples
         --------
@@ -415,6 +357,44 @@ class ObservedPMOPRV(ObservedRankingsRV, PMOPRV):
         )
 
 
+def _observe(
+    name: str, utility: Any, rankings: Rankings, utility_dims: Any, given: Any, options: Any
+) -> TensorVariable:
+    """Add observed rankings to the model in context; `given` are the settings."""
+    way = ", or pass observed=rankings.ranks"
+    _, options = observed_options("PMOP", rankings, options, brings=("where", "sizes"), instead=way)
+    dims = options.get("dims")
+    weights = {
+        what: _of_rankings(name, what, given[what], rankings, dims)
+        for what in WEIGHTS.values()
+        if given[what] is not None
+    }
+    if "tie_prevalence" in weights:
+        _check_positive("tie_prevalence", given["tie_prevalence"], weights["tie_prevalence"].value)
+    settings = PartitionSettings(**given | {what: x.value for what, x in weights.items()})
+    settings.check_blocks(rankings)
+    by_name = utility_by_name(name, utility, rankings, utility_dims=utility_dims, dims=dims)
+
+    def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
+        slots = ObservedPMOPRV.of_slots(by_name, data)
+        found = settings.parameters(pt.ones_like(slots["sizes"], dtype="float64"))
+        for field, what in WEIGHTS.items():
+            if what in weights:
+                found[field] = in_rows(weights[what]._replace(value=found[field]), vars(data))
+        return slots | found
+
+    return observe(
+        ObservedPMOPRV,
+        name,
+        rankings,
+        {},
+        with_data,
+        outcome=settings.outcome,
+        items_known=ITEM in by_name.axes,
+        **options,
+    )
+
+
 def _of_rankings(name: str, what: str, value: Any, rankings: Rankings, dims: Any) -> Named:
     """Read weights by size of block or by stage, and by what rankings differ in."""
     n, rows = max(rankings.n_items, 2), (RANKING, RANKER, *rankings.groups)
@@ -464,29 +444,12 @@ def _logp(
 
 
 class PartitionSettings:
-    """Settings of `PMOP` that are not data: which mean, and how sizes of blocks and stages weigh.
+    """Settings of `PMOP` that are not data, with the parameters of `PMOP`.
 
-    Whatever is a number is checked here, in full sentences; what is random can only be checked at
-    each evaluation, and `PMOP.logp` does.
-
-    Parameters
-    ----------
-    aggregate, tie_prevalence, given_sizes, rank_weights, nodes
-        As in `PMOP`.
-
-    Attributes
-    ----------
-    log_weight : TensorVariable, (..., n_sizes)
-        Logarithms of the weights of sizes 1, 2, ...; of length 0 for equal ones.
-    rank_weights : TensorVariable, (..., n_stages), or None
-        Exponents of the stages, if there are any.
-    constants : dict of TensorConstant
-        Position in `AGGREGATES`, whether sizes are given, and the number of nodes.
-
-    Raises
-    ------
-    ValueError
-        As `PMOP` does.
+    Numbers are checked here; `PMOP.logp` checks what is random. `log_weight` are the logarithms of
+    the weights of sizes 1, 2, ..., of length 0 for equal ones; `rank_weights` the exponents of the
+    stages, if any; `constants` the position in `AGGREGATES`, whether sizes are given, and the
+    number of nodes.
 
     Examples
     --------
@@ -566,15 +529,12 @@ def _after_zero(x: TensorVariable) -> TensorVariable:
     """
     place = pt.cumsum(pt.ones_like(x, dtype="int64"), axis=-1)
     zero = pt.sum(pt.zeros_like(place), axis=-1, keepdims=True)
-    here = pt.eq(pt.concatenate([zero, place], axis=-1)[..., :, None], place[..., None, :])
-    return pt.sum(pt.switch(here, x[..., None, :], 0.0), axis=-1)
+    same = pt.eq(pt.concatenate([zero, place], axis=-1)[..., :, None], place[..., None, :])
+    return pt.sum(pt.switch(same, x[..., None, :], 0.0), axis=-1)
 
 
 def _check_positive(name: str, given: Any, read: TensorVariable) -> None:
-    known = given_numbers(given, read)
-    bad = [] if known is None else [x for x in known.ravel() if not 0 < x < np.inf]
-    if bad:
-        raise ValueError(f"`{name}` holds {bad[0]}; it must be positive and finite.")
+    check_numbers(name, given, read, lambda x: x > 0, "positive and finite")
 
 
 def _check_falling(name: str, value: TensorVariable) -> None:

@@ -81,7 +81,7 @@ def battery(cases: Sequence[Case]) -> dict[str, Callable[..., None]]:
                 case,
                 mode,
                 id=f"{case.name}-{mode}",
-                marks=[pytest.mark.slow] * each.is_slow(case, mode),
+                marks=[pytest.mark.slow] if each.is_slow(case, mode) else [],
             )
             for mode in WITH_NUMBA
             for case in cases

@@ -36,23 +36,6 @@ def sample(draws: int, *, tune: int = 300, chains: int = 1) -> xr.DataTree:
     )
 
 
-def prior_as_posterior(draws: int) -> xr.DataTree:
-    """Draw from the prior of the model in context, as two chains of what `sample` would return.
-
-    What comes after sampling does not ask where draws are from, and numba need not compile.
-    """
-    found = pm.sample_prior_predictive(2 * draws, random_seed=20020217)
-    prior = found["prior"].to_dataset()
-    chains = [
-        prior.isel(draw=slice(chain * draws, (chain + 1) * draws)).assign_coords(
-            chain=[chain], draw=range(draws)
-        )
-        for chain in range(2)
-    ]
-    found["posterior"] = xr.DataTree(xr.concat(chains, "chain"))
-    return found
-
-
 def bins_of_ranks(
     truth: Sequence[np.ndarray], names: Sequence[str], posterior: xr.DataTree
 ) -> np.ndarray:

@@ -65,6 +65,23 @@ FAMILIES = {
 WITH_TIES = [name for name, family in FAMILIES.items() if family.parameter]
 
 
+def outcome_logs(family, lead, tie):
+    """Logarithms of the probabilities of the outcomes of one match, by the definitions."""
+    if family is br.Thurstone:
+        return np.array([norm.logcdf(lead), norm.logcdf(-lead)])
+    first, second = np.exp(lead), 1.0
+    if family is br.BradleyTerry:
+        worths = np.array([first, second])
+    elif family is br.Davidson:
+        worths = np.array([first, second, tie * np.sqrt(first * second)])
+    else:
+        one, other = first + tie * second, tie * first + second
+        worths = np.array(
+            [first / one, second / other, (tie**2 - 1) * first * second / one / other]
+        )
+    return np.log(worths / worths.sum())
+
+
 def table(total: int, n_outcomes: int) -> np.ndarray:
     """All counts of outcomes with a total."""
     grid = np.indices((total + 1,) * n_outcomes).reshape(n_outcomes, -1).T

@@ -141,28 +141,6 @@ def test_labels_where_counts_are_wanted():
                 family("y", U[:2], observed=observed)
 
 
-def test_a_mixture_by_pymc_takes_ranks_and_no_rankings():
-    parts = [br.PlackettLuce.dist(U[:3]), br.PlackettLuce.dist(-U[:3])]
-    with pytest.raises(TypeError, match=r"^Rankings are no array, .* rankings\.ranks"), pm.Model():
-        pm.Mixture("y", [0.3, 0.7], parts, observed=THREE)
-    ranks = np.array([[2, 1, 3], [3, 2, 1]])
-    with pm.Model() as model:
-        pm.Mixture("y", [0.3, 0.7], parts, observed=ranks)
-    each = [np.exp(pm.logp(part, ranks).eval()) for part in parts]
-    exact = np.log(0.3 * each[0] + 0.7 * each[1]).sum()
-    assert float(model.compile_logp()({})) == pytest.approx(exact)
-
-
-def test_custom_distributions_around_ours_have_its_log_probability():
-    with pm.Model() as model:
-        u = pm.Normal("u", shape=3)
-        pm.CustomDist("y", u, dist=lambda u, size: br.PlackettLuce.dist(2 * u, size=size),
-                      observed=[[2, 1, 3]], ndim_supp=1)  # fmt: skip
-    at = {"u": U[:3]}
-    found = float(model.compile_logp(vars=model["y"])(at))
-    assert found == pytest.approx(float(pm.logp(br.PlackettLuce.dist(2 * U[:3]), [2, 1, 3]).eval()))
-
-
 def test_minibatches_of_ranks_have_the_scaled_log_probability():
     rng = np.random.default_rng(1)
     item = np.array([rng.permutation(4)[:3] for _ in range(50)])
@@ -254,9 +232,3 @@ def test_other_parameters_by_row_are_as_many_as_the_rankings_of_an_array(family,
     message = rf"of shape \(3,\) in observed=, and `{what}` of shape \(2,.*: give one for all"
     with pytest.raises(ValueError, match=message), pm.Model():
         family("y", **given, observed=[[1, 2, 3], [3, 2, 1], [1, 3, 2]])
-
-
-def test_ranks_of_pmop_are_as_many_as_its_utilities():
-    for utility in (0.0, [0.0], [0.0, 0.0]):
-        with pytest.raises(ValueError, match=r"PMOP got 3 ranks .* utilities of [12] "):
-            pm.logp(br.PMOP.dist(utility), np.array([1, 2, 3]))

@@ -128,16 +128,6 @@ def test_new_interactions_are_put_in_the_order_of_the_model(rng, by_user):
     assert float(logp({"x": x})) == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_second_collection_has_dims_of_its_own(rng):
-    with pm.Model(coords=HAVE.coords) as model:
-        x = pm.Normal("x", dims=("user", "item"))
-        br.BPR("y", x, observed=HAVE)
-        with pytest.raises(ValueError, match="coord 'triple' has 10 labels that are not the 1 of"):
-            br.BPR("z", np.zeros(2), observed=br.Rankings.from_orderings([["a", "b"]]))
-        br.BPR("w", x, observed=HAVE, dims="click")
-    assert model.named_vars_to_dims["w"] == ("click",)
-
-
 # Triples
 
 
@@ -179,28 +169,12 @@ def test_draws_are_coins_of_each_pair(mode):
     np.testing.assert_allclose(independent - np.diag(np.diag(independent)), 0, atol=0.02)
 
 
-def test_shapes_of_draws_and_values():
-    x = np.zeros((5, 2))
-    assert pm.draw(br.BPR.dist(x), random_seed=1).shape == (5,)
-    assert pm.draw(br.BPR.dist(x[0], shape=(7,)), random_seed=1).shape == (7,)
-    assert pm.draw(br.BPR.dist(x[0], weight=np.ones(3)), random_seed=1).shape == (3,)
-    assert pm.logp(br.BPR.dist(x), 0).eval().shape == (5,)
-
-
 def test_a_weight_of_pairs_written_out_is_one_number():
     with (
         pm.Model(),
         pytest.raises(ValueError, match=r"`weight` of 'y' has shape \(10,\); it is on"),
     ):
         br.BPR("y", np.zeros(4), observed=HAVE, weight=np.ones(10))
-
-
-def test_posterior_predictive_draws_have_the_axis_of_pairs():
-    with pm.Model(coords=HAVE.coords):
-        br.BPR("y", pm.Normal("x", dims="item"), observed=HAVE)
-        idata = pm.sample_prior_predictive(20, random_seed=1)
-    assert idata["prior_predictive"]["y"].dims == ("chain", "draw", "triple")
-    assert set(np.unique(idata["prior_predictive"]["y"])) == {0, 1}
 
 
 # What is refused
@@ -236,12 +210,6 @@ def test_its_terms_are_no_log_likelihood(kind, mode):
     exact = -6 * np.log(2) - 2 * np.log(2 * np.pi)  # of pairs that count for six, and the prior
     assert model.compile_logp(mode=mode)(at) == pytest.approx(exact)
     assert np.isfinite(model.compile_dlogp(mode=mode)(at)).all()
-
-
-def test_outside_of_a_model_its_terms_are_what_they_are():
-    x = [[0.3, 1.2], [2.0, 0.0]]
-    found = pm.logp(br.BPR.dist(x), [0, 1]).eval()
-    np.testing.assert_allclose(found, [-np.log1p(np.exp(0.9)), -np.log1p(np.exp(2))])
 
 
 def test_parameters_out_of_range_are_named():

@@ -130,13 +130,6 @@ def test_two_thousand_random_models_are_what_a_loop_over_rankings_says():
     check_models(range(30, 2060))
 
 
-def test_a_utility_by_ranker_and_item_is_no_utility_by_slot():
-    with pm.Model(coords=TWO.coords) as model:
-        br.PlackettLuce("y", pm.Flat("u", dims=("ranker", "item")), observed=TWO)
-    (logp,) = model.compile_logp(vars=model["y"], sum=False)({"u": U})
-    np.testing.assert_allclose(logp, [-0.0135, -0.0135], atol=1e-4)
-
-
 def test_a_matrix_without_names_is_refused_where_it_can_be_read_in_two_ways():
     message = (
         r"^The utility of 'y' has shape \(2, 3\) and no names for its axes: it could be one per "
@@ -145,46 +138,6 @@ def test_a_matrix_without_names_is_refused_where_it_can_be_read_in_two_ways():
     for utility in (U, 2 * pm.Flat.dist(shape=(2, 3))):
         with pm.Model(coords=TWO.coords), pytest.raises(ValueError, match=message):
             br.PlackettLuce("y", utility, observed=TWO)
-
-
-def test_by_ranker_is_another_reading_where_rankers_rank_more_than_once():
-    rankings = br.Rankings.from_orderings(
-        [["a", "b"], ["b", "a"], ["b", "a"]], rankers=["x", "y", "x"]
-    )
-    u = np.array([[1.0, 2.0], [3.0, 4.0]])
-    with pm.Model(coords=rankings.coords) as model:
-        br.PlackettLuce("y", u, observed=rankings)
-    (logp,) = model.compile_logp(vars=model["y"], sum=False)({})
-    exact = by_loop(rankings, u, ("ranker", "item"), sum_over_orderings)
-    np.testing.assert_allclose(logp, exact, atol=1e-12)
-
-
-def test_dims_of_other_names_are_told_by_their_labels():
-    coords = {"beer": ["a", "b", "c"], "race": [0, 1], "place": range(3)}
-    with pm.Model(coords=coords) as model:
-        u = pm.Flat("u", dims=("race", "beer"))
-        br.PlackettLuce("y", u, observed=TWO, dims=("race", "place"))
-    (logp,) = model.compile_logp(vars=model["y"], sum=False)({"u": U})
-    np.testing.assert_allclose(logp, [-0.0135, -0.0135], atol=1e-4)
-
-
-def test_items_in_another_order_are_put_in_the_order_of_the_data():
-    counts = TWO.counts()
-    models = {
-        "rankings": lambda u: br.PMOP("y", u, observed=TWO),
-        "pairs": lambda u: br.BradleyTerry("y", u, observed=TWO.pairs()),
-        "counts": lambda u: br.MPM("y", u, observed=counts),
-    }
-    for noun, build in models.items():
-        found = []
-        for dim, order in (("item", "abc"), ("item", "cba"), ("beer", "bca")):
-            if (noun, order) == ("counts", "cba"):
-                continue  # the variable has the dim item itself
-            with pm.Model(coords={dim: list(order)}) as model:
-                build(pm.Flat("u", dims=dim))
-            at = [{"a": 0.5, "b": 1.0, "c": 3.0}[item] for item in order]
-            found.append(float(model.compile_logp()({"u": np.array(at)})))
-        np.testing.assert_allclose(found, found[0], rtol=1e-12, err_msg=noun)
 
 
 def test_dims_of_other_things_are_refused():
@@ -224,20 +177,6 @@ def test_as_many_names_as_axes_and_each_once():
 # New rankings
 
 
-def test_new_rankings_are_put_in_the_order_of_the_models_items():
-    new = br.Rankings.from_orderings([["a", "c"], ["b", "c"]], items=["c", "b", "a"])
-    for dims in (("item",), ("ranker", "item")):
-        with pm.Model(coords=TWO.coords) as model:
-            y = br.PlackettLuce("y", pm.Flat("u", dims=dims), observed=TWO)
-        logp = model.compile_logp(vars=y)
-        br.set_observed("y", new, model=model)
-        assert list(model.coords["item"]) == ["a", "b", "c"]
-        value = np.array([0.0, 1.0, 3.0])
-        point = value if dims == ("item",) else np.tile(value, (2, 1))
-        exact = -np.log1p(np.exp(3.0)) - np.log1p(np.exp(2.0))
-        assert float(logp({"u": point})) == pytest.approx(exact)
-
-
 def test_new_rankings_of_other_items_or_rankers_are_refused_and_nothing_is_changed():
     others = br.Rankings.from_orderings([["b", "a", "d"], ["d", "b", "a"]])
     who = br.Rankings.from_orderings([["b", "a", "c"]], rankers=["zoe"])
@@ -265,16 +204,6 @@ def test_groups_that_no_utility_follows_do_not_stay_those_of_other_rankings():
         br.set_observed("y", TWO.subset([1]), model=model)
     br.set_observed("y", grouped.subset([1]), model=model)
     np.testing.assert_array_equal(model["y_season"].get_value(), [1])
-
-
-def test_rankings_that_are_not_grouped_cannot_follow_utilities_that_are():
-    rankings = TWO.grouped({"season": [2025, 2026]})
-    with pm.Model(coords=rankings.coords) as model:
-        br.PlackettLuce("y", pm.Flat("u", dims=("season", "item")), observed=rankings)
-    with pytest.raises(
-        ValueError, match=r"has its utility by season, and .* not grouped by it\. Read them wi"
-    ):
-        br.set_observed("y", TWO, model=model)
 
 
 def test_what_seasons_share_is_evaluated_once_and_seasons_apart():
@@ -382,18 +311,6 @@ def test_weights_by_group_are_refused_where_a_ranker_is_in_two_groups():
         component = br.PlackettLuce.dist(np.zeros((2, 2)))
         with pytest.raises(ValueError, match="rankings of 'x' are in more than one season"):
             br.Mixture("y", weights, component, observed=rankings, unit="ranker")
-
-
-def test_labels_that_would_be_lost_are_refused():
-    series = pd.Series({"a": 1, "b": 2})
-    for name, build in {
-        "utility": lambda: br.PlackettLuce.dist(series),
-        "consensus": lambda: br.Mallows.dist(series, 1.0),
-        "alpha": lambda: br.Mallows.dist([1, 2], series),
-        "weights": lambda: br.Mixture.dist(series, br.PlackettLuce.dist(np.zeros((2, 2)))),
-    }.items():
-        with pytest.raises(TypeError, match=f"^`{name}` is a Series, and its labels would be lost"):
-            build()
 
 
 def test_labels_of_two_axes_are_told_by_the_name_of_the_index():

@@ -6,14 +6,11 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
-import xarray as xr
-from pymc.logprob.utils import ParameterValueError
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 
 import bayesrank as br
 from bayesrank.likelihoods.plackett_luce.per_item import RankingLogp
 from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderLogp
-from bayesrank.results import random_elpd
 from tests.cases import RANKINGS
 from tests.likelihoods.mallows.permutations import log_probability
 from tests.oracles import (
@@ -107,14 +104,6 @@ def test_the_gradient_is_that_of_differences(unit, mode):
     np.testing.assert_allclose(slope, gradient(total, UTILITY.ravel()), atol=1e-8)
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_utilities_of_plus_and_minus_1000_stay_finite(unit):
-    logp, slope = compiled(unit, "FAST_COMPILE")
-    utility = 1000 * np.sign(UTILITY)
-    np.testing.assert_allclose(logp(at(utility))[-1], exact_logp(unit, utility=utility), rtol=1e-10)
-    assert np.isfinite(slope(at(utility))).all()
-
-
 def test_stages_that_rankings_share_are_evaluated_once_for_each_kind():
     for function in compiled("ranking", "FAST_COMPILE"):
         assert WeakOrderLogp not in ops(function)
@@ -206,18 +195,6 @@ def test_components_may_be_of_mallows_with_an_order_for_each_kind():
 # Weights
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_weights_may_be_of_rankers(unit):
-    weights = softmax(np.random.default_rng(5).normal(size=(3, 2)), axis=1)
-    with pm.Model(coords={**BY_RANKER.coords, "kind": range(2)}) as model:
-        named = pm.Data("weights", weights, dims=("ranker", "kind"))
-        utility = pm.Flat("utility", dims=("kind", "item"))
-        br.Mixture("y", named, br.PlackettLuce.dist(utility), observed=BY_RANKER, unit=unit)
-    rows = weights if unit == "ranker" else weights[BY_RANKER.ranker_idx]
-    found = model.compile_logp(sum=False)(at(UTILITY))[-1]
-    np.testing.assert_allclose(found, exact_logp(unit, rows), atol=1e-9)
-
-
 def test_a_kind_without_weight_counts_nothing_and_its_gradient_is_a_number():
     with pm.Model(coords=BY_RANKER.coords) as model:
         utility = pm.Flat("utility", shape=(2, ITEMS))
@@ -287,36 +264,8 @@ def test_values_that_are_not_the_observed_ones_have_the_same_log_probability(uni
     assert (f(UTILITY, wrong) == -np.inf).all()
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_predictions_are_rankings_of_the_same_items(unit):
-    with pm.Model(coords=BY_RANKER.coords):
-        weights = pm.Dirichlet("weights", [1.0, 1.0])
-        br.Mixture("y", weights, br.PlackettLuce.dist(UTILITY), observed=BY_RANKER, unit=unit)
-        one, again = (pm.sample_prior_predictive(3, random_seed=1) for _ in range(2))
-    drawn = one["prior_predictive"]["y"]
-    assert drawn.dims[2:] == (
-        ("ranking", "slot") if unit == "ranking" else ("ranker", "turn", "slot")
-    )
-    np.testing.assert_array_equal(drawn, again["prior_predictive"]["y"])
-    observed = one["observed_data"]["y"]
-    assert bool(((drawn > 0) == (observed > 0)).all())
-    for m in range(1, 4):  # with the block sizes given
-        assert bool(((drawn == m).sum("slot") == (observed == m).sum("slot")).all())
-
-
-def test_arrays_and_what_is_not_observed_are_mixtures_of_pymc():
+def test_arrays_have_no_unit():
     component = br.PlackettLuce.dist(OF_THREE)
-    logp = pm.logp(br.Mixture.dist(WEIGHTS, component), [[2, 1, 3], [1, 2, 3]]).eval()
-    exact = [
-        logsumexp(np.log(WEIGHTS) + [weak_order_logp(u, np.array(x)) for u in OF_THREE])
-        for x in ([2, 1, 3], [1, 2, 3])
-    ]
-    np.testing.assert_allclose(logp, exact, atol=1e-9)
-    with pm.Model() as model:
-        y = br.Mixture(
-            "y", WEIGHTS, br.PlackettLuce.dist(OF_THREE), observed=[[2, 1, 3], [1, 2, 3]]
-        )
-    np.testing.assert_allclose(model.compile_logp(vars=[y], sum=False)({})[0], exact, atol=1e-9)
     with pytest.raises(TypeError, match=r"unit='ranker' and observed=list"), pm.Model():
         br.Mixture("y", WEIGHTS, component, observed=[[2, 1, 3]], unit="ranker")
 
@@ -341,88 +290,11 @@ def test_new_rankings_take_the_place_of_the_observed_ones(unit):
         model.set_data("y_ranks", others.ranks[::-1])
 
 
-def test_new_rankings_must_be_of_the_rankers_that_have_weights():
-    weights = np.full((3, 2), 0.5)
-    with pm.Model(coords={**BY_RANKER.coords, "kind": range(2)}) as model:
-        named = pm.Data("weights", weights, dims=("ranker", "kind"))
-        br.Mixture("y", named, br.PlackettLuce.dist(UTILITY), observed=BY_RANKER)
-    others = br.Rankings.from_orderings([["a", "b"]], items=list("abcdef"), rankers=["dan"])
-    with pytest.raises(ValueError, match=r"^'y' has its weights by ranker, and the new rankings"):
-        br.set_observed("y", others, model=model)
-
-
 def test_weights_of_rankings_that_follow_no_data_keep_their_rankings():
     with pm.Model(coords=BY_RANKER.coords) as model:
         br.Mixture("y", np.full((6, 2), 0.5), br.PlackettLuce.dist(UTILITY), observed=BY_RANKER)
     with pytest.raises(ValueError, match="one row for each of the rankings"):
         br.set_observed("y", BY_RANKER.subset([0]), model=model)
-
-
-def posterior_of(model, utility):
-    """Results with draws of the utility, (n_draws, n_kinds, n_items), and log-likelihoods."""
-    found = pm.sample_prior_predictive(1, var_names=["y"], random_seed=1, model=model)
-    draws = xr.Dataset({"utility": (("chain", "draw", "kind", "item"), utility[None])})
-    found["posterior"] = xr.DataTree(draws.assign_coords(chain=[0], draw=range(len(utility))))
-    pm.compute_log_likelihood(found, model=model, progressbar=False)
-    return found
-
-
-@pytest.mark.parametrize("unit", UNITS)
-def test_there_is_one_log_likelihood_per_unit_to_leave_out_and_compare(unit):
-    draws = UTILITY + 0.1 * np.random.default_rng(1).normal(size=(300, 2, ITEMS))
-    posterior = posterior_of(model_of(unit, prior=pm.Normal), draws)
-    pointwise = posterior["log_likelihood"]["y"]
-    assert pointwise.dims == ("chain", "draw", unit)
-    np.testing.assert_allclose(pointwise[0, 7], exact_logp(unit, utility=draws[7]), atol=1e-9)
-    table = br.compare({"mixture": posterior}, group="ranker")
-    assert table.loc["random ranking", "elpd"] == pytest.approx(float(random_elpd(posterior).sum()))
-    # near the mean over draws, which hardly differ
-    average = float(logsumexp(pointwise, axis=(0, 1)).sum() - pointwise.shape[2] * np.log(300))
-    assert table.loc["mixture", "elpd"] == pytest.approx(average, abs=0.5)
-
-
-def test_models_of_rankings_and_of_rankers_are_compared_by_ranker_if_the_data_are_the_same():
-    draws = UTILITY + 0.1 * np.random.default_rng(1).normal(size=(300, 2, ITEMS))
-    by_ranker = posterior_of(model_of("ranker", prior=pm.Normal), draws)
-    by_ranking = posterior_of(model_of("ranking", prior=pm.Normal), draws)
-    table = br.compare({"ranker": by_ranker, "ranking": by_ranking}, group="ranker")
-    assert set(table.index) == {"ranker", "ranking", "random ranking"}
-    assert table.loc["ranker", "elpd"] != table.loc["ranking", "elpd"]
-    moved = dict(zip("abcdef", "bcdefa", strict=True))
-    others = br.Rankings(
-        BY_RANKER.item,
-        BY_RANKER.ranks,
-        items=[moved[x] for x in BY_RANKER.items],
-        rankers=BY_RANKER.rankers,
-        ranker_idx=BY_RANKER.ranker_idx,
-    )
-    different = posterior_of(model_of("ranker", others, prior=pm.Normal), draws)
-    with pytest.raises(ValueError, match="were fitted to different data: ranker 'ann' is"):
-        br.compare({"one": by_ranker, "other": different})
-
-
-def test_predictive_checks_are_the_same_by_ranking_and_by_ranker():
-    tables = []
-    for unit in UNITS:
-        found = posterior_of(model_of(unit, prior=pm.Normal), UTILITY[None])
-        values = found["observed_data"]["y"]
-        found["posterior_predictive"] = xr.DataTree(
-            xr.Dataset({"y": values.expand_dims(chain=1, draw=3)})
-        )
-        tables.append(br.ranking_checks(found))
-    pd.testing.assert_frame_equal(*tables)
-    np.testing.assert_allclose(tables[0]["observed"], tables[0]["mean"])  # predicted as observed
-
-
-@pytest.mark.slow
-def test_k_folds_leave_out_rankers():
-    with pm.Model(coords={**BY_RANKER.coords, "kind": range(2)}) as model:
-        utility = pm.Normal("utility", 0, 1, dims=("kind", "item"))
-        br.Mixture("y", WEIGHTS, br.PlackettLuce.dist(utility), observed=BY_RANKER, unit="ranker")
-    for by in (None, "ranker"):
-        found = br.kfold(model, by=by, k=3, draws=200, tune=200, chains=1)
-        assert found.elpd_i.dims == ("ranker",)
-        assert np.isfinite(found.elpd_i).all()
 
 
 # Bad input
@@ -443,14 +315,8 @@ def test_what_makes_no_mixture_raises():
                 ValueError,
                 {"weights": np.ones(3) / 3},
             ),
-            (
-                r"`weights` of 'y' have shape \(2, 2\); .* and component, shape \(3, 2\)",
-                ValueError,
-                {"weights": np.ones((2, 2)) / 2},
-            ),
             ("has no components", ValueError, {"components": []}),
             ("is a result of Elemwise: components", TypeError, {"components": utility * 2}),
-            ("is a result of NormalRV", TypeError, {"components": pm.Normal.dist()}),
             (
                 "different outcomes",
                 ValueError,
@@ -460,16 +326,6 @@ def test_what_makes_no_mixture_raises():
                 r"The utility of a component of 'y' has shape \(2, 5\);.* shape \(any, 6\)",
                 ValueError,
                 {"components": br.PlackettLuce.dist(utility[:, 1:])},
-            ),
-            (
-                "dim 'other' of the utility of a component of 'y' .* missing: 'a'; unknown: 'x'",
-                ValueError,
-                {"components": br.PlackettLuce.dist(pm.Flat("u", dims=("kind", "other")))},
-            ),
-            (
-                r"has shape \(1, 2, 6\)",
-                ValueError,
-                {"components": br.PlackettLuce.dist(utility[None])},
             ),
             (
                 "with where=",
@@ -486,28 +342,7 @@ def test_what_makes_no_mixture_raises():
                 ValueError,
                 {"components": br.PMOP.dist(utility, rank_weights=[2, 1, 1, 1, 1, 1])},
             ),
-            ("unexpected keyword argument 'kinds'", TypeError, {"kinds": 3}),
             ("expand", ValueError, {"observed": RANKINGS, "unit": "ranker"}),
         ]:
             with pytest.raises(error, match=said):
                 mixture(**arguments)
-
-
-def test_rows_of_weights_that_could_be_of_rankers_or_rankings_must_have_names():
-    rankings = br.Rankings.from_orderings(
-        [["a", "b"], ["b", "a"], ["a", "b"]], rankers=["ann", "bob", "bob"]
-    ).subset([2, 0])
-    assert rankings.ranker_idx.tolist() == [1, 0]
-    by, component = [[0.5, 0.5], [0.1, 0.9]], br.PlackettLuce.dist(np.zeros((2, 2)))
-    with pm.Model(coords=rankings.coords):  # noqa: SIM117
-        with pytest.raises(
-            ValueError, match=r"could be one per ranking and component, or one per ranker"
-        ):
-            br.Mixture("y", by, component, observed=rankings)
-
-
-def test_weights_that_do_not_sum_to_one_are_refused_when_evaluated():
-    with pm.Model(coords=TWICE.coords):
-        y = br.Mixture("y", [0.5, 0.6], br.PlackettLuce.dist(OF_THREE), observed=TWICE)
-    with pytest.raises(ParameterValueError, match="sum to one"):
-        pm.logp(y, TWICE.ranks).eval()

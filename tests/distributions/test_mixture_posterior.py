@@ -7,13 +7,10 @@ rank among draws.
 import functools
 
 import numpy as np
-import nutpie
 import pymc as pm
-import pytest
-import xarray as xr
 
 import bayesrank as br
-from tests.distributions.calibration import bins_by_weight, bins_of_ranks, uniformity
+from tests.distributions.calibration import bins_by_weight, uniformity
 
 FALSE_ALARM = 1e-7  # of each of the numbers, so below 1e-6 for all
 ITEMS, PEOPLE, TURNS = 3, 12, 3
@@ -89,23 +86,3 @@ def test_weighted_draws_of_the_prior_are_calibrated():
     assert (p > FALSE_ALARM).all()
     q = uniformity(weighed(truth, of_different_kinds(orderings)))
     assert q.min() < FALSE_ALARM
-
-
-@pytest.mark.slow
-def test_posteriors_are_calibrated():
-    truth, orderings = simulated(100)
-    model = model_of(people(orderings[0]))
-    compiled = nutpie.compile_pymc_model(model, freeze_model=False)
-    bins = []
-    for true, said in zip(truth, orderings, strict=True):
-        br.set_observed("y", people(said), model=model)
-        # of the model itself, which now hold what was derived from the new rankings, too
-        new = {x.name: x.get_value() for x in compiled.shared_var_keys}
-        draws = nutpie.sample(
-            compiled.with_data(**new), draws=500, tune=500, chains=2, seed=SEED, progress_bar=False
-        )["posterior"].dataset
-        numbers = without_names(draws["weights"].to_numpy(), draws["utility"].to_numpy())
-        found = xr.Dataset({"numbers": (("chain", "draw", "number"), numbers)})
-        tree = xr.DataTree.from_dict({"posterior": found})
-        bins.append(bins_of_ranks([true[None]], ["numbers"], tree)[0])
-    assert (uniformity(np.array(bins)) > FALSE_ALARM).all()

@@ -8,14 +8,10 @@ import pytest
 
 import bayesrank as br
 from tests.distributions.mpm_examples import (
-    ADHERENCE,
     COUNTS,
     FORMS,
     PAIRS,
-    POINT,
     SCORE,
-    VARIANCE,
-    array_model,
     exact_logp,
 )
 from tests.likelihoods.count_tables import count_tables
@@ -81,19 +77,7 @@ def test_shapes_and_totals_follow_from_the_parameters(arguments, shape, total):
     assert np.isfinite(logp_of(dist, point)).all()
 
 
-def test_draws_of_a_model_differ_by_ranker_and_by_draw():
-    drawn = pm.draw(br.MPM.dist(SCORE, total=30, size=3), draws=2, random_seed=1)
-    assert drawn.shape == (2, 3, 3, 3)
-    assert len(np.unique(drawn.reshape(6, 9), axis=0)) == 6
-
-
 # Tables as observed data
-
-
-@pytest.mark.parametrize("observed", [COUNTS, COUNTS.tolist(), COUNTS * 1.0, COUNTS.astype("u1")])
-def test_tables_of_any_numbers_are_observed(observed):
-    logp = array_model(observed).compile_logp(sum=False)(POINT)[-1]
-    np.testing.assert_allclose(logp, exact_logp(adherence=ADHERENCE), rtol=1e-13)
 
 
 def test_tables_may_be_data_and_be_replaced():
@@ -111,17 +95,6 @@ def test_tables_may_be_data_and_be_replaced():
     y = pm.do(model, {"score": SCORE})["y"]
     sums = pm.draw(y, random_seed=1).sum(axis=(1, 2))
     np.testing.assert_array_equal(sums, 2 * COUNTS.sum(axis=(1, 2)))
-
-
-def test_predictions_have_the_observed_totals_and_pairs():
-    silent = np.concatenate([COUNTS, np.zeros((1, 3, 3), dtype=int)])
-    for given_pairs in (False, True):
-        with pm.Model():
-            y = br.MPM("y", SCORE, observed=silent, given_pairs=given_pairs)
-        drawn = pm.draw(y, draws=3, random_seed=1)
-        np.testing.assert_array_equal(drawn.sum((2, 3)), np.tile(silent.sum((1, 2)), (3, 1)))
-        same = drawn + drawn.swapaxes(2, 3) == silent + silent.swapaxes(1, 2)
-        assert same.all() == given_pairs
 
 
 BAD_COUNTS = [
@@ -185,27 +158,6 @@ BAD_TOTALS = [
 def test_a_total_that_cannot_be_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
         br.MPM.dist(SCORE, **options)
-
-
-def test_one_item_is_nothing_to_compare():
-    with pytest.raises(ValueError, match="`score` has one item; MPM compares items"):
-        br.MPM.dist([0.0])
-
-
-def test_data_may_be_adherences_and_variances():
-    with pm.Model() as model:
-        theta, g = pm.Data("theta", ADHERENCE), pm.Data("g", VARIANCE)
-        br.MPM("y", SCORE, adherence=theta, variance=g, observed=COUNTS)
-        br.MPM("z", SCORE, adherence=theta, variance=g, observed=PAIRS)
-    exact = exact_logp(adherence=ADHERENCE, variance=VARIANCE)
-    for found in model.compile_logp(sum=False)({}):
-        np.testing.assert_allclose(found, exact, rtol=1e-12)
-
-
-@pytest.mark.parametrize("observed", [None, COUNTS, PAIRS], ids=["free", "array", "pairs"])
-def test_unknown_arguments_are_refused(observed):
-    with pm.Model(), pytest.raises(TypeError, match="temperature"):
-        br.MPM("y", SCORE, observed=observed, temperature=2.0)
 
 
 @pytest.mark.parametrize("variance", [0.7, [0.7], np.full((2, 1), 0.7)])

@@ -74,10 +74,3 @@ def test_posteriors_of_scores_and_adherences_are_calibrated(family, n_simulation
     p = uniformity(ranks_of_the_truth(family, truth, table))
     assert p.shape == (N_ITEMS + N_RANKERS,)
     assert (p > FALSE_ALARM).all()
-
-
-@pytest.mark.slow
-def test_counts_of_steps_that_are_not_independent_would_show():
-    # every draw twenty times: what a difference of twenty ranks is counted as
-    truth, counts = simulated("equal", 60, seed=5)
-    assert uniformity(ranks_of_the_truth("equal", truth, 20 * counts)).min() < FALSE_ALARM

@@ -2,21 +2,14 @@
 
 import functools
 
-import arviz as az
-import cloudpickle
 import numpy as np
 import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pymc.model.fgraph import clone_model
 from pymc.model.transform.optimization import freeze_dims_and_data
-from pymc.sampling.jax import get_jaxified_logp
-from pytensor.gradient import disconnected_grad
 
 import bayesrank as br
-from bayesrank.likelihoods.plackett_luce import quadrature
-from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
 from bayesrank.likelihoods.plackett_luce.per_item import RankingLogp, StageTotal
 from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderLogp
 from tests.cases import RANKINGS
@@ -92,66 +85,6 @@ def test_items_slots_and_arrays_have_the_same_gradient(form, mode):
     assert slope(at(UTILITY))[5] == 0.0  # nobody ranks f
 
 
-@pytest.mark.parametrize("form", ["item", "slot"])
-def test_utilities_of_plus_and_minus_1000_stay_finite(form):
-    logp, slope = compiled(form, "FAST_COMPILE")
-    for scale in (200.0, 500.0):
-        utility = UTILITY * scale
-        np.testing.assert_allclose(logp(at(utility))[-1], exact_logp(utility), rtol=1e-10)
-        assert np.isfinite(slope(at(utility))).all()
-
-
-@pytest.mark.parametrize("form", ["item", "slot"])
-def test_second_derivatives_inside_a_model_are_differences_of_the_first(form):
-    model, along = model_of(form), pt.dvector("along")
-    (value,) = model.value_vars
-    # products with directions, as `compile_d2logp` would give row by row in a scan of a minute
-    product = pytensor.grad(pt.sum(model.dlogp() * along), value)
-    f = model.compile_fn([product], inputs=[value, along], point_fn=False)
-    hessian = [f(UTILITY, direction)[0] for direction in np.eye(UTILITY.size)]
-    slope = compiled("item", "FAST_COMPILE")[1]
-    np.testing.assert_allclose(
-        hessian, gradient(lambda u: slope(at(u)), UTILITY, step=1e-4), atol=1e-6
-    )
-
-
-@pytest.fixture(scope="module")
-def jax():
-    return pytest.importorskip("jax")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("form", ["item", pytest.param("slot", marks=pytest.mark.slow)])
-def test_first_and_second_derivatives_of_what_numpyro_samples(form, jax):
-    logp = get_jaxified_logp(model_of(form))
-    slope = jax.jit(jax.grad(lambda u: logp([u])))
-    np.testing.assert_allclose(float(logp([UTILITY])), exact_total(UTILITY), atol=1e-8)
-    np.testing.assert_allclose(slope(UTILITY), gradient(exact_total, UTILITY), atol=1e-8)
-    v = np.linspace(-1.0, 2.0, UTILITY.size)  # by a product, of which the whole Hessian has as many
-    _, product = jax.jit(lambda u: jax.jvp(slope, (u,), (v,)))(UTILITY)
-    numeric = gradient(lambda h: np.asarray(slope(UTILITY + h[0] * v)), np.zeros(1), step=1e-4)
-    np.testing.assert_allclose(product, numeric[..., 0], atol=1e-6)
-
-
-@pytest.mark.slow
-def test_numpyro_keeps_the_nodes_of_the_quadrature_fixed_and_disconnected_grad_would_not(
-    jax, monkeypatch
-):
-    # With so few nodes it shows whether they move with the utilities when these are differentiated.
-    # A bare graph, differentiated before any rewrite, holds them fixed with either way to say so.
-    utility = pt.dvector("utility")
-    logp = plackett_luce_logp(utility[RANKINGS.item], RANKINGS.ranks, nodes=8)
-    held = pt.grad((RANKINGS.weight * logp).sum(), utility).eval({utility: UTILITY})
-
-    def slope():
-        logp = get_jaxified_logp(model_of("item", nodes=8))
-        return np.asarray(jax.jit(jax.grad(lambda u: logp([u])))(UTILITY))
-
-    np.testing.assert_allclose(slope(), held, atol=1e-12)
-    monkeypatch.setattr(quadrature, "stop_gradient", disconnected_grad)
-    assert abs(slope() - held).max() > 0.01
-
-
 # Stages once
 
 
@@ -177,19 +110,6 @@ def test_a_total_size_scales_the_sum_and_keeps_the_stages():
     assert float(logp(at(UTILITY))) == pytest.approx(3 * exact_total(UTILITY), abs=1e-7)
 
 
-def test_two_collections_in_one_model_have_dims_of_their_own():
-    other = br.Rankings.from_orderings([["c", "a"], ["f", "b"]], items=list("abcdef"))
-    with pm.Model(coords=RANKINGS.coords) as model:
-        utility = pm.Flat("utility", dims="item")
-        br.PlackettLuce("y", utility, observed=RANKINGS)
-        br.PlackettLuce("z", utility, observed=other, dims=("match", "place"))
-    assert model.named_vars_to_dims["z"] == ("match", "place")
-    assert list(model.coords["match"]) == list(other.coords["ranking"])
-    logp = model.compile_logp(sum=False)(at(UTILITY))
-    np.testing.assert_allclose(logp[-2], exact_logp(UTILITY), atol=1e-9)
-    np.testing.assert_allclose(logp[-1], exact_logp(UTILITY, other), atol=1e-12)
-
-
 def test_a_model_in_a_model_prefixes_the_names():
     with pm.Model(name="season") as model:
         utility = pm.Flat("utility", shape=6)
@@ -200,17 +120,6 @@ def test_a_model_in_a_model_prefixes_the_names():
     np.testing.assert_allclose(
         slope({"season::utility": UTILITY}), gradient(exact_total, UTILITY), atol=1e-8
     )
-
-
-def test_where_nothing_is_singled_out_the_gradient_is_that_of_blocks():
-    clicks = br.Rankings.from_orderings([[{"a", "b"}, {"c", "d"}], [{"c", "b"}, "a"]], rest=())
-    assert {clicks.stages.item_weight.dtype, clicks.stages.node_weight.dtype} == {np.dtype(float)}
-    with pm.Model(coords=clicks.coords) as model:
-        br.PlackettLuce("y", pm.Flat("utility", dims="item"), observed=clicks)
-    slope = model.compile_dlogp()(at(UTILITY[:4]))
-    exact = gradient(lambda u: float(exact_logp(u, clicks).sum()), UTILITY[:4])
-    assert np.abs(exact).max() > 0.1
-    np.testing.assert_allclose(slope, exact, atol=1e-8)
 
 
 # Data that change
@@ -234,20 +143,6 @@ def test_new_rankings_are_used_by_what_is_compiled():
         np.testing.assert_allclose(logp(at(UTILITY))[-1], exact_logp(UTILITY, other), atol=1e-9)
         exact = gradient(lambda u: float(exact_logp(u, other).sum()), UTILITY)
         np.testing.assert_allclose(slope(at(UTILITY)), exact, atol=1e-8)
-
-
-def test_what_stages_were_derived_from_cannot_be_set_by_hand():
-    # compiled functions use the stages, and would keep the old ones
-    model = model_of("item")
-    for data in (model, clone_model(model), cloudpickle.loads(cloudpickle.dumps(model))):
-        for name in ("y_ranks", "y_item", "y_weight"):
-            value = data[name].get_value()
-            with pytest.raises(
-                ValueError,
-                match=rf"^'{name}' is a part of observed data, .* br\.set_observed\.$",
-            ):
-                pm.set_data({name: value + 1}, model=data)
-            pm.set_data({name: value}, model=data)  # the same, as programs do that put data back
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -278,15 +173,6 @@ def test_weights_of_slots_set_by_hand_are_used():
 def test_new_rankings_need_a_model_that_observes_some():
     with pytest.raises(ValueError, match=r"no Rankings, .* observed as 'z'; it observes \['y'\]"):
         br.set_observed("z", RANKINGS, model=model_of("item"))
-
-
-def test_new_rankings_may_have_fewer_of_the_items():
-    fewer = br.Rankings.from_orderings([["f", "b"], ["b", "a"]])
-    model = model_of("item")
-    logp = model.compile_logp(sum=False)
-    br.set_observed("y", fewer, model=model)
-    lead = UTILITY[[5, 1]] - UTILITY[[1, 0]]
-    np.testing.assert_allclose(logp(at(UTILITY))[-1], -np.log1p(np.exp(-lead)), atol=1e-12)
 
 
 def test_other_kinds_of_data_are_refused_by_name():
@@ -382,66 +268,7 @@ def test_rankers_and_items_of_a_second_collection_have_axes_of_their_own():
     assert list(model.coords["item"]) == ["a", "b", "c"]
 
 
-def test_as_many_items_under_other_labels_are_refused():
-    message = (
-        r"^The labels of the dim 'item' of the utility of 'y' are not those of the axis 'item' of "
-        r"the rankings: missing: 'a'; unknown: 'x'\. Give one value for each label\.$"
-    )
-    with pm.Model(coords={"item": ["x", "b", "c"]}):
-        utility = pm.Flat("utility", dims="item")
-        with pytest.raises(ValueError, match=message):
-            br.PlackettLuce("y", utility, observed=BY_RANKER)
-
-
 # Draws and pointwise results
-
-
-def test_names_dims_and_data_are_what_a_user_looks_for():
-    model = model_of("item")
-    assert model.named_vars_to_dims["y"] == ("ranking", "slot")
-    assert {"y_ranks", "y_weight", "y_item", "y_sizes"} <= set(model.named_vars)
-    assert model.initial_point()["utility"].shape == (6,)
-    shape = model["y"].shape.eval(mode="FAST_COMPILE").tolist()
-    assert shape == [RANKINGS.n_rankings, RANKINGS.n_slots]
-
-
-@pytest.mark.parametrize("form", ["item", "slot"])
-def test_predictions_are_weak_orders_of_the_same_items_and_sizes(form):
-    posterior = az.from_dict(
-        {"posterior": {"utility": np.tile(UTILITY, (1, 40, 1))}},
-        dims={"utility": ["item"]},
-        coords={"item": list("abcdef")},
-    )
-    with model_of(form):
-        idata = pm.sample_posterior_predictive(posterior, progressbar=False, random_seed=1)
-    drawn = idata.posterior_predictive["y"]
-    assert drawn.dims == ("chain", "draw", "ranking", "slot")
-    drawn = drawn.values[0]
-    assert len(np.unique(drawn[:, 0], axis=0)) > 5
-    for m in range(1, RANKINGS.n_blocks + 1):
-        counts = (drawn == m).sum(axis=-1)
-        np.testing.assert_array_equal(counts, np.tile(RANKINGS.block_sizes[:, m - 1], (40, 1)))
-    assert (drawn[:, ~RANKINGS.mask] == 0).all()
-
-
-@pytest.mark.slow  # half a minute of compilation each
-@pytest.mark.parametrize("form", ["item", "slot"])
-def test_numba_compiles_models_to_the_same(form):
-    for function, called in zip(
-        compiled(form, "NUMBA"), compiled(form, "FAST_COMPILE"), strict=True
-    ):
-        for found, expected in zip(function(at(UTILITY)), called(at(UTILITY)), strict=True):
-            np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
-
-
-def test_the_log_likelihood_has_one_number_per_ranking():
-    draws = np.random.default_rng(3).normal(size=(2, 5, 6))
-    idata = az.from_dict({"posterior": {"utility": draws}}, dims={"utility": ["item"]})
-    with model_of("item"):
-        pm.compute_log_likelihood(idata, progressbar=False)
-    pointwise = idata.log_likelihood["y"]
-    assert pointwise.dims == ("chain", "draw", "ranking")
-    np.testing.assert_allclose(pointwise[1, 3], exact_logp(draws[1, 3]), atol=1e-9)
 
 
 # Bad input
@@ -463,21 +290,10 @@ def test_what_the_rankings_bring_cannot_be_given_again(argument):
         br.PlackettLuce("y", np.zeros(6), observed=RANKINGS, **{argument: (6, 5)})
 
 
-@pytest.mark.parametrize("dims", ["ranking", ("a", "b", "c"), (0, 1)])
-def test_dims_are_two_names(dims):
-    with pm.Model(), pytest.raises(ValueError, match=r"`dims` of 'y' is .* name two axes"):
-        br.PlackettLuce("y", np.zeros(6), observed=RANKINGS, dims=dims)
-
-
 def test_coords_of_other_rankings_are_refused():
     message = "coord 'ranking' has 2 labels that are not the 6 of the rankings of 'y'"
     with pm.Model(coords={"ranking": ["x", "y"]}), pytest.raises(ValueError, match=message):
         br.PlackettLuce("y", np.zeros(6), observed=RANKINGS)
-
-
-def test_an_unknown_argument_is_refused():
-    with pm.Model(), pytest.raises(TypeError, match="temperature"):
-        br.PlackettLuce("y", np.zeros(6), observed=RANKINGS, temperature=2.0)
 
 
 def test_single_precision_is_refused():

@@ -75,10 +75,3 @@ def test_posteriors_of_utilities_effects_and_prevalences_are_calibrated(n_simula
     p = uniformity(ranks_of_the_truth(*simulated(n_simulations, seed=5)))
     assert p.shape == (N_ITEMS + 2,)
     assert (p > FALSE_ALARM).all()
-
-
-@pytest.mark.slow
-def test_ties_taken_for_wins_of_the_first_item_would_show():
-    truth, counts = simulated(100, seed=5)
-    ranks = ranks_of_the_truth(truth, wins_of_the_first(counts))
-    assert uniformity(ranks).min() < FALSE_ALARM

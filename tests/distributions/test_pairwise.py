@@ -1,20 +1,15 @@
-"""Pair outcomes as arrays: definitions, limits, and what is refused; the battery has the rest."""
+"""Pair outcomes as arrays: draws, shapes, and what is refused; the battery has the rest."""
 
-import functools
-import itertools
 import warnings
 
 import numpy as np
 import pandas as pd
 import pymc as pm
-import pytensor
-import pytensor.tensor as pt
 import pytest
 
 import bayesrank as br
 from tests.cases import BACKENDS
-from tests.distributions.pair_examples import FAMILIES, WITH_TIES, table
-from tests.oracles import gradient
+from tests.distributions.pair_examples import FAMILIES, WITH_TIES
 
 QUICK = "FAST_COMPILE"
 
@@ -25,176 +20,15 @@ def logp_of(dist, value):
     return pm.logp(dist, value).eval(mode=QUICK)
 
 
-@functools.cache
-def compiled(name, mode):
-    """Log-probability (n_pairs,), and its gradients by utilities, order effects and ties."""
-    family = FAMILIES[name]
-    utility, effect, value = pt.dmatrix("utility"), pt.dvector("effect"), pt.lmatrix("value")
-    tie = pt.dvector("tie")
-    dist = family.distribution.dist(utility, order_effect=effect, **family.options(tie))
-    logp = pm.logp(dist, value)
-    wrt = [utility, effect, *([tie] if family.parameter else [])]
-    outputs = [logp, *pt.grad(logp.sum(), wrt)]
-    inputs = [utility, effect, tie, value]
-    return pm.compile(inputs, outputs, mode=mode, on_unused_input="ignore")
-
-
-def evaluate(name, utility, value, *, effect=0.0, tie=None, mode=QUICK):
-    family, value = FAMILIES[name], np.array(value, dtype=np.int64)
-    n = len(value)
-    tie = family.tie if tie is None else tie
-    arrays = [np.broadcast_to(utility, (n, 2)), np.broadcast_to(effect, n), np.broadcast_to(tie, n)]
-    out = compiled(name, mode)(*(np.array(x, dtype=float, order="C") for x in arrays), value)
-    return [np.asarray(part) for part in out]
-
-
-# Values
-
-
-@every_family
-def test_all_counts_of_a_total_sum_to_one_and_are_multinomial(family):
-    for total, options in itertools.product(range(4), ({}, {"order_effect": 0.4})):
-        counts = table(total, family.n_outcomes)
-        dist = family.distribution.dist([0.5, -0.3], **family.parameter, **options)
-        logp = logp_of(dist, counts)
-        assert np.exp(logp).sum() == pytest.approx(1.0, abs=1e-14)
-        lead = 0.8 + options.get("order_effect", 0.0)
-        np.testing.assert_allclose(logp, family.logp(counts, lead), atol=1e-13)
-
-
 POINTS = np.array([[-3.0, 0.0], [0.2, 0.9], [0.5, 0.5], [0.0, 0.0], [2.5, -0.5]])
 COUNTS = np.array([[3, 1, 2], [0, 4, 1], [2, 2, 0], [0, 0, 5], [7, 0, 0]])
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_values_and_gradients_are_those_of_the_definition(name):
-    family = FAMILIES[name]
-    counts, effect = COUNTS[:, : family.n_outcomes], np.array([0.3, -0.7, 0.0, 0.0, 0.1])
-
-    def exact(x):
-        lead = x[:, 0] - x[:, 1] + x[:, 2]
-        return family.logp(counts, lead, x[:, 3])
-
-    x = np.column_stack([POINTS, effect, np.full(5, family.tie)])
-    logp, *slopes = evaluate(name, POINTS, counts, effect=effect)
-    assert logp.dtype == np.float64
-    np.testing.assert_allclose(logp, exact(x), rtol=1e-12)
-    numeric = gradient(lambda x: exact(x).sum(), x)
-    np.testing.assert_allclose(slopes[0], numeric[:, :2], atol=1e-8)
-    np.testing.assert_allclose(slopes[1], numeric[:, 2], atol=1e-8)
-    if family.parameter:
-        np.testing.assert_allclose(slopes[2], numeric[:, 3], atol=1e-8)
-
-
-@pytest.mark.parametrize("mode", BACKENDS)
-@pytest.mark.parametrize("name", FAMILIES)
-def test_values_and_gradients_are_exact_at_leads_of_1000(name, mode):
-    family = FAMILIES[name]
-    counts = np.array([[2, 0, 0], [0, 3, 0], [0, 0, 4], [0, 0, 0]])[:, : family.n_outcomes]
-    # with ν = 0.7 and θ = 1.6 where ties are, and what is left of both at a lead of the first
-    upset, tie = {
-        "BradleyTerry": (-1000.0, None),
-        "Thurstone": (-500007.826694812185, None),  # −1000²/2 − log(1000 √2π) + ...
-        "Davidson": (-1000.0, np.log(0.7) - 500),
-        "RaoKupper": (-1000 - np.log(1.6), np.log(1.56 / 1.6) - 1000),
-    }[name]
-    expected = [0.0, 3 * upset, 0.0 if tie is None else 4 * tie, 0.0]
-    logp, *slopes = evaluate(name, [1000.0, 0.0], counts, mode=mode)
-    np.testing.assert_allclose(logp, expected, rtol=1e-14, atol=1e-12)
-    assert all(np.isfinite(slope).all() for slope in slopes)
-    swapped = counts[:, [1, 0, 2][: family.n_outcomes]]
-    other, *_ = evaluate(name, [-1000.0, 0.0], swapped, mode=mode)
-    np.testing.assert_array_equal(other, logp)
-
-
-@pytest.mark.parametrize("name", ["BradleyTerry", *WITH_TIES])
-def test_second_derivatives_are_right_where_items_are_equal(name):
-    # an absolute value of the lead would have lost them there
-    family = FAMILIES[name]
-    lead, tie = pt.dscalar("lead"), pt.dscalar("tie")
-    counts = np.array([3, 1, 2][: family.n_outcomes])
-    dist = family.distribution.dist(pt.stack([lead, 0.0]), **family.options(tie))
-    slope = pt.grad(pm.logp(dist, counts), lead)
-    inputs = [lead, tie]
-    first, second = pytensor.function(
-        inputs, [slope, pt.grad(slope, lead)], mode=QUICK, on_unused_input="ignore"
-    )(0.0, family.tie)
-    f = functools.partial(family.logp, counts)
-    h = 1e-4
-    assert first == pytest.approx((f(h) - f(-h)) / (2 * h), abs=1e-7)
-    assert second == pytest.approx((f(h) - 2 * f(0.0) + f(-h)) / h**2, abs=1e-5)
-
-
-# Limits and symmetries
-
-
-@pytest.mark.parametrize("mode", BACKENDS)
-@pytest.mark.parametrize(("name", "limit"), [("Davidson", 0.0), ("RaoKupper", 1.0)])
-def test_without_ties_the_models_of_ties_are_bradley_terry(name, limit, mode):
-    counts = COUNTS * [1, 1, 0]
-    for scale in (1.0, 400.0):
-        bare, *slopes = evaluate("BradleyTerry", scale * POINTS, counts[:, :2], mode=mode)
-        logp, *others = evaluate(name, scale * POINTS, counts, tie=limit, mode=mode)
-        np.testing.assert_allclose(logp, bare, rtol=1e-14, atol=1e-14)
-        for slope, other in zip(slopes, others[:2], strict=True):
-            np.testing.assert_allclose(other, slope, rtol=1e-14, atol=1e-14)
-        assert np.isfinite(others[2]).all()
-    impossible, *slopes = evaluate(name, POINTS, COUNTS, tie=limit, mode=mode)
-    np.testing.assert_array_equal(np.isneginf(impossible), COUNTS[:, 2] > 0)
-    assert all(np.isfinite(slope).all() for slope in slopes)
-
-
-def test_plackett_luce_of_two_items_is_bradley_terry():
-    utility = [0.9, -0.4]
-    ranks = logp_of(br.PlackettLuce.dist(utility), [[1, 2], [2, 1]])
-    np.testing.assert_allclose(logp_of(br.BradleyTerry.dist(utility), np.eye(2, dtype=int)), ranks)
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_swapping_the_items_and_their_wins_changes_nothing_but_signs(name):
-    n = FAMILIES[name].n_outcomes
-    swapped = COUNTS[:, [1, 0, 2]]
-    logp, slope, effect, *_ = evaluate(name, POINTS, COUNTS[:, :n], effect=0.4)
-    other, mirrored, opposite, *_ = evaluate(name, POINTS[:, ::-1], swapped[:, :n], effect=-0.4)
-    np.testing.assert_allclose(other, logp, rtol=1e-13)
-    np.testing.assert_allclose(mirrored, slope[:, ::-1], rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(opposite, -effect, rtol=1e-12, atol=1e-13)
-
-
-@pytest.mark.parametrize("name", WITH_TIES)
-def test_equal_items_that_only_tie_stay_equal(name):
-    _, slope, *_ = evaluate(name, [0.3, 0.3], [[0, 0, 10]])
-    np.testing.assert_allclose(slope, 0.0, atol=1e-15)
-    with pm.Model():
-        utility = pm.Normal("utility", 0, 1, shape=2, initval=[0.9, -0.2])
-        FAMILIES[name].distribution("y", utility, observed=[0, 0, 10], **FAMILIES[name].parameter)
-        found = pm.find_MAP(progressbar=False, return_inferencedata=True, jitter=False)
-    np.testing.assert_allclose(found.posterior["utility"], 0.0, atol=1e-5)
-
-
-@pytest.mark.parametrize("name", WITH_TIES)
-def test_a_tie_counts_once(name):
-    family = FAMILIES[name]
-    tie, first, second, drawn_out = evaluate(
-        name, [0.8, 0.0], [[0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 2]]
-    )[0]
-    assert np.exp(tie) == pytest.approx(family.probabilities(0.8)[2], rel=1e-13)
-    assert drawn_out == pytest.approx(2 * tie, rel=1e-13)
-    # neither half a win of each nor a win and a loss
-    assert tie != pytest.approx((first + second) / 2, abs=0.1)
-    assert tie != pytest.approx(first + second, abs=0.1)
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_counts_have_the_gradient_of_their_matches_one_by_one(name):
-    n = FAMILIES[name].n_outcomes
-    counts = np.array([[3, 1, 2][:n]])
-    rows = np.repeat(np.eye(n, dtype=int), counts[0], axis=0)
-    logp, slope, *_ = evaluate(name, [0.8, 0.1], counts)
-    each, slopes, *_ = evaluate(name, [0.8, 0.1], rows)
-    orders = 60 if n == 3 else 4  # 6! / (3! 1! 2!), 4! / (3! 1!)
-    assert logp[0] == pytest.approx(np.log(orders) + each.sum(), rel=1e-13)
-    np.testing.assert_allclose(slope[0], slopes.sum(axis=0), rtol=1e-12)
+@every_family
+def test_the_order_effect_is_what_the_first_item_gains(family):
+    counts = COUNTS[:, : family.n_outcomes]
+    dist = family.distribution.dist([0.5, -0.3], order_effect=0.4, **family.parameter)
+    np.testing.assert_allclose(logp_of(dist, counts), family.logp(counts, 1.2), rtol=1e-12)
 
 
 # Impossible parameters and values
@@ -316,11 +150,6 @@ def test_shapes_and_totals_follow_from_the_parameters(family, arguments, batch, 
     assert np.isfinite(logp_of(dist, point)).all()
 
 
-def test_shape_is_an_alternative_to_size():
-    drawn = pm.draw(br.Davidson.dist([0.0, 0.0], nu=1.0, shape=(4, 3)), random_seed=1, mode=QUICK)
-    assert drawn.shape == (4, 3)
-
-
 # Arrays as observed data
 
 
@@ -347,21 +176,6 @@ def test_counts_may_be_data_and_be_replaced():
         np.testing.assert_array_equal(drawn.sum(axis=1), k * COUNTS.sum(axis=1))
 
 
-def test_priors_and_predictions_of_arrays():
-    coords = {"match": list("vwxyz"), "result": ["first", "second", "tie"]}
-    with pm.Model(coords=coords):
-        utility = pm.Normal("utility", 0, 1, shape=2)
-        nu = pm.LogNormal("nu", 0, 1)
-        br.Davidson("y", utility, nu=nu, observed=COUNTS, dims=("match", "result"))
-        idata = pm.sample_prior_predictive(50, random_seed=1)
-        pm.sample_posterior_predictive(
-            idata.prior, extend_inferencedata=False, progressbar=False, random_seed=1
-        )
-    drawn = idata.prior_predictive["y"]
-    assert drawn.dims == ("chain", "draw", "match", "result")
-    np.testing.assert_array_equal(drawn.sum("result")[0, 7], COUNTS.sum(axis=1))
-
-
 @pytest.mark.parametrize(
     ("what", "build"),
     [
@@ -379,6 +193,10 @@ def test_priors_and_predictions_of_arrays():
         ("tie_prevalence", lambda x: br.PMOP.dist([0.0, 1.0], tie_prevalence=x)),
         ("rank_weights", lambda x: br.PMOP.dist([0.0, 1.0], rank_weights=x)),
         ("utility", lambda x: br.BPR.dist(x)),
+        ("utility", lambda x: br.PlackettLuce.dist(x)),
+        ("consensus", lambda x: br.Mallows.dist(x, 1.0)),
+        ("alpha", lambda x: br.Mallows.dist([1, 2], x)),
+        ("weights", lambda x: br.Mixture.dist(x, br.PlackettLuce.dist(np.zeros((2, 2))))),
         ("weight", lambda x: br.BPR.dist([0.0, 1.0], weight=x)),
     ],
 )

@@ -14,7 +14,8 @@ import pytest
 
 import bayesrank as br
 from bayesrank.data import UncomparedItemWarning
-from tests.distributions.loops import outcome_logs, tables_by_loop
+from tests.distributions.mpm_examples import tables_by_loop
+from tests.distributions.pair_examples import outcome_logs
 
 QUICK = "FAST_COMPILE"
 JUDGES, ITEMS = ["ann", "bob", "cy"], list("abcd")
@@ -170,59 +171,7 @@ def check_counts(seed):
         assert not draws[:, counts.problem_idx == p].sum(axis=1).any(), message
 
 
-RANKING_DIMS = [
-    ("item",), ("ranking", "slot"), ("slot", "ranking"), ("ranking", "item"), ("ranker", "item"),
-    ("item", "ranker"), ("season", "item"), ("item", "season"), ("court", "item", "season"),
-    ("season", "ranker", "item"), ("slot", "court"), ("slot",), ("ranker", "slot", "season"),
-]  # fmt: skip
-
-
-def check_interactions(seed):
-    rng = np.random.default_rng(seed)
-    items = rng.permutation(ITEMS)[: rng.integers(2, 5)]
-    rows = [rng.permutation(items) for _ in range(rng.integers(1, 5))]
-    cuts = [rng.integers(1, len(items)) for _ in rows]
-    blocks = [[set(x[:k].tolist()), set(x[k:].tolist())] for x, k in zip(rows, cuts, strict=True)]
-    if rng.integers(2):
-        who = rng.permutation(["u", "v", "w", "x"])[: len(rows)]
-        data = br.Interactions.from_rankings(
-            br.Rankings.from_orderings(blocks, rankers=who, items=rng.permutation(items))
-        )
-        dims = [("item",), ("user", "item"), ("item", "user")][rng.integers(3)]
-        has = np.zeros((data.n_users, data.n_items), dtype=bool)
-        has[data.user_idx, data.item] = True
-    else:
-        data = br.Rankings.from_orderings(
-            blocks, rankers=rng.choice(JUDGES, len(rows)), items=rng.permutation(items)
-        ).grouped({by: rng.choice([1, 2, 3], len(rows)) for by in ("season", "court")})
-        dims = RANKING_DIMS[rng.integers(len(RANKING_DIMS))]
-    values = rng.normal(size=[len(data.coords[dim]) for dim in dims])
-    with pm.Model(coords=data.coords) as model:
-        br.BPR("y", given(rng, "utility", values, dims), observed=data)
-
-    exact = 0.0
-    if isinstance(data, br.Interactions):
-        for u in range(data.n_users):
-            own = np.array([values[tuple({"user": u, "item": i}[d] for d in dims)]
-                            for i in range(data.n_items)])  # fmt: skip
-            exact -= np.log1p(np.exp(own[~has[u]] - own[has[u]][:, None])).sum()
-    else:
-        for r in range(data.n_rankings):
-            at = {
-                "ranking": r,
-                "ranker": data.ranker_idx[r],
-            } | {by: group.idx[r] for by, group in data.groups.items()}
-            own = np.array([
-                values[tuple({**at, "item": data.item[r, s], "slot": s}[d] for d in dims)]
-                for s in range(data.n_slots)
-            ])  # fmt: skip
-            better = data.ranks[r] == 1
-            exact -= np.log1p(np.exp(own[data.ranks[r] == 2] - own[better][:, None])).sum()
-    total = float(model.compile_logp(vars=model["y"], mode=QUICK)({}))
-    assert total == pytest.approx(exact, abs=1e-9), f"{seed} {dims}"
-
-
-CHECKS = [check_pairs, check_counts, check_interactions]
+CHECKS = [check_pairs, check_counts]
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -241,102 +190,3 @@ def test_seven_hundred_random_models_are_what_a_loop_says(check):
 # ---------------------------------------------------------------------------------------------
 # Labels are compared, not lengths
 # ---------------------------------------------------------------------------------------------
-
-MATCHES = br.Pairs.from_frame(
-    pd.DataFrame(
-        {"one": ["a", "b", "c"], "other": ["b", "c", "a"], "won": "first", "judge": ["z", "x", "y"]}
-    ),
-    first="one", second="other", outcome="won", judge="judge",
-)  # fmt: skip
-COUNTED = br.PairCounts.from_matrix(np.triu(np.ones((3, 3, 3)), 1), items=["a", "b", "c"],
-                                    rankers=["x", "y", "z"])  # fmt: skip
-HAD = br.Interactions.from_frame(
-    pd.DataFrame({"u": ["x", "y", "z"], "i": ["a", "b", "c"]}), user="u", item="i"
-)
-
-
-@pytest.mark.parametrize(
-    ("observed", "build", "dims", "message"),
-    [
-        (MATCHES, lambda x: br.BradleyTerry("y", np.zeros(3), adherence=x, observed=MATCHES),
-         ("item",), r"adherence of 'y' is by item of the pairs; it is one for all, or one per "),
-        (MATCHES, lambda x: br.BradleyTerry("y", x, observed=MATCHES),
-         ("judge",), r"utility of 'y' is by judge of the pairs; it is one per item, or two per "),
-        (COUNTED, lambda x: br.MPM("y", np.zeros(3), adherence=x, observed=COUNTED),
-         ("item",), r"adherence of 'y' is by item of .* and by any of ranker, problem"),
-        (COUNTED, lambda x: br.MPM("y", x, observed=COUNTED),
-         ("ranker",), r"score of 'y' is by ranker of .* it is one per item, or one per ranker"),
-        (COUNTED, lambda x: br.MPM("y", np.zeros(3), adherence=x, observed=COUNTED),
-         ("strangers",), r"'strangers' of the adherence of 'y' \('p', 'q', 'r'\) are those of no"),
-    ],
-)  # fmt: skip
-def test_what_is_as_long_and_of_something_else_is_refused(observed, build, dims, message):
-    coords = observed.coords | {"strangers": ["p", "q", "r"]}
-    with pm.Model(coords=coords), pytest.raises(ValueError, match=message):
-        build(pm.Flat("x", dims=dims))
-
-
-@pytest.mark.parametrize(
-    ("observed", "build", "axis"),
-    [
-        (MATCHES, lambda x: br.BradleyTerry("y", np.arange(3.0), order_effect=x, observed=MATCHES),
-         "judge"),
-        (MATCHES, lambda x: br.BradleyTerry("y", x, observed=MATCHES), "item"),
-        (COUNTED, lambda x: br.MPM("y", np.arange(3.0), adherence=x, observed=COUNTED), "ranker"),
-        (HAD, lambda x: br.BPR("y", x, observed=HAD), "item"),
-    ],
-)  # fmt: skip
-def test_labels_in_another_order_are_put_in_the_order_of_the_data(observed, build, axis):
-    labels, values = observed.coords[axis], np.array([0.3, 1.0, 2.5])
-    turned = [labels[2], labels[0], labels[1]]
-    found = []
-    for order in (labels, turned):
-        with pm.Model(coords={"turned": order}) as model:
-            build(pm.Flat("x", dims="turned"))
-        of = dict(zip(labels, values, strict=True))
-        at = {"x": np.array([of[label] for label in order])}
-        found.append(float(model.compile_logp(mode=QUICK)(at)))
-    constant = pd.Series(values, index=labels)[turned]
-    with pm.Model() as model:
-        build(constant)
-    found.append(float(model.compile_logp(mode=QUICK)({})))
-    np.testing.assert_allclose(found, found[0], rtol=1e-12)
-
-
-def test_a_table_by_item_and_user_is_no_table_by_user_and_item():
-    table = np.array([[0.0, 1.0, 2.0], [5.0, 5.0, 9.0], [1.0, 0.0, -3.0]])
-    found = []
-    for dims, values in ((("user", "item"), table), (("item", "user"), table.T)):
-        with pm.Model(coords=HAD.coords) as model:
-            br.BPR("y", pm.Data("x", values, dims=dims), observed=HAD)
-        found.append(float(model.compile_logp(mode=QUICK)({})))
-    assert found[0] == pytest.approx(found[1], rel=1e-12)
-
-
-def test_new_interactions_of_other_items_are_refused():
-    other = pd.DataFrame({"u": ["x", "y", "z"], "i": ["a", "b", "d"]})
-    turned = pd.DataFrame({"u": ["x", "y", "z"], "i": ["c", "b", "a"]})
-    for dims in (("item",), ("user", "item")):
-        with pm.Model(coords=HAD.coords) as model:
-            br.BPR("y", pm.Flat("x", dims=dims), observed=HAD)
-        new = br.Interactions.from_frame(other, user="u", item="i", items=["a", "b", "d"])
-        with pytest.raises(ValueError, match=r"^The items of the interactions of 'y' are"):
-            br.set_observed("y", new, model=model)
-        new = br.Interactions.from_frame(turned, user="u", item="i", items=["c", "b", "a"])
-        br.set_observed("y", new, model=model)
-        new = br.Interactions.from_frame(turned, user="u", item="i", items=["a", "b", "c"])
-        br.set_observed("y", new, model=model)
-
-
-def test_rankings_of_something_else_cannot_follow():
-    with pm.Model(coords=HAD.coords) as model:
-        br.BPR("y", pm.Flat("x", dims=("user", "item")), observed=HAD)
-    with pytest.raises(ValueError, match=r"or they are by something else than these are\.$"):
-        br.set_observed("y", HAD.to_rankings(), model=model)
-    rankings = HAD.to_rankings()
-    by_season = rankings.grouped({"season": [1, 2, 3]})
-    with pm.Model(coords=by_season.coords) as model:
-        br.BPR("y", pm.Flat("x", dims=("season", "item")), observed=by_season)
-    for new in (rankings, rankings.grouped({"court": [1, 2, 3]})):
-        with pytest.raises(ValueError, match=r"or they are by something else than these are\.$"):
-            br.set_observed("y", new, model=model)

@@ -1,11 +1,4 @@
-"""Every spelling of every parameter: read by its labels, or refused in a sentence that names it.
-
-A row of `PARAMETERS` is a parameter of a family, and the axes that it may be along. Each is written
-in many ways: dims in every order, labels in another order, without names, as a labelled constant,
-with labels that are wrong or missing, and along an axis of the same length that it cannot have.
-What is not refused must have the log-probabilities that a loop over the rankings finds, which takes
-every value by its label.
-"""
+"""Every spelling of every parameter of rankings: read by its labels, or refused in a sentence."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,14 +7,38 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
+import xarray as xr
 from scipy.special import logsumexp
 
 import bayesrank as br
-from tests.distributions.spellings import RANKINGS, Parameter, cells_of, check
+from tests.distributions.spellings import Parameter, cells_of, check, check_all
 from tests.likelihoods.mallows.permutations import log_probability
 from tests.likelihoods.mallows.test_stages import of_list
 from tests.oracles import partition_logp, weak_order_logp
 
+# As many items as rankers, and as many stages as seasons, sizes and components; none of the labels
+# of rankings stand in the order in which they are sorted.
+ORDERINGS = ["cadb", "adcb", "bcda", "cbad", "dacb", "dbca"]
+READ = br.Rankings.from_orderings([*map(list, ORDERINGS)], rankers=[*"zxywxz"])
+RANKINGS = br.Rankings(
+    READ.item, READ.ranks, items=READ.items, rankers=READ.rankers, ranker_idx=READ.ranker_idx,
+    labels=["r4", "r2", "r6", "r1", "r3", "r5"],
+).grouped(
+    {
+        "season": np.array([2026, 2024, 2025, 2024, 2024, 2025]),
+        "region": {"z": 7, "x": 5, "y": 6, "w": 7},
+    }
+)  # fmt: skip
+COORDS = {name: list(labels) for name, labels in RANKINGS.coords.items()}
+COORDS |= {"stage": [1, 2, 3], "size": [2, 3, 4], "component": ["p", "q", "r"]}
+AT = [
+    {
+        "ranking": RANKINGS.labels[row],
+        "ranker": RANKINGS.rankers[RANKINGS.ranker_idx[row]],
+        **{name: labels[codes[row]] for name, (labels, codes) in RANKINGS.groups.items()},
+    }
+    for row in range(RANKINGS.n_rankings)
+]
 RANKS = np.argsort(RANKINGS.item, axis=1) + 1  # by item
 ONE, OTHER = [3, 1, 4, 2], [1, 2, 3, 4]  # ranks of the items
 ORDERS = np.array([ONE, OTHER, [4, 3, 2, 1], [2, 1, 4, 3]])
@@ -83,82 +100,107 @@ BY_ROW: list[tuple[str, ...]] = [("ranker",), ("season",), ("ranking",), ("seaso
 NOT_BY_ITEM = [("ranker",), ("stage",), ("component", "item")]
 IN_MIXTURES = [("ranker", "item"), ("season", "item"), ("ranker",)]
 
+
+def of_rankings(
+    family: str,
+    what: str,
+    along: Any,
+    impossible: Any,
+    build: Any,
+    exact: Any,
+    own: Any,
+    **more: Any,
+) -> Parameter:
+    """Make a parameter of `RANKINGS`; `own` are the axes in which rankings do not differ."""
+
+    def of_labels(x: xr.DataArray) -> np.ndarray:
+        kept = [axis for axis in own if axis in x.dims]
+        differs = [axis for axis in x.dims if axis not in own]
+
+        def of(row: int) -> np.ndarray:
+            return x.sel({axis: AT[row][axis] for axis in differs}).transpose(*kept).values
+
+        return exact(of)
+
+    return Parameter(family, what, along, impossible, build, of_labels, COORDS, **more)
+
+
 PARAMETERS = [
-    Parameter(
+    of_rankings(
         "PlackettLuce", "utility", [*BY_ITEM, ("season", "ranker", "item")], NOT_BY_ITEM,
         lambda x, **said: br.PlackettLuce("y", x, observed=RANKINGS, **said),
         of_each(lambda ranks, u: weak_order_logp(u, ranks)), ("item",), said="utility_dims",
     ),
-    Parameter(
+    of_rankings(
         "PMOP", "utility", BY_ITEM, NOT_BY_ITEM,
         lambda x, **said: br.PMOP("y", x, observed=RANKINGS, **said),
         of_each(lambda ranks, u: partition_logp(u, ranks, "mean")), ("item",), said="utility_dims",
     ),
-    Parameter(
+    of_rankings(
         "Mallows", "consensus", BY_ITEM, NOT_BY_ITEM,
         lambda x, **said: br.Mallows("y", x, 2.0, observed=RANKINGS, **said),
         of_each(lambda ranks, rho: log_probability(ranks, rho, 2.0, "footrule")), ("item",),
         said="consensus_dims", kind="order",
     ),
-    Parameter(
+    of_rankings(
         "Mallows", "alpha", BY_ROW, [("item",), ("stage",), ("component",)],
         lambda x, **said: br.Mallows("y", ONE, x, observed=RANKINGS, **said),
         of_each(lambda ranks, a: log_probability(ranks, ONE, a, "footrule")), (),
         said="alpha_dims",
     ),
-    Parameter(
+    of_rankings(
         "GeneralizedMallows", "consensus", BY_ITEM, NOT_BY_ITEM,
         lambda x, **said: br.GeneralizedMallows("y", x, [3.0, 1.0, 2.0], observed=RANKINGS, **said),
         of_each(lambda ranks, rho: of_list(ranks, rho, [3.0, 1.0, 2.0])), ("item",),
         said="consensus_dims", kind="order",
     ),
-    Parameter(
+    of_rankings(
         "GeneralizedMallows", "alpha", [("stage",), *((*row, "stage") for row in BY_ROW)],
         [("ranker",), ("season",), ("component",), ("item",), ("season", "item")],
         lambda x: br.GeneralizedMallows("y", ONE, x, observed=RANKINGS),
         of_each(lambda ranks, a: of_list(ranks, ONE, a)), ("stage",),
     ),
-    Parameter(
+    of_rankings(
         "Mixture", "weights",
         [("component",), *((*row, "component") for row in BY_ROW)],
         [("season",), ("item", "component"), ("ranker", "season")],
         lambda x: mixture(br.PlackettLuce.dist(known(UTILITY)), x), weighted, ("component",),
         kind="weights",
     ),
-    Parameter(
+    of_rankings(
         "Mixture of rankers", "weights",
         [("component",), ("ranker", "component"), ("region", "component")],
         [("season",), ("season", "component"), ("ranking", "component")],
         lambda x: mixture(br.PlackettLuce.dist(known(UTILITY)), x, unit="ranker"), by_ranker,
         ("component",), kind="weights",
     ),
-    Parameter(
+    of_rankings(
         "Mixture of PlackettLuce", "utility", [("component", "item"), ("item",)], IN_MIXTURES,
         lambda x: mixture(br.PlackettLuce.dist(x), *([] if np.ndim(x) > 1 else [[1.0]])),
         mixed(lambda ranks, g, u: weak_order_logp(u[g] if u.ndim > 1 else u, ranks)),
         ("component", "item"), constants=False,
     ),
-    Parameter(
+    of_rankings(
         "Mixture of PMOP", "tie_prevalence", [("component", "size"), ("size",)],
         [("component",), ("season",), ("ranker", "size")],
         lambda x: mixture(br.PMOP.dist(known(UTILITY), tie_prevalence=x)),
         mixed(lambda ranks, g, t: partition(ranks, UTILITY[g], t[g] if t.ndim > 1 else t)),
         ("component", "size"), constants=False,
     ),
-    Parameter(
+    of_rankings(
         "Mixture of Mallows", "consensus", [("component", "item"), ("item",)], IN_MIXTURES,
         lambda x: mixture(br.Mallows.dist(x, 2.0), *([] if np.ndim(x) > 1 else [[1.0]])),
         mixed(lambda ranks, g, r: log_probability(ranks, r[g] if r.ndim > 1 else r, 2.0,
                                                   "footrule")),
         ("component", "item"), constants=False, kind="order",
     ),
-    Parameter(
+    of_rankings(
         "Mixture of Mallows", "alpha", [("component",)], [("season",), ("ranker",), ("stage",)],
         lambda x: mixture(br.Mallows.dist(known(ORDERS[:3]), x)),
         mixed(lambda ranks, g, a: log_probability(ranks, ORDERS[g], a[g], "footrule")),
         ("component",), constants=False,
     ),
-    Parameter(
+    of_rankings(
         "Mixture of GeneralizedMallows", "consensus", [("component", "item"), ("item",)],
         IN_MIXTURES,
         lambda x: mixture(
@@ -167,7 +209,7 @@ PARAMETERS = [
         mixed(lambda ranks, g, r: of_list(ranks, r[g] if r.ndim > 1 else r, [3.0, 1.0])),
         ("component", "item"), constants=False, kind="order",
     ),
-    Parameter(
+    of_rankings(
         "Mixture of GeneralizedMallows", "alpha", [("component", "stage"), ("stage",)],
         [("component",), ("season",), ("ranker", "stage"), ("season", "stage")],
         lambda x: mixture(br.GeneralizedMallows.dist(known(ORDERS[:3]), x)),
@@ -177,28 +219,12 @@ PARAMETERS = [
 ]  # fmt: skip
 
 
-SHORT = {
-    "Mallows consensus ('item',): table without names",
-    "Mallows alpha ('season', 'ranker'): dims ('ranker', 'season')",
-    "GeneralizedMallows alpha ('season',): impossible dims",
-    "GeneralizedMallows alpha ('ranker', 'stage'): dims ('stage', 'ranker')",
-    "GeneralizedMallows alpha ('stage',): coord stage reversed",
-    "Mixture weights ('ranker', 'component'): dims ('component', 'ranker')",
-    "Mixture weights ('component',): component by another name",
-    "Mixture of rankers weights ('region', 'component'): table ('component', 'region')",
-    "Mixture of PlackettLuce utility ('season', 'item'): impossible dims",
-    "Mixture of PMOP tie_prevalence ('component',): impossible dims",
-    "Mixture of Mallows alpha ('season',): impossible dims",
-    "Mixture of GeneralizedMallows alpha ('component', 'stage'): dims ('stage', 'component')",
-    "Mixture of GeneralizedMallows alpha ('component',): impossible dims",
-}
-
-
 def test_some_spellings_are_read_by_label_or_refused():
-    cells = {cell.name: cell for parameter in PARAMETERS for cell in cells_of(parameter)}
-    assert cells.keys() >= SHORT
-    for name in sorted(SHORT):
-        check(cells[name])
+    rng = np.random.default_rng(43)
+    for parameter in PARAMETERS:
+        cells = [*cells_of(parameter)]
+        for k in rng.choice(len(cells), 2):
+            check(cells[k])
 
 
 @pytest.mark.slow
@@ -206,5 +232,4 @@ def test_some_spellings_are_read_by_label_or_refused():
     "parameter", PARAMETERS, ids=[f"{each.family} {each.what}" for each in PARAMETERS]
 )
 def test_every_spelling_is_read_by_label_or_refused(parameter):
-    for cell in cells_of(parameter):
-        check(cell)
+    check_all(parameter)

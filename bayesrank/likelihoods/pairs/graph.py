@@ -60,15 +60,6 @@ def bradley_terry_log_probabilities(lead: Any) -> LogProbabilities:
 
     .. math:: P(\text{first}) = \frac{\phi_1}{\phi_1 + \phi_2} = \sigma(d), \qquad \phi = e^w
 
-    Parameters
-    ----------
-    lead : tensor_like of float
-        Log worth of the first item less that of the second.
-
-    Returns
-    -------
-    tuple of two TensorVariable
-
     Examples
     --------
     >>> [round(float(x.exp().eval()), 6) for x in bradley_terry_log_probabilities(np.log(3.0))]
@@ -82,15 +73,7 @@ def thurstone_log_probabilities(lead: Any) -> LogProbabilities:
 
     .. math:: P(\text{first}) = \Phi(d)
 
-    Parameters
-    ----------
-    lead : tensor_like of float
-        Utility of the first item less that of the second, in standard deviations of the noise on
-        the difference.
-
-    Returns
-    -------
-    tuple of two TensorVariable
+    The lead is in standard deviations of the noise on the difference.
 
     Examples
     --------
@@ -105,18 +88,7 @@ def davidson_log_probabilities(lead: Any, nu: Any) -> LogProbabilities:
     r"""Log-probabilities that the first wins, the second wins and the two tie, under Davidson.
 
     .. math:: P(\text{first}) = \phi_1 / Z, \quad P(\text{tie}) = \nu\sqrt{\phi_1\phi_2} / Z,
-              \qquad Z = \phi_1 + \phi_2 + \nu\sqrt{\phi_1\phi_2}
-
-    Parameters
-    ----------
-    lead : tensor_like of float
-        Log worth of the first item less that of the second.
-    nu : tensor_like of float, >= 0
-        Prevalence of ties.
-
-    Returns
-    -------
-    tuple of three TensorVariable
+              \qquad Z = \phi_1 + \phi_2 + \nu\sqrt{\phi_1\phi_2}, \quad \nu \ge 0
 
     Examples
     --------
@@ -139,18 +111,8 @@ def rao_kupper_log_probabilities(lead: Any, theta: Any) -> LogProbabilities:
 
     .. math:: P(\text{first}) = \frac{\phi_1}{\phi_1 + \theta\phi_2}, \qquad
               P(\text{tie}) = \frac{(\theta^2 - 1)\,\phi_1\phi_2}
-                                   {(\phi_1 + \theta\phi_2)(\theta\phi_1 + \phi_2)}
-
-    Parameters
-    ----------
-    lead : tensor_like of float
-        Log worth of the first item less that of the second.
-    theta : tensor_like of float, >= 1
-        Threshold.
-
-    Returns
-    -------
-    tuple of three TensorVariable
+                                   {(\phi_1 + \theta\phi_2)(\theta\phi_1 + \phi_2)},
+              \qquad \theta \ge 1
 
     Examples
     --------
@@ -170,20 +132,8 @@ def times_odds(tie: Any, log_times: Any, least: float = 0.0) -> TensorVariable:
     .. math:: \nu e^s \quad\text{(Davidson)}, \qquad
               1 + (\theta - 1) e^s \quad\text{(Rao-Kupper)}
 
-    since equal items tie with the odds :math:`\nu / 2` and :math:`(\theta - 1) / 2`.
-
-    Parameters
-    ----------
-    tie : tensor_like of float, >= least
-        Parameter of ties.
-    log_times : tensor_like of float
-        The number s, taken as 700 where it is more, in size.
-    least : float
-        The parameter without ties: 0, or 1 under Rao-Kupper.
-
-    Returns
-    -------
-    TensorVariable
+    since equal items tie with the odds :math:`\nu / 2` and :math:`(\theta - 1) / 2`. The number s
+    is `log_times`, at most 700 in size, and `least` the parameter without ties: 0 or 1.
 
     Examples
     --------
@@ -200,19 +150,7 @@ def times_odds(tie: Any, log_times: Any, least: float = 0.0) -> TensorVariable:
 
 
 def outcome_logp(outcome: Any, log_probabilities: LogProbabilities) -> TensorVariable:
-    """Return the log-probability of one outcome, -inf for an outcome that the model lacks.
-
-    Parameters
-    ----------
-    outcome : tensor_like of int
-        0 = first wins, 1 = second wins, 2 = tie.
-    log_probabilities : sequence of tensor_like of float
-        Of each outcome.
-
-    Returns
-    -------
-    TensorVariable
-        One number per pair.
+    """Return the log-probability of outcome 0 (first wins), 1 (second wins) or 2 (tie), else -inf.
 
     Examples
     --------
@@ -230,17 +168,8 @@ def outcome_counts_logp(counts: Any, log_probabilities: Sequence[Any]) -> Tensor
 
     .. math:: \sum_o c_o \log P(o), \qquad 0 \log 0 = 0
 
-    Parameters
-    ----------
-    counts : tensor_like of int or float, (..., n_outcomes), >= 0
-        How often each outcome came; not whole where they are weighted.
-    log_probabilities : sequence of tensor_like of float, (...)
-        Of each outcome.
-
-    Returns
-    -------
-    TensorVariable, (...)
-        With a finite gradient where an outcome that is impossible did not come.
+    Counts are (..., n_outcomes), and may be weighted. The gradient is finite where an outcome that
+    is impossible did not come.
 
     Examples
     --------
@@ -259,17 +188,8 @@ def outcome_counts_logp(counts: Any, log_probabilities: Sequence[Any]) -> Tensor
 def triple_logp(utility: Any, second: Any = 0) -> TensorVariable:
     r"""Log-probability of the preference of a BPR triple, :math:`\log\sigma(\pm(x_{ui} - x_{uj}))`.
 
-    Parameters
-    ----------
-    utility : tensor_like of float, (..., 2)
-        Of an item that the user has, and of an item that the user lacks.
-    second : tensor_like of int, (...)
-        0 if the first is preferred, as observed triples have it; 1 if the second is.
-
-    Returns
-    -------
-    TensorVariable, (...)
-        -inf for any other value of `second`.
+    The last axis of `utility` has an item of the user and another item. `second` is 0 if the first
+    is preferred, as observed triples have it, and 1 if the second is; other values have -inf.
 
     References
     ----------

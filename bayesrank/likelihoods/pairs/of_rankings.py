@@ -52,11 +52,6 @@ def weak_order_pairs(ranks: ArrayLike, *, ties: Literal["keep", "drop"] = "keep"
     WeakOrderPairs
         Four arrays of length n_pairs; each pair once, the better item first.
 
-    Raises
-    ------
-    ValueError
-        If `ranks` is no matrix of whole numbers >= 0, or `ties` is neither.
-
     Examples
     --------
     >>> pairs = weak_order_pairs([[2, 1, 2, 0]])
@@ -104,19 +99,9 @@ def pairs_logp(
 
     A composite likelihood: fit with it, but compare it by LOO with nothing.
 
-    Parameters
-    ----------
-    utility : tensor_like of float, (n_rankings, n_slots)
-        Log worth of the item in each slot; any value in empty slots.
-    pairs : WeakOrderPairs
-        What `weak_order_pairs` lists.
-    log_probabilities : callable
-        Of all outcomes at a lead, such as `bradley_terry_log_probabilities`.
-
-    Returns
-    -------
-    TensorVariable, (n_rankings,)
-        Zero for a ranking without pairs.
+    Utilities are (n_rankings, n_slots), any value in empty slots. `log_probabilities` returns those
+    of all outcomes at a lead, such as `bradley_terry_log_probabilities`. A ranking without pairs
+    has zero.
     """
     utility = pt.as_tensor_variable(utility)
     ranking, first, second, outcome = (pt.as_tensor_variable(x) for x in pairs)

@@ -75,13 +75,6 @@ def test_pairs_may_be_shared_variables_that_change():
     np.testing.assert_allclose(f(), -np.log(2) * np.array([2, 0, 0, 0]))
 
 
-def test_the_list_of_long_rankings_is_small(rng):
-    # 784 rankings padded to 121 slots are 11.5 million pairs of slots; listed are the real ones
-    lengths = np.append(rng.integers(5, 36, size=783), 121)
-    ranks = np.where(np.arange(121) < lengths[:, None], rng.integers(1, 4, size=(784, 121)), 0)
-    assert len(weak_order_pairs(ranks).ranking) == (lengths * (lengths - 1) // 2).sum() < 250_000
-
-
 # Bad input
 
 
@@ -96,8 +89,3 @@ def test_the_list_of_long_rankings_is_small(rng):
 def test_what_are_no_ranks_raises(ranks, message):
     with pytest.raises(ValueError, match=message):
         weak_order_pairs(ranks)
-
-
-def test_an_unknown_treatment_of_ties_raises():
-    with pytest.raises(ValueError, match=r"^`ties` must be 'keep' or 'drop'; got 'random'\.$"):
-        weak_order_pairs(RANKS, ties="random")
