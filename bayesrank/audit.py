@@ -57,12 +57,12 @@ RARE = 1e-3  # probability with which a probe fires where nothing is wrong
 CERTAIN = 20  # matches of a judge from which one answer to all may be more than chance
 ENOUGH = 5.0  # variance of a contrast of votes from which it is about normal
 ACROSS = 30  # matches across a cut: the offset of two groups has a standard error of about 0.4
-SHARE = 0.01  # of the leader's matches; if fewer of them change the leader, it is fragile
-MANY = 20  # labels from which a group is one of many small ones, such as prompts
-MOST_ITEMS = 40  # that are looked at for cycles: those with the most matches
-DRAWS = 1000  # of simulated boards
-PERMUTED = 50  # boards of which the mean and spread of repeats are taken
-LEVEL = 1e-6  # difference of utilities below which neither leads: searches for modes are as exact
+SHARE = 0.01  # if fewer of the leader's matches change the leader, it is fragile
+MANY = 20  # labels from which a group has many small ones, such as prompts
+MOST_ITEMS = 40  # items with the most matches, among which cycles are searched
+DRAWS = 1000  # simulated boards
+PERMUTED = 50  # permuted boards for the mean and spread of repeats
+LEVEL = 1e-6  # difference of utilities below which neither leads: the precision of modes
 SCALE = 3.0  # prior standard deviation of utilities in the fits: weak
 CHANCE = ", which may be chance."
 
@@ -202,31 +202,26 @@ class _Board:
         self, cells: Sequence[Ints], signs: Sequence[float], size: int, weights: Floats,
         variance: Floats,
     ) -> tuple[Floats, Floats]:  # fmt: skip
-        """Sum weighted counts over the pairs of each cell: how far off they are, and the variance.
+        """Residual of weighted counts (n_pairs, 3) summed by cell, and its variance by chance.
 
-        The weights are one for each outcome of each pair, and `variance` that of their sum in the
-        pair where nothing but chance moves it, which the posterior's draws say themselves.
+        Without a posterior `variance` (n_pairs,) is that of the weighted counts of a pair.
         """
 
-        def of(counts: NDArray[Any]) -> Floats:
-            each = (weights * counts).sum(axis=1)
-            return np.asarray(
-                sum(s * np.bincount(k, each, size) for k, s in zip(cells, signs, strict=True))
-            )
+        def by_cell(counts: NDArray[Any]) -> Floats:
+            points = (weights * counts).sum(axis=1)
+            sums = (s * np.bincount(k, points, size) for k, s in zip(cells, signs, strict=True))
+            return np.asarray(sum(sums))
 
-        seen = of(self.pairs.counts)
+        seen = by_cell(self.pairs.counts)
         if self.drawn is None:
             by_chance = sum(np.bincount(k, variance, size) for k in cells)
-            return seen - of(self.n[:, None] * self.p), np.asarray(by_chance)
-        drawn = np.stack([of(counts) for counts in self.drawn])
-        # the mean of some draws is off by chance as well as the matches that were played
+            return seen - by_cell(self.n[:, None] * self.p), np.asarray(by_chance)
+        drawn = np.stack([by_cell(counts) for counts in self.drawn])
+        # the mean of a few draws has an error as well
         return seen - drawn.mean(axis=0), drawn.var(axis=0, ddof=1) * (1 + 1 / len(drawn))
 
     def z(self, off: Floats, variance: Floats, enough: float = ENOUGH) -> Floats:
-        """Standardise sums, to be normal where nothing is wrong; 0 where the variance is little.
-
-        One that some draws say is known no better than that, which Student's t allows for.
-        """
+        """Standardise sums to normals (Student's t with few draws); 0 if the variance is small."""
         z = np.where(variance < enough, 0.0, off / np.sqrt(np.maximum(variance, enough)))
         if self.drawn is None:
             return np.asarray(z)
@@ -243,13 +238,11 @@ class _Board:
         return str(self.pairs.items[item])
 
     def groupings(self) -> dict[str, tuple[pd.Index, Ints]]:
-        """Return judges, if there are several, and all groups of several labels."""
-        names = ["judge", *self.pairs.groups]
-        found = {k: (self.pairs.group_labels(k), self.pairs.group_idx(k)) for k in names}
+        """Return labels and codes of judges and groups that have several labels."""
         return {
-            k: (labels, idx.astype(np.int64))
-            for k, (labels, idx) in found.items()
-            if len(labels) > 1
+            name: (self.pairs.group_labels(name), self.pairs.group_idx(name).astype(np.int64))
+            for name in ("judge", *self.pairs.groups)
+            if len(self.pairs.group_labels(name)) > 1
         }
 
 
@@ -756,11 +749,7 @@ def _at_least_one(z: float, tests: int) -> float:
 
 
 def _tail(value: float, drawn: Floats) -> float:
-    """Share of simulated boards that are as extreme, this one counted among them.
-
-    Where they are few and none is, the tail of Gumbel's distribution, which that of the greatest of
-    many falls faster than.
-    """
+    """Share of simulated boards that are as extreme, or Gumbel's upper bound if they are few."""
     share = float((1 + (drawn >= value).sum()) / (1 + len(drawn)))
     if len(drawn) >= DRAWS or value <= drawn.max():
         return share

@@ -107,7 +107,6 @@ PARTS = {
     "matern32": Part(SCALE | LENGTH, 2, _matern32),
     "matern52": Part(SCALE | LENGTH, 3, _matern52),
 }
-"""Medians of the prior hold for a span of one unit and scale with its power."""
 LENGTH_SD = 1.5  # standard deviation of the logarithm of a length
 HALF_NORMAL_MEDIAN = 0.67449  # where its scale is 1
 

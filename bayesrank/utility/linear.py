@@ -68,8 +68,6 @@ def factor_utility(
 
     Examples
     --------
-    Two rankings by one ranker of three items with a single factor:
-
     >>> factor_utility([[2.0]], [[1.0], [0.5], [-1.0]], [[0, 1], [1, 2]], ranker=[0, 0]).eval()
     array([[ 2.,  1.],
            [ 1., -2.]])

@@ -184,8 +184,6 @@ def dense_weights(
     --------
     >>> list(dense_weights(2, (8, 4), context=("set_0", 16)))
     ['score_0_V', 'score_0_W', 'score_0_b', 'score_1_W', 'score_1_b', 'score_out_W']
-    >>> dense_weights(2, ())["score_out_W"].shape
-    (2,)
     """
     gain = activation_of(activation).gain
     check_counts("n_features", [n_features])
@@ -345,8 +343,3 @@ def mean_of_set(h: TensorVariable, used: TensorVariable) -> TensorVariable:
 def count_used(used: TensorVariable, less: int = 0) -> TensorVariable:
     """Count the slots in use minus `less`, at least one: (..., n_slots) to (..., 1)."""
     return pt.maximum(pt.sum(used, axis=-1, keepdims=True) - less, 1)
-
-
-def unpad(utility: TensorVariable, used: TensorVariable) -> TensorVariable:
-    """Zero utilities in empty slots, in double precision."""
-    return pt.switch(used, pt.cast(utility, "float64"), 0.0)

@@ -34,7 +34,6 @@ from bayesrank.utility.networks import (
     mean_of_set,
     padded_set,
     read_weights,
-    unpad,
     weight,
 )
 
@@ -126,7 +125,8 @@ def fate_utility(
     tensors = read_weights(weights, ("set", "score"), dtype)
     x, used = padded_set(features, mask, dtype)
     context = mean_of_set(layers(x, tensors, "set"), used)
-    return unpad(layers(x, tensors, "score", context=context, output=True), used)
+    utility = layers(x, tensors, "score", context=context, output=True)
+    return pt.switch(used, pt.cast(utility, "float64"), 0.0)
 
 
 def feta_weights(
@@ -246,7 +246,7 @@ def feta_utility(
 
     if any(name.startswith("item_") for name in tensors):
         utility = utility + layers(x, prefix="item")
-    return unpad(utility, used)
+    return pt.switch(used, pt.cast(utility, "float64"), 0.0)
 
 
 def _preference(
