@@ -9,6 +9,19 @@ Remainders form a graph without cycles: each is one block on top of a smaller re
 that way, a remainder costs the items of its last block and nothing else, so the whole table
 is linear in the number of entries even where no two rankings agree.
 
+Of the rankings ``a > b > c``, ``b > a > c`` and ``a > c``, the remainders ("nodes") are these. An
+arrow leads to the child, the smaller remainder that a node adds its block to::
+
+    node 3 {a, b, c}        a or b is first: two stages
+        | adds a
+        v
+    node 1 {b, c}    node 2 {a, c}        b is first; a is first: a stage each
+        | adds b         | adds a
+        v                v
+    node 0 {c}  <--------+                the last block is certain: no stage, child -1
+
+A block stage is several items over the node below them, `block_below`.
+
 >>> import numpy as np
 >>> item = np.array([[0, 1, 2], [1, 0, 2], [0, 2, 0]])
 >>> ranks = np.array([[1, 2, 3], [1, 2, 3], [1, 2, 0]])

@@ -3,7 +3,7 @@
 This wing may import the wing ops.
 """
 
-from bayesrank.likelihoods.plackett_luce.bounds import plackett_luce_bound, top_k_logp
+from bayesrank.likelihoods.plackett_luce.bounds import plackett_luce_bound
 from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
 from bayesrank.likelihoods.plackett_luce.per_item import ranking_logp
 from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_bound, weak_order_logp
@@ -14,7 +14,6 @@ __all__ = [
     "plackett_luce_bound",
     "plackett_luce_logp",
     "ranking_logp",
-    "top_k_logp",
     "weak_order_bound",
     "weak_order_logp",
 ]

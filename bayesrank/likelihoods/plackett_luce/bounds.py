@@ -1,10 +1,7 @@
-r"""What is maximised in place of the exact likelihood of weak orders: bound, oracle, attention.
+r"""A lower bound that is maximised in place of the exact likelihood of weak orders.
 
-They take ``(utility, ranks)``, (..., n_slots) both, as `plackett_luce_logp` does, and give one
-number per ranking. `ranks` are dense (1 = best, equal = one block, order unknown, 0 = empty slot),
-in any order of the slots, and may be a tensor. All cost one sort and a few passes over the slots;
-`bayesrank.likelihoods.plackett_luce.per_slot` evaluates the bound without a sort, in one compiled
-pass.
+It costs one sort and a few passes over the slots. `weak_order_bound` of
+`bayesrank.likelihoods.plackett_luce.per_slot` evaluates it without a sort, in one compiled pass.
 
 >>> utility, ranks = [0.0, 0.0, 0.0], [1, 1, 2]
 >>> round(float(plackett_luce_bound(utility, ranks).exp().eval()), 4)  # 2!/3²; the exact is 1/3
@@ -28,7 +25,7 @@ from bayesrank.likelihoods.ops.arrays import over_rows, valid_ranks
 from bayesrank.likelihoods.plackett_luce.graph import BestFirst, best_first
 from bayesrank.likelihoods.plackett_luce.remainders import log_remainder
 
-__all__ = ["bound_of_matrix", "plackett_luce_bound", "top_k_logp"]
+__all__ = ["bound_of_matrix", "plackett_luce_bound"]
 
 
 def plackett_luce_bound(utility: Any, ranks: Any) -> TensorVariable:
@@ -88,44 +85,3 @@ def bound_of_matrix(utility: TensorVariable, ranks: TensorVariable) -> TensorVar
 def _in_stages(slots: BestFirst) -> TensorVariable:
     """Whether a slot is chosen from others: not in the last block, not empty."""
     return (slots.rank > 0) & (slots.rank < pt.max(slots.rank, axis=-1, keepdims=True))
-
-
-def top_k_logp(utility: Any, ranks: Any, places: Any) -> TensorVariable:
-    r"""Log-probability of what an oracle saw: the order inside all blocks but the last (PL-TopK).
-
-    .. math:: \sum_{i \notin S_M} \log \frac{e^{w_i}}{\sum_{j \,\text{not before}\, i} e^{w_j}}
-
-    Parameters
-    ----------
-    utility : tensor_like of float, (..., n_slots)
-        Log worth of the item in each slot; any value in empty slots.
-    ranks : tensor_like of int, (..., n_slots)
-        Dense ranks in any order of slots: 1 = best, equal = one block, 0 = empty slot.
-    places : tensor_like of int, (..., n_slots)
-        The places of the items in the full order, low is good, all different; any value in empty
-        slots. Those in the last block may be anything from the number of items above it on.
-
-    Returns
-    -------
-    TensorVariable, (...)
-        -inf where the places contradict the ranks. Where all blocks are of one item,
-        `plackett_luce_logp`.
-
-    Examples
-    --------
-    >>> round(float(top_k_logp([0.0, 0.0, 0.0], [1, 1, 2], [2, 1, 3]).exp().eval()), 6)
-    0.166667
-    """
-    places = pt.as_tensor_variable(places)
-    # Rankings of one row share the leading axes of all three
-    utility = pt.cast(pt.as_tensor_variable(utility), "float64")
-    ranks = pt.as_tensor_variable(ranks) + pt.zeros_like(places)
-    shape = ranks.shape
-    utility = utility + pt.zeros_like(ranks, dtype="float64")
-    flat = [x.reshape((-1, shape[-1])) for x in (utility, ranks, places)]
-    slots = best_first(*flat)
-    rank, w = slots.rank, slots.utility
-    after = pt.switch(rank > 0, rank, pt.max(rank, axis=-1, keepdims=True))
-    agrees = pt.all(pt.diff(after, axis=-1) >= 0, axis=-1)
-    total = pt.sum(pt.switch(_in_stages(slots), w - log_remainder(w), 0.0), axis=-1)
-    return pt.switch(agrees, total, -np.inf).reshape(shape[:-1])

@@ -94,11 +94,9 @@ class BestFirst(NamedTuple):
     sizes: TensorVariable  # of the blocks
 
 
-def best_first(
-    utility: TensorVariable, ranks: TensorVariable, places: TensorVariable | None = None
-) -> BestFirst:
-    """Sort slots by their ranks, or by `places` that refine them."""
-    key = pt.cast(ranks if places is None else places, "int64")
+def best_first(utility: TensorVariable, ranks: TensorVariable) -> BestFirst:
+    """Sort slots by their ranks."""
+    key = pt.cast(ranks, "int64")
     # By index, because take_along_axis has no JAX form here
     row = pt.cumsum(pt.ones_like(ranks, dtype="int64"), axis=0) - 1
     after = pt.max(key, axis=-1, keepdims=True) + 1

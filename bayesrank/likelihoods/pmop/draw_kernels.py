@@ -5,18 +5,14 @@ A set is a subset of what is left, with probability proportional to its mean wor
 ==========  ====================================================================================
 mean        a size, an anchor in proportion to worth, the rest of the size uniformly
 max, min    the extreme item, then a size and uniformly others that are less extreme
-geometric   a size, by rejection; then a subset in proportion to its product (conditional Bernoulli
-            sampling)
+geometric   a size; then a subset in proportion to its product (conditional Bernoulli sampling)
 harmonic    a node t of the integral; then an anchor in proportion to q/(1 + q) and every other item
-            by itself with that probability. Sizes given or weighted: a node and a size, then a
-            subset in proportion to the product of the q
+            by itself with that probability. Sizes given or weighted: a size, a node, then a subset
+            in proportion to the product of the q
 ==========  ====================================================================================
 
-Nodes and their weights are those of the quadrature in `bayesrank.likelihoods.pmop.set_kernels`,
-whose error is that of rounding, and so is the error of a draw's probability. `harmonic_nodes` and
-`harmonic_terms` list the terms of the harmonic mean's integral, by node and by size;
-`geometric_bounds` bounds the sums of the geometric mean over subsets of each size from above, which
-costs less than the sums.
+Sizes, nodes and their weights are those of `bayesrank.likelihoods.pmop.set_kernels`, whose error is
+that of rounding, and so is the error of a draw's probability.
 """
 
 import math
@@ -29,20 +25,18 @@ from bayesrank.likelihoods.pmop.set_kernels import (
     FREE,
     GEOMETRIC,
     HARMONIC,
-    LEFT,
     MAX,
     MEAN,
     MIN,
     STEP,
     harmonic_window,
     harmonic_window_of_size,
+    set_normaliser_kernel,
     subset_count_kernel,
 )
 from bayesrank.likelihoods.pmop.subset_kernels import (
-    NEGLIGIBLE,
     elementary_symmetric_kernel,
     log_binomial,
-    log_sum,
     tilt_kernel,
 )
 
@@ -50,17 +44,12 @@ __all__ = [
     "draw_partitions_kernel",
     "draw_rankings_kernel",
     "draw_subset_kernel",
-    "geometric_bounds",
-    "harmonic_log_q",
     "harmonic_nodes",
-    "harmonic_terms",
 ]
-
-TINY = 1e-280  # probabilities above it have lost no digits to underflow
 
 
 @numba.njit(cache=True, error_model="numpy")
-def harmonic_log_q(w, centre, y):  # type: ignore[no-untyped-def]
+def _harmonic_log_q(w, centre, y):  # type: ignore[no-untyped-def]
     r"""Logarithms of :math:`q_i = \exp(-t e^{-w_i})` at node y of the harmonic mean."""
     return -np.exp(np.minimum(centre + y - math.exp(-y) - w, 7.0))
 
@@ -82,7 +71,7 @@ def harmonic_nodes(w, m):  # type: ignore[no-untyped-def]
     log_f = np.empty(nodes)
     for k in range(nodes):
         y = low + k * STEP
-        log_q = harmonic_log_q(w, centre, y)
+        log_q = _harmonic_log_q(w, centre, y)
         if m == FREE:
             q = np.exp(log_q)
             total = np.log1p(q).sum() + math.log(max((q / (1.0 + q)).sum(), 1e-300))
@@ -90,131 +79,6 @@ def harmonic_nodes(w, m):  # type: ignore[no-untyped-def]
             total = math.log(m) + elementary_symmetric_kernel(log_q, m, share, work, False)
         log_f[k] = _log_step(centre, y) + total
     return centre, low, log_f
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _window_of_weights(w, log_weight):  # type: ignore[no-untyped-def]
-    """Centre, first node and number of nodes of the integral over subsets of weighted sizes."""
-    n, last = w.size, min(w.size, log_weight.size)
-    down = np.sort(w)[::-1]
-    bound = np.empty(last)  # of the integrand, which is largest at t = 0
-    least, log_time = -np.inf, -np.inf  # the latter is log of the sum of 1/worth of the m best
-    for m in range(1, last + 1):
-        log_time = np.logaddexp(log_time, -down[m - 1])
-        log_count = log_binomial(n, m)
-        bound[m - 1] = log_weight[m - 1] + math.log(m) + log_count
-        # Z is at least the best set alone, and at least that of equal items as bad as the worst
-        term = log_weight[m - 1] + max(math.log(m) - log_time, log_count + down[n - 1])
-        least = max(least, term)
-    log_count = log_sum(bound)
-    centre = -log_sum(-w)
-    low = max(LEFT, least - log_count - NEGLIGIBLE - centre)
-    high = down[0] + math.log(NEGLIGIBLE + log_count + down[0] - least) - centre
-    high += math.exp(-high)
-    return centre, low, int(math.ceil((high - low) / STEP)) + 1
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _log_by_size(v, log_weight, peak, out):  # type: ignore[no-untyped-def]
-    r"""Logarithms of :math:`\delta_m e_m(e^v)` for all m, where they are not negligible to `peak`.
-
-    One recursion gives the probabilities of all sizes of a tilted set. The few that underflow and
-    could matter have another, with a tilt that makes them probable.
-    """
-    n, last = v.size, out.size
-    law, bound = np.empty(last + 1), np.full(last, np.inf)
-    out[:] = -np.inf
-    if last == n:  # for which there is no tilt
-        out[n - 1], bound[n - 1] = log_weight[n - 1] + v.sum(), -np.inf
-        peak = max(peak, out[n - 1])
-    x = 0.0
-    while True:
-        total = 0.0
-        law[:] = 0.0
-        law[0] = 1.0
-        for i in range(n):
-            z = v[i] + x
-            e = math.exp(-abs(z))
-            total += max(z, 0.0) + math.log1p(e)
-            p, q = (1.0, e) if z > 0.0 else (e, 1.0)
-            p, q = p / (1.0 + e), q / (1.0 + e)
-            for k in range(min(i + 1, last), 0, -1):
-                law[k] = q * law[k] + p * law[k - 1]
-            law[0] *= q
-        for m in range(1, min(last, n - 1) + 1):
-            scale = log_weight[m - 1] + total - m * x
-            if law[m] > TINY:
-                out[m - 1], bound[m - 1] = scale + math.log(law[m]), -np.inf
-                peak = max(peak, out[m - 1])
-            elif bound[m - 1] > -np.inf:
-                bound[m - 1] = scale + math.log(TINY)
-        s = bound.argmax()
-        if not bound[s] > peak - NEGLIGIBLE:  # nor if it is nan
-            return peak
-        bound[s] = -np.inf
-        x = tilt_kernel(v, s + 1)
-
-
-@numba.njit(cache=True, error_model="numpy")
-def harmonic_terms(w, log_weight):  # type: ignore[no-untyped-def]
-    """List the terms of the harmonic mean's normaliser, sizes being weighted.
-
-    Parameters
-    ----------
-    w : ndarray of float, (n,)
-        Utilities, finite.
-    log_weight : ndarray of float, (n_sizes,)
-        Logarithms of the weights of sizes, at least one.
-
-    Returns
-    -------
-    tuple of (float, float, ndarray)
-        Centre, first node, and the logarithms of the terms (n_nodes, n_sizes), -inf where
-        negligible. They add up to Z / `STEP`.
-    """
-    centre, low, nodes = _window_of_weights(w, log_weight)
-    last = min(w.size, log_weight.size)
-    terms, given, peak = np.empty((nodes, last)), np.empty(last), -np.inf
-    for k in range(nodes):
-        y = low + k * STEP
-        for m in range(1, last + 1):
-            given[m - 1] = log_weight[m - 1] + math.log(m) + _log_step(centre, y)
-        peak = _log_by_size(harmonic_log_q(w, centre, y), given, peak, terms[k])
-    return centre, low, terms
-
-
-@numba.njit(cache=True, error_model="numpy")
-def geometric_bounds(w, last):  # type: ignore[no-untyped-def]
-    r"""Bound the sums of the geometric mean over subsets of 1, 2, ..., `last` items from above.
-
-    .. math:: \log e_m(e^{w/m}) \le \log \binom{n}{m} + m \log \frac{1}{n} \sum_i e^{w_i/m}
-
-    by Maclaurin's inequality. The last term is convex in m, so that chords bound it.
-
-    Parameters
-    ----------
-    w : ndarray of float, (n,)
-        Utilities, finite.
-    last : int
-        Largest size, at most n.
-
-    Returns
-    -------
-    ndarray, (last,)
-        Upper bounds of the logarithms; equal to them at size 1.
-    """
-    n = w.size
-    bound = np.empty(last)
-    bound[0] = log_sum(w)
-    m, start = 1, bound[0] - math.log(n)
-    while m < last:
-        step = min(max(1, m // 4), last - m)
-        end = (m + step) * (log_sum(w / (m + step)) - math.log(n))
-        for k in range(1, step + 1):
-            chord = start + (end - start) * k / step
-            bound[m + k - 1] = log_binomial(n, m + k) + chord
-        m, start = m + step, end
-    return bound
 
 
 # ---------------------------------------------------------------------------------------------
@@ -292,29 +156,13 @@ def _add_by_product(member, v, m, state):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _pick_geometric_size(w, log_weight, state):  # type: ignore[no-untyped-def]
-    """Size drawn in proportion to its weighted sum of geometric means.
-
-    By rejection: a size is proposed in proportion to a bound of its sum. Where it is rejected, its
-    sum, which is known by now, takes the place of the bound.
-    """
-    n = w.size
-    last = min(n, log_weight.size) if log_weight.size else n
-    known = np.zeros(last, np.bool_)
-    share, work = np.empty(n), np.empty((2, n))
-    terms = geometric_bounds(w, last)
-    if log_weight.size:
-        terms += log_weight[:last]
-    while True:
-        s = _pick(terms, state)
-        if known[s]:
-            return s + 1
-        exact = elementary_symmetric_kernel(w / (s + 1), s + 1, share, work, False)
-        if log_weight.size:
-            exact += log_weight[s]
-        if not uniform(state) > math.exp(exact - terms[s]):  # nor if it is nan
-            return s + 1
-        terms[s], known[s] = exact, True
+def _pick_size_by_sums(w, aggregate, log_weight, state):  # type: ignore[no-untyped-def]
+    """Size drawn in proportion to the weighted sum over the subsets of each size."""
+    if log_weight.size == 0:
+        log_weight = np.zeros(w.size)
+    chances = np.zeros(log_weight.size)
+    set_normaliser_kernel(w, aggregate, FREE, log_weight, np.empty(w.size), chances)
+    return _pick(np.log(chances), state) + 1
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -366,22 +214,21 @@ def draw_subset_kernel(w, aggregate, size, log_weight, state):  # type: ignore[n
         _add_uniformly(member, order[:k], m - 1, state)
     elif aggregate == HARMONIC and size == FREE and log_weight.size == 0:
         centre, low, log_f = harmonic_nodes(w, FREE)
-        log_q = harmonic_log_q(w, centre, low + _pick(log_f, state) * STEP)
+        log_q = _harmonic_log_q(w, centre, low + _pick(log_f, state) * STEP)
         log_share = log_q - np.log1p(np.exp(log_q))
         anchor = _pick(log_share, state)
         for i in range(n):
             member[i] = i == anchor or uniform(state) < math.exp(log_share[i])
-    elif aggregate == GEOMETRIC:
-        m = size if size != FREE else _pick_geometric_size(w, log_weight, state)
-        _add_by_product(member, w / m, m, state)
-    elif size == FREE:
-        centre, low, terms = harmonic_terms(w, log_weight)
-        k, s = divmod(_pick(terms.ravel(), state), terms.shape[1])
-        _add_by_product(member, harmonic_log_q(w, centre, low + k * STEP), s + 1, state)
     else:
-        centre, low, log_f = harmonic_nodes(w, size)
-        log_q = harmonic_log_q(w, centre, low + _pick(log_f, state) * STEP)
-        _add_by_product(member, log_q, size, state)
+        m = size if size != FREE else _pick_size_by_sums(w, aggregate, log_weight, state)
+        if aggregate == GEOMETRIC or m == 1:
+            _add_by_product(member, w / m, m, state)
+        elif m == n:
+            member[:] = True
+        else:
+            centre, low, log_f = harmonic_nodes(w, m)
+            log_q = _harmonic_log_q(w, centre, low + _pick(log_f, state) * STEP)
+            _add_by_product(member, log_q, m, state)
     return member
 
 

@@ -62,7 +62,7 @@ class OrderedPartitionDraw(KernelOp):
     __props__ = ("aggregate",)
     kernel = staticmethod(draw_partitions_kernel)
     signature = "(...,s),(...,s),(...,b),(...,z),(...)->(...,s)"
-    version = 5
+    version = 6
     dtype = "int64"
 
     def __init__(self, aggregate: str) -> None:

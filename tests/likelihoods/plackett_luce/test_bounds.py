@@ -1,4 +1,4 @@
-"""Objectives of weak orders: by hand, as a bound, as special cases, extremes, ties and masks."""
+"""The lower bound of weak orders: by hand, as a bound, as a special case, extremes and masks."""
 
 from math import log
 
@@ -7,14 +7,13 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.likelihoods.plackett_luce.bounds import plackett_luce_bound, top_k_logp
+from bayesrank.likelihoods.plackett_luce.bounds import plackett_luce_bound
 from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
 from models.shared.losses import list_net_loss
 from tests.likelihoods.loops import for_each
-from tests.oracles import gradient, ordering_logp, weak_order_logp, weak_orders
+from tests.oracles import gradient, weak_order_logp, weak_orders
 
 RANKS = np.array([[2, 1, 3, 0], [1, 2, 2, 3], [1, 0, 0, 0], [0, 0, 0, 0], [1, 1, 1, 0]])
-PLACES = np.array([[2, 1, 3, 0], [1, 3, 2, 4], [1, 0, 0, 0], [0, 0, 0, 0], [2, 3, 1, 0]])
 
 
 def evaluated(graph):
@@ -22,47 +21,26 @@ def evaluated(graph):
     return graph.eval(mode="FAST_COMPILE")
 
 
-def top_k(utility, ranks):
-    """The order inside the blocks being that of the slots, backwards."""
-    ranks = pt.as_tensor(ranks)
-    n = ranks.shape[-1]
-    return top_k_logp(utility, ranks, ranks * n + pt.arange(n)[::-1])
-
-
-OBJECTIVES = {"bound": plackett_luce_bound, "top k": top_k}
-
-
-@pytest.fixture(params=OBJECTIVES)
-def objective(request):
-    return OBJECTIVES[request.param]
-
-
 @pytest.fixture
-def with_slope(objective):
+def with_slope():
     """Values and the gradient of their sum, at utilities and ranks of any shape."""
 
     def evaluate(utility, ranks):
         w = pt.as_tensor(np.asarray(utility, dtype=float)).type("w")
-        values = objective(w, np.asarray(ranks))
+        values = plackett_luce_bound(w, np.asarray(ranks))
         f = pytensor.function([w], [values, pt.grad(pt.sum(values), w)], mode="FAST_COMPILE")
         return [np.asarray(part) for part in f(np.asarray(utility, dtype=float))]
 
     return evaluate
 
 
-# For all
-
-
 @for_each("mode", ["FAST_COMPILE", "JAX"])
-def test_the_gradients_agree_with_finite_differences(rng, mode):
-    # All in one function, because compiling is what takes time
+def test_the_gradient_agrees_with_finite_differences(rng, mode):
     u, w = rng.normal(size=RANKS.shape), pt.dmatrix("w")
-    sums = [pt.sum(objective(w, RANKS)) for objective in OBJECTIVES.values()]
-    slopes = pytensor.function([w], [pt.grad(each, w) for each in sums], mode=mode)(u)
-    f = pytensor.function([w], sums, mode="FAST_COMPILE")
-    for k, slope in enumerate(slopes):
-        numeric = gradient(lambda x, k=k: float(f(x)[k]), u)
-        np.testing.assert_allclose(slope, numeric, rtol=1e-6, atol=1e-8)
+    total = pt.sum(plackett_luce_bound(w, RANKS))
+    slope = pytensor.function([w], pt.grad(total, w), mode=mode)(u)
+    f = pytensor.function([w], total, mode="FAST_COMPILE")
+    np.testing.assert_allclose(slope, gradient(lambda x: float(f(x)), u), rtol=1e-6, atol=1e-8)
 
 
 def test_empty_slots_and_padding_say_nothing(rng, with_slope):
@@ -96,14 +74,11 @@ def test_utilities_of_a_thousand_have_finite_values_and_gradients(with_slope):
     assert np.isfinite(slope).all()
 
 
-def test_ranks_may_be_a_tensor(rng, objective):
+def test_ranks_may_be_a_tensor(rng):
     u, ranks = rng.normal(size=RANKS.shape), pt.lmatrix("ranks")
-    symbolic = objective(u, ranks).eval({ranks: RANKS}, mode="FAST_COMPILE")
-    constant = evaluated(objective(u, RANKS))
+    symbolic = plackett_luce_bound(u, ranks).eval({ranks: RANKS}, mode="FAST_COMPILE")
+    constant = evaluated(plackett_luce_bound(u, RANKS))
     np.testing.assert_allclose(symbolic, constant, rtol=1e-13)
-
-
-# The bound
 
 
 def test_the_bound_by_hand():
@@ -140,34 +115,7 @@ def test_without_ties_the_bound_is_minus_the_loss_of_listnet(rng):
     assert evaluated(plackett_luce_bound(u, ranks)) == pytest.approx(-loss)
 
 
-# The oracle
-
-
-def test_the_oracle_knows_the_order_inside_all_blocks_but_the_last(rng):
-    u = rng.normal(size=4)
-    # 2 before 0, then 3; 1 last
-    value = evaluated(top_k_logp(u, [1, 3, 1, 2], [2, 4, 1, 3]))
-    assert value == pytest.approx(ordering_logp(u, (2, 0, 3, 1)))
-    # of the last block it does not know it
-    value = evaluated(top_k_logp(u, [1, 2, 1, 2], [2, 4, 1, 3]))
-    assert value == pytest.approx(evaluated(plackett_luce_logp(u, [2, 3, 1, 3])))
-
-
-def test_the_oracle_says_what_the_exact_likelihood_does_where_blocks_are_of_one_item(rng):
-    ranks = np.argsort(rng.uniform(size=(20, 6)), axis=1) + 1
-    u = rng.normal(size=ranks.shape)
-    exact = evaluated(plackett_luce_logp(u, ranks))
-    np.testing.assert_allclose(evaluated(top_k_logp(u, ranks, ranks)), exact, rtol=1e-12)
-
-
 def test_one_row_of_utilities_serves_many_rankings(rng):
     u = rng.normal(size=4)
-    for objective in OBJECTIVES.values():
-        tiled = evaluated(objective(np.tile(u, (5, 1)), RANKS))
-        np.testing.assert_allclose(evaluated(objective(u[None], RANKS)), tiled, rtol=1e-13)
-    assert evaluated(top_k_logp(u, RANKS, PLACES)).shape == (5,)
-
-
-def test_places_that_contradict_the_ranks_are_impossible():
-    values = evaluated(top_k_logp([0.0, 0.0], [[1, 2], [2, 1]], [[1, 2], [1, 2]]))
-    assert values.tolist() == [-log(2), -np.inf]
+    tiled = evaluated(plackett_luce_bound(np.tile(u, (5, 1)), RANKS))
+    np.testing.assert_allclose(evaluated(plackett_luce_bound(u[None], RANKS)), tiled, rtol=1e-13)

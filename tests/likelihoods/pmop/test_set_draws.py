@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from bayesrank.likelihoods.pmop.draw_kernels import draw_subset_kernel
-from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, set_normaliser_kernel
+from bayesrank.likelihoods.pmop.draw_kernels import draw_subset_kernel, harmonic_nodes
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, STEP, set_normaliser_kernel
 from tests.likelihoods.loops import for_each
 from tests.oracles import frequency_p_value, log_set_weights
 
@@ -105,3 +105,13 @@ def test_sizes_come_in_proportion_to_their_weighted_normalisers(aggregate, rng, 
     other = chances * np.exp(0.15 * np.arange(25))
     if chances.max() < 0.9:  # or there is hardly a choice
         assert frequency_p_value(drawn, other / other.sum()) < FALSE_ALARM
+
+
+@for_each("size", [FREE, 2, 20, 39])
+@for_each("spread", [0.0, 2.0, 300.0])
+def test_the_terms_of_the_nodes_add_up_to_the_normaliser(rng, size, spread):
+    w, slope = rng.normal(scale=spread, size=40), np.empty(40)
+    *_, log_f = harmonic_nodes(w, size)
+    code = AGGREGATES.index("harmonic")
+    exact = set_normaliser_kernel(w, code, size, EQUAL, slope, EQUAL.copy())
+    np.testing.assert_allclose(logsumexp(log_f) + np.log(STEP), exact, rtol=1e-13, atol=1e-12)
