@@ -126,7 +126,7 @@ class Dynamics:
         Hyperparameters, all positive: "scale", or "matern32_scale" if there are several parts.
     size : int
         Length of the state.
-    reads : array of 0 and 1, (size,)
+    readout : array of 0 and 1, (size,)
         Weights of the state whose sum is the utility.
 
     Examples
@@ -160,7 +160,7 @@ class Dynamics:
         self.is_length = np.array([name.endswith("length") for name in usual])
         self._medians, self._powers = np.array([*usual.values()]).T
         self.size = sum(PARTS[part].size for part in self.parts)
-        self.reads = np.concatenate([np.eye(PARTS[part].size)[0] for part in self.parts])
+        self.readout = np.concatenate([np.eye(PARTS[part].size)[0] for part in self.parts])
 
     def __repr__(self) -> str:
         return f"Dynamics({self.text!r})"

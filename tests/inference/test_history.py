@@ -17,8 +17,6 @@ from bayesrank.inference.dynamic.chains import (
     log_evidence,
     posterior_draws,
     row_moments,
-    rows_of,
-    spread,
 )
 from bayesrank.inference.dynamic.forward import rows_between
 from bayesrank.inference.dynamic.histories import History, Problem, history, learned
@@ -113,14 +111,14 @@ def test_slopes_and_curvatures_are_derivatives():
         (made_up_rankings(), "plackett_luce"),
     ):
         o = observations_of(data, time_of(data), likelihood)
-        rows, step = rng.normal(size=len(o.pointer) - 1), 1e-6
+        rows, step = rng.normal(size=o.first_row[-1]), 1e-6
         if likelihood != "plackett_luce":
             rows[1::2] = rows[1]
         here = o.evaluate(rows)
         k = 4
         first, end = o.first_row[k], o.first_row[k + 1]
         size = end - first
-        block = here.block[o.block_start[k] :][: size**2].reshape(size, size)
+        block = o.block_diagonal(here.curvature)[first:end, first:end].toarray()
         tested = range(size) if likelihood == "plackett_luce" else [0]  # ties are one for all
         for j in tested:
             up, down = rows.copy(), rows.copy()
@@ -155,11 +153,11 @@ def test_log_probabilities_are_those_of_the_distributions():
 def test_the_posterior_is_that_of_dense_matrices(name):
     o, chains, mode = CASES[name]()
     one = np.eye(o.n)
-    K, H = chains.covariance(one), mode.information.times(one)
+    K, H = chains.covariance(one), mode.information.H @ one
     np.testing.assert_allclose(np.diag(H), mode.information.weight, atol=1e-10)
     np.testing.assert_allclose(K, K.T, atol=1e-12)
     # the mode: where the slope of the data is that of the prior
-    slope = spread(o, o.evaluate(rows_of(o, mode.x)).slope, o.n)
+    slope = o.design.T @ o.evaluate(o.rows(mode.x)).slope
     np.testing.assert_allclose(K @ slope, mode.x, atol=2e-4)
 
     C = np.linalg.solve(np.eye(o.n) + K @ H, K)
@@ -173,12 +171,8 @@ def test_the_posterior_is_that_of_dense_matrices(name):
     estimate = log_evidence(mode, probes=400)
     assert abs(estimate.value - exact) < 5.5 * estimate.error + 1e-6
 
-    mean, covariance = row_moments(mode, o, tolerance=1e-9)
-    Z = np.zeros((len(mean), o.n))
-    for r in range(len(mean)):
-        at = slice(o.pointer[r], o.pointer[r + 1])
-        np.add.at(Z[r], o.node[at], o.value[at])
-    k = 3
+    _, covariance = row_moments(mode, o, tolerance=1e-9)
+    Z, k = o.design.toarray(), 3
     rows = slice(o.first_row[k], o.first_row[k + 1])
     np.testing.assert_allclose(covariance[k], (Z @ C @ Z.T)[rows, rows], atol=1e-6)
 
@@ -186,7 +180,7 @@ def test_the_posterior_is_that_of_dense_matrices(name):
 def test_draws_have_the_covariance_of_the_posterior():
     o, chains, mode = CASES["davidson"]()
     one = np.eye(o.n)
-    K, H = chains.covariance(one), mode.information.times(one)
+    K, H = chains.covariance(one), mode.information.H @ one
     C = np.linalg.solve(np.eye(o.n) + K @ H, K)
     n = 4000
     x = posterior_draws(mode, n, np.random.default_rng(5), tolerance=1e-6) - mode.x[:, None]

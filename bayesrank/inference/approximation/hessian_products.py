@@ -1,8 +1,9 @@
 r"""Products of a model's Hessian with many directions.
 
-One direction costs two gradients. Where a compiled likelihood f gives its second derivatives
-by its own inputs :math:`\theta(x)` whole (a method ``hessian``, see
-`bayesrank.likelihoods.pairs.total`), one pass is enough for all directions v of the variables x:
+Differences of gradients take two passes over the data for each direction. Where a compiled
+likelihood f gives its second derivatives by its own inputs :math:`\theta(x)` (its method
+``hessian``, see `bayesrank.likelihoods.pairs.total`), one pass is enough for all directions
+v of the variables x:
 
 .. math:: \nabla^2_x \log p \; v = J^\top \nabla^2_\theta f \, (J v)
           + \nabla^2_x \bigl[\log p - f + \langle \nabla_\theta f, \theta(x) \rangle\bigr]\, v,
@@ -22,16 +23,18 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.pytensorf import compile as compile_pytensor
 from pymc.pytensorf import rewrite_pregrad
+from pytensor.gradient import pushforward
 from pytensor.graph.basic import Apply
 from pytensor.graph.replace import graph_replace, vectorize_graph
 from pytensor.graph.traversal import ancestors
 
-from bayesrank.inference.approximation.modes import hessian_product, join_inputs
+from bayesrank.inference.approximation.modes import gradient_change, join_inputs
 
 __all__ = ["likelihoods_of", "many_products"]
 
 Floats = NDArray[np.float64]
 _IGNORED: Any = {"disconnected_inputs": "ignore"}
+_IGNORED_OUTPUTS: Any = {"disconnected_outputs": "ignore", "return_disconnected": "zero"}
 
 
 def likelihoods_of(logp: Any) -> list[Apply]:
@@ -40,16 +43,19 @@ def likelihoods_of(logp: Any) -> list[Apply]:
     return [owner for owner in owners if hasattr(owner.op, "hessian")]
 
 
-AT_ONCE = 32  # directions, of which memory stays near
+AT_ONCE = 32  # directions multiplied together, which bounds the memory
 
 
-def many_products(model: pm.Model) -> Callable[[Floats], Callable[[Floats], Floats]]:
+def many_products(
+    model: pm.Model, density: Callable[[Floats], tuple[Any, Floats]]
+) -> Callable[[Floats], Callable[[Floats], Floats]]:
     """Compile products with the Hessian of the log posterior.
 
     Parameters
     ----------
     model : pm.Model
-        What to compile.
+    density : callable
+        Its log density and gradient, from `objective`.
 
     Returns
     -------
@@ -59,20 +65,22 @@ def many_products(model: pm.Model) -> Callable[[Floats], Callable[[Floats], Floa
 
     Examples
     --------
+    >>> from bayesrank.inference import objective
     >>> with pm.Model() as model:
     ...     x = pm.Normal("x", 0, [1.0, 2.0])
-    >>> many_products(model)(np.zeros(2))(np.ones((1, 2)))
+    >>> many_products(model, objective(model)[0])(np.zeros(2))(np.ones((1, 2))).round(6)
     array([[-1.  , -0.25]])
     """
     logp = rewrite_pregrad(model.logp())
     nodes = likelihoods_of(logp)
     if not nodes:
-        product = hessian_product(model)
 
-        def one_by_one(x: Floats) -> Callable[[Floats], Floats]:
-            return lambda directions: np.stack([product(x, v) for v in directions])
+        def by_differences(x: Floats) -> Callable[[Floats], Floats]:
+            return lambda directions: np.stack(
+                [gradient_change(lambda x: density(x)[1], x, v) for v in directions]
+            )
 
-        return one_by_one
+        return by_differences
 
     inputs = [node.inputs[i] for node in nodes for i in node.op.wrt]
     slopes = [x.type() for x in inputs]
@@ -92,11 +100,10 @@ def many_products(model: pm.Model) -> Callable[[Floats], Callable[[Floats], Floa
     bend = pytensor.grad(_inner(slope, along), free, consider_constant=along, **_IGNORED)
     # J v, as the derivative of v' J' y by y
     weights = [x.type() for x in inputs]
-    pulled = pytensor.grad(_inner(weights, inputs), free, **_IGNORED)
-    pushed = pytensor.grad(_inner(pulled, along), weights, return_disconnected="zero", **_IGNORED)
-    # linear in y, whatever y is
-    anywhere = [(y, pt.zeros_like(x)) for y, x in zip(weights, inputs, strict=True)]
-    pushed = graph_replace(pushed, anywhere, strict=False)
+    pulled = pytensor.grad(_inner(weights, inputs), free, **_IGNORED)  # J' weights
+    pushed = pushforward(
+        inputs, free, along, disconnected_outputs="ignore", return_disconnected="zero"
+    )
     outputs = [_ravelled(pulled), _ravelled(bend), *pushed, *everything]
     point = model.initial_point()
     outputs, at = join_inputs(point, outputs, free)

@@ -55,6 +55,7 @@ __all__ = [
     "converter",
     "data_groups",
     "density_with_slope",
+    "gradient_change",
     "hessian_product",
     "join_inputs",
     "newton",
@@ -159,13 +160,12 @@ def hessian_product(model: pm.Model) -> Any:
     Parameters
     ----------
     model : pm.Model
-        What to compile.
 
     Returns
     -------
     callable
         From the free variables and a direction, both ravelled as `objective` does, (n,), to the
-        change of the gradient along it, (n,). Its relative error is about 1e-6.
+        change of the gradient along it, (n,).
 
     Examples
     --------
@@ -175,11 +175,7 @@ def hessian_product(model: pm.Model) -> Any:
     array([-1.  , -0.25])
     """
     logp, _ = objective(model)
-
-    def product(x: NDArray[np.float64], along: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _changes(lambda at: logp(at)[1], x, along, guess=1.0)
-
-    return product
+    return lambda x, along: gradient_change(lambda x: logp(x)[1], x, along)
 
 
 def posterior_modes(
@@ -366,7 +362,7 @@ def _by_axis(
     """Take the curvature along each axis for the whole of it, whatever the units are."""
     curvature = np.ones(x.size)
     for i, axis in enumerate(np.eye(x.size)):
-        found = abs(_changes(lambda x: logp(x)[1], x, axis, guess=1.0)[i])
+        found = abs(gradient_change(lambda x: logp(x)[1], x, axis, guess=1.0)[i])
         if 0 < found < np.inf:
             curvature[i] = found
     return lambda slope: slope / curvature
@@ -390,7 +386,7 @@ def _newton_step(
     for _ in range(2 * x.size + 10):
         if not size > 0:
             return step, False
-        bent = -_changes(slope, x, along, guess=float(size))
+        bent = -gradient_change(slope, x, along, guess=float(size))
         curvature = along @ bent
         if not curvature > 0:
             return (step if step.any() else along), False
@@ -404,13 +400,16 @@ def _newton_step(
     return step, True
 
 
-def _changes(
+def gradient_change(
     slope: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     x: NDArray[np.float64],
     along: NDArray[np.float64],
-    guess: float,
+    guess: float = 1.0,
 ) -> NDArray[np.float64]:
-    """Change of the gradient along a direction, whose curvature is about the `guess`."""
+    """Hessian times a direction, whose curvature is about the `guess`, by differences.
+
+    The step is a thousandth of the standard deviation in that direction.
+    """
     step = STEP / math.sqrt(guess)
     for _ in range(5):  # until it is about that many standard deviations in that direction
         change = (slope(x + step * along) - slope(x - step * along)) / (2 * step)

@@ -5,6 +5,7 @@ the numbers. `bayesrank.inference.quick_posterior` integrates over the scales of
 way, and `bayesrank.inference.history` over the hyperparameters of a dynamics.
 """
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
@@ -25,7 +26,7 @@ ASIDE = 0.3  # deviations from the middle of nodes to their mean, from which mor
 SPREAD = 1.4  # times as wide, or as narrow, as they were laid, from which more are laid as wide
 MOST_TIMES = 6  # that they are laid
 LEAST = 1e-3  # weight below which a node is forgotten
-WIDEST = 0.2  # step of differences of scales' logarithms, which are as long as a deviation
+STEP = 0.2  # of differences in logarithms of scales: far above the noise of log densities
 KNOWN = 0.06  # deviation of all scales' logarithms at which their mode alone stands for nodes
 
 
@@ -33,7 +34,7 @@ class HasDensity(Protocol):
     """What is found at a node."""
 
     @property
-    def log_density(self) -> float:
+    def log_marginal(self) -> float:
         """Log density of the numbers at the node, but for a constant."""
         ...
 
@@ -116,7 +117,7 @@ def weighted_nodes[Found: HasDensity](
             near = found[int(((at - new) ** 2).sum(axis=1).argmin())] if found else None
             found.append(found_at(peak + axes @ new, near))
             at = np.concatenate([at, new[None]])
-        log_weight = np.array([given.log_density for given in found])
+        log_weight = np.array([given.log_marginal for given in found])
         log_weight -= np.logaddexp.reduce([one.log_density(at) for one in every])
         log_weight -= np.logaddexp.reduce(log_weight)
         kept = np.flatnonzero(log_weight > math.log(LEAST))
@@ -157,35 +158,31 @@ def node_of_draws(log_weight: Floats, total: int, rng: np.random.Generator) -> N
 
 
 def curvature_of(
-    height: Callable[[Floats], float], x: Floats, top: float, slope: Floats, size: Floats
-) -> Floats:
-    """Find minus the Hessian by differences, of about a deviation where it is about `size`.
-
-    If the data determine a scale well, its log density is almost a parabola, so that the slope and
-    one more point describe it.
+    log_density: Callable[[Floats], float], x: Floats, top: float, *, diagonal: bool = False
+) -> tuple[Floats, Floats]:
+    """Find the gradient and minus the Hessian by central differences.
 
     Parameters
     ----------
-    height : callable
-        The log density.
+    log_density : callable
     x : array, (n,)
-    top, slope : float and array, (n,)
-        The log density and its gradient at x.
-    size : array, (n, n)
-        About minus the Hessian; only its diagonal is read.
+    top : float
+        The log density at x.
+    diagonal : bool
+        Find the diagonal of the Hessian only.
 
     Returns
     -------
+    array, (n,)
+        The gradient.
     array, (n, n)
+        Minus the Hessian.
     """
-    h = np.clip(np.diag(size) ** -0.5, WIDEST / 10, WIDEST)
-    n = x.size
-    axes, out = np.diag(h), np.empty((n, n))
-    ahead = np.array([height(x + axis) for axis in axes])
-    for i in range(n):
-        behind = ahead[i] - 2 * h[i] * slope[i] if h[i] < KNOWN else height(x - axes[i])
-        out[i, i] = (2 * top - ahead[i] - behind) / h[i] ** 2
-        for j in range(i):
-            both = ahead[i] + ahead[j] - height(x + axes[i] + axes[j]) - top
-            out[i, j] = out[j, i] = both / (h[i] * h[j])
-    return out
+    steps = STEP * np.eye(x.size)
+    ahead = np.array([log_density(x + step) for step in steps])
+    behind = np.array([log_density(x - step) for step in steps])
+    curvature = np.diag(2 * top - ahead - behind)
+    for i, j in itertools.combinations(range(0 if diagonal else x.size), 2):
+        both = log_density(x + steps[i] + steps[j])
+        curvature[i, j] = curvature[j, i] = ahead[i] + ahead[j] - both - top
+    return (ahead - behind) / (2 * STEP), curvature / STEP**2

@@ -31,15 +31,9 @@ from scipy.linalg import eigh_tridiagonal
 from scipy.sparse import csr_array
 
 from bayesrank.inference.dynamic.chain_kernels import (
-    add_joins,
-    add_on_rows,
-    chain_draw,
-    chain_gains,
-    chain_smooth,
-    column_dots,
-    information_parts,
-    step_along,
-    turn_along,
+    kalman_filter,
+    prior_draws,
+    rts_smooth,
 )
 from bayesrank.inference.dynamic.observations import Evaluated, Nodes, Observations
 from bayesrank.utility.dynamics import Dynamics
@@ -87,9 +81,11 @@ class Chains:
         self.Q = np.concatenate([Q, np.zeros((n_common, d, d))])
         self.P = np.concatenate([np.tile(P, (n_items, 1, 1)), np.zeros((n_common, d, d))])
         self.P[n_items:, 0, 0] = [one.sd**2 for one in common]
-        self.reads = dynamics.reads
+        self.readout = dynamics.readout
         self.n = len(self.F)
-        self._prior = chain_gains(self.start, self.F, self.Q, self.P, self.reads, np.zeros(self.n))
+        self._prior = kalman_filter(
+            self.start, self.F, self.Q, self.P, self.readout, np.zeros(self.n)
+        )
 
     def covariance(self, b: Floats) -> Floats:
         """Multiply the columns of b, (n, m), by K."""
@@ -97,13 +93,13 @@ class Chains:
         b = np.ascontiguousarray(b)
         out, room = np.empty_like(b), np.empty_like(b)
         nothing = np.zeros(self.n)
-        chain_smooth(self.start, self.F, self.reads, nothing, gain, shrink, b, out, room)
+        rts_smooth(self.start, self.F, self.readout, nothing, gain, shrink, b, out, room)
         return out
 
     def draw(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Draw from the prior, (n, n_draws), and give the noise, (n, size of a state, n_draws)."""
-        noise = rng.standard_normal((self.n, self.reads.size, n_draws))
-        return chain_draw(self.start, self.F, *self._roots, self.reads, noise), noise
+        noise = rng.standard_normal((self.n, self.readout.size, n_draws))
+        return prior_draws(self.start, self.F, *self._roots, self.readout, noise), noise
 
     @cached_property
     def _roots(self) -> tuple[Floats, Floats]:
@@ -119,98 +115,83 @@ def _root(covariance: Floats) -> Floats:
 
 
 class Information:
-    """What observations say at a point, beside the prior: the matrix A and what it needs."""
+    """The Fisher information of the observations at a point, and what solves with A needs.
 
-    def __init__(self, chains: Chains, observations: Observations, block: Floats) -> None:
-        self.chains, self.observations, self.block = chains, observations, block
-        self.weight = np.zeros(chains.n)
-        n_joins = observations.n_joins
-        ends = np.empty(n_joins, np.int32), np.empty(n_joins, np.int32)
-        self._joins = np.zeros((chains.n, len(observations.common))), *ends, np.empty(n_joins)
-        o = observations
-        information_parts(self.weight, *self._joins, *o.sums, block, o.block_start)
-        self.weight = np.maximum(self.weight, 0.0)
-        self.gain, self.shrink, self.log_det = chain_gains(
-            chains.start, chains.F, chains.Q, chains.P, chains.reads, self.weight
+    Parameters
+    ----------
+    chains : Chains
+    observations : Observations
+    curvature : array
+        From `Evaluated`.
+    """
+
+    def __init__(self, chains: Chains, observations: Observations, curvature: Floats) -> None:
+        self.chains, self.observations, self.curvature = chains, observations, curvature
+        Z = observations.design
+        self.H = (Z.T @ (observations.block_diagonal(curvature) @ Z)).tocsr()
+        self.weight = np.maximum(self.H.diagonal(), 0.0)
+        self.gain, self.shrink, self.log_det = kalman_filter(
+            chains.start, chains.F, chains.Q, chains.P, chains.readout, self.weight
         )
-
-    def add_joins(self, v: Floats, out: Floats) -> Floats:
-        """Add what H less its diagonal W makes of the columns of v, (n, m)."""
-        add_joins(v, out, *self._joins)
-        return out
-
-    def times(self, v: Floats) -> Floats:
-        """Multiply the columns of v, (n, m), by H."""
-        return self.add_joins(v, self.weight[:, None] * v)
 
     def smooth(self, b: Floats) -> Floats:
         """Multiply the columns of b, (n, m), by S."""
-        b = np.ascontiguousarray(b)
-        return self._smooth(b, np.empty_like(b), np.empty_like(b))
-
-    def _smooth(self, b: Floats, out: Floats, room: Floats) -> Floats:
-        c = self.chains
-        chain_smooth(c.start, c.F, c.reads, self.weight, self.gain, self.shrink, b, out, room)
+        c, b = self.chains, np.ascontiguousarray(b)
+        out, innovation = np.empty_like(b), np.empty_like(b)
+        rts_smooth(c.start, c.F, c.readout, self.weight, self.gain, self.shrink, b, out, innovation)
         return out
 
     def solve(self, b: Floats, tolerance: float) -> tuple[Floats, Floats]:
-        """Solve A x = b for the columns of b, (n, m), by conjugate gradients.
+        """Solve A x = b for the columns of b, (n, m), by preconditioned conjugate gradients.
 
-        Until the residuals have shrunk by `tolerance`, in the norm of S. Returns x and its product
-        with the inverse of K, which nobody can form: that with the inverse of S is known.
+        It ends when the residuals have shrunk by `tolerance`, in the norm of S. Returns x, and the
+        product of x with the inverse of K. The latter follows from products with the inverse of S,
+        which are known, because K may be singular.
         """
-        left = np.array(b, order="C")
-        x, sum_told, along, told = (np.zeros_like(left) for _ in range(4))
-        z, bent = np.empty_like(left), np.empty_like(left)
-        ratio = np.zeros(b.shape[1])
-        size, enough = ratio, None
+        w = self.weight[:, None]
+        residual = np.array(b)
+        x, direction = np.zeros_like(residual), np.zeros_like(residual)
+        # S^-1 times the direction, and times x
+        S_direction, S_x = np.zeros_like(residual), np.zeros_like(residual)
+        size, enough = np.zeros(b.shape[1]), None
         for _ in range(MOST_SOLVING):
-            self._smooth(left, z, bent)
-            size, before = column_dots(left, z), size
+            z = self.smooth(residual)
+            size, before = column_dots(residual, z), size
             enough = tolerance**2 * size if enough is None else enough
             if (size <= enough).all():
                 break
             ratio = np.divide(size, before, out=np.zeros_like(size), where=before > 0)
-            turn_along(ratio, left, z, along, told)
-            np.copyto(bent, told)
-            self.add_joins(along, bent)
-            curvature = column_dots(along, bent)
+            direction = z + ratio * direction
+            S_direction = residual + ratio * S_direction
+            A_direction = S_direction + self.H @ direction - w * direction
+            curvature = column_dots(direction, A_direction)
             length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0)
-            step_along(length, along, told, bent, x, sum_told, left)
-        return x, sum_told - self.weight[:, None] * x
+            x += length * direction
+            S_x += length * S_direction
+            residual -= length * A_direction
+        return x, S_x - w * x
 
     @cached_property
-    def _root(self) -> Floats:
-        """Roots of the blocks, one observation after the other, as they are."""
+    def _root(self) -> csr_array:
+        """Roots of the blocks of the curvature."""
         o = self.observations
         sizes = np.diff(o.first_row)
-        out = np.empty_like(self.block)
+        first = np.append(0, (sizes**2).cumsum())[:-1]
+        out = np.empty_like(self.curvature)
         for n in np.unique(sizes):
-            at = o.block_start[sizes == n, None] + np.arange(n * n)
-            out[at] = _root(self.block[at].reshape(-1, n, n)).reshape(at.shape)
-        return out
+            at = first[sizes == n, None] + np.arange(n * n)
+            out[at] = _root(self.curvature[at].reshape(-1, n, n)).reshape(at.shape)
+        return o.block_diagonal(out)
 
     def noise(self, n_draws: int, rng: np.random.Generator) -> Floats:
         """Draw normals with the covariance H, (n, n_draws)."""
-        o = self.observations
-        out = np.zeros((self.chains.n, n_draws))
-        add_on_rows(
-            rng.standard_normal((o.first_row[-1], n_draws)), out, *o.sums, self._root, o.block_start
-        )
-        return out
+        Z = self.observations.design
+        return np.asarray(Z.T @ (self._root @ rng.standard_normal((Z.shape[0], n_draws))))
 
 
-def rows_of(o: Observations, x: Floats) -> Floats:
-    """Sum what the rows are sums of: Z x, and the means of what is common."""
-    mean = np.zeros(o.n)
-    mean[o.nodes.item.size :] = [one.mean for one in o.common]
-    return np.add.reduceat(o.value * (x + mean)[o.node], o.pointer[:-1])
-
-
-def spread(o: Observations, on_rows: Floats, n: int) -> Floats:
-    """Multiply by the transpose of the sums: (n_rows, ...) to (n, ...)."""
-    Z = csr_array((o.value, o.node, o.pointer), shape=(len(o.pointer) - 1, n))
-    return np.asarray(Z.T @ on_rows)
+def column_dots(a: Floats, b: Floats) -> Floats:
+    """Sum the products of two matrices over each column."""
+    return np.asarray(np.einsum("ij,ij->j", a, b))
 
 
 class Mode(NamedTuple):
@@ -243,7 +224,7 @@ def find_mode(
     o = observations
 
     def height(x: Floats, dual: Floats) -> tuple[float, Evaluated]:
-        found = o.evaluate(rows_of(o, x))
+        found = o.evaluate(o.rows(x))
         return float(found.logp.sum() - x @ dual / 2), found
 
     x = start = np.zeros(chains.n)
@@ -257,8 +238,8 @@ def find_mode(
             dual = None
     dual = start if dual is None else dual
     for _ in range(MOST_STEPS):
-        information = Information(chains, o, found.block)
-        slope = spread(o, found.slope, chains.n) - dual
+        information = Information(chains, o, found.curvature)
+        slope = o.design.T @ found.slope - dual
         step, step_dual = information.solve(slope[:, None], 1e-3)
         step, step_dual = step[:, 0], step_dual[:, 0]
         gain = float(slope @ step) / 2
@@ -272,7 +253,7 @@ def find_mode(
             length /= 2
         x, dual, value = x + length * step, dual + length * step_dual, reached
         if length == 1.0 and gain <= tolerance:
-            information = Information(chains, o, found.block)
+            information = Information(chains, o, found.curvature)
             break
     else:
         warnings.warn(
@@ -313,14 +294,14 @@ def beyond_laplace(mode: Mode, *, pairs: int = PAIRS, seed: int = 1) -> float:
     z and -z. The same seed uses the same random numbers.
     """
     o, rng = mode.information.observations, np.random.default_rng(seed)
-    centre = rows_of(o, mode.x)
+    centre = o.rows(mode.x)
     slope = o.evaluate(centre).slope
     left_out = []
     for first in range(0, pairs, AT_ONCE):
         z = posterior_draws(mode, min(AT_ONCE, pairs - first), rng) - mode.x[:, None]
-        bent = column_dots(z, mode.information.times(z))
+        bent = column_dots(z, mode.information.H @ z)
         for one, curvature in zip(z.T, bent, strict=True):
-            away = rows_of(o, mode.x + one) - centre
+            away = o.rows(mode.x + one) - centre
             for step in (away, -away):
                 logp = float(o.evaluate(centre + step).logp.sum())
                 left_out.append(logp - mode.logp - slope @ step + curvature / 2)
@@ -350,7 +331,7 @@ def _log_det_of_joins(information: Information, probes: int, rng: np.random.Gene
     diagonal, beside = [], []
     for step in range(LANCZOS):
         there = inverse * y
-        joined = inverse * information.add_joins(there, np.zeros_like(there))  # E y
+        joined = inverse * (information.H @ there - w * there)  # E y
         alpha = column_dots(y, joined)
         diagonal.append(alpha)
         new_a, new_c = -alpha * a, joined - alpha * c
@@ -410,7 +391,7 @@ def posterior_draws(
     for first in range(0, n_draws, at_once):
         n = min(at_once, n_draws - first)
         f, _ = information.chains.draw(n, rng)
-        b = information.times(f) + information.noise(n, rng)
+        b = information.H @ f + information.noise(n, rng)
         away, _ = information.solve(b, tolerance)
         out[:, first : first + n] = (mode.x[:, None] + f - away)[keep]
     return out
@@ -437,9 +418,7 @@ def row_moments(
         One for each observation.
     """
     information, chains = mode.information, mode.information.chains
-    Z = csr_array(
-        (ahead.value, ahead.node, ahead.pointer), shape=(len(ahead.pointer) - 1, chains.n)
-    )
+    Z = ahead.design
     first = ahead.first_row
     covariance: list[Floats] = []
     step = max(1, at_once // max(1, int(np.diff(first).max(initial=1))))
@@ -447,10 +426,10 @@ def row_moments(
         some = first[start : start + step + 1]
         rows = Z[some[0] : some[-1]]
         K = chains.covariance(np.asarray(rows.toarray(), dtype=float).T)
-        told = information.times(K)
+        told = information.H @ K
         known, _ = information.solve(told, tolerance)
-        whole: Any = rows @ K - K.T @ (told - information.times(known))
+        whole: Any = rows @ K - K.T @ (told - information.H @ known)
         covariance += [
             whole[a:b, a:b] for a, b in zip(some[:-1] - some[0], some[1:] - some[0], strict=True)
         ]
-    return rows_of(ahead, mode.x), covariance
+    return ahead.rows(mode.x), covariance

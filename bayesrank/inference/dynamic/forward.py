@@ -26,7 +26,6 @@ from bayesrank.inference.dynamic.histories import (
     learned,
     mixed_matches,
     moved_dual,
-    tail,
 )
 from bayesrank.likelihoods.plackett_luce.per_slot_kernel import per_slot_kernel
 from bayesrank.utility.dynamics import Dynamics
@@ -202,7 +201,7 @@ def forward_validation(
         part = rows_between(problem, oldest, end)
         whole = part.observations()
         known = whole.head(n - oldest)
-        to_come, moments = tail(whole, n - oldest), []
+        to_come, moments = whole.tail(n - oldest), []
         for k, node in enumerate(nodes):
             chains = Chains(whole.nodes, whole.common, shape, node.values)
             mode = find_mode(chains, known, moved_dual(old, node.dual, whole))

@@ -74,7 +74,6 @@ from bayesrank.inference.dynamic.chains import (
     log_evidence,
     posterior_draws,
     row_moments,
-    rows_of,
 )
 from bayesrank.inference.dynamic.observations import TIE_VALUE, TIES, Observations, observations_of
 from bayesrank.utility.dynamics import Dynamics
@@ -299,7 +298,7 @@ class Node(NamedTuple):
     """Values of the hyperparameters, and the mode of the utilities given them."""
 
     values: Floats  # (n_hyperparameters,)
-    log_density: float  # of the logarithms of the hyperparameters, but for a constant
+    log_marginal: float  # of the logarithms of the hyperparameters, but for a constant
     dual: Floats
 
 
@@ -383,9 +382,7 @@ def learned(problem: Problem, dynamics: Dynamics, given: Mapping[str, float], se
     peak = found.x
     values, mode = np.exp(whole(peak)), at(whole(peak), last[0])
     last[0] = mode.dual
-    curvature = curvature_of(
-        height, peak, -float(found.fun), np.zeros(peak.size), np.eye(peak.size)
-    )
+    _, curvature = curvature_of(height, peak, -float(found.fun))
     bend, along = np.linalg.eigh(curvature)
     covariance = (along / np.maximum(bend, LEAST_BEND)) @ along.T
     if np.diag(covariance).max() < KNOWN**2:
@@ -568,7 +565,7 @@ class History:
     def _with_log_likelihood(self, out: xr.DataTree, o: Observations, x: Floats) -> xr.DataTree:
         """Add what `pymc.compute_log_likelihood` would, from utilities at all nodes."""
         data = self.data
-        logp = np.stack([o.evaluate(rows_of(o, draw)).logp for draw in x.T])
+        logp = np.stack([o.evaluate(o.rows(draw)).logp for draw in x.T])
         if isinstance(data, Pairs):  # outcomes of a pair in whatever order
             n = data.counts
             ways = gammaln(n.sum(axis=1) + 1.0) - gammaln(n + 1.0).sum(axis=1)
@@ -710,7 +707,7 @@ class History:
         )
         ahead = _with_matches(p, one, other, np.broadcast_to(times, n), covariates or {})
         whole, old = ahead.observations(), p.data.n_pairs
-        known, to_come = whole.head(old), tail(whole, old)
+        known, to_come = whole.head(old), whole.tail(old)
         moments = [row_moments(self._moved(node, known), to_come) for node in self._nodes]
         found = mixed_matches(moments, np.exp(self._log_weight), p.likelihood)
         table = pd.DataFrame(
@@ -749,8 +746,8 @@ class History:
         chains = Chains(wider.nodes, wider.common, self.dynamics, node.values)
         dual = moved_dual(self.observations, node.dual, wider)
         x = chains.covariance(dual[:, None])[:, 0]
-        found = wider.evaluate(rows_of(wider, x))
-        return Mode(x, dual, float(found.logp.sum()), Information(chains, wider, found.block))
+        found = wider.evaluate(wider.rows(x))
+        return Mode(x, dual, float(found.logp.sum()), Information(chains, wider, found.curvature))
 
 
 def moved_dual(
@@ -770,20 +767,6 @@ def moved_dual(
         if what.name in names:
             out[other.nodes.item.size + names.index(what.name)] = dual[n + k]
     return out
-
-
-def tail(o: Observations, n: int) -> Observations:
-    """Leave out the first n of some observations; what the others say is not known."""
-    row, block = o.first_row[n], o.block_start[n] if n < len(o.block_start) else 0
-    entry = o.pointer[row]
-    return o._replace(
-        pointer=o.pointer[row:] - entry,
-        node=o.node[entry:],
-        value=o.value[entry:],
-        first_row=o.first_row[n:] - row,
-        block_start=o.block_start[n:] - block,
-        time=o.time[n:],
-    )
 
 
 def _with_matches(

@@ -1,10 +1,10 @@
-"""Observations that join chains of states: matches and rankings, each at a time.
+"""Matches and rankings as observations of utilities over time.
 
-Every observation has some *rows*: the lead and the parameter of ties of a match, the utilities in
-the slots of a ranking. A row is a sparse sum of what is not known: the utilities at the *nodes*, an
-item at a time at which it is there, and behind them what is the same at all times, such as the
-order effect. What an observation says of its rows is a log-probability with a slope and a
-curvature, a small matrix of the observation.
+Every observation has *rows* of a design matrix: the lead and the parameter of ties of a match, or
+the utilities in the slots of a ranking. Its columns are the unknowns: the utilities at the *nodes*,
+an item at a time at which it is seen, and then the effects that are *common* to all times, such as
+the order effect. The log-probability of an observation is a function of its rows, with a slope and
+a curvature, a small matrix for each observation.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from bayesrank.data import Pairs, Rankings
 from bayesrank.likelihoods.pairs import outcome_curvature_kernel
@@ -25,7 +26,7 @@ Ints = NDArray[np.int64]
 
 
 class Common(NamedTuple):
-    """What is the same at all times: a name, and the mean and sd of its normal prior."""
+    """An effect that is the same at all times: a name, and the mean and sd of its normal prior."""
 
     name: str
     mean: float
@@ -34,7 +35,7 @@ class Common(NamedTuple):
 
 ORDER = Common("order_effect", 0.0, 0.5)
 NEWCOMER = Common("newcomer", 0.0, 1.0)
-TIES = {  # by likelihood; the parameter that results name, and how it follows from what is normal
+TIES = {  # by likelihood: the parameter in the results, whose transform is normal
     "bradley_terry": None,
     "davidson": Common("nu", 0.0, 1.0),
     "rao_kupper": Common("theta", -0.5, 1.0),
@@ -77,55 +78,62 @@ def nodes_of(item: Ints, time: Floats) -> tuple[Nodes, Ints]:
 
 
 class Evaluated(NamedTuple):
-    """What observations say at some point."""
+    """The log-probabilities of observations at some values of their rows."""
 
     logp: Floats  # (n_observations,)
     slope: Floats  # (n_rows,)
-    block: Floats  # curvatures of minus logp, one observation after the other
+    curvature: Floats  # minus the second derivatives: a small matrix for each observation, raveled
 
 
 class Observations(NamedTuple):
-    """Rows by their sparse sums, and what the observations say of them."""
+    """The design matrix of observations, and their log-probabilities given its rows."""
 
     nodes: Nodes
     common: tuple[Common, ...]
-    pointer: Ints  # (n_rows + 1,) of the sparse sums, by rows
-    node: Ints  # places in the nodes, or behind them in what is common
-    value: Floats
+    design: csr_array  # (n_rows, n)
     first_row: Ints  # (n_observations + 1,)
-    block_start: Ints  # (n_observations,)
     time: Floats  # (n_observations,)
-    evaluate: Callable[..., Evaluated]  # at rows, (n_rows,); of some observations, if said
+    evaluate: Callable[..., Evaluated]  # from the rows, (n_rows,), of some observations
 
     def head(self, n: int) -> "Observations":
-        """Keep the first n of them; all nodes stay."""
-        rows = self.first_row[n]
+        """Keep the first n observations, and all nodes."""
         return self._replace(
-            pointer=self.pointer[: rows + 1],
-            node=self.node[: self.pointer[rows]],
-            value=self.value[: self.pointer[rows]],
+            design=self.design[: self.first_row[n]],
             first_row=self.first_row[: n + 1],
-            block_start=self.block_start[:n],
             time=self.time[:n],
             evaluate=lambda rows: self.evaluate(rows, slice(n)),
         )
 
+    def tail(self, n: int) -> "Observations":
+        """Leave out the first n observations; log-probabilities of the others are not known."""
+        return self._replace(
+            design=self.design[self.first_row[n] :],
+            first_row=self.first_row[n:] - self.first_row[n],
+            time=self.time[n:],
+        )
+
     @property
     def n(self) -> int:
-        """Count what is not known."""
+        """Count the unknowns."""
         return self.nodes.item.size + len(self.common)
 
     @property
-    def n_joins(self) -> int:
-        """Count the twos of nodes that are in an observation together."""
-        here = np.append(0, (self.node < self.nodes.item.size).cumsum())
-        n = np.diff(here[self.pointer[self.first_row]])
-        return int((n * (n - 1) // 2).sum())
+    def means(self) -> Floats:
+        """Prior means of the unknowns, (n,)."""
+        return np.append(np.zeros(self.nodes.item.size), [one.mean for one in self.common])
 
-    @property
-    def sums(self) -> tuple[Any, ...]:
-        """The arguments of kernels that say what the rows are."""
-        return self.pointer, self.node, self.value, self.first_row
+    def rows(self, x: Floats) -> Floats:
+        """Compute the rows at x, the unknowns less their prior means."""
+        return np.asarray(self.design @ (x + self.means))
+
+    def block_diagonal(self, blocks: Floats) -> csr_array:
+        """Make a matrix of one block for the rows of each observation, raveled in `blocks`."""
+        sizes = np.diff(self.first_row)
+        per_row = np.repeat(sizes, sizes)
+        ends = np.append(0, per_row.cumsum())
+        column = np.arange(ends[-1]) - np.repeat(ends[:-1], per_row)
+        column += np.repeat(np.repeat(self.first_row[:-1], sizes), per_row)
+        return csr_array((blocks, column, ends), shape=(len(per_row), len(per_row)))
 
 
 def observations_of(
@@ -214,11 +222,9 @@ def _of_pairs(
         )
         return Evaluated(logp, slope[:, :n_rows].ravel(), curvature[:, :n_rows, :n_rows].ravel())
 
-    first_row = np.arange(n + 1) * n_rows
-    return Observations(
-        nodes, tuple(common), pointer, node.ravel(), value.ravel(), first_row,
-        np.arange(n) * n_rows**2, time, evaluate,
-    )  # fmt: skip
+    shape = (n * n_rows, nodes.item.size + len(common))
+    design = csr_array((value.ravel(), node.ravel(), pointer), shape=shape)
+    return Observations(nodes, tuple(common), design, np.arange(n + 1) * n_rows, time, evaluate)
 
 
 def _of_rankings(
@@ -244,7 +250,6 @@ def _of_rankings(
     node, value = (np.stack(each, axis=1) for each in zip(*entries, strict=True))
     size = mask.sum(axis=1)
     first_row = np.append(0, size.cumsum())
-    block_start = np.append(0, (size**2).cumsum())
 
     def evaluate(rows: Floats, of: Any = slice(None)) -> Evaluated:
         here, weight = mask[of], rankings.weight[of]
@@ -257,10 +262,10 @@ def _of_rankings(
         both = here[:, :, None] & here[:, None, :]
         return Evaluated(weight * logp, (slope * weight[:, None])[here], bent[both])
 
-    return Observations(
-        nodes, tuple(common), np.arange(len(row) + 1) * node.shape[1], node.ravel(), value.ravel(),
-        first_row, block_start[:-1], time, evaluate,
-    )  # fmt: skip
+    pointer = np.arange(len(row) + 1) * node.shape[1]
+    shape = (len(row), nodes.item.size + len(common))
+    design = csr_array((value.ravel(), node.ravel(), pointer), shape=shape)
+    return Observations(nodes, tuple(common), design, first_row, time, evaluate)
 
 
 STEP = 1e-4  # of differences of gradients; their errors are below 1e-7

@@ -1,0 +1,141 @@
+"""The marginal of the hyperparameters in nested Laplace: its mode, and weighted nodes around it."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesrank.inference.approximation.inner_gaussian import InnerGaussian, Joint
+from bayesrank.inference.approximation.laplace_draws import factor_of
+from bayesrank.inference.approximation.nodes import (
+    KNOWN,
+    MOST_TIMES,
+    curvature_of,
+    weighted_nodes,
+)
+
+__all__ = ["HyperMode", "HyperNodes", "hyper_mode", "hyper_nodes"]
+
+Floats = NDArray[np.float64]
+
+FAR = 30.0  # logarithm of a scale that has run away
+LONGEST = 2.0  # change of a logarithm in one step of the search
+CLOSE = 3e-2  # nats that a step of the search promises, at which it ends
+FLAT = 1e-2  # curvature of a direction that is taken for flat
+MOST_STEPS = 40  # of the search
+JITTER = 0.15  # share of the variance of the hyperparameters that is between the nodes
+
+
+class HyperMode(NamedTuple):
+    """The mode of the log marginal of the hyperparameters."""
+
+    hyper: Floats  # (n_hyper,)
+    root: Floats  # (n_hyper, n_hyper), of the covariance of the normal around the mode
+    near: InnerGaussian  # at hyperparameters near the mode
+
+
+class HyperNodes(NamedTuple):
+    """Weighted values of the hyperparameters, and the inner Gaussian at each."""
+
+    hyper: Floats  # (n_nodes, n_hyper)
+    log_weight: Floats  # (n_nodes,)
+    inner: list[InnerGaussian]
+    shrink: float  # of the nodes towards their mean, so that jitter adds no variance
+    jitter: Floats  # (n_hyper, n_hyper) covariance of the hyperparameters around a node
+
+
+def hyper_mode(joint: Joint, names: Sequence[str]) -> HyperMode:
+    """Find the mode of the hyperparameters, and a normal around it.
+
+    Raises
+    ------
+    ValueError
+        If the log marginal has no mode, or does not fall in every direction.
+    """
+    hyper, near, curvature = _climb(joint, names)
+    # A difference of two together may reach over a cliff, where inner modes are elsewhere, and look
+    # like a direction that rises. Then differences of single hyperparameters are enough.
+    for known in (curvature, np.diag(np.diag(curvature))):
+        try:
+            root = np.linalg.inv(factor_of(known)).T
+        except ValueError:
+            continue
+        return HyperMode(hyper, root, near)
+    raise ValueError(
+        f"The approximate density of the scales {', '.join(names)} has no mode around which it "
+        "falls in every direction: the data say too little about them. Sample with pm.sample."
+    )
+
+
+def _climb(joint: Joint, names: Sequence[str]) -> tuple[Floats, InnerGaussian, Floats]:
+    """Climb to the mode of the log marginal, and return minus the Hessian there.
+
+    Hyperparameters hardly meet, so Newton steps take each by itself, with differences of the log
+    marginal. The last step takes all together.
+    """
+    hyper = joint.start[joint.hyper]
+    given = joint.gaussian(hyper)
+
+    def log_marginal(hyper: Floats) -> float:
+        return joint.gaussian(hyper, given).log_marginal
+
+    for _ in range(MOST_STEPS):
+        slope, curvature = curvature_of(log_marginal, hyper, given.log_marginal, diagonal=True)
+        step = slope / np.maximum(abs(np.diag(curvature)), FLAT)
+        if slope @ step < 2 * CLOSE:
+            break
+        step *= min(1.0, LONGEST / abs(step).max())
+        for length in 0.5 ** np.arange(6):
+            if abs(hyper + length * step).max() > FAR:
+                raise ValueError(
+                    f"The data leave the scales {', '.join(names)} open: the approximate density "
+                    "has no mode. Give them proper priors, or sample with pm.sample."
+                )
+            there = joint.gaussian(hyper + length * step, given)
+            if there.log_marginal > given.log_marginal:
+                break
+        else:
+            break
+        hyper, given = hyper + length * step, there
+    slope, curvature = curvature_of(log_marginal, hyper, given.log_marginal)
+    step = _positive_inverse(curvature) @ slope
+    return hyper + step * min(1.0, LONGEST / abs(step).max()), given, curvature
+
+
+def _positive_inverse(curvature: Floats) -> Floats:
+    """Invert a curvature; directions that curve upwards, or not at all, count as downwards."""
+    values, vectors = np.linalg.eigh(curvature)
+    return (vectors / np.maximum(abs(values), FLAT)) @ vectors.T
+
+
+def hyper_nodes(joint: Joint, names: Sequence[str]) -> HyperNodes:
+    """Lay nodes around the mode of the hyperparameters, and weigh them."""
+    if not joint.hyper.size:
+        given = joint.gaussian(np.zeros(0))
+        return HyperNodes(np.zeros((1, 0)), np.zeros(1), [given], 1.0, np.zeros((0, 0)))
+    mode, root, near = hyper_mode(joint, names)
+    covariance = root @ root.T
+    if np.diag(covariance).max() < KNOWN**2:
+        given = joint.moved(near, mode)
+        return HyperNodes(mode[None], np.zeros(1), [given], 0.0, covariance)
+    top = joint.gaussian(mode, near)
+
+    def log_marginal(hyper: Floats) -> float:
+        return joint.gaussian(hyper, top).log_marginal
+
+    def inner_at(hyper: Floats, nearest: InnerGaussian | None) -> InnerGaussian:
+        nearest = nearest or top
+        if joint.blocks is None:
+            return joint.averaged(joint.moved(nearest, hyper))
+        # each block is known well by its own data, and averages over all would take long
+        return joint.gaussian(hyper, nearest)
+
+    hyper, log_weight, inner, rest = weighted_nodes(
+        mode, covariance, top.log_marginal, log_marginal, inner_at,
+        rounds=MOST_TIMES if joint.blocks is None else 1,
+    )  # fmt: skip
+    apart = hyper - np.exp(log_weight) @ hyper
+    jitter = JITTER * (apart.T * np.exp(log_weight)) @ apart + rest
+    return HyperNodes(hyper, log_weight, inner, math.sqrt(1 - JITTER), jitter)
