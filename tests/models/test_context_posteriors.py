@@ -1,31 +1,19 @@
 """Posteriors of a small FATE: held-out densities, and a last layer given the rest."""
 
-import numpy as np
 import pytest
-import xarray as xr
 
 from bayesrank.utility import draw_weights, fate_weights
 from models.context.posteriors import LAST, build, fit_last_layer
 from models.context.simulate import simulate_medoid
+from tests.builders import results
 
 SPECS = fate_weights(2, (4,), (4,))
 
 
-def tree(point, n_draws=1):
-    """Draws that are all the same point."""
-    return xr.DataTree.from_dict(
-        {
-            "posterior": xr.Dataset(
-                {
-                    name: (
-                        ("chain", "draw", *(f"{name}_{axis}" for axis in range(value.ndim))),
-                        np.broadcast_to(value, (1, n_draws, *value.shape)),
-                    )
-                    for name, value in point.items()
-                }
-            )
-        }
-    )
+def tree(point):
+    """One draw, the point."""
+    axes = {name: [f"{name}_{axis}" for axis in range(x.ndim)] for name, x in point.items()}
+    return results(posterior={name: (axes[name], x[None]) for name, x in point.items()})
 
 
 @pytest.fixture(scope="module")

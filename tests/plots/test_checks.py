@@ -10,6 +10,7 @@ from matplotlib.colors import to_hex
 from bayesrank.plots.checks import PANELS, plot_match_checks, plot_ranking_checks
 from bayesrank.results.checks.match_checks import match_checks
 from bayesrank.results.checks.ranking_checks import ranking_checks, worst_checks
+from tests.builders import results
 
 DIMS = ("ranking", "slot")
 
@@ -24,23 +25,16 @@ def tree(n_items=5, length=5, n_rankings=60, n_draws=60, outcome="weak orders", 
     observed = ranks[0]
     observed[:odd] = length + 1 - observed[:odd]
     names = names or [f"Item {i + 1}" for i in range(n_items)]
-    draws = np.broadcast_to(utility, (1, n_draws, n_items))
-    return xr.DataTree.from_dict(
-        {
-            "posterior": xr.Dataset(
-                {"utility": (("chain", "draw", "item"), draws)}, coords={"item": names}
-            ),
-            "posterior_predictive": xr.Dataset({"y": (("chain", "draw", *DIMS), ranks[None, 1:])}),
-            "observed_data": xr.Dataset({"y": (DIMS, observed)}),
-            "constant_data": xr.Dataset(
-                {
-                    "y_item": (DIMS, item),
-                    "y_weight": ("ranking", np.ones(n_rankings)),
-                    "y_item_rankings": ("item", np.bincount(item.ravel(), minlength=n_items)),
-                },
-                coords={"y_outcome": [outcome], "item": names},
-            ),
-        }
+    return results(
+        {"item": names, "y_outcome": [outcome]},
+        posterior={"utility": ("item", np.tile(utility, (n_draws, 1)))},
+        posterior_predictive={"y": (DIMS, ranks[1:])},
+        observed_data={"y": (DIMS, observed)},
+        constant_data={
+            "y_item": (DIMS, item),
+            "y_weight": ("ranking", np.ones(n_rankings)),
+            "y_item_rankings": ("item", np.bincount(item.ravel(), minlength=n_items)),
+        },
     )
 
 
@@ -140,21 +134,16 @@ def test_matches_have_the_panels_of_matches():
     rng = np.random.default_rng(0)
     first, second = np.triu_indices(4, 1)
     counts = rng.multinomial(20, [0.6, 0.3, 0.1], (201, 6))
-    data = xr.DataTree.from_dict(
-        {
-            "posterior_predictive": xr.Dataset(
-                {"y": (("chain", "draw", "pair", "result"), counts[None, 1:])}
-            ),
-            "constant_data": xr.Dataset(
-                {
-                    "y_first": ("pair", first), "y_second": ("pair", second),
-                    "y_counts": (("pair", "result"), counts[0]),
-                    "y_item_matches": ("item", [60] * 4),
-                },
-                coords={"item": list("abcd")},
-            ),
-        }
-    )  # fmt: skip
+    data = results(
+        {"item": "abcd"},
+        posterior_predictive={"y": (("pair", "result"), counts[1:])},
+        constant_data={
+            "y_first": ("pair", first),
+            "y_second": ("pair", second),
+            "y_counts": (("pair", "result"), counts[0]),
+            "y_item_matches": ("item", [60] * 4),
+        },
+    )
     pc = plot_match_checks(data)
     assert pc.viz["plot"]["statistic"].values.tolist() == ["outcome", "points", "pair"]
     assert names_of(axes_of(pc, "outcome")) == ["the first wins", "the second wins", "a tie"]

@@ -11,6 +11,7 @@ import xarray as xr
 import bayesrank as br
 from bayesrank.data import UninformativeRankingWarning
 from bayesrank.results.checks.ranking_checks import GIVEN, ranking_checks, worst_checks
+from tests.builders import results
 
 DIMS = ("ranking", "slot")
 # a over b over c, c over b, and a and b over c, which counts twice; the empty slot holds item 0
@@ -22,22 +23,16 @@ DRAWN = [[first, *RANKS[1:]] for first in ([1, 2, 3], [1, 2, 3], [2, 1, 3], [3, 
 
 
 def tree(ranks=RANKS, drawn=DRAWN, item=ITEM, weight=WEIGHT, outcome="weak orders"):
-    drawn = np.array(drawn)
-    drawn = drawn[None] if drawn.ndim == 3 else drawn
     n_items = np.max(item) + 1
-    return xr.DataTree.from_dict(
-        {
-            "posterior_predictive": xr.Dataset({"y": (("chain", "draw", *DIMS), drawn)}),
-            "observed_data": xr.Dataset({"y": (DIMS, np.array(ranks))}),
-            "constant_data": xr.Dataset(
-                {
-                    "y_item": (DIMS, np.array(item)),
-                    "y_weight": ("ranking", np.array(weight)),
-                    "y_item_rankings": ("item", np.ones(n_items)),
-                },
-                coords={"y_outcome": [outcome], "item": list("abcdefghijkl")[:n_items]},
-            ),
-        }
+    return results(
+        {"y_outcome": [outcome], "item": "abcdefghijkl"[:n_items]},
+        posterior_predictive={"y": (DIMS, drawn)},
+        observed_data={"y": (DIMS, ranks)},
+        constant_data={
+            "y_item": (DIMS, item),
+            "y_weight": ("ranking", weight),
+            "y_item_rankings": ("item", np.ones(n_items)),
+        },
     )
 
 

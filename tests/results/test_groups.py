@@ -5,31 +5,29 @@ import pytest
 import xarray as xr
 
 from bayesrank.results import group_log_likelihood
+from tests.builders import results
 
 
 def tree(seed=0):
     """Two chains of three draws, five pairs by judges b, a, b, c, a; nobody is judged by d."""
-    rng = np.random.default_rng(seed)
-    logp = rng.normal(-1, 0.1, size=(2, 3, 5))
-    groups = {
-        "posterior": xr.Dataset({"x": (("chain", "draw"), np.zeros((2, 3)))}),
-        "log_likelihood": xr.Dataset(
-            {"y": (("chain", "draw", "pair"), logp), "z": (("chain", "draw"), logp[..., 0])},
-            coords={"chain": [0, 1], "draw": [0, 1, 2]},
-        ),
-        "constant_data": xr.Dataset(
-            {
-                "y_judge": ("pair", [1, 0, 1, 2, 0]),
-                "y_judge_matches": ("judge", [5, 3, 1, 0]),
-                "y_day": ("pair", [0, 0, 0, 1, 1]),
-                "y_day_matches": ("day", [6, 3]),
-                "y_item_matches": ("item", [9, 9]),
-                "y_outcomes": ("y_outcome", [5]),
-            },
-            coords={"judge": list("abcd"), "day": [8, 9], "y_outcome": ["pair outcomes"]},
-        ),
-    }
-    return xr.DataTree.from_dict(groups), logp
+    logp = np.random.default_rng(seed).normal(-1, 0.1, size=(2, 3, 5))
+    found = results(
+        {
+            "chain": [0, 1], "draw": [0, 1, 2], "judge": "abcd", "day": [8, 9],
+            "y_outcome": ["pair outcomes"],
+        },
+        posterior={"x": ((), np.zeros((2, 3)))},
+        log_likelihood={"y": ("pair", logp), "z": ((), logp[..., 0])},
+        constant_data={
+            "y_judge": ("pair", [1, 0, 1, 2, 0]),
+            "y_judge_matches": ("judge", [5, 3, 1, 0]),
+            "y_day": ("pair", [0, 0, 0, 1, 1]),
+            "y_day_matches": ("day", [6, 3]),
+            "y_item_matches": ("item", [9, 9]),
+            "y_outcomes": ("y_outcome", [5]),
+        },
+    )  # fmt: skip
+    return found, logp
 
 
 def test_pairs_of_a_judge_are_added_up():
@@ -55,20 +53,18 @@ def test_the_total_stays_and_so_does_the_rest():
 def rankings():
     """Four rankings by rankers y, x, y, y; z ranked nothing."""
     logp = np.random.default_rng(0).normal(-1, 0.1, size=(2, 3, 4))
-    groups = {
-        "log_likelihood": xr.Dataset({"y": (("chain", "draw", "ranking"), logp)}),
-        "constant_data": xr.Dataset(
-            {
-                "y_ranks": (("ranking", "slot"), np.tile([1, 2], (4, 1))),
-                "y_item": (("ranking", "slot"), np.tile([0, 1], (4, 1))),
-                "y_item_rankings": ("item", [4, 4]),
-                "y_ranker": ("ranking", [1, 0, 1, 1]),
-                "y_ranker_rankings": ("ranker", [1, 3, 0]),
-            },
-            coords={"ranker": list("xyz")},
-        ),
-    }
-    return xr.DataTree.from_dict(groups), logp
+    found = results(
+        {"ranker": "xyz"},
+        log_likelihood={"y": ("ranking", logp)},
+        constant_data={
+            "y_ranks": (("ranking", "slot"), np.tile([1, 2], (4, 1))),
+            "y_item": (("ranking", "slot"), np.tile([0, 1], (4, 1))),
+            "y_item_rankings": ("item", [4, 4]),
+            "y_ranker": ("ranking", [1, 0, 1, 1]),
+            "y_ranker_rankings": ("ranker", [1, 3, 0]),
+        },
+    )
+    return found, logp
 
 
 def test_items_are_no_group_of_rankings():

@@ -10,6 +10,7 @@ from scipy.special import logsumexp
 import bayesrank as br
 from bayesrank.results import ParetoKWarning, compare, loo_by_ranker
 from bayesrank.results.evaluation.loo import loo_of
+from tests.builders import results
 
 ITEMS = list("abcd")
 ORDERINGS = [
@@ -92,26 +93,21 @@ def tree(n_rankings=12, *, rankers=4, seed=0, weight=None, dims=("ranking", "slo
     rng = np.random.default_rng(seed)
     logp = -1.5 + 0.1 * rng.normal(size=(2, 500, n_rankings))
     codes = np.arange(n_rankings) % rankers
-    weight = np.ones(n_rankings) if weight is None else weight
-    ranking, slot = dims
-    return xr.DataTree.from_dict(
+    ranking, _ = dims
+    return results(
         {
-            "posterior": xr.Dataset({"x": (("chain", "draw", "i"), rng.normal(size=(2, 500, 2)))}),
-            "log_likelihood": xr.Dataset({"y": (("chain", "draw", ranking), logp)}),
-            "constant_data": xr.Dataset(
-                {
-                    "y_ranks": ((ranking, slot), np.tile([1, 2, 3], (n_rankings, 1))),
-                    "y_weight": (ranking, weight),
-                    "y_ranker": (ranking, codes),
-                    "y_ranker_rankings": ("ranker", np.bincount(codes)),
-                    "y_outcomes": ("y_outcome", [n_rankings]),
-                },
-                coords={
-                    "ranker": [f"u{i}" for i in range(rankers)],
-                    "y_outcome": ["weak orders given their block sizes"],
-                },
-            ),
-        }
+            "ranker": [f"u{i}" for i in range(rankers)],
+            "y_outcome": ["weak orders given their block sizes"],
+        },
+        posterior={"x": ("i", rng.normal(size=(2, 500, 2)))},
+        log_likelihood={"y": (ranking, logp)},
+        constant_data={
+            "y_ranks": (dims, np.tile([1, 2, 3], (n_rankings, 1))),
+            "y_weight": (ranking, np.ones(n_rankings) if weight is None else weight),
+            "y_ranker": (ranking, codes),
+            "y_ranker_rankings": ("ranker", np.bincount(codes)),
+            "y_outcomes": ("y_outcome", [n_rankings]),
+        },
     )
 
 

@@ -8,6 +8,7 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank.results import match_checks, worst_checks
+from tests.builders import results
 
 # a at home against b, b at home against a, a against c
 FIRST, SECOND = [0, 1, 0], [1, 0, 2]
@@ -16,21 +17,15 @@ COUNTS = [[3, 1, 0], [1, 2, 1], [0, 0, 2]]
 
 def tree(counts=COUNTS, drawn=(COUNTS,)):
     rows = ("pair", "result")
-    return xr.DataTree.from_dict(
-        {
-            "posterior_predictive": xr.Dataset(
-                {"y": (("chain", "draw", *rows), np.array([drawn]))}
-            ),
-            "constant_data": xr.Dataset(
-                {
-                    "y_first": ("pair", FIRST),
-                    "y_second": ("pair", SECOND),
-                    "y_counts": (rows, np.array(counts)),
-                    "y_item_matches": ("item", [10, 8, 2]),
-                },
-                coords={"item": ["a", "b", "c"]},
-            ),
-        }
+    return results(
+        {"item": "abc"},
+        posterior_predictive={"y": (rows, drawn)},
+        constant_data={
+            "y_first": ("pair", FIRST),
+            "y_second": ("pair", SECOND),
+            "y_counts": (rows, counts),
+            "y_item_matches": ("item", [10, 8, 2]),
+        },
     )
 
 
