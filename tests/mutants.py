@@ -76,8 +76,8 @@ MUTANTS = (
     Mutant(
         "generalised Mallows: what was chosen before is passed over, too",
         MALLOWS,
-        "passed += ranks[r, s] > j + 1 and consensus[r, s] < own",
-        "passed += ranks[r, s] != j + 1 and consensus[r, s] < own",
+        "out[r, j] += ranks[r, s] > j + 1 and consensus[r, s] < own",
+        "out[r, j] += ranks[r, s] != j + 1 and consensus[r, s] < own",
         ("tests/likelihoods/mallows/test_stages.py",),
     ),
     Mutant(

@@ -45,10 +45,10 @@ from bayesrank.distributions.generalized_mallows import (
 from bayesrank.distributions.mallows import (
     STAGE,
     MallowsRV,
-    ObservedPartialRV,
-    PartialMallowsRV,
+    ObservedMallowsRV,
     are_ranks,
     checked,
+    is_full,
     of_items,
 )
 from bayesrank.distributions.observed import same_value
@@ -289,14 +289,17 @@ class MallowsComponent(Component):
 
     @classmethod
     def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
+        _, _, distance, where, sizes, _ = inputs
+        if not is_full(where, sizes):
+            raise TypeError(_brought(given.name, "Mallows", "where= or sizes"))
         consensus = of_items(given.of_items("consensus"), given.rankings.n_items)
         alpha = given.read("alpha", {(): "one for all", (COMPONENT,): "one per component"}).value
         # of a known length, and no function of the consensus, by which steps and EM go
-        return {"consensus": consensus, "alpha": alpha + np.zeros(given.n), "distance": inputs[-1]}
+        return {"consensus": consensus, "alpha": alpha + np.zeros(given.n), "distance": distance}
 
     @classmethod
     def check(cls, name: str, p: SimpleNamespace, rankings: Rankings) -> None:
-        ObservedPartialRV.check(name, rankings, cls._distance(p))
+        ObservedMallowsRV.check(name, rankings, cls._distance(p))
 
     @classmethod
     def logp(
@@ -318,7 +321,7 @@ class MallowsComponent(Component):
     def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
         n = pt.constant(known_items(p.consensus))
         of_slots = p.consensus[:, data.item], p.alpha[:, None], p.distance
-        return PartialMallowsRV.rv_op(*of_slots, data.where, data.sizes, n, rng=rng)
+        return MallowsRV.rv_op(*of_slots, data.where, data.sizes, n, rng=rng)
 
     @classmethod
     def _distance(cls, p: SimpleNamespace) -> str:

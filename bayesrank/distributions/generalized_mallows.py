@@ -82,13 +82,15 @@ class GeneralizedMallowsRV(MallowsRV):
     _print_name = ("GeneralizedMallows", "\\operatorname{GeneralizedMallows}")
 
     @classmethod
-    def _around(cls, p: SimpleNamespace, size: Any, rng: Any) -> tuple[Any, TensorVariable, Any]:
+    def _consensus(cls, p: SimpleNamespace, size: Any, rng: Any) -> tuple[Any, TensorVariable, Any]:
         parts = (p.consensus, p.alpha) + (() if p.sizes.type.shape[-1] == 0 else (p.sizes,))
         return rng, p.consensus, batch_shape(*parts) if size is None else tuple(size)
 
     @classmethod
-    def _drawn(cls, consensus: TensorVariable, p: SimpleNamespace, seed: Any) -> TensorVariable:
-        return draw_by_stages(consensus, p.alpha, seed)
+    def _drawn(
+        cls, consensus: TensorVariable, p: SimpleNamespace, seed: Any, batch: Any
+    ) -> TensorVariable:
+        return draw_by_stages(consensus, p.alpha, seed, shape=batch)
 
     @classmethod
     def _shown(cls, ranks: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -106,8 +108,10 @@ class StagesSummedOutRV(SummedOutRV):
     _print_name = GeneralizedMallowsRV._print_name
 
     @classmethod
-    def _drawn(cls, consensus: TensorVariable, p: SimpleNamespace, seed: Any) -> TensorVariable:
-        return draw_by_stages(consensus, p.alpha, seed)
+    def _drawn(
+        cls, consensus: TensorVariable, p: SimpleNamespace, seed: Any, batch: Any
+    ) -> TensorVariable:
+        return draw_by_stages(consensus, p.alpha, seed, shape=batch)
 
 
 class GeneralizedMallows(Discrete):
@@ -306,7 +310,7 @@ class ObservedStagesRV(_ObservedRV, GeneralizedMallowsRV):
     rows_apart = True
     parameters = PARAMETERS | {"ranks": "slot", "weight": "", "is_ranking": ""}
     gathered = ("consensus", "alpha")
-    extended_signature = signature(parameters, "slot")
+    value_axes = "slot"
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> None:
@@ -330,7 +334,7 @@ class ObservedStagesSummedOutRV(_ObservedRV, StagesSummedOutRV):
 
     parameters = SUMMED_OUT | {"ranks": "ranking,slot", "weight": "ranking"}
     gathered = ("item",)
-    extended_signature = signature(parameters, "ranking,slot")
+    value_axes = "ranking,slot"
 
     @classmethod
     def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:

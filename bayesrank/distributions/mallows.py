@@ -1,12 +1,11 @@
 r"""Mallows models as PyMC distributions: rankings around one consensus.
 
-The value is one ranking in each row, `ranks` from 1, aligned with the ranks of the consensus: of
-all items, or with ties and empty slots as those of the other distributions of rankings.
-With ``observed=`` a `Rankings`, ranks are aligned with slots, as those of the other distributions
-of rankings are, and the consensus, which is by item, is gathered into them.
+The value is one ranking in each row, `ranks` from 1, aligned with the ranks of the consensus: full,
+or with ties and empty slots. With ``observed=`` a `Rankings`, ranks are aligned with slots, and the
+consensus, which is by item, is gathered into them.
 
-The consensus is given, or it is summed out: then all orders of the items are equally likely before
-the data, and the rankings have one log-probability together.
+The consensus is given, or it is marginalised: then all orders of the items are equally likely a
+priori, and the rankings have one log-probability together.
 
 >>> import pymc as pm
 >>> ranks = Mallows.dist([1, 2, 3], 3.0, distance="kendall")
@@ -71,17 +70,17 @@ from bayesrank.distributions.orders import (
 )
 from bayesrank.likelihoods.mallows import (
     DISTANCES,
-    Ray,
+    Curve,
     check_distance,
     check_partial,
     check_summed_out,
     consensus_costs,
+    consensus_curve,
     draw_rankings,
     known_items,
     mallows_logp,
     partial_logp,
-    ray_of_rankings,
-    summed_out_along_ray,
+    summed_out_along_curve,
     summed_out_logp,
 )
 from bayesrank.schema import ITEM, RANKER
@@ -91,14 +90,14 @@ __all__ = [
     "STAGE",
     "Mallows",
     "MallowsRV",
-    "ObservedPartialRV",
-    "PartialMallowsRV",
+    "ObservedMallowsRV",
     "SummedOutRV",
     "alpha_by_name",
     "are_ranks",
     "checked",
     "consensus_by_name",
     "described",
+    "is_full",
     "of_items",
     "whole_ranks",
 ]
@@ -108,9 +107,15 @@ OUTCOME = "weak orders given their block sizes"  # of which full rankings are so
 ALPHA_IS_WRONG = "alpha must be finite and not negative"
 CONSENSUS_IS_WRONG = "consensus must hold the ranks 1 to n"
 
-PARAMETERS = {"consensus": "slot", "alpha": "", "distance": ""}
-# Blocks of length 0: full rankings of the slots in use
-PARTIAL = PARAMETERS | {"where": "slot", "sizes": "block", "n_items": ""}
+# `n_items` is that of the consensus. Blocks of length 0: full rankings of the slots in use
+PARAMETERS = {
+    "consensus": "slot",
+    "alpha": "",
+    "distance": "",
+    "where": "slot",
+    "sizes": "block",
+    "n_items": "",
+}
 # An alpha of length one is that of all rankings
 SUMMED_OUT = {
     "alpha": "one_or_ranking",
@@ -118,12 +123,11 @@ SUMMED_OUT = {
     "distance": "",
     "sizes": "row,block",
 }
-OBSERVED = {"ranks": "slot", "weight": ""}
 NO_BLOCKS = np.zeros((1, 0), np.int64)
 
 
 class MallowsRV(SymbolicRandomVariable):
-    """Draw one seed per ranking, and a ranking of it."""
+    """Draw full rankings around a consensus, and show the order of the slots in use, in blocks."""
 
     name = "mallows"
     drawn_by: ClassVar[Sequence[str]] = tuple(PARAMETERS)
@@ -136,47 +140,32 @@ class MallowsRV(SymbolicRandomVariable):
         p = SimpleNamespace(**dict(zip(cls.drawn_by, params, strict=False)))  # then the observed
         rng = normalize_rng_param(rng)
         size = normalize_size_param(size)
-
-        of_seeds, consensus, batch = cls._around(p, None if rv_size_is_none(size) else size, rng)
-        next_rng, seed = pt.random.integers(
-            0, 2**62, size=batch, rng=of_seeds, return_next_rng=True
-        )
-        outputs = [next_rng, cls._shown(cls._drawn(consensus, p, seed), p)]
+        shape = None if rv_size_is_none(size) else tuple(size)
+        seed_rng, consensus, batch = cls._consensus(p, shape, rng)
+        next_rng, seed = pt.random.integers(0, 2**62, rng=seed_rng, return_next_rng=True)
+        outputs = [next_rng, cls._shown(cls._drawn(consensus, p, seed, batch), p)]
         return cls(inputs=[rng, size, *params], outputs=outputs)(rng, size, *params)
 
     @classmethod
-    def _drawn(cls, consensus: TensorVariable, p: SimpleNamespace, seed: Any) -> TensorVariable:
-        """Draw full rankings, one for each seed."""
-        distance, n = _name_of(p.distance), cls._n_items(p)
-        return draw_rankings(consensus, p.alpha, seed, distance=distance, n_items=n)
-
-    @classmethod
-    def _around(cls, p: SimpleNamespace, size: Any, rng: Any) -> tuple[Any, TensorVariable, Any]:
-        """Give a generator, the consensus, and how many rankings to draw around it."""
-        batch = batch_shape(p.consensus, p.alpha[..., None]) if size is None else tuple(size)
-        return rng, p.consensus, batch
-
-    @classmethod
-    def _n_items(cls, p: SimpleNamespace) -> int:
-        return known_items(p.consensus)
-
-    @classmethod
-    def _shown(cls, ranks: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """Give what is seen of a full ranking."""
-        return ranks
-
-
-class PartialMallowsRV(MallowsRV):
-    """The same, of which only the order of the slots in use is seen, in blocks."""
-
-    drawn_by = tuple(PARTIAL)
-    extended_signature = signature(PARTIAL, "slot")
-
-    @classmethod
-    def _around(cls, p: SimpleNamespace, size: Any, rng: Any) -> tuple[Any, TensorVariable, Any]:
+    def _consensus(cls, p: SimpleNamespace, size: Any, rng: Any) -> tuple[Any, TensorVariable, Any]:
+        """Return a generator, the consensus, and the shape of the rankings to draw around it."""
         if size is None:
             size = batch_shape(p.consensus, p.alpha[..., None], p.where, p.sizes)
         return rng, p.consensus, tuple(size)
+
+    @classmethod
+    def _drawn(
+        cls, consensus: TensorVariable, p: SimpleNamespace, seed: Any, batch: Any
+    ) -> TensorVariable:
+        """Draw full rankings of a shape."""
+        return draw_rankings(
+            consensus,
+            p.alpha,
+            seed,
+            shape=batch,
+            distance=_name_of(p.distance),
+            n_items=cls._n_items(p),
+        )
 
     @classmethod
     def _n_items(cls, p: SimpleNamespace) -> int:
@@ -184,6 +173,9 @@ class PartialMallowsRV(MallowsRV):
 
     @classmethod
     def _shown(cls, ranks: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """Return what is seen of a full ranking."""
+        if is_full(p.where, p.sizes):
+            return ranks
         return ranks_from_scores(-ranks, p.where, p.sizes)
 
 
@@ -195,7 +187,7 @@ class SummedOutRV(MallowsRV):
     extended_signature = signature(SUMMED_OUT, "ranking,slot")
 
     @classmethod
-    def _around(cls, p: SimpleNamespace, size: Any, rng: Any) -> tuple[Any, TensorVariable, Any]:
+    def _consensus(cls, p: SimpleNamespace, size: Any, rng: Any) -> tuple[Any, TensorVariable, Any]:
         batch = () if size is None else tuple(size)
         shape = (*batch, cls._n_items(p))
         next_rng, score = pt.random.uniform(size=shape, rng=rng, return_next_rng=True)
@@ -398,33 +390,17 @@ class Mallows(Discrete):
         consensus = pt.atleast_1d(whole_ranks(consensus))
         n = known_items(consensus)
         check_distance(distance)
-        params = [consensus, as_double(alpha, "`alpha`"), _number_of(distance)]
-        if where is None and sizes is None:
-            return with_given(super().dist(params, **kwargs), **given)
         where = np.ones(n, bool) if where is None else where
-        where = pt.cast(pt.as_tensor_variable(where), "bool")
         sizes = np.zeros(0, np.int64) if sizes is None else sizes
-        params += [where, pt.cast(pt.as_tensor_variable(sizes), "int64"), pt.constant(n)]
-        return _Partial.dist(params, **kwargs)
-
-    def support_point(rv: TensorVariable, size: Any, consensus: Any, *_: Any) -> TensorVariable:
-        """Return the consensus."""
-        return pt.zeros_like(rv) + consensus
-
-    def logp(value: Any, consensus: Any, alpha: Any, distance: Any) -> TensorVariable:
-        """One log-probability per ranking."""
-        logp = mallows_logp(value, consensus, alpha, distance=_name_of(distance))
-        n = known_items(consensus)
-        return checked(
-            pt.switch(are_ranks(value, n), logp, -pt.inf), alpha, are_ranks(consensus, n)
-        )
-
-
-class _Partial(Discrete):
-    """Partial rankings around a consensus; `Mallows` makes it."""
-
-    rv_type = PartialMallowsRV
-    rv_op = PartialMallowsRV.rv_op
+        params = [
+            consensus,
+            as_double(alpha, "`alpha`"),
+            _number_of(distance),
+            pt.cast(pt.as_tensor_variable(where), "bool"),
+            pt.cast(pt.as_tensor_variable(sizes), "int64"),
+            pt.constant(n),
+        ]
+        return with_given(super().dist(params, **kwargs), **given)
 
     def support_point(rv: TensorVariable, consensus: Any, alpha: Any, *more: Any) -> TensorVariable:
         """Return the consensus, as far as it is seen."""
@@ -435,7 +411,11 @@ class _Partial(Discrete):
         """One log-probability per ranking."""
         distance, where, sizes, n_items = more
         n = int(n_items.data)
-        # rows, which the sums are over
+        if is_full(where, sizes):
+            logp = mallows_logp(value, consensus, alpha, distance=_name_of(distance))
+            logp = pt.switch(are_ranks(value, n), logp, -pt.inf)
+            return checked(logp, alpha, are_ranks(consensus, n))
+        # sums are over rows
         shape = batch_shape(value, consensus, alpha[..., None])
         ranks, rho = (pt.broadcast_to(x, (*shape, n)).reshape((-1, n)) for x in (value, consensus))
         of_each = pt.broadcast_to(alpha, shape).reshape((-1,)) if shape else alpha
@@ -487,7 +467,7 @@ class _SummedOut(Discrete):
 
 
 class _ObservedRV(ObservedRankingsRV):
-    """Rankings, which new ones must be like, too."""
+    """Observed rankings, with a check that the model has a sum for them."""
 
     @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
@@ -496,12 +476,8 @@ class _ObservedRV(ObservedRankingsRV):
 
     @classmethod
     def check(cls, name: str, data: Rankings, distance: str) -> None:
-        """Raise where a ranking is of no kind that the model is of."""
-        if (row := _first_partial(data)) is not None:
-            raise ValueError(
-                f"{name!r} was made with full rankings without ties: {described(data, row)}. Make "
-                "the model anew with partial rankings, which it then allows."
-            )
+        """Raise where a ranking has no sum."""
+        raise NotImplementedError
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> None:
@@ -510,30 +486,11 @@ class _ObservedRV(ObservedRankingsRV):
 
 
 class ObservedMallowsRV(_ObservedRV, MallowsRV):
-    """Full rankings observed around a consensus."""
+    """Full and partial rankings observed around a consensus."""
 
-    parameters = PARAMETERS | OBSERVED | {"is_ranking": ""}
+    parameters = PARAMETERS | {"ranks": "slot", "weight": "", "is_ranking": ""}
     gathered = ("consensus", "alpha")
-    extended_signature = signature(parameters, "slot")
-
-    @classmethod
-    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        return pt.zeros_like(rv) + p.consensus
-
-    @classmethod
-    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        logp = mallows_logp(value, p.consensus, p.alpha, distance=_name_of(p.distance))
-        if not is_observed(value, p.ranks):
-            logp = pt.switch(are_ranks(value, known_items(p.consensus)), logp, -pt.inf)
-        return p.weight * checked(logp, p.alpha, p.is_ranking)
-
-
-class ObservedPartialRV(_ObservedRV, PartialMallowsRV):
-    """Partial rankings observed around a consensus."""
-
-    parameters = PARTIAL | OBSERVED | {"is_ranking": ""}
-    gathered = ("consensus", "alpha")
-    extended_signature = signature(parameters, "slot")
+    value_axes = "slot"
 
     @classmethod
     def check(cls, name: str, data: Rankings, distance: str) -> None:
@@ -559,12 +516,37 @@ class ObservedPartialRV(_ObservedRV, PartialMallowsRV):
         return p.weight * checked(logp, p.alpha, p.is_ranking)
 
 
+class ObservedFullRV(ObservedMallowsRV):
+    """Full rankings observed around a consensus, whose distances need no sum."""
+
+    @classmethod
+    def check(cls, name: str, data: Rankings, distance: str) -> None:
+        _refuse_partial(name, data)
+
+    @classmethod
+    def _shown(cls, ranks: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        return ranks
+
+    @classmethod
+    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        return pt.zeros_like(rv) + p.consensus
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        n = int(p.n_items.data)
+        consensus = pt.specify_shape(p.consensus, (None, n))
+        logp = mallows_logp(value, consensus, p.alpha, distance=_name_of(p.distance))
+        if not is_observed(value, p.ranks):
+            logp = pt.switch(are_ranks(value, n), logp, -pt.inf)
+        return p.weight * checked(logp, p.alpha, p.is_ranking)
+
+
 class ObservedSummedOutRV(_ObservedRV, SummedOutRV):
     """Rankings of all items observed, and the consensus summed out."""
 
     parameters = SUMMED_OUT | {"ranks": "ranking,slot", "weight": "ranking"}
     gathered = ("alpha", "item")
-    extended_signature = signature(parameters, "ranking,slot")
+    value_axes = "ranking,slot"
 
     @classmethod
     def check(cls, name: str, data: Rankings, distance: str) -> None:
@@ -599,33 +581,49 @@ class ObservedSummedOutRV(_ObservedRV, SummedOutRV):
 
 
 class SharedSummedOutRV(ObservedSummedOutRV):
-    """The same with one concentration, of which the sum over orders is a function."""
+    """The same with one concentration, by which the sum over orders is interpolated."""
 
     parameters = ObservedSummedOutRV.parameters | {
         "cost": "of,at",
-        "series": "piece,term",
-        "bounds": "end",
-        "least": "one",
+        "series": "piece,power",
+        "axis": "number",
     }
     derives_weights = True
-    extended_signature = signature(parameters, "ranking,slot")
 
     @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
         found = super().record(name, data, p)
-        ray = ray_of_rankings(_by_item(data.item, data.ranks), data.weight, _name_of(p.distance))
-        return found._replace(derived=ray._asdict())
+        by_item = _by_item(data.item, data.ranks)
+        cost, curve = consensus_curve(by_item, data.weight, _name_of(p.distance))
+        return found._replace(derived={"cost": cost, **curve._asdict()})
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         if not is_observed(value, p.ranks) or not _is_current(p):
             return super().logp(value, p)
-        n = known_items(p.item)
-        ray = Ray(pt.specify_shape(p.cost, (n, n)), p.series, p.bounds, p.least)
-        logp = summed_out_along_ray(
-            p.alpha[0], ray, p.weight, distance=_name_of(p.distance), sizes=_blocks_of(p.sizes)
+        logp = summed_out_along_curve(
+            p.alpha[0],
+            Curve(p.series, p.axis),
+            p.weight,
+            n_items=known_items(p.item),
+            distance=_name_of(p.distance),
+            sizes=_blocks_of(p.sizes),
         )
         return checked(logp, p.alpha)
+
+
+def _refuse_partial(name: str, data: Rankings) -> None:
+    if (row := _first_partial(data)) is not None:
+        raise ValueError(
+            f"{name!r} was made with full rankings without ties: {described(data, row)}. Make "
+            "the model anew with partial rankings, which it then allows."
+        )
+
+
+def is_full(where: Any, sizes: Any) -> bool:
+    """Whether all slots are in use, and no blocks are given."""
+    used = known_value(where)
+    return sizes.type.shape[-1] == 0 and used is not None and bool(used.all())
 
 
 def _first_partial(data: Rankings) -> int | None:
@@ -678,7 +676,7 @@ def _known(x: TensorVariable) -> Any:
 def _observe(
     name: str, consensus: Any, alpha: Any, rankings: Rankings, options: Mapping[str, Any]
 ) -> TensorVariable:
-    """Add full rankings and the variable that observes them to the model in context."""
+    """Add rankings and the variable that observes them to the model in context."""
     own, options = observed_options(
         "Mallows",
         rankings,
@@ -716,32 +714,27 @@ def _observe(
     by_name, is_ranking = consensus_by_name(
         name, consensus, rankings, own.get("consensus_dims"), dims
     )
-    is_partial = _first_partial(rankings) is not None
 
     def of_each(data: SimpleNamespace) -> dict[str, TensorVariable]:
-        consensus = pt.cast(in_slots(by_name, vars(data)), "int64")
-        more = (
-            {"where": data.ranks > 0, "sizes": pt.cast(data.sizes, "int64"), "n_items": n}
-            if is_partial
-            else {}
-        )
-        return more | {
-            "consensus": consensus if is_partial else of_items(consensus, n),
+        return {
+            "consensus": pt.cast(in_slots(by_name, vars(data)), "int64"),
             "alpha": in_rows(alpha_of, vars(data)),
+            "where": data.ranks > 0,
+            "sizes": pt.cast(data.sizes, "int64"),
+            "n_items": n,
             "is_ranking": is_ranking,
             "ranks": pt.cast(data.ranks, "int64"),
             "weight": data.weight,
         }
 
-    known = ITEM in by_name.axes
     return observe(
-        ObservedPartialRV if is_partial else ObservedMallowsRV,
+        ObservedFullRV if _first_partial(rankings) is None else ObservedMallowsRV,
         name,
         rankings,
         given,
         of_each,
         outcome=OUTCOME,
-        items_known=known,
+        items_known=ITEM in by_name.axes,
         **options,
     )
 

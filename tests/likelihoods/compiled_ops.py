@@ -14,13 +14,12 @@ import pytensor.tensor as pt
 from bayesrank.data.derive import Stages, stage_table
 from bayesrank.likelihoods.kinds import MixtureLogp
 from bayesrank.likelihoods.mallows.op import (
-    FootruleLogNormaliser,
-    KendallDistance,
     LogSumOfCompletions,
     LogSumOverOrders,
+    PassedOver,
+    RankingsDraw,
 )
-from bayesrank.likelihoods.mallows.ray import LogSumAlongRay, ray_of_costs
-from bayesrank.likelihoods.mallows.stages import StagePairs, StagesDraw, StagesLogp
+from bayesrank.likelihoods.mallows.stages import StagePairs, StagesDraw
 from bayesrank.likelihoods.mpm.op import Agreement, CountsDraw, LogNormalisers, NetCountsDraw
 from bayesrank.likelihoods.ops import stop_gradient, with_sum
 from bayesrank.likelihoods.pairs import DavidsonTotal, RaoKupperTotal, ThurstoneTotal
@@ -63,7 +62,6 @@ WHERE = np.array([[1, 1, 1, 1], [0, 1, 1, 0]], dtype=bool)
 EVERYONE = np.ones((1, 0), dtype=bool)
 ENTRIES = [np.array([0, 0, 2]), np.array([0, 3, 1]), np.array([1, 0, 2]), np.array([2.0, 1.0, 4.0])]
 SEEDS = np.arange(3) * 7**20
-SQUARES = np.arange(9.0).reshape(3, 3) ** 2
 
 # cells of two groups, which differ in adherence and in ties but not in the effect of the order
 CELLS = [np.array([0, 1, 3, 0]), np.array([1, 2, 0, 3]), np.array([0, 0, 1, 1])]
@@ -73,36 +71,24 @@ LEADS = [PER_ITEM, np.array([0.5, 1.5]), np.array([0.2]), np.array([1.6, 1.2])]
 LEADS += [np.array([0.3, -0.2, 0.1]), *CELLS, *EFFECTS, OUTCOMES]
 
 EXAMPLES = {
-    "FootruleLogNormaliser": Example(FootruleLogNormaliser(6), [np.array([0.0, 0.7])], (0,)),
     "LogSumOfCompletions": Example(
         LogSumOfCompletions(4, 0),
         [np.array([0.2, 1.5]), [[1, 2, 2, 2], [2, 0, 1, 0]], [[1, 3, 2, 4], [4, 1, 2, 3]]],
         (0,),
     ),
     "LogSumOverOrders": Example(LogSumOverOrders(1), [RNG.random((2, 5, 5))], (0,)),
-    "LogSumAlongRay": Example(
-        LogSumAlongRay(0),
-        # not on import, when every worker would compile the kernels that it runs
-        lambda: [np.array([0.2, 1.5]), *map(np.array, ray_of_costs(SQUARES, 0))],
-        (0,),
+    "PassedOver": Example(
+        PassedOver(),
+        [np.zeros(2), [[1, 3, 2, 4], [2, 1, 3, 3]], [[4, 1, 2, 3], [1, 2, 3, 4]]],
     ),
-    "KendallDistance": Example(
-        KendallDistance(), [[[1, 3, 2, 4]] * 2, [[4, 1, 2, 3], [1, 2, 3, 4]]]
-    ),
-    "StagesLogp": Example(
-        StagesLogp(),
-        [
-            np.array([[0.2, 1.5], [0.4, 0.0]]),
-            [[1, 3, 2, 4], [2, 1, 3, 3]],
-            [[4, 1, 2, 3], [1, 2, 3, 4]],
-        ],
-        (0,),
+    "RankingsDraw": Example(
+        RankingsDraw(4, 0), [RNG.random(3), [[1, 3, 2], [2, 1, 4], [4, 3, 2]], [7]]
     ),
     "StagePairs": Example(
         StagePairs(), [np.zeros(2), [[1, 3, 2, 4], [2, 1, 3, 3]], np.array([2.0, 1.0])]
     ),
     "StagesDraw": Example(
-        StagesDraw(), [RNG.random((3, 2)), [[1, 3, 2, 4], [2, 1, 3, 4], [4, 3, 2, 1]], SEEDS]
+        StagesDraw(), [RNG.random((3, 2)), [[1, 3, 2, 4], [2, 1, 3, 4], [4, 3, 2, 1]], [7]]
     ),
     "RankingLogp": Example(RankingLogp(), [np.stack([PER_ITEM, -PER_ITEM]), *FIELDS], (0,)),
     "StageTotal": Example(StageTotal(), [PER_ITEM, *in_total(STAGES)], (0,)),

@@ -18,11 +18,8 @@ SLOW = {
 }
 SLOW |= {"RaoKupperTotal", "ThurstoneTotal", "OrderedPartitionLogp", "WeakOrderLogp"}
 SLOW |= {
-    "FootruleLogNormaliser",
     "LogSumOfCompletions",
-    "LogSumAlongRay",
     "LogSumOverOrders",
-    "KendallDistance",
 }
 
 

@@ -21,7 +21,6 @@ from bayesrank.distributions.mallows import SummedOutRV
 from bayesrank.likelihoods.mallows import (
     COST_KIND,
     DISTANCES,
-    chebyshev_series,
     consensus_costs,
     log_normaliser,
     log_normaliser_of_stages,
@@ -33,7 +32,8 @@ from bayesrank.schema import Kept
 __all__ = ["consensus_log_likelihood", "consensus_posterior"]
 
 MODE = "FAST_COMPILE"  # the Ops are kernels in any mode, and the rest is small
-TOLERANCE = 1e-9  # of interpolated log-probabilities
+TOLERANCE = 1e-10  # of the last coefficients of interpolated log-probabilities
+DEGREES = (16, 32, 64)  # of their Chebyshev series
 Floats = NDArray[np.float64]
 
 
@@ -308,10 +308,14 @@ def _interpolated(f: Callable[[Floats], Floats], x: Floats) -> Floats:
     """Evaluate a smooth function at many points, from few: (n_points, ...)."""
     low, high = x.min(), x.max()
     distinct, which = np.unique(x, return_inverse=True)
-    most = len(distinct) // 4  # nodes and the points between them, fewer than all
-    if most >= 16:
-        series = chebyshev_series(f, low, high, tolerance=TOLERANCE, most=most)
-        if series is not None:
-            at = 2 * (x - low) / (high - low) - 1
-            return np.asarray(chebyshev.chebval(at, series).T)
+
+    def scaled(u: Any) -> Any:
+        return f(low + (high - low) * (u + 1) / 2)
+
+    for degree in DEGREES:
+        if 2 * degree > len(distinct):
+            break
+        series = chebyshev.chebinterpolate(scaled, degree)
+        if np.abs(series[-4:]).max() < TOLERANCE:
+            return np.asarray(chebyshev.chebval(2 * (x - low) / (high - low) - 1, series).T)
     return f(distinct)[which.ravel()]

@@ -1,8 +1,9 @@
-"""Mallows models: distances, exact normalisers, stages, and the consensus summed out.
+"""Mallows models: distances, normalisers, stages, and the consensus summed out.
 
 This wing may import the wing ops.
 """
 
+from bayesrank.likelihoods.mallows.curve import Curve, curve_value, interpolated
 from bayesrank.likelihoods.mallows.op import (
     COST_KIND,
     DISTANCES,
@@ -10,7 +11,7 @@ from bayesrank.likelihoods.mallows.op import (
     check_partial,
     check_summed_out,
     consensus_costs,
-    distance_between,
+    consensus_curve,
     draw_rankings,
     known_items,
     log_normaliser,
@@ -18,12 +19,10 @@ from bayesrank.likelihoods.mallows.op import (
     log_sum_of_completions,
     mallows_logp,
     partial_logp,
-    ray_of_rankings,
-    summed_out_along_ray,
+    summed_out_along_curve,
     summed_out_logp,
 )
 from bayesrank.likelihoods.mallows.order_kernels import PAIRS, PLACES
-from bayesrank.likelihoods.mallows.ray import Ray, chebyshev_series
 from bayesrank.likelihoods.mallows.stages import (
     draw_by_stages,
     log_normaliser_of_stages,
@@ -36,15 +35,16 @@ __all__ = [
     "DISTANCES",
     "PAIRS",
     "PLACES",
-    "Ray",
-    "chebyshev_series",
+    "Curve",
     "check_distance",
     "check_partial",
     "check_summed_out",
     "consensus_costs",
-    "distance_between",
+    "consensus_curve",
+    "curve_value",
     "draw_by_stages",
     "draw_rankings",
+    "interpolated",
     "known_items",
     "log_normaliser",
     "log_normaliser_given_sizes",
@@ -52,9 +52,8 @@ __all__ = [
     "log_sum_of_completions",
     "mallows_logp",
     "partial_logp",
-    "ray_of_rankings",
     "stages_logp",
-    "summed_out_along_ray",
+    "summed_out_along_curve",
     "summed_out_logp",
     "summed_out_stages_logp",
 ]

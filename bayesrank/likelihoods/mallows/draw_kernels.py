@@ -1,16 +1,15 @@
-r"""Draws of full rankings from Mallows models in numba, exact where it is not said.
+r"""Draws of rankings from Mallows models in numba, exact unless stated.
 
-A permutation is drawn at its distance from the identity, and then given to the items by their
-places in the consensus.
+A permutation is drawn around the identity, and then given to the items by their places in the
+consensus.
 
 =========  =====================================================================================
-kendall    repeated insertion: each item v places above the last, with weight exp(-t v)
+stages     the item chosen at a stage passes over v of those left, with weight exp(-t v)
+kendall    stages of one cost
 footrule   back through the scan of positions, then uniformly among the ways of each step
 spearman   item by item, from the last place to the first, by the sums over sets of items; of more
            than 22 items by a chain of exchanges, a hundred for each item, which is not exact
 =========  =====================================================================================
-
-What depends on the concentration alone is kept from one row to the next while that is the same.
 """
 
 import math
@@ -18,19 +17,21 @@ import math
 import numba
 import numpy as np
 
-from bayesrank.likelihoods.mallows.normaliser_kernels import footrule_table
+from bayesrank.likelihoods.mallows.completion_kernels import FOOTRULE, KENDALL
+from bayesrank.likelihoods.mallows.footrule import footrule_table
 from bayesrank.likelihoods.mallows.order_kernels import (
     MOST_ITEMS,
     PLACES,
     draw_order_kernel,
     table_of_sets,
 )
-from bayesrank.likelihoods.mallows.path import exchange_kernel, reach_of
+from bayesrank.likelihoods.mallows.spearman import exchange_kernel
 from bayesrank.likelihoods.ops.splitmix import uniform
 
-__all__ = ["draw_rankings_kernel"]
+__all__ = ["draw_rankings_kernel", "draw_stages_kernel"]
 
 EXCHANGES = 100  # of a chain, for each item
+ALMOST_INFINITE = 1e300  # what an infinite cost is replaced by: it draws the consensus itself
 
 
 @numba.njit(cache=True)
@@ -54,17 +55,17 @@ def _choose(weight, state):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _kendall(t, state, out):  # type: ignore[no-untyped-def]
+def _by_stages(t, state, out):  # type: ignore[no-untyped-def]
+    """Draw a permutation; later stages than those of `t` cost nothing."""
     n = out.size
-    order = np.empty(n, np.int64)
-    weight = np.exp(-t * np.arange(n))
-    for i in range(n):
-        v = _choose(weight[: i + 1], state)
-        for j in range(i, i - v, -1):
-            order[j] = order[j - 1]
-        order[i - v] = i
-    for place in range(n):
-        out[order[place]] = place
+    left, weight = np.arange(n), np.ones(n)
+    for stage in range(n):
+        for v in range(1, n - stage):
+            weight[v] = math.exp(-t[stage] * v) if stage < t.size else 1.0
+        passed = _choose(weight[: n - stage], state)
+        out[left[passed]] = stage
+        for i in range(passed, n - stage - 1):
+            left[i] = left[i + 1]
 
 
 @numba.njit(cache=True)
@@ -115,63 +116,97 @@ def _footrule(table, state, out):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def draw_rankings_kernel(t, consensus, seed, n, kind):  # type: ignore[no-untyped-def]
-    """Draw a ranking for each row, (r, s).
+def _give(permutation, consensus, ranks):  # type: ignore[no-untyped-def]
+    """Fill the ranks that a permutation around the identity gives items with consensus ranks."""
+    for s in range(consensus.size):
+        if not 1 <= consensus[s] <= permutation.size:
+            raise ValueError("The consensus must hold the ranks 1 to n, to draw a ranking.")
+        ranks[s] = permutation[consensus[s] - 1] + 1
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _finite(t):  # type: ignore[no-untyped-def]
+    if np.isnan(t).any():
+        raise ValueError("alpha must be a number, to draw a ranking.")
+    return np.minimum(t, ALMOST_INFINITE)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def draw_stages_kernel(t, consensus, seed):  # type: ignore[no-untyped-def]
+    """Draw a ranking for each row, (r, n), stage by stage.
 
     Parameters
     ----------
-    t : ndarray of float, (r,)
-        What a step of distance costs.
-    consensus : ndarray of int, (r, s)
-        Ranks from 1, of all items or of some.
-    seed : ndarray of int, (r,)
-        A 64-bit seed for each row.
-    n : int
-        Items.
-    kind : int
-        Position of the distance in `DISTANCES`: footrule, Spearman, Kendall.
-
-    Returns
-    -------
-    ndarray of int
+    t : ndarray of float, (r, j)
+        Cost of an item that is passed over, by stage.
+    consensus : ndarray of int, (r, n)
+        Ranks, 1 to n.
+    seed : ndarray of int, (1,)
 
     Raises
     ------
     ValueError
         If a cost is not a number, or a consensus does not hold the ranks 1 to n.
     """
-    n_rows, n_slots = consensus.shape
-    ranks = np.zeros((n_rows, n_slots), np.int64)
-    state = np.empty(1, np.uint64)
-    place = np.empty(n, np.int64)
-    before = np.nan
-    table, cost = np.empty((0, 0)), np.empty((n, n))
-    sets, reduced = np.empty(0), np.empty((0, 0))
-    for r in range(n_rows):
-        if math.isnan(t[r]):
-            raise ValueError("alpha must be a number, to draw a ranking.")
-        x = min(t[r], 1e300)  # infinite: the consensus itself
-        state[0] = np.uint64(seed[r])
-        if x != before:
-            before = x
-            if kind == 0:
-                table = footrule_table(x, n)[0]
-            elif kind == 1 and n <= MOST_ITEMS:
-                for i in range(n):
-                    for j in range(n):
-                        cost[i, j] = min(x * (i - j) ** 2, 1e300)
-                sets, reduced, _ = table_of_sets(cost, PLACES)
-        if kind == 0:
-            _footrule(table, state, place)
-        elif kind == 1 and n <= MOST_ITEMS:
-            draw_order_kernel(sets, reduced, PLACES, state, place)
-        elif kind == 1:
-            place[:] = np.arange(n)
-            exchange_kernel(x, place, EXCHANGES * n, reach_of(x, n), state)
-        else:
-            _kendall(x, state, place)
-        for i in range(n_slots):
-            if not 1 <= consensus[r, i] <= n:
-                raise ValueError("The consensus must hold the ranks 1 to n, to draw a ranking.")
-            ranks[r, i] = place[consensus[r, i] - 1] + 1
+    t, ranks = _finite(t), np.empty(consensus.shape, np.int64)
+    state = np.array([np.uint64(seed[0])])
+    permutation = np.empty(consensus.shape[1], np.int64)
+    for r in range(consensus.shape[0]):
+        _by_stages(t[r], state, permutation)
+        _give(permutation, consensus[r], ranks[r])
     return ranks
+
+
+@numba.njit(cache=True, error_model="numpy")
+def draw_rankings_kernel(t, consensus, seed, n, kind):  # type: ignore[no-untyped-def]
+    """Draw a ranking for each row, (r, s).
+
+    Parameters
+    ----------
+    t : ndarray of float, (r,)
+        Cost of a step of distance.
+    consensus : ndarray of int, (r, s)
+        Ranks from 1, of all items or of some.
+    seed : ndarray of int, (1,)
+    n : int
+        Items.
+    kind : int
+        Position of the distance in `DISTANCES`.
+
+    Raises
+    ------
+    ValueError
+        If a cost is not a number, or a consensus does not hold the ranks 1 to n.
+    """
+    t, ranks = _finite(t), np.empty(consensus.shape, np.int64)
+    state = np.array([np.uint64(seed[0])])
+    permutation = np.empty(n, np.int64)
+    table, sets, reduced = np.empty((0, 0)), np.empty(0), np.empty((0, 0))
+    for r in range(consensus.shape[0]):
+        is_new = r == 0 or t[r] != t[r - 1]  # tables are of the cost alone
+        if kind == KENDALL:
+            _by_stages(np.full(n, t[r]), state, permutation)
+        elif kind == FOOTRULE:
+            if is_new:
+                table = footrule_table(t[r], n)
+            _footrule(table, state, permutation)
+        elif n > MOST_ITEMS:
+            permutation[:] = np.arange(n)
+            exchange_kernel(t[r], permutation, EXCHANGES * n, state)
+        else:
+            if is_new:
+                sets, reduced = _spearman_table(t[r], n)
+            draw_order_kernel(sets, reduced, PLACES, state, permutation)
+        _give(permutation, consensus[r], ranks[r])
+    return ranks
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _spearman_table(t, n):  # type: ignore[no-untyped-def]
+    """Tables of the sums over sets, for costs of Spearman's distance."""
+    cost = np.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            cost[i, j] = min(t * (i - j) ** 2, ALMOST_INFINITE)
+    sets, reduced, _ = table_of_sets(cost, PLACES)
+    return sets, reduced

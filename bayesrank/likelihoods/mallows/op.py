@@ -1,4 +1,4 @@
-r"""Mallows models: distances, their normalisers, and the consensus summed out.
+r"""Mallows models: distances, their normalisers, partial rankings, and the consensus summed out.
 
 .. math:: P(\pi \mid \rho, \alpha) = \frac{e^{-t d(\pi, \rho)}}{Z_n(t)}, \qquad
           t = \frac{\alpha}{n}, \qquad Z_n(t) = \sum_\sigma e^{-t d(\sigma, \mathrm{id})}
@@ -10,23 +10,24 @@ depend on the consensus :math:`\rho`, and ranks may be aligned with slots as wel
 ============  ===============================  =====================================================
 distance      :math:`d(\pi, \rho)`             :math:`Z_n(t)`
 ============  ===============================  =====================================================
-footrule      :math:`\sum|\pi_i - \rho_i|`     a scan of positions, :math:`O(n^2)`
+footrule      :math:`\sum|\pi_i - \rho_i|`     a scan of positions
 spearman      :math:`\sum(\pi_i - \rho_i)^2`   a permanent, by sets of items; of more than 22
                                                an estimate, with its error
 kendall       discordant pairs                 :math:`\prod_{j=1}^n \sum_{k<j} e^{-kt}`
 ============  ===============================  =====================================================
 
-A partial ranking is worth the full rankings that complete it, `partial_logp`.
-
-Numba and C modes run the kernels; JAX and second derivatives run the graphs of
-`bayesrank.likelihoods.mallows.graph`, which must agree.
+The first two are interpolated to 1e-11. A partial ranking is worth the full rankings that complete
+it, `partial_logp`.
 
 >>> ranks, consensus = [[2, 1, 3], [1, 2, 3]], [1, 2, 3]
 >>> mallows_logp(ranks, consensus, 3.0, distance="kendall").exp().eval().round(4).tolist()
 [0.1789, 0.4863]
 """
 
+import functools
+import math
 import warnings
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -34,61 +35,54 @@ import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 from scipy.special import gammaln
 
-from bayesrank.likelihoods.mallows.completion_kernels import (
-    completions_kernel,
+from bayesrank.likelihoods.mallows.completion_kernels import completions_kernel
+from bayesrank.likelihoods.mallows.curve import (
+    Curve,
+    curve_of_orders,
+    curve_value,
+    interpolated,
 )
-from bayesrank.likelihoods.mallows.distance_kernels import kendall_kernel
 from bayesrank.likelihoods.mallows.draw_kernels import draw_rankings_kernel
-from bayesrank.likelihoods.mallows.graph import footrule_log_normaliser, log_sum_over_orders
-from bayesrank.likelihoods.mallows.normaliser_kernels import footrule_kernel
-from bayesrank.likelihoods.mallows.order_kernels import MOST_ITEMS, PAIRS, PLACES, orders_kernel
-from bayesrank.likelihoods.mallows.path import path_log_normaliser, spearman_path
-from bayesrank.likelihoods.mallows.ray import LogSumAlongRay, Ray, ray_of_costs
+from bayesrank.likelihoods.mallows.footrule import footrule_table
+from bayesrank.likelihoods.mallows.order_kernels import (
+    MOST_ITEMS,
+    PAIRS,
+    PLACES,
+    log_total_of_orders,
+    orders_kernel,
+)
+from bayesrank.likelihoods.mallows.spearman import estimated_normaliser
+from bayesrank.likelihoods.mallows.stage_kernels import passed_over_kernel
 from bayesrank.likelihoods.ops import CompiledOp, KernelOp
 
 __all__ = [
     "COST_KIND",
     "DISTANCES",
-    "FootruleLogNormaliser",
-    "KendallDistance",
     "LogSumOfCompletions",
     "LogSumOverOrders",
+    "PassedOver",
     "RankingsDraw",
+    "check_distance",
     "check_partial",
+    "check_summed_out",
     "consensus_costs",
-    "distance_between",
+    "consensus_curve",
     "draw_rankings",
+    "known_items",
     "log_normaliser",
     "log_normaliser_given_sizes",
     "log_sum_of_completions",
     "mallows_logp",
+    "n_chosen",
     "partial_logp",
-    "ray_of_rankings",
-    "summed_out_along_ray",
+    "summed_out_along_curve",
     "summed_out_logp",
 ]
 
 DISTANCES = ("footrule", "spearman", "kendall")
 REMOVED = ("cayley", "hamming", "ulam")
 COST_KIND = {"footrule": PLACES, "spearman": PLACES, "kendall": PAIRS}
-
-
-class FootruleLogNormaliser(CompiledOp):
-    """Logarithm of the normaliser of the footrule, (r,), of what a step costs, (r,)."""
-
-    __props__ = ("n_items",)
-    kernel = staticmethod(footrule_kernel)
-    signature = "(r)->(r)"
-
-    def __init__(self, n_items: int) -> None:
-        self.n_items = n_items
-
-    @property
-    def constants(self) -> tuple[int]:
-        return (self.n_items,)
-
-    def graph(self, t: Any) -> TensorVariable:
-        return footrule_log_normaliser(t, self.n_items)
+FAR = 20.0  # t beyond which all but the consensus is less probable than 1e-15
 
 
 class LogSumOverOrders(CompiledOp):
@@ -106,7 +100,26 @@ class LogSumOverOrders(CompiledOp):
         return (self.kind,)
 
     def graph(self, cost: Any) -> TensorVariable:
-        return log_sum_over_orders(cost, self.kind)
+        return _log_sum_over_orders(cost, self.kind)
+
+
+def _log_sum_over_orders(cost: TensorVariable, kind: int) -> TensorVariable:
+    """Sum over orders as a graph, for JAX: one size of sets after the other."""
+    n = cost.type.shape[-1]
+    f = cost[:, 0, :1] * 0.0
+    position: dict[tuple[int, ...], int] = {(): 0}
+    for size in range(1, n + 1):
+        sets = list(combinations(range(n), size))
+        last = np.array(sets)
+        before = np.array([[position[s[:i] + s[i + 1 :]] for i in range(size)] for s in sets])
+        if kind == PLACES:
+            own = cost[:, last, size - 1]
+        else:
+            others = np.array([[s[:i] + s[i + 1 :] for i in range(size)] for s in sets], dtype=int)
+            own = pt.sum(cost[:, last[..., None], others], axis=-1)
+        f = pt.logsumexp(f[:, before] - own, axis=-1)
+        position = {s: i for i, s in enumerate(sets)}
+    return f[:, 0]
 
 
 class LogSumOfCompletions(CompiledOp):
@@ -115,30 +128,6 @@ class LogSumOfCompletions(CompiledOp):
     __props__ = ("n_items", "kind")
     kernel = staticmethod(completions_kernel)
     signature = "(r),(r,s),(r,s)->(r)"
-    version = 3
-
-    def __init__(self, n_items: int, kind: int) -> None:
-        self.n_items, self.kind = n_items, kind
-
-    @property
-    def constants(self) -> tuple[int, int]:
-        return self.n_items, self.kind
-
-
-class KendallDistance(KernelOp):
-    """Kendall's distances (r,) of rows of ranks (r, n) from those of a consensus (r, n)."""
-
-    kernel = staticmethod(kendall_kernel)
-    signature = "(r,n),(r,n)->(r)"
-
-
-class RankingsDraw(KernelOp):
-    """Rankings (r, s) of int64; the inputs of `draw_rankings_kernel`."""
-
-    __props__ = ("n_items", "kind")
-    kernel = staticmethod(draw_rankings_kernel)
-    signature = "(r),(r,s),(r)->(r,s)"
-    dtype = "int64"
     version = 4
 
     def __init__(self, n_items: int, kind: int) -> None:
@@ -149,49 +138,57 @@ class RankingsDraw(KernelOp):
         return self.n_items, self.kind
 
 
+class RankingsDraw(KernelOp):
+    """Rankings (r, s); the inputs of `draw_rankings_kernel`."""
+
+    __props__ = ("n_items", "kind")
+    kernel = staticmethod(draw_rankings_kernel)
+    signature = "(r),(r,s),(1)->(r,s)"
+    dtype = "int64"
+    version = 5
+
+    def __init__(self, n_items: int, kind: int) -> None:
+        self.n_items, self.kind = n_items, kind
+
+    @property
+    def constants(self) -> tuple[int, int]:
+        return self.n_items, self.kind
+
+
+class PassedOver(CompiledOp):
+    """Items passed over, (r, j), of costs of the stages (j), ranks and consensus, (r, n) each."""
+
+    __props__ = ()
+    kernel = staticmethod(passed_over_kernel)
+    signature = "(j),(r,n),(r,n)->(r,j)"
+    wrt = ()
+
+    def __init__(self) -> None:
+        pass
+
+    def graph(self, t: Any, ranks: Any, consensus: Any) -> TensorVariable:
+        later = pt.lt(ranks[:, :, None], ranks[:, None, :])
+        before = pt.gt(consensus[:, :, None], consensus[:, None, :])
+        passed = pt.sum(later & before, axis=2)
+        chosen = pt.eq(ranks[:, :, None], np.arange(1, t.type.shape[-1] + 1))
+        chosen &= pt.le(ranks, n_chosen(ranks)[:, None])[:, :, None]
+        return pt.cast(pt.sum(chosen * passed[:, :, None], axis=1), "float64")
+
+
+def n_chosen(ranks: Any) -> TensorVariable:
+    """How many items were chosen one by one, (...): all, or those before the last block."""
+    last = pt.max(ranks, axis=-1)
+    n_last = pt.sum(pt.eq(ranks, last[..., None]), axis=-1)
+    return pt.switch(pt.eq(n_last, 1), last, last - 1)
+
+
 # ---------------------------------------------------------------------------------------------
-# Graphs
+# Normalisers
 # ---------------------------------------------------------------------------------------------
-
-
-def distance_between(ranks: Any, consensus: Any, distance: str) -> TensorVariable:
-    """Distance between full rankings.
-
-    Parameters
-    ----------
-    ranks, consensus : tensor_like of int, (..., n)
-        Ranks from 1 of the same items; leading axes broadcast.
-    distance : {"footrule", "spearman", "kendall"}
-        Which one.
-
-    Returns
-    -------
-    TensorVariable of float, (...)
-        Of what is no ranking, any number or nan.
-
-    Examples
-    --------
-    >>> ranks, consensus = [3, 1, 2, 4], [1, 2, 3, 4]
-    >>> {name: float(distance_between(ranks, consensus, name).eval()) for name in DISTANCES}
-    {'footrule': 4.0, 'spearman': 6.0, 'kendall': 2.0}
-    """
-    ranks, consensus = (pt.cast(pt.as_tensor_variable(x), "int64") for x in (ranks, consensus))
-    apart = ranks - consensus
-    if distance == "footrule":
-        found = pt.sum(pt.abs(apart), axis=-1)
-    elif distance == "spearman":
-        found = pt.sum(apart**2, axis=-1)
-    else:
-        # sums of both give them the same leading axes; broadcasting would compute shapes
-        rows = [x + pt.zeros_like(apart) for x in (ranks, consensus)]
-        flat = [x if x.ndim == 2 else x.reshape((-1, x.shape[-1])) for x in rows]
-        found = KendallDistance()(*flat)
-        found = found if apart.ndim == 2 else found.reshape(apart.shape[:-1])
-    return pt.cast(found, "float64")
 
 
 def log_normaliser(alpha: Any, n_items: int, distance: str) -> TensorVariable:
-    r"""Logarithm of the normaliser :math:`Z_n(\alpha / n)`, exact but for Spearman's of many items.
+    r"""Logarithm of the normaliser :math:`Z_n(\alpha / n)`.
 
     Parameters
     ----------
@@ -214,8 +211,8 @@ def log_normaliser(alpha: Any, n_items: int, distance: str) -> TensorVariable:
     Warns
     -----
     UserWarning
-        Under Spearman's distance with more than 22 items, where it is estimated along a path once
-        in a process, in ten seconds; the warning says the standard error.
+        Under Spearman's distance with more than 22 items, where it is estimated by Markov chains
+        once in a process, in ten seconds; the warning says the standard error.
 
     References
     ----------
@@ -228,28 +225,35 @@ def log_normaliser(alpha: Any, n_items: int, distance: str) -> TensorVariable:
     9.69641008
     """
     check_distance(distance)
-    # PyTensor makes single ones of the numbers that fit
+    # PyTensor stores constants that fit in single precision
     t = pt.cast(pt.as_tensor_variable(alpha), "float64") / n_items
     if distance == "kendall":
         return _kendall_log_normalisers(t, n_items)[..., -1]
     if distance == "spearman" and n_items > MOST_ITEMS:
-        path = spearman_path(n_items)
+        estimate = estimated_normaliser(n_items)
         warnings.warn(
             f"The normaliser of Spearman's distance of {n_items} items is estimated: the standard "
-            f"error of its logarithm is {path.error.max():.2g} at most, for each ranking. It is "
+            f"error of its logarithm is at most {estimate.error.max():.2g} for each ranking. It is "
             f"exact up to {MOST_ITEMS} items, and that of the footrule for any number.",
             UserWarning,
             stacklevel=2,
         )
-        return path_log_normaliser(t, path)
-    rows = t.reshape((-1,))
+        return curve_value(t, *estimate.curve)
+    return curve_value(t, *_normaliser_curve(n_items, distance))
+
+
+@functools.cache
+def _normaliser_curve(n: int, distance: str) -> Curve:
+    """Interpolate the log normaliser of the footrule, or of Spearman's distance, by t."""
     if distance == "footrule":
-        found = FootruleLogNormaliser(n_items)(rows)
-    else:
-        place = np.arange(n_items)
-        squares = (place[:, None] - place[None, :]) ** 2.0
-        found = LogSumOverOrders(PLACES)(rows[:, None, None] * squares)
-    return found.reshape(t.shape)
+        # one over the standard deviation of the distance of a random ranking
+        scale = 1.0 / math.sqrt(max((n + 1) * (2 * n**2 + 7) / 45, 1.0))
+        return interpolated(lambda t: np.array([footrule_table(x, n)[n, 0] for x in t]), scale, FAR)
+    squares = np.subtract.outer(np.arange(n), np.arange(n)) ** 2.0
+    scale = 6.0 / (n * (n + 1) * math.sqrt(max(n - 1, 1)))
+    return interpolated(
+        lambda t: np.array([log_total_of_orders(x * squares, PLACES) for x in t]), scale, FAR
+    )
 
 
 def _kendall_log_normalisers(t: TensorVariable, n_items: int) -> TensorVariable:
@@ -266,6 +270,11 @@ def check_distance(distance: str) -> None:
     known = ", ".join(map(repr, DISTANCES))
     where = " It was removed; the R package BayesMallows has it." if distance in REMOVED else ""
     raise ValueError(f"`distance` is {distance!r}; it must be one of {known}.{where}")
+
+
+# ---------------------------------------------------------------------------------------------
+# Rankings around a consensus
+# ---------------------------------------------------------------------------------------------
 
 
 def mallows_logp(
@@ -302,8 +311,25 @@ def mallows_logp(
     ranks, consensus = pt.as_tensor_variable(ranks), pt.as_tensor_variable(consensus)
     alpha = pt.cast(pt.as_tensor_variable(alpha), "float64")
     n = known_items(ranks, consensus)
-    d = distance_between(ranks, consensus, distance)
-    return -alpha / n * d - log_normaliser(alpha, n, distance)
+    return -alpha / n * _distance(ranks, consensus, n, distance) - log_normaliser(
+        alpha, n, distance
+    )
+
+
+def _distance(ranks: Any, consensus: Any, n: int, distance: str) -> TensorVariable:
+    """Distance between full rankings, (...)."""
+    ranks, consensus = (pt.cast(x, "int64") for x in (ranks, consensus))
+    if distance == "footrule":
+        found = pt.sum(pt.abs(ranks - consensus), axis=-1)
+    elif distance == "spearman":
+        found = pt.sum((ranks - consensus) ** 2, axis=-1)
+    else:
+        # sums of both give them the same leading axes; broadcasting would compute shapes
+        rows = [x + pt.zeros_like(ranks + consensus) for x in (ranks, consensus)]
+        flat = [x if x.ndim == 2 else x.reshape((-1, n)) for x in rows]
+        found = pt.sum(PassedOver()(np.zeros(max(n - 1, 1)), *flat), axis=-1)
+        found = found if rows[0].ndim == 2 else found.reshape(rows[0].shape[:-1])
+    return pt.cast(found, "float64")
 
 
 def partial_logp(
@@ -327,7 +353,7 @@ def partial_logp(
     distance : {"footrule", "spearman", "kendall"}
         Which one; `check_partial` says up to where.
     n_items : int
-        How many items the consensus is of.
+        Number of items of the consensus.
 
     Returns
     -------
@@ -383,7 +409,7 @@ def check_partial(distance: str, ranks: Any, n_items: int) -> int | None:
 
 
 def draw_rankings(
-    consensus: Any, alpha: Any, seed: Any, *, distance: str, n_items: int | None = None
+    consensus: Any, alpha: Any, seed: Any, *, shape: Any, distance: str, n_items: int | None = None
 ) -> TensorVariable:
     """Draw full rankings, exactly; under Spearman's distance with more than 22 items by a chain.
 
@@ -393,12 +419,13 @@ def draw_rankings(
         Ranks from 1, of all items or of some.
     alpha : tensor_like of float, (...)
         Concentration.
-    seed : tensor_like of int, (...)
-        A 64-bit seed for each ranking; `consensus` and `alpha` broadcast to these.
+    seed : tensor_like of int, scalar
+    shape : tuple
+        How many rankings; `consensus` and `alpha` broadcast to it.
     distance : str
         One of `DISTANCES`.
     n_items : int, optional
-        How many items the consensus is of; default the slots.
+        Number of items of the consensus; default the slots.
 
     Returns
     -------
@@ -407,18 +434,18 @@ def draw_rankings(
 
     Examples
     --------
-    >>> draw_rankings([3, 1, 2], 1e6, [1, 2], distance="kendall").eval().tolist()
+    >>> draw_rankings([3, 1, 2], 1e6, 1, shape=(2,), distance="kendall").eval().tolist()
     [[3, 1, 2], [3, 1, 2]]
     """
-    seed, consensus = pt.as_tensor_variable(seed), pt.as_tensor_variable(consensus)
-    n = known_items(consensus) if n_items is None else n_items
     check_distance(distance)
-    zero = pt.zeros_like(seed)
+    consensus, zero = pt.as_tensor_variable(consensus), pt.zeros(shape)
+    n = known_items(consensus) if n_items is None else n_items
     t = (pt.cast(pt.as_tensor_variable(alpha), "float64") / n + zero).reshape((-1,))
-    rows = pt.cast(consensus, "int64") + zero[..., None]
+    rows = pt.cast(consensus, "int64") + pt.cast(zero, "int64")[..., None]
     flat = rows.reshape((-1, rows.shape[-1]))
-    found = RankingsDraw(n, DISTANCES.index(distance))(t, flat, seed.reshape((-1,)))
-    return found.reshape(rows.shape)
+    return RankingsDraw(n, DISTANCES.index(distance))(t, flat, pt.as_tensor(seed)[None]).reshape(
+        rows.shape
+    )
 
 
 def known_items(*ranks: TensorVariable) -> int:
@@ -430,6 +457,11 @@ def known_items(*ranks: TensorVariable) -> int:
         "The number of items must be known where a Mallows model is made: give the ranks or the "
         "consensus a static shape, such as by pt.specify_shape."
     )
+
+
+# ---------------------------------------------------------------------------------------------
+# The consensus summed out
+# ---------------------------------------------------------------------------------------------
 
 
 def consensus_costs(ranks: Any, distance: str) -> TensorVariable:
@@ -514,8 +546,8 @@ def summed_out_logp(
     return LogSumOverOrders(COST_KIND[distance])(cost[None])[0] - gammaln(n + 1.0) - log_z
 
 
-def ray_of_rankings(ranks: Any, weight: Any, distance: str) -> Ray:
-    """Sum over all consensus orders of some rankings, by the one concentration that they have.
+def consensus_curve(ranks: Any, weight: Any, distance: str) -> tuple[Any, Curve]:
+    """Sum over all consensus orders, interpolated by the one concentration of all rankings.
 
     Parameters
     ----------
@@ -528,14 +560,18 @@ def ray_of_rankings(ranks: Any, weight: Any, distance: str) -> Ray:
 
     Returns
     -------
-    Ray
+    array of float, (n, n)
+        Costs of a consensus, for t of one.
+    Curve
+        Logarithm of the sum over orders, by t.
     """
     each = consensus_costs(ranks, distance).eval(mode="FAST_COMPILE")
-    return ray_of_costs(np.tensordot(weight, each, 1), COST_KIND[distance])
+    cost = np.tensordot(weight, each, 1)
+    return cost, curve_of_orders(cost, COST_KIND[distance])
 
 
-def summed_out_along_ray(
-    alpha: Any, ray: Ray, weight: Any, *, distance: str, sizes: Any = None
+def summed_out_along_curve(
+    alpha: Any, curve: Curve, weight: Any, *, n_items: int, distance: str, sizes: Any = None
 ) -> TensorVariable:
     """Log-probability of all rankings together, as `summed_out_logp`, of one concentration.
 
@@ -543,10 +579,11 @@ def summed_out_along_ray(
     ----------
     alpha : tensor_like of float, scalar
         Concentration, not negative.
-    ray : Ray
-        From `ray_of_rankings`; variables may stand for its arrays.
+    curve : Curve
+        From `consensus_curve`; variables may stand for its arrays.
     weight : tensor_like of float, (n_rankings,)
         How often each ranking counts.
+    n_items : int
     distance : {"footrule", "spearman", "kendall"}
         Which one.
     sizes : tensor_like of int, (n_rankings, n_blocks), optional
@@ -556,10 +593,9 @@ def summed_out_along_ray(
     -------
     TensorVariable, scalar
     """
-    n = known_items(pt.as_tensor_variable(ray.cost))
-    total = LogSumAlongRay(COST_KIND[distance])((alpha / n)[None], *ray)[0]
-    log_z = pt.sum(weight * log_normaliser_given_sizes(alpha, n, distance, sizes))
-    return total - gammaln(n + 1.0) - log_z
+    total = curve_value(alpha / n_items, *curve)
+    log_z = pt.sum(weight * log_normaliser_given_sizes(alpha, n_items, distance, sizes))
+    return total - gammaln(n_items + 1.0) - log_z
 
 
 def log_normaliser_given_sizes(

@@ -21,49 +21,26 @@ import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 from scipy.special import gammaln
 
-from bayesrank.likelihoods.mallows.op import LogSumOverOrders, check_summed_out, known_items
-from bayesrank.likelihoods.mallows.order_kernels import PAIRS
-from bayesrank.likelihoods.mallows.stage_kernels import (
-    draw_stages_kernel,
-    stage_pairs_kernel,
-    stages_kernel,
+from bayesrank.likelihoods.mallows.draw_kernels import draw_stages_kernel
+from bayesrank.likelihoods.mallows.op import (
+    LogSumOverOrders,
+    PassedOver,
+    check_summed_out,
+    known_items,
+    n_chosen,
 )
-from bayesrank.likelihoods.ops import CompiledOp, KernelOp
+from bayesrank.likelihoods.mallows.order_kernels import PAIRS
+from bayesrank.likelihoods.mallows.stage_kernels import stage_pairs_kernel
+from bayesrank.likelihoods.ops import KernelOp
 
 __all__ = [
     "StagePairs",
     "StagesDraw",
-    "StagesLogp",
     "draw_by_stages",
     "log_normaliser_of_stages",
     "stages_logp",
     "summed_out_stages_logp",
 ]
-
-
-class StagesLogp(CompiledOp):
-    """Log-probability of rankings, (r,), of t (r, j), ranks and consensus, (r, n) each."""
-
-    __props__ = ()
-    kernel = staticmethod(stages_kernel)
-    signature = "(r,j),(r,n),(r,n)->(r)"
-
-    def __init__(self) -> None:
-        pass
-
-    def graph(self, t: Any, ranks: Any, consensus: Any) -> TensorVariable:
-        n, n_stages = known_items(ranks, consensus), t.type.shape[-1]
-        n_stages = min(n_stages, n - 1)
-        stage = np.arange(1, n_stages + 1)
-        t, chosen = t[:, :n_stages], _n_chosen(ranks)
-        later = pt.lt(ranks[:, :, None], ranks[:, None, :])
-        passed = pt.sum(later & pt.gt(consensus[:, :, None], consensus[:, None, :]), axis=2)
-        at = pt.eq(ranks[:, :, None], stage)  # which item is chosen at each stage
-        passed = pt.sum(pt.switch(at, passed[:, :, None], 0), axis=1)
-        used = pt.ge(chosen[:, None], stage)
-        terms = pt.switch(used, -t * passed - _log_z_of_stages(t, n), 0.0)
-        rest = pt.gammaln(n - chosen + 1.0) - pt.gammaln(n - pt.minimum(chosen, n_stages) + 1.0)
-        return pt.sum(terms, axis=1) + rest
 
 
 class StagePairs(KernelOp):
@@ -74,18 +51,12 @@ class StagePairs(KernelOp):
 
 
 class StagesDraw(KernelOp):
-    """Rankings (r, n) of int64; the inputs of `draw_stages_kernel`."""
+    """Rankings (r, n); the inputs of `draw_stages_kernel`."""
 
     kernel = staticmethod(draw_stages_kernel)
-    signature = "(r,j),(r,n),(r)->(r,n)"
+    signature = "(r,j),(r,n),(1)->(r,n)"
     dtype = "int64"
-
-
-def _n_chosen(ranks: Any) -> TensorVariable:
-    """How many items were chosen one by one, (...): all, or those before the last block."""
-    last = pt.max(ranks, axis=-1)
-    n_last = pt.sum(pt.eq(ranks, last[..., None]), axis=-1)
-    return pt.switch(pt.eq(n_last, 1), last, last - 1)
+    version = 2
 
 
 def _log_z_of_stages(t: Any, n: int) -> TensorVariable:
@@ -111,7 +82,7 @@ def stages_logp(ranks: Any, consensus: Any, alpha: Any) -> TensorVariable:
     Returns
     -------
     TensorVariable, (n_rankings,)
-        -inf of what is no such ranking.
+        Of what is no such ranking, any number.
 
     References
     ----------
@@ -127,17 +98,18 @@ def stages_logp(ranks: Any, consensus: Any, alpha: Any) -> TensorVariable:
     ranks, consensus = (pt.cast(pt.as_tensor_variable(x), "int64") for x in (ranks, consensus))
     n = known_items(ranks, consensus)
     alpha = pt.cast(pt.as_tensor_variable(alpha), "float64")
-    t = alpha / n + pt.zeros_like(ranks[:, 0], dtype="float64")[:, None]
-    t = pt.specify_shape(t, (None, alpha.type.shape[-1]))
-    return StagesLogp()(t, pt.specify_shape(ranks, (None, n)), consensus)
+    n_stages = min(alpha.type.shape[-1], n - 1)
+    t = alpha[..., :n_stages] / n
+    passed = PassedOver()(pt.zeros(n_stages), pt.specify_shape(ranks, (None, n)), consensus)
+    return -pt.sum(t * passed, axis=1) - log_normaliser_of_stages(alpha, n, n_chosen(ranks))
 
 
 def log_normaliser_of_stages(alpha: Any, n_items: int, chosen: Any) -> TensorVariable:
-    """Logarithm of what top-k lists are divided by, so that choices cost as much as pairs do.
+    """Logarithm of the normaliser of each ranking: the product over its stages.
 
     Parameters
     ----------
-    alpha : tensor_like of float, (n_stages,)
+    alpha : tensor_like of float, (n_stages,) or (n_rankings, n_stages)
         Concentrations.
     n_items : int
     chosen : tensor_like of int, (n_rankings,)
@@ -148,9 +120,10 @@ def log_normaliser_of_stages(alpha: Any, n_items: int, chosen: Any) -> TensorVar
     TensorVariable, (n_rankings,)
     """
     alpha = pt.as_tensor_variable(alpha)
-    n_stages = min(alpha.type.shape[0], n_items - 1)
-    each = _log_z_of_stages(alpha[:n_stages] / n_items, n_items)
+    n_stages = min(alpha.type.shape[-1], n_items - 1)
+    each = _log_z_of_stages(alpha[..., :n_stages] / n_items, n_items)
     used = pt.ge(chosen[:, None], np.arange(1, n_stages + 1))
+    # after the stages that have a concentration all orders of what is left are equally likely
     first = pt.minimum(chosen, n_stages)
     rest = pt.gammaln(n_items - first + 1.0) - pt.gammaln(n_items - chosen + 1.0)
     return pt.sum(pt.switch(used, each, 0.0), axis=1) + rest
@@ -192,12 +165,12 @@ def summed_out_stages_logp(ranks: Any, alpha: Any, weight: Any = None) -> Tensor
     weight = pt.ones_like(ranks[:, 0], dtype="float64") if weight is None else weight
     pairs = StagePairs()(alpha, ranks, pt.as_tensor_variable(weight))
     cost = pt.sum((alpha / n)[:, None, None] * pairs, axis=0)
-    log_z = log_normaliser_of_stages(alpha, n, _n_chosen(ranks))
+    log_z = log_normaliser_of_stages(alpha, n, n_chosen(ranks))
     total = LogSumOverOrders(PAIRS)(pt.specify_shape(cost, (n, n))[None])[0]
     return total - gammaln(n + 1.0) - pt.sum(weight * log_z)
 
 
-def draw_by_stages(consensus: Any, alpha: Any, seed: Any) -> TensorVariable:
+def draw_by_stages(consensus: Any, alpha: Any, seed: Any, *, shape: Any) -> TensorVariable:
     """Draw full rankings, exactly: stage by stage.
 
     Parameters
@@ -206,8 +179,9 @@ def draw_by_stages(consensus: Any, alpha: Any, seed: Any) -> TensorVariable:
         Ranks, 1 to n.
     alpha : tensor_like of float, (..., n_stages)
         Concentrations.
-    seed : tensor_like of int, (...)
-        A 64-bit seed for each ranking; `consensus` and `alpha` broadcast to these.
+    seed : tensor_like of int, scalar
+    shape : tuple
+        How many rankings; `consensus` and `alpha` broadcast to it.
 
     Returns
     -------
@@ -215,13 +189,12 @@ def draw_by_stages(consensus: Any, alpha: Any, seed: Any) -> TensorVariable:
 
     Examples
     --------
-    >>> draw_by_stages([3, 1, 2], [1e6, 1e6], [1, 2]).eval().tolist()
+    >>> draw_by_stages([3, 1, 2], [1e6, 1e6], 1, shape=(2,)).eval().tolist()
     [[3, 1, 2], [3, 1, 2]]
     """
-    seed, consensus = pt.as_tensor_variable(seed), pt.as_tensor_variable(consensus)
+    consensus, zero = pt.as_tensor_variable(consensus), pt.zeros(shape)[..., None]
     n = known_items(consensus)
-    zero = pt.zeros_like(seed)[..., None]
     t = pt.cast(pt.as_tensor_variable(alpha), "float64") / n + zero
-    rows = pt.cast(consensus, "int64") + zero
-    flat = [x if x.ndim == 2 else x.reshape((-1, x.shape[-1])) for x in (t, rows)]
-    return StagesDraw()(*flat, seed.reshape((-1,))).reshape(rows.shape)
+    rows = pt.cast(consensus, "int64") + pt.cast(zero, "int64")
+    flat = [x.reshape((-1, x.shape[-1])) for x in (t, rows)]
+    return StagesDraw()(*flat, pt.as_tensor(seed)[None]).reshape(rows.shape)

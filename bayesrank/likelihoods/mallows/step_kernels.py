@@ -21,7 +21,7 @@ import math
 import numba
 import numpy as np
 
-from bayesrank.likelihoods.mallows.completion_kernels import log_sums_of_completions
+from bayesrank.likelihoods.mallows.completion_kernels import completions_kernel
 from bayesrank.likelihoods.mallows.order_kernels import PAIRS, draw_order_kernel, table_of_sets
 from bayesrank.likelihoods.ops.splitmix import uniform
 
@@ -220,7 +220,7 @@ def _log_likelihood(t, weight, ranks, item, rho, n, kind):  # type: ignore[no-un
     """Of all rankings around one consensus, up to the normaliser."""
     consensus = rho[item]
     total = 0.0
-    found = log_sums_of_completions(t, ranks, consensus, n, kind)
+    found, _ = completions_kernel(t, ranks, consensus, n, kind)
     for r in range(t.size):
         total += weight[r] * found[r]
     return total

@@ -15,6 +15,7 @@ __all__ = [
     "log_sum_over_consensus",
     "log_z",
     "orders_by_hand",
+    "vectorised_distance",
 ]
 
 
@@ -27,6 +28,15 @@ DEFINITIONS: dict[str, Callable[..., float]] = {
     "spearman": lambda a, b: (np.subtract(a, b) ** 2).sum(),
     "kendall": kendall,
 }
+
+
+def vectorised_distance(ranks, rows, distance) -> np.ndarray:
+    """Distance of one ranking from each of many."""
+    if distance != "kendall":
+        apart = np.abs(np.subtract(rows, ranks))
+        return (apart if distance == "footrule" else apart**2).sum(axis=1)
+    i, j = np.triu_indices(len(ranks), 1)
+    return ((ranks[i] - ranks[j]) * (rows[:, i] - rows[:, j]) < 0).sum(axis=1)
 
 
 @cache

@@ -10,7 +10,7 @@ from bayesrank.likelihoods.mallows import DISTANCES, check_partial, partial_logp
 from bayesrank.likelihoods.mallows.completion_kernels import (
     FOOTRULE,
     SPEARMAN,
-    _footrule_of_some,
+    _footrule_without_ties,
     _over_ideals,
     completions_kernel,
 )
@@ -96,11 +96,11 @@ def test_top_k_lists_have_the_closed_form_of_fligner_and_verducci(rng):
 
 
 def test_under_the_footrule_some_items_are_scanned_as_they_are_summed_by_sets(rng):
-    n, t, found, expected = 11, 0.4, np.zeros(3), np.zeros(3)
+    n, t = 11, 0.4
     for s in (1, 3, 10):
         place = rng.permutation(n)[:s] + 1
-        _footrule_of_some(t, place, n, found)
-        _over_ideals(t, place, np.arange(s + 1), n, FOOTRULE, expected)
+        found = _footrule_without_ties(t, place, n)
+        expected = _over_ideals(t, place, np.arange(s + 1), n, FOOTRULE)
         np.testing.assert_allclose(found, expected, rtol=1e-11)
 
 
@@ -115,19 +115,16 @@ def test_rows_have_concentrations_of_their_own_and_gradients():
     alpha = pt.dvector("alpha")
     ranks, rho = np.array(PARTIAL[:3]), np.tile(RHO, (3, 1))
     logp = partial_logp(ranks, rho, alpha, distance="footrule", n_items=5)
-    bend = pytensor.grad(pytensor.grad(logp.sum(), alpha).sum(), alpha)
     at = np.array([0.5, 2.0, 8.0])
-    value, second = pytensor.function([alpha], [logp, bend])(at)
-    expected = [log_probability(*x, "footrule") for x in zip(ranks, rho.tolist(), at, strict=True)]
-    np.testing.assert_allclose(value, expected, atol=1e-12)
-    ahead, behind = (
-        [
-            log_probability(y, RHO, a + h, "footrule") - log_probability(y, RHO, a, "footrule")
-            for y, a in zip(ranks, at, strict=True)
-        ]
-        for h in (1e-3, -1e-3)
-    )
-    np.testing.assert_allclose(second, np.add(ahead, behind) / 1e-6, atol=1e-4)
+    value, slope = pytensor.function([alpha], [logp, pytensor.grad(logp.sum(), alpha)])(at)
+
+    def exact(alpha):
+        rows = zip(ranks, rho.tolist(), alpha, strict=True)
+        return np.array([log_probability(*row, "footrule") for row in rows])
+
+    np.testing.assert_allclose(value, exact(at), atol=1e-11)
+    expected = (exact(at + 1e-5) - exact(at - 1e-5)) / 2e-5
+    np.testing.assert_allclose(slope, expected, atol=1e-6)
 
 
 def test_what_is_no_partial_ranking_is_impossible():
@@ -139,14 +136,12 @@ def test_what_is_no_partial_ranking_is_impossible():
 
 
 @pytest.mark.slow  # JAX compiles
-def test_jax_calls_the_kernels_and_differentiates_them_twice():
+def test_jax_calls_the_kernel_and_differentiates_it():
     alpha = pt.dscalar("alpha")
     logp = partial_logp(PARTIAL, [RHO] * 9, alpha, distance="footrule", n_items=5).sum()
-    slope = pytensor.grad(logp, alpha)
-    outputs = [logp, slope, pytensor.grad(slope, alpha)]
+    outputs = [logp, pytensor.grad(logp, alpha)]
     found = pytensor.function([alpha], outputs, mode="JAX")(2.0)
     np.testing.assert_allclose(found, pytensor.function([alpha], outputs)(2.0), rtol=1e-10)
     jax = pytest.importorskip("jax")
     f = pytensor.function([alpha], logp, mode="JAX").vm.jit_fn
-    by_jax = [jax.grad(lambda a: f(a)[0])(2.0), jax.hessian(lambda a: f(a)[0])(2.0)]
-    np.testing.assert_allclose(by_jax, found[1:], rtol=1e-10)
+    np.testing.assert_allclose(jax.grad(lambda a: f(a)[0])(2.0), found[1], rtol=1e-10)

@@ -14,8 +14,8 @@ from bayesrank.likelihoods.mallows import (
     DISTANCES,
     PAIRS,
     PLACES,
-    ray_of_rankings,
-    summed_out_along_ray,
+    consensus_curve,
+    summed_out_along_curve,
     summed_out_logp,
 )
 from bayesrank.likelihoods.mallows.op import LogSumOverOrders
@@ -32,6 +32,7 @@ from tests.likelihoods.mallows.permutations import (
     every_ranking,
     log_sum_over_consensus,
     orders_by_hand,
+    vectorised_distance,
 )
 
 KINDS = (PLACES, PAIRS)
@@ -182,23 +183,13 @@ def test_the_consensus_summed_out_is_the_sum_over_all_rankings(distance, rng):
                 assert f(value) == pytest.approx(expected, rel=1e-12, abs=1e-10)
 
 
-def by_definition(ranks, every, distance):
-    """Distance of one ranking from each of all."""
-    apart = every - ranks
-    if distance != "kendall":
-        of = {"footrule": np.abs, "spearman": np.square}[distance]
-        return np.abs(of(apart)).sum(axis=1)
-    i, j = np.triu_indices(len(ranks), 1)
-    return ((ranks[i] - ranks[j]) * (every[:, i] - every[:, j]) < 0).sum(axis=1)
-
-
 @pytest.mark.slow
 @for_each("distance", DISTANCES)
 @for_each("n", [7, 8])
 def test_the_consensus_of_eight_items_is_summed_out_over_all_rankings(distance, n, rng):
     weight, alpha = np.array([1.0, 2.0, 0.5]), np.array([1.0, 9.0, 3.0])
     ranks, every = rng.permuted(np.tile(np.arange(1, n + 1), (3, 1)), axis=1), every_ranking(n)
-    each = np.array([by_definition(r, every, distance) for r in ranks]) * (alpha / n)[:, None]
+    each = np.array([vectorised_distance(r, every, distance) for r in ranks]) * (alpha / n)[:, None]
     log_z = logsumexp(-each, axis=1)  # the same from every ranking
     expected = logsumexp(-weight @ each) - np.log(len(every)) - weight @ log_z
     found = summed_out_logp(ranks, alpha, distance=distance, weight=weight).eval()
@@ -220,8 +211,8 @@ def test_of_one_concentration_the_sum_is_interpolated(distance, rng):
     ranks = np.argsort(np.argsort(np.arange(7) + rng.normal(size=(9, 7)) * 2)) + 1
     weight = np.resize([1.0, 2.0], 9)
     alpha = pt.dscalar("alpha")
-    ray = ray_of_rankings(ranks, weight, distance)
-    found = summed_out_along_ray(alpha, ray, weight, distance=distance)
+    _, curve = consensus_curve(ranks, weight, distance)
+    found = summed_out_along_curve(alpha, curve, weight, n_items=7, distance=distance)
     summed = summed_out_logp(ranks, alpha, distance=distance, weight=weight)
     outputs = [y for x in (found, summed) for y in (x, pytensor.grad(x, alpha))]
     f = pytensor.function([alpha], outputs)
@@ -233,11 +224,10 @@ def test_of_one_concentration_the_sum_is_interpolated(distance, rng):
 
 @for_each("ranks", [[[1, 2, 3, 4]] * 5, [[1, 2, 3, 4], [4, 3, 2, 1]], [[1]]])
 def test_rankings_that_agree_in_all_or_nothing_are_interpolated_too(ranks):
-    ray, one = (
-        ray_of_rankings(np.array(ranks), np.ones(len(ranks)), "footrule"),
-        np.ones(len(ranks)),
-    )
+    one, n = np.ones(len(ranks)), len(ranks[0])
+    _, curve = consensus_curve(np.array(ranks), one, "footrule")
     alpha = pt.dscalar("alpha")
-    f = pytensor.function([alpha], summed_out_along_ray(alpha, ray, one, distance="footrule"))
+    found = summed_out_along_curve(alpha, curve, one, n_items=n, distance="footrule")
+    f = pytensor.function([alpha], found)
     for a in (0.0, 2.0, 50.0, 1e5):
         assert f(a) == pytest.approx(log_sum_over_consensus(ranks, a, "footrule"), abs=1e-9)
