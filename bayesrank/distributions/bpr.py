@@ -265,7 +265,7 @@ class ObservedBPRRV(ObservedRV, BPRRV):
     @classmethod
     def record(cls, name: str, data: Any, p: SimpleNamespace) -> Record:
         who, positive, negative = _ends(name, data, per_item=cls.along[-1] == ITEM)
-        each = np.ones(len(who)) if isinstance(data, Interactions) else data.weight[who]
+        weight = np.ones(len(who)) if isinstance(data, Interactions) else data.weight[who]
         parts = {USER: cls.rows(data)[who], POSITIVE: positive, NEGATIVE: negative}
         return Record(
             labels={"triple": np.arange(len(who))},
@@ -273,7 +273,7 @@ class ObservedBPRRV(ObservedRV, BPRRV):
                 part: Part(np.asarray(value, dtype=np.int32), cls.axes)
                 for part, value in parts.items()
             }
-            | {WEIGHT: Part(p.scale.data * each, cls.axes)},
+            | {WEIGHT: Part(p.scale.data * weight, cls.axes)},
             derived={"preferred": np.zeros(len(who), dtype=np.int64)},
             outcome=cls.outcome(),
         )

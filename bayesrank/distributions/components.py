@@ -377,7 +377,7 @@ FAMILIES = (
     GeneralizedMallowsComponent,
 )
 COMPONENTS: Mapping[Any, type[Component]] = MappingProxyType(
-    {each.rv_type: each for each in FAMILIES}
+    {family.rv_type: family for family in FAMILIES}
 )
 
 

@@ -476,9 +476,9 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
     @classmethod
     def rates(cls, counts: PairCounts, ranker: Any, problem: Any) -> NDArray[Any]:
         """Which adherence a ranker has in a problem."""
-        own = cls.along.adherence or ()
-        index = [problem if axis == PROBLEM else _codes(counts, [axis])[0][ranker] for axis in own]
-        place = flat_places(index, _lengths(counts, own))
+        axes = cls.along.adherence or ()
+        index = [problem if axis == PROBLEM else _codes(counts, [axis])[0][ranker] for axis in axes]
+        place = flat_places(index, _lengths(counts, axes))
         return np.broadcast_to(place, len(ranker)).copy()
 
     @classmethod
@@ -587,8 +587,8 @@ class ObservedMPMRV(_ObservedCountsRV):
 
         Else all rates of a row are evaluated together.
         """
-        own = set(cls.along.adherence or ())
-        return bool(own) and (PROBLEM in own or own <= set(cls.groups()))
+        axes = set(cls.along.adherence or ())
+        return bool(axes) and (PROBLEM in axes or axes <= set(cls.groups()))
 
     @classmethod
     def tables(cls, counts: PairCounts, group: NDArray[Any]) -> dict[str, NDArray[Any]]:
@@ -598,8 +598,8 @@ class ObservedMPMRV(_ObservedCountsRV):
         cell = np.zeros(totals.shape, dtype=np.int32)
         cell[ranker, problem] = np.arange(len(ranker))
 
-        each = rate if cls.rates_of_rows() else np.zeros_like(rate)
-        key = np.stack([group[ranker], problem, each], axis=1)
+        own_rate = rate if cls.rates_of_rows() else np.zeros_like(rate)
+        key = np.stack([group[ranker], problem, own_rate], axis=1)
         rows, row = np.unique(key, axis=0, return_inverse=True)
         of_group, of_problem, row_rate = rows.T
         n_rates = int(np.prod(_lengths(counts, cls.along.adherence or ())))
@@ -711,8 +711,8 @@ class ObservedGivenPairsRV(_ObservedCountsRV):
 
 def _codes(counts: PairCounts, axes: Sequence[str]) -> list[NDArray[Any]]:
     """Give for each axis the position on it of every ranker."""
-    each = np.arange(len(counts.rankers))
-    return [each if axis == RANKER else counts.groups[axis].idx for axis in axes]
+    rankers = np.arange(len(counts.rankers))
+    return [rankers if axis == RANKER else counts.groups[axis].idx for axis in axes]
 
 
 def _lengths(counts: PairCounts, axes: Sequence[str]) -> list[int]:

@@ -84,9 +84,9 @@ class _PairOutcomes(Discrete):
         for option in ("slope", "deviation", "tie_effect"):
             if option in options:
                 raise TypeError(
-                    f"{cls.__name__} takes {option}= with observed=Pairs, of whose features and "
-                    "groups it is. With arrays, add it to order_effect or to the utilities, and "
-                    "multiply the parameter of ties."
+                    f"{cls.__name__} takes {option}= with observed=Pairs, which have features and "
+                    "groups. With arrays, add it to order_effect or to the utilities, and multiply "
+                    "the parameter of ties."
                 )
         if observed is not None:
             refuse_other_data(cls.__name__, observed, Pairs, "Pairs.from_frame")
