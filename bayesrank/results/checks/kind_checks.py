@@ -33,24 +33,25 @@ def kind_checks(
     prob: float = 0.94,
     max_pairs: int = 50,
 ) -> pd.DataFrame:
-    r"""Compare observed rankings with predicted ones, kind by kind.
+    r"""Compare observed rankings with predicted ones, component by component.
 
-    In every draw t each ranking is of kind g with a probability :math:`r_{ug}` that its own order
-    and the parameters of the draw give it, and counts so much:
+    In every draw t each ranking is of component g with a probability :math:`r_{ug}` given its order
+    and the parameters of the draw, its weight in
 
     .. math:: T_g(y, \theta_t) = \frac{\sum_u r_{ug}(y_u, \theta_t) \, s(y_u)}
                                       {\sum_u r_{ug}(y_u, \theta_t)}
 
-    The same is done with the rankings predicted in that draw, and the two are compared. The
+    The same is computed of the rankings predicted in that draw (a realised discrepancy). The
     statistics are
 
     ==================  ========================================================================
-    share               of the rankings that are of the kind
+    share               of the rankings that are of the component
     top item            share of those with an item that put it first; k items on the first place
                         count 1/k each
     pair order          share of those with both items that put i above j ("i > j"); a tie counts
                         one half
-    Kendall distance    share of the pairs of a ranking that are not in the order of the kind in
+    Kendall distance    share of the pairs of a ranking that are not in the order of the component
+    in
                         that draw, a tie counting one half: "mean" and standard deviation, "spread"
     ==================  ========================================================================
 
@@ -64,31 +65,24 @@ def kind_checks(
     var : str
         The mixture.
     order : str, optional
-        A variable of the posterior by kind and item, from whose orders distances are taken: ranks
-        if it holds whole numbers, else the highest is first. By default "utility" or "consensus",
-        whichever is there; without either there are no distances.
+        A variable of the posterior by component and item, from whose orders distances are taken:
+        ranks if it holds whole numbers, else the highest is first. By default "utility" or
+        "consensus"; without either there are no distances.
     prob : float
         Probability of the intervals, in (0, 1): equal tails.
     max_pairs : int
-        Check so many pairs, those most often presented together.
+        Number of pairs to check, those most often presented together.
 
     Returns
     -------
     DataFrame
-        As `bayesrank.ranking_checks`, indexed by statistic, label and kind: the observed value,
-        mean, sd, low, high and p of the predicted ones, and whether it is surprising.
+        As `bayesrank.ranking_checks`, indexed by statistic, label and component.
 
     Raises
     ------
     ValueError
         If predictions are missing, memberships are of others, or the variable of the orders is not
-        by kind and item.
-
-    Notes
-    -----
-    Both sides are of the parameters of a draw (a realised discrepancy), so that what is compared is
-    the difference in each draw. The model has seen the data: checks of a right model are surprising
-    less often than 1 - `prob`.
+        by component and item.
 
     References
     ----------

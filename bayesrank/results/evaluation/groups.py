@@ -38,12 +38,7 @@ def group_log_likelihood(data: xr.DataTree, group: str, *, var: str = "y") -> xr
     Raises
     ------
     ValueError
-        If there is no log-likelihood of `var` or no such group; the sentence lists those there are.
-
-    Notes
-    -----
-    The more there is in a group, the more the posterior changes without it, and the less can
-    importance sampling tell: heed the warnings about Pareto k.
+        If there is no log-likelihood of `var` or no such group.
 
     Examples
     --------

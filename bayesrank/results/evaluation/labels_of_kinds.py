@@ -186,7 +186,7 @@ def compare_kinds(
     var: str = "y",
     **kwargs: Any,
 ) -> pd.DataFrame:
-    """How many kinds: leave-one-out, K-fold and BIC of several models in one table.
+    """Compare numbers of components: leave-one-out, K-fold and BIC of several models in one table.
 
     Parameters
     ----------
@@ -204,10 +204,10 @@ def compare_kinds(
     Returns
     -------
     DataFrame
-        One row per model, in the order of the argument that has most of them, with those of the
-        columns that can be had: elpd, elpd_se, elpd_diff and elpd_diff_se (from the best) of
-        leaving one out, the same with ``_kfold``, and log_likelihood, n_parameters, bic and reached
-        (share of the starts) of the modes. NaN where a model was not given.
+        One row per model, in the order of the longest argument: elpd, elpd_se, elpd_diff and
+        elpd_diff_se (from the best) of leaving one out, the same with ``_kfold``, and
+        log_likelihood, n_parameters, bic and reached (share of the starts) of the modes. NaN where
+        a model was not given.
 
     Raises
     ------
@@ -216,9 +216,8 @@ def compare_kinds(
 
     Notes
     -----
-    The three answer different questions: elpd is how well new rankers are predicted, with all that
-    is not known of the parameters; BIC approximates which number of kinds is most probable, at the
-    mode and for many data. Where two numbers predict as well, the smaller is easier to explain.
+    elpd is about predictions of new rankers; BIC approximates which number of components is most
+    probable. Where two numbers predict as well, the smaller is easier to explain.
 
     Examples
     --------

@@ -43,13 +43,9 @@ def adherence_summary(
 
     .. math:: P(\theta_n < m / f) \ge p
 
-    where :math:`f` is `factor` and :math:`p` is `outlier_prob`. The probability is the share of
-    draws, and the inequality is that within a draw. It stays the same if scores are rescaled.
-
-    Rankers are compared with their peers: if most of them have nothing to do with the consensus,
-    so does the median, and those who do follow it show in ``p_far_above``. A ranker without
-    counts has the prior as posterior, which may lie below the others; so has about one who gives
-    one answer in all matches, whom `bayesrank.audit` names.
+    where :math:`f` is `factor` and :math:`p` is `outlier_prob`. The inequality is within a draw, so
+    that it does not depend on the scale of the scores. A ranker without counts has the prior as
+    posterior, which may lie below the others.
 
     Parameters
     ----------
@@ -67,10 +63,9 @@ def adherence_summary(
         Probability from which a ranker is an outlier, in (0.5, 1).
     relative : bool or float
         True divides the adherences of every draw by the largest, a number q in (0, 1] by their
-        quantile q: 0.5 by the median. It changes mean, sd, low and high only.
+        quantile q. It changes mean, sd, low and high only.
     contrary : bool
-        Whether adherences may be negative, as those of judges who prefer what all others think
-        worse in a model that allows it. In draws whose median is negative nobody is far from it.
+        Whether adherences may be negative. In draws with a negative median nobody is far from it.
 
     Returns
     -------

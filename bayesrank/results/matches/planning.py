@@ -74,31 +74,30 @@ def next_matches(
     data : DataTree, Dataset or DataArray
         Posterior with dims chain, draw and `dim` and no others, as of `leaderboard_model`.
     n : int
-        How many matches to choose, 1 or more. The same two items may meet more than once.
+        Number of matches to choose, 1 or more. The same two items may meet more than once.
     top : int
-        The best k items are sought: 1 for the leader alone; less than there are items.
+        The best k items are sought: 1 for the leader alone; fewer than all items.
     cost : DataFrame, dict of dicts or array_like of float, shape (n_items, n_items), optional
-        What a match of the two items costs, positive, symmetric; the diagonal is not looked at.
-        A DataFrame has the labels of the items, in any order, as its index and as its columns; a
-        dict of dicts has them as keys.
-        By default all cost the same. Matches are chosen by gain per cost.
+        Cost of a match of the two items, positive and symmetric; the diagonal is ignored. A
+        DataFrame or a dict of dicts is read by the labels of the items. By default all cost the
+        same. Matches are chosen by gain per cost.
     var, nu, dim : str
         As in `match_probability`.
     seed : int
-        Of the simulated outcomes of the matches that are chosen already.
+        Seed of the simulated outcomes of the matches that are chosen already.
 
     Returns
     -------
     DataFrame
         One row per match, in the order of choice: item, item_other, ``gain`` (nats, beyond the
-        matches above it), ``doubt`` (nats, what is left of it all before any of them, the same in
-        all rows), and ``p_better``, the probability that `item` is the better one.
+        matches above it), ``doubt`` (nats, of all before any of them, the same in all rows), and
+        ``p_better``, the probability that `item` is the better one.
 
     Raises
     ------
     ValueError
         If `n` or `top` are out of range, costs are not positive or not symmetric, or the posterior
-        is not as `match_probability` wants it.
+        is not as `match_probability` needs it.
 
     Examples
     --------
