@@ -17,8 +17,8 @@ from arviz_plots import PlotCollection
 import bayesrank
 
 HOME = Path(bayesrank.__file__).parent
-# options of the command line are no arguments, pages have attributes, and JAX is an extra
-OTHERS = {HOME / x for x in ("cli", "jax", "results/page/page.py", "results/page/report.py")}
+# options of the command line are no arguments, policies have directives, and JAX is an extra
+OTHERS = {HOME / x for x in ("cli", "jax", "results/page/report.py")}
 FOREIGN = [
     pm.Model, pm.Data, pm.Minibatch, pm.Normal.dist, pm.sample, pm.sample_posterior_predictive,
     pm.sample_prior_predictive, pm.compute_log_likelihood, az.loo, az.compare,

@@ -174,7 +174,7 @@ def test_the_page_says_whether_the_model_fits_and_what_to_know_of_the_data():
 
 def test_the_stated_probabilities_are_those_of_the_table():
     text = page(summary(top=2, tied_prob=0.75), tied_prob=0.75)
-    assert "better\nthan all the others, at once, with probability 0.75 or more" in text
+    assert "better than all the others, at once, with probability 0.75 or more" in text
     assert "<b>P(top 2)</b>" in text
     assert Page(text).attributes("class").count("tied") == 0
     assert Page(page()).attributes("class").count("tied") == 1  # at 0.95 bock is tied
@@ -275,7 +275,7 @@ def test_close_and_unknown_are_two_words():
     assert " One other item may be better, as too little is known of it: cider." in said
     text = page(table)
     assert [Page(text).attributes("class").count(w) for w in ("close", "unknown")] == [1, 1]
-    assert "took away less than half of the variance" in text
+    assert "took away less than\nhalf of the variance" in text
     assert "The data say little of the leader" in verdict(table.assign(known=0.2))
 
 

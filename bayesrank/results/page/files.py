@@ -28,15 +28,7 @@ CONTROL = re.compile(f"[\0-\x08\x0b-\x1f\x7f-\x9f{''.join(sorted(TURNING))}]")
 def plain(text: Any) -> str:
     r"""Write a text without the characters that steer terminals, each of which becomes a mark.
 
-    Parameters
-    ----------
-    text : object
-        A text, or what ``str`` makes one of.
-
-    Returns
-    -------
-    str
-        Ends of lines stay.
+    Ends of lines stay.
 
     Examples
     --------
@@ -52,29 +44,6 @@ def plain(text: Any) -> str:
         else char
         for char in text
     )
-
-
-def cells(text: str) -> int:
-    """Count the cells of a terminal that a text takes: two for a Chinese character.
-
-    Parameters
-    ----------
-    text : str
-        On one line.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> cells("ale"), cells("燕京")
-    (3, 4)
-    """
-    if text.isascii():
-        return len(text)
-    marks = sum(unicodedata.combining(char) > 0 for char in text)
-    return len(text) - marks + sum(unicodedata.east_asian_width(char) in "WF" for char in text)
 
 
 def csv_bytes(table: pd.DataFrame) -> bytes:
@@ -120,11 +89,6 @@ def figure_png(figure: Figure | SubFigure | PlotCollection, *, dpi: int = 150) -
         Matplotlib figure, or what `plot_ranks` and its like return.
     dpi : int
         Dots per inch.
-
-    Returns
-    -------
-    bytes
-        The file's content.
 
     Examples
     --------
@@ -185,19 +149,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all.
-
-    Parameters
-    ----------
-    path : Path
-        Where the file goes; one that is there is replaced.
-    content : bytes
-        All of it.
-
-    Raises
-    ------
-    OSError
-        As `whole_file`.
+    """Write all the content of a file or nothing, as `whole_file`.
 
     Examples
     --------

@@ -1,27 +1,22 @@
 """The result in words, as a table, and as one self-contained HTML page with its sections."""
 
 import base64
-import html
-from collections.abc import Sequence
+import functools
+import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from bayesrank.results.page.files import cells, plain
-from bayesrank.results.page.page import (
-    ELO,
-    FIT,
-    HOW_TO_READ,
-    LOWER,
-    PAGE,
-    POLICY,
-    READING,
-    SCRIPT,
-    STYLE,
-    TIERS,
-    WORDS,
-)
+from bayesrank.results.page.files import plain
 from bayesrank.results.ranks.rank_table import LITTLE, standing
 
 __all__ = ["Section", "report_html", "table_text", "verdict"]
@@ -29,6 +24,25 @@ __all__ = ["Section", "report_html", "table_text", "verdict"]
 LONGEST = 40  # characters of a cell on the terminal
 MOST_ROWS = 20  # of a table on the terminal
 PROSE = 50  # characters of a cell on the page beyond which those of the column are sentences
+READING = "in a ranking of two, an item beats another with probability 1 / (1 + exp(−difference))"
+# Columns that a summary may have: heading and format of a cell
+OPTIONAL = {
+    "rankings": ("rankings", ",.0f"),
+    "matches": ("matches", ",.0f"),
+    "last_seen": ("last seen", ""),
+    "elo": ("elo", ".0f"),
+    "lower": ("lower", ".2f"),
+    "tier": ("tier", ",.0f"),
+}
+# What may be said of items besides the leader, of one and of more
+MAYBE_BETTER = {
+    "tied": ("cannot be told from the leader", "cannot be told from the leader"),
+    "close": ("is close and may be better", "are close and may be better"),
+    "unknown": (
+        "may be better, as too little is known of it",
+        "may be better, as too little is known of them",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -68,33 +82,14 @@ class Section:
     alt: str = ""
     file: str = ""
 
-    def html(self, anchor: str = "") -> str:
-        """Write it for the page; every text is escaped."""
-        mark = f' id="{_escape(anchor)}"' if anchor else ""
-        parts = [f"<h2{mark}>{_escape(self.heading)}</h2>"]
-        parts += [f"<p>{_escape(text)}</p>" for text in self.paragraphs]
-        if self.picture is not None:
-            parts.append(_picture(self.picture, self.alt))
-        if self.table is not None:
-            parts.append(_table(*_cells(self.table)))
-        return "\n".join([*parts, *_link(self.file)])
-
     def text(self) -> str:
         """Write it for a terminal, without the picture: lines of fixed width."""
         lines = [self.heading]
         if self.table is not None:
-            rows = [[_short(cell) for cell in row] for row in _cells(self.table)]
-            shown = rows[: MOST_ROWS + 1]
-            widths = [max(map(cells, column)) for column in zip(*shown, strict=True)]
-            for first, *others in shown:
-                line = [first + " " * (widths[0] - cells(first))]
-                line += [
-                    " " * (w - cells(cell)) + cell
-                    for cell, w in zip(others, widths[1:], strict=True)
-                ]
-                lines.append("  ".join(line).rstrip())
-            if len(rows) > len(shown):
-                lines.append(f"... and {len(rows) - len(shown)} more")
+            head, *rows = _cells(self.table)
+            lines.append(_aligned(head, rows[:MOST_ROWS]))
+            if len(rows) > MOST_ROWS:
+                lines.append(f"... and {len(rows) - MOST_ROWS} more")
         return plain("\n".join([*lines, *self.paragraphs]))
 
 
@@ -129,42 +124,39 @@ def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95, named: int = 5) -
     >>> verdict(rank_summary(u, tied_prob=0.75), tied_prob=0.75)
     'a leads: mean rank 1.2, best with probability 0.75. It is better than the other ...'
     """
-    _one_group(summary)
-    leader, name = summary.iloc[0], plain(summary.index[0])
-    said = (
-        f"{name} leads: mean rank {leader['mean_rank']:.1f}, best with probability "
+    _require_one_group(summary)
+    leader = summary.iloc[0]
+    sentences = [
+        f"{plain(leader.name)} leads: mean rank {leader['mean_rank']:.1f}, best with probability "
         f"{leader['p_best']:.2f}."
-    )
+    ]
     if len(summary) == 1:
-        return said
+        return sentences[0]
     if "known" in summary and leader["known"] < LITTLE:
-        said += " The data say little of the leader itself: the prior decides, too."
+        sentences.append("The data say little of the leader itself: the prior decides, too.")
     words = standing(summary)
-    unsure = False
-    for word, one, more in (
-        ("tied", "cannot be told from the leader", "cannot be told from the leader"),
-        ("close", "is close and may be better", "are close and may be better"),
-        ("unknown", "may be better, as too little is known of it", "may be better, as too little "
-         "is known of them"),
-    ):  # fmt: skip
-        items = [plain(item) for item in summary.index[words == word]]
-        if items:
-            unsure = True
-            rest = f" and {len(items) - named} more" if len(items) > named else ""
-            count = f"{len(items)} other items" if len(items) > 1 else "One other item"
-            said += (
-                f" {count} {one if len(items) == 1 else more}: {', '.join(items[:named])}{rest}."
-            )
-    if not unsure:
+    maybe_better = {word: summary.index[words == word] for word in MAYBE_BETTER}
+    sentences += [_named(word, items, named) for word, items in maybe_better.items() if len(items)]
+    if not any(map(len, maybe_better.values())):
         others = "all other items at once" if len(summary) > 2 else "the other item"
-        said += f" It is better than {others} with probability {tied_prob:g} or more."
+        sentences.append(f"It is better than {others} with probability {tied_prob:g} or more.")
     surest = summary.iloc[int(summary["p_best"].argmax())]
     if surest["p_best"] > leader["p_best"]:
-        said += (
-            f" {plain(surest.name)} is more often the best (probability {surest['p_best']:.2f}), "
+        sentences.append(
+            f"{plain(surest.name)} is more often the best (probability {surest['p_best']:.2f}), "
             f"but its mean rank is {surest['mean_rank']:.1f}: its place is less certain."
         )
-    return said
+    return " ".join(sentences)
+
+
+def _named(word: str, items: pd.Index, most: int) -> str:
+    """Name items that may be better than the leader."""
+    one, more = MAYBE_BETTER[word]
+    if len(items) == 1:
+        return f"One other item {one}: {plain(items[0])}."
+    names = ", ".join(map(plain, items[:most]))
+    rest = f" and {len(items) - most} more" if len(items) > most else ""
+    return f"{len(items)} other items {more}: {names}{rest}."
 
 
 def table_text(summary: pd.DataFrame, *, rows: int = 20, longest_name: int = 40) -> str:
@@ -201,26 +193,12 @@ def table_text(summary: pd.DataFrame, *, rows: int = 20, longest_name: int = 40)
     a           1.2       1-2     0.75      0.75  leads
     b           1.8       1-2     0.25      0.25  tied
     """
-    _one_group(summary)
+    _require_one_group(summary)
     summary, words = _sorted(summary)
-    shown, top, more = summary.head(rows), _top(summary), _more(summary)
-    names = [" ".join(plain(name).split()) for name in shown.index]
-    names = [n if len(n) <= longest_name else f"{n[: longest_name - 1]}…" for n in names]
-    width = max(cells(name) for name in ["item", *names])
-    heads = "".join(f"  {name:>{len(name)}}" for name in more)
-    lines = [f"{'item':<{width}}  mean rank     ranks  P(best)  P(top {top}){heads}  standing"]
-    for n, (name, word, (_, row)) in enumerate(zip(names, words, shown.iterrows(), strict=False)):
-        span = f"{row.rank_low}-{row.rank_high}"
-        count = "".join(f"  {texts[n]:>{len(name)}}" for name, texts in more.items())
-        name += " " * (width - cells(name))
-        line = (
-            f"{name}  {row.mean_rank:9.1f}  {span:>8}  {row.p_best:7.2f}  "
-            f"{row[f'p_top{top}']:8.2f}{count}  {word}"
-        )
-        lines.append(line.rstrip())
-    if len(summary) > rows:
-        lines.append(f"... and {len(summary) - rows} more")
-    return "\n".join(lines)
+    table = _rank_table(summary, words, rows).drop(columns=["from", "to", "utility"])
+    names = [_on_one_line(name, longest_name) for name in table.index]
+    text = _aligned(["item", *table.columns], zip(names, *map(table.get, table), strict=True))
+    return text + (f"\n... and {len(summary) - rows} more" if len(summary) > rows else "")
 
 
 def report_html(
@@ -292,123 +270,119 @@ def report_html(
     >>> "<h1>R &amp; D</h1>" in page
     True
     """
-    _one_group(summary)
-    top = [f'<p class="warn misfit">{_escape(w)}</p>' for w in failures]
-    top += [f'<p class="warn">{_escape(w)}</p>' for w in warnings]
-    top += [f'<p class="fit">{_escape(fit)}</p>'] * bool(fit and not failures)
-    used = ["close", "unknown"] if "known" in summary else ["tied"]
-    how_to_read = HOW_TO_READ.format(
-        interval=interval,
+    _require_one_group(summary)
+    ordered, words = _sorted(summary)
+    table = _rank_table(ordered, words).drop(columns="ranks").rename(columns=_capitalised)
+    return _template().render(
+        title=title,
+        made=made,
+        verdict=f"{verdict(summary, tied_prob=tied_prob)} {verdict_too}".rstrip(),
+        failures=failures,
+        warnings=warnings,
+        fit=fit,
+        notes=notes,
+        columns=[*_optional_columns(summary), *({"known"} & {*summary.columns})],
         top=_top(summary),
-        words=" ".join(WORDS[word] for word in used),
-        tied_prob=tied_prob,
-        reading=_escape(reading or READING),
-        sorted="" if "lower" in summary else ", by which items are sorted",
-        more=ELO * ("elo" in summary)
-        + LOWER.format(interval=interval) * ("lower" in summary)
-        + TIERS.format(tied_prob=tied_prob) * ("tier" in _more(summary)),
-        fit=FIT if fit or failures else "",
-    )
-    ranks = [_picture(picture, _rank_alt(summary)), _rank_table(summary), *_link(file)]
-    parts = [("How to read this", how_to_read)]
-    if notes:
-        said = "".join(f"<li>{_escape(note)}</li>" for note in notes)
-        parts.append(("Notes on the data", f"<ul>{said}</ul>"))
-    parts.append(("Ranks", "\n".join(ranks)))
-    whole = [
-        *(f'<h2 id="s{n}">{heading}</h2>\n{text}' for n, (heading, text) in enumerate(parts)),
-        *(section.html(f"s{n}") for n, section in enumerate(sections, start=len(parts))),
-        Section("How this was made", paragraphs).html(f"s{len(parts) + len(sections)}"),
-    ]
-    headings = [*(heading for heading, _ in parts), *(section.heading for section in sections)]
-    return PAGE.format(
-        policy=POLICY,
-        title=_escape(title),
-        style=STYLE,
-        made=f'<p class="made">{_escape(made)}</p>' if made else "",
-        verdict=_escape(f"{verdict(summary, tied_prob=tied_prob)} {verdict_too}".rstrip()),
-        top="\n".join(top),
-        contents=" ".join(
-            f'<a href="#s{n}">{_escape(heading)}</a>'
-            for n, heading in enumerate([*headings, "How this was made"])
-        ),
-        sections="\n".join(whole),
-        script=SCRIPT,
+        reading=reading or READING,
+        interval=f"{interval:g}",
+        tied_prob=f"{tied_prob:g}",
+        picture=picture,
+        alt=_rank_alt(summary),
+        ranks=_grid(table.rename_axis("Item"), list(words)),
+        file=file,
+        sections=[*sections, Section("How this was made", paragraphs)],
     )
 
 
-def _rank_table(summary: pd.DataFrame) -> str:
-    """Write the table of ranks, a row for each item in the colour of its standing."""
-    summary, words = _sorted(summary)
-    top, more = _top(summary), _more(summary)
-    heads = [name.strip().capitalize() for name in more]
-    head = ["Item", "Mean rank", "From", "To", "P(best)", f"P(top {top})", *heads, "Standing"]
-    rows = [
-        [
-            str(name),
-            f"{r.mean_rank:.1f}",
-            str(r.rank_low),
-            str(r.rank_high),
-            f"{r.p_best:.2f}",
-            f"{r[f'p_top{top}']:.2f}",
-            *(texts[n] for texts in more.values()),
-            word,
-            f"{r['mean']:.2f}{'' if np.isnan(r['sd']) else f' ± {r["sd"]:.2f}'}",
-        ]
-        for n, ((name, r), word) in enumerate(zip(summary.iterrows(), words, strict=True))
-    ]
-    return _table([*head, "Utility"], *rows, classes=list(words))
+def _capitalised(heading: str) -> str:
+    return heading[0].upper() + heading[1:]
 
 
-def _table(head: Sequence[str], *rows: Sequence[str], classes: Sequence[str] = ()) -> str:
-    """Write a table that scrolls by itself; every text is escaped."""
-    mark = [_mark([row[k] for row in rows]) if k else "" for k in range(len(head))]
-    names = "".join(f'<th scope="col"{mark[k]}>{_escape(text)}</th>' for k, text in enumerate(head))
-    body = "".join(
-        f"<tr{f' class="{word}"' if word else ''}>"
-        f"{''.join(f'<td{mark[k]}>{_escape(text)}</td>' for k, text in enumerate(row))}</tr>"
-        for row, word in zip(rows, classes or [""] * len(rows), strict=True)
+@functools.cache
+def _template() -> Any:
+    """Load the page's template, with its style and its script."""
+    environment = Environment(
+        loader=PackageLoader(__package__, ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: value if isinstance(value, Markup) else plain(value),
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    return (
-        f'<div class="wide" tabindex="0"><table><thead><tr>{names}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+    environment.filters["grid"] = _grid
+    environment.filters["base64"] = lambda png: base64.b64encode(png).decode("ascii")
+    style, script = (
+        (files(__package__) / name).read_text("utf-8") for name in ("page.css", "page.js")
     )
+    environment.globals |= {
+        "style": Markup(style),
+        "script": Markup(script),
+        "policy": f"default-src 'none'; img-src data:; style-src {_digest(style)}; "
+        f"script-src {_digest(script)}; base-uri 'none'; form-action 'none'",
+    }
+    return environment.get_template("page.html.jinja")
 
 
-def _mark(cells: Sequence[str]) -> str:
-    """Say of a column whether it is text, and whether that is sentences."""
+def _digest(text: str) -> str:
+    """Write what a Content-Security-Policy knows a text by."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+class _Grid(NamedTuple):
+    """A table of the page: each cell with the kind of its column, each row with its standing."""
+
+    head: list[tuple[str, str]]
+    rows: list[tuple[str, list[tuple[str, str]]]]
+
+
+def _grid(table: pd.DataFrame, standings: Sequence[str] = ()) -> _Grid:
+    """Lay out a table for the page: columns of text and of sentences are marked."""
+    head, *rows = _cells(table)
+    kinds = ["", *(_kind([row[k] for row in rows]) for k in range(1, len(head)))]
+    cells = [list(zip(kinds, row, strict=True)) for row in rows]
+    standings = standings or [""] * len(rows)
+    return _Grid(list(zip(kinds, head, strict=True)), list(zip(standings, cells, strict=True)))
+
+
+def _kind(cells: Sequence[str]) -> str:
+    """Tell columns of sentences, and of text, from those of numbers."""
     if any(len(cell) > PROSE for cell in cells):
-        return ' class="prose"'
+        return "prose"
     letters = [cell[:1].isalpha() for cell in cells if cell]
-    return ' class="text"' if letters and all(letters) else ""
+    return "text" if letters and all(letters) else ""
 
 
-def _picture(png: bytes, alt: str) -> str:
-    source = base64.b64encode(png).decode("ascii")
-    return (
-        f'<div class="wide" tabindex="0"><img alt="{_escape(alt)}"\n'
-        f'src="data:image/png;base64,{source}"></div>'
-    )
-
-
-def _link(file: str) -> list[str]:
-    """Say where the whole table is."""
-    name = _escape(file)
-    return [f'<p class="file">The whole table: <a href="{name}">{name}</a></p>'] if file else []
+def _rank_table(summary: pd.DataFrame, words: pd.Series, rows: int | None = None) -> pd.DataFrame:
+    """Write the table of ranks as text: all columns of the terminal and of the page."""
+    top, shown = _top(summary), summary.head(rows)
+    table = pd.DataFrame(index=pd.Index(map(str, shown.index)))
+    table["mean rank"] = [f"{rank:.1f}" for rank in shown["mean_rank"]]
+    table["from"], table["to"] = (shown[name].map(str).array for name in ("rank_low", "rank_high"))
+    table["ranks"] = table["from"] + "-" + table["to"]
+    table["P(best)"] = [f"{p:.2f}" for p in shown["p_best"]]
+    table[f"P(top {top})"] = [f"{p:.2f}" for p in shown[f"p_top{top}"]]
+    for name in _optional_columns(summary):
+        heading, form = OPTIONAL[name]
+        if name == "lower" and "elo" in summary:
+            form = ".0f"
+        table[heading] = [format(value, form) for value in shown[name]]
+    table["standing"] = words.head(rows).array
+    table["utility"] = [
+        f"{mean:.2f}" if np.isnan(sd) else f"{mean:.2f} ± {sd:.2f}"
+        for mean, sd in zip(shown["mean"], shown["sd"], strict=True)
+    ]
+    return table
 
 
 def _rank_alt(summary: pd.DataFrame) -> str:
     """Say what the picture of the ranks shows, for those who cannot see it."""
     shown = [
-        f"{plain(name)} {row.mean_rank:.1f} ({row.rank_low} to {row.rank_high})"
+        f"{name} {row.mean_rank:.1f} ({row.rank_low} to {row.rank_high})"
         for name, row in summary.head(5).iterrows()
     ]
     more = f", and {len(summary) - 5} more" if len(summary) > 5 else ""
     return f"Mean ranks and rank intervals, best on top: {', '.join(shown)}{more}"
-
-
-def _escape(text: str) -> str:
-    return html.escape(plain(text))
 
 
 def _sorted(summary: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
@@ -420,31 +394,13 @@ def _sorted(summary: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
     return summary.iloc[order], words.iloc[order]
 
 
-def _more(summary: pd.DataFrame) -> dict[str, list[str]]:
-    """Columns that a summary may have: the head, as wide as the column, and the cells."""
-    columns = {
-        "rankings": "rankings",
-        "matches": " matches",
-        "last_seen": "last seen",
-        "elo": "  elo",
-        "lower": "lower",
-        "tier": "tier",
-    }
-    out = {}
-    for name, head in columns.items():
-        if name not in summary or (name == "tier" and summary[name].max() == 1):
-            continue
-        if name == "last_seen":
-            texts = [plain(x) for x in summary[name]]
-            head = f"{head:>{max(len(x) for x in [head, *texts])}}"
-        else:
-            form = {"elo": ".0f", "lower": ".0f" if "elo" in summary else ".2f"}.get(name, ",.0f")
-            texts = [f"{x:{form}}" for x in summary[name]]
-        out[head] = texts
-    return out
+def _optional_columns(summary: pd.DataFrame) -> list[str]:
+    """Find the optional columns of a summary; tiers that are all the same say nothing."""
+    found = [name for name in OPTIONAL if name in summary]
+    return [name for name in found if name != "tier" or summary[name].max() > 1]
 
 
-def _one_group(summary: pd.DataFrame) -> None:
+def _require_one_group(summary: pd.DataFrame) -> None:
     if isinstance(summary.index, pd.MultiIndex):
         raise ValueError(
             f"The summary has the groups {list(summary.index.names[:-1])}; select one of each, "
@@ -464,7 +420,22 @@ def _cells(table: pd.DataFrame) -> list[list[str]]:
     return [[str(cell) for cell in row] for row in [head, *rows]]
 
 
-def _short(text: str) -> str:
+def _aligned(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Write a table for a terminal: names and standings at the left, all else at the right."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="")
+    for k, name in enumerate(head):
+        side: Literal["left", "right"] = "left" if k == 0 or name == "standing" else "right"
+        width = 8 if name == "ranks" else None
+        table.add_column(Text(_on_one_line(name)), justify=side, min_width=width, no_wrap=True)
+    for row in rows:
+        table.add_row(*(Text(_on_one_line(cell)) for cell in row))
+    console = Console(width=10_000, color_system=None)
+    with console.capture() as capture:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+
+
+def _on_one_line(text: object, longest: int = LONGEST) -> str:
     """Write a text on one line, and not on a long one."""
     line = " ".join(plain(text).split())
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
