@@ -272,7 +272,9 @@ def report_html(
     """
     _require_one_group(summary)
     ordered, words = _sorted(summary)
-    table = _rank_table(ordered, words).drop(columns="ranks").rename(columns=_capitalised)
+    table = (
+        _rank_table(ordered, words, len(ordered)).drop(columns="ranks").rename(columns=_capitalised)
+    )
     return _template().render(
         title=title,
         made=made,
@@ -353,7 +355,7 @@ def _kind(cells: Sequence[str]) -> str:
     return "text" if letters and all(letters) else ""
 
 
-def _rank_table(summary: pd.DataFrame, words: pd.Series, rows: int | None = None) -> pd.DataFrame:
+def _rank_table(summary: pd.DataFrame, words: pd.Series, rows: int) -> pd.DataFrame:
     """Write the table of ranks as text: all columns of the terminal and of the page."""
     top, shown = _top(summary), summary.head(rows)
     table = pd.DataFrame(index=pd.Index(map(str, shown.index)))
