@@ -39,7 +39,8 @@ from click.testing import CliRunner
 import bayesrank
 from bayesrank import cli, inference
 from bayesrank.cli import sections
-from bayesrank.cli.run import Part, _predictions
+from bayesrank.cli.fitting import predictions
+from bayesrank.cli.parts import Part
 from bayesrank.cli.talk import Talk, errors_as_sentences, stopping
 from bayesrank.results import Section
 from tests.builders import PACKAGE
@@ -98,7 +99,7 @@ def few(*, chains, draws, **settings):
 def few_predicted(monkeypatch):
     """Predict at a few of the draws, one by one in Python, by one seed where none is given."""
     for name in ("PREDICTED", "SIMULATED"):
-        monkeypatch.setattr(f"bayesrank.cli.run.{name}", 100)
+        monkeypatch.setattr(f"bayesrank.cli.fitting.{name}", 100)
     monkeypatch.setattr("bayesrank.cli.commands.SEEDS", 1)
 
 
@@ -121,7 +122,7 @@ def sampler(monkeypatch):
     return asked
 
 
-PREDICTIONS = "bayesrank.cli.run._predictions"
+PREDICTIONS = "bayesrank.cli.report.predictions"
 
 
 @pytest.fixture
@@ -133,7 +134,8 @@ def light(sampler, monkeypatch):
     }  # fmt: skip
     for name, files in names.items():
         part = Part(Section(name), dict.fromkeys(files, b"x"), printed=False)
-        monkeypatch.setattr(sections, name, lambda *_, part=part, **__: part)
+        made = [part] if name == "wins" else part
+        monkeypatch.setattr(sections, name, lambda *_, made=made, **__: made)
     monkeypatch.setattr(PREDICTIONS, lambda *_: None)
     return sampler
 
@@ -333,7 +335,7 @@ def test_ctrl_c_while_tuning_ends_with_130_and_writes_nothing(folder, monkeypatc
         pm.Normal("x")
         compiled = inference.sampling.nuts._compiled(pm.modelcontext(None), {})
     monkeypatch.setattr(inference.sampling.nuts, "_compiled", lambda *_: compiled)
-    monkeypatch.setattr("bayesrank.cli.run.SURELY_SHORT", np.inf)
+    monkeypatch.setattr("bayesrank.cli.fitting.SURELY_SHORT", np.inf)
     real = nutpie.sample
 
     def interrupted(*args, **kwargs):
@@ -943,7 +945,7 @@ def test_a_run_that_breaks_has_saved_its_posterior_and_says_how_to_go_on(
     folder, light, monkeypatch
 ):
     with monkeypatch.context() as patch:
-        patch.setattr("bayesrank.results.report_html", broken)
+        patch.setattr("bayesrank.cli.report.report_html", broken)
         result = run(*SMALL, "--top", 2, "--seed", 5, "--title", "Beers", "--interval", 0.8)
     assert isinstance(result.exception, RuntimeError)
     assert "mean rank" in result.stdout  # the table comes first
@@ -1107,7 +1109,7 @@ def test_files_of_a_run_change_together_and_those_of_others_stay(folder, light, 
     refuses(run(*SMALL), "beers-ranks holds what is not of a report (letter.txt)")
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     with monkeypatch.context() as patch:
-        patch.setattr("bayesrank.results.report_html", broken)
+        patch.setattr("bayesrank.cli.report.report_html", broken)
         assert run(*SMALL, "--force").exit_code == 1
     shutil.rmtree(left(folder))
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
@@ -1333,7 +1335,7 @@ def test_where_sampling_would_take_long_the_answer_is_quick_and_says_how_to_have
     assert run(*SMALL).exit_code == 0  # so small a table is not asked about
     assert (len(light), len(quick)) == (1, 0)
     light.clear()
-    monkeypatch.setattr("bayesrank.cli.run.SURELY_SHORT", 0)
+    monkeypatch.setattr("bayesrank.cli.fitting.SURELY_SHORT", 0)
     result = run(*SMALL)
     assert result.exit_code == 0, result.output
     assert (len(light), len(quick)) == (0, 1)
@@ -1479,15 +1481,12 @@ def test_names_are_neither_commands_nor_formulas(folder, sampler):
 def test_predictions_are_of_draws_that_have_a_log_likelihood():
     """Of 1,500 draws every second has one, and of these every second is predicted from."""
 
-    def build():
-        with pm.Model() as model:
-            pm.Normal("y", pm.Normal("x"), 1, observed=[0.5])
-        return model
-
+    with pm.Model() as model:
+        pm.Normal("y", pm.Normal("x"), 1, observed=[0.5])
     draws = {"x": np.zeros((3, 500))}
     posterior = az.from_dict({"posterior": draws})
-    job = SimpleNamespace(entries=1, simulated=True, build=build, some=None)
-    found = _predictions(job, SimpleNamespace(seed=1), posterior)
+    job = SimpleNamespace(entries=1, pymc_model=model, fit=SimpleNamespace(seed=1))
+    found = predictions(job, posterior)
     kept, drawn = (
         found[group]["draw"].to_numpy() for group in ("log_likelihood", "posterior_predictive")
     )

@@ -15,11 +15,11 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank.cli import match_sections
-from bayesrank.cli.dated import _Dated
+from bayesrank.cli.dated import DatedJob
+from bayesrank.cli.job import Fit
 from bayesrank.cli.options import MatchColumns, RankColumns, Written
 from bayesrank.cli.read_dated import read_coming_rankings, read_dated_pairs
 from bayesrank.cli.read_rankings import read_rankings
-from bayesrank.cli.run import Fit
 from tests.test_cli import refuses, run
 
 MATCHES = ("--first", "home", "--second", "away", "--outcome", "result", "--date", "played")
@@ -67,7 +67,7 @@ def said_of(folder, coming=None):
         output_dir=folder, seed=1, draws=100, tune=50, chains=2, top=3, prior="zero-sum",
         prior_scale=None, made="today",
     )  # fmt: skip
-    return _Dated(pairs, fit, None, True, ahead), notes
+    return DatedJob(pairs, "t", fit, order=True, coming=ahead), notes
 
 
 # Whole runs
@@ -199,8 +199,8 @@ def test_who_may_have_left_is_said_and_is_no_longer_in_the_pictures(folder):
     said, _ = said_of(folder)
     (sentence,) = said.cautions()
     assert sentence.startswith("x was not seen since 2022-09-25, in the last tenth of the time")
-    posterior = said.today()
-    assert said.last_seen["x"] == "2022-05-28"
+    posterior = said.draw()
+    assert said.last_seen()["x"] == "2022-05-28"
     assert said.headline(posterior) == ""
     posterior["posterior"]["utility"].loc[{"item": "x"}] += 9
     assert said.headline(posterior).startswith("But x was last seen at 2022-05-28, and is ranked")
@@ -210,7 +210,7 @@ def test_who_may_have_left_is_said_and_is_no_longer_in_the_pictures(folder):
     np.testing.assert_allclose(history.groupby("date")["p_best"].sum(), 1)
     assert "; at the last date riser " in strength.section.alt
     assert " from 20" in when.section.alt
-    chosen = _Dated(said.data, said.fit, "2021-06-01", True, None)
+    chosen = DatedJob(said.data, "t", said.fit, since="2021-06-01", order=True)
     assert chosen.cautions() == []
 
 
@@ -248,8 +248,8 @@ def test_rankings_to_come_are_forecast(folder, races):
     rankings, coming = races
     ahead = coming("far,a,90\nfar,d,90\nnear,d,13\nnear,a,13\nnear,b,13")
     fit = replace(said_of(folder)[0].fit, draws=1000, chains=2)
-    said = _Dated(rankings, fit, None, False, ahead)
-    part = said._forecasts(said.today())
+    said = DatedJob(rankings, "t", fit, coming=ahead)
+    (part,) = said._forecasts(said.draw())
     found = pd.read_csv(io.BytesIO(part.files["forecasts.csv"]))
     assert found["ranking"].tolist() == ["near"] * 3 + ["far"] * 2
     assert found["item"].tolist() == ["a", "b", "d", "a", "d"]
@@ -283,14 +283,14 @@ def test_rankings_to_come_must_be_of_known_items_and_to_come(races):
 
 def test_changes_and_forecasts_are_those_of_the_history(folder):
     said, _ = said_of(folder, Path("next.csv"))
-    posterior = said.today()
-    changes = said._changes(posterior)
+    posterior = said.draw()
+    (changes,) = said._changes(posterior)
     table = pd.read_csv(io.BytesIO(changes.files["changes.csv"]), index_col="item")
     assert table.index[0] == "riser"
     assert table["change"]["riser"] > 0.3 > -0.3 > table["change"]["faller"]
     assert table["mean_rank_now"]["riser"] <= table["mean_rank_then"]["riser"]
     assert changes.section.paragraphs[0].startswith("Since 2022-06-04, with probability 0.95 or")
-    forecast = said._forecasts(posterior).section.table
+    forecast = said._forecasts(posterior)[0].section.table
     assert forecast.index.tolist() == ["2023-01-01", "2023-02-01"]
     shares = forecast[["First wins", "Tie", "Second wins"]].astype(float)
     np.testing.assert_allclose(shares.sum(axis=1), 1, atol=0.011)
@@ -312,7 +312,7 @@ def test_the_picture_is_of_days_where_there_are_no_hours(folder, monkeypatch):
 
 def test_the_past_predicts_the_last_fifth_better_than_chance(folder):
     said, _ = said_of(folder)
-    part = said._tested(said.today())
+    part = said._tested(said.draw())
     assert not part.failures
     found = re.search(r"mean gain per match is ([\d.]+) ± ([\d.]+)", part.section.paragraphs[1])
     gain, error = map(float, found.groups())

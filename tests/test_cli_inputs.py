@@ -706,7 +706,7 @@ def fitted(tmp_path, monkeypatch):
     """Work in an empty folder, and put the fit aside."""
     monkeypatch.chdir(tmp_path)
     jobs = []
-    monkeypatch.setattr(commands, "run", lambda job, fit, talk: jobs.append(job))
+    monkeypatch.setattr(commands, "run", lambda job, talk: jobs.append(job))
     return jobs
 
 

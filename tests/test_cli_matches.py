@@ -487,7 +487,7 @@ def audited(monkeypatch, known):
         return found
 
     monkeypatch.setattr(match_sections, "audit", audit)
-    return match_sections.audit_of(None, "the posterior", order=True)
+    return match_sections.audit_of(None, "the posterior", [], order=True)
 
 
 def test_what_the_model_knows_of_is_not_said_to_be_missed(monkeypatch):

@@ -33,7 +33,8 @@ ROOMS = {
         "jax numpy numpyro optax pymc pytensor scipy xarray", rooms="distributions inference schema"
     ),
     "results": Room(
-        "arviz matplotlib numpy pandas scipy sklearn threadpoolctl xarray", rooms="data schema"
+        "arviz jinja2 markupsafe matplotlib numpy pandas rich scipy sklearn threadpoolctl xarray",
+        rooms="data schema",
     ),
     "plots": Room("arviz arviz_plots matplotlib numpy pandas xarray", rooms="results"),
     "utility": Room("numpy pandas pymc pytensor", rooms="data"),

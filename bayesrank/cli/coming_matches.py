@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesrank.cli.marked import marked_csv
-from bayesrank.cli.run import Part
+from bayesrank.cli.parts import Part, formatted, marked_csv
 from bayesrank.results import Section, Settling, matches_to_settle, next_matches
 
 BATCH = 10  # matches that are chosen
@@ -18,15 +17,15 @@ MOST_SETTLED = 100  # items of a board whose future is simulated, which takes tw
 
 def coming(posterior: Any, summary: pd.DataFrame, top: int, together: Sequence[str]) -> Part:
     """Say which pairs to play next, and how many more matches leave the leader alone."""
-    data = posterior["posterior"].to_dataset()
+    draws = posterior["posterior"].to_dataset()
     alone = summary["tied_with_leader"].sum() == 1
     text, settling = [], None
     if alone:
         text.append("Who leads is known: no more matches are needed for that.")
     elif len(summary) <= MOST_SETTLED:
-        of_all, of_tied = (matches_to_settle(data, among=who) for who in ("all", "tied"))
+        of_all, of_tied = (matches_to_settle(draws, among=who) for who in ("all", "tied"))
         settling = pd.concat({"all": of_all.table, "tied": of_tied.table}, names=["among"])
-        text.append(_how_many(of_all, of_tied, together, "adherence" in data))
+        text.append(_how_many(of_all, of_tied, together, "adherence" in draws))
 
     sought = top if alone else 1
     table, csv = None, None
@@ -36,18 +35,18 @@ def coming(posterior: Any, summary: pd.DataFrame, top: int, together: Sequence[s
         if alone and np.minimum(chance, 1 - chance).max() < 1 - KNOWN:
             text.append(f"So is who {what}: each item's place among them, or not, is sure.")
         else:
-            csv = _chosen(data, chance, sought)
-            table = _shown(csv)
+            csv = _chosen(draws, chance, sought)
+            columns = {"Against": "{item_other}", f"Of the next {BATCH}": "{matches}"}
+            table = formatted(csv, "Item", columns | {"P(item better)": "{p_better:.2f}"})
             text.append(
                 f"The table has the {BATCH} matches that are expected to tell most of who {what}, "
                 "each beyond those before it; play them, and ask again."
             )
-    section = Section("What to play next", text, table, file="" if csv is None else "next.csv")
-    found_data = {"next_matches": csv, "settling": settling}
+    data = {"next_matches": csv, "settling": settling}
     return Part(
-        section,
+        Section("What to play next", text, table, file="" if csv is None else "next.csv"),
         {} if csv is None else {"next.csv": marked_csv(csv, posterior)},
-        data={name: one for name, one in found_data.items() if one is not None},
+        data={name: found for name, found in data.items() if found is not None},
     )
 
 
@@ -66,28 +65,20 @@ def _chosen(data: Any, chance: pd.Series, sought: int) -> pd.DataFrame:
     return out.reset_index("item_other")
 
 
-def _shown(csv: pd.DataFrame) -> pd.DataFrame:
-    """Return the table of the page."""
-    table = pd.DataFrame(index=pd.Index([str(x) for x in csv.index], name="Item"))
-    table["Against"] = [str(x) for x in csv["item_other"]]
-    table[f"Of the next {BATCH}"] = [f"{n}" for n in csv["matches"]]
-    table["P(item better)"] = [f"{p:.2f}" for p in csv["p_better"]]
-    return table
-
-
 def _how_many(of_all: Settling, of_tied: Settling, together: Sequence[str], judged: bool) -> str:
     """Say how many more matches leave the leader alone, whoever meets."""
     others = "one other" if of_all.now == 2 else f"{of_all.now - 1} others"
-    said = (
+    supposed = "matches as they were so far"
+    if judged:
+        supposed = f"typical judges and {supposed}"
+    if together:
+        supposed += f", and leaves out that those of one {' or '.join(together)} go together"
+    return (
         f"The leader is tied with {others} now. How many more matches leave it alone, with "
         f"probability {of_all.power:g}: {_about(of_all)} if all pairs meet equally often, and "
         f"{_about(of_tied)} if only those that are tied meet. A plan and no promise: it supposes "
-        + "typical judges and " * judged
-        + "matches as they were so far"
+        f"{supposed}."
     )
-    if together:
-        said += f", and leaves out that those of one {' or '.join(together)} go together"
-    return f"{said}."
 
 
 def _about(found: Settling) -> str:

@@ -13,7 +13,8 @@ import click
 
 import bayesrank
 from bayesrank.cli.caches import find_cache
-from bayesrank.cli.matches import matches_job
+from bayesrank.cli.job import Fit, Job
+from bayesrank.cli.matches import MatchJob
 from bayesrank.cli.options import (
     MISSING,
     WIDE,
@@ -25,11 +26,12 @@ from bayesrank.cli.options import (
 )
 from bayesrank.cli.places import default_folder
 from bayesrank.cli.rank import rank_job
-from bayesrank.cli.run import SEEDS, Fit, run
+from bayesrank.cli.run import run
 from bayesrank.cli.talk import errors_as_sentences
 from bayesrank.priors import PRIORS
 
 MOST_KINDS = 8  # for which there are colours
+SEEDS = 2**31  # seeds that are drawn, where none is given
 
 # PyMC takes seconds to import: commands import what they need, so that --help is instant, and what
 # is wrong with options or files is told at once.
@@ -224,7 +226,7 @@ def quickstart(**options: Any) -> None:
     with errors_as_sentences(**said) as talk:
         from bayesrank.data import load_nascar
 
-        run(rank_job(load_nascar(), "Drivers of the NASCAR 2002 season", fit), fit, talk)
+        run(rank_job(load_nascar(), "Drivers of the NASCAR 2002 season", fit), talk)
 
 
 @main.command(short_help="Rank items by rankings, ratings or ballots.")
@@ -307,17 +309,17 @@ def rank(file: Path, **options: Any) -> None:
         rankings = read_rankings(file, columns, how, talk.note)
         title = f"Ranks of {columns.item or 'the items'} in {shown(file)}"
         if columns.date is None:
-            job = rank_job(rankings, title, fit, kinds=kinds)
+            job: Job = rank_job(rankings, title, fit, kinds=kinds)
         else:
-            from bayesrank.cli.dated import dated_job
+            from bayesrank.cli.dated import DatedJob
             from bayesrank.cli.read_dated import read_coming_rankings
 
             ahead = None
             if coming is not None:
                 readable(coming)
                 ahead = read_coming_rankings(coming, columns, how, talk.note, rankings)
-            job = dated_job(rankings, title, fit, since=since, coming=ahead)
-        run(job, fit, talk)
+            job = DatedJob(rankings, title, fit, since=since, coming=ahead)
+        run(job, talk)
 
 
 @main.command(short_help="Rank items by matches or comparisons of two.")
@@ -411,7 +413,7 @@ def matches(file: Path, **options: Any) -> None:
             from bayesrank.cli.read_matches import read_pairs
 
             pairs = read_pairs(file, columns, how, talk.note)
-            job = matches_job(
+            job: Job = MatchJob(
                 pairs,
                 title,
                 fit,
@@ -424,12 +426,12 @@ def matches(file: Path, **options: Any) -> None:
         else:
             if coming is not None:
                 readable(coming)
-            from bayesrank.cli.dated import dated_job
+            from bayesrank.cli.dated import DatedJob
             from bayesrank.cli.read_dated import read_dated_pairs
 
             pairs, ahead = read_dated_pairs(file, columns, how, talk.note, coming)
-            job = dated_job(pairs, title, fit, since=since, order=columns.ordered, coming=ahead)
-        run(job, fit, talk)
+            job = DatedJob(pairs, title, fit, since=since, order=columns.ordered, coming=ahead)
+        run(job, talk)
 
 
 @main.command("warm-up", short_help="Compile what other commands need, once.")
@@ -473,9 +475,9 @@ def report(file: Path, **options: Any) -> None:
         fit = replace(fit, **{name: value for name, value in given.items() if name != "output_dir"})
         for note in saved.notes:
             talk.note(note)
-        made = rank_job if saved.command == "rank" else matches_job
-        job = made(saved.data, saved.title, fit, **saved.settings)
-        check_saved(file, job.build(), saved)
+        make = rank_job if saved.command == "rank" else MatchJob
+        job: Job = make(saved.data, saved.title, fit, **saved.settings)
+        check_saved(file, job.pymc_model, saved)
         talk.kept = file  # whatever comes
-        run(job, fit, talk, saved.posterior)
+        run(job, talk, saved.posterior)
         tidy(file)

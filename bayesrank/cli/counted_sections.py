@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesrank.cli.run import Part
+from bayesrank.cli.parts import Part, formatted
 from bayesrank.data import Pairs, Rankings
 from bayesrank.results import (
     PairWins,
@@ -54,22 +54,22 @@ def counted_rankings(rankings: Rankings, summary: pd.DataFrame) -> list[Part]:
         met = pairs.met.sum(axis=1)
         table["ahead"] = np.divide(won, met, out=np.full(len(won), np.nan), where=met > 0)
     table = table.loc[summary.index]
-    shown = pd.DataFrame(index=pd.Index(table.index, name="Item"))
-    shown["Rankings"] = [f"{x:,.6g}" for x in table["rankings"]]
-    shown["First"] = [f"{x:,.6g}" for x in table["first"]]
-    shown["Share first"] = [
-        _percent(x, held) for x, held in zip(table["first"], table["rankings"], strict=True)
-    ]
-    shown["Borda"] = [_decimal(x) for x in table["borda"]]
-    if "ahead" in table:
-        shown["Ahead in pairs"] = [_percent(x, 1) for x in table["ahead"]]
+    columns = {"Rankings": "{rankings:,.6g}", "First": "{first:,.6g}"}
+    columns |= {"Share first": "{share:.0%}", "Borda": "{borda:.2f}"}
+    if pairs is not None:
+        columns["Ahead in pairs"] = "{ahead:.0%}"
         text.append(
             "Ahead in pairs: of all pairs of the item with another in a ranking, the share in "
             "which it is ahead; a tie counts half."
         )
-    section = Section("Without a model", [*text, WHAT], shown, file="counts.csv")
-    out = [Part(section, {"counts.csv": csv_bytes(table)}, printed=False)]
+    share = (table["first"] / table["rankings"]).where(table["rankings"] > 0)
+    out = [_counts(table, formatted(table.assign(share=share), "Item", columns), text)]
     return out if pairs is None else [*out, *_pairs(pairs, summary)]
+
+
+def _counts(table: pd.DataFrame, shown: pd.DataFrame, text: list[str]) -> Part:
+    section = Section("Without a model", [*text, WHAT], shown, file="counts.csv")
+    return Part(section, {"counts.csv": csv_bytes(table)}, printed=False)
 
 
 def counted_matches(matches: Pairs, summary: pd.DataFrame) -> list[Part]:
@@ -91,13 +91,9 @@ def counted_matches(matches: Pairs, summary: pd.DataFrame) -> list[Part]:
         f"{_percent(points[best], 1)} of {met[best]:,.6g} matches."
     ) + _condorcet(pairs, labels, "matches")
     table = table.loc[summary.index]
-    shown = pd.DataFrame(index=pd.Index(table.index, name="Item"))
-    for name in ("matches", "won", "tied", "lost"):
-        shown[name.capitalize()] = [f"{x:,.6g}" for x in table[name]]
-    shown["Points"] = [_percent(x, 1) for x in table["points"]]
-    section = Section("Without a model", [text, WHAT], shown, file="counts.csv")
-    out = Part(section, {"counts.csv": csv_bytes(table)}, printed=False)
-    return [out, *_pairs(pairs, summary)]
+    columns = {name.capitalize(): f"{{{name}:,.6g}}" for name in ("matches", "won", "tied", "lost")}
+    shown = formatted(table, "Item", columns | {"Points": "{points:.0%}"})
+    return [_counts(table, shown, [text]), *_pairs(pairs, summary)]
 
 
 def _pairs(pairs: PairWins, summary: pd.DataFrame) -> list[Part]:
@@ -108,24 +104,17 @@ def _pairs(pairs: PairWins, summary: pd.DataFrame) -> list[Part]:
     n = min(len(order), SHOWN)
     if n < 2:
         return []
-    level = bool(ties.any())
-
-    def cell(i: int, j: int) -> str:
-        if i == j or not wins[i, j] + wins[j, i] + ties[i, j]:
-            return ""
-        found = [wins[i, j], *([ties[i, j]] * level), wins[j, i]]
-        return "–".join(f"{x:,.6g}" for x in found)
-
-    names = [str(item) for item in summary.index[:n]]
-    rows = [[cell(i, j) for j in range(n)] for i in range(n)]
-    table = pd.DataFrame(rows, index=pd.Index(names, name="Ahead"), columns=names)
-    said = "ahead, level and behind" if level else "ahead and behind"
-    some = f", for the first {n} items" if n < len(order) else ""
-    text = f"How often the item of the row was {said} of that of the column{some}."
-    one, other = np.nonzero(np.triu(wins + wins.T + ties))
     if not (wins % 1).any() and not (ties % 1).any():  # no weights: whole numbers
         wins, ties = wins.astype(np.int64), ties.astype(np.int64)
-    whole = pd.DataFrame(
+    level = bool(ties.any())
+    names = [str(item) for item in summary.index[:n]]
+    rows = [[_score(wins, ties, i, j, level) for j in range(n)] for i in range(n)]
+    table = pd.DataFrame(rows, index=pd.Index(names, name="Ahead"), columns=names)
+    what = "ahead, level and behind" if level else "ahead and behind"
+    some = f", for the first {n} items" if n < len(order) else ""
+    text = f"How often the item of the row was {what} of that of the column{some}."
+    one, other = np.nonzero(np.triu(wins + wins.T + ties))
+    csv = pd.DataFrame(
         {
             "item": summary.index[one],
             "other": summary.index[other],
@@ -135,7 +124,15 @@ def _pairs(pairs: PairWins, summary: pd.DataFrame) -> list[Part]:
         }
     ).set_index("item")
     section = Section("Who was ahead of whom", [text], table, file="pairs.csv")
-    return [Part(section, {"pairs.csv": csv_bytes(whole)}, printed=False)]
+    return [Part(section, {"pairs.csv": csv_bytes(csv)}, printed=False)]
+
+
+def _score(wins: NDArray[Any], ties: NDArray[Any], i: int, j: int, level: bool) -> str:
+    """Write how often one item was ahead of another, level with it if that occurs, and behind."""
+    if i == j or not wins[i, j] + wins[j, i] + ties[i, j]:
+        return ""
+    counts = [wins[i, j], ties[i, j], wins[j, i]] if level else [wins[i, j], wins[j, i]]
+    return "–".join(f"{x:,.6g}" for x in counts)
 
 
 def _condorcet(pairs: PairWins, labels: NDArray[Any], what: str) -> str:
@@ -150,7 +147,3 @@ def _condorcet(pairs: PairWins, labels: NDArray[Any], what: str) -> str:
 
 def _percent(part: float, whole: float) -> str:
     return f"{100 * part / whole:.0f}%" if whole > 0 and np.isfinite(part) else ""
-
-
-def _decimal(x: float) -> str:
-    return f"{x:.2f}" if np.isfinite(x) else ""

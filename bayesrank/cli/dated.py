@@ -1,8 +1,7 @@
 """The commands with ``--date``: strengths that change, who is best today, and who is rising."""
 
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -11,9 +10,10 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from bayesrank.cli import match_sections, sections
-from bayesrank.cli.marked import marked_csv, marked_png
-from bayesrank.cli.matches import MOST_AUDITED
-from bayesrank.cli.run import Fit, Job, Part, Sampler, left_open
+from bayesrank.cli.job import Fit, Job, open_ranks, times_played, times_ranked
+from bayesrank.cli.matches import COMPARED, MOST_AUDITED, READING, named_model
+from bayesrank.cli.options import SIDES
+from bayesrank.cli.parts import Part, formatted, marked_csv, marked_png, table_part
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import are_instants, label_times, time_coordinates
 from bayesrank.inference import History, forward_validation, history
@@ -21,14 +21,15 @@ from bayesrank.plots import plot_history
 from bayesrank.results import Section, rank_summary
 from bayesrank.results.draws import ranks_of
 
+if TYPE_CHECKING:
+    from bayesrank.cli.report import Report
+
 MOMENTS = 60  # of the picture, at most
 NUMBERS = 20_000_000  # of its draws, at most
 DRAWS = 100  # of it per chain, at most
 LATELY = 0.25  # share of the time that a change is told of, but for dates no more than a year
 AWAY = 0.1  # share of the time, in which items come in, or after which they have left
 CERTAIN = 0.95
-SHOWN: tuple[Literal["utility", "best"], ...] = ("utility", "best")
-COMPARED = 5  # items that the leader is set against
 TESTED = 0.2  # share of the matches or rankings that are predicted from those before
 STEPS = 40  # in how many parts
 MOST_TESTED = 20_000  # matches or rankings beyond which that is left out, unless asked for
@@ -41,59 +42,47 @@ AHEAD = (
     "Probabilities of {}, averaged over what is not known of the strengths: the later a {}, the "
     "less is known."
 )
-READING = (
-    "an item beats another, if the two do not tie, with probability 1 / (1 + exp(−difference))"
-)
 
 
-def dated_job(
-    data: Pairs | Rankings,
-    title: str,
-    fit: Fit,
-    *,
-    since: str | None = None,
-    order: bool = False,
-    coming: pd.DataFrame | None = None,
-) -> Job:
-    """Say what is to be done with matches or rankings that have a group date."""
-    said = _Dated(data, fit, since, order, coming)
-    matches = isinstance(data, Pairs)
-    if not isinstance(data, Pairs):
-        model = "Plackett-Luce"
-    elif data.counts[:, 2].any():
-        model = "Davidson's, with ties as outcomes"
-    else:
-        model = "Bradley-Terry, as nothing ties"
-    model += ", the first item having an advantage or not" * order
-    model += ", of strengths that walk at random from date to date; ranks are those of the last"
-    return Job(
-        title=title,
-        data=data,
-        build=said.today,
-        drawn=HOW,
-        model=model,
-        cautions=said.cautions,
-        seen=lambda: said.seen,
-        last_seen=lambda: said.last_seen,
-        headline=said.headline,
-        request={"command": "matches" if matches else "rank", "dated": True},
-        reading=READING if matches else None,
-        checked=(),
-        parts=said.parts,
-        entries=0,
-    )
+class DatedJob(Job):
+    """Matches or rankings with a group date: strengths that change, and what is known of today.
 
+    Parameters
+    ----------
+    data : Pairs or Rankings
+    since : str, optional
+        Leave out items that were last seen before.
+    order : bool
+        Whether the first item of a match may have an advantage.
+    coming : DataFrame, optional
+        Matches or rankings to come.
+    """
 
-@dataclass(frozen=True)
-class _Dated:
-    """What is known of strengths that change, and what there is to say of it."""
+    drawn = HOW
+    checked = ()
 
-    data: Pairs | Rankings
-    fit: Fit
-    since: str | None
-    order: bool
-    coming: pd.DataFrame | None
-    items: list[Any] = field(default_factory=list)  # of the table of today
+    def __init__(
+        self,
+        data: Pairs | Rankings,
+        title: str,
+        fit: Fit,
+        *,
+        since: str | None = None,
+        order: bool = False,
+        coming: pd.DataFrame | None = None,
+    ) -> None:
+        super().__init__(title, fit)
+        self.data, self.since, self.order, self.coming = data, since, order, coming
+        self.items: list[Any] = []  # of the table of today
+        self.model = "Plackett-Luce"
+        self.request = {"command": "rank", "dated": True}
+        if isinstance(data, Pairs):
+            self.model = named_model(data, order=order)
+            self.request = {"command": "matches", "dated": True}
+            self.reading = READING
+        self.model += (
+            ", of strengths that walk at random from date to date; ranks are those of the last"
+        )
 
     @property
     def _labels(self) -> pd.Index:
@@ -105,6 +94,7 @@ class _Dated:
 
     @cached_property
     def history(self) -> History:
+        """The posterior of the strengths."""
         scale = self.fit.prior_scale
         return history(
             self.data,
@@ -114,7 +104,7 @@ class _Dated:
             seed=self.fit.seed,
         )
 
-    def today(self) -> Any:
+    def draw(self) -> Any:
         """Draw the strengths at the last date."""
         fit, found = self.fit, self.history
         out = found.draws(since=self.since, draws=fit.draws, chains=fit.chains, seed=fit.seed)
@@ -129,12 +119,10 @@ class _Dated:
         self.items[:] = posterior["item"].to_numpy().tolist()
         return out
 
-    @property
     def seen(self) -> pd.Series:
-        """How many matches or rankings each item is in."""
-        from bayesrank.cli import matches, rank
-
-        seen = matches.seen(self.data) if isinstance(self.data, Pairs) else rank.seen(self.data)
+        """Count the matches or rankings that each item of the table is in."""
+        data = self.data
+        seen = times_played(data) if isinstance(data, Pairs) else times_ranked(data)
         return seen.loc[self.items] if self.items else seen
 
     @cached_property
@@ -152,7 +140,6 @@ class _Dated:
         np.maximum.at(last, item, when)
         return first, last
 
-    @property
     def last_seen(self) -> pd.Series:
         """When each item was last in a match or ranking."""
         labels = self._labels[np.argsort(self._times)]
@@ -170,7 +157,7 @@ class _Dated:
         labels = self._labels[np.argsort(self._times)]
         since = str(labels[np.searchsorted(times, bound)])
         gone = self.data.coords["item"][(last < bound) & (self.since is None)]
-        return gone[np.argsort(-self.seen[gone].to_numpy(), kind="stable")], since
+        return gone[np.argsort(-self.seen()[gone].to_numpy(), kind="stable")], since
 
     def headline(self, posterior: Any) -> str:
         """Say of a leader that may have left when it was last seen."""
@@ -178,8 +165,8 @@ class _Dated:
         if leader not in gone:
             return ""
         return (
-            f"But {leader} was last seen at {self.last_seen[leader]}, and is ranked as if it were "
-            f"still there: with --since '{since}' the others are ranked that were seen since."
+            f"But {leader} was last seen at {self.last_seen()[leader]}, and is ranked as if it "
+            f"were still there: with --since '{since}' the others are ranked that were seen since."
         )
 
     def cautions(self) -> list[str]:
@@ -187,7 +174,7 @@ class _Dated:
         found = self.data.connectivity()
         if len(found.uncompared) == self.data.n_items:
             raise ValueError("No item is compared with another, so nothing is known of the ranks.")
-        out = left_open(found)
+        out = open_ranks(found)
         gone, since = self._gone
         if len(gone):
             out.append(
@@ -202,62 +189,57 @@ class _Dated:
             )
         return out
 
-    def parts(
-        self, posterior: Any, predicted: Any, summary: pd.DataFrame, _: Sampler
-    ) -> list[Part]:
+    def parts(self, report: "Report") -> list[Part]:
         """Say it all, what is of today first."""
+        posterior, summary = report.posterior, report.summary
         several = len(self._labels) > 1
         pairs = isinstance(self.data, Pairs)
-        out = [
-            self._forecasts(posterior),
-            self._changes(posterior) if several else None,
-            *(self._over_time(posterior) if several else ()),
-            match_sections.leader(posterior, summary, COMPARED)
-            if pairs and len(summary) > 1
-            else None,
-            self._tested(posterior) if several else None,
-            match_sections.audit_of_dated(self.data, order=self.order)
-            if isinstance(self.data, Pairs) and self.data.n_items <= MOST_AUDITED
-            else None,
-            sections.places(posterior, summary),
-            sections.wins(posterior, summary, "match" if pairs else "utility"),
-        ]
-        return [part for part in out if part is not None]
+        out = self._forecasts(posterior)
+        if several:
+            out += [*self._changes(posterior), *self._over_time(posterior)]
+        if pairs and len(summary) > 1:
+            out.append(match_sections.leader(posterior, summary, COMPARED))
+        if several:
+            out.append(self._tested(posterior))
+        if isinstance(self.data, Pairs) and self.data.n_items <= MOST_AUDITED:
+            out.append(match_sections.audit_of_dated(self.data, order=self.order))
+        out.append(sections.places(posterior, summary))
+        return out + sections.wins(posterior, summary, "match" if pairs else "utility")
 
-    # -----------------------------------------------------------------------------------------
-    # Sections
-    # -----------------------------------------------------------------------------------------
+    def _drawn(self, at: list[Any], draws: int, since: str | None = None) -> xr.DataArray:
+        """Draw the strengths at some times."""
+        found = self.history.draws(
+            at=at, since=since, draws=draws, chains=self.fit.chains, seed=self.fit.seed
+        )
+        return found["posterior"].to_dataset()["utility"]
 
-    def _forecasts(self, posterior: Any) -> Part | None:
+    def _forecasts(self, posterior: Any) -> list[Part]:
         """Forecast what is to come."""
         coming = self.coming
         if coming is None or not len(coming):
-            return None
+            return []
         if isinstance(self.data, Rankings):
-            return self._forecast_rankings(coming, posterior)
+            return [self._forecast_rankings(coming, posterior)]
         found = self.history.predict(
             coming["first"].tolist(), coming["second"].tolist(), at=coming["date"].tolist()
         )
-        names = {"p_first": "First wins", "p_tie": "Tie", "p_second": "Second wins"}
-        names = {name: shown for name, shown in names.items() if name in found}
-        table = pd.DataFrame({"First": found["first"], "Second": found["second"]})
-        for name, shown in names.items():
-            table[shown] = [f"{p:.2f}" for p in found[name]]
-        table.index = pd.Index(found["date"].astype(str), name="Date")
-        text = AHEAD.format("outcomes", "match")
-        text += " The first item has the advantage of the first." * self.order
-        section = Section("The next matches", [text], table, file="forecasts.csv")
         csv = found.set_index("date")
-        return Part(section, {"forecasts.csv": marked_csv(csv, posterior)})
+        columns = {"First": "{first}", "Second": "{second}", "First wins": "{p_first:.2f}"}
+        if "p_tie" in found:
+            columns["Tie"] = "{p_tie:.2f}"
+        columns["Second wins"] = "{p_second:.2f}"
+        text = AHEAD.format("outcomes", "match")
+        if self.order:
+            text += " The first item has the advantage of the first."
+        table = formatted(csv.set_axis(csv.index.astype(str)), "Date", columns)
+        section = Section("The next matches", [text], table, file="forecasts.csv")
+        return [table_part(section, csv, posterior)]
 
     def _forecast_rankings(self, coming: pd.DataFrame, posterior: Any) -> Part:
         """Say who will be first, and where the others will be, in rankings to come."""
-        fit = self.fit
         dates = list(dict.fromkeys(coming["date"]))
-        each = NUMBERS // (len(dates) * self.data.n_items * fit.chains)
-        drawn = self.history.draws(
-            at=dates, draws=max(20, min(fit.draws, each)), chains=fit.chains, seed=fit.seed
-        )["posterior"]["utility"]
+        most = NUMBERS // (len(dates) * self.data.n_items * self.fit.chains)
+        drawn = self._drawn(dates, max(20, min(self.fit.draws, most)))
         values = drawn.to_numpy().reshape(-1, *drawn.shape[2:])  # (draws, dates, items)
         column = pd.Index(drawn["item"].to_numpy()).get_indexer(pd.Index(coming["item"]))
         at = pd.Index(dates).get_indexer(pd.Index(coming["date"]))
@@ -270,28 +252,24 @@ class _Dated:
             csv.loc[rows, "mean_rank"] = 1 + np.array(ahead)
         csv["place"] = csv.groupby("ranking", sort=False).ngroup()
         csv = csv.sort_values(["place", "mean_rank"], kind="stable").drop(columns="place")
-        table = csv[["ranking", "item"]].set_axis(["Ranking", "Item"], axis=1)
-        table["First"] = [f"{p:.2f}" for p in csv["p_first"]]
-        table["Mean rank"] = [f"{x:.1f}" for x in csv["mean_rank"]]
-        table.index = pd.Index(csv["date"], name="Date")
+        csv = csv.set_index("date")
+        columns = {"Ranking": "{ranking}", "Item": "{item}", "First": "{p_first:.2f}"}
+        table = formatted(csv, "Date", columns | {"Mean rank": "{mean_rank:.1f}"})
         text = [
             AHEAD.format("the first place", "ranking") + " Mean rank: the place that is to be "
             "expected, among those that are in the ranking."
         ]
         section = Section("The next rankings", text, table, file="forecasts.csv")
-        return Part(section, {"forecasts.csv": marked_csv(csv.set_index("date"), posterior)})
+        return table_part(section, csv, posterior)
 
-    def _changes(self, posterior: Any) -> Part | None:
+    def _changes(self, posterior: Any) -> list[Part]:
         """Say who rises and who falls."""
         then, now = self._lately()
-        fit = self.fit
-        drawn = self.history.draws(
-            at=[then, now], since=self.since, draws=fit.draws, chains=fit.chains, seed=fit.seed
-        )["posterior"]["utility"]
+        drawn = self._drawn([then, now], self.fit.draws, self.since)
         values = drawn.to_numpy().reshape(-1, 2, drawn.sizes["item"])
         both = ~np.isnan(values[0, 0])
         if both.sum() < 2:
-            return None
+            return []
         values = values[:, :, both]
         values -= values.mean(axis=2, keepdims=True)
         change = values[:, 1] - values[:, 0]
@@ -306,13 +284,12 @@ class _Dated:
             },
             index=pd.Index(drawn["item"].to_numpy()[both], name="item"),
         ).sort_values("p_rising", ascending=False, kind="stable")
-        table = pd.DataFrame(index=pd.Index(csv.index, name="Item"))
-        table["Mean rank then"] = [f"{x:.1f}" for x in csv["mean_rank_then"]]
-        table["Now"] = [f"{x:.1f}" for x in csv["mean_rank_now"]]
-        table["Change"] = [
-            f"{m:+.2f} ± {s:.2f}" for m, s in zip(csv["change"], csv["change_sd"], strict=True)
-        ]
-        table["P(rising)"] = [f"{p:.2f}" for p in csv["p_rising"]]
+        columns = {
+            "Mean rank then": "{mean_rank_then:.1f}",
+            "Now": "{mean_rank_now:.1f}",
+            "Change": "{change:+.2f} ± {change_sd:.2f}",
+            "P(rising)": "{p_rising:.2f}",
+        }
         rising = csv.index[csv["p_rising"] >= CERTAIN]
         falling = csv.index[csv["p_rising"] <= 1 - CERTAIN][::-1]
         text = [
@@ -320,8 +297,9 @@ class _Dated:
             f"falling {_some(falling)}. Change is that of the utility beside the mean of all that "
             "were there then."
         ]
+        table = formatted(csv, "Item", columns)
         section = Section("Who is rising", text, table, file="changes.csv")
-        return Part(section, {"changes.csv": marked_csv(csv, posterior)})
+        return [table_part(section, csv, posterior)]
 
     def _lately(self) -> tuple[Any, Any]:
         """Give the last time, and one a while before it: a year, or a quarter of all the time."""
@@ -359,20 +337,14 @@ class _Dated:
     def _over_time(self, posterior: Any) -> list[Part]:
         """Show how strengths went, and who was best when."""
         moments, fit = self._moments(), self.fit
-        each = NUMBERS // (len(moments) * len(self.items) * fit.chains)
-        drawn = self.history.draws(
-            at=moments, since=self.since, draws=max(20, min(DRAWS, fit.draws, each)),
-            chains=fit.chains, seed=fit.seed,
-        )  # fmt: skip
-        utility = drawn["posterior"]["utility"]
-        last = time_coordinates(pd.Index(self.last_seen[utility["item"].to_index()]), "date")
+        most = NUMBERS // (len(moments) * len(self.items) * fit.chains)
+        utility = self._drawn(moments, max(20, min(DRAWS, fit.draws, most)), self.since)
+        last = time_coordinates(pd.Index(self.last_seen()[utility["item"].to_index()]), "date")
         late = utility["date"] > xr.DataArray(last, dims="item")
         utility = utility.where(~(late & utility["item"].isin(self._gone[0])))
         csv = _table_of(utility, fit.interval)
-        strengths, best_when = (
-            marked_png(plot_history(utility, show=show, prob=fit.interval), posterior)
-            for show in SHOWN
-        )
+        strengths = marked_png(plot_history(utility, prob=fit.interval), posterior)
+        best_when = marked_png(plot_history(utility, show="best", prob=fit.interval), posterior)
         best = csv.loc[csv.groupby("date")["p_best"].idxmax()].reset_index()
         spells = (best["item"] != best["item"].shift()).cumsum()
         leaders = best.groupby(spells).agg({"date": "first", "item": "first"})
@@ -401,32 +373,25 @@ class _Dated:
             Part(when, {"best.png": best_when}),
         ]
 
-    def _tested(self, posterior: Any) -> Part | None:
+    def _tested(self, posterior: Any) -> Part:
         """Predict what came last from what was before it, and say how well that went."""
         data, heading = self.data, "How well it predicts"
-        pairs = isinstance(data, Pairs)
         n = int(data.counts.sum()) if isinstance(data, Pairs) else data.n_rankings
         if self.fit.quick or (n > MOST_TESTED and self.fit.quick is None):
             skipped = "Predictions were not tried on what is known: --full does so."
-            return Part(Section(heading, [skipped]), {}, printed=False)
-        when = np.sort(self._times[data.groups["date"].idx])
-        step = float(when[-1] - when[int((1 - TESTED) * len(when))]) / STEPS
-        found = {}
+            return Part(Section(heading, [skipped]), printed=False)
         try:
-            for name in ("random_walk", "constant"):
-                found[name] = forward_validation(
-                    data, time="date", start=1 - TESTED, dynamics=name, step=step,
-                    order_effect=self.order, seed=self.fit.seed,
-                ).predictions  # fmt: skip
+            walk, constant = map(self._forward, ("random_walk", "constant"))
         except ValueError as error:
-            return Part(Section(heading, [str(error)]), {}, printed=False)
-        noun = "match" if pairs else "ranking"
-        walk = found["random_walk"]
-        count = walk["count"] if pairs else pd.Series(1.0, walk.index)
-        outcomes = sum(f"p_{side}" in walk for side in ("first", "second", "tie"))
-        random = -np.log(outcomes) if pairs else walk["at_random"]
+            return Part(Section(heading, [str(error)]), printed=False)
+        if isinstance(data, Pairs):
+            noun, nouns, count = "match", "matches", walk["count"]
+            random: Any = -np.log(sum(f"p_{side}" in walk for side in SIDES))
+        else:
+            noun, nouns, count = "ranking", "rankings", pd.Series(1.0, walk.index)
+            random = walk["at_random"]
         by_random, spread = _gain(walk, random, count)
-        by_constant, apart = _gain(walk, found["constant"]["log_p"], count)
+        by_constant, apart = _gain(walk, constant["log_p"], count)
         text = [
             f"The last {count.sum():,.6g} were predicted from those before them, a few dates at a "
             "time. The gain is how much more probable what came was than by chance: its logarithm, "
@@ -445,14 +410,25 @@ class _Dated:
                 "Strengths that stay the same predict better than those that change (by "
                 f"{-by_constant:.3f} ± {apart:.3f} nats): leave --date out."
             )
-        return Part(
-            Section(heading, text, file="predictions.csv"),
-            {"predictions.csv": marked_csv(walk.set_index("time"), posterior)},
-            failures=failures,
-            fit=f"Predicted from what was before, the last {count.sum():,.6g} "
-            f"{noun}{'es' if pairs else 's'} are {np.exp(by_random):.2f} times as probable as by "
-            "chance.",
+        fit = (
+            f"Predicted from what was before, the last {count.sum():,.6g} {nouns} are "
+            f"{np.exp(by_random):.2f} times as probable as by chance."
         )
+        section = Section(heading, text, file="predictions.csv")
+        return table_part(section, walk.set_index("time"), posterior, failures=failures, fit=fit)
+
+    def _forward(self, dynamics: str) -> pd.DataFrame:
+        """Predict the last matches or rankings, a few dates at a time."""
+        when = np.sort(self._times[self.data.groups["date"].idx])
+        return forward_validation(
+            self.data,
+            time="date",
+            start=1 - TESTED,
+            dynamics=dynamics,
+            step=float(when[-1] - when[int((1 - TESTED) * len(when))]) / STEPS,
+            order_effect=self.order,
+            seed=self.fit.seed,
+        ).predictions
 
 
 def _gain(table: pd.DataFrame, other: Any, count: pd.Series) -> tuple[float, float]:

@@ -14,9 +14,9 @@ import pymc as pm
 import pytensor.tensor as pt
 import xarray as xr
 
-from bayesrank.cli.marked import marked_csv, marked_png
+from bayesrank.cli.job import Fit
 from bayesrank.cli.match_sections import by_group
-from bayesrank.cli.run import Fit, Part
+from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_csv, marked_png
 from bayesrank.cli.sections import checks_of_kinds
 from bayesrank.distributions import Mixture, PlackettLuce
 from bayesrank.inference import KindsWarning, find_kinds, membership
@@ -25,6 +25,8 @@ from bayesrank.priors import utility_prior
 from bayesrank.results import LabelWarning, Section, rank_summary, relabel
 
 if TYPE_CHECKING:
+    from bayesrank.cli.rank import KindsJob
+    from bayesrank.cli.report import Report
     from bayesrank.data import Rankings
 
 STARTS = 20  # from which kinds are looked for
@@ -33,7 +35,6 @@ MOST_ROWS = 100  # rankers in the table of the page
 CHECKED = 200  # draws, of which checks by kind are made
 MOST_CHECKED = 10_000_000  # numbers of a draw, a cell for each two items of each ranking
 SURE = 0.9  # probability from which a ranker is taken to be of a kind
-BETWEEN = ("chain", "draw")
 WHAT = (
     "Nobody said who is of which kind: each kind has an order of its own, and rankers are of the "
     "kind whose order theirs is like. The ranks above are those of the mean utility over all "
@@ -81,29 +82,26 @@ def in_order(posterior: xr.DataTree, rankings: "Rankings") -> xr.DataTree:
         warnings.simplefilter("ignore", LabelWarning)  # said by `_alike`
         out = relabel(posterior, var="kind_utility")
     draws = out["posterior"].to_dataset()
-    order = np.argsort(-draws["share"].mean(BETWEEN).to_numpy(), kind="stable")
+    order = np.argsort(-draws["share"].mean(SAMPLE).to_numpy(), kind="stable")
     labels = {"kind": np.arange(1, len(order) + 1), "item": rankings.coords["item"]}
     out["posterior"] = xr.DataTree(draws.isel(kind=order).assign_coords(labels))
     return out
 
 
-def sections(
-    model: pm.Model,
-    posterior: xr.DataTree,
-    some: xr.DataTree,
-    rankings: "Rankings",
-    summary: pd.DataFrame,
-    fit: Fit,
-) -> list[Part]:
-    """Say what each kind likes, and who is of which; of that, `some` of the draws say enough."""
-    shares = _shares(posterior, fit.interval)
-    each = [f"{r.share:.0%} ({r.low:.0%} to {r.high:.0%})" for r in shares.itertuples()]
-    of_kinds, *others = by_group(
-        posterior, "kind", pd.Series(each, shares.index, name="Share"), summary, fit,
-        [*_alike(posterior), WHAT],
-    )  # fmt: skip
-    of_kinds = replace(of_kinds, data={**of_kinds.data, "shares": shares})
-    return [of_kinds, *others, _memberships(model, some, rankings), *_checks(model, some, rankings)]
+def sections(job: "KindsJob", report: "Report") -> list[Part]:
+    """Say what each kind likes, and who is of which; predicted draws say enough of the latter."""
+    posterior, some = report.posterior, report.predicted
+    model, rankings = job.pymc_model, job.rankings
+    shares = _shares(posterior, job.fit.interval)
+    sizes = formatted(shares, "kind", {"Share": "{share:.0%} ({low:.0%} to {high:.0%})"})["Share"]
+    text = [*_alike(posterior), WHAT]
+    leaders, ranks = by_group(posterior, "kind", sizes, report.summary, job.fit, text)
+    return [
+        replace(leaders, data={**leaders.data, "shares": shares}),
+        ranks,
+        _memberships(model, some, rankings),
+        *_checks(model, some, rankings),
+    ]
 
 
 def _checks(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> list[Part]:
@@ -133,11 +131,8 @@ def headline(posterior: xr.DataTree, fit: Fit) -> str:
 
 def _shares(posterior: xr.DataTree, prob: float) -> pd.DataFrame:
     """How many of the rankers are of each kind."""
-    share = posterior["posterior"]["share"]
-    tail = (1 - prob) / 2
-    low, high = share.quantile([tail, 1 - tail], dim=BETWEEN).to_numpy()
-    index = pd.Index(share["kind"].to_numpy(), name="kind")
-    return pd.DataFrame({"share": share.mean(BETWEEN).to_numpy(), "low": low, "high": high}, index)
+    found = interval_table(posterior["posterior"]["share"], prob).drop(columns="sd")
+    return found.rename(columns={"mean": "share"})
 
 
 def _alike(posterior: xr.DataTree) -> list[str]:
@@ -180,9 +175,8 @@ def _memberships(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> Pa
     ]
     shown = None
     if len(table) <= MOST_ROWS:
-        shown = pd.DataFrame(index=pd.Index(table.index, name="Ranker"))
-        for number, column in enumerate(table.columns, start=1):
-            shown[f"Kind {number}"] = [f"{x:.2f}" for x in table[column]]
+        columns = {f"Kind {n}": f"{{kind_{n}:.2f}}" for n in found["kind"].to_numpy()}
+        shown = formatted(table, "Ranker", columns)
     alt = f"Probability of each kind for {len(drawn):,} rankers, side by side, by kind"
     section = Section("Who is of which kind", text, shown, picture, alt, "memberships.csv")
     files = {"memberships.csv": marked_csv(table, some), "memberships.png": picture}

@@ -1,4 +1,4 @@
-"""What ``bayesrank matches`` says beside the ranks: the leader, the judges, the categories."""
+"""What ``bayesrank matches`` says besides the ranks: the leader, the judges, the categories."""
 
 import contextlib
 import re
@@ -10,8 +10,16 @@ import numpy as np
 import pandas as pd
 
 from bayesrank.audit import audit
-from bayesrank.cli.marked import marked_csv, marked_png
-from bayesrank.cli.run import Fit, Part
+from bayesrank.cli.job import Fit
+from bayesrank.cli.parts import (
+    SAMPLE,
+    Part,
+    formatted,
+    interval_table,
+    marked_csv,
+    marked_png,
+    table_part,
+)
 from bayesrank.data.read import Group, label_times
 from bayesrank.plots import plot_adherence
 from bayesrank.results import (
@@ -28,63 +36,63 @@ if TYPE_CHECKING:
     from bayesrank.data import Pairs
 
 LEAST_MOVE = 0.05  # ranks that are not written as none
+RANKS = "{mean_rank:.1f} ({rank_low}–{rank_high})"
 
 
 def leader(posterior: Any, summary: pd.DataFrame, n_others: int) -> Part:
     """Set the leader against the next few."""
     first, *others = summary.index[: n_others + 1]
     draws = posterior["posterior"].to_dataset().sel(item=[first, *others])
-    chances = match_probability(draws).sel(item=first)
+    chances = match_probability(draws).sel(item=first, item_other=others)
     found = [matches_between(draws, first, other) for other in others]
-    names = {"win": "Leader wins", "tie": "Tie", "loss": "Leader loses"}
-    table = pd.DataFrame({"P(leader better)": [f"{one.p_better:.2f}" for one in found]})
-    for result in chances["result"].values:
-        chance = chances.sel(item_other=others, result=result).values
-        table[names[str(result)]] = [f"{p:.2f}" for p in chance]
-    table["Matches to separate"] = [_matches(one.matches, one.table.index[-1]) for one in found]
-    table.index = pd.Index(others, name=f"{first} against")
-    text = (
-        "Leader wins, tie and leader loses: the probabilities of the next match between the two"
-        + (", a typical judge deciding" if "adherence" in draws else "")
-        + (", neither being favoured for coming first." if "order_effect" in draws else ".")
-        + " Matches to separate: how many more matches between the two it takes until one of them "
-        f"is better with probability {found[0].prob:g} or more, in at least "
-        f"{100 * found[0].power:g} of 100 cases."
-    )
+    results = {
+        f"p_{result}": chances.sel(result=result).to_numpy()
+        for result in map(str, chances["result"].to_numpy())
+    }
     csv = pd.DataFrame(
         {
             "p_leader_better": [one.p_better for one in found],
-            **{
-                f"p_{result}": chances.sel(item_other=others, result=result).to_numpy()
-                for result in map(str, chances["result"].to_numpy())
-            },
+            **results,
             "matches_to_separate": [one.matches for one in found],
         },
         index=pd.Index(others, name="item"),
     )
+    headings = {"p_win": "Leader wins", "p_tie": "Tie", "p_loss": "Leader loses"}
+    columns = {"P(leader better)": "{p_leader_better:.2f}"}
+    columns |= {headings[name]: f"{{{name}:.2f}}" for name in results}
+    table = formatted(csv, f"{first} against", columns)
+    table["Matches to separate"] = [_matches(one.matches, one.table.index[-1]) for one in found]
+    conditions = ["the probabilities of the next match between the two"]
+    if "adherence" in draws:
+        conditions.append("a typical judge deciding")
+    if "order_effect" in draws:
+        conditions.append("neither being favoured for coming first")
+    text = (
+        f"Leader wins, tie and leader loses: {', '.join(conditions)}. Matches to separate: how "
+        "many more matches between the two it takes until one of them is better with probability "
+        f"{found[0].prob:g} or more, in at least {100 * found[0].power:g} of 100 cases."
+    )
     section = Section("The leader and the next", [str(found[0]), text], table, file="leader.csv")
-    return Part(section, {"leader.csv": marked_csv(csv, posterior)})
+    return table_part(section, csv, posterior)
 
 
 def _matches(n: float, most: int) -> str:
-    return "separated" if n == 0 else f"more than {most:,}" if np.isinf(n) else f"{int(n):,}"
+    if n == 0:
+        return "separated"
+    return f"more than {most:,}" if np.isinf(n) else f"{int(n):,}"
 
 
 def judges(posterior: Any, pairs: "Pairs", most: int, fit: Fit) -> Part:
     """Say how closely judges follow the utilities, and how much being first gains with them."""
-    summary = adherence_summary(posterior, dim="judge", prob=fit.interval)[::-1]
+    csv = adherence_summary(posterior, dim="judge", prob=fit.interval)[::-1]
     plot = plot_adherence(posterior, dim="judge", prob=fit.interval, max_rankers=most)
     axes = plot.get_target("adherence", {})
     axes.set_xlabel("Adherence (0 = nothing to do with the utilities)")
     picture = marked_png(plot, posterior)
-    csv = summary.copy()
     n_matches = np.bincount(pairs.judge_idx, pairs.counts.sum(axis=1), len(pairs.judges))
     csv["matches"] = pd.Series(n_matches.astype(int), pairs.coords["judge"])[csv.index]
-    table = pd.DataFrame(index=pd.Index(csv.index, name="Judge"))
-    table["Matches"] = [f"{n:,}" for n in csv["matches"]]
-    table["Adherence"] = [f"{x:.2f}" for x in csv["mean"]]
-    table["From"] = [f"{x:.2f}" for x in csv["low"]]
-    table["To"] = [f"{x:.2f}" for x in csv["high"]]
+    columns = {"Matches": "{matches:,}", "Adherence": "{mean:.2f}"}
+    columns |= {"From": "{low:.2f}", "To": "{high:.2f}"}
     text = [
         "Adherence says how closely a judge follows the utilities: the log odds of a judgement are "
         "the difference of utilities times the adherence, 0 for judgements that have nothing to do "
@@ -92,10 +100,11 @@ def judges(posterior: Any, pairs: "Pairs", most: int, fit: Fit) -> Part:
         "mean of all judges is 1. In the table the least adherent come first.",
         _off(csv.index[csv["outlier"]]),
     ]
-    if "judge_deviation" in posterior["posterior"]:
+    draws = posterior["posterior"]
+    if "judge_deviation" in draws:
         csv["agrees"] = _agreement(posterior, pairs)[csv.index]
-        table["Agrees"] = [f"{x:.2f}" for x in csv["agrees"]]
-        spread = posterior["posterior"]["judge_spread"]
+        columns["Agrees"] = "{agrees:.2f}"
+        spread = draws["judge_spread"]
         text.append(
             "Judges have opinions of their own beside the utilities, so that none who is sure "
             f"decides alone: an item varies by {float(spread.mean()):.2f} ± "
@@ -103,30 +112,24 @@ def judges(posterior: Any, pairs: "Pairs", most: int, fit: Fit) -> Part:
             "follows the utilities and its own opinions together, and Agrees the correlation of "
             "the two together with the utilities alone."
         )
-    if "judge_order_effect" in posterior["posterior"]:
-        order = posterior["posterior"]["judge_order_effect"]
-        draws = order.transpose("judge", "chain", "draw").values.reshape(len(csv), -1)
-        labels = order["judge"].values
-        csv["order_effect"] = pd.Series(draws.mean(1), labels)[csv.index]
-        csv["order_effect_sd"] = pd.Series(draws.std(1), labels)[csv.index]
-        table["First gains"] = [
-            f"{mean:.2f} ± {sd:.2f}"
-            for mean, sd in zip(csv["order_effect"], csv["order_effect_sd"], strict=True)
-        ]
+    if "judge_order_effect" in draws:
+        order = draws["judge_order_effect"]
+        csv["order_effect"] = order.mean(SAMPLE).to_series()[csv.index]
+        csv["order_effect_sd"] = order.std(SAMPLE).to_series()[csv.index]
+        columns["First gains"] = "{order_effect:.2f} ± {order_effect_sd:.2f}"
         text.append("First gains: what being the first of the two adds to the log odds.")
-    if "judge_nu" in posterior["posterior"]:
-        nu = posterior["posterior"]["judge_nu"]
-        share = (nu / (2 + nu)).mean(("chain", "draw"))
-        csv["equals_tie"] = pd.Series(share.values, share["judge"].values)[csv.index]
-        table["Equals tie"] = [f"{x:.2f}" for x in csv["equals_tie"]]
+    if "judge_nu" in draws:
+        nu = draws["judge_nu"]
+        csv["equals_tie"] = (nu / (2 + nu)).mean(SAMPLE).to_series()[csv.index]
+        columns["Equals tie"] = "{equals_tie:.2f}"
         text.append("Equals tie: how often the judge calls a tie between items that are equal.")
+    table = formatted(csv, "Judge", columns)
     if len(table) > most:
         text.append(
             f"The table has the {most} least adherent of {len(table)} judges; see the file."
         )
-    alt = "Adherence of the judges, the highest on top; the lowest: " + ", ".join(
-        f"{name} {mean}" for name, mean in table["Adherence"].head(3).items()
-    )
+    lowest = [f"{name} {mean}" for name, mean in table["Adherence"].head(3).items()]
+    alt = f"Adherence of the judges, the highest on top; the lowest: {', '.join(lowest)}"
     section = Section("Judges", text, table.head(most), picture, alt, "judges.csv")
     files = {"adherence.png": picture, "judges.csv": marked_csv(csv, posterior)}
     return Part(section, files, data={"judges": csv})
@@ -135,57 +138,51 @@ def judges(posterior: Any, pairs: "Pairs", most: int, fit: Fit) -> Part:
 def features(posterior: Any, summary: pd.DataFrame, raw: Any, fit: Fit) -> list[Part]:
     """Say what features are worth, and set the ranks with them equal beside those as they are."""
     draws = posterior["posterior"]
-    found = _intervals(draws["feature_effect"], fit)
+    csv = interval_table(draws["feature_effect"], fit.interval)
     unit = posterior["constant_data"]["feature_unit"]
-    found.insert(0, "unit", pd.Series(unit.to_numpy(), unit["feature"].to_numpy()))
-    table = pd.DataFrame(index=pd.Index(found.index, name="Feature"))
-    table["A usual difference"] = [f"{x:.3g}" for x in found["unit"]]
-    table["Adds"] = [f"{x:.2f}" for x in found["mean"]]
-    table["From"] = [f"{x:.2f}" for x in found["low"]]
-    table["To"] = [f"{x:.2f}" for x in found["high"]]
+    csv.insert(0, "unit", pd.Series(unit.to_numpy(), unit["feature"].to_numpy()))
+    columns = {"A usual difference": "{unit:.3g}", "Adds": "{mean:.2f}"}
+    table = formatted(csv, "Feature", columns | {"From": "{low:.2f}", "To": "{high:.2f}"})
+    judged = "judge_feature_effect" in draws
+    where = "the log odds with a typical judge" if judged else "the log odds"
     text = [
         "The ranks are those of items that are alike in these. A usual difference: the root mean "
         "square of all matches, in what the column counts. Adds: what being ahead by so much adds "
-        "to the log odds"
-        + (" with a typical judge" if "judge_feature_effect" in draws else "")
-        + f", between From and To with probability {fit.interval:g}."
+        f"to {where}, between From and To with probability {fit.interval:g}."
     ]
-    data = {"features": found}
-    if "judge_feature_effect" in draws:
-        each = draws["judge_feature_effect"]
-        found = pd.concat(
-            {str(judge): _intervals(each.sel(judge=judge), fit) for judge in each["judge"].values},
+    data = {"features": csv}
+    if judged:
+        effects = draws["judge_feature_effect"]
+        by_judge = pd.concat(
+            {
+                str(judge): interval_table(effects.sel(judge=judge), fit.interval)
+                for judge in effects["judge"].values
+            },
             names=["judge", "feature"],
         )
-        data["features_by_judge"] = found.reorder_levels(["feature", "judge"]).sort_index()
-        least, most = found["mean"].groupby("feature").agg(["min", "max"]).T.to_numpy()
+        data["features_by_judge"] = by_judge.reorder_levels(["feature", "judge"]).sort_index()
+        least, most = by_judge["mean"].groupby("feature").agg(["min", "max"]).T.to_numpy()
         table["Of judges"] = [f"{x:.2f} to {y:.2f}" for x, y in zip(least, most, strict=True)]
         text.append("Of judges: what it adds with the judge who minds it least, and most.")
+    files = {f"{name}.csv": marked_csv(found, posterior) for name, found in data.items()}
+    section = Section("Features", text, table, file="features.csv")
+    return [Part(section, files, data=data), _as_they_are(summary, raw, fit)]
 
+
+def _as_they_are(summary: pd.DataFrame, raw: Any, fit: Fit) -> Part:
+    """Set the ranks with features held equal beside those as they are."""
     ranks = rank_summary(raw, top=fit.top, prob=fit.interval)
-    both = pd.DataFrame(
-        {
-            name: [f"{r.mean_rank:.1f} ({r.rank_low}–{r.rank_high})" for r in one.itertuples()]
-            for name, one in (("Held equal", summary), ("As they are", ranks.loc[summary.index]))
-        },
-        index=pd.Index(summary.index, name="Item"),
-    )
+    both = formatted(summary, "Item", {"Held equal": RANKS})
+    both["As they are"] = formatted(ranks.loc[summary.index], "Item", {"": RANKS})[""]
     moved = (ranks["mean_rank"][summary.index] - summary["mean_rank"]).abs()
-    beside = [
+    text = [
         "Mean rank, and from where to where: with the features held equal, and as they are. "
         + _moves(moved)
     ]
-    files = {f"{name}.csv": marked_csv(found, posterior) for name, found in data.items()}
-    return [
-        Part(Section("Features", text, table, file="features.csv"), files, data=data),
-        Part(
-            Section(
-                "Ranks with features held equal or not", beside, both, file="ranks_as_they_are.csv"
-            ),
-            {"ranks_as_they_are.csv": marked_csv(ranks, raw)},
-            data={"ranks_as_they_are": ranks},
-        ),
-    ]
+    heading, file = "Ranks with features held equal or not", "ranks_as_they_are.csv"
+    return table_part(
+        Section(heading, text, both, file=file), ranks, raw, data={"ranks_as_they_are": ranks}
+    )
 
 
 def _moves(ranks: pd.Series) -> str:
@@ -195,58 +192,55 @@ def _moves(ranks: pd.Series) -> str:
     return f"{ranks.idxmax()} moves the most, by {ranks.max():.1f} ranks on the average."
 
 
-def _intervals(draws: Any, fit: Fit) -> pd.DataFrame:
-    """Mean, standard deviation and interval of every number, by its label."""
-    tail = (1 - fit.interval) / 2
-    over = ("chain", "draw")
-    (dim,) = (dim for dim in draws.dims if dim not in over)
-    low, high = draws.quantile([tail, 1 - tail], dim=over).to_numpy()
-    return pd.DataFrame(
-        {"mean": draws.mean(over).to_numpy(), "sd": draws.std(over).to_numpy()}
-        | {"low": low, "high": high},
-        index=pd.Index(draws[dim].to_numpy(), name=str(dim)),
-    )
-
-
 def together(posterior: Any, pairs: "Pairs", groups: Sequence[str], fit: Fit) -> Part:
     """Say how much matches of one label of a group go together."""
-    draws = posterior["posterior"]
-    tail = (1 - fit.interval) / 2
     text = [
         "Matches of one label go together: an item may be better or worse there than elsewhere. An "
         "item varies by: the standard deviation of its utility from label to label. The more it "
         "is, the less another match of the same label tells."
     ]
-    rows = {}
-    for group in groups:
-        matches = pairs.counts.sum(axis=1)
-        n = np.bincount(pairs.group_idx(group), matches, len(pairs.group_labels(group)))
-        ties = f"{group}_tie_spread"
-        rows[group] = {
-            "labels": int((n > 0).sum()),
-            "matches_each": float(n.sum() / max(int((n > 0).sum()), 1)),
-            "spread": float(draws[f"{group}_spread"].mean()),
-            "spread_sd": float(draws[f"{group}_spread"].std()),
-            "tie_spread": float(draws[ties].mean()) if ties in draws else np.nan,
-            "effective_judges": np.nan,
-        }
-        if (families := _families(pairs, group)) and "judge_spread" in draws:
-            worth = effective_judges(posterior, families, family=group)
-            rows[group]["effective_judges"] = float(worth.mean())
-            low, high = worth.quantile([tail, 1 - tail]).to_numpy()
-            text.append(
-                f"Of {group}: the {len(families)} judges are worth {float(worth.mean()):.1f} of "
-                f"their own minds (between {low:.1f} and {high:.1f} with probability "
-                f"{fit.interval:g}), as judges of one {group} err alike."
-            )
-    found = pd.DataFrame.from_dict(rows, orient="index")
-    found.index.name = "group"
-    table = pd.DataFrame(index=pd.Index(found.index, name="Group"))
-    table["Labels"] = [f"{n:,}" for n in found["labels"]]
-    table["Matches each"] = [f"{n:,.1f}" for n in found["matches_each"]]
-    table["An item varies by"] = [f"{r.spread:.2f} ± {r.spread_sd:.2f}" for r in found.itertuples()]
+    rows = {group: _spread_by(posterior, pairs, group) for group in groups}
+    if "judge_spread" in posterior["posterior"]:
+        for group in groups:
+            if families := _families(pairs, group):
+                worth = effective_judges(posterior, families, family=group)
+                rows[group]["effective_judges"] = float(worth.mean())
+                text.append(_in_families(worth, group, len(families), fit.interval))
+    csv = pd.DataFrame.from_dict(rows, orient="index")
+    csv.index.name = "group"
+    columns = {"Labels": "{labels:,.0f}", "Matches each": "{matches_each:,.1f}"}
+    columns["An item varies by"] = "{spread:.2f} ± {spread_sd:.2f}"
+    table = formatted(csv, "Group", columns)
     section = Section("What goes together", text, table, file="groups.csv")
-    return Part(section, {"groups.csv": marked_csv(found, posterior)}, data={"groups": found})
+    return table_part(section, csv, posterior, data={"groups": csv})
+
+
+def _spread_by(posterior: Any, pairs: "Pairs", group: str) -> dict[str, float]:
+    """How many labels and matches a group has, and how far items vary between labels."""
+    draws = posterior["posterior"]
+    n = np.bincount(
+        pairs.group_idx(group), pairs.counts.sum(axis=1), len(pairs.group_labels(group))
+    )
+    labels, ties = int((n > 0).sum()), f"{group}_tie_spread"
+    return {
+        "labels": labels,
+        "matches_each": float(n.sum() / max(labels, 1)),
+        "spread": float(draws[f"{group}_spread"].mean()),
+        "spread_sd": float(draws[f"{group}_spread"].std()),
+        "tie_spread": float(draws[ties].mean()) if ties in draws else np.nan,
+        "effective_judges": np.nan,
+    }
+
+
+def _in_families(worth: Any, group: str, n_judges: int, prob: float) -> str:
+    """Say how many independent judges those of a few families are worth."""
+    tail = (1 - prob) / 2
+    low, high = worth.quantile([tail, 1 - tail]).to_numpy()
+    return (
+        f"Of {group}: the {n_judges} judges are worth {float(worth.mean()):.1f} of their own minds "
+        f"(between {low:.1f} and {high:.1f} with probability {prob:g}), as judges of one {group} "
+        "err alike."
+    )
 
 
 def _families(pairs: "Pairs", group: str) -> dict[str, str]:
@@ -264,24 +258,22 @@ def _families(pairs: "Pairs", group: str) -> dict[str, str]:
 def ties(posterior: Any, pairs: "Pairs", summary: pd.DataFrame, fit: Fit) -> Part:
     """Say which items tie more often than others, and whether the strong or the weak do."""
     draws = posterior["posterior"]
-    found = _intervals(draws["item_tie_effect"], fit).loc[summary.index]
-    found["tied"] = _share_of_ties(pairs)[found.index]
-    table = pd.DataFrame(index=pd.Index(found.index, name="Item"))
-    table["Tied"] = ["" if np.isnan(x) else f"{x:.2f}" for x in found["tied"]]
-    table["Odds times"] = [f"{x:.2f}" for x in np.exp(found["mean"])]
-    table["From"] = [f"{x:.2f}" for x in np.exp(found["low"])]
-    table["To"] = [f"{x:.2f}" for x in np.exp(found["high"])]
+    csv = interval_table(draws["item_tie_effect"], fit.interval).loc[summary.index]
+    csv["tied"] = _share_of_ties(pairs)[csv.index]
+    odds = csv[["mean", "low", "high"]].apply(np.exp).assign(tied=csv["tied"])
+    columns = {"Tied": "{tied:.2f}", "Odds times": "{mean:.2f}"}
+    table = formatted(odds, "Item", columns | {"From": "{low:.2f}", "To": "{high:.2f}"})
     text = [
         "Tied: the share of the item's matches that were ties. Odds times: by what the item "
         "multiplies the odds of a tie against a win of either side, whoever it meets; it lies "
         f"between From and To with probability {fit.interval:g}."
     ]
-    data = {"ties": found}
+    data = {"ties": csv}
     if "strength_tie_slope" in draws:
-        one = _intervals(draws["strength_tie_slope"].expand_dims(by=["strength"]), fit)
-        data["ties_by_strength"] = one
-        times = np.exp(one.loc["strength"])
-        more = float((draws["strength_tie_slope"] > 0).mean())
+        slope = draws["strength_tie_slope"].expand_dims(by=["strength"])
+        data["ties_by_strength"] = interval_table(slope, fit.interval)
+        times = np.exp(data["ties_by_strength"].loc["strength"])
+        more = float((slope > 0).mean())
         text.append(
             f"Where the utility of both is higher by 1, these odds are {times['mean']:.2f} times "
             f"as high (between {times['low']:.2f} and {times['high']:.2f}). With probability "
@@ -289,7 +281,7 @@ def ties(posterior: Any, pairs: "Pairs", summary: pd.DataFrame, fit: Fit) -> Par
             "among themselves than the weak do."
         )
     section = Section("Ties", text, table, file="ties.csv")
-    return Part(section, {"ties.csv": marked_csv(found, posterior)}, data=data)
+    return table_part(section, csv, posterior, data=data)
 
 
 def _share_of_ties(pairs: "Pairs") -> pd.Series:
@@ -321,11 +313,14 @@ OF_ANY_TIME = ("connection", "order", "ties", "selection", "duplicates", "drift"
 DATE = re.compile(r"\d{4}-\d\d(-\d\d.*)?")
 
 
-def audit_of(pairs: "Pairs", predicted: Any, *, order: bool, time: str | None = None) -> Part:
+def audit_of(pairs: "Pairs", predicted: Any, groups: Sequence[str], *, order: bool) -> Part:
     """Say what the ranks hang on, as far as matches tell, and what of it the model accounts for.
 
     A reader is to learn of both: that votes go together by prompt, and that the model knows.
     """
+    time = dated_group(pairs, groups)
+    if time is not None:
+        pairs = in_time(pairs, time)
     found = audit(pairs, order_effect=order, time=time)
     asked = [str(probe) for probe in found.index[found["fires"]] if probe in HELD]
     left = audit(pairs, predicted, order_effect=order, probes=asked)["fires"]
@@ -429,41 +424,34 @@ def by_group(
     fit: Fit,
     text: Sequence[str],
 ) -> list[Part]:
-    """Say who leads in each group, of which `sizes` has labels and sizes, and show all ranks."""
+    """Say who leads in each group, whose labels and sizes `sizes` has, and show all ranks."""
     heading, file = OF[group]
-    summaries = rank_summary(posterior, f"{group}_utility", top=fit.top, prob=fit.interval)
+    csv = rank_summary(posterior, f"{group}_utility", top=fit.top, prob=fit.interval)
     rows, ranks = [], {}
     for label, size in zip(sizes.index.tolist(), sizes.tolist(), strict=True):
-        here = summaries.loc[label]
-        others = here.index[1:][here["tied_with_leader"].iloc[1:]]
-        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
-        rows.append(
-            {
-                str(sizes.name): size,
-                "Leader": str(here.index[0]),
-                "P(best)": f"{here['p_best'].iloc[0]:.2f}",
-                "Not told from it": ", ".join(map(str, others[:3])) + more,
-            }
-        )
-        name = str(label) if group == "category" else f"{group.capitalize()} {label}"
-        ranks[name] = [
-            f"{r.mean_rank:.1f} ({r.rank_low}–{r.rank_high})"
-            for r in here.loc[summary.index].itertuples()
-        ]
+        here = csv.loc[label]
+        rows.append({str(sizes.name): size, **_leader_of(here)})
+        name = str(label) if group == "category" else f"Kind {label}"
+        ranks[name] = formatted(here.loc[summary.index], "Item", {"": RANKS})[""]
     leaders = pd.DataFrame(rows, index=pd.Index(list(sizes.index), name=group.capitalize()))
+    found = Section(heading, text, leaders, file=file)
     table = pd.DataFrame(ranks, index=pd.Index(summary.index, name="Item"))
+    whole = ["Mean rank, and from where to where."]
     return [
-        Part(
-            Section(heading, text, leaders, file=file),
-            {file: marked_csv(summaries, posterior)},
-            data={file.removesuffix(".csv"): summaries},
-        ),
-        Part(
-            Section(f"Ranks by {group}", ["Mean rank, and from where to where."], table, file=file),
-            {},
-            printed=False,
-        ),
+        table_part(found, csv, posterior, data={file.removesuffix(".csv"): csv}),
+        Part(Section(f"Ranks by {group}", whole, table, file=file), printed=False),
     ]
+
+
+def _leader_of(summary: pd.DataFrame) -> dict[str, str]:
+    """Name the leader of a group, and who cannot be told from it."""
+    tied = summary.index[1:][summary["tied_with_leader"].iloc[1:]]
+    more = f" and {len(tied) - 3} more" if len(tied) > 3 else ""
+    return {
+        "Leader": str(summary.index[0]),
+        "P(best)": f"{summary['p_best'].iloc[0]:.2f}",
+        "Not told from it": ", ".join(map(str, tied[:3])) + more,
+    }
 
 
 def categories(

@@ -1,14 +1,16 @@
-"""The command ``bayesrank matches``: what it fits, and what it says beside the ranks."""
+"""The command ``bayesrank matches``: what it fits, and what it says besides the ranks."""
 
-import functools
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bayesrank.cli.run import Fit, Job, Part, Sampler, cautions_of
+from bayesrank.cli.job import Fit, Job, open_ranks_and_prior, times_played
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bayesrank.cli.parts import Part
+    from bayesrank.cli.report import Report
     from bayesrank.data import Pairs
 
 # PyMC takes seconds to import: functions import what they need, so that --help is instant.
@@ -17,182 +19,242 @@ COMPARED = 5  # items that the leader is set against
 CERTAIN = 20  # decided matches from which it is no chance that the same side wins all
 MOST_AUDITED = 1000  # items: its matrices have a cell for every two
 MOST_JUDGES = 100  # in the picture, and rows on the page
+READING = (
+    "an item beats another, if the two do not tie, with probability 1 / (1 + exp(−difference))"
+)
 
 
-def matches_job(
-    pairs: "Pairs",
-    title: str,
-    fit: Fit,
-    *,
-    order: bool,
-    judged: bool = False,
-    groups: Sequence[str] = (),
-    opinions: bool | None = None,
-    ties_by: Sequence[str] = (),
-) -> Job:
-    """Say what is to be done with matches, which are grouped by category and neutral, if at all."""
-    from bayesrank.leaderboard import have_opinions
+class MatchJob(Job):
+    """Davidson or Bradley-Terry, with judges, categories, features and groups of matches.
 
-    judges = len(pairs.judges) > 1
-    own = judges and (have_opinions(pairs) if opinions is None else opinions)
-    categories = "category" in pairs.groups and len(pairs.group_labels("category")) > 1
-    ties = bool(pairs.counts[:, 2].any())
-    if ties_by and not ties:
-        raise ValueError("No match is a tie, so there is nothing for --ties-by: leave it out.")
+    Parameters
+    ----------
+    pairs : Pairs
+        Grouped by category and neutral, if at all.
+    order : bool
+        Whether the first item may have an advantage.
+    judged : bool
+        Whether a column of judges was named.
+    groups : sequence of str
+        Groups of matches that go together.
+    opinions : bool, optional
+        Whether judges have opinions of their own; by default if there are few enough.
+    ties_by : sequence of {"item", "strength"}
+        What ties depend on.
+    """
 
-    @functools.cache
-    def build(*, features: bool = True) -> Any:
-        from bayesrank.leaderboard import leaderboard_model
+    with_features = True
 
-        return leaderboard_model(
-            pairs,
-            groups=groups,
-            features=features,
-            opinions=own,
-            category="category" if categories else None,
-            prior=fit.prior,
-            utility_scale=fit.prior_scale,
-            order_effect=order,
-            neutral="neutral" if "neutral" in pairs.groups else None,
-            ties_by=ties_by,
-        )
+    def __init__(
+        self,
+        pairs: "Pairs",
+        title: str,
+        fit: Fit,
+        *,
+        order: bool,
+        judged: bool = False,
+        groups: Sequence[str] = (),
+        opinions: bool | None = None,
+        ties_by: Sequence[str] = (),
+    ) -> None:
+        from bayesrank.leaderboard import have_opinions
 
-    def nuts(model: Any) -> dict[str, Any]:
-        from bayesrank.leaderboard import nuts_settings
-
-        return nuts_settings(model)
-
-    def parts(
-        posterior: Any, predicted: Any, summary: "pd.DataFrame", sampler: Sampler
-    ) -> list[Part]:
-        import numpy as np
-
-        from bayesrank.cli import coming_matches, counted_sections, match_sections, sections
-
-        out = []
-        if len(summary) > 1:
-            out.append(match_sections.leader(posterior, summary, COMPARED))
-            out.append(coming_matches.coming(posterior, summary, fit.top, groups))
-        if pairs.features is not None:
-            raw = sampler(functools.partial(build, features=False))
-            out += match_sections.features(posterior, summary, raw, fit)
-        if groups:
-            out.append(match_sections.together(posterior, pairs, groups, fit))
-        if ties_by:
-            out.append(match_sections.ties(posterior, pairs, summary, fit))
-        if judges:
-            out.append(match_sections.judges(posterior, pairs, MOST_JUDGES, fit))
-        if categories:
-            n = np.bincount(pairs.group_idx("category"), pairs.counts.sum(axis=1))
-            labels = pairs.coords["category"]
-            out += match_sections.categories(posterior, labels, n, "Matches", summary, fit)
-        out.append(sections.predictions(predicted, "pair", "match"))
-        by = ["judge"] * judges + ["category"] * categories
-        out.append(sections.checks_of_matches(predicted, by))
-        if len(summary) <= MOST_AUDITED:
-            time = match_sections.dated_group(pairs, groups)
-            timed = pairs if time is None else match_sections.in_time(pairs, time)
-            out.append(match_sections.audit_of(timed, predicted, order=order, time=time))
-        out += counted_sections.counted_matches(pairs, summary)
-        out.append(sections.places(posterior, summary))
-        win = sections.wins(posterior, summary, "match")
-        return [*out, win] if win is not None else out
-
-    model = "Davidson's, with ties as outcomes" if ties else "Bradley-Terry, as nothing ties"
-    model += ", the first item having an advantage or not" * order
-    model += ", but on neutral ground" * ("neutral" in pairs.groups)
-    model += ", judges with an adherence each" * judges
-    model += " and opinions of their own" * own
-    model += " and an order effect each" * (judges and order)
-    model += " and a readiness to call ties each" * (judges and ties)
-    model += ", ties by item" * bool(ties_by) + " and by strength" * ("strength" in ties_by)
-    model += ", utilities by category around those of the table" * categories
-    if pairs.feature_names is not None:
-        model += f", {_listed(pairs.feature_names)} held equal" + ", by judges" * judges
-    if groups:
-        model += f", matches going together by {_listed(groups)}"
-    return Job(
-        title=title,
-        data=pairs,
-        build=build,
-        model=model,
-        cautions=lambda: _cautions(pairs, fit, order=order, judged=judged, opinions=own),
-        seen=lambda: seen(pairs),
-        request={
+        super().__init__(title, fit)
+        self.data = self.pairs = pairs
+        self.entries = pairs.counts.size
+        self.order, self.judged, self.groups, self.ties_by = order, judged, groups, ties_by
+        self.judges = len(pairs.judges) > 1
+        self.opinions = self.judges and (have_opinions(pairs) if opinions is None else opinions)
+        self.categories = "category" in pairs.groups and len(pairs.group_labels("category")) > 1
+        self.ties = bool(pairs.counts[:, 2].any())
+        if ties_by and not self.ties:
+            raise ValueError("No match is a tie, so there is nothing for --ties-by: leave it out.")
+        self.reading = READING
+        if self.judges:
+            self.reading += ", by the judgement of a typical judge"
+        self.model = self._in_words()
+        self.checked = self._variables()
+        self.request = {
             "command": "matches",
             "order": order,
             "judged": judged,
             "groups": list(groups),
-            "opinions": own,
+            "opinions": self.opinions,
             "ties_by": list(ties_by),
-        },
-        reading=(
-            "an item beats another, if the two do not tie, with probability "
-            "1 / (1 + exp(−difference))" + ", by the judgement of a typical judge" * judges
-        ),
-        checked=[
-            ("utility", "item"),
-            *([("adherence", "judge")] * judges),
-            *([("category_utility", "item")] * categories),
-            *([("feature_effect", "feature")] * (pairs.features is not None)),
-            *([("item_tie_effect", "item")] * bool(ties_by)),
-        ],
-        parts=parts,
-        nuts=nuts,
-        entries=pairs.counts.size,
-        simulated=True,
-    )
+        }
+
+    def _in_words(self) -> str:
+        """Describe the model."""
+        pairs = self.pairs
+        words = [named_model(self.pairs, order=self.order)]
+        if "neutral" in pairs.groups:
+            words.append("but on neutral ground")
+        if self.judges:
+            qualities = {
+                "an adherence each": True,
+                "opinions of their own": self.opinions,
+                "an order effect each": self.order,
+                "a readiness to call ties each": self.ties,
+            }
+            words.append(
+                f"judges with {' and '.join(name for name, has in qualities.items() if has)}"
+            )
+        if self.ties_by:
+            words.append(
+                "ties by item and by strength" if "strength" in self.ties_by else "ties by item"
+            )
+        if self.categories:
+            words.append("utilities by category around those of the table")
+        if pairs.feature_names is not None:
+            words.append(f"{_listed(pairs.feature_names)} held equal")
+            if self.judges:
+                words.append("by judges")
+        if self.groups:
+            words.append(f"matches going together by {_listed(self.groups)}")
+        return ", ".join(words)
+
+    def _variables(self) -> list[tuple[str, str]]:
+        """List the variables whose convergence is checked, and their dims."""
+        variables = {
+            ("utility", "item"): True,
+            ("adherence", "judge"): self.judges,
+            ("category_utility", "item"): self.categories,
+            ("feature_effect", "feature"): self.pairs.features is not None,
+            ("item_tie_effect", "item"): bool(self.ties_by),
+        }
+        return [variable for variable, there in variables.items() if there]
+
+    @cached_property
+    def pymc_model(self) -> Any:
+        """Build the model."""
+        from bayesrank.leaderboard import leaderboard_model
+
+        return leaderboard_model(
+            self.pairs,
+            groups=self.groups,
+            features=self.with_features,
+            opinions=self.opinions,
+            category="category" if self.categories else None,
+            prior=self.fit.prior,
+            utility_scale=self.fit.prior_scale,
+            order_effect=self.order,
+            neutral="neutral" if "neutral" in self.pairs.groups else None,
+            ties_by=self.ties_by,
+        )
+
+    def nuts(self, model: Any) -> dict[str, Any]:
+        """Choose settings of NUTS for the model."""
+        from bayesrank.leaderboard import nuts_settings
+
+        return nuts_settings(model)
+
+    def seen(self) -> "pd.Series":
+        """Count the matches that each item is in."""
+        return times_played(self.pairs)
+
+    def cautions(self) -> list[str]:
+        """Say what a reader should know about the data."""
+        import numpy as np
+
+        from bayesrank.leaderboard import may_decide_alone
+
+        pairs = self.pairs
+        found = pairs.connectivity()
+        if len(found.uncompared) == pairs.n_items:
+            raise ValueError(
+                "All counts are 0: no match was played, so nothing is known of the ranks."
+            )
+        out = open_ranks_and_prior(found, self.fit)
+        first, second = pairs.counts.sum(axis=0)[:2]
+        if self.order and min(first, second) == 0 and first + second >= CERTAIN:
+            side = "first" if first else "second"
+            out.append(
+                f"The {side} item wins all {first + second:,} matches that are decided. If the "
+                "columns hold winner and loser, and not who stood first, the advantage of the "
+                "first item that this model finds does not exist: give them as --winner and "
+                "--loser."
+            )
+        if self.judged and not self.judges:
+            out.append(
+                f"There is one judge only ({pairs.judges[0]!r}): the result says how one opinion "
+                "compares with the prior, not what others would say."
+            )
+        if may_decide_alone(pairs) and not self.opinions:
+            n = np.bincount(pairs.judge_idx, pairs.counts.sum(axis=1), len(pairs.judges))
+            judge, share = pairs.judges[int(n.argmax())], n.max() / n.sum()
+            out.append(
+                f"{judge!r} has {100 * share:.0f} % of the matches, and "
+                "decides alone if that judge is sure of another order. Judges and items are too "
+                "many for each judge to have opinions of its own, unless that is asked for: name "
+                "the column of the judges as --group as well."
+            )
+        if "category" in pairs.groups and not self.categories:
+            label = pairs.group_labels("category")[0]
+            out.append(f"There is one category only ({label!r}): --category changes nothing.")
+        return out
+
+    def parts(self, report: "Report") -> "list[Part]":
+        """Say what there is besides the ranks."""
+        import numpy as np
+
+        from bayesrank.cli import coming_matches, counted_sections, match_sections, sections
+
+        pairs, fit = self.pairs, self.fit
+        posterior, predicted, summary = report.posterior, report.predicted, report.summary
+        out = []
+        if len(summary) > 1:
+            out.append(match_sections.leader(posterior, summary, COMPARED))
+            out.append(coming_matches.coming(posterior, summary, fit.top, self.groups))
+        if pairs.features is not None:
+            raw = report.sample(self._without_features())
+            out += match_sections.features(posterior, summary, raw, fit)
+        if self.groups:
+            out.append(match_sections.together(posterior, pairs, self.groups, fit))
+        if self.ties_by:
+            out.append(match_sections.ties(posterior, pairs, summary, fit))
+        if self.judges:
+            out.append(match_sections.judges(posterior, pairs, MOST_JUDGES, fit))
+        if self.categories:
+            n = np.bincount(pairs.group_idx("category"), pairs.counts.sum(axis=1))
+            labels = pairs.coords["category"]
+            out += match_sections.categories(posterior, labels, n, "Matches", summary, fit)
+        out.append(sections.predictions(predicted, "pair", "match"))
+        groups = {"judge": self.judges, "category": self.categories}
+        by = [name for name, several in groups.items() if several]
+        out.append(sections.checks_of_matches(predicted, by))
+        if len(summary) <= MOST_AUDITED:
+            out.append(match_sections.audit_of(pairs, predicted, self.groups, order=self.order))
+        return [
+            *out,
+            *counted_sections.counted_matches(pairs, summary),
+            sections.places(posterior, summary),
+            *sections.wins(posterior, summary, "match"),
+        ]
+
+    def _without_features(self) -> "MatchJob":
+        return RawMatchJob(
+            self.pairs, self.title, self.fit, order=self.order, judged=self.judged,
+            groups=self.groups, opinions=self.opinions, ties_by=self.ties_by,
+        )  # fmt: skip
+
+
+class RawMatchJob(MatchJob):
+    """The same matches as they are, without their features."""
+
+    with_features = False
+
+    def _variables(self) -> list[tuple[str, str]]:
+        return [("utility", "item")]
+
+
+def named_model(pairs: "Pairs", *, order: bool) -> str:
+    """Name the model of pairs with or without ties."""
+    ties = pairs.counts[:, 2].any()
+    name = "Davidson's, with ties as outcomes" if ties else "Bradley-Terry, as nothing ties"
+    return f"{name}, the first item having an advantage or not" if order else name
 
 
 def _listed(names: Iterable[Any]) -> str:
     """Write names as a list in a sentence."""
     *some, last = map(str, names)
     return f"{', '.join(some)} and {last}" if some else last
-
-
-def seen(pairs: "Pairs") -> "pd.Series":
-    """How many matches each item is in."""
-    import numpy as np
-    import pandas as pd
-
-    n = pairs.counts.sum(axis=1)
-    times = sum(np.bincount(side, n, pairs.n_items) for side in (pairs.first, pairs.second))
-    return pd.Series(times, pairs.coords["item"], name="matches")
-
-
-def _cautions(pairs: "Pairs", fit: Fit, *, order: bool, judged: bool, opinions: bool) -> list[str]:
-    """Say what a reader should know about the data."""
-    import numpy as np
-
-    from bayesrank.leaderboard import may_decide_alone
-
-    found = pairs.connectivity()
-    if len(found.uncompared) == pairs.n_items:
-        raise ValueError("All counts are 0: no match was played, so nothing is known of the ranks.")
-    out = cautions_of(found, fit)
-    first, second = pairs.counts.sum(axis=0)[:2]
-    if order and min(first, second) == 0 and first + second >= CERTAIN:
-        side = "first" if first else "second"
-        out.append(
-            f"The {side} item wins all {first + second:,} matches that are decided. If the columns "
-            "hold winner and loser, and not who stood first, the advantage of the first item "
-            "that this model finds does not exist: give them as --winner and --loser."
-        )
-    if judged and len(pairs.judges) == 1:
-        out.append(
-            f"There is one judge only ({pairs.judges[0]!r}): the result says how one opinion "
-            "compares with the prior, not what others would say."
-        )
-    if may_decide_alone(pairs) and not opinions:
-        n = np.bincount(pairs.judge_idx, pairs.counts.sum(axis=1), len(pairs.judges))
-        judge, share = pairs.judges[int(n.argmax())], n.max() / n.sum()
-        out.append(
-            f"{judge!r} has {100 * share:.0f} % of the matches, and "
-            "decides alone if that judge is sure of another order. Judges and items are too many "
-            "for each judge to have opinions of its own, unless that is asked for: name the "
-            "column of the judges as --group as well."
-        )
-    if "category" in pairs.groups and len(pairs.group_labels("category")) == 1:
-        label = pairs.group_labels("category")[0]
-        out.append(f"There is one category only ({label!r}): --category changes nothing.")
-    return out

@@ -41,12 +41,12 @@ def check_places(folder: Path, save: Path | None, *, force: bool) -> None:
     """Fail before sampling, not after, where nothing can be written."""
     if save is not None and not save.parent.is_dir():
         raise ValueError(
-            f"The folder {_name(save.parent)} does not exist; make it, or choose another."
+            f"The folder {name_of(save.parent)} does not exist; make it, or choose another."
         )
     files = [folder / name for name in FILES]
     for path in (*files, *([save] if save else [])):
         if path.is_dir():
-            raise ValueError(f"{_name(path)} is a folder; a file is to be written there.")
+            raise ValueError(f"{name_of(path)} is a folder; a file is to be written there.")
     if folder.is_dir() and not force:
         hidden = _unfinished(folder)
         others = sorted(
@@ -54,7 +54,7 @@ def check_places(folder: Path, save: Path | None, *, force: bool) -> None:
         )
         if others:
             raise ValueError(
-                f"{_name(folder)} holds what is not of a report ({_name(Path(others[0]))}"
+                f"{name_of(folder)} holds what is not of a report ({name_of(Path(others[0]))}"
                 + (f" and {len(others) - 1} more" if len(others) > 1 else "")
                 + "): choose another --output-dir, or write beside it with --force."
             )
@@ -63,13 +63,13 @@ def check_places(folder: Path, save: Path | None, *, force: bool) -> None:
         inside = _real(path) if path == folder else path.parent.absolute()
         there = next(p for p in (inside, *inside.parents) if p.exists())
         if not there.is_dir():
-            raise ValueError(f"{_name(there)} is a file, so nothing can be written below it.")
+            raise ValueError(f"{name_of(there)} is a file, so nothing can be written below it.")
         try:
             with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=there) as made:
                 Path(made, POSTERIOR).touch()
         except OSError as error:
             raise ValueError(
-                f"Nothing can be written to {_name(there)}: {error.strerror}."
+                f"Nothing can be written to {name_of(there)}: {error.strerror}."
             ) from error
 
 
@@ -88,8 +88,8 @@ def put_in_place(made: Path) -> None:
             (made / name).replace(folder / name)
         except OSError as error:
             raise OSError(
-                f"{_name(folder / name)} cannot be replaced: {error.strerror}. The new files are "
-                f"complete in {_name(made)}; copy them from there."
+                f"{name_of(folder / name)} cannot be replaced: {error.strerror}. The new files are "
+                f"complete in {name_of(made)}; copy them from there."
             ) from error
     made.rmdir()
     for name in FILES:
@@ -107,12 +107,12 @@ def left_by_others(folder: Path) -> list[str]:
             continue
         if (hidden / POSTERIOR).exists():
             said.append(
-                f"{_name(hidden)} has the posterior of a run that did not end. Delete the folder, "
-                f"or make its report: bayesrank report '{_name(hidden / POSTERIOR)}'"
+                f"{name_of(hidden)} has the posterior of a run that did not end. Delete the "
+                f"folder, or make its report: bayesrank report '{name_of(hidden / POSTERIOR)}'"
             )
         elif time.time() - max(changes) > OLD:
             shutil.rmtree(hidden, ignore_errors=True)
-            said.append(f"Removed {_name(hidden)}, which a killed run left without a posterior.")
+            said.append(f"Removed {name_of(hidden)}, which a killed run left without a posterior.")
     return said
 
 
@@ -140,5 +140,6 @@ def signals_later() -> Iterator[None]:
         os.kill(os.getpid(), came[0])
 
 
-def _name(path: Path) -> str:
+def name_of(path: Path) -> str:
+    """Name a file in a sentence."""
     return str(click.format_filename(path))

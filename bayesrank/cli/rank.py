@@ -1,211 +1,227 @@
-"""The command ``bayesrank rank``: what it fits, and what it says beside the ranks."""
+"""The command ``bayesrank rank``: what it fits, and what it says besides the ranks."""
 
-import functools
-from dataclasses import replace
+from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bayesrank.cli.run import Fit, Job, Part, Sampler, cautions_of
+from bayesrank.cli.job import Fit, Job, open_ranks_and_prior, times_ranked
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bayesrank.cli.parts import Part
+    from bayesrank.cli.report import Report
     from bayesrank.data import Rankings
 
 # PyMC takes seconds to import: functions import what they need, so that --help is instant.
 
-# Up to which the scale of their utilities is learned of few. Of 300 ballots of five items 2 in
-# 4,000 steps diverge with the default target of acceptance, 0.8, none with 0.95, in the same time.
+# Up to which the scale of their utilities is learned from few. With 300 ballots of five items NUTS
+# diverges at its default target of acceptance, 0.8, and does not at 0.95, in the same time.
 FEW_ITEMS = 20
 LEAST_RANKERS = 1000  # that stand for all
 
 
-def rank_job(rankings: "Rankings", title: str, fit: Fit, *, kinds: int = 0) -> Job:
-    """Say what is to be done with rankings: Plackett-Luce, or so many kinds of rankers of it."""
-    group = rankings.groups.get("category")
-    categories = group is not None and len(group.labels) > 1
+def rank_job(rankings: "Rankings", title: str, fit: Fit, *, kinds: int = 0) -> "RankJob":
+    """Choose what is to be done with rankings: Plackett-Luce, or a mixture of so many kinds."""
+    return KindsJob(rankings, title, fit, kinds) if kinds else RankJob(rankings, title, fit)
 
-    @functools.cache
-    def build() -> Any:
+
+class RankJob(Job):
+    """Plackett-Luce, with utilities by category if rankings have any."""
+
+    def __init__(self, rankings: "Rankings", title: str, fit: Fit) -> None:
+        super().__init__(title, fit)
+        self.data = self.rankings = rankings
+        self.request = {"command": "rank"}
+        self.entries = rankings.item.size
+        group = rankings.groups.get("category")
+        self.category = group if group is not None and len(group.labels) > 1 else None
+        self.model = (
+            "Plackett-Luce: items are chosen one after the other, each with a probability "
+            "proportional to its worth; the order inside ties is unknown"
+        )
+        if self.category is not None:
+            self.model += "; utilities by category around those of the table"
+            self.checked = [*self.checked, ("category_utility", "item")]
+
+    @cached_property
+    def pymc_model(self) -> Any:
+        """Build the model."""
         import pymc as pm
 
         from bayesrank.distributions import PlackettLuce
         from bayesrank.priors import deviations, utility_prior
 
-        with pm.Model(coords=rankings.coords) as model:
+        fit = self.fit
+        with pm.Model(coords=self.rankings.coords) as model:
             utility = utility_prior(fit.prior, "utility", sigma=fit.prior_scale, dims="item")
-            if categories:
+            if self.category is not None:
                 scale = model["utility_scale"] if fit.prior_scale is None else fit.prior_scale
                 dims = ("category", "item")
                 apart = deviations(utility, "category", scale / 2, dims)
                 utility = pm.Deterministic("category_utility", apart, dims=dims)
-            PlackettLuce("y", utility, observed=rankings)
+            PlackettLuce("y", utility, observed=self.rankings)
         return model
 
-    def parts(posterior: Any, predicted: Any, summary: Any, _: Sampler) -> list[Part]:
-        import numpy as np
+    def nuts(self, model: Any) -> dict[str, Any]:
+        """Take smaller steps where a scale is learned from few items."""
+        few = self.rankings.n_items <= FEW_ITEMS
+        return {"target_accept": 0.95} if few and self.fit.prior_scale is None else {}
 
-        from bayesrank.cli import counted_sections, match_sections, sections
+    def seen(self) -> "pd.Series":
+        """Count the rankings that each item is in."""
+        return times_ranked(self.rankings)
 
-        by_category: list[Part] = []
-        if categories and group is not None:
-            n = np.bincount(group.idx, rankings.weight, len(group.labels))
-            labels = rankings.coords["category"]
-            by_category = match_sections.categories(posterior, labels, n, "Rankings", summary, fit)
-        out = [
-            *by_category,
-            sections.predictions(predicted, "ranker", "ranking", among=rankings.n_rankings),
-            sections.checks(predicted, kinds=bool(kinds), among=rankings.n_rankings),
-            *counted_sections.counted_rankings(rankings, summary),
-            sections.places(posterior, summary),
-            sections.wins(posterior, summary, "utility"),
-        ]
-        return [part for part in out if part is not None]
+    def cautions(self) -> list[str]:
+        """Say what a reader should know about the data."""
+        rankings = self.rankings
+        found = rankings.connectivity()
+        if len(found.uncompared) == rankings.n_items:
+            raise ValueError(
+                "No ranking puts one item above another, so the data say nothing about ranks. Each "
+                "ranker needs two items or more, and not all of them equal."
+            )
+        out = open_ranks_and_prior(found, self.fit)
+        if "category" in rankings.groups and self.category is None:
+            label = rankings.groups["category"].labels[0]
+            out.append(f"There is one category only ({label!r}): --by changes nothing.")
+        if rankings.n_rankings == 1 or len(rankings.rankers) == 1:
+            out.append(
+                f"There is one ranker only ({rankings.rankers[0]!r}): the result says how one "
+                "opinion compares with the prior, not what others would say."
+            )
+        return out
 
-    def moved(posterior: Any) -> Any:
+    def moved(self, posterior: Any) -> Any:
+        """Draw the location again, which independent utilities leave to the prior."""
         from bayesrank.results import redraw_location
 
-        # independent utilities leave their location to the prior, a direction that NUTS finds hard
-        if fit.prior != "normal":
+        if self.fit.prior != "normal":
             return posterior
-        if fit.prior_scale is not None:
-            out = redraw_location(posterior, sigma=fit.prior_scale, seed=fit.seed)
+        if self.fit.prior_scale is not None:
+            out = redraw_location(posterior, sigma=self.fit.prior_scale, seed=self.fit.seed)
             draws = out["posterior"]
         else:
-            # of a scale that is learned: standard utilities have a location of their own
-            out = redraw_location(posterior, "utility_z", seed=fit.seed)
+            # if the scale is learned, standard utilities have a location of their own
+            out = redraw_location(posterior, "utility_z", seed=self.fit.seed)
             draws = out["posterior"]
             moved = draws["utility_scale"] * draws["utility_z"]
             draws["utility"] = moved.transpose(*draws["utility"].dims)
-        if categories:  # they go where the mean goes
+        if self.category is not None:  # they go where the mean goes
             before = posterior["posterior"]
             moved = before["category_utility"] + (draws["utility"] - before["utility"])
             draws["category_utility"] = moved.transpose(*before["category_utility"].dims)
         return out
 
-    def some(entries: int) -> Job | None:
+    def some(self, entries: int) -> "RankJob | None":
+        """Return the same job with the rankings of some rankers."""
         import numpy as np
 
+        rankings = self.rankings
         n = len(rankings.rankers) * entries // rankings.item.size
         if n < LEAST_RANKERS:
             return None
-        chosen = np.random.default_rng(fit.seed).permutation(len(rankings.rankers))[:n]
+        chosen = np.random.default_rng(self.fit.seed).permutation(len(rankings.rankers))[:n]
         rows = np.isin(rankings.ranker_idx, chosen)
-        return rank_job(rankings.subset(rows), title, fit)
+        return RankJob(rankings.subset(rows), self.title, self.fit)
 
-    few = rankings.n_items <= FEW_ITEMS
-    job = Job(
-        title=title,
-        data=rankings,
-        build=build,
-        moved=moved,
-        model="Plackett-Luce: items are chosen one after the other, each with a probability "
-        "proportional to its worth; the order inside ties is unknown"
-        + ("; utilities by category around those of the table" if categories else ""),
-        cautions=lambda: _cautions(rankings, fit),
-        parts=parts,
-        seen=lambda: seen(rankings),
-        nuts=lambda _: {"target_accept": 0.95} if few and fit.prior_scale is None else {},
-        request={"command": "rank"},
-        checked=[("utility", "item"), *([("category_utility", "item")] * categories)],
-        entries=rankings.item.size,
-        simulated=True,
-        some=some,
-    )
-    return _of_kinds(job, rankings, fit, kinds) if kinds else job
+    def parts(self, report: "Report") -> "list[Part]":
+        """Say what there is besides the ranks."""
+        import numpy as np
+
+        from bayesrank.cli import counted_sections, match_sections, sections
+
+        rankings, posterior, summary = self.rankings, report.posterior, report.summary
+        out = []
+        if self.category is not None:
+            n = np.bincount(self.category.idx, rankings.weight, len(self.category.labels))
+            labels = rankings.coords["category"]
+            out += match_sections.categories(posterior, labels, n, "Rankings", summary, self.fit)
+        out += [
+            sections.predictions(report.predicted, "ranker", "ranking", among=rankings.n_rankings),
+            self._checks(report.predicted),
+            *counted_sections.counted_rankings(rankings, summary),
+            sections.places(posterior, summary),
+            *sections.wins(posterior, summary, "utility"),
+        ]
+        return out
+
+    def _checks(self, predicted: Any) -> "Part":
+        from bayesrank.cli import sections
+
+        return sections.checks(predicted, sections.NO_COLUMN, among=self.rankings.n_rankings)
 
 
-def _of_kinds(job: Job, rankings: "Rankings", fit: Fit, n_kinds: int) -> Job:
-    """Have the job be done for kinds of rankers."""
+class KindsJob(RankJob):
+    """A mixture: rankers of a few kinds, each with utilities of its own."""
 
-    def parts(posterior: Any, predicted: Any, summary: Any, sampler: Sampler) -> list[Part]:
+    finds_start = True
+
+    def __init__(self, rankings: "Rankings", title: str, fit: Fit, n_kinds: int) -> None:
+        super().__init__(rankings, title, fit)
+        self.n_kinds = n_kinds
+        self.request = {"command": "rank", "kinds": n_kinds}
+        self.model += f"; {n_kinds} kinds of rankers, with utilities each"
+        self.checked = [*self.checked, ("kind_utility", "item")]
+        self.entries *= n_kinds
+
+    @cached_property
+    def pymc_model(self) -> Any:
+        """Build the model."""
         from bayesrank.cli import kinds
 
-        own = kinds.sections(build(), posterior, predicted, rankings, summary, fit)
-        return [*own, *job.parts(posterior, predicted, summary, sampler)]
+        return kinds.kinds_model(self.rankings, self.n_kinds, self.fit)
 
-    @functools.cache
-    def build() -> Any:
+    def nuts(self, model: Any) -> dict[str, Any]:
+        """Leave the settings as they are."""
+        return {}
+
+    def start(self, model: Any, note: Callable[[str], None]) -> dict[str, Any]:
+        """Begin at the best of the modes."""
         from bayesrank.cli import kinds
 
-        return kinds.kinds_model(rankings, n_kinds, fit)
+        return kinds.first_kinds(model, self.fit.seed, note)
 
-    def moved(posterior: Any) -> Any:
+    def moved(self, posterior: Any) -> Any:
+        """Give the kinds of all draws the same order."""
         from bayesrank.cli import kinds
 
-        return kinds.in_order(posterior, rankings)
+        return kinds.in_order(posterior, self.rankings)
 
-    def start(model: Any, note: Any) -> dict[str, Any]:
+    def some(self, entries: int) -> None:
+        """Predict all rankings."""
+
+    def headline(self, posterior: Any) -> str:
+        """Say who leads among the rankers of each kind."""
         from bayesrank.cli import kinds
 
-        return kinds.first_kinds(model, fit.seed, note)
+        return kinds.headline(posterior, self.fit)
 
-    def headline(posterior: Any) -> str:
+    def cautions(self) -> list[str]:
+        """Refuse kinds about which nothing can be known, and say what a reader should know."""
+        rankings, n_kinds = self.rankings, self.n_kinds
+        n = len(rankings.rankers)
+        if n_kinds >= n:
+            rankers = "1 ranker" if n == 1 else f"{n} rankers"
+            raise ValueError(
+                f"--kinds {n_kinds} asks for {n_kinds} kinds of {rankers}: there must be more "
+                "rankers than kinds, and to be found a kind needs several."
+            )
+        if n < rankings.n_rankings and (rankings.weight != 1).any():
+            raise ValueError(
+                "With --kinds the rankings of a ranker are all of one kind, and with --weight each "
+                "of them counts several times: whether so many rankers said so, or one of them so "
+                "many times, is not known. Leave --ranker out if the first, or --weight."
+            )
+        return super().cautions()
+
+    def parts(self, report: "Report") -> "list[Part]":
+        """Say what each kind likes and who is of which, and then what there is of all rankers."""
         from bayesrank.cli import kinds
 
-        return kinds.headline(posterior, fit)
+        return [*kinds.sections(self, report), *super().parts(report)]
 
-    def cautions() -> list[str]:
-        _refuse_kinds(rankings, n_kinds)
-        return job.cautions()
+    def _checks(self, predicted: Any) -> "Part":
+        from bayesrank.cli import sections
 
-    return replace(
-        job,
-        build=build,
-        model=f"{job.model}; {n_kinds} kinds of rankers, with utilities each",
-        cautions=cautions,
-        parts=parts,
-        moved=moved,
-        nuts=lambda _: {},
-        start=start,
-        headline=headline,
-        some=None,
-        request={**job.request, "kinds": n_kinds},
-        checked=[*job.checked, ("kind_utility", "item")],
-        entries=job.entries * n_kinds,
-    )
-
-
-def _refuse_kinds(rankings: "Rankings", n_kinds: int) -> None:
-    """Refuse kinds of which nothing can be known."""
-    n = len(rankings.rankers)
-    if n_kinds >= n:
-        raise ValueError(
-            f"--kinds {n_kinds} asks for {n_kinds} kinds of {n} ranker{'s' * (n != 1)}: there must "
-            "be more rankers than kinds, and to be found a kind needs several."
-        )
-    if n < rankings.n_rankings and (rankings.weight != 1).any():
-        raise ValueError(
-            "With --kinds the rankings of a ranker are all of one kind, and with --weight each of "
-            "them counts several times: whether so many rankers said so, or one of them so many "
-            "times, is not known. Leave --ranker out if the first, or --weight."
-        )
-
-
-def seen(rankings: "Rankings") -> "pd.Series":
-    """How many rankings each item is in, those of a weight so often."""
-    import numpy as np
-    import pandas as pd
-
-    row, slot = np.nonzero(rankings.mask)
-    n = np.bincount(rankings.item[row, slot], rankings.weight[row], rankings.n_items)
-    return pd.Series(n, rankings.coords["item"], name="rankings")
-
-
-def _cautions(rankings: "Rankings", fit: Fit) -> list[str]:
-    """Say what a reader should know about the data."""
-    found = rankings.connectivity()
-    if len(found.uncompared) == rankings.n_items:
-        raise ValueError(
-            "No ranking puts one item above another, so the data say nothing about ranks. Each "
-            "ranker needs two items or more, and not all of them equal."
-        )
-    out = cautions_of(found, fit)
-    if "category" in rankings.groups and len(rankings.groups["category"].labels) == 1:
-        label = rankings.groups["category"].labels[0]
-        out.append(f"There is one category only ({label!r}): --by changes nothing.")
-    if rankings.n_rankings == 1 or len(rankings.rankers) == 1:
-        out.append(
-            f"There is one ranker only ({rankings.rankers[0]!r}): the result says how one opinion "
-            "compares with the prior, not what others would say."
-        )
-    return out
+        return sections.checks(predicted, sections.OTHER_KINDS, among=self.rankings.n_rankings)

@@ -1,4 +1,4 @@
-"""What commands say beside the ranks: places, wins, what the model predicts and what it misses.
+"""What commands say besides the ranks: places, wins, what the model predicts and what it misses.
 
 The pictures of many items show the first ones: a matrix of more cannot be read on a page.
 """
@@ -11,11 +11,12 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
-from bayesrank.cli.marked import marked_csv, marked_png
-from bayesrank.cli.run import Part
+from bayesrank.cli.parts import Part, formatted, marked_csv, marked_png, table_part
 from bayesrank.plots import plot_match_checks, plot_places, plot_ranking_checks, plot_wins
 from bayesrank.results import (
+    Fits,
     ParetoKWarning,
     Section,
     kind_checks,
@@ -52,6 +53,8 @@ REMEDY = (
 BY = "if there are kinds of rankers or occasions, name their column with --by"
 NO_COLUMN = f"{BY}, or, if no column says who is of which, have them found with --kinds 2 or more"
 OTHER_KINDS = "try another number of --kinds"
+SORTS = {"judge": "with every judge", "category": "in every category"}
+PLURALS = {"match": "matches", "ranking": "rankings"}
 
 
 def places(posterior: Any, summary: pd.DataFrame) -> Part:
@@ -96,10 +99,10 @@ def _other_rules(posterior: Any, summary: pd.DataFrame) -> str:
     )
 
 
-def wins(posterior: Any, summary: pd.DataFrame, of: Literal["utility", "match"]) -> Part | None:
-    """Show the probability that each item beats each other one."""
+def wins(posterior: Any, summary: pd.DataFrame, of: Literal["utility", "match"]) -> list[Part]:
+    """Show the probability that each item beats each other one, if there are two."""
     if len(summary) < 2:
-        return None
+        return []
     picture = marked_png(plot_wins(posterior, of=of, max_items=SHOWN), posterior)
     text = {
         "utility": "How probable it is that the item of the row is better than that of the column, "
@@ -116,7 +119,7 @@ def wins(posterior: Any, summary: pd.DataFrame, of: Literal["utility", "match"])
         f"that {summary.index[0]} is better than "
         f"{_of_each(summary['p_leader_better'].iloc[1 : NAMED + 1])}",
     )
-    return Part(section, {"wins.png": picture}, printed=False)
+    return [Part(section, {"wins.png": picture}, printed=False)]
 
 
 def _of_each(probability: pd.Series) -> str:
@@ -135,16 +138,12 @@ def predictions(posterior: Any, group: str, noun: str, *, among: int = 0) -> Par
             single, times = _apiece(posterior)
             table = loo_by_ranker(single, group=group)
     except ValueError as error:  # few draws, or numbers that are not finite: the sentence says so
-        return Part(Section(heading, [str(error)]), {}, printed=False)
+        return Part(Section(heading, [str(error)]), printed=False)
     # rankers of one row that counts several times are so many rankers
     weight = np.ones(len(table)) if times is None else times[table.index].to_numpy()
-    total, n = table["elpd"] - table["elpd_random"], float((weight * table["n"]).sum())
-    rankers = float(weight.sum())
-    gain = float(weight @ total) / n
-    off = weight @ (total - weight @ total / rankers) ** 2
-    spread = float(np.sqrt(rankers * off / (rankers - 1))) / n if rankers > 1 else np.nan
+    gain, spread = _mean_gain(table, weight)
     table["n"] = (weight * table["n"]).astype(table["n"].dtype if times is None else float)
-    figures = f"{gain:.2f}" + (f" ± {spread:.2f}" if np.isfinite(spread) else "")
+    figures = f"{gain:.2f} ± {spread:.2f}" if np.isfinite(spread) else f"{gain:.2f}"
     text = [
         "Each is predicted from the others, as if it had not been seen. The gain is how much more "
         f"probable a {noun} is under this model than under random order: its logarithm, in nats.",
@@ -157,32 +156,46 @@ def predictions(posterior: Any, group: str, noun: str, *, among: int = 0) -> Par
     if len(table) > 1:
         worse = float(weight[(table["gain"] < 0).to_numpy()].sum())
         text.append(
-            f"{worse:,.6g} of {rankers:,.6g} {group}s are predicted worse than by random order. "
-            f"The table has the {len(rows)} that fit least."
+            f"{worse:,.6g} of {weight.sum():,.6g} {group}s are predicted worse than by random "
+            f"order. The table has the {len(rows)} that fit least."
         )
-    text += _some(posterior, among)
-    text.append(
-        "Pareto k says how much the fit hangs on what is left out: up to "
-        f"{GOOD_K:g} the prediction without it is sound."
-    )
-    rough = int((table["pareto_k"] > GOOD_K).sum())
-    if rough:
-        text.append(
-            f"{rough:,} of the {len(table):,} {'weighs' if rough == 1 else 'weigh'} so much that "
-            f"the fit without {'it' if rough == 1 else 'them'} is a rough guess (Pareto k above "
-            f"{GOOD_K:g})."
-        )
-    shown = pd.DataFrame(index=pd.Index(rows.index, name=group.capitalize()))
-    shown[f"{noun.capitalize()}{'es' * (noun == 'match') or 's'}"] = [f"{x:,g}" for x in rows["n"]]
-    shown["Gain"] = [f"{x:.2f}" for x in rows["gain"]]
-    shown["Pareto k"] = [f"{k:.2f}" if np.isfinite(k) else "" for k in rows["pareto_k"]]
-    csv = {"predictions.csv": marked_csv(table, posterior)}
+    text += [*_which_rankings(posterior, among), *_about_pareto_k(table)]
+    columns = {PLURALS[noun].capitalize(): "{n:,g}", "Gain": "{gain:.2f}"}
+    finite = rows.assign(pareto_k=rows["pareto_k"].where(np.isfinite(rows["pareto_k"])))
+    shown = formatted(finite, group.capitalize(), columns | {"Pareto k": "{pareto_k:.2f}"})
     failures = [
         f"The model predicts a {noun} no better than random order does (mean gain {figures} nats): "
         "do not rely on these ranks."
     ]
     section = Section(heading, text, shown if len(table) > 1 else None, file="predictions.csv")
-    return Part(section, csv, printed=False, failures=failures if gain <= 0 else ())
+    return table_part(
+        section, table, posterior, printed=False, failures=failures if gain <= 0 else ()
+    )
+
+
+def _mean_gain(table: pd.DataFrame, weight: NDArray[np.float64]) -> tuple[float, float]:
+    """Mean gain per ranking or match, and its standard error, NaN of a single ranker."""
+    total, n = table["elpd"] - table["elpd_random"], float((weight * table["n"]).sum())
+    rankers = float(weight.sum())
+    gain = float(weight @ total) / n
+    off = weight @ (total - weight @ total / rankers) ** 2
+    return gain, float(np.sqrt(rankers * off / (rankers - 1))) / n if rankers > 1 else np.nan
+
+
+def _about_pareto_k(table: pd.DataFrame) -> list[str]:
+    """Say how much the fit hangs on what is left out."""
+    out = [
+        "Pareto k says how much the fit hangs on what is left out: up to "
+        f"{GOOD_K:g} the prediction without it is sound."
+    ]
+    rough = int((table["pareto_k"] > GOOD_K).sum())
+    if rough:
+        weigh, them = ("weighs", "it") if rough == 1 else ("weigh", "them")
+        out.append(
+            f"{rough:,} of the {len(table):,} {weigh} so much that the fit without {them} is a "
+            f"rough guess (Pareto k above {GOOD_K:g})."
+        )
+    return out
 
 
 def _apiece(data: Any) -> tuple[Any, pd.Series | None]:
@@ -206,7 +219,7 @@ def _apiece(data: Any) -> tuple[Any, pd.Series | None]:
     return out, pd.Series(weight, constant["ranker"].to_numpy()[ranker])
 
 
-def _some(posterior: Any, among: int) -> list[str]:
+def _which_rankings(posterior: Any, among: int) -> list[str]:
     """Say which rankings were predicted, if not all."""
     n = posterior["observed_data"].sizes.get("ranking", among)
     whose = "those of rankers drawn at random"
@@ -217,20 +230,19 @@ def _times(gain: float) -> str:
     return f"{np.exp(gain):.1f}" if gain < 7 else f"{np.exp(min(gain, 300)):.0e}"
 
 
-def checks(posterior: Any, *, kinds: bool = False, among: int = 0) -> Part:
+def checks(posterior: Any, remedy: str, *, among: int = 0) -> Part:
     """Say whether rankings drawn from the model look like the observed ones, the worst first.
 
     `among` is how many rankings there are, if they may be more than those predicted.
     """
-    what = (
+    what = [
         "Rankings drawn from the model are held against the observed ones: which item is on top, "
-        "who is above whom, how far rankings are from the common order."
-    )
-    what = " ".join([what, *_some(posterior, among)])
+        "who is above whom, how far rankings are from the common order.",
+        *_which_rankings(posterior, among),
+    ]
     table = ranking_checks(posterior, draws=None)
     picture = marked_png(plot_ranking_checks(table), posterior)
-    remedy = REMEDY.format(OTHER_KINDS if kinds else NO_COLUMN)
-    return _checked(table, what, remedy, posterior, picture)
+    return _checked(table, " ".join(what), REMEDY.format(remedy), posterior, picture)
 
 
 def checks_of_kinds(posterior: Any, membership: xr.Dataset) -> Part:
@@ -240,20 +252,23 @@ def checks_of_kinds(posterior: Any, membership: xr.Dataset) -> Part:
         "every ranking counts as much as it is of the kind."
     )
     table = kind_checks(posterior, membership, order="kind_utility").assign(note="")
-    return _checked(table, what, f"What to do: {OTHER_KINDS}.", posterior, where="within the kinds")
+    return _checked(
+        table, what, f"What to do: {OTHER_KINDS}.", posterior, where=" within the kinds"
+    )
 
 
 def checks_of_matches(posterior: Any, by: Sequence[str] = ()) -> Part:
     """Say whether matches drawn from the model look like the observed ones, the worst first."""
-    where = [{"judge": "with every judge", "category": "in every category"}[name] for name in by]
     what = (
         "As many matches of each pair as were played are drawn from the model and held against the "
         "observed ones: how many points each item makes, who beats whom, how often the first wins "
-        "or nobody" + ", also " * bool(by) + " and ".join(where) + "."
+        "or nobody"
     )
+    if by:
+        what += f", also {' and '.join(SORTS[name] for name in by)}"
     table = match_checks(posterior, draws=None, by=by)
     picture = marked_png(plot_match_checks(table), posterior)
-    return _checked(table, what, REMEDY.format(BY), posterior, picture)
+    return _checked(table, f"{what}.", REMEDY.format(BY), posterior, picture)
 
 
 def _checked(
@@ -265,52 +280,66 @@ def _checked(
     where: str = "",
 ) -> Part:
     """Say what the checks say, the worst first, and whether the model fits."""
-    where = f" {where}" if where else ""
-    fits, prob = worst_checks(table), table.attrs["prob"]
-    count = fits.said(prob)
-    chance = f"{fits.by_chance:.0f}" if fits.by_chance >= 1 else "none or one"
-    text = [count, what]
+    fits = worst_checks(table)
+    count = fits.said(table.attrs["prob"])
     rows = fits.worst.head(SURPRISING)
-    # of which rankings checks are: of all, of some length, of a kind
+    # of all rankings, of those of some length, or of a kind
     which = "kind {}" if "kind" in table.index.names else "{} items"
     keys = [
-        (statistic, label, "" if n == "all" else which.format(n))
+        (str(statistic), label, "" if n == "all" else which.format(n))
         for statistic, label, n in rows.index
     ]
-    failures, shown, good = [], None, ""
+    text, failures, shown = [count, what], [], None
     if len(rows):
-        first = rows.iloc[0]
-        worst = _check_sentence(*keys[0], first)
+        worst = _check_sentence(*keys[0], rows.iloc[0])
         text.insert(0, f"The worst: {worst}")
-        if not fits.ok and fits.failed <= fits.by_chance:
-            failures.append(
-                f"The model does not fit{where}: {worst} That is {first['far']:.0f} standard "
-                f"deviations off, too many for chance. (Of all {fits.n} checks {fits.failed} fail, "
-                f"and {chance} would by chance.) {remedy}"
-            )
-        elif not fits.ok:
-            failures.append(f"The model does not fit{where}. {count} The worst: {worst} {remedy}")
-        names = [_label(label, which) for _, label, which in keys]
-        shown = pd.DataFrame(index=pd.Index(names, name="Outside, the worst first"))
-        shown["What"] = [STATISTICS[str(statistic)] for statistic, *_ in keys]
-        figures = [_figures(row) for _, row in rows.iterrows()]
-        shown["Observed"], shown["Predicted"], shown["From"], shown["To"] = zip(
-            *figures, strict=True
-        )
-    if not fits.n:
-        good = f"Whether the model fits{where} cannot be checked: too little was observed."
-    elif fits.ok:
-        good = (
-            f"The model fits{where}, as far as {fits.n} checks tell: {fits.failed} of them "
-            f"{'fails' if fits.failed == 1 else 'fail'}, {chance} would by chance."
-        )
+        shown = _shown_checks(keys, rows)
+        if not fits.ok:
+            failures.append(_misfit(fits, count, worst, where, remedy))
     file = "kind_checks.csv" if where else "checks.csv"
     alt = f"Predictive checks: {count}"
     section = Section(f"What it misses{where}", text, shown, picture, alt, file)
     files = {file: marked_csv(table, posterior)}
     if picture is not None:
         files["checks.png"] = picture
-    return Part(section, files, printed=False, failures=failures, fit=good)
+    return Part(section, files, printed=False, failures=failures, fit=_good_fit(fits, where))
+
+
+def _misfit(fits: Fits, count: str, worst: str, where: str, remedy: str) -> str:
+    """Say that the model does not fit: too many checks fail, or one of them by too much."""
+    if fits.failed > fits.by_chance:
+        return f"The model does not fit{where}. {count} The worst: {worst} {remedy}"
+    return (
+        f"The model does not fit{where}: {worst} That is {fits.worst.iloc[0]['far']:.0f} standard "
+        f"deviations off, too many for chance. (Of all {fits.n} checks {fits.failed} fail, and "
+        f"{_by_chance(fits)} would by chance.) {remedy}"
+    )
+
+
+def _good_fit(fits: Fits, where: str) -> str:
+    """Say that the model fits, if it does, or that this cannot be checked."""
+    if not fits.n:
+        return f"Whether the model fits{where} cannot be checked: too little was observed."
+    if not fits.ok:
+        return ""
+    fail = "fails" if fits.failed == 1 else "fail"
+    return (
+        f"The model fits{where}, as far as {fits.n} checks tell: {fits.failed} of them {fail}, "
+        f"{_by_chance(fits)} would by chance."
+    )
+
+
+def _by_chance(fits: Fits) -> str:
+    return f"{fits.by_chance:.0f}" if fits.by_chance >= 1 else "none or one"
+
+
+def _shown_checks(keys: list[tuple[str, Any, str]], rows: pd.DataFrame) -> pd.DataFrame:
+    """Write the checks that fail as a table."""
+    names = pd.Index([_label(label, which) for _, label, which in keys])
+    figures = [_figures(row) for _, row in rows.iterrows()]
+    table = pd.DataFrame(figures, names, ["Observed", "Predicted", "From", "To"])
+    table.insert(0, "What", [STATISTICS[statistic] for statistic, *_ in keys])
+    return table.rename_axis("Outside, the worst first")
 
 
 def _check_sentence(statistic: str, label: Any, which: str, row: Any) -> str:
@@ -338,23 +367,22 @@ def _figures(row: Any) -> list[str]:
 def _check_name(statistic: str, label: Any, which: str) -> str:
     """Name a check in a sentence."""
     lists = f" ({which})" if which else ""
-    if statistic == "Kendall distance":
-        return f"how much the distances of rankings to the common order vary{lists}"
-    if statistic == "top item":
-        return f"how often {label} is first{lists}"
-    if statistic in ("points", "group points"):
-        return f"the share of points of {label}"
-    if statistic in ("outcome", "group outcome"):
-        outcome, comma, where = str(label).partition(", ")
-        what = "there is a tie" if outcome == "tie" else f"the {outcome} wins"
-        return f"how often {what}{comma}{where}"
-    if statistic == "pair":
-        return f"how often {' beats '.join(str(label).rsplit(' > ', 1))}"
-    if statistic == "pair order":
-        return f"how often {' is ahead of '.join(str(label).rsplit(' > ', 1))}{lists}"
-    if statistic == "share":
-        return f"the share of {which}"
-    return f"the share of {label} among the blocks{lists}"
+    outcome, comma, where = str(label).partition(", ")
+    happens = "there is a tie" if outcome == "tie" else f"the {outcome} wins"
+    one, _, other = str(label).rpartition(" > ")
+    names = {
+        "Kendall distance": f"how much the distances of rankings to the common order vary{lists}",
+        "top item": f"how often {label} is first{lists}",
+        "points": f"the share of points of {label}",
+        "group points": f"the share of points of {label}",
+        "outcome": f"how often {happens}{comma}{where}",
+        "group outcome": f"how often {happens}{comma}{where}",
+        "pair": f"how often {one} beats {other}",
+        "pair order": f"how often {one} is ahead of {other}{lists}",
+        "share": f"the share of {which}",
+        "block size": f"the share of {label} among the blocks{lists}",
+    }
+    return names[statistic]
 
 
 def _label(label: Any, which: str) -> str:

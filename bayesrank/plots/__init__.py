@@ -12,10 +12,9 @@ from bayesrank.plots.checks import plot_match_checks, plot_ranking_checks
 from bayesrank.plots.compare import plot_compare
 from bayesrank.plots.fonts import use_fonts_for
 from bayesrank.plots.history import plot_history
+from bayesrank.plots.matrix import plot_places, plot_wins
 from bayesrank.plots.membership import plot_membership
-from bayesrank.plots.places import plot_places
 from bayesrank.plots.ranks import plot_ranks
-from bayesrank.plots.wins import plot_wins
 
 __all__ = [
     "plot_adherence",

@@ -98,11 +98,9 @@ def plot_adherence(
     contrary : bool
         Whether adherences may be negative, as in `adherence_summary`.
     plot_collection : PlotCollection, optional
-        What to draw on, with panels by the further dims; names are left out where they would
-        overlap. Default a new figure of the size that the names need.
+        What to draw on, with panels by the further dims; default a new figure.
     **pc_kwargs
-        Passed to `PlotCollection.wrap`, such as ``figure_kwargs={"figsize": (8, 6)}`` in inches
-        and ``col_wrap``, default 2.
+        Passed to `PlotCollection.wrap`, such as ``figure_kwargs={"figsize": (8, 6)}`` in inches.
 
     Returns
     -------

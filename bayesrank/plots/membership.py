@@ -50,7 +50,7 @@ def plot_membership(
     plot_collection : PlotCollection, optional
         What to draw on, with one panel; default a new figure.
     **pc_kwargs
-        Passed to `PlotCollection.wrap`, such as ``figure_kwargs={"figsize": (8, 3)}`` in inches.
+        Passed to `PlotCollection.wrap`, such as ``figure_kwargs={"figsize": (8, 6)}`` in inches.
 
     Returns
     -------

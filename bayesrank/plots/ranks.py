@@ -85,11 +85,9 @@ def plot_ranks(
         For each item, how many rankings or matches it is in, which its name says; written at the
         right of a picture with one panel.
     plot_collection : PlotCollection, optional
-        What to draw on, with panels by the further dims, high enough for the names (0.2 inches
-        each); default a new figure of the size that the names need.
+        What to draw on, with panels by the further dims; default a new figure.
     **pc_kwargs
-        Passed to `PlotCollection.wrap`, such as ``figure_kwargs={"figsize": (8, 6)}`` in inches
-        and ``col_wrap``, default 3.
+        Passed to `PlotCollection.wrap`, such as ``figure_kwargs={"figsize": (8, 6)}`` in inches.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Results: what posteriors say about ranks, as tables, pictures and a page.
 
-This room may import numpy, scipy, pandas, xarray, scikit-learn, arviz, matplotlib, threadpoolctl
-schema and the room data.
+This room may import numpy, scipy, pandas, xarray, scikit-learn, arviz, jinja2, markupsafe,
+matplotlib, rich, threadpoolctl, schema and the room data.
 """
 
 from bayesrank.results.checks.kind_checks import kind_checks

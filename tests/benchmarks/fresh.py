@@ -248,7 +248,7 @@ STAGES = {
     "coordinates": ("bayesrank.inference.sampling.nuts:normal_near",),
     "NUTS": ("nutpie:sample", "bayesrank.inference.sampling.nuts:_until"),
     "quick": ("bayesrank.inference:quick_posterior",),
-    "predictions": ("bayesrank.cli.run:_predictions",),
+    "predictions": ("bayesrank.cli.fitting:predictions",),
     "LOO": ("bayesrank.results.evaluation.loo:loo_of",),
     "figures": ("bayesrank.results:figure_png", "bayesrank.plots:plot_ranks",
                 "bayesrank.plots:plot_places", "bayesrank.plots:plot_wins",

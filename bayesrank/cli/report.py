@@ -1,0 +1,244 @@
+"""The report of a posterior: on the terminal, as files and a page, and as data."""
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from bayesrank.cli.caches import compiling_said
+from bayesrank.cli.fitting import checked, predictions, sampled
+from bayesrank.cli.job import Fit, Job
+from bayesrank.cli.parts import SAMPLE, Part, marked_csv, marked_png
+from bayesrank.cli.talk import Talk
+from bayesrank.plots import plot_ranks, use_fonts_for
+from bayesrank.results import (
+    elo_scale,
+    rank_summary,
+    report_html,
+    standing,
+    table_text,
+    tiers,
+    verdict,
+)
+
+mpl.use("agg")  # pictures go to files: no display is needed
+
+QUICK = (
+    "This answer is an approximation: a normal distribution around the most probable utilities. "
+    "Ranks and probabilities are about right, and roughest for items of few data; the full answer "
+    "(--full) samples them."
+)
+
+
+class Report:
+    """What a posterior says, the ranks first.
+
+    Parameters
+    ----------
+    job : Job
+    fit : Fit
+        How the posterior was made, and what to report.
+    talk : Talk
+    posterior : DataTree
+    """
+
+    def __init__(self, job: Job, fit: Fit, talk: Talk, posterior: Any) -> None:
+        self.job, self.fit, self.talk, self.posterior = job, fit, talk, posterior
+        self.seen = job.seen()
+        self.summary = self._summary()
+        self.headline = job.headline(posterior)
+        self.converged, self.checks = (True, [QUICK]) if fit.quick else checked(posterior, job)
+        self.parts: list[Part] = []
+
+    def _summary(self) -> pd.DataFrame:
+        """Table of ranks, with how often items were seen, and whatever else was asked for."""
+        fit, posterior, seen = self.fit, self.posterior, self.seen
+        table = rank_summary(posterior, top=fit.top, prob=fit.interval, prior_sd=self._prior_sd)
+        table.insert(list(table.columns).index("mean"), str(seen.name), seen[table.index])
+        if (last_seen := self.job.last_seen()) is not None:
+            table["last_seen"] = last_seen[table.index]
+        table["tier"] = tiers(posterior)["tier"].to_series()[table.index]
+        if fit.scale == "elo":
+            table = table.join(self._elo())
+        if fit.sort == "lower":
+            table["lower"] = table["elo_low"] if fit.scale == "elo" else self._lower()
+        return table
+
+    @cached_property
+    def _prior_sd(self) -> float:
+        """Standard deviation of utilities before the data: what was learned, or given."""
+        if "utility_scale" in self.posterior["posterior"]:
+            return float(self.posterior["posterior"]["utility_scale"].mean())
+        assert self.fit.prior_scale is not None  # or else it is learned, and there
+        return self.fit.prior_scale
+
+    def _elo(self) -> pd.DataFrame:
+        """Ratings on the scale of Elo, and the ends of their intervals."""
+        elo = elo_scale(self.posterior, anchor=self.fit.anchor)
+        tail = (1 - self.fit.interval) / 2
+        low, high = elo.quantile([tail, 1 - tail], dim=SAMPLE).to_numpy()
+        columns = {"elo": elo.mean(SAMPLE).to_numpy(), "elo_low": low, "elo_high": high}
+        return pd.DataFrame(columns, index=elo["item"].to_numpy())
+
+    def _lower(self) -> pd.Series:
+        """Lower ends of the intervals of the utilities, from the mean of all items."""
+        utility = self.posterior["posterior"]["utility"]
+        draws = utility - utility.mean("item")
+        return draws.quantile((1 - self.fit.interval) / 2, dim=SAMPLE).to_series()
+
+    @cached_property
+    def _table(self) -> pd.DataFrame:
+        """The table of the file, in the order that was asked for."""
+        table = self.summary.assign(standing=standing(self.summary))
+        if self.fit.sort == "lower":
+            table = table.sort_values("lower", ascending=False, kind="stable")
+        return table
+
+    @property
+    def verdict(self) -> str:
+        """Who leads and how sure that is."""
+        said = f"{verdict(self.summary)} {self.headline}".rstrip()
+        return f"Quick answer: {said}" if self.fit.quick else said
+
+    @property
+    def _failures(self) -> list[str]:
+        return [sentence for part in self.parts for sentence in part.failures]
+
+    @property
+    def _good_fit(self) -> str:
+        if self._failures:
+            return ""
+        return " ".join(part.fit for part in self.parts if part.fit)
+
+    def print_ranks(self) -> None:
+        """Print the table of ranks, the verdict, and whether the chains have converged."""
+        talk, doubtful = self.talk, self.fit.quick or not self.converged
+        talk.result(f"\n{table_text(self.summary)}\n")
+        talk.result(self.verdict, brief=True)
+        checks = " ".join(self.checks)
+        talk.result(checks if self.converged else f"Warning: {checks}", brief=bool(doubtful))
+
+    def write(self, folder: Path) -> None:
+        """Make the parts, print what is to be printed, and write files and page."""
+        _write(folder / "ranks.csv", marked_csv(self._table, self.posterior))
+        self._choose_fonts()
+        _ = self.predicted
+        self.talk.stage("Checking and drawing ...")
+        picture = self._picture()
+        self.parts = self.job.parts(self)
+        plt.close("all")
+        self._print_parts()
+        page = self._page(picture).encode("utf-8", "replace")
+        contents = {"ranks.png": picture, "report.html": page}
+        for part in self.parts:
+            contents |= part.files
+        for name, content in contents.items():
+            _write(folder / name, content)
+
+    def _choose_fonts(self) -> None:
+        lacking = use_fonts_for(self.summary.index)
+        if lacking:
+            self.talk.note(
+                "No font that is installed has some characters of the names "
+                f"({' '.join(lacking[:10])}): pictures show boxes for them, the tables are right."
+            )
+
+    @cached_property
+    def predicted(self) -> Any:
+        """Return the posterior with predictions of what was observed."""
+        if self.job.drawn:
+            return self.posterior
+        self.talk.stage("Predicting ...")
+        with compiling_said(self.talk.compiling):
+            return predictions(self.job, self.posterior)
+
+    def _picture(self) -> bytes:
+        """Draw the ranks."""
+        plot = plot_ranks(
+            self.posterior,
+            max_items=100,
+            prob=self.fit.interval,
+            prior_sd=self._prior_sd,
+            seen=self.seen,
+        )
+        return marked_png(plot, self.posterior)
+
+    def sample(self, job: Job) -> Any:
+        """Draw from the posterior of another job, for a part that sets it beside this one."""
+        self.talk.stage("Another model, to set beside it:")
+        with compiling_said(self.talk.compiling):
+            other = sampled(job, self.talk)
+        self.talk.heed()
+        return other
+
+    def _print_parts(self) -> None:
+        """Say on the terminal what the parts found."""
+        talk = self.talk
+        for sentence in (sentence for part in self.parts for sentence in part.notes):
+            talk.note(sentence)
+        for sentence in self._failures:
+            talk.result(f"Warning: {sentence}", brief=True)
+        if self._good_fit:
+            talk.result(self._good_fit, brief=True)
+        for part in self.parts:
+            if part.printed:
+                talk.result(f"\n{part.section.text()}")
+
+    def _page(self, picture: bytes) -> str:
+        """Compose the page."""
+        job, fit = self.job, self.fit
+        paragraphs = [job.described(fit)]
+        if self.converged:
+            paragraphs += self.checks
+        if fit.command:
+            paragraphs.append(f"The command: {fit.command}")
+        made = f"{fit.made}, bayesrank {fit.version}, seed {fit.seed}"
+        return report_html(
+            fit.title or job.title,
+            self.summary,
+            picture,
+            paragraphs=paragraphs,
+            verdict_too=self.headline,
+            failures=self._failures,
+            fit=self._good_fit,
+            warnings=self.checks if fit.quick or not self.converged else (),
+            notes=self.talk.notes,
+            sections=[part.section for part in self.parts],
+            made=f"Quick answer. {made}" if fit.quick else made,
+            file="ranks.csv",
+            reading=job.reading,
+            interval=fit.interval,
+        )
+
+    def document(self) -> dict[str, Any]:
+        """Return the result as data."""
+        tables = {name: table for part in self.parts for name, table in part.data.items()}
+        return {
+            "title": self.fit.title or self.job.title,
+            "verdict": self.verdict,
+            "quick": bool(self.fit.quick),
+            "fits": not self._failures,
+            "converged": self.converged,
+            "warnings": [*self._failures, *([] if self.converged else self.checks)],
+            "notes": self.talk.notes,
+            "described": self.job.described(self.fit),
+            "ranks": _records(self._table),
+            **{name: _records(table) for name, table in tables.items()},
+        }
+
+
+def _records(table: pd.DataFrame) -> Any:
+    """Write a table as a list of objects; what is not a number there is null."""
+    return json.loads(table.reset_index().to_json(orient="records", double_precision=6))
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file; where that fails, the error names it, as those of full disks do not."""
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from error
