@@ -4,8 +4,6 @@ Nothing that is said may steer the terminal: names come from files that others w
 """
 
 import math
-import os
-import shutil
 import signal
 import sys
 import threading
@@ -14,6 +12,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -25,11 +24,8 @@ from bayesrank.cli.caches import broken_cache
 # Pandas and PyMC take long to import: functions import what they need, so that --help is instant.
 
 
-BAR = 20  # characters of a bar
-GLANCE, LINE = (
-    0.2,
-    30.0,
-)  # seconds between its changes, and between lines where there is no terminal
+GLANCE = 0.2  # seconds between changes of a bar
+LINE = 30.0  # seconds between lines where there is no terminal
 AGAIN = 0.02  # seconds until an interrupt that was ignored is raised again
 
 
@@ -97,8 +93,7 @@ class Talk:
         if self.quiet:
             return
         if self.bar is None:
-            terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-            self.bar = Bar(self.start, terminal, began=time.perf_counter())
+            self.bar = Bar(self.start)
         self.bar.show(done, most)
 
     def heed(self) -> None:
@@ -120,6 +115,11 @@ class Talk:
             if not self.quiet:
                 click.echo(f"Note: {_plain(sentence)}", err=True)
 
+    def print_failures(self) -> None:
+        """Say what went wrong and did not end the run."""
+        for sentence in self.failed:
+            click.echo(f"Error: {_plain(sentence)}", err=True)
+
     def _write(self, text: str) -> None:
         """Write to the reader of results; one that has gone does not end the run."""
         if any("pipe" in sentence for sentence in self.failed):
@@ -131,47 +131,53 @@ class Talk:
             self.failed.append(f"{error.strerror}.")
 
 
-@dataclass
 class Bar:
-    """How far a stage is: how much is done, how fast, and how long it may take still."""
+    """How far a stage is, how fast, and how long it may take: rich's bar, or lines in a log."""
 
-    start: float  # of the run
-    terminal: bool
-    began: float
-    shown: float = -math.inf
+    def __init__(self, start: float) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        self.start, self.began, self.shown = start, time.perf_counter(), -math.inf
+        console = Console(stderr=True)
+        self.rich: Progress | None = None
+        if console.is_terminal and not console.is_dumb_terminal:
+            self.rich = Progress(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(bar_width=20),
+                TextColumn("{task.fields[text]}", markup=False),
+                console=console,
+                auto_refresh=False,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self.rich.start()
+            self.task = self.rich.add_task("", text="")
 
     def show(self, done: int, most: int) -> None:
         """Write it, if it was not just written."""
         now = time.perf_counter()
-        if now - self.shown < (GLANCE if self.terminal else LINE):
+        if now - self.shown < (GLANCE if self.rich else LINE):
             return
-        if not self.terminal and self.shown == -math.inf:  # the stage itself has just been said
-            self.shown = now
-            return
-        self.shown = now
+        first, self.shown = self.shown == -math.inf, now
         text = f"{done:,} of at most {most:,} steps"
         rate = done / (now - self.began) if done else 0.0
         if rate:
-            text += f", {rate:,.0f} a second, at most {_clock((most - done) / rate)} left"
-        if not self.terminal:
-            click.echo(f"[{now - self.start:5.1f} s] {text}", err=True)
-            return
-        width = shutil.get_terminal_size().columns
-        filled = round(BAR * done / most)
-        line = f"[{now - self.start:5.1f} s] {'█' * filled}{'░' * (BAR - filled)} {text}"
-        click.echo(f"\r{line[: width - 1]}\x1b[K", nl=False, err=True)
+            left = timedelta(seconds=math.ceil((most - done) / rate))
+            text += f", {rate:,.0f} a second, at most {left} left"
+        passed = f"[{now - self.start:5.1f} s]"
+        if self.rich:
+            self.rich.update(
+                self.task, description=passed, text=text, completed=done, total=most, refresh=True
+            )
+        elif not first:  # the stage itself has just been said
+            click.echo(f"{passed} {text}", err=True)
 
     def clear(self) -> None:
         """Leave the line to what comes next."""
-        if self.terminal and self.shown > -math.inf:
-            click.echo("\r\x1b[K", nl=False, err=True)
-
-
-def _clock(seconds: float) -> str:
-    """Write a time as people read it."""
-    minutes, rest = divmod(math.ceil(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+        if self.rich:
+            self.rich.stop()
 
 
 def _plain(text: str) -> str:
@@ -183,10 +189,15 @@ def _plain(text: str) -> str:
     return plain(text)
 
 
-def _sentence(error: Exception) -> str:
+def _sentence(error: BaseException) -> str | None:
+    """Say an error in a sentence; None of an error that should not happen."""
+    if isinstance(error, MemoryError):
+        return "There is not enough memory."
     if isinstance(error, OSError) and error.strerror:
         return ": ".join(filter(None, [str(error.filename or ""), f"{error.strerror}."]))
-    return str(error)
+    if isinstance(error, ValueError | OSError):
+        return str(error)
+    return broken_cache(error)
 
 
 @contextmanager
@@ -210,9 +221,9 @@ def errors_as_sentences(*, quiet: bool = False, data: bool = False) -> Iterator[
             again.daemon = True
             again.start()
         else:
-            told(what)
+            hook(what)
 
-    told, sys.unraisablehook = sys.unraisablehook, ignored
+    hook, sys.unraisablehook = sys.unraisablehook, ignored
     before = {number: signal.signal(number, interrupt) for number in stopping()}
     code = 0
     try:
@@ -220,36 +231,27 @@ def errors_as_sentences(*, quiet: bool = False, data: bool = False) -> Iterator[
             warnings.simplefilter("default", UserWarning)  # others are for developers
             warnings.showwarning = show
             yield talk
-        for sentence in talk.failed:
-            click.echo(f"Error: {_plain(sentence)}", err=True)
-            code = 1
     except (Exception, KeyboardInterrupt) as error:
         talk.end_bar()
-        for sentence in talk.failed:
-            click.echo(f"Error: {_plain(sentence)}", err=True)
+        talk.print_failures()
         # compiled code makes errors of its own of what is raised in it
         if talk.asked or isinstance(error, KeyboardInterrupt):
-            nothing = "" if talk.kept else " nothing is written."
-            click.echo(f"Interrupted{':' if nothing else '.'}{nothing}", err=True)
-            _say_where(talk)
             code = 128 + (talk.asked[0] if talk.asked else signal.SIGINT)
-        elif isinstance(error, ValueError | OSError | MemoryError):
-            no_memory = isinstance(error, MemoryError)
-            text = "There is not enough memory." if no_memory else _sentence(error)
-            click.echo(f"Error: {_plain(text)}", err=True)
-            _say_where(talk)
-            code = 1
-        elif said := broken_cache(error):
-            click.echo(f"Error: {_plain(said)}", err=True)
-            _say_where(talk)
-            code = 1
+            end = "Interrupted." if talk.kept else "Interrupted: nothing is written."
+        elif (sentence := _sentence(error)) is not None:
+            code, end = 1, f"Error: {_plain(sentence)}"
         else:
             _say_where(talk)  # beside the traceback of what should not happen
             raise
+        click.echo(end, err=True)
+        _say_where(talk)
+    else:
+        talk.print_failures()
+        code = 1 if talk.failed else 0
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        sys.unraisablehook = told
+        sys.unraisablehook = hook
     if code:
         sys.exit(code)
 
