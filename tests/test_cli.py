@@ -8,7 +8,6 @@ compiles all, as a user has it.
 
 import ctypes
 import errno
-import html
 import io
 import json
 import os
@@ -34,7 +33,6 @@ import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
-from click.testing import CliRunner
 
 import bayesrank
 from bayesrank import cli, inference
@@ -44,8 +42,8 @@ from bayesrank.cli.parts import Part
 from bayesrank.cli.talk import Talk, errors_as_sentences, stopping
 from bayesrank.results import Section
 from tests.builders import PACKAGE
+from tests.commands import SCHEMA, command, data_of, few, no_sampling, notes, refuses, run
 from tests.flags import flags_of_users
-from tests.made_up import made_up
 
 ROOT = PACKAGE.parent
 BEERS = """judge,beer,stars,place
@@ -64,13 +62,8 @@ FILES = [
     "checks.csv", "checks.png", "counts.csv", "pairs.csv", "places.png", "posterior.nc",
     "predictions.csv", "ranks.csv", "ranks.png", "report.html", "wins.png",
 ]  # fmt: skip
-SCHEMA = json.loads((PACKAGE / "cli" / "result.schema.json").read_text(encoding="utf-8"))
 SMALL = ("rank", "beers.csv", *COLUMNS, "--rank", "place")
 QUICK = ("--draws", "100", "--tune", "50", "--chains", "2")
-
-
-def run(*args):
-    return CliRunner().invoke(cli.main, [str(a) for a in args])
 
 
 @pytest.fixture(autouse=True)
@@ -91,18 +84,6 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def few(*, chains, draws, **settings):
-    """Draws made up, no more than make the chains agree, because predictions are drawn of each."""
-    return made_up(chains=min(chains, 2), draws=min(draws, 400), **settings)
-
-
-def few_predicted(monkeypatch):
-    """Predict at a few of the draws, one by one in Python, by one seed where none is given."""
-    for name in ("PREDICTED", "SIMULATED"):
-        monkeypatch.setattr(f"bayesrank.cli.fitting.{name}", 100)
-    monkeypatch.setattr("bayesrank.cli.commands.SEEDS", 1)
-
-
 @pytest.fixture
 def sampler(monkeypatch):
     """Draw independent normals instead of a posterior, and record what was asked for."""
@@ -114,11 +95,7 @@ def sampler(monkeypatch):
         asked.append(settings | {"model": model})
         return few(**settings)
 
-    monkeypatch.setattr(inference, "sample", sample)
-    monkeypatch.setattr(inference, "compile_density", lambda _: None)
-    monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 1.0)
-    monkeypatch.setattr(inference, "near_if_it_pays", lambda *_: None)
-    few_predicted(monkeypatch)
+    no_sampling(monkeypatch, sample)
     return asked
 
 
@@ -140,37 +117,7 @@ def light(sampler, monkeypatch):
     return sampler
 
 
-def refuses(result, sentence, code=1):
-    """Whether a run ended with this sentence, and no traceback."""
-    assert result.exit_code == code, result.output
-    assert isinstance(result.exception, SystemExit)
-    errors = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
-    assert len(errors) == 1
-    assert sentence in errors[0]
-    assert "Traceback" not in result.output
-    return True
-
-
-def data_of(result):
-    """Read what a run printed with --json, which must be as the schema says."""
-    said = json.loads(result.stdout)
-    jsonschema.validate(said, SCHEMA)  # which nbformat brings
-    return said
-
-
 # Whole runs
-
-
-def command(*args, flags=None):
-    """Run a command as a user does, in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "bayesrank.cli", *map(str, args)],
-        env=os.environ | ({"PYTENSOR_FLAGS": flags} if flags else {}),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -487,16 +434,6 @@ def test_a_folder_is_no_table(folder):
 
 
 # Data to be told about
-
-
-def notes(result):
-    assert result.exit_code == 0, result.output
-    found = [line[6:] for line in result.stderr.splitlines() if line.startswith("Note: ")]
-    assert len(set(found)) == len(found)
-    (page,) = Path().glob("*-ranks/report.html")
-    page = html.unescape(page.read_text(encoding="utf-8"))
-    assert all(f"<li>{note}</li>" in page for note in found)
-    return found
 
 
 def test_sound_data_need_no_note(folder, sampler):
@@ -1034,10 +971,10 @@ def test_settings_that_are_no_json_object_are_refused(told, settings):
 
 
 def test_a_command_of_a_file_is_one_of_bayesrank_and_nothing_else(told):
-    for command in (
+    for text in (
         "", "rm -r /", "bayesrank rank x; rm -r /", "bayesrank $(x)", "bayesrank 'x", 1,
     ):  # fmt: skip
-        told["fit"]["command"] = command
+        told["fit"]["command"] = text
         refuses(
             report_with(json.dumps(told)),
             f"{NO_RUN}'command' of the fit must be a command of bayesrank; it is ",

@@ -20,7 +20,7 @@ from bayesrank.cli.job import Fit
 from bayesrank.cli.options import MatchColumns, RankColumns, Written
 from bayesrank.cli.read_dated import read_coming_rankings, read_dated_pairs
 from bayesrank.cli.read_rankings import read_rankings
-from tests.test_cli import refuses, run
+from tests.commands import refuses, run
 
 MATCHES = ("--first", "home", "--second", "away", "--outcome", "result", "--date", "played")
 COLUMNS = MatchColumns(first="home", second="away", outcome="result", date="played")

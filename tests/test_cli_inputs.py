@@ -23,7 +23,7 @@ from click.testing import CliRunner
 from bayesrank import cli
 from bayesrank.cli import commands
 from bayesrank.data import Rankings
-from tests.test_cli import command
+from tests.commands import command
 
 LONG = ("--ranker", "judge", "--item", "beer")
 STARS = (*LONG, "--rating", "stars")

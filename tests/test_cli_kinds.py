@@ -8,10 +8,9 @@ import pymc as pm
 import pytest
 import xarray as xr
 
-from bayesrank import inference
 from bayesrank.cli import kinds, sections
 from bayesrank.results.checks.ranking_checks import check_table
-from tests.test_cli import command, data_of, few, few_predicted, notes, refuses, run
+from tests.commands import command, data_of, few, no_sampling, notes, refuses, run
 
 TWO = ("--ranker", "who", "--item", "film", "--rank", "place", "--kinds", 2)
 FILMS = ("new hope", "empire", "jedi", "menace", "clones")
@@ -61,8 +60,7 @@ def sampler(folder, monkeypatch):
         tree["posterior"] = draws
         return tree
 
-    monkeypatch.setattr(inference, "sample", sample)
-    few_predicted(monkeypatch)
+    no_sampling(monkeypatch, sample)
     monkeypatch.setattr(kinds, "first_kinds", lambda *_: {"share": np.array([0.5, 0.5])})
     return asked
 

@@ -13,10 +13,10 @@ import pytest
 import xarray as xr
 
 import bayesrank
-from bayesrank import inference, leaderboard
+from bayesrank import leaderboard
 from bayesrank.audit import PROBES
 from bayesrank.cli import coming_matches, match_sections, sections
-from tests.test_cli import command, data_of, few, few_predicted, notes, refuses, run
+from tests.commands import command, data_of, few, no_sampling, notes, refuses, run
 
 HEAD = "left,right,result,who,kind,times\n"
 MATCHES = f"""{HEAD}ale,bock,first,ann,taste,3
@@ -55,11 +55,7 @@ def sampler(monkeypatch):
         settings["enough"](draws["posterior"].to_dataset())  # which looks at what it has
         return draws
 
-    monkeypatch.setattr(inference, "sample", sample)
-    monkeypatch.setattr(inference, "compile_density", lambda _: None)
-    monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 1.0)
-    monkeypatch.setattr(inference, "near_if_it_pays", lambda *_: None)
-    few_predicted(monkeypatch)
+    no_sampling(monkeypatch, sample)
     return asked
 
 
@@ -81,11 +77,7 @@ def whole(tmp_path_factory):
     (folder / "m.csv").write_text(MATCHES, encoding="utf-8")
     places = ("--output-dir", folder / "out", "--save", folder / "draws.nc")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inference, "sample", few)
-        patch.setattr(inference, "compile_density", lambda _: None)
-        patch.setattr(inference, "nuts_seconds", lambda *_, **__: 1.0)
-        patch.setattr(inference, "near_if_it_pays", lambda *_: None)
-        few_predicted(patch)
+        no_sampling(patch, few)
         result = run("matches", folder / "m.csv", *ALL, *QUICK, *places)
     assert result.exit_code == 0, result.output
     return folder, result

@@ -1,0 +1,86 @@
+"""Commands in tests: run in this process or as a user does, and what they print.
+
+Most tests put draws of their own in the place of the sampler, which takes seconds to compile; the
+model is built and everything else runs.
+"""
+
+import html
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+from click.testing import CliRunner
+
+from bayesrank import cli, inference
+from tests.builders import PACKAGE, ROOT
+from tests.made_up import made_up
+
+SCHEMA = json.loads((PACKAGE / "cli" / "result.schema.json").read_text(encoding="utf-8"))
+
+
+def run(*args):
+    return CliRunner().invoke(cli.main, [str(a) for a in args])
+
+
+def command(*args, flags=None):
+    """Run a command as a user does, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "bayesrank.cli", *map(str, args)],
+        env=os.environ | ({"PYTENSOR_FLAGS": flags} if flags else {}),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+def few(*, chains, draws, **settings):
+    """Draws made up, no more than make the chains agree, because predictions are drawn of each."""
+    return made_up(chains=min(chains, 2), draws=min(draws, 400), **settings)
+
+
+def few_predicted(monkeypatch):
+    """Predict at a few of the draws, one by one in Python, by one seed where none is given."""
+    for name in ("PREDICTED", "SIMULATED"):
+        monkeypatch.setattr(f"bayesrank.cli.fitting.{name}", 100)
+    monkeypatch.setattr("bayesrank.cli.commands.SEEDS", 1)
+
+
+def no_sampling(monkeypatch, sample):
+    """Have `sample` draw, at once, with predictions at a few of the draws."""
+    monkeypatch.setattr(inference, "sample", sample)
+    monkeypatch.setattr(inference, "compile_density", lambda _: None)
+    monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 1.0)
+    monkeypatch.setattr(inference, "near_if_it_pays", lambda *_: None)
+    few_predicted(monkeypatch)
+
+
+def refuses(result, sentence, code=1):
+    """Whether a run ended with this sentence, and no traceback."""
+    assert result.exit_code == code, result.output
+    assert isinstance(result.exception, SystemExit)
+    errors = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
+    assert len(errors) == 1
+    assert sentence in errors[0]
+    assert "Traceback" not in result.output
+    return True
+
+
+def data_of(result):
+    """Read what a run printed with --json, which must be as the schema says."""
+    said = json.loads(result.stdout)
+    jsonschema.validate(said, SCHEMA)  # which nbformat brings
+    return said
+
+
+def notes(result):
+    assert result.exit_code == 0, result.output
+    found = [line[6:] for line in result.stderr.splitlines() if line.startswith("Note: ")]
+    assert len(set(found)) == len(found)
+    (page,) = Path().glob("*-ranks/report.html")
+    page = html.unescape(page.read_text(encoding="utf-8"))
+    assert all(f"<li>{note}</li>" in page for note in found)
+    return found
