@@ -8,7 +8,7 @@ import json
 import math
 import shlex
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -126,57 +126,58 @@ def saved_run(file: Path) -> Saved:
             f"{file} was not saved by `bayesrank rank`, `matches` or `quickstart`. Of other "
             "posteriors bayesrank.rank_summary makes a table, in Python."
         )
-    told = _settings(file, posterior.attrs["bayesrank"])
-    if told.get("dated"):
+    run = _settings(file, posterior.attrs["bayesrank"])
+    if run.get("dated"):
         raise ValueError(
             f"{file} is of strengths that change (--date), of which it has the last date alone. "
-            f"Run the command again: {told['fit']['command']}"
+            f"Run the command again: {run['fit']['command']}"
         )
     try:
         data = (
-            _rankings(posterior) if told["command"] == "rank" else _pairs(posterior, told["groups"])
+            _rankings(posterior) if run["command"] == "rank" else _pairs(posterior, run["groups"])
         )
     except Exception as error:  # what a damaged file makes of the data is of any kind
         why = f"{type(error).__name__}: {str(error).rstrip('.')}"
-        raise ValueError(_damaged(file, why, told["fit"])) from error
-    settings = {name: told[name] for name in (*MATCHES, *KINDS) if name in told}
-    return Saved(
-        posterior, told["command"], told["title"], told["notes"], told["fit"], data, settings
-    )
+        raise ValueError(_damaged(file, why, run["fit"])) from error
+    settings = {name: run[name] for name in (*MATCHES, *KINDS) if name in run}
+    return Saved(posterior, run["command"], run["title"], run["notes"], run["fit"], data, settings)
 
 
 def _settings(file: Path, text: Any) -> dict[str, Any]:
     """Read the settings of a run, and refuse what no run saves."""
     try:
-        told = json.loads(text)
-        if not isinstance(told, dict):
+        run = json.loads(text)
+        if not isinstance(run, dict):
             raise ValueError("they are no JSON object.")
-        matches = told.get("command") == "matches"
-        must = RUN | DATED if "dated" in told else RUN | (MATCHES if matches else {})
-        _check("run", told, must, {} if matches else KINDS)
-        _check("fit", told["fit"], FIT)
+        matches = run.get("command") == "matches"
+        if "dated" in run:
+            _check("run", run, RUN | DATED)
+        elif matches:
+            _check("run", run, RUN | MATCHES)
+        else:
+            _check("run", run, RUN | KINDS, optional=KINDS)
+        _check("fit", run["fit"], FIT)
     except (RecursionError, TypeError, ValueError) as error:
         raise ValueError(
             f"{file} has settings that no run of this version saves: {error}"
         ) from error
-    return told
+    return run
 
 
 def _check(
-    of: str, told: dict[str, Any], must: dict[str, Rule], may: dict[str, Rule] | None = None
+    part: str, settings: dict[str, Any], rules: dict[str, Rule], optional: Collection[str] = ()
 ) -> None:
     """Compare the names and values of settings with the rules."""
-    rules = must | (may or {})
-    for name in must:
-        if name not in told:
-            raise ValueError(f"{name!r} of the {of} is missing.")
-    for name, value in told.items():
+    for name in rules:
+        if name not in settings and name not in optional:
+            raise ValueError(f"{name!r} of the {part} is missing.")
+    for name, value in settings.items():
         if name not in rules:
-            raise ValueError(f"{plain(name)!r:.80} of the {of} is unknown.")
+            raise ValueError(f"{plain(name)!r:.80} of the {part} is unknown.")
         words, is_right = rules[name]
         if not is_right(value):
             found = plain(repr(value))
-            raise ValueError(f"{name!r} of the {of} must be {words}; it is {found:.80}.")
+            raise ValueError(f"{name!r} of the {part} must be {words}; it is {found:.80}.")
 
 
 def _is_command(text: str) -> bool:

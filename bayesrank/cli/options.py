@@ -48,45 +48,40 @@ class RankColumns:
 
     def check(self, file: Path) -> None:
         """Refuse what does not go together, before anything is read."""
-        if self.date is not None and self.by is not None:
-            raise click.UsageError(f"{DATED} leave --by out.")
-        from_columns = [self.rating, self.rank, self.wide, self.ballot]
-        given = sum(one is not None for one in from_columns)
+        given = [self.rating, self.rank, self.wide, self.ballot]
+        n_given = sum(one is not None for one in given)
+        _refuse(self.date is not None and self.by is not None, f"{DATED} leave --by out.")
         if is_preflib(file):
-            others = (self.item, self.ranker, self.ranking, self.weight, self.by, self.date,
-                      *self.column)  # fmt: skip
-            if given or any(others):
-                raise click.UsageError(
-                    f"{file.suffix} files say who ranks what: leave the columns out."
-                )
-            return
-        if given != 1:
-            raise click.UsageError(
-                "Give either --rating COLUMN (high is good) or --rank COLUMN (1 is best), for a "
-                f"table with one row per ranker and item; or --wide {'|'.join(WIDE)}, or "
-                "--ballot COLUMN, for one with a row per ranking."
+            named = (self.item, self.ranker, self.ranking, self.weight, self.by, self.date)
+            _refuse(
+                n_given > 0 or any(named) or bool(self.column),
+                f"{file.suffix} files say who ranks what: leave the columns out.",
             )
+            return
+        _refuse(
+            n_given != 1,
+            "Give either --rating COLUMN (high is good) or --rank COLUMN (1 is best), for a "
+            f"table with one row per ranker and item; or --wide {'|'.join(WIDE)}, or "
+            "--ballot COLUMN, for one with a row per ranking.",
+        )
         if self.wide in ("ranks", "ratings") and self.item:
             for name in ("ranker", "ranking", "weight", "by", "date"):
-                if getattr(self, name) is not None:
-                    raise click.UsageError(
-                        "With --wide and --item a row is an item, and the columns are the rankers: "
-                        f"leave --{name} out."
-                    )
-            return
-        if self.wide or self.ballot:
-            if self.item or self.ranking:
-                raise click.UsageError(
-                    f"With {'--wide' if self.wide else '--ballot'} each row is a ranking: leave "
-                    f"{'--item' if self.item else '--ranking'} out."
+                _refuse(
+                    getattr(self, name) is not None,
+                    "With --wide and --item a row is an item, and the columns are the rankers: "
+                    f"leave --{name} out.",
                 )
-            return
-        if self.column:
-            raise click.UsageError("--column names the columns of a table that is --wide.")
-        if self.item is None:
-            raise click.UsageError("Missing option '--item'.")
-        if self.ranker is None and self.ranking is None:
-            raise click.UsageError("Missing option '--ranker'.")
+        elif self.wide or self.ballot:
+            form = "--wide" if self.wide else "--ballot"
+            for name in ("item", "ranking"):
+                _refuse(
+                    getattr(self, name) is not None,
+                    f"With {form} each row is a ranking: leave --{name} out.",
+                )
+        else:
+            _refuse(bool(self.column), "--column names the columns of a table that is --wide.")
+            _refuse(self.item is None, "Missing option '--item'.")
+            _refuse(self.ranker is None and self.ranking is None, "Missing option '--ranker'.")
 
     @property
     def names(self) -> list[str]:
@@ -139,51 +134,52 @@ class MatchColumns:
         """Refuse what does not go together, before anything is read."""
         _ = self.spelled, self.features
         for name in ("judge", "category", "neutral", "feature", "group", "ties_by"):
-            if self.date is not None and getattr(self, name):
-                raise click.UsageError(f"{DATED} leave --{name.replace('_', '-')} out.")
+            dated = self.date is not None and bool(getattr(self, name))
+            _refuse(dated, f"{DATED} leave {_option(name)} out.")
         for name in self.groups:
-            if "/" in name or name in RESERVED:
-                raise click.UsageError(
-                    f"--group {name!r} cannot be a name in the file of the results: it has '/', or "
-                    f"is one of {', '.join(RESERVED)}. Rename the column."
-                )
+            _refuse(
+                "/" in name or name in RESERVED,
+                f"--group {name!r} cannot be a name in the file of the results: it has '/', or "
+                f"is one of {', '.join(RESERVED)}. Rename the column.",
+            )
         for name in self.ties_by:
-            if name in self.group:
-                raise click.UsageError(
-                    f"--ties-by {name} and --group {name} would have effects on ties of one name: "
-                    "rename the column."
-                )
-        if (self.winner is None) != (self.loser is None):
-            missing = "--loser" if self.loser is None else "--winner"
-            raise click.UsageError(f"Missing option '{missing}'.")
+            _refuse(
+                name in self.group,
+                f"--ties-by {name} and --group {name} would have effects on ties of one name: "
+                "rename the column.",
+            )
+        self._check_pair("winner", "loser")
         if self.winner is not None:
             for name in ("first", "second", "outcome", "score_a", "score_b", "neutral"):
-                if getattr(self, name) is not None:
-                    raise click.UsageError(
-                        "With --winner and --loser the outcome is known, and nobody stands first: "
-                        f"leave --{name.replace('_', '-')} out."
-                    )
-            if self.ties_by:
-                raise click.UsageError(
-                    "With --winner and --loser nothing ties: leave --ties-by out."
+                _refuse(
+                    getattr(self, name) is not None,
+                    "With --winner and --loser the outcome is known, and nobody stands first: "
+                    f"leave {_option(name)} out.",
                 )
+            sentence = "With --winner and --loser nothing ties: leave --ties-by out."
+            _refuse(bool(self.ties_by), sentence)
             return
         for name in ("first", "second"):
-            if getattr(self, name) is None:
-                raise click.UsageError(
-                    f"Missing option '--{name}'. Give --first and --second, or --winner and "
-                    "--loser."
-                )
-        if (self.score_a is None) != (self.score_b is None):
-            missing = "--score-b" if self.score_b is None else "--score-a"
-            raise click.UsageError(f"Missing option '{missing}'.")
-        if (self.outcome is None) == (self.score_a is None):
-            raise click.UsageError(
-                "Missing option '--outcome'. Who won is in --outcome COLUMN, or in --score-a and "
-                "--score-b: give one of the two."
+            _refuse(
+                getattr(self, name) is None,
+                f"Missing option '--{name}'. Give --first and --second, or --winner and --loser.",
             )
-        if self.neutral is not None and not self.order:
-            raise click.UsageError("--no-order makes all ground neutral: leave --neutral out.")
+        self._check_pair("score_a", "score_b")
+        _refuse(
+            (self.outcome is None) == (self.score_a is None),
+            "Missing option '--outcome'. Who won is in --outcome COLUMN, or in --score-a and "
+            "--score-b: give one of the two.",
+        )
+        _refuse(
+            self.neutral is not None and not self.order,
+            "--no-order makes all ground neutral: leave --neutral out.",
+        )
+
+    def _check_pair(self, *names: str) -> None:
+        """Refuse one of two options without the other."""
+        missing = [name for name in names if getattr(self, name) is None]
+        if len(missing) == 1:
+            raise click.UsageError(f"Missing option '{_option(missing[0])}'.")
 
     @property
     def sides(self) -> tuple[str, str]:
@@ -241,6 +237,15 @@ class MatchColumns:
                         "--first-wins, --second-wins and --tie."
                     )
         return out
+
+
+def _refuse(wrong: bool, sentence: str) -> None:
+    if wrong:
+        raise click.UsageError(sentence)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def is_preflib(file: Path) -> bool:

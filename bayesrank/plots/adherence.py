@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 from arviz import PlotCollection
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from bayesrank.plots.panels import (
@@ -28,6 +27,7 @@ from bayesrank.plots.rows import (
     OTHER,
     WARNING,
     figure_size,
+    handle,
     interval,
     interval_handles,
     legend_above,
@@ -181,13 +181,12 @@ def plot_adherence(
         nothing = "0 = nothing to do with the consensus"
         ax.set_xlabel(f"Adherence, {unit}" + ("" if facets else f" ({nothing})"))
     handles = [
-        Line2D([], [], color=kind, marker=MARKERS[kind], mfc="white", linewidth=4, label=text)
-        for kind, text in words.items()
+        handle(text, kind, marker=MARKERS[kind], linestyle="-") for kind, text in words.items()
     ]
-    handles += [Line2D([], [], color=DARK, linewidth=0.9, linestyle="--", label=f"median {dim}")]
+    handles.append(handle(f"median {dim}", DARK, 0.9, linestyle="--"))
     if factor > 1:
         text = f"{1 / factor:.3g} × and {factor:.3g} × the median"
-        handles += [Line2D([], [], color=DARK, linewidth=0.9, linestyle=":", label=text)]
+        handles.append(handle(text, DARK, 0.9, linestyle=":"))
     handles += interval_handles(prob, "mean")
     keep(pc, "legend", legend_above(figure_of(pc), handles, title, ncols=2))
     return pc

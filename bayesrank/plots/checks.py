@@ -14,7 +14,15 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from bayesrank.plots.panels import figure_of, keep, short_name
-from bayesrank.plots.rows import LEADING, OTHER, WARNING, legend_above, set_up_rows
+from bayesrank.plots.rows import (
+    LEADING,
+    OTHER,
+    WARNING,
+    handle,
+    legend_above,
+    set_up_rows,
+    without_box,
+)
 from bayesrank.results.checks.match_checks import match_checks
 from bayesrank.results.checks.ranking_checks import GIVEN, ranking_checks, worst_checks
 
@@ -184,7 +192,8 @@ def _draw(table: pd.DataFrame, figure_kwargs: Mapping[str, Any]) -> PlotCollecti
         ax.tick_params(labelsize=8.5)
         if name in BY_PAIR and (named := _number(ax, parts[name])):
             ax.set_xlabel(f"{what}\n{named}", fontsize=9, parse_math=False)
-    keep(pc, "legend", legend_above(figure_of(pc), _handles(table), _sentence(table), ncols=4))
+    said = worst_checks(table).said(table.attrs["prob"])
+    keep(pc, "legend", legend_above(figure_of(pc), _handles(table), said, ncols=4))
     return pc
 
 
@@ -246,12 +255,8 @@ def _draw_observed(ax: Axes, x: Any, y: Any, odd: NDArray[np.bool_], small: bool
     """Draw what was observed: circles, and triangles where it is surprising."""
     share = 0.4 if small else 1.0
     for some, marker, colour, size in ((~odd, "o", LEADING, 26), (odd, "^", WARNING, 46)):
-        look: dict[str, Any] = {
-            "c": "white",
-            "edgecolors": colour,
-            "linewidths": 0.9 + 0.6 * share,
-            "zorder": 4,
-        }
+        look: dict[str, Any] = {"c": "white", "edgecolors": colour, "zorder": 4}
+        look["linewidths"] = 0.9 + 0.6 * share
         if some.any():
             ax.scatter(x[some], y[some], s=share * size, marker=marker, **look)
 
@@ -276,7 +281,7 @@ def _draw_pairs(ax: Axes, pairs: pd.DataFrame) -> None:
     ax.set_ylabel("Observed share", fontsize=9)
     ax.grid(color="#dddddd", linewidth=0.6)
     ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    without_box(ax)
 
 
 def _note(name: str, part: pd.DataFrame, n_shown: int, n_pairs: int) -> str:
@@ -304,19 +309,11 @@ def _number(ax: Axes, pairs: pd.DataFrame) -> str:
         taken.append((x, y))
         names.append(f"{len(taken)}: {short_name(label, 2 * NAME)}")
         side = 8 if y < x else -8  # away from the diagonal
-        ax.annotate(
-            str(len(taken)),
-            (x, y),
-            xytext=(side, -side),
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            fontsize=9,
-            fontweight="bold",
-            color=DARK,
-            path_effects=[withStroke(linewidth=2.5, foreground="white")],
-            zorder=5,
-        )
+        outline = [withStroke(linewidth=2.5, foreground="white")]
+        look: dict[str, Any] = {"fontsize": 9, "fontweight": "bold", "color": DARK, "zorder": 5}
+        look |= {"ha": "center", "va": "center", "path_effects": outline}
+        beside = (side, -side)
+        ax.annotate(str(len(taken)), (x, y), beside, textcoords="offset points", **look)
         if len(taken) == NAMED:
             break
     more = len(found) - len(taken)
@@ -325,32 +322,13 @@ def _number(ax: Axes, pairs: pd.DataFrame) -> str:
     return fill("; ".join(text.replace(" ", "\N{NO-BREAK SPACE}") for text in names), 48)
 
 
-def _sentence(table: pd.DataFrame) -> str:
-    """Say how many checks are surprising, and how many would be by chance."""
-    return worst_checks(table).said(table.attrs["prob"])
-
-
 def _handles(table: pd.DataFrame) -> list[Line2D]:
     """Legend of all panels."""
-    prob = 100 * table.attrs["prob"]
-    none: dict[str, Any] = {"linestyle": "", "mfc": "white", "mew": 1.5}
-    handles = [
-        Line2D([], [], color=LEADING, marker="o", label="observed", **none),
-        Line2D(
-            [], [], color=WARNING, marker="^", markersize=8, label="outside its interval", **none
-        ),
-        Line2D([], [], color=OTHER, linewidth=4, label=f"predicted, {prob:g}% interval"),
-        Line2D(
-            [],
-            [],
-            color=DARK,
-            marker="|",
-            markersize=9,
-            mew=1.4,
-            linestyle="",
-            label="predicted, mean",
-        ),
+    handles = [handle("observed", LEADING, marker="o", mew=1.5)]
+    if table["surprising"].any():
+        handles.append(handle("outside its interval", WARNING, marker="^", markersize=8, mew=1.5))
+    return [
+        *handles,
+        handle(f"predicted, {100 * table.attrs['prob']:g}% interval", OTHER),
+        handle("predicted, mean", DARK, marker="|", markersize=9, mew=1.4),
     ]
-    if not table["surprising"].any():
-        del handles[1]
-    return handles

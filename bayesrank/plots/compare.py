@@ -17,6 +17,7 @@ from bayesrank.plots.rows import (
     OTHER,
     WARNING,
     figure_size,
+    handle,
     interval,
     legend_above,
     means,
@@ -103,7 +104,7 @@ def plot_compare(
         fontsize=9,
     )
     if plot_collection is None:
-        keep(pc, "legend", legend_above(figure_of(pc), _handles(near, doubtful, far), ""))
+        keep(pc, "legend", legend_above(figure_of(pc), _handles(near, doubtful), ""))
     return pc
 
 
@@ -170,21 +171,19 @@ def _draw(
         note.set_fontstyle("italic")
 
 
-def _handles(near: Bools, doubtful: Bools, far: Bools) -> list[Line2D]:
+def _handles(near: Bools, doubtful: Bools) -> list[Line2D]:
     """Legend of what occurs."""
-    worse = "worse by more"
-    handles = [
-        Line2D([], [], color=LEADING, linewidth=4, label="within 2 standard errors of the best"),
-        Line2D([], [], color=OTHER, linewidth=4, label=worse) if not near.all() else None,
-        Line2D([], [], color="black", marker="o", mfc="white", linestyle="", label="difference"),
-        Line2D([], [], color="black", linewidth=4.5, label="± 1 standard error"),
-        Line2D([], [], color="black", linewidth=1.2, label="± 2 standard errors"),
+    handles = [handle("within 2 standard errors of the best", LEADING)]
+    if not near.all():
+        handles.append(handle("worse by more", OTHER))
+    handles += [
+        handle("difference", marker="o"),
+        handle("± 1 standard error", linewidth=4.5),
+        handle("± 2 standard errors", linewidth=1.2),
     ]
     if doubtful.any():
-        look: dict[str, Any] = {"marker": "^", "mfc": "white", "linestyle": ""}
-        label = "Pareto k too high: not reliable"
-        handles.append(Line2D([], [], color=WARNING, label=label, **look))
-    return [handle for handle in handles if handle]
+        handles.append(handle("Pareto k too high: not reliable", WARNING, marker="^"))
+    return handles
 
 
 def _in_words(diff: float, dse: float) -> str:

@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from bayesrank.plots.panels import chosen, figure_of, keep, labels_of, make_panels, short_name
-from bayesrank.plots.rows import legend_above
+from bayesrank.plots.rows import legend_above, without_box
 from bayesrank.results.draws import SAMPLE, check_probability, ranks_of
 
 __all__ = ["plot_history"]
@@ -119,8 +119,7 @@ def plot_history(
     ax.set_xlim(x[0], x[-1])
     ax.grid(color="#dddddd", linewidth=0.6)
     ax.set_axisbelow(True)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    without_box(ax)
     if show == "rank":
         ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         ax.invert_yaxis()

@@ -87,8 +87,7 @@ def plot_places(
     Raises
     ------
     ValueError
-        As `place_probability`; if `items` holds an unknown or repeated label or none, `max_items`
-        is less than 1, or `plot_collection` has other panels.
+        As `place_probability`; if items or panels do not fit.
 
     Examples
     --------
@@ -164,8 +163,7 @@ def plot_wins(
     Raises
     ------
     ValueError
-        As `win_probability`; if `items` holds an unknown or repeated label or none, `max_items`
-        is less than 1, or `plot_collection` has other panels.
+        As `win_probability`; if items or panels do not fit.
 
     Examples
     --------

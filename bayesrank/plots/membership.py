@@ -18,6 +18,7 @@ from bayesrank.plots.panels import (
     make_panels,
     short_name,
 )
+from bayesrank.plots.rows import legend_above, without_box
 
 __all__ = ["plot_membership"]
 
@@ -103,10 +104,7 @@ def plot_membership(
     ]
     title = f"{dim} (how many {units}s are most probably of it)"
     if plot_collection is None:
-        legend = figure_of(pc).legend(
-            handles=handles, loc="outside upper left", ncols=min(len(handles), 5), frameon=False,
-            fontsize=8.5, title=title, title_fontsize=10, alignment="left",
-        )  # fmt: skip
+        legend = legend_above(figure_of(pc), handles, title, min(len(handles), 5))
         keep(pc, "legend", legend)
     return pc
 
@@ -166,5 +164,4 @@ def _set_up(ax: Axes, names: pd.Index, units: str, many: bool) -> None:
         shown = [short_name(name, LONGEST) for name in names]
         ax.set_xticks(range(len(names)), shown, fontsize=9, rotation=90, parse_math=False)
         ax.tick_params(axis="x", length=0)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    without_box(ax)

@@ -29,6 +29,7 @@ from bayesrank.plots.rows import (
     OTHER,
     UNKNOWN,
     figure_size,
+    handle,
     interval_handles,
     legend_above,
     map_intervals,
@@ -97,8 +98,7 @@ def plot_ranks(
     Raises
     ------
     ValueError
-        As `rank_summary`; if `items` holds an unknown or repeated label or none, `max_items` is
-        less than 1, or `plot_collection` has other panels.
+        As `rank_summary`; if items or panels do not fit.
 
     Examples
     --------
@@ -169,11 +169,11 @@ def plot_ranks(
     worse = f"worse, all at once, with probability ≥ {tied_prob:g}"
     handles = [
         *_handles_of_tied(everyone, tied),
-        Line2D([], [], color=OTHER, linewidth=4, label=worse),
+        handle(worse, OTHER),
         *interval_handles(prob, "mean rank", at_once),
     ]
     if everyone["tied_with_leader"].all():
-        handles = [handle for handle in handles if handle.get_label() != worse]
+        handles = [line for line in handles if line.get_label() != worse]
     keep(pc, "legend", legend_above(figure_of(pc), handles, count))
     return pc
 
@@ -204,15 +204,12 @@ def _unknown(summary: xr.Dataset) -> xr.DataArray:
 def _handles_of_tied(summary: xr.Dataset, words: str) -> list[Line2D]:
     """Legend of the items that may be better than the leader."""
     if "known" not in summary or summary["tied_with_leader"].ndim > 1:
-        return [Line2D([], [], color=LEADING, linewidth=4, label=words)]
+        return [handle(words, LEADING)]
     unknown = int(_unknown(summary).sum())
     close = int(summary["tied_with_leader"].sum()) - unknown - 1
     label = f"the leader, and {close} close to it" if close else "the leader"
-    handles = [Line2D([], [], color=LEADING, linewidth=4, label=label)]
-    if unknown:
-        label = f"too little is known ({unknown})"
-        handles.append(Line2D([], [], color=UNKNOWN, linewidth=4, label=label))
-    return handles
+    handles = [handle(label, LEADING)]
+    return [*handles, handle(f"too little is known ({unknown})", UNKNOWN)] if unknown else handles
 
 
 def _write_counts(ax: Axes, y: NDArray[np.int_], seen: pd.Series) -> None:

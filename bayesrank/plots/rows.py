@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from arviz import PlotCollection
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
@@ -21,6 +22,7 @@ __all__ = [
     "UNKNOWN",
     "WARNING",
     "figure_size",
+    "handle",
     "interval",
     "interval_handles",
     "legend_above",
@@ -29,6 +31,7 @@ __all__ = [
     "rank_ticks",
     "row_height",
     "set_up_rows",
+    "without_box",
 ]
 
 # Okabe-Ito blue and vermillion, and a grey: apart for every eye
@@ -113,20 +116,31 @@ def rank_ticks(last: float, most: int = 9) -> FixedLocator:
     return FixedLocator([max(tick, 1) for tick in ticks])
 
 
+def handle(label: str, colour: str = "black", linewidth: float = 4, **look: Any) -> Line2D:
+    """Make an entry of a legend: a line, or a white marker if one is named."""
+    if "marker" in look:
+        look = {"mfc": "white", "linestyle": ""} | look
+    return Line2D([], [], color=colour, linewidth=linewidth, label=label, **look)
+
+
 def interval_handles(prob: float, mean: str, what: str = "") -> list[Line2D]:
     """Legend of intervals and means."""
-    thin, thick = f"{100 * prob:g}% interval{what}", f"50% interval{what}"
     return [
-        Line2D([], [], color="black", marker="o", mfc="white", linestyle="", label=mean),
-        Line2D([], [], color="black", linewidth=4.5, label=thick),
-        Line2D([], [], color="black", linewidth=1.2, label=thin),
+        handle(mean, marker="o"),
+        handle(f"50% interval{what}", linewidth=4.5),
+        handle(f"{100 * prob:g}% interval{what}", linewidth=1.2),
     ]
 
 
-def legend_above(figure: Figure, handles: Sequence[Line2D], title: str, ncols: int = 3) -> Legend:
+def without_box(ax: Axes) -> None:
+    """Leave out the lines at the top and at the right."""
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def legend_above(figure: Figure, handles: Sequence[Artist], title: str, ncols: int = 3) -> Legend:
     """Put the legend over the picture, where it covers nothing."""
     return figure.legend(
-        handles=handles,
+        handles=list(handles),
         loc="outside upper left",
         ncols=ncols,
         frameon=False,
