@@ -78,7 +78,6 @@ WINGS = {
 
 # Modules of which another takes builders that have to move to a file of builders
 WAITING = {
-    "tests.likelihoods.mallows.test_stages",
     "tests.test_cli",
 }
 

@@ -15,8 +15,7 @@ from bayesrank.inference import LeapAndShift
 from bayesrank.likelihoods.mallows import summed_out_stages_logp
 from tests.distributions.calibration import bins_by_weight, sample, uniformity
 from tests.likelihoods.loops import for_each
-from tests.likelihoods.mallows.permutations import every_ranking
-from tests.likelihoods.mallows.test_stages import of_list
+from tests.likelihoods.mallows.permutations import every_ranking, staged_logp
 from tests.oracles import gradient
 
 R = br.Rankings.from_orderings(
@@ -37,7 +36,7 @@ def model_of(consensus, rankings=R, n_stages=3):
 
 def summed(alpha, ranks=RANKS, weight=R.weight):
     each = [
-        sum(w * of_list(x, rho, alpha) for x, w in zip(ranks, weight, strict=True))
+        sum(w * staged_logp(x, rho, alpha) for x, w in zip(ranks, weight, strict=True))
         for rho in every_ranking(ranks.shape[1])
     ]
     return logsumexp(each) - np.log(len(each))
@@ -45,11 +44,11 @@ def summed(alpha, ranks=RANKS, weight=R.weight):
 
 def test_observed_rankings_have_the_log_probabilities_of_the_definition():
     model = model_of(RHO)
-    exact = R.weight * [of_list(x, RHO, ALPHA) for x in RANKS]
+    exact = R.weight * [staged_logp(x, RHO, ALPHA) for x in RANKS]
     found = model.compile_logp(vars=model["y"], sum=False)({"alpha": ALPHA})[0]
     np.testing.assert_allclose(found, exact, atol=1e-12)
     slope = model.compile_dlogp()({"alpha": ALPHA})
-    numeric = gradient(lambda a: R.weight @ [of_list(x, RHO, a) for x in RANKS], ALPHA)
+    numeric = gradient(lambda a: R.weight @ [staged_logp(x, RHO, a) for x in RANKS], ALPHA)
     np.testing.assert_allclose(slope, numeric, atol=1e-6)
 
 
@@ -103,7 +102,7 @@ def test_arrays_are_observed_too():
     with pm.Model() as model:
         br.GeneralizedMallows("y", [1, 2, 3], [3.0], sizes=[1, 2], observed=tops)
     found = model.compile_logp(sum=False)({})[0]
-    np.testing.assert_allclose(found, [of_list(x, [1, 2, 3], [3.0]) for x in tops], atol=1e-12)
+    np.testing.assert_allclose(found, [staged_logp(x, [1, 2, 3], [3.0]) for x in tops], atol=1e-12)
 
 
 def posterior_of(alphas):
@@ -119,7 +118,7 @@ def test_the_consensus_that_was_summed_out_has_its_posterior_and_rankings_are_pr
     place = br.consensus_posterior(data, model=model, random_seed=1)["place_probability"]
     pointwise = br.consensus_log_likelihood(data, model=model)["log_likelihood"]["y"]
     for draw, alpha in enumerate((ALPHA, ALPHA / 2)):
-        each = [R.weight @ [of_list(x, rho, alpha) for x in RANKS] for rho in every]
+        each = [R.weight @ [staged_logp(x, rho, alpha) for x in RANKS] for rho in every]
         share = np.exp(each - logsumexp(each))
         exact = [[share @ (every[:, i] == r) for r in range(1, 5)] for i in range(4)]
         np.testing.assert_allclose(place[0, draw], exact, atol=1e-12)
@@ -141,7 +140,7 @@ def test_steps_have_the_posterior_of_the_consensus():
         point, _ = step.step(point)
         draw[:] = point["consensus"]
     every = every_ranking(4)
-    each = [R.weight @ [of_list(x, rho, ALPHA) for x in RANKS] for rho in every]
+    each = [R.weight @ [staged_logp(x, rho, ALPHA) for x in RANKS] for rho in every]
     share = np.exp(each - logsumexp(each))
     for item in range(4):
         for place in range(1, 5):
@@ -165,7 +164,7 @@ def kinds_of(alpha, rankings=R, sizes=None):
 
 def of_kinds(orders, alpha):
     """Log-probability of every ranking if its kind is not known."""
-    each = [[of_list(x, *kind) for kind in zip(orders, alpha, strict=True)] for x in RANKS]
+    each = [[staged_logp(x, *kind) for kind in zip(orders, alpha, strict=True)] for x in RANKS]
     return R.weight * logsumexp(np.log(WEIGHTS) + each, axis=1)
 
 
@@ -182,7 +181,7 @@ def test_components_of_a_mixture_have_an_order_each_and_concentrations_of_their_
 def test_the_orders_of_kinds_are_found():
     best = br.find_kinds(kinds_of(BY_KIND), n_starts=4, mode="FAST_COMPILE")
     every = every_ranking(4)
-    each = np.array([[[of_list(x, rho, a) for x in RANKS] for rho in every] for a in BY_KIND])
+    each = np.array([[[staged_logp(x, rho, a) for x in RANKS] for rho in every] for a in BY_KIND])
     each += np.log(WEIGHTS)[:, None, None]
     both = np.logaddexp(each[0][:, None], each[1][None]) @ R.weight
     assert best.log_likelihood == pytest.approx(both.max(), abs=1e-9)

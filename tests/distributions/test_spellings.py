@@ -12,8 +12,7 @@ from scipy.special import logsumexp
 
 import bayesrank as br
 from tests.distributions.spellings import Parameter, cells_of, check, check_all
-from tests.likelihoods.mallows.permutations import log_probability
-from tests.likelihoods.mallows.test_stages import of_list
+from tests.likelihoods.mallows.permutations import log_probability, staged_logp
 from tests.oracles import partition_logp, weak_order_logp
 
 # As many items as rankers, and as many stages as seasons, sizes and components; none of the labels
@@ -151,14 +150,14 @@ PARAMETERS = [
     of_rankings(
         "GeneralizedMallows", "consensus", BY_ITEM, NOT_BY_ITEM,
         lambda x, **said: br.GeneralizedMallows("y", x, [3.0, 1.0, 2.0], observed=RANKINGS, **said),
-        of_each(lambda ranks, rho: of_list(ranks, rho, [3.0, 1.0, 2.0])), ("item",),
+        of_each(lambda ranks, rho: staged_logp(ranks, rho, [3.0, 1.0, 2.0])), ("item",),
         said="consensus_dims", kind="order",
     ),
     of_rankings(
         "GeneralizedMallows", "alpha", [("stage",), *((*row, "stage") for row in BY_ROW)],
         [("ranker",), ("season",), ("component",), ("item",), ("season", "item")],
         lambda x: br.GeneralizedMallows("y", ONE, x, observed=RANKINGS),
-        of_each(lambda ranks, a: of_list(ranks, ONE, a)), ("stage",),
+        of_each(lambda ranks, a: staged_logp(ranks, ONE, a)), ("stage",),
     ),
     of_rankings(
         "Mixture", "weights",
@@ -206,14 +205,14 @@ PARAMETERS = [
         lambda x: mixture(
             br.GeneralizedMallows.dist(x, [3.0, 1.0]), *([] if np.ndim(x) > 1 else [[1.0]])
         ),
-        mixed(lambda ranks, g, r: of_list(ranks, r[g] if r.ndim > 1 else r, [3.0, 1.0])),
+        mixed(lambda ranks, g, r: staged_logp(ranks, r[g] if r.ndim > 1 else r, [3.0, 1.0])),
         ("component", "item"), constants=False, kind="order",
     ),
     of_rankings(
         "Mixture of GeneralizedMallows", "alpha", [("component", "stage"), ("stage",)],
         [("component",), ("season",), ("ranker", "stage"), ("season", "stage")],
         lambda x: mixture(br.GeneralizedMallows.dist(known(ORDERS[:3]), x)),
-        mixed(lambda ranks, g, a: of_list(ranks, ORDERS[g], a[g] if a.ndim > 1 else a)),
+        mixed(lambda ranks, g, a: staged_logp(ranks, ORDERS[g], a[g] if a.ndim > 1 else a)),
         ("component", "stage"), constants=False,
     ),
 ]  # fmt: skip

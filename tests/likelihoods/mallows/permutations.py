@@ -9,12 +9,14 @@ from scipy.special import logsumexp
 
 __all__ = [
     "DEFINITIONS",
+    "by_stages",
     "completions",
     "every_ranking",
     "log_probability",
     "log_sum_over_consensus",
     "log_z",
     "orders_by_hand",
+    "staged_logp",
     "vectorised_distance",
 ]
 
@@ -67,6 +69,23 @@ def log_probability(ranks, rho, alpha, distance) -> float:
     n = len(rho)
     each = [DEFINITIONS[distance](x, rho) for x in completions(ranks).tolist()]
     return float(logsumexp(-alpha / n * np.array(each)) - log_z(alpha, n, distance))
+
+
+def by_stages(ranks, rho, alpha) -> float:
+    """Log-probability of a full ranking under a generalised model, one choice after the other."""
+    n, total = len(ranks), 0.0
+    left = sorted(range(n), key=lambda i: rho[i])
+    for j, item in enumerate(np.argsort(ranks)):
+        t = alpha[j] / n if j < len(alpha) else 0.0
+        weights = np.exp(-t * np.arange(len(left)))
+        total += np.log(weights[left.index(item)] / weights.sum())
+        left.remove(item)
+    return total
+
+
+def staged_logp(ranks, rho, alpha) -> float:
+    """Log-probability of a top-k list under a generalised model: all rankings that complete it."""
+    return logsumexp([by_stages(x, rho, alpha) for x in completions(ranks)])
 
 
 def log_sum_over_consensus(ranks, alpha, distance, weight=None) -> float:

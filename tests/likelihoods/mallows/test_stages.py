@@ -18,28 +18,15 @@ from bayesrank.likelihoods.mallows import (
 )
 from bayesrank.likelihoods.mallows.op import PassedOver
 from tests.likelihoods.loops import for_each
-from tests.likelihoods.mallows.permutations import completions, every_ranking
+from tests.likelihoods.mallows.permutations import (
+    by_stages,
+    every_ranking,
+    staged_logp,
+)
 from tests.oracles import gradient
 
 MODE = "FAST_COMPILE"
 TOPS = [[2, 1, 3, 3], [1, 2, 2, 2], [1, 1, 1, 1], [1, 3, 2, 4]]
-
-
-def by_hand(ranks, rho, alpha):
-    """Log-probability of a full ranking, one choice after the other."""
-    n, total = len(ranks), 0.0
-    left = sorted(range(n), key=lambda i: rho[i])
-    for j, item in enumerate(np.argsort(ranks)):
-        t = alpha[j] / n if j < len(alpha) else 0.0
-        weights = np.exp(-t * np.arange(len(left)))
-        total += np.log(weights[left.index(item)] / weights.sum())
-        left.remove(item)
-    return total
-
-
-def of_list(ranks, rho, alpha):
-    """The same of what may be a top-k list: all that completes it."""
-    return logsumexp([by_hand(x, rho, alpha) for x in completions(ranks)])
 
 
 @for_each(("n", "alpha"), [(1, [2.0]), (2, [1.5]), (4, [3.0, 0.0, 1.0]), (5, [4.0, 1.0]),
@@ -50,7 +37,7 @@ def test_probabilities_are_those_of_the_choices_and_sum_to_one(n, alpha):
     logp = stages_logp(ranks, np.tile(rho, (len(ranks), 1)), alpha).eval(mode=MODE)
     assert np.exp(logp).sum() == pytest.approx(1.0, abs=1e-10)
     some = slice(None, None, max(1, len(ranks) // 50))
-    exact = [by_hand(x, rho, alpha) for x in ranks[some]]
+    exact = [by_stages(x, rho, alpha) for x in ranks[some]]
     np.testing.assert_allclose(logp[some], exact, atol=1e-10)
 
 
@@ -58,7 +45,7 @@ def test_probabilities_are_those_of_the_choices_and_sum_to_one(n, alpha):
 def test_top_k_lists_are_worth_all_that_completes_them(alpha):
     rho = np.tile([3, 1, 4, 2], (len(TOPS), 1))
     found = stages_logp(TOPS, rho, alpha).eval(mode=MODE)
-    np.testing.assert_allclose(found, [of_list(x, rho[0], alpha) for x in TOPS], atol=1e-12)
+    np.testing.assert_allclose(found, [staged_logp(x, rho[0], alpha) for x in TOPS], atol=1e-12)
 
 
 def test_equal_concentrations_are_kendalls_distance():
@@ -78,7 +65,7 @@ def test_gradients_and_the_graph_of_the_kernel(shape):
     at = np.resize([[1.2, 0.0], [8.0, 4.0], [2.0, 240.0], [0.0, 2.8]], shape)
     rows = np.broadcast_to(at, (4, 2))
     value, slope = f(at)
-    expected = [of_list(x, r, a) for x, r, a in zip(TOPS, rho, rows, strict=True)]
+    expected = [staged_logp(x, r, a) for x, r, a in zip(TOPS, rho, rows, strict=True)]
     np.testing.assert_allclose(value, expected, atol=1e-12)
     numeric = gradient(lambda a: float(f(a.reshape(shape))[0].sum()), at.ravel()).reshape(shape)
     np.testing.assert_allclose(slope, numeric, atol=1e-6)
@@ -97,7 +84,7 @@ def test_the_consensus_is_summed_out():
 
     def exact(a):
         each = [
-            sum(w * of_list(x, rho, a) for x, w in zip(TOPS, weight, strict=True))
+            sum(w * staged_logp(x, rho, a) for x, w in zip(TOPS, weight, strict=True))
             for rho in every_ranking(4)
         ]
         return logsumexp(each) - np.log(24)
@@ -111,7 +98,7 @@ def test_the_consensus_is_summed_out():
 @pytest.mark.slow
 def test_the_consensus_of_eight_items_is_summed_out(rng):
     ranks, alpha = rng.permuted(np.tile(np.arange(1, 9), (2, 1)), axis=1), [6.0, 3.0, 2.0, 0.5]
-    each = [sum(by_hand(x, rho, alpha) for x in ranks) for rho in every_ranking(8)]
+    each = [sum(by_stages(x, rho, alpha) for x in ranks) for rho in every_ranking(8)]
     found = summed_out_stages_logp(ranks, alpha).eval(mode=MODE)
     assert found == pytest.approx(logsumexp(each) - np.log(len(each)), abs=1e-10)
 
@@ -130,7 +117,7 @@ def test_draws_have_the_frequencies_of_their_probabilities(alpha):
     ranks = every_ranking(4)
     index = {tuple(x): i for i, x in enumerate(ranks.tolist())}
     observed = np.bincount([index[tuple(x)] for x in drawn.tolist()], minlength=24)
-    expected = number * np.exp([by_hand(x, rho, alpha) for x in ranks])
+    expected = number * np.exp([by_stages(x, rho, alpha) for x in ranks])
     assert chisquare(observed, expected).pvalue > 1e-8
 
 
