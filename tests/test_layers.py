@@ -76,11 +76,6 @@ WINGS = {
     "results.page": "draws ranks",
 }
 
-# Modules of which another takes builders that have to move to a file of builders
-WAITING = {
-    "tests.test_cli",
-}
-
 
 def room_of(module: str) -> str:
     return module.split(".")[1]
@@ -167,7 +162,7 @@ def test_no_test_module_imports_another():
             top, *rest = name.split(".")
             if top == "tests" and any(part.startswith("test_") for part in rest):
                 found.add(name.rpartition(".")[0])
-    assert found <= WAITING
+    assert found == set()
 
 
 def test_the_docstrings_of_rooms_state_what_the_table_allows():
