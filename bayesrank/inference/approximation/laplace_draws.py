@@ -1,9 +1,7 @@
 r"""Laplace's approximation: a normal posterior around the mode.
 
 The normal is that of the unconstrained variables, the space of the samplers: logarithms of what is
-positive. Its precision is the Hessian of the log posterior, whose columns are products with the
-directions of the axes: exact, one compiled product per variable, and as much memory as the square
-of their number.
+positive. Its precision is minus the Hessian of the log posterior, by differences of gradients.
 
 >>> import pymc as pm
 >>> with pm.Model() as model:
@@ -26,11 +24,11 @@ from bayesrank.inference.approximation.modes import (
     Point,
     climb,
     constrained,
-    hessian_product,
+    gradient_change,
     objective,
 )
 
-__all__ = ["columns", "factor_of", "hessian", "laplace"]
+__all__ = ["factor_of", "hessian", "laplace"]
 
 
 def laplace(
@@ -75,36 +73,10 @@ def laplace(
     else:
         names = [name for name, *_ in start.point_map_info]
         x = DictToArrayBijection.map({name: np.asarray(mode[name]) for name in names}).data
-    factor = factor_of(-columns(hessian_product(model), x))
+    factor = factor_of(-hessian(lambda x: logp(x)[1], x))
     noise = np.random.default_rng(seed).normal(size=(x.size, draws))
     found = x + solve_triangular(factor, noise, lower=True, trans="T").T
     return constrained(model, start, found)
-
-
-def columns(product: Any, x: NDArray[np.float64], which: Any = None) -> NDArray[np.float64]:
-    """Columns of the Hessian from its products with directions.
-
-    Parameters
-    ----------
-    product : callable
-        From (n,) and a direction, (n,), to the Hessian times the direction: see `hessian_product`.
-    x : array, (n,)
-        Where.
-    which : array of int, optional
-        The variables whose columns are wanted; default all.
-
-    Returns
-    -------
-    array, (n, number of columns)
-    """
-    which = np.arange(x.size) if which is None else np.asarray(which)
-    found = np.empty((which.size, x.size))
-    axis = np.zeros(x.size)
-    for row, i in zip(found, which, strict=True):
-        axis[i] = 1.0
-        row[:] = product(x, axis)
-        axis[i] = 0.0
-    return found.T
 
 
 def factor_of(precision: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -121,7 +93,7 @@ def factor_of(precision: NDArray[np.float64]) -> NDArray[np.float64]:
         ) from error
 
 
-def hessian(slope: Any, x: NDArray[np.float64], *, step: float = 1e-4) -> NDArray[np.float64]:
+def hessian(slope: Any, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Hessian by central differences of the gradient.
 
     Parameters
@@ -129,9 +101,6 @@ def hessian(slope: Any, x: NDArray[np.float64], *, step: float = 1e-4) -> NDArra
     slope : callable
         From (n,) to the gradient there, (n,).
     x : array, (n,)
-        Where.
-    step : float
-        Of the differences.
 
     Returns
     -------
@@ -144,10 +113,5 @@ def hessian(slope: Any, x: NDArray[np.float64], *, step: float = 1e-4) -> NDArra
     array([[2., 1.],
            [1., 0.]])
     """
-    rows = np.empty((x.size, x.size))
-    for i in range(x.size):
-        ahead, behind = x.copy(), x.copy()
-        ahead[i] += step
-        behind[i] -= step
-        rows[i] = (slope(ahead) - slope(behind)) / (ahead[i] - behind[i])
+    rows = np.array([gradient_change(slope, x, axis) for axis in np.eye(x.size)])
     return (rows + rows.T) / 2

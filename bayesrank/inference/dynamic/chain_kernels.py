@@ -92,9 +92,6 @@ def rts_smooth(  # type: ignore[no-untyped-def]
     every node adds to the nodes before it.
     """
     d, m = readout.size, b.shape[1]
-    if d == 1:  # as most are: a pass each way over all of a node
-        _smooth_numbers(start, F, readout[0], weight, gain, shrink, b, out, innovation)
-        return
     mean, other = np.zeros((d, m)), np.zeros((d, m))
     for c in range(start.size - 1):
         for k in range(start[c], start[c + 1]):
@@ -144,31 +141,6 @@ def rts_smooth(  # type: ignore[no-untyped-def]
 
 
 @_kernel
-def _smooth_numbers(start, F, readout, weight, gain, shrink, b, out, innovation):  # type: ignore[no-untyped-def]
-    """Do what `rts_smooth` does where states are numbers."""
-    m = b.shape[1]
-    mean = np.zeros(m)
-    for c in range(start.size - 1):
-        mean[:] = 0.0
-        for k in range(start[c], start[c + 1]):
-            f, w, h, g = F[k, 0, 0], weight[k], shrink[k], gain[k, 0]
-            for j in range(m):
-                before = f * mean[j]
-                out[k, j] = readout * before
-                innovation[k, j] = (b[k, j] - w * out[k, j]) * h
-                mean[j] = before + g * innovation[k, j]
-        back = mean
-        back[:] = 0.0
-        for k in range(start[c + 1] - 1, start[c] - 1, -1):
-            g, known = gain[k, 0], weight[k] * shrink[k]
-            f = F[k, 0, 0] if k > start[c] else 0.0
-            for j in range(m):
-                told = innovation[k, j] - known * g * back[j]
-                out[k, j] += g * (back[j] + readout * told)
-                back[j] = f * (back[j] + readout * told)
-
-
-@_kernel
 def prior_draws(start, F, noise_root, first_root, readout, noise):  # type: ignore[no-untyped-def]
     """Draw utilities from the prior, (n_nodes, m).
 
@@ -189,13 +161,6 @@ def prior_draws(start, F, noise_root, first_root, readout, noise):  # type: igno
     for c in range(start.size - 1):
         for k in range(start[c], start[c + 1]):
             first = k == start[c]
-            if d == 1:
-                root = first_root[c, 0, 0] if first else noise_root[k, 0, 0]
-                along = 0.0 if first else F[k, 0, 0]
-                for j in range(m):
-                    state[0, j] = along * state[0, j] + root * noise[k, 0, j]
-                    out[k, j] = readout[0] * state[0, j]
-                continue
             for i in range(d):
                 for j in range(m):
                     other[i, j] = 0.0
