@@ -8,13 +8,6 @@ Ranker n, who ranks the :math:`K_n` items of a set, gives to item i
 its normalised rank: one for the best, zero for the last, with :math:`\bar r_{ni}` the rank among
 :math:`K_n` and the mean rank of tied items. The score of an item is the mean of :math:`b_{ni}` over
 those who ranked it.
-
->>> r = Rankings.from_orderings([["a", "b", "c"], ["b", {"a", "c"}]])
->>> borda(r)
-a    0.625
-b    0.750
-c    0.125
-Name: borda, dtype: float64
 """
 
 from typing import Any, NamedTuple
@@ -51,11 +44,6 @@ def borda(data: Rankings | PairCounts) -> pd.Series:
         One score per item, between 0 and 1. The mean is over the rankings (or rankers) that hold
         the item, by their weights; NaN of an item that none holds. A ranking of one item has no
         others, and does not enter.
-
-    Notes
-    -----
-    What is missing from a ranking is not held against an item that a few rank high. If unlisted
-    means bad, say so in the data: ``metasearch_rankings(table, unlisted="last")``.
 
     References
     ----------

@@ -1,18 +1,4 @@
-"""Counts as they are: who stands first how often, and who is ahead of whom.
-
->>> r = Rankings.from_orderings([["a", "b", "c"], ["b", {"a", "c"}], ["a", "c"]], rest=())
->>> first_places(r)
-a    2.0
-b    1.0
-c    0.0
-Name: first, dtype: float64
->>> pair_wins(r).wins
-array([[0., 1., 2.],
-       [1., 0., 2.],
-       [0., 0., 0.]])
->>> condorcet(pair_wins(r)) is None  # of a and b each is ahead of the other once
-True
-"""
+"""Counts without a model: how often each item is first, and who is ahead of whom."""
 
 from typing import NamedTuple
 
