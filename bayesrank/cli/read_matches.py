@@ -104,7 +104,9 @@ def _complete(frame: pd.DataFrame, columns: MatchColumns, how: Written, note: No
     labels = [columns.first, columns.second, columns.winner, columns.loser, columns.judge]
     labels += [columns.category, columns.date, *columns.groups]
     labels += [name for sides in columns.features.values() for name in sides]
-    watched = results + [c for c in labels if c is not None] * (how.missing == "drop")
+    watched = list(results)
+    if how.missing == "drop":
+        watched += [name for name in labels if name is not None]
     incomplete = frame[watched].isna().any(axis=1).to_numpy()
     if not incomplete.any():
         return frame
