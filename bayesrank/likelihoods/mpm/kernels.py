@@ -31,15 +31,8 @@ from bayesrank.likelihoods.mpm.exponential_sums import (
 __all__ = [
     "agreements_kernel",
     "agreements_pullback_kernel",
-    "largest_difference",
-    "log_of_pairs_kernel",
-    "n_even_terms",
-    "needed_rankers",
-    "pair_moments_kernel",
     "pair_normalisers_kernel",
     "pair_normalisers_pullback_kernel",
-    "pull_to_pairs_kernel",
-    "pull_to_rates_kernel",
 ]
 
 EXPONENTIAL = 6  # terms of a series that take as long as one exponential, measured
@@ -70,7 +63,7 @@ def pair_normalisers_kernel(score, variance, adherence, where, needed):  # type:
     """
     out = np.zeros((score.shape[0], adherence.size))
     for p in range(score.shape[0]):
-        used, who = np.flatnonzero(where[p]), needed_rankers(needed, p, adherence.size)
+        used, who = np.flatnonzero(where[p]), _needed_rankers(needed, p, adherence.size)
         if used.size < 2:
             out[p][who] = -np.inf
             continue
@@ -85,7 +78,7 @@ def pair_normalisers_kernel(score, variance, adherence, where, needed):  # type:
         else:
             g = variance[p][used]
             reach, moments = _moments_of_all(s, g, rate)
-            log_Z = log_of_pairs_kernel(s, g, reach, rate, moments)
+            log_Z = _log_of_pairs(s, g, reach, rate, moments)
             for n in range(rate.size):
                 out[p, who[n]] = log_Z[n]
     return out
@@ -100,7 +93,7 @@ def pair_normalisers_pullback_kernel(score, variance, adherence, where, needed, 
     by_score, by_variance = np.zeros(score.shape), np.zeros(variance.shape)
     by_adherence = np.zeros(adherence.size)
     for p in range(score.shape[0]):
-        used, who = np.flatnonzero(where[p]), needed_rankers(needed, p, adherence.size)
+        used, who = np.flatnonzero(where[p]), _needed_rankers(needed, p, adherence.size)
         if used.size < 2 or who.size == 0:
             continue
         s, rate, by_rate = score[p][used], np.abs(adherence[who]), np.zeros(who.size)
@@ -109,8 +102,8 @@ def pair_normalisers_pullback_kernel(score, variance, adherence, where, needed, 
         else:
             g = variance[p][used]
             reach, moments = _moments_of_all(s, g, rate)
-            by_rate, weight, total = pull_to_rates_kernel(s, g, reach, rate, bar[p][who], moments)
-            by_s, by_g = pull_to_pairs_kernel(s, g, reach, rate, weight, total, 0, s.size)
+            by_rate, weight, total = _pull_to_rates(s, g, reach, rate, bar[p][who], moments)
+            by_s, by_g = _pull_to_pairs(s, g, reach, rate, weight, total)
             for j in range(used.size):
                 by_variance[p, used[j]] = by_g[j]
         for j in range(used.size):
@@ -121,7 +114,7 @@ def pair_normalisers_pullback_kernel(score, variance, adherence, where, needed, 
 
 
 @_kernel
-def needed_rankers(needed, p, n_rankers):  # type: ignore[no-untyped-def]
+def _needed_rankers(needed, p, n_rankers):  # type: ignore[no-untyped-def]
     """Rankers of a problem."""
     if needed.shape[1] == 0:
         return np.arange(n_rankers)
@@ -236,7 +229,7 @@ def _pull_to_items(s, rate, bar, by_rate):  # type: ignore[no-untyped-def]
 
 
 @_kernel
-def largest_difference(s, g):  # type: ignore[no-untyped-def]
+def _largest_difference(s, g):  # type: ignore[no-untyped-def]
     """Largest |D_ij|, by which differences are scaled to [-1, 1]."""
     reach, total = 0.0, 0.0
     for i in range(s.size):
@@ -248,7 +241,7 @@ def largest_difference(s, g):  # type: ignore[no-untyped-def]
 
 
 @_kernel
-def n_even_terms(largest, n_points, n_rates):  # type: ignore[no-untyped-def]
+def _n_even_terms(largest, n_points, n_rates):  # type: ignore[no-untyped-def]
     """Count the terms of a series up to the largest rate, or 0 where exponentials are less work.
 
     They are those of cosh, which has the even ones.
@@ -258,10 +251,10 @@ def n_even_terms(largest, n_points, n_rates):  # type: ignore[no-untyped-def]
 
 
 @_kernel
-def _next_rows(s, g, reach, x, first, last):  # type: ignore[no-untyped-def]
+def _next_rows(s, g, reach, x, first):  # type: ignore[no-untyped-def]
     """Write scaled differences of rows from the first on, and return the row to go on with."""
     n, i = 0, first
-    while i < last and n + s.size - 1 - i <= x.size:
+    while i < s.size and n + s.size - 1 - i <= x.size:
         for j in range(i + 1, s.size):
             x[n] = (s[i] - s[j]) / (g[i] + g[j]) / reach if reach > 0.0 else 0.0
             n += 1
@@ -270,11 +263,12 @@ def _next_rows(s, g, reach, x, first, last):  # type: ignore[no-untyped-def]
 
 
 @_kernel
-def pair_moments_kernel(s, g, reach, terms, first, last):  # type: ignore[no-untyped-def]
-    """Sum T_2m of the scaled differences in rows from `first` to before `last`."""
+def _pair_moments(s, g, reach, terms):  # type: ignore[no-untyped-def]
+    """Sum T_2m of the scaled differences."""
     moments, lost, x = np.zeros(terms), np.zeros(terms), np.empty(max(PAIRS, s.size))
-    while first < last:
-        first, n = _next_rows(s, g, reach, x, first, last)
+    first = 0
+    while first < s.size:
+        first, n = _next_rows(s, g, reach, x, first)
         # T_2m(x) = T_m(2 x^2 - 1)
         for k in range(n):
             x[k] = 2.0 * x[k] * x[k] - 1.0
@@ -292,7 +286,7 @@ def _pair_sums(s, g, reach, rate, moments):  # type: ignore[no-untyped-def]
     if terms == 0:
         x, first = np.empty(max(PAIRS, s.size)), 0
         while first < s.size:
-            first, n = _next_rows(s, g, reach, x, first, s.size)
+            first, n = _next_rows(s, g, reach, x, first)
             for r in range(rate.size):
                 for z in x[:n]:
                     up, down = math.exp(rate[r] * (z - 1.0)), math.exp(-rate[r] * (z + 1.0))
@@ -311,14 +305,14 @@ def _pair_sums(s, g, reach, rate, moments):  # type: ignore[no-untyped-def]
 
 
 @_kernel
-def log_of_pairs_kernel(s, g, reach, rate, moments):  # type: ignore[no-untyped-def]
+def _log_of_pairs(s, g, reach, rate, moments):  # type: ignore[no-untyped-def]
     """Log normaliser at every rate."""
     sums = _pair_sums(s, g, reach, reach * rate, moments)
     return reach * rate + np.log(2.0 * sums[:, 0])
 
 
 @_kernel
-def pull_to_rates_kernel(s, g, reach, rate, bar, moments):  # type: ignore[no-untyped-def]
+def _pull_to_rates(s, g, reach, rate, bar, moments):  # type: ignore[no-untyped-def]
     """Gradient by the rates, their weights, and the series of the slopes by the differences."""
     sums = _pair_sums(s, g, reach, reach * rate, moments)
     weight, total = bar * rate / sums[:, 0], np.zeros(moments.size)
@@ -332,13 +326,14 @@ def pull_to_rates_kernel(s, g, reach, rate, bar, moments):  # type: ignore[no-un
 
 
 @_kernel
-def pull_to_pairs_kernel(s, g, reach, rate, weight, total, first, last):  # type: ignore[no-untyped-def]
-    """Gradients by scores and variances, by the pairs in rows from `first` to before `last`."""
+def _pull_to_pairs(s, g, reach, rate, weight, total):  # type: ignore[no-untyped-def]
+    """Gradients by scores and variances, by the pairs."""
     by_s, by_g = np.zeros(s.size), np.zeros(s.size)
     x, by_D = np.empty(max(PAIRS, s.size)), np.empty(max(PAIRS, s.size))
-    while first < last:
+    first = 0
+    while first < s.size:
         begin = first
-        first, n = _next_rows(s, g, reach, x, begin, last)
+        first, n = _next_rows(s, g, reach, x, begin)
         if total.size:
             odd_series(x[:n], total, by_D[:n])
         else:
@@ -366,11 +361,11 @@ def pull_to_pairs_kernel(s, g, reach, rate, weight, total, first, last):  # type
 @_kernel
 def _moments_of_all(s, g, rate):  # type: ignore[no-untyped-def]
     """Find the largest difference, and the moments by which rates have their sums, if any."""
-    reach, n_points = largest_difference(s, g), s.size * (s.size - 1) // 2
-    terms = n_even_terms(reach * _largest(rate), n_points, rate.size)
+    reach, n_points = _largest_difference(s, g), s.size * (s.size - 1) // 2
+    terms = _n_even_terms(reach * _largest(rate), n_points, rate.size)
     if terms == 0:
         return reach, np.empty(0)
-    return reach, pair_moments_kernel(s, g, reach, terms, 0, s.size)
+    return reach, _pair_moments(s, g, reach, terms)
 
 
 # -----------------------------------------------------------------------------------------------

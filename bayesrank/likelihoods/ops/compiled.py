@@ -294,8 +294,10 @@ class SecondDerivatives(Op):
         n = len(self.forward.wrt)
         *given, bar = inputs[:-n]
         directions = inputs[-n:]
-        step = STEP / max(1.0, *(abs(v).max(initial=0.0) for v in directions))
-        ahead, behind = (self._at(given, bar, directions, h) for h in (step, -step))
+        finite = [np.abs(v[np.isfinite(v)]).max(initial=0.0) for v in directions]
+        step = STEP / max(1.0, *finite)
+        with np.errstate(invalid="ignore"):  # what is not a number stays so, in its row
+            ahead, behind = (self._at(given, bar, directions, h) for h in (step, -step))
         for storage, more, less in zip(output_storage, ahead, behind, strict=True):
             # equal infinities have no difference
             change = np.subtract(more, less, out=np.zeros_like(more), where=more != less)

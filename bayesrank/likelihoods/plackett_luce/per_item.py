@@ -52,7 +52,7 @@ class StageTotal(CompiledOp):
 
     kernel = staticmethod(stage_total_kernel)
     signature = f"(i),{WEIGHT_AXES},{TABLE_AXES}->()"
-    version = 10
+    version = 11
 
     def hessian(self, *inputs: NDArray[Any]) -> "StageHessian":
         """Find all second derivatives, at values of the inputs."""

@@ -7,7 +7,7 @@ per item, or one per slot for utilities that differ between rankings.
 
 Time is linear in the entries of the table (times the nodes of the quadrature for blocks of two
 and more), memory in the remainders that rankings share: what one ranking has to itself,
-`stage_chains_kernel` evaluates as it passes, some thousand remainders at a time, which a cache
+`_chains` evaluates as it passes, some thousand remainders at a time, which a cache
 holds. Ten million take a third of the time that they take if each step is done for all of them.
 """
 
@@ -22,12 +22,6 @@ __all__ = [
     "log_worths",
     "ranking_logp_kernel",
     "ranking_logp_pullback_kernel",
-    "stage_bars",
-    "stage_blocks_kernel",
-    "stage_chains_kernel",
-    "stage_prefix",
-    "stage_pull_kernel",
-    "stage_remainders_kernel",
     "stage_terms_kernel",
     "stage_total_kernel",
 ]
@@ -74,7 +68,7 @@ def stage_terms_kernel(  # type: ignore[no-untyped-def]
     log_total : ndarray, (n_nodes,)
     block_logp : ndarray, (n_blocks,)
     """
-    value, gradient, node_bar, log_total, total, worth = stage_remainders_kernel(
+    value, gradient, node_bar, log_total, total, worth = _remainders(
         utility, item_weight, node_weight, entry_item, node_start, node_child,
         block_below, every_log,
     )  # fmt: skip
@@ -84,7 +78,7 @@ def stage_terms_kernel(  # type: ignore[no-untyped-def]
         gradient, block_slope, block_logp,
         utility, log_total, block_weight, block_item, block_start, block_below,
     )  # fmt: skip
-    stage_pull_kernel(
+    _pull_remainders(
         gradient, node_bar, block_slope, block_below,
         log_total, total, worth, utility, entry_item, node_start, node_child,
     )  # fmt: skip
@@ -92,7 +86,7 @@ def stage_terms_kernel(  # type: ignore[no-untyped-def]
 
 
 @_kernel
-def stage_remainders_kernel(  # type: ignore[no-untyped-def]
+def _remainders(  # type: ignore[no-untyped-def]
     utility, item_weight, node_weight, entry_item, node_start, node_child, block_below, every_log
 ):
     """Do what comes before the blocks of `stage_terms_kernel`.
@@ -137,31 +131,6 @@ def stage_remainders_kernel(  # type: ignore[no-untyped-def]
 
 
 @_kernel
-def stage_blocks_kernel(  # type: ignore[no-untyped-def]
-    utility, log_total, block_weight, block_item, block_start, block_below
-):
-    """Weighted sum of some blocks, and its slopes.
-
-    `block_start` has one more than the others of the blocks, and counts from the first of
-    `block_item`, whichever blocks these are.
-
-    Returns
-    -------
-    value : float
-    gradient : ndarray, (n_items,)
-    block_slope : ndarray, (n_blocks,)
-        Minus the slope by the logarithm of the remainder below each.
-    """
-    n_blocks = block_below.size
-    gradient, block_slope = np.zeros(utility.size), np.empty(n_blocks)
-    value = _blocks(
-        gradient, block_slope, np.empty(n_blocks),
-        utility, log_total, block_weight, block_item, block_start, block_below,
-    )  # fmt: skip
-    return value, gradient, block_slope
-
-
-@_kernel
 def _blocks(  # type: ignore[no-untyped-def]
     gradient, block_slope, block_logp,
     utility, log_total, block_weight, block_item, block_start, block_below,
@@ -186,7 +155,7 @@ def _blocks(  # type: ignore[no-untyped-def]
 
 
 @_kernel
-def stage_prefix(utility, n_shared, node_child, block_below):  # type: ignore[no-untyped-def]
+def _prefix(utility, n_shared, node_child, block_below):  # type: ignore[no-untyped-def]
     """Count the remainders and blocks that are evaluated together; chains have the others.
 
     Those are the shared ones, or all where the utilities do not fit one scale.
@@ -210,9 +179,9 @@ def _first_on(block_below, node):  # type: ignore[no-untyped-def]
 
 
 @_kernel
-def stage_chains_kernel(  # type: ignore[no-untyped-def]
+def _chains(  # type: ignore[no-untyped-def]
     utility, worth, total, node_weight, block_weight,
-    entry_item, node_start, node_child, block_item, block_start, block_below, first, last,
+    entry_item, node_start, node_child, block_item, block_start, block_below,
 ):  # fmt: skip
     """Weighted sum of the stages of chains: remainders that are of one ranking alone.
 
@@ -220,11 +189,9 @@ def stage_chains_kernel(  # type: ignore[no-untyped-def]
     ----------
     utility : ndarray of float, (n_items,)
     worth, total : ndarray of float, (n_items,) and (n_shared,)
-        Of `stage_remainders_kernel` for the remainders that are shared.
+        Of `_remainders` for the remainders that are shared.
     node_weight, ..., block_below : ndarray
         The table.
-    first, last : int
-        Chains that begin at remainders from the one to before the other, counted from `n_shared`.
 
     Returns
     -------
@@ -237,13 +204,12 @@ def stage_chains_kernel(  # type: ignore[no-untyped-def]
     highest, width = _scale(utility)
     gradient, share_of = np.zeros(utility.size), np.zeros(utility.size)
     node_bar = np.zeros(n_shared)
-    begin = _beginning(n_shared + first, n_shared, node_child)
-    last = _beginning(n_shared + last, n_shared, node_child)
+    begin, last = n_shared, node_child.size
     block = _first_on(block_below, begin)
     own, bar = np.empty(AT_ONCE), np.empty(AT_ONCE)  # totals, and slopes by their logarithms
     value = 0.0
     while begin < last:
-        end = min(_beginning(min(begin + AT_ONCE, last), n_shared, node_child), last)
+        end = _beginning(min(begin + AT_ONCE, last), n_shared, node_child)
         n = end - begin
         if n > own.size:
             own, bar = np.empty(n), np.empty(n)
@@ -320,7 +286,7 @@ def _beginning(node, n_shared, node_child):  # type: ignore[no-untyped-def]
 
 
 @_kernel
-def stage_pull_kernel(  # type: ignore[no-untyped-def]
+def _pull_remainders(  # type: ignore[no-untyped-def]
     gradient, node_bar, block_slope, block_below,
     log_total, total, worth, utility, entry_item, node_start, node_child,
 ):  # fmt: skip
@@ -458,26 +424,25 @@ def stage_total_kernel(  # type: ignore[no-untyped-def]
     n_shared,
 ):  # fmt: skip
     """Weighted sum of stages, and its gradient by the utilities."""
-    n, n_blocks = stage_prefix(utility, n_shared, child, b_below)
-    value, gradient, node_bar, log_total, total, worth = stage_remainders_kernel(
+    n, n_blocks = _prefix(utility, n_shared, child, b_below)
+    value, gradient, node_bar, log_total, total, worth = _remainders(
         utility, item_weight, node_weight[:n],
         entry[: start[n]], start[: n + 1], child[:n], b_below[:n_blocks], False,
     )  # fmt: skip
-    of_blocks, by_item, slope = stage_blocks_kernel(
-        utility, log_total, block_weight[:n_blocks],
+    slope = np.empty(n_blocks)
+    value += _blocks(
+        gradient, slope, np.empty(n_blocks), utility, log_total, block_weight[:n_blocks],
         b_item, b_start[: n_blocks + 1], b_below[:n_blocks],
     )  # fmt: skip
-    value += of_blocks
-    gradient += by_item
     if n < child.size:
-        of_chains, by_item, by_node = stage_chains_kernel(
+        of_chains, by_item, by_node = _chains(
             utility, worth, total, node_weight, block_weight,
-            entry, start, child, b_item, b_start, b_below, 0, child.size - n,
+            entry, start, child, b_item, b_start, b_below,
         )  # fmt: skip
         value += of_chains
         gradient += by_item
         node_bar += by_node
-    stage_pull_kernel(
+    _pull_remainders(
         gradient, node_bar, slope, b_below[:n_blocks],
         log_total, total, worth, utility, entry[: start[n]], start[: n + 1], child[:n],
     )  # fmt: skip
@@ -535,19 +500,3 @@ def ranking_logp_pullback_kernel(  # type: ignore[no-untyped-def]
             entry, start, child, b_item, b_start, b_below, False,
         )  # fmt: skip
     return gradient
-
-
-@_kernel
-def stage_bars(  # type: ignore[no-untyped-def]
-    bar, n_items, n_nodes, n_blocks, s_item, s_node, stage_of, ranking_of
-):
-    """Weights of items, remainders and blocks in a sum of rankings that have the weights `bar`."""
-    item_bar, node_bar, block_bar = np.zeros(n_items), np.zeros(n_nodes), np.zeros(n_blocks)
-    for k in range(stage_of.size):
-        s, share = stage_of[k], bar[ranking_of[k]]
-        if s < s_item.size:
-            item_bar[s_item[s]] += share
-            node_bar[s_node[s]] -= share
-        else:
-            block_bar[s - s_item.size] += share
-    return item_bar, node_bar, block_bar

@@ -75,8 +75,10 @@ def function(mode, unequal, graph=False):
 def test_normalisers_and_their_derivatives_are_those_of_the_graph(mode, unequal):
     outputs = function(mode, unequal)(SCORE, VARIANCE, ADHERENCE)
     graph = function(QUICK, unequal, graph=True)(SCORE, VARIANCE, ADHERENCE)
-    for found, expected in zip(outputs, graph, strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-11)
+    n_first = 1 + len(outputs) // 2  # second derivatives are differences
+    for k, (found, expected) in enumerate(zip(outputs, graph, strict=True)):
+        atol = 1e-11 if k < n_first else 1e-6
+        np.testing.assert_allclose(found, expected, rtol=1e-6 if k >= n_first else 1e-7, atol=atol)
     np.testing.assert_allclose(
         outputs[0], direct(SCORE, VARIANCE if unequal else EQUAL, ADHERENCE, WHERE), rtol=1e-12
     )
@@ -276,7 +278,7 @@ def test_rankers_that_a_problem_does_not_need_have_zeros_and_no_gradient(unequal
 def test_the_cost_is_that_of_the_rankers_that_are_needed(monkeypatch):
     # One ranker for each of 300 problems, and not 300: by what the kernel hands to its sums
     rates = []
-    python = {name: getattr(mpm_kernels, name).py_func for name in ("needed_rankers", "_centred")}
+    python = {name: getattr(mpm_kernels, name).py_func for name in ("_needed_rankers", "_centred")}
     for name, function_ in python.items():
         monkeypatch.setattr(mpm_kernels, name, function_)
     monkeypatch.setattr(
