@@ -163,14 +163,14 @@ def test_costs_are_what_the_log_probability_is_made_of(distance, dims, alpha_dim
     model, step = stepped(distance, dims, alpha_dims)
     (part,) = step.parts
     alpha = np.array([0.5, 2.0, 4.0]) if alpha_dims else np.array(2.0)
-    given = part.given([alpha[THRICE.ranker_idx] if alpha_dims else alpha], rng)
+    given = part.conditionals([alpha[THRICE.ranker_idx] if alpha_dims else alpha], rng)
     assert [x.row for x in given] == list(range(len(given)))
     cost = np.array([x.cost for x in given])
     logp = model.compile_logp(vars=model["y"], jacobian=False)
     found = []
     for _ in range(4):
         rho = rng.permuted(np.tile(np.arange(1, 5), (cost.shape[0], 1)), axis=1)
-        if given[0].around.kind == PLACES:
+        if given[0].statistics.kind == PLACES:
             total = sum(own[np.arange(4), r - 1].sum() for own, r in zip(cost, rho, strict=True))
         else:
             later = rho[:, :, None] > rho[:, None, :]

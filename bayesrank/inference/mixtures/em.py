@@ -36,7 +36,7 @@ from pymc.pytensorf import join_nonshared_inputs
 from pytensor.graph.replace import clone_replace
 
 from bayesrank.inference.approximation.modes import Point, climb, constrained
-from bayesrank.inference.mixtures.around import Given, OfKinds, depending
+from bayesrank.inference.mixtures.conditionals import Conditional, MixtureData, depending
 from bayesrank.inference.mixtures.evaluate_posterior import at_draws
 from bayesrank.likelihoods.kinds import joint_of, membership_of
 from bayesrank.likelihoods.ops import stop_gradient
@@ -388,7 +388,7 @@ class _Orders(NamedTuple):
 
     where: slice
     shape: tuple[int, ...]
-    kinds: OfKinds
+    kinds: MixtureData
     alpha: Any  # x -> concentrations of the rows
 
     @property
@@ -408,7 +408,7 @@ class _Orders(NamedTuple):
     def climb(self, x: Floats, members: Floats) -> None:
         """Put the best order for the members of each kind in the place of its consensus."""
         ranks = self._ranks(x)
-        given: list[Given] = self.kinds.weighted(members, np.asarray(self.alpha(x)))
+        given: list[Conditional] = self.kinds.weighted(members, np.asarray(self.alpha(x)))
         for each in given:
             each.climb(ranks[each.row])
         x[self.where] = ranks.ravel()
@@ -505,7 +505,7 @@ def _compile(model: pm.Model, var: str, mode: str | None) -> _EM:
     """Compile the log posterior of the variables as they are, and Q."""
     y = model[model.name_for(var)]
     discrete = [rv for rv in model.free_RVs if rv.dtype.startswith(("int", "uint", "bool"))]
-    around = [(rv, _around(model, rv, y)) for rv in discrete]
+    dependent = [(rv, _consensus_data(model, rv, y)) for rv in discrete]
     others = [rv for rv in model.basic_RVs if rv is not y]
     (terms,) = model.logp(vars=[y], sum=False, jacobian=False)
     prior = model.logp(vars=[*others, *model.potentials], jacobian=False)
@@ -517,7 +517,7 @@ def _compile(model: pm.Model, var: str, mode: str | None) -> _EM:
     members = stop_gradient(pt.switch(are_own, weighted, given))
 
     point = model.initial_point()
-    alphas = [pt.concatenate([x.ravel() for x in of.graphs[1:]]) for _, of in around]
+    alphas = [pt.concatenate([x.ravel() for x in of.graphs[1:]]) for _, of in dependent]
     outputs = [prior + log_likelihood, prior + _expected(members, joint)]
     outputs += [log_likelihood, weighted, *model.replace_rvs_by_values(alphas)]
     outputs, joined = join_nonshared_inputs(point, outputs, model.value_vars)
@@ -532,7 +532,7 @@ def _compile(model: pm.Model, var: str, mode: str | None) -> _EM:
     orders, first = [], 0
     for name in order:
         size, shape = point[name].size, point[name].shape
-        for (rv, of), alpha in zip(around, alphas, strict=True):
+        for (rv, of), alpha in zip(dependent, alphas, strict=True):
             if model.rvs_to_values[rv].name == name:
                 found = pytensor.function([x], alpha, mode=SMALL, on_unused_input="ignore")
                 orders.append(_Orders(slice(first, first + size), shape, of, found))
@@ -542,10 +542,10 @@ def _compile(model: pm.Model, var: str, mode: str | None) -> _EM:
     return _EM(start._replace(data=start.data.astype(np.float64)), both, orders, nobody)
 
 
-def _around(model: pm.Model, rv: Any, y: Any) -> OfKinds:
+def _consensus_data(model: pm.Model, rv: Any, y: Any) -> MixtureData:
     """Find what lies around a discrete variable; raise if it is no consensus of the mixture."""
     found = depending(model, rv) if rv.ndim else None
-    if found is not None and len(found) == 1 and isinstance(found[0], OfKinds):
+    if found is not None and len(found) == 1 and isinstance(found[0], MixtureData):
         return found[0]
     raise ValueError(
         f"{rv.name!r} is discrete, and the mode is looked for along gradients. Only a consensus of "

@@ -20,7 +20,12 @@ from pymc.step_methods.arraystep import ArrayStepShared
 from pymc.step_methods.compound import Competence
 from pymc.util import get_value_vars_from_user_vars
 
-from bayesrank.inference.mixtures.around import OfKinds, OfRankings, OfStages, depending, joined
+from bayesrank.inference.mixtures.conditionals import (
+    ConsensusData,
+    MixtureData,
+    combined,
+    depending,
+)
 
 __all__ = ["LeapAndShift"]
 
@@ -115,7 +120,7 @@ class LeapAndShift(ArrayStepShared):
         outputs = model.replace_rvs_by_values(graphs) if graphs else [model.logp()]
         outputs, flat = join_nonshared_inputs(start, outputs, values, shared)
         # of concentrations a small graph, in which nothing is to be compiled
-        small = self.parts is not None and not any(isinstance(x, OfKinds) for x in self.parts)
+        small = self.parts is not None and not any(isinstance(x, MixtureData) for x in self.parts)
         options = {"mode": MODE} if small else {}
         options |= {"on_unused_input": "ignore", **(compile_kwargs or {})}
         self.evaluate = pm.compile([flat], outputs, **options)
@@ -128,15 +133,15 @@ class LeapAndShift(ArrayStepShared):
             return self._by_logp(q0)
         ranks = q0.data.reshape(-1, self.shape[-1]).astype(np.int64)
         values, taken = self.evaluate(q0.data), []
-        given = []
+        conditionals = []
         for part in self.parts:
             n = len(part.graphs)
-            given += part.given(values[:n], self.rng)
+            conditionals += part.conditionals(values[:n], self.rng)
             values = values[n:]
         for row, rho in enumerate(ranks):
-            own = [x for x in given if x.row == row]
+            of_row = [x for x in conditionals if x.row == row]
             seed = int(self.rng.integers(0, 2**62))
-            taken.append(joined(own, self.shape[-1]).sweep(rho, self.leap, seed))
+            taken.append(combined(of_row, self.shape[-1]).sweep(rho, self.leap, seed))
         flat = ranks.ravel().astype(q0.data.dtype)
         return RaveledVars(flat, q0.point_map_info), [{"accepted": float(np.mean(taken))}]
 
@@ -168,13 +173,13 @@ class LeapAndShift(ArrayStepShared):
         return Competence.INCOMPATIBLE
 
 
-def _compiled(model: pm.Model, value: Any) -> list[OfRankings | OfStages | OfKinds] | None:
+def _compiled(model: pm.Model, value: Any) -> list[ConsensusData] | None:
     """Find what depends on a variable, if a step of it can be compiled."""
     parts = depending(model, model.values_to_rvs[value])
-    if parts is None or any(isinstance(x, OfKinds) and not x.is_counted for x in parts):
+    if parts is None or any(isinstance(x, MixtureData) and not x.is_counted for x in parts):
         return None
     # several are one if they are costs of the same kind
-    kinds = {around.kind for part in parts for around in part.arounds}
+    kinds = {statistics.kind for part in parts for statistics in part.statistics}
     return parts if len(parts) < 2 or (len(kinds) == 1 and None not in kinds) else None
 
 

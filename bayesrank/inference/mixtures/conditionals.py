@@ -1,9 +1,16 @@
-r"""Rankings around a consensus that is a parameter: what of a model's data depends on it, and how.
+r"""The conditional distribution of a consensus that is a parameter, given all else.
 
-A step method of a consensus and the EM algorithm ask the same: which rankings lie around each row
-of the variable, and how probable they are around another order. The graph of the model says so.
-Under a mixture a ranking lies around the consensus of its kind, which nobody knows: given kinds
-drawn with their probabilities (a step), or given these as weights (EM), all is as if one knew.
+A step method of a consensus and the EM algorithm both need it. The graph of the model says which
+rankings depend on each row of the variable; their sufficient statistics are read once. Under a
+mixture the component of a ranking is unknown: a step draws components with their probabilities, and
+EM takes these as weights.
+
+====================  =======================================================================
+`Statistics`          the rankings that depend on one row
+`Conditional`         the distribution of that row, given concentrations and weights
+`MallowsData`, ...    an observed variable: the statistics of all its rows, and the graphs of
+                      its concentrations
+====================  =======================================================================
 """
 
 import functools
@@ -33,26 +40,30 @@ from bayesrank.likelihoods.mallows.step_kernels import (
 )
 
 __all__ = [
-    "Around",
-    "Given",
-    "InStages",
-    "OfKinds",
-    "OfRankings",
-    "OfStages",
+    "Conditional",
+    "ConsensusData",
+    "GeneralizedMallowsData",
+    "MallowsData",
+    "MixtureData",
+    "StageStatistics",
+    "Statistics",
+    "combined",
     "depending",
     "is_flat",
-    "joined",
 ]
 
 MODE = "FAST_COMPILE"
-AROUND = (MallowsComponent, GeneralizedMallowsComponent)  # families of which kinds have an order
+WITH_CONSENSUS = (
+    MallowsComponent,
+    GeneralizedMallowsComponent,
+)  # families of which kinds have an order
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Around:
-    """Rankings around one row of a variable.
+class Statistics:
+    """Sufficient statistics of the rankings around one row of a variable.
 
     Attributes
     ----------
@@ -77,15 +88,15 @@ class Around:
         place_costs_kernel(t[there], ranks, np.zeros_like(item), item, self.distance, out)
         return out[0]
 
-    def given(self, row: int, t: Any, weight: Floats, n: int) -> "Given":
-        """Put in what a step of distance costs, one number or one of each ranking."""
+    def conditional(self, row: int, t: Any, weight: Floats, n: int) -> "Conditional":
+        """Return the conditional, given the cost of a step, one number or one per ranking."""
         each = np.broadcast_to(t, weight.shape)
         cost = None if self.kind is None else self.costs(each * weight, n)
-        return Given(row, self, each, weight, cost)
+        return Conditional(row, self, each, weight, cost)
 
 
 @dataclass(frozen=True)
-class InStages(Around):
+class StageStatistics(Statistics):
     """The same of full rankings and top-k lists, by item, with a concentration for every stage.
 
     Attributes
@@ -99,30 +110,30 @@ class InStages(Around):
         """Pairs by stage, (n_stages, n, n), of which the costs are sums."""
         return stage_pairs_kernel(np.zeros(self.n_stages), self.ranks, weight)
 
-    def given(self, row: int, t: Any, weight: Floats, n: int) -> "Given":
-        """Put in what an item that is passed over costs, (n_stages,)."""
+    def conditional(self, row: int, t: Any, weight: Floats, n: int) -> "Conditional":
+        """Return the conditional, given the cost of an item passed over, (n_stages,)."""
         return self.of_pairs(row, t, self.pairs(weight))
 
-    def of_pairs(self, row: int, t: Any, pairs: Any) -> "Given":
-        """Put it into pairs that are counted already."""
+    def of_pairs(self, row: int, t: Any, pairs: Any) -> "Conditional":
+        """Return the conditional from pairs that are counted already."""
         none = np.zeros(0)
-        return Given(row, self, none, none, np.tensordot(t, pairs, 1))
+        return Conditional(row, self, none, none, np.tensordot(t, pairs, 1))
 
 
-class Given(NamedTuple):
-    """Rankings around one row of a variable, with all else that their probability is of."""
+class Conditional(NamedTuple):
+    """Distribution of one row of a variable, given the rankings around it and their weights."""
 
     row: int
-    around: Around
+    statistics: Statistics
     t: Floats  # (n_rankings,) what a step of distance costs each
     weight: Floats  # (n_rankings,) how often each counts
     cost: Floats | None  # (n, n) of the consensus, if it is a sum over items or pairs
 
     def sweep(self, rho: Ints, leap: int, seed: int) -> float:
         """Change a consensus by a sweep of steps, in place; the share that was taken."""
-        if self.cost is not None and self.around.kind is not None:
-            return float(consensus_sweep_kernel(self.cost, self.around.kind, rho, leap, seed))
-        return float(leap_sweep_kernel(*self._counted(), rho, self.around.distance, leap, seed))
+        if self.cost is not None and self.statistics.kind is not None:
+            return float(consensus_sweep_kernel(self.cost, self.statistics.kind, rho, leap, seed))
+        return float(leap_sweep_kernel(*self._counted(), rho, self.statistics.distance, leap, seed))
 
     def climb(self, rho: Ints) -> None:
         """Change a consensus to one around which the rankings are most probable, in place.
@@ -131,9 +142,9 @@ class Given(NamedTuple):
         or, where there are no costs, an exchange of two leads to.
         """
         if self.cost is None:
-            climb_sweep_kernel(*self._counted(), rho, self.around.distance)
-        elif self.around.kind != PLACES:
-            cheapest_order_kernel(self.cost, self.around.kind, rho)
+            climb_sweep_kernel(*self._counted(), rho, self.statistics.distance)
+        elif self.statistics.kind != PLACES:
+            cheapest_order_kernel(self.cost, self.statistics.kind, rho)
         else:
             item, place = linear_sum_assignment(self.cost)
             least, now = self.cost[item, place].sum(), self.cost[item, rho - 1].sum()
@@ -142,22 +153,24 @@ class Given(NamedTuple):
 
     def _counted(self) -> tuple[Floats, Floats, Ints, Ints]:
         there = self.weight > 0
-        around = self.around
-        return self.t[there], self.weight[there], around.ranks[there], around.item[there]
+        statistics = self.statistics
+        return self.t[there], self.weight[there], statistics.ranks[there], statistics.item[there]
 
 
-def joined(given: Sequence[Given], n: int) -> Given:
-    """Give all that lies around one row: nothing, one, or several with costs of one kind."""
+def combined(given: Sequence[Conditional], n: int) -> Conditional:
+    """Combine the conditionals of one row: none, one, or several with costs of one kind."""
     if len(given) == 1:
         return given[0]
     if not given:
         none, no_slots = np.zeros(0), np.zeros((0, n), np.int64)
-        return Given(0, Around(no_slots, no_slots, 0, PLACES), none, none, np.zeros((n, n)))
+        return Conditional(
+            0, Statistics(no_slots, no_slots, 0, PLACES), none, none, np.zeros((n, n))
+        )
     return given[0]._replace(cost=np.sum([x.cost for x in given], axis=0))
 
 
 @dataclass(frozen=True)
-class OfRankings:
+class MallowsData:
     """A variable of rankings around one that is random.
 
     Attributes
@@ -172,40 +185,40 @@ class OfRankings:
     """
 
     graphs: list[Any]
-    rows: list[tuple[int, Ints, Around]]
+    rows: list[tuple[int, Ints, Statistics]]
     weight: Floats
     n: int
 
     @property
-    def arounds(self) -> list[Around]:
+    def statistics(self) -> list[Statistics]:
         """All rankings, by row."""
-        return [around for *_, around in self.rows]
+        return [statistics for *_, statistics in self.rows]
 
     @functools.cached_property
     def _costs(self) -> list[Floats | None]:
         """For a concentration of one, which all rankings have."""
         each = self.weight / self.n
         return [
-            None if around.kind is None else around.costs(each[of], self.n)
-            for _, of, around in self.rows
+            None if statistics.kind is None else statistics.costs(each[of], self.n)
+            for _, of, statistics in self.rows
         ]
 
-    def given(self, values: Sequence[Any], rng: Any) -> list[Given]:
-        """Put concentrations, the values of the graphs, into the rankings around every row."""
+    def conditionals(self, values: Sequence[Any], rng: Any) -> list[Conditional]:
+        """Return the conditional of every row, given concentrations, the values of the graphs."""
         alpha = np.asarray(values[0], dtype=np.float64)
         each = np.broadcast_to(alpha / self.n, self.weight.shape)
         found = []
-        for (row, of, around), cost in zip(self.rows, self._costs, strict=True):
+        for (row, of, statistics), cost in zip(self.rows, self._costs, strict=True):
             t, weight = each[of], self.weight[of]
             if cost is not None and alpha.size == 1:
-                found.append(Given(row, around, t, weight, cost * alpha))
+                found.append(Conditional(row, statistics, t, weight, cost * alpha))
             else:
-                found.append(around.given(row, t, weight, self.n))
+                found.append(statistics.conditional(row, t, weight, self.n))
         return found
 
 
 @dataclass(frozen=True)
-class OfStages:
+class GeneralizedMallowsData:
     """A variable of rankings around one that is random, with a concentration for every stage.
 
     Attributes
@@ -219,22 +232,22 @@ class OfStages:
     """
 
     graphs: list[Any]
-    rows: list[tuple[int, InStages, Floats]]
+    rows: list[tuple[int, StageStatistics, Floats]]
     n: int
 
     @property
-    def arounds(self) -> list[Around]:
+    def statistics(self) -> list[Statistics]:
         """All rankings, by row."""
-        return [around for _, around, _ in self.rows]
+        return [statistics for _, statistics, _ in self.rows]
 
-    def given(self, values: Sequence[Any], rng: Any) -> list[Given]:
-        """As `OfRankings`: costs of pairs."""
+    def conditionals(self, values: Sequence[Any], rng: Any) -> list[Conditional]:
+        """As `MallowsData`: costs of pairs."""
         t = np.asarray(values[0], dtype=np.float64) / self.n
-        return [around.of_pairs(row, t, pairs) for row, around, pairs in self.rows]
+        return [statistics.of_pairs(row, t, pairs) for row, statistics, pairs in self.rows]
 
 
 @dataclass(frozen=True)
-class OfKinds:
+class MixtureData:
     """A mixture of which components lie around a variable that is random.
 
     Attributes
@@ -251,38 +264,41 @@ class OfKinds:
     """
 
     graphs: list[Any]
-    rows: list[tuple[int, int, slice, Around]]
+    rows: list[tuple[int, int, slice, Statistics]]
     unit: Ints
     weight: Floats
     n: int
 
     @property
-    def arounds(self) -> list[Around]:
+    def statistics(self) -> list[Statistics]:
         """All rankings, by row."""
-        return [around for *_, around in self.rows]
+        return [statistics for *_, statistics in self.rows]
 
     @property
     def is_counted(self) -> bool:
         """Whether weights are how many units said the same, of which each is of a kind."""
         return bool((self.weight == np.round(self.weight)).all())
 
-    def given(self, values: Sequence[Any], rng: Any) -> list[Given]:
-        """As `OfRankings`, of kinds that are drawn with their probabilities."""
+    def conditionals(self, values: Sequence[Any], rng: Any) -> list[Conditional]:
+        """As `MallowsData`, given components drawn with their probabilities."""
         joint, alpha = values[0], np.concatenate([np.ravel(x) for x in values[1:]])
         share = np.exp(joint - joint.max(axis=1, keepdims=True))
         share /= share.sum(axis=1, keepdims=True)
         members = rng.multinomial(self.weight.astype(np.int64), share).astype(np.float64)
         return self.weighted(members, alpha)
 
-    def weighted(self, members: Floats, alpha: Floats) -> list[Given]:
-        """As `given`, of memberships (n_units, n_kinds) and concentrations of the rows."""
+    def weighted(self, members: Floats, alpha: Floats) -> list[Conditional]:
+        """As `conditionals`, given memberships (n_units, n_kinds) and concentrations."""
         return [
-            around.given(row, alpha[which] / self.n, members[self.unit, kind], self.n)
-            for row, kind, which, around in self.rows
+            statistics.conditional(row, alpha[which] / self.n, members[self.unit, kind], self.n)
+            for row, kind, which, statistics in self.rows
         ]
 
 
-def depending(model: pm.Model, variable: Any) -> list[OfRankings | OfStages | OfKinds] | None:
+ConsensusData = MallowsData | GeneralizedMallowsData | MixtureData
+
+
+def depending(model: pm.Model, variable: Any) -> list[ConsensusData] | None:
     """Find what depends on a variable of rankings; None if that is not all known.
 
     Parameters
@@ -299,17 +315,17 @@ def depending(model: pm.Model, variable: Any) -> list[OfRankings | OfStages | Of
     """
     if not is_flat(variable) or any(variable in ancestors([x]) for x in model.potentials):
         return None
-    found: list[OfRankings | OfStages | OfKinds] = []
+    found: list[ConsensusData] = []
     for rv in model.basic_RVs:
         if rv is variable or variable not in ancestors([rv]):
             continue
         op = rv.owner.op
         if isinstance(op, MixtureRV):
-            part: OfRankings | OfStages | OfKinds | None = _of_kinds(model, rv, variable)
+            part: ConsensusData | None = _mixture_data(model, rv, variable)
         elif isinstance(op, ObservedStagesRV):
-            part = _of_stages(rv, variable)
+            part = _generalized_mallows_data(rv, variable)
         else:
-            part = _of_rankings(rv, variable)
+            part = _mallows_data(rv, variable)
         if part is None:
             return None
         found.append(part)
@@ -328,7 +344,7 @@ def is_flat(variable: Any) -> bool:
     return bool(used.all() and (of_blocks == 1).all() and (u == u[..., :1]).all())
 
 
-def _of_rankings(rv: Any, variable: Any) -> OfRankings | None:
+def _mallows_data(rv: Any, variable: Any) -> MallowsData | None:
     """Rankings that a Mallows variable observes, or None if it is another."""
     op = rv.owner.op
     if getattr(op, "name", None) != "mallows" or "is_ranking" not in getattr(op, "parameters", ()):
@@ -346,11 +362,11 @@ def _of_rankings(rv: Any, variable: Any) -> OfRankings | None:
     groups = []
     for each in np.unique(row[:, 0]):
         of = np.flatnonzero(row[:, 0] == each)
-        groups.append((int(each), of, _around(ranks[of], item[of], distance, n)))
-    return OfRankings([p.alpha], groups, np.asarray(weight, dtype=np.float64), n)
+        groups.append((int(each), of, _statistics(ranks[of], item[of], distance, n)))
+    return MallowsData([p.alpha], groups, np.asarray(weight, dtype=np.float64), n)
 
 
-def _of_stages(rv: Any, variable: Any) -> OfStages | None:
+def _generalized_mallows_data(rv: Any, variable: Any) -> GeneralizedMallowsData | None:
     """Rankings that a generalised Mallows variable observes."""
     p = rv.owner.op.named(rv.owner.inputs[2:])
     entry = _entries(p.consensus, variable)
@@ -362,12 +378,12 @@ def _of_stages(rv: Any, variable: Any) -> OfStages | None:
     found = []
     for each in np.unique(row[:, 0]):
         of = row[:, 0] == each
-        around = _in_stages(ranks[of], item[of], p.alpha)
-        found.append((int(each), around, around.pairs(np.asarray(weight[of], np.float64))))
-    return OfStages([p.alpha], found, n)
+        statistics = _stage_statistics(ranks[of], item[of], p.alpha)
+        found.append((int(each), statistics, statistics.pairs(np.asarray(weight[of], np.float64))))
+    return GeneralizedMallowsData([p.alpha], found, n)
 
 
-def _of_kinds(model: pm.Model, rv: Any, variable: Any) -> OfKinds | None:
+def _mixture_data(model: pm.Model, rv: Any, variable: Any) -> MixtureData | None:
     """Rankings of a mixture whose components lie around rows of a variable, one for each kind."""
     op = rv.owner.op
     p = op.named(rv.owner.inputs[2:])
@@ -376,7 +392,7 @@ def _of_kinds(model: pm.Model, rv: Any, variable: Any) -> OfKinds | None:
         return None
     ranks, item = (x.eval(mode=MODE).astype(np.int64) for x in (p.ranks, p.item))
     alphas: list[Any] = []
-    rows: list[tuple[int, int, slice, Around]] = []
+    rows: list[tuple[int, int, slice, Statistics]] = []
     first = which = 0
     for family, own in op.components(p):
         of_items = getattr(own, family.of_items)
@@ -384,18 +400,18 @@ def _of_kinds(model: pm.Model, rv: Any, variable: Any) -> OfKinds | None:
         here = [name for name, x in vars(own).items() if variable in set(ancestors([x]))]
         if here:
             entry = _entries(own.consensus, variable) if here == ["consensus"] else None
-            if entry is None or not issubclass(family, AROUND):
+            if entry is None or not issubclass(family, WITH_CONSENSUS):
                 return None
             row, places = divmod(entry, n)
             size = own.alpha.type.shape[1] if own.alpha.ndim > 1 else 1
             for g in range(n_kinds):
                 item_of = places[g][item]
-                around = (
-                    _in_stages(ranks, item_of, own.alpha)
+                statistics = (
+                    _stage_statistics(ranks, item_of, own.alpha)
                     if issubclass(family, GeneralizedMallowsComponent)
-                    else _around(ranks, item_of, int(own.distance.data), n)
+                    else _statistics(ranks, item_of, int(own.distance.data), n)
                 )
-                rows.append((int(row[g, 0]), first + g, slice(which, which + size), around))
+                rows.append((int(row[g, 0]), first + g, slice(which, which + size), statistics))
                 which += size
             alphas.append(own.alpha)
         first += n_kinds
@@ -405,21 +421,21 @@ def _of_kinds(model: pm.Model, rv: Any, variable: Any) -> OfKinds | None:
     unit = np.arange(len(ranks))
     unit = p.ranker.eval(mode=MODE).astype(np.int64) if op.by_ranker else unit
     weight = type(op).unit_weight(p).eval(mode=MODE)
-    return OfKinds([joint_of(terms), *alphas], rows, unit, np.asarray(weight, np.float64), n)
+    return MixtureData([joint_of(terms), *alphas], rows, unit, np.asarray(weight, np.float64), n)
 
 
-def _around(ranks: Any, item: Any, distance: int, n: int) -> Around:
+def _statistics(ranks: Any, item: Any, distance: int, n: int) -> Statistics:
     ranks, item = (np.ascontiguousarray(x, dtype=np.int64) for x in (ranks, item))
     full = ranks.shape[1] == n and bool((np.sort(ranks, axis=1) == np.arange(1, n + 1)).all())
     kind = COST_KIND[DISTANCES[distance]] if full else None
-    return Around(ranks, item, distance, kind)
+    return Statistics(ranks, item, distance, kind)
 
 
-def _in_stages(ranks: Any, item: Any, alpha: Any) -> InStages:
+def _stage_statistics(ranks: Any, item: Any, alpha: Any) -> StageStatistics:
     by_item = np.empty(ranks.shape, np.int64)
     np.put_along_axis(by_item, item, ranks, axis=1)
     own = np.broadcast_to(np.arange(ranks.shape[1]), ranks.shape)
-    return InStages(by_item, own, DISTANCES.index("kendall"), PAIRS, alpha.type.shape[-1])
+    return StageStatistics(by_item, own, DISTANCES.index("kendall"), PAIRS, alpha.type.shape[-1])
 
 
 def _entries(consensus: Any, variable: Any) -> Ints | None:
