@@ -449,32 +449,33 @@ def test_forward_validation_of_rankings_beats_chance_where_there_is_an_order():
         _ = found.accuracy
 
 
-def test_what_cannot_be_is_told_in_sentences():
-    pairs = made_up()
-    with pytest.raises(ValueError, match="There is no group 'day'; the data are grouped by 'when'"):
-        history(pairs, time="day")
-    with pytest.raises(ValueError, match="There is no dynamics 'walk'"):
-        history(pairs, time="when", dynamics="walk")
-    with pytest.raises(ValueError, match="twice"):
-        history(pairs, time="when", dynamics="constant + constant")
-    with pytest.raises(ValueError, match="has no hyperparameter 'length'; it has scale, drift"):
-        history(pairs, time="when", hyperparameters={"length": 1.0})
-    with pytest.raises(ValueError, match="'drift' is -1; it must be positive"):
-        history(pairs, time="when", hyperparameters={"drift": -1})
-    with pytest.raises(ValueError, match="The pairs have ties, and bradley_terry has none"):
-        history(pairs, time="when", likelihood="bradley_terry")
-    with pytest.raises(ValueError, match="must be one of"):
-        history(pairs, time="when", likelihood="plackett_luce")
-    with pytest.raises(ValueError, match="must be 'plackett_luce'"):
-        history(made_up_rankings(), time="when", likelihood="davidson")
-    with pytest.raises(ValueError, match="covariate 'rest' must be finite numbers"):
-        history(pairs, time="when", covariates={"rest": np.zeros(3)})
-    with pytest.raises(ValueError, match=r"`rest` must have one value for each pair, by label"):
-        history(pairs, time="when", covariates={"rest": pd.Series(1.0, range(1, 4))})
-    with pytest.raises(TypeError, match="Expected Pairs or Rankings"):
-        history(pd.DataFrame(), time="when")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"time": "day"}, "There is no group 'day'; the data are grouped by 'when'"),
+        ({"dynamics": "walk"}, "There is no dynamics 'walk'"),
+        ({"dynamics": "constant + constant"}, "twice"),
+        ({"hyperparameters": {"length": 1.0}}, "no hyperparameter 'length'; it has scale, drift"),
+        ({"hyperparameters": {"drift": -1}}, "'drift' is -1; it must be positive"),
+        ({"likelihood": "bradley_terry"}, "The pairs have ties, and bradley_terry has none"),
+        ({"likelihood": "plackett_luce"}, "must be one of"),
+        ({"data": made_up_rankings(), "likelihood": "davidson"}, "must be 'plackett_luce'"),
+        ({"covariates": {"rest": np.zeros(3)}}, "covariate 'rest' must be finite numbers"),
+        (
+            {"covariates": {"rest": pd.Series(1.0, range(1, 4))}},
+            r"`rest` must have one value for each pair, by label",
+        ),
+        ({"data": pd.DataFrame()}, "Expected Pairs or Rankings"),
+    ],
+)
+def test_what_cannot_be_is_told_in_sentences(options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        history(**{"data": made_up(), "time": "when"} | options)
+
+
+def test_a_forward_validation_needs_a_past():
     with pytest.raises(ValueError, match="nothing is before it"):
-        br.forward_validation(pairs, time="when", start=-1.0)
+        br.forward_validation(made_up(), time="when", start=-1.0)
 
 
 def test_an_item_is_in_one_match_at_an_instant_and_in_several_on_a_day():

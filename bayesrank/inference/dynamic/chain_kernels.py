@@ -123,11 +123,11 @@ def rts_smooth(  # type: ignore[no-untyped-def]
                 later = 0.0
                 for i in range(d):
                     later += gain[k, i] * back[i, j]
-                told = innovation[k, j] - known * later
+                residual = innovation[k, j] - known * later
                 out[k, j] += later
                 for i in range(d):
-                    out[k, j] += gain[k, i] * readout[i] * told
-                    back[i, j] += readout[i] * told
+                    out[k, j] += gain[k, i] * readout[i] * residual
+                    back[i, j] += readout[i] * residual
             # the state before the node, from what is said of the one at the node
             if k > start[c]:
                 for i in range(d):

@@ -1,4 +1,4 @@
-r"""The normal posterior of many chains of states that observations join.
+r"""The normal posterior of many chains of states, given observations of several chains at once.
 
 With K the prior covariance of the utilities at the nodes, block by block, and H the curvature of
 what is observed, Newton steps, draws and evidence need the matrix
@@ -280,10 +280,10 @@ def log_evidence(mode: Mode, *, probes: int | None = None, seed: int = 1) -> Evi
     rng = np.random.default_rng(seed)
     if probes is None:
         probes = next(some for most, some in PROBES.items() if mode.x.size <= most)
-    each = _log_det_of_joins(information, probes, rng)
-    log_det = information.log_det + each.mean()
+    by_probe = _log_det_coupling(information, probes, rng)
+    log_det = information.log_det + by_probe.mean()
     value = mode.logp - mode.x @ mode.dual / 2 - log_det / 2
-    return Evidence(float(value), float(each.std(ddof=1) / 2 / np.sqrt(probes)))
+    return Evidence(float(value), float(by_probe.std(ddof=1) / 2 / np.sqrt(probes)))
 
 
 def beyond_laplace(mode: Mode, *, pairs: int = PAIRS, seed: int = 1) -> float:
@@ -308,49 +308,49 @@ def beyond_laplace(mode: Mode, *, pairs: int = PAIRS, seed: int = 1) -> float:
     return float(np.logaddexp.reduce(left_out) - np.log(len(left_out)))
 
 
-def _log_det_of_joins(information: Information, probes: int, rng: np.random.Generator) -> Floats:
+def _log_det_coupling(information: Information, probes: int, rng: np.random.Generator) -> Floats:
     """Estimate log |1 + X|, X = R^(1/2) E R^(1/2), from each of some probes.
 
-    A probe v is never formed: of it there are R^(1/2) v, from a draw of the chains, and its length.
-    Vectors of Lanczos' method are a v + R^(1/2) c with numbers a and vectors c.
+    A probe v is not formed. Its product with R^(1/2), from a draw of the chains, and its length are
+    enough. Vectors of Lanczos' method are a v + R^(1/2) c with numbers a and vectors c.
     """
     w = information.weight[:, None]
     root = np.sqrt(w)
     inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
     f, noise = information.chains.draw(probes, rng)
     squared = column_dots(noise.reshape(-1, probes), noise.reshape(-1, probes))
-    told = root * rng.standard_normal(f.shape)
-    b = w * f + told
+    noisy = root * rng.standard_normal(f.shape)
+    b = w * f + noisy
     smoothed = information.smooth(b)
-    squared = squared - column_dots(f, w * f) - 2 * column_dots(f, told) + column_dots(b, smoothed)
+    squared = squared - column_dots(f, w * f) - 2 * column_dots(f, noisy) + column_dots(b, smoothed)
     length = np.sqrt(squared)
 
     y = root * (f - smoothed) / length
     first, a, c = y, np.ones(probes), np.zeros_like(y)
     before: Any = None
-    diagonal, beside = [], []
+    diagonal, off_diagonal = [], []
     for step in range(LANCZOS):
         there = inverse * y
-        joined = inverse * (information.H @ there - w * there)  # E y
-        alpha = column_dots(y, joined)
+        E_y = inverse * (information.H @ there - w * there)
+        alpha = column_dots(y, E_y)
         diagonal.append(alpha)
-        new_a, new_c = -alpha * a, joined - alpha * c
-        new_y = root * information.smooth(root * joined) - alpha * y
+        new_a, new_c = -alpha * a, E_y - alpha * c
+        new_y = root * information.smooth(root * E_y) - alpha * y
         if before is not None:
             beta, old_a, old_c, old_y = before
             new_a, new_c, new_y = new_a - beta * old_a, new_c - beta * old_c, new_y - beta * old_y
-        covered = new_y - new_a * first  # R c
-        norm2 = new_a**2 + 2 * new_a * column_dots(first, new_c) + column_dots(new_c, covered)
+        R_c = new_y - new_a * first
+        norm2 = new_a**2 + 2 * new_a * column_dots(first, new_c) + column_dots(new_c, R_c)
         if step == LANCZOS - 1 or (norm2 < 1e-20).any():
             break
         beta = np.sqrt(norm2)
-        beside.append(beta)
+        off_diagonal.append(beta)
         before = beta, a, c, y
         a, c, y = new_a / beta, new_c / beta, new_y / beta
     out = np.empty(probes)
     for k in range(probes):
         values, vectors = eigh_tridiagonal(
-            np.array([x[k] for x in diagonal]), np.array([x[k] for x in beside])
+            np.array([x[k] for x in diagonal]), np.array([x[k] for x in off_diagonal])
         )
         # the trace of X is zero: what a probe says of it is noise
         parts = vectors[0] ** 2 * (np.log1p(np.maximum(values, -1 + 1e-12)) - values)
@@ -426,9 +426,9 @@ def row_moments(
         some = first[start : start + step + 1]
         rows = Z[some[0] : some[-1]]
         K = chains.covariance(np.asarray(rows.toarray(), dtype=float).T)
-        told = information.H @ K
-        known, _ = information.solve(told, tolerance)
-        whole: Any = rows @ K - K.T @ (told - information.H @ known)
+        HK = information.H @ K
+        solved, _ = information.solve(HK, tolerance)
+        whole: Any = rows @ K - K.T @ (HK - information.H @ solved)
         covariance += [
             whole[a:b, a:b] for a, b in zip(some[:-1] - some[0], some[1:] - some[0], strict=True)
         ]
