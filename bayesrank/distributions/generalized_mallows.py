@@ -168,14 +168,8 @@ class GeneralizedMallows(Discrete):
 
     Notes
     -----
-    Top-k lists are exact, because a stage knows what is left and not in which order. Other ties,
-    and items that are left out, would take sums over sets, and are refused: `Mallows`, which has
-    one concentration for all stages, takes them.
-
-    A consensus has no ties here. Under Kendall's distance one of blocks :math:`b_1, b_2, \dots`
-    would have the normaliser :math:`Z_n \prod_j b_j! / Z_{b_j}`, but all of them are summed over
-    :math:`3^n` pairs of a set and its part. Of items that rankings do not tell apart the posterior
-    says as much: `bayesrank.consensus_posterior` draws them in either order.
+    Other ties, and items that are left out, would take sums over sets and are refused: `Mallows`,
+    which has one concentration for all stages, takes them.
 
     References
     ----------

@@ -238,15 +238,14 @@ class Mallows(Discrete):
     ============  ============================  ===============================================
     distance      ties, top-k, of all items     some items left out
     ============  ============================  ===============================================
-    ``footrule``  any: a scan of places         without ties any; otherwise by sets
-    ``kendall``   any: a product                by sets
+    ``footrule``  any                           without ties any; otherwise by sets
+    ``kendall``   any                           by sets
     ``spearman``  blocks of up to 22            by sets
     ============  ============================  ===============================================
 
     where *by sets* takes :math:`2^m \sum_j 2^{b_j}` terms of m items left out and blocks of
-    :math:`b_j`, up to :math:`2^{22}`: milliseconds for each ranking at 12 items left out. Beyond 22
-    items the normaliser of Spearman's distance is estimated, with its standard error in a warning,
-    in ten seconds for all models of as many items, and draws are ends of chains of exchanges.
+    :math:`b_j`, up to :math:`2^{22}`. Beyond 22 items the normaliser of Spearman's distance is
+    estimated in ten seconds, with its standard error in a warning, and draws are approximate.
 
     Parameters
     ----------
@@ -254,23 +253,21 @@ class Mallows(Discrete):
         Name of the variable.
     consensus : tensor_like of int, (..., n) or, with a `Rankings`, (n_items,), optional
         Ranks of the items, 1 to n. With a `Rankings` it is by item, ``dims="item"``, or by ranker
-        or ranking as well, and a Series or dict is aligned by its labels. A random one is another
-        variable of rankings, such as a `PlackettLuce` of equal utilities, under which all orders
-        are equally likely; `bayesrank.LeapAndShift` samples it, PyMC's own steps do not. None sums
-        it out: time :math:`2^n n`, 0.04 s for value and gradient at 20 items, however many the
-        rankings; where `alpha` is one number, some hundreds of times when the model is made (7 s),
-        and microseconds from then on.
+        or ranking as well, and a Series or dict is aligned by its labels. A random consensus is a
+        variable of rankings, such as a `PlackettLuce` of equal utilities; sample it with
+        `bayesrank.LeapAndShift`. None marginalises it, in time :math:`2^n n` (0.04 s at 20 items):
+        at every evaluation, or where `alpha` is one number, only when the model is made.
     alpha : tensor_like of float, (...), or variable with dims
-        Concentration, not negative; at zero all rankings are equally likely. Of all rankings, of
-        each, or with a `Rankings` by ranker, ``dims="ranker"``, and by their groups.
+        Concentration, not negative; at zero all rankings are equally likely. One for all rankings,
+        one for each, or with a `Rankings` by ranker, ``dims="ranker"``, and by their groups.
     distance : {"footrule", "spearman", "kendall"}
         Which one. The scale of `alpha` depends on it.
     consensus_dims, alpha_dims : str or sequence of str, optional
         With a `Rankings`, dims of a parameter that has no names.
     observed : Rankings or array_like of int, optional
-        A `Rankings` registers its data as `PlackettLuce` does. Its items are all that there are:
-        those that a ranking does not have might have had any place. An array holds ranks aligned
-        with `consensus`; without one, a matrix (n_rankings, n) by item.
+        A `Rankings` registers its data as `PlackettLuce` does; an item that a ranking leaves out
+        might have had any place. An array holds ranks aligned with `consensus`; without a
+        consensus, it is a matrix (n_rankings, n) by item.
     where, sizes : array_like, optional
         Of an array: which slots are in use, and block sizes, best first, as those of
         `PlackettLuce`. The consensus has the rank of every item, of slots not in use too.
@@ -279,9 +276,8 @@ class Mallows(Discrete):
     -------
     TensorVariable of int, (..., n)
         The ranks. With a consensus, `logp` has one number per ranking, times its weight. Without
-        one, rankings depend on each other, and it is one number for all of them; what each is worth
-        given the others is found by `bayesrank.consensus_log_likelihood`, and the posterior of the
-        consensus by `bayesrank.consensus_posterior`.
+        one, it has one number for all of them; `bayesrank.consensus_log_likelihood` adds one for
+        each, and `bayesrank.consensus_posterior` draws the consensus.
 
     Raises
     ------

@@ -4,10 +4,9 @@ NUTS samples what is continuous, and PyMC's Metropolis, which adds whole numbers
 proposes another ranking. This one does: an item leaps to another place, and the items between shift
 by one to make room (Vitelli et al. 2018). Any model with a variable of full rankings can take it.
 
-Where all that depends on the variable are rankings observed around it, a step is compiled as a
-whole. Of full ones, under a distance that is a sum over items or pairs, the data are a matrix of
-costs to it: then a step takes microseconds however many the rankings, and draws windows of places
-anew, exactly. Under a mixture the kinds of the rankings are drawn first, and forgotten after.
+If only rankings around it depend on the variable, a step is compiled as a whole. For full rankings
+the data reduce to a matrix of costs: a step takes microseconds and redraws windows of places
+exactly. Under a mixture the components of the rankings are drawn first.
 """
 
 from typing import Any, ClassVar
@@ -59,9 +58,8 @@ class LeapAndShift(ArrayStepShared):
 
     Notes
     -----
-    Steps are local, so chains mix slowly where rankings agree much and items are many: look at
-    R-hat and the effective number of draws, of ranks as well. Up to 22 items `Mallows` without a
-    consensus needs no such chain. Make the step anew where data are replaced.
+    Steps are local: check R-hat and the effective sample size of the ranks. Up to 22 items
+    `Mallows` without a consensus needs no such chain. Make the step anew where data are replaced.
 
     Examples
     --------

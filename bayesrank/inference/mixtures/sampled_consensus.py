@@ -239,10 +239,9 @@ def consensus_log_likelihood(
                         {\sum_\rho e^{-\sum_{l \ne m} t_l d(\pi_l, \rho)}} - \log Z_n(t_m),
               \qquad t_m = \alpha_m / n
 
-    Without a consensus rankings depend on each other, and their log-probability is no sum of one
-    for each; `pymc.compute_log_likelihood` finds that one number. What leave-one-out reweights
-    draws by is this: the predictive probability of a ranking given the others and the
-    concentration. With it `arviz.loo` and `compare` are what they are for independent rankings.
+    Without a consensus rankings depend on each other, and `pymc.compute_log_likelihood` finds one
+    number for all. This is the predictive probability of a ranking given the others and the
+    concentration, which `arviz.loo` and `compare` take.
 
     Parameters
     ----------
