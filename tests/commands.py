@@ -54,7 +54,6 @@ def no_sampling(monkeypatch, sample):
     monkeypatch.setattr(inference, "sample", sample)
     monkeypatch.setattr(inference, "compile_density", lambda _: None)
     monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 1.0)
-    monkeypatch.setattr(inference, "near_if_it_pays", lambda *_: None)
     few_predicted(monkeypatch)
 
 

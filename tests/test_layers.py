@@ -30,7 +30,7 @@ ROOMS = {
         rooms="data distributions likelihoods schema utility",
     ),
     "jax": Room(
-        "jax numpy numpyro optax pymc pytensor scipy xarray", rooms="distributions inference schema"
+        "jax numpy numpyro optax pymc pytensor scipy", rooms="distributions inference schema"
     ),
     "results": Room(
         "arviz jinja2 markupsafe matplotlib numpy pandas rich scipy sklearn threadpoolctl xarray",

@@ -26,7 +26,6 @@ TOO_LONG = 600  # seconds of sampling, beyond which a quick answer is given
 # Entries times steps, up to which sampling takes less: entries take a tenth of a microsecond in a
 # gradient, 2,000 rankings of 40 with ties 8 ms, and a step has 20 gradients, on one core or more.
 SURELY_SHORT = 120_000_000
-TUNE_NEAR = 200  # steps of tuning, where a normal distribution near the posterior is known
 
 
 def fitted(job: Job, talk: Talk) -> Any:
@@ -98,7 +97,7 @@ def _settings(job: Job, model: Any, talk: Talk) -> tuple[bool, dict[str, Any]]:
     if fit.quick or job.entries * fit.chains * (fit.draws + fit.tune) <= SURELY_SHORT:
         return bool(fit.quick), settings
 
-    from bayesrank.inference import compile_density, near_if_it_pays, nuts_seconds
+    from bayesrank.inference import compile_density, nuts_seconds
 
     talk.stage("Estimating how long it takes ...")
     settings["density"] = compile_density(model)
@@ -111,8 +110,6 @@ def _settings(job: Job, model: Any, talk: Talk) -> tuple[bool, dict[str, Any]]:
             f"one: {fit.command} --full"
         )
         return True, settings
-    if near := near_if_it_pays(model, settings["density"], seconds):
-        settings |= {"near": near, "nuts": {}, "tune": min(fit.tune, TUNE_NEAR)}
     return False, settings
 
 

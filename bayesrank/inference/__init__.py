@@ -1,19 +1,12 @@
 """Inference: modes, Laplace's approximation, training by batches and cross-validation.
 
-What PyMC can sample or optimise itself needs nothing from here, but for `sample`, which does not
-compile again in every process, with `compile_density` and `nuts_seconds`, which says how long it
-would take, and `normal_near` and `near_if_it_pays`, coordinates in which it takes fewer steps;
-`posterior_modes`, which finds the modes of one model for many prior scales and compiles it once,
-with its parts `objective`, `climb` and `adam`; `laplace`, which draws from a normal posterior
-around a mode; `quick_posterior`, which does so for models that learn scales, too, and
-`quick_matches` from counts; `history`, of utilities that change with time, and
-`forward_validation`, which predicts what comes next from all before it; `map_fits`, which fits many
-problems with one model, on many processes if asked, and `on_workers`, by which it does;
-`train`, which finds the mode of a model of
-many weights by batches;
-`given`, which fixes some variables; `kfold`, which compiles one model for all folds; `find_kinds`
-and `membership`, for mixtures; `consensus_posterior` and `consensus_log_likelihood`, of a consensus
-that was summed out; and `LeapAndShift`, steps of one that was not.
+`sample` is NUTS that is compiled once for all processes, `compile_density` its log density, and
+`nuts_seconds` estimates its time. `posterior_modes` finds modes, with its parts `objective`,
+`climb` and `adam`; `laplace`, `quick_posterior` and `quick_matches` approximate posteriors.
+`history` and `forward_validation` are for utilities that change with time. `map_fits` fits many
+problems and `kfold` all folds, by `on_workers` on several processes. `train` finds modes by
+minibatches, and `given` fixes variables. `find_kinds` and `membership` are for mixtures,
+`consensus_posterior`, `consensus_log_likelihood` and `LeapAndShift` for consensus orders.
 
 This room may import arviz, cloudpickle, joblib, numba, numpy, nutpie, pandas, pymc, pytensor, rich,
 scipy, threadpoolctl, xarray, the rooms data, distributions, likelihoods and utility, and schema.
@@ -30,12 +23,7 @@ from bayesrank.inference.approximation.modes import (
     objective,
     posterior_modes,
 )
-from bayesrank.inference.approximation.nested import (
-    Near,
-    learned_scales,
-    normal_near,
-    quick_posterior,
-)
+from bayesrank.inference.approximation.nested import learned_scales, quick_posterior
 from bayesrank.inference.dynamic.forward import ForwardValidation, forward_validation
 from bayesrank.inference.dynamic.histories import History, history
 from bayesrank.inference.mixtures.em import KindsFound, KindsWarning, find_kinds, membership
@@ -45,20 +33,14 @@ from bayesrank.inference.mixtures.sampled_consensus import (
     consensus_posterior,
 )
 from bayesrank.inference.sampling.conditional import given
-from bayesrank.inference.sampling.nuts import (
-    CFunction,
-    compile_density,
-    near_if_it_pays,
-    nuts_seconds,
-    sample,
-)
+from bayesrank.inference.sampling.nutpie_model import compile_density
+from bayesrank.inference.sampling.nuts import nuts_seconds, sample
 from bayesrank.inference.sampling.training import train
 from bayesrank.inference.validation.kfold import FoldWarning, kfold
 from bayesrank.inference.validation.map_fits import FitWarning, map_fits
 from bayesrank.inference.validation.workers import on_workers
 
 __all__ = [
-    "CFunction",
     "FitWarning",
     "FoldWarning",
     "ForwardValidation",
@@ -67,7 +49,6 @@ __all__ = [
     "KindsWarning",
     "LeapAndShift",
     "MatchFit",
-    "Near",
     "Point",
     "adam",
     "climb",
@@ -87,8 +68,6 @@ __all__ = [
     "learned_scales",
     "map_fits",
     "membership",
-    "near_if_it_pays",
-    "normal_near",
     "nuts_seconds",
     "objective",
     "on_workers",

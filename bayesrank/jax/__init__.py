@@ -1,21 +1,18 @@
 """Models on JAX: data as arguments, rows on many devices, and engines that take them from there.
 
 `compile` makes the log density of a PyMC model a JAX function of values and of data, which may be
-larger than those the model was built with and lie on several devices or hosts; `find_map` climbs
-to the posterior mode, in one jitted loop and then by Newton's method, and `svi` approximates the
-posterior by normals, from some rows at a time; `map_fits` solves many problems of one shape at
-once. Collectives, launching processes and sampling are left to XLA, `jax.distributed` and the
-samplers: this room hands over functions.
+larger than those the model was built with and lie on several devices or hosts. `find_map` climbs to
+the posterior mode, in one jitted loop and then by Newton's method. XLA, `jax.distributed` and the
+samplers do the rest: normal approximations by NumPyro (`models/howto/shards.py`), and many
+problems at once by `jax.vmap` (`models/howto/vmapped.py`).
 
 This room needs the extra ``jax``. It may import jax, numpy, numpyro, optax, pymc, pytensor,
-scipy, xarray, the rooms distributions and inference, and schema.
+scipy, the rooms distributions and inference, and schema.
 """
 
 try:
     from bayesrank.jax.log_density import LogDensity, compile
-    from bayesrank.jax.many import map_fits
     from bayesrank.jax.modes import JaxMode, find_map
-    from bayesrank.jax.variational import svi
 except ModuleNotFoundError as error:
     lacking = str(error.name).partition(".")[0]
     if lacking not in {"jax", "jaxlib", "numpyro", "optax"}:
@@ -25,4 +22,4 @@ except ModuleNotFoundError as error:
         'pip install "bayesrank[jax]".'
     ) from error
 
-__all__ = ["JaxMode", "LogDensity", "compile", "find_map", "map_fits", "svi"]
+__all__ = ["JaxMode", "LogDensity", "compile", "find_map"]

@@ -1,12 +1,8 @@
-"""Files from which a search goes on: after a lost process, or on another day.
+"""Files from which a search continues after a lost process, or on another day.
 
-A file holds the whole state of a search after some of its steps. It is written beside its place
-and then moved there, so that whoever is killed while writing leaves the file of before. Steps are
-the same whether the state comes from a file or from the step before: a search that was cut off ends
-where it would have ended, up to the rounding by which runs of several processes differ.
-
-With several processes all have the same state. The first one writes, reads and tells the others,
-so that they need no folder in common.
+A file holds the whole state of a search. It is written under another name and then moved, so a
+process that is killed leaves the file of before. With several processes, the first one writes and
+reads the file and sends the state to the others.
 """
 
 import json
@@ -28,10 +24,10 @@ SAME = 1e-9  # relative difference of log densities of the same data, on other d
 
 
 class Checkpoint:
-    """The file of a search, and what says that it is this search: model, data and settings."""
+    """The file of a search, which is known by the shapes of its variables and its first density."""
 
-    def __init__(self, path: Path | None, told: str, height: float) -> None:
-        self.path, self.told, self.height = path, told, height
+    def __init__(self, path: Path | None, shapes: str, logp: float) -> None:
+        self.path, self.shapes, self.logp = path, shapes, logp
 
     @classmethod
     def of(
@@ -39,19 +35,17 @@ class Checkpoint:
         path: str | os.PathLike[str] | None,
         density: LogDensity,
         data: Mapping[str, Any],
-        settings: Mapping[str, Any],
     ) -> Self:
         """Describe a search; without a path nothing is read or written."""
         if path is None:
             return cls(None, "", 0.0)
         at = density.start()
         shapes = {name: list(np.shape(x)) for name, x in at.items()}
-        # of other data the log density is another
-        height = float(jax.jit(density.logp)(at, dict(data)))
-        return cls(Path(path), json.dumps({"variables": shapes, **settings}), height)
+        logp = float(jax.jit(density.logp)(at, dict(data)))
+        return cls(Path(path), json.dumps(shapes), logp)
 
     def read(self, begin: Any) -> Any:
-        """Give the state in the file; where there is none yet, the one to begin with."""
+        """Return the state in the file, or the one to begin with."""
         if self.path is None:
             return begin
         leaves, tree = jax.tree.flatten(jax.tree.map(np.asarray, begin))
@@ -67,7 +61,7 @@ class Checkpoint:
         return jax.tree.unflatten(tree, [np.asarray(y, dtype=x.dtype) for x, y in same])
 
     def write(self, state: Any) -> None:
-        """Put a state in the place of the last one: all of it, or nothing."""
+        """Replace the file, completely or not at all."""
         if self.path is None or jax.process_index() != 0:
             return
         leaves: dict[str, Any] = {
@@ -77,7 +71,7 @@ class Checkpoint:
             dir=self.path.parent, prefix=f".{self.path.name}.", delete=False
         ) as file:
             try:
-                np.savez(file, told=self.told, height=self.height, **leaves)
+                np.savez(file, shapes=self.shapes, logp=self.logp, **leaves)
                 file.flush()
                 os.fsync(file.fileno())
                 Path(file.name).replace(self.path)
@@ -87,11 +81,11 @@ class Checkpoint:
 
     def _load(self) -> list[Any]:
         with np.load(self.path) as file:  # type: ignore[arg-type]
-            told, height = str(file["told"]), float(file["height"])
-            if told != self.told or not np.isclose(height, self.height, rtol=SAME, atol=SAME):
+            shapes, logp = str(file["shapes"]), float(file["logp"])
+            if shapes != self.shapes or not np.isclose(logp, self.logp, rtol=SAME, atol=SAME):
                 raise ValueError(
-                    f"{str(self.path)!r} is of another search: of {told} with the log density "
-                    f"{height:.10g} at the start, and this one is of {self.told} with "
-                    f"{self.height:.10g}. Delete the file to begin anew, or name another."
+                    f"{str(self.path)!r} is of another search: of {shapes} with the log density "
+                    f"{logp:.10g} at the start, and this one is of {self.shapes} with "
+                    f"{self.logp:.10g}. Delete the file to begin anew, or name another."
                 )
             return [file[f"leaf_{k}"] for k in range(len(file.files) - 2)]

@@ -7,8 +7,7 @@ equal size, one after the other on each device, and what devices found is added 
 .. math:: \log p(\theta) = r(\theta) + \sum_{\text{devices}} \sum_{\text{blocks}}
           \sum_{i \in \text{block}} \ell_i(\theta; x_i)
 
-so that memory is that of a block, and one all-reduce of a number and a gradient is all that
-devices tell each other.
+so memory is that of a block, and devices exchange one number and one gradient.
 """
 
 from collections.abc import Callable, Mapping
@@ -383,89 +382,6 @@ class LogDensity:
         """Give the same of what is not by row."""
         value, slope = jax.value_and_grad(lambda x: self._of_rest(unravel(x)))(flat)
         return jnp.concatenate([value[None], slope])
-
-    def of_drawn_rows(
-        self,
-        of_rows: Callable[[Any, Any], Any],
-        size: int,
-        n_rows: Any,
-        x: Any,
-        key: Any,
-        data: Any,
-    ) -> Any:
-        r"""Estimate a sum over rows, without bias, from some of each device.
-
-        The rows of a device are a line that is cut into `size` parts of equal length, and a point
-        is drawn in each,
-
-        .. math:: \sum_{i=1}^n f(x_i) = \mathrm{E} \frac{n}{b} \sum_{k=1}^b
-                  f(x_{\lceil n (k - u_k) / b \rceil}), \qquad u_k \sim U(0, 1)
-
-        with less noise than rows drawn anyhow; b = n are all of them.
-
-        Parameters
-        ----------
-        of_rows : callable
-            Of x and a block of rows: the sum of what they give, an array.
-        size : int
-            How many rows each device draws.
-        n_rows : array, (n_devices,)
-            How many each has, from `rows_by_device`.
-        x : array
-            What `of_rows` is of, the same everywhere.
-        key : jax key
-            The same everywhere.
-        data : dict
-            From `put`.
-        """
-
-        def of_device(x: Any, key: Any, n_rows: Any, blocks: Any) -> Any:
-            if self.mesh is not None:
-                key = jax.random.fold_in(key, jax.lax.axis_index(self.mesh.axis_names[0]))
-            (n,) = n_rows
-            point = (jnp.arange(size) + jax.random.uniform(key, (size,))) * (n / size)
-            row = jnp.clip(point.astype(int), 0, jnp.maximum(n - 1, 0))
-            drawn = {
-                name: y.reshape(-1, *y.shape[2:]).at[row].get(mode="promise_in_bounds")
-                for name, y in blocks.items()
-            }
-            return of_rows(x, drawn) * (n / size)
-
-        if self.mesh is None:
-            return of_device(x, key, n_rows, dict(data))
-        (axis,) = self.mesh.axis_names
-        return jax.shard_map(
-            lambda *given: jax.lax.psum(of_device(*given), axis),
-            mesh=self.mesh,
-            in_specs=(PartitionSpec(), PartitionSpec(), PartitionSpec(axis), PartitionSpec(axis)),
-            out_specs=PartitionSpec(),
-            check_vma=False,
-        )(x, key, n_rows, dict(data))
-
-    def rows_by_device(self, data: Rows) -> Any:
-        """Count the rows that are data on each device, where they are the first ones."""
-
-        def count(is_row: Any) -> Any:
-            return is_row.sum()[None]
-
-        if self.mesh is None:
-            return jax.jit(count)(data[IS_ROW])
-        spec = PartitionSpec(self.mesh.axis_names[0])
-        divided = jax.shard_map(count, mesh=self.mesh, in_specs=spec, out_specs=spec)
-        return jax.jit(divided)(data[IS_ROW])
-
-    def holds(self, data: Rows) -> bool:
-        """Whether these are the data that the model itself has, and all of them are here."""
-        if jax.process_count() > 1:
-            return False
-        is_row = np.asarray(data[IS_ROW]).ravel()
-        given = {name: np.asarray(x.get_value(borrow=True)) for name, x in self._axis.items()}
-        n = int(is_row.sum())
-        return all(
-            len(x) == n
-            and np.array_equal(np.asarray(data[name]).reshape(-1, *x.shape[1:])[is_row], x)
-            for name, x in given.items()
-        )
 
     def _value_and_slope(self, flat: Any, unravel: Any, data: Rows) -> Any:
         return self.of_rest(flat, unravel) + self.of_all_rows(flat, unravel, data)

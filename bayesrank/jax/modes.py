@@ -16,7 +16,7 @@ from bayesrank.inference.approximation.modes import newton, one_blas_thread
 from bayesrank.jax.checkpoints import Checkpoint
 from bayesrank.jax.log_density import LogDensity
 
-__all__ = ["JaxMode", "climbing", "find_map"]
+__all__ = ["JaxMode", "find_map"]
 
 EVERY = 20  # iterations between checkpoints
 
@@ -50,10 +50,9 @@ def find_map(
 ) -> JaxMode:
     r"""Climb to where the log density is highest.
 
-    L-BFGS of Optax, all of it one program, and then Newton's method as in `posterior_modes`: L-BFGS
-    ends where it promises little by the curvature that it has learned, which is far from the mode
-    where variables have scales of their own. With several processes each runs the same, and they
-    meet in every evaluation only.
+    L-BFGS of Optax in one program, and then Newton's method as in `posterior_modes`, because L-BFGS
+    ends far from the mode where variables have scales of their own. Every process runs the same
+    steps.
 
     Parameters
     ----------
@@ -62,17 +61,16 @@ def find_map(
     data : dict
         From its `LogDensity.put`.
     start : mapping of str to array, optional
-        Values to start from, such as those of an earlier search; default PyMC's initial point.
+        Values to start from; default PyMC's initial point.
     max_iterations : int
         Where each of the two ends at the latest.
     tolerance : float
-        How much higher in log density the mode may be than where the search ends, positive: half of
-        what Newton's last step promises. By default a thousandth of a standard deviation.
+        How much higher in log density the mode may be than where the search ends, positive. By
+        default a thousandth of a standard deviation.
     checkpoint : path, optional
-        A file to write every 20 iterations and at the end, and to go on from where there is one:
-        what was cut off ends where it would have ended, to the last digit in one process and up to
-        rounding with several, of which the first one writes and reads it. A search that is to end
-        later, or nearer, goes on from it as well.
+        A file that is written every 20 iterations and at the end, by the first process. If it is
+        there, the search continues from it and ends where it would have ended: to the last digit in
+        one process, and up to rounding with several.
 
     Returns
     -------
@@ -100,8 +98,8 @@ def find_map(
     array([ 0.202, -0.202])
     """
     first, unravel = ravel_pytree(density.in_order(start or density.start()))
-    kept = Checkpoint.of(checkpoint, density, data, {"search": "find_map"})
-    begin, climb = climbing(lambda x, data: density.ordered_logp(unravel(x), data), tolerance)
+    kept = Checkpoint.of(checkpoint, density, data)
+    begin, climb = _climbing(lambda x, data: density.ordered_logp(unravel(x), data), tolerance)
     climb = jax.jit(climb)
     found = kept.read(jax.tree.map(np.asarray, begin(first)))
     while found.n < max_iterations and not found.missing <= tolerance and not found.stuck:
@@ -144,23 +142,10 @@ def _learned(state: _State) -> Callable[[Any], Any]:
     return LbfgsInvHessProduct(steps, changes).matvec
 
 
-def climbing(
+def _climbing(
     logp: Callable[[Any, Any], Any], tolerance: float
 ) -> tuple[Callable[[Any], _State], Callable[[_State, Any, Any], _State]]:
-    """Give what L-BFGS begins with, and a function that JAX compiles: from there to an iteration.
-
-    Parameters
-    ----------
-    logp : callable
-        Of values, ravelled, and data.
-    tolerance : float
-        As of `find_map`.
-
-    Returns
-    -------
-    tuple of callables
-        From values to a state; and from a state, the iteration to end at and data to a state.
-    """
+    """Return how L-BFGS begins, and a function that JAX compiles: from there to an iteration."""
     optimiser = optax.lbfgs()
 
     def begin(first: Any) -> _State:

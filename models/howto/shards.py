@@ -7,12 +7,16 @@ each other in an evaluation is one sum, of a number and a gradient.
     utility[i]   ~ Normal(0, 1)
     ranking      ~ PlackettLuce(utility)
 
-From there on: the mode (`br.jax.find_map`), normals around it from some rankings at a time
-(`br.jax.svi`), and NUTS by NumPyro or blackjax, which take the log density as a function of values
-and data. Data are handed over as arguments, never as constants, and keys are made inside of what is
-compiled: a process cannot put them where others look. The mode and the normals keep checkpoints; a
-process that is lost takes the others with it after the heartbeat's time, and all start again from
-there.
+From there on: the mode (`br.jax.find_map`), normals around it by NumPyro's SVI, and NUTS by NumPyro
+or blackjax. They take the log density as a function of values and data. Data are arguments, never
+constants. Keys are made inside compiled functions, because no process can put them on the devices
+of another.
+The mode keeps checkpoints: if a process is lost, the others end after the heartbeat's time, and all
+start again from the file.
+
+Independent normals have standard deviations of each variable given all others, which are too small
+where variables are correlated. Their means can move by half the learning rate times the number of
+steps: begin at the mode.
 
 Parameters of rankers or judges are whole on every device, a million of them 8 MB, and so are found
 and sampled like any others. What has the dim of the rows themselves is refused: give it a dim of
@@ -68,6 +72,35 @@ def divided(mine: br.Rankings) -> tuple[br.jax.LogDensity, dict[str, Any]]:
     return density, density.put({"y": mine})
 
 
+def by_svi(
+    density: br.jax.LogDensity,
+    data: dict[str, Any],
+    start: dict[str, Any],
+    *,
+    n_steps: int = 2000,
+    draws: int = 4000,
+    seed: int = 1,
+) -> dict[str, np.ndarray]:
+    """Draw from independent normals around the mode: values by name, (draw, ...)."""
+    import optax
+    from numpyro.infer import SVI, Trace_ELBO, init_to_value
+    from numpyro.infer.autoguide import AutoNormal
+
+    model = density.numpyro_model
+    optimiser = optax.adam(optax.cosine_decay_schedule(0.02, n_steps))
+
+    @jax.jit
+    def run(seed: int, data: dict[str, Any]) -> Any:
+        guide = AutoNormal(model, init_loc_fn=init_to_value(values=start))
+        svi = SVI(model, guide, optimiser, Trace_ELBO())
+        for_start, for_draws = jax.random.split(jax.random.key(seed))
+        state = svi.init(for_start, data)
+        state, _ = jax.lax.scan(lambda at, _: svi.update(at, data), state, length=n_steps)
+        return guide.sample_posterior(for_draws, svi.get_params(state), sample_shape=(draws,))
+
+    return {name: np.asarray(x) for name, x in run(seed, data).items()}
+
+
 def by_numpyro(
     density: br.jax.LogDensity, data: dict[str, Any], *, draws: int = 500, seed: int = 1
 ) -> dict[str, np.ndarray]:
@@ -107,11 +140,10 @@ def by_blackjax(
     return {name: np.asarray(x) for name, x in run(seed, data).items()}
 
 
-def table(fit: Any) -> pd.DataFrame:
+def table(draws: dict[str, np.ndarray]) -> pd.DataFrame:
     """Means and standard deviations of the utilities."""
-    utility = fit["posterior"]["utility"]
-    dims = ["chain", "draw"]
-    return pd.DataFrame({"mean": utility.mean(dims).to_series(), "sd": utility.std(dims)})
+    utility = draws["utility"]
+    return pd.DataFrame({"mean": utility.mean(0), "sd": utility.std(0)}, index=ITEMS)
 
 
 def main(where: list[str]) -> None:
@@ -122,11 +154,10 @@ def main(where: list[str]) -> None:
         address, n, k = where
         jax.distributed.initialize(address, int(n), int(k), heartbeat_timeout_seconds=HEARTBEAT)
     density, data = divided(part(jax.process_index(), jax.process_count()))
-    kept = Path.cwd()
-    mode = br.jax.find_map(density, data, checkpoint=kept / "mode.npz")
-    fit = br.jax.svi(density, data, start=mode.values, checkpoint=kept / "svi.npz")
+    mode = br.jax.find_map(density, data, checkpoint=Path.cwd() / "mode.npz")
+    draws = by_svi(density, data, mode.values)
     if jax.process_index() == 0:
-        print(table(fit).round(3).to_string())
+        print(table(draws).round(3).to_string())
 
 
 if __name__ == "__main__":

@@ -134,28 +134,6 @@ def growth_memory(n_rankings: str, ties: str) -> dict[str, float]:
     return {"bytes": added(lambda: build_and_evaluate(*data))}
 
 
-def interactions_memory(n_interactions: str) -> dict[str, float]:
-    """Bytes that reading interactions, a hundred of each user, and LearnBPR add to the table."""
-    import numpy as np
-    import pandas as pd
-
-    import bayesrank as br
-    from models.bpr.learn_bpr import learn_bpr
-
-    def table(n: int) -> pd.DataFrame:
-        # distinct by construction: a user has every fiftieth item, from one of its own
-        row = np.arange(n)
-        return pd.DataFrame({"user": row // 100, "item": (row // 100 + 50 * (row % 100)) % 5_000})
-
-    def learn(frame: pd.DataFrame) -> None:
-        have = br.Interactions.from_frame(frame, user="user", item="item", items=range(5_000))
-        learn_bpr(have, n_factors=64, n_epochs=1)
-
-    learn(table(1_000))
-    frame = table(int(n_interactions))
-    return {"bytes": added(lambda: learn(frame))}
-
-
 def from_files(kind: str, path: str, toy: str) -> dict[str, float]:
     """Read a table of Parquet and find the mode of its model: CPU seconds, and peaks of memory.
 
@@ -243,9 +221,8 @@ STAGES = {
                  "bayesrank.distributions:PlackettLuce"),
     "compiling": (
         "bayesrank.inference:compile_density",
-        "bayesrank.inference.sampling.nuts:_compiled",
+        "bayesrank.inference.sampling.nuts:nutpie_model",
     ),
-    "coordinates": ("bayesrank.inference.sampling.nuts:normal_near",),
     "NUTS": ("nutpie:sample", "bayesrank.inference.sampling.nuts:_until"),
     "quick": ("bayesrank.inference:quick_posterior",),
     "predictions": ("bayesrank.cli.fitting:predictions",),

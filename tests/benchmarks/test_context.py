@@ -1,12 +1,6 @@
-"""Training a network that sees company: a step beside JAX and PyTorch by hand, and a whole fit.
+"""Training a network with context effects: a step compared with JAX by hand, and a whole fit."""
 
-PyTorch is measured if ``BAYESRANK_TORCH_PYTHON`` names an interpreter that has it.
-"""
-
-import os
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +15,7 @@ from models.context.fate import fate_network
 from models.context.model import build
 from models.context.simulate import simulate_medoid
 from models.context.study import train
-from tests.benchmarks.book import Book, Seconds, time_text
+from tests.benchmarks.book import Book, time_text
 
 jax = pytest.importorskip("jax", reason="needs JAX, to train with and to compare with")
 jnp = jax.numpy
@@ -112,15 +106,6 @@ def test_a_step_is_about_as_fast_as_by_hand(book: Book, dtype: str):
     single = "float32" if dtype == "float32" else None
     costs = book.race(our_steps(sets, single), 5, jax=jax_steps(sets, dtype))
     costs = {name: cost.per(N_STEPS) for name, cost in costs.items()}
-    torch = os.environ.get("BAYESRANK_TORCH_PYTHON")
-    if torch:
-        program = Path(__file__).with_name("torch_step.py")
-        arguments = [dtype, str(WIDTH), str(N_SETS), "100"]
-        done = subprocess.run(
-            [torch, str(program), *arguments], check=True, stdout=subprocess.PIPE, text=True
-        )
-        cpu = float(done.stdout) / 1e3
-        costs["PyTorch"] = Seconds(cpu, cpu)
     name, peer = min(list(costs.items())[1:], key=lambda named: named[1].cpu)
     what = f"step of FATE, {N_SETS} sets of five, 83,328 weights, {dtype}"
     book.ratio(what, costs["ours"], peer, name, at_least=1 / SLOWER)

@@ -194,8 +194,8 @@ def killer_and_others(problems):
         keys = __iter__
 
     return {
-        "kills": Kills(),
-        "raises": Raises(),
+        "kills": Kills(y=problems["query 0"]),
+        "raises": Raises(y=problems["query 0"]),
         "stays": {"y": problems["query 0"], "scale": threading.Lock()},
         **problems,
     }
@@ -221,9 +221,17 @@ def test_a_search_that_does_not_arrive_has_failed(model, problems):
         map_fits(model, [problems["query 1"]], max_iterations=1, progressbar=False)
 
 
-def test_no_problems(model):
+def test_problems_that_would_keep_the_data_of_others_are_refused(model, problems):
     with pytest.raises(ValueError, match="There are no problems to fit"):
         map_fits(model, {})
+    mixed = {"one": problems["query 1"], "other": {"scale": 2.0}}
+    with pytest.raises(ValueError, match=r"^Problem 'other' has no data for 'y', which other pro"):
+        map_fits(model, mixed)
+
+
+def test_problems_without_data_have_those_of_the_model(model, fits):
+    found = map_fits(model, [{"scale": 1.0}], progressbar=False)
+    np.testing.assert_array_equal(found["utility"][0], fits["utility"].sel(problem="query 0"))
 
 
 @pytest.mark.slow

@@ -5,12 +5,9 @@ import json
 import jax
 import numpy as np
 import pymc as pm
-from jax.flatten_util import ravel_pytree
 from jax.sharding import Mesh
 
 import bayesrank as br
-from bayesrank.inference import hessian, objective
-from bayesrank.jax import variational
 
 
 def compare() -> dict[str, object]:
@@ -35,25 +32,7 @@ def compare() -> dict[str, object]:
     mode = br.jax.find_map(density, data, tolerance=1e-10)
     alone = br.jax.compile(model)
 
-    flat, unravel = ravel_pytree(density.in_order(values))
-    climb = variational.Climb(
-        density, unravel, 50, n_each=10, n_rounds=1, learning_rate=0.1, seed=1
-    )
-    begin = climb.begin(flat)
-    seen = density.of_all_rows(flat, unravel, data)
-    n_rows = density.rows_by_device(data)
-    drawn = jax.jit(climb.round).lower(begin, seen, n_rows, data).compile().as_text()
-    fit = br.jax.svi(density, data, batch_size=100, start=mode.values)
-    logp, _ = objective(model)
-    at_mode = np.asarray(mode.values["utility"])
-    sd = 1 / np.sqrt(-np.diag(hessian(lambda x: logp(x)[1], at_mode)))
-    utility = fit["posterior"]["utility"].values.reshape(-1, len(items))
     return {
-        "svi_all_reduce": drawn.count(" all-reduce("),
-        "svi_all_gather": drawn.count(" all-gather("),
-        "rows": n_rows.tolist(),
-        "svi_mean": float((abs(utility.mean(0) - mode.values["utility"]) / sd).max()),
-        "svi_sd": float(abs(utility.std(0) / sd - 1).max()),
         "devices": len(jax.devices()),
         "value": abs(float(value) / float(expected) - 1),
         "slope": float(abs(slope["utility"] - expected_slope).max()),

@@ -12,6 +12,7 @@ from scipy.special import expit, logsumexp, softmax
 from scipy.stats import binom
 
 import bayesrank as br
+from bayesrank.inference import hessian, objective
 from models.howto import (
     calibration,
     days,
@@ -22,6 +23,7 @@ from models.howto import (
     new_data,
     seasons,
     shards,
+    vmapped,
 )
 from tests.builders import GALLERY
 
@@ -223,10 +225,22 @@ def test_divided_rankings_end_beside_the_truth():
     rankings = shards.part(0, 1, 5000)
     density, data = shards.divided(rankings)
     mode = br.jax.find_map(density, data)
-    found = shards.table(br.jax.svi(density, data, start=mode.values))
+    found = shards.table(shards.by_svi(density, data, mode.values))
     off = found["mean"] - found["mean"].mean() - np.linspace(1.5, -1.5, 30)
     assert np.sqrt((off**2).mean()) < 0.1
     assert abs(found["mean"] - mode.values["utility"]).max() < 0.2 * found["sd"].max()
+    logp, _ = objective(shards.build(rankings))
+    curvature = hessian(lambda x: logp(x)[1], mode.values["utility"])
+    np.testing.assert_allclose(found["sd"], 1 / np.sqrt(-np.diag(curvature)), rtol=0.15)
+
+
+@pytest.mark.slow
+def test_modes_side_by_side_are_those_of_one_after_another():
+    problems = {f"query {k}": shards.part(k, 8, 400) for k in range(8)}
+    model = shards.build(problems["query 0"])
+    found = vmapped.modes(br.jax.compile(model), problems)
+    expected = br.map_fits(model, problems, tolerance=1e-10, progressbar=False)
+    np.testing.assert_allclose(found["utility"], expected["utility"], atol=1e-5)
 
 
 @pytest.mark.slow

@@ -50,10 +50,6 @@ class Dense:
         """Solve for one or more right-hand sides, (n,) or (n, ...)."""
         return cho_solve((self.factor, True), right)
 
-    def covariance_root(self) -> Floats:
-        """Return what standard normals are multiplied by, (n, n)."""
-        return solve_triangular(self.factor, np.eye(len(self.factor)), lower=True, trans="T")
-
     def noise(self, draws: int, rng: np.random.Generator) -> Floats:
         """Draw from the normal of this precision, (n, draws)."""
         z = rng.normal(size=(len(self.factor), draws))

@@ -25,13 +25,12 @@ of their own, time is linear in the judges (`block_precision`).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import numpy as np
 import pymc as pm
 import xarray as xr
 from numpy.typing import NDArray
-from pymc.blocking import DictToArrayBijection
 from pymc.distributions.multivariate import ZeroSumNormalRV
 from pymc.model.transform.conditioning import remove_value_transforms
 from pymc.pytensorf import rewrite_pregrad
@@ -42,9 +41,8 @@ from pytensor.tensor.blas import BatchedDot, Dot22
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.math import Dot
 
-from bayesrank.inference.approximation.block_precision import Dense
 from bayesrank.inference.approximation.hessian_products import likelihoods_of, many_products
-from bayesrank.inference.approximation.hyper_marginal import hyper_mode, hyper_nodes
+from bayesrank.inference.approximation.hyper_marginal import hyper_nodes
 from bayesrank.inference.approximation.inner_gaussian import Blocks, BlocksMeetError, Joint
 from bayesrank.inference.approximation.modes import (
     converter,
@@ -54,7 +52,7 @@ from bayesrank.inference.approximation.modes import (
 )
 from bayesrank.inference.approximation.nested_draws import mixture_draws, resampled_draws
 
-__all__ = ["Near", "learned_scales", "normal_near", "quick_posterior"]
+__all__ = ["learned_scales", "quick_posterior"]
 
 Floats = NDArray[np.float64]
 
@@ -143,63 +141,6 @@ def quick_posterior(
             return _approximate(*_by_blocks(model, names), names, **settings)
         except BlocksMeetError:  # the graph does not tell whether they do
             return _approximate(model, [], names, **settings)
-
-
-class Near(NamedTuple):
-    """A normal distribution near a posterior, of the variables in the space of the sampler."""
-
-    centre: Floats  # (n,)
-    spread: Floats  # (n, n): x = centre + spread @ z, with z of independent standard normals
-
-
-def normal_near(model: pm.Model, *, density: Any = None) -> Near:
-    """Find a normal distribution near the posterior: coordinates for `bayesrank.inference.sample`.
-
-    That of the quick posterior with the scales around their mode: linear in them, so that x goes
-    along with its scale as far as a straight line does.
-
-    Parameters
-    ----------
-    model : pm.Model
-        With continuous free variables only.
-    density : callable, optional
-        Its log density with the gradient, from `compile_density`, if it is there already.
-
-    Returns
-    -------
-    Near
-
-    Raises
-    ------
-    ValueError
-        As `quick_posterior`.
-
-    Examples
-    --------
-    >>> with pm.Model() as model:
-    ...     x = pm.Normal("x", 0, 1)
-    ...     y = pm.Normal("y", x, 1, observed=3.0)
-    >>> near = normal_near(model)
-    >>> near.centre.round(3), near.spread.round(3)
-    (array([1.5]), array([[0.707]]))
-    """
-    _refuse_discrete(model)
-    names = learned_scales(model)
-    start = DictToArrayBijection.map(model.initial_point())
-    logp = objective(model)[0] if density is None else density
-    joint = _joint(model, logp, start, names, [])
-    spread = np.zeros((start.data.size, start.data.size))
-    hyper, latent = joint.hyper, joint.latent
-    if hyper.size:
-        mode, root, near = hyper_mode(joint, names)
-        given = joint.gaussian(mode, near)
-        spread[np.ix_(hyper, hyper)] = root
-        spread[np.ix_(latent, hyper)] = given.shift @ root
-    else:
-        given = joint.gaussian(np.zeros(0))
-    precision = cast(Dense, given.precision)  # there are no blocks
-    spread[np.ix_(latent, latent)] = precision.covariance_root()
-    return Near(given.x, spread)
 
 
 def _joint(

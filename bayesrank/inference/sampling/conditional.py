@@ -1,8 +1,4 @@
-r"""Some variables given the others: the posterior of a last layer, of a scale, of what is new.
-
-A network is trained by its mode; what its last layer could as well be, given the layers below, is a
-posterior of few variables, which NUTS or Laplace's approximation gives in seconds. With data and
-values fixed, everything below the last layer is a constant that PyTensor computes once.
+"""Some variables given the others, such as the last layer of a network given the layers below.
 
 >>> import pymc as pm
 >>> with pm.Model() as model:
@@ -32,16 +28,16 @@ def given(model: pm.Model, values: Mapping[str, Any] | xr.DataTree, *, free: Any
     model : pm.Model
         It is not changed.
     values : dict or DataTree
-        Values of variables, not transformed: by name, or the mode that `train` and `pymc.find_MAP`
-        return, a posterior of one draw.
+        Values of variables, not transformed: by name, or a posterior of one draw, such as the mode
+        that `train` and `pymc.find_MAP` return.
     free : sequence of str
-        Variables to leave free although there are values of them.
+        Variables to leave free although they have values.
 
     Returns
     -------
     pm.Model
-        Its free variables are those without a value and those in `free`. Its data are constants:
-        `pymc.set_data` has no hold on it.
+        Its free variables are those without a value and those in `free`. Its data are constants,
+        which `pymc.set_data` cannot replace.
 
     Raises
     ------

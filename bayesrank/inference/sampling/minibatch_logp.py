@@ -1,4 +1,4 @@
-"""A log posterior as a function of some of its data: what can be evaluated batch by batch."""
+"""A log posterior as a function of some of its data, evaluated batch by batch."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -65,13 +65,13 @@ class Divided(NamedTuple):
 
     @contextmanager
     def _batch_of(self, size: int) -> Iterator[None]:
-        """Say what may be wrong if a batch does not fit the rest of the model."""
+        """Name the likely cause if a batch does not fit the rest of the model."""
         try:
             yield
         except (ValueError, TypeError) as error:
             raise ValueError(
-                f"A batch of {size} cannot be evaluated: {error} Is part of what belongs to "
-                f"{self.dim!r}, of which there are {self.n_rows}, no pm.Data with that dim first?"
+                f"A batch of {size} cannot be evaluated: {error} All data of the {self.n_rows} "
+                f"labels of {self.dim!r} must be pm.Data with that dim first."
             ) from error
 
     def compile_score(
@@ -154,11 +154,7 @@ def _training_mode(mode: str | None) -> Any:
 
 @node_rewriter([Sum])
 def single_sums(fgraph: FunctionGraph, node: Apply) -> list[Any] | None:
-    """Let single precision be summed in single precision.
-
-    PyTensor sums it in double, which under JAX takes as long as the matrix products between. A
-    gradient of a batch is noisy anyway.
-    """
+    """Sum single precision in single precision, because PyTensor does so in double precision."""
     (x,), op = node.inputs, node.op
     if x.dtype != "float32" or op.acc_dtype != "float64" or op.dtype != "float32":
         return None

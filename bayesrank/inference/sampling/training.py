@@ -4,11 +4,9 @@ A model declared with all its data is maximised on a few rankings at a time,
 
 .. math:: \frac1N \log p(\theta) + \frac1{|B|} \sum_{n \in B} \log p(y_n \mid \theta),
 
-an unbiased estimate of the log posterior divided by N. What belongs to rankings is found by its
-dims: every `pm.Data` whose first dim is that of the rankings is divided into batches, and becomes
-an input of one compiled function. The model itself is not changed, and can be sampled as well.
-
-Part of the rankings is held back. They say when to stop, and which epoch was the best.
+an unbiased estimate of the log posterior divided by N. Every `pm.Data` whose first dim is that of
+the rankings is divided into batches, and becomes an input of one compiled function. Predictions of
+held-back rankings decide when to stop, and which epoch was the best.
 """
 
 import importlib.util
@@ -51,28 +49,27 @@ def train(
     Parameters
     ----------
     model : pm.Model
-        With continuous free variables, none of them with `dim`, and data of which all that
-        belongs to rankings are `pm.Data` with `dim` as their first.
+        With continuous free variables without `dim`. The data of rankings are `pm.Data` with `dim`
+        as their first dim. It is not changed.
     dim : str
         The dim that is divided into batches.
     batch_size : int
         Rankings in a batch; all in one if there are fewer.
     epochs : int
-        Passes through the data, at most. The learning rate falls to zero over them along a half
-        cosine.
+        Passes through the data, at most. The learning rate falls to zero along a half cosine.
     learning_rate : float
         Of the first step, positive.
     validation : float or array of int
-        The share of the rankings that is held back, in [0, 1), or which ones. With 0 nothing is,
-        and the last epoch is taken.
+        The held-back share of the rankings, in [0, 1), or their positions. With 0 the last epoch
+        is taken.
     patience : int
-        Stop when the held-back rankings have not been predicted better for so many epochs.
+        Stop after this many epochs without better predictions of the held-back rankings.
     augment : callable, optional
-        From a random generator and a batch, a dict of arrays by the names of the data, to what
-        replaces them in that step: symmetries of the problem that the model does not have.
+        From a random generator and a batch, a dict of arrays by the names of the data, to arrays
+        that replace them in that step, for symmetries of the problem that the model does not have.
     start : dict, optional
-        Unconstrained values of free variables to start from; the others, by default all, start
-        from a draw of their prior: at the mean of the prior a network has a saddle.
+        Unconstrained values of free variables to start from. The others start from a draw of their
+        prior, because a network has a saddle at its mean.
     seed : int
         Of the start, the split, the batches and the augmentation.
     mode : str, optional
@@ -83,10 +80,10 @@ def train(
     Returns
     -------
     DataTree
-        ``posterior`` with a single draw, the mode of the unconstrained variables without the
-        Jacobian of the transformations, as `pymc.find_MAP` has it, and ``training`` with the mean
-        log posterior of the batches and the mean held-back log-likelihood by epoch; its attributes
-        say which epoch was taken.
+        ``posterior`` with a single draw: the mode of the unconstrained variables without the
+        Jacobian of the transformations, as in `pymc.find_MAP`. ``training`` with the mean log
+        posterior of the batches and the mean held-back log-likelihood by epoch; its attribute
+        ``best_epoch`` is the one taken.
 
     Raises
     ------

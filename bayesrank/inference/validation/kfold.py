@@ -1,21 +1,14 @@
 r"""K-fold cross-validation: predict what was left out, by refitting; one model, compiled once.
 
-Importance sampling (PSIS-LOO) tells what the posterior would be without one ranking from the
-posterior with it, and says by Pareto k when it cannot: where a ranking, or all those of one
-ranker, changes the posterior too much. Then there is no way around fitting again without it.
-
 .. math:: \widehat{\mathrm{elpd}} = \sum_u \log \frac1S \sum_s
           p\bigl(y_u \mid \theta^{(s)}_{-f(u)}\bigr)
 
 where a unit :math:`u` is a ranking, or all rankings of a ranker, and :math:`\theta_{-f}` are draws
 of the posterior given all units but those of fold :math:`f`.
 
-What is left out is masked in the log posterior and not taken out of the data, so that every fold
-has the same parameters, shapes and compiled code, and a ranker of whom nothing is left is a new
-one: the parameters of that ranker come from their prior.
-
-A consensus that is a parameter has no gradient. There what is left out has the evidence weight
-zero, and `LeapAndShift` takes steps of the consensus between those of NUTS.
+The log posterior masks what is left out, so every fold has the same parameters, shapes and compiled
+code. The parameters of a ranker without other rankings come from their prior. A consensus parameter
+has no gradient: there the left-out rankings have weight zero, and `LeapAndShift` makes its steps.
 """
 
 import warnings
@@ -94,74 +87,68 @@ def kfold(
     Parameters
     ----------
     model : pm.Model
-        A model that observes rankings, pairs or counts as `var`, by a distribution of bayesrank
-        or one that `label_outcomes` was asked about. All other variables are continuous, or full
-        rankings, such as the consensus of a `Mallows` or of the kinds of a `Mixture`. It is not
-        changed.
+        It observes rankings, pairs or counts as `var`, by a distribution of bayesrank or one that
+        `label_outcomes` labelled. All other variables are continuous, or full rankings, such as the
+        consensus of a `Mallows`. It is not changed.
     var : str
         The observed variable.
     by : str, optional
-        What is left out and predicted as one: "ranker", "judge", or a group of the `Pairs`. By
-        default each ranking, pair or ranker's counts by itself, what one log-likelihood is of.
+        What is left out together: "ranker", "judge", or a group of the `Pairs`. Default each row
+        that has a log-likelihood: a ranking, a pair or the counts of a ranker.
     k : int
-        Number of folds, 2 or more. As many folds as there are units is leave-one-out, exactly.
+        Number of folds, 2 or more. With as many folds as units this is exact leave-one-out.
     folds : array of int, (n_units,), optional
-        The fold of every unit, 0, 1, ...; by default k random ones of equal size, up to one. For
-        `by`, units are in the order of the group's labels, those without data left out.
+        The fold of every unit, 0, 1, ...; default k random ones of equal size, up to one. With
+        `by`, units are in the order of the group's labels, without those that have no data.
     draws, tune, chains : int
         Of every fold, as in `pm.sample`.
     seed : int
-        Of the folds and of the sampler. The same seed gives two models the same folds, as
-        `bayesrank.compare` wants, in whatever order their data stand: folds are dealt to what the
-        units hold.
+        Of the folds and of the sampler. Two models get the same folds, as `bayesrank.compare`
+        requires, in whatever order their data are.
     initvals : dict, optional
-        Where the chains of every fold begin, by variable, as in `pm.sample`: of a mixture
+        Where the chains start, by variable, as in `pm.sample`: for a mixture
         ``find_kinds(model).initvals``, so that all chains climb the same mode.
     nuts : dict, optional
-        Passed to nutpie, such as ``{"adaptation": "low_rank", "target_accept": 0.95}``, or, where
-        rankings are among the parameters, to `pm.NUTS`.
+        Passed to nutpie, such as ``{"adaptation": "low_rank", "target_accept": 0.95}``, or to
+        `pm.NUTS` if rankings are among the parameters.
     n_jobs : int, optional
-        How many processes fit folds, as in `map_fits`; results are the same to the last digit. By
-        default this one alone, which runs the chains of a fold side by side: others pay where
-        there are more cores than chains.
+        Number of processes, as in `map_fits`; it does not change results. Default one process,
+        with the chains of a fold side by side.
     client : dask.distributed.Client, optional
         Fit folds on the workers of its cluster, as in `map_fits`.
     progressbar : bool
-        Show the sampler's progress in every fold, or, with several processes, how many are done.
+        Show the progress of the sampler or, with several processes, of the folds.
 
     Returns
     -------
     ELPDDataLOOKFold
         ArviZ's result: elpd, its standard error and ``elpd_i`` by unit, for `bayesrank.compare`,
-        with the coords content (what was observed, in words) and those of the groups.
-        The effective number of parameters `p` is NaN: it would need a fit to all data.
+        with the coords content (what was observed, in words) and those of the groups. The effective
+        number of parameters `p` is NaN: it would need a fit to all data.
 
     Raises
     ------
     ValueError
-        If there is no such observed variable or group, or `k` or `folds` do not fit the units; or
-        if a parameter is discrete and no ranking, which must be summed out or fixed.
+        If there is no such observed variable or group, if `k` or `folds` do not fit the units, or
+        if a parameter is discrete and not a ranking.
 
     Warns
     -----
     FoldWarning
-        If the chains of a fold disagree.
+        If the chains of a fold disagree. Chains of a mixture are compared by their log-likelihoods,
+        because its components may have different numbers in each.
 
     Notes
     -----
-    Costs k fits and one compilation. A fold's model is fitted to a share 1 - 1/k of the data, and
-    predicts a little worse than one fitted to all but one: compare K-fold with K-fold only.
+    This takes k fits and one compilation. Compare K-fold with K-fold only, because each fit has
+    fewer data than in leave-one-out.
 
-    The kinds of a mixture have no names, so chains of a mixture agree if their log-likelihoods do,
-    of what was left out and of the rest.
-
-    Where a `Mallows` model sums its consensus out, rankings depend on each other and are not left
-    out one by one: `bayesrank.consensus_log_likelihood` has the probability of each given the
-    others, for LOO. With a consensus among the parameters both can be had.
+    A `Mallows` model with its consensus summed out makes rankings dependent. Use
+    `bayesrank.consensus_log_likelihood` for LOO, or make the consensus a parameter.
 
     References
     ----------
-    Vehtari, Gelman, Gabry, Practical Bayesian model evaluation using leave-one-out
+    Vehtari, Gelman & Gabry, Practical Bayesian model evaluation using leave-one-out
     cross-validation and WAIC, Statistics and Computing 2017.
 
     Examples
@@ -222,17 +209,12 @@ def kfold(
     )
 
 
-# ---------------------------------------------------------------------------------------------
-# Units and folds
-# ---------------------------------------------------------------------------------------------
-
-
 class _Units(NamedTuple):
     labels: NDArray[Any]  # (n_units,)
     of_row: NDArray[np.int64]  # (n_rows,)
     rows: str  # dim of what one log-likelihood is of
     outcome: str
-    beside: dict[str, NDArray[Any]]  # what they hold and whose they are, if that is known
+    beside: dict[str, NDArray[Any]]  # their contents and groups, if known
 
 
 def _units(model: pm.Model, var: str, by: str | None) -> _Units:
@@ -319,7 +301,7 @@ def _folds(
 
 
 def _sorted(units: _Units) -> NDArray[np.intp]:
-    """Put units in an order that does not depend on that of the data, but for what is alike."""
+    """Order units by their contents and labels, whatever the order of the data."""
     groups = [units.beside[name] for name in sorted(units.beside.keys() - {CONTENT})]
     contents = units.beside.get(CONTENT, np.zeros(len(units.labels)))
     keys = [contents, *(x for x in (*groups, units.labels) if not are_numbers(x))]
@@ -327,24 +309,19 @@ def _sorted(units: _Units) -> NDArray[np.intp]:
     return np.lexsort(codes[::-1])
 
 
-# ---------------------------------------------------------------------------------------------
-# The model
-# ---------------------------------------------------------------------------------------------
-
-
-# of rows that are left out, and a seed, to a posterior
+# from the rows left out, (n_rows,), and a seed to a posterior
 Fit = Callable[[NDArray[np.bool_], int], xr.Dataset]
 
 
 class _Fold(NamedTuple):
-    """What a fold's posterior says."""
+    """Result of a fold."""
 
-    elpd_i: NDArray[np.float64]  # of the units in it
-    worst_rhat: float  # NaN where there is one chain
+    elpd_i: NDArray[np.float64]  # of its units
+    worst_rhat: float  # NaN with one chain
 
 
 class _Folds:
-    """A model in a worker: it is fitted without a fold, of which it says how probable it was."""
+    """A model in a worker: fitted without a fold, it predicts the fold."""
 
     def __init__(
         self,
@@ -383,7 +360,7 @@ class _Folds:
 def _by_nuts(
     model: pm.Model, var: str, n_rows: int, settings: Any, initvals: Any, nuts: Any, bar: bool
 ) -> Fit:
-    """Fit by nutpie what is continuous: one function, for all folds."""
+    """Fit continuous parameters by nutpie: one function for all folds."""
     training = _training_model(model, var, n_rows)
     compiled = nutpie.compile_pymc_model(
         training,
@@ -473,15 +450,10 @@ def _training_model(model: pm.Model, var: str, n_rows: int) -> pm.Model:
     return copy
 
 
-# ---------------------------------------------------------------------------------------------
-# What to say
-# ---------------------------------------------------------------------------------------------
-
-
 def _without_names(
     logp: NDArray[np.float64], left_out: NDArray[np.bool_], fit: xr.Dataset
 ) -> xr.Dataset:
-    """Give numbers of draws that do not know which kind is called the first."""
+    """Return numbers of draws that do not depend on the order of the components."""
     shape = fit.sizes["chain"], fit.sizes["draw"]
     parts = {"left out": left_out, "rest": ~left_out}
     sums = {name: logp[:, rows].sum(axis=1).reshape(shape) for name, rows in parts.items()}

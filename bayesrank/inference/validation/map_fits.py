@@ -1,7 +1,7 @@
-r"""Many small problems, one compiled model: posterior modes of queries, days, folds or simulations.
+"""Many small problems, one compiled model: posterior modes of queries, days, folds or simulations.
 
-`on_workers` says who fits what. Each fit starts where the model starts, and not where another fit
-ended, so that results do not depend on who fitted what.
+Each fit starts where the model starts, and not where another fit ended, so results do not depend on
+the process that fitted a problem.
 """
 
 import warnings
@@ -22,14 +22,7 @@ from bayesrank.distributions import set_observed
 from bayesrank.inference.approximation.modes import climb, objective
 from bayesrank.inference.validation.workers import WorkersDiedError, on_workers
 
-__all__ = [
-    "Fit",
-    "FitWarning",
-    "fits_together",
-    "labelled_problems",
-    "map_fits",
-    "warn_of_failures",
-]
+__all__ = ["FitWarning", "map_fits"]
 
 
 class FitWarning(UserWarning):
@@ -53,12 +46,12 @@ def map_fits(
     Parameters
     ----------
     model : pm.Model
-        That observes one of them, or any other data on the same items. It is not changed.
+        It observes one of them, or other data on the same items. It is not changed.
     problems : mapping of label to data, or sequence of data
         What `var` observes in each problem, as for `set_observed`: `Rankings`, `Pairs`,
         `PairCounts` or `Interactions` on the model's items. Or a dict of values for data variables
-        of the model, as for `pm.set_data`, which may also hold new data under the name of `var`.
-        A sequence has the labels 0, 1, ...
+        of the model, as for `pm.set_data`. It also holds new data under the name of `var`, in all
+        problems or in none. A sequence has the labels 0, 1, ...
     var : str
         The observed variable.
     done : Dataset, optional
@@ -86,25 +79,24 @@ def map_fits(
     Raises
     ------
     ValueError
-        If there are no problems.
+        If there are no problems, or some of them have data for `var` and others have none.
     Exception
-        Whatever ends the call before the first fit, such as a model that does not compile.
+        Any error before the first fit, such as that of a model that does not compile.
 
     Warns
     -----
     FitWarning
-        If some problems have no fit: the data do not fit the model, the search does not arrive, a
+        If some problems have no fit: the data do not fit the model, the search does not converge, a
         variable has another shape than in the first problem, a worker process died, or the call
         was interrupted. All other fits are returned.
 
     Notes
     -----
-    Results are the same to the last digit, whoever fits: on as many processes as one likes, or on
-    a cluster. A worker imports and compiles first, which takes it some ten seconds: below some
-    thousands of small problems one process is as fast.
+    Results do not depend on the number of processes. A worker imports and compiles first, which
+    takes some ten seconds, so one process is as fast for up to some thousands of small problems.
 
-    If a worker process dies, such as for want of memory, the problems that were under way are tried
-    once more, one at a time, after all others.
+    If a worker process dies, such as for lack of memory, its problems are tried once more, one at a
+    time, after all others.
 
     See Also
     --------
@@ -122,7 +114,10 @@ def map_fits(
     >>> fits["utility"].sel(problem="autumn").values.round(2)
     array([-0.65,  0.65])
     """
-    labelled, fits = labelled_problems(problems, done)
+    labelled: dict[Hashable, Any] = {}
+    labelled.update(problems if isinstance(problems, Mapping) else enumerate(problems))
+    _check_problems(labelled, var)
+    fits = _done(done)
     wanted = {label: problem for label, problem in labelled.items() if label not in fits}
     fitter = partial(_Fitter, model, var, max_iterations, tolerance)
     n_before, rest = len(fits), ""
@@ -134,18 +129,18 @@ def map_fits(
     except KeyboardInterrupt:
         rest = "interrupted"
     except WorkersDiedError as error:
-        fits |= {label: Fit.failure(why) for label, why in error.lost.items()}
+        fits |= {label: _Fit.failure(why) for label, why in error.lost.items()}
     except Exception as error:
         if len(fits) == n_before:
             raise
         rest = f"{type(error).__name__}: {error}"
-    out = fits_together(model, labelled, fits, rest)
-    warn_of_failures(out, interrupted=rest == "interrupted")
+    out = _dataset(model, labelled, fits, rest)
+    _warn_of_failures(out, interrupted=rest == "interrupted")
     return out
 
 
-class Fit(NamedTuple):
-    """One mode: values by name, and its log density; or why there is none."""
+class _Fit(NamedTuple):
+    """One mode: values by name and its log density, or why there is none."""
 
     values: dict[str, NDArray[Any]]
     log_density: float
@@ -153,9 +148,7 @@ class Fit(NamedTuple):
 
     @classmethod
     def failure(cls, why: Exception | str) -> Self:
-        """Say why there is none."""
-        said = why if isinstance(why, str) else f"{type(why).__name__}: {why}"
-        return cls({}, np.nan, said)
+        return cls({}, np.nan, why if isinstance(why, str) else f"{type(why).__name__}: {why}")
 
 
 class _Fitter:
@@ -164,20 +157,19 @@ class _Fitter:
     def __init__(self, model: pm.Model, var: str, max_iterations: int, tolerance: float) -> None:
         self.model, self.var = model, var
         self.max_iterations, self.tolerance = max_iterations, tolerance
-        # cores are for problems, and numbers the same on however many of them
         self.logp, self.start = objective(model)
-        names = _names(model)
+        names = {rv.name for rv in model.unobserved_RVs}
         shown = [x for x in model.unobserved_value_vars if x.name in names]
         self.convert = model.compile_fn(shown, inputs=model.value_vars, point_fn=True)
         self.shown = [x.name for x in shown]
 
-    def __call__(self, data: Any) -> Fit:
+    def __call__(self, data: Any) -> _Fit:
         try:
             return self._fit(data)
         except Exception as error:
-            return Fit.failure(error)
+            return _Fit.failure(error)
 
-    def _fit(self, data: Any) -> Fit:
+    def _fit(self, data: Any) -> _Fit:
         values = dict(data) if isinstance(data, Mapping) else {self.var: data}
         if self.var in values:
             set_observed(self.var, values.pop(self.var), model=self.model)
@@ -188,7 +180,7 @@ class _Fitter:
         finally:  # the next problem may leave these as the model has them
             pm.set_data(before, model=self.model)
 
-    def _climb(self) -> Fit:
+    def _climb(self) -> _Fit:
         start: RaveledVars = DictToArrayBijection.map(self.model.initial_point())
         if start.data.shape != self.start.data.shape:
             raise ValueError(
@@ -202,32 +194,31 @@ class _Fitter:
             )
         point = self.convert(DictToArrayBijection.rmap(start._replace(data=mode)))
         shown = dict(zip(self.shown, map(np.asarray, point), strict=True))
-        return Fit(shown, float(self.logp(mode)[0]), "")
+        return _Fit(shown, float(self.logp(mode)[0]), "")
 
 
-def labelled_problems(
-    problems: Mapping[Hashable, Any] | Sequence[Any], done: xr.Dataset | None
-) -> tuple[dict[Hashable, Any], dict[Hashable, Fit]]:
-    """Give problems their labels, and the fits that an earlier call has of some of them."""
-    labelled: dict[Hashable, Any] = {}
-    labelled.update(problems if isinstance(problems, Mapping) else enumerate(problems))
-    if not labelled:
+def _check_problems(problems: Mapping[Hashable, Any], var: str) -> None:
+    """Raise where there is nothing to fit, or a problem would keep the data of another."""
+    if not problems:
         raise ValueError("There are no problems to fit.")
-    return labelled, _done(done)
+    without = [
+        label for label, data in problems.items() if isinstance(data, Mapping) and var not in data
+    ]
+    if without and len(without) < len(problems):
+        raise ValueError(
+            f"Problem {label_repr(without[0])} has no data for {var!r}, which other problems have. "
+            f"Give {var!r} in all problems or in none."
+        )
 
 
-def _names(model: pm.Model) -> set[str]:
-    return {rv.name for rv in model.unobserved_RVs}
-
-
-def _done(done: xr.Dataset | None) -> dict[Hashable, Fit]:
+def _done(done: xr.Dataset | None) -> dict[Hashable, _Fit]:
     """Read the fits of an earlier call, those that did not fail."""
     if done is None:
         return {}
     names = [str(name) for name in done.data_vars if name not in ("failed", "log_density")]
     labels = done["problem"].to_index()
     return {
-        label: Fit(
+        label: _Fit(
             {name: done[name].isel(problem=k).values for name in names},
             float(done["log_density"].isel(problem=k)),
             "",
@@ -237,17 +228,17 @@ def _done(done: xr.Dataset | None) -> dict[Hashable, Fit]:
     }
 
 
-def fits_together(
-    model: pm.Model, problems: Mapping[Hashable, Any], fits: Mapping[Hashable, Fit], rest: str
+def _dataset(
+    model: pm.Model, problems: Mapping[Hashable, Any], fits: Mapping[Hashable, _Fit], rest: str
 ) -> xr.Dataset:
-    """Put all fits into one Dataset; the rest is NaN, for the reason that is given."""
-    rows = [fits.get(label, Fit.failure(f"not fitted: {rest}")) for label in problems]
+    """Stack all fits; problems without one are NaN, for the reason `rest`."""
+    rows = [fits.get(label, _Fit.failure(f"not fitted: {rest}")) for label in problems]
     shapes: dict[str, tuple[int, ...]] = {}
     for k, row in enumerate(rows):
         for name, x in row.values.items():
             shape = shapes.setdefault(name, x.shape)
             if x.shape != shape:
-                rows[k] = Fit.failure(
+                rows[k] = _Fit.failure(
                     f"{name!r} has shape {x.shape} in this problem, and {shape} in the first one: "
                     "fit this problem with a model of its own"
                 )
@@ -264,22 +255,22 @@ def fits_together(
 
 
 def _shapes(model: pm.Model) -> dict[str, tuple[int, ...]]:
-    """Give the shapes that variables have in the model itself, where there is no fit to ask."""
+    """Return the shapes of variables in the model itself, for want of a fit."""
     variables = model.unobserved_RVs
     shapes = compile_pytensor([], [x.shape for x in variables], mode="FAST_COMPILE")()
     return {x.name: tuple(shape) for x, shape in zip(variables, shapes, strict=True)}
 
 
 def _labels(problems: Mapping[Hashable, Any]) -> NDArray[Any]:
-    """Labels as an axis; tuples are labels, too."""
+    """Return labels as an axis; tuples are labels too."""
     labels = np.empty(len(problems), dtype=object)
     labels[:] = list(problems)
     kinds = {type(label) for label in problems}
     return np.array(list(problems)) if kinds in ({int}, {str}) else labels
 
 
-def warn_of_failures(out: xr.Dataset, interrupted: bool) -> None:
-    """Name the first of the fits that failed, to whoever called the public function."""
+def _warn_of_failures(out: xr.Dataset, interrupted: bool) -> None:
+    """Warn of the fits that failed, naming the first one."""
     failed = out["failed"].values != ""
     if not failed.any():
         return

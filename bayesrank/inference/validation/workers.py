@@ -1,9 +1,7 @@
 """Many problems of one kind on processes of this machine or of a cluster, each compiling once.
 
-Compiling a model takes seconds and a small problem milliseconds, so what counts is that each
-process prepares once. What prepares is pickled and sent to a worker with every handful of problems;
-a worker that has met it before knows it by a digest of the pickle, and goes on with what it made
-then. Workers are joblib's: processes of this machine, or those of a dask cluster.
+The function that prepares is pickled and sent with every few problems. A worker knows it by a
+digest of the pickle and prepares once. Workers are joblib's, or those of a dask cluster.
 
 >>> import math
 >>> from functools import partial
@@ -65,13 +63,13 @@ def on_workers(
     what: str = "Solving",
     progressbar: bool = False,
 ) -> Iterator[dict[Hashable, Any]]:
-    """Solve problems, a handful at a time, in whatever process has nothing to do.
+    """Solve problems, a few at a time, in the next free process.
 
     Parameters
     ----------
     prepare : callable
-        Called once in every process, on a copy of what it holds: it compiles, and returns a
-        function of a problem. Workers import it, or get it by cloudpickle.
+        Called once in every process: it compiles, and returns a function of a problem. Workers
+        import it, or get it by cloudpickle.
     problems : mapping of label to problem
         What that function takes.
     n_jobs : int, optional
@@ -94,9 +92,9 @@ def on_workers(
     ------
     WorkersDiedError
         If processes died, or could not read what they were sent. All other problems are solved
-        first: those that were under way are tried once more, one at a time.
+        first, and the affected ones are tried once more, one at a time.
     Exception
-        Whatever the function raises on one of them, which ends the rest.
+        Any error of the function, which ends the rest.
     """
     pickled = cloudpickle.dumps(prepare)
     digest = hashlib.sha256(pickled).hexdigest()
@@ -170,5 +168,5 @@ def _solve_some(
 
 
 def _handful(n_problems: int, n_workers: int) -> int:
-    """So many that messages cost little, and that workers end at about the same time."""
+    """Return how many problems to send at a time."""
     return max(1, min(200, n_problems // (8 * max(n_workers, 1))))
