@@ -441,3 +441,14 @@ def test_movielens_net_counts_are_centred_ratings(data_dir):
     column = counts.items.get_indexer(ratings["movie"])
     np.testing.assert_array_equal(counts.net()[row, column], net)
     assert len(counts.net_entries().net) == (net != 0).sum()
+
+
+def test_an_evidence_weight_replaces_the_former_and_leaves_the_counts_alone(searches):
+    twice = searches.weighted(0.5).weighted(0.25)
+    assert twice.weight.tolist() == [0.25, 0.25]
+    assert twice.weighted(1) == searches
+    assert twice != searches
+    np.testing.assert_array_equal(twice.net(), searches.net())
+    np.testing.assert_array_equal(twice.total(), searches.total())
+    with pytest.raises(ValueError, match="read-only"):
+        twice.weight[0] = 3

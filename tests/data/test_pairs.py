@@ -613,3 +613,15 @@ def test_what_was_seen_at_each_label_of_a_group():
     assert (seen.first.tolist(), seen.second.tolist()) == ([0, 2, 3], [1, 3, 2])
     with pytest.raises(ValueError, match="There is no group 'day'"):
         p.seen("day")
+
+
+@pytest.mark.filterwarnings("ignore::bayesrank.data.UncomparedItemWarning")
+def test_a_match_that_was_not_played_connects_nothing():
+    p = played(["a", "b", "first", 0], columns=("x", "y", "result", "n"), count="n")
+    assert p.connectivity().uncompared.tolist() == ["a", "b"]
+
+
+def test_the_order_of_the_rows_does_not_matter_to_collapsed_pairs():
+    for seed in range(5):
+        frame = random_matches(seed)
+        assert read(frame.sample(frac=1.0, random_state=seed)) == read(frame)

@@ -716,3 +716,22 @@ def test_groups_that_cannot_be():
         ValueError, match=r"^`g` must have one value for each ranker, .* for ranker 'y'"
     ):
         rankings.grouped({"g": {"x": 1}})
+
+
+def test_identical_rankings_of_two_groups_are_not_merged():
+    rankings = Rankings.from_orderings([["a", "b"]] * 4).grouped({"g": ["u", "v", "u", "u"]})
+    assert rankings.collapse().weight.tolist() == [3.0, 1.0]
+
+
+def test_the_arrays_of_the_caller_stay_writeable():
+    item, ranks, weight = np.array([[0, 1]]), np.array([[1, 2]]), np.array([2.0])
+    r = Rankings(item, ranks, items=["a", "b"], weight=weight)
+    item[0, 0], ranks[0, 0], weight[0] = 1, 2, 9.0
+    np.testing.assert_array_equal(r.item, [[0, 1]])
+    np.testing.assert_array_equal(r.weight, [2.0])
+
+
+def test_gaps_in_a_long_table_are_closed():
+    r = from_places(places((1, "a", 4), (1, "b", 2), (1, "c", 2), (1, "d", 1.5)))
+    np.testing.assert_array_equal(r.item, [[3, 1, 2, 0]])
+    np.testing.assert_array_equal(r.ranks, [[1, 2, 2, 3]])

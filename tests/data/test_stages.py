@@ -228,3 +228,19 @@ def test_sushi_has_962_remainders_of_two_and_more_and_3684_stages(data_dir):
     seen = {frozenset(row[j:].tolist()) for row in r.item for j in range(9)}
     assert len(seen) == 962
     assert len({(row[j], frozenset(row[j:].tolist())) for row in r.item for j in range(9)}) == 3684
+
+
+def test_the_same_ranking_again_adds_weight_and_nothing_else():
+    once = table(Rankings.from_orderings([["a", "b", {"c", "d"}]]))
+    thrice = table(Rankings.from_orderings([["a", "b", {"c", "d"}]] * 3))
+    assert thrice.n_stages == once.n_stages == 2
+    assert thrice.n_nodes == once.n_nodes == 3
+    assert thrice.stage_weight.tolist() == [3.0, 3.0]
+
+
+def test_each_remainder_begins_where_its_slot_says(rng):
+    r = random_rankings(rng, 40, 6)
+    s = table(r)
+    for n, flat in enumerate(s.node_slot.tolist()):
+        row, slot = divmod(flat, r.n_slots)
+        assert set(r.item[row, slot:][r.mask[row, slot:]].tolist()) == remainder(s, n)

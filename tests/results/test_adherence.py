@@ -150,3 +150,11 @@ def test_effective_judges_need_families_and_the_spreads_of_a_model():
         ValueError, match=r"has no 'kin_spread': it is that of leaderboard_model wi"
     ):
         effective_judges(spreads(0.5, 0.5), {"a": "x"}, family="kin")
+
+
+def test_probabilities_compare_within_a_draw_whatever_its_scale():
+    # in the second draw the scores are a thousandth as far apart
+    joint = posterior([[0.1, 1.0, 1.1], [100.0, 1000.0, 1100.0]])
+    table = adherence_summary(joint).loc["ann"]
+    assert (table["p_below_median"], table["p_far_below"]) == (1.0, 1.0)
+    assert table["outlier"]

@@ -10,6 +10,7 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank.data import UninformativeRankingWarning
+from bayesrank.results.checks import ranking_checks as module
 from bayesrank.results.checks.ranking_checks import GIVEN, ranking_checks, worst_checks
 from tests.builders import results
 
@@ -232,8 +233,17 @@ def wrong_and_right():
         "right": of_some(u, 3, 80, rng) + of_some(u, 4, 100, rng) + by_utility(u, 300, rng),
         # a beats b beats c beats a
         "cycle": [pair[::step] for pair in ("ab", "bc", "ca") for step in [1] * 240 + [-1] * 60],
+        # f is best or worst
+        "favourite": [
+            ["f", *x] if rng.random() < 0.5 else [*x, "f"]
+            for x in by_utility(u[:5], 300, rng, "abcde")
+        ],
         # half of the rankers are careful, half of them choose at random
         "mixed": by_utility(4 * u, 150, rng) + by_utility(0 * u, 150, rng),
+        # careful over three items, at random over four, and as the model has it over six
+        "lengths": of_some(4 * u, 3, 80, rng)
+        + of_some(0 * u, 4, 100, rng)
+        + by_utility(u, 300, rng),
     }
 
 
@@ -459,3 +469,32 @@ def test_what_is_always_predicted_the_same_counts_if_it_fails_alone():
     table["observed"] = np.where(table["surprising"], 0.6, 0.5)
     fits = worst_checks(table)
     assert (fits.n, fits.failed, fits.ok) == (1, 1, False)
+
+
+def test_a_favourite_of_half_the_rankers_is_caught_by_top_items(fitted):
+    row = fitted("favourite").loc[("top item", "f", "all")]
+    assert row["surprising"]
+    assert row["p"] == 0
+    assert beyond(fitted("favourite"))["top item", "f", "all"] > 3
+
+
+def test_care_that_goes_with_length_is_caught_by_length_and_not_overall(fitted):
+    far = beyond(fitted("lengths"))["Kendall distance"]["mean"]
+    assert far[3] > 3
+    assert far[4] > 3
+    assert far["all"] < 1
+    observed = fitted("lengths").loc["Kendall distance"].loc["mean"]["observed"]
+    predicted = fitted("lengths").loc["Kendall distance"].loc["mean"]["mean"]
+    assert observed[3] < predicted[3]
+    assert observed[4] > predicted[4]
+
+
+def test_blocks_of_draws_and_chains_do_not_matter(monkeypatch):
+    once = found(tree(drawn=DRAWN * 5))
+    two_chains = found(tree(drawn=np.array(DRAWN * 5).reshape(2, 10, 3, 3)))
+    monkeypatch.setattr(module, "AT_ONCE", 30)
+    pieces = found(tree(drawn=DRAWN * 5))
+    for other in (two_chains, pieces):
+        np.testing.assert_allclose(
+            other.drop(columns="note").astype(float), once.drop(columns="note").astype(float)
+        )

@@ -104,3 +104,11 @@ def test_what_is_not_there_is_named(change, match):
     data, _ = tree()
     with pytest.raises(ValueError, match=match):
         group_log_likelihood(data, **change)
+
+
+def test_rankings_of_a_ranker_are_added_up():
+    data, logp = rankings()
+    found = group_log_likelihood(data, "ranker")["log_likelihood"]["y"]
+    assert found["ranker"].values.tolist() == ["x", "y"]
+    expected = np.stack([logp[..., 1], logp[..., [0, 2, 3]].sum(-1)], -1)
+    np.testing.assert_allclose(found, expected, rtol=1e-15)

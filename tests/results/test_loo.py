@@ -206,3 +206,17 @@ def test_rankers_that_change_the_posterior_too_much_are_named():
     with pytest.warns(ParetoKWarning, match=r"^1 of 4 rankers has Pareto k .*: 'u1'\): leaving it"):
         table = loo_by_ranker(data)
     assert table["pareto_k"].idxmax() == "u1"
+
+
+def test_counts_are_by_ranker_already():
+    data = tree(dims=("ranker_of_counts", "slot"))
+    data["constant_data"] = results(
+        {"y_outcome": ["counts of ordered pairs given their sum"]},
+        constant_data={
+            "y_at_random": ("ranker_of_counts", np.full(12, -2.0)),
+            "y_outcomes": ("y_outcome", [12]),
+        },
+    )["constant_data"]
+    table = loo_by_ranker(data, group="ranker_of_counts")
+    assert len(table) == 12
+    np.testing.assert_allclose(table["gain"], table["elpd"] + 2)

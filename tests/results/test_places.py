@@ -51,3 +51,10 @@ def test_wins_are_counted_over_many_items_and_draws(equal):
     one, other = draws[0][:, :, None], draws[0][:, None, :]
     exact = (one > other).mean(axis=0) + (one == other).mean(axis=0) / 2
     np.testing.assert_allclose(found, exact, atol=1e-12)
+
+
+def test_places_tell_the_mean_number_of_better_items():
+    u = noise(300, 40)
+    mean_rank = (place_probability(u) * np.arange(1, 41)).sum("place")
+    better = win_probability(u).sum("item") - 0.5  # less the half against itself
+    np.testing.assert_allclose(mean_rank, 1 + better)

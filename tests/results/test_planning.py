@@ -225,3 +225,12 @@ def test_what_settling_says(draws, options, text):
 def test_bad_settling(options, message):
     with pytest.raises(ValueError, match=message):
         br.matches_to_settle(posterior([[[1.0, 2.0], [2.0, 1.0]]]), **options)
+
+
+def test_costs_decide_between_matches_that_tell_alike():
+    rng = np.random.default_rng(0)
+    utility = rng.normal(0, 0.5, (2000, 3))
+    cost = np.ones((3, 3))
+    cost[0, 1] = cost[1, 0] = 0.01
+    chosen = br.next_matches(posterior(utility[None]), 3, cost=cost)
+    assert all({a, b} == {"i0", "i1"} for a, b in chosen[["item", "item_other"]].values)

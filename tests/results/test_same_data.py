@@ -10,6 +10,7 @@ import xarray as xr
 import bayesrank as br
 from bayesrank.results import compare, random_elpd
 from bayesrank.results.evaluation.same_data import Units, matched
+from bayesrank.schema import Kept
 from tests.made_up import made_up
 
 ORDERS = [list("abc"), list("bca"), ["c", {"a", "b"}], list("abc"), ["b", "a"], list("cab")]
@@ -499,3 +500,31 @@ def test_what_is_not_an_axis_cannot_be_left_out():
         compare({"x": results(model)})
     with pytest.raises(ValueError, match=r"^'y' is observed as a single value without an axis of"):
         random_elpd(results(model))
+
+
+@pytest.mark.filterwarnings("ignore::bayesrank.inference.FoldWarning")
+def test_folds_of_matches_are_those_of_rankings_of_two(not_fitted):
+    matches, orders = of_two()
+    one, other = folds(model_of(matches, br.BradleyTerry)), folds(model_of(orders))
+    same(one, other)
+
+
+def test_total_size_multiplies_new_data_too():
+    model = model_of(pairs(), br.BradleyTerry, total_size=100)
+    br.set_observed("y", pairs([("b", "a"), ("c", "b"), ("a", "c"), ("c", "a")]), model=model)
+    assert (
+        Kept(results(model), "y").outcome == "nothing: total_size multiplies every log-likelihood"
+    )
+
+
+def test_what_was_observed_is_said_in_words():
+    kept = Kept(results(model_of(rankings(who=WHO, weight=[1, 1, 2, 1, 1, 1]))), "y")
+    assert kept.contents(kept.items)[:3].tolist() == [
+        "'a' > 'b' > 'c'", "'b' > 'c' > 'a'", "'c' > 'a' = 'b' × 2",
+    ]  # fmt: skip
+    assert kept.contents()[1] == "1 > 2 > 0"
+    rows = [("a", "b"), ("a", "b"), ("b", "c")]
+    kept = Kept(results(model_of(pairs(rows, collapse=True), br.BradleyTerry)), "y")
+    assert kept.contents(kept.items).tolist() == ["'a' 2 : 0 'b'", "'b' > 'c'"]
+    kept = Kept(results(model_of(rankings([0], orders=FULL).counts("binary"), br.MPM)), "y")
+    assert kept.contents(kept.items).tolist() == ["'a' +2, 'c' -2"]
