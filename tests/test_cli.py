@@ -280,8 +280,8 @@ def test_ratings_and_ranks_of_any_table_make_the_same_model(folder, sampler):
 def test_ctrl_c_while_tuning_ends_with_130_and_writes_nothing(folder, monkeypatch):
     with pm.Model():
         pm.Normal("x")
-        compiled = inference.sampling.nuts._compiled(pm.modelcontext(None), {})
-    monkeypatch.setattr(inference.sampling.nuts, "_compiled", lambda *_: compiled)
+        compiled = inference.sampling.nuts.nutpie_model(pm.modelcontext(None), {})
+    monkeypatch.setattr(inference.sampling.nuts, "nutpie_model", lambda *_: compiled)
     monkeypatch.setattr("bayesrank.cli.fitting.SURELY_SHORT", np.inf)
     real = nutpie.sample
 
