@@ -8,8 +8,7 @@ for modes are timed, and nothing is demanded of them.
 
 From Parquet to a mode, at 100,000, a million and ten million rows: time, less what a thousand rows
 take, grows with an exponent of at most 1.1, the process has less than 8 GB, and reading takes at
-most three times the arrays that it returns, of clicks seven times. The exponent of the last step
-alone is noted.
+most three times the arrays that it returns. The exponent of the last step alone is noted.
 """
 
 from pathlib import Path
@@ -141,7 +140,7 @@ def test_ten_million_rows_become_a_mode_in_linear_time(book: Book, kind: str, tm
         f"{kind}: memory of reading, in that of what is read",
         runs[-1]["reading"] / runs[-1]["held"],
         "{:.2f}".format,
-        at_most=7.0 if kind == "clicks" else 3.0,  # of a click one number is kept, and two are read
+        at_most=3.0,
         peer=f"{megabytes(runs[-1]['reading'])} for {megabytes(runs[-1]['held'])}",
     )
     book.budget(

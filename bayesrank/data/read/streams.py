@@ -32,8 +32,8 @@ __all__ = ["Source", "table_of"]
 type Source = pd.DataFrame | str | Path | Sequence[str | Path] | ds.Dataset
 """A table: in memory, or in one file, in several, in a folder, or as a pyarrow dataset."""
 
-BATCH = 2**17  # rows
-TOGETHER = 8  # batches whose labels are unified at a time
+BATCH = 2**16  # rows
+TOGETHER = 2  # batches whose labels are numbered at a time
 POOL = pa.system_memory_pool()  # it returns what is freed
 PATIENCE = 2.0  # seconds before a progress bar appears
 HEAD = 2**15  # bytes of a text from which its format is detected
@@ -228,11 +228,15 @@ def _read(
         columns[name] = _Labels(text=name in text, ordered=ordered)
     for name in numbers:
         columns[name] = _TextNumbers(name) if name in text else _Numbers()
+    # What is read ahead waits in memory; a file of Parquet on this disk needs none of that
+    on_disk = isinstance(getattr(dataset, "filesystem", None), fs.LocalFileSystem)
+    is_local = on_disk and _is_parquet(dataset)
     batches = dataset.to_batches(
         columns=list(columns),
         batch_size=BATCH,
-        batch_readahead=1,
+        batch_readahead=0 if is_local else 1,
         fragment_readahead=1,
+        use_threads=not is_local,
         memory_pool=POOL,
         fragment_scan_options=_BUFFERED if _is_parquet(dataset) else None,
     )
@@ -273,35 +277,58 @@ def _watched(batches: Iterable[pa.RecordBatch], dataset: ds.Dataset) -> Iterator
 class _Labels:
     """A column of labels: the distinct ones, and for each row a number of these.
 
-    Each batch has its own labels and numbers, which pyarrow unifies from time to time.
+    Each batch has its own labels and numbers; from time to time, those that wait get common ones.
     """
 
     def __init__(self, *, text: bool, ordered: bool) -> None:
         self.text = text
         self.ordered = ordered  # by the file
-        self.chunks: list[pa.DictionaryArray] = []
+        self.waiting: list[pa.DictionaryArray] = []
+        self.names: pa.Array | None = None  # distinct, by first appearance
+        self.last: pa.Array | None = None  # the labels of the last batch, and their positions
+        self.table: NDArray[Any] = np.empty(0, dtype=np.int8)
+        self.codes = np.empty(0, dtype=np.int8)  # positions in `names`, -1 where missing
 
     def add(self, array: pa.Array) -> None:
         if pa.types.is_null(array.type):
             array = array.cast(pa.string())
         if not pa.types.is_dictionary(array.type):
             array = pc.dictionary_encode(array, memory_pool=POOL)
-        self.chunks.append(array)
-        if len(self.chunks) > TOGETHER:
-            self.chunks = [self._unified()]
-            give_back()
+        if not self.waiting and self.last is not None and array.dictionary.equals(self.last):
+            self._append(array)  # as all batches of a row group of Parquet
+            return
+        self.waiting.append(array)
+        if len(self.waiting) >= TOGETHER:
+            self._number()
 
-    def _unified(self) -> pa.DictionaryArray:
-        joined = pa.chunked_array(self.chunks).unify_dictionaries(POOL).combine_chunks(POOL)
-        return joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined
+    def _number(self) -> None:
+        """Give the labels of the batches that wait their numbers; a new label takes the next."""
+        known = [] if self.names is None else [self.names]
+        joined = pa.concat_arrays([*known, *(x.dictionary for x in self.waiting)], POOL)
+        self.names = pc.unique(joined, memory_pool=POOL)
+        narrow = np.min_scalar_type(-len(self.names) - 1)
+        self.codes = self.codes.astype(narrow, copy=False)
+        for array in self.waiting:
+            if self.last is None or not array.dictionary.equals(self.last):
+                place = pc.index_in(array.dictionary, value_set=self.names, memory_pool=POOL)
+                self.table, self.last = np.append(place.to_numpy(), -1), array.dictionary
+            self._append(array)
+        self.waiting = []
+        give_back()
+
+    def _append(self, array: pa.DictionaryArray) -> None:
+        """Add the positions of a batch; many small arrays would leave holes in memory."""
+        indices = array.indices.cast(pa.int64(), memory_pool=POOL).fill_null(-1)
+        self.codes.resize(len(self.codes) + len(array), refcheck=False)
+        self.codes[len(self.codes) - len(array) :] = self.table[indices.to_numpy()]
 
     def coded(self) -> tuple[NDArray[np.signedinteger], pd.Index]:
         """Put the batches together, sorted unless there is an order; what was kept is gone."""
-        if not self.chunks:
+        if self.waiting:
+            self._number()
+        if self.names is None:
             return np.empty(0, dtype=np.int8), pd.Index([])
-        unified = self._unified()
-        self.chunks = []
-        names = pd.Index(unified.dictionary.to_pandas(), tupleize_cols=False)
+        names = pd.Index(self.names.to_pandas(), tupleize_cols=False)
         if self.text:
             names = names.str.strip()
             names = names.where(names != "")
@@ -311,9 +338,8 @@ class _Labels:
             rank = np.empty(len(order), dtype=np.int64)
             rank[order] = np.arange(len(order))
             place, distinct = np.append(rank, -1)[place], distinct.take(order)
-        table = np.append(place, -1).astype(np.min_scalar_type(-len(distinct) - 1))
-        codes = looked_up(table, unified.indices.fill_null(len(place)).to_numpy())
-        del unified
+        codes, self.codes = self.codes, np.empty(0, dtype=np.int8)
+        looked_up(np.append(place, -1).astype(codes.dtype), codes, out=codes)
         give_back()
         return codes, distinct
 
