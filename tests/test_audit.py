@@ -237,6 +237,22 @@ def test_what_the_data_do_not_allow_is_said():
     assert found.loc["drift"].drop(["says", "fires"]).isna().all()
 
 
+def test_a_board_in_one_order_has_no_circle():
+    pairs = br.Pairs.from_matrix([[0, 20, 30], [2, 0, 20], [1, 2, 0]])
+    found = br.audit(pairs, order_effect=False, probes=["cycles"]).loc["cycles"]
+    assert found["value"] < 0
+    assert found["says"] == "No three items beat one another in a circle."
+
+
+def test_parts_that_never_met():
+    table = pd.DataFrame({"first": list("ac"), "second": list("bd"), "outcome": ["first"] * 2})
+    pairs = br.Pairs.from_frame(table, first="first", second="second", outcome="outcome")
+    found = br.audit(pairs, probes=["connection"]).loc["connection"]
+    assert found["fires"]
+    assert found["value"] == 0
+    assert "falls into 2 parts that never met" in found["says"]
+
+
 @pytest.mark.parametrize(
     ("answer", "n", "fires"),
     [("first", 40, True), ("second", 40, True), ("tie", 40, True), ("tie", 19, False)],
@@ -255,11 +271,44 @@ def test_a_judge_with_one_answer_is_named(answer, n, fires, order):
     assert found["says"].startswith(f"Judge zed answers '{said}' in all {n} matches")
 
 
+def test_winners_in_the_first_column_are_no_answer():
+    table = pd.DataFrame({"x": list("abcd") * 20, "y": list("bcda") * 20})
+    table["who"], table["won"] = (
+        ["ann"] * 40 + ["zed"] * 40,
+        ["first"] * 30 + ["tie"] * 10 + ["first"] * 40,
+    )
+    columns = {"first": "x", "second": "y", "outcome": "won", "judge": "who"}
+    pairs = br.Pairs.from_frame(table, **columns)
+    found = br.audit(pairs, order_effect=False, probes=["answers"]).loc["answers"]
+    assert found["value"] == 0
+    assert found["says"] == "No judge gives one answer in all matches."
+
+
+def test_a_judge_whose_answers_are_expected_is_not_named():
+    """Nobody doubts who wins: a judge who says so may have looked."""
+    table = pd.DataFrame({"x": ["a"] * 400, "y": ["b"] * 400, "won": "first", "who": "ann"})
+    table.loc[:3, "won"] = "second"
+    table.loc[380:, "who"] = "zed"
+    columns = {"first": "x", "second": "y", "outcome": "won", "judge": "who"}
+    pairs = br.Pairs.from_frame(table, **columns)
+    found = br.audit(pairs, order_effect=False, probes=["answers"]).loc["answers"]
+    assert found["value"] == 20
+    assert not found["fires"]
+    assert found["says"] == "Judge zed answers 'the first' in all 20 matches, which may be chance."
+
+
 def test_two_votes_decide():
     pairs = br.Pairs.from_matrix([[0, 6], [5, 0]], items=["a", "b"])
     found = br.audit(pairs, order_effect=False, probes=["fragility"]).loc["fragility"]
     assert found["fires"]
     assert "Without 2 matches of 11, b would lead instead of a" in found["says"]
+
+
+def test_weights_are_not_votes():
+    rng = np.random.default_rng(0)
+    pairs = board(clean(rng).head(300), rng)
+    light = type(pairs)(**{**vars(pairs), "weight": np.full(pairs.n_pairs, 1e-3)})
+    pd.testing.assert_frame_equal(br.audit(pairs), br.audit(light))
 
 
 @pytest.mark.parametrize(
@@ -418,6 +467,12 @@ def test_few_predictions_give_no_alarms(honest):
     assert alarms(honest, 60) <= 5
 
 
+@pytest.mark.slow
+def test_few_predictions_give_alarms_as_rarely_as_stated(honest):
+    # of 1,500, Poisson of mean 1.5: eleven once in two million
+    assert alarms(honest, 500) <= 10
+
+
 KNOWING = {  # a model that knows of the defect
     "order": {},
     "ties": {"opinions": False},
@@ -445,3 +500,15 @@ def test_what_the_model_knows_of_fires_no_more(name):
         asked = of_one_judge(asked)
     found = br.audit(pairs, predicted(asked, **KNOWING[name]), probes=LEFT_OPEN)
     assert not found["fires"].any(), found["says"].to_dict()
+
+
+@pytest.mark.slow
+def test_false_alarms_are_rare_with_a_posterior():
+    fired = 0
+    for seed in range(1000, 1008):
+        rng = np.random.default_rng(seed)
+        pairs = board(clean(rng).head(1500), rng)
+        found = br.audit(pairs, predicted(of_one_judge(pairs)), probes=LEFT_OPEN)
+        fired += int(found["fires"].sum())
+    # 40 probes that each fire once in a thousand, or less often: four or more 1e-7
+    assert fired <= 3

@@ -5,12 +5,17 @@ import re
 import numpy as np
 import pandas as pd
 import pymc as pm
+import pytensor
+import pytensor.tensor as pt
 import pytest
 from pymc.distributions.multivariate import ZeroSumNormalRV
 from scipy import stats
+from scipy.optimize import minimize
 
 import bayesrank as br
 import bayesrank.leaderboard
+from bayesrank.data.derive import log_multinomial
+from bayesrank.inference import climb, objective
 from bayesrank.leaderboard import (
     have_opinions,
     leaderboard_model,
@@ -122,6 +127,45 @@ def test_the_table_in_the_docstring_names_the_variables():
     assert named == {name for name in names(model) if not name.endswith("_z")}
 
 
+def test_one_judge_or_one_category_adds_nothing():
+    one = TABLE.assign(judge="ann", category="code")
+    model = leaderboard_model(pairs_of(one, **JUDGED, **SORTED), category="category")
+    assert names(model) == {*UTILITY, "order_effect", "nu"}
+
+
+def test_categories_not_asked_for_only_keep_pairs_apart():
+    pairs = pairs_of(**SORTED)
+    model = leaderboard_model(pairs)
+    assert names(model) == {*UTILITY, "order_effect", "nu"}
+    assert len(model.coords["pair"]) == pairs.n_pairs == 4
+
+
+def test_without_an_order_effect_nothing_is_gained_by_being_first():
+    model = leaderboard_model(pairs_of(**JUDGED), order_effect=False)
+    assert {name for name in names(model) if "order" in name} == set()
+    assert "adherence" in names(model)
+
+
+def test_judges_without_ties_have_no_tie_parameter():
+    model = leaderboard_model(pairs_of(TABLE[TABLE["outcome"] != "tie"], **JUDGED))
+    assert {name for name in names(model) if "nu" in name or "tie" in name} == set()
+
+
+def test_judges_with_one_match_are_kept():
+    lone = TABLE.assign(judge=["ann", "bob", "cy", "dee", "ann"], count=1)
+    model = leaderboard_model(pairs_of(lone, **JUDGED))
+    assert list(model.coords["judge"]) == ["ann", "bob", "cy", "dee"]
+    assert model["y_judge_matches"].get_value().tolist() == [2, 1, 1, 1]
+
+
+def test_items_never_compared_are_named_and_keep_their_prior():
+    with pytest.warns(br.data.pairs.UncomparedItemWarning, match=r"never compared \('z'\)"):
+        pairs = pairs_of(items=["a", "b", "c", "z"])
+    model = leaderboard_model(pairs)
+    assert list(model.coords["item"]) == ["a", "b", "c", "z"]
+    assert np.isfinite(model.compile_logp(mode=QUICK)(model.initial_point()))
+
+
 def test_priors_are_those_asked_for():
     model = leaderboard_model(pairs_of(), prior="normal", utility_scale=2.0)
     point = model.initial_point() | {"utility": np.array([1.0, 0.0, -3.0])}
@@ -221,6 +265,15 @@ def test_the_likelihood_is_that_of_the_story():
     assert log_likelihood(model) == pytest.approx(expected)
 
 
+def test_without_judges_and_categories_all_matches_are_alike():
+    model = leaderboard_model(pairs_of())
+    one = pd.DataFrame({"code": W["code"], "prose": W["code"]})
+    same = {"ann": 1.0, "bob": 1.0}, {"ann": 0.3, "bob": 0.3}
+    expected = by_hand(TABLE, one, *same, {"ann": 0.8, "bob": 0.8}) + np.log(10)
+    values = {"utility": W["code"].to_numpy(), "order_effect": np.array(0.3)}
+    assert log_likelihood(model, **values) == pytest.approx(expected)
+
+
 STYLE = {
     "feature_effect": np.array([0.7]),
     "feature_slope": np.array([[0.4, -0.3]]),  # of a judge each
@@ -292,6 +345,17 @@ def test_ties_depend_on_items_and_on_strength(ties_by, category):
     assert logp(model.initial_point()) == pytest.approx(expected)
 
 
+def test_effects_of_items_on_ties_are_of_the_typical_category():
+    pairs = pairs_of(**SORTED)
+    model = leaderboard_model(pairs, category="category", ties_by=["strength"])
+    fixed = {"strength_tie_slope": np.array(0.8), "category_utility": W.T.to_numpy()}
+    fixed |= {"utility": W.mean(axis=1).to_numpy(), "item_tie_z": np.zeros(len(W))}
+    model = pm.do(model, fixed)
+    expected = 0.4 * (fixed["utility"] - fixed["utility"].mean())
+    np.testing.assert_allclose(model["item_tie_effect"].eval(), expected)
+    np.testing.assert_allclose(model["category_tie_effect"].eval().mean(axis=0), expected)
+
+
 @pytest.mark.parametrize(
     ("table", "ties_by", "message"),
     [
@@ -347,6 +411,55 @@ def test_new_matches_take_the_place_of_the_old_ones():
     )
 
 
+def test_new_matches_need_no_new_compilation():
+    pairs = pairs_of(**JUDGED, **SORTED)
+    model = pm.do(leaderboard_model(pairs, category="category"), FIXED)
+    logp = model.compile_logp(vars=model["y"], mode=QUICK)
+    before = logp(model.initial_point())
+    new = TABLE.iloc[[0, 2, 3]]
+    br.set_observed("y", pairs_of(new, **JUDGED, **SORTED), model=model)
+    assert logp(model.initial_point()) != before
+    expected = by_hand(new, W, ADHERENCE, ORDER, NU, OPINION)
+    assert logp(model.initial_point()) == pytest.approx(expected)
+
+
+def test_new_matches_with_other_features_or_prompts_raise():
+    pairs = pairs_of(STYLED, **LENGTH, **PROMPTS)
+    model = leaderboard_model(pairs, groups=["prompt"])
+    with pytest.raises(ValueError, match=r"has slopes, but the pairs have no features"):
+        br.set_observed("y", pairs_of(STYLED, **PROMPTS), model=model)
+    with pytest.raises(ValueError, match=r"have the features 'length', the new ones 'a'"):
+        br.set_observed("y", pairs_of(STYLED, features=["a"], **PROMPTS), model=model)
+    other = pairs_of(STYLED.assign(prompt=list("pqpqp")), **LENGTH, **PROMPTS)
+    with pytest.raises(
+        ValueError, match=r"deviations of the items at each prompt, which lack 'p: c' of"
+    ):
+        br.set_observed("y", other, model=model)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"first": ["z", "b", "b", "c", "a"]},
+            r"^The items of the pairs of 'y' are not those of the model's coord 'item'",
+        ),
+        (
+            {"judge": "ann"},
+            r"^The judge axis .* 'ann', 'bob', that of the new pairs 'ann'\. Build",
+        ),
+        (
+            {"category": list("ppppq")},
+            r"^The category axis .* 'code', 'prose', .* 'p', 'q'\. Build",
+        ),
+    ],
+)
+def test_new_matches_on_other_axes_raise(change, message):
+    model = leaderboard_model(pairs_of(**JUDGED, **SORTED), category="category")
+    with pytest.raises(ValueError, match=message):
+        br.set_observed("y", pairs_of(TABLE.assign(**change), **JUDGED, **SORTED), model=model)
+
+
 # Settings and bad input
 
 
@@ -382,3 +495,66 @@ def test_settings_of_the_sampler_suit_the_model():
 def test_wrong_arguments_raise(options, message):
     with pytest.raises(ValueError, match=message):
         leaderboard_model(pairs_of(), **options)
+
+
+def test_a_feature_that_never_differs_raises():
+    same = pairs_of(STYLED.assign(a=0.0, b=0.0), **LENGTH)
+    with pytest.raises(ValueError, match=r"^The feature 'length' is 0 in all matches"):
+        leaderboard_model(same)
+
+
+# What leaderboards without judges are known by
+
+
+def nats_per_match(family, pairs):
+    """Least loss of a family, found by its own gradient: no prior, the first utility at zero."""
+    with pm.Model() as model:
+        rest = pm.Flat("rest", shape=len(pairs.items) - 1)
+        tie = {}
+        if family is not br.BradleyTerry:
+            size = pt.exp(pm.Flat("log_tie"))
+            tie = {"nu": size} if family is br.Davidson else {"theta": 1 + size}
+        family("y", pt.concatenate([[0.0], rest]), observed=pairs, **tie)
+    with pytensor.config.change_flags(mode=QUICK):
+        density, start = objective(model)
+    orders = log_multinomial(pairs.counts)  # of the matches of a pair, which tell nothing
+    best = density(climb(density, start.data))[0] - pairs.weight @ orders
+    return -best / (pairs.weight @ pairs.counts.sum(axis=1))
+
+
+def nats_by_definition(family, counts):
+    """The same, from matrices of wins and of ties, by the formulas as their papers write them."""
+    wins, ties = counts
+    n = len(wins)
+
+    def loss(x):
+        worth, tie = np.exp([0.0, *x[: n - 1]]), np.exp(x[-1])
+        one, other = worth[:, None], worth
+        if family is br.BradleyTerry:
+            win, draw, won = one / (one + other), np.ones((n, n)), wins + ties / 2
+        elif family is br.Davidson:
+            equal = tie * np.sqrt(one * other)
+            win, draw, won = one / (one + other + equal), equal / (one + other + equal), wins
+        else:
+            theta = 1 + tie
+            win, won = one / (one + theta * other), wins
+            draw = (theta**2 - 1) * one * other / (one + theta * other) / (theta * one + other)
+        return -((won * np.log(win)).sum() + (np.triu(ties) * np.log(draw)).sum())
+
+    found = minimize(loss, np.zeros(n), method="BFGS", options={"gtol": 1e-4})
+    return found.fun / (wins + np.triu(ties)).sum()
+
+
+@pytest.mark.parametrize("family", [br.BradleyTerry, br.RaoKupper, br.Davidson])
+def test_the_least_loss_per_match_is_that_of_the_formula(family):
+    """Leaderbot 0.4.3 publishes these figures of its own counts: see docs/howto/arena.md."""
+    rng = np.random.default_rng(8)
+    wins, ties = rng.poisson(9, (2, 5, 5)) * (1 - np.eye(5, dtype=int))
+    wins[0] *= 3
+    ties = np.triu(ties) + np.triu(ties).T
+    pairs = br.Pairs.from_matrix(wins, ties=ties)
+    if family is br.BradleyTerry:
+        pairs = pairs.split_ties()
+    assert nats_per_match(family, pairs) == pytest.approx(
+        nats_by_definition(family, (wins, ties)), abs=1e-7
+    )

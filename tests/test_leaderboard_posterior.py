@@ -1,7 +1,7 @@
 """Posteriors of the leaderboard are calibrated: judges, categories, features, prompts, opinions.
 
-The model draws its own truths and matches. Draws of the prior, weighted by the likelihood, stand
-for draws of the posterior.
+The model draws its own truths and matches. By NUTS each simulation is a posterior of its own; in
+the short form draws of the prior, weighted by the likelihood, stand for those of the posterior.
 """
 
 import itertools
@@ -13,8 +13,9 @@ import pytest
 import xarray as xr
 
 import bayesrank as br
-from bayesrank.leaderboard import leaderboard_model
-from tests.distributions.calibration import bins_by_weight, uniformity
+from bayesrank.inference import sample
+from bayesrank.leaderboard import leaderboard_model, nuts_settings
+from tests.distributions.calibration import THINNED, bins_by_weight, bins_of_ranks, uniformity
 
 OF_ALL = (
     "utility", "utility_scale", "adherence", "adherence_spread", "order_effect",
@@ -111,3 +112,18 @@ def test_weighted_draws_of_the_prior_are_calibrated(kind):
     assert (uniformity(weighed(truth, counts, *prior)) > FALSE_ALARM).all()
     if kind == "categories":
         assert uniformity(weighed(truth, wins_of_the_first(counts), *prior)).min() < FALSE_ALARM
+
+
+@pytest.mark.slow
+@each_model
+def test_posteriors_of_boards_are_calibrated(kind):
+    truth, counts = simulated(kind, 100, seed=6)
+    bins = []
+    model = model_of(kind)
+    for k, each in enumerate(counts):
+        br.set_observed("y", board(kind, each), model=model)
+        found = sample(
+            50 * THINNED, tune=500, chains=2, random_seed=k, nuts=nuts_settings(model), model=model
+        )
+        bins.append(bins_of_ranks([x[k : k + 1] for x in truth], MODELS[kind][1], found))
+    assert (uniformity(np.concatenate(bins)) > FALSE_ALARM).all()

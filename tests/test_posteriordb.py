@@ -4,7 +4,9 @@ Stan's programs are written down here once more, in NumPy, line by line.
 """
 
 import json
+import re
 import runpy
+from itertools import combinations
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -93,6 +95,13 @@ def point(rng, dimensions):
     return {k: v if k in ("utility", "score") else np.exp(v / 2) for k, v in drawn.items()}
 
 
+def test_elementary_polynomials_are_sums_over_sets():
+    v = np.array([0.3, -1.2, 0.9, 2.0, -0.4])
+    for m in range(1, 6):
+        every = sum(np.exp(v[list(chosen)].sum()) for chosen in combinations(range(5), m))
+        assert elementary(v, m) == pytest.approx(every, rel=1e-14)
+
+
 def test_there_are_four_posteriors_and_every_file_is_of_one():
     assert set(POSTERIORS) == WRITE["POSTERIORS"]
     data, models = ({name.split("-")[part] for name in POSTERIORS} for part in (0, 1))
@@ -107,6 +116,18 @@ def test_there_are_four_posteriors_and_every_file_is_of_one():
     others = {"README.md", "write.py", "bibliography/references.bib", "alias/posteriors.json"}
     posteriors = {f"posteriors/{k}.json" for k in POSTERIORS}
     assert said == of_data | of_models | programs | of_draws | others | posteriors
+
+
+def test_references_are_those_of_the_bibliography():
+    text = (ROOT / "bibliography/references.bib").read_text(encoding="utf-8")
+    files = [*ROOT.glob("posteriors/*.json"), *ROOT.glob("*/info/*.json")]
+    cited = {key for path in files for key in json.loads(path.read_text("utf-8"))["references"]}
+    assert cited == set(re.findall(r"(?m)^@\w+\{(\w+),", text))
+
+
+@pytest.mark.parametrize("name", sorted(WRITE["DATA"]))
+def test_the_data_are_those_that_come_with_the_package(name):
+    assert unzipped(f"data/data/{name}.json") == WRITE["DATA"][name].make()
 
 
 @pytest.mark.parametrize("name", POSTERIORS)
@@ -170,3 +191,21 @@ def test_reference_draws_are_of_that_posterior(name):
     for found, wanted in ((slopes, 0.0), (slopes * (x - x.mean(axis=0)), -1.0)):
         error = found.std(axis=0) / np.sqrt(len(found))
         assert np.abs((found.mean(axis=0) - wanted) / error).max() < 6
+
+
+def test_its_own_client_reads_all_of_it():
+    client = pytest.importorskip(  # the folder here has the name of the package
+        "posteriordb.posterior_database", reason="needs the package posteriordb"
+    )
+    base = client.PosteriorDatabase(str(ROOT))
+    assert sorted(base.posterior_names()) == POSTERIORS
+    assert len(list(base.models())) == len(list(base.datasets())) == len(POSTERIORS)
+    for name in POSTERIORS:
+        posterior = base.posterior(name)
+        draws = posterior.reference_draws()
+        dimensions = posterior.information["dimensions"]
+        assert len(draws) == 10
+        assert {len(x) for chain in draws for x in chain.values()} == {1000}
+        assert len(draws[0]) == sum(dimensions.values())
+        assert posterior.data.values() == unzipped(f"data/data/{posterior.data.name}.json")
+        assert "\nmodel {" in posterior.model.stan_code()
