@@ -33,7 +33,7 @@ type Source = pd.DataFrame | str | Path | Sequence[str | Path] | ds.Dataset
 """A table: in memory, or in one file, in several, in a folder, or as a pyarrow dataset."""
 
 BATCH = 2**16  # rows
-TOGETHER = 2  # batches whose labels are numbered at a time
+TOGETHER = 2**17  # labels that are numbered at a time, or as many as there are already
 POOL = pa.system_memory_pool()  # it returns what is freed
 PATIENCE = 2.0  # seconds before a progress bar appears
 HEAD = 2**15  # bytes of a text from which its format is detected
@@ -298,7 +298,8 @@ class _Labels:
             self._append(array)  # as all batches of a row group of Parquet
             return
         self.waiting.append(array)
-        if len(self.waiting) >= TOGETHER:
+        n_known = 0 if self.names is None else len(self.names)
+        if sum(len(x.dictionary) for x in self.waiting) >= max(n_known, TOGETHER):
             self._number()
 
     def _number(self) -> None:
@@ -308,11 +309,14 @@ class _Labels:
         self.names = pc.unique(joined, memory_pool=POOL)
         narrow = np.min_scalar_type(-len(self.names) - 1)
         self.codes = self.codes.astype(narrow, copy=False)
+        labels = pa.concat_arrays([x.dictionary for x in self.waiting], POOL)
+        places = pc.index_in(labels, value_set=self.names, memory_pool=POOL).to_numpy()
+        done = 0
         for array in self.waiting:
-            if self.last is None or not array.dictionary.equals(self.last):
-                place = pc.index_in(array.dictionary, value_set=self.names, memory_pool=POOL)
-                self.table, self.last = np.append(place.to_numpy(), -1), array.dictionary
+            n, self.last = len(array.dictionary), array.dictionary
+            self.table = np.append(places[done : done + n], -1)
             self._append(array)
+            done += n
         self.waiting = []
         give_back()
 
