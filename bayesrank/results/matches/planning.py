@@ -369,7 +369,9 @@ class _Futures:
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         self.information, turn = np.linalg.eigh(root.T @ information @ root)
         self.information = np.maximum(self.information, 0.0)
-        self.root = root @ turn  # the covariance is root @ root.T
+        root = root @ turn  # the covariance is root @ root.T
+        # the sign of an eigenvector is the library's choice; futures must not depend on it
+        self.root = root * np.where(np.arange(1, len(root) + 1) @ root < 0, -1.0, 1.0)
         rng = np.random.default_rng(seed)
         # the same for every number of matches, so that the table is smooth
         self.moves = rng.normal(size=(self.futures, len(self.mean)))
@@ -377,9 +379,8 @@ class _Futures:
 
     def tied_after(self, matches: int, prob: float) -> NDArray[np.int64]:
         """Size of the set tied with the leader, in every future."""
-        known = (
-            matches * self.information / (1 + matches * self.information)
-        )  # share of the variance taken away
+        # the share of the variance that the matches take away
+        known = matches * self.information / (1 + matches * self.information)
         spread = (self.noise * np.sqrt(1 - known)) @ self.root.T
         sizes = np.empty(self.futures, dtype=np.int64)
         for k, move in enumerate(self.moves):
