@@ -204,7 +204,7 @@ class _Board:
     ) -> tuple[Floats, Floats]:  # fmt: skip
         """Residual of weighted counts (n_pairs, 3) summed by cell, and its variance by chance.
 
-        Without a posterior `variance` (n_pairs,) is that of the weighted counts of a pair.
+        Without a posterior, `variance` (n_pairs,) is the variance of the weighted counts.
         """
 
         def by_cell(counts: NDArray[Any]) -> Floats:

@@ -112,7 +112,7 @@ def _pairs(pairs: PairWins, summary: pd.DataFrame) -> list[Part]:
     table = pd.DataFrame(rows, index=pd.Index(names, name="Ahead"), columns=names)
     what = "ahead, level and behind" if level else "ahead and behind"
     some = f", for the first {n} items" if n < len(order) else ""
-    text = f"How often the item of the row was {what} of that of the column{some}."
+    text = f"How often the row item was {what} of the column item{some}."
     one, other = np.nonzero(np.triu(wins + wins.T + ties))
     csv = pd.DataFrame(
         {

@@ -45,7 +45,7 @@ AHEAD = (
 
 
 class DatedJob(Job):
-    """Matches or rankings with a group date: strengths that change, and what is known of today.
+    """Matches or rankings with a group date: strengths that change, as of the latest date.
 
     Parameters
     ----------

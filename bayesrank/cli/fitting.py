@@ -19,8 +19,8 @@ from bayesrank.cli.talk import Talk
 MOST_NUMBERS = 20_000_000  # of predictions, 8 bytes each
 # Draws of a posterior that predictions are computed at, and that data are simulated from.
 PREDICTED, SIMULATED = 1000, 500
-# Below so many draws there are no intervals, nor can one be left out: of more entries than there is
-# memory for, so many are predicted that stand for the others.
+# FEWEST draws are needed for intervals and LOO. If all entries do not fit into memory, SOME of
+# them, chosen at random, are predicted.
 FEWEST, SOME = 100, 100_000
 TOO_LONG = 600  # seconds of sampling, beyond which a quick answer is given
 # Entries times steps, up to which sampling takes less: entries take a tenth of a microsecond in a
@@ -215,7 +215,7 @@ def predictions(job: Job, posterior: Any) -> Any:
 
 
 def _spaced(posterior: Any, most: float) -> Any:
-    """Take so many draws of a posterior at most, evenly spaced."""
+    """Take at most this many draws of a posterior, evenly spaced."""
     sizes = posterior["posterior"].sizes
     every = max(ceil(sizes["chain"] * sizes["draw"] / max(most, 1)), 1)
     return posterior.isel(draw=slice(None, None, every), missing_dims="ignore")

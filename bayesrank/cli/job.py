@@ -144,7 +144,7 @@ class Job:
         return posterior
 
     def some(self, entries: int) -> "Job | None":
-        """Return the same job with so many entries, chosen at random, if it can have fewer."""
+        """Return this job with this many random entries, or None if it cannot have fewer."""
         return None
 
     def parts(self, report: "Report") -> "list[Part]":

@@ -17,7 +17,7 @@ class PairWins(NamedTuple):
     items : Index
         Labels.
     wins : array, shape (n_items, n_items)
-        How often the item of the row is ahead of that of the column.
+        How often the row item is ahead of the column item.
     ties : array, shape (n_items, n_items)
         How often the two are level; symmetric.
     """
