@@ -42,9 +42,9 @@ import bayesrank as br
 from bayesrank.inference import climb
 from bayesrank.inference import objective as log_density
 from bayesrank.likelihoods.pairs import FIRST, bradley_terry_log_probabilities
-from bayesrank.likelihoods.plackett_luce import weak_order_bound
 from models.partitioned_preference.simulate import simulate_partitions
 from models.shared.losses import attention_rank_loss
+from models.shared.weak_order_bound import weak_order_bound
 
 # From the utilities of the slots and their ranks to one number per ranking
 OF_RANKINGS: dict[str, Callable[[Any, Any], TensorVariable]] = {

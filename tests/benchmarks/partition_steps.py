@@ -9,7 +9,7 @@ import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 from scipy.special import gammaln
 
-from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_bound, weak_order_logp
+from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_logp
 
 BATCH = 20
 
@@ -30,10 +30,6 @@ def exact(utility: TensorVariable, ranks: TensorVariable, positive: TensorVariab
     return weak_order_logp(utility, ranks)
 
 
-def any_bound(utility: TensorVariable, ranks: TensorVariable, positive: TensorVariable):
-    return weak_order_bound(utility, ranks)
-
-
 def bound(utility: TensorVariable, ranks: TensorVariable, positive: TensorVariable):
     of_positive = utility[pt.arange(BATCH)[:, None], positive]
     top = pt.max(utility, axis=1)
@@ -49,7 +45,7 @@ def pairs(utility: TensorVariable, ranks: TensorVariable, positive: TensorVariab
     return -pt.sum(pt.softplus(-lead), axis=(1, 2)) - pt.sum(among, axis=(1, 2))
 
 
-OBJECTIVES = {"exact": exact, "bound": bound, "any_bound": any_bound, "pairs": pairs}
+OBJECTIVES = {"exact": exact, "bound": bound, "pairs": pairs}
 
 
 def step(name: str) -> Callable[..., Any]:

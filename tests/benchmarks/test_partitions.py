@@ -10,20 +10,17 @@ process of its own, three steps.
 items              100            1,000          10,000         100,000
 =================  =============  =============  =============  ==============
 exact              0.05 (0 MB)    0.09 (0 MB)    0.46 (3 MB)    4.1 (48 MB)
-PL-LB, any blocks  0.01 (0 MB)    0.05 (0 MB)    0.42 (3 MB)    4.2 (48 MB)
 PL-LB              0.03 (0 MB)    0.21 (0 MB)    2.1 (3 MB)     39* (64 MB)
 PL-LB in JAX       0.06 (0 MB)    0.25 (1 MB)    0.70 (5 MB)    5.9 (64 MB)
 RankNet            1.2 (0 MB)     11 (0 MB)      111* (3 MB)    1,090* (48 MB)
 =================  =============  =============  =============  ==============
 
 Time and memory of the exact likelihood are linear in the items (exponent of time 0.8). At 100,000
-items it takes as long as its lower bound in the same kernel, a tenth of the time of that bound
-compiled by PyTensor to the same backend, and 0.7 times that of the bound in JAX; 1.5 times is
-demanded below against the last two.
+items it takes a tenth of the time of its lower bound compiled by PyTensor to the same backend, and
+0.7 times that of the bound in JAX; 1.5 times is demanded below.
 
 The lower bound of Ma et al. is written out for two blocks, where it is a softmax without any sort;
-so are pairs (RankNet), each positive item against each other one. "Any blocks" is
-`weak_order_bound`, the kernel of the exact likelihood without the integral.
+so are pairs (RankNet), each positive item against each other one.
 """
 
 from collections.abc import Callable
@@ -55,7 +52,6 @@ MOST_EXPONENT = 1.15  # of its time in the items; caches are left behind on the 
 PEERS = {
     "bound": "PL-LB, two blocks",
     "bound_in_jax": "PL-LB, two blocks, JAX",
-    "any_bound": "PL-LB, any blocks",
     "pairs": "RankNet",
 }
 NAMES = [name for name in ("exact", *PEERS) if name in OBJECTIVES or find_spec("jax")]

@@ -24,7 +24,7 @@ from bayesrank.likelihoods.mpm.op import Agreement, CountsDraw, LogNormalisers, 
 from bayesrank.likelihoods.ops import stop_gradient, with_sum
 from bayesrank.likelihoods.pairs import DavidsonTotal, RaoKupperTotal, ThurstoneTotal
 from bayesrank.likelihoods.plackett_luce.per_item import TABLE, RankingLogp, StageTotal
-from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderBound, WeakOrderLogp
+from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderLogp
 from bayesrank.likelihoods.plackett_luce.remainders import LogRemainder
 from bayesrank.likelihoods.pmop.elementary_symmetric import Tilt
 from bayesrank.likelihoods.pmop.op import OrderedPartitionDraw, OrderedPartitionLogp
@@ -94,7 +94,6 @@ EXAMPLES = {
     "StageTotal": Example(StageTotal(), [PER_ITEM, *in_total(STAGES)], (0,)),
     "StageTotal, chains": Example(StageTotal(), [PER_ITEM, *in_total(CHAINS)], (0,)),
     "WeakOrderLogp": Example(WeakOrderLogp(), [UTILITY, RANKS], (0,)),
-    "WeakOrderBound": Example(WeakOrderBound(), [UTILITY, RANKS], (0,)),
     "LogRemainder": Example(LogRemainder(), [UTILITY], (0,)),
     "OrderedPartitionLogp": Example(
         OrderedPartitionLogp("harmonic", given_sizes=False),

@@ -1,9 +1,7 @@
-"""Compiled Ops for weak orders with one utility per slot: value and gradient in one pass.
+"""The compiled Op for weak orders with one utility per slot: value and gradient in one pass.
 
-`WeakOrderLogp` is the exact log-probability under Plackett-Luce, `WeakOrderBound` its lower bound.
-Numba and C modes run the kernel of `bayesrank.likelihoods.plackett_luce.per_slot_kernel`; JAX and
-second derivatives run the graphs of `bayesrank.likelihoods.plackett_luce.graph` and
-`bounds`, which must agree.
+Numba and C modes run the kernel of `bayesrank.likelihoods.plackett_luce.per_slot_kernel`; JAX runs
+the graph of `bayesrank.likelihoods.plackett_luce.graph`, which must agree.
 """
 
 from typing import Any
@@ -13,11 +11,10 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import over_rows
 from bayesrank.likelihoods.ops.compiled import CompiledOp
-from bayesrank.likelihoods.plackett_luce.bounds import bound_of_matrix
 from bayesrank.likelihoods.plackett_luce.graph import logp_of_matrix, need_quadrature
 from bayesrank.likelihoods.plackett_luce.per_slot_kernel import per_slot_kernel
 
-__all__ = ["WeakOrderBound", "WeakOrderLogp", "weak_order_bound", "weak_order_logp"]
+__all__ = ["WeakOrderLogp", "weak_order_logp"]
 
 
 class WeakOrderLogp(CompiledOp):
@@ -25,12 +22,7 @@ class WeakOrderLogp(CompiledOp):
 
     kernel = staticmethod(per_slot_kernel)
     signature = "(r,s),(r,s)->(r)"
-    version = 18
-    bound = False
-
-    @property
-    def constants(self) -> tuple[bool]:
-        return (self.bound,)
+    version = 19
 
     def graph(self, *inputs: Variable) -> TensorVariable:
         utility, ranks = inputs
@@ -39,19 +31,6 @@ class WeakOrderLogp(CompiledOp):
     def shortcut(self, *inputs: Variable) -> tuple[TensorVariable, TensorVariable] | None:
         utility, ranks = inputs
         return ~need_quadrature(ranks), logp_of_matrix(utility, ranks, quadrature=False)
-
-
-class WeakOrderBound(WeakOrderLogp):
-    """Lower bound of `WeakOrderLogp`, without any integral."""
-
-    bound = True
-
-    def graph(self, *inputs: Variable) -> TensorVariable:
-        utility, ranks = inputs
-        return bound_of_matrix(utility, ranks)
-
-    def shortcut(self, *inputs: Variable) -> None:
-        return None
 
 
 def weak_order_logp(utility: Any, ranks: Any, *, nodes: int = 48) -> TensorVariable:
@@ -78,26 +57,3 @@ def weak_order_logp(utility: Any, ranks: Any, *, nodes: int = 48) -> TensorVaria
     0.333333
     """
     return over_rows(lambda u, r: WeakOrderLogp(nodes)(u, r), utility, ranks)
-
-
-def weak_order_bound(utility: Any, ranks: Any) -> TensorVariable:
-    """Lower bound of the log-probability of weak orders, compiled; see `plackett_luce_bound`.
-
-    Parameters
-    ----------
-    utility : tensor_like of float, (..., n_slots)
-        Log worth of the item in each slot.
-    ranks : tensor_like of int, (..., n_slots)
-        Dense ranks, 0 in empty slots.
-
-    Returns
-    -------
-    TensorVariable, (...)
-        One number per ranking, -inf where the ranks are not dense.
-
-    Examples
-    --------
-    >>> round(float(weak_order_bound([0.0, 0.0, 0.0], [1, 1, 2]).exp().eval()), 6)  # 2!/3²
-    0.222222
-    """
-    return over_rows(lambda u, r: WeakOrderBound()(u, r), utility, ranks)

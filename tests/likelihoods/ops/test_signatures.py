@@ -43,7 +43,6 @@ OPS = [
     per_item.StageTotal(),
     per_item.RankingLogp(),
     per_slot.WeakOrderLogp(),
-    per_slot.WeakOrderBound(),
     remainders.LogRemainder(),
     elementary_symmetric.Tilt(),
     pmop.OrderedPartitionLogp("mean", False),
