@@ -76,7 +76,6 @@ STAGES = {
     "slot_item": "ranking,slot_of_ranking",
     "slot_rank": "ranking,slot_of_ranking",
     "node_slot": "node",
-    "n_shared": "",
     "single_item": "single",
     "single_node": "single",
     "stage_of": "use",

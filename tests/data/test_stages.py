@@ -10,8 +10,8 @@ from bayesrank.data.derive.stages import _number_by_first_occurrence
 from tests.oracles import inclusion_exclusion, weak_order_by_stages
 
 
-def table(rankings, **few):
-    return stage_table(rankings.item, rankings.ranks, rankings.weight, rankings.n_items, **few)
+def table(rankings):
+    return stage_table(rankings.item, rankings.ranks, rankings.weight, rankings.n_items)
 
 
 def remainder(stages, node):
@@ -126,42 +126,16 @@ def test_the_stages_of_a_ranking_multiply_to_its_probability():
             assert value == pytest.approx(exact, abs=1e-12)
 
 
-def test_what_one_ranking_has_alone_is_a_chain_behind_what_is_shared():
-    for seed in range(5):
-        r = random_rankings(np.random.default_rng(seed), 60, 8)
-        s, few = table(r, few=0), table(r)
-        assert few.n_shared == few.n_nodes == s.n_nodes
-        assert 0 < s.n_shared < s.n_nodes
-        sets = [frozenset(remainder(s, n)) for n in range(s.n_nodes)]
-        assert set(sets) == {frozenset(remainder(few, n)) for n in range(few.n_nodes)}
-        uses = dict.fromkeys(sets, 0)
-        for item, ranks in zip(r.item, r.ranks, strict=True):
-            for m in range(1, ranks.max() + 1):
-                uses[frozenset(item[ranks >= m].tolist())] += 1
-        for n in range(s.n_nodes):
-            child = s.node_child[n]
-            assert child < n
-            if n >= s.n_shared:
-                assert uses[sets[n]] == 1
-                assert child < s.n_shared or child == n - 1
-        # in the order of the chains, so that who goes along these meets them
-        first = np.searchsorted(s.block_below >= s.n_shared, True)
-        assert (s.block_below[:first] < s.n_shared).all()
-        assert (np.diff(s.block_below[first:]) > 0).all()
-        assert s.block_below[first:].size
-
-
 def test_a_remainder_that_others_take_apart_in_another_order_has_its_parts_before_it():
     # abc is of two rankings, above bc in the first and above ac in the second
     r = Rankings.from_orderings(
         [list("dabc"), list("ebac"), list("fga")], items=list("abcdefg"), rest=()
     )
-    s = table(r, few=0)
+    s = table(r)
     sets = [remainder(s, n) for n in range(s.n_nodes)]
-    assert {0, 1, 2} in sets[: s.n_shared]
+    assert {0, 1, 2} in sets
     for n, child in enumerate(s.node_child.tolist()):
         assert child < n
-        assert n >= s.n_shared or child < s.n_shared
         assert child < 0 or sets[child] < sets[n]
 
 
@@ -181,8 +155,7 @@ def test_the_linear_form_is_the_weighted_sum_of_the_stages():
         rng = np.random.default_rng(seed)
         r = random_rankings(rng, 100, 5)
         weight = rng.uniform(0.5, 3.0, size=r.n_rankings)
-        few = {"few": 0} if seed else {}
-        s = stage_table(r.item, r.ranks, weight, 7, **few)  # two items more than anyone ranks
+        s = stage_table(r.item, r.ranks, weight, 7)  # two items more than anyone ranks
         utility, blocks = rng.normal(size=7), rng.normal(size=s.block_below.size)
         log_total = np.array(
             [logsumexp(utility[sorted(remainder(s, n))]) for n in range(s.n_nodes)]

@@ -52,7 +52,6 @@ RANKS = np.array([[2, 1, 1, 3, 0, 1], [1, 2, 3, 4, 4, 2]])
 UTILITY = RNG.normal(size=RANKS.shape)
 STAGES = stage_table(RANKINGS.item, RANKINGS.ranks, RANKINGS.weight, RANKINGS.n_items)
 FIELDS = [np.array(field) for field in STAGES]
-CHAINS = stage_table(RANKINGS.item, RANKINGS.ranks, RANKINGS.weight, RANKINGS.n_items, few=0)
 PER_ITEM = RNG.normal(size=RANKINGS.n_items)
 
 SCORE, VARIANCE = RNG.normal(size=(2, 4)), RNG.gamma(5.0, 0.1, size=(2, 4))
@@ -92,7 +91,6 @@ EXAMPLES = {
     ),
     "RankingLogp": Example(RankingLogp(), [np.stack([PER_ITEM, -PER_ITEM]), *FIELDS], (0,)),
     "StageTotal": Example(StageTotal(), [PER_ITEM, *in_total(STAGES)], (0,)),
-    "StageTotal, chains": Example(StageTotal(), [PER_ITEM, *in_total(CHAINS)], (0,)),
     "WeakOrderLogp": Example(WeakOrderLogp(), [UTILITY, RANKS], (0,)),
     "LogRemainder": Example(LogRemainder(), [UTILITY], (0,)),
     "OrderedPartitionLogp": Example(

@@ -9,7 +9,6 @@ from tests.likelihoods.compiled_ops import EXAMPLES, outputs
 # Half a minute each to compile. The draws are compiled by the tests of their distributions. The
 # totals of pairs share a kernel. What is as simple as the others is quick, but adds up.
 SLOW = {
-    "StageTotal, chains",
     "OrderedPartitionDraw",
     "CountsDraw",
     "NetCountsDraw",

@@ -38,12 +38,6 @@ import pandas as pd
 
 __all__ = ["Stages", "stage_table"]
 
-FEW = 50_000
-"""Remainders up to which those of equal weights stand together, so that the logarithm of their
-product is taken once. If there are more, those of one ranking alone stand together, behind all
-others: a kernel then goes from ranking to ranking, and needs no more of the table at a time than a
-cache holds."""
-
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
@@ -51,10 +45,9 @@ Floats = npt.NDArray[np.float64]
 class Stages(NamedTuple):
     """Distinct remainders ("nodes") and stages; single stages come first, then blocks.
 
-    Nodes are numbered so that ``node_child[n] < n``. The last block of a ranking is a node
-    without a child and is no stage: it is certain. From `n_shared` on, a node is of one ranking
-    alone, and is the child of none but the next: each ranking has a chain of them, on top of what
-    it shares. The blocks that precede these come last, in the same order.
+    Nodes are numbered so that ``node_child[n] < n``, and those of equal weights stand together, so
+    that the logarithm of their product is taken once. The last block of a ranking is a node without
+    a child and is no stage: it is certain.
 
     With remainders L and block stages V, the log-probability of everything is the linear form
     ``item_weight @ utility + node_weight @ L + block_weight @ V``: a single stage is the utility
@@ -71,7 +64,6 @@ class Stages(NamedTuple):
     slot_item: Ints  # (n_rankings, n_slots)
     slot_rank: Ints  # (n_rankings, n_slots), 0 in empty slots
     node_slot: Ints  # (n_nodes,) flat slot at which the remainder begins
-    n_shared: Ints  # () nodes before those of one ranking alone; all, if they are few
     single_item: Ints  # (n_singles,) stage "this item is first of that remainder"
     single_node: Ints  # (n_singles,)
     stage_of: Ints  # (n_uses,) stages of the rankings, ranking after ranking
@@ -98,9 +90,7 @@ class Stages(NamedTuple):
         return _sums(self.stage_of, used, self.n_stages)
 
 
-def stage_table(
-    item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items: int, *, few: int = FEW
-) -> Stages:
+def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items: int) -> Stages:
     """Find the distinct remainders and stages of weak orders.
 
     Parameters
@@ -113,8 +103,6 @@ def stage_table(
         Multiplicity of each ranking.
     n_items : int
         Number of items, ranked or not.
-    few : int
-        Remainders up to which there are no chains.
 
     Returns
     -------
@@ -143,21 +131,9 @@ def stage_table(
     below = np.empty_like(node)
     below[1:] = node[:-1]
     below[is_last] = -1
-    if met.size <= few:
-        single_above = (size == 1) & ~is_last
-        by_weight = _sums(node[single_above], weight[row[single_above]], met.size)
-        order = np.lexsort((by_weight, length[row[met]] - slot[met]))  # by items, then weight
-        n_shared = met.size
-    else:
-        shared = np.bincount(node) > 1
-        # what they are made of, which other rankings may take apart in another order
-        reached = np.flatnonzero(shared)
-        while reached.size:
-            reached = below[met[reached]]
-            reached = np.unique(reached[(reached >= 0) & ~shared[reached]])
-            shared[reached] = True
-        order = np.concatenate([np.flatnonzero(shared), np.flatnonzero(~shared)])
-        n_shared = int(shared.sum())
+    single_above = (size == 1) & ~is_last
+    by_weight = _sums(node[single_above], weight[row[single_above]], met.size)
+    order = np.lexsort((by_weight, length[row[met]] - slot[met]))  # by items, then weight
     number = np.empty(order.size + 1, dtype=order.dtype)
     number[order], number[-1] = np.arange(order.size), -1  # no remainder stays none
     node, below, met = number[node], number[below], met[order]
@@ -169,8 +145,7 @@ def stage_table(
     number, met_stage = _number_by_first_occurrence(pair)
     distinct = stage[met_stage]
     single = size[distinct] == 1
-    alone = below[distinct] >= n_shared
-    order = np.lexsort((alone & ~single, ~single))  # singles first
+    order = np.argsort(~single, kind="stable")  # singles first
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
     stage_of = place[number]
@@ -194,7 +169,6 @@ def stage_table(
         slot_item=flat.reshape(n_rankings, n_slots),
         slot_rank=np.ascontiguousarray(ranks, dtype=np.int32),
         node_slot=(row[met] * n_slots + slot[met]).astype(np.int32),
-        n_shared=np.array(n_shared, dtype=np.int32),
         single_item=single_item,
         single_node=single_node,
         stage_of=stage_of.astype(np.int32),

@@ -13,7 +13,7 @@ from bayesrank.likelihoods.plackett_luce.block_kernel import (
     block_hessian_kernel,
     hessian_workspace,
 )
-from bayesrank.likelihoods.plackett_luce.per_item_kernel import log_worths
+from bayesrank.likelihoods.plackett_luce.per_item_kernel import Table, log_worths
 
 __all__ = ["stage_total_hessian_kernel"]
 
@@ -22,7 +22,6 @@ __all__ = ["stage_total_hessian_kernel"]
 def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
     utility, item_weight, node_weight, block_weight,
     entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
-    n_shared,
 ):  # fmt: skip
     r"""All second derivatives of the weighted sum of stages, (n_items, n_items).
 
@@ -33,11 +32,12 @@ def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
     once: in the smallest remainder that has both. Time is that of the pairs of an item and what is
     ranked with or below it.
     """
+    table = Table(entry, start, child, b_item, b_start, b_below)
     n_items, n_nodes = utility.size, child.size
     # each two items are written once, here or there: what is random access costs most
     half = np.zeros((n_items, n_items))
     log_total = np.empty(n_nodes)
-    log_worths(log_total, utility, entry, start, child)
+    log_worths(log_total, utility, table)
     of_shares, of_products = node_weight.copy(), -node_weight
     inside, share = np.empty(n_items, dtype=np.int64), np.empty(n_items)  # of a remainder
 
@@ -66,14 +66,14 @@ def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
                 half[b_item[first + i], b_item[first + j]] += weight * among[i, j]
         of_shares[below] -= weight * slopes
         of_products[below] += weight * (slopes + curved)
-        n_inside = _shares(inside, share, below, utility, log_total, entry, start, child)
+        n_inside = _shares(inside, share, below, utility, log_total, table)
         for i in range(size):
             row, by = half[b_item[first + i]], weight * h[i]
             for k in range(n_inside):
                 row[inside[k]] -= by * share[k]
 
     for n in range(n_nodes - 1, -1, -1):
-        n_inside = _shares(inside, share, n, utility, log_total, entry, start, child)
+        n_inside = _shares(inside, share, n, utility, log_total, table)
         for e in range(start[n + 1] - start[n]):  # those that are not in smaller ones come first
             row, by = half[inside[e]], of_products[n] * share[e]
             row[inside[e]] += 0.5 * share[e] * (by + of_shares[n])
@@ -87,10 +87,9 @@ def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _shares(  # type: ignore[no-untyped-def]
-    inside, share, n, utility, log_total, entry, start, child
-):
+def _shares(inside, share, n, utility, log_total, table):  # type: ignore[no-untyped-def]
     """Write the items of a remainder, those of its last block first, and their shares of it."""
+    entry, start, child = table.entry_item, table.node_start, table.node_child
     k, m = 0, n
     while m >= 0:
         for e in range(start[m], start[m + 1]):

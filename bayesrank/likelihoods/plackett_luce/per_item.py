@@ -37,9 +37,9 @@ __all__ = ["RankingLogp", "StageTotal", "ranking_logp"]
 # Fields of the stage table: what the kernels read, and what the graphs read instead.
 KERNEL = ("entry_item", "node_start", "node_child", "block_item", "block_start", "block_below")
 GRAPH = ("block_item", "block_below", "block_entry", "slot_item", "slot_rank", "node_slot")
-TABLE = (*KERNEL, *GRAPH[2:], "n_shared")
+TABLE = (*KERNEL, *GRAPH[2:])
 # Items, nodes and blocks, and others of which no length matters
-TABLE_AXES = "(entry),(n+1),(n),(member),(b+1),(b),(member),(row,slot),(row,slot),(n),()"
+TABLE_AXES = "(entry),(n+1),(n),(member),(b+1),(b),(member),(row,slot),(row,slot),(n)"
 WEIGHT_AXES = "(i),(n),(b)"
 
 
@@ -52,7 +52,7 @@ class StageTotal(CompiledOp):
 
     kernel = staticmethod(stage_total_kernel)
     signature = f"(i),{WEIGHT_AXES},{TABLE_AXES}->()"
-    version = 11
+    version = 12
 
     def hessian(self, *inputs: NDArray[Any]) -> "StageHessian":
         """Find all second derivatives, at values of the inputs."""
@@ -88,7 +88,7 @@ class RankingLogp(CompiledOp):
     kernel = staticmethod(ranking_logp_kernel)
     pullback_kernel = staticmethod(ranking_logp_pullback_kernel)
     signature = f"(g,i),{TABLE_AXES},(single),(single),(use),(use),(r),{WEIGHT_AXES}->(r,g)"
-    version = 12
+    version = 13
 
     def graph(self, *inputs: Variable) -> TensorVariable:
         utility, table, (s_item, s_node, stage_of, ranking_of, weight, *_) = _split(inputs)

@@ -55,7 +55,7 @@ DTYPES = dict.fromkeys(("where", "member", "needed"), "bool") | dict.fromkeys(
     (
         *("ranks", "consensus", "seed", "item", "first", "second", "group", "which", "ranker"),
         *("cells", "sizes", "entry", "start", "child", "b_item", "b_start", "b_below", "b_entry"),
-        *("slot_item", "slot_rank", "node_slot", "n_shared", "s_item", "s_node"),
+        *("slot_item", "slot_rank", "node_slot", "s_item", "s_node"),
         *("stage_of", "ranking_of"),
     ),
     "int64",

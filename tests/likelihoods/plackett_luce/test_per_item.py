@@ -17,7 +17,6 @@ from bayesrank.likelihoods.plackett_luce.per_item import (
     StageTotal,
     ranking_logp,
 )
-from bayesrank.likelihoods.plackett_luce.per_item_kernel import AT_ONCE
 from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_logp
 from tests.cases import RANKINGS
 from tests.likelihoods.loops import for_each
@@ -120,44 +119,6 @@ def test_the_whole_hessian_is_the_change_of_the_gradient(scale):
     slope = functools.partial(slope_of_total, inputs)
     np.testing.assert_allclose(found, gradient(slope, scale * UTILITY, step=1e-4), atol=1e-6)
     np.testing.assert_array_equal(found, found.T)
-
-
-def many(rng, n_items):
-    """Rankings with blocks, subsets, weights and repetitions, and one longer than a part."""
-    long = rng.permutation(n_items)
-    item = np.zeros((1_500, long.size), dtype=np.int32)
-    ranks = np.zeros_like(item)
-    for n in range(len(item)):
-        used = long if n == 700 else rng.permutation(40 if n % 2 else n_items)[: rng.integers(1, 9)]
-        places = (
-            np.arange(used.size) if n in (700, 701) else rng.integers(used.size, size=used.size)
-        )
-        order = np.argsort(places, kind="stable")
-        item[n, : used.size] = used[order]
-        ranks[n, : used.size] = np.unique(places[order], return_inverse=True)[1] + 1
-    item[-50:], ranks[-50:] = item[:50], ranks[:50]
-    return item, ranks, rng.uniform(0.5, 2.0, size=len(item))
-
-
-@pytest.mark.parametrize("blocks", [True, False], ids=["blocks", "full"])
-def test_chains_give_what_a_table_without_them_gives(blocks):
-    rng = np.random.default_rng(0)
-    item, ranks, weight = many(rng, n_items=AT_ONCE + 100)
-    if not blocks:
-        ranks = np.where(ranks > 0, np.arange(1, item.shape[1] + 1), 0)
-    utility = rng.normal(size=item.shape[1])
-    utility[0] = 20.0
-    tables = [stage_table(item, ranks, weight, utility.size, few=few) for few in (10**9, 0)]
-    assert tables[1].n_nodes - tables[1].n_shared > 1.3 * AT_ONCE
-    assert (tables[1].block_below >= tables[1].n_shared).any() == blocks
-    inputs = [
-        [getattr(t, name) for name in ("item_weight", "node_weight", "block_weight", *TABLE)]
-        for t in tables
-    ]
-    for u in (utility, 100 * utility):  # the second is beyond one scale
-        (value, slope), found = (StageTotal.kernel(u, *given) for given in inputs)
-        assert found[0] == pytest.approx(value, rel=1e-12)
-        np.testing.assert_allclose(found[1], slope, rtol=1e-9, atol=1e-9)
 
 
 def slope_of_total(inputs, utility):
