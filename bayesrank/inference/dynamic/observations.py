@@ -257,7 +257,7 @@ def _of_rankings(
         ranks = np.array(rankings.ranks[of], dtype=np.int64)
         utility = np.zeros(here.shape)
         utility[here] = rows
-        logp, slope = per_slot_kernel(utility, ranks, False)
+        logp, slope = per_slot_kernel(utility, ranks)
         bent = _bend(utility, ranks, here, -weight)
         both = here[:, :, None] & here[:, None, :]
         return Evaluated(weight * logp, (slope * weight[:, None])[here], bent[both])
@@ -280,8 +280,8 @@ def _bend(
     for j in range(n_slots):
         step = np.zeros(here.shape)
         step[:, j] = STEP * here[:, j]
-        ahead = per_slot_kernel(utility + step, ranks, False)[1]
-        behind = per_slot_kernel(utility - step, ranks, False)[1]
+        ahead = per_slot_kernel(utility + step, ranks)[1]
+        behind = per_slot_kernel(utility - step, ranks)[1]
         bent[:, :, j] = (ahead - behind) / (2 * STEP)
     return weight[:, None, None] * (bent + bent.transpose(0, 2, 1)) / 2
 
