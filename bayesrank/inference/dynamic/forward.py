@@ -282,7 +282,7 @@ def _predicted(
             utility[np.ix_(node == of, here)] = (
                 mean[first : first + size] + (noise * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
             )
-        found, _ = per_slot_kernel(utility, np.tile(row.astype(np.int64), (DRAWS, 1)), False)
+        found, _ = per_slot_kernel(utility, np.tile(row.astype(np.int64), (DRAWS, 1)))
         log_p.append(logsumexp(found) - np.log(DRAWS))
         first += size
     sizes = data.block_sizes[n:]
