@@ -79,6 +79,7 @@ __all__ = ["have_opinions", "leaderboard_model", "may_decide_alone", "nuts_setti
 
 MANY_JUDGES = 100  # a low-rank mass matrix slows sampling down from here on
 FEW_LABELS = 20  # the spread of a group with fewer labels is poorly known, and steps diverge
+DIFFER_CLEARLY = 100.0  # times the variance of points by chance; utilities are then well determined
 TIES_BY = ("item", "strength")
 MAY_DECIDE = 1 / 20  # with this share of the matches a judge with little noise may outvote all
 MOST_OPINIONS = 2000  # parameters of opinions
@@ -171,7 +172,9 @@ def leaderboard_model(
         groups.append(JUDGE)
 
     with pm.Model(coords=pairs.coords) as model:
-        utility = utility_prior(prior, "utility", sigma=utility_scale, dims="item")
+        utility = utility_prior(
+            prior, "utility", sigma=utility_scale, dims="item", centred=_differ_clearly(pairs)
+        )
         size = model["utility_scale"] if utility_scale is None else utility_scale
         order = pm.Normal("order_effect", 0, 0.5) if order_effect else None
         nu = pm.LogNormal("nu", 0, 1) if pairs.counts[:, 2].any() else None
@@ -269,6 +272,17 @@ def nuts_settings(model: pm.Model) -> dict[str, Any]:
     if any(len(model.coords[group]) <= FEW_LABELS for group in groups - {JUDGE}):
         short = {"target_accept": 0.99}
     return low_rank | short
+
+
+def _differ_clearly(pairs: Pairs) -> bool:
+    """Whether points of the items differ far more than chance makes them, in many matches."""
+    first, second, _ = (pairs.counts * pairs.weight[:, None]).T
+    n = first + second
+    points = np.bincount(pairs.first, first - second, pairs.n_items)
+    points -= np.bincount(pairs.second, first - second, pairs.n_items)
+    matches = np.bincount(pairs.first, n, pairs.n_items)
+    matches += np.bincount(pairs.second, n, pairs.n_items)
+    return bool(np.mean(points**2 / np.maximum(matches, 1)) > DIFFER_CLEARLY)
 
 
 def _slope(pairs: Pairs, judges: bool) -> TensorVariable:

@@ -9,6 +9,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pymc.distributions.multivariate import ZeroSumNormalRV
+from pymc.distributions.transforms import ZeroSumTransform
 from scipy import stats
 from scipy.optimize import minimize
 
@@ -185,6 +186,30 @@ def test_the_scale_of_the_utilities_is_learned_unless_it_is_given():
     np.testing.assert_allclose(utility, [2.0, 0.0, -6.0])
     scale = model.compile_logp(vars=model["utility_scale"], jacobian=False, mode=QUICK)(start)
     assert scale == pytest.approx(stats.halfnorm.logpdf(2.0, scale=LEARNED))
+
+
+@pytest.mark.parametrize("prior", ["normal", "zero-sum"])
+def test_utilities_that_data_determine_are_free_variables_with_the_same_prior(prior):
+    few, many = (pairs_of(TABLE.assign(count=n * TABLE["count"])) for n in (1, 1000))
+    standard, centred = (leaderboard_model(pairs, prior=prior) for pairs in (few, many))
+    assert names(centred) == names(standard) - {"utility_z"}
+    z, scale = np.array([1.0, 0.5, -1.5]), 2.0
+    values = {"utility_scale_log__": np.log(scale)}
+    if prior == "normal":
+        free, at = 3, ({"utility_z": z}, {"utility": scale * z})
+    else:
+        contrast = ZeroSumTransform([0]).forward(pt.as_tensor(z)).eval()
+        free = 2
+        at = {"utility_z_zerosum__": contrast}, {"utility_zerosum__": scale * contrast}
+    logps = [
+        model.compile_logp(vars=[model["utility_scale"], model[name]], mode=QUICK)(
+            model.initial_point() | values | point
+        )
+        for model, name, point in zip(
+            (standard, centred), ("utility_z", "utility"), at, strict=True
+        )
+    ]
+    assert logps[1] == pytest.approx(logps[0] - free * np.log(scale))
 
 
 def test_being_first_gains_nothing_on_neutral_ground():
