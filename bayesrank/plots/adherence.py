@@ -7,31 +7,21 @@ import numpy as np
 import pandas as pd
 from arviz import PlotCollection
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from bayesrank.plots.panels import (
-    chosen,
-    each_panel,
-    facets_of,
-    figure_of,
-    keep,
-    labels_of,
-    make_panels,
-    selections,
-    short_name,
-    title_panels,
-)
+from bayesrank.plots.panels import Panels, chosen, facets_of, labels_of, selections, short_name
 from bayesrank.plots.rows import (
+    DARK,
     LEADING,
     MANY,
     OTHER,
     WARNING,
-    figure_size,
+    draw_intervals,
+    explain,
     handle,
-    interval,
     interval_handles,
-    legend_above,
-    means,
     row_height,
     set_up_rows,
 )
@@ -41,10 +31,7 @@ from bayesrank.results.matches.adherence import adherence_draws, summarise_adher
 __all__ = ["plot_adherence"]
 
 BELOW, ABOVE = WARNING, LEADING
-MARKERS = {OTHER: "o", ABOVE: "^", BELOW: "v"}
-COLOUR = {ABOVE: "blue", BELOW: "orange"}
-FADED = {OTHER: "#cfcfcf", ABOVE: "#99c7e0", BELOW: "#eebf99"}  # the same, mixed with white
-DARK = "#333333"
+MARKERS = {BELOW: "v", ABOVE: "^", OTHER: "o"}
 NAME = 0.2  # inches that a row with a name needs
 NARROW = 6.0  # points under which lines and markers of neighbours would run together
 
@@ -130,72 +117,61 @@ def plot_adherence(
         adherence_draws(found.sel(one), var, dim, relative, contrary=contrary)
         for one in selections(found, facets)
     ]
-    tables = [summarise_adherences(one, prob, factor, outlier_prob) for one in draws]
-    halves = [summarise_adherences(one, 0.5, factor, outlier_prob) for one in draws]
+    tables = [_table(one, prob, factor, outlier_prob) for one in draws]
     medians = [float(np.median(one.to_numpy(), axis=1).mean()) for one in draws]
-    shown, gap = _rows(_highest_first(tables, labels_of(found, dim)), rankers, max_rankers)
+    labels = labels_of(found, dim)
+    mean = np.mean([table.loc[labels, "mean"] for table in tables], axis=0)
+    shown, gap = _rows(labels[np.argsort(-mean, kind="stable")], rankers, max_rankers)
+    n_hidden = len(labels) - len(shown)
 
-    given = plot_collection is not None
-    room = float(MANY)
-    if plot_collection is not None:
-        room = min(_inches(ax) for ax, _ in each_panel(plot_collection, found, facets)) / NAME
-    y, named = _places(len(shown), gap, room)
-    names = [short_name(name) for name in shown[named]]
-    size = figure_size(names, row_height(len(shown)) * (y[-1] + 1), 2.1)
-    pc = make_panels(found, facets, plot_collection, size, pc_kwargs, 2)
+    y, named = _places(len(shown), gap, MANY)
+    longest, row = [short_name(name) for name in shown[named]], row_height(len(shown))
+    size = {"height": row * (y[-1] + 1) + 0.75, "head": 1.35, "col_wrap": 2}
+    panels = Panels(found, facets, plot_collection, pc_kwargs, names=longest, **size)
+    if not panels.is_new:
+        room = min(_inches(ax) for ax, _ in panels)
+        y, named = _places(len(shown), gap, room / NAME)
+        row = room / (y[-1] + 1)
+    narrow = bool(72 * row * np.diff(y).min(initial=1.0) < NARROW)
+    names, ticks = [short_name(name) for name in shown[named]], y[named]
+    if gap is not None:
+        names, ticks = [*names, f"{n_hidden} not shown"], np.append(ticks, y[gap] - 1)
+    elif not named.all():
+        names, ticks = [*names, f"{(~named).sum()} more"], np.append(ticks, y[~named].mean())
 
-    ends = pd.concat([x.loc[shown, ["low", "high", "mean"]] for x in (*tables, *halves)])
-    right = max(float(ends.to_numpy().max()), *medians) or 1.0
-    left = min(float(ends.to_numpy().min()), 0.0)
-    panels = zip(each_panel(pc, found, facets), tables, halves, medians, strict=True)
-    for (ax, first), table, half, median in panels:
-        row = _inches(ax) / (y[-1] + 1) if given else row_height(len(shown))
-        narrow = bool(72 * row * np.diff(y).min(initial=1.0) < NARROW)
-        kinds = _colours(table.loc[shown], outlier_prob)
-        _draw(ax, y, named, narrow, table.loc[shown], half.loc[shown], kinds)
-        ax.axvline(median, color=DARK, linewidth=0.9, linestyle="--", zorder=1)
-        for x in (median / factor, median * factor):
-            ax.axvline(x, color=DARK, linewidth=0.9, linestyle=":", zorder=1)
-        set_up_rows(ax, y[named], names, foot=y[-1] > 0.75 * MANY, named=first)
-        if first:
-            _say_what_lacks(ax, y, named, gap, len(table) - len(shown))
+    ends = pd.concat([table.loc[shown, ["low", "high", "mean"]] for table in tables]).to_numpy()
+    right, left = max(float(ends.max()), *medians) or 1.0, min(float(ends.min()), 0.0)
+    for (ax, first), table, median in zip(panels, tables, medians, strict=True):
+        _draw(ax, y, named, table.loc[shown], narrow)
+        for x, style in ((median, "--"), (median / factor, ":"), (median * factor, ":")):
+            ax.axvline(x, color=DARK, linewidth=0.9, linestyle=style, zorder=1)
+        set_up_rows(ax, ticks, names, foot=y[-1] > 0.75 * MANY, named=first)
+        for label in ax.get_yticklabels()[named.sum() :]:
+            label.set(color="#666666", style="italic")
         ax.set_xlim(1.03 * left - 0.02 * right, 1.03 * right)  # a marker at 0 is seen whole
-    title_panels(pc, found, facets)
+    panels.title()
 
-    title = f"{len(shown)} of {found.sizes[dim]} {dim}s" if len(shown) < found.sizes[dim] else ""
+    title = f"{len(shown)} of {len(labels)} {dim}s" if n_hidden else ""
     if gap is not None:
         title += f": the {gap} highest and the {len(shown) - gap} lowest"
-    colours = [_colours(table, outlier_prob) for table in tables]
-    counts = {kind: sum(int((one == kind).sum()) for one in colours) for kind in MARKERS}
-    words = _words(counts, dim, factor, outlier_prob, counted=not facets)
-    unit = _unit_name(relative, dim)
-    axes = [ax for ax, _ in each_panel(pc, found, facets)]
-    if given:  # a legend would cover data, or other axes of the figure
-        lines = [f"Adherence, {unit}: mean, 50% and {100 * prob:g}% interval"]
-        lines += [f"{COLOUR[kind]}: {text}" for kind, text in words.items() if kind != OTHER]
-        for ax in axes:
-            label = "\n".join([*lines, f"dashed: median {dim}", *([title] if title else [])])
-            ax.set_xlabel(label, fontsize=9)
-        return pc
-    for ax in axes:
-        nothing = "0 = nothing to do with the consensus"
-        ax.set_xlabel(f"Adherence, {unit}" + ("" if facets else f" ({nothing})"))
-    handles = [
-        handle(text, kind, marker=MARKERS[kind], linestyle="-") for kind, text in words.items()
-    ]
-    handles.append(handle(f"median {dim}", DARK, 0.9, linestyle="--"))
-    if factor > 1:
-        text = f"{1 / factor:.3g} × and {factor:.3g} × the median"
-        handles.append(handle(text, DARK, 0.9, linestyle=":"))
+    axis = f"Adherence, {_unit_name(relative, dim)}"
+    if panels.is_new and not facets:
+        axis += " (0 = nothing to do with the consensus)"
+    colours = pd.concat([table["colour"] for table in tables])
+    handles = _handles(colours, dim, factor, outlier_prob, counted=not facets)
     handles += interval_handles(prob, "mean")
-    keep(pc, "legend", legend_above(figure_of(pc), handles, title, ncols=2))
-    return pc
+    lines = f"mean, 50% and {100 * prob:g}% interval"
+    explain(panels, axis, lines, handles, title, ncols=2)
+    return panels.pc
 
 
-def _highest_first(tables: Sequence[pd.DataFrame], labels: pd.Index) -> pd.Index:
-    """Labels by the mean over the panels of their mean adherence."""
-    mean = np.mean([table.loc[labels, "mean"] for table in tables], axis=0)
-    return labels[np.argsort(-mean, kind="stable")]
+def _table(draws: pd.DataFrame, prob: float, factor: float, outlier_prob: float) -> pd.DataFrame:
+    """Summary of the draws of one panel, with the half interval and the colour of each ranker."""
+    table = summarise_adherences(draws, prob, factor, outlier_prob)
+    half = summarise_adherences(draws, 0.5, factor, outlier_prob)
+    far_above = table["p_far_above"] >= outlier_prob
+    colour = np.where(table["outlier"], BELOW, np.where(far_above, ABOVE, OTHER))
+    return table.assign(half_low=half["low"], half_high=half["high"], colour=colour)
 
 
 def _rows(
@@ -231,62 +207,28 @@ def _places(n: int, gap: int | None, room: float) -> tuple[NDArray[np.float64], 
 
 
 def _inches(ax: Axes) -> float:
+    """Height of a panel."""
     return float(ax.get_window_extent().height / ax.figure.dpi)
 
 
-def _colours(table: pd.DataFrame, outlier_prob: float) -> NDArray[np.str_]:
-    """Colour of every ranker."""
-    far_above = table["p_far_above"] >= outlier_prob
-    return np.where(table["outlier"], BELOW, np.where(far_above, ABOVE, OTHER))
-
-
 def _draw(
-    ax: Axes,
-    y: NDArray[np.float64],
-    named: NDArray[np.bool_],
-    narrow: bool,
-    table: pd.DataFrame,
-    half: pd.DataFrame,
-    kinds: NDArray[np.str_],
+    ax: Axes, y: NDArray[np.float64], named: NDArray[np.bool_], table: pd.DataFrame, narrow: bool
 ) -> None:
-    """Draw rows by colour, those with names apart from those that may be narrower."""
-    for kind, marker in MARKERS.items():
+    """Draw rows by colour; those without names may be so narrow that shade replaces width."""
+    for colour, marker in MARKERS.items():
         for some, crowded in ((named, False), (~named, narrow)):
-            rows = some & (kinds == kind)
-            if not rows.any():
+            use = some & (table["colour"] == colour).to_numpy()
+            if not use.any():
                 continue
-            a, b = table[rows], half[rows]
+            rows, at = table[use], y[use]
+            thin, thick = (rows["low"], rows["high"]), (rows["half_low"], rows["half_high"])
             if crowded:
-                ends = (a["low"], a["high"]), (b["low"], b["high"])
-                _draw_narrow(ax, y[rows], *ends, a["mean"], kind)
-                continue
-            look = {"y": y[rows], "colour": kind}
-            interval(a["low"], ax, high=a["high"], linewidth=1.2, **look)
-            interval(b["low"], ax, high=b["high"], linewidth=4.5, **look)
-            means(a["mean"], ax, marker=marker, **look)
-
-
-def _draw_narrow(ax: Axes, y: Any, thin: Any, thick: Any, mean: Any, colour: str) -> None:
-    """Draw rows that touch each other: shade tells the intervals apart, not width."""
-    ax.hlines(y, *thin, color=FADED[colour], linewidth=1.0, zorder=2)
-    ax.hlines(y, *thick, color=colour, linewidth=1.0, zorder=3)
-    ax.scatter(mean, y, s=3, c=DARK, linewidths=0, zorder=4)
-
-
-def _say_what_lacks(
-    ax: Axes, y: NDArray[np.float64], named: NDArray[np.bool_], gap: int | None, hidden: int
-) -> None:
-    """Write among the names how many rankers have none, or are not shown."""
-    if gap is None and named.all():
-        return
-    if gap is None:
-        place, text = y[~named].mean(), f"{(~named).sum()} more"
-    else:
-        place, text = y[gap] - 1, f"{hidden} not shown"
-    ticks = [*ax.get_yticks(), place]
-    names = [*(label.get_text() for label in ax.get_yticklabels()), text]
-    ax.set_yticks(ticks, names, parse_math=False)
-    ax.get_yticklabels()[-1].set(color="#666666", style="italic")
+                faded = 0.4 * np.array(to_rgb(colour)) + 0.6
+                ax.hlines(at, *thin, color=[faded], linewidth=1.0, zorder=2)
+                ax.hlines(at, *thick, color=colour, linewidth=1.0, zorder=3)
+                ax.scatter(rows["mean"], at, s=3, c=DARK, linewidths=0, zorder=4)
+            else:
+                draw_intervals(ax, at, thin, thick, rows["mean"], colour, marker)
 
 
 def _unit_name(relative: bool | float, dim: str) -> str:
@@ -297,14 +239,27 @@ def _unit_name(relative: bool | float, dim: str) -> str:
     return f"relative to the {named.get(relative, f'{100 * relative:g}% quantile of all')}"
 
 
-def _words(
-    counts: dict[str, int], dim: str, factor: float, outlier_prob: float, *, counted: bool
-) -> dict[str, str]:
-    """Say what the colours that occur mean, and of one panel how many have them."""
+def _handles(
+    colours: pd.Series, dim: str, factor: float, outlier_prob: float, *, counted: bool
+) -> list[Line2D]:
+    """Legend of the colours that occur, of one panel with how often, and of the lines."""
+    counts = colours.value_counts()
+    others = "other " if {BELOW, ABOVE} & {*counts.index} else ""
     words = {
         BELOW: f"does not follow: < {1 / factor:.3g} × median, P ≥ {outlier_prob:g}",
         ABOVE: f"follows closely: > {factor:.3g} × median, P ≥ {outlier_prob:g}",
-        OTHER: f"other {dim}s" if counts[BELOW] or counts[ABOVE] else f"{dim}s",
+        OTHER: f"{others}{dim}s",
     }
-    found = {kind: text for kind, text in words.items() if counts[kind]}
-    return {k: f"{text} ({counts[k]})" if counted else text for k, text in found.items()}
+    handles = [
+        handle(
+            f"{words[colour]} ({counts[colour]})" if counted else words[colour],
+            colour, marker=marker, linestyle="-",
+        )
+        for colour, marker in MARKERS.items()
+        if colour in counts
+    ]  # fmt: skip
+    handles.append(handle(f"median {dim}", DARK, 0.9, linestyle="--"))
+    if factor > 1:
+        text = f"{1 / factor:.3g} × and {factor:.3g} × the median"
+        handles.append(handle(text, DARK, 0.9, linestyle=":"))
+    return handles

@@ -1,28 +1,22 @@
-"""The picture of predictive checks: what was observed beside what a model predicts."""
+"""The picture of predictive checks: what was observed compared with what a model predicts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from textwrap import fill
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import xarray as xr
 from arviz import PlotCollection
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from bayesrank.plots.panels import figure_of, keep, short_name
-from bayesrank.plots.rows import (
-    LEADING,
-    OTHER,
-    WARNING,
-    handle,
-    legend_above,
-    set_up_rows,
-    without_box,
-)
+from bayesrank.plots.panels import legend_above, short_name
+from bayesrank.plots.rows import DARK, LEADING, OTHER, WARNING, handle, set_up_rows, without_box
 from bayesrank.results.checks.match_checks import match_checks
 from bayesrank.results.checks.ranking_checks import GIVEN, ranking_checks, worst_checks
 
@@ -41,9 +35,16 @@ PANELS = {
     "group points": ("Points by group", "Predicted share of the points of an item there"),
     "block size": ("Ties", "Share of the blocks of tied items; blocks per item of a list"),
 }  # fmt: skip
-WIDE = ("Kendall distance", "outcome", "block size")  # panels that have a row of their own
+# of panels that may be too large: what is shown first
+FIRST = {
+    "top item": "most often on top",
+    "points": "with the most points",
+    "pair order": "most often presented together",
+    "pair": "most often set against each other",
+}
+WIDE = {"Kendall distance", "outcome", "block size"}  # panels that have a row of their own
 # panels of points, observed over predicted
-BY_PAIR = ("pair order", "pair", "group outcome", "group points")
+BY_PAIR = {"pair order", "pair", "group outcome", "group points"}
 OUTCOMES = {"first": "the first wins", "second": "the second wins", "tie": "a tie"}
 MOST = 20  # items in their panel, besides surprising ones
 EXTRA = 5  # such surprising ones
@@ -51,9 +52,8 @@ NAMED = 6  # surprising pairs with a name
 NAME = 30  # characters of a name beside a row
 ROW = 0.24  # inches of a row
 WIDE_ROW = 0.36  # of a row of a wide panel
-ABOVE, BELOW = 0.55, 0.65  # inches that a panel needs for its title, and for its scale
+AROUND = 1.2  # inches that a panel needs for its title, and for its scale
 PAIRS = 2.9  # inches of the panel of pairs, at least
-DARK = "#333333"
 
 
 def plot_ranking_checks(
@@ -93,7 +93,7 @@ def plot_ranking_checks(
     >>> pc = plot_ranking_checks(idata)  # doctest: +SKIP
     >>> pc.savefig("checks.png")  # doctest: +SKIP
     """
-    return _draw(_table(ranking_checks, data, options), figure_kwargs or {})
+    return _draw(_table(ranking_checks, data, options), figure_kwargs)
 
 
 def plot_match_checks(
@@ -126,7 +126,7 @@ def plot_match_checks(
     --------
     >>> pc = plot_match_checks(idata)  # doctest: +SKIP
     """
-    return _draw(_table(match_checks, data, options), figure_kwargs or {})
+    return _draw(_table(match_checks, data, options), figure_kwargs)
 
 
 def _table(
@@ -143,58 +143,52 @@ def _table(
     return data
 
 
-def _draw(table: pd.DataFrame, figure_kwargs: Mapping[str, Any]) -> PlotCollection:
+def _draw(table: pd.DataFrame, figure_kwargs: dict[str, Any] | None) -> PlotCollection:
     """Draw a table of checks: wide panels, and the others two in a row."""
-    there = set(table.index.get_level_values("statistic"))
+    there = {*table.index.get_level_values("statistic")}
     parts = {name: pd.DataFrame(table.loc[name]) for name in PANELS if name in there}
     parts = {name: part for name, part in parts.items() if _says_something(name, part)}
     rows = {name: _rows(name, part) for name, part in parts.items() if name not in BY_PAIR}
-    inches = {
-        name: ABOVE + BELOW + (WIDE_ROW if name in WIDE else ROW) * (len(rows[name]) + 0.2)
-        if name in rows
-        else ABOVE + BELOW + PAIRS
-        for name in parts
-    }
-    lines: list[list[str]] = []  # panels beside each other
-    for name in parts:
-        beside = lines and name not in WIDE and lines[-1][0] not in WIDE and len(lines[-1]) == 1
-        lines = [*lines[:-1], [*lines[-1], name]] if beside else [*lines, [name]]
-    heights = [max(inches[name] for name in line) for line in lines]
-
-    panels = xr.Dataset(
-        {"observed": ("statistic", np.arange(float(len(parts))))}, {"statistic": list(parts)}
-    )
-    pc = PlotCollection.wrap(
-        panels,
-        cols=["statistic"],
-        col_wrap=2,
-        backend="matplotlib",
-        figure_kwargs={"figsize": (9.0, 0.9 + sum(heights)), "layout": "constrained"}
-        | dict(figure_kwargs),
-    )
-    axes = {name: pc.get_target("observed", {"statistic": name}) for name in parts}
-    grid = figure_of(pc).add_gridspec(len(lines), 2, height_ratios=heights)
-    for n, line in enumerate(lines):
-        for k, name in enumerate(line):
-            whole = len(line) == 1
-            axes[name].set_subplotspec(grid[n, :] if whole else grid[n, k])
-    for name, shown in rows.items():
-        _draw_rows(axes[name], shown)
-    for name in set(parts) & set(BY_PAIR):
-        _draw_pairs(axes[name], parts[name])
+    figure, axes = _panels(parts, rows, figure_kwargs or {})
     for name, ax in axes.items():
         title, what = PANELS[name]
-        note = _note(name, parts[name], len(rows.get(name, parts[name])), table.attrs["n_pairs"])
+        if name in rows:
+            _draw_rows(ax, rows[name])
+        else:
+            _draw_pairs(ax, parts[name])
+            what = "\n".join(filter(None, [what, _number(ax, parts[name])]))
+        note = _note(name, len(rows.get(name, parts[name])), len(parts[name]), table)
         ax.set_title(title, fontsize=10, fontweight="bold", loc="left", pad=18 if note else 6)
         look: dict[str, Any] = {"textcoords": "offset points", "xycoords": "axes fraction"}
         ax.annotate(note, (0, 1), (0, 5), fontsize=8.5, color=DARK, **look)
-        ax.set_xlabel(what, fontsize=9)
+        ax.set_xlabel(what, fontsize=9, parse_math=False)
         ax.tick_params(labelsize=8.5)
-        if name in BY_PAIR and (named := _number(ax, parts[name])):
-            ax.set_xlabel(f"{what}\n{named}", fontsize=9, parse_math=False)
     said = worst_checks(table).said(table.attrs["prob"])
-    keep(pc, "legend", legend_above(figure_of(pc), _handles(table), said, ncols=4))
-    return pc
+    made = {"figure": figure, "legend": legend_above(figure, _handles(table), said, 4)}
+    viz = {name: xr.DataArray(np.array(artist, dtype=object)) for name, artist in made.items()}
+    viz["plot"] = xr.DataArray([*axes.values()], {"statistic": [*axes]}, "statistic")
+    return PlotCollection(xr.Dataset(), xr.DataTree(xr.Dataset(viz)), backend="matplotlib")
+
+
+def _panels(
+    parts: dict[str, pd.DataFrame], rows: dict[str, pd.DataFrame], figure_kwargs: dict[str, Any]
+) -> tuple[Figure, dict[str, Axes]]:
+    """Make a figure with a panel per statistic, as high as its rows need."""
+    lines: list[list[str]] = []  # panels side by side
+    for name in parts:
+        if lines and len(lines[-1]) == 1 and not WIDE.intersection([name, *lines[-1]]):
+            lines[-1].append(name)
+        else:
+            lines.append([name])
+    inches = dict.fromkeys(parts, PAIRS) | {
+        name: (WIDE_ROW if name in WIDE else ROW) * (len(shown) + 0.2)
+        for name, shown in rows.items()
+    }
+    heights = [AROUND + max(inches[name] for name in line) for line in lines]
+    look = {"figsize": (9.0, 0.9 + sum(heights)), "layout": "constrained"}
+    figure = plt.figure(**look | figure_kwargs)
+    found = figure.subplot_mosaic([[line[0], line[-1]] for line in lines], height_ratios=heights)
+    return figure, {name: found[name] for name in parts}
 
 
 def _says_something(name: str, part: pd.DataFrame) -> bool:
@@ -209,17 +203,14 @@ def _rows(name: str, part: pd.DataFrame) -> pd.DataFrame:
     """Rows to show of a statistic, from top to bottom, named in the column name."""
     if name in ("top item", "points"):
         part = part.sort_values("observed", ascending=False, kind="stable")
-        rest = part.iloc[MOST:]
-        part = pd.concat([part.iloc[:MOST], _farthest(rest, EXTRA)])
-        names = [str(label) for label, _ in part.index]
-    elif name == "outcome":
-        names = [OUTCOMES[str(label)] for label, _ in part.index]
-    elif name == "block size":
-        names = [str(label) for label, _ in part.index]
-    else:
-        part = part.iloc[
-            np.argsort(part.index.get_level_values("label") == "spread", kind="stable")
-        ]
+        part = pd.concat([part.iloc[:MOST], _farthest(part.iloc[MOST:], EXTRA)])
+    if name == "Kendall distance":
+        spread = part.index.get_level_values("label") == "spread"
+        part = part.iloc[np.argsort(spread, kind="stable")]
+    names = [str(label) for label, _ in part.index]
+    if name == "outcome":
+        names = [OUTCOMES[label] for label in names]
+    if name == "Kendall distance":
         names = [f"{label}, {_length_name(n)}" for label, n in part.index]
     return part.assign(name=[short_name(text, NAME) for text in names])
 
@@ -284,16 +275,15 @@ def _draw_pairs(ax: Axes, pairs: pd.DataFrame) -> None:
     without_box(ax)
 
 
-def _note(name: str, part: pd.DataFrame, n_shown: int, n_pairs: int) -> str:
-    """Say what a panel leaves out, or why there is nothing to see."""
-    if name in ("top item", "points") and n_shown < len(part):
-        more = f" and {n_shown - MOST} surprising others" if n_shown > MOST else ""
-        which = "most often on top" if name == "top item" else "with the most points"
-        return f"of {len(part)} the {MOST} {which}{more}"
-    if name in ("pair order", "pair") and n_shown < n_pairs:
-        which = "presented together" if name == "pair order" else "set against each other"
-        return f"of {n_pairs:,} the {n_shown} most often {which}"
-    return ""
+def _note(name: str, n_shown: int, n_checks: int, table: pd.DataFrame) -> str:
+    """Say what a panel leaves out."""
+    n = n_checks if name in ("top item", "points") else table.attrs["n_pairs"]
+    if name not in FIRST or n_shown >= n:
+        return ""
+    if name in BY_PAIR:
+        return f"of {n:,} the {n_shown} {FIRST[name]}"
+    more = f" and {n_shown - MOST} surprising others" if n_shown > MOST else ""
+    return f"of {n} the {MOST} {FIRST[name]}{more}"
 
 
 def _number(ax: Axes, pairs: pd.DataFrame) -> str:

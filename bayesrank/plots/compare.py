@@ -11,16 +11,14 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import blended_transform_factory
 from numpy.typing import NDArray
 
-from bayesrank.plots.panels import figure_of, keep, make_panels, short_name
+from bayesrank.plots.panels import Panels, short_name
 from bayesrank.plots.rows import (
+    DARK,
     LEADING,
     OTHER,
     WARNING,
-    figure_size,
+    draw_intervals,
     handle,
-    interval,
-    legend_above,
-    means,
     row_height,
     set_up_rows,
 )
@@ -30,7 +28,6 @@ __all__ = ["plot_compare"]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-DARK = "#333333"
 FAR = 5.0  # how many times farther than all better models a model is that is left off the scale
 
 
@@ -78,38 +75,36 @@ def plot_compare(
     ['ties', 'no ties']
     >>> plt.close()
     """
-    table = _checked(table)
+    _check(table)
     names = [short_name(name) for name in table.index]
     diff, dse = table["elpd_diff"].to_numpy(float), table["dse"].to_numpy(float)
-    near = diff + 2 * dse >= 0
-    doubtful = table["diag_elpd"].fillna("").astype(str).to_numpy() != ""
-    far = _far(diff, dse)
+    near, far = diff + 2 * dse >= 0, _far(diff, dse)
+    doubtful = np.full(len(table), False)
+    if "diag_elpd" in table:
+        doubtful = table["diag_elpd"].fillna("").astype(str).to_numpy() != ""
 
     values = xr.DataArray(diff, dims="model", name="elpd_diff")
-    size = figure_size(names, row_height(len(names)) * len(names), 1.9)
-    pc = make_panels(values, [], plot_collection, size, pc_kwargs)
-    ax: Axes = pc.get_target("elpd_diff", {})
-    y = np.arange(len(names))
-    set_up_rows(ax, y, names, foot=False)
+    height = row_height(len(names)) * len(names) + 0.75
+    panels = Panels(values, [], plot_collection, pc_kwargs, names=names, height=height, head=1.15)
+    ((ax, _),) = panels
+    set_up_rows(ax, np.arange(len(names)), names, foot=False)
     ax.axvline(0, color=DARK, linewidth=0.9, linestyle="--", zorder=1)
-    _draw(ax, y, diff, dse, np.where(near, LEADING, OTHER), doubtful, far)
-    for row in range(len(names)):
-        text = "best" if diff[row] == 0 else _in_words(diff[row], dse[row])
-        beside = blended_transform_factory(ax.transAxes, ax.transData)
+    _draw(ax, diff, dse, np.where(near, LEADING, OTHER), doubtful, far)
+    beside = blended_transform_factory(ax.transAxes, ax.transData)
+    for row, (gap, error) in enumerate(zip(diff, dse, strict=True)):
+        text = "best" if gap == 0 else _in_words(gap, error)
         ax.text(1.01, row, text, transform=beside, va="center", fontsize=9, color=DARK)
-
     ax.set_xlabel(
         "Expected log predictive density (elpd) minus that of the best model\n"
         "← the further left, the worse the predictions",
         fontsize=9,
     )
-    if plot_collection is None:
-        keep(pc, "legend", legend_above(figure_of(pc), _handles(near, doubtful), ""))
-    return pc
+    panels.legend(_handles(near, doubtful))
+    return panels.pc
 
 
-def _checked(table: pd.DataFrame) -> pd.DataFrame:
-    """Table with the columns that are drawn."""
+def _check(table: pd.DataFrame) -> None:
+    """Raise unless the table has the columns that are drawn."""
     if not isinstance(table, pd.DataFrame):
         raise TypeError(
             f"`table` is a {type(table).__name__}; pass the DataFrame that compare returned."
@@ -118,17 +113,13 @@ def _checked(table: pd.DataFrame) -> pd.DataFrame:
     if lacking or table.empty:
         what = f"no column {lacking[0]!r}" if lacking else "no rows"
         raise ValueError(f"`table` has {what}; pass the DataFrame that compare returned.")
-    for name in ("elpd_diff", "dse"):
-        bad = table.index[~np.isfinite(table[name].to_numpy(float))]
-        if len(bad):
-            raise ValueError(f"{name} of {bad[0]!r} is {table[name][bad[0]]}; it must be finite.")
-    above = table.index[table["elpd_diff"] > 0]
-    if len(above):
-        raise ValueError(
-            f"elpd_diff of {above[0]!r} is {table['elpd_diff'][above[0]]:g}; differences from the "
-            "best model are 0 or less, as compare returns them."
-        )
-    return table if "diag_elpd" in table else table.assign(diag_elpd="")
+    for name, highest in (("elpd_diff", 0.0), ("dse", np.inf)):
+        x = table[name].to_numpy(float)
+        for row in np.flatnonzero(~(np.isfinite(x) & (x <= highest)))[:1]:
+            raise ValueError(
+                f"{name} of {table.index[row]!r} is {x[row]:g}; it must be finite, and differences "
+                "from the best model are 0 or less, as compare returns them."
+            )
 
 
 def _far(diff: Floats, dse: Floats) -> Bools:
@@ -142,33 +133,26 @@ def _far(diff: Floats, dse: Floats) -> Bools:
 
 
 def _draw(
-    ax: Axes,
-    y: NDArray[np.int_],
-    diff: Floats,
-    dse: Floats,
-    colour: NDArray[np.str_],
-    doubtful: Bools,
-    far: Bools,
+    ax: Axes, diff: Floats, dse: Floats, colour: NDArray[np.str_], doubtful: Bools, far: Bools
 ) -> None:
     """Draw the models that are on the scale, and arrows for those that are not."""
-    for k, linewidth in ((2, 1.2), (1, 4.5)):
-        ends = (diff - k * dse)[~far], (diff + k * dse)[~far]
-        interval(ends[0], ax, high=ends[1], y=y[~far], colour=colour[~far], linewidth=linewidth)
+    y = np.arange(len(diff))
     for some, marker in ((~doubtful, "o"), (doubtful, "^")):
         rows = some & ~far
         if rows.any():
-            edge = colour[rows] if marker == "o" else WARNING
-            means(diff[rows], ax, y=y[rows], colour=edge, marker=marker)
-    low = float((diff - 2 * dse)[~far].min())
-    high = float((diff + 2 * dse)[~far].max())
+            thin, thick = ((diff[rows] - k * dse[rows], diff[rows] + k * dse[rows]) for k in (2, 1))
+            dots = draw_intervals(ax, y[rows], thin, thick, diff[rows], colour[rows], marker)[-1]
+            if marker == "^":
+                dots.set(edgecolors=WARNING)
+    low, high = (diff - 2 * dse)[~far].min(), (diff + 2 * dse)[~far].max()
     air = 0.06 * (high - low) or 1.0
     left = low - (4 if far.any() else 1) * air
     ax.set_xlim(left, high + air)
     for row in y[far]:
-        text = "off the scale" + ("; Pareto k" if doubtful[row] else "")
+        text = "off the scale; Pareto k" if doubtful[row] else "off the scale"
         ax.plot(left + air / 2, row, "<", color=WARNING if doubtful[row] else OTHER, zorder=4)
-        note = ax.text(left + 1.2 * air, row, text, va="center", fontsize=9, color=DARK)
-        note.set_fontstyle("italic")
+        look: dict[str, Any] = {"fontsize": 9, "color": DARK, "style": "italic"}
+        ax.text(left + 1.2 * air, row, text, va="center", **look)
 
 
 def _handles(near: Bools, doubtful: Bools) -> list[Line2D]:

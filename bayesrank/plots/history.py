@@ -7,31 +7,32 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from arviz import PlotCollection
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from bayesrank.plots.panels import chosen, figure_of, keep, labels_of, make_panels, short_name
-from bayesrank.plots.rows import legend_above, without_box
-from bayesrank.results.draws import SAMPLE, check_probability, ranks_of
+from bayesrank.plots.panels import Panels, chosen, labels_of, short_name
+from bayesrank.plots.rows import without_box
+from bayesrank.results.draws import SAMPLE, check_probability, find_variable, ranks_of
 
 __all__ = ["plot_history"]
 
 # Okabe and Ito's, which are apart for every eye, without the yellow that paper does not show
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--", ":")  # when they come again
+HATCHES = ("", "//", "..")  # of areas
 OTHERS = "#c8c8c8"
 
-Shown = Literal["utility", "rank", "best"]
+SHOWN = {"utility": "Utility", "rank": "Rank (1 = best)", "best": "Probability to be best"}
 
 
 def plot_history(
     data: Any,
     var: str = "utility",
     *,
-    show: Shown = "utility",
+    show: Literal["utility", "rank", "best"] = "utility",
     dim: str = "item",
     items: Sequence[Any] | None = None,
     max_items: int = 7,
@@ -89,7 +90,7 @@ def plot_history(
     >>> plt.close()
     """
     check_probability("prob", prob, 0)
-    if show not in ("utility", "rank", "best"):
+    if show not in SHOWN:
         raise ValueError(f"`show` is {show!r}; it must be 'utility', 'rank' or 'best'.")
     utility, time = _draws(data, var, dim)
     values = utility.to_numpy()  # (draws, times, items)
@@ -104,55 +105,42 @@ def plot_history(
     where = labels.get_indexer(names)
 
     panel = utility.isel({"sample": 0, time: 0, dim: 0}, drop=True).rename(var)
-    pc = make_panels(panel, [], plot_collection, lambda *_: (8.5, 5.0), pc_kwargs, 1)
-    ax = pc.get_target(var, {})
+    panels = Panels(panel, [], plot_collection, pc_kwargs, width=8.2, height=4.15)
+    ((ax, _),) = panels
     x = utility[time].to_numpy()
-    if show == "best":
-        handles = _areas(pc, ax, x, best, where, names)
-        said = "Probability to be best"
-    else:
-        drawn = values if show == "utility" else ranks
-        handles = _lines(pc, ax, x, drawn[:, :, where], names, prob)
-        said = "Utility" if show == "utility" else "Rank (1 = best)"
-    ax.set_ylabel(said)
-    ax.set_xlabel(str(time))
-    ax.set_xlim(x[0], x[-1])
+    ax.set(xlabel=str(time), ylabel=SHOWN[show], xlim=(x[0], x[-1]))
     ax.grid(color="#dddddd", linewidth=0.6)
     ax.set_axisbelow(True)
     without_box(ax)
+    if show == "best":
+        handles = _areas(panels, ax, x, best[:, where], names)
+    else:
+        drawn = values if show == "utility" else ranks
+        handles = _lines(panels, ax, x, drawn[:, :, where], names, prob)
     if show == "rank":
         ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         ax.invert_yaxis()
-    count = f"{len(names)} of {len(labels)} {dim}s" if len(names) < len(labels) else ""
-    band = "" if show == "best" else f"mean and {100 * prob:g}% interval"
-    title = "; ".join(filter(None, (band, count)))
-    if plot_collection is not None:
-        ax.legend(handles=handles, title=title, fontsize=8, frameon=False)
-        return pc
-    keep(pc, "legend", legend_above(figure_of(pc), handles, title, ncols=4))
-    return pc
+    said = [] if show == "best" else [f"mean and {100 * prob:g}% interval"]
+    said += [f"{len(names)} of {len(labels)} {dim}s"] if len(names) < len(labels) else []
+    panels.legend(handles, "; ".join(said), ncols=4)
+    if not panels.is_new:
+        ax.legend(handles=handles, title="; ".join(said), fontsize=8, frameon=False)
+    return panels.pc
 
 
 def _draws(data: Any, var: str, dim: str) -> tuple[xr.DataArray, Hashable]:
     """Find the draws, (sample, time, item), in the order of time, and the dim of the times."""
-    if isinstance(data, xr.DataTree):
-        data = data["posterior"].to_dataset() if "posterior" in data.children else data.to_dataset()
-    if isinstance(data, xr.Dataset):
-        if var not in data:
-            raise ValueError(
-                f"The posterior has no variable {var!r}; it has {sorted(map(str, data.data_vars))}."
-            )
-        data = data[var]
-    others = [d for d in data.dims if d not in (*SAMPLE, dim)]
-    if len(others) != 1 or {*SAMPLE, dim} - {*data.dims}:
+    draws = find_variable(data, var)
+    others = [d for d in draws.dims if d not in (*SAMPLE, dim)]
+    if len(others) != 1 or {*SAMPLE, dim} - {*draws.dims}:
         raise ValueError(
-            f"{var!r} has the dims {list(map(str, data.dims))}; a history has chain, draw, {dim} "
+            f"{var!r} has the dims {list(map(str, draws.dims))}; a history has chain, draw, {dim} "
             "and one more, the time, as br.history(...).draws(at=[...]) returns them."
         )
     (time,) = others
-    if data.sizes[time] < 2:
+    if draws.sizes[time] < 2:
         raise ValueError(f"{var!r} has one time; a history needs two or more.")
-    drawn = data.stack(sample=SAMPLE)  # noqa: PD013
+    drawn = draws.stack(sample=SAMPLE)  # noqa: PD013
     return drawn.transpose("sample", time, dim).sortby(time), time
 
 
@@ -167,41 +155,37 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _lines(
-    pc: PlotCollection, ax: Axes, x: Any, drawn: Any, names: pd.Index, prob: float
-) -> list[Any]:
-    lines, bands, handles = [], [], []
+    panels: Panels, ax: Axes, x: Any, drawn: Any, names: pd.Index, prob: float
+) -> list[Artist]:
+    """Draw means and bands of the items (draws, times, items); return the legend."""
+    lines, bands = [], []
+    handles: list[Artist] = []
     for k, name in enumerate(names):
         colour, dash = COLOURS[k % len(COLOURS)], DASHES[k // len(COLOURS) % len(DASHES)]
         there = ~np.isnan(drawn[0, :, k])
-        of_item = drawn[:, there, k]
-        low, high = np.quantile(of_item, [(1 - prob) / 2, (1 + prob) / 2], axis=0)
+        some = drawn[:, there, k]
+        low, high = np.quantile(some, [(1 - prob) / 2, (1 + prob) / 2], axis=0)
         look: dict[str, Any] = {"color": colour, "linestyle": dash}
         bands.append(ax.fill_between(x[there], low, high, color=colour, alpha=0.15, linewidth=0))
-        (line,) = ax.plot(x[there], of_item.mean(axis=0), linewidth=1.8, **look)
-        lines.append(line)
+        lines += ax.plot(x[there], some.mean(axis=0), linewidth=1.8, **look)
         handles.append(Line2D([], [], linewidth=2.5, label=short_name(name, 24), **look))
-    keep(pc, "lines", lines)
-    keep(pc, "bands", bands)
+    panels.keep("lines", lines)
+    panels.keep("bands", bands)
     return handles
 
 
-def _areas(
-    pc: PlotCollection, ax: Axes, x: Any, best: Any, where: Any, names: pd.Index
-) -> list[Any]:
-    shares = best[:, where]
-    rest = np.clip(1 - shares.sum(axis=1), 0, 1)
-    colours = [COLOURS[k % len(COLOURS)] for k in range(len(names))]
+def _areas(panels: Panels, ax: Axes, x: Any, shares: Any, names: pd.Index) -> list[Artist]:
+    """Stack the shares (times, items), and the rest; return the legend."""
     texts = [short_name(name, 24) for name in names]
+    colours = [COLOURS[k % len(COLOURS)] for k in range(len(names))]
+    rest = np.clip(1 - shares.sum(axis=1), 0, 1)
     if rest.max() > 0.005:
-        shares, colours = np.column_stack([shares, rest]), [*colours, OTHERS]
-        texts.append("all others")
-    areas = ax.stackplot(x, shares.T, colors=colours, edgecolor="white", linewidth=0.5)
+        shares = np.column_stack([shares, rest])
+        texts, colours = [*texts, "all others"], [*colours, OTHERS]
+    look: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.5}
+    areas = ax.stackplot(x, shares.T, colors=colours, labels=texts, **look)
     for k, area in enumerate(areas[: len(names)]):  # colours that come again are hatched
-        if k >= len(COLOURS):
-            area.set_hatch("//" if k < 2 * len(COLOURS) else "..")
+        area.set_hatch(HATCHES[min(k // len(COLOURS), len(HATCHES) - 1)])
     ax.set_ylim(0, 1)
-    keep(pc, "areas", areas)
-    return [
-        Patch(facecolor=colour, label=text, hatch=area.get_hatch(), edgecolor="white")
-        for colour, text, area in zip(colours, texts, areas, strict=True)
-    ]
+    panels.keep("areas", areas)
+    return [*areas]

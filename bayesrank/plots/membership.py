@@ -3,22 +3,14 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from arviz import PlotCollection
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch, StepPatch
 from numpy.typing import NDArray
 
-from bayesrank.plots.panels import (
-    each_panel,
-    figure_of,
-    keep,
-    labels_of,
-    make_panels,
-    short_name,
-)
-from bayesrank.plots.rows import legend_above, without_box
+from bayesrank.plots.panels import Panels, labels_of, short_name
+from bayesrank.plots.rows import without_box
 
 __all__ = ["plot_membership"]
 
@@ -85,28 +77,30 @@ def plot_membership(
     probability = values.to_numpy()
     kind = probability.argmax(axis=1)
     order = np.lexsort((-probability.max(axis=1), kind))
-    many = len(order) > NAMED
+    names = [short_name(name, LONGEST) for name in labels_of(values, units)[order]]
+    below, width = 0.08 * max(map(len, names)) + 0.2, 0.22 * len(order)
+    if len(order) > NAMED:
+        below, width = 0.3, 0.0
 
-    def size(down: int, across: int) -> tuple[float, float]:
-        names = labels_of(values, units).astype(str)
-        below = 0.3 if many else 0.08 * min(LONGEST, max(map(len, names))) + 0.2
-        return 7.5 if many else max(7.5, 0.22 * len(order)), 2.4 + below
-
-    pc = make_panels(values, [], plot_collection, size, pc_kwargs)
+    panels = Panels(values, [], plot_collection, pc_kwargs, width=width, height=1.55 + below)
+    ((ax, _),) = panels
+    panels.keep("membership", _bars(ax, probability[order]), [dim])
+    ax.set(xlim=(-0.5, len(names) - 0.5), ylim=(0, 1), ylabel="Probability")
+    without_box(ax)
+    if len(order) > NAMED:
+        ax.set_xticks([])
+        ax.set_xlabel(f"{len(names):,} {units}s, by kind, the surest first")
+    else:
+        ax.set_xticks(range(len(names)), names, fontsize=9, rotation=90, parse_math=False)
+        ax.tick_params(axis="x", length=0)
     counts = np.bincount(kind, minlength=values.sizes[dim])
-    for ax, _ in each_panel(pc, values, []):
-        drawn = np.array(_bars(ax, probability[order]), dtype=object)
-        pc.viz["membership"] = xr.DataArray(drawn, dims=dim, coords={dim: values[dim]})
-        _set_up(ax, labels_of(values, units)[order], units, many)
     handles = [
         Patch(color=colour, label=f"{short_name(label, LONGEST)} ({n:,})")
         for colour, label, n in zip(COLOURS, labels_of(values, dim).tolist(), counts, strict=False)
     ]
     title = f"{dim} (how many {units}s are most probably of it)"
-    if plot_collection is None:
-        legend = legend_above(figure_of(pc), handles, title, min(len(handles), 5))
-        keep(pc, "legend", legend)
-    return pc
+    panels.legend(handles, title, min(len(handles), 5))
+    return panels.pc
 
 
 def _checked(membership: xr.DataArray, dim: str) -> xr.DataArray:
@@ -150,18 +144,3 @@ def _bars(ax: Axes, probability: NDArray[np.float64]) -> list[StepPatch]:
         ax.stairs(low + size, edges, baseline=low, fill=True, color=colour)
         for colour, low, size in zip(COLOURS, bottom.T, probability.T, strict=False)
     ]
-
-
-def _set_up(ax: Axes, names: pd.Index, units: str, many: bool) -> None:
-    """Put names below the bars, or how many there are."""
-    ax.set_xlim(-0.5, len(names) - 0.5)
-    ax.set_ylim(0, 1)
-    ax.set_ylabel("Probability")
-    if many:
-        ax.set_xticks([])
-        ax.set_xlabel(f"{len(names):,} {units}s, by kind, the surest first")
-    else:
-        shown = [short_name(name, LONGEST) for name in names]
-        ax.set_xticks(range(len(names)), shown, fontsize=9, rotation=90, parse_math=False)
-        ax.tick_params(axis="x", length=0)
-    without_box(ax)

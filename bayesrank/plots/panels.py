@@ -1,6 +1,6 @@
 """Panels: the `PlotCollection` that a picture is drawn on, one panel per label of further dims."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import product
 from math import ceil, prod, sqrt
 from typing import Any
@@ -9,28 +9,147 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from arviz import PlotCollection
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 
 from bayesrank.results import rank_draws
-from bayesrank.results.draws import group_dims
+from bayesrank.results.draws import group_dims, posterior_utilities
 
 __all__ = [
-    "best_first",
-    "by_panel",
+    "Panels",
     "chosen",
-    "each_panel",
     "facets_of",
-    "figure_of",
-    "keep",
+    "items_shown",
     "labels_of",
-    "make_panels",
+    "legend_above",
     "selections",
     "short_name",
-    "title_panels",
 ]
 
 LONGEST_NAME = 48  # characters; the middle of longer ones is left out
+
+
+class Panels:
+    """Panels to draw on: those given, or a new figure with one panel per label of `facets`.
+
+    Parameters
+    ----------
+    values : DataArray
+        What is drawn; its name is that of the variable.
+    facets : sequence of str
+        Its dims that have panels.
+    given : PlotCollection, optional
+        What to draw on.
+    options : mapping
+        Passed to `PlotCollection.wrap` for a new figure.
+    names : sequence of str
+        Names at the left of the panels.
+    width, height, head : float
+        Inches of a panel, the width without names, and of what is above all panels.
+    col_wrap : int
+        Panels side by side, unless `options` has another number.
+    """
+
+    def __init__(
+        self,
+        values: xr.DataArray,
+        facets: Sequence[Hashable],
+        given: PlotCollection | None,
+        options: Mapping[str, Any],
+        *,
+        names: Sequence[str] = (),
+        width: float = 1.7,
+        height: float,
+        head: float = 0.85,
+        col_wrap: int = 3,
+    ) -> None:
+        self.values, self.facets, self.is_new = values, list(facets), given is None
+        self.selections = selections(values, facets)
+        if given is not None:
+            self.pc = _fitting(given, facets, options)
+            return
+        n, settings = prod(values.sizes[d] for d in facets), {"col_wrap": col_wrap, **options}
+        across = min(n, settings["col_wrap"] or ceil(sqrt(n)))
+        beside = 0.08 * max(map(len, names), default=0) + 0.3
+        inches = max(7.5, beside + max(5.0, width * across)), head + height * ceil(n / across)
+        look = {"figsize": inches, "layout": "constrained", **settings.pop("figure_kwargs", {})}
+        backend = settings.pop("backend", "matplotlib")
+        if backend != "matplotlib":
+            raise ValueError(f"`backend` is {backend!r}; the pictures are drawn with 'matplotlib'.")
+        data = values.assign_coords({d: values[d].values for d in facets}).to_dataset()
+        self.pc = PlotCollection.wrap(
+            data, cols=self.facets, backend=backend, figure_kwargs=look, **settings
+        )
+
+    def __iter__(self) -> Iterator[tuple[Axes, bool]]:
+        """Yield the axes of every panel, and whether names stand beside them."""
+        for where in self.selections:
+            # of a figure made elsewhere nothing is known: names stand beside every panel
+            known = "col_index" in self.pc.viz
+            first = not known or self.pc.get_viz("col_index", None, where) == 0
+            yield self.pc.get_target(self.values.name, where), bool(first)
+
+    @property
+    def figure(self) -> Figure:
+        """Figure that the panels are on."""
+        figure: Figure = self.pc.viz["figure"].item()
+        return figure
+
+    def title(self) -> None:
+        """Write over every panel which label it shows."""
+        labels = product(*(labels_of(self.values, d).astype(str) for d in self.facets))
+        for one, (ax, _) in zip(labels, self, strict=True):  # days without hours
+            text = ", ".join(f"{d}: {x}" for d, x in zip(self.facets, one, strict=True))
+            look: dict[str, Any] = {"fontsize": 10, "fontweight": "bold", "parse_math": False}
+            ax.set_title(short_name(text), loc="left", **look)
+
+    def keep(self, name: str, made: object, dims: Sequence[Hashable] = ()) -> None:
+        """Let one artist be found in ``viz``, or an array of them with some dims of the values."""
+        held = np.array(made, dtype=object)
+        if dims:
+            held = held.reshape([self.values.sizes[d] for d in dims])
+        self.pc.viz[name] = xr.DataArray(held, {d: self.values[d] for d in dims}, dims or None)
+
+    def legend(self, handles: Sequence[Artist], title: str = "", ncols: int = 3) -> None:
+        """Put a legend above the panels of a new figure, where it covers nothing."""
+        if self.is_new:
+            self.keep("legend", legend_above(self.figure, handles, title, ncols))
+
+
+def _fitting(
+    given: PlotCollection, facets: Sequence[Hashable], options: Mapping[str, Any]
+) -> PlotCollection:
+    """Return the panels given, if they suit the picture."""
+    if options:
+        raise ValueError(
+            f"Give `plot_collection` or what makes one ({', '.join(options)}), not both."
+        )
+    if given.backend != "matplotlib" or set(given.facet_dims) != set(facets):
+        raise ValueError(
+            f"`plot_collection` has the backend {given.backend!r} and panels by "
+            f"{sorted(map(str, given.facet_dims))}; the picture needs 'matplotlib' and panels by "
+            f"{sorted(map(str, facets))}, as PlotCollection.wrap(..., cols={list(facets)}) makes "
+            "them."
+        )
+    return given
+
+
+def legend_above(figure: Figure, handles: Sequence[Artist], title: str, ncols: int) -> Legend:
+    """Put a legend above all panels."""
+    look: dict[str, Any] = {"frameon": False, "fontsize": 8.5, "title_fontsize": 10}
+    look |= {"loc": "outside upper left", "alignment": "left"}
+    legend = figure.legend(handles=[*handles], title=title, ncols=ncols, **look)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return legend
+
+
+def selections(values: xr.DataArray, facets: Sequence[Hashable]) -> list[dict[Hashable, Any]]:
+    """List what each panel shows."""
+    labels = product(*(values[d].values for d in facets))
+    return [dict(zip(facets, one, strict=True)) for one in labels]
 
 
 def labels_of(values: xr.DataArray, dim: Hashable) -> pd.Index:
@@ -43,17 +162,25 @@ def labels_of(values: xr.DataArray, dim: Hashable) -> pd.Index:
 
 
 def facets_of(values: xr.DataArray, dim: str) -> list[Hashable]:
-    """Dims that have panels: those beside chain, draw and `dim`."""
+    """Dims that have panels: those besides chain, draw and `dim`."""
     facets = group_dims(values, dim)
     for facet in facets:
         labels_of(values, facet)
     return facets
 
 
-def best_first(utility: xr.DataArray, dim: str) -> pd.Index:
-    """Labels by mean rank, the same for all panels: their mean ranks are averaged."""
+def items_shown(
+    data: Any, var: str, dim: str, wanted: Sequence[Any] | None, most: int | None
+) -> tuple[xr.DataArray, list[Hashable], pd.Index]:
+    """Find utilities, the dims that have panels, and the items to show, from top to bottom.
+
+    The order is that of the mean rank, averaged over the panels.
+    """
+    utility = posterior_utilities(data, var, dim).rename(var)
+    facets = facets_of(utility, dim)
     mean = rank_draws(utility, dim=dim).mean([d for d in utility.dims if d != dim])
-    return labels_of(utility, dim)[np.argsort(mean.values, kind="stable")]
+    best_first = labels_of(utility, dim)[np.argsort(mean.values, kind="stable")]
+    return utility, facets, chosen(best_first, wanted, most)
 
 
 def chosen(
@@ -83,87 +210,3 @@ def short_name(name: Any, longest: int = LONGEST_NAME) -> str:
         return text
     kept = longest - 1
     return f"{text[: kept - kept // 3].rstrip()}…{text[-(kept // 3) :].lstrip()}"
-
-
-def make_panels(
-    values: xr.DataArray,
-    facets: Sequence[Hashable],
-    given: PlotCollection | None,
-    size: Callable[[int, int], tuple[float, float]],
-    pc_kwargs: Mapping[str, Any],
-    col_wrap: int = 3,
-) -> PlotCollection:
-    """Panels to draw on: those given, or a new figure with one panel per label of `facets`.
-
-    `size` says how many inches so many rows and columns of panels need.
-    """
-    if given is not None:
-        if pc_kwargs:
-            raise ValueError(
-                f"Give `plot_collection` or what makes one ({', '.join(pc_kwargs)}), not both."
-            )
-        if given.backend != "matplotlib" or set(given.facet_dims) != set(facets):
-            raise ValueError(
-                f"`plot_collection` has the backend {given.backend!r} and panels by "
-                f"{sorted(map(str, given.facet_dims))}; the picture needs 'matplotlib' and panels "
-                f"by {sorted(map(str, facets))}, as PlotCollection.wrap(..., cols={list(facets)}) "
-                "makes them."
-            )
-        return given
-    settings = dict(pc_kwargs)
-    backend = settings.pop("backend", "matplotlib")
-    if backend != "matplotlib":
-        raise ValueError(f"`backend` is {backend!r}; the pictures are drawn with 'matplotlib'.")
-    n = prod(values.sizes[d] for d in facets)
-    across = min(n, settings.setdefault("col_wrap", col_wrap) or ceil(sqrt(n)))
-    look = {"figsize": size(ceil(n / across), across), "layout": "constrained"}
-    labelled = values.assign_coords({d: values[d].values for d in facets})
-    return PlotCollection.wrap(
-        labelled.to_dataset(),
-        cols=list(facets),
-        backend=backend,
-        figure_kwargs=look | dict(settings.pop("figure_kwargs", {})),
-        **settings,
-    )
-
-
-def figure_of(pc: PlotCollection) -> Figure:
-    """Figure that the panels are on."""
-    figure: Figure = pc.viz["figure"].item()
-    return figure
-
-
-def selections(values: xr.DataArray, facets: Sequence[Hashable]) -> list[dict[Hashable, Any]]:
-    """List what each panel shows."""
-    labels = product(*(values[d].values for d in facets))
-    return [dict(zip(facets, one, strict=True)) for one in labels]
-
-
-def each_panel(
-    pc: PlotCollection, values: xr.DataArray, facets: Sequence[Hashable]
-) -> Iterator[tuple[Axes, bool]]:
-    """Axes of every panel, and whether they are in the first column."""
-    for where in selections(values, facets):
-        # of a figure made elsewhere nothing is known: names stand beside every panel
-        first = "col_index" not in pc.viz or pc.get_viz("col_index", None, where) == 0
-        yield pc.get_target(values.name, where), bool(first)
-
-
-def by_panel(table: pd.DataFrame, values: xr.DataArray, dims: Sequence[Hashable]) -> xr.Dataset:
-    """Columns of a table over these dims as variables, in the order of the labels of `values`."""
-    return table.to_xarray().sel({d: values[d].values for d in dims})
-
-
-def title_panels(pc: PlotCollection, values: xr.DataArray, facets: Sequence[Hashable]) -> None:
-    """Write over every panel which label it is of."""
-    if not facets:
-        return
-    labels = product(*(labels_of(values, d).astype(str) for d in facets))  # days without hours
-    for one, (ax, _) in zip(labels, each_panel(pc, values, facets), strict=True):
-        text = short_name(", ".join(f"{d}: {x}" for d, x in zip(facets, one, strict=True)))
-        ax.set_title(text, fontsize=10, fontweight="bold", loc="left", parse_math=False)
-
-
-def keep(pc: PlotCollection, name: str, made: object) -> None:
-    """Let a legend or a colour bar be found in ``viz``."""
-    pc.viz[name] = xr.DataArray(np.array(made, dtype=object))

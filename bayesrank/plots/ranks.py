@@ -11,34 +11,21 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from bayesrank.plots.panels import (
-    best_first,
-    by_panel,
-    chosen,
-    each_panel,
-    facets_of,
-    figure_of,
-    keep,
-    make_panels,
-    short_name,
-    title_panels,
-)
+from bayesrank.plots.panels import Panels, items_shown, short_name
 from bayesrank.plots.rows import (
     LEADING,
     MANY,
     OTHER,
     UNKNOWN,
-    figure_size,
+    draw_intervals,
+    explain,
     handle,
     interval_handles,
-    legend_above,
-    map_intervals,
     rank_ticks,
     row_height,
     set_up_rows,
 )
 from bayesrank.results import rank_summary
-from bayesrank.results.draws import posterior_utilities
 from bayesrank.results.ranks.rank_table import LITTLE
 
 __all__ = ["plot_ranks"]
@@ -86,7 +73,7 @@ def plot_ranks(
         For each item, how many rankings or matches it is in, which its name says; written at the
         right of a picture with one panel.
     plot_collection : PlotCollection, optional
-        What to draw on, with panels by the further dims; default a new figure.
+        What to draw on, with panels by the further dims; by default a new figure.
     **pc_kwargs
         Passed to `PlotCollection.wrap`, such as ``figure_kwargs={"figsize": (8, 6)}`` in inches.
 
@@ -110,103 +97,75 @@ def plot_ranks(
     ['a', 'b', 'c']
     >>> plt.close()
     """
-    utility = posterior_utilities(data, var, dim).rename(var)
-    facets = facets_of(utility, dim)
-    shown = chosen(best_first(utility, dim), items, max_items)
-    everyone, half = (
-        by_panel(
-            rank_summary(
-                utility,
-                dim=dim,
-                top=1,
-                prob=p,
-                simultaneous=simultaneous,
-                tied_prob=tied_prob,
-                prior_sd=prior_sd,
-            ),
-            utility,
-            [*facets, dim],
-        )
-        for p in (prob, 0.5)
-    )
-    thin, thick = everyone.sel({dim: shown}), half.sel({dim: shown})
-    names = [short_name(name) for name in shown]
-
-    size = figure_size(names, row_height(len(shown)) * len(shown))
-    pc = make_panels(utility, facets, plot_collection, size, pc_kwargs)
-    y = np.arange(len(shown))
+    utility, facets, shown = items_shown(data, var, dim, items, max_items)
+    options: dict[str, Any] = {"simultaneous": simultaneous, "tied_prob": tied_prob}
+    options |= {"dim": dim, "top": 1, "prior_sd": prior_sd}
+    everyone, halves = (rank_summary(utility, prob=p, **options).to_xarray() for p in (prob, 0.5))
+    everyone["colour"] = _colours(everyone, dim)
+    thin, thick = everyone.sel({dim: shown}), halves.sel({dim: shown})
     # An interval of one rank has no length: something on either side makes it show.
     right = max(float(x.max()) for x in (thin["rank_high"], thick["rank_high"], thin["mean_rank"]))
     more = max(0.2, 0.004 * right)
-    map_intervals(
-        pc,
-        y,
-        (thin["rank_low"], thin["rank_high"]),
-        _inside(thick, thin, more),
-        thin["mean_rank"].rename(var),
-        _colours(thin),
-    )
-    for ax, first in each_panel(pc, utility, facets):
+
+    names, y = [short_name(name) for name in shown], np.arange(len(shown))
+    height = row_height(len(shown)) * len(shown) + 0.75
+    panels = Panels(utility, facets, plot_collection, pc_kwargs, names=names, height=height)
+    artists = []
+    for where, (ax, first) in zip(panels.selections, panels, strict=True):
+        summary = thin.sel(where)
+        ends, half = (
+            (table["rank_low"] - more, table["rank_high"] + more)
+            for table in (summary, thick.sel(where))
+        )
+        artists.append(draw_intervals(ax, y, ends, half, summary["mean_rank"], summary["colour"]))
         set_up_rows(ax, y, names, foot=len(shown) > MANY, named=first)
         ax.xaxis.set_major_locator(rank_ticks(right, 5 if facets else 9))
         ax.set_xlim(0.5, right + 0.5)
-    title_panels(pc, utility, facets)
-    if seen is not None and not facets:
-        ((ax, _),) = each_panel(pc, utility, facets)
-        _write_counts(ax, y, seen[shown])
+        if seen is not None and not facets:
+            _write_counts(ax, y, seen[shown])
+    panels.title()
+    for name, made in zip(("interval", "half", "mean"), zip(*artists, strict=True), strict=True):
+        panels.keep(name, made, facets)
 
     at_once = ", all items at once" if simultaneous else ""
-    tied = _words_of_tied(everyone["tied_with_leader"], dim)
+    handles = _handles_of_tied(everyone, dim)
+    if not everyone["tied_with_leader"].all():
+        handles.append(handle(f"worse, all at once, with probability ≥ {tied_prob:g}", OTHER))
+    handles += interval_handles(prob, "mean rank", at_once)
     n_items = utility.sizes[dim]
     count = f"{len(shown)} of {n_items} {dim}s" if len(shown) < n_items else ""
-    if plot_collection is not None:  # a legend would cover data, or other axes of the figure
-        text = f"Rank (1 = best): mean, 50% and {100 * prob:g}% interval{at_once}\nblue: {tied}"
-        for ax, _ in each_panel(pc, utility, facets):
-            ax.set_xlabel(text + (f"; {count}" if count else ""), fontsize=9)
-        return pc
-    for ax, _ in each_panel(pc, utility, facets):
-        ax.set_xlabel("Rank (1 = best)")
-    worse = f"worse, all at once, with probability ≥ {tied_prob:g}"
-    handles = [
-        *_handles_of_tied(everyone, tied),
-        handle(worse, OTHER),
-        *interval_handles(prob, "mean rank", at_once),
-    ]
-    if everyone["tied_with_leader"].all():
-        handles = [line for line in handles if line.get_label() != worse]
-    keep(pc, "legend", legend_above(figure_of(pc), handles, count))
-    return pc
+    lines = f"mean, 50% and {100 * prob:g}% interval{at_once}"
+    explain(panels, "Rank (1 = best)", lines, handles, count)
+    return panels.pc
 
 
-def _inside(thick: xr.Dataset, thin: xr.Dataset, more: float) -> tuple[xr.DataArray, xr.DataArray]:
-    """Find the ends of thick lines, a little longer than their ranks, but not beyond thin ones."""
-    low, high = thick["rank_low"] - more, thick["rank_high"] + more
-    length = thin["rank_high"] > thin["rank_low"]
-    first = np.minimum(thin["rank_low"], thick["rank_low"])
-    last = np.maximum(thin["rank_high"], thick["rank_high"])
-    return low.where(~length, np.maximum(low, first)), high.where(~length, np.minimum(high, last))
-
-
-def _colours(summary: xr.Dataset) -> xr.DataArray:
+def _colours(summary: xr.Dataset, dim: str) -> xr.DataArray:
     """Colour of each item: those of which too little is known are lighter."""
     tied = xr.where(summary["tied_with_leader"], LEADING, OTHER)
     if "known" not in summary:
         return tied
-    return xr.where(_unknown(summary), UNKNOWN, tied)
+    return xr.where(_unknown(summary, dim), UNKNOWN, tied)
 
 
-def _unknown(summary: xr.Dataset) -> xr.DataArray:
+def _unknown(summary: xr.Dataset, dim: str) -> xr.DataArray:
     """Which of the items that may be better are so because too little is known."""
-    leads = summary["mean_rank"] == summary["mean_rank"].min()
+    leads = summary["mean_rank"] == summary["mean_rank"].min(dim)
     return summary["tied_with_leader"] & (summary["known"] < LITTLE) & ~leads
 
 
-def _handles_of_tied(summary: xr.Dataset, words: str) -> list[Line2D]:
-    """Legend of the items that may be better than the leader."""
-    if "known" not in summary or summary["tied_with_leader"].ndim > 1:
+def _handles_of_tied(summary: xr.Dataset, dim: str) -> list[Line2D]:
+    """Legend of the items that may be better than the leader; of one panel also how many."""
+    tied = summary["tied_with_leader"]
+    if tied.ndim > 1:
+        alone = (tied.sum(dim) == 1).all()
+        words = "the leader" if alone else "not distinguishable from the leader"
+        return [handle(f"{words} of the panel", LEADING)]
+    if "known" not in summary:
+        n = int(tied.sum())
+        words = f"not distinguishable from the leader ({n} {dim}s)" if n > 1 else "the leader"
         return [handle(words, LEADING)]
-    unknown = int(_unknown(summary).sum())
-    close = int(summary["tied_with_leader"].sum()) - unknown - 1
+    unknown = int(_unknown(summary, dim).sum())
+    close = int(tied.sum()) - unknown - 1
     label = f"the leader, and {close} close to it" if close else "the leader"
     handles = [handle(label, LEADING)]
     return [*handles, handle(f"too little is known ({unknown})", UNKNOWN)] if unknown else handles
@@ -214,19 +173,6 @@ def _handles_of_tied(summary: xr.Dataset, words: str) -> list[Line2D]:
 
 def _write_counts(ax: Axes, y: NDArray[np.int_], seen: pd.Series) -> None:
     """Write at the right of each row how often the item was seen."""
-    look: dict[str, Any] = {
-        "transform": ax.get_yaxis_transform(), "ha": "left", "va": "center", "fontsize": 8.5,
-        "color": "#555555", "clip_on": False,
-    }  # fmt: skip
-    for row, n in zip(y, seen, strict=True):
-        ax.text(1.02, row, f"{n:,.0f}", **look)
-    ax.text(1.02, -0.75, str(seen.name), **(look | {"va": "bottom"}))
-
-
-def _words_of_tied(tied: xr.DataArray, dim: str) -> str:
-    """Say what the coloured items are: of one panel also how many."""
-    where = " of the panel" if tied.ndim > 1 else ""
-    if (tied.sum(dim) == 1).all():
-        return f"the leader{where}"
-    n = f" ({int(tied.sum())} {dim}s)" if tied.ndim == 1 else ""
-    return f"not distinguishable from the leader{where}{n}"
+    look: dict[str, Any] = {"fontsize": 8.5, "color": "#555555"}
+    for row, text in zip([-1, *y], [str(seen.name), *(f"{n:,.0f}" for n in seen)], strict=True):
+        ax.text(1.02, row, text, transform=ax.get_yaxis_transform(), va="center", **look)

@@ -1,42 +1,27 @@
-"""Rows: what pictures of intervals with a name each have in common."""
+"""Rows: what pictures of intervals with a name beside each have in common."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import xarray as xr
-from arviz import PlotCollection
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PathCollection
-from matplotlib.figure import Figure
-from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
+from bayesrank.plots.panels import Panels
+
 __all__ = [
-    "LEADING",
-    "MANY",
-    "OTHER",
-    "UNKNOWN",
-    "WARNING",
-    "figure_size",
-    "handle",
-    "interval",
-    "interval_handles",
-    "legend_above",
-    "map_intervals",
-    "means",
-    "rank_ticks",
-    "row_height",
-    "set_up_rows",
-    "without_box",
-]
+    "DARK", "LEADING", "MANY", "OTHER", "UNKNOWN", "WARNING", "draw_intervals", "explain",
+    "handle", "interval_handles", "rank_ticks", "row_height", "set_up_rows", "without_box",
+]  # fmt: skip
 
 # Okabe-Ito blue and vermillion, and a grey: apart for every eye
 LEADING, WARNING, OTHER = "#0072B2", "#D55E00", "#8a8a8a"
 UNKNOWN = "#7fc4ea"  # the same blue, lighter
+DARK = "#333333"
+IN_WORDS = {LEADING: "blue", WARNING: "orange", UNKNOWN: "light blue"}
 MANY = 40  # rows beyond which the scale is repeated at the foot
 
 
@@ -45,49 +30,24 @@ def row_height(n_rows: int) -> float:
     return 0.24 if n_rows > 12 else 0.34
 
 
-def figure_size(
-    names: Sequence[str], rows: float, head: float = 1.6
-) -> Callable[[int, int], tuple[float, float]]:
-    """Inches of a figure whose panels have `rows` inches of rows, with `head` above them all."""
-    needed = 0.08 * max(map(len, names))
-
-    def size(down: int, across: int) -> tuple[float, float]:
-        return max(7.5, needed + max(5.0, 1.7 * across)), head + down * rows + 0.75 * (down - 1)
-
-    return size
-
-
-def interval(
-    low: ArrayLike, target: Axes, *, high: ArrayLike, y: ArrayLike, colour: Any, linewidth: float
-) -> LineCollection:
-    """Draw a line in every row: a thick one over a thin one."""
-    zorder = 3 if linewidth > 2 else 2
-    colours = np.atleast_1d(colour)
-    return target.hlines(y, low, high, color=colours, linewidth=linewidth, zorder=zorder)
-
-
-def means(
-    mean: ArrayLike, target: Axes, *, y: ArrayLike, colour: Any, marker: str = "o"
-) -> PathCollection:
-    """Draw a marker in every row, on top of the lines."""
-    size = 24 if marker == "o" else 40  # a triangle looks smaller
-    look = {"c": "white", "edgecolors": np.atleast_1d(colour), "linewidths": 1.4, "marker": marker}
-    return target.scatter(mean, y, s=size, zorder=4, **look)
-
-
-def map_intervals(
-    pc: PlotCollection,
+def draw_intervals(
+    ax: Axes,
     y: NDArray[np.number],
-    thin: tuple[xr.DataArray, xr.DataArray],
-    thick: tuple[xr.DataArray, xr.DataArray],
-    mean: xr.DataArray,
-    colour: xr.DataArray,
-) -> None:
-    """Draw rows in every panel; their artists are in ``viz``: interval, half and mean."""
-    for name, (low, high), linewidth in (("interval", thin, 1.2), ("half", thick, 4.5)):
-        look = {"high": high, "y": y, "colour": colour, "linewidth": linewidth}
-        pc.map(interval, name, data=low.rename(mean.name), ignore_aes="all", **look)
-    pc.map(means, "mean", data=mean, ignore_aes="all", y=y, colour=colour)
+    thin: tuple[ArrayLike, ArrayLike],
+    thick: tuple[ArrayLike, ArrayLike],
+    mean: ArrayLike,
+    colour: ArrayLike,
+    marker: str = "o",
+) -> list[Artist]:
+    """Draw in every row a thin line, a thick one over it, and a marker on top of both."""
+    colours = np.atleast_1d(np.asarray(colour))
+    size = 24 if marker == "o" else 40  # a triangle looks smaller
+    look: dict[str, Any] = {"c": "white", "edgecolors": colours, "linewidths": 1.4}
+    return [
+        ax.hlines(y, *thin, color=colours, linewidth=1.2, zorder=2),
+        ax.hlines(y, *thick, color=colours, linewidth=4.5, zorder=3),
+        ax.scatter(mean, y, s=size, marker=marker, zorder=4, **look),
+    ]
 
 
 def set_up_rows(
@@ -103,8 +63,7 @@ def set_up_rows(
     ax.tick_params(axis="x", top=True, labeltop=True, bottom=foot, labelbottom=foot)
     ax.grid(axis="x", color="#dddddd", linewidth=0.6)
     ax.set_axisbelow(True)
-    for side in ("bottom", "right", "left"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["bottom", "right", "left"]].set_visible(False)
 
 
 def rank_ticks(last: float, most: int = 9) -> FixedLocator:
@@ -132,20 +91,21 @@ def interval_handles(prob: float, mean: str, what: str = "") -> list[Line2D]:
     ]
 
 
+def explain(
+    panels: Panels, axis: str, lines: str, handles: Sequence[Line2D], title: str, ncols: int = 3
+) -> None:
+    """Say what is drawn, in a legend, or on panels given in the label of their axis.
+
+    A legend would cover data there, or other axes of the figure.
+    """
+    known = [h for h in handles if h.get_color() in IN_WORDS or h.get_linestyle() == "--"]
+    said = [f"{IN_WORDS.get(str(h.get_color()), 'dashed')}: {h.get_label()}" for h in known]
+    text = [axis] if panels.is_new else [f"{axis}: {lines}", *said, *filter(None, [title])]
+    for ax, _ in panels:
+        ax.set_xlabel("\n".join(text), fontsize=10 if panels.is_new else 9)
+    panels.legend(handles, title, ncols)
+
+
 def without_box(ax: Axes) -> None:
     """Leave out the lines at the top and at the right."""
     ax.spines[["top", "right"]].set_visible(False)
-
-
-def legend_above(figure: Figure, handles: Sequence[Artist], title: str, ncols: int = 3) -> Legend:
-    """Put the legend over the picture, where it covers nothing."""
-    return figure.legend(
-        handles=list(handles),
-        loc="outside upper left",
-        ncols=ncols,
-        frameon=False,
-        fontsize=8.5,
-        title=title,
-        title_fontsize=10,
-        alignment="left",
-    )

@@ -20,6 +20,7 @@ __all__ = [
     "check_probability",
     "check_tops",
     "each_group",
+    "find_variable",
     "group_dims",
     "group_results",
     "item_labels",
@@ -33,14 +34,8 @@ CHUNK = 2**17
 """Numbers ranked at a time: a megabyte, so that what sorting needs stays in the cache."""
 
 
-def posterior_utilities(data: Any, var: str, dim: str) -> xr.DataArray:
-    """Find a variable in a posterior and check it.
-
-    Returns
-    -------
-    DataArray of float64
-        With dims chain, draw, `dim` and perhaps others.
-    """
+def find_variable(data: Any, var: str) -> xr.DataArray:
+    """Find a variable in a posterior."""
     if isinstance(data, xr.DataTree):
         if "posterior" in data.children:
             data = data["posterior"]
@@ -60,6 +55,18 @@ def posterior_utilities(data: Any, var: str, dim: str) -> xr.DataArray:
         raise TypeError(
             f"Expected a DataTree, a Dataset or a DataArray with draws; got {type(data).__name__}."
         )
+    return data
+
+
+def posterior_utilities(data: Any, var: str, dim: str) -> xr.DataArray:
+    """Find a variable in a posterior and check it.
+
+    Returns
+    -------
+    DataArray of float64
+        With dims chain, draw, `dim` and perhaps others.
+    """
+    data = find_variable(data, var)
     for needed, remedy in (
         ("chain", "Pass draws with the dims chain and draw, as pm.sample() returns them."),
         ("draw", "Pass draws with the dims chain and draw, as pm.sample() returns them."),

@@ -1,10 +1,14 @@
 """Posteriors to draw, and what is seen in a picture: its axes, and where its names are."""
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from arviz import PlotCollection
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.colors import to_hex
 
+BLUE, GREY, ORANGE = "#0072b2", "#8a8a8a", "#d55e00"
 LONG = [f"The film number {i} with a title that goes on and on (19{i:02d})" for i in range(60)]
 GROUPS = ["coding", "writing", "maths", "roleplay", "law", "translation"]
 
@@ -18,11 +22,29 @@ def posterior(n_items, names=None, n_draws=100, sd=0.5):
     return xr.DataArray(draws, dims=("chain", "draw", "item"), coords={"item": names})
 
 
-def by_category(n_groups, n_items, names=None):
+def adherences(n, names=None, n_below=1, n_above=1):
+    """Draws of n rankers around 1, the first few around 0.1 and the last few around 4."""
+    rng = np.random.default_rng(0)
+    n_below, n_above = min(n_below, n // 3), min(n_above, n // 3)
+    middle = np.linspace(0.8, 1.2, n - n_below - n_above)
+    mean = np.r_[np.full(n_below, 0.1), middle, np.full(n_above, 4.0)]
+    names = names or [f"judge {i + 1}" for i in range(n)]
+    draws = rng.gamma(50, mean / 50, (2, 100, n))
+    return xr.DataArray(draws, dims=("chain", "draw", "ranker"), coords={"ranker": names})
+
+
+def by_category(n_groups, n_items, names=None, of=posterior):
     """Draws in which the items of each category are rolled by one more than in that before."""
-    u = posterior(n_items, names)
-    rolled = [u.roll(item=g, roll_coords=False) for g in range(n_groups)]
+    u = of(n_items, names)
+    rolled = [u.roll({u.dims[-1]: g}, roll_coords=False) for g in range(n_groups)]
     return xr.concat(rolled, "category").assign_coords(category=GROUPS[:n_groups])
+
+
+def compared(**rows):
+    """Compared models by name: difference, its error, what is doubtful."""
+    filled = [(*row, "")[:3] for row in rows.values()]
+    names = [name.replace("_", " ") for name in rows]
+    return pd.DataFrame(filled, index=names, columns=["elpd_diff", "dse", "diag_elpd"])
 
 
 def axes_of(pc, **where) -> Axes:
@@ -51,6 +73,46 @@ def names_of(ax, which="y"):
 def legend_of(pc):
     (legend,) = figure_of(pc).legends
     return [text.get_text() for text in legend.get_texts()]
+
+
+def title_of(pc):
+    """Title of the legend."""
+    (legend,) = figure_of(pc).legends
+    return legend.get_title().get_text()
+
+
+def markers(ax):
+    """Row, place and colour of every marker, from top to bottom."""
+    found = [
+        (y, x, to_hex(edge))
+        for kind in ax.collections
+        if isinstance(kind, PathCollection) and len(kind.get_edgecolors())
+        for (x, y), edge in zip(
+            kind.get_offsets(),
+            np.resize(kind.get_edgecolors(), (len(kind.get_offsets()), 4)),
+            strict=True,
+        )
+    ]
+    return sorted(found)
+
+
+def intervals(ax, which):
+    """Ends of the thin (0) or thick (1) intervals, from top to bottom."""
+    lines = [kind for kind in ax.collections if isinstance(kind, LineCollection)][which::2]
+    ends = [(s[0, 1], *s[:, 0]) for kind in lines for s in kind.get_segments()]
+    return np.array(sorted(ends))[:, 1:]
+
+
+def image_of(ax):
+    (image,) = ax.images
+    return image
+
+
+def cells(ax):
+    """Text of every cell that has one, by row and column."""
+    return {
+        (round(t.get_position()[1]), round(t.get_position()[0])): t.get_text() for t in ax.texts
+    }
 
 
 def boxes(ax, which="y", *, draw=True):

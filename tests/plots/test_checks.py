@@ -180,22 +180,23 @@ def test_names_do_not_overlap_and_the_panel_says_what_it_leaves_out(n_items):
         assert notes_of(top) == [""]
     else:
         assert 20 <= rows <= 25
-        assert notes_of(top)[0].startswith(f"of {n_items} the 20 most often on top")
-        assert "the 50 most often presented together" in notes_of(axes_of(pc, "pair order"))[0]
+        assert any(
+            note.startswith(f"of {n_items} the 20 most often on top") for note in notes_of(top)
+        )
+        notes = "".join(notes_of(axes_of(pc, "pair order")))
+        assert "the 50 most often presented together" in notes
 
 
-def test_long_names_and_names_with_dollars_are_drawn_as_they_are():
+def test_long_names_and_names_with_dollars_are_drawn_as_they_are(tmp_path):
     names = ["$a$ cheap", "The film with a title that goes on and on", "c", "d", "e_1"]
     pc = plot_ranking_checks(tree(names=names, odd=40))
     shown = names_of(axes_of(pc, "top item"))
     assert "$a$ cheap" in shown
     assert max(map(len, shown)) <= 30
-    pc.viz["figure"].item().canvas.draw()
-
-
-def test_the_picture_goes_to_a_file(tmp_path):
-    plot_ranking_checks(tree(), figure_kwargs={"figsize": (6, 5)}).savefig(tmp_path / "checks.png")
+    pc.savefig(tmp_path / "checks.png")
     assert (tmp_path / "checks.png").read_bytes().startswith(b"\x89PNG")
+    pc = plot_ranking_checks(tree(), figure_kwargs={"figsize": (6, 5)})
+    assert pc.viz["figure"].item().get_size_inches().tolist() == [6, 5]
 
 
 def test_bad_input_is_told_as_in_the_table():

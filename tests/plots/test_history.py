@@ -1,6 +1,5 @@
 """The picture of strengths that change."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
@@ -31,7 +30,6 @@ def test_lines_are_means_from_where_an_item_comes_in(draws):
     # best at the last time first
     np.testing.assert_allclose(lines[0].get_ydata(), draws.sel(item="c").mean(["chain", "draw"]))
     assert lines[2].get_xdata().tolist() == [2004, 2005]
-    plt.close()
 
 
 def test_ranks_are_among_those_that_are_there(draws):
@@ -42,7 +40,6 @@ def test_ranks_are_among_those_that_are_there(draws):
     assert a.get_ydata()[3] >= 2
     ax = pc.get_target("utility", {})
     assert ax.yaxis_inverted()
-    plt.close()
 
 
 def test_areas_are_probabilities_to_be_best(draws):
@@ -52,7 +49,6 @@ def test_areas_are_probabilities_to_be_best(draws):
     assert set(texts) <= {"a", "c", "all others"}
     top = pc.viz["areas"].values[-1].get_paths()[0].vertices[:, 1].max()
     assert top == pytest.approx(1.0)
-    plt.close()
 
 
 def test_what_cannot_be_drawn_is_told(draws):

@@ -1,6 +1,5 @@
 """The picture of memberships: its colours are the probabilities, its order says who is of what."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
@@ -14,7 +13,6 @@ from tests.plots.pictures import (
     inside,
     legend_of,
     names_of,
-    panel_of,
 )
 
 P = np.array([[0.2, 0.8], [0.9, 0.1], [0.6, 0.4], [0.0, 1.0]])
@@ -59,13 +57,6 @@ def test_names_can_be_read(n):
     legend = pc.viz["legend"].item().get_window_extent()
     assert inside(figure, [*found, legend])
     assert not legend.overlaps(ax.get_window_extent())
-
-
-def test_it_is_drawn_on_axes_made_elsewhere():
-    _, ax = plt.subplots()
-    pc = plot_membership(memberships(), plot_collection=panel_of(ax))
-    assert names_of(ax, "x") == ["bob", "cy", "dan", "ann"]
-    assert "legend" not in pc.viz
 
 
 def test_what_is_no_membership_raises():

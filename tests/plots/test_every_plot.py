@@ -1,0 +1,199 @@
+"""What every picture must do: names can be read, panels given are used, nothing else is changed."""
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import xarray as xr
+from arviz import PlotCollection
+
+from bayesrank.plots import (
+    plot_adherence,
+    plot_compare,
+    plot_history,
+    plot_membership,
+    plot_places,
+    plot_ranks,
+    plot_wins,
+)
+from bayesrank.results import figure_png
+from tests.plots.pictures import (
+    LONG,
+    adherences,
+    apart,
+    axes_of,
+    boxes,
+    by_category,
+    compared,
+    figure_of,
+    inside,
+    names_of,
+    panel_of,
+    posterior,
+    title_of,
+)
+
+
+def histories(n, names=None):
+    """Draws at three times."""
+    u = posterior(n, names)
+    return xr.concat([u, u + 1, u], "year").assign_coords(year=[2001, 2002, 2003])
+
+
+def memberships(n, names=None):
+    """Rankers of two kinds."""
+    p = np.linspace(0.1, 0.9, n)
+    coords = {"ranker": names or range(n), "kind": ["sweet", "sour"]}
+    return xr.DataArray(np.stack([p, 1 - p], axis=1), coords, ("ranker", "kind"))
+
+
+def models(n, names=None):
+    """Models compared, each worse by 2 than the last."""
+    names = names or [f"Model {i}" for i in range(n)]
+    return compared().reindex(names).assign(elpd_diff=-2.0 * np.arange(n), dse=np.arange(n))
+
+
+# plot -> what draws it, and data of so many items with these names
+PLOTS = {
+    "ranks": (plot_ranks, posterior),
+    "places": (plot_places, posterior),
+    "wins": (plot_wins, posterior),
+    "adherence": (plot_adherence, adherences),
+    "compare": (plot_compare, models),
+    "membership": (plot_membership, memberships),
+    "history": (plot_history, histories),
+}
+MATRICES = ("places", "wins")
+POSTERIORS = ("ranks", *MATRICES, "adherence")  # of which panels and items may be chosen
+ROWS = ("ranks", "adherence", "compare")
+
+each_plot = pytest.mark.parametrize("name", PLOTS)
+each_posterior = pytest.mark.parametrize("name", POSTERIORS)
+
+
+def drawn(name, n, names=None, **options):
+    plot, data = PLOTS[name]
+    return plot(data(n, names), **options)
+
+
+def said(pc):
+    """Boxes of the scale's name, and of the legend or the colour bar."""
+    ax = pc.viz["plot"].values.flat[0]
+    top = pc.get_viz("colour_bar").ax if "colour_bar" in pc.viz else figure_of(pc).legends[0]
+    found = [top.get_tightbbox()]
+    return [*found, ax.xaxis.label.get_window_extent()] if ax.get_xlabel() else found
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "names", "n_named"),
+    [
+        *((name, n, None, n) for name in ROWS for n in (1, 5, 30)),
+        *((name, 30, LONG[:30], 30) for name in (*ROWS, *MATRICES)),
+        *((name, n, None, n) for name in MATRICES for n in (1, 5)),
+        *((name, 200, None, 50) for name in MATRICES),
+        ("ranks", 100, None, 100),
+        *(("adherence", n, None, 21) for n in (41, 943)),
+    ],
+)
+def test_names_do_not_overlap_and_stay_on_the_figure(name, n, names, n_named):
+    pc = drawn(name, n, names)
+    ax = axes_of(pc)
+    rows = boxes(ax)
+    assert len(rows) == n_named
+    everything = [*rows, *boxes(ax, "x"), *said(pc)]
+    assert apart(everything)
+    assert inside(figure_of(pc), everything)
+    # six points at least: what is smaller cannot be read in print
+    assert min(box.height for box in rows) > 6 / 72 * ax.figure.dpi
+    assert ax.bbox.width > 0.4 * ax.figure.bbox.width
+
+
+@each_plot
+@pytest.mark.parametrize("text", ["$5 or $10", "a_b^c", r"\alpha", "<b>&"])
+def test_names_are_no_mathematics(name, text):
+    pc = drawn(name, 3, [text, "other", "third"])
+    figure_of(pc).canvas.draw()
+    labels = [*axes_of(pc).get_yticklabels(), *axes_of(pc).get_xticklabels()]
+    labels += [label for legend in figure_of(pc).legends for label in legend.get_texts()]
+    shown = [label for label in labels if label.get_text() == text]
+    assert shown
+    assert not any(label.get_parse_math() for label in shown)
+
+
+@each_plot
+def test_a_given_panel_is_drawn_on_and_nothing_else(name):
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
+    given = panel_of(left)
+    assert drawn(name, 3, plot_collection=given) is given
+    assert plt.get_fignums() == [figure.number]
+    assert figure.legends == []
+    assert left.has_data()
+    assert not right.has_data()
+
+
+@each_plot
+def test_a_new_figure_goes_to_a_file_and_settings_are_left_alone(name, tmp_path):
+    before = mpl.rcParams.copy()
+    plt.figure()
+    pc = drawn(name, 5)
+    assert len(plt.get_fignums()) == 2
+    pc.savefig(tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").read_bytes()[1:4] == figure_png(pc)[1:4] == b"PNG"
+    assert mpl.rcParams == before
+
+
+@each_posterior
+def test_only_the_first_of_many_are_shown_and_all_are_counted(name):
+    most = {"max_rankers" if name == "adherence" else "max_items": 2}
+    pc = drawn(name, 3, **most)
+    everyone = names_of(axes_of(drawn(name, 3)))
+    shown = names_of(axes_of(pc))[:2]
+    assert shown == ([everyone[0], everyone[2]] if name == "adherence" else everyone[:2])
+    said = pc.get_viz("colour_bar").ax.get_xlabel() if name in MATRICES else title_of(pc)
+    assert "2 of 3 " in said
+
+
+@each_posterior
+def test_panels_have_names_at_the_left_only_and_nothing_overlaps(name):
+    plot, data = PLOTS[name]
+    pc = plot(by_category(6, 8, LONG[:8], of=data), col_wrap=2)
+    figure_of(pc).canvas.draw()
+    panels = pc.viz["plot"].values
+    names = [boxes(ax, draw=False) for ax in panels]
+    assert [len(one) for one in names] == [8, 0] * 3
+    texts = [box for one in names for box in one]
+    texts += [box for ax in panels for box in boxes(ax, "x", draw=False)]
+    texts += [ax._left_title.get_window_extent() for ax in panels]
+    assert apart(texts)
+    assert inside(figure_of(pc), texts)
+    titles = [ax.get_title(loc="left") for ax in panels]
+    assert titles == [f"category: {label}" for label in pc.viz["plot"]["category"].values]
+    given = PlotCollection.wrap(
+        by_category(2, 3, of=data).rename("u").to_dataset(), cols=["category"]
+    )
+    assert plot(by_category(2, 3, of=data), plot_collection=given) is given
+
+
+@each_posterior
+def test_bad_choices_raise_and_leave_no_figure(name):
+    plot, data = PLOTS[name]
+    what, var = ("ranker", "adherence") if name == "adherence" else ("item", "utility")
+    u = data(3)
+    u = u.assign_coords({what: list("abc")})
+    for options, message in [
+        ({f"{what}s": ["x"]}, rf"^There is no {what} 'x'; the 3 {what}s are '[abc]', "),
+        ({f"{what}s": ["b", "b"]}, rf"^`{what}s` holds 'b' twice; give each {what} to show once"),
+        ({f"{what}s": []}, rf"^`{what}s` holds no label; give each"),
+        ({f"max_{what}s": 0}, rf"^`max_{what}s` is 0; it must be 1 or more\.$"),
+        ({"backend": "plotly"}, r"^`backend` is 'plotly'; the pictures are drawn with 'matplotlib"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            plot(u, **options)
+    for bad, message in [
+        (u.where(u["draw"] > 3), r"hold NaN or infinite values: the sampler has failed"),
+        (u.to_dataset(name="u"), rf"^The posterior has no variable '{var}'; it has \['u'\]"),
+        (u.assign_coords({what: list("aab")}), rf"^'{what}' has the label 'a' twice; rename one"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            plot(bad)
+    assert plt.get_fignums() == []
