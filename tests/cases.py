@@ -17,7 +17,7 @@ from scipy.special import gammaln, log_expit, log_ndtr, logsumexp
 
 import bayesrank as br
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
-from tests.likelihoods.count_tables import count_tables, table_logp
+from tests.likelihoods.count_tables import count_tables, given_pairs_logp, table_logp
 from tests.oracles import block_sizes, partition_logp, weak_order_logp, weak_orders
 
 # Without a compiler, and the independent graph. Numba, the mode of samplers, takes half a minute
@@ -452,24 +452,6 @@ def _mpm_given_pairs(utility: Any, **parameters: Any) -> Any:
     return br.MPM.dist(utility, given_pairs=True, **parameters)
 
 
-def _given_pairs_logp(
-    score: np.ndarray,
-    counts: np.ndarray,
-    adherence: float = 1.0,
-    variance: np.ndarray | None = None,
-) -> float:
-    """Every pair is binomial."""
-    g = np.full(len(score), 0.5) if variance is None else variance
-    out = 0.0
-    for i in range(len(score)):
-        for j in range(i):
-            logit = 2 * adherence * (score[i] - score[j]) / (g[i] + g[j])
-            won, lost = counts[i, j], counts[j, i]
-            out += gammaln(won + lost + 1) - gammaln(won + 1) - gammaln(lost + 1)
-            out += won * log_expit(logit) + lost * log_expit(-logit)
-    return float(out)
-
-
 SCORE = np.array([0.3, 1.2, -0.5])
 VARIANCE = np.array([0.5, 0.8, 0.3])
 COMPARED = np.array([[0, 2, 1], [2, 0, 0], [1, 0, 0]])
@@ -522,6 +504,10 @@ def _tables(
 
 def _table_logp(score: np.ndarray, counts: np.ndarray, **parameters: Any) -> float:
     return table_logp(counts, score, **parameters)
+
+
+def _given_pairs_logp(score: np.ndarray, counts: np.ndarray, **parameters: Any) -> float:
+    return given_pairs_logp(counts, score, **parameters)
 
 
 ADHERENCE = {"adherence": np.array(0.4)}

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import get_args
 
 import arviz as az
 import pandas as pd
@@ -38,6 +39,8 @@ def parameters() -> dict[str, set[str]]:
             names = {x.name for x in given}
             if any(x.kind is x.VAR_KEYWORD for x in given):  # of PyMC's variables
                 names |= {"dims", "observed", "shape", "size", "total_size", "initval", "rng"}
+            for options in get_args(inspect.unwrap(function).__annotations__.get("kwargs")):
+                names |= set(options.__annotations__)
             found.setdefault(name, set()).update(names)
 
     for room in pkgutil.walk_packages([str(HOME)], "bayesrank."):

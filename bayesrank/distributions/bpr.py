@@ -1,8 +1,5 @@
 r"""BPR as a PyMC distribution: what a user has is preferred to what the user has not.
 
-The value says for each pair of an item that a user has and one that the user has not which of them
-is preferred: 0 the former, as all that is observed has it, 1 the latter.
-
 >>> import pymc as pm
 >>> pm.logp(BPR.dist([[0.3, 1.2], [2.0, 0.0]]), [0, 0]).exp().eval().round(4).tolist()
 [0.2891, 0.8808]
@@ -40,7 +37,6 @@ from bayesrank.distributions.observed import (
     refuse_labels,
     refuse_single_precision,
     same_labels,
-    signature,
 )
 from bayesrank.distributions.orders import refuse_utility_dims
 from bayesrank.distributions.outcomes import labelled
@@ -58,24 +54,29 @@ class BPRRV(DrawnRV):
     """Draw which item of each pair is preferred, each pair by itself."""
 
     name = "bpr"
-    extended_signature = signature(PARAMETERS, "")
+    parameters: ClassVar[Mapping[str, str]] = PARAMETERS
     _print_name = ("BPR", "\\operatorname{BPR}")
+    outcomes = "nothing: pairs of what a user has and has not make a composite likelihood"
 
     @classmethod
-    def outcome(cls, *parameters: Any) -> str:
-        """Say what the log-probability is one of."""
-        return "nothing: pairs of what a user has and has not make a composite likelihood"
+    def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
+        chance = pt.sigmoid(p.utility[..., 1] - p.utility[..., 0])
+        chance, _ = pt.broadcast_arrays(chance, p.weight)
+        return pt.random.bernoulli(chance, size=size, rng=rng, return_next_rng=True)
 
     @classmethod
-    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
-        utility, weight = parameters[:2]
-        chance, _ = pt.broadcast_arrays(pt.sigmoid(utility[..., 1] - utility[..., 0]), weight)
-        next_rng, second = pt.random.bernoulli(chance, size=size, rng=rng, return_next_rng=True)
-        return next_rng, second
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """One log-probability per triple."""
+        return check_parameters(
+            p.weight * triple_logp(p.utility, value),
+            pt.all(pt.isfinite(p.utility)),
+            pt.all(p.weight >= 0),
+            msg="utility must be finite, weight >= 0",
+        )
 
 
 SENTENCE = (
-    f"BPR describes {BPRRV.outcome()}. It has no log-likelihood of single observations, and no log "
+    f"BPR describes {BPRRV.outcomes}. It has no log-likelihood of single observations, and no log "
     "predictive density to compare; compare predictions by a metric."
 )
 
@@ -92,10 +93,7 @@ class BPR(Discrete):
     Posteriors from all pairs are far too narrow. `weight`, or for minibatches `total_size`, says
     what the pairs count for: one comparison for every interaction is a modest choice.
 
-    ========  ==================================================================
-    Support   0 (the item that the user has is preferred) or 1
-    Axes      one number per pair or triple
-    ========  ==================================================================
+    Values are 0, where the item that the user has is preferred, or 1, one per pair or triple.
 
     Parameters
     ----------
@@ -131,8 +129,6 @@ class BPR(Discrete):
     ValueError
         If rankings have more than two blocks, the shape of `utility` does not fit, an array holds
         other numbers than 0 and 1, there are no pairs, or more than 20 million.
-    TypeError
-        If `observed` is a table, pairs or counts, or labels, or on unknown arguments.
 
     References
     ----------
@@ -202,8 +198,7 @@ class BPR(Discrete):
         """Make a distribution without a name, to draw from or to put into others.
 
         Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `utility` is
-        (..., 2), of the item that the user has and of the other. Draws are 0 where the first is
-        preferred, else 1.
+        (..., 2), of the item that the user has and of the other.
 
         Examples
         --------
@@ -222,17 +217,13 @@ class BPR(Discrete):
             [utility, as_double(1.0 if weight is None else weight, "`weight`")], **kwargs
         )
 
-    def support_point(rv: TensorVariable, size: Any, utility: Any, weight: Any) -> TensorVariable:
-        """All users prefer what they have."""
-        return pt.zeros_like(rv)
-
-    def logp(value: Any, utility: Any, weight: Any) -> TensorVariable:
-        """One log-probability per triple."""
-        return _logp(value, utility, weight)
-
 
 class BPRRVOfModel(BPRRV):
     """A variable of a model, whose composite likelihood is the sum of its terms."""
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        return only_sum(BPRRV.logp(value, p), SENTENCE)
 
 
 class BPROfModel(BPR):
@@ -241,12 +232,8 @@ class BPROfModel(BPR):
     rv_type = BPRRVOfModel
     rv_op = BPRRVOfModel.rv_op
 
-    def logp(value: Any, utility: Any, weight: Any) -> TensorVariable:
-        """Return terms for a sum."""
-        return only_sum(_logp(value, utility, weight), SENTENCE)
 
-
-class ObservedBPRRV(ObservedRV, BPRRV):
+class ObservedBPRRV(ObservedRV, BPRRVOfModel):
     """All pairs of what users have and have not, written out."""
 
     data_types = (Interactions, Rankings)
@@ -275,7 +262,7 @@ class ObservedBPRRV(ObservedRV, BPRRV):
             }
             | {WEIGHT: Part(p.scale.data * weight, cls.axes)},
             derived={"preferred": np.zeros(len(who), dtype=np.int64)},
-            outcome=cls.outcome(),
+            outcome=cls.outcomes,
         )
 
     @classmethod
@@ -317,19 +304,6 @@ class ObservedBPRRV(ObservedRV, BPRRV):
         for axis, labels in kept.items():
             whose = "the utility that the model has"
             same_labels(whose, name, labels, data.coords[axis], noun, f"{axis}s")
-
-    @classmethod
-    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        return only_sum(_logp(value, p.utility, p.weight), SENTENCE)
-
-
-def _logp(value: Any, utility: Any, weight: Any) -> TensorVariable:
-    return check_parameters(
-        weight * triple_logp(utility, value),
-        pt.all(pt.isfinite(utility)),
-        pt.all(weight >= 0),
-        msg="utility must be finite, weight >= 0",
-    )
 
 
 def _check_preferences(observed: Any) -> None:

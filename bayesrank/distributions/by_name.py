@@ -373,8 +373,6 @@ def by_axes(
         The parameter, with dims of its own or not.
     readings : mapping of tuple of str to str
         Axes that it may be along, and what that means; those of names in any order.
-    axes : Axes
-        Of the data.
     also : sequence of str
         Axes, any of which a parameter with names may have beside those of a reading.
     named : mapping of tuple of str to str
@@ -409,13 +407,7 @@ def labels_along(
 
 
 class _Reader:
-    """Reads one parameter, and says in full sentences what cannot be read.
-
-    Parameters
-    ----------
-    name, what, axes
-        As of `by_axes`.
-    """
+    """Reads one parameter, and says in full sentences what cannot be read."""
 
     def __init__(self, name: str, what: str, axes: Axes) -> None:
         self.name, self.what, self.axes = name, what, axes

@@ -2,20 +2,6 @@
 
 A component is a variable over *all* items that ``.dist`` makes, such as
 ``br.PlackettLuce.dist(utility)`` with a utility per component and item.
-
-==============  ==============================================================================
-`rv_type`       the random variable that ``.dist`` makes
-`parameters`    names of the parameters that the mixture keeps, with their axes
-`read`          reads them from what ``.dist`` was given, or raises
-`derive`        computes what `observed_logp` needs of observed rankings, under names with the
-                axes of `derived`
-`observed_logp` log-probability of the observed rankings, (n_rankings, n_components)
-`logp`          that of any ranks of the same items
-`draw`          rankings of each component, (n_components, n_rankings, n_slots)
-`outcome`       the label of the outcome space
-`of_items`      the name of the parameter by component and item
-`check`         raises for rankings that have no probability under the family
-==============  ==============================================================================
 """
 
 from collections.abc import Mapping
@@ -53,8 +39,8 @@ from bayesrank.distributions.mallows import (
 )
 from bayesrank.distributions.observed import same_value
 from bayesrank.distributions.orders import fits
-from bayesrank.distributions.plackett_luce import STAGES, PlackettLuce, PlackettLuceRV
-from bayesrank.distributions.pmop import PMOP, PMOPRV, PartitionSettings
+from bayesrank.distributions.plackett_luce import STAGES, PlackettLuceRV
+from bayesrank.distributions.pmop import PMOPRV, PartitionSettings
 from bayesrank.likelihoods.mallows import (
     DISTANCES,
     known_items,
@@ -128,9 +114,13 @@ class Given:
 
 
 class Component:
-    """What a family says as a component of a mixture; the table above."""
+    """A family as a component of a mixture.
 
-    rv_type: ClassVar[type]
+    `parameters` are those that the mixture keeps, with their axes; `of_items` is the one by
+    component and item. `derived` are the axes of what `derive` computes.
+    """
+
+    rv_type: ClassVar[type]  # what ``.dist`` makes
     parameters: ClassVar[Mapping[str, str]]
     of_items: ClassVar[str] = "utility"
     derived: ClassVar[Mapping[str, str]] = MappingProxyType({})
@@ -205,13 +195,17 @@ class PlackettLuceComponent(Component):
     def logp(
         cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
     ) -> TensorVariable:
-        utility = p.utility[:, data.item]
-        return PlackettLuce.logp(ranks, utility, data.where, data.sizes, p.nodes).T
+        return PlackettLuceRV.logp(ranks, cls._of_slots(p, data)).T
 
     @classmethod
     def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
-        utility = p.utility[:, data.item]
-        return PlackettLuceRV.rv_op(utility, data.where, data.sizes, p.nodes, rng=rng)
+        return PlackettLuceRV.rv_op(*vars(cls._of_slots(p, data)).values(), rng=rng)
+
+    @classmethod
+    def _of_slots(cls, p: SimpleNamespace, data: SimpleNamespace) -> SimpleNamespace:
+        """Name the parameters of `PlackettLuceRV`."""
+        slots = p.utility[:, data.item], data.where, data.sizes, p.nodes
+        return PlackettLuceRV.named(slots)
 
 
 class PMOPComponent(Component):
@@ -256,24 +250,20 @@ class PMOPComponent(Component):
     def logp(
         cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
     ) -> TensorVariable:
-        utility, given = p.utility[:, data.item], bool(p.given_sizes.data)
-        sizes = data.sizes if given else data.sizes[..., :0]
-        constants = p.aggregate, p.given_sizes, p.nodes
-        weight, stages = cls._log_weight(p), pt.ones_like(data.sizes, dtype="float64")
-        return PMOP.logp(ranks, utility, data.where, sizes, weight, stages, *constants).T
+        return PMOPRV.logp(ranks, cls._of_slots(p, data)).T
 
     @classmethod
     def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
-        utility, stages = p.utility[:, data.item], pt.ones_like(data.sizes, dtype="float64")
-        constants = p.aggregate, p.given_sizes, p.nodes
-        weight = cls._log_weight(p)
-        return PMOPRV.rv_op(utility, data.where, data.sizes, weight, stages, *constants, rng=rng)
+        return PMOPRV.rv_op(*vars(cls._of_slots(p, data)).values(), rng=rng)
 
     @classmethod
-    def _log_weight(cls, p: SimpleNamespace) -> TensorVariable:
-        """Weights of block sizes, (n_kinds, 1, n_sizes), or none."""
+    def _of_slots(cls, p: SimpleNamespace, data: SimpleNamespace) -> SimpleNamespace:
+        """Name the parameters of `PMOPRV`."""
         none = p.log_weight.type.shape[-1] == 0
-        return p.log_weight[0] if none else p.log_weight[:, None, :]
+        weight = p.log_weight[0] if none else p.log_weight[:, None, :]
+        stages = pt.ones_like(data.sizes, dtype="float64")
+        slots = p.utility[:, data.item], data.where, data.sizes, weight, stages
+        return PMOPRV.named((*slots, p.aggregate, p.given_sizes, p.nodes))
 
     @classmethod
     def outcome(cls, p: SimpleNamespace) -> str:

@@ -1,38 +1,104 @@
 """The base of the random variables of all families."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, ClassVar
 
 import pytensor.tensor as pt
-from pymc.distributions.distribution import SymbolicRandomVariable
-from pymc.distributions.shape_utils import rv_size_is_none
+from pymc.distributions.distribution import SymbolicRandomVariable, _support_point
+from pymc.distributions.shape_utils import maybe_resize, rv_size_is_none
+from pymc.logprob.abstract import _logprob
 from pymc.pytensorf import normalize_rng_param
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
-__all__ = ["DrawnRV"]
+__all__ = ["DrawnRV", "NamedRV", "logp_by_name", "signature", "support_point_by_name"]
 
 
-class DrawnRV(SymbolicRandomVariable):
-    """A random variable that `draw` draws."""
+def signature(parameters: Mapping[str, str], value: str) -> str:
+    """Compose the signature of a random variable from the axes of its parameters and of a draw.
+
+    Examples
+    --------
+    >>> signature({"utility": "slot", "nodes": ""}, "slot")
+    '[rng],[size],(slot),()->[rng],(slot)'
+    """
+    inputs = ",".join(f"({axes})" for axes in parameters.values())
+    return f"[rng],[size],{inputs}->[rng],({value})"
+
+
+class NamedRV(SymbolicRandomVariable):
+    """A random variable with names of its parameters.
+
+    `parameters` has the axes of each, and `value_axes` are the axes of a draw.
+    """
+
+    parameters: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    value_axes: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "parameters" in vars(cls) and "extended_signature" not in vars(cls):
+            cls.extended_signature = signature(cls.parameters, cls.value_axes)
+
+    @classmethod
+    def named(cls, parameters: Sequence[Any]) -> SimpleNamespace:
+        """Give the parameters their names; those that are missing are None."""
+        known = dict(zip(cls.parameters, parameters, strict=False))
+        return SimpleNamespace(**dict.fromkeys(cls.parameters) | known)
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """One log-probability per draw, given the parameters by their names."""
+        raise NotImplementedError
+
+    @classmethod
+    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """Return some value."""
+        return pt.zeros_like(rv)
+
+
+class DrawnRV(NamedRV):
+    """A random variable that `draw` draws; the last of its parameters may be missing."""
+
+    outcomes: ClassVar[str] = ""
+
+    @classmethod
+    def outcome(cls, *parameters: Any) -> str:
+        """Return the label of the outcome space: what the log-probability is one of."""
+        return cls.outcomes
 
     @classmethod
     def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
         params = [pt.as_tensor_variable(x) for x in parameters]
         rng = normalize_rng_param(rng)
         size = normalize_size_param(size)
-        next_rng, value = cls.draw(rng, None if rv_size_is_none(size) else tuple(size), *params)
+        shape = None if rv_size_is_none(size) else tuple(size)
+        next_rng, value = cls.draw(rng, shape, cls.named(params))
         outputs: list[Any] = [next_rng, value]
-        own = cls.signature_of(params)
+        given = dict(islice(cls.parameters.items(), len(params)))
+        own = signature(given, cls.value_axes)
         op = cls(inputs=[rng, size, *params], outputs=outputs, extended_signature=own)
         return op(rng, size, *params)
 
     @classmethod
-    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
+    def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
         """Return the next generator and a draw; `size` is None or lengths of leading axes."""
         raise NotImplementedError
 
-    @classmethod
-    def signature_of(cls, parameters: Sequence[Any]) -> str | None:
-        """Return the signature for these parameters, None for that of the class."""
-        return None
+
+@_logprob.register(NamedRV)
+def logp_by_name(
+    op: NamedRV, values: Any, rng: Any, size: Any, *parameters: Any, **kwargs: Any
+) -> TensorVariable:
+    """Return the log-probability of PyMC's registry."""
+    return maybe_resize(op.logp(values[0], op.named(parameters)), size)
+
+
+@_support_point.register(NamedRV)
+def support_point_by_name(
+    op: NamedRV, rv: TensorVariable, rng: Any, size: Any, *parameters: Any
+) -> TensorVariable:
+    """Return the support point of PyMC's registry."""
+    return op.support_point(rv, op.named(parameters))

@@ -1,11 +1,7 @@
 r"""Mixtures of families of rankings: rankers belong to components, which are not observed.
 
-A unit, a ranking or all rankings of a ranker, belongs to component g with probability
-:math:`\pi_g`. Components are marginalised, so that all parameters are continuous:
-
-.. math:: P(y_u) = \sum_g \pi_g \prod_{r \in u} P_g(y_r) .
-
-With ``observed=`` a `Rankings`, stages that rankings share are evaluated once for each component
+Components are marginalised, so that all parameters are continuous. With ``observed=`` a `Rankings`,
+stages that rankings share are evaluated once for each component
 (`bayesrank.distributions.components`). Arrays, and whatever is not observed, are `pymc.Mixture`.
 """
 
@@ -72,10 +68,7 @@ class Mixture:
     where :math:`\pi_{ug}` is the weight of kind g for unit u, and :math:`P_g` the distribution of
     a ranking if its ranker is of kind g.
 
-    ========  ==================================================================
-    Support   that of the components
-    Axes      the last one is slots; the ones before it are rankings
-    ========  ==================================================================
+    Values are those of the components.
 
     Parameters
     ----------
@@ -115,11 +108,9 @@ class Mixture:
     ValueError
         If the number of weights is not that of the kinds, components have other items than the
         rankings, or different outcome spaces; or if a unit is a ranker, and rankings have
-        evidence weights: whether so many rankers said this, or one ranker so many times, is not
-        known.
+        evidence weights.
     TypeError
-        If a component is no variable made by ``.dist`` of a family that can be one, or it brings
-        slots or block sizes.
+        If a component is no variable made by ``.dist`` of a family that can be one.
 
     Notes
     -----
@@ -217,10 +208,9 @@ class MixtureRV(ObservedRankingsRV, DrawnRV):
         ]
 
     @classmethod
-    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
+    def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
         if size is not None:
             raise ValueError("A mixture of observed rankings has their size, and no other.")
-        p = cls.named(parameters)
         # by noise, as rankings are drawn: the highest log weight + Gumbel noise
         n_units = cls._units_like(p).shape[0]
         next_rng, noise = pt.random.gumbel(

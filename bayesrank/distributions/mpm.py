@@ -1,8 +1,7 @@
 r"""MPM as a PyMC distribution: counts of ordered pairs by rankers who adhere to common scores.
 
-The value is one table of counts per ranker, (preferred item, other item), and `logp` one number
-per ranker. Observed `PairCounts` stay sparse: the data of the model are then the net counts of
-each item, which is also what posterior predictive draws have.
+The value is one table of counts per ranker, and `logp` one number per ranker. Observed `PairCounts`
+stay sparse: the data of the model, and posterior predictive draws, are net counts of each item.
 
 >>> import pymc as pm
 >>> once = [[0, 1, 0], [0, 0, 0], [0, 0, 0]]  # the first item over the second
@@ -43,7 +42,7 @@ from bayesrank.distributions.observed import (
     in_order,
     is_observed,
     label_axis,
-    logprob_of,
+    names_of_axes,
     observe,
     observed_counts,
     observed_options,
@@ -51,8 +50,6 @@ from bayesrank.distributions.observed import (
     refuse_labelled,
     refuse_other_data,
     refuse_single_precision,
-    signature,
-    support_point_of,
 )
 from bayesrank.distributions.orders import batch_shape
 from bayesrank.distributions.outcomes import labelled
@@ -70,11 +67,12 @@ from bayesrank.schema import AT_RANDOM, ITEM, NET, RANKER, WEIGHT
 
 __all__ = ["MPM"]
 
-PARAMETERS = {"score": "item", "variance": "variance", "adherence": ""}  # no variance: equal ones
+# a variance of length 0: equal ones; the total of the counts may be missing
+PARAMETERS = {"score": "item", "variance": "variance", "adherence": "", "total": ""}
 _PACKAGE = str(Path(__file__).parents[1])
 
 PROBLEM = "problem"
-EACH_PAIR = "how often each pair is compared"
+GIVEN_PAIRS = "counts of ordered pairs given how often each pair is compared"
 MOST_NET = 2**31 - 1  # net counts, of which positions have 32 bits
 
 
@@ -82,62 +80,70 @@ class _CountsRV(DrawnRV):
     """Tables of counts; without a total, draws compare once, and any value is possible."""
 
     _print_name = ("MPM", "\\operatorname{MPM}")
-    given: ClassVar[str] = "their sum"
-
-    @classmethod
-    def signature_of(cls, parameters: Sequence[Any]) -> str | None:
-        return signature(PARAMETERS, "item,item") if len(parameters) == len(PARAMETERS) else None
-
-    @classmethod
-    def outcome(cls, *parameters: Any) -> str:
-        """Say what the log-probability is one of."""
-        return f"counts of ordered pairs given {cls.given}"
+    outcomes = "counts of ordered pairs given their sum"
+    value_axes = "item,item"
 
 
 class MPMRV(_CountsRV):
     """Draw one seed per ranker, and pairs one after the other."""
 
     name = "mpm"
-    extended_signature = signature(PARAMETERS | {"total": ""}, "item,item")
+    parameters = PARAMETERS
 
     @classmethod
-    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
-        score, variance, adherence, *known = parameters
-        total = known[0] if known else pt.constant(1)
-        columns = [score, variance, adherence[..., None], total[..., None]]
+    def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
+        total = pt.constant(1) if p.total is None else p.total
+        columns = [p.score, p.variance, p.adherence[..., None], total[..., None]]
         batch = batch_shape(*columns) if size is None else size
         next_rng, seed = pt.random.integers(0, 2**62, size=batch, rng=rng, return_next_rng=True)
-        score_, variance_, adherence_, total_, seed_ = broadcast_batch(*columns, seed[..., None])
-        n = score.shape[-1]
-        rows = score_.reshape((-1, n))
-        equal = variance.type.shape[-1] == 0
-        counts = CountsDraw()(
-            rows,
-            rows[:, :0] if equal else variance_.reshape((-1, n)),
-            adherence_.reshape((-1,)),
-            total_.reshape((-1,)),
-            seed_.reshape((-1,)),
-        )
+        score, variance, *single = broadcast_batch(*columns, seed[..., None])
+        n = p.score.shape[-1]
+        rows = score.reshape((-1, n))
+        unequal = rows[:, :0] if _unequal(p.variance) is None else variance.reshape((-1, n))
+        counts = CountsDraw()(rows, unequal, *(x.reshape((-1,)) for x in single))
         return next_rng, counts.reshape((*batch, n, n))
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        logp = mpm_logp(_within(value), p.score, p.adherence, _unequal(p.variance))
+        known = p.total is not None
+        fits = pt.eq(pt.sum(value, axis=(-2, -1)), p.total) if known else np.array(True)
+        return _checked(logp, value, fits, p)
+
+    @classmethod
+    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """Return a table in which the first item is preferred to the second each time."""
+        return pt.set_subtensor(pt.zeros_like(rv)[..., 0, 1], 1 if p.total is None else p.total)
 
 
 class GivenPairsRV(_CountsRV):
     """Draw how often the one and the other item of each pair is preferred."""
 
     name = "mpm_given_pairs"
-    given = EACH_PAIR
-    extended_signature = signature(PARAMETERS | {"total": "item,item"}, "item,item")
+    outcomes = GIVEN_PAIRS
+    parameters = PARAMETERS | {"total": "item,item"}
 
     @classmethod
-    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
-        score, variance, adherence, *known = parameters
-        unequal = None if variance.type.shape[-1] == 0 else variance
-        chance = pt.sigmoid(2.0 * adherence[..., None, None] * differences(score, unequal))
-        n = score.shape[-1]
-        upper = pt.triu(known[0] if known else pt.ones((n, n), dtype="int64"), 1)
+    def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
+        D = differences(p.score, _unequal(p.variance))
+        chance = pt.sigmoid(2.0 * p.adherence[..., None, None] * D)
+        n = p.score.shape[-1]
+        upper = pt.triu(pt.ones((n, n), dtype="int64") if p.total is None else p.total, 1)
         shape = None if size is None else (*size, n, n)
         next_rng, won = pt.random.binomial(upper, chance, size=shape, rng=rng, return_next_rng=True)
         return next_rng, won + pt.swapaxes(upper - won, -1, -2)
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        logp = mpm_given_pairs_logp(_within(value), p.score, p.adherence, _unequal(p.variance))
+        both, known = value + pt.swapaxes(value, -1, -2), p.total is not None
+        fits = pt.all(pt.eq(both, p.total), axis=(-2, -1)) if known else np.array(True)
+        return _checked(logp, value, fits, p)
+
+    @classmethod
+    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """Return a table in which each item is preferred to all later ones."""
+        return pt.zeros_like(rv) + pt.triu(pt.ones_like(rv) if p.total is None else p.total, 1)
 
 
 class MPM(Discrete):
@@ -151,10 +157,8 @@ class MPM(Discrete):
     :math:`\gamma` the variances of the items and :math:`\theta` how much the ranker adheres to
     the scores: 0 is a ranker whose preferences have nothing to do with them.
 
-    ========  ==================================================================
-    Support   non-negative integers with the given sum, zero on the diagonal
-    Axes      the last two are the preferred and the other item
-    ========  ==================================================================
+    Values are tables of counts with the given sum, zero on the diagonal; the last two axes are the
+    preferred and the other item.
 
     Given how often each pair was compared (`given_pairs`) it is Bradley-Terry with doubled scores.
     Without, the number of comparisons of a pair is evidence of its own: items far apart get more.
@@ -200,8 +204,6 @@ class MPM(Discrete):
     ValueError
         If an adherence is negative, a variance not positive, shapes do not fit, or counts are
         negative, not whole or on the diagonal.
-    TypeError
-        On unknown arguments.
 
     Warns
     -----
@@ -282,8 +284,7 @@ class MPM(Discrete):
         """Make a distribution without a name, to draw from or to put into others.
 
         Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `score` is
-        (..., n_items). Draws are tables (..., n_items, n_items): how often each item was preferred
-        to each other.
+        (..., n_items), and draws are tables (..., n_items, n_items).
 
         Examples
         --------
@@ -327,50 +328,8 @@ class _GivenPairs(Discrete):
     rv_op = GivenPairsRV.rv_op
 
 
-@logprob_of.register(MPMRV)
-def _mpm_logp(
-    op: MPMRV, values: Any, rng: Any, size: Any, score: Any, variance: Any, adherence: Any,
-    *total: Any, **kwargs: Any,
-) -> TensorVariable:  # fmt: skip
-    """One log-probability per ranker."""
-    (value,) = values
-    logp = mpm_logp(_within(value), score, adherence, _known(variance))
-    fits = pt.eq(pt.sum(value, axis=(-2, -1)), total[0]) if total else np.array(True)
-    return _checked(logp, value, fits, score, variance, adherence)
-
-
-@logprob_of.register(GivenPairsRV)
-def _given_pairs_logp(
-    op: GivenPairsRV, values: Any, rng: Any, size: Any, score: Any, variance: Any, adherence: Any,
-    *total: Any, **kwargs: Any,
-) -> TensorVariable:  # fmt: skip
-    """One log-probability per ranker."""
-    (value,) = values
-    logp = mpm_given_pairs_logp(_within(value), score, adherence, _known(variance))
-    both = value + pt.swapaxes(value, -1, -2)
-    fits = pt.all(pt.eq(both, total[0]), axis=(-2, -1)) if total else np.array(True)
-    return _checked(logp, value, fits, score, variance, adherence)
-
-
-@support_point_of.register(MPMRV)
-def _first_over_second(
-    op: MPMRV, rv: TensorVariable, rng: Any, size: Any, score: Any, variance: Any, adherence: Any,
-    *total: Any,
-) -> TensorVariable:  # fmt: skip
-    """Return a table in which the first item is preferred to the second each time."""
-    return pt.set_subtensor(pt.zeros_like(rv)[..., 0, 1], total[0] if total else 1)
-
-
-@support_point_of.register(GivenPairsRV)
-def _earlier_over_later(
-    op: GivenPairsRV, rv: TensorVariable, rng: Any, size: Any, score: Any, variance: Any,
-    adherence: Any, *total: Any,
-) -> TensorVariable:  # fmt: skip
-    """Return a table in which each item is preferred to all later ones."""
-    return pt.zeros_like(rv) + pt.triu(total[0] if total else pt.ones_like(rv), 1)
-
-
-def _known(variance: TensorVariable) -> TensorVariable | None:
+def _unequal(variance: TensorVariable) -> TensorVariable | None:
+    """Return the variances; None where all are equal."""
     return None if variance.type.shape[-1] == 0 else variance
 
 
@@ -380,11 +339,11 @@ def _within(value: TensorVariable) -> TensorVariable:
 
 
 def _checked(
-    logp: TensorVariable, value: Any, fits: Any, score: Any, variance: Any, adherence: Any
+    logp: TensorVariable, value: TensorVariable, fits: Any, p: SimpleNamespace
 ) -> TensorVariable:
     diagonal = pt.sum(pt.abs(value) * pt.eye(value.shape[-1], dtype="int64"), axis=(-2, -1))
     possible = fits & pt.all(value >= 0, axis=(-2, -1)) & pt.eq(diagonal, 0)
-    return _check_parameters(pt.switch(possible, logp, -pt.inf), score, variance, adherence)
+    return _check_parameters(pt.switch(possible, logp, -pt.inf), p)
 
 
 def _totals(observed: Any, given_pairs: bool) -> Any:
@@ -441,7 +400,7 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
                 WEIGHT: Part(data.weight, ("ranker",)),
                 AT_RANDOM: Part(at_random, ("ranker",)),
             },
-            derived={f"{what}_at": place for what, place in at.items()} | cls.tables(data, group),
+            derived=at | cls.tables(data, group),
             outcome=outcome_of(cls, data.weight),
         )
 
@@ -465,27 +424,25 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
         item, which = np.tile(np.arange(n_items), len(distinct)), distinct.repeat(n_items, axis=0)
         index: dict[str, NDArray[Any]] = {ITEM: item, PROBLEM: counts.problem_idx[item]}
         index |= dict(zip(groups, which.T[1:], strict=True))
-        at = {"score": np.zeros(0, int), "variance": np.zeros(0, int)}
-        for what in at:
-            axes = getattr(cls.along, what)
-            if axes is not None:
-                place = flat_places([index[axis] for axis in axes], _lengths(counts, axes))
-                at[what] = np.broadcast_to(place, len(item)).copy()
+        at = {
+            "score_at": _places(counts, cls.along.score, index, len(item)),
+            "variance_at": _places(counts, cls.along.variance, index, len(item)),
+        }
         return group.ravel(), at
 
     @classmethod
     def rates(cls, counts: PairCounts, ranker: Any, problem: Any) -> NDArray[Any]:
         """Which adherence a ranker has in a problem."""
-        axes = cls.along.adherence or ()
-        index = [problem if axis == PROBLEM else _codes(counts, [axis])[0][ranker] for axis in axes]
-        place = flat_places(index, _lengths(counts, axes))
-        return np.broadcast_to(place, len(ranker)).copy()
+        axes = [axis for axis in cls.along.adherence or () if axis != PROBLEM]
+        codes = (code[ranker] for code in _codes(counts, axes))
+        index = {PROBLEM: problem} | dict(zip(axes, codes, strict=True))
+        return _places(counts, cls.along.adherence or (), index, len(ranker))
 
     @classmethod
     def of_items(cls, p: SimpleNamespace) -> tuple[TensorVariable, TensorVariable]:
         """Scores and variances, if any, of the items of every group."""
-        equal = _known(p.variance) is None
-        return p.score[p.score_at], p.variance if equal else p.variance[p.variance_at]
+        variance = _unequal(p.variance)
+        return p.score[p.score_at], p.variance if variance is None else variance[p.variance_at]
 
     @classmethod
     def on_axes(
@@ -522,8 +479,7 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
         for what, own in cls.along._asdict().items():
             n = int(np.prod(_lengths(data, own or ())))
             unit = " times ".join(f"{axis}s" for axis in own or ())
-            plural = what[:-1] + "ies" if what.endswith("y") else f"{what}s"
-            check_length(name, plural, getattr(p, what), n, "counts", unit)
+            check_length(name, f"{what}s", getattr(p, what), n, "counts", unit)
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -533,8 +489,7 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
                 "one, other values do not. Pass tables of counts, observed=array of shape "
                 "(n_rankers, n_items, n_items), or replace the data with set_observed."
             )
-        logp = p.weight * cls.of_counts(p)
-        return _check_parameters(logp, p.score, p.variance, p.adherence)
+        return _check_parameters(p.weight * cls.of_counts(p), p)
 
     @classmethod
     def of_counts(cls, p: SimpleNamespace) -> TensorVariable:
@@ -573,8 +528,7 @@ class ObservedMPMRV(_ObservedCountsRV):
     }
 
     @classmethod
-    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
-        p = cls.named(parameters)
+    def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
         next_rng, seed = pt.random.integers(
             0, 2**62, size=(p.weight.shape[0],), rng=rng, return_next_rng=True
         )
@@ -653,7 +607,7 @@ class ObservedGivenPairsRV(_ObservedCountsRV):
     """Counts given how often each ranker compared each pair."""
 
     name = "mpm_given_pairs"
-    given = EACH_PAIR
+    outcomes = GIVEN_PAIRS
     given_pairs = True
     parameters: ClassVar[Mapping[str, str]] = {
         **FLAT,
@@ -667,8 +621,7 @@ class ObservedGivenPairsRV(_ObservedCountsRV):
     }
 
     @classmethod
-    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
-        p = cls.named(parameters)
+    def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
         next_rng, won = pt.random.binomial(
             p.compared, pt.sigmoid(cls.logit(p)), rng=rng, return_next_rng=True
         )
@@ -715,6 +668,16 @@ def _codes(counts: PairCounts, axes: Sequence[str]) -> list[NDArray[Any]]:
     return [rankers if axis == RANKER else counts.groups[axis].idx for axis in axes]
 
 
+def _places(
+    counts: PairCounts, axes: Sequence[str] | None, index: Mapping[str, NDArray[Any]], n: int
+) -> NDArray[Any]:
+    """Positions (n,) in a flat parameter that has these axes; none of one that is not there."""
+    if axes is None:
+        return np.zeros(0, int)
+    place = flat_places([index[axis] for axis in axes], _lengths(counts, axes))
+    return np.broadcast_to(place, n).copy()
+
+
 def _lengths(counts: PairCounts, axes: Sequence[str]) -> list[int]:
     """Return the numbers of labels on axes."""
     return [len(counts.coords[axis]) for axis in axes]
@@ -729,7 +692,9 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
         takes=("variance", "adherence", "given_pairs"),
         brings=("total",),
     )
-    model, dim_of = pm.modelcontext(None), _dims_of_axes(options.get("dims"))
+    model, kind = pm.modelcontext(None), _ObservedCountsRV
+    names = names_of_axes(kind, name, options.get("dims"))
+    dim_of = dict(zip(kind.axes, names, strict=True))
     counts = _in_model_order(name, counts, {"score": score, **own}, dim_of)
     also = [RANKER, PROBLEM, *sorted(counts.groups)]
     axes = Axes(
@@ -764,8 +729,8 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
             along[what], order = own_axes, [x.axes.index(axis) for axis in own_axes]
             flat = x.value if x.value.ndim < 2 else x.value.transpose(*order).flatten()
             given[what] = pt.atleast_1d(flat)
-    kind = ObservedGivenPairsRV if own.get("given_pairs") else ObservedMPMRV
     axes_of = ParameterAxes(**along)
+    kind = ObservedGivenPairsRV if own.get("given_pairs") else ObservedMPMRV
     kind = kind.structured({}, along=axes_of, fixed=frozenset(fixed))
     y = observe(
         kind,
@@ -795,13 +760,6 @@ def _in_model_order(
                     "order of the model with counts.reindex({'item': ..., 'ranker': ...})."
                 )
     return moved
-
-
-def _dims_of_axes(dims: Any) -> dict[str, str]:
-    """Give the dims of rankers and items, by the names of these axes."""
-    names = dims if isinstance(dims, Sequence) and not isinstance(dims, str) else ()
-    axes = _ObservedCountsRV.axes
-    return dict(zip(axes, axes, strict=True)) | dict(zip(axes, names, strict=False))
 
 
 def _tells_apart(counts: PairCounts, axis: str) -> bool:
@@ -848,15 +806,13 @@ def _warn_of_empty(name: str, counts: PairCounts) -> None:
 # ---------------------------------------------------------------------------------------------
 
 
-def _check_parameters(
-    logp: TensorVariable, score: Any, variance: Any, adherence: Any
-) -> TensorVariable:
+def _check_parameters(logp: TensorVariable, p: SimpleNamespace) -> TensorVariable:
     """Make the log-probability depend on parameters that it exists for."""
     return check_parameters(
         logp,
-        pt.all(pt.isfinite(score)),
-        pt.all(adherence >= 0) & pt.all(pt.isfinite(adherence)),
-        pt.all(variance > 0) & pt.all(pt.isfinite(variance)),
+        pt.all(pt.isfinite(p.score)),
+        pt.all(p.adherence >= 0) & pt.all(pt.isfinite(p.adherence)),
+        pt.all(p.variance > 0) & pt.all(pt.isfinite(p.variance)),
         msg="score must be finite, adherence finite and >= 0, variance finite and > 0",
     )
 

@@ -19,9 +19,7 @@ Structure that is no number, such as the axes of parameters, is a class attribut
 all that was derived from them, which `pm.set_data` on one part cannot do.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, ClassVar, NamedTuple, Self, TypedDict
@@ -33,7 +31,6 @@ import pytensor
 import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import NDArray
-from pymc.distributions.distribution import SymbolicRandomVariable
 from pymc.distributions.distribution import _support_point as support_point_of
 from pymc.logprob.abstract import MeasurableOp
 from pymc.logprob.abstract import _logprob as logprob_of
@@ -48,6 +45,7 @@ from pytensor.xtensor.type import XTensorType
 
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
 from bayesrank.data.read import has_labels, label_repr
+from bayesrank.distributions.drawn import NamedRV, logp_by_name, signature, support_point_by_name
 from bayesrank.distributions.outcomes import SCALED, write_outcome
 from bayesrank.schema import ITEM, OUTCOME, OUTCOMES, WEIGHT, groups_of, name_of
 
@@ -68,7 +66,7 @@ __all__ = [
     "is_observed",
     "known_value",
     "label_axis",
-    "logprob_of",
+    "names_of_axes",
     "observe",
     "observed_counts",
     "observed_options",
@@ -81,7 +79,6 @@ __all__ = [
     "same_value",
     "set_observed",
     "signature",
-    "support_point_of",
     "uncast",
     "with_given",
 ]
@@ -123,24 +120,14 @@ class Record(NamedTuple):
     outcome: str | None = None  # the label of the outcome space; None: the data do not tell
 
 
-def signature(parameters: Mapping[str, str], value: str) -> str:
-    """Compose the signature of a random variable from the axes of its parameters and of a draw.
-
-    Examples
-    --------
-    >>> signature({"utility": "slot", "nodes": ""}, "slot")
-    '[rng],[size],(slot),()->[rng],(slot)'
-    """
-    inputs = ",".join(f"({axes})" for axes in parameters.values())
-    return f"[rng],[size],{inputs}->[rng],({value})"
-
-
 class PartOfObserved(TensorSharedVariable):
     """A part of observed data, which is replaced only together with the others."""
 
+    replaceable = False
+
     def set_value(self, new_value: Any, borrow: bool = False) -> None:
         same = np.array_equal(new_value, self.get_value(borrow=True))
-        if not same and not _replacing.get():
+        if not same and not self.replaceable:
             raise ValueError(
                 f"{self.name!r} is a part of observed data, and pm.set_data cannot replace it "
                 "alone. Replace all of the data by br.set_observed."
@@ -148,36 +135,16 @@ class PartOfObserved(TensorSharedVariable):
         super().set_value(new_value, borrow=borrow)
 
 
-_replacing: ContextVar[bool] = ContextVar("replacing", default=False)
-
-
-@contextmanager
-def replacing() -> Iterator[None]:
-    """Let all parts of observed data be replaced."""
-    token = _replacing.set(True)
-    try:
-        yield
-    finally:
-        _replacing.reset(token)
-
-
-class ObservedRV(SymbolicRandomVariable):
+class ObservedRV(NamedRV):
     """A random variable with what was observed among its parameters; a family is a subclass."""
 
     data_types: ClassVar[tuple[type, ...]] = ()
     noun: ClassVar[str] = ""  # of the data
     axes: ClassVar[tuple[str, ...]] = ()
     example: ClassVar[tuple[str, ...]] = ()  # other names for them
-    parameters: ClassVar[Mapping[str, str]] = MappingProxyType({})
     value: ClassVar[str] = ""
-    value_axes: ClassVar[str] = ""  # of one draw, in the signature
     derives_weights: ClassVar[bool] = False
     rows_apart: ClassVar[bool] = False  # whether rows can be cut up, and evaluated on any device
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "parameters" in vars(cls) and "extended_signature" not in vars(cls):
-            cls.extended_signature = signature(cls.parameters, cls.value_axes)
 
     @classmethod
     def structured(cls, parameters: Mapping[str, str], **structure: Any) -> type[Self]:
@@ -191,11 +158,6 @@ class ObservedRV(SymbolicRandomVariable):
             tuple(structure.items()),
         )
         return found
-
-    @classmethod
-    def named(cls, parameters: Sequence[Any]) -> SimpleNamespace:
-        """Give the parameters their names."""
-        return SimpleNamespace(**dict(zip(cls.parameters, parameters, strict=True)))
 
     def dist_params(self, node: Apply) -> list[Variable]:
         """Return the parameters that a model prints: random ones that no other is made of."""
@@ -220,19 +182,9 @@ class ObservedRV(SymbolicRandomVariable):
         return data
 
     @classmethod
-    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """One log-probability per row."""
-        raise NotImplementedError
-
-    @classmethod
     def logp_by_row(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         """One log-probability per row, of the data of that row alone: rows may be cut up."""
         return cls.logp(value, p)
-
-    @classmethod
-    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """Return some value."""
-        return pt.zeros_like(rv)
 
 
 @cache
@@ -247,18 +199,9 @@ def _is_random(x: Variable) -> bool:
     return x.owner is not None and isinstance(x.owner.op, MeasurableOp)
 
 
-@logprob_of.register(ObservedRV)
-def _observed_logp(
-    op: ObservedRV, values: Any, rng: Any, size: Any, *parameters: Any, **kwargs: Any
-) -> TensorVariable:
-    return op.logp(values[0], op.named(parameters))
-
-
-@support_point_of.register(ObservedRV)
-def _observed_support_point(
-    op: ObservedRV, rv: TensorVariable, rng: Any, size: Any, *parameters: Any
-) -> TensorVariable:
-    return op.support_point(rv, op.named(parameters))
+# before what PyMC registers for the families
+logprob_of.register(ObservedRV, logp_by_name)
+support_point_of.register(ObservedRV, support_point_by_name)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -285,12 +228,8 @@ def observe(
 
     Parameters
     ----------
-    kind : type
-        The family.
-    name : str
-        Name of the variable.
-    data
-        Of a type that the family observes.
+    kind, name, data
+        The family, the name of the variable, and what it observes.
     given : mapping
         Parameters that are not data.
     with_data : callable
@@ -303,14 +242,10 @@ def observe(
         Parts to leave out.
     dims, total_size
         As in PyMC.
-
-    Returns
-    -------
-    TensorVariable
     """
     model = pm.modelcontext(None)
     record = kind.record(name, data, SimpleNamespace(**given))
-    dim_of = dict(zip(kind.axes, _names_of_axes(kind, name, dims), strict=True))
+    dim_of = dict(zip(kind.axes, names_of_axes(kind, name, dims), strict=True))
     for axis, dim in dim_of.items():
         _add_coord(kind, model, name, dim, record.labels[axis])
 
@@ -367,8 +302,6 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     ValueError
         If the model observes no such variable, or the data do not fit the rest of the model:
         nothing is changed then.
-    TypeError
-        If the variable observes another kind of data.
 
     Examples
     --------
@@ -404,8 +337,10 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
         if full_name in model.named_vars:
             dims = model.named_vars_to_dims.get(full_name, ())
             coords = {dim: record.labels[axis] for dim, axis in zip(dims, axes, strict=True)}
-            with replacing():
-                model.set_data(full_name, value, coords=coords)
+            part = model[full_name]
+            part.replaceable = True
+            model.set_data(full_name, value, coords=coords)
+            part.replaceable = False
     label = None if record.outcome is None else {name_of(name, OUTCOME): [record.outcome]}
     if model.coords.get(name_of(name, OUTCOME)) == (SCALED,):  # total_size still does
         label = None
@@ -458,7 +393,7 @@ def _data(
 # ---------------------------------------------------------------------------------------------
 
 
-def _names_of_axes(kind: type[ObservedRV], name: str, dims: Any) -> tuple[str, ...]:
+def names_of_axes(kind: type[ObservedRV], name: str, dims: Any) -> tuple[str, ...]:
     """Check names for the axes; by default they are called what they are."""
     if dims is None:
         return kind.axes

@@ -44,14 +44,13 @@ from bayesrank.distributions.observed import (
     same_labels,
 )
 from bayesrank.distributions.pair_variables import (
-    PARAMETERS,
     BradleyTerryRV,
     DavidsonRV,
     PairRV,
     RaoKupperRV,
     ThurstoneRV,
-    all_won_by_the_first,
     check_pair_parameters,
+    check_tie_given,
     check_tie_parameter,
     counts_logp,
 )
@@ -139,7 +138,7 @@ class ObservedPairRV(ObservedRV, PairRV):
     value_axes = "result"
     derives_weights = True
     parameters: ClassVar[Mapping[str, str]] = {
-        **PARAMETERS,
+        **PairRV.parameters,
         "first": "",
         "second": "",
         "weight": "",
@@ -255,10 +254,6 @@ class ObservedPairRV(ObservedRV, PairRV):
         cells = {f"cell_{field}": value for field, value in totals._asdict().items()}
         ways = log_multinomial(counts)
         return {"log_multinomial": ways, "cell_log_multinomial": np.asarray(weight @ ways)} | cells
-
-    @classmethod
-    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        return all_won_by_the_first(rv, p.total)
 
 
 class ObservedBradleyTerryRV(ObservedPairRV, BradleyTerryRV):
@@ -550,8 +545,7 @@ def observe_pairs(
     if parameter:
         takes += [parameter, "tie_effect"]
     given, options = observed_options(class_name, pairs, arguments, takes=takes, brings=("total",))
-    if parameter and parameter not in given:
-        raise TypeError(f"{class_name} needs {parameter}=, its parameter of ties.")
+    check_tie_given(rv_type, given)
     _check_ties(rv_type.n_outcomes, name, pairs)
     if "slope" in given:
         _features(name, pairs)

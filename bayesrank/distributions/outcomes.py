@@ -53,8 +53,7 @@ def label_outcomes(name: str, *, model: pm.Model | None = None) -> str:
     Raises
     ------
     ValueError
-        If the model observes no such variable, it is made of other distributions than ours, or its
-        components are models of different outcomes.
+        If the variable is not observed, or not a mixture of our distributions of the same outcomes.
 
     Examples
     --------

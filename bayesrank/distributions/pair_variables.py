@@ -5,7 +5,8 @@ it is known, the total number of matches. Without a total, a draw has one match 
 possible.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,12 +15,7 @@ from pymc.distributions.dist_math import check_parameters
 from pytensor.tensor import TensorVariable
 
 from bayesrank.distributions.drawn import DrawnRV
-from bayesrank.distributions.observed import (
-    check_numbers,
-    logprob_of,
-    signature,
-    support_point_of,
-)
+from bayesrank.distributions.observed import check_numbers
 from bayesrank.likelihoods.pairs import (
     DavidsonTotal,
     LogProbabilities,
@@ -39,29 +35,37 @@ __all__ = [
     "PairRV",
     "RaoKupperRV",
     "ThurstoneRV",
-    "all_won_by_the_first",
     "check_pair_parameters",
+    "check_tie_given",
     "check_tie_parameter",
     "counts_logp",
 ]
 
-PARAMETERS = {"lead": "", "tie": "", "total": ""}
+
+WITH_TIES = "pair outcomes with ties given the pairs"
 
 
 class PairRV(DrawnRV):
     """Draw whether matches are ties, and then who wins the others."""
 
-    extended_signature = signature(PARAMETERS, "result")
+    parameters: ClassVar[Mapping[str, str]] = {"lead": "", "tie": "", "total": ""}
+    value_axes = "result"
+    outcomes = "pair outcomes given the pairs"
     n_outcomes: ClassVar[int] = 2
     tie_parameter: ClassVar[str] = ""  # its name
     tie_least: ClassVar[float] = 0.0  # its lower bound
     total_op: ClassVar[type[PairTotal]]  # the log-likelihood of all observed pairs
+    formula: ClassVar[Callable[..., LogProbabilities]]  # of the lead and the parameter of ties
 
     @classmethod
-    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
-        lead, tie, *rest = parameters
-        first, second, *tied = cls.log_probabilities(lead, tie)
-        next_rng, decided, ties = rng, rest[0] if rest else 1, []
+    def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
+        """Log-probabilities of the outcomes of one match."""
+        return cls.formula(lead, tie) if cls.tie_parameter else cls.formula(lead)
+
+    @classmethod
+    def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
+        first, second, *tied = cls.log_probabilities(p.lead, p.tie)
+        next_rng, decided, ties = rng, 1 if p.total is None else p.total, []
         for logp in tied:
             # 1 at most, which rounding may exceed
             next_rng, draws = pt.random.binomial(
@@ -74,19 +78,13 @@ class PairRV(DrawnRV):
         return next_rng, pt.stack([won, decided - won, *ties], axis=-1)
 
     @classmethod
-    def signature_of(cls, parameters: Sequence[Any]) -> str | None:
-        return signature({"lead": "", "tie": ""}, "result") if len(parameters) == 2 else None
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        return counts_logp(cls, value, p.lead, p.tie, p.total)
 
     @classmethod
-    def outcome(cls, *parameters: Any) -> str:
-        """Return the label of the outcome space."""
-        ties = " with ties" if cls.n_outcomes == 3 else ""
-        return f"pair outcomes{ties} given the pairs"
-
-    @classmethod
-    def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
-        """Log-probabilities of the outcomes of one match."""
-        raise NotImplementedError
+    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """Return counts of pairs whose first item wins all matches."""
+        return pt.set_subtensor(pt.zeros_like(rv)[..., 0], 1 if p.total is None else p.total)
 
 
 class BradleyTerryRV(PairRV):
@@ -94,11 +92,8 @@ class BradleyTerryRV(PairRV):
 
     name = "bradley_terry"
     _print_name = ("BradleyTerry", "\\operatorname{BradleyTerry}")
+    formula = staticmethod(bradley_terry_log_probabilities)
     total_op = DavidsonTotal  # without ties
-
-    @classmethod
-    def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
-        return bradley_terry_log_probabilities(lead)
 
 
 class ThurstoneRV(PairRV):
@@ -106,11 +101,8 @@ class ThurstoneRV(PairRV):
 
     name = "thurstone"
     _print_name = ("Thurstone", "\\operatorname{Thurstone}")
+    formula = staticmethod(thurstone_log_probabilities)
     total_op = ThurstoneTotal
-
-    @classmethod
-    def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
-        return thurstone_log_probabilities(lead)
 
 
 class DavidsonRV(PairRV):
@@ -118,13 +110,11 @@ class DavidsonRV(PairRV):
 
     name = "davidson"
     _print_name = ("Davidson", "\\operatorname{Davidson}")
+    formula = staticmethod(davidson_log_probabilities)
     total_op = DavidsonTotal
+    outcomes = WITH_TIES
     n_outcomes = 3
     tie_parameter = "nu"
-
-    @classmethod
-    def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
-        return davidson_log_probabilities(lead, tie)
 
 
 class RaoKupperRV(PairRV):
@@ -132,33 +122,12 @@ class RaoKupperRV(PairRV):
 
     name = "rao_kupper"
     _print_name = ("RaoKupper", "\\operatorname{RaoKupper}")
+    formula = staticmethod(rao_kupper_log_probabilities)
     total_op = RaoKupperTotal
+    outcomes = WITH_TIES
     n_outcomes = 3
     tie_parameter = "theta"
     tie_least = 1.0
-
-    @classmethod
-    def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
-        return rao_kupper_log_probabilities(lead, tie)
-
-
-@logprob_of.register(PairRV)
-def _pair_logp(
-    op: PairRV, values: Any, rng: Any, size: Any, lead: Any, tie: Any, *total: Any, **kwargs: Any
-) -> TensorVariable:
-    return counts_logp(op, values[0], lead, tie, *total)
-
-
-@support_point_of.register(PairRV)
-def _pair_support_point(
-    op: PairRV, rv: TensorVariable, rng: Any, size: Any, lead: Any, tie: Any, *total: Any
-) -> TensorVariable:
-    return all_won_by_the_first(rv, *total)
-
-
-def all_won_by_the_first(rv: TensorVariable, total: Any = 1) -> TensorVariable:
-    """Return counts of pairs whose first item wins all matches."""
-    return pt.set_subtensor(pt.zeros_like(rv)[..., 0], total)
 
 
 def counts_logp(op: Any, value: Any, lead: Any, tie: Any, total: Any = None) -> TensorVariable:
@@ -182,6 +151,15 @@ def check_pair_parameters(
         conditions.append(pt.all(pt.isfinite(tie) & (tie >= op.tie_least)))
         message += f", {op.tie_parameter} finite and >= {op.tie_least:g}"
     return check_parameters(logp, *conditions, msg=message)
+
+
+def check_tie_given(op_type: type[PairRV], arguments: Mapping[str, Any]) -> str:
+    """Return the name of the parameter of ties, "" without, or raise where it is missing."""
+    parameter = op_type.tie_parameter
+    if parameter and arguments.get(parameter) is None:
+        class_name = op_type._print_name[0]
+        raise TypeError(f"{class_name} needs {parameter}=, its parameter of ties.")
+    return parameter
 
 
 def check_tie_parameter(op_type: type[PairRV], given: Any, read: TensorVariable) -> None:

@@ -48,6 +48,7 @@ from bayesrank.distributions.pair_variables import (
     PairRV,
     RaoKupperRV,
     ThurstoneRV,
+    check_tie_given,
     check_tie_parameter,
 )
 
@@ -55,14 +56,23 @@ __all__ = ["BradleyTerry", "Davidson", "RaoKupper", "Thurstone"]
 
 
 class PairOptions(Options, total=False):
-    """What all distributions of matches take."""
+    """What distributions of matches take."""
 
     adherence: Any
     order_effect: Any
     slope: Any
     deviation: Any
+    nu: Any
+    theta: Any
     tie_effect: Any
     total: Any
+
+
+class PairDistOptions(DistOptions, total=False):
+    """What distributions of matches take that are made by ``dist``."""
+
+    nu: Any
+    theta: Any
 
 
 class _PairOutcomes(Discrete):
@@ -71,16 +81,10 @@ class _PairOutcomes(Discrete):
     def __new__(
         cls, name: str, utility: Any, *, observed: Any = None, **kwargs: Unpack[PairOptions]
     ) -> TensorVariable:
-        return cls._variable(name, utility, observed, {**kwargs})
-
-    @classmethod
-    def _variable(
-        cls, name: str, utility: Any, observed: Any, options: dict[str, Any]
-    ) -> TensorVariable:
         refuse_single_precision()
         if isinstance(observed, Pairs):
-            return observe_pairs(cls.rv_type, cls.__name__, name, utility, observed, options)
-        options = {option: value for option, value in options.items() if value is not None}
+            return observe_pairs(cls.rv_type, cls.__name__, name, utility, observed, kwargs)
+        options: dict[str, Any] = {x: value for x, value in kwargs.items() if value is not None}
         for option in ("slope", "deviation", "tie_effect"):
             if option in options:
                 raise TypeError(
@@ -91,20 +95,43 @@ class _PairOutcomes(Discrete):
         if observed is not None:
             refuse_other_data(cls.__name__, observed, Pairs, "Pairs.from_frame")
             _check_outcomes(cls.rv_type, observed)
-            if "total" not in options:
-                known = observed if isinstance(observed, Variable) else np.asarray(observed)
-                options["total"] = known.sum(axis=-1)
+            known = observed if isinstance(observed, Variable) else np.asarray(observed)
+            options.setdefault("total", known.sum(axis=-1))
         rv = super().__new__(cls, name, utility, observed=observed, **options)
         return rv if observed is None else labelled(name, rv)
 
     @classmethod
-    def _dist(
-        cls, utility: Any, adherence: Any, order_effect: Any, tie: Any, total: Any, **kwargs: Any
+    def dist(
+        cls,
+        utility: Any,
+        *,
+        adherence: Any = None,
+        order_effect: Any = None,
+        total: Any = None,
+        **kwargs: Unpack[PairDistOptions],
     ) -> TensorVariable:
+        """Make a distribution without a name, to draw from or to put into others.
+
+        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `utility` is
+        (..., 2), of the first and of the second item. Draws are counts (..., n_outcomes): first
+        wins, second wins and, in models that have them, ties.
+
+        Examples
+        --------
+        >>> import bayesrank as br, pymc as pm
+        >>> y = br.BradleyTerry.dist([1.0, 0.0], total=1)
+        >>> round(float(pm.logp(y, [1, 0]).exp().eval()), 3)
+        0.731
+        >>> y = br.Davidson.dist([0.0, 0.0], nu=1.0, total=1)
+        >>> round(float(pm.logp(y, [0, 0, 1]).exp().eval()), 3)
+        0.333
+        """
         refuse_single_precision()
-        given, parameter = tie, cls.rv_type.tie_parameter
-        utility, tie = as_double(utility, "`utility`"), as_double(tie, f"`{parameter}`")
-        check_tie_parameter(cls.rv_type, given, tie)
+        options: dict[str, Any] = {**kwargs}
+        parameter = check_tie_given(cls.rv_type, options)
+        tie = options.pop(parameter, 0.0)
+        utility, read = as_double(utility, "`utility`"), as_double(tie, f"`{parameter}`")
+        check_tie_parameter(cls.rv_type, tie, read)
         if utility.ndim == 0 or utility.type.shape[-1] not in (None, 2):
             raise ValueError(
                 f"`utility` has shape {utility.type.shape}; its last axis must be the first and "
@@ -118,39 +145,10 @@ class _PairOutcomes(Discrete):
             lead = lead + as_double(order_effect, "`order_effect`")
         refuse_labelled("`total`", total)
         known = [] if total is None else [pt.cast(pt.as_tensor_variable(total), "int64")]
-        return super().dist([lead, tie, *known], **kwargs)
+        return super().dist([lead, read, *known], **options)
 
 
-class _WithoutTies(_PairOutcomes):
-    """Models of which a match has a winner."""
-
-    @classmethod
-    def dist(
-        cls,
-        utility: Any,
-        *,
-        adherence: Any = None,
-        order_effect: Any = None,
-        total: Any = None,
-        **kwargs: Unpack[DistOptions],
-    ) -> TensorVariable:
-        """Make a distribution without a name, to draw from or to put into others.
-
-        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `utility` is
-        (..., 2), of the first and of the second item. Draws are counts (..., 2): first wins,
-        second wins.
-
-        Examples
-        --------
-        >>> import bayesrank as br, pymc as pm
-        >>> y = br.BradleyTerry.dist([1.0, 0.0], total=1)
-        >>> round(float(pm.logp(y, [1, 0]).exp().eval()), 3)
-        0.731
-        """
-        return cls._dist(utility, adherence, order_effect, 0.0, total, **kwargs)
-
-
-class BradleyTerry(_WithoutTies):
+class BradleyTerry(_PairOutcomes):
     r"""Bradley-Terry log-likelihood of matches that one of two items wins.
 
     .. math:: P(\text{first wins}) = \frac{\phi_1}{\phi_1 + \phi_2} = \sigma(d), \qquad
@@ -204,10 +202,7 @@ class BradleyTerry(_WithoutTies):
     Raises
     ------
     ValueError
-        If there are ties, which the model does not know, shapes do not fit, or counts are
-        negative or not whole.
-    TypeError
-        On unknown arguments.
+        If there are ties, shapes do not fit, or counts are negative or not whole.
 
     References
     ----------
@@ -228,7 +223,7 @@ class BradleyTerry(_WithoutTies):
     rv_op = BradleyTerryRV.rv_op
 
 
-class Thurstone(_WithoutTies):
+class Thurstone(_PairOutcomes):
     r"""Thurstone's log-likelihood of matches that one of two items wins (probit).
 
     .. math:: P(\text{first wins}) = \Phi(d), \qquad d = a (w_1 - w_2) + \delta
@@ -252,11 +247,6 @@ class Thurstone(_WithoutTies):
     -------
     TensorVariable of int, (..., 2)
         The counts; one log-probability per pair.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `BradleyTerry`.
 
     References
     ----------
@@ -318,8 +308,6 @@ class Davidson(_PairOutcomes):
     ------
     ValueError
         If `nu` is negative or not finite, and as `BradleyTerry`.
-    TypeError
-        Without `nu`, and on unknown arguments.
 
     References
     ----------
@@ -341,43 +329,6 @@ class Davidson(_PairOutcomes):
 
     rv_type = DavidsonRV
     rv_op = DavidsonRV.rv_op
-
-    def __new__(
-        cls,
-        name: str,
-        utility: Any,
-        *,
-        nu: Any = None,
-        observed: Any = None,
-        **kwargs: Unpack[PairOptions],
-    ) -> TensorVariable:
-        return cls._variable(name, utility, observed, {"nu": nu, **kwargs})
-
-    @classmethod
-    def dist(
-        cls,
-        utility: Any,
-        *,
-        nu: Any,
-        adherence: Any = None,
-        order_effect: Any = None,
-        total: Any = None,
-        **kwargs: Unpack[DistOptions],
-    ) -> TensorVariable:
-        """Make a distribution without a name, to draw from or to put into others.
-
-        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `utility` is
-        (..., 2), of the first and of the second item. Draws are counts (..., 3): first wins,
-        second wins, ties.
-
-        Examples
-        --------
-        >>> import bayesrank as br, pymc as pm
-        >>> y = br.Davidson.dist([0.0, 0.0], nu=1.0, total=1)
-        >>> round(float(pm.logp(y, [0, 0, 1]).exp().eval()), 3)
-        0.333
-        """
-        return cls._dist(utility, adherence, order_effect, nu, total, **kwargs)
 
 
 class RaoKupper(_PairOutcomes):
@@ -415,8 +366,6 @@ class RaoKupper(_PairOutcomes):
     ------
     ValueError
         If `theta` is below 1 or not finite, and as `BradleyTerry`.
-    TypeError
-        Without `theta`, and on unknown arguments.
 
     References
     ----------
@@ -433,43 +382,6 @@ class RaoKupper(_PairOutcomes):
 
     rv_type = RaoKupperRV
     rv_op = RaoKupperRV.rv_op
-
-    def __new__(
-        cls,
-        name: str,
-        utility: Any,
-        *,
-        theta: Any = None,
-        observed: Any = None,
-        **kwargs: Unpack[PairOptions],
-    ) -> TensorVariable:
-        return cls._variable(name, utility, observed, {"theta": theta, **kwargs})
-
-    @classmethod
-    def dist(
-        cls,
-        utility: Any,
-        *,
-        theta: Any,
-        adherence: Any = None,
-        order_effect: Any = None,
-        total: Any = None,
-        **kwargs: Unpack[DistOptions],
-    ) -> TensorVariable:
-        """Make a distribution without a name, to draw from or to put into others.
-
-        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `utility` is
-        (..., 2), of the first and of the second item. Draws are counts (..., 3): first wins,
-        second wins, ties.
-
-        Examples
-        --------
-        >>> import bayesrank as br, pymc as pm
-        >>> y = br.RaoKupper.dist([0.0, 0.0], theta=3.0, total=1)
-        >>> round(float(pm.logp(y, [0, 0, 1]).exp().eval()), 3)
-        0.5
-        """
-        return cls._dist(utility, adherence, order_effect, theta, total, **kwargs)
 
 
 def _check_outcomes(op_type: type[PairRV], observed: Any) -> None:

@@ -13,7 +13,7 @@ symbolic. With ``observed=`` a `Rankings`, the class registers the data, names t
 0.276799
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, ClassVar, Unpack
 
@@ -21,38 +21,28 @@ import numpy as np
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.distributions.dist_math import check_parameters
-from pymc.distributions.distribution import Discrete
 from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.derive import Stages, stage_table
-from bayesrank.distributions.by_name import by_items, flat_places, utility_by_name
-from bayesrank.distributions.drawn import DrawnRV
+from bayesrank.distributions.by_name import Named, by_items, flat_places
 from bayesrank.distributions.observed import (
     DistOptions,
-    Options,
     Record,
-    as_double,
     is_observed,
     known_value,
     observe,
-    observed_options,
     refuse_single_precision,
     same_value,
-    signature,
     with_given,
 )
 from bayesrank.distributions.orders import (
     ObservedRankingsRV,
     batch_shape,
-    blocks_of_one,
     fits,
-    observed_ranks,
     ranks_from_scores,
-    refuse_utility_dims,
-    slot_order_ranks,
 )
-from bayesrank.distributions.outcomes import labelled
+from bayesrank.distributions.weak_orders import WeakOrderRV, WeakOrders, slot_parameters
 from bayesrank.likelihoods.plackett_luce import ranking_logp, weak_order_logp
 from bayesrank.schema import ITEM, RANKER
 
@@ -65,50 +55,42 @@ PARAMETERS = {
     "nodes": "",
 }
 OBSERVED = PARAMETERS | {"ranks": "slot", "weight": ""}
-STAGES = {
-    "entry_item": "entry",
-    "node_start": "node_bound",
-    "node_child": "node",
-    "block_item": "tied",
-    "block_start": "tied_bound",
-    "block_below": "tied_block",
-    "block_entry": "tied",
+STAGES = dict.fromkeys(Stages._fields, "one") | {
     "slot_item": "ranking,slot_of_ranking",
     "slot_rank": "ranking,slot_of_ranking",
-    "node_slot": "node",
-    "single_item": "single",
-    "single_node": "single",
-    "stage_of": "use",
-    "ranking_of": "use",
-    "ranking_weight": "ranking",
-    "item_weight": "item",
-    "node_weight": "node",
-    "block_weight": "tied_block",
 }
 
 
-class PlackettLuceRV(DrawnRV):
+class PlackettLuceRV(WeakOrderRV):
     """Draw: sort utility + Gumbel noise, and cut the order by the block sizes."""
 
     name = "plackett_luce"
-    extended_signature = signature(PARAMETERS, "slot")
+    parameters: ClassVar[Mapping[str, str]] = PARAMETERS
     _print_name = ("PlackettLuce", "\\operatorname{PlackettLuce}")
+    outcomes = "weak orders given their block sizes"
 
     @classmethod
-    def outcome(cls, *parameters: Any) -> str:
-        """Say what the log-probability is one of."""
-        return "weak orders given their block sizes"
-
-    @classmethod
-    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
-        utility, where, sizes = parameters[:3]
-        batch = batch_shape(utility, where, sizes) if size is None else size
-        shape = (*batch, utility.shape[-1])
+    def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
+        batch = batch_shape(p.utility, p.where, p.sizes) if size is None else size
+        shape = (*batch, p.utility.shape[-1])
         next_rng, noise = pt.random.gumbel(0, 1, size=shape, rng=rng, return_next_rng=True)
-        return next_rng, ranks_from_scores(utility + noise, where, sizes)
+        return next_rng, ranks_from_scores(p.utility + noise, p.where, p.sizes)
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """One log-probability per ranking."""
+        if value.dtype.startswith(("int", "uint")):
+            value = pt.cast(value, "int64")  # for one kernel, compiled once
+        utility = pt.switch(p.where, p.utility, 0.0)
+        logp = weak_order_logp(utility, value, nodes=int(p.nodes.data))
+        return check_parameters(
+            pt.switch(fits(value, p.where, p.sizes), logp, -pt.inf),
+            pt.all(~p.where | pt.isfinite(p.utility)),
+            msg="utility must be finite in the slots in use",
+        )
 
 
-class PlackettLuce(Discrete):
+class PlackettLuce(WeakOrders):
     r"""Plackett-Luce log-likelihood of rankings, top-k lists and weak orders.
 
     .. math:: P(S_1 > \dots > S_M) = \prod_{m<M} \int_0^1 \prod_{i \in S_m}
@@ -120,10 +102,7 @@ class PlackettLuce(Discrete):
     to 1e-11. With blocks of one it is the usual product of choices
     :math:`e^{w_i} / \sum_{j \in R} e^{w_j}`.
 
-    ========  ==================================================================
-    Support   weak orders of the slots in use (given their block sizes)
-    Axes      the last one is slots; the ones before it are rankings
-    ========  ==================================================================
+    Values are weak orders of the slots in use, on the last axis; the axes before it are rankings.
 
     Parameters
     ----------
@@ -161,10 +140,7 @@ class PlackettLuce(Discrete):
     Raises
     ------
     ValueError
-        If the shape of `utility` fits the `Rankings` in no way, or in more than one and it has no
-        dims; or if its dims have other labels than they.
-    TypeError
-        On unknown arguments.
+        If the dims, labels or shape of `utility` do not fit the `Rankings` in one way.
 
     References
     ----------
@@ -185,51 +161,25 @@ class PlackettLuce(Discrete):
     rv_type = PlackettLuceRV
     rv_op = PlackettLuceRV.rv_op
 
-    def __new__(
-        cls,
-        name: str,
-        utility: Any,
-        *,
-        observed: Any = None,
-        utility_dims: str | Sequence[str] | None = None,
-        where: Any = None,
-        sizes: Any = None,
-        nodes: int = 48,
-        **kwargs: Unpack[Options],
+    settings = ("nodes",)
+    given_sizes = True
+
+    @classmethod
+    def observe(
+        cls, name: str, utility: Named, rankings: Rankings, settings: Any, options: Any
     ) -> TensorVariable:
-        refuse_single_precision()
-        options: dict[str, Any] = {"where": where, "sizes": sizes, **kwargs}
-        if not isinstance(observed, Rankings):
-            refuse_utility_dims("PlackettLuce", utility_dims)
-            if observed is not None:
-                observed, options = observed_ranks("PlackettLuce", observed, utility, options)
-            elif sizes is None:
-                # what is not observed has the values that are drawn
-                options["sizes"] = blocks_of_one(utility, where)
-            rv = super().__new__(cls, name, utility, observed=observed, nodes=nodes, **options)
-            return rv if observed is None else labelled(name, rv)
-        _, options = observed_options(
-            "PlackettLuce",
-            observed,
-            options,
-            brings=("where", "sizes"),
-            instead=", or pass observed=rankings.ranks",
-        )
-        by_name = utility_by_name(
-            name, utility, observed, utility_dims=utility_dims, dims=options.get("dims")
-        )
-        spread = by_items(by_name)
+        spread = by_items(utility)
         item_utility, groups = (None, ()) if spread is None else spread
         kind = SlotPlackettLuceRV if spread is None else ItemPlackettLuceRV.with_groups(groups)
-        given = {"nodes": pt.constant(nodes), "item_utility": item_utility}
+        given = {"nodes": pt.constant(settings.get("nodes", 48)), "item_utility": item_utility}
         return observe(
             kind,
             name,
-            observed,
+            rankings,
             given,
-            lambda data: {**kind.of_slots(by_name, data), **kind.of_items(data)},
-            outcome=kind.outcome(),
-            items_known=ITEM in by_name.axes,
+            lambda data: {**kind.of_slots(utility, data), **kind.of_items(data)},
+            outcome=kind.outcomes,
+            items_known=ITEM in utility.axes,
             **options,
         )
 
@@ -245,9 +195,8 @@ class PlackettLuce(Discrete):
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
-        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `utility` is
-        (..., n_slots). Draws are ranks (..., n_slots). The log-probability of ranks with ties is
-        that given their block sizes.
+        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `utility` and
+        draws are (..., n_slots).
 
         Examples
         --------
@@ -257,38 +206,14 @@ class PlackettLuce(Discrete):
         0.486
         """
         refuse_single_precision()
-        given = utility
-        utility = pt.atleast_1d(as_double(utility, "`utility`"))
-        where = pt.ones_like(utility, dtype=bool) if where is None else where
-        where = pt.cast(pt.as_tensor_variable(where), "bool")
-        sizes = pt.zeros((0,), dtype="int64") if sizes is None else sizes
-        sizes = pt.cast(pt.as_tensor_variable(sizes), "int64")
-        rv = super().dist([utility, where, sizes, pt.constant(nodes)], **kwargs)
-        return with_given(rv, utility=given)
-
-    def support_point(
-        rv: TensorVariable, size: Any, utility: Any, where: Any, sizes: Any, *_: Any
-    ) -> TensorVariable:
-        """Return the items in the order of their slots, cut by the block sizes."""
-        return slot_order_ranks(rv, where, sizes)
-
-    def logp(value: Any, utility: Any, where: Any, sizes: Any, nodes: Any) -> TensorVariable:
-        """One log-probability per ranking."""
-        if value.dtype.startswith(("int", "uint")):
-            value = pt.cast(value, "int64")  # for one kernel, compiled once
-        logp = weak_order_logp(pt.switch(where, utility, 0.0), value, nodes=int(nodes.data))
-        return check_parameters(
-            pt.switch(fits(value, where, sizes), logp, -pt.inf),
-            pt.all(~where | pt.isfinite(utility)),
-            msg="utility must be finite in the slots in use",
-        )
+        parameters = [*slot_parameters(utility, where, sizes), pt.constant(nodes)]
+        return with_given(super().dist(parameters, **kwargs), utility=utility)
 
 
 class SlotPlackettLuceRV(ObservedRankingsRV, PlackettLuceRV):
     """Rankings observed with one utility per slot: validated once, not at every evaluation."""
 
     rows_apart = True
-    value_axes = "slot"
     parameters = OBSERVED
 
     @classmethod
@@ -300,7 +225,7 @@ class SlotPlackettLuceRV(ObservedRankingsRV, PlackettLuceRV):
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         if is_observed(value, p.ranks):
             return p.weight * weak_order_logp(p.utility, value, nodes=int(p.nodes.data))
-        return p.weight * PlackettLuce.logp(value, p.utility, p.where, p.sizes, p.nodes)
+        return p.weight * PlackettLuceRV.logp(value, p)
 
 
 class ItemPlackettLuceRV(SlotPlackettLuceRV):
@@ -339,7 +264,7 @@ class ItemPlackettLuceRV(SlotPlackettLuceRV):
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         if not is_observed(value, p.ranks) or not cls._is_current(p):
-            return p.weight * PlackettLuce.logp(value, p.utility, p.where, p.sizes, p.nodes)
+            return p.weight * PlackettLuceRV.logp(value, p)
         stages = tuple(getattr(p, field) for field in Stages._fields)
         return ranking_logp(p.item_utility, stages, nodes=int(p.nodes.data))
 

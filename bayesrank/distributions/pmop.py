@@ -1,9 +1,7 @@
 r"""PMOP as a PyMC distribution: weak orders whose blocks are items judged equal.
 
-The value is one weak order per ranking: dense `ranks` aligned with the slots (1 = best, equal =
-judged equal, 0 = empty slot). The last axis is the slots, the axes before it are rankings, and
-`logp` is one number per ranking. Unlike under `PlackettLuce`, a tie is an outcome of its own, so
-the number of blocks and their sizes are random unless they are given.
+The value is one weak order per ranking, as of `PlackettLuce`. Here a tie is an outcome of its own,
+so the number of blocks and their sizes are random unless they are given.
 
 >>> import pymc as pm
 >>> equal = PMOP.dist([0.0, 0.0])
@@ -11,15 +9,14 @@ the number of blocks and their sizes are random unless they are given.
 0.333333
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from pymc.distributions.dist_math import check_parameters
-from pymc.distributions.distribution import Discrete
 from pymc.pytensorf import rvs_in_graph
 from pytensor.graph.basic import equal_computations
 from pytensor.tensor import TensorVariable
@@ -32,35 +29,25 @@ from bayesrank.distributions.by_name import (
     by_row,
     in_rows,
     rankings_axes,
-    utility_by_name,
 )
-from bayesrank.distributions.drawn import DrawnRV
 from bayesrank.distributions.observed import (
     DistOptions,
-    Options,
     as_double,
     check_length,
     check_numbers,
-    check_rows,
     given_numbers,
     is_observed,
     known_value,
     observe,
-    observed_options,
     refuse_single_precision,
-    signature,
     with_given,
 )
 from bayesrank.distributions.orders import (
     ObservedRankingsRV,
     batch_shape,
-    blocks_of_one,
     fits,
-    observed_ranks,
-    refuse_utility_dims,
-    slot_order_ranks,
 )
-from bayesrank.distributions.outcomes import labelled
+from bayesrank.distributions.weak_orders import WeakOrderRV, WeakOrders, slot_parameters
 from bayesrank.likelihoods.ops import broadcast_batch
 from bayesrank.likelihoods.pmop import AGGREGATES, OrderedPartitionDraw, pmop_logp
 from bayesrank.schema import ITEM, RANKER
@@ -83,35 +70,54 @@ PARAMETERS = {
 }
 
 
-class PMOPRV(DrawnRV):
+class PMOPRV(WeakOrderRV):
     """Draw one seed per ranking, and choose sets one after the other."""
 
     name = "pmop"
-    extended_signature = signature(PARAMETERS, "slot")
+    parameters: ClassVar[Mapping[str, str]] = PARAMETERS
     _print_name = ("PMOP", "\\operatorname{PMOP}")
 
     @classmethod
     def outcome(cls, *parameters: Any) -> str:
-        """Say what the log-probability is one of."""
-        utility, _, _, _, stage_weight, _, given_sizes, _ = parameters[: len(PARAMETERS)]
-        weighted = not equal_computations([stage_weight], [pt.ones_like(utility)])
-        return _outcome(weighted=weighted, given_sizes=bool(given_sizes.data))
+        p = cls.named(parameters)
+        weighted = not equal_computations([p.stage_weight], [pt.ones_like(p.utility)])
+        return _outcome(weighted=weighted, given_sizes=bool(p.given_sizes.data))
 
     @classmethod
-    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
-        utility, where, sizes, log_weight, _, aggregate, given_sizes, _ = parameters[:8]
-        drawn = sizes[..., :0]
-        if given_sizes.data:  # without sizes: full rankings
-            given = sizes.type.shape[-1] != 0
-            drawn = sizes.astype("int64") if given else pt.ones_like(utility, dtype="int64")
-        batch = batch_shape(utility, where, drawn, log_weight) if size is None else size
+    def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
+        sizes = p.sizes[..., :0]
+        if p.given_sizes.data:  # without sizes: full rankings
+            given = p.sizes.type.shape[-1] != 0
+            sizes = p.sizes.astype("int64") if given else pt.ones_like(p.utility, dtype="int64")
+        slots = p.utility, p.where, sizes, p.log_weight
+        batch = batch_shape(*slots) if size is None else size
         next_rng, seed = pt.random.integers(0, 2**62, size=batch, rng=rng, return_next_rng=True)
-        inputs = broadcast_batch(utility, where, drawn, log_weight, seed[..., None])
-        draw = OrderedPartitionDraw(AGGREGATES[int(aggregate.data)])
+        inputs = broadcast_batch(*slots, seed[..., None])
+        draw = OrderedPartitionDraw(AGGREGATES[int(p.aggregate.data)])
         return next_rng, draw(*inputs[:-1], inputs[-1][..., 0])
 
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """One log-probability per ranking."""
+        n, slots = value.type.shape[-1], p.utility.type.shape[-1]
+        if None not in (n, slots) and n != slots:
+            raise ValueError(
+                f"PMOP got {n} ranks per ranking, and utilities of {slots} slots: give one utility "
+                "for each rank."
+            )
+        sizes = p.sizes if p.given_sizes.data else p.sizes[..., :0]
+        logp = _logp(value, pt.switch(p.where, p.utility, 0.0), p)
+        return check_parameters(
+            pt.switch(fits(value, p.where, sizes), logp, -pt.inf),
+            pt.all(~p.where | pt.isfinite(p.utility)),
+            pt.all(pt.isfinite(p.log_weight)),
+            pt.all(p.stage_weight >= 0) & pt.all(pt.diff(p.stage_weight, axis=-1) <= 0),
+            msg="utility must be finite in the slots in use, "
+            f"{POSITIVE}, rank_weights must be non-negative and must not increase",
+        )
 
-class PMOP(Discrete):
+
+class PMOP(WeakOrders):
     r"""Probabilistic model over ordered partitions: log-likelihood of rankings with ties.
 
     .. math:: P(S_1 > \dots > S_M) = \prod_m \frac{\delta_{|S_m|} \Phi(S_m)}{\sum_{S \subseteq
@@ -122,10 +128,7 @@ class PMOP(Discrete):
     exact for all five means: in closed form, by elementary symmetric polynomials or by quadrature,
     to about 1e-12.
 
-    ========  ==================================================================
-    Support   weak orders of the slots in use (given their block sizes)
-    Axes      the last one is slots; the ones before it are rankings
-    ========  ==================================================================
+    Values are weak orders of the slots in use, on the last axis; the axes before it are rankings.
 
     Parameters
     ----------
@@ -139,7 +142,8 @@ class PMOP(Discrete):
     tie_prevalence : tensor_like of float, (D - 1,) or scalar, optional
         Weights :math:`\delta_2, \dots, \delta_D` of blocks of 2 to D items, positive, relative to a
         single item; larger blocks are impossible. With the geometric mean this is the generalised
-        Davidson-Luce model, and a scalar is Davidson's nu. Default: all sizes weigh the same.
+        Davidson-Luce model, and a scalar is Davidson's nu. Default: all sizes weigh the same, and
+        large blocks are expected, because most subsets of many items are large.
         With a `Rankings`, a variable of the model may have the dim ``"size"``, with the labels 2,
         3, ..., and those of ranking, ranker and groups, in any order.
     given_sizes : bool
@@ -148,9 +152,8 @@ class PMOP(Discrete):
     rank_weights : array_like of float, (..., n_stages), optional
         Exponents of the stages, not negative and not increasing, which stress the first places.
         Numbers or data, not random. With a `Rankings`, data may have the dim ``"stage"``, with the
-        labels 1, 2, ..., and those of ranking, ranker and groups, in any order.
-        They make a pseudo-likelihood of it: good for estimates, of no meaning for posterior
-        widths or LOO.
+        labels 1, 2, ..., and those of ranking, ranker and groups, in any order. They make a
+        pseudo-likelihood: posterior widths and LOO have no meaning.
     where : tensor_like of bool, (..., n_slots), optional
         Slots in use; default all. A `Rankings` brings its own.
     sizes : tensor_like of int, (..., n_blocks), optional
@@ -171,15 +174,7 @@ class PMOP(Discrete):
     ------
     ValueError
         If the aggregate is unknown, `tie_prevalence` comes with given sizes, is not positive or
-        has too few entries for the observed blocks, or `rank_weights` increase, are negative or
-        too few.
-    TypeError
-        On unknown arguments.
-
-    Notes
-    -----
-    Without `tie_prevalence` large blocks are expected, because most subsets of many items are
-    large. Learn `tie_prevalence` where sizes are free.
+        has too few entries, or `rank_weights` increase, are negative or too few.
 
     References
     ----------
@@ -203,44 +198,44 @@ class PMOP(Discrete):
     rv_type = PMOPRV
     rv_op = PMOPRV.rv_op
 
-    def __new__(
-        cls,
-        name: str,
-        utility: Any,
-        *,
-        observed: Any = None,
-        utility_dims: str | Sequence[str] | None = None,
-        aggregate: str = "mean",
-        tie_prevalence: Any = None,
-        given_sizes: bool = False,
-        rank_weights: Any = None,
-        where: Any = None,
-        sizes: Any = None,
-        nodes: int = 48,
-        **kwargs: Unpack[Options],
+    settings = ("aggregate", "tie_prevalence", "given_sizes", "rank_weights", "nodes")
+    by_row = tuple(WEIGHTS.values())
+
+    @classmethod
+    def observe(
+        cls, name: str, utility: Named, rankings: Rankings, settings: Any, options: Any
     ) -> TensorVariable:
-        refuse_single_precision()
-        settings = {
-            "aggregate": aggregate,
-            "tie_prevalence": tie_prevalence,
-            "given_sizes": given_sizes,
-            "rank_weights": rank_weights,
-            "nodes": nodes,
+        dims = options.get("dims")
+        weights = {
+            what: _of_rankings(name, what, settings[what], rankings, dims)
+            for what in cls.by_row
+            if what in settings
         }
-        options: dict[str, Any] = {"where": where, "sizes": sizes, **kwargs}
-        if isinstance(observed, Rankings):
-            return _observe(name, utility, observed, utility_dims, settings, options)
-        refuse_utility_dims("PMOP", utility_dims)
-        if observed is not None:
-            observed, options = observed_ranks("PMOP", observed, utility, options)
-            if isinstance(observed, np.ndarray):
-                weights = {what: (settings[what], 1) for what in WEIGHTS.values()}
-                check_rows("PMOP", observed.shape[:-1], "rankings", weights)
-        elif given_sizes and sizes is None:
-            # what is not observed has the values that are drawn
-            options["sizes"] = blocks_of_one(utility, where)
-        rv = super().__new__(cls, name, utility, observed=observed, **settings, **options)
-        return rv if observed is None else labelled(name, rv)
+        if "tie_prevalence" in weights:
+            given = settings["tie_prevalence"]
+            _check_positive("tie_prevalence", given, weights["tie_prevalence"].value)
+        values = {what: x.value for what, x in weights.items()}
+        partition = PartitionSettings(**{**settings, **values})
+        partition.check_blocks(rankings)
+
+        def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
+            slots = ObservedPMOPRV.of_slots(utility, data)
+            found = partition.parameters(pt.ones_like(slots["sizes"], dtype="float64"))
+            for field, what in WEIGHTS.items():
+                if what in weights:
+                    found[field] = in_rows(weights[what]._replace(value=found[field]), vars(data))
+            return slots | found
+
+        return observe(
+            ObservedPMOPRV,
+            name,
+            rankings,
+            {},
+            with_data,
+            outcome=partition.outcome,
+            items_known=ITEM in utility.axes,
+            **options,
+        )
 
     @classmethod
     def dist(
@@ -258,8 +253,8 @@ class PMOP(Discrete):
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
-        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `utility` is
-        (..., n_slots). Draws are ranks (..., n_slots).
+        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `utility` and
+        draws are (..., n_slots).
 
         Examples
         --------
@@ -269,61 +264,16 @@ class PMOP(Discrete):
         0.333
         """
         refuse_single_precision()
-        settings = PartitionSettings(
-            aggregate=aggregate,
-            tie_prevalence=tie_prevalence,
-            given_sizes=given_sizes,
-            rank_weights=rank_weights,
-            nodes=nodes,
-        )
-        given = utility
-        utility = pt.atleast_1d(as_double(utility, "`utility`"))
-        where = pt.ones_like(utility, dtype=bool) if where is None else where
-        where = pt.cast(pt.as_tensor_variable(where), "bool")
-        if sizes is None:
-            sizes = pt.zeros((0,), dtype="int64")
-        elif not given_sizes:
+        if sizes is not None and not given_sizes:
             raise ValueError(
                 "PMOP got sizes= and given_sizes=False, under which the sizes are part of the "
                 "outcome. Pass given_sizes=True, or leave sizes= out."
             )
-        sizes = pt.cast(pt.as_tensor_variable(sizes), "int64")
-        settings.check_stages(utility.type.shape[-1], "slots")
-        parameters = settings.parameters(utility).values()
-        rv = super().dist([utility, where, sizes, *parameters], **kwargs)
-        return with_given(rv, utility=given, tie_prevalence=tie_prevalence)
-
-    def support_point(
-        rv: TensorVariable, size: Any, utility: Any, where: Any, sizes: Any, *_: Any
-    ) -> TensorVariable:
-        """Return the items in the order of their slots, cut by the block sizes."""
-        return slot_order_ranks(rv, where, sizes)
-
-    def logp(
-        value: Any,
-        utility: Any,
-        where: Any,
-        sizes: Any,
-        log_weight: Any,
-        stage_weight: Any,
-        *constants: Any,
-    ) -> TensorVariable:
-        """One log-probability per ranking."""
-        n, slots = value.type.shape[-1], utility.type.shape[-1]
-        if None not in (n, slots) and n != slots:
-            raise ValueError(
-                f"PMOP got {n} ranks per ranking, and utilities of {slots} slots: give one utility "
-                "for each rank."
-            )
-        logp = _logp(value, pt.switch(where, utility, 0.0), log_weight, stage_weight, constants)
-        return check_parameters(
-            pt.switch(fits(value, where, sizes), logp, -pt.inf),
-            pt.all(~where | pt.isfinite(utility)),
-            pt.all(pt.isfinite(log_weight)),
-            pt.all(stage_weight >= 0) & pt.all(pt.diff(stage_weight, axis=-1) <= 0),
-            msg="utility must be finite in the slots in use, "
-            f"{POSITIVE}, rank_weights must be non-negative and must not increase",
-        )
+        settings = PartitionSettings(aggregate, tie_prevalence, given_sizes, rank_weights, nodes)
+        slots = slot_parameters(utility, where, sizes)
+        settings.check_stages(slots[0].type.shape[-1], "slots")
+        rv = super().dist([*slots, *settings.parameters(slots[0]).values()], **kwargs)
+        return with_given(rv, utility=utility, tie_prevalence=tie_prevalence)
 
 
 class ObservedPMOPRV(ObservedRankingsRV, PMOPRV):
@@ -332,7 +282,6 @@ class ObservedPMOPRV(ObservedRankingsRV, PMOPRV):
     rows_apart = True
     gathered = ("utility", *WEIGHTS)
     called = WEIGHTS
-    value_axes = "slot"
     parameters = PARAMETERS | {"ranks": "slot", "weight": ""}
 
     @classmethod
@@ -344,55 +293,11 @@ class ObservedPMOPRV(ObservedRankingsRV, PMOPRV):
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        constants = p.aggregate, p.given_sizes, p.nodes
-        if is_observed(value, p.ranks):
-            logp = _logp(value, p.utility, p.log_weight, p.stage_weight, constants)
-            # all else is data; this may be random
-            return p.weight * check_parameters(
-                logp, pt.all(pt.isfinite(p.log_weight)), msg=POSITIVE
-            )
-        sizes = p.sizes if p.given_sizes.data else p.sizes[..., :0]
-        return p.weight * PMOP.logp(
-            value, p.utility, p.where, sizes, p.log_weight, p.stage_weight, *constants
-        )
-
-
-def _observe(
-    name: str, utility: Any, rankings: Rankings, utility_dims: Any, given: Any, options: Any
-) -> TensorVariable:
-    """Add observed rankings to the model in context; `given` are the settings."""
-    way = ", or pass observed=rankings.ranks"
-    _, options = observed_options("PMOP", rankings, options, brings=("where", "sizes"), instead=way)
-    dims = options.get("dims")
-    weights = {
-        what: _of_rankings(name, what, given[what], rankings, dims)
-        for what in WEIGHTS.values()
-        if given[what] is not None
-    }
-    if "tie_prevalence" in weights:
-        _check_positive("tie_prevalence", given["tie_prevalence"], weights["tie_prevalence"].value)
-    settings = PartitionSettings(**given | {what: x.value for what, x in weights.items()})
-    settings.check_blocks(rankings)
-    by_name = utility_by_name(name, utility, rankings, utility_dims=utility_dims, dims=dims)
-
-    def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
-        slots = ObservedPMOPRV.of_slots(by_name, data)
-        found = settings.parameters(pt.ones_like(slots["sizes"], dtype="float64"))
-        for field, what in WEIGHTS.items():
-            if what in weights:
-                found[field] = in_rows(weights[what]._replace(value=found[field]), vars(data))
-        return slots | found
-
-    return observe(
-        ObservedPMOPRV,
-        name,
-        rankings,
-        {},
-        with_data,
-        outcome=settings.outcome,
-        items_known=ITEM in by_name.axes,
-        **options,
-    )
+        if not is_observed(value, p.ranks):
+            return p.weight * PMOPRV.logp(value, p)
+        # all else is data; this may be random
+        weights = pt.all(pt.isfinite(p.log_weight))
+        return p.weight * check_parameters(_logp(value, p.utility, p), weights, msg=POSITIVE)
 
 
 def _of_rankings(name: str, what: str, value: Any, rankings: Rankings, dims: Any) -> Named:
@@ -423,18 +328,15 @@ def _outcome(*, weighted: bool, given_sizes: bool) -> str:
     return "weak orders given their block sizes" if given_sizes else "weak orders"
 
 
-def _logp(
-    value: Any, utility: Any, log_weight: Any, stage_weight: Any, constants: Any
-) -> TensorVariable:
-    code, given_sizes, nodes = (int(constant.data) for constant in constants)
+def _logp(value: Any, utility: Any, p: SimpleNamespace) -> TensorVariable:
     return pmop_logp(
         utility,
         value,
-        aggregate=AGGREGATES[code],
-        given_sizes=bool(given_sizes),
-        log_weight=log_weight,
-        stage_weight=stage_weight,
-        nodes=nodes,
+        aggregate=AGGREGATES[int(p.aggregate.data)],
+        given_sizes=bool(p.given_sizes.data),
+        log_weight=p.log_weight,
+        stage_weight=p.stage_weight,
+        nodes=int(p.nodes.data),
     )
 
 
@@ -446,15 +348,8 @@ def _logp(
 class PartitionSettings:
     """Settings of `PMOP` that are not data, with the parameters of `PMOP`.
 
-    Numbers are checked here; `PMOP.logp` checks what is random. `log_weight` are the logarithms of
-    the weights of sizes 1, 2, ..., of length 0 for equal ones; `rank_weights` the exponents of the
-    stages, if any; `constants` the position in `AGGREGATES`, whether sizes are given, and the
-    number of nodes.
-
-    Examples
-    --------
-    >>> PartitionSettings(aggregate="max", given_sizes=True).outcome
-    'weak orders given their block sizes'
+    Numbers are checked here; `PMOPRV.logp` checks what is random. `log_weight` has the logarithms
+    of the weights of sizes 1, 2, ..., or length 0 for equal ones.
     """
 
     def __init__(

@@ -1,14 +1,12 @@
 """Four rankers of three items as tables of counts and as `PairCounts`, and models of both."""
 
-import itertools
-from math import lgamma
 from typing import Any
 
 import numpy as np
 import pymc as pm
 
 import bayesrank as br
-from tests.likelihoods.count_tables import table_logp
+from tests.likelihoods.count_tables import given_pairs_logp, table_logp
 
 SCORE = np.array([0.3, 1.2, -0.5])
 VARIANCE = np.array([0.5, 0.8, 0.3])
@@ -43,18 +41,10 @@ def exact_logp(
     return np.array([table_logp(c, score, t, variance) for c, t in zip(counts, theta, strict=True)])
 
 
-def array_model(observed: Any = COUNTS, **options: Any) -> pm.Model:
+def model_of(observed: Any = PAIRS, **options: Any) -> pm.Model:
     """Flat scores and adherences, so that the model's log density is the likelihood."""
-    with pm.Model(coords=PAIRS.coords) as model:
-        score = pm.Flat("score", dims="item")
-        adherence = pm.Flat("adherence", dims="ranker")
-        br.MPM("y", score, adherence=adherence, observed=observed, **options)
-    return model
-
-
-def pairs_model(observed: br.PairCounts = PAIRS, **options: Any) -> pm.Model:
-    """The same of `PairCounts`."""
-    with pm.Model(coords=observed.coords) as model:
+    coords = PAIRS.coords if observed is COUNTS else observed.coords
+    with pm.Model(coords=coords) as model:
         score = pm.Flat("score", dims="item")
         adherence = pm.Flat("adherence", dims="ranker")
         br.MPM("y", score, adherence=adherence, observed=observed, **options)
@@ -81,18 +71,6 @@ def tables_by_loop(counts, values, dims, given_pairs):
             }  # fmt: skip
             theta, variance = own.get("adherence", [1.0])[0], own.get("variance")
             table = whole[np.ix_(inside, inside)]
-            of_table = of_pairs if given_pairs else table_logp
-            arguments = (theta, own["score"]) if given_pairs else (own["score"], theta)
-            exact[n] += of_table(table, *arguments, variance) if table.any() else 0.0
+            logp = given_pairs_logp if given_pairs else table_logp
+            exact[n] += logp(table, own["score"], theta, variance) if table.any() else 0.0
     return exact
-
-
-def of_pairs(table, theta, score, variance):
-    """Log-probability of a table, given how often each pair is compared."""
-    out, g = 0.0, np.full(len(score), 0.5) if variance is None else variance
-    for i, j in itertools.combinations(range(len(score)), 2):
-        won, lost = table[i, j], table[j, i]
-        logit = 2 * theta * (score[i] - score[j]) / (g[i] + g[j])
-        out += lgamma(won + lost + 1) - lgamma(won + 1) - lgamma(lost + 1)
-        out -= won * np.log1p(np.exp(-logit)) + lost * np.log1p(np.exp(logit))
-    return out

@@ -67,19 +67,7 @@ WITH_TIES = [name for name, family in FAMILIES.items() if family.parameter]
 
 def outcome_logs(family, lead, tie):
     """Logarithms of the probabilities of the outcomes of one match, by the definitions."""
-    if family is br.Thurstone:
-        return np.array([norm.logcdf(lead), norm.logcdf(-lead)])
-    first, second = np.exp(lead), 1.0
-    if family is br.BradleyTerry:
-        worths = np.array([first, second])
-    elif family is br.Davidson:
-        worths = np.array([first, second, tie * np.sqrt(first * second)])
-    else:
-        one, other = first + tie * second, tie * first + second
-        worths = np.array(
-            [first / one, second / other, (tie**2 - 1) * first * second / one / other]
-        )
-    return np.log(worths / worths.sum())
+    return np.log(FAMILIES[family.__name__].probabilities(lead, tie))
 
 
 def table(total: int, n_outcomes: int) -> np.ndarray:

@@ -268,9 +268,6 @@ def test_rankers_and_items_of_a_second_collection_have_axes_of_their_own():
     assert list(model.coords["item"]) == ["a", "b", "c"]
 
 
-# Draws and pointwise results
-
-
 # Bad input
 
 

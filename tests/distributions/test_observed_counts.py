@@ -19,26 +19,34 @@ from tests.distributions.mpm_examples import (
     POINT,
     SCORE,
     VARIANCE,
-    array_model,
     exact_logp,
-    pairs_model,
+    model_of,
 )
 
 FALSE_ALARM = 1e-8
 SIGMAS = norm.isf(FALSE_ALARM / 100)
 
 
+every_form = pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"given_pairs": True},
+        {"variance": VARIANCE},
+        {"given_pairs": True, "variance": VARIANCE},
+    ],
+    ids=["equal", "given pairs", "variances", "given pairs, variances"],
+)
+
 # PairCounts as observed data
 
 
-@pytest.mark.parametrize("given_pairs", [False, True])
-@pytest.mark.parametrize("unequal", [False, True])
-def test_pair_counts_have_the_value_and_gradient_of_tables(given_pairs, unequal):
-    options = {"given_pairs": given_pairs} | ({"variance": VARIANCE} if unequal else {})
-    pairs, array = pairs_model(**options), array_model(**options)
+@every_form
+def test_pair_counts_have_the_value_and_gradient_of_tables(options):
+    pairs, array = model_of(**options), model_of(COUNTS, **options)
     found, expected = (m.compile_logp(sum=False)(POINT)[-1] for m in (pairs, array))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-    if not given_pairs:
+    if "given_pairs" not in options:
         exact = exact_logp(adherence=ADHERENCE, variance=options.get("variance"))
         np.testing.assert_allclose(found, exact, rtol=1e-12)
     found, expected = (m.compile_dlogp()(POINT) for m in (pairs, array))
@@ -48,18 +56,15 @@ def test_pair_counts_have_the_value_and_gradient_of_tables(given_pairs, unequal)
 def test_evidence_weights_are_powers_of_rankers():
     weight = np.array([0.1, 1.0, 3.0, 0.5])
     for given_pairs in (False, True):
-        plain = pairs_model(given_pairs=given_pairs).compile_logp(sum=False)(POINT)[-1]
-        weighted = pairs_model(PAIRS.weighted(weight), given_pairs=given_pairs)
+        plain = model_of(given_pairs=given_pairs).compile_logp(sum=False)(POINT)[-1]
+        weighted = model_of(PAIRS.weighted(weight), given_pairs=given_pairs)
         found = weighted.compile_logp(sum=False)(POINT)[-1]
         np.testing.assert_allclose(found, weight * plain, rtol=1e-13)
 
 
-@pytest.mark.parametrize("given_pairs", [False, True])
-@pytest.mark.parametrize("unequal", [False, True])
-def test_net_counts_are_drawn_as_tables_are(given_pairs, unequal):
-    options = {"adherence": ADHERENCE, "given_pairs": given_pairs}
-    options |= {"variance": VARIANCE} if unequal else {}
-    n = 4000
+@every_form
+def test_net_counts_are_drawn_as_tables_are(options):
+    options, n = options | {"adherence": ADHERENCE}, 4000
     with pm.Model() as model:
         for name, observed in (("y", PAIRS), ("z", COUNTS)):
             br.MPM(name, SCORE, observed=observed, **options)
@@ -84,15 +89,13 @@ MORE = br.PairCounts.from_matrix(
 )
 
 
-@pytest.mark.parametrize("given_pairs", [False, True])
-@pytest.mark.parametrize("unequal", [False, True])
-def test_new_counts_are_used_by_what_is_compiled(given_pairs, unequal):
-    options = {"given_pairs": given_pairs} | ({"variance": VARIANCE} if unequal else {})
-    model = pairs_model(**options)
+@every_form
+def test_new_counts_are_used_by_what_is_compiled(options):
+    model = model_of(**options)
     logp, slope = model.compile_logp(sum=False), model.compile_dlogp()
     logp(POINT)
     br.set_observed("y", MORE, model=model)
-    other = pairs_model(MORE, **options)
+    other = model_of(MORE, **options)
     expected = other.compile_logp(sum=False)(POINT)[-1]
     np.testing.assert_allclose(logp(POINT)[-1], expected, rtol=1e-13)
     np.testing.assert_allclose(slope(POINT), other.compile_dlogp()(POINT), atol=1e-12)
@@ -103,7 +106,7 @@ def test_new_counts_are_used_by_what_is_compiled(given_pairs, unequal):
 
 def test_new_counts_may_be_of_other_items_and_rankers():
     other = br.PairCounts.from_matrix(np.ones((2, 4, 4)) - np.eye(4), rankers=["u", "v"])
-    model = pairs_model()
+    model = model_of()
     logp = model.compile_logp(sum=False)
     br.set_observed("y", other, model=model)
     score, theta = np.array([0.1, 1.0, -1.0, 0.4]), np.array([0.4, 1.1])
@@ -117,7 +120,7 @@ def test_new_counts_may_be_of_other_items_and_rankers():
 
 @pytest.mark.parametrize("given_pairs", [False, True])
 def test_what_random_counts_are_worth_is_known_to_the_results(given_pairs):
-    model = pairs_model(given_pairs=given_pairs)
+    model = model_of(given_pairs=given_pairs)
     for counts in (PAIRS, MORE):
         br.set_observed("y", counts, model=model)
         at_random = POINT | {"adherence": np.zeros_like(POINT["adherence"])}
@@ -144,7 +147,7 @@ def test_new_counts_that_do_not_fit_are_refused_before_anything_changes():
 
 
 def test_what_the_outcomes_are_follows_the_counts():
-    model = pairs_model()
+    model = model_of()
     label = "counts of ordered pairs given their sum"
     assert list(model.coords["y_outcome"]) == [label]
     br.set_observed("y", PAIRS.weighted(0.5), model=model)
@@ -155,7 +158,7 @@ def test_what_the_outcomes_are_follows_the_counts():
 
 
 def test_net_counts_that_are_not_the_observed_have_no_probability():
-    model = pairs_model()
+    model = model_of()
     with pytest.raises(NotImplementedError, match="net counts alone has no closed form"):
         pm.logp(model["y"], np.zeros((4, 3), dtype=int))
 
@@ -167,7 +170,7 @@ def test_a_ranker_without_counts_stays_with_a_warning_and_its_prior():
     counts = br.PairCounts.from_matrix(SILENT, rankers=list("vwxyz"))
     message = r"1 of the 5 rankers of 'y' preferred nothing to anything \('z'\): their adherence is"
     with pytest.warns(UninformativeRankingWarning, match=message) as caught:
-        model = pairs_model(counts)
+        model = model_of(counts)
     assert Path(caught[0].filename).name == "mpm_examples.py"  # where the user says MPM
     theta = np.append(ADHERENCE, 3.0)
     found = model.compile_logp(sum=False)({"score": SCORE, "adherence": theta})[-1]
@@ -199,12 +202,10 @@ def test_counts_beyond_32_bits_are_refused():
 # Samplers and what comes after them
 
 
-@pytest.mark.parametrize("given_pairs", [False, True])
-@pytest.mark.parametrize("unequal", [False, True])
-def test_jax_has_the_value_and_the_gradient(given_pairs, unequal):
+@every_form
+def test_jax_has_the_value_and_the_gradient(options):
     jax = pytest.importorskip("jax")
-    options = {"given_pairs": given_pairs} | ({"variance": VARIANCE} if unequal else {})
-    model = pairs_model(**options)
+    model = model_of(**options)
     logp = get_jaxified_logp(model)
     value, slopes = jax.jit(jax.value_and_grad(lambda x: logp(x)))([SCORE, ADHERENCE])
     assert float(value) == pytest.approx(float(model.compile_logp()(POINT)), rel=1e-12)

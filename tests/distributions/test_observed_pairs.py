@@ -340,13 +340,6 @@ def test_evidence_weights_are_powers_of_pairs(effect):
     assert float(model.compile_logp()(point)) == pytest.approx(exact.sum(), rel=1e-12)
 
 
-def test_a_total_size_scales_the_sum():
-    pairs = pairs_of()
-    model = pairs_model("Davidson", pairs, total_size=3 * pairs.n_pairs)
-    exact = exact_logp("Davidson", pairs).sum()
-    assert float(model.compile_logp()(point_of("Davidson"))) == pytest.approx(3 * exact, rel=1e-12)
-
-
 @pytest.mark.parametrize(("family", "tie"), [("Davidson", -0.1), ("RaoKupper", 0.9)])
 def test_a_parameter_out_of_its_range_gives_minus_infinity(family, tie):
     (name,) = FAMILIES[family].parameter

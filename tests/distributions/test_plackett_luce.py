@@ -5,7 +5,6 @@ import pymc as pm
 import pytensor.tensor as pt
 import pytest
 from pymc.testing import assert_support_point_is_expected
-from scipy.special import softmax
 
 import bayesrank as br
 from tests.oracles import weak_order_logp
@@ -14,14 +13,6 @@ UTILITY = np.array([0.3, 1.2, -0.5])
 
 
 # Values
-
-
-def test_a_value_with_ties_needs_no_sizes():
-    logp = pm.logp(br.PlackettLuce.dist(UTILITY), [2, 1, 1])
-    # items 1 and 2 in whichever order, then item 0
-    exact = np.exp(weak_order_logp(UTILITY, np.array([2, 1, 1])))
-    assert float(logp.exp().eval()) == pytest.approx(exact, abs=1e-12)
-    assert round(exact, 6) == 0.276799
 
 
 def test_nodes_are_those_of_the_graph():
@@ -61,15 +52,6 @@ def test_shapes_follow_from_the_parameters(arguments, shape):
     assert tuple(dist.shape.eval(mode="FAST_COMPILE")) == shape
     assert pm.draw(dist, random_seed=1).shape == shape
     assert dist.type.ndim == len(shape)
-
-
-def test_a_draw_is_a_full_ranking_and_the_first_place_is_a_softmax():
-    n = 40_000
-    draws = pm.draw(br.PlackettLuce.dist(UTILITY, size=n), random_seed=7)
-    np.testing.assert_array_equal(np.sort(draws, axis=1), np.tile([1, 2, 3], (n, 1)))
-    first = (draws == 1).mean(axis=0)
-    chance = softmax(UTILITY)
-    assert (abs(first - chance) < 5.5 * np.sqrt(chance * (1 - chance) / n)).all()
 
 
 def test_every_ranking_of_a_batch_is_drawn_with_its_own_utilities_and_sizes():

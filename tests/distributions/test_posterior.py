@@ -3,19 +3,19 @@
 Tolerances are Monte Carlo standard errors; 5.5 of them raise a false alarm in 4 of 10⁸ runs.
 """
 
-import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import arviz as az
 import numpy as np
 import pandas as pd
 import pymc as pm
+import pytensor.tensor as pt
 import pytest
 
 import bayesrank as br
-from bayesrank.data import UninformativeRankingWarning
-from tests.distributions.calibration import bins_by_weight, bins_of_ranks, sample, uniformity
+from tests.distributions.calibration import bins_by_weight, sample, uniformity
 
 SIGMAS = 5.5
 
@@ -68,93 +68,95 @@ def test_the_covariance_of_four_items_is_the_exact_one(chain_posterior):
     assert_within_monte_carlo_error(products, COVARIANCE.ravel(), worse_than=0.1)
 
 
-# Simulation-based calibration
+# Simulation-based calibration: the truth among draws of the prior, weighted by the likelihood
 
-N_RANKINGS = 5
+FALSE_ALARM = 1e-8  # of each number and family, so below 1e-6 for all
 SIZES = np.array([[2, 1, 1], [1, 3, 0], [2, 2, 0], [3, 1, 0], [1, 2, 1]])
-FALSE_ALARM = 1e-7  # of each of the items, so below 1e-6 for all
+MEETING = np.array([[0, 1], [0, 2], [1, 2], [2, 0]])  # one pair both ways round
+EACH_PAIR_TWICE = 2 * (1 - np.eye(4, dtype=int))
+VARIANCE = np.array([0.3, 0.5, 0.9, 0.5])
 
 
 class Family(NamedTuple):
-    """A distribution with its options: those of draws only, and those of both."""
+    """A distribution of data given numbers that have a prior."""
 
-    distribution: Any
-    to_draw: Mapping[str, Any]
-    options: Mapping[str, Any]
-    n_items: int = 4
+    prior: Callable[[Any, int], list[np.ndarray]]
+    dist: Callable[..., Any]  # of these numbers (n, ...) and what only draws are given
+    to_draw: Mapping[str, Any] = MappingProxyType({})
+    broken: Callable[[np.ndarray], np.ndarray] | None = None  # data that are not calibrated
+    n_simulations: int = 100
+
+
+def without_ties(ranks):
+    """Break ties by the order of the items."""
+    return np.argsort(np.argsort(ranks, axis=-1, kind="stable"), axis=-1) + 1
+
+
+def wins_of_the_first(counts):
+    """Take ties for wins of the first item."""
+    first, second, tie = np.moveaxis(counts, -1, 0)
+    return np.stack([first + tie, second, 0 * tie], axis=-1)
+
+
+def weak_orders(distribution, n_items=4, **options):
+    def dist(utility, **to_draw):
+        return distribution.dist(np.repeat(utility[:, None], 5, axis=1), **to_draw, **options)
+
+    return Family(lambda rng, n: [rng.normal(size=(n, n_items))], dist)
+
+
+def counts(total=12, **options):
+    def prior(rng, n):
+        return [rng.normal(size=(n, 4)), np.abs(rng.normal(size=(n, 3)))]
+
+    def dist(score, adherence, **to_draw):
+        return br.MPM.dist(score[:, None], adherence=adherence, **to_draw, **options)
+
+    return Family(prior, dist, {"total": total}, n_simulations=60)
+
+
+def matches():
+    def prior(rng, n):
+        return [rng.normal(size=(n, 3)), 0.5 * rng.normal(size=n), np.exp(rng.normal(size=n))]
+
+    def dist(utility, effect, nu, **to_draw):
+        own = {"order_effect": effect[:, None], "nu": nu[:, None]}
+        return br.Davidson.dist(utility[:, MEETING], **own, **to_draw)
+
+    return Family(prior, dist, {"total": 3}, wins_of_the_first)
 
 
 FAMILIES = {
-    "PlackettLuce": Family(br.PlackettLuce, {"sizes": SIZES}, {}),
-    "PMOP mean": Family(br.PMOP, {}, {"aggregate": "mean"}),
-    # three items, at a third of the time of four
-    "PMOP geometric": Family(
-        br.PMOP, {}, {"aggregate": "geometric", "tie_prevalence": [1.0, 0.5]}, n_items=3
+    "PlackettLuce": weak_orders(br.PlackettLuce)._replace(
+        to_draw={"sizes": SIZES}, broken=without_ties, n_simulations=150
     ),
+    "PMOP mean": weak_orders(br.PMOP, aggregate="mean")._replace(
+        broken=without_ties, n_simulations=150
+    ),
+    "PMOP geometric": weak_orders(
+        br.PMOP, n_items=3, aggregate="geometric", tie_prevalence=[1.0, 0.5]
+    ),
+    # a difference of twenty ranks is no twenty observations
+    "MPM": counts()._replace(broken=lambda tables: 20 * tables),
+    "MPM variances": counts(variance=VARIANCE),
+    "MPM given pairs": counts(EACH_PAIR_TWICE, given_pairs=True),
+    "Davidson": matches(),
 }
 
 
-def simulated(family, n_simulations, seed):
-    """True utilities (n_simulations, n_items), and weak orders drawn with them."""
-    distribution, to_draw, options, n_items = FAMILIES[family]
-    truth = np.random.default_rng(seed).normal(size=(n_simulations, n_items))
-    utility = np.repeat(truth[:, None, :], N_RANKINGS, axis=1)
-    ranks = pm.draw(distribution.dist(utility, **to_draw, **options), random_seed=seed)
-    simulation, ranking, item = np.indices(ranks.shape)
-    return truth, pd.DataFrame(
-        {
-            "ranker": (simulation * N_RANKINGS + ranking).ravel(),
-            "item": (simulation * n_items + item).ravel(),
-            "rank": ranks.ravel(),
-        }
-    )
+def weighed(family, truth, data):
+    """Posterior probability below each true number, in tenths."""
+    prior = family.prior(np.random.default_rng(7), 1000)
+    value = pt.tensor("value", dtype="int64", shape=data.shape[1:])
+    many = value + np.zeros((1000, *[1] * value.ndim), dtype=int)
+    logp = pm.compile([value], pm.logp(family.dist(*prior), many).sum(axis=-1))
+    return bins_by_weight(truth, prior, np.array([logp(x) for x in data]))
 
 
-def ranks_of_the_truth(family, truth, table):
-    """Rank of each true utility among draws of its posterior, in tenths."""
-    distribution, _, options, _ = FAMILIES[family]
-    with warnings.catch_warnings():
-        # that all are tied says nothing to PlackettLuce, and something to PMOP
-        warnings.simplefilter("ignore", UninformativeRankingWarning)
-        rankings = br.Rankings.from_long_ranks(
-            table, ranker="ranker", item="item", rank="rank", items=range(truth.size)
-        )
-    with pm.Model(coords=rankings.coords):
-        utility = pm.Normal("utility", dims="item")
-        distribution("y", utility, observed=rankings, **options)
-        found = sample(250, chains=2)
-    return bins_of_ranks([truth], ["utility"], found)
-
-
-def weighed(family, truth, table):
-    """The same of weighted draws of the prior."""
-    distribution, _, options, n_items = FAMILIES[family]
-    ranks = table["rank"].to_numpy().reshape(len(truth), 1, N_RANKINGS, n_items)
-    prior = np.random.default_rng(7).normal(size=(1000, n_items))
-    utility = np.broadcast_to(prior[:, None, :], (len(truth), len(prior), N_RANKINGS, n_items))
-    logp = pm.logp(distribution.dist(utility, **options), np.broadcast_to(ranks, utility.shape))
-    return bins_by_weight([truth], [prior], logp.sum(axis=-1).eval())
-
-
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 def test_weighted_draws_of_the_prior_are_calibrated(family):
-    truth, table = simulated(family, 100, seed=5)
-    assert (uniformity(weighed(family, truth, table)) > FALSE_ALARM).all()
-    if family != "PMOP geometric":
-        assert uniformity(weighed(family, truth, broken(table))).min() < FALSE_ALARM
-
-
-def broken(table):
-    """Break ties by the order of the items."""
-    out = table.sort_values(["ranker", "rank", "item"])
-    out["rank"] = out.groupby("ranker").cumcount() + 1
-    return out.sort_index()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n_simulations", [100, 1000], ids=["some", "many"])
-@pytest.mark.parametrize("family", FAMILIES)
-def test_posteriors_of_weak_orders_are_calibrated(family, n_simulations):
-    truth, table = simulated(family, n_simulations, seed=5)
-    ranks = ranks_of_the_truth(family, truth, table)
-    assert (uniformity(ranks) > FALSE_ALARM).all()
+    truth = family.prior(np.random.default_rng(5), family.n_simulations)
+    data = pm.draw(family.dist(*truth, **family.to_draw), random_seed=5)
+    assert (uniformity(weighed(family, truth, data)) > FALSE_ALARM).all()
+    if family.broken is not None:
+        assert uniformity(weighed(family, truth, family.broken(data))).min() < FALSE_ALARM

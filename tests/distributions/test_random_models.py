@@ -185,8 +185,3 @@ def test_random_models_are_what_a_loop_says(check):
 def test_seven_hundred_random_models_are_what_a_loop_says(check):
     for seed in range(8, 708):
         check(seed)
-
-
-# ---------------------------------------------------------------------------------------------
-# Labels are compared, not lengths
-# ---------------------------------------------------------------------------------------------
