@@ -16,7 +16,8 @@ from bayesrank.data.datasets import (
     load_pudding,
     load_sushi,
 )
-from bayesrank.data.derive import Connectivity, UninformativeRankingWarning
+from bayesrank.data.derive.graph import Connectivity
+from bayesrank.data.derive.layout import UninformativeRankingWarning
 from bayesrank.data.interactions import (
     Interactions,
     RepeatedInteractionWarning,
@@ -26,7 +27,8 @@ from bayesrank.data.interactions import (
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.pairs import Pairs, UncomparedItemWarning
 from bayesrank.data.rankings import Rankings
-from bayesrank.data.read import LostPreferenceWarning, read_table
+from bayesrank.data.read.formats import read_table
+from bayesrank.data.read.preferences import LostPreferenceWarning
 
 __all__ = [
     "Connectivity",

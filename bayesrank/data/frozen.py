@@ -6,14 +6,22 @@ mappings and tuples.
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesrank.data import read
-from bayesrank.data.read import Group, coord_values, label_repr, quoted, same_axis
+from bayesrank.data.read.aligned import align
+from bayesrank.data.read.labels import (
+    Group,
+    Labels,
+    coord_values,
+    label_repr,
+    on_axis,
+    quoted,
+    same_axis,
+)
 
 DERIVED = ("stages",)
 """Attributes that follow from the others: they are neither compared nor stored."""
@@ -21,6 +29,9 @@ DERIVED = ("stages",)
 
 class Frozen:
     """The parts that `Rankings`, `Pairs`, `PairCounts` and `Interactions` have in common."""
+
+    AXES: ClassVar[Mapping[str, tuple[str, tuple[str, ...]]]] = {}
+    """Attributes by coord: the one that has the labels, and those that have positions on them."""
 
     def __eq__(self, other: object) -> bool:
         """Compare labels and arrays, so that there is no hash."""
@@ -63,19 +74,28 @@ class Frozen:
         return new
 
     def _axes(self) -> dict[str, pd.Index]:
-        """Axes with labels, by the names of their coords, without those of the groups."""
-        raise NotImplementedError
+        """Axes with labels, by the names of their coords."""
+        axes = {name: vars(self)[attribute] for name, (attribute, _) in self.AXES.items()}
+        return axes | {name: group.labels for name, group in self._groups().items()}
 
-    def _all_axes(self) -> dict[str, pd.Index]:
+    def _groups(self) -> Mapping[str, Group]:
         groups: Mapping[str, Group] = vars(self).get("groups", {})  # interactions have none
-        return self._axes() | {name: group.labels for name, group in groups.items()}
+        return groups
 
-    def _coords(self) -> dict[str, NDArray[Any]]:
-        return {name: coord_values(axis) for name, axis in self._all_axes().items()}
+    @property
+    def n_items(self) -> int:
+        """Number of items, the length of their axis."""
+        return len(vars(self)["items"])
+
+    @property
+    def coords(self) -> dict[str, NDArray[Any]]:
+        """Coordinates for ``pm.Model(coords=...)``: items, who judged them, groups, and others."""
+        coords = {name: coord_values(axis) for name, axis in self._axes().items()}
+        features = vars(self).get("feature_names")
+        return coords if features is None else coords | {"feature": coord_values(features)}
 
     def _groups_text(self) -> str:
-        counts = {name: len(x.labels) for name, x in vars(self)["groups"].items()}
-        return "".join(f" and {n} of {name!r}" for name, n in counts.items())
+        return "".join(f" and {len(x.labels)} of {n!r}" for n, x in self._groups().items())
 
     def align(self, values: Any, dim: str) -> NDArray[Any]:
         """Put values with labels in the order of `dim`, such as covariates of the rankers.
@@ -111,16 +131,56 @@ class Frozen:
         >>> r.align(pd.Series({"Ann": 41, "Bo": 27}), "ranker")
         array([27, 41])
         """
-        return read.align(values, self._all_axes(), dim, _noun(self).lower())
+        return align(values, self._axes(), dim, _noun(self).lower())
 
-    def _check_axes(self, names: Iterable[str], known: Iterable[str]) -> None:
-        """Refuse to put labels on an axis that is not there."""
-        for name in names:
+    def reindex(self, axes: Mapping[str, Labels]) -> Self:
+        """Put items, rankers, groups and so on onto other axes, such as those of a model.
+
+        Parameters
+        ----------
+        axes : mapping of str to sequence of labels
+            The new axis of each of these coords, in its order. It may have more labels than are in
+            use; but items and rankers of `PairCounts` keep all of theirs, in another order.
+
+        Raises
+        ------
+        ValueError
+            If a label in use is not on its new axis, or there is no such axis.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> r = br.Rankings.from_orderings([["a", "b"], ["b", "a"]])
+        >>> r.reindex({"item": ["c", "b", "a"]}).item
+        array([[2, 1],
+               [1, 2]], dtype=int32)
+        """
+        known = [*(name for name, (_, uses) in self.AXES.items() if uses), *self._groups()]
+        values: dict[str, Any] = {}
+        groups = dict(self._groups())
+        for name, labels in axes.items():
             if name not in known:
                 raise ValueError(
                     f"{_noun(self)} have no axis {label_repr(name)} to put on other labels; they "
                     f"have {quoted(known)}."
                 )
+            if name in groups:
+                axis, place = on_axis(labels, *groups[name], name)
+                groups[name] = Group(axis, place[groups[name].idx].astype(np.int32))
+                continue
+            attribute, uses = self.AXES[name]
+            axis, place = on_axis(labels, vars(self)[attribute], self._used(name), name)
+            values[attribute] = axis
+            values |= {use: place[getattr(self, use)].astype(np.int32) for use in uses}
+        return self._moved(values | {"groups": groups} if groups else values)
+
+    def _used(self, name: str) -> NDArray[Any]:
+        """Positions on an axis that are in use."""
+        return np.concatenate([np.unique(getattr(self, use)) for use in self.AXES[name][1]])
+
+    def _moved(self, values: dict[str, Any]) -> Self:
+        """Return a copy with other axes and positions; what is sorted by these is sorted anew."""
+        return self._with(**values)
 
 
 def contents(values: Mapping[str, Any] | Iterable[Any]) -> Iterator[Any]:

@@ -15,28 +15,20 @@ A *triple* is a user, an item the user has and an item the user has not: one com
 of the former. There are ``n_triples`` of them, too many to list but for small data.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesrank.data import derive, read
+from bayesrank.data.derive.grouping import distinct_cells
 from bayesrank.data.frozen import Frozen
 from bayesrank.data.rankings import Rankings
-from bayesrank.data.read import (
-    Source,
-    counted,
-    encode,
-    finite_numbers,
-    label_repr,
-    locate,
-    quoted,
-    require_columns,
-    warn,
-)
+from bayesrank.data.read.columns import finite_numbers
+from bayesrank.data.read.labels import counted, encode, label_repr, locate, quoted, warn
+from bayesrank.data.read.streams import Source, table_of
 
 __all__ = [
     "Interactions",
@@ -73,6 +65,8 @@ class Interactions(Frozen):
     item : array of int32, shape (n_interactions,)
         Position on `items`, ascending within a user.
     """
+
+    AXES: ClassVar = {"user": ("users", ("user_idx",)), "item": ("items", ("item",))}
 
     users: pd.Index
     items: pd.Index
@@ -132,10 +126,11 @@ class Interactions(Frozen):
                 f"Say from which rating on a user has an item: Interactions.from_ratings(frame, "
                 f"user={user!r}, item={item!r}, rating={rating!r}, at_least=4), say."
             )
-        *codes, user_axis, item_axis = _coded(
-            read.table_of(frame, labels=[user, item]), user, item, users, items
-        )
-        return cls._of(user_axis, item_axis, codes)
+        frame = table_of(frame, "interactions", labels=[user, item])
+        user_idx, user_axis = encode(frame[user], users, user, "user")
+        item_idx, item_axis = encode(frame[item], items, item)
+        del frame
+        return cls._of(user_axis, item_axis, user_idx, item_idx)
 
     @classmethod
     def from_ratings(
@@ -183,8 +178,9 @@ class Interactions(Frozen):
         >>> have.items_of(7).tolist(), have.items_of(9).tolist()
         (['b'], ['a'])
         """
-        frame = read.table_of(frame, labels=[user, item], numbers=[rating])
-        user_idx, item_idx, user_axis, item_axis = _coded(frame, user, item, users, items)
+        frame = table_of(frame, "interactions", labels=[user, item], numbers=[rating])
+        user_idx, user_axis = encode(frame[user], users, user, "user")
+        item_idx, item_axis = encode(frame[item], items, item)
         given = finite_numbers(frame, rating, "rating")
         high = given >= at_least
         if not high.any():
@@ -201,7 +197,7 @@ class Interactions(Frozen):
                 f"{at_least:g} or more. They are kept, without items.",
                 UninformativeUserWarning,
             )
-        return cls._of(user_axis, item_axis, [user_idx[high], item_idx[high]])
+        return cls._of(user_axis, item_axis, user_idx[high], item_idx[high])
 
     @classmethod
     def from_rankings(cls, rankings: Rankings) -> Self:
@@ -245,41 +241,22 @@ class Interactions(Frozen):
                     f"Ranking {label_repr(rankings.labels[int(broken.argmax())])} {what}"
                 )
         row, slot = np.nonzero(rankings.ranks == 1)
-        return cls._of(
-            rankings.rankers, rankings.items, [rankings.ranker_idx[row], rankings.item[row, slot]]
-        )
+        user_idx, item_idx = rankings.ranker_idx[row], rankings.item[row, slot]
+        return cls._of(rankings.rankers, rankings.items, user_idx, item_idx)
 
     @classmethod
-    def _of(cls, users: pd.Index, items: pd.Index, codes: list[NDArray[Any]]) -> Self:
-        """Take the users and items of the interactions, of which the list is emptied.
-
-        Of very many these would be as large as all else while they are put in order.
-        """
-        user_idx, item_idx = codes
-        codes.clear()
-        # The items of some users at a time, sorted where they are; what was there twice is left out
-        given = derive.starts(user_idx, len(users))
-        item = derive.grouped(item_idx, user_idx, given)
-        del user_idx, item_idx
-        item = item.astype(np.int32, copy=False)
-        start = np.zeros_like(given)
-        end = 0
-        for first, last in derive.stretches(given):
-            own = np.repeat(np.arange(last - first), np.diff(given[first : last + 1]))
-            key = np.sort(own * len(items) + item[given[first] : given[last]])
-            # not by np.unique, which hashes and takes as long as all the rest of reading
-            who, what = np.divmod(key[np.diff(key, prepend=-1) > 0], len(items))
-            start[first + 1 : last + 1] = end + np.cumsum(np.bincount(who, minlength=last - first))
-            item[end : end + len(what)] = what
-            end += len(what)
-        n_again = len(item) - end
+    def _of(
+        cls, users: pd.Index, items: pd.Index, user_idx: NDArray[Any], item_idx: NDArray[Any]
+    ) -> Self:
+        """Take the users and items of the interactions, in any order."""
+        start, (item,), _ = distinct_cells(user_idx, [item_idx], [len(items)], len(users), None)
+        n_again = len(item_idx) - len(item)
         if n_again:
             warn(
-                f"{counted(n_again, 'row')} of {len(item)} repeat an interaction that is there "
+                f"{counted(n_again, 'row')} of {len(item_idx)} repeat an interaction that is there "
                 f"already; a user has an item once.",
                 RepeatedInteractionWarning,
             )
-            item = item[:end].copy()
         table = cls(users=users, items=items, start=start, item=item)
         full = users[np.diff(start) == len(items)]
         if len(full):
@@ -304,11 +281,6 @@ class Interactions(Frozen):
         return len(self.users)
 
     @property
-    def n_items(self) -> int:
-        """Number of items."""
-        return len(self.items)
-
-    @property
     def n_interactions(self) -> int:
         """Number of interactions."""
         return len(self.item)
@@ -329,45 +301,12 @@ class Interactions(Frozen):
         """Whose each interaction is, (n_interactions,)."""
         return np.repeat(np.arange(self.n_users, dtype=np.int32), self.n_items_of_user)
 
-    @property
-    def coords(self) -> dict[str, NDArray[Any]]:
-        """Coordinates for ``pm.Model(coords=...)``: user and item."""
-        return self._coords()
-
-    def _axes(self) -> dict[str, pd.Index]:
-        return {"user": self.users, "item": self.items}
-
-    def reindex(self, axes: Mapping[str, Iterable[Hashable]]) -> Self:
-        """Put users and items on other axes, such as those of a model.
-
-        Parameters
-        ----------
-        axes : mapping of str to sequence of labels
-            The new axis of ``user`` or ``item``, in its order. It may have more labels than the
-            interactions use.
-
-        Raises
-        ------
-        ValueError
-            If a label that the interactions use is not on its new axis, or they have no such axis.
-
-        Examples
-        --------
-        >>> clicks = pd.DataFrame({"user": [7, 9], "page": ["b", "a"]})
-        >>> have = Interactions.from_frame(clicks, user="user", item="page")
-        >>> have.reindex({"item": ["c", "b", "a"]}).item
-        array([1, 2], dtype=int32)
-        """
-        known = {"user": (self.users, self.user_idx), "item": (self.items, self.item)}
-        self._check_axes(axes, known)
-        for name, labels in axes.items():
-            old, idx = known[name]
-            axis, place = read.on_axis(labels, old, idx, name)
-            known[name] = axis, place[idx].astype(np.int32)
-        (users, user_idx), (items, item) = known.values()
-        start = np.append(0, np.bincount(user_idx, minlength=len(users)).cumsum())
-        item = item[np.lexsort((item, user_idx))]
-        return replace(self, users=users, items=items, start=start, item=item)
+    def _moved(self, values: dict[str, Any]) -> Self:
+        user_idx = values.pop("user_idx", self.user_idx)
+        new = replace(self, **values)
+        size = [new.n_items]
+        start, (item,), _ = distinct_cells(user_idx, [new.item], size, new.n_users, None)
+        return replace(new, start=start, item=item)
 
     def items_of(self, user: Hashable) -> pd.Index:
         """Labels of the items of one user; raise a ValueError if there is no such user.
@@ -526,19 +465,3 @@ def check_two_blocks(rankings: Rankings) -> None:
             f"has an item: Interactions.from_ratings(frame, user=..., item=..., rating=..., "
             f"at_least=...)."
         )
-
-
-def _coded(
-    frame: pd.DataFrame,
-    user: str,
-    item: str,
-    users: Iterable[Hashable] | None,
-    items: Iterable[Hashable] | None,
-) -> tuple[NDArray[Any], NDArray[Any], pd.Index, pd.Index]:
-    """Code the two columns on their axes."""
-    require_columns(frame, [user, item])
-    if not len(frame):
-        raise ValueError("There are no interactions: give at least one row.")
-    who, user_axis = encode(frame[user], users, user, "user")
-    what, item_axis = encode(frame[item], items, item)
-    return who, what, user_axis, item_axis

@@ -11,7 +11,7 @@ PairCounts: 2 ordered pairs of 2 items by 1 ranker, 4 in all
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -19,27 +19,47 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
-from bayesrank.data import derive, read
+from bayesrank.data.derive.grouping import distinct_cells
+from bayesrank.data.derive.totals import log_multinomial
 from bayesrank.data.frozen import Frozen
-from bayesrank.data.read import (
-    RANKING_NAMES,
-    Group,
+from bayesrank.data.read import entries
+from bayesrank.data.read.columns import finite_numbers, float_array
+from bayesrank.data.read.count_entries import (
+    ONE_PROBLEM,
     ItemAxis,
-    Labels,
     OrderedPairs,
-    Source,
+    check_comparable,
+    check_kind,
+    identify,
+    one_problem,
+    ordered_pairs,
+    whole_steps,
+)
+from bayesrank.data.read.labels import (
+    Group,
+    Labels,
     axis_index,
     counted,
     factorize,
-    finite_numbers,
-    float_array,
     label_repr,
     locate,
-    require_columns,
-    row_name,
+    require_one_each,
 )
+from bayesrank.data.read.pair_entries import (
+    check_differ,
+    square_axis,
+    square_counts,
+    two_items,
+    whole_counts,
+)
+from bayesrank.data.read.partitions import count_partitions
+from bayesrank.data.read.streams import Source, table_of
 
 __all__ = ["ComparedPairs", "NetEntries", "PairCounts", "ProblemLayout"]
+
+NOT_WHOLE = (
+    "Multiply the counts to make them whole, or give rankers an evidence weight with `weighted`."
+)
 
 
 class ProblemLayout(NamedTuple):
@@ -95,6 +115,12 @@ class PairCounts(Frozen):
         array of int32, shape (n_rankers,).
     """
 
+    AXES: ClassVar = {
+        "item": ("items", ("first", "second")),
+        "ranker": ("rankers", ("ranker_idx",)),
+        "problem": ("problems", ("problem_idx",)),
+    }
+
     items: pd.Index
     rankers: pd.Index
     problems: pd.Index
@@ -149,29 +175,20 @@ class PairCounts(Frozen):
         >>> br.PairCounts.from_frame(table, first="winner", second="loser", count="games").net()
         array([[ 2., -2.]])
         """
-        frame = read.table_of(frame, labels=[first, second, ranker, problem], numbers=[count])
-        require_columns(frame, [first, second, count, *filter(None, (ranker, problem))])
-        if not len(frame):
-            raise ValueError("There are no counts: give at least one row.")
+        named = [first, second, ranker, problem]
+        frame = table_of(frame, "counts", labels=named, numbers=[count])
         if problem is None:
-            one, other, labels = read.two_items(frame, first, second, items)
-            axis = read.one_problem(labels)
+            one, other, labels = two_items(frame, first, second, items)
+            axis = one_problem(labels)
         else:
             for column in (first, second, problem):
                 factorize(frame[column], column)  # a missing label is named with its own column
             both = pd.concat([frame[first], frame[second]], ignore_index=True).rename("item")
             where = frame[problem].iloc[np.tile(np.arange(len(frame)), 2)]
-            position, axis = read.identify(both, where, items)
+            position, axis = identify(both, where, items)
             one, other = position[: len(frame)], position[len(frame) :]
-            read.check_differ(frame, first, second, one, other, axis.items)
-        amount = read.amounts(frame, count)
-        broken = np.flatnonzero(amount % 1)
-        if len(broken):
-            raise ValueError(
-                f"A count must be a whole number; column {count!r} has {amount[broken[0]]:g} in "
-                f"{row_name(frame.index, broken[0])}. Multiply the counts to make them whole, or "
-                f"give rankers an evidence weight with `weighted`."
-            )
+            check_differ(frame, first, second, one, other, axis.items)
+        amount = whole_counts(frame, count, NOT_WHOLE)
         if ranker is None:
             who, rankers = np.zeros(len(frame), dtype=np.int32), pd.Index(["all"])
         else:
@@ -183,12 +200,9 @@ class PairCounts(Frozen):
         cls,
         frame: Any,
         *,
-        first: str,
-        second: str,
         count: str | None = None,
-        ranker: str | None = None,
-        problem: str | None = None,
-        items: Iterable[Hashable] | None = None,
+        items: Labels | None = None,
+        **columns: str | None,
     ) -> Self:
         """Read a dask table of preferences, counting each partition where it is.
 
@@ -198,8 +212,8 @@ class PairCounts(Frozen):
             As the table of `from_frame`, of any length: distinct rows must fit into memory.
         count : str, optional
             Column with how much; once for each row by default.
-        first, second, ranker, problem, items
-            As in `from_frame`, and so is the result.
+        items, **columns
+            As in `from_frame`, with the columns `first`, `second`, `ranker` and `problem`.
 
         Raises
         ------
@@ -214,16 +228,9 @@ class PairCounts(Frozen):
         >>> clicks = dd.read_parquet("clicks/")  # doctest: +SKIP
         >>> br.PairCounts.from_dask(clicks, first="clicked", second="skipped")  # doctest: +SKIP
         """
-        keys = [first, second, *filter(None, (ranker, problem))]
-        return cls.from_frame(
-            read.count_partitions(frame, keys, count),
-            first=first,
-            second=second,
-            count=count or "times",
-            ranker=ranker,
-            problem=problem,
-            items=items,
-        )
+        table = count_partitions(frame, columns.values(), count)
+        options: dict[str, Any] = {"items": items, **columns}
+        return cls.from_frame(table, count=count or "times", **options)
 
     @classmethod
     def from_ratings(
@@ -271,14 +278,11 @@ class PairCounts(Frozen):
                [2., 0., 2.],
                [0., 0., 0.]])
         """
-        frame = read.table_of(frame, labels=[ranker, item, problem], numbers=[rating])
-        require_columns(frame, [ranker, item, rating, *filter(None, (problem,))])
-        if not len(frame):
-            raise ValueError("There are no ratings: give at least one row.")
+        named = [ranker, item, problem]
+        frame = table_of(frame, "ratings", labels=named, numbers=[rating])
         value = finite_numbers(frame, rating, "rating").astype(np.float64)
-        position, axis = read.identify(
-            frame[item], None if problem is None else frame[problem], items
-        )
+        where = None if problem is None else frame[problem]
+        position, axis = identify(frame[item], where, items)
         who, rankers = factorize(frame[ranker], ranker)
         rankers = axis_index(rankers, "rankers")
         return cls.of_ratings(axis, rankers, who, position, value, kind)
@@ -313,37 +317,23 @@ class PairCounts(Frozen):
         >>> br.PairCounts.from_matrix([[0, 3], [1, 0]], items=["a", "b"])
         PairCounts: 2 ordered pairs of 2 items by 1 ranker, 4 in all
         """
-        if isinstance(counts, pd.DataFrame):
-            axis = read.square_axis(counts, items, "counts")
-            counts, items = read.square_counts(counts, "counts", axis), axis
-        table = float_array(counts, "counts")
-        if table.ndim not in (2, 3) or table.shape[-1] != table.shape[-2] or not table.size:
-            raise ValueError(
-                f"`counts` must have shape (n_items, n_items) or (n_rankers, n_items, n_items), "
-                f"rows preferred to columns; got {table.shape}."
-            )
+        axis = square_axis(counts, items, "counts", (2, 3))
+        table = square_counts(counts, "counts", axis, NOT_WHOLE)
         if rankers is None:
             rankers = ["all"] if table.ndim == 2 else range(len(table))
-        table = table.reshape(-1, *table.shape[-2:])
-        axis = axis_index(range(table.shape[1]) if items is None else items, "items")
         who = axis_index(rankers, "rankers")
-        for index, n, noun in ((axis, table.shape[1], "item"), (who, len(table), "ranker")):
-            if len(index) != n:
-                raise ValueError(
-                    f"`{noun}s` has {counted(len(index), 'label')} for {counted(n, noun)} in "
-                    f"`counts`; give one for each."
-                )
-        read.check_cells(table, axis, who)
+        table = table.reshape(-1, *table.shape[-2:])
+        require_one_each(who, len(table), "`rankers`", "ranker", where=" in `counts`")
         ranker, one, other = (k.astype(np.int32) for k in np.nonzero(table))
         pairs = OrderedPairs(ranker, one, other, table[ranker, one, other])
-        return cls.of_pairs(read.one_problem(axis), who, pairs)
+        return cls.of_pairs(one_problem(axis), who, pairs)
 
     # What the constructors, here and of rankings, come down to
 
     @classmethod
     def of_pairs(cls, axis: ItemAxis, rankers: pd.Index, pairs: OrderedPairs) -> Self:
         """Take entries that are sorted, whole and positive, each triple once."""
-        read.check_comparable(axis)
+        check_comparable(axis)
         return cls(
             items=axis.items,
             rankers=rankers,
@@ -367,29 +357,11 @@ class PairCounts(Frozen):
         count: NDArray[np.float64],
     ) -> Self:
         """Add up the entries of each (ranker, first, second); leave out zeros."""
-        # Of some rankers at a time, in the place of what is added up
-        k, n_rankers = len(axis.items), len(rankers)
-        start = derive.starts(ranker_idx, n_rankers)
-        one = derive.grouped(first, ranker_idx, start, np.int32)
-        other = derive.grouped(second, ranker_idx, start, np.int32)
-        total = derive.grouped(count, ranker_idx, start, np.float64)
-        n_kept = np.zeros(n_rankers, dtype=np.int64)
-        end = 0
-        for begin, until in derive.stretches(start):
-            there = slice(start[begin], start[until])
-            own = np.repeat(np.arange(until - begin), np.diff(start[begin : until + 1]))
-            triple, entry = np.unique(
-                (own * k + one[there]) * k + other[there], return_inverse=True
-            )
-            added = np.bincount(entry, weights=total[there], minlength=len(triple))
-            triple, added = triple[added > 0], added[added > 0]
-            n_kept[begin:until] = np.bincount(triple // (k * k), minlength=until - begin)
-            here = slice(end, end := end + len(triple))
-            one[here], other[here], total[here] = triple // k % k, triple % k, added
-        if end < len(total):
-            one, other, total = one[:end].copy(), other[:end].copy(), total[:end].copy()
-        who = np.repeat(np.arange(n_rankers, dtype=np.int32), n_kept)
-        return cls.of_pairs(axis, rankers, OrderedPairs(who, one, other, total))
+        size = [len(axis.items)] * 2
+        cells = distinct_cells(ranker_idx, (first, second), size, len(rankers), count)
+        who = np.repeat(np.arange(len(rankers), dtype=np.int32), np.diff(cells.start))
+        one, other = cells.columns
+        return cls.of_pairs(axis, rankers, OrderedPairs(who, one, other, cells.amount))
 
     @classmethod
     def of_ratings(
@@ -402,7 +374,7 @@ class PairCounts(Frozen):
         kind: str,
     ) -> Self:
         """Count the pairs that ratings order; high is good."""
-        read.check_kind(kind)
+        check_kind(kind)
         key = ranker_idx.astype(np.int64) * len(axis.items) + item
         twice = pd.Series(key).duplicated().to_numpy()
         if twice.any():
@@ -412,21 +384,13 @@ class PairCounts(Frozen):
                 f"{label_repr(axis.items[item[k]])} twice: merge the rows, or give each occasion "
                 f"a ranker of its own."
             )
-        pairs = read.ordered_pairs(ranker_idx, item, value, axis.problem_idx)
+        pairs = ordered_pairs(ranker_idx, item, value, axis.problem_idx)
         if kind == "binary":
             return cls.of_pairs(axis, rankers, pairs._replace(step=np.ones(len(pairs.step))))
-        whole = read.whole_steps(pairs, axis.items, rankers)
+        whole = whole_steps(pairs, axis.items, rankers)
         return cls.of_pairs(axis, rankers, pairs._replace(step=whole))
 
     # Coordinates and tables
-
-    @property
-    def coords(self) -> dict[str, NDArray[Any]]:
-        """Coordinates for ``pm.Model(coords=...)``: item, ranker, problem and the groups."""
-        return self._coords()
-
-    def _axes(self) -> dict[str, pd.Index]:
-        return {"item": self.items, "ranker": self.rankers, "problem": self.problems}
 
     def layout(self) -> ProblemLayout:
         """Items of each problem in slots, and whether a slot is in use.
@@ -468,7 +432,7 @@ class PairCounts(Frozen):
             name: labels.take(idx[self.ranker_idx]) for name, (labels, idx) in self.groups.items()
         }
         items = self.items
-        if not self.problems.equals(read.ONE_PROBLEM):
+        if not self.problems.equals(ONE_PROBLEM):
             problem = self.problems.take(self.problem_idx)
             columns["problem"] = problem.take(self.first)
             if all(
@@ -482,23 +446,7 @@ class PairCounts(Frozen):
     # Other counts: with groups and weights, of fewer rankers and problems
 
     def grouped(self, groups: Mapping[str, Labels | Mapping[Hashable, Hashable]]) -> Self:
-        """Add groups of the rankers (region, age); parameters of a model can have them as dims.
-
-        Parameters
-        ----------
-        groups : mapping of str
-            For each name the labels, one per ranker in their order; or a Series or mapping by
-            ranker, which may have more rankers. Labels are sorted (categories in their own order).
-
-        Returns
-        -------
-        PairCounts
-            With these groups and the previous ones; one of the same name is replaced.
-
-        Raises
-        ------
-        ValueError
-            If labels are missing or too many, or the counts use the name themselves.
+        """Add groups of the rankers (region, age), as `Rankings.grouped` adds groups of rankings.
 
         Examples
         --------
@@ -507,64 +455,32 @@ class PairCounts(Frozen):
         ['east', 'west']
         """
         who = np.arange(len(self.rankers))
-        added = read.grouped(groups, who, self.rankers, "ranker", {*RANKING_NAMES, "problem"})
+        added = entries.grouped(
+            groups, who, self.rankers, "ranker", {*entries.RANKING_NAMES, "problem"}
+        )
         return replace(self, groups={**self.groups, **added})
 
-    def reindex(self, axes: Mapping[str, Labels]) -> Self:
-        """Put items, rankers, problems and groups on other axes, such as those of a model.
+    def _used(self, name: str) -> NDArray[Any]:
+        if name == "problem":
+            return super()._used(name)
+        return np.arange(len(vars(self)[f"{name}s"]))  # with or without counts
 
-        Parameters
-        ----------
-        axes : mapping of str to sequence of labels
-            The new axis of ``item``, ``ranker``, ``problem`` or a group, in its order: of items and
-            rankers the same labels in another order, of the others perhaps more.
-
-        Raises
-        ------
-        ValueError
-            If a label is not on its new axis, or there is no such axis.
-
-        Examples
-        --------
-        >>> c = PairCounts.from_matrix([[0, 3], [1, 0]], items=["a", "b"])
-        >>> c.reindex({"item": ["b", "a"]}).dense("all")
-        array([[0., 1.],
-               [3., 0.]])
-        """
-        known: dict[str, tuple[pd.Index, NDArray[Any]]] = {
-            "item": (self.items, np.arange(len(self.items))),
-            "ranker": (self.rankers, np.arange(len(self.rankers))),
-            "problem": (self.problems, self.problem_idx),
-            **self.groups,
-        }
-        self._check_axes(axes, known)
-        moved: dict[str, tuple[pd.Index, NDArray[np.int64]]] = {}
-        for name, labels in axes.items():
-            axis, place = read.on_axis(labels, *known[name], name)
-            if name in ("item", "ranker") and len(axis) != len(known[name][0]):
+    def _moved(self, values: dict[str, Any]) -> Self:
+        new = replace(self, **values)
+        for noun, axis, old in (
+            ("item", new.items, self.items),
+            ("ranker", new.rankers, self.rankers),
+        ):
+            if len(axis) != len(old):
                 raise ValueError(
-                    f"The new axis of {name}s has {counted(len(axis), 'label')}, and the counts "
-                    f"are of {counted(len(known[name][0]), name)}: give the same in another order."
+                    f"The new axis of {noun}s has {counted(len(axis), 'label')}, and the counts "
+                    f"are of {counted(len(old), noun)}: give the same in another order."
                 )
-            moved[name] = axis, place
-        items, item = moved.get("item", (self.items, np.arange(len(self.items))))
-        rankers, ranker = moved.get("ranker", (self.rankers, np.arange(len(self.rankers))))
-        problems, problem = moved.get("problem", (self.problems, np.arange(len(self.problems))))
-        of_items, of_rankers = np.argsort(item), np.argsort(ranker)  # where the new ones were
-        of_problems = problem[self.problem_idx].astype(np.int32)[of_items]
-        new = type(self).summed(
-            ItemAxis(items, problems, of_problems),
-            rankers,
-            ranker[self.ranker_idx],
-            item[self.first],
-            item[self.second],
-            self.count,
-        )
-        groups = {}
-        for name, (labels, idx) in self.groups.items():
-            labels, place = moved.get(name, (labels, np.arange(len(labels))))
-            groups[name] = Group(labels, place[idx[of_rankers]].astype(np.int32))
-        return replace(new, weight=self.weight[of_rankers], groups=groups)
+        item, ranker = self.items.get_indexer(new.items), self.rankers.get_indexer(new.rankers)
+        within = ItemAxis(new.items, new.problems, new.problem_idx[item])
+        table = self.summed(within, new.rankers, new.ranker_idx, new.first, new.second, new.count)
+        groups = {name: group.take(ranker) for name, group in new.groups.items()}
+        return replace(table, weight=self.weight[ranker], groups=groups)
 
     def weighted(self, weight: ArrayLike) -> Self:
         """Return the same counts with this evidence weight.
@@ -584,7 +500,7 @@ class PairCounts(Frozen):
         >>> PairCounts.from_matrix([[0, 3], [1, 0]]).weighted(0.1).weight
         array([0.1])
         """
-        values = float_array(read.per_row(weight, {"ranker": self.rankers}, "weight"), "weight")
+        values = float_array(entries.per_row(weight, {"ranker": self.rankers}, "weight"), "weight")
         n = len(self.rankers)
         if values.shape not in ((), (n,)):
             raise ValueError(
@@ -752,9 +668,9 @@ class PairCounts(Frozen):
         if given_pairs:
             pairs = self.compared()
             lost = pairs.compared - pairs.won
-            each = derive.log_multinomial(
-                np.stack([pairs.won, lost], axis=1)
-            ) - pairs.compared * np.log(2.0)
+            each = log_multinomial(np.stack([pairs.won, lost], axis=1)) - pairs.compared * np.log(
+                2.0
+            )
             return np.bincount(pairs.ranker_idx, each, len(self.rankers))
         n = np.bincount(self.problem_idx, minlength=len(self.problems))
         return self.log_multinomial() - np.log(np.maximum(n * (n - 1), 1)) @ self.totals()

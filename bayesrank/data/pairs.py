@@ -14,22 +14,23 @@ array([[1, 1, 0],
        [0, 0, 1]])
 """
 
+import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.data import derive, read
-from bayesrank.data.derive import Connectivity
+from bayesrank.data.derive.graph import Connectivity, connectivity
 from bayesrank.data.frozen import Frozen
-from bayesrank.data.read import (
-    OUTCOMES,
+from bayesrank.data.read.columns import amounts
+from bayesrank.data.read.labels import (
+    PAIR_NAMES,
     Group,
-    MatchFeatures,
-    Source,
+    Labels,
+    check_names,
     coord_values,
     counted,
     label_repr,
@@ -37,6 +38,21 @@ from bayesrank.data.read import (
     sorted_axis,
     warn,
 )
+from bayesrank.data.read.pair_entries import (
+    OUTCOMES,
+    MatchFeatures,
+    check_exact,
+    differences,
+    distinct_rows,
+    feature_columns,
+    results,
+    square_axis,
+    square_counts,
+    two_items,
+    whole_counts,
+)
+from bayesrank.data.read.partitions import count_partitions
+from bayesrank.data.read.streams import Source, table_of
 
 __all__ = ["Pairs", "Seen", "UncomparedItemWarning"]
 
@@ -91,6 +107,8 @@ class Pairs(Frozen):
         longer answer, more markdown, more days of rest.
     feature_names : pandas.Index or None
     """
+
+    AXES: ClassVar = {"item": ("items", ("first", "second")), "judge": ("judges", ("judge_idx",))}
 
     items: pd.Index
     judges: pd.Index
@@ -182,29 +200,28 @@ class Pairs(Frozen):
                [1, 0, 0]])
         """
         by = [by] if isinstance(by, str) else list(by)
-        read.check_names(by, read.PAIR_NAMES, "pairs")
-        columns = read.feature_columns(features, (*read.PAIR_NAMES, *by))
+        check_names(by, PAIR_NAMES, "pairs")
+        columns = feature_columns(features, (*PAIR_NAMES, *by))
         ahead_of = [name for sides in columns.values() for name in sides]
-        frame = read.table_of(
+        frame = table_of(
             frame,
+            "pairs",
             labels=[first, second, outcome, judge, *by],
             numbers=[count, weight, *ahead_of],
         )
-        named = [first, second, outcome, *filter(None, (count, judge, weight)), *by]
-        read.require_columns(frame, [*named, *ahead_of])
-        if not len(frame):
-            raise ValueError("There are no pairs: give at least one row.")
-        one, other, axis = read.two_items(frame, first, second, items)
-        result = read.results(frame, outcome)
-        times = None if count is None else read.whole_counts(frame, count)
+        one, other, axis = two_items(frame, first, second, items)
+        result = results(frame, outcome)
+        times = None if count is None else whole_counts(frame, count)
+        if times is not None:
+            check_exact(times, f"column {count!r}")
         n = len(frame)
         if judge is None:
             who, judges = np.zeros(n, dtype=np.int8), pd.Index(["all"])
         else:
             who, judges = sorted_axis(frame[judge], judge)
         apart = {name: sorted_axis(frame[name], name) for name in by}
-        evidence = None if weight is None else read.amounts(frame, weight, "weight")
-        ahead = read.differences(frame, columns)
+        evidence = None if weight is None else amounts(frame, weight, "weight")
+        ahead = differences(frame, columns)
 
         # A pair is what has equal codes; `row` is one of its rows.
         if collapse:
@@ -213,7 +230,7 @@ class Pairs(Frozen):
             for each in (*([] if evidence is None else [evidence]), *ahead.T):
                 levels, code = np.unique(each, return_inverse=True)
                 codes.append((code, len(levels)))
-            row, pair = read.distinct_rows(codes)
+            row, pair = distinct_rows(codes)
         else:
             row = pair = np.arange(n)
         size = 3 * len(row)
@@ -242,15 +259,11 @@ class Pairs(Frozen):
         cls,
         frame: Any,
         *,
-        first: str,
-        second: str,
-        outcome: str,
         count: str | None = None,
-        judge: str | None = None,
         by: str | Sequence[str] = (),
-        weight: str | None = None,
         features: MatchFeatures = (),
-        items: Iterable[Hashable] | None = None,
+        items: Labels | None = None,
+        **columns: str | None,
     ) -> Self:
         """Read a dask table of matches, counting each partition where it is.
 
@@ -258,8 +271,8 @@ class Pairs(Frozen):
         ----------
         frame : dask.dataframe.DataFrame
             As the table of `from_frame`, of any length: distinct rows must fit into memory.
-        first, second, outcome, count, judge, by, weight, features, items
-            As in `from_frame`, and so is the result.
+        count, by, features, items, **columns
+            As in `from_frame`, with the columns `first`, `second`, `outcome`, `judge` and `weight`.
 
         Raises
         ------
@@ -275,22 +288,11 @@ class Pairs(Frozen):
         >>> br.Pairs.from_dask(votes, first="a", second="b", outcome="vote")  # doctest: +SKIP
         """
         by = [by] if isinstance(by, str) else list(by)
-        columns = read.feature_columns(features, (*read.PAIR_NAMES, *by))
-        keys = [first, second, outcome, *filter(None, (judge, weight)), *by]
-        keys += [name for sides in columns.values() for name in sides if name not in keys]
-        table = read.count_partitions(frame, keys, count)
-        return cls.from_frame(
-            table,
-            first=first,
-            second=second,
-            outcome=outcome,
-            count=count or "times",
-            judge=judge,
-            by=by,
-            weight=weight,
-            features=features,
-            items=items,
-        )
+        sides = feature_columns(features, (*PAIR_NAMES, *by)).values()
+        keys = [*columns.values(), *by, *itertools.chain(*sides)]
+        table = count_partitions(frame, keys, count)
+        options: dict[str, Any] = {"by": by, "features": features, "items": items, **columns}
+        return cls.from_frame(table, count=count or "times", **options)
 
     @classmethod
     def from_matrix(
@@ -335,9 +337,11 @@ class Pairs(Frozen):
         >>> br.Pairs.from_matrix([[0, 3], [1, 0]], ties=[[0, 2], [2, 0]], items=["a", "b"])
         Pairs: 1 pair of 2 items by 1 judge, 6 matches (3 first, 1 second, 2 tie)
         """
-        axis = read.square_axis(wins, items)
-        won = read.square_counts(wins, "wins", axis)
-        tied = np.zeros_like(won) if ties is None else read.square_counts(ties, "ties", axis)
+        axis = square_axis(wins, items, "wins")
+        won = square_counts(wins, "wins", axis)
+        tied = np.zeros_like(won) if ties is None else square_counts(ties, "ties", axis)
+        for name, table in (("wins", won), ("ties", tied)):
+            check_exact(table, f"`{name}`")
         if (tied != tied.T).any():
             i, j = np.argwhere(tied != tied.T)[0]
             raise ValueError(
@@ -385,11 +389,6 @@ class Pairs(Frozen):
         return len(self.first)
 
     @property
-    def n_items(self) -> int:
-        """Number of items."""
-        return len(self.items)
-
-    @property
     def n_matches(self) -> int:
         """Number of matches, the sum of the counts."""
         return int(self.counts.sum())
@@ -428,10 +427,7 @@ class Pairs(Frozen):
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
         """Coordinates for ``pm.Model(coords=...)``: item, pair, judge, the groups, and features."""
-        coords = self._coords() | {"pair": coord_values(self.labels)}
-        if self.feature_names is not None:
-            coords["feature"] = coord_values(self.feature_names)
-        return coords
+        return super().coords | {"pair": coord_values(self.labels)}
 
     def to_frame(self) -> pd.DataFrame:
         """Write a long table, which `from_frame` reads back.
@@ -493,49 +489,6 @@ class Pairs(Frozen):
                 f"Name its column in `by` of from_frame."
             )
         return groups[name]
-
-    def _axes(self) -> dict[str, pd.Index]:
-        return {"item": self.items, "judge": self.judges}
-
-    def reindex(self, axes: Mapping[str, Iterable[Hashable]]) -> Self:
-        """Put items, judges and groups on other axes, such as those of a model.
-
-        Parameters
-        ----------
-        axes : mapping of str to sequence of labels
-            The new axis of ``item``, ``judge`` or a group, in its order. It may have more labels
-            than the pairs use.
-
-        Raises
-        ------
-        ValueError
-            If a label that the pairs use is not on its new axis, or they have no such axis.
-
-        Examples
-        --------
-        >>> matches = Pairs.from_matrix([[0, 3], [1, 0]], items=["a", "b"])
-        >>> again = matches.reindex({"item": ["c", "b", "a"]})
-        >>> again.first, again.second
-        (array([2], dtype=int32), array([1], dtype=int32))
-        """
-        self._check_axes(axes, self._all_axes())
-        new: dict[str, Any] = {}
-        groups = dict(self.groups)
-        for name, labels in axes.items():
-            if name == "item":
-                both = np.concatenate([self.first, self.second])
-                axis, place = read.on_axis(labels, self.items, both, name)
-                first, second = place[both].astype(np.int32).reshape(2, -1)
-                new |= {"items": axis, "first": first, "second": second}
-                continue
-            old, idx = self._group(name)
-            axis, place = read.on_axis(labels, old, idx, name)
-            idx = place[idx].astype(np.int32)
-            if name == "judge":
-                new |= {"judges": axis, "judge_idx": idx}
-            else:
-                groups[name] = Group(axis, idx)
-        return replace(self, **new, groups=groups)
 
     def seen(self, name: str) -> Seen:
         """List the items of each label of "judge" or of a group, such as answers to a prompt.
@@ -623,7 +576,7 @@ class Pairs(Frozen):
         edge = np.unique(better.astype(np.int64) * self.n_items + worse)
         item = np.stack(np.divmod(edge, self.n_items), axis=1).astype(np.int32)
         ranks = np.broadcast_to(np.array([1, 2], dtype=np.int32), item.shape)
-        return replace(derive.connectivity(self.items, item, ranks), source="pairs")
+        return replace(connectivity(self.items, item, ranks), source="pairs")
 
     # The object itself
 

@@ -21,32 +21,36 @@ order of first appearance.
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NoReturn, Self, overload
+from typing import Any, ClassVar, Literal, NoReturn, Self, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.data import derive, read
-from bayesrank.data.derive import Connectivity, Stages
+from bayesrank.data.derive.graph import Connectivity, connectivity
+from bayesrank.data.derive.grouping import group
+from bayesrank.data.derive.layout import arrange, block_sizes, lay_out
+from bayesrank.data.derive.parts import all_pairs, folds, held_out, identical, positions
+from bayesrank.data.derive.stages import Stages, stage_table
 from bayesrank.data.frozen import Frozen
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.pairs import Pairs
-from bayesrank.data.read import (
-    Entries,
-    Features,
+from bayesrank.data.read import entries
+from bayesrank.data.read.count_entries import check_kind, of_problems, one_problem, ordered_pairs
+from bayesrank.data.read.entries import Features
+from bayesrank.data.read.formats import read_letor, read_preflib
+from bayesrank.data.read.labels import (
     Group,
     Labels,
-    Preferences,
-    Source,
     axis_index,
-    coord_values,
     counted,
     label_repr,
     locate,
     quoted,
     warn,
 )
+from bayesrank.data.read.preferences import Preferences, read_preferences, weak_orders
+from bayesrank.data.read.streams import Source
 
 __all__ = ["Rankings"]
 
@@ -120,6 +124,12 @@ class Rankings(Frozen):
     4        1    a     2
     """
 
+    AXES: ClassVar = {
+        "item": ("items", ("item",)),
+        "ranker": ("rankers", ("ranker_idx",)),
+        "ranking": ("labels", ()),
+    }
+
     items: pd.Index
     rankers: pd.Index
     labels: pd.Index
@@ -146,10 +156,10 @@ class Rankings(Frozen):
         features: ArrayLike | None = None,
         feature_names: Labels | None = None,
     ) -> None:
-        entries = read.from_arrays(
+        given = entries.from_arrays(
             item, ranks, items, rankers, ranker_idx, weight, labels, features, feature_names
         )
-        self.__setstate__(derive.arrange(entries, must_be_dense=True))
+        self.__setstate__(arrange(given, must_be_dense=True))
 
     def grouped(self, groups: Mapping[str, Labels | Mapping[Hashable, Hashable]]) -> Self:
         """Add groups of the rankings (season, region); a utility can have them as dims.
@@ -178,7 +188,7 @@ class Rankings(Frozen):
         >>> r.groups["season"].idx.tolist(), r.coords["team"].tolist()
         ([1, 0], ['blue', 'red'])
         """
-        added = read.grouped(groups, self.ranker_idx, self.rankers)
+        added = entries.grouped(groups, self.ranker_idx, self.rankers)
         return self._with(groups={**self.groups, **added})
 
     # How they are read
@@ -240,20 +250,8 @@ class Rankings(Frozen):
         array([[1, 2, 2],
                [1, 2, 0]], dtype=int32)
         """
-        return cls._of(
-            read.from_table(
-                frame,
-                rating,
-                "rating",
-                ranker=ranker,
-                item=item,
-                ranking=ranking,
-                weight=weight,
-                items=items,
-                features=features,
-                by=by,
-            )
-        )
+        columns = entries.Columns(ranker, item, ranking, weight, by)
+        return cls._of(entries.from_table(frame, rating, "rating", columns, items, features))
 
     @classmethod
     def from_long_ranks(
@@ -290,20 +288,8 @@ class Rankings(Frozen):
         >>> br.Rankings.from_long_ranks(table, ranker="race", item="car", rank="place").ranks
         array([[1, 2, 2]], dtype=int32)
         """
-        return cls._of(
-            read.from_table(
-                frame,
-                rank,
-                "rank",
-                ranker=ranker,
-                item=item,
-                ranking=ranking,
-                weight=weight,
-                items=items,
-                features=features,
-                by=by,
-            )
-        )
+        columns = entries.Columns(ranker, item, ranking, weight, by)
+        return cls._of(entries.from_table(frame, rank, "rank", columns, items, features))
 
     @classmethod
     def from_orderings(
@@ -352,16 +338,8 @@ class Rankings(Frozen):
         array([[1, 2, 2, 2],
                [1, 2, 3, 3]], dtype=int32)
         """
-        return cls._of(
-            read.from_orderings(
-                orderings,
-                rest=rest,
-                items=items,
-                rankers=rankers,
-                weight=weight,
-                features=features,
-            )
-        )
+        listed = entries.from_orderings(orderings, rest, items, rankers, weight, features)
+        return cls._of(listed)
 
     @classmethod
     def from_ranks(
@@ -402,10 +380,8 @@ class Rankings(Frozen):
         array([[1, 2, 2],
                [1, 2, 0]], dtype=int32)
         """
-        entries = read.from_wide(
-            frame, rest=rest, rankers=rankers, weight=weight, features=features
-        )
-        return cls._of(entries, must_be_dense=True)
+        table = entries.from_wide(frame, rest, rankers, weight, features)
+        return cls._of(table, must_be_dense=True)
 
     @classmethod
     def from_preferences(
@@ -464,17 +440,8 @@ class Rankings(Frozen):
         2    ann    c     2
         3    ann    d     3
         """
-        return cls._of(
-            read.from_preferences(
-                preferences,
-                better=better,
-                worse=worse,
-                ranker=ranker,
-                presented=presented,
-                items=items,
-                features=features,
-            )
-        )
+        said = read_preferences(preferences, better, worse, ranker)
+        return cls._of(weak_orders(said, presented, items, features))
 
     @classmethod
     def from_letor(cls, path: str | Path, *, n_features: int | None = None) -> Self:
@@ -504,7 +471,7 @@ class Rankings(Frozen):
         >>> r.features.shape  # doctest: +SKIP
         (157, 118, 46)
         """
-        return cls._of(read.from_judged(read.read_letor(path, n_features=n_features)))
+        return cls._of(entries.from_judged(read_letor(path, n_features=n_features)))
 
     @classmethod
     def from_preflib(
@@ -535,7 +502,7 @@ class Rankings(Frozen):
         >>> import bayesrank as br
         >>> r = br.Rankings.from_preflib("00014-00000001.soc")  # doctest: +SKIP
         """
-        orders = read.read_preflib(path)
+        orders = read_preflib(path)
         return cls.from_orderings(
             orders.orderings, rest=rest, items=orders.alternatives, weight=orders.voters
         )
@@ -546,11 +513,6 @@ class Rankings(Frozen):
     def n_rankings(self) -> int:
         """Number of rankings."""
         return len(self.ranks)
-
-    @property
-    def n_items(self) -> int:
-        """Length of the item axis."""
-        return len(self.items)
 
     @property
     def n_slots(self) -> int:
@@ -565,10 +527,7 @@ class Rankings(Frozen):
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
         """Coordinates for ``pm.Model(coords=...)``: item, ranking, ranker, slot, and others."""
-        coords = self._coords() | {"slot": np.arange(self.n_slots)}
-        if self.feature_names is not None:
-            coords["feature"] = coord_values(self.feature_names)
-        return coords
+        return super().coords | {"slot": np.arange(self.n_slots)}
 
     def to_frame(self) -> pd.DataFrame:
         """Long table, best first: ranking, ranker, item, rank, weight, the groups and the features.
@@ -601,9 +560,6 @@ class Rankings(Frozen):
         return pd.concat([frame, covariates], axis=1)
 
     # Other rankings: parts of these, and identical ones merged or spelled out
-
-    def _axes(self) -> dict[str, pd.Index]:
-        return {"item": self.items, "ranker": self.rankers, "ranking": self.labels}
 
     def subset(
         self,
@@ -647,52 +603,24 @@ class Rankings(Frozen):
             chosen = np.flatnonzero(np.isin(self.ranker_idx, wanted))
         else:
             if isinstance(index, pd.Series) and pd.api.types.is_bool_dtype(index):
-                index = read.per_row(index, {"ranking": self.labels}, "index")
-            chosen = derive.positions(np.asarray(index), self.n_rankings)
+                index = entries.per_row(index, {"ranking": self.labels}, "index")
+            chosen = positions(np.asarray(index), self.n_rankings)
         if not len(chosen):
             raise ValueError("No ranking is selected: a collection needs at least one.")
         return self._take(chosen)
 
-    def reindex(self, axes: Mapping[str, Labels]) -> Self:
-        """Put items, rankers and groups on other axes, such as those of a model.
+    def _used(self, name: str) -> NDArray[Any]:
+        return self.item[self.mask] if name == "item" else super()._used(name)
 
-        Parameters
-        ----------
-        axes : mapping of str to sequence of labels
-            The new axis of ``item``, ``ranker`` or a group, in its order. It may have more labels
-            than the rankings use.
-
-        Raises
-        ------
-        ValueError
-            If a label that the rankings use is not on its new axis, or they have no such axis.
-
-        Examples
-        --------
-        >>> import bayesrank as br
-        >>> r = br.Rankings.from_orderings([["a", "b"], ["b", "a"]])
-        >>> r.reindex({"item": ["c", "b", "a"]}).item
-        array([[2, 1],
-               [1, 2]], dtype=int32)
-        """
-        self._check_axes(axes, ["item", "ranker", *self.groups])
-        new: dict[str, Any] = {"groups": dict(self.groups)}
-        if "item" in axes:
-            axis, place = read.on_axis(axes["item"], self.items, self.item[self.mask], "item")
+    def _moved(self, values: dict[str, Any]) -> Self:
+        if "item" in values:  # within a block, items stand in the order of their axis
             row, slot = np.nonzero(self.mask)
-            moved = place[self.item[row, slot]]
-            layout = derive.lay_out(moved, self.ranks[row, slot], derive.group(row, len(self)))
-            new |= {"items": axis, "item": layout.item}
+            moved, ranks = values["item"][row, slot], self.ranks[row, slot]
+            layout = lay_out(moved, ranks, group(row, len(self)))
+            values["item"] = layout.item
             if self.features is not None:
-                new["features"] = layout.pad(self.features[row, slot])
-        if "ranker" in axes:
-            axis, place = read.on_axis(axes["ranker"], self.rankers, self.ranker_idx, "ranker")
-            new |= {"rankers": axis, "ranker_idx": place[self.ranker_idx].astype(np.int32)}
-        for name in axes.keys() & self.groups.keys():
-            labels, idx = self.groups[name]
-            axis, place = read.on_axis(axes[name], labels, idx, name)
-            new["groups"][name] = Group(axis, place[idx].astype(np.int32))
-        return self._with(**new)
+                values["features"] = layout.pad(self.features[row, slot])
+        return self._with(**values)
 
     def drop_items(self, items: Labels) -> Self:
         """Take items off the axis and out of every ranking; the ranks close up.
@@ -731,7 +659,7 @@ class Rankings(Frozen):
             )
         new = np.cumsum(stays) - 1
         return self._of(
-            Entries(
+            entries.Entries(
                 np.searchsorted(rankings, row),
                 new[self.item[row, slot]],
                 self.ranks[row, slot],
@@ -795,8 +723,8 @@ class Rankings(Frozen):
                 f"`into` must be a share between 0 and 1 or a number of folds; got {into!r}."
             )
         if isinstance(into, int | np.integer):
-            return [self._parted(test) for test in derive.folds(unit, into, seed, by)]
-        return self._parted(derive.held_out(unit, into, seed, by))
+            return [self._parted(test) for test in folds(unit, into, seed, by)]
+        return self._parted(held_out(unit, into, seed, by))
 
     def collapse(self, *, within_ranker: bool = False) -> Self:
         """Merge identical rankings into one that carries their summed weight.
@@ -822,9 +750,9 @@ class Rankings(Frozen):
         content += [group.idx[:, None] for group in self.groups.values()]
         if within_ranker:
             content.append(self.ranker_idx[:, None])
-        group = derive.identical(content)
-        first = np.unique(group, return_index=True)[1]
-        merged = self._take(first)._with(weight=np.bincount(group, weights=self.weight))
+        same = identical(content)
+        first = np.unique(same, return_index=True)[1]
+        merged = self._take(first)._with(weight=np.bincount(same, weights=self.weight))
         if within_ranker:
             return merged
         return merged._with(
@@ -869,7 +797,7 @@ class Rankings(Frozen):
 
         Found when first asked for, then kept; read-only.
         """
-        table = derive.stage_table(self.item, self.ranks, self.weight, self.n_items)
+        table = stage_table(self.item, self.ranks, self.weight, self.n_items)
         for array in table:
             array.flags.writeable = False
         return table
@@ -888,7 +816,7 @@ class Rankings(Frozen):
         >>> Rankings.from_orderings([["a", "b"], ["c", "d"]]).connectivity().n_components
         2
         """
-        return derive.connectivity(self.items, self.item, self.ranks)
+        return connectivity(self.items, self.item, self.ranks)
 
     def pairs(self, *, ties: Literal["keep", "drop"] = "keep") -> Pairs:
         """All pairs of items presented together, one row per pair and ranking.
@@ -916,9 +844,7 @@ class Rankings(Frozen):
         """
         if ties not in ("keep", "drop"):
             raise ValueError(f"`ties` must be 'keep' or 'drop'; got {ties!r}.")
-        row, better, worse, steps = derive.all_pairs(
-            self.item, self.ranks, keep_ties=ties == "keep"
-        )
+        row, better, worse, steps = all_pairs(self.item, self.ranks, keep_ties=ties == "keep")
         counts = np.zeros((len(row), 3), dtype=np.int64)
         counts[:, 0] = steps > 0
         counts[:, 2] = steps == 0
@@ -968,12 +894,8 @@ class Rankings(Frozen):
                [1., 0., 2.],
                [0., 0., 0.]])
         """
-        read.check_kind(kind)
-        axis = (
-            read.one_problem(self.items)
-            if problem is None
-            else read.of_problems(self.items, problem)
-        )
+        check_kind(kind)
+        axis = one_problem(self.items) if problem is None else of_problems(self.items, problem)
         row, slot = np.nonzero(self.mask)
         item, among = self.item[row, slot], axis.problem_idx
         stray = among[item] != among[self.item[row, 0]]
@@ -986,7 +908,7 @@ class Rankings(Frozen):
                 f"{label_repr(axis.problems[among[best]])} and {label_repr(self.items[item[k]])} "
                 f"of {label_repr(axis.problems[among[item[k]]])}. Rank each problem by itself."
             )
-        pairs = read.ordered_pairs(row, item, -self.ranks[row, slot].astype(np.float64), among)
+        pairs = ordered_pairs(row, item, -self.ranks[row, slot].astype(np.float64), among)
         amount = self.weight[pairs.ranker] * (1.0 if kind == "binary" else pairs.step)
         pairs = pairs._replace(ranker=self.ranker_idx[pairs.ranker], step=amount)
         if (np.diff(self.ranker_idx) > 0).all():  # one ranking each: nothing to add up or sort
@@ -1053,9 +975,9 @@ class Rankings(Frozen):
     # Made from checked parts
 
     @classmethod
-    def _of(cls, entries: Entries, *, must_be_dense: bool = False) -> Self:
+    def _of(cls, given: entries.Entries, *, must_be_dense: bool = False) -> Self:
         self = object.__new__(cls)
-        self.__setstate__(derive.arrange(entries, must_be_dense=must_be_dense))
+        self.__setstate__(arrange(given, must_be_dense=must_be_dense))
         return self
 
     def _take(self, chosen: NDArray[np.int64]) -> Self:
@@ -1066,7 +988,7 @@ class Rankings(Frozen):
             item=self.item[chosen, :used],
             ranks=ranks,
             mask=ranks > 0,
-            block_sizes=derive.block_sizes(ranks),
+            block_sizes=block_sizes(ranks),
             ranker_idx=self.ranker_idx[chosen],
             weight=self.weight[chosen],
             features=None if self.features is None else self.features[chosen, :used],

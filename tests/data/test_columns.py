@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesrank.data.read import float_array, numbers, require_columns, whole_numbers
+from bayesrank.data.read.columns import float_array, numbers, require_columns, whole_numbers
 from tests.data.examples import STARS, from_places, from_stars
 
 

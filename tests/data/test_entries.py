@@ -43,12 +43,12 @@ def test_there_is_one_ranker_per_ranking():
         ),
         ({"ranker_idx": [0, 0]}, r"`ranker_idx` must have shape \(1,\), one position .*got \(2,\)"),
         ({"rankers": ["x"], "ranker_idx": [1]}, "`ranker_idx` must be between 0 and 0"),
-        ({"labels": ["x", "y"]}, "`labels` has 2 names for 1 ranking; give one for each"),
+        ({"labels": ["x", "y"]}, "`labels` has 2 labels for 1 ranking; give one for each"),
         ({"features": [[1.0, 2.0]]}, r"`features` must have shape \(n_rankings, n_slots, n_f"),
         ({"features": [[[1.0], [np.nan]]]}, "Feature 0 must be finite; it is nan for item 'b'"),
         (
             {"features": [[[1.0], [2.0]]], "feature_names": ["x", "y"]},
-            "2 names for 1 feature; give one for each",
+            "2 labels for 1 feature; give one for each",
         ),
     ],
 )

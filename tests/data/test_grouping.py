@@ -5,8 +5,11 @@ import pandas as pd
 import pytest
 
 from bayesrank.data import Interactions, RepeatedInteractionWarning
-from bayesrank.data.derive import block_sizes, group, grouped, grouping, starts
-from bayesrank.data.read import factorize, labels, sorted_axis
+from bayesrank.data.derive import grouping
+from bayesrank.data.derive.grouping import group, grouped, starts
+from bayesrank.data.derive.layout import block_sizes
+from bayesrank.data.read import labels
+from bayesrank.data.read.labels import factorize, sorted_axis
 from tests.data.examples import from_stars
 
 

@@ -240,11 +240,26 @@ def test_a_matrix_belongs_to_one_ranker_and_several_to_one_each():
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ([[0, 1], [0, 2]], "on the diagonal must be 0.*; ranker 'u' has 2 for item 'b' over 'b'"),
-        ([[0, 1], [-3, 0]], "must not be negative; ranker 'u' has -3 for item 'b' over 'a'"),
-        ([[0, 1.5], [0, 0]], "must be a whole number; ranker 'u' has 1.5 for item 'a' over 'b'"),
-        ([[0, np.inf], [0, 0]], "must be finite; ranker 'u' has inf for item 'a' over 'b'"),
-        ([[0, np.nan], [0, 0]], "must be finite; ranker 'u' has nan for item 'a' over 'b'"),
+        (
+            [[0, 1], [0, 2]],
+            "on the diagonal must be 0; `counts` has 2 in the row of 'b' and the column of 'b'",
+        ),
+        (
+            [[0, 1], [-3, 0]],
+            "must not be negative; `counts` has -3 in the row of 'b' and the column of 'a'",
+        ),
+        (
+            [[0, 1.5], [0, 0]],
+            "must be a whole number; `counts` has 1.5 in the row of 'a' .* `weighted`",
+        ),
+        (
+            [[0, np.inf], [0, 0]],
+            "must be finite; `counts` has inf in the row of 'a' and the column of 'b'",
+        ),
+        (
+            [[0, np.nan], [0, 0]],
+            "must be finite; `counts` has nan in the row of 'a' and the column of 'b'",
+        ),
         ([[0, 1, 2], [3, 0, 4]], r"`counts` must have shape .*; got \(2, 3\)"),
         ([0, 1], r"`counts` must have shape .*; got \(2,\)"),
         ([["a", "b"], ["c", "d"]], "`counts` must be an array of numbers"),

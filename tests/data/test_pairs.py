@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bayesrank.data import Pairs, Rankings, UncomparedItemWarning
-from bayesrank.data.read import distinct_rows
+from bayesrank.data.read.pair_entries import distinct_rows
 
 MATCHES = pd.DataFrame(
     {

@@ -9,7 +9,7 @@ import pytest
 
 import bayesrank as br
 from bayesrank.data import LostPreferenceWarning, UninformativeRankingWarning
-from bayesrank.data.read import blocks
+from bayesrank.data.read.preferences import blocks
 from tests.oracles import weak_orders
 
 READ = br.Rankings.from_preferences

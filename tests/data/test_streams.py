@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bayesrank as br
-from bayesrank.data import Interactions, PairCounts, Pairs, Rankings, read, read_table
+from bayesrank.data import Interactions, PairCounts, Pairs, Rankings, read_table
 from bayesrank.data.read import formats, streams
 
 STARS = {"ranker": "user", "item": "film", "rating": "stars"}
@@ -180,7 +180,9 @@ def test_labels_of_any_type_stand_in_their_order(labels, source, tmp_path):
 )
 def test_numbers_stay_exact(stars, tmp_path):
     frame = ratings().assign(stars=stars)
-    read_back = read.table_of(one_parquet(frame, tmp_path), labels=["user"], numbers=["stars"])
+    read_back = streams.table_of(
+        one_parquet(frame, tmp_path), "rows", labels=["user"], numbers=["stars"]
+    )
     np.testing.assert_array_equal(
         read_back["stars"].to_numpy(np.float64), frame["stars"].to_numpy(np.float64)
     )
@@ -194,14 +196,14 @@ def test_missing_labels_keep_their_rows(tmp_path):
     kept = pa.DictionaryArray.from_arrays(labels.dictionary_encode().indices, ["b", "a", "c", "z"])
     for column in (labels, kept):
         pq.write_table(pa.table({"user": column}), tmp_path / "t.parquet")
-        found = read.table_of(tmp_path / "t.parquet", labels=["user"])["user"]
+        found = streams.table_of(tmp_path / "t.parquet", "rows", labels=["user"])["user"]
         assert found.astype(object).equals(pd.Series(column.to_pandas()).astype(object))
 
 
 def test_columns_take_the_narrowest_types(tmp_path):
     frame = ratings().assign(year=lambda t: t["year"] - 2000)
-    table = read.table_of(
-        one_parquet(frame, tmp_path), labels=["user", "film"], numbers=["stars", "year"]
+    table = streams.table_of(
+        one_parquet(frame, tmp_path), "rows", labels=["user", "film"], numbers=["stars", "year"]
     )
     assert [*table.columns] == ["user", "film", "stars", "year"]
     assert table["user"].cat.codes.dtype == np.int8

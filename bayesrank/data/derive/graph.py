@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from bayesrank.data.read import label_repr, quoted
+from bayesrank.data.read.labels import label_repr, quoted
 
 
 @dataclass(frozen=True, eq=False)

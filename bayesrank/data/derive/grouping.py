@@ -11,15 +11,13 @@ Grouping(start=array([0, 2, 4]), order=array([1, 3, 0, 2], dtype=int32))
 array([6, 8, 5, 7])
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesrank.data.read import AT_A_TIME, give_back
-
-__all__ = ["Grouping", "Stretch", "group", "grouped", "numbers_to", "starts", "stretches"]
+from bayesrank.data.read.labels import AT_A_TIME, give_back
 
 Array = NDArray[Any]
 
@@ -94,6 +92,54 @@ def grouped(values: Array, row: Array, start: NDArray[np.int64], dtype: Any = No
         out[place] = values[a : a + AT_A_TIME][order]
         free[of[begins]] += length
     return out
+
+
+class Cells(NamedTuple):
+    """Distinct cells of a sparse table, row by row and sorted."""
+
+    start: NDArray[np.int64]  # (n_rows + 1,) where those of each row begin, and the last ones end
+    columns: list[NDArray[np.int32]]  # (n_cells,) each, what tells the cells of a row apart
+    amount: Array  # (n_cells,), or none
+
+
+def distinct_cells(
+    row: Array, columns: Sequence[Array], sizes: Sequence[int], n_rows: int, amount: Array | None
+) -> Cells:
+    """Sort the cells of each row, and add up the amounts of equal ones; leave out zeros.
+
+    Parameters
+    ----------
+    row : array of int, shape (n_entries,)
+        The row of each entry.
+    columns : sequence of arrays of int, shape (n_entries,)
+        What else tells cells apart, each below its size.
+    amount : array of float, shape (n_entries,), optional
+        What each entry adds.
+    """
+    given = starts(row, n_rows)
+    found = [grouped(column, row, given, np.int32) for column in columns]
+    total = np.empty(0) if amount is None else grouped(amount, row, given)
+    start, end = np.zeros_like(given), 0
+    for first, last in stretches(given):  # what is kept takes the place of what was given
+        there, shape = slice(given[first], given[last]), (last - first, *sizes)
+        own = np.repeat(np.arange(last - first), np.diff(given[first : last + 1]))
+        key = np.ravel_multi_index((own, *(column[there] for column in found)), shape)
+        if amount is None:  # np.unique hashes, and takes as long as all the rest of reading
+            key = np.sort(key)
+            key = key[np.diff(key, prepend=-1) > 0]
+        else:
+            key, cell = np.unique(key, return_inverse=True)
+            added = np.bincount(cell, total[there], len(key))
+            key, added = key[added > 0], added[added > 0]
+            total[end : end + len(key)] = added
+        who, *cells = np.unravel_index(key, shape)
+        for column, cell in zip(found, cells, strict=True):
+            column[end : end + len(key)] = cell
+        start[first + 1 : last + 1] = end + np.cumsum(np.bincount(who, minlength=last - first))
+        end += len(key)
+    if end < len(row):
+        found, total = [column[:end].copy() for column in found], total[:end].copy()
+    return Cells(start, found, total)
 
 
 def stretches(start: NDArray[np.int64]) -> Iterator[tuple[int, int]]:

@@ -12,13 +12,14 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from bayesrank.data.derive.grouping import Grouping, group, numbers_to, stretches
-from bayesrank.data.read import (
-    Entries,
+from bayesrank.data.read.columns import float_array
+from bayesrank.data.read.entries import Entries
+from bayesrank.data.read.labels import (
     axis_index,
     counted,
-    float_array,
     label_repr,
     quoted,
+    require_one_each,
     warn,
 )
 
@@ -191,11 +192,7 @@ def _padded_features(
         return None, None
     n, given = entries.features.shape[1], entries.feature_names
     names = axis_index(range(n) if given is None else given, "feature_names")
-    if len(names) != n:
-        raise ValueError(
-            f"`feature_names` has {counted(len(names), 'name')} for {counted(n, 'feature')}; give "
-            f"one for each."
-        )
+    require_one_each(names, n, "`feature_names`", "feature")
     bad = np.argwhere(~np.isfinite(entries.features))
     if len(bad):
         where, column = bad[0]

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.data.read import counted
+from bayesrank.data.read.labels import counted
 
 Array = NDArray[Any]
 

@@ -5,49 +5,22 @@ messages, `aligned` values with labels, `columns` numbers, `times` dates, `text`
 files, `formats` files; `entries` and `preferences` read what becomes `Rankings`,
 `pair_entries` what becomes `Pairs`, `count_entries` what becomes `PairCounts`; `streams` reads
 tables that are not in memory, a batch at a time, and `partitions` counts the rows of tables that
-are in several places. They import none of these classes.
+are in several places. They import none of these classes. Other rooms use the names below.
 
 This room may import dask, fsspec, numpy, pandas, pyarrow, rich and scikit-learn, and no other room
 of bayesrank.
 """
 
-from bayesrank.data.read.aligned import align, has_labels
+from bayesrank.data.read.aligned import has_labels
 from bayesrank.data.read.columns import (
-    amounts,
-    finite_numbers,
     float_array,
     numbers,
     require_columns,
     require_names,
     text_numbers,
-    whole_numbers,
 )
-from bayesrank.data.read.count_entries import (
-    ONE_PROBLEM,
-    ItemAxis,
-    OrderedPairs,
-    check_cells,
-    check_comparable,
-    check_kind,
-    identify,
-    of_problems,
-    one_problem,
-    ordered_pairs,
-    whole_steps,
-)
-from bayesrank.data.read.entries import (
-    RANKING_NAMES,
-    Entries,
-    Features,
-    Labels,
-    from_arrays,
-    from_judged,
-    from_orderings,
-    from_table,
-    from_wide,
-    grouped,
-    per_row,
-)
+from bayesrank.data.read.count_entries import of_problems
+from bayesrank.data.read.entries import Entries, per_row
 from bayesrank.data.read.formats import (
     read_letor,
     read_lines,
@@ -56,108 +29,40 @@ from bayesrank.data.read.formats import (
     table_with_findings,
 )
 from bayesrank.data.read.labels import (
-    AT_A_TIME,
     LINE,
-    PAIR_NAMES,
     Group,
     axis_index,
-    check_names,
     coord_values,
     counted,
-    encode,
-    factorize,
-    give_back,
     label_repr,
     locate,
-    on_axis,
     plain_index,
     quoted,
     row_name,
-    same_axis,
-    sorted_axis,
     warn,
 )
-from bayesrank.data.read.pair_entries import (
-    OUTCOMES,
-    MatchFeatures,
-    check_differ,
-    differences,
-    distinct_rows,
-    feature_columns,
-    results,
-    square_axis,
-    square_counts,
-    two_items,
-    whole_counts,
-)
-from bayesrank.data.read.partitions import count_partitions
-from bayesrank.data.read.preferences import (
-    LostPreferenceWarning,
-    Preferences,
-    blocks,
-    from_preferences,
-)
-from bayesrank.data.read.streams import Source, table_of
+from bayesrank.data.read.pair_entries import OUTCOMES
 from bayesrank.data.read.text import BROKEN, content
 from bayesrank.data.read.times import are_instants, label_times, time_coordinates
 
 __all__ = [
-    "AT_A_TIME",
     "BROKEN",
     "LINE",
-    "ONE_PROBLEM",
     "OUTCOMES",
-    "PAIR_NAMES",
-    "RANKING_NAMES",
     "Entries",
-    "Features",
     "Group",
-    "ItemAxis",
-    "Labels",
-    "LostPreferenceWarning",
-    "MatchFeatures",
-    "OrderedPairs",
-    "Preferences",
-    "Source",
-    "align",
-    "amounts",
     "are_instants",
     "axis_index",
-    "blocks",
-    "check_cells",
-    "check_comparable",
-    "check_differ",
-    "check_kind",
-    "check_names",
     "content",
     "coord_values",
-    "count_partitions",
     "counted",
-    "differences",
-    "distinct_rows",
-    "encode",
-    "factorize",
-    "feature_columns",
-    "finite_numbers",
     "float_array",
-    "from_arrays",
-    "from_judged",
-    "from_orderings",
-    "from_preferences",
-    "from_table",
-    "from_wide",
-    "give_back",
-    "grouped",
     "has_labels",
-    "identify",
     "label_repr",
     "label_times",
     "locate",
     "numbers",
     "of_problems",
-    "on_axis",
-    "one_problem",
-    "ordered_pairs",
     "per_row",
     "plain_index",
     "quoted",
@@ -167,19 +72,9 @@ __all__ = [
     "read_table",
     "require_columns",
     "require_names",
-    "results",
     "row_name",
-    "same_axis",
-    "sorted_axis",
-    "square_axis",
-    "square_counts",
-    "table_of",
     "table_with_findings",
     "text_numbers",
     "time_coordinates",
-    "two_items",
     "warn",
-    "whole_counts",
-    "whole_numbers",
-    "whole_steps",
 ]

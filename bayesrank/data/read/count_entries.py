@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from bayesrank.data.read.labels import (
     axis_index,
-    counted,
     encode,
     factorize,
     label_repr,
     locate,
     plain_index,
+    require_one_each,
     sorted_axis,
 )
 
@@ -69,11 +69,7 @@ def of_problems(items: pd.Index, problem: Iterable[Hashable]) -> ItemAxis:
             raise ValueError(f"`problem` says nothing of item {label_repr(absent[0])}.")
         problem = problem.iloc[given.get_indexer(items)].infer_objects()
     labels = plain_index(problem, "problem")
-    if len(labels) != len(items):
-        raise ValueError(
-            f"`problem` has {counted(len(labels), 'label')} for {counted(len(items), 'item')}; "
-            f"give one for each."
-        )
+    require_one_each(labels, len(items), "`problem`", "item")
     code, problems = factorize(labels, "problem")
     return ItemAxis(items, axis_index(problems, "problems"), code.astype(np.int32))
 
@@ -197,20 +193,3 @@ def whole_steps(pairs: OrderedPairs, items: pd.Index, rankers: pd.Index) -> NDAr
             f"stars by 2), or count with kind='binary'."
         )
     return whole
-
-
-def check_cells(table: NDArray[np.float64], items: pd.Index, rankers: pd.Index) -> None:
-    """Refuse tables of counts, (n_rankers, n_items, n_items), with a cell that is no count."""
-    diagonal = np.eye(len(items), dtype=bool)
-    for broken, must in (
-        (~np.isfinite(table), "must be finite"),
-        (diagonal & (table != 0), "on the diagonal must be 0, for no item is preferred to itself"),
-        (table < 0, "must not be negative"),
-        (table != np.rint(table), "must be a whole number"),
-    ):
-        if broken.any():
-            n, i, j = np.argwhere(broken)[0]
-            raise ValueError(
-                f"A count {must}; ranker {label_repr(rankers[n])} has {table[n, i, j]:g} for item "
-                f"{label_repr(items[i])} over {label_repr(items[j])}."
-            )

@@ -4,7 +4,7 @@ An *entry* is one item in one ranking, with a cost (low is good). Each function 
 writing rankings down into `Entries`; `derive.arrange` does the rest.
 """
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -24,6 +24,7 @@ from bayesrank.data.read.formats import Letor
 from bayesrank.data.read.labels import (
     PAIR_NAMES,
     Group,
+    Labels,
     axis_index,
     check_names,
     counted,
@@ -32,12 +33,12 @@ from bayesrank.data.read.labels import (
     label_repr,
     locate,
     plain_index,
+    require_one_each,
     row_name,
     sorted_axis,
 )
 from bayesrank.data.read.streams import Source, table_of
 
-type Labels = Iterable[Hashable]
 type Features = pd.DataFrame | ArrayLike
 
 _AXES = ("ranking", "ranker", "slot", "feature")
@@ -69,11 +70,7 @@ class Entries:
         """Return the labels given, else those of the rankers if each ranked once, else numbers."""
         n = len(self.ranker_idx)
         if self.labels is not None:
-            if len(self.labels) != n:
-                raise ValueError(
-                    f"`labels` has {counted(len(self.labels), 'name')} for "
-                    f"{counted(n, 'ranking')}; give one for each."
-                )
+            require_one_each(self.labels, n, "`labels`", "ranking")
             return self.labels
         each_once = n == len(self.rankers) == len(np.unique(self.ranker_idx))
         return self.rankers.take(self.ranker_idx) if each_once else pd.RangeIndex(n)
@@ -103,11 +100,9 @@ def from_arrays(
         )
     n = len(ranks)
     ranker_axis = axis_index(range(n) if rankers is None else rankers, "rankers")
-    if ranker_idx is None and len(ranker_axis) != n:
-        raise ValueError(
-            f"`rankers` has {counted(len(ranker_axis), 'label')} for {counted(n, 'ranking')}; give "
-            f"one for each, or say with `ranker_idx` who ranked."
-        )
+    if ranker_idx is None:
+        more = ", or say with `ranker_idx` who ranked"
+        require_one_each(ranker_axis, n, "`rankers`", "ranking", more=more)
     who = np.arange(n) if ranker_idx is None else whole_numbers(ranker_idx, "ranker_idx")
     if who.shape != (n,):
         raise ValueError(
@@ -146,32 +141,34 @@ def from_arrays(
     )
 
 
+class Columns(NamedTuple):
+    """Columns of a long table; see `Rankings.from_ratings`."""
+
+    ranker: str
+    item: str
+    ranking: str | None
+    weight: str | None
+    by: str | Sequence[str]
+
+
 def from_table(
     source: Source,
     value: str,
     what: Literal["rating", "rank"],
-    *,
-    ranker: str,
-    item: str,
-    ranking: str | None,
-    weight: str | None,
+    columns: Columns,
     items: Labels | None,
     features: Features | Sequence[str] | None,
-    by: str | Sequence[str],
 ) -> Entries:
     """Read a long table, one row per item in a ranking, with a rating (high is good) or a rank."""
+    ranker, item, ranking, weight, by = columns
     by = [by] if isinstance(by, str) else list(by)
-    columns = features if isinstance(features, list | tuple) else ()
-    frame = table_of(
-        source,
-        labels=[ranker, item, ranking, *by],
-        numbers=[value, weight, *(name for name in columns if isinstance(name, str))],
-    )
+    check_names(by, RANKING_NAMES, "rankings")
+    more = features if isinstance(features, list | tuple) else ()
+    numeric = [value, weight, *(name for name in more if isinstance(name, str))]
+    frame = table_of(source, "rankings", labels=[ranker, item, ranking, *by], numbers=numeric)
     cost = finite_numbers(frame, value, what)
     if what == "rating":  # ~x = -x - 1 turns integers and booleans round without overflow
         cost = -cost if cost.dtype.kind == "f" else ~cost
-    check_names(by, RANKING_NAMES, "rankings")
-    require_columns(frame, [ranker, item, *filter(None, (ranking, weight)), *by])
     position, axis = encode(frame[item], items, item)
     row: NDArray[Any]
     row, ranker_axis = factorize(frame[ranker], ranker)
@@ -201,7 +198,6 @@ def from_table(
 
 def from_wide(
     frame: pd.DataFrame,
-    *,
     rest: Literal["items"] | Iterable[Any] | None,
     rankers: Labels | None,
     weight: ArrayLike | None,
@@ -254,7 +250,6 @@ class Listed(NamedTuple):
 
 def from_orderings(
     orderings: Iterable[Iterable[Any]],
-    *,
     rest: Literal["items"] | Iterable[Any] | None,
     items: Labels | None,
     rankers: Labels | None,
@@ -461,11 +456,7 @@ def who_ranked(rankers: Labels | None, n: int) -> tuple[NDArray[Any], pd.Index]:
     if rankers is None:
         return np.arange(n), pd.RangeIndex(n)
     listed = plain_index(rankers, "rankers")
-    if len(listed) != n:
-        raise ValueError(
-            f"`rankers` has {counted(len(listed), 'label')} for {counted(n, 'ranking')}; give one "
-            f"for each."
-        )
+    require_one_each(listed, n, "`rankers`", "ranking")
     who, axis = factorize(listed, "rankers")
     return who, axis_index(axis, "rankers")
 
@@ -532,11 +523,8 @@ def grouped(
             each: Any = pd.Index(of_rankers, tupleize_cols=False).take(who)
         else:
             each = labels if isinstance(labels, pd.Categorical) else plain_index(labels, name)
-            if len(each) != len(who):
-                raise ValueError(
-                    f"The group {name!r} has {counted(len(each), 'label')} for "
-                    f"{counted(len(who), noun)}; give one for each, or a mapping by ranker."
-                )
+            more = ", or a mapping by ranker"
+            require_one_each(each, len(who), f"The group {name!r}", noun, more=more)
         codes, axis = sorted_axis(pd.Series(each), name)
         coded[name] = Group(axis, codes.astype(np.int32))
     return coded

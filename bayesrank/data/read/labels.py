@@ -17,6 +17,8 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+type Labels = Iterable[Hashable]
+
 LINE = "line"
 """Name of the index of a table whose rows are known by the lines of their file."""
 
@@ -49,6 +51,17 @@ def quoted(labels: Iterable[Any], limit: int = 5) -> str:
     listed = list(labels)
     shown = ", ".join(label_repr(label) for label in listed[:limit])
     return shown if len(listed) <= limit else f"{shown} and {len(listed) - limit} more"
+
+
+def require_one_each(
+    labels: Any, n: int, what: str, noun: str, *, where: str = "", more: str = ""
+) -> None:
+    """Refuse labels that are not one for each of `n` things."""
+    if len(labels) != n:
+        raise ValueError(
+            f"{what} has {counted(len(labels), 'label')} for {counted(n, noun)}{where}; give one "
+            f"for each{more}."
+        )
 
 
 def row_name(index: pd.Index, n: int) -> str:

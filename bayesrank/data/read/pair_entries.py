@@ -12,12 +12,12 @@ from bayesrank.data.read.aligned import aligned
 from bayesrank.data.read.columns import amounts, finite_numbers, float_array
 from bayesrank.data.read.labels import (
     axis_index,
-    counted,
     encode,
     factorize,
     label_repr,
     looked_up,
     quoted,
+    require_one_each,
     row_name,
 )
 
@@ -92,20 +92,22 @@ def results(frame: pd.DataFrame, column: str) -> NDArray[np.int8]:
     return result
 
 
-def whole_counts(frame: pd.DataFrame, column: str) -> NDArray[np.float64]:
-    """Read a column of whole numbers >= 0, which add up exactly."""
+def whole_counts(
+    frame: pd.DataFrame, column: str, way_out: str = _NOT_WHOLE
+) -> NDArray[np.float64]:
+    """Read a column of whole numbers >= 0."""
     times = amounts(frame, column)
     broken = np.flatnonzero(times % 1)
     if len(broken):
         raise ValueError(
             f"A count must be a whole number; column {column!r} has {times[broken[0]]:g} in "
-            f"{row_name(frame.index, int(broken[0]))}. {_NOT_WHOLE}"
+            f"{row_name(frame.index, int(broken[0]))}. {way_out}"
         )
-    _check_exact(times, f"column {column!r}")
     return times
 
 
-def _check_exact(times: NDArray[np.float64], where: str) -> None:
+def check_exact(times: NDArray[np.float64], where: str) -> None:
+    """Refuse counts that do not add up exactly."""
     if times.sum() > 2.0**53:
         raise ValueError(
             f"The counts in {where} add up to {times.sum():g}; more than 2^53 cannot be counted."
@@ -186,56 +188,54 @@ def distinct_rows(
 
 
 def square_axis(
-    wins: ArrayLike | pd.DataFrame, items: Iterable[Hashable] | None, what: str = "wins"
+    table: ArrayLike | pd.DataFrame,
+    items: Iterable[Hashable] | None,
+    what: str,
+    dims: Collection[int] = (2,),
 ) -> pd.Index:
-    """Find the item axis of a square table."""
-    shape = wins.shape if isinstance(wins, pd.DataFrame) else float_array(wins, what).shape
-    if len(shape) != 2 or shape[0] != shape[1] or not math.prod(shape):
+    """Find the item axis of a square table, or of one per ranker."""
+    shape = table.shape if isinstance(table, pd.DataFrame) else float_array(table, what).shape
+    if len(shape) not in dims or shape[-1] != shape[-2] or not math.prod(shape):
+        several = " or (n_rankers, n_items, n_items)" if 3 in dims else ""
         raise ValueError(
-            f"`{what}` must have shape (n_items, n_items), rows over columns; got {shape}."
+            f"`{what}` must have shape (n_items, n_items){several}, rows over columns; got {shape}."
         )
-    if isinstance(wins, pd.DataFrame):
+    if isinstance(table, pd.DataFrame):
         if items is not None:
             raise ValueError(
                 f"`items` names the rows of an array, but `{what}` is a DataFrame, which names its "
                 "own. Leave `items` out."
             )
-        return axis_index(wins.index, f"{what}.index")
-    axis = axis_index(range(shape[0]) if items is None else items, "items")
-    if len(axis) != shape[0]:
-        raise ValueError(
-            f"`items` has {counted(len(axis), 'label')} for {counted(shape[0], 'item')} in "
-            f"`{what}`; give one for each."
-        )
+        return axis_index(table.index, f"{what}.index")
+    axis = axis_index(range(shape[-1]) if items is None else items, "items")
+    require_one_each(axis, shape[-1], "`items`", "item", where=f" in `{what}`")
     return axis
 
 
 def square_counts(
-    table: ArrayLike | pd.DataFrame, what: str, axis: pd.Index
+    table: ArrayLike | pd.DataFrame, what: str, axis: pd.Index, way_out: str = _NOT_WHOLE
 ) -> NDArray[np.float64]:
-    """Read a square table of counts."""
+    """Read a square table of counts, or one per ranker."""
     if isinstance(table, pd.DataFrame):
-        way_out = f"Rows and columns must have the same items, {quoted(axis)}."
-        rows = aligned(table, {"item": axis}, f"{what}.index", way_out)
+        must = f"Rows and columns must have the same items, {quoted(axis)}."
+        rows = aligned(table, {"item": axis}, f"{what}.index", must)
         columns = pd.DataFrame(rows.T, index=table.columns)
-        table = aligned(columns, {"item": axis}, f"{what}.columns", way_out).T
+        table = aligned(columns, {"item": axis}, f"{what}.columns", must).T
     cells = float_array(table, what)
     n = len(axis)
-    if cells.shape != (n, n):
+    if cells.shape[-2:] != (n, n):
         raise ValueError(f"`{what}` must have the shape of `wins`, ({n}, {n}); got {cells.shape}.")
-    own = np.eye(n, dtype=bool) & (cells != 0)
-    checks: tuple[tuple[NDArray[Any], str, str], ...] = (
+    diagonal = np.eye(n, dtype=bool)
+    for broken, must, why in (
         (~np.isfinite(cells), "must be finite", ""),
-        (own, "on the diagonal must be 0", " No item meets itself."),
+        (diagonal & (cells != 0), "on the diagonal must be 0", " No item meets itself."),
         (cells < 0, "must not be negative", ""),
-        (cells != np.rint(cells), "must be a whole number", f" {_NOT_WHOLE}"),
-    )
-    for broken, must, why in checks:
+        (cells != np.rint(cells), "must be a whole number", f" {way_out}"),
+    ):
         if broken.any():
-            i, j = np.argwhere(broken)[0]
+            cell = tuple(np.argwhere(broken)[0])
             raise ValueError(
-                f"A count {must}; `{what}` has {cells[i, j]:g} in the row of "
-                f"{label_repr(axis[i])} and the column of {label_repr(axis[j])}.{why}"
+                f"A count {must}; `{what}` has {cells[cell]:g} in the row of "
+                f"{label_repr(axis[cell[-2]])} and the column of {label_repr(axis[cell[-1]])}.{why}"
             )
-    _check_exact(cells, f"`{what}`")
     return cells

@@ -5,7 +5,7 @@ systems are some thousands of distinct ones. Each partition is counted where it 
 added up along a tree, so that no process ever holds more than a few tables of distinct rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
@@ -18,8 +18,8 @@ __all__ = ["count_partitions"]
 TOGETHER = 16  # tables that are added up at a time
 
 
-def count_partitions(frame: Any, keys: Sequence[str], count: str | None) -> pd.DataFrame:
-    """Count the distinct rows of a dask data frame.
+def count_partitions(frame: Any, keys: Iterable[str | None], count: str | None) -> pd.DataFrame:
+    """Count the distinct rows of some columns of a dask data frame; None is no column.
 
     Returns
     -------
@@ -33,16 +33,17 @@ def count_partitions(frame: Any, keys: Sequence[str], count: str | None) -> pd.D
         )
     import dask
 
-    named = [*keys, *([] if count is None else [count])]
+    chosen = [key for key in dict.fromkeys(keys) if key is not None]
+    named = chosen if count is None else [*chosen, count]
     require_columns(pd.DataFrame(columns=list(frame.columns)), named)
     times = count or "times"
     level = [
-        dask.delayed(_count)(part, list(keys), count, times, k)
+        dask.delayed(_count)(part, chosen, count, times, k)
         for k, part in enumerate(frame[named].to_delayed())
     ]
     while len(level) > 1:
         groups = [level[k : k + TOGETHER] for k in range(0, len(level), TOGETHER)]
-        level = [dask.delayed(_add)(group, list(keys)) for group in groups]
+        level = [dask.delayed(_add)(group, chosen) for group in groups]
     (total,) = dask.compute(*level)
     return total
 

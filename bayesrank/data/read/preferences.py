@@ -33,10 +33,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesrank.data.read.columns import require_columns
-from bayesrank.data.read.entries import Entries, Features, Labels, item_features
-from bayesrank.data.read.labels import axis_index, counted, encode, factorize, label_repr, warn
-
-__all__ = ["LostPreferenceWarning", "Preferences", "blocks", "from_preferences"]
+from bayesrank.data.read.entries import Entries, Features, item_features
+from bayesrank.data.read.labels import (
+    Labels,
+    axis_index,
+    counted,
+    encode,
+    factorize,
+    label_repr,
+    warn,
+)
 
 type Ints = NDArray[np.int64]
 type Preferences = pd.DataFrame | Mapping[Any, Iterable[Any]] | Iterable[Any]
@@ -46,7 +52,7 @@ class LostPreferenceWarning(UserWarning):
     """Some preferences are between items that a weak order has to put into one block."""
 
 
-class _Said(NamedTuple):
+class Listed(NamedTuple):
     """Preferences as read, one entry each."""
 
     row: NDArray[Any]  # the ranker
@@ -55,18 +61,13 @@ class _Said(NamedTuple):
     rankers: pd.Index
 
 
-def from_preferences(
-    preferences: Preferences,
-    *,
-    better: str,
-    worse: str,
-    ranker: str | None,
+def weak_orders(
+    said: Listed,
     presented: Literal["items"] | Labels | None,
     items: Labels | None,
     features: Features | None,
 ) -> Entries:
-    """Read preferences of pairs; see `Rankings.from_preferences`."""
-    said = _read(preferences, better, worse, ranker)
+    """Find the finest weak order of each ranker; see `Rankings.from_preferences`."""
     n, n_rankers = len(said.row), len(said.rankers)
     if not n:
         raise ValueError("There are no preferences: `preferences` is empty.")
@@ -110,13 +111,14 @@ def from_preferences(
     )
 
 
-def _read(preferences: Any, better: str, worse: str, ranker: str | None) -> _Said:
+def read_preferences(preferences: Any, better: str, worse: str, ranker: str | None) -> Listed:
+    """Read preferences of pairs."""
     if isinstance(preferences, pd.DataFrame):
         require_columns(preferences, [better, worse, *([] if ranker is None else [ranker])])
         row, rankers = np.zeros(len(preferences), dtype=np.int32), pd.Index([0])
         if ranker is not None:
             row, rankers = factorize(preferences[ranker], ranker)
-        return _Said(row, pd.Index(preferences[better]), pd.Index(preferences[worse]), rankers)
+        return Listed(row, pd.Index(preferences[better]), pd.Index(preferences[worse]), rankers)
     if ranker is not None:
         raise ValueError(
             f"`ranker` names a column of a table, but `preferences` is none; give a mapping from "
@@ -151,7 +153,7 @@ def _read(preferences: Any, better: str, worse: str, ranker: str | None) -> _Sai
     first, second = (
         pd.Index([pair[side] for pair in pairs], tupleize_cols=False) for side in (0, 1)
     )
-    return _Said(np.repeat(np.arange(len(lengths)), lengths), first, second, pd.Index(list(each)))
+    return Listed(np.repeat(np.arange(len(lengths)), lengths), first, second, pd.Index(list(each)))
 
 
 def _presented(presented: Any, items: Any) -> list[Any]:

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyarrow import csv, fs
 
-from bayesrank.data.read.columns import require_names, text_numbers
+from bayesrank.data.read.columns import require_columns, require_names, text_numbers
 from bayesrank.data.read.formats import BINARY, KNOWN, TEXT, kind_of, read_table, refuse_many_rows
 from bayesrank.data.read.labels import give_back, looked_up, quoted
 from bayesrank.data.read.text import SAID, decoded, said, separator_of
@@ -48,9 +48,13 @@ _BROKEN = (pa.ArrowException, OSError, ValueError)
 
 
 def table_of(
-    source: Source, *, labels: Iterable[str | None], numbers: Iterable[str | None] = ()
+    source: Source,
+    noun: str,
+    *,
+    labels: Iterable[str | None],
+    numbers: Iterable[str | None] = (),
 ) -> pd.DataFrame:
-    """Read the columns of a table that is not in memory; one that is stays as it is.
+    """Read columns of a table that is not in memory; one that is stays as it is.
 
     Parameters
     ----------
@@ -58,6 +62,8 @@ def table_of(
         A path is that of a file (.parquet; or text, .csv, .tsv, .txt, .dat, also compressed), of a
         folder of such files of one kind, in the order of their names, or a URL that fsspec knows,
         such as ``s3://bucket/ratings/``. A part ``season=2025`` of a path is a column.
+    noun : str
+        What its rows are, for messages.
     labels, numbers : iterable of str
         Columns of labels and of numbers; None is left out.
 
@@ -66,10 +72,19 @@ def table_of(
     DataFrame
         Labels are categories, sorted unless the file has an order of its own.
     """
-    if isinstance(source, pd.DataFrame):
-        return source
     label_names = [*dict.fromkeys(name for name in labels if name is not None)]
     number_names = [*dict.fromkeys(x for x in numbers if x is not None and x not in label_names)]
+    frame = source
+    if not isinstance(frame, pd.DataFrame):
+        frame = _table(source, label_names, number_names)
+    require_columns(frame, [*label_names, *number_names])
+    if not len(frame):
+        raise ValueError(f"There are no {noun}: give at least one row.")
+    return frame
+
+
+def _table(source: Any, label_names: list[str], number_names: list[str]) -> pd.DataFrame:
+    """Read columns of files or of a dataset."""
     if isinstance(source, ds.Dataset):
         return _read(_Opened(source), "The dataset", label_names, number_names)
     paths = [source] if isinstance(source, str | Path) else source
@@ -304,13 +319,17 @@ class _Labels:
 
     def _number(self) -> None:
         """Give the labels of the batches that wait their numbers; a new label takes the next."""
-        known = [] if self.names is None else [self.names]
-        joined = pa.concat_arrays([*known, *(x.dictionary for x in self.waiting)], POOL)
-        self.names = pc.unique(joined, memory_pool=POOL)
-        narrow = np.min_scalar_type(-len(self.names) - 1)
-        self.codes = self.codes.astype(narrow, copy=False)
+        give_back()
         labels = pa.concat_arrays([x.dictionary for x in self.waiting], POOL)
-        places = pc.index_in(labels, value_set=self.names, memory_pool=POOL).to_numpy()
+        if self.names is None:
+            self.names = labels[:0]
+        places = pc.index_in(labels, value_set=self.names, memory_pool=POOL)
+        if places.null_count:
+            new = pc.unique(labels.filter(places.is_null()), memory_pool=POOL)
+            self.names = pa.concat_arrays([self.names, new], POOL)
+            places = pc.index_in(labels, value_set=self.names, memory_pool=POOL)
+        places = places.to_numpy()
+        self.codes = self.codes.astype(np.min_scalar_type(-len(self.names) - 1), copy=False)
         done = 0
         for array in self.waiting:
             n, self.last = len(array.dictionary), array.dictionary
@@ -318,7 +337,6 @@ class _Labels:
             self._append(array)
             done += n
         self.waiting = []
-        give_back()
 
     def _append(self, array: pa.DictionaryArray) -> None:
         """Add the positions of a batch; many small arrays would leave holes in memory."""
