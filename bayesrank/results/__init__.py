@@ -14,7 +14,7 @@ from bayesrank.results.evaluation.groups import group_log_likelihood
 from bayesrank.results.evaluation.labels_of_kinds import LabelWarning, compare_kinds, relabel
 from bayesrank.results.evaluation.loo import ParetoKWarning, loo_by_ranker
 from bayesrank.results.evaluation.metrics import QueryMetrics, err, ndcg, query_metrics
-from bayesrank.results.evaluation.recommendation import leave_one_out, recommendation_metrics
+from bayesrank.results.evaluation.recommendation import recommendation_metrics
 from bayesrank.results.matches.adherence import adherence_summary, effective_judges
 from bayesrank.results.matches.planning import Settling, matches_to_settle, next_matches
 from bayesrank.results.matches.separation import (
@@ -66,7 +66,6 @@ __all__ = [
     "first_places",
     "group_log_likelihood",
     "kind_checks",
-    "leave_one_out",
     "loo_by_ranker",
     "match_checks",
     "match_probability",

@@ -6,23 +6,24 @@ which stay. Each combination of the others is a *group* here; its draws are an a
 (n_draws, n_items), chains one after the other.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 __all__ = [
     "SAMPLE",
+    "by_group",
     "check_probability",
     "check_tops",
+    "check_whole",
     "each_group",
     "find_variable",
     "group_dims",
-    "group_results",
     "item_labels",
     "posterior_utilities",
     "ranks_of",
@@ -107,12 +108,18 @@ def check_probability(name: str, value: float, lowest: float) -> None:
         raise ValueError(f"`{name}` is {value}; it must lie between {lowest} and 1.")
 
 
+def check_whole(**values: Any) -> None:
+    """Raise unless each value is a whole number, 1 or more."""
+    for name, value in values.items():
+        if not isinstance(value, Real) or not (float(value).is_integer() and float(value) >= 1):
+            raise ValueError(f"`{name}` is {value!r}; it must be a whole number, 1 or more.")
+
+
 def check_tops(top: int | Sequence[int]) -> tuple[int, ...]:
     """Return the places asked for, one or several; raise unless they are whole, 1 or more."""
     tops: tuple[Any, ...] = tuple(top) if isinstance(top, Sequence | np.ndarray) else (top,)
     for k in tops:
-        if not isinstance(k, Real) or k < 1 or k % 1:
-            raise ValueError(f"`top` is {k!r}; it must be a whole number, 1 or more.")
+        check_whole(top=k)
     if not tops or len(set(tops)) < len(tops):
         raise ValueError(f"`top` is {top!r}; name at least one place, and each of them once.")
     return tuple(int(k) for k in tops)
@@ -131,57 +138,44 @@ def each_group(utility: xr.DataArray, dim: Hashable) -> Iterator[NDArray[np.floa
         yield values[at].reshape(-1, values.shape[-1])
 
 
-def group_results(
-    results: Sequence[ArrayLike],
+def by_group(
+    function: Callable[[NDArray[np.float64]], Any],
     utility: xr.DataArray,
-    dim: Hashable,
-    name: str,
-    *,
-    by_item: bool = True,
-    new: Mapping[str, Any] | None = None,
-) -> xr.DataArray:
-    """Put the results of all groups together.
+    dim: str,
+    results: Mapping[str, Sequence[str]],
+    **labels: Any,
+) -> list[xr.DataArray]:
+    """Apply a function to the draws (n_draws, n_items) of every group.
 
     Parameters
     ----------
-    results : sequence of arrays, one for each group
-        Of the shape (n_items, ...), or (...) unless `by_item`; the rest are the dims of `new`.
+    function : callable
+        Returns an array, or a tuple of as many as there are `results`.
     utility : DataArray
-        Where the draws were from; coordinates are taken from it.
+        The draws, whose coordinates are kept.
     dim : str
         The dim of the items.
-    name : str
-        Of the DataArray.
-    by_item : bool
-        Whether the results have the dim of the items.
-    new : dict
-        Names of further dims, and their labels (None for no labels).
-
-    Returns
-    -------
-    DataArray, (..., dim, *new)
-        Or (..., *new) unless `by_item`.
+    results : dict
+        The name of every result, and its dims after those of the groups.
+    **labels
+        Labels of each new dim of the results; None for no labels.
     """
-    new = new or {}
-    for d in new:
+    for d in labels:
         if d in utility.dims:
             raise ValueError(
                 f"The draws have a dim {d!r}, and so would the result, for something else: rename "
                 f"it, such as draws.rename({d}=...)."
             )
-    like = utility.isel(dict.fromkeys(SAMPLE, 0), drop=True)
-    like = like if by_item else like.isel({dim: 0}, drop=True)
-    kept = [*group_dims(utility, dim), *([dim] if by_item else [])]
-    # A coordinate of one's own may be called as a dim to come: that of the result is meant.
-    coords = like.drop_vars([d for d in new if d in like.coords]).coords
-    values = np.array(results)
-    shape = (*(like.sizes[d] for d in kept), *values.shape[1 + by_item :])
-    return xr.DataArray(
-        values.reshape(shape),
-        dims=(*kept, *new),
-        coords=coords.assign({d: labels for d, labels in new.items() if labels is not None}),
-        name=name,
+    found = xr.apply_ufunc(
+        lambda draws: function(draws.reshape(-1, draws.shape[-1])),
+        utility.drop_vars(labels, errors="ignore"),
+        input_core_dims=[[*SAMPLE, dim]],
+        output_core_dims=[list(dims) for dims in results.values()],
+        vectorize=True,
     )
+    arrays = found if isinstance(found, tuple) else (found,)
+    coords = {d: x for d, x in labels.items() if x is not None}
+    return [x.rename(name).assign_coords(coords) for name, x in zip(results, arrays, strict=True)]
 
 
 def item_labels(utility: xr.DataArray, dim: Hashable) -> NDArray[Any]:

@@ -1,7 +1,6 @@
 """Random ranking: probabilities that need no parameters."""
 
-from fractions import Fraction
-from math import comb, factorial, log
+from math import comb, log
 
 import numpy as np
 import pymc as pm
@@ -10,7 +9,7 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank.results import random_elpd
-from bayesrank.results.evaluation.baseline import EXACT, log_n_weak_orders
+from bayesrank.results.evaluation.baseline import log_n_weak_orders
 from tests.distributions.mpm_examples import PAIRS
 from tests.distributions.pair_examples import FAMILIES, pairs_of, table
 from tests.oracles import N_WEAK_ORDERS, compositions, weak_orders
@@ -68,22 +67,13 @@ def test_weak_orders_are_counted():
     assert [round(np.exp(log_n_weak_orders(n))) for n in range(7)] == list(N_WEAK_ORDERS)
 
 
-@pytest.mark.parametrize("n", [EXACT - 1, EXACT, 30, 60])
+@pytest.mark.parametrize("n", [7, 20, 60])
 def test_many_weak_orders_are_counted_as_closely_as_few(n):
     # all ways to put n items into k blocks, by inclusion and exclusion, in whole numbers
     onto = [
         sum((-1) ** j * comb(k, j) * (k - j) ** n for j in range(k + 1)) for k in range(1, n + 1)
     ]
     assert log_n_weak_orders(n) == pytest.approx(log(sum(onto)), abs=2e-13)
-
-
-def test_the_asymptotic_number_of_weak_orders_is_exact_from_where_it_is_used():
-    ln2 = Fraction("0.69314718055994530941723212145817656807550013436025525412068")
-    exact = sum(
-        (-1) ** j * comb(k, j) * (k - j) ** EXACT for k in range(1, EXACT + 1) for j in range(k + 1)
-    )
-    asymptotic = Fraction(factorial(EXACT), 2) / ln2 ** (EXACT + 1)
-    assert abs(asymptotic / exact - 1) < Fraction(1, 10**15)
 
 
 def rankings_model(family, **options):

@@ -195,16 +195,16 @@ def test_each_group_may_have_places_of_its_own():
         ),
         (
             pd.Series({"ale": 1, "bock": 2, "cider": 3, "dunkel": 4}),
-            r"differ in 'item': \['dunkel'\]\. Give every one a place, and only those\.$",
+            r"differ in 'item': \['dunkel'\]\. Give every one a place, once, and only those\.$",
         ),
         (
             pd.Series([1, 2, 3, 4], index=["ale", "bock", "cider", "ale"]),
-            r"^`places` name 'ale' in 'item' more than once\.$",
+            r"differ in 'item': \['ale'\]",
         ),
         ([1, 2], r"^`places` have 2 of 'item'; the draws have 3\.$"),
         ([1, 2, np.nan], r"^`places` hold NaN or infinite values; give every item a place\.$"),
-        ([[1, 2, 3]], r"^`places` have 2 dims; they have \['item'\], or \['item'\]\.$"),
-        (5, r"^`places` have 0 dims; "),
+        ([[1, 2, 3]], r"^`places` have the dims \['dim_0', 'dim_1'\]; they must have 'item'"),
+        (5, r"^`places` have the dims \[\]; they must have 'item'"),
         (
             xr.DataArray([[1, 2, 3]], dims=("year", "item")),
             r"^`places` have the dims \['year', 'item'\]; they must have 'item', and may have \[\]",

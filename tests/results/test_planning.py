@@ -108,7 +108,7 @@ def test_costs_with_labels_are_read_by_label():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n": 0}, "`n` is 0; choose a whole number of matches"),
+        ({"n": 0}, "`n` is 0; it must be a whole number"),
         ({"top": 2}, "`top` is 2; of 2 items fewer than 2 can be sought"),
         ({"cost": np.ones(2)}, r"`cost` has the shape \(2,\); it must be \(2, 2\)"),
         ({"cost": np.zeros((2, 2))}, "`cost` must be positive and finite"),

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics import ndcg_score, roc_auc_score
 
 from bayesrank.results.evaluation.metrics import err
-from bayesrank.results.evaluation.recommendation import leave_one_out, recommendation_metrics
+from bayesrank.results.evaluation.recommendation import recommendation_metrics
 
 
 def one_user(score, relevant, k, known=None):
@@ -123,21 +123,9 @@ def test_scores_may_be_a_function_of_the_user_and_matrices_sparse(rng):
 
 def test_the_matrices_given_stay_as_they_were():
     zero = csr_array((np.array([0.0, 1.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 3))
-    leave_one_out(zero, seed=1)
+    recommendation_metrics([[1.0, 2.0, 3.0]], zero, np.zeros((1, 3)), k=1)
     assert zero.nnz == 2
     assert zero.indices.tolist() == [0, 1]
-
-
-def test_leave_one_out_takes_one_item_of_each_user_who_has_more(rng):
-    whole = rng.random((200, 30)) < 0.1
-    whole[0], whole[1] = False, np.arange(30) == 4
-    known, held_out = leave_one_out(csr_array(whole), seed=3)
-    np.testing.assert_array_equal(known.toarray() + held_out.toarray(), whole)
-    np.testing.assert_array_equal(held_out.sum(axis=1), whole.sum(axis=1) > 1)
-    again = leave_one_out(whole, seed=3)[1]
-    other = leave_one_out(whole, seed=4)[1]
-    np.testing.assert_array_equal(held_out.toarray(), again.toarray())
-    assert (held_out.toarray() != other.toarray()).any()
 
 
 def test_popularity_on_movielens_has_the_known_figures(data_dir):

@@ -7,16 +7,22 @@ it.
 >>> kind_checks(posterior, br.membership(model, posterior, predicted=True))  # doctest: +SKIP
 """
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesrank.results.checks.ranking_checks import Found, check_table, found_rankings, weak_orders
-from bayesrank.results.draws import SAMPLE, check_probability
+from bayesrank.results.checks.ranking_checks import (
+    Found,
+    check_table,
+    compared,
+    found_rankings,
+    places,
+)
+from bayesrank.results.checks.statistics import KendallDistance, Lists, PairOrders, TopItem
+from bayesrank.results.draws import SAMPLE, check_probability, check_whole
 from bayesrank.schema import RANKER, TURNS, Kept
 
 __all__ = ["kind_checks"]
@@ -95,102 +101,52 @@ def kind_checks(
     >>> table[table["surprising"]]  # doctest: +SKIP
     """
     check_probability("prob", prob, 0.0)
-    if max_pairs < 1 or max_pairs % 1:
-        raise ValueError(f"`max_pairs` is {max_pairs!r}; it must be a whole number, 1 or more.")
+    check_whole(max_pairs=max_pairs)
     found = found_rankings(data, var, None)
-    shares, kinds = _shares(membership, data, var, found)
+    weights, kinds = _weights(membership, data, var, found)
     orders = _orders(data, membership, order, found, kinds)
-    pairs = _pairs(found, max_pairs)
-    labels = [("share", "of the rankings")]
-    labels += [("top item", item) for item in found.items]
-    names = found.items
-    labels += [("pair order", f"{names[i]} > {names[j]}") for i, j in zip(*pairs, strict=True)]
+    lists = Lists(found.item, found.used, found.weight, found.items)
+    pairs = PairOrders(lists, max_pairs)
+    statistics: list[Any] = [Share(found.weight.sum()), TopItem(lists), pairs]
     if orders is not None:
-        labels += [("Kendall distance", "mean"), ("Kendall distance", "spread")]
+        statistics.append(KendallDistance(lists, by_length=False))
 
-    of_observed = _Parts.of(found, found.observed, pairs)
-    realised, predicted = [], []
-    for t, (ranks, seen, drawn) in enumerate(_draws(found, shares, var)):
-        own = None if orders is None else orders[t]
-        realised.append(_statistics(of_observed, seen, found, pairs, own))
-        predicted.append(_statistics(_Parts.of(found, ranks, pairs), drawn, found, pairs, own))
-    # (n_labels, n_kinds, n_draws), of which nothing is said where nobody has an item
-    here, there = (np.stack(x, axis=-1).reshape(-1, len(realised)) for x in (realised, predicted))
-    known = np.isfinite(here).all(axis=1) & np.isfinite(there).all(axis=1)
-    keys = [(*label, kind) for label in labels for kind in kinds]
-    keys = [key for key, is_known in zip(keys, known, strict=True) if is_known]
-    here, there = here[known], there[known]
-    centre = here.mean(axis=1)
-    table = check_table(keys, centre, there + centre[:, None] - here, None, prob)
+    columns = []
+    for k in range(len(kinds)):
+        of_kind = weights[0][..., k], weights[1][..., k]
+        for statistic in statistics:
+            of_items = [orders[:, k].T] if isinstance(statistic, KendallDistance) else []
+            with np.errstate(invalid="ignore", divide="ignore"):
+                columns.append(compared(statistic, found, of_kind, *of_items))
+    observed, predicted = (np.concatenate(x) for x in zip(*columns, strict=True))
+    keys = [(s.name, label, kind) for kind in kinds for s in statistics for label, _ in s.labels]
+    # statistic by statistic, without those of an item that nobody of a kind has
+    n = len(keys) // len(kinds)
+    known = np.isfinite(observed) & np.isfinite(predicted).all(axis=1)
+    rows = [row for row in np.arange(len(keys)).reshape(-1, n).T.ravel() if known[row]]
+    table = check_table([keys[k] for k in rows], observed[rows], predicted[rows], None, prob)
     table.index = table.index.set_names("kind", level=2)
-    table.attrs |= {"n_draws": len(realised), "prob": prob, "n_pairs": len(pairs[0])}
+    table.attrs |= {"n_draws": predicted.shape[1], "prob": prob, "n_pairs": len(pairs.labels)}
     return table.drop(columns="note")
 
 
-class _Parts(NamedTuple):
-    """Numbers of rankings, of which statistics are weighted means."""
+class Share:
+    """Share of the rankings that are of a component."""
 
-    first: NDArray[Any]  # (n_rankings, n_items) share of the first place
-    present: NDArray[Any]  # (n_rankings, n_items)
-    above: NDArray[Any]  # (n_rankings, n_pairs) whether the one is above the other, a tie a half
-    both: NDArray[Any]  # (n_rankings, n_pairs)
-    below: NDArray[Any]  # (n_rankings, n_items, n_items) whether i is below j, a tie a half
+    name = "share"
+    labels = (("of the rankings", "all"),)
 
-    @classmethod
-    def of(cls, found: Found, ranks: NDArray[Any], pairs: tuple[Any, Any]) -> "_Parts":
-        n = len(found.items)
-        by_item = np.zeros((len(ranks), n), np.int64)
-        row = np.broadcast_to(np.arange(len(ranks))[:, None], ranks.shape)
-        by_item[row[found.used], found.item[found.used]] = ranks[found.used]
-        present = by_item > 0
-        first = by_item == 1
-        i, j = (by_item[:, k] for k in pairs)
-        both = (i > 0) & (j > 0)
-        above = np.where(both, (i < j) + 0.5 * (i == j), 0.0)
-        one, other = by_item[:, :, None], by_item[:, None, :]
-        below = (one > other) + 0.5 * (one == other)
-        below *= present[:, :, None] & present[:, None, :]
-        top = first / np.maximum(first.sum(axis=1, keepdims=True), 1)
-        return cls(top, present * 1.0, above, both * 1.0, below)
+    def __init__(self, total: float) -> None:
+        self._total = total
+
+    def __call__(self, _: NDArray[Any], weight: Floats) -> Floats:
+        return weight.sum(axis=0)[None] / self._total
 
 
-def _statistics(parts: _Parts, share: Floats, found: Found, pairs: Any, orders: Any) -> Floats:
-    """Statistics of every kind, (n_labels, n_kinds)."""
-    weight = share * found.weight[:, None]  # (n_rankings, n_kinds)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rows = [
-            (weight.sum(axis=0) / found.weight.sum())[None],
-            (parts.first.T @ weight) / (parts.present.T @ weight),
-            (parts.above.T @ weight) / (parts.both.T @ weight),
-        ]
-        if orders is not None:
-            distance = np.stack([_distance(parts, order) for order in orders], axis=1)
-            several = found.used.sum(axis=1) > 1
-            own = weight[several] / weight[several].sum(axis=0)
-            mean = (own * distance[several]).sum(axis=0)
-            spread = np.sqrt((own * (distance[several] - mean) ** 2).sum(axis=0))
-            rows.append(np.stack([mean, spread]))
-    return np.concatenate(rows)
-
-
-def _distance(parts: _Parts, order: Any) -> Floats:
-    """Share of the pairs of every ranking that are not in an order, (n_rankings,)."""
-    n = parts.present.sum(axis=1)
-    before = np.less.outer(order, order)  # i should be above j
-    wrong = parts.below.reshape(len(n), -1) @ before.ravel()
-    return np.asarray(2.0 * wrong / np.maximum(n * (n - 1), 1))
-
-
-def _draws(found: Found, shares: Any, var: str) -> Iterator[tuple[Any, Floats, Floats]]:
-    """Give predicted rankings, and memberships of observed and predicted ones, draw by draw."""
-    for t in range(len(found.predicted)):
-        yield weak_orders(found, t, 1, var)[0], shares[0][t], shares[1][t]
-
-
-def _shares(
+def _weights(
     membership: Any, data: xr.DataTree, var: str, found: Found
-) -> tuple[tuple[Floats, Floats], list[Any]]:
-    """Memberships of rankings, (n_draws, n_rankings, n_kinds), observed and predicted; kinds."""
+) -> tuple[list[Floats], list[Any]]:
+    """Weights of rankings, (n_rankings, n_draws, n_kinds), observed and predicted; kinds."""
     named = getattr(membership, "data_vars", ())
     if not {"observed", "predicted"} <= set(named):
         raise ValueError(
@@ -210,20 +166,8 @@ def _shares(
     kept = Kept(data, var)
     if TURNS in kept:  # of rankers: what each of their rankings is of
         flat = [x[:, kept[RANKER].to_numpy()] for x in flat]
-    return (flat[0], flat[1]), membership[kind].to_numpy().tolist()
-
-
-def _pairs(found: Found, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs of items that are presented together most often."""
-    n = len(found.items)
-    present = np.zeros((len(found.item), n))
-    row = np.broadcast_to(np.arange(len(found.item))[:, None], found.item.shape)
-    present[row[found.used], found.item[found.used]] = 1.0
-    together = present.T @ (present * found.weight[:, None])
-    i, j = np.triu_indices(n, 1)
-    often = np.argsort(-together[i, j], kind="stable")[:most]
-    often = np.sort(often[together[i, j][often] > 0])
-    return i[often], j[often]
+    weights = [x.swapaxes(0, 1) * found.weight[:, None, None] for x in flat]
+    return weights, membership[kind].to_numpy().tolist()
 
 
 def _orders(
@@ -247,4 +191,4 @@ def _orders(
         )
     x = next(iter(known.values())).sel({d: membership[d] for d in SAMPLE})
     values = x.to_numpy().reshape(-1, len(kinds), len(found.items))
-    return values if values.dtype.kind in "iu" else -values
+    return places(values if values.dtype.kind in "iu" else -values)

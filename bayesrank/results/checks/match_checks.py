@@ -15,15 +15,15 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
-from bayesrank.results.checks.ranking_checks import check_table
-from bayesrank.results.draws import check_probability
+from bayesrank.results.checks.predicted import item_names
+from bayesrank.results.checks.ranking_checks import check_table, evenly
+from bayesrank.results.draws import SAMPLE, check_probability, check_whole
 from bayesrank.schema import COUNTS, FIRST, SECOND, Kept
 
 __all__ = ["match_checks", "predicted_counts"]
 
-SAMPLE = ("chain", "draw")
 OUTCOMES = ("first", "second", "tie")
 AT_ONCE = 2**22  # counts of a block of draws
 
@@ -102,22 +102,19 @@ def match_checks(
     a > b all           1.0   0.5  0.33
     """
     check_probability("prob", prob, 0.0)
-    for name, value in (("max_pairs", max_pairs), ("draws", draws)):
-        if value is not None and (value < 1 or value % 1):
-            raise ValueError(f"`{name}` is {value!r}; it must be a whole number, 1 or more.")
+    check_whole(max_pairs=max_pairs, draws=1 if draws is None else draws)
     kept, predicted = predicted_counts(data, var, draws)
     observed = kept[COUNTS].values.astype(np.float64)
     for group in by:
         if group not in kept.groups:
             known = ", ".join(map(repr, kept.groups)) or "none"
             raise ValueError(f"There is no group {group!r} to check by; the groups are {known}.")
-    shares = _Shares(data, kept, by, max_pairs)
+    keys, shares, n_pairs = _statistics(kept, by, max_pairs)
     step = max(1, AT_ONCE // max(observed.size, 1))
-    drawn = [shares(predicted[start : start + step]) for start in range(0, len(predicted), step)]
-    table = check_table(
-        shares.keys, shares(observed[None])[:, 0], np.concatenate(drawn, axis=1), None, prob
-    )
-    table.attrs |= {"n_draws": len(predicted), "prob": prob, "n_pairs": shares.n_pairs}
+    blocks = [predicted[start : start + step] for start in range(0, len(predicted), step)]
+    drawn = [shares @ block.reshape(len(block), -1).T for block in blocks]
+    table = check_table(keys, shares @ observed.ravel(), np.concatenate(drawn, axis=1), None, prob)
+    table.attrs |= {"n_draws": len(predicted), "prob": prob, "n_pairs": n_pairs}
     return table
 
 
@@ -142,80 +139,63 @@ def predicted_counts(
         )
     counts = predicted[var].transpose(*SAMPLE, *kept[COUNTS].dims).values
     counts = counts.reshape(-1, *kept[COUNTS].shape)
-    if draws is not None and draws < len(counts):
-        counts = counts[np.linspace(0, len(counts) - 1, draws).round().astype(int)]
-    return kept, counts
+    return kept, counts[evenly(len(counts), draws)]
 
 
-class _Shares:
-    """Statistics as functions of counts (n_draws, n_rows, n_outcomes): shares of matches."""
+def _statistics(
+    kept: Kept, by: Sequence[str], most: int
+) -> tuple[list[tuple[str, str, str]], csr_array, int]:
+    """Keys of the statistics, their matrix (n_statistics, n_rows * n_outcomes), number of pairs.
 
-    def __init__(self, data: xr.DataTree, kept: Kept, by: Sequence[str], most: int) -> None:
-        self.first, self.second = (kept[x].values.astype(np.int64) for x in (FIRST, SECOND))
-        observed = kept[COUNTS].values
-        self.n = observed.sum(axis=1).astype(np.float64)
-        items = _items(data, kept, int(max(self.first.max(), self.second.max())) + 1)
-        self.n_items = len(items)
-        self.groups = [kept.codes(group).astype(np.int64) for group in by]
-        low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
-        pairs, self.pair = np.unique(low * self.n_items + high, return_inverse=True)
+    Every statistic is a share of points: the matrix times the counts of a draw.
+    """
+    counts = kept[COUNTS].values
+    first, second = (kept[x].values.astype(np.int64) for x in (FIRST, SECOND))
+    items = [str(x) for x in item_names(kept, 1 + int(max(first.max(), second.max())))]
+    n_items, n_outcomes = len(items), counts.shape[1]
+    mine, theirs = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]])[:, :n_outcomes]
+    outcomes = list(zip(OUTCOMES, np.eye(n_outcomes), strict=False))
 
-        outcomes = OUTCOMES[: observed.shape[1]]
-        labels = [("points", items), ("outcome", [*outcomes])]
-        met = [divmod(int(pair), self.n_items) for pair in pairs]
-        labels.insert(1, ("pair", [f"{items[i]} > {items[j]}" for i, j in met]))
-        for group in by:
-            names = [f"{group} {label}" for label in kept.labels(group)]
-            labels += [("group outcome", [f"{x}, {name}" for name in names]) for x in outcomes]
-            labels.append(("group points", [f"{i}, {name}" for name in names for i in items]))
-        totals = [total for total, _ in self._tables(observed[None])]
-        self.n_pairs = int((totals[1] > 0).sum())
-        self.chosen, self.keys = [], []
-        for (kind, names), total in zip(labels, totals, strict=True):
-            chosen = np.flatnonzero(total > 0)
-            if kind not in ("points", "outcome"):  # the largest, pairs in this order
-                chosen = chosen[np.argsort(-total[chosen], kind="stable")[:most]]
-            self.chosen.append(chosen if kind == "pair" else np.sort(chosen))
-            self.keys += [(kind, names[k], "all") for k in self.chosen[-1]]
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    codes, pair = np.unique(low * n_items + high, return_inverse=True)
+    pairs = [f"{items[i]} > {items[j]}" for i, j in zip(*divmod(codes, n_items), strict=True)]
+    of_low = np.where((first > second)[:, None], theirs, mine)
+    # kind, names of the cells, and for each side the cell of every row and the points of outcomes
+    tables: list[tuple[str, list[str], list[tuple[Array, Array]]]] = [
+        ("points", items, [(first, mine), (second, theirs)]),
+        ("pair", pairs, [(pair, of_low)]),
+        *(("outcome", [name], [(np.zeros_like(first), points)]) for name, points in outcomes),
+    ]
+    for group in by:
+        codes = kept.codes(group).astype(np.int64)
+        names = [f"{group} {label}" for label in kept.labels(group)]
+        for outcome, points in outcomes:
+            labels = [f"{outcome}, {name}" for name in names]
+            tables.append(("group outcome", labels, [(codes, points)]))
+        sides = [(codes * n_items + first, mine), (codes * n_items + second, theirs)]
+        labels = [f"{item}, {name}" for name in names for item in items]
+        tables.append(("group points", labels, sides))
 
-    def __call__(self, counts: Array) -> Array:
-        """Compute all statistics: (n_statistics, n_draws)."""
-        tables = zip(self.chosen, self._tables(counts), strict=True)
-        return np.concatenate([share[chosen] for chosen, (_, share) in tables])
-
-    def _tables(self, counts: Array) -> list[tuple[Array, Array]]:
-        """Return the matches of each cell (size,), and the share won (size, n_draws)."""
-        mine = counts[:, :, 0] + (counts[:, :, 2] / 2 if counts.shape[2] == 3 else 0.0)
-        theirs = self.n - mine
-        ended = list(np.moveaxis(counts, 2, 0))
-        same = np.zeros_like(self.first)
-        tables = [self._share([(self.first, mine), (self.second, theirs)])]
-        tables.append(self._share([(self.pair, np.where(self.first > self.second, theirs, mine))]))
-        shares = [self._share([(same, x)]) for x in ended]
-        total, share = (np.concatenate(x) for x in zip(*shares, strict=True))
-        tables.append((total, share))
-        for codes in self.groups:
-            tables += [self._share([(codes, x)]) for x in ended]
-            cells = [codes * self.n_items + side for side in (self.first, self.second)]
-            tables.append(self._share(list(zip(cells, (mine, theirs), strict=True))))
-        return tables
-
-    def _share(self, sides: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
-        """Share of points, from the cell (n_rows,) and the points (n_draws, n_rows) of a side."""
-        size = 1 + max(int(cell.max()) for cell, _ in sides)
-        ones, row = np.ones(len(self.n)), np.arange(len(self.n))
-        sums = [csr_array((ones, (cell, row)), shape=(size, len(row))) for cell, _ in sides]
-        total = np.sum([cells @ self.n for cells in sums], axis=0)
-        points = [cells @ x.T for cells, (_, x) in zip(sums, sides, strict=True)]
-        won = np.sum(points, axis=0)
-        return total, won / np.maximum(total, 1e-300)[:, None]
+    keys: list[tuple[str, str, str]] = []
+    shares, n_pairs = [], 0
+    for kind, names, sides in tables:
+        won = _cells(sides, counts.shape, len(names))
+        met = _cells([(cell, np.ones(1)) for cell, _ in sides], counts.shape, len(names))
+        total = met @ counts.ravel()
+        chosen = np.flatnonzero(total > 0)
+        if kind == "pair":
+            n_pairs = len(chosen)
+        if kind not in ("points", "outcome"):  # the largest, pairs in this order
+            chosen = chosen[np.argsort(-total[chosen], kind="stable")[:most]]
+            chosen = chosen if kind == "pair" else np.sort(chosen)
+        keys += [(kind, names[k], "all") for k in chosen]
+        shares.append(won[chosen].multiply(1 / total[chosen, None]))
+    return keys, vstack(shares, format="csr"), n_pairs
 
 
-def _items(data: xr.DataTree, kept: Kept, n_items: int) -> list[str]:
-    """Labels of the items: of the data, or else of the utilities, or numbers."""
-    labels = kept.items
-    if labels is None and "posterior" in data.children:
-        posterior = data["posterior"].dataset
-        labels = posterior.indexes.get("item")
-    found = range(n_items) if labels is None or len(labels) < n_items else labels
-    return [str(label) for label in found]
+def _cells(sides: list[tuple[Array, Array]], shape: tuple[int, ...], n_cells: int) -> csr_array:
+    """Matrix (n_cells, n_rows * n_outcomes) that adds up the points of the rows of every cell."""
+    n = shape[0] * shape[1]
+    points = np.concatenate([np.broadcast_to(x, shape).ravel() for _, x in sides])
+    cells = np.concatenate([np.repeat(cell, shape[1]) for cell, _ in sides])
+    return csr_array((points, (cells, np.tile(np.arange(n), len(sides)))), shape=(n_cells, n))

@@ -10,11 +10,12 @@ need them by item.
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bayesrank.schema import ITEM, RANKS, Kept
 
-__all__ = ["predicted_ranks"]
+__all__ = ["item_names", "predicted_ranks", "ranks_in"]
 
 # Groups of results, and what to do without
 GROUPS = {
@@ -116,28 +117,15 @@ def predicted_ranks(
     coords: dict[Any, Any] = {
         name: x for name, x in y.coords.items() if slot not in x.dims and name != axis
     }
-    items = kept.items
-    labels = np.arange(n_items) if items is None else items.to_numpy()
+    labels = item_names(kept, n_items).to_numpy()
     return xr.DataArray(by_item, dims=(*others, axis), coords=coords | {axis: labels}, name=var)
 
 
 def _drawn(data: xr.DataTree, var: str, group: str) -> tuple[xr.DataArray, Kept]:
     """Find ranks of slots, and what says which items the slots hold."""
-    if not isinstance(data, xr.DataTree):
-        raise TypeError(f"Expected a DataTree with the group {group}; got {type(data).__name__}.")
     if group not in GROUPS:
         raise ValueError(f"`group` is {group!r}; ranks are in one of {[*GROUPS]}.")
-    if group not in data.children:
-        raise ValueError(
-            f"The DataTree has no {group}; it has {sorted(map(str, data.children))}. "
-            f"{GROUPS[group]}"
-        )
-    drawn = data[group].dataset
-    if var not in drawn:
-        raise ValueError(
-            f"{group} has no variable {var!r}; it has {sorted(map(str, drawn.data_vars))}. Name "
-            "the rankings with var=."
-        )
+    drawn = ranks_in(data, group, var)
     constant = "predictions_constant_data" if group == "predictions" else "constant_data"
     kept = Kept(data, var, constant)
     if ITEM not in kept or RANKS not in kept:
@@ -145,4 +133,28 @@ def _drawn(data: xr.DataTree, var: str, group: str) -> tuple[xr.DataArray, Kept]
             f"{constant} does not say which items the rankings {var!r} are of, as that of a "
             "distribution with observed=Rankings does."
         )
-    return drawn[var], kept
+    return drawn, kept
+
+
+def ranks_in(data: xr.DataTree, group: str, var: str) -> xr.DataArray:
+    """Find a variable in a group of results, drawn or observed."""
+    if not isinstance(data, xr.DataTree):
+        raise TypeError(f"Expected a DataTree with the group {group}; got {type(data).__name__}.")
+    if group not in data.children:
+        raise ValueError(
+            f"The DataTree has no {group}; it has {sorted(map(str, data.children))}. "
+            f"{GROUPS[group]}"
+        )
+    found = data[group].dataset
+    if var not in found:
+        raise ValueError(
+            f"{group} has no variable {var!r}; it has {sorted(map(str, found.data_vars))}. Name "
+            "the rankings with var=."
+        )
+    return found[var]
+
+
+def item_names(kept: Kept, n_items: int) -> pd.Index:
+    """Labels of the items, or numbers where the results do not name them."""
+    labels = kept.items
+    return pd.Index(range(n_items)) if labels is None or len(labels) < n_items else labels

@@ -7,7 +7,7 @@ far lists are from the consensus.
 >>> ranking_checks(idata)  # doctest: +SKIP
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,34 +15,38 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayesrank.results.checks.predicted import item_names, ranks_in
 from bayesrank.results.checks.statistics import (
     BlockSizes,
     KendallDistance,
     Lists,
     PairOrders,
-    Statistic,
     TopItem,
-    block_counts,
 )
-from bayesrank.results.draws import check_probability
+from bayesrank.results.draws import SAMPLE, check_probability, check_whole
 from bayesrank.results.ranks.rank_table import rank_draws
 from bayesrank.schema import ITEM, RANKER, TURNS, WEIGHT, Kept
 
-__all__ = ["GIVEN", "Fits", "check_table", "ranking_checks", "worst_checks"]
+__all__ = [
+    "GIVEN",
+    "Fits",
+    "check_table",
+    "compared",
+    "evenly",
+    "found_rankings",
+    "places",
+    "ranking_checks",
+    "worst_checks",
+]
 
 GIVEN = "given, not predicted"
 AT_ONCE = 2**22  # ranks of a block of draws, which stay near the cache
-# Standard deviations, beyond which a difference is no chance: among thousands of checks, and alone
+# A difference is not chance beyond this many standard deviations: among thousands of checks, and
+# of the mean distance to the consensus
 FAR, DISTANCE = 5, 3
 CLOSE = 1e-9  # sums of the same shares in another order differ by less
-SAMPLE = ("chain", "draw")
-GROUPS = {  # and what to do without
-    "posterior_predictive": (
-        "With the model: pm.sample_posterior_predictive(idata, extend_inferencedata=True)."
-    ),
-    "observed_data": "Pass what pm.sample() returned, extended by predictions.",
-    "constant_data": "Pass what pm.sample() returned, extended by predictions.",
-}
+
+Floats = NDArray[np.float64]
 
 
 def ranking_checks(
@@ -139,61 +143,68 @@ def ranking_checks(
     >>> table[table["surprising"]]  # doctest: +SKIP
     """
     check_probability("prob", prob, 0.0)
-    for name, value in (("max_pairs", max_pairs), ("draws", draws)):
-        if value is not None and (value < 1 or value % 1):
-            raise ValueError(f"`{name}` is {value!r}; it must be a whole number, 1 or more.")
+    check_whole(max_pairs=max_pairs, draws=1 if draws is None else draws)
     found = found_rankings(data, var, draws)
-    place, how, by_draw = consensus_places(data, var, found, consensus)
+    place, source, by_draw = _consensus(data, var, found, consensus)
 
-    # items by their place in the consensus, slots in its order, empty ones last
-    slots = np.where(found.used, place[found.item], len(place)).argsort(axis=1, kind="stable")
-    lists = Lists(
-        item=np.take_along_axis(place[found.item], slots, 1),
-        used=np.take_along_axis(found.used, slots, 1),
-        weight=found.weight,
-        items=found.items[place.argsort()],
-    )
-    pairs = PairOrders(lists, max_pairs)
-    distance = KendallDistance(lists, by_length)
-    others: list[Statistic] = [TopItem(lists), pairs, BlockSizes(lists)]
-    families = [*others, distance]
+    # items are numbered in the order of the consensus
+    best_first = place.argsort()
+    lists = Lists(place[found.item], found.used, found.weight, found.items[best_first])
+    pairs, distance = PairOrders(lists, max_pairs), KendallDistance(lists, by_length)
+    order = np.arange(len(place))[:, None] if by_draw is None else by_draw[:, best_first].T
+    weights = found.weight[:, None], found.weight[:, None]
+    others: list[Any] = [TopItem(lists), pairs, BlockSizes(lists)]
+    columns = [compared(statistic, found, weights) for statistic in others]
+    columns.append(compared(distance, found, weights, order))
+    observed, predicted = (np.concatenate(x) for x in zip(*columns, strict=True))
 
-    def statistics(ranks: NDArray[Any], of: Sequence[Statistic]) -> NDArray[np.float64]:
-        return np.concatenate([family(ranks) for family in of])
-
-    kind = np.int16 if lists.item.shape[1] < 2**14 else np.int32
-    once = np.take_along_axis(found.observed, slots, 1)[:, :, None].astype(kind)
-    observed = statistics(once, families)
-    n_draws = len(found.predicted)
-    step = max(1, AT_ONCE // max(found.item.size, 1))
-    predicted = np.empty((len(observed), n_draws))
-    # the same rankings from the order of each draw
-    realised = np.zeros((len(distance.labels), n_draws))
-    for start in range(0, n_draws, step):
-        part = slice(start, start + step)
-        some = weak_orders(found, start, step, var)
-        some = np.ascontiguousarray(some.transpose(1, 2, 0), dtype=kind)
-        ordered = np.take_along_axis(some, slots[:, :, None], 1)
-        if by_draw is None:
-            predicted[:, part] = statistics(ordered, families)
-        else:
-            predicted[: -len(realised), part] = statistics(ordered, others)
-            drawn = np.where(found.used[:, :, None], by_draw[part].T[found.item], len(place))
-            order = drawn.argsort(axis=1, kind="stable")
-            seen = np.broadcast_to(found.observed[:, :, None].astype(kind), some.shape)
-            realised[:, part] = distance(np.take_along_axis(seen, order, 1))
-            predicted[-len(realised) :, part] = distance(np.take_along_axis(some, order, 1))
-    if by_draw is not None:
-        # what counts is the difference in each draw
-        centre = realised.mean(axis=1)
-        observed[-len(realised) :, 0] = centre
-        predicted[-len(realised) :] += centre[:, None] - realised
-
-    keys = [(family.name, *label) for family in families for label in family.labels]
+    keys = [(family.name, *label) for family in (*others, distance) for label in family.labels]
     given = np.array([found.sizes_given and key[0] == BlockSizes.name for key in keys])
-    table = check_table(keys, observed[:, 0], predicted, given, prob)
-    table.attrs |= {"n_draws": n_draws, "prob": prob, "consensus": how, "n_pairs": pairs.n_pairs}
+    table = check_table(keys, observed, predicted, given, prob)
+    n_draws, n_pairs = predicted.shape[1], pairs.n_pairs
+    table.attrs |= {"n_draws": n_draws, "prob": prob, "consensus": source, "n_pairs": n_pairs}
     return table
+
+
+def compared(
+    statistic: Callable[..., Floats], found: "Found", weights: tuple[Floats, Floats], *places: Any
+) -> tuple[Floats, Floats]:
+    """Compute a statistic of the observed and of the predicted rankings.
+
+    Parameters
+    ----------
+    statistic : callable
+        One of `bayesrank.results.checks.statistics`.
+    found : Found
+        The rankings.
+    weights : tuple of two arrays, (n_rankings, n_draws)
+        Of the observed and of the predicted; one column if all draws have the same.
+    *places : array, (n_items, n_draws)
+        The consensus, for a statistic that needs it; one column if all draws have the same.
+
+    Returns
+    -------
+    observed, predicted : arrays, (n_rows,) and (n_rows, n_draws)
+        If weights or places differ by draw, the observed values are means over the draws, and the
+        predicted ones are these plus the differences within each draw.
+    """
+    step = max(1, AT_ONCE // max(found.item.size, 1))
+
+    def values(*arrays: NDArray[Any]) -> Floats:
+        n_draws = max(x.shape[-1] for x in arrays)
+        parts = [slice(start, start + step) for start in range(0, n_draws, step)]
+        return np.concatenate(
+            [
+                statistic(*(x if x.shape[-1] == 1 else x[..., part] for x in arrays))
+                for part in parts
+            ],
+            axis=1,
+        )
+
+    observed = values(found.observed[:, :, None], weights[0], *places)
+    predicted = values(found.predicted, weights[1], *places)
+    centre = observed.mean(axis=1)
+    return centre, predicted + (centre[:, None] - observed)
 
 
 class Fits(NamedTuple):
@@ -306,7 +317,7 @@ def check_table(
         index=_index(keys),
     )
     # no list has such a block, nor could one be drawn
-    never = (observed == 0) & (predicted == 0).all(axis=1)
+    never = (observed < CLOSE) & (predicted < CLOSE).all(axis=1)
     return table[~(never & (table.index.get_level_values("statistic") == BlockSizes.name))]
 
 
@@ -318,33 +329,17 @@ class Found(NamedTuple):
 
     item: NDArray[np.int64]  # (n_rankings, n_slots)
     used: NDArray[np.bool_]  # (n_rankings, n_slots)
-    weight: NDArray[np.float64]  # (n_rankings,)
+    weight: Floats  # (n_rankings,)
     observed: NDArray[Any]  # (n_rankings, n_slots)
-    predicted: NDArray[Any]  # (n_draws, n_rankings, n_slots)
-    draws: NDArray[np.int64]  # (n_draws,) which they are of all predictions
+    predicted: NDArray[Any]  # (n_rankings, n_slots, n_draws)
+    draws: NDArray[np.intp]  # (n_draws,) which they are of all predictions
     items: pd.Index
-    rankings: pd.Index
     sizes_given: bool
 
 
 def found_rankings(data: xr.DataTree, var: str, draws: int | None) -> Found:
     """Find the rankings of a DataTree, observed and predicted."""
-    if not isinstance(data, xr.DataTree):
-        raise TypeError(
-            f"Expected a DataTree with the group posterior_predictive; got {type(data).__name__}."
-        )
-    for group, remedy in GROUPS.items():
-        if group not in data.children:
-            raise ValueError(
-                f"The DataTree has no {group}; it has {sorted(map(str, data.children))}. {remedy}"
-            )
-    drawn, seen = (data[group].to_dataset() for group in ("posterior_predictive", "observed_data"))
-    for group, dataset in (("posterior_predictive", drawn), ("observed_data", seen)):
-        if var not in dataset:
-            raise ValueError(
-                f"{group} has no variable {var!r}; it has "
-                f"{sorted(map(str, dataset.data_vars))}. Name the rankings with var=."
-            )
+    y, rankings = (ranks_in(data, x, var) for x in ("posterior_predictive", "observed_data"))
     kept = Kept(data, var)
     outcome = kept.outcome or ""
     if ITEM not in kept:
@@ -353,8 +348,6 @@ def found_rankings(data: xr.DataTree, var: str, draws: int | None) -> Found:
             f"{var!r} was not observed as rankings. {what}: these checks are of distributions "
             "with observed=Rankings."
         )
-
-    y, rankings = drawn[var], seen[var]
     dims = rankings.dims
     if set(y.dims) != {*SAMPLE, *dims} or any(y.sizes[d] != rankings.sizes[d] for d in dims):
         raise ValueError(
@@ -363,29 +356,29 @@ def found_rankings(data: xr.DataTree, var: str, draws: int | None) -> Found:
         )
     if TURNS in kept:
         y, rankings = (_by_ranking(x.transpose(..., *dims), kept) for x in (y, rankings))
-        dims = rankings.dims
-    values = y.transpose(*SAMPLE, *dims).values.reshape(-1, *rankings.shape)
+    values = y.transpose(*SAMPLE, *rankings.dims).values.reshape(-1, *rankings.shape)
     if not len(values):
         raise ValueError(f"The predictions of {var!r} hold no draw.")
-    chosen = np.arange(len(values))
-    if draws is not None and draws < len(values):
-        chosen = np.linspace(0, len(values) - 1, draws).round().astype(int)
-        values = values[chosen]
-    observed = rankings.values
-    item = kept[ITEM].values.astype(np.int64)
-    items = _item_labels(kept, int(item.max()) + 1)
-    names = rankings[dims[0]].values
+    chosen = evenly(len(values), draws)
+    values = values if len(chosen) == len(values) else values[chosen]
+    observed, item = rankings.values, kept[ITEM].values.astype(np.int64)
+    _check_weak_orders(values, rankings, var)
+    ranks = np.int16 if item.shape[1] < 2**14 else np.int32
     return Found(
         item=item,
         used=observed > 0,
         weight=kept[WEIGHT].values.astype(np.float64),
-        observed=observed,
-        predicted=values,
+        observed=observed.astype(ranks),
+        predicted=np.ascontiguousarray(values.transpose(1, 2, 0), dtype=ranks),
         draws=chosen,
-        items=items,
-        rankings=pd.Index(names),
+        items=item_names(kept, int(item.max()) + 1),
         sizes_given="given their block sizes" in outcome,
     )
+
+
+def evenly(n: int, most: int | None) -> NDArray[np.intp]:
+    """Choose at most so many of n draws, evenly spaced."""
+    return np.linspace(0, n - 1, n if most is None else min(n, most)).round().astype(np.intp)
 
 
 def _by_ranking(x: xr.DataArray, kept: Kept) -> xr.DataArray:
@@ -400,40 +393,31 @@ def _by_ranking(x: xr.DataArray, kept: Kept) -> xr.DataArray:
     return found.transpose(..., *ranker.dims, slot)
 
 
-def _item_labels(kept: Kept, n_items: int) -> pd.Index:
-    """Labels of the items, or numbers where the data do not name them."""
-    dim, constant = kept.item_axis or "item", kept.constant
-    named = dim in constant.coords and constant.sizes[dim] >= n_items
-    return pd.Index(constant.coords[dim].values if named else np.arange(n_items))
+def _check_weak_orders(values: NDArray[Any], rankings: xr.DataArray, var: str) -> None:
+    """Raise unless the predictions (n_draws, n_rankings, n_slots) are weak orders."""
+    observed = rankings.values
+    step = max(1, AT_ONCE // max(observed.size, 1))
+    for start in range(0, len(values), step):
+        ranks = values[start : start + step]
+        dense = np.diff(np.sort(ranks, axis=2), axis=2, prepend=0) <= 1
+        fine = dense & ((ranks > 0) == (observed > 0)) & (ranks >= 0) & (ranks % 1 == 0)
+        fine = fine.all(axis=2)
+        if not fine.all():
+            draw, row = (int(k[0]) for k in np.nonzero(~fine))
+            label = rankings[rankings.dims[0]].values.tolist()[row]
+            raise ValueError(
+                f"Predictions of {var!r} must be weak orders of the items presented, with dense "
+                f"ranks; ranking {label!r} has ranks {ranks[draw, row].tolist()} in one draw, "
+                f"where its observed ranks are {observed[row].tolist()}."
+            )
 
 
-def weak_orders(found: Found, start: int, step: int, var: str) -> NDArray[Any]:
-    """Return some predicted rankings, (n_draws, n_rankings, n_slots), if they are weak orders."""
-    ranks = found.predicted[start : start + step]
-    n_slots = ranks.shape[2]
-    fine = ((ranks > 0) == found.used) & (ranks >= 0) & (ranks <= n_slots) & (ranks % 1 == 0)
-    fine = fine.all(axis=2)
-    if fine.all():
-        counts = block_counts(ranks.transpose(1, 2, 0).astype(np.int64))[:, :, 1:]
-        # dense: as many blocks as the last one says
-        fine = ((counts > 0).sum(axis=2) == ranks.max(axis=2).T).T
-    if not fine.all():
-        draw, row = (int(k[0]) for k in np.nonzero(~fine))
-        raise ValueError(
-            f"Predictions of {var!r} must be weak orders of the items presented, with dense ranks; "
-            f"ranking {found.rankings.tolist()[row]!r} has ranks {ranks[draw, row].tolist()} in "
-            f"one draw, where its observed ranks are {found.observed[row].tolist()}."
-        )
-    return ranks
-
-
-def consensus_places(
+def _consensus(
     data: xr.DataTree, var: str, found: Found, consensus: str | Sequence[Any] | None
-) -> tuple[NDArray[np.int64], str, NDArray[np.int64] | None]:
+) -> tuple[NDArray[np.intp], str, NDArray[np.intp] | None]:
     """Find the place of every item in the consensus, from 0, and where that order comes from.
 
-    If it comes from a variable, the places in the draws of the predictions, too, (n_draws,
-    n_items).
+    If it comes from a variable, also the places in the draws of the predictions (n_draws, n_items).
     """
     n_items = len(found.items)
     if consensus is not None and not isinstance(consensus, str):
@@ -446,16 +430,14 @@ def consensus_places(
         return place.argsort(), "as given", None
     utility = consensus or "utility"
     posterior = data["posterior"].to_dataset() if "posterior" in data.children else xr.Dataset()
-    dims = []
-    if utility in posterior:
-        dims = [str(d) for d in posterior[utility].dims if d not in SAMPLE]
+    dims = [str(d) for d in posterior.get(utility, xr.DataArray(0)).dims if d not in SAMPLE]
     # labelled as the items are, or numbered
     known = [found.items.tolist(), list(range(n_items))]
     if len(dims) == 1 and posterior[dims[0]].values.tolist() in known:
         ranks = rank_draws(posterior, utility, dim=dims[0]).transpose(*SAMPLE, dims[0])
-        place = ranks.mean(SAMPLE).values.argsort(kind="stable").argsort()
-        how = f"the order of each draw by {utility!r}"
-        return place, how, _places_drawn(data, var, ranks, found)
+        place = places(ranks.mean(SAMPLE).values)
+        by_draw = _places_drawn(data["posterior_predictive"].dataset[var], ranks, found)
+        return place, f"the order of each draw by {utility!r}", by_draw
     if consensus is not None:
         raise ValueError(
             f"The posterior has no variable {consensus!r} with one value per item; it has "
@@ -463,23 +445,23 @@ def consensus_places(
             "first, or leave `consensus` out."
         )
     # relative places, since lists have different lengths
-    length = found.used.sum(axis=1, keepdims=True)
-    relative = found.predicted.mean(axis=0) / length
+    relative = found.predicted.mean(axis=2) / found.used.sum(axis=1, keepdims=True)
     weight = np.where(found.used, found.weight[:, None], 0.0)
     total = np.bincount(found.item.ravel(), weight.ravel(), n_items)
     sums = np.bincount(found.item.ravel(), (weight * relative).ravel(), n_items)
     mean = np.divide(sums, total, out=np.full(n_items, np.inf), where=total > 0)
-    return mean.argsort(kind="stable").argsort(), "mean place in the predicted lists", None
+    return places(mean), "mean place in the predicted lists", None
 
 
-def _places_drawn(
-    data: xr.DataTree, var: str, ranks: xr.DataArray, found: Found
-) -> NDArray[np.int64] | None:
+def places(values: NDArray[Any]) -> NDArray[np.intp]:
+    """Places from 0, the lowest value first, along the last axis."""
+    return values.argsort(axis=-1, kind="stable").argsort(axis=-1)
+
+
+def _places_drawn(y: xr.DataArray, ranks: xr.DataArray, found: Found) -> NDArray[np.intp] | None:
     """Places of the items in the draws that the predictions are of; None if they are of others."""
-    y = data["posterior_predictive"][var]
     try:
         ranks = ranks.sel({d: y[d] for d in SAMPLE})
     except KeyError:
         return None
-    drawn = ranks.values.reshape(-1, ranks.shape[-1])
-    return drawn[found.draws].argsort(axis=1, kind="stable").argsort(axis=1)
+    return places(ranks.values.reshape(-1, ranks.shape[-1])[found.draws])

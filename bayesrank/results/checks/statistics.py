@@ -1,48 +1,36 @@
 """Statistics of rankings for predictive checks, of many draws at a time.
 
 Ranks here are (n_rankings, n_slots, n_draws), draws last, so that every operation runs along
-contiguous memory. Items are numbered in the order of the consensus, best first, and so are the
-slots of a ranking: its Kendall distance counts the pairs of slots that are the wrong way round.
-
-Each class is one statistic, or one for every item, pair or size: `labels` names its rows, (label,
-length of lists), and calling it on ranks gives (n_rows, n_draws).
+contiguous memory. Each class is one statistic, or one for every item, pair or size: `labels` names
+its rows, (label, length of lists). Calling it on ranks and on the weights of the rankings,
+(n_rankings, n_draws), gives (n_rows, n_draws). Weights that are the same in all draws have one
+column.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array, triu
+from scipy.sparse import csc_array, triu
 
 __all__ = [
     "BlockSizes",
     "KendallDistance",
     "Lists",
     "PairOrders",
-    "Statistic",
     "TopItem",
-    "block_counts",
 ]
 
-ALL = "all"  # in the place of a length: lists of every length
-LARGEST = 7  # blocks of so many items or more are one row
-LENGTHS = 8  # more lengths than this are put into so many groups
+ALL = "all"  # instead of a length: lists of every length
+LARGEST = 7  # blocks of this size or larger are one row
+LENGTHS = 8  # more lengths than this are put into this many groups
 
 Floats = NDArray[np.float64]
-Ranks = NDArray[np.int16]
+Places = NDArray[np.int64]
+Ranks = NDArray[np.integer]
 Label = tuple[Any, Any]
-
-
-class Statistic(Protocol):
-    """What each class here is: call it with ranks (n_rankings, n_slots, n_draws)."""
-
-    name: str
-    labels: list[Label]
-
-    def __call__(self, ranks: Ranks) -> Floats:
-        """Return one row per label, (n_rows, n_draws)."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +40,13 @@ class Lists:
     Attributes
     ----------
     item : array of int, shape (n_rankings, n_slots)
-        Position in the consensus of the item in each slot, ascending.
+        Number of the item in each slot; the order of the numbers is that in which a pair is named.
     used : array of bool, shape (n_rankings, n_slots)
-        Slots in use, which come first.
+        Slots in use.
     weight : array of float, shape (n_rankings,)
         Multiplicity of each ranking.
     items : Index
-        Labels of the items, in the order of the consensus.
+        Labels of the items.
     """
 
     item: NDArray[np.int64]
@@ -72,9 +60,9 @@ class Lists:
         return self.used.sum(axis=1)
 
     @property
-    def compared(self) -> Floats:
-        """Weights, 0 for lists of one item, in which nothing is compared."""
-        return np.where(self.length > 1, self.weight, 0.0)
+    def compared(self) -> NDArray[np.bool_]:
+        """Whether a list has two items or more, and a weight."""
+        return (self.length > 1) & (self.weight > 0)
 
     def by_item(self, value: NDArray[Any]) -> csc_array:
         """Matrix (n_rankings, n_items) of a value per slot, (n_rankings, n_slots)."""
@@ -89,23 +77,20 @@ class TopItem:
     name = "top item"
 
     def __init__(self, lists: Lists) -> None:
-        row, slot = np.nonzero(lists.used)
-        weight = lists.compared[row]
-        total = np.bincount(lists.item[row, slot], weight, len(lists.items))
-        shown = np.flatnonzero(total > 0)
-        n_entries = lists.item.size
-        sums = csr_array(
-            (weight, (lists.item[row, slot], row * lists.item.shape[1] + slot)),
-            shape=(len(lists.items), n_entries),
-        )
-        self._mean = sums[shown].multiply(1 / total[shown, None]).tocsr()
+        self._compared = lists.compared
+        row, slot = np.nonzero(lists.used & lists.compared[:, None])
+        entry, shape = row * lists.item.shape[1] + slot, (lists.item.size, len(lists.items))
+        sums = csc_array((np.ones(len(row)), (entry, lists.item[row, slot])), shape=shape)
+        held = lists.by_item(np.ones(lists.item.shape)).multiply(lists.compared[:, None])
+        shown = np.flatnonzero(held.T @ lists.weight)
+        self._sums, self._held = sums[:, shown].T.tocsr(), held.tocsc()[:, shown].T.tocsr()
         self.labels: list[Label] = [(item, ALL) for item in lists.items[shown]]
 
-    def __call__(self, ranks: Ranks) -> Floats:
+    def __call__(self, ranks: Ranks, weight: Floats) -> Floats:
         """Return one row per label."""
         first = ranks == 1
-        share = first / first.sum(axis=1, keepdims=True)
-        return self._mean @ share.reshape(-1, ranks.shape[2])
+        share = first * (weight[:, None] / first.sum(axis=1, keepdims=True))
+        return (self._sums @ share.reshape(-1, share.shape[2])) / (self._held @ weight)
 
 
 class PairOrders:
@@ -124,17 +109,16 @@ class PairOrders:
         slots = lists.by_item(np.broadcast_to(np.arange(lists.item.shape[1]), lists.item.shape))
         for k in order[:max_pairs]:
             i, j = together.row[k], together.col[k]
-            rows, slot_i, slot_j = _both(slots, i, j)
-            weight = lists.weight[rows]
-            self._pairs.append((rows, slot_i, slot_j, weight / (2 * weight.sum())))
+            self._pairs.append(_both(slots, i, j))
             self.labels.append((f"{lists.items[i]} > {lists.items[j]}", ALL))
 
-    def __call__(self, ranks: Ranks) -> Floats:
+    def __call__(self, ranks: Ranks, weight: Floats) -> Floats:
         """Return one row per label."""
-        out = np.empty((len(self._pairs), ranks.shape[2]))
-        for p, (rows, slot_i, slot_j, weight) in enumerate(self._pairs):
-            i, j = ranks[rows, slot_i], ranks[rows, slot_j]
-            out[p] = weight @ ((i < j).view(np.int8) + (i <= j).view(np.int8))
+        out = np.empty((len(self._pairs), max(ranks.shape[2], weight.shape[1])))
+        for p, (lists, slot_i, slot_j) in enumerate(self._pairs):
+            i, j = ranks[lists, slot_i], ranks[lists, slot_j]
+            twice = (i < j).view(np.int8) + (i <= j).view(np.int8)
+            out[p] = _mean(twice, weight[lists]) / 2
         return out
 
 
@@ -144,8 +128,8 @@ class BlockSizes:
     name = "block size"
 
     def __init__(self, lists: Lists) -> None:
-        self._lists = lists
-        longest = int(lists.length.max())
+        self._length = lists.length
+        longest = int(self._length.max())
         self._largest = min(longest, LARGEST)
         names = ["1 item", *(f"{size} items" for size in range(2, self._largest + 1))]
         if longest > LARGEST:
@@ -153,19 +137,14 @@ class BlockSizes:
         names += ["blocks per item", "blocks per item, spread"]
         self.labels: list[Label] = [(name, ALL) for name in names]
 
-    def __call__(self, ranks: Ranks) -> Floats:
+    def __call__(self, ranks: Ranks, weight: Floats) -> Floats:
         """Return one row per label."""
-        n_draws = ranks.shape[2]
-        weight = self._lists.weight
-        size = block_counts(ranks)[:, :, 1:]  # (n_rankings, n_draws, n_blocks)
+        size = _block_counts(ranks)[:, :, 1:]  # (n_rankings, n_draws, n_blocks)
         np.minimum(size, self._largest, out=size)
-        out = np.empty((len(self.labels), n_draws))
-        for k in range(1, self._largest + 1):
-            out[k - 1] = weight @ (size == k).sum(axis=2)
-        out[: self._largest] /= out[: self._largest].sum(axis=0)
-        per_item = ranks.max(axis=1) / self._lists.length[:, None]
-        out[self._largest :] = _mean_and_spread(per_item, weight)
-        return out
+        sizes = range(1, self._largest + 1)
+        blocks = np.stack([_mean((size == k).sum(axis=2), weight) for k in sizes])
+        per_item = ranks.max(axis=1) / self._length[:, None]
+        return np.concatenate([blocks / blocks.sum(axis=0), _mean_and_spread(per_item, weight)])
 
 
 class KendallDistance:
@@ -178,35 +157,41 @@ class KendallDistance:
     name = "Kendall distance"
 
     def __init__(self, lists: Lists, by_length: bool) -> None:
-        self._length = lists.length
-        self._groups = [(ALL, lists.compared > 0)]
+        self._lists, self._length = lists, lists.length
+        self._groups = [(ALL, lists.compared)]
         if by_length:
             self._groups += _lengths(self._length, lists.compared)
-        self._weight = lists.weight
-        self._used = lists.used
         self.labels: list[Label] = [
             (label, group) for label in ("mean", "spread") for group, _ in self._groups
         ]
 
-    def __call__(self, ranks: Ranks) -> Floats:
-        """Return one row per label."""
-        n_rankings, n_slots, n_draws = ranks.shape
+    def __call__(self, ranks: Ranks, weight: Floats, places: Places) -> Floats:
+        """Return one row per label; `places` are those of the items, (n_items, n_draws)."""
+        distance = self._distances(ranks, places)
+        rows = [_mean_and_spread(distance[group], weight[group]) for _, group in self._groups]
+        return np.stack(rows, axis=1).reshape(len(self.labels), -1)
+
+    def _distances(self, ranks: Ranks, places: Places) -> Floats:
+        """Share of the pairs of each list that are the other way round, (n_rankings, n_draws)."""
+        item, used = self._lists.item, self._lists.used
+        order = np.where(used[:, :, None], places[item], len(places))
+        ranks = np.take_along_axis(ranks, order.argsort(axis=1, kind="stable"), 1)
+        n_slots = ranks.shape[1]
         # an empty slot stands below all others, so that it adds nothing
-        last = (np.arange(n_slots) + n_slots + 1).astype(ranks.dtype)
-        ranks = np.where(self._used[:, :, None], ranks, last[:, None])
+        slot = np.arange(n_slots)[:, None]
+        last = (slot + n_slots + 1).astype(ranks.dtype)
+        ranks = np.where(slot < self._length[:, None, None], ranks, last)
         ranks = np.ascontiguousarray(ranks.transpose(1, 0, 2))  # sums run along whole rows
-        twice = np.zeros((n_rankings, n_draws), dtype=np.int32)
+        twice = np.zeros(ranks.shape[1:], dtype=np.int32)
         for gap in range(1, n_slots):
             one, other = ranks[:-gap], ranks[gap:]
             behind = (one > other).view(np.int8) + (one >= other).view(np.int8)
             twice += behind.sum(axis=0, dtype=np.int32)
         pairs = self._length * (self._length - 1)
-        distance = twice / np.maximum(pairs, 1)[:, None]
-        rows = [_mean_and_spread(distance[group], self._weight[group]) for _, group in self._groups]
-        return np.stack(rows, axis=1).reshape(-1, n_draws)
+        return twice / np.maximum(pairs, 1)[:, None]
 
 
-def block_counts(ranks: Ranks) -> NDArray[np.int64]:
+def _block_counts(ranks: Ranks) -> NDArray[np.int64]:
     """Count the slots of rank 0, 1, 2, ..., (n_rankings, n_draws, n_slots + 1)."""
     n_rankings, n_slots, n_draws = ranks.shape
     cell = np.arange(n_rankings * n_draws).reshape(n_rankings, 1, n_draws) * (n_slots + 1)
@@ -214,11 +199,17 @@ def block_counts(ranks: Ranks) -> NDArray[np.int64]:
     return counts.reshape(n_rankings, n_draws, n_slots + 1)
 
 
+def _mean(value: NDArray[Any], weight: Floats) -> Floats:
+    """Weighted mean over the rankings (n_rankings, n_draws), (n_draws,)."""
+    if weight.shape[1] == 1:
+        return weight[:, 0] @ value / weight.sum()
+    return (weight * value).sum(axis=0) / weight.sum(axis=0)
+
+
 def _mean_and_spread(value: Floats, weight: Floats) -> Floats:
-    """Weighted mean and standard deviation over the first axis, (2, n_draws)."""
-    weight = weight / weight.sum()
-    mean = weight @ value
-    return np.stack([mean, np.sqrt(weight @ (value - mean) ** 2)])
+    """Weighted mean and standard deviation over the rankings, (2, n_draws)."""
+    mean = _mean(value, weight)
+    return np.stack([mean, np.sqrt(_mean((value - mean) ** 2, weight))])
 
 
 def _both(slots: csc_array, i: int, j: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -230,19 +221,18 @@ def _both(slots: csc_array, i: int, j: int) -> tuple[NDArray[Any], NDArray[Any],
     return rows, slots.data[one][at_i], slots.data[other][at_j]
 
 
-def _lengths(length: NDArray[np.int64], weight: Floats) -> list[tuple[Any, NDArray[np.bool_]]]:
+def _lengths(
+    length: NDArray[np.int64], compared: NDArray[np.bool_]
+) -> list[tuple[Any, NDArray[np.bool_]]]:
     """Lengths of lists, or ranges of them with about as many lists each."""
-    longer = weight > 0
-    values = np.unique(length[longer])
+    values = np.unique(length[compared])
     if len(values) < 2:
         return []  # all lists
-    if len(values) <= LENGTHS:
-        return [(int(n), longer & (length == n)) for n in values]
-    edges = np.quantile(length[longer], np.linspace(0, 1, LENGTHS + 1), method="inverted_cdf")
-    out = []
-    low = int(values[0])
-    for high in np.unique(edges[1:].astype(int)):
-        group = longer & (length >= low) & (length <= high)
-        out.append((int(low) if low == high else f"{low} to {high}", group))
-        low = high + 1
-    return out
+    ends = values
+    if len(values) > LENGTHS:
+        parts = np.linspace(0, 1, LENGTHS + 1)[1:]
+        ends = np.unique(np.quantile(length[compared], parts, method="inverted_cdf").astype(int))
+    starts = values[np.searchsorted(values, np.append(0, ends[:-1]), side="right")]
+    names = [int(a) if a == b else f"{a} to {b}" for a, b in zip(starts, ends, strict=True)]
+    group = np.searchsorted(ends, length)
+    return [(name, compared & (group == k)) for k, name in enumerate(names)]

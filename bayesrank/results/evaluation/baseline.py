@@ -22,20 +22,17 @@ probability 1/7, and at random with 1/13. Weak orders that a model makes impossi
 `tie_prevalence` of a largest block, are outcomes all the same.
 """
 
-from functools import cache
-from math import comb, log
+from math import log
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp, xlogy
 
 from bayesrank.schema import AT_RANDOM, COUNTS, RANKS, TABLES, WEIGHT, Kept
 
 __all__ = ["outcome_of", "random_elpd"]
-
-EXACT = 20  # items up to which weak orders are counted; from there the asymptotic form is exact
 
 Floats = NDArray[np.float64]
 
@@ -78,22 +75,17 @@ def random_elpd(data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
         kept.rows()  # that there are any
     if outcome.startswith("weak orders"):
         ranks = kept[RANKS]
-        each = (
-            _log_share_of_weak_orders(ranks.to_numpy())
-            if outcome == "weak orders"
-            else _log_share_of_orderings(ranks.to_numpy())
-        )
-        found = xr.DataArray(each, dims=ranks.dims[:1]) * kept[WEIGHT]
+        share = _log_share_of_weak_orders if outcome == "weak orders" else _log_share_of_orderings
+        found = xr.DataArray(share(ranks.to_numpy()), dims=ranks.dims[:1]) * kept[WEIGHT]
     elif outcome.startswith("pair outcomes"):
         counts = kept[COUNTS]
-        each = counts.to_numpy()
-        n, n_outcomes = each.sum(axis=-1), each.shape[-1]
-        ways = gammaln(n + 1.0) - gammaln(each + 1.0).sum(axis=-1)
-        found = xr.DataArray(ways - n * log(n_outcomes), dims=counts.dims[:1])
+        found = xr.DataArray(_log_share_of_pairs(counts.to_numpy()), dims=counts.dims[:1])
     elif outcome.startswith("counts of ordered pairs") and TABLES in kept:
         tables = kept[TABLES]
-        each = _log_share_of_counts(tables.to_numpy(), given_sum=outcome.endswith("their sum"))
-        found = xr.DataArray(each, dims=tables.dims[:1])
+        given_sum = outcome.endswith("their sum")
+        found = xr.DataArray(
+            _log_share_of_counts(tables.to_numpy(), given_sum=given_sum), dims=tables.dims[:1]
+        )
     elif outcome.startswith("counts of ordered pairs"):
         if AT_RANDOM not in kept:
             raise ValueError(
@@ -127,17 +119,21 @@ def outcome_of(data: xr.DataTree, var: str, *, whose: str | None = None) -> str:
 
 def _log_share_of_orderings(ranks: NDArray[np.integer[Any]]) -> Floats:
     """Share of the orderings of the items that the blocks are consistent with."""
-    n_blocks = int(ranks.max(initial=0))
-    row, slot = np.nonzero(ranks)
-    flat = row * n_blocks + ranks[row, slot] - 1
-    sizes = np.bincount(flat, minlength=len(ranks) * n_blocks).reshape(len(ranks), n_blocks)
-    return gammaln(sizes + 1.0).sum(axis=1) - gammaln((ranks > 0).sum(axis=1) + 1.0)
+    blocks = range(1, int(ranks.max(initial=0)) + 1)
+    sizes = np.stack([np.zeros(len(ranks)), *((ranks == k).sum(axis=1) for k in blocks)])
+    return gammaln(sizes + 1.0).sum(axis=0) - gammaln(sizes.sum(axis=0) + 1.0)
 
 
 def _log_share_of_weak_orders(ranks: NDArray[np.integer[Any]]) -> Floats:
     """One among all weak orders of the items."""
     n, which = np.unique((ranks > 0).sum(axis=1), return_inverse=True)
-    return -np.array([log_n_weak_orders(int(each)) for each in n])[which]
+    return -np.array([log_n_weak_orders(int(n_items)) for n_items in n])[which]
+
+
+def _log_share_of_pairs(counts: NDArray[Any]) -> Floats:
+    """Multinomial probability of the counts of equally likely outcomes."""
+    n, n_outcomes = counts.sum(axis=-1), counts.shape[-1]
+    return gammaln(n + 1.0) - gammaln(counts + 1.0).sum(axis=-1) - n * log(n_outcomes)
 
 
 def _log_share_of_counts(tables: NDArray[Any], *, given_sum: bool) -> Floats:
@@ -153,21 +149,13 @@ def _log_share_of_counts(tables: NDArray[Any], *, given_sum: bool) -> Floats:
 def log_n_weak_orders(n: int) -> float:
     r"""Logarithm of the Fubini number a(n) of weak orders of n items.
 
-    .. math:: a(n) = \sum_{k=1}^{n} \binom{n}{k} a(n - k)
-              \approx \frac{n!}{2 (\log 2)^{n + 1}}
+    .. math:: a(n) = \sum_{k=0}^{\infty} \frac{k^n}{2^{k + 1}}
 
-    The relative error of the second is about :math:`2 \cdot 0.11^{n + 1}`: the generating function
-    :math:`1 / (2 - e^x)` has its next poles at :math:`\log 2 \pm 2 \pi i`.
+    The largest terms are near :math:`k = n / \log 2`.
 
     References
     ----------
     Flajolet, Sedgewick, Analytic Combinatorics, Cambridge 2009, on surjections.
     """
-    if n < EXACT:
-        return log(_n_weak_orders(n))
-    return float(gammaln(n + 1.0)) - log(2.0) - (n + 1) * log(log(2.0))
-
-
-@cache
-def _n_weak_orders(n: int) -> int:
-    return 1 if n == 0 else sum(comb(n, k) * _n_weak_orders(n - k) for k in range(1, n + 1))
+    k = np.arange(20.0 * n + 100)
+    return float(logsumexp(xlogy(n, k) - (k + 1) * log(2)))

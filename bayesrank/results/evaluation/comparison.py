@@ -5,7 +5,7 @@ give probabilities to the same data and to the same kind of outcome. Distributio
 write into the results what their outcomes are.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -108,22 +108,18 @@ def compare(
     vars_ = _variables(var, [*models, RANDOM])
     known = models if isinstance(baseline, bool) else models | {RANDOM: baseline}
     _check_outcomes({name: _outcome(name, model, vars_[name]) for name, model in known.items()})
-    _check_kinds(models)
+    _check_methods(models)
     trees = {name: model for name, model in known.items() if isinstance(model, xr.DataTree)}
     named = all(has_items(tree, vars_[name]) for name, tree in trees.items())
-    if group is not None:
-        each = {name: _units(x, vars_[name], named) for name, x in models.items()}
-        if all(rows.dim != group for rows in each.values()):  # else they are of groups already
-            _orders(each)
-    units = {name: _units(x, vars_[name], named, group) for name, x in models.items()}
-    _orders(units)
 
-    found = {
-        name: model
-        if isinstance(model, az.ELPDData)
-        else _left_out(name, model, vars_[name], group)
-        for name, model in models.items()
-    }
+    def units_by(group: str | None) -> dict[str, Units]:
+        return {name: _units(x, vars_[name], named, group) for name, x in models.items()}
+
+    if group is not None and all(rows.dim != group for rows in units_by(None).values()):
+        _orders(units_by(None))  # the same data before they are put together
+    units = units_by(group)
+    _orders(units)
+    found = {name: _left_out(name, x, vars_[name], group) for name, x in models.items()}
     if baseline is not False:
         like = next(iter(found.values()))
         if baseline is True and trees:
@@ -136,16 +132,18 @@ def compare(
     return _compared(found, **({"round_to": "none"} | kwargs))
 
 
-def _units(model: Model, var: str, named: bool, group: str | None = None) -> Units:
+def _units(model: Model, var: str, named: bool, group: str | None) -> Units:
     """Read what was observed, and is left out one at a time or by group."""
     if isinstance(model, xr.DataTree):
         return units_of(model, var, named=named, group=group)
     return units_of_result(model.elpd_i, named=named)
 
 
-def _left_out(name: str, tree: xr.DataTree, var: str, group: str | None) -> Result:
+def _left_out(name: str, model: Model, var: str, group: str | None) -> Result:
     """Leave out what belongs together, or one at a time."""
-    tree = tree if group is None else group_log_likelihood(tree, group, var=var)
+    if isinstance(model, az.ELPDData):
+        return model
+    tree = model if group is None else group_log_likelihood(model, group, var=var)
     return loo_of(tree, var, name=name)
 
 
@@ -176,19 +174,19 @@ def _orders(units: Mapping[str, Units]) -> dict[str, NDArray[np.intp]]:
 def _aligned(found: Mapping[str, Result], units: Mapping[str, Units]) -> dict[str, Result]:
     """Put what was left out in the order of the first model, and under its labels."""
     first = next(iter(units.values()))
+
+    def moved(x: xr.DataArray, order: NDArray[np.intp]) -> xr.DataArray:
+        values, coords = x.to_numpy()[order], {first.dim: first.labels}
+        return xr.DataArray(values, coords, first.dim, x.name, dict(x.attrs))
+
     out = {}
     for name, order in _orders(units).items():
-        result = found[name]
-
-        def moved(x: xr.DataArray, order: NDArray[np.intp] = order) -> xr.DataArray:
-            values = x.to_numpy()[order]
-            coords = {first.dim: first.labels}
-            return xr.DataArray(values, coords, first.dim, x.name, dict(x.attrs))
-
-        elpd_i, k = moved(result.elpd_i), result.pareto_k
+        elpd_i, k = moved(found[name].elpd_i, order), found[name].pareto_k
         if "folds" in elpd_i.attrs:
             elpd_i.attrs["folds"] = np.asarray(elpd_i.attrs["folds"])[order]
-        out[name] = replace(result, elpd_i=elpd_i, pareto_k=None if k is None else moved(k))
+        out[name] = replace(
+            found[name], elpd_i=elpd_i, pareto_k=None if k is None else moved(k, order)
+        )
     return out
 
 
@@ -204,11 +202,6 @@ def _compared(found: dict[str, Result], **kwargs: Any) -> pd.DataFrame:
     shifted = {name: replace(x, elpd_i=x.elpd_i - best) for name, x in found.items()}
     table["weight"] = az.compare(shifted, **kwargs)["weight"]
     return table
-
-
-# ---------------------------------------------------------------------------------------------
-# Checks
-# ---------------------------------------------------------------------------------------------
 
 
 def _checked(models: Any, baseline: bool) -> dict[str, Model]:
@@ -273,36 +266,39 @@ def _outcome(name: str, model: Model, var: str) -> str:
     return str(model.elpd_i.attrs["outcome"])
 
 
-def _check_outcomes(outcome: Mapping[str, str]) -> None:
+def _check_outcomes(outcomes: Mapping[str, str]) -> None:
     """Raise if there is a pseudo-likelihood, or outcomes differ."""
-    for name, what in outcome.items():
+    for name, what in outcomes.items():
         if what.startswith("nothing"):
             raise ValueError(
                 f"{name!r} describes {what}. It has no log predictive density to compare; compare "
                 "predictions by a metric, or fit it without weights."
             )
-    (one, first), *others = outcome.items()
-    for other, what in others:
-        if what != first:
-            raise ValueError(
-                f"{one!r} ({first}) and {other!r} ({what}) describe different data: their expected "
-                "log predictive densities cannot be compared."
-            )
+    for one, other in _differing(outcomes):
+        raise ValueError(
+            f"{one!r} ({outcomes[one]}) and {other!r} ({outcomes[other]}) describe different data: "
+            "their expected log predictive densities cannot be compared."
+        )
 
 
-def _check_kinds(models: Mapping[str, Model]) -> None:
+def _differing(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Give the first model, and each other one with another value."""
+    one = next(iter(values), "")
+    return ((one, other) for other, x in values.items() if x != values[one])
+
+
+def _check_methods(models: Mapping[str, Model]) -> None:
     """Raise if predictions are from training sets of different sizes."""
-    (one, first), *others = ((name, _kind(model)) for name, model in models.items())
-    for other, kind in others:
-        if kind != first:
-            raise ValueError(
-                f"{one!r} was predicted by {first} and {other!r} by {kind}: these predictions are "
-                "made from training sets of different sizes, and their expected log predictive "
-                "densities cannot be compared. Use the same for all."
-            )
+    methods = {name: _method(model) for name, model in models.items()}
+    for one, other in _differing(methods):
+        raise ValueError(
+            f"{one!r} was predicted by {methods[one]} and {other!r} by {methods[other]}: these "
+            "predictions are made from training sets of different sizes, and their expected log "
+            "predictive densities cannot be compared. Use the same for all."
+        )
 
 
-def _kind(model: Model) -> str:
+def _method(model: Model) -> str:
     if isinstance(model, xr.DataTree) or model.kind == "loo":
         return "leave-one-out"
     n_folds = getattr(model, "n_folds", model.elpd_i.attrs.get("n_folds"))
@@ -311,16 +307,11 @@ def _kind(model: Model) -> str:
 
 def _check_folds(found: Mapping[str, Result]) -> None:
     """Raise if what was predicted together in one model was not in another."""
-    folds = {
-        # the same folds may have other numbers
-        name: pd.factorize(result.elpd_i.attrs["folds"])[0]
-        for name, result in found.items()
-        if "folds" in result.elpd_i.attrs
-    }
-    for other in list(folds)[1:]:
-        one = next(iter(folds))
-        if not np.array_equal(folds[one], folds[other]):
-            raise ValueError(
-                f"{one!r} and {other!r} were predicted in different folds, so that a part of their "
-                "difference is chance. Use the same folds= or seed= for both."
-            )
+    attrs = {name: result.elpd_i.attrs for name, result in found.items()}
+    # the same folds may have other numbers
+    folds = {k: pd.factorize(x["folds"])[0].tolist() for k, x in attrs.items() if "folds" in x}
+    for one, other in _differing(folds):
+        raise ValueError(
+            f"{one!r} and {other!r} were predicted in different folds, so that a part of their "
+            "difference is chance. Use the same folds= or seed= for both."
+        )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bayesrank.results.draws import SAMPLE
 from bayesrank.schema import RANKS, Kept
 
 __all__ = ["group_log_likelihood", "grouped", "observed_dim", "pointwise_log_likelihood"]
@@ -77,23 +78,25 @@ def pointwise_log_likelihood(
             f"{whose} have no log-likelihood of {var!r}, but of {names}: name the observed "
             "variable with var=."
         )
-    return known[var].transpose("chain", "draw", ...)
+    return known[var].transpose(*SAMPLE, ...)
 
 
 def observed_dim(pointwise: xr.DataArray, var: str) -> str:
     """Name the one dim of what is observed, such as ranking."""
-    dims = [str(dim) for dim in pointwise.dims if dim not in ("chain", "draw")]
+    dims = [str(dim) for dim in pointwise.dims if dim not in SAMPLE]
     if len(dims) != 1:
-        message = (
-            f"The log-likelihood of {var!r} has the dims {list(map(str, pointwise.dims))}: besides "
-            "chain and draw there must be one, of the rankings, pairs or rankers."
-        )
-        if not dims:
-            message += (
+        way = (
+            ""
+            if dims
+            else (
                 " A Mallows model without a consensus has one number for all rankings together: "
                 "bayesrank.consensus_log_likelihood adds one for each."
             )
-        raise ValueError(message)
+        )
+        raise ValueError(
+            f"The log-likelihood of {var!r} has the dims {list(map(str, pointwise.dims))}: besides "
+            f"chain and draw there must be one, of the rankings, pairs or rankers.{way}"
+        )
     return dims[0]
 
 

@@ -86,23 +86,22 @@ def loo_by_ranker(data: xr.DataTree, *, var: str = "y", group: str = "ranker") -
     found = loo_of(group_log_likelihood(data, group, var=var), var)
     if random.dims != (group,):
         random, n = (grouped(x, data, group, var=var) for x in (random, n))
-    whole = bool((n == n.round()).all())
+    elpd, counted = found.elpd_i.to_numpy(), n.to_numpy()
+    whole = bool((counted == counted.round()).all())
+    gain = np.divide(
+        elpd - random.to_numpy(), counted, out=np.full(len(elpd), np.nan), where=counted > 0
+    )
     table = pd.DataFrame(
         {
-            "n": n.to_numpy().astype(np.int64 if whole else np.float64),
-            "elpd": found.elpd_i.to_numpy(),
+            "n": counted.astype(np.int64 if whole else np.float64),
+            "elpd": elpd,
             "elpd_random": random.to_numpy(),
-            "gain": _per(found.elpd_i.to_numpy() - random.to_numpy(), n.to_numpy()),
+            "gain": gain,
             "pareto_k": found.pareto_k.to_numpy(),
         },
-        index=pd.Index(labels_of(found.elpd_i), name=group),
+        index=pd.Index(found.elpd_i[group].to_numpy(), name=group),
     )
     return table.sort_values("gain", kind="stable")
-
-
-def _per(total: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divide by how many there are; NaN where there is none."""
-    return np.divide(total, n, out=np.full(len(total), np.nan), where=n > 0)
 
 
 def _how_many(data: xr.DataTree, var: str, each: xr.DataArray) -> xr.DataArray:
@@ -128,16 +127,17 @@ def loo_of(
     ELPDDataLOO
         With pointwise values.
     """
-    pointwise = pointwise_log_likelihood(data, var, whose=_whose(name))
+    whose = "The results" if name is None else f"The results of {name!r}"
+    pointwise = pointwise_log_likelihood(data, var, whose=whose)
     dim = observed_dim(pointwise, var)
-    _check_draws(pointwise, var, dim, name)
-    moves = np.ptp(pointwise.to_numpy(), axis=(0, 1)) > SAME
     elpd_i = pointwise.mean(("chain", "draw")).rename("elpd_i")
     pareto_k = xr.full_like(elpd_i, np.nan).rename("pareto_k")
-    n_draws, good_k, p = _n_draws(pointwise), good_pareto_k(_n_draws(pointwise)), 0.0
+    logp = pointwise.to_numpy().reshape(-1, elpd_i.size)
+    _check_draws(logp, elpd_i[dim], var, whose)
+    n_draws, p, moves = len(logp), 0.0, np.ptp(logp, axis=0) > SAME
+    good_k = good_pareto_k(n_draws)
     if moves.any():
-        logp = pointwise.to_numpy()[..., moves].reshape(n_draws, -1)
-        found = leave_each_out(logp, _relative_efficiency(data, n_draws))
+        found = leave_each_out(logp[:, moves], _relative_efficiency(data, n_draws))
         elpd_i[moves], pareto_k[moves] = found.elpd, found.pareto_k
         p = float((found.lppd - found.elpd).sum())
     _warn_of_pareto_k(pareto_k, good_k, dim, name)
@@ -157,44 +157,26 @@ def _relative_efficiency(data: xr.DataTree, n_draws: int) -> float:
     return float(np.concatenate([x.to_numpy().ravel() for x in ess.values()]).mean() / n_draws)
 
 
-def labels_of(values: xr.DataArray) -> Any:
-    """Labels along the one dim, numbers if it has none."""
-    (dim,) = values.dims
-    return values[dim].to_numpy()
-
-
-def _whose(name: str | None) -> str:
-    return "The results" if name is None else f"The results of {name!r}"
-
-
-def _n_draws(pointwise: xr.DataArray) -> int:
-    return int(pointwise.sizes["chain"] * pointwise.sizes["draw"])
-
-
 def standard_error(elpd_i: xr.DataArray) -> float:
     """Return the standard error of the sum, as ArviZ has it; 0 of a single number."""
     n = elpd_i.size
     return float(np.sqrt(n * elpd_i.var(ddof=1))) if n > 1 else 0.0
 
 
-def _check_draws(pointwise: xr.DataArray, var: str, dim: str, name: str | None) -> None:
-    """Raise for log-likelihoods that are no numbers, and for too few of them."""
-    values = pointwise.to_numpy()
-    wrong = ~np.isfinite(values)
+def _check_draws(logp: NDArray[np.float64], labels: xr.DataArray, var: str, whose: str) -> None:
+    """Raise for log-likelihoods (n_draws, n) that are not numbers, and for too few draws."""
+    wrong = ~np.isfinite(logp)
     if wrong.any():
-        which = int(wrong.any(axis=(0, 1)).argmax())
-        label, how_many = pointwise[dim].to_numpy()[which], int(wrong[..., which].sum())
-        bad = values[..., which][wrong[..., which]][0]
+        k = int(wrong.any(axis=0).argmax())
         raise ValueError(
-            f"{_whose(name)} have the log-likelihood {bad:g} of {var!r} in {dim} "
-            f"{label_text(label)}, in {how_many} of {_n_draws(pointwise)} draws: it must be "
-            "finite. Look at the parameters in these draws."
+            f"{whose} have the log-likelihood {logp[wrong[:, k], k][0]:g} of {var!r} in "
+            f"{labels.name} {label_text(labels.to_numpy()[k])}, in {wrong[:, k].sum()} of "
+            f"{len(logp)} draws: it must be finite. Look at the parameters in these draws."
         )
-    if _n_draws(pointwise) < LEAST_DRAWS:
+    if len(logp) < LEAST_DRAWS:
         raise ValueError(
-            f"{_whose(name)} have {_n_draws(pointwise)} draws: leaving out by importance sampling "
-            f"needs {LEAST_DRAWS} or more. A point estimate has no posterior to leave anything "
-            "out of."
+            f"{whose} have {len(logp)} draws: leaving out by importance sampling needs "
+            f"{LEAST_DRAWS} or more. A point estimate has no posterior to leave anything out of."
         )
 
 
@@ -205,7 +187,7 @@ def _warn_of_pareto_k(pareto_k: xr.DataArray, good_k: float, dim: str, name: str
     if not n_bad:
         return
     worst = int(np.nanargmax(k))
-    label, of = label_text(labels_of(pareto_k)[worst]), "" if name is None else f" of {name!r}"
+    label, of = label_text(pareto_k[dim].to_numpy()[worst]), "" if name is None else f" of {name!r}"
     one = n_bad == 1
     has, their, them = ("has", "its", "it") if one else ("have", "their", "them")
     example = f"{k[worst]:.2f}: {label}" if one else f"the largest, {k[worst]:.2f}, is {label}"

@@ -36,7 +36,7 @@ from scipy.stats import rankdata
 
 from bayesrank.results.evaluation.metrics import QueryMetrics
 
-__all__ = ["leave_one_out", "recommendation_metrics"]
+__all__ = ["recommendation_metrics"]
 
 Scores = ArrayLike | Callable[[int], ArrayLike]
 
@@ -131,50 +131,6 @@ def recommendation_metrics(
         table[u] = _metrics(score[candidate], relevant[candidate], k)
     queries = pd.DataFrame(table, index=names, columns=columns)
     return QueryMetrics(queries, queries.mean())
-
-
-def leave_one_out(interactions: Any, *, seed: int) -> tuple[csr_array, csr_array]:
-    """Hold out one item of each user, at random.
-
-    Parameters
-    ----------
-    interactions : array or sparse array, shape (n_users, n_items)
-        Ones (or True) for the items of a user.
-    seed : int
-        Of the choice.
-
-    Returns
-    -------
-    known, held_out : csr_array of int8
-        The interactions without the item, and the item. A user with a single item keeps it, for
-        nothing would be known of a user without items; one without items has none to hold out.
-
-    Raises
-    ------
-    ValueError
-        If a value is neither 0 nor 1.
-
-    Examples
-    --------
-    >>> known, held_out = leave_one_out([[1, 1, 1], [0, 1, 0]], seed=1)
-    >>> known.toarray() + held_out.toarray()
-    array([[1, 1, 1],
-           [0, 1, 0]], dtype=int8)
-    >>> held_out.sum(axis=1)
-    array([1, 0])
-    """
-    whole = _zeros_and_ones(interactions, "interactions")
-    count = np.diff(whole.indptr)
-    chosen = whole.indptr[:-1] + np.random.default_rng(seed).integers(0, np.maximum(count, 1))
-    out = np.zeros(whole.nnz, dtype=bool)
-    out[chosen[count > 1]] = True
-    user = np.repeat(np.arange(len(count)), count)
-    one = np.ones(whole.nnz, dtype=np.int8)
-    known, held_out = (
-        csr_array((one[part], (user[part], whole.indices[part])), shape=whole.shape)
-        for part in (~out, out)
-    )
-    return known, held_out
 
 
 def _metrics(score: NDArray[np.float64], relevant: NDArray[np.bool_], k: int) -> list[float]:

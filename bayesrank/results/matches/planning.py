@@ -36,13 +36,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr, rel_entr
 from threadpoolctl import threadpool_limits
 
-from bayesrank.results.draws import check_probability, check_tops, ranks_of
+from bayesrank.results.draws import check_probability, check_tops, check_whole, ranks_of
 from bayesrank.results.matches.separation import (
-    TieDraws,
+    Matches,
     check_numbers,
-    item_draws,
-    outcome_probability,
-    tie_draws,
+    least_enough,
+    matches_of,
 )
 from bayesrank.results.ranks.rank_table import find_leader
 
@@ -108,10 +107,9 @@ def next_matches(
     >>> next_matches(draws, 1, top=2)[["item", "item_other"]].values.tolist()
     [['b', 'c']]
     """
-    if n < 1 or n % 1:
-        raise ValueError(f"`n` is {n!r}; choose a whole number of matches, 1 or more.")
-    by_item, labels = item_draws(data, var, dim)
-    n_items, n_draws = by_item.shape
+    check_whole(n=n)
+    posterior, labels = matches_of(data, var, nu, dim)
+    n_items, n_draws = posterior.utility.shape
     (k,) = check_tops(top)
     if k >= n_items:
         raise ValueError(f"`top` is {k}; of {n_items} items fewer than {n_items} can be sought.")
@@ -119,9 +117,8 @@ def next_matches(
     price = _prices(cost, labels)[one, other]
 
     kept = np.unique(np.linspace(0, n_draws - 1, min(n_draws, DRAWS)).astype(int))
-    utility, ties = by_item[:, kept], tie_draws(data, nu, dim)
-    ties = None if ties is None else ties.among(kept)
-    member = (ranks_of(utility.T) <= k).astype(np.float64)  # (n_draws, n_items)
+    draws = _some(posterior, kept)
+    member = (ranks_of(draws.utility.T) <= k).astype(np.float64)  # (n_draws, n_items)
     unsure = (member.mean(0) > 0) & (member.mean(0) < 1)
     member = member[:, unsure]
     doubt = float((entr(member.mean(0)) + entr(1 - member.mean(0))).sum())
@@ -134,15 +131,15 @@ def next_matches(
     for _ in range(n):
         # threads make hundreds of small products far slower
         with threadpool_limits(1, "blas"):
-            gain = _gains(utility, ties, member, weight, one, other)
+            gain = _gains(draws, member, weight, one, other)
         best = int((gain / price).argmax())
         i, j = int(one[best]), int(other[best])
-        p_better = float((by_item[i] > by_item[j]).mean())
+        p_better = float((posterior.utility[i] > posterior.utility[j]).mean())
         if p_better < 0.5:
             i, j, p_better = j, i, 1 - p_better
         rows.append((labels[i], labels[j], float(gain[best]), doubt, p_better))
         # what it may say, in every future, and what that makes of the draws
-        p = outcome_probability(utility[i] - utility[j], None if ties is None else ties.of(i, j))
+        p = draws.outcomes(i, j)
         result = (rng.random((FUTURES, 1)) > p[truth].cumsum(1)[:, :-1]).sum(1)
         log_weight += np.log(np.maximum(p[:, result].T, np.finfo(float).tiny))
         weight = np.exp(log_weight - log_weight.max(1, keepdims=True))
@@ -151,6 +148,7 @@ def next_matches(
 
 
 def _prices(cost: ArrayLike | pd.DataFrame | Mapping[Any, Any] | None, labels: Any) -> Floats:
+    """Cost of a match of every two items, (n_items, n_items)."""
     n_items = len(labels)
     if cost is None:
         return np.ones((n_items, n_items))
@@ -171,11 +169,12 @@ def _prices(cost: ArrayLike | pd.DataFrame | Mapping[Any, Any] | None, labels: A
     found = np.asarray(cost, dtype=np.float64)
     if found.shape != (n_items, n_items):
         raise ValueError(f"`cost` has the shape {found.shape}; it must be {(n_items, n_items)}.")
-    apart = ~np.eye(n_items, dtype=bool)
-    if not ((found[apart] > 0) & np.isfinite(found[apart])).all():
+    i, j = np.triu_indices(n_items, 1)
+    if not ((found[i, j] > 0) & np.isfinite(found[i, j])).all():
         raise ValueError("`cost` must be positive and finite for every two items.")
-    if not np.allclose(found[apart], found.T[apart]):
-        i, j = np.argwhere(apart & ~np.isclose(found, found.T))[0]
+    odd = np.flatnonzero(~np.isclose(found[i, j], found[j, i]))
+    if len(odd):
+        i, j = i[odd[0]], j[odd[0]]
         raise ValueError(
             f"`cost` must be symmetric: a match of {i} and {j} costs {found[i, j]:g}, and of {j} "
             f"and {i} {found[j, i]:g}."
@@ -183,21 +182,25 @@ def _prices(cost: ArrayLike | pd.DataFrame | Mapping[Any, Any] | None, labels: A
     return found
 
 
-def _gains(
-    utility: Floats, ties: TieDraws | None, member: Floats, weight: Floats, one: Any, other: Any
-) -> Floats:
+def _some(draws: Matches, kept: NDArray[np.intp]) -> Matches:
+    """Take some of the draws."""
+    nu = None if draws.nu is None else draws.nu[kept]
+    effect = draws.effect if draws.effect.shape[1] == 1 else draws.effect[:, kept]
+    return Matches(draws.utility[:, kept], nu, effect)
+
+
+def _gains(draws: Matches, member: Floats, weight: Floats, one: Any, other: Any) -> Floats:
     """Return the expected gain of a match of every pair, (n_pairs,), over the futures."""
     n_draws, n_unsure = member.shape
     out = np.zeros(len(one))
     if not n_unsure:
         return out
-    n_outcomes = 2 if ties is None else 3
+    n_outcomes = 2 if draws.nu is None else 3
     step = max(1, BLOCK // (n_draws * n_outcomes))
     inside = [(w @ member, w[:, None] * member) for w in weight]
     for start in range(0, len(one), step):
         pairs = slice(start, start + step)
-        level = None if ties is None else ties.of(one[pairs], other[pairs])
-        p = outcome_probability(utility[one[pairs]] - utility[other[pairs]], level)
+        p = draws.outcomes(one[pairs], other[pairs])
         p = p.transpose(1, 0, 2).reshape(n_draws, -1)  # (n_draws, n_pairs * n_outcomes)
         for w, (share, weighted) in zip(weight, inside, strict=True):
             overall = w @ p
@@ -315,38 +318,34 @@ def matches_to_settle(
     """
     check_probability("prob", prob, 0.5)
     check_probability("power", power, 0.0)
-    if at_most < 1 or at_most % 1:
-        raise ValueError(f"`at_most` is {at_most!r}; it must be a whole number, 1 or more.")
+    check_whole(at_most=at_most)
     if among not in ("all", "tied"):
         raise ValueError(f"`among` is {among!r}; it must be 'all' or 'tied'.")
     numbers = check_numbers(at)
-    by_item, _ = item_draws(data, var, dim)
-    draws = (by_item - by_item.mean(0)).T
+    posterior, labels = matches_of(data, var, nu, dim)
+    draws = (posterior.utility - posterior.utility.mean(0)).T
     tied = find_leader(draws, ranks_of(draws).mean(0), prob).tied
     now = int(tied.sum())
     # while the set is as small as wanted, whoever meets
-    meet = np.flatnonzero(tied) if among == "tied" and now > 1 else np.arange(len(by_item))
-    future = _Futures(draws, _information(by_item, tie_draws(data, nu, dim), meet), seed)
+    meet = np.flatnonzero(tied) if among == "tied" and now > 1 else np.arange(len(labels))
+    future = _Futures(draws, _information(posterior, meet), seed)
     rows = []
     for m in numbers:
         sizes = future.tied_after(m, prob)
         rows.append(((sizes <= at_most).mean(), sizes.mean()))
     index = pd.Index(numbers, name="matches")
     table = pd.DataFrame(rows, columns=["p_settled", "members"], index=index)
-    enough = table.index[table["p_settled"] >= power]
-    matches = 0.0 if now <= at_most else (float(enough[0]) if len(enough) else np.inf)
+    matches = 0.0 if now <= at_most else least_enough(table["p_settled"], power)
     return Settling(matches, now, table, at_most, power, prob)
 
 
-def _information(by_item: Floats, ties: TieDraws | None, meet: Any) -> Floats:
+def _information(draws: Matches, meet: Any) -> Floats:
     """Return the expected information of a match of two of `meet`, (n_items, n_items)."""
-    n_items = len(by_item)
-    out = np.zeros((n_items, n_items))
+    out = np.zeros((len(draws.utility), len(draws.utility)))
     n_pairs = len(meet) * (len(meet) - 1) / 2
     for a, i in enumerate(meet[:-1]):
         others = meet[a + 1 :]
-        level = None if ties is None else ties.of(i, others)
-        p = outcome_probability(by_item[i] - by_item[others], level)
+        p = draws.outcomes(i, others)
         win, loss = p[..., 0], p[..., -1]
         # the variance of the score by the lead; without ties a win is one half more or less, too
         information = ((win + loss) - (win - loss) ** 2).mean(1) / 4 / n_pairs

@@ -28,7 +28,7 @@ outcomes.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,17 +36,18 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from bayesrank.results.draws import check_probability, single_group
+from bayesrank.results.draws import SAMPLE, check_probability, single_group
 
 __all__ = [
+    "Matches",
     "Separation",
     "check_numbers",
-    "item_draws",
+    "least_enough",
     "match_probability",
     "matches_between",
+    "matches_of",
     "matches_to_separate",
     "outcome_probability",
-    "tie_draws",
 ]
 
 AT = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
@@ -130,14 +131,12 @@ def match_probability(
     array([[  nan, 0.417],
            [0.417,   nan]])
     """
-    by_item, labels = item_draws(data, var, dim)
-    ties = tie_draws(data, nu, dim)
-    results = ["win", "loss"] if ties is None else ["win", "tie", "loss"]
-    n = len(by_item)
+    draws, labels = matches_of(data, var, nu, dim)
+    results = ["win", "loss"] if draws.nu is None else ["win", "tie", "loss"]
+    n = len(labels)
     out = np.full((n, n, len(results)), np.nan)
     for i in range(n - 1):
-        level = None if ties is None else ties.of(i, slice(i + 1, None))
-        out[i, i + 1 :] = outcome_probability(by_item[i] - by_item[i + 1 :], level).mean(1)
+        out[i, i + 1 :] = draws.outcomes(i, np.arange(i + 1, n)).mean(1)
         out[i + 1 :, i] = out[i, i + 1 :, ::-1]
     return xr.DataArray(
         out,
@@ -147,47 +146,50 @@ def match_probability(
     )
 
 
-def item_draws(data: Any, var: str, dim: str) -> tuple[Floats, NDArray[Any]]:
-    """Draws of the utilities (n_items, n_draws), and labels of the items."""
+class Matches(NamedTuple):
+    """Draws of what the matches of any two items depend on.
+
+    Attributes
+    ----------
+    utility : array, shape (n_items, n_draws)
+    nu : array, shape (n_draws,), or None
+        The tie parameter, if there are ties.
+    effect : array, shape (n_items, n_draws)
+        What an item of a match adds to the logarithm of the tie parameter.
+    """
+
+    utility: Floats
+    nu: Floats | None
+    effect: Floats
+
+    def outcomes(self, one: Any, other: Any) -> Floats:
+        """Probabilities of the outcomes of matches, (..., n_draws, n_outcomes)."""
+        lead = self.utility[one] - self.utility[other]
+        if self.nu is None:
+            return outcome_probability(lead)
+        nu = self.nu * np.exp(self.effect[one] + self.effect[other])
+        return outcome_probability(lead, nu)
+
+
+def matches_of(data: Any, var: str, nu: str, dim: str) -> tuple[Matches, NDArray[Any]]:
+    """Read from a posterior what matches depend on, and the labels of the items."""
     draws, labels = single_group(data, var, dim)
-    return np.ascontiguousarray(draws.T), labels
-
-
-@dataclass(frozen=True)
-class TieDraws:
-    """Draws of the parameter of ties: of all pairs, times what the items of a pair add."""
-
-    nu: Floats  # (n_draws,)
-    effect: Floats | None = None  # (n_items, n_draws), added to its logarithm for both
-
-    def of(self, one: Any, other: Any) -> Floats:
-        """Of a pair, or of many (n_pairs, n_draws); (n_draws,) if all are alike."""
-        if self.effect is None:
-            return self.nu
-        return np.asarray(self.nu * np.exp(self.effect[one] + self.effect[other]))
-
-    def among(self, kept: NDArray[np.integer]) -> "TieDraws":
-        """Take some of the draws."""
-        return TieDraws(self.nu[kept], None if self.effect is None else self.effect[:, kept])
-
-
-def tie_draws(data: Any, name: str, dim: str) -> TieDraws | None:
-    """Draws of the parameter of ties, if there is one, and of ``item_tie_effect``, if any."""
+    utility = np.ascontiguousarray(draws.T)
+    none = np.zeros((len(labels), 1))
     if isinstance(data, xr.DataTree):
-        data = data["posterior"] if "posterior" in data.children else data
-        data = data.to_dataset()
-    if not isinstance(data, xr.Dataset) or name not in data:
-        return None
-    if set(data[name].dims) != {"chain", "draw"}:
+        data = (data["posterior"] if "posterior" in data.children else data).to_dataset()
+    if not isinstance(data, xr.Dataset) or nu not in data:
+        return Matches(utility, None, none), labels
+    if set(data[nu].dims) != {*SAMPLE}:
         raise ValueError(
-            f"{name!r} has the dims {list(map(str, data[name].dims))}; one tie parameter per draw "
-            "is needed, with the dims chain and draw."
+            f"{nu!r} has the dims {list(map(str, data[nu].dims))}; one tie parameter per draw is "
+            "needed, with the dims chain and draw."
         )
-    nu = data[name].transpose("chain", "draw").values.reshape(-1)
+    level = data[nu].transpose(*SAMPLE).values.reshape(-1)
     effect = data.get(f"{dim}_tie_effect")
-    if effect is None:
-        return TieDraws(nu)
-    return TieDraws(nu, effect.transpose(dim, "chain", "draw").values.reshape(-1, len(nu)))
+    if effect is not None:
+        none = effect.transpose(dim, *SAMPLE).values.reshape(len(labels), -1)
+    return Matches(utility, level, none), labels
 
 
 @dataclass(frozen=True)
@@ -320,11 +322,8 @@ def matches_to_separate(
     columns = ["p_separated", "p_right", "effective_draws"]
     table = pd.DataFrame(rows, columns=columns, index=pd.Index(numbers, name="matches"))
     p_better = float(better.mean())
-    enough = table.index[table["p_separated"] >= power]
-    if max(p_better, 1 - p_better) >= prob:
-        matches = 0.0
-    else:
-        matches = float(enough[0]) if len(enough) else np.inf
+    already = max(p_better, 1 - p_better) >= prob
+    matches = 0.0 if already else least_enough(table["p_separated"], power)
     return Separation(items, p_better, matches, table, prob, power)
 
 
@@ -334,6 +333,12 @@ def check_numbers(at: Sequence[int]) -> list[int]:
     if not numbers or numbers[0] < 1 or np.any(np.diff(numbers) <= 0) or numbers != list(at):
         raise ValueError(f"`at` is {tuple(at)}; it must hold ascending whole numbers, 1 or more.")
     return numbers
+
+
+def least_enough(probability: pd.Series, power: float) -> float:
+    """Find the least number of matches with at least this probability; infinite if none has."""
+    enough = probability.index[probability >= power]
+    return float(enough[0]) if len(enough) else np.inf
 
 
 def _separated(
@@ -398,7 +403,7 @@ def matches_between(
     >>> matches_between(u, "a", "b").matches
     200.0
     """
-    by_item, labels = item_draws(data, var, dim)
+    draws, labels = matches_of(data, var, nu, dim)
     known = list(labels)
     for label in (one, other):
         if label not in known:
@@ -406,6 +411,5 @@ def matches_between(
     if one == other:
         raise ValueError(f"There are no matches of {one!r} and itself: name two items.")
     i, j = known.index(one), known.index(other)
-    lead, ties = by_item[i] - by_item[j], tie_draws(data, nu, dim)
-    probability = outcome_probability(lead, None if ties is None else ties.of(i, j))
-    return matches_to_separate(lead, probability, items=(one, other), **options)
+    lead = draws.utility[i] - draws.utility[j]
+    return matches_to_separate(lead, draws.outcomes(i, j), items=(one, other), **options)

@@ -8,8 +8,7 @@ which are single items unless majorities go round in a cycle, and only inside a 
 have to be compared.
 """
 
-from collections.abc import Callable, Hashable
-from heapq import heapify, heappop, heappush
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -18,13 +17,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
-from bayesrank.results.draws import (
-    each_group,
-    group_dims,
-    group_results,
-    posterior_utilities,
-    ranks_of,
-)
+from bayesrank.results.draws import SAMPLE, by_group, group_dims, posterior_utilities, ranks_of
 from bayesrank.results.ranks.probabilities import times_above
 
 __all__ = [
@@ -95,9 +88,11 @@ def consensus_ordering(
     if method not in orderings:
         raise ValueError(f"`method` is {method!r}; it is one of {', '.join(map(repr, orderings))}.")
     utility = posterior_utilities(data, var, dim)
-    # Places are the inverse of the ordering
-    places = [orderings[method](draws).argsort() + 1 for draws in each_group(utility, dim)]
-    return group_results(places, utility, dim, "place")
+    # places are the inverse of the ordering
+    (places,) = by_group(
+        lambda draws: orderings[method](draws).argsort() + 1, utility, dim, {"place": (dim,)}
+    )
+    return places
 
 
 def expected_kendall(
@@ -142,18 +137,24 @@ def expected_kendall(
     0.5
     """
     utility = posterior_utilities(data, var, dim)
-    place = _places_of_groups(places, utility, dim)
-    means = []
-    for draws, one in zip(each_group(utility, dim), place, strict=True):
-        above = times_above(draws)
-        # Twice the distance, summed over draws and over both orders of a pair
-        before = one[:, None] < one
-        equal = one[:, None] == one
-        differ = above + above.T
-        against = np.where(before, 2 * above.T + len(draws) - differ, 0)
-        twice = 2 * against.sum(dtype=np.int64) + differ[equal].sum(dtype=np.int64)
-        means.append(twice / 4 / len(draws))
-    return group_results(means, utility, dim, "expected_kendall", by_item=False)
+    found = xr.apply_ufunc(
+        lambda draws, place: _distance(draws.reshape(-1, len(place)), place),
+        utility,
+        _aligned(places, utility, dim),
+        input_core_dims=[[*SAMPLE, dim], [dim]],
+        vectorize=True,
+    )
+    return found.rename("expected_kendall")
+
+
+def _distance(draws: NDArray[np.float64], place: NDArray[np.float64]) -> float:
+    """Mean Kendall distance of the draws (n_draws, n_items) of one group from an ordering."""
+    above = times_above(draws)
+    # twice the distance, summed over draws and over both orders of a pair
+    before, equal = place[:, None] < place, place[:, None] == place
+    differ = above + above.T
+    against = np.where(before, 2 * above.T + len(draws) - differ, 0)
+    return (2 * against.sum() + differ[equal].sum()) / 4 / len(draws)
 
 
 def _by_mean_rank(utility: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -173,54 +174,38 @@ def _kendall(utility: NDArray[np.float64]) -> NDArray[np.intp]:
     return ordering[kemeny_ordering(times_above(utility[:, ordering]))]
 
 
-def _places_of_groups(
-    places: xr.DataArray | pd.Series | ArrayLike, utility: xr.DataArray, dim: str
-) -> NDArray[np.float64]:
-    """Places (n_groups, n_items) in the order of the draws."""
-    groups = group_dims(utility, dim)
-    like = utility.isel(chain=0, draw=0, drop=True).transpose(*groups, dim)
+def _aligned(places: Any, utility: xr.DataArray, dim: str) -> xr.DataArray:
+    """Places in the order of the items and groups of the draws, without labels."""
+    groups = [str(d) for d in group_dims(utility, dim)]
     if isinstance(places, pd.Series):
-        places = xr.DataArray(places.values, dims=dim, coords={dim: places.index.values})
+        places = xr.DataArray(places.values, {dim: places.index.values}, dim)
     if not isinstance(places, xr.DataArray):
-        in_order = np.asarray(places)
-        dims = [dim] if in_order.ndim == 1 else [*groups, dim]
-        if in_order.ndim != len(dims):
-            raise ValueError(
-                f"`places` have {in_order.ndim} dims; they have {[dim]}, or {[*groups, dim]}."
-            )
-        places = xr.DataArray(in_order, dims=dims)
-    if dim not in places.dims or not set(places.dims) <= set(like.dims):
+        values = np.asarray(places)
+        places = xr.DataArray(
+            values, dims={len(groups) + 1: [*groups, dim], 1: [dim]}.get(values.ndim)
+        )
+    if dim not in places.dims or not set(places.dims) <= {*groups, dim}:
         raise ValueError(
             f"`places` have the dims {list(map(str, places.dims))}; they must have {dim!r}, and "
-            f"may have {list(map(str, groups))}."
+            f"may have {groups}."
         )
     for d in places.dims:
-        if d in places.coords and d in utility.coords:
-            places = places.isel({d: _matched(places, utility, d)})
+        ours, theirs = utility.indexes.get(d), places.indexes.get(d)
+        if ours is not None and theirs is not None:
+            odd = {*theirs[theirs.duplicated()], *ours.symmetric_difference(theirs)}
+            if odd:
+                raise ValueError(
+                    f"`places` and the draws differ in {d!r}: {sorted(map(str, odd))}. Give every "
+                    "one a place, once, and only those."
+                )
+            places = places.sel({d: ours})
         elif places.sizes[d] != utility.sizes[d]:
             raise ValueError(
                 f"`places` have {places.sizes[d]} of {d!r}; the draws have {utility.sizes[d]}."
             )
-    of_all = places.drop_vars(places.coords).broadcast_like(like.drop_vars(like.coords))
-    values = of_all.transpose(*groups, dim).values.reshape(-1, utility.sizes[dim])
-    if not np.isfinite(values).all():
+    if not np.isfinite(places).all():
         raise ValueError("`places` hold NaN or infinite values; give every item a place.")
-    return values
-
-
-def _matched(places: xr.DataArray, utility: xr.DataArray, d: Hashable) -> NDArray[np.intp]:
-    """Where the labels of the draws are among those of the places."""
-    ours, theirs = pd.Index(utility[d].values), pd.Index(places[d].values)
-    if not theirs.is_unique:
-        twice = theirs[theirs.duplicated()][0]
-        raise ValueError(f"`places` name {twice!r} in {d!r} more than once.")
-    odd = sorted(map(str, ours.symmetric_difference(theirs, sort=False)))
-    if odd:
-        raise ValueError(
-            f"`places` and the draws differ in {d!r}: {odd}. Give every one a place, and only "
-            "those."
-        )
-    return theirs.get_indexer(ours)
+    return places.drop_vars(places.coords)
 
 
 def copeland_ordering(above: Counts) -> NDArray[np.intp]:
@@ -273,8 +258,14 @@ def kemeny_ordering(above: Counts) -> NDArray[np.intp]:
     np.fill_diagonal(beats, False)
     # i before j rather than after it costs so many draws more
     cost = above.T - above
-    inside = [own[cheapest_order(cost[np.ix_(own, own)])] for own in members]
-    return np.concatenate([inside[c] for c in _first_to_last(beats, members)])
+    waits_for, ordering = beats.sum(0), []
+    left = sorted(range(n_components), key=lambda c: members[c][0])
+    while left:
+        c = next(c for c in left if not waits_for[c])
+        left.remove(c)
+        waits_for -= beats[c]
+        ordering.append(members[c][cheapest_order(cost[np.ix_(members[c], members[c])])])
+    return np.concatenate(ordering)
 
 
 def cheapest_order(cost: Counts) -> NDArray[np.intp]:
@@ -317,18 +308,3 @@ def cheapest_order(cost: Counts) -> NDArray[np.intp]:
         order[k] = first[left]
         left &= ~(1 << int(order[k]))
     return order
-
-
-def _first_to_last(beats: NDArray[np.bool_], members: list[NDArray[np.intp]]) -> list[int]:
-    """Components so that each is after those that beat it, the best item first where free."""
-    waits_for = beats.sum(0)
-    ready = [(int(members[c][0]), int(c)) for c in np.flatnonzero(waits_for == 0)]
-    heapify(ready)
-    found = []
-    while ready:
-        c = heappop(ready)[1]
-        found.append(c)
-        waits_for[beats[c]] -= 1
-        for freed in np.flatnonzero(beats[c] & (waits_for == 0)):
-            heappush(ready, (int(members[freed][0]), int(freed)))
-    return found

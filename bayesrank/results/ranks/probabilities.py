@@ -8,13 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from bayesrank.results.draws import (
-    check_tops,
-    each_group,
-    group_results,
-    posterior_utilities,
-    ranks_of,
-)
+from bayesrank.results.draws import by_group, check_tops, posterior_utilities, ranks_of
 
 __all__ = ["place_probability", "times_above", "top_probability", "win_probability"]
 
@@ -47,13 +41,13 @@ def place_probability(data: Any, var: str = "utility", *, dim: str = "item") -> 
     """
     utility = posterior_utilities(data, var, dim)
     n_items = utility.sizes[dim]
-    shares = []
-    for draws in each_group(utility, dim):
-        ranks = ranks_of(draws)
-        counts = [np.bincount(of_item, minlength=n_items + 1)[1:] for of_item in ranks.T]
-        shares.append(np.stack(counts) / len(draws))
-    new = {"place": range(1, n_items + 1)}
-    return group_results(shares, utility, dim, "place_probability", new=new)
+
+    def shares(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+        counts = [np.bincount(ranks, minlength=n_items + 1)[1:] for ranks in ranks_of(draws).T]
+        return np.stack(counts) / len(draws)
+
+    results = {"place_probability": (dim, "place")}
+    return by_group(shares, utility, dim, results, place=range(1, n_items + 1))[0]
 
 
 def top_probability(
@@ -91,13 +85,16 @@ def top_probability(
     """
     tops = check_tops(top)
     utility = posterior_utilities(data, var, dim)
-    shares = []
-    for draws in each_group(utility, dim):
+    several = isinstance(top, Sequence | np.ndarray)
+
+    def shares(draws: NDArray[np.float64]) -> NDArray[np.float64]:
         ranks = ranks_of(draws)
-        shares.append(np.stack([(ranks <= k).mean(0) for k in tops], axis=1))
-    if isinstance(top, Sequence | np.ndarray):
-        return group_results(shares, utility, dim, "top_probability", new={"top": list(tops)})
-    return group_results([one[:, 0] for one in shares], utility, dim, "top_probability")
+        found = np.stack([(ranks <= k).mean(0) for k in tops], axis=1)
+        return found if several else found[:, 0]
+
+    results = {"top_probability": (dim, "top") if several else (dim,)}
+    labels = {"top": list(tops)} if several else {}
+    return by_group(shares, utility, dim, results, **labels)[0]
 
 
 def win_probability(
@@ -142,9 +139,9 @@ def win_probability(
     if of not in kernels:
         raise ValueError(f"`of` is {of!r}; it is one of {', '.join(map(repr, kernels))}.")
     utility = posterior_utilities(data, var, dim)
-    found = [kernels[of](draws) for draws in each_group(utility, dim)]
-    others = utility[dim].values if dim in utility.coords else None
-    return group_results(found, utility, dim, "win_probability", new={f"{dim}_other": others})
+    other = f"{dim}_other"
+    labels = {other: utility[dim].values if dim in utility.coords else None}
+    return by_group(kernels[of], utility, dim, {"win_probability": (dim, other)}, **labels)[0]
 
 
 def times_above(utility: NDArray[np.float64]) -> NDArray[np.int64]:

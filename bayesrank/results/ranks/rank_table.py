@@ -17,6 +17,7 @@ which stay.
 """
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,11 +26,11 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesrank.results.draws import (
+    by_group,
     check_probability,
     check_tops,
     each_group,
     group_dims,
-    group_results,
     item_labels,
     posterior_utilities,
     ranks_of,
@@ -183,7 +184,7 @@ def rank_summary(
     groups = group_dims(utility, dim)
     if not groups:
         return tables[0]
-    keys = pd.MultiIndex.from_product([utility[d].values for d in groups], names=groups)
+    keys = product(*(utility[d].values for d in groups))
     return pd.concat(tables, keys=list(keys), names=[*groups, dim])
 
 
@@ -281,19 +282,15 @@ def tied_with_leader(
     """
     check_probability("prob", prob, 0.5)
     utility = posterior_utilities(data, var, dim)
+
+    def leading(draws: NDArray[np.float64]) -> tuple[Any, ...]:
+        found = find_leader(draws, ranks_of(draws).mean(0), prob)
+        return found.tied, found.leader, found.p_others_worse
+
+    results = {"tied": (dim,), "leader": (), "p_others_worse": ()}
+    found = xr.Dataset({x.name: x for x in by_group(leading, utility, dim, results)})
     labels = item_labels(utility, dim)
-    found = [find_leader(u, ranks_of(u).mean(0), prob) for u in each_group(utility, dim)]
-    return xr.Dataset(
-        {
-            "tied": group_results([f.tied for f in found], utility, dim, "tied"),
-            "leader": group_results(
-                [labels[f.leader] for f in found], utility, dim, "leader", by_item=False
-            ),
-            "p_others_worse": group_results(
-                [f.p_others_worse for f in found], utility, dim, "p_others_worse", by_item=False
-            ),
-        }
-    )
+    return found.assign(leader=found["leader"].copy(data=labels[found["leader"].values]))
 
 
 class Leading(NamedTuple):

@@ -18,21 +18,15 @@ tiers hold in the most draws, as long as that is a share of at least p.
 {'a': 1, 'b': 1, 'c': 2}
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesrank.results.draws import (
-    check_probability,
-    each_group,
-    group_results,
-    posterior_utilities,
-    ranks_of,
-)
+from bayesrank.results.draws import by_group, check_probability, posterior_utilities, ranks_of
 
-__all__ = ["Tiers", "find_tiers", "tiers"]
+__all__ = ["find_tiers", "tiers"]
 
 
 def tiers(data: Any, var: str = "utility", *, dim: str = "item", prob: float = 0.95) -> xr.Dataset:
@@ -77,34 +71,13 @@ def tiers(data: Any, var: str = "utility", *, dim: str = "item", prob: float = 0
     """
     check_probability("prob", prob, 0.5)
     utility = posterior_utilities(data, var, dim)
-    found = [find_tiers(draws, prob) for draws in each_group(utility, dim)]
-    return xr.Dataset(
-        {
-            "tier": group_results([f.tier for f in found], utility, dim, "tier"),
-            "p_tiers": group_results(
-                [f.probability for f in found], utility, dim, "p_tiers", by_item=False
-            ),
-        }
-    )
+    results = {"tier": (dim,), "p_tiers": ()}
+    found = by_group(lambda draws: find_tiers(draws, prob), utility, dim, results)
+    return xr.Dataset({x.name: x for x in found})
 
 
-class Tiers(NamedTuple):
-    """Tiers of one group.
-
-    Attributes
-    ----------
-    tier : array of int, shape (n_items,)
-        From 1, the best.
-    probability : float
-        With which they hold.
-    """
-
-    tier: NDArray[np.int64]
-    probability: float
-
-
-def find_tiers(utility: NDArray[np.float64], prob: float) -> Tiers:
-    """As `tiers`, from the draws (n_draws, n_items) of one group."""
+def find_tiers(utility: NDArray[np.float64], prob: float) -> tuple[NDArray[np.int64], float]:
+    """As `tiers`, from the draws (n_draws, n_items) of one group: tiers, their probability."""
     order = ranks_of(utility).mean(0).argsort(kind="stable")
     ordered = utility[:, order]
     worst = np.minimum.accumulate(ordered, axis=1)[:, :-1]
@@ -124,4 +97,4 @@ def find_tiers(utility: NDArray[np.float64], prob: float) -> Tiers:
         standing = standing[holds[standing, k]]
     tier = np.empty(len(order), dtype=np.int64)
     tier[order] = 1 + np.concatenate([[0], np.cumsum(cuts)])
-    return Tiers(tier, len(standing) / n_draws)
+    return tier, len(standing) / n_draws
