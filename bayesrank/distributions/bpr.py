@@ -87,9 +87,7 @@ class BPR(Discrete):
     .. math:: \sum_u \sum_{i \in I_u^+} \sum_{j \notin I_u^+} \log\sigma(x_{ui} - x_{uj})
 
     A *composite* likelihood: every pair counts as if it were independent. There is no LOO:
-    `pm.compute_log_likelihood` and `bayesrank.compare` refuse it. A **draw** is a coin for each
-    pair; the pairs of a user need fit no set of items, nor any order.
-
+    `pm.compute_log_likelihood` and `bayesrank.compare` refuse it. A draw is a coin for each pair.
     Posteriors from all pairs are far too narrow. `weight`, or for minibatches `total_size`, says
     what the pairs count for: one comparison for every interaction is a modest choice.
 

@@ -51,6 +51,12 @@ RANKING, SLOT = "ranking", "slot"
 Readings = Mapping[tuple[str, ...], str]  # axes, and what they mean
 EMPTY: Mapping[Any, str] = MappingProxyType({})
 
+BY_GROUP = "Say by Rankings.grouped what else they are grouped by."
+BY_SLOT = (
+    "Say by Rankings.grouped what else they are grouped by, or gather it into the slots, and say "
+    "{what}_dims=('ranking', 'slot')."
+)
+
 
 class Named(NamedTuple):
     """A parameter, and the axes of the data that its own are along."""
@@ -122,15 +128,11 @@ def rankings_axes(
     """
     names, coords = (ITEM, RANKING, RANKER, *rankings.groups, SLOT), rankings.coords
     alike = not _rank_often(rankings) and np.array_equal(coords[RANKER], coords[RANKING])
-    otherwise = "Say by Rankings.grouped what else they are grouped by."
-    if says:
-        way = ", or gather it into the slots, and say {what}_dims=('ranking', 'slot')."
-        otherwise = otherwise.removesuffix(".") + way
     return Axes(
         "rankings",
         {axis: coords[axis] for axis in names} | dict(labels),
         dict(zip(dims, (RANKING, SLOT), strict=False)) if dims else {},
-        otherwise,
+        BY_SLOT if says else BY_GROUP,
         says=says,
         first=first,
         rest=rest,
@@ -591,11 +593,8 @@ class _Reader:
         if len(fitting) == 1:
             return fitting[0]
         if fitting:
-            options = [f" ({self.what}_dims={reading})" for reading in fitting]
-            ways = [
-                readings[reading] + (option if axes.says else "")
-                for reading, option in zip(fitting, options, strict=True)
-            ]
+            option = " ({}_dims={})" if axes.says else ""
+            ways = [readings[along] + option.format(self.what, along) for along in fitting]
             raise ValueError(
                 f"{self.subject} {self.has} shape {shape} and no names for its axes: it could be "
                 f"{', or '.join(ways)}. Say which, or give a variable of the model with dims."

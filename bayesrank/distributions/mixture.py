@@ -86,8 +86,8 @@ class Mixture:
         such as a `PlackettLuce` that `LeapAndShift` samples, and alpha by kind; or, of full
         rankings and top-k lists, ``br.GeneralizedMallows.dist(consensus, alpha)`` with alpha by
         kind and stage.
-        In a sequence they may be of several families, and each of one kind, with a utility per
-        item, or of several; kinds are numbered in their order.
+        In a sequence they may be of several families, and each of one kind or of several; kinds
+        are numbered in their order.
     unit : {"ranking", "ranker"}
         What is of one kind. With "ranker", all rankings of a ranker are, and `logp` has one number
         per ranker: the variable has the dims ranker, turn (the rankings of each ranker, in their

@@ -146,6 +146,15 @@ class GivenPairsRV(_CountsRV):
         return pt.zeros_like(rv) + pt.triu(pt.ones_like(rv) if p.total is None else p.total, 1)
 
 
+class CountOptions(Options, total=False):
+    """What `MPM` takes."""
+
+    variance: Any
+    adherence: Any
+    total: Any
+    given_pairs: bool
+
+
 class MPM(Discrete):
     r"""Multinomial preference model: log-likelihood of counts of ordered pairs.
 
@@ -213,9 +222,8 @@ class MPM(Discrete):
     Notes
     -----
     With r the largest adherence times the largest :math:`|D_{ij}|`, an evaluation costs
-    :math:`O((\text{items} + \text{rankers}) \sqrt r)` with equal variances, and
-    :math:`O((\text{pairs} + \text{rankers}) \sqrt r)` with others. With variances and many rankers
-    JAX interpolates the log normaliser, which is exact to 1e-6 for r up to 32.
+    :math:`O((n + \text{rankers}) \sqrt r)`, where n is the number of items, or of pairs if
+    variances differ. With variances and many rankers JAX is exact to 1e-6 for r up to 32.
 
     References
     ----------
@@ -238,35 +246,21 @@ class MPM(Discrete):
     rv_op = MPMRV.rv_op
 
     def __new__(
-        cls,
-        name: str,
-        score: Any,
-        *,
-        observed: Any = None,
-        variance: Any = None,
-        adherence: Any = None,
-        total: Any = None,
-        given_pairs: bool = False,
-        **kwargs: Unpack[Options],
+        cls, name: str, score: Any, *, observed: Any = None, **kwargs: Unpack[CountOptions]
     ) -> TensorVariable:
         refuse_single_precision()
-        options: dict[str, Any] = {
-            "variance": variance,
-            "adherence": adherence,
-            "total": total,
-            "given_pairs": given_pairs,
-            **kwargs,
-        }
+        options: dict[str, Any] = {**kwargs}
         if isinstance(observed, PairCounts):
             return _observe(name, score, observed, options)
         if observed is not None:
             refuse_other_data("MPM", observed, PairCounts, "PairCounts.from_frame")
             _check_counts(observed, score)
             if not isinstance(observed, Variable):
-                each = {"score": (score, 1), "variance": (variance, 1), "adherence": (adherence, 0)}
-                check_rows("MPM", np.shape(observed)[:-2], "tables", each)
-            if total is None:
-                options["total"] = _totals(observed, given_pairs)
+                by_item = {"score": (score, 1), "variance": (options.get("variance"), 1)}
+                own = by_item | {"adherence": (options.get("adherence"), 0)}
+                check_rows("MPM", np.shape(observed)[:-2], "tables", own)
+            if options.get("total") is None:
+                options["total"] = _totals(observed, options.get("given_pairs", False))
         rv = super().__new__(cls, name, score, observed=observed, **options)
         return rv if observed is None else labelled(name, rv)
 
@@ -300,7 +294,7 @@ class MPM(Discrete):
         score = pt.atleast_1d(as_double(score, "`score`"))
         if score.type.shape[-1] == 1:
             raise ValueError("`score` has one item; MPM compares items, so give it two or more.")
-        given = {"variance": variance, "adherence": adherence}
+        given = {"variance": variance, "adherence": adherence, "total": total}
         variance = pt.atleast_1d(as_double([] if variance is None else variance, "`variance`"))
         if variance.type.shape[-1] == 1:  # one for all items
             variance = pt.broadcast_to(variance, (*variance.shape[:-1], score.shape[-1]))
@@ -311,14 +305,15 @@ class MPM(Discrete):
                 "items, or one for each."
             )
         adherence = as_double(1.0 if adherence is None else adherence, "`adherence`")
-        for what, x in (("variance", variance), ("adherence", adherence)):
+        params = {"variance": variance, "adherence": adherence}
+        if total is not None:
+            params["total"] = pt.as_tensor_variable(total)
+        for what, x in params.items():
             _check_sign(what, given[what], x)
         if total is not None:
-            _check_sign("total", total, pt.as_tensor_variable(total))
-        params = [score, variance, adherence]
-        if total is not None:
-            params.append(pt.cast(pt.as_tensor_variable(total), "int64"))
-        return _GivenPairs.dist(params, **kwargs) if given_pairs else super().dist(params, **kwargs)
+            params["total"] = pt.cast(params["total"], "int64")
+        inputs = [score, *params.values()]
+        return _GivenPairs.dist(inputs, **kwargs) if given_pairs else super().dist(inputs, **kwargs)
 
 
 class _GivenPairs(Discrete):
@@ -498,14 +493,7 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
 
 
 # of observed counts: all scores, variances and adherences, and where those of an item are
-FLAT = {
-    "score": "score",
-    "variance": "variance",  # none where all are equal
-    "adherence": "adherence",
-    "weight": "",
-    "score_at": "score_at",
-    "variance_at": "variance_at",
-}
+FLAT = {name: name for name in ("score", "variance", "adherence", "score_at", "variance_at")}
 
 
 class ObservedMPMRV(_ObservedCountsRV):
@@ -514,6 +502,7 @@ class ObservedMPMRV(_ObservedCountsRV):
     name = "mpm"
     parameters: ClassVar[Mapping[str, str]] = {
         **FLAT,
+        "weight": "",
         "log_multinomial": "",
         "item": "row,place",
         "where": "row,place",
@@ -611,12 +600,8 @@ class ObservedGivenPairsRV(_ObservedCountsRV):
     given_pairs = True
     parameters: ClassVar[Mapping[str, str]] = {
         **FLAT,
-        "ranker": "entry",
-        "first": "entry",
-        "second": "entry",
-        "rate": "entry",
-        "count": "entry",
-        "compared": "entry",
+        **dict.fromkeys(("ranker", "first", "second", "rate", "count", "compared"), "entry"),
+        "weight": "",
         "net": "item",
     }
 

@@ -4,13 +4,6 @@ The value holds counts of outcomes, the last axis being the outcomes (first wins
 in models that have them, ties); `logp` is one number per pair, the multinomial of its counts given
 how many there are.
 
-=============== ============================================ ==========================
-`BradleyTerry`  :math:`P(\text{first}) = \sigma(d)`          no ties
-`Thurstone`     :math:`P(\text{first}) = \Phi(d)`            no ties
-`Davidson`      Bradley-Terry if one wins                    a third outcome
-`RaoKupper`     a threshold on the difference                small differences
-=============== ============================================ ==========================
-
 With arrays, `utility` has the first and the second item on its last axis. With ``observed=`` a
 `Pairs`, the class registers the data and names the dims (`bayesrank.distributions.observed_pairs`):
 utilities are by item and any of the groups of the pairs, such as a category; adherence, order

@@ -38,11 +38,13 @@ from bayesrank.distributions.observed import (
 )
 from bayesrank.distributions.orders import (
     ObservedRankingsRV,
+    WeakOrderRV,
+    WeakOrders,
     batch_shape,
     fits,
     ranks_from_scores,
+    slot_parameters,
 )
-from bayesrank.distributions.weak_orders import WeakOrderRV, WeakOrders, slot_parameters
 from bayesrank.likelihoods.plackett_luce import ranking_logp, weak_order_logp
 from bayesrank.schema import ITEM, RANKER
 

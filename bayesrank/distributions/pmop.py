@@ -44,10 +44,12 @@ from bayesrank.distributions.observed import (
 )
 from bayesrank.distributions.orders import (
     ObservedRankingsRV,
+    WeakOrderRV,
+    WeakOrders,
     batch_shape,
     fits,
+    slot_parameters,
 )
-from bayesrank.distributions.weak_orders import WeakOrderRV, WeakOrders, slot_parameters
 from bayesrank.likelihoods.ops import broadcast_batch
 from bayesrank.likelihoods.pmop import AGGREGATES, OrderedPartitionDraw, pmop_logp
 from bayesrank.schema import ITEM, RANKER

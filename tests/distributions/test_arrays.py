@@ -68,12 +68,8 @@ def test_what_is_no_ranks_is_refused(family):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_tables_and_data_of_another_kind_are_refused_with_the_way_to_the_right_one(family):
+def test_data_of_another_kind_are_refused_with_the_way_to_the_right_one(family):
     name = family.__name__
-    wide = pd.DataFrame([[1, 2, 3, 4]], columns=list("abcd"))
-    for table in (wide, wide.iloc[0]):
-        with pytest.raises(TypeError, match=r"labels would be lost. Read it with Rank"), pm.Model():
-            family("y", U, observed=table)
     message = rf"^{name} observes Rankings, and got Pairs, which BradleyTerry, .* observe\.$"
     with pytest.raises(TypeError, match=message), pm.Model():
         family("y", U, observed=THREE.pairs())
@@ -88,8 +84,6 @@ def test_tables_and_data_of_another_kind_are_refused_with_the_way_to_the_right_o
 def test_arrays_of_no_full_rankings_are_refused_by_mallows_models(family, consensus):
     cases = {
         "from zero": ([[0, 1, 2], [1, 0, 2]], r"^Each ranking that \w*Mallows got .* has a rank 0"),
-        "average": ([[1, 2.5, 2.5]], r"not whole: of average ranks of ties, rank anew with scipy"),
-        "gaps": ([[1, 1, 3]], r"have gaps: of ranks such as 1, 2, 2, 4, rank anew"),
         "ties": (
             [[1, 2, 2]],
             r"^The ranks \[1, 2, 2\] in observed= of \w+ have ties, and th",
@@ -103,11 +97,8 @@ def test_arrays_of_no_full_rankings_are_refused_by_mallows_models(family, consen
     for observed, message in cases.values():
         with pytest.raises(ValueError, match=message), pm.Model():
             family("y", consensus, [1.0, 1.0], observed=observed)
-    frame = pd.DataFrame([[1, 2, 3]], columns=list("abc"))
-    for other, message in ((frame, "labels would be lost"), (THREE.pairs(), "and got Pairs, which"),
-                           ([["a", "b", "c"]], "no array of ranks")):  # fmt: skip
-        with pytest.raises(TypeError, match=message), pm.Model():
-            family("y", consensus, [1.0, 1.0], observed=other)
+    with pytest.raises(TypeError, match="and got Pairs, which"), pm.Model():
+        family("y", consensus, [1.0, 1.0], observed=THREE.pairs())
 
 
 def test_items_that_an_array_leaves_out_are_summed_over_by_mallows():
@@ -184,7 +175,7 @@ LABELLED = {
 @pytest.mark.parametrize("observed", LABELLED.values(), ids=LABELLED)
 @pytest.mark.parametrize("family", OBSERVING.values(), ids=OBSERVING)
 def test_observed_values_with_labels_are_refused(family, observed):
-    with pm.Model(), pytest.raises(TypeError, match="labels would be lost"):
+    with pm.Model(), pytest.raises(TypeError, match=r"labels would be lost\. Read it with \w+\.fr"):
         family(observed)
 
 
