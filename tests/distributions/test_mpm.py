@@ -46,37 +46,6 @@ def test_all_outcomes_of_the_compared_pairs_sum_to_one_if_they_are_not_given(for
     assert p[possible].sum() == pytest.approx(1.0, abs=1e-13)
 
 
-SYMMETRIC = np.array([[0, 2, 1], [2, 0, 4], [1, 4, 0]])
-SHAPES = [
-    ({}, (3, 3), 1),
-    ({"size": 4}, (4, 3, 3), 1),
-    ({"size": (2, 4), "total": 5}, (2, 4, 3, 3), 5),
-    ({"shape": (4, 3, 3)}, (4, 3, 3), 1),
-    ({"score": np.zeros((2, 1, 3)), "adherence": np.ones(4)}, (2, 4, 3, 3), 1),
-    ({"adherence": np.ones(4), "total": [0, 1, 2, 3]}, (4, 3, 3), [0, 1, 2, 3]),
-    ({"variance": np.ones((2, 3)), "total": 4}, (2, 3, 3), 4),
-    ({"score": np.zeros((0, 3))}, (0, 3, 3), 1),
-    ({"score": np.zeros(2), "total": 7}, (2, 2), 7),
-    ({"given_pairs": True}, (3, 3), 3),
-    ({"given_pairs": True, "size": 4, "total": SYMMETRIC}, (4, 3, 3), 7),
-    ({"given_pairs": True, "adherence": np.ones(4), "total": SYMMETRIC}, (4, 3, 3), 7),
-    ({"given_pairs": True, "total": np.array([SYMMETRIC, 0 * SYMMETRIC])}, (2, 3, 3), [7, 0]),
-]
-
-
-@pytest.mark.parametrize(("arguments", "shape", "total"), SHAPES)
-def test_shapes_and_totals_follow_from_the_parameters(arguments, shape, total):
-    dist = br.MPM.dist(**{"score": SCORE} | arguments)
-    assert tuple(dist.shape.eval(mode=QUICK)) == shape
-    drawn = pm.draw(dist, random_seed=1)
-    assert drawn.shape == shape
-    np.testing.assert_array_equal(drawn.sum(axis=(-2, -1)), np.broadcast_to(total, shape[:-2]))
-    point = pm.distributions.distribution.support_point(dist).eval(mode=QUICK)
-    assert point.shape == shape
-    np.testing.assert_array_equal(point.sum(axis=(-2, -1)), np.broadcast_to(total, shape[:-2]))
-    assert np.isfinite(logp_of(dist, point)).all()
-
-
 # Tables as observed data
 
 

@@ -121,35 +121,6 @@ def test_what_is_certain_is_drawn(mode):
         np.testing.assert_array_equal(drawn, np.tile(expected, (5, 1)), err_msg=name)
 
 
-SHAPES = [
-    ({}, (), 1),
-    ({"size": 4}, (4,), 1),
-    ({"size": (2, 4), "total": 5}, (2, 4), 5),
-    ({"utility": np.zeros((2, 1, 2)), "order_effect": np.ones(4)}, (2, 4), 1),
-    ({"order_effect": np.ones(4), "total": [0, 1, 2, 3]}, (4,), [0, 1, 2, 3]),
-    ({"utility": np.zeros((0, 2))}, (0,), 1),
-    ({"utility": np.zeros((2, 2)), "total": 4}, (2,), 4),
-    ({"tie": np.array([1.0, 2.0, 3.0]), "total": 4}, (3,), 4),
-]
-
-
-@pytest.mark.parametrize(("arguments", "batch", "total"), SHAPES)
-@every_family
-def test_shapes_and_totals_follow_from_the_parameters(family, arguments, batch, total):
-    arguments = {"utility": [0.3, 0.1]} | arguments
-    tie = arguments.pop("tie", family.tie)
-    if np.ndim(tie) and not family.parameter:
-        arguments["order_effect"] = tie
-    dist = family.distribution.dist(**family.options(tie), **arguments)
-    shape = (*batch, family.n_outcomes)
-    assert tuple(dist.shape.eval(mode=QUICK)) == shape
-    point = pm.distributions.distribution.support_point(dist).eval(mode=QUICK)
-    for value in (pm.draw(dist, random_seed=1, mode=QUICK), point):
-        assert value.shape == shape
-        np.testing.assert_array_equal(value.sum(axis=-1), np.broadcast_to(total, batch))
-    assert np.isfinite(logp_of(dist, point)).all()
-
-
 # Arrays as observed data
 
 

@@ -33,27 +33,6 @@ def test_nodes_are_those_of_the_graph():
 # Shapes and draws
 
 
-@pytest.mark.parametrize(
-    ("arguments", "shape"),
-    [
-        ({"utility": np.zeros(4)}, (4,)),
-        ({"utility": np.zeros((2, 1, 4))}, (2, 1, 4)),
-        ({"utility": np.zeros(4), "size": 3}, (3, 4)),
-        ({"utility": np.zeros((3, 4)), "size": (2, 3)}, (2, 3, 4)),
-        ({"utility": np.zeros(4), "shape": (5, 4)}, (5, 4)),
-        ({"utility": np.zeros(4), "where": np.ones((3, 4), dtype=bool)}, (3, 4)),
-        ({"utility": np.zeros((2, 1, 4)), "sizes": [[1, 3], [2, 2], [3, 1]]}, (2, 3, 4)),
-        ({"utility": np.zeros(1)}, (1,)),
-        ({"utility": np.zeros((0, 4))}, (0, 4)),
-    ],
-)
-def test_shapes_follow_from_the_parameters(arguments, shape):
-    dist = br.PlackettLuce.dist(**arguments)
-    assert tuple(dist.shape.eval(mode="FAST_COMPILE")) == shape
-    assert pm.draw(dist, random_seed=1).shape == shape
-    assert dist.type.ndim == len(shape)
-
-
 def test_every_ranking_of_a_batch_is_drawn_with_its_own_utilities_and_sizes():
     utility = np.array([[50.0, 0.0, -50.0], [-50.0, 0.0, 50.0]])
     where = np.array([[1, 1, 1], [0, 1, 1]])

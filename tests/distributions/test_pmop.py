@@ -84,28 +84,6 @@ def test_a_utility_per_slot_gives_the_same_as_one_per_item():
     np.testing.assert_array_equal(logp(at(UTILITY))[-1], per_item(at(UTILITY))[-1])
 
 
-# Draws and pointwise results
-
-
-@pytest.mark.parametrize(
-    ("arguments", "shape"),
-    [
-        ({"utility": np.zeros(4)}, (4,)),
-        ({"utility": np.zeros((2, 1, 4))}, (2, 1, 4)),
-        ({"utility": np.zeros(4), "size": 3}, (3, 4)),
-        ({"utility": np.zeros(4), "tie_prevalence": np.ones((3, 2))}, (3, 4)),
-        ({"utility": np.zeros((3, 4)), "tie_prevalence": 0.5}, (3, 4)),
-        ({"utility": np.zeros(4), "given_sizes": True, "sizes": [[1, 3], [2, 2]]}, (2, 4)),
-        ({"utility": np.zeros(1)}, (1,)),
-        ({"utility": np.zeros((0, 4))}, (0, 4)),
-    ],
-)
-def test_shapes_follow_from_the_parameters(arguments, shape):
-    dist = br.PMOP.dist(**arguments)
-    assert tuple(dist.shape.eval(mode="FAST_COMPILE")) == shape
-    assert pm.draw(dist, random_seed=1).shape == shape
-
-
 # Tie prevalence
 
 

@@ -1,0 +1,82 @@
+"""Shapes of draws and of support points, and totals of counts, follow from the parameters."""
+
+import numpy as np
+import pymc as pm
+import pytest
+from pymc.distributions.distribution import support_point
+
+import bayesrank as br
+from tests.distributions.mpm_examples import SCORE
+from tests.distributions.pair_examples import FAMILIES
+
+QUICK = "FAST_COMPILE"
+ZEROS = np.zeros(4)
+RANKS = [
+    ({"utility": ZEROS}, (4,)),
+    ({"utility": np.zeros((2, 1, 4))}, (2, 1, 4)),
+    ({"utility": ZEROS, "size": 3}, (3, 4)),
+    ({"utility": np.zeros(1)}, (1,)),
+    ({"utility": np.zeros((0, 4))}, (0, 4)),
+]
+PLACKETT_LUCE = [
+    *RANKS,
+    ({"utility": np.zeros((3, 4)), "size": (2, 3)}, (2, 3, 4)),
+    ({"utility": ZEROS, "shape": (5, 4)}, (5, 4)),
+    ({"utility": ZEROS, "where": np.ones((3, 4), dtype=bool)}, (3, 4)),
+    ({"utility": np.zeros((2, 1, 4)), "sizes": [[1, 3], [2, 2], [3, 1]]}, (2, 3, 4)),
+]
+PMOP = [
+    *RANKS,
+    ({"utility": ZEROS, "tie_prevalence": np.ones((3, 2))}, (3, 4)),
+    ({"utility": np.zeros((3, 4)), "tie_prevalence": 0.5}, (3, 4)),
+    ({"utility": ZEROS, "given_sizes": True, "sizes": [[1, 3], [2, 2]]}, (2, 4)),
+]
+TOGETHER = np.array([[0, 2, 1], [2, 0, 4], [1, 4, 0]])
+MPM = [
+    ({}, (3, 3), 1),
+    ({"size": 4}, (4, 3, 3), 1),
+    ({"size": (2, 4), "total": 5}, (2, 4, 3, 3), 5),
+    ({"shape": (4, 3, 3)}, (4, 3, 3), 1),
+    ({"score": np.zeros((2, 1, 3)), "adherence": np.ones(4)}, (2, 4, 3, 3), 1),
+    ({"adherence": np.ones(4), "total": [0, 1, 2, 3]}, (4, 3, 3), [0, 1, 2, 3]),
+    ({"variance": np.ones((2, 3)), "total": 4}, (2, 3, 3), 4),
+    ({"score": np.zeros((0, 3))}, (0, 3, 3), 1),
+    ({"score": np.zeros(2), "total": 7}, (2, 2), 7),
+    ({"given_pairs": True}, (3, 3), 3),
+    ({"given_pairs": True, "size": 4, "total": TOGETHER}, (4, 3, 3), 7),
+    ({"given_pairs": True, "adherence": np.ones(4), "total": TOGETHER}, (4, 3, 3), 7),
+    ({"given_pairs": True, "total": np.array([TOGETHER, 0 * TOGETHER])}, (2, 3, 3), [7, 0]),
+]
+PAIRS = [
+    ({}, (), 1),
+    ({"size": 4}, (4,), 1),
+    ({"size": (2, 4), "total": 5}, (2, 4), 5),
+    ({"utility": np.zeros((2, 1, 2)), "order_effect": np.ones(4)}, (2, 4), 1),
+    ({"order_effect": np.ones(4), "total": [0, 1, 2, 3]}, (4,), [0, 1, 2, 3]),
+    ({"utility": np.zeros((0, 2))}, (0,), 1),
+    ({"utility": np.zeros((2, 2)), "total": 4}, (2,), 4),
+]
+CASES = [
+    *((br.PlackettLuce, *case, None) for case in PLACKETT_LUCE),
+    *((br.PMOP, *case, None) for case in PMOP),
+    *((br.MPM, {"score": SCORE} | own, shape, total) for own, shape, total in MPM),
+]
+for family in FAMILIES.values():
+    ties = {name: np.array([1.0, 2.0, 3.0]) for name in family.parameter or ["order_effect"]}
+    for own, batch, total in [*PAIRS, (ties | {"total": 4}, (3,), 4)]:
+        arguments = {"utility": [0.3, 0.1]} | dict(family.parameter) | own
+        CASES.append((family.distribution, arguments, (*batch, family.n_outcomes), total))
+
+
+@pytest.mark.parametrize(("family", "arguments", "shape", "total"), CASES)
+def test_shapes_and_totals_follow_from_the_parameters(family, arguments, shape, total):
+    dist = family.dist(**arguments)
+    assert dist.type.ndim == len(shape)
+    assert tuple(dist.shape.eval(mode=QUICK)) == shape
+    point = support_point(dist).eval(mode=QUICK)
+    for value in (pm.draw(dist, random_seed=1, mode=QUICK), point):
+        assert value.shape == shape
+        if total is not None:
+            batch, axes = (shape[:-2], (-2, -1)) if family is br.MPM else (shape[:-1], -1)
+            np.testing.assert_array_equal(value.sum(axis=axes), np.broadcast_to(total, batch))
+    assert np.isfinite(pm.logp(dist, point).eval(mode=QUICK)).all()
