@@ -1,9 +1,8 @@
 """Draws of utilities: found in what samplers return, checked, ranked, taken group by group.
 
 Data are an ArviZ `DataTree` (what `pm.sample` returned, or one group of it), an xarray `Dataset`,
-or a `DataArray`, with the dims chain and draw, one dim of items, and any others (groups, rankers),
-which stay. Each combination of the others is a *group* here; its draws are an array of the shape
-(n_draws, n_items), chains one after the other.
+or a `DataArray`, with the dims chain and draw, one dim of items, and any others (groups, rankers).
+Each combination of the others is a *group*; its draws are an array (n_draws, n_items).
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -60,13 +59,7 @@ def find_variable(data: Any, var: str) -> xr.DataArray:
 
 
 def posterior_utilities(data: Any, var: str, dim: str) -> xr.DataArray:
-    """Find a variable in a posterior and check it.
-
-    Returns
-    -------
-    DataArray of float64
-        With dims chain, draw, `dim` and perhaps others.
-    """
+    """Find a variable with dims chain, draw, `dim` and perhaps others, and check it."""
     data = find_variable(data, var)
     for needed, remedy in (
         ("chain", "Pass draws with the dims chain and draw, as pm.sample() returns them."),
@@ -147,18 +140,8 @@ def by_group(
 ) -> list[xr.DataArray]:
     """Apply a function to the draws (n_draws, n_items) of every group.
 
-    Parameters
-    ----------
-    function : callable
-        Returns an array, or a tuple of as many as there are `results`.
-    utility : DataArray
-        The draws, whose coordinates are kept.
-    dim : str
-        The dim of the items.
-    results : dict
-        The name of every result, and its dims after those of the groups.
-    **labels
-        Labels of each new dim of the results; None for no labels.
+    It returns an array, or a tuple of as many as there are `results`: the name of every result, and
+    its dims after those of the groups. `labels` are those of each new dim, or None.
     """
     for d in labels:
         if d in utility.dims:

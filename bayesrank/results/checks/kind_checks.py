@@ -1,10 +1,7 @@
-"""Predictive checks of mixtures by kind: whether rankers of each kind rank as the model says.
+"""Predictive checks of mixtures by component.
 
-A mixture may predict all rankings together well, and yet put into one kind people who do not
-belong together. So checks are made for every kind, of rankings that count as much as they are of
-it.
-
->>> kind_checks(posterior, br.membership(model, posterior, predicted=True))  # doctest: +SKIP
+A mixture may predict all rankings together well, and yet put people into one component who do not
+belong together.
 """
 
 from typing import Any

@@ -1,12 +1,4 @@
-"""Posterior predictive checks of matches: whether a model makes matches like the observed.
-
-Matches drawn from the posterior predictive distribution, as many of each pair as were played, are
-compared with the observed ones by what users of matches look at: how many points an item makes, who
-beats whom, how often the first wins and how often nobody does, if asked for with every judge or in
-every category, too.
-
->>> match_checks(idata)  # doctest: +SKIP
-"""
+"""Posterior predictive checks of matches: whether a model makes matches like the observed."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -123,12 +115,7 @@ def predicted_counts(
 ) -> tuple[Kept, NDArray[np.integer]]:
     """Read what was drawn of every pair from the posterior predictive distribution.
 
-    Returns
-    -------
-    kept : Kept
-        What the results hold of the matches that were observed.
-    counts : array of int, (draw, pair, result)
-        As often as the draw has each outcome of each pair.
+    Returns what the results hold of the observed matches, and counts (draw, pair, result).
     """
     kept = Kept(data, var)
     predicted: Any = data["posterior_predictive"] if "posterior_predictive" in data.children else {}

@@ -1,10 +1,7 @@
 """Drawn rankings by item: what predictive draws, which go by slot, say of each item.
 
-The slots of a ranking are sorted best first by what was observed, so that slot 0 holds another item
-in every ranking, and the observed ranks of slots are the same for all. Means and pictures of ranks
-need them by item.
-
->>> predicted_ranks(idata).mean(["chain", "draw"])  # doctest: +SKIP
+Slots are sorted best first by what was observed, so that slot 0 holds another item in every
+ranking.
 """
 
 from typing import Any
@@ -95,15 +92,15 @@ def predicted_ranks(
     item, ranks = kept[ITEM], kept[RANKS]
     row, slot = (str(dim) for dim in item.dims)
     if any(y.sizes.get(dim) != item.sizes[dim] for dim in item.dims):
+        other = f"the sizes {dict(y.sizes)}, and the rankings beside it {dict(item.sizes)}"
+    elif row in y.coords and row in item.coords and not np.array_equal(y[row], item[row]):
+        other = f"other {row} labels than the rankings beside it"
+    else:
+        other = ""
+    if other:
         raise ValueError(
-            f"{var!r} in {group} has the sizes {dict(y.sizes)}, and the rankings beside it have "
-            f"{dict(item.sizes)}: they are others. Keep what was drawn for new rankings by itself, "
-            "or draw it with predictions=True and take group='predictions'."
-        )
-    if row in y.coords and row in item.coords and not np.array_equal(y[row], item[row]):
-        raise ValueError(
-            f"{var!r} in {group} has other {row} labels than the rankings beside it: they are "
-            "others. Draw with predictions=True, and take group='predictions'."
+            f"{var!r} in {group} has {other}: they are others. Draw new rankings with "
+            "predictions=True, and take group='predictions'."
         )
 
     axis = kept.item_axis or "item"

@@ -1,11 +1,4 @@
-"""Posterior predictive checks of rankings: whether a model makes rankings like the observed.
-
-Rankings drawn from the posterior predictive distribution are compared with the observed ones by
-what users of rankings look at: which item is on top, who is above whom, how large blocks are, how
-far lists are from the consensus.
-
->>> ranking_checks(idata)  # doctest: +SKIP
-"""
+"""Posterior predictive checks of rankings: whether a model makes rankings like the observed."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -169,24 +162,12 @@ def ranking_checks(
 def compared(
     statistic: Callable[..., Floats], found: "Found", weights: tuple[Floats, Floats], *places: Any
 ) -> tuple[Floats, Floats]:
-    """Compute a statistic of the observed and of the predicted rankings.
+    """Compute a statistic of observed rankings (n_rows,) and of predicted ones (n_rows, n_draws).
 
-    Parameters
-    ----------
-    statistic : callable
-        One of `bayesrank.results.checks.statistics`.
-    found : Found
-        The rankings.
-    weights : tuple of two arrays, (n_rankings, n_draws)
-        Of the observed and of the predicted; one column if all draws have the same.
-    *places : array, (n_items, n_draws)
-        The consensus, for a statistic that needs it; one column if all draws have the same.
-
-    Returns
-    -------
-    observed, predicted : arrays, (n_rows,) and (n_rows, n_draws)
-        If weights or places differ by draw, the observed values are means over the draws, and the
-        predicted ones are these plus the differences within each draw.
+    `weights` (n_rankings, n_draws) are those of the observed and of the predicted, `places`
+    (n_items, n_draws) those of the consensus, for a statistic that needs it; with one column if all
+    draws have the same. If they differ by draw, the observed values are means over the draws, and
+    the predicted ones are these plus the differences within each draw.
     """
     step = max(1, AT_ONCE // max(found.item.size, 1))
 
@@ -212,21 +193,17 @@ class Fits(NamedTuple):
 
     Attributes
     ----------
-    n : int
-        Checks that could fail: of numbers that are predicted and are not always the same.
-    failed : int
-        Those outside their intervals.
+    n, failed : int
+        Checks of numbers that are predicted and are not always the same; those that fail.
     by_chance : float
         How many fail at most on average, if the model is right.
     worst : DataFrame
-        The failures, the worst first: those that are too many for chance by themselves (see `ok`),
-        then the others, by how many standard deviations of the predicted values the observed one is
-        away from their mean, in the column far.
+        The failures, those that decide first, then the others by the column far: by how many
+        standard deviations of the predicted values the observed one is away from their mean.
     ok : bool
         False if clearly more checks fail than by chance (by two standard deviations, if they were
         independent), or the mean distance to the consensus is three standard deviations off, or
-        anything five and beyond all that is predicted: what is rare, such as that the last is above
-        the first, is many standard deviations off when it happens.
+        anything is five off and beyond all that is predicted.
     """
 
     n: int

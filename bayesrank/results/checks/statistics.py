@@ -35,24 +35,12 @@ Label = tuple[Any, Any]
 
 @dataclass(frozen=True)
 class Lists:
-    """What was presented to whom.
+    """What was presented to whom."""
 
-    Attributes
-    ----------
-    item : array of int, shape (n_rankings, n_slots)
-        Number of the item in each slot; the order of the numbers is that in which a pair is named.
-    used : array of bool, shape (n_rankings, n_slots)
-        Slots in use.
-    weight : array of float, shape (n_rankings,)
-        Multiplicity of each ranking.
-    items : Index
-        Labels of the items.
-    """
-
-    item: NDArray[np.int64]
-    used: NDArray[np.bool_]
-    weight: Floats
-    items: pd.Index
+    item: NDArray[np.int64]  # (n_rankings, n_slots), numbered in the order in which pairs are named
+    used: NDArray[np.bool_]  # (n_rankings, n_slots)
+    weight: Floats  # (n_rankings,)
+    items: pd.Index  # labels
 
     @property
     def length(self) -> NDArray[np.int64]:

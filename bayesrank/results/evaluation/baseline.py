@@ -17,9 +17,8 @@ compared                                   with probability 1/2
 
 Under Plackett-Luce, Bradley-Terry and Thurstone's model it is what equal utilities say, and under
 Mallows models a concentration of zero. Under `PMOP` with free sizes it is not: there equal
-utilities make all sets equally likely as the next block, so that three items are one block with
-probability 1/7, and at random with 1/13. Weak orders that a model makes impossible, by the
-`tie_prevalence` of a largest block, are outcomes all the same.
+utilities make all sets equally likely as the next block. Weak orders that a model makes impossible,
+by the `tie_prevalence` of a largest block, are outcomes all the same.
 """
 
 from math import log

@@ -1,9 +1,4 @@
-"""Comparison of models by cross-validation, of models that can be compared.
-
-An expected log predictive density speaks of an outcome: two of them can be compared if the models
-give probabilities to the same data and to the same kind of outcome. Distributions of this package
-write into the results what their outcomes are.
-"""
+"""Comparison of models by cross-validation, if they have the same data and kind of outcome."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -59,8 +54,7 @@ def compare(
     models : dict of str to DataTree or ELPDData
         What `pm.sample` returned, by name, with the group log_likelihood
         (`pm.compute_log_likelihood`); or what `bayesrank.kfold` returned. Rankings are matched by
-        their labels, in any order. Where labels are numbers that nobody gave, or differ, they are
-        matched by content: labels of items, blocks, groups and weights. Arrays are matched row by
+        their labels or, where these differ, by content, in any order. Arrays are matched row by
         row, unless the dims of both axes have labels. Rankings of two items are the same data as
         matches that are a pair each.
     var : str or dict of str to str

@@ -1,8 +1,4 @@
-"""Log-likelihoods by ranker, judge, prompt or day: what to leave out together.
-
-Leave-one-out asks how well a model predicts what it has not seen. What that is, is a choice: one
-more match between known judges, or the matches of a judge who was never asked before.
-"""
+"""Log-likelihoods by ranker, judge, prompt or day: what to leave out together."""
 
 from typing import Any
 
@@ -59,13 +55,7 @@ def group_log_likelihood(data: xr.DataTree, group: str, *, var: str = "y") -> xr
 def pointwise_log_likelihood(
     data: xr.DataTree, var: str, *, whose: str = "The results"
 ) -> xr.DataArray:
-    """Return the pointwise log-likelihood, chains and draws first.
-
-    Returns
-    -------
-    DataArray
-        With dims chain, draw and those of what was observed.
-    """
+    """Return the pointwise log-likelihood, chains and draws first."""
     if "log_likelihood" not in data.children or not data["log_likelihood"].data_vars:
         raise ValueError(
             f"{whose} have no log-likelihood. Add it in place: `with model: "
@@ -101,13 +91,7 @@ def observed_dim(pointwise: xr.DataArray, var: str) -> str:
 
 
 def grouped(values: xr.DataArray, data: xr.DataTree, group: str, *, var: str = "y") -> xr.DataArray:
-    """Sum numbers, one per ranking or pair, over what belongs together.
-
-    Returns
-    -------
-    DataArray
-        With `group` as last dim, and the labels to which something belongs.
-    """
+    """Sum numbers, one per ranking or pair, by the labels of `group`, which is the last dim."""
     kept = Kept(data, var)
     if group not in kept.groups:
         axes = ", ".join(map(repr, kept.groups))

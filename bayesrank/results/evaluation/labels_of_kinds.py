@@ -1,14 +1,8 @@
-"""Kinds of rankers in posteriors of mixtures: one order of the kinds for all draws, and how many.
+"""Components of mixtures: one order of the components for all draws, and how many there are.
 
-Every permutation of the kinds is as probable, so that two chains, or two parts of one, may call
-them by different numbers. Means over draws say something of a kind only after *relabelling*: the
-kinds of each draw are put in the order in which they are nearest to those of a reference.
-
->>> import numpy as np, xarray as xr
->>> u = [[[2.0, 0.0], [0.0, 2.0]], [[0.1, 2.1], [1.9, 0.0]]]  # the same two kinds, in both orders
->>> draws = xr.Dataset({"utility": (("chain", "draw", "kind", "item"), [u])})
->>> relabel(xr.DataTree.from_dict({"posterior": draws}))["posterior"]["utility"].values[0, 1]
-array([[1.9, 0. ], [0.1, 2.1]])
+Every permutation of the components is as probable, so that two chains, or two parts of one, may
+number them differently. Means over draws say something of a component only after *relabelling*: the
+components of each draw are put in the order in which they are nearest to those of a reference.
 """
 
 import warnings
@@ -115,16 +109,17 @@ def relabel(
                 "same model."
             )
         order = _nearest(draws, target)
-    _warn_if_alike(draws, target, order, posterior, dim, var)
+    ordered = np.take_along_axis(draws, order[:, :, None], axis=1)
+    _warn_if_alike(ordered, target, posterior[dim].to_numpy().tolist(), dim, var)
 
     index = xr.DataArray(
         order.reshape(shape["chain"], shape["draw"], shape[dim]), dims=(*SAMPLE, dim)
     )
-    own = {name: x for name, x in posterior.items() if {*SAMPLE, dim} <= {*x.dims}}
-    # without the labels of the kinds, which stay where they are
+    # without the labels of the components, which stay where they are
     permuted = {
         name: x.drop_vars(dim, errors="ignore").isel({dim: index}).transpose(*x.dims)
-        for name, x in own.items()
+        for name, x in posterior.items()
+        if {*SAMPLE, dim} <= {*x.dims}
     }
     out = data.copy()
     out["posterior"] = xr.DataTree(posterior.assign(permuted))
@@ -149,25 +144,14 @@ def _nearest(draws: Floats, target: Floats) -> NDArray[np.intp]:
     return np.array([linear_sum_assignment(cost)[1] for cost in _distances(draws, target)])
 
 
-def _warn_if_alike(
-    draws: Floats,
-    target: Floats,
-    order: NDArray[np.intp],
-    posterior: xr.Dataset,
-    dim: str,
-    var: str,
-) -> None:
-    """Say which kinds cannot be told apart."""
-    ordered = np.take_along_axis(draws, order[:, :, None], axis=1)
-    nearest = _distances(ordered, target).argmin(axis=1)  # of each kind, as relabelled
-    n_kinds = len(target)
-    other = np.array([np.bincount(nearest[:, g], minlength=n_kinds) for g in range(n_kinds)])
-    np.fill_diagonal(other, 0)
-    share = other / len(draws)
-    if share.sum(axis=1).max() < OFTEN:
-        return
+def _warn_if_alike(ordered: Floats, target: Floats, labels: list[Any], dim: str, var: str) -> None:
+    """Warn of components that, once relabelled, are often nearer to another of the reference."""
+    nearest = _distances(ordered, target).argmin(axis=1)
+    share = np.stack([(nearest == g).mean(axis=0) for g in range(len(target))], axis=1)
+    np.fill_diagonal(share, 0)
     g = int(share.sum(axis=1).argmax())
-    labels = posterior[dim].to_numpy().tolist()
+    if share[g].sum() < OFTEN:
+        return
     warnings.warn(
         f"Labels are not identified: in {share[g].sum():.0%} of the draws {dim} {labels[g]!r} is "
         f"nearer to another of the reference, most often {labels[int(share[g].argmax())]!r}, than "

@@ -1,8 +1,4 @@
-"""Leave-one-out with a conscience: where it cannot be trusted, a sentence says so.
-
-`arviz.loo` reweights the draws of the posterior to those of the posterior without one ranking. The
-Pareto k of the weights tells whether that works.
-"""
+"""Leave-one-out, with a warning in words where it cannot be trusted."""
 
 import warnings
 from pathlib import Path
@@ -117,15 +113,10 @@ def _how_many(data: xr.DataTree, var: str, each: xr.DataArray) -> xr.DataArray:
 def loo_of(
     data: xr.DataTree, var: str, *, name: str | None = None
 ) -> Any:  # ELPDDataLOO, for which ArviZ has no types
-    """Leave out one ranking, pair or ranker at a time.
+    """Leave out one ranking, pair or ranker at a time, as `arviz.loo`, with pointwise values.
 
-    As `arviz.loo`, and of what has the same log-likelihood in all draws (a ranking of one item, a
-    model without parameters), which ArviZ refuses: there it is the log-likelihood.
-
-    Returns
-    -------
-    ELPDDataLOO
-        With pointwise values.
+    What has the same log-likelihood in all draws (a ranking of one item, a model without
+    parameters), which ArviZ refuses, has that log-likelihood.
     """
     whose = "The results" if name is None else f"The results of {name!r}"
     pointwise = pointwise_log_likelihood(data, var, whose=whose)

@@ -1,25 +1,9 @@
 r"""Metrics of search results: how good an order is, given grades of relevance.
 
 A *query* is a ranking of documents. Each document has a grade :math:`g` (0 = irrelevant, up to
-:math:`g_{max}`) and a score, by which the documents are ordered, highest first. Two metrics with
-the same gain :math:`2^g - 1`:
-
-.. math:: ERR@k = \sum_{r=1}^k \frac1r R_r \prod_{i<r} (1 - R_i), \quad
-          R_i = \frac{2^{g_i} - 1}{2^{g_{max}}}; \qquad
-          NDCG@k \propto \sum_{r=1}^k \frac{2^{g_r} - 1}{\log_2(1 + r)},
-
-NDCG being one for the best order. (The evaluation script of LETOR, which many published tables come
-from, divides the gain at the first two places by 1 and from there on by :math:`\log_2 r`:
-``discount="letor"``.) **Equal scores** are no order: both metrics are then the
-expected value over the orders of the tied documents at random, exactly. (Whatever order the
-documents are stored in would otherwise count as the model's, and files often are in a telling
-order.) A query without a relevant document has ERR 0; its NDCG is 0 / 0 and by default counts as
-0, so that means over queries agree with those in the literature of LETOR.
-
->>> round(err([3, 2, 3, 0, 1, 2, 0, 0], k=5, max_grade=4), 7)
-0.5600983
->>> ndcg([0, 2, 1], [0.3, 1.7, 0.9])
-1.0
+:math:`g_{max}`) and a score, by which the documents are ordered, highest first. **Equal scores**
+are no order: every metric is its expected value over the orders of the tied documents at random,
+exactly.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,6 +12,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+
+from bayesrank.results.draws import check_whole
 
 # What the gain at each place is divided by, from places counted from one
 DISCOUNTS = {
@@ -96,27 +82,23 @@ def err(
     >>> err([2, 0], [0.5, 0.5], max_grade=2)  # the two orders are equally likely
     0.5625
     """
-    relevance, score = _in_one_order(relevance, score)
-    grades = _grades(relevance)
+    grades, starts = _ranked(relevance, score)
     depth = _depth(k, len(grades))
     top = grades.max() if max_grade is None else max_grade
     if grades.max() > top:
         raise ValueError(
             f"`max_grade` is {max_grade}, but `relevance` has the grade {grades.max():g}."
         )
-    scores = -np.arange(len(grades)) if score is None else _scores(score, len(grades))
-
-    order = np.argsort(-scores, kind="stable")
-    go_on = 1 - (2.0 ** grades[order] - 1) / 2.0**top
-    starts = np.flatnonzero(np.diff(scores[order], prepend=np.inf))
+    go_on = 1 - (2.0**grades - 1) / 2.0**top
     if len(starts) == len(go_on):
-        survival = np.cumprod(np.append(1.0, go_on))
+        survival = np.cumprod(np.append(1.0, go_on))[: depth + 1]
     else:
         parts = [np.ones(1)]
-        for tied in np.split(go_on, starts[1:]):
-            parts.append(parts[-1][-1] * _mean_products(tied))
+        for start, tied in zip(starts, np.split(go_on, starts[1:]), strict=True):
+            if start < depth:
+                parts.append(parts[-1][-1] * _mean_products(tied, depth - start))
         survival = np.concatenate(parts)
-    return float(-np.diff(survival[: depth + 1]) @ (1 / np.arange(1, depth + 1)))
+    return float(-np.diff(survival) @ (1 / np.arange(1, depth + 1)))
 
 
 def ndcg(
@@ -146,9 +128,8 @@ def ndcg(
         Value where no document is relevant: 0 is the custom of LETOR, NaN leaves the query out
         of means. A single relevant document by itself has NDCG 1.
     discount : {"log2", "letor"}
-        "letor" has :math:`d_r = \log_2 \max(r, 2)`, as LETOR's evaluation script: the second place
-        counts as much as the first. NDCG@1 is the same, and NDCG@2 and beyond are another measure:
-        compare with a published figure by the one that it was computed with.
+        "letor" has :math:`d_r = \log_2 \max(r, 2)`, as LETOR's evaluation script, from which many
+        published figures come: the second place counts as much as the first.
 
     Returns
     -------
@@ -164,7 +145,6 @@ def ndcg(
     References
     ----------
     Järvelin & Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20, 2002.
-    Burges et al., Learning to rank using gradient descent, ICML 2005 (the gain).
     Qin & Liu, Introducing LETOR 4.0 datasets, arXiv:1306.2597, 2013 (the script).
 
     Examples
@@ -176,20 +156,18 @@ def ndcg(
     >>> ndcg([0, 0], [1.0, 2.0])
     0.0
     """
-    relevance, score = _in_one_order(relevance, score)
-    grades = _grades(relevance)
+    grades, starts = _ranked(relevance, score)
     depth = _depth(k, len(grades))
-    scores = _scores(score, len(grades))
-    weight = 1 / _discounts(discount, len(grades))
-    weight[depth:] = 0.0
-    gain = 2.0**grades - 1
+    if discount not in DISCOUNTS:
+        listed = ", ".join(map(repr, DISCOUNTS))
+        raise ValueError(f"`discount` is {discount!r}; it is one of {listed}.")
     if not grades.any():
         return undefined
-
-    order = np.argsort(-scores, kind="stable")
-    starts = np.flatnonzero(np.diff(scores[order], prepend=np.inf))
+    weight = 1 / DISCOUNTS[discount](np.arange(1.0, len(grades) + 1))
+    weight[depth:] = 0.0
+    gain = 2.0**grades - 1
     sizes = np.diff(starts, append=len(grades))
-    mean_gain = np.repeat(np.add.reduceat(gain[order], starts) / sizes, sizes)
+    mean_gain = np.repeat(np.add.reduceat(gain, starts) / sizes, sizes)
     return float(mean_gain @ weight / (np.sort(gain)[::-1] @ weight))
 
 
@@ -218,9 +196,7 @@ def query_metrics(
         Depths of NDCG. ERR is of all documents.
     max_grade : float, optional
         The highest grade of the scale; by default the highest in any query.
-    undefined : float
-        NDCG of a query without a relevant document; see `ndcg`.
-    discount : {"log2", "letor"}
+    undefined, discount
         Of NDCG; see `ndcg`.
 
     Returns
@@ -254,10 +230,9 @@ def query_metrics(
         )
     if not len(grades):
         raise ValueError("There are no queries: give at least one.")
-    top = max_grade
-    if top is None:
-        top = max((np.max(np.asarray(g), initial=0.0) for g in grades), default=0.0)
-
+    top = (
+        max(np.max(np.asarray(g), initial=0.0) for g in grades) if max_grade is None else max_grade
+    )
     rows = []
     for name, g, s in zip(names, grades, scores, strict=True):
         try:
@@ -273,17 +248,17 @@ def query_metrics(
     return QueryMetrics(queries, queries.mean())
 
 
-def _mean_products(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean product of m of the numbers `x`, over all choices of them, for m = 1, 2, ...
+def _mean_products(x: NDArray[np.float64], most: int) -> NDArray[np.float64]:
+    """Mean product of m of the numbers `x`, over all choices of them, for m = 1, ..., `most`.
 
     The elementary symmetric polynomials over their numbers of terms: with the n-th number,
     E[m] = ((n - m) E[m] + m x_n E[m - 1]) / n, in which nothing can overflow.
     """
-    mean = np.zeros(len(x) + 1)
+    mean = np.zeros(min(len(x), most) + 1)
     mean[0] = 1.0
     for n, x_n in enumerate(x, start=1):
-        m = np.arange(1, n + 1)
-        mean[1 : n + 1] = ((n - m) * mean[1 : n + 1] + m * x_n * mean[:n]) / n
+        m = np.arange(1, min(n + 1, len(mean)))
+        mean[m] = ((n - m) * mean[m] + m * x_n * mean[m - 1]) / n
     return mean[1:]
 
 
@@ -300,50 +275,35 @@ def _used(values: Any, where: ArrayLike | None, name: str) -> list[NDArray[Any]]
     return [row[used] for row, used in zip(matrix, mask, strict=True)]
 
 
-def _in_one_order(relevance: Any, score: Any) -> tuple[Any, Any]:
-    """Put scores in the order of the grades, if both have labels."""
-    if not (isinstance(relevance, pd.Series) and isinstance(score, pd.Series)):
-        return relevance, score
-    if relevance.index.equals(score.index):
-        return relevance, score
-    one, other = relevance.index, score.index
-    if not (one.is_unique and other.is_unique and len(one) == len(other) and one.isin(other).all()):
-        raise ValueError(
-            "`relevance` and `score` are Series of different labels. Give both the same index, or "
-            "arrays in one order."
-        )
-    return relevance, score.loc[one]
-
-
-def _grades(relevance: ArrayLike) -> NDArray[np.float64]:
+def _ranked(relevance: Any, score: Any) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Grades by score, the highest first, and where each group of equal scores begins."""
+    if isinstance(relevance, pd.Series) and isinstance(score, pd.Series):
+        one, other = relevance.index, score.index
+        if not one.equals(other):
+            if not (one.is_unique and len(one) == len(other) and one.isin(other).all()):
+                raise ValueError(
+                    "`relevance` and `score` are Series of different labels. Give both the same "
+                    "index, or arrays in one order."
+                )
+            score = score.loc[one]
     grades = np.asarray(relevance, dtype=np.float64)
     if grades.ndim != 1 or not grades.size:
         raise ValueError(f"`relevance` must be a list of grades; got shape {grades.shape}.")
     bad = grades[~((grades >= 0) & np.isfinite(grades))]
     if bad.size:
         raise ValueError(f"A grade in `relevance` must be finite and >= 0; got {bad[0]}.")
-    return grades
-
-
-def _scores(score: ArrayLike, n: int) -> NDArray[np.float64]:
-    scores = np.asarray(score, dtype=np.float64)
+    n = len(grades)
+    scores = -np.arange(float(n)) if score is None else np.asarray(score, dtype=np.float64)
     if scores.shape != (n,):
         raise ValueError(f"`score` has shape {scores.shape} for {n} documents; give one each.")
     bad = scores[~np.isfinite(scores)]
     if bad.size:
         raise ValueError(f"A score must be a finite number; got {bad[0]}.")
-    return scores
-
-
-def _discounts(discount: str, n: int) -> NDArray[np.float64]:
-    """Give what the gains at places 1 to n are divided by."""
-    if discount not in DISCOUNTS:
-        listed = ", ".join(map(repr, DISCOUNTS))
-        raise ValueError(f"`discount` is {discount!r}; it is one of {listed}.")
-    return DISCOUNTS[discount](np.arange(1.0, n + 1))
+    order = np.argsort(-scores, kind="stable")
+    return grades[order], np.flatnonzero(np.diff(scores[order], prepend=np.inf))
 
 
 def _depth(k: int | None, n: int) -> int:
-    if k is not None and (k < 1 or k % 1):
-        raise ValueError(f"`k` is {k!r}; it must be a whole number, 1 or more.")
+    """Depth of a metric of n documents."""
+    check_whole(k=n if k is None else k)
     return n if k is None else min(int(k), n)

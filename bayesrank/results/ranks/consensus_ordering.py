@@ -1,14 +1,10 @@
 """One ordering for all: of posterior mean ranks, of pairwise majorities, of least disagreement.
 
-The last is Kemeny's, which contradicts pairwise counts the least, and exact.
-
-If item i is above j more often than not, for all i of one set and all j of another, then the first
-set comes first. So the items are split into the strongly connected components of the majorities,
-which are single items unless majorities go round in a cycle, and only inside a component orders
-have to be compared.
+The last is Kemeny's. If item i is above j more often than not, for all i of one set and all j of
+another, then the first set comes first. So the items are split into the strongly connected
+components of the majorities, and orders are compared only inside a component.
 """
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -68,31 +64,29 @@ def consensus_ordering(
     Raises
     ------
     ValueError
-        If the variable or a dim is missing, there is no draw or one is not finite, `method` is
-        unknown, or it is "kendall" and more than 18 items are in cycles with each other.
+        As `rank_draws`; if `method` is unknown, or it is "kendall" and more than 18 items are in
+        cycles with each other.
 
     Examples
     --------
-    Item a is above b in two draws of three, b above c in two, a above c in two: a, b, c.
-
     >>> u = xr.DataArray([[[3.0, 2.0, 1.0], [1.0, 3.0, 2.0], [2.0, 0.0, 1.0]]],
     ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b", "c"]})
     >>> consensus_ordering(u, method="kendall").values.tolist()
     [1, 2, 3]
     """
-    orderings: dict[str, Callable[[NDArray[np.float64]], NDArray[np.intp]]] = {
-        "mean_rank": _by_mean_rank,
-        "copeland": _copeland,
-        "kendall": _kendall,
-    }
-    if method not in orderings:
-        raise ValueError(f"`method` is {method!r}; it is one of {', '.join(map(repr, orderings))}.")
+    rules = {"mean_rank": None, "copeland": copeland_ordering, "kendall": kemeny_ordering}
+    if method not in rules:
+        raise ValueError(f"`method` is {method!r}; it is one of {', '.join(map(repr, rules))}.")
+    rule = rules[method]
+
+    def places(draws: NDArray[np.float64]) -> NDArray[np.intp]:
+        ordering = ranks_of(draws).mean(0).argsort(kind="stable")
+        if rule is not None:
+            ordering = ordering[rule(times_above(draws[:, ordering]))]
+        return ordering.argsort() + 1  # the inverse
+
     utility = posterior_utilities(data, var, dim)
-    # places are the inverse of the ordering
-    (places,) = by_group(
-        lambda draws: orderings[method](draws).argsort() + 1, utility, dim, {"place": (dim,)}
-    )
-    return places
+    return by_group(places, utility, dim, {"place": (dim,)})[0]
 
 
 def expected_kendall(
@@ -125,8 +119,7 @@ def expected_kendall(
     Raises
     ------
     ValueError
-        If the variable or a dim is missing, there is no draw or one is not finite, or `places`
-        are not those of the items or not finite.
+        As `rank_draws`; if `places` are not those of the items or not finite.
 
     Examples
     --------
@@ -155,23 +148,6 @@ def _distance(draws: NDArray[np.float64], place: NDArray[np.float64]) -> float:
     differ = above + above.T
     against = np.where(before, 2 * above.T + len(draws) - differ, 0)
     return (2 * against.sum() + differ[equal].sum()) / 4 / len(draws)
-
-
-def _by_mean_rank(utility: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Items by posterior mean rank, the lowest first."""
-    return ranks_of(utility).mean(0).argsort(kind="stable")
-
-
-def _copeland(utility: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Items by the number of others that they beat."""
-    ordering = _by_mean_rank(utility)
-    return ordering[copeland_ordering(times_above(utility[:, ordering]))]
-
-
-def _kendall(utility: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Items in an order of least expected Kendall distance."""
-    ordering = _by_mean_rank(utility)
-    return ordering[kemeny_ordering(times_above(utility[:, ordering]))]
 
 
 def _aligned(places: Any, utility: xr.DataArray, dim: str) -> xr.DataArray:
@@ -211,15 +187,7 @@ def _aligned(places: Any, utility: xr.DataArray, dim: str) -> xr.DataArray:
 def copeland_ordering(above: Counts) -> NDArray[np.intp]:
     """Order items by how many others they are above in most draws, half for those in one half.
 
-    Parameters
-    ----------
-    above : array of int, shape (n_items, n_items)
-        In how many draws row is above column. Of equal items the first here is put first.
-
-    Returns
-    -------
-    array of int, shape (n_items,)
-        The items, first to last.
+    Of equal items the first in the counts `above` (n_items, n_items) is put first.
     """
     score = np.sign(above - above.T).sum(1)  # wins less losses: twice the score, but for n - 1
     return (-score).argsort(kind="stable")
@@ -229,18 +197,8 @@ def kemeny_ordering(above: Counts) -> NDArray[np.intp]:
     r"""Order items so that the fewest pairs are against the order, counted over draws.
 
     Minimises :math:`\sum_{i \text{ before } j} n_{ji}` over all orders, where :math:`n_{ij}` is the
-    number of draws with i above j; draws in which they are equal count the same in any order.
-
-    Parameters
-    ----------
-    above : array of int, shape (n_items, n_items)
-        The counts, row above column. Where several orders or components can be chosen, the
-        items that are first here are put first.
-
-    Returns
-    -------
-    array of int, shape (n_items,)
-        The items, first to last.
+    number of draws with i above j, (n_items, n_items). Where several orders or components can be
+    chosen, the items that are first here are put first.
     """
     majority = above > above.T
     n_components, component = connected_components(majority, connection="strong")
@@ -269,25 +227,14 @@ def kemeny_ordering(above: Counts) -> NDArray[np.intp]:
 
 
 def cheapest_order(cost: Counts) -> NDArray[np.intp]:
-    r"""Order a few items at the least cost: exact, over all subsets.
+    r"""Order a few items at the least cost (n, n) of row before column, over all subsets.
 
     With c(i, j) the cost of i before j, the least cost f of ordering a set S of items is
 
     .. math:: f(S) = \min_{i \in S} \Bigl( \sum_{j \in S} c(i, j) + f(S \setminus i) \Bigr),
 
     where i is the first of them and c(i, i) does not count (Held and Karp's recursion). Sets are
-    bits of an integer; all those of one size are done together.
-
-    Parameters
-    ----------
-    cost : array of int, shape (n, n)
-        Of row before column; the diagonal is not looked at.
-
-    Returns
-    -------
-    array of int, shape (n,)
-        The order, first to last. Of several that are best, the one that begins with the smallest
-        numbers.
+    bits of an integer. Of several best orders, the one that begins with the smallest numbers.
     """
     n = len(cost)
     cost = np.where(np.eye(n, dtype=bool), 0, cost).astype(np.float64)  # BLAS; exact below 2**53

@@ -10,21 +10,11 @@ from bayesrank.data import Pairs, Rankings
 
 
 class PairWins(NamedTuple):
-    """How often each item is ahead of each other one, and how often they are level.
+    """How often each item is ahead of each other one, and how often they are level."""
 
-    Attributes
-    ----------
-    items : Index
-        Labels.
-    wins : array, shape (n_items, n_items)
-        How often the row item is ahead of the column item.
-    ties : array, shape (n_items, n_items)
-        How often the two are level; symmetric.
-    """
-
-    items: pd.Index
-    wins: NDArray[np.float64]
-    ties: NDArray[np.float64]
+    items: pd.Index  # labels
+    wins: NDArray[np.float64]  # (n_items, n_items) how often row is ahead of column
+    ties: NDArray[np.float64]  # (n_items, n_items) how often the two are level; symmetric
 
     @property
     def met(self) -> NDArray[np.float64]:
@@ -33,17 +23,9 @@ class PairWins(NamedTuple):
 
 
 def first_places(rankings: Rankings) -> pd.Series:
-    """Count the rankings in which each item is first.
+    """Count the rankings in which each item is first, (n_items,).
 
-    Parameters
-    ----------
-    rankings : Rankings
-        k items that share the first place count 1/k each; weights count as so many rankings.
-
-    Returns
-    -------
-    Series
-        One count per item.
+    k items that share the first place count 1/k each; weights count as so many rankings.
 
     Examples
     --------
@@ -59,15 +41,7 @@ def first_places(rankings: Rankings) -> pd.Series:
 def pair_wins(data: Rankings | Pairs) -> PairWins:
     """Count who is ahead of whom: in rankings that hold both, or in matches between them.
 
-    Parameters
-    ----------
-    data : Rankings or Pairs
-        Weights count as so many rankings or matches.
-
-    Returns
-    -------
-    PairWins
-        Two matrices, dense: 16 bytes for every two items.
+    Weights count as so many rankings or matches.
 
     Examples
     --------
@@ -98,17 +72,7 @@ def pair_wins(data: Rankings | Pairs) -> PairWins:
 
 
 def condorcet(pairs: PairWins) -> int | None:
-    """Find the item that is ahead of every other one oftener than behind.
-
-    Parameters
-    ----------
-    pairs : PairWins
-        Counts.
-
-    Returns
-    -------
-    int or None
-        Its position; None if there is no such item.
+    """Find the position of the item that is ahead of every other one oftener than behind, if any.
 
     References
     ----------

@@ -1,17 +1,4 @@
-r"""Utilities on the scale of Elo ratings, on which 400 points are odds of ten to one.
-
-.. math:: R_i = R_0 + \frac{400}{\log 10} \, (w_i - w_0)
-
-where :math:`w_0` is the utility of the item that is anchored at :math:`R_0`, or the mean of all. An
-item that is d points ahead beats the other, if they do not tie, with probability
-:math:`1 / (1 + 10^{-d / 400})`.
-
->>> import numpy as np, xarray as xr
->>> draws = xr.DataArray([[[np.log(10), 0.0]]], dims=("chain", "draw", "item"),
-...                      coords={"item": ["a", "b"]})
->>> elo_scale(draws, anchor="b").round(6).values
-array([[[1400., 1000.]]])
-"""
+"""Utilities on the scale of Elo ratings."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -34,7 +21,13 @@ def elo_scale(
     anchor: Hashable | None = None,
     at: float = 1000.0,
 ) -> xr.DataArray:
-    """Put draws of utilities on the scale of Elo ratings.
+    r"""Put draws of utilities on the scale of Elo ratings.
+
+    .. math:: R_i = R_0 + \frac{400}{\log 10} \, (w_i - w_0)
+
+    where :math:`w_0` is the utility of the item that is anchored at :math:`R_0`, or the mean of
+    all. An item that is d points ahead beats the other, if they do not tie, with probability
+    :math:`1 / (1 + 10^{-d / 400})`.
 
     Parameters
     ----------
@@ -61,8 +54,7 @@ def elo_scale(
     Raises
     ------
     ValueError
-        If the variable or a dim is missing, there is no draw or one is not finite, there is no
-        such item, or `at` is not finite.
+        As `rank_draws`; if there is no such item, or `at` is not finite.
 
     References
     ----------

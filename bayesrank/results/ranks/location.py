@@ -27,17 +27,14 @@ def redraw_location(
               \Big(\sum_i 1 / \sigma_i^2\Big)^{-1/2}\Big)
 
     for independent :math:`w_i \sim \operatorname{Normal}(\mu_i, \sigma_i)`. Under this prior
-    :math:`m` is independent of the differences :math:`w_i - m`, and a likelihood that is the same
-    for :math:`w + c` knows nothing else: so :math:`m` is independent of them under the posterior,
-    too, and has its prior there. To draw it anew is a step of a Gibbs sampler. It leaves the
-    posterior as it is, and what is left of autocorrelation is that of the differences, which a
-    sampler with a diagonal mass matrix finds much sooner than the location.
+    :math:`m` is independent of the differences :math:`w_i - m`. A likelihood that is the same for
+    :math:`w + c` knows nothing else, so :math:`m` is independent of them under the posterior and
+    has its prior there. Drawing it anew is a Gibbs step, which leaves the posterior as it is; the
+    autocorrelation that is left is that of the differences.
 
-    It is exact where *the likelihood and everything else in the model* depend on differences of
-    the utilities alone: `PlackettLuce`, `BradleyTerry`, `Davidson` and the like of utilities by
-    item. It is not where `mu` or `sigma` are to be learned and their draws are not given here,
-    where other variables are made of the utilities, such as utilities by category around them,
-    or with a prior that fixes the sum.
+    It is exact where *the likelihood and everything else in the model* depend only on differences
+    of the utilities. It is not where `mu` or `sigma` are learned and their draws are not given,
+    where other variables are made of the utilities, or with a prior that fixes the sum.
 
     Parameters
     ----------
@@ -58,8 +55,7 @@ def redraw_location(
     Raises
     ------
     ValueError
-        If the variable or a dim is missing, there is no draw, one is not finite, or `sigma` is not
-        positive.
+        As `rank_draws`; if `sigma` is not positive.
 
     Examples
     --------

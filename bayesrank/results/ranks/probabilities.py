@@ -1,6 +1,6 @@
 """Probabilities of places, of being among the first few, and that one item beats another."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -30,8 +30,7 @@ def place_probability(data: Any, var: str = "utility", *, dim: str = "item") -> 
     Raises
     ------
     ValueError
-        If the variable or a dim is missing, there is no draw or one is not finite, or there is a
-        dim called place.
+        As `rank_draws`; if there is a dim called place.
 
     Examples
     --------
@@ -71,8 +70,8 @@ def top_probability(
     Raises
     ------
     ValueError
-        If the variable or a dim is missing, there is no draw or one is not finite, `top` is not
-        whole, less than 1, empty or repeated, or it is a sequence and there is a dim called top.
+        As `rank_draws`; if `top` is not whole, less than 1, empty or repeated, or it is a sequence
+        and there is a dim called top.
 
     Examples
     --------
@@ -125,8 +124,7 @@ def win_probability(
     Raises
     ------
     ValueError
-        If the variable or a dim is missing, there is no draw or one is not finite, or `of` is
-        neither.
+        As `rank_draws`; if `of` is neither.
 
     Examples
     --------
@@ -145,45 +143,22 @@ def win_probability(
 
 
 def times_above(utility: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Count the draws in which one item is above another, for every pair.
-
-    Parameters
-    ----------
-    utility : array, shape (n_draws, n_items)
-        Draws of one group.
-
-    Returns
-    -------
-    array of int, shape (n_items, n_items)
-        Row above column; 0 on the diagonal.
-    """
+    """Count the draws (n_draws, n_items) with row above column, (n_items, n_items)."""
     n_items = utility.shape[1]
     above = np.zeros((n_items, n_items), np.int64)
-    for i, others, more, less in _counts(utility):
-        above[i, others], above[others, i] = more, less
+    # ranks say as much as utilities; the narrower they are, the faster they are compared
+    narrow = np.int16 if n_items < 2**15 else np.int32
+    by_item = np.ascontiguousarray(ranks_of(utility).T, dtype=narrow)
+    for i in range(n_items - 1):
+        above[i, i + 1 :] = (by_item[i] < by_item[i + 1 :]).sum(1)
+        above[i + 1 :, i] = (by_item[i] > by_item[i + 1 :]).sum(1)
     return above
 
 
 def _above(utility: NDArray[np.float64]) -> NDArray[np.float64]:
     """Shares of draws in which row is above column; equal ones count half for each."""
-    n_draws, n_items = utility.shape
-    out = np.full((n_items, n_items), 0.5)
-    for i, others, more, less in _counts(utility):
-        out[i, others] = (n_draws + more - less) / (2 * n_draws)
-        out[others, i] = (n_draws + less - more) / (2 * n_draws)
-    return out
-
-
-def _counts(utility: NDArray[np.float64]) -> Iterator[tuple[int, slice, Any, Any]]:
-    """Give an item, those after it, and the draws in which it is above each, and below."""
-    n_items = utility.shape[1]
-    # ranks say as much as utilities; the narrower they are, the faster they are compared
-    narrow = np.int16 if n_items < 2**15 else np.int32
-    by_item = np.ascontiguousarray(ranks_of(utility).T, dtype=narrow)
-    for i in range(n_items - 1):
-        others = slice(i + 1, n_items)
-        more, less = (by_item[i] < by_item[others]).sum(1), (by_item[i] > by_item[others]).sum(1)
-        yield i, others, more, less
+    above, n_draws = times_above(utility), len(utility)
+    return (n_draws + above - above.T) / (2 * n_draws)
 
 
 def _wins_next(utility: NDArray[np.float64]) -> NDArray[np.float64]:

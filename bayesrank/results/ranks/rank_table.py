@@ -1,19 +1,6 @@
 """Posteriors of ranks: who is best, how sure that is, and who is tied with the leader.
 
-Every draw of the utilities is a complete order of the items, so the draws of the utilities are
-draws of the ranks. What is read off them are statements such as "rank 3 to 9 with probability
-0.94" or "best with probability 0.6", which means and standard deviations of utilities cannot
-give.
-
-Data are an ArviZ `DataTree` (what `pm.sample` returned, or one group of it), an xarray `Dataset`,
-or a `DataArray`, with the dims chain and draw, one dim of items, and any others (groups, rankers),
-which stay.
-
->>> import numpy as np, xarray as xr
->>> u = xr.DataArray([[[2.0, 1.0], [2.5, 3.0]]], dims=("chain", "draw", "item"),
-...                  coords={"item": ["a", "b"]})
->>> rank_draws(u).values.tolist()
-[[[1, 2], [2, 1]]]
+Every draw of the utilities is a complete order of the items, and so a draw of their ranks.
 """
 
 from collections.abc import Sequence
@@ -111,7 +98,6 @@ def rank_summary(
     simultaneous : bool
         Whether intervals hold for all items of a group at once with probability `prob` or more
         (Besag et al. 1995): in that share of the draws every item has a rank inside its interval.
-        `bayesrank.results.ranks.rank_table.simultaneous_bounds` has the formula.
     tied_prob : float
         The leader is better than all items that are not tied with it, at once, with at least this
         probability, in (0.5, 1).
@@ -136,8 +122,7 @@ def rank_summary(
     Raises
     ------
     ValueError
-        If the variable or a dim is missing, there is no draw or one is not finite, or `top`,
-        `prob`, `tied_prob` or `prior_sd` are out of range.
+        As `rank_draws`; if `top`, `prob`, `tied_prob` or `prior_sd` are out of range.
 
     Examples
     --------
@@ -245,9 +230,9 @@ def tied_with_leader(
 
     .. math:: P(w_l > w_{j_1}, \dots, w_l > w_{j_K}) \ge p .
 
-    The leader is better than *all* of these *at once* with probability p or more. So the leader and
-    the remaining items contain the best of all items with probability p or more. (Excluding each
-    item with :math:`P(w_l > w_j) \ge p` by itself excludes more, and promises less.)
+    So the leader and the remaining items contain the best of all items with probability p or more.
+    (Excluding each item with :math:`P(w_l > w_j) \ge p` by itself excludes more, and promises
+    less.)
 
     Parameters
     ----------
@@ -267,8 +252,7 @@ def tied_with_leader(
     Raises
     ------
     ValueError
-        If the variable or a dim is missing, there is no draw or one is not finite, or `prob` is
-        out of range.
+        As `rank_draws`; if `prob` is out of range.
 
     Examples
     --------
@@ -294,24 +278,12 @@ def tied_with_leader(
 
 
 class Leading(NamedTuple):
-    """What is known of the leader of one group.
+    """What is known of the leader of one group."""
 
-    Attributes
-    ----------
-    leader : int
-        Number of the item.
-    p_better : array, shape (n_items,)
-        Probability that the leader is better than each by itself; 0 for itself.
-    tied : array of bool, shape (n_items,)
-        Which are not distinguishable from the leader.
-    p_others_worse : float
-        Probability that the leader is better than all others at once.
-    """
-
-    leader: int
-    p_better: NDArray[np.float64]
-    tied: NDArray[np.bool_]
-    p_others_worse: float
+    leader: int  # number of the item
+    p_better: NDArray[np.float64]  # (n_items,) than each by itself; 0 for itself
+    tied: NDArray[np.bool_]  # (n_items,) not distinguishable from the leader
+    p_others_worse: float  # probability that it is better than all that are not tied, at once
 
 
 def find_leader(
@@ -335,55 +307,25 @@ def find_leader(
 
 
 def equal_tails(ranks: Ranks, prob: float) -> tuple[Ranks, Ranks]:
-    """Interval of each item by itself: whole ranks, equal tails.
-
-    Parameters
-    ----------
-    ranks : array of int, shape (n_draws, n_items)
-        Ranks in every draw.
-    prob : float
-        Probability of an interval, in (0, 1).
-
-    Returns
-    -------
-    low, high : arrays of int, shape (n_items,)
-        The ends, which belong to the interval.
-    """
+    """Low and high ranks (n_items,) of each item by itself, from ranks (n_draws, n_items)."""
     tail = (1 - prob) / 2
     low, high = np.quantile(ranks, [tail, 1 - tail], axis=0, method="inverted_cdf")
     return low.astype(np.int32), high.astype(np.int32)
 
 
 def simultaneous_bounds(ranks: Ranks, prob: float) -> tuple[Ranks, Ranks]:
-    r"""Intervals that hold for all items at once.
+    r"""Low and high ranks (n_items,) that hold for all items at once, from (n_draws, n_items).
 
     Let :math:`r_{ti}` be the rank of item i in draw t of T. The depth of a draw is
 
     .. math::
 
-        d_t = \min_i \min\bigl(\#\{s : r_{si} \le r_{ti}\},\; \#\{s : r_{si} \ge r_{ti}\}\bigr),
+        d_t = \min_i \min\bigl(\#\{s : r_{si} \le r_{ti}\},\; \#\{s : r_{si} \ge r_{ti}\}\bigr).
 
-    so that a draw in which any item has a rank that is extreme for it has a small depth. Let d be
-    the largest depth with :math:`\#\{t : d_t \ge d\} \ge pT`. The interval of item i reaches from
-    the d-th smallest to the d-th largest of :math:`r_{1i}, \dots, r_{Ti}`. A draw has all its ranks
-    inside if and only if its depth is d or more, so this holds in a share of at least p of them,
-    and for no narrower intervals of this kind (Besag, Green, Higdon and Mengersen 1995, Bayesian
-    computation and stochastic systems, Statistical Science 10, section 6.3).
-
-    The draws that are counted are those that the intervals are made of: with few draws and many
-    items, the share among other draws is less than p.
-
-    Parameters
-    ----------
-    ranks : array of int, shape (n_draws, n_items)
-        Ranks in every draw.
-    prob : float
-        Probability with which all ranks lie in their intervals, in (0, 1).
-
-    Returns
-    -------
-    low, high : arrays of int, shape (n_items,)
-        The ends, which belong to the interval.
+    Let d be the largest depth with :math:`\#\{t : d_t \ge d\} \ge pT`. The interval of item i
+    reaches from the d-th smallest to the d-th largest of :math:`r_{1i}, \dots, r_{Ti}`. A draw has
+    all its ranks inside if and only if its depth is d or more (Besag, Green, Higdon and Mengersen
+    1995, Bayesian computation and stochastic systems, Statistical Science 10, section 6.3).
     """
     n_draws, n_items = ranks.shape
     ascending = np.sort(ranks, axis=0)

@@ -4,18 +4,9 @@ Items in order of their posterior mean rank, best first, are cut into tiers so t
 
 .. math:: P(\text{each item is better than all items of lower tiers, for all tiers at once}) \ge p .
 
-This is one statement about the whole table. Intervals that overlap, or tests of two items at a
-time, make no such statement: with a hundred items some of thousands of comparisons are wrong.
-
 A cut after place k holds in a draw if the worst of the first k is better than the best of the
 others; tiers hold if all their cuts do. Cuts are added one by one, always the one with which the
 tiers hold in the most draws, as long as that is a share of at least p.
-
->>> import numpy as np, xarray as xr
->>> draws = xr.DataArray([[[5.0, 4.9, 1.0], [5.0, 5.1, 1.0]]], dims=("chain", "draw", "item"),
-...                      coords={"item": ["a", "b", "c"]})
->>> tiers(draws)["tier"].to_series().to_dict()
-{'a': 1, 'b': 1, 'c': 2}
 """
 
 from typing import Any
@@ -34,12 +25,8 @@ def tiers(data: Any, var: str = "utility", *, dim: str = "item", prob: float = 0
 
     Parameters
     ----------
-    data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw and `dim`.
-    var : str
-        The utilities, highest first.
-    dim : str
-        The dim of the items.
+    data, var, dim
+        Posterior, variable and dim of the items, as in `rank_draws`.
     prob : float
         With this probability or more every item is better than all items of lower tiers, for all
         tiers at once; in (0.5, 1).
@@ -53,8 +40,7 @@ def tiers(data: Any, var: str = "utility", *, dim: str = "item", prob: float = 0
     Raises
     ------
     ValueError
-        If the variable or a dim is missing, there is no draw or one is not finite, or `prob` is
-        out of range.
+        As `rank_draws`; if `prob` is out of range.
 
     See Also
     --------
