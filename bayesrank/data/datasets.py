@@ -55,8 +55,8 @@ def load_baseball() -> Pairs:
     >>> load_baseball()
     Pairs: 42 pairs of 7 items by 1 judge, 273 matches (154 first, 119 second, 0 tie)
     """
-    wins = {"home_wins": "first", "away_wins": "second"}
-    return _counted(_bundled("baseball1987.csv"), first="home", second="away", outcomes=wins)
+    table = _bundled("baseball1987.csv")
+    return Pairs.from_frame(table, first="home", second="away", outcome="outcome", count="count")
 
 
 def load_pudding() -> Pairs:
@@ -74,22 +74,14 @@ def load_pudding() -> Pairs:
     >>> load_pudding()
     Pairs: 15 pairs of 6 items by 1 judge, 745 matches (254 first, 289 second, 202 tie)
     """
-    outcomes = {"first_wins": "first", "second_wins": "second", "ties": "tie"}
     table = _bundled("pudding1970.csv")
-    return _counted(table, first="first", second="second", outcomes=outcomes)
+    return Pairs.from_frame(table, first="first", second="second", outcome="outcome", count="count")
 
 
 def _bundled(name: str) -> pd.DataFrame:
     """Read one of the bundled tables."""
     with files("bayesrank.data").joinpath("files", name).open(encoding="utf-8") as file:
         return pd.read_csv(file)
-
-
-def _counted(table: pd.DataFrame, *, first: str, second: str, outcomes: dict[str, str]) -> Pairs:
-    """Read counts that stand in a column for every outcome."""
-    rows = table.melt([first, second], list(outcomes), var_name="outcome", value_name="count")
-    rows["outcome"] = rows["outcome"].map(outcomes)
-    return Pairs.from_frame(rows, first=first, second=second, outcome="outcome", count="count")
 
 
 def load_movielens(path: str | Path | None = None) -> Rankings:
@@ -112,11 +104,6 @@ def load_movielens(path: str | Path | None = None) -> Rankings:
     ----------
     Harper, F. M., & Konstan, J. A. (2015). The MovieLens datasets. ACM Transactions on
     Interactive Intelligent Systems 5, 19:1-19:19.
-
-    Examples
-    --------
-    >>> load_movielens("ml-100k")  # doctest: +SKIP
-    Rankings: 943 rankings of 1682 items by 943 rankers, 20 to 737 items in each, 100% ...
     """
     folder = _folder(path, "ml-100k", ["u.data", "u.item"])
     ratings = pd.read_csv(
@@ -183,11 +170,6 @@ def load_sushi(which: Literal["a", "b"], path: str | Path | None = None) -> Rank
     ----------
     Kamishima, T. (2003). Nantonac collaborative filtering: recommendation based on order
     responses. KDD 2003, 583-588.
-
-    Examples
-    --------
-    >>> load_sushi("a", "sushi3")  # doctest: +SKIP
-    Rankings: 5000 rankings of 10 items by 5000 rankers, 10 items in each, no ties
     """
     if which not in ("a", "b"):
         raise ValueError(f"`which` must be 'a' or 'b'; got {which!r}.")

@@ -260,15 +260,10 @@ class Interactions(Frozen):
         table = cls(users=users, items=items, start=start, item=item)
         full = users[np.diff(start) == len(items)]
         if len(full):
-            have, kept = (
-                ("has", "The user is kept and contributes")
-                if len(full) == 1
-                else ("have", "They are kept and contribute")
-            )
             warn(
-                f"{counted(len(full), 'user')} ({quoted(full, 3)}) {have} all "
-                f"{counted(len(items), 'item')}: there is nothing that is preferred to another. "
-                f"{kept} nothing.",
+                f"{counted(len(full), 'user')} with all {counted(len(items), 'item')} "
+                f"({quoted(full, 3)}): there is nothing that is preferred to another. Such users "
+                f"are kept and contribute nothing.",
                 UninformativeUserWarning,
             )
         return table

@@ -23,7 +23,7 @@ from bayesrank.data.derive.grouping import distinct_cells
 from bayesrank.data.derive.totals import log_multinomial
 from bayesrank.data.frozen import Frozen
 from bayesrank.data.read import entries
-from bayesrank.data.read.columns import finite_numbers, float_array
+from bayesrank.data.read.columns import check_weights, finite_numbers, float_array
 from bayesrank.data.read.count_entries import (
     ONE_PROBLEM,
     ItemAxis,
@@ -193,7 +193,8 @@ class PairCounts(Frozen):
             who, rankers = np.zeros(len(frame), dtype=np.int32), pd.Index(["all"])
         else:
             who, rankers = factorize(frame[ranker], ranker)
-        return cls.summed(axis, axis_index(rankers, "rankers"), who, one, other, amount)
+        pairs = OrderedPairs(who, one, other, amount)
+        return cls.summed(axis, axis_index(rankers, "rankers"), pairs)
 
     @classmethod
     def from_dask(
@@ -221,12 +222,6 @@ class PairCounts(Frozen):
             As `from_frame` does; rows are those of the table of distinct ones.
         TypeError
             If `frame` is not in partitions.
-
-        Examples
-        --------
-        >>> import dask.dataframe as dd  # doctest: +SKIP
-        >>> clicks = dd.read_parquet("clicks/")  # doctest: +SKIP
-        >>> br.PairCounts.from_dask(clicks, first="clicked", second="skipped")  # doctest: +SKIP
         """
         table = count_partitions(frame, columns.values(), count)
         options: dict[str, Any] = {"items": items, **columns}
@@ -347,18 +342,11 @@ class PairCounts(Frozen):
         )
 
     @classmethod
-    def summed(
-        cls,
-        axis: ItemAxis,
-        rankers: pd.Index,
-        ranker_idx: NDArray[Any],
-        first: NDArray[Any],
-        second: NDArray[Any],
-        count: NDArray[np.float64],
-    ) -> Self:
-        """Add up the entries of each (ranker, first, second); leave out zeros."""
+    def summed(cls, axis: ItemAxis, rankers: pd.Index, pairs: OrderedPairs) -> Self:
+        """Add up the entries of each ranker, better and worse item; leave out zeros."""
+        ranker, better, worse, step = pairs
         size = [len(axis.items)] * 2
-        cells = distinct_cells(ranker_idx, (first, second), size, len(rankers), count)
+        cells = distinct_cells(ranker, (better, worse), size, len(rankers), step)
         who = np.repeat(np.arange(len(rankers), dtype=np.int32), np.diff(cells.start))
         one, other = cells.columns
         return cls.of_pairs(axis, rankers, OrderedPairs(who, one, other, cells.amount))
@@ -478,7 +466,8 @@ class PairCounts(Frozen):
                 )
         item, ranker = self.items.get_indexer(new.items), self.rankers.get_indexer(new.rankers)
         within = ItemAxis(new.items, new.problems, new.problem_idx[item])
-        table = self.summed(within, new.rankers, new.ranker_idx, new.first, new.second, new.count)
+        pairs = OrderedPairs(new.ranker_idx, new.first, new.second, new.count)
+        table = self.summed(within, new.rankers, pairs)
         groups = {name: group.take(ranker) for name, group in new.groups.items()}
         return replace(table, weight=self.weight[ranker], groups=groups)
 
@@ -508,13 +497,8 @@ class PairCounts(Frozen):
                 f"{values.shape}."
             )
         values = np.array(np.broadcast_to(values, (n,)))
-        bad = np.flatnonzero(~((values > 0) & np.isfinite(values)))
-        if len(bad):
-            raise ValueError(
-                f"A weight must be positive and finite; ranker {label_repr(self.rankers[bad[0]])} "
-                f"has {values[bad[0]]:g}. Leave out rankers that should not count: "
-                f"counts.subset(rankers=...)."
-            )
+        way_out = "Leave out rankers that should not count: counts.subset(rankers=...)."
+        check_weights(values, self.rankers, "ranker", way_out)
         return replace(self, weight=values)
 
     def pooled(self, label: Hashable = "all") -> Self:

@@ -280,12 +280,6 @@ class Pairs(Frozen):
             As `from_frame` does; rows are those of the table of distinct ones.
         TypeError
             If `frame` is not in partitions.
-
-        Examples
-        --------
-        >>> import dask.dataframe as dd  # doctest: +SKIP
-        >>> votes = dd.read_parquet("votes/")  # doctest: +SKIP
-        >>> br.Pairs.from_dask(votes, first="a", second="b", outcome="vote")  # doctest: +SKIP
         """
         by = [by] if isinstance(by, str) else list(by)
         sides = feature_columns(features, (*PAIR_NAMES, *by)).values()

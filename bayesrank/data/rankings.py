@@ -463,13 +463,6 @@ class Rankings(Frozen):
             If there is no such file.
         ValueError
             If the file is empty, has no qid, or does not parse.
-
-        Examples
-        --------
-        >>> import bayesrank as br
-        >>> r = br.Rankings.from_letor("S1.txt")  # doctest: +SKIP
-        >>> r.features.shape  # doctest: +SKIP
-        (157, 118, 46)
         """
         return cls._of(entries.from_judged(read_letor(path, n_features=n_features)))
 
@@ -496,11 +489,6 @@ class Rankings(Frozen):
         ValueError
             If the file is empty, of another kind, cut off, or does not parse, or if orders differ
             in length without `rest`.
-
-        Examples
-        --------
-        >>> import bayesrank as br
-        >>> r = br.Rankings.from_preflib("00014-00000001.soc")  # doctest: +SKIP
         """
         orders = read_preflib(path)
         return cls.from_orderings(
@@ -658,6 +646,9 @@ class Rankings(Frozen):
                 f"{'is' if len(gone) == 1 else 'are'} gone ({quoted(self.labels.take(gone), 3)})."
             )
         new = np.cumsum(stays) - 1
+        covariates = None
+        if self.features is not None:
+            covariates = entries.Covariates(self.features[row, slot], self.feature_names)
         return self._of(
             entries.Entries(
                 np.searchsorted(rankings, row),
@@ -668,8 +659,7 @@ class Rankings(Frozen):
                 ranker_idx=self.ranker_idx[rankings],
                 labels=self.labels.take(rankings),
                 weight=self.weight[rankings],
-                features=None if self.features is None else self.features[row, slot],
-                feature_names=self.feature_names,
+                features=covariates,
                 groups={name: group.take(rankings) for name, group in self.groups.items()},
             )
         )
@@ -914,7 +904,7 @@ class Rankings(Frozen):
         if (np.diff(self.ranker_idx) > 0).all():  # one ranking each: nothing to add up or sort
             counts = PairCounts.of_pairs(axis, self.rankers, pairs)
         else:
-            counts = PairCounts.summed(axis, self.rankers, *pairs)
+            counts = PairCounts.summed(axis, self.rankers, pairs)
         counts = counts.grouped(self._groups_of_rankers())
         broken = np.flatnonzero(counts.count % 1)
         if len(broken):

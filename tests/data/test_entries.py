@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 from bayesrank.data import Rankings
 from bayesrank.results import pair_wins
@@ -109,9 +110,11 @@ def test_each_ordering_may_have_been_shown_other_items():
 @pytest.mark.parametrize(
     ("orderings", "message"),
     [
-        ("abc", "`orderings` must hold one list of items per ranking; got 'abc'"),
-        (None, "`orderings` must hold one list of items per ranking; got None"),
-        (pd.DataFrame({"a": [1]}), "reads lists; for a table use Rankings.from_ratings"),
+        ("abc", "`orderings` must be a list with one list of items per ranking, .* got 'abc'"),
+        (None, "must be a list with one list of items per ranking, .* got None"),
+        (pd.DataFrame({"a": [1]}), "got a DataFrame.* For a table use Rankings.from_ratings"),
+        ({("a", "b"): 1}, r"pandas.Series\(orderings\) of a mapping\); got a dict"),
+        (xr.DataArray([["a", "b"]], coords={"who": ["Ann"]}, dims=("who", "x")), "got a DataArray"),
         (["a", "b"], "Ordering 0 must be a list of items, best first; got 'a'"),
         (
             [["a", "b"], {"a": 1, "b": 2}],
@@ -192,10 +195,10 @@ def test_rows_of_ranks_that_differ_in_length_need_a_rest():
 
 
 def test_rest_says_what_was_presented():
-    with pytest.raises(
-        ValueError, match="`rest` must be 'items' or collections of labels; got 'x'"
-    ):
-        Rankings.from_orderings([["a"]], rest="x")
+    for rest in ("x", {"x": ["b"], "y": ["a"]}):
+        message = f"`rest` must be 'items', a list of labels, or .*; got {rest!r}"
+        with pytest.raises(ValueError, match=message.replace("[", r"\[")):
+            Rankings.from_orderings([["a"], ["b"]], rest=rest)
     with pytest.raises(ValueError, match="`rest` has 1 collection of items for 2 orderings"):
         Rankings.from_orderings([["a"], ["b"]], rest=[["a", "b"]])
 

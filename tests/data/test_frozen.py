@@ -3,32 +3,34 @@
 import copy
 import pickle
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from bayesrank.data import Interactions, PairCounts, Pairs
+from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
+from bayesrank.data.frozen import contents
 
 TABLE = pd.DataFrame({"x": ["a"], "y": ["b"], "result": ["first"], "day": ["Mon"], "n": [1]})
 PAIRS = Pairs.from_frame(TABLE, first="x", second="y", outcome="result", by="day")
 COUNTS = PairCounts.from_frame(TABLE, first="x", second="y", count="n")
+RANKINGS = Rankings.from_orderings([["a", "b"]], features=np.ones((2, 1))).grouped({"day": [1]})
 HAVE = Interactions.from_frame(TABLE, user="x", item="y", items=["b", "c"])
+N_ARRAYS = {Rankings: 8, Pairs: 6, PairCounts: 6, Interactions: 2}
 
 
-def test_none_can_be_changed_or_hashed_and_copies_are_equal():
-    for data, array in (
-        (PAIRS, lambda data: data.counts),
-        (PAIRS, lambda data: data.groups["day"].idx),
-        (COUNTS, lambda data: data.count),
-        (HAVE, lambda data: data.item),
-    ):
-        with pytest.raises(AttributeError):
-            data.first = 1
-        with pytest.raises(TypeError, match="unhashable"):
-            hash(data)
-        for again in (data, copy.deepcopy(data), pickle.loads(pickle.dumps(data))):
-            assert again == data
-            with pytest.raises(ValueError, match="read-only"):
-                array(again)[0] = 5
+@pytest.mark.parametrize("data", [RANKINGS, PAIRS, COUNTS, HAVE], ids=lambda x: type(x).__name__)
+def test_none_can_be_changed_or_hashed_and_copies_are_equal(data):
+    with pytest.raises(AttributeError, match="'items'"):
+        data.items = data.items
+    with pytest.raises(AttributeError, match="'items'"):
+        del data.items
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(data)
+    for again in (data, copy.deepcopy(data), pickle.loads(pickle.dumps(data))):
+        assert again == data
+        arrays = [x for x in contents(vars(again)) if isinstance(x, np.ndarray)]
+        assert len(arrays) == N_ARRAYS[type(data)]
+        assert not any(array.flags.writeable for array in arrays)
 
 
 def test_groups_of_pairs_cannot_be_exchanged():

@@ -240,29 +240,8 @@ def test_a_matrix_belongs_to_one_ranker_and_several_to_one_each():
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (
-            [[0, 1], [0, 2]],
-            "on the diagonal must be 0; `counts` has 2 in the row of 'b' and the column of 'b'",
-        ),
-        (
-            [[0, 1], [-3, 0]],
-            "must not be negative; `counts` has -3 in the row of 'b' and the column of 'a'",
-        ),
-        (
-            [[0, 1.5], [0, 0]],
-            "must be a whole number; `counts` has 1.5 in the row of 'a' .* `weighted`",
-        ),
-        (
-            [[0, np.inf], [0, 0]],
-            "must be finite; `counts` has inf in the row of 'a' and the column of 'b'",
-        ),
-        (
-            [[0, np.nan], [0, 0]],
-            "must be finite; `counts` has nan in the row of 'a' and the column of 'b'",
-        ),
+        ([[0, 1.5], [0, 0]], r"`counts` has 1.5 in the row of 'a' .*'b'\. Multiply .* `weighted`"),
         ([[0, 1, 2], [3, 0, 4]], r"`counts` must have shape .*; got \(2, 3\)"),
-        ([0, 1], r"`counts` must have shape .*; got \(2,\)"),
-        ([["a", "b"], ["c", "d"]], "`counts` must be an array of numbers"),
         (np.zeros((3, 3)), "`items` has 2 labels for 3 items in `counts`"),
         (np.zeros((2, 2, 2)), "`rankers` has 1 label for 2 rankers in `counts`"),
     ],

@@ -1,6 +1,5 @@
 """Rankings: how they are read, what they hold, parts of them, pairs, counts and memory."""
 
-import copy
 import pickle
 import tracemalloc
 import warnings
@@ -212,27 +211,6 @@ def test_rankings_that_differ_anywhere_are_not_equal(other):
     r = Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["x", "y"])
     assert r == Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["x", "y"])
     assert r != other
-
-
-def test_rankings_cannot_be_changed():
-    r = rankings(features=np.ones((4, 1)))
-    with pytest.raises(AttributeError, match="Rankings are immutable: 'ranks' cannot be set"):
-        r.ranks = 1
-    with pytest.raises(AttributeError, match="'ranks' cannot be deleted"):
-        del r.ranks
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(r)
-    for name in ("item", "ranks", "mask", "block_sizes", "ranker_idx", "weight", "features"):
-        with pytest.raises(ValueError, match="read-only"):
-            getattr(r, name)[0] = 0
-
-
-@pytest.mark.parametrize("again", [copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
-def test_copies_are_equal_and_as_immutable(again):
-    r = again(rankings())
-    assert r == rankings()
-    with pytest.raises(ValueError, match="read-only"):
-        r.ranks[0, 0] = 5
 
 
 # Stages
@@ -606,14 +584,10 @@ def ratings(items):
     )
 
 
-def from_table(frame):
-    return Rankings.from_ratings(frame, ranker="user", item="film", rating="stars")
-
-
 @pytest.mark.parametrize(
     ("prepare", "read"),
     [
-        (ratings, from_table),
+        (ratings, from_stars),
         (np.ndarray.tolist, Rankings.from_orderings),
         (np.ndarray.tolist, lambda orderings: Rankings.from_orderings(orderings).stages),
     ],

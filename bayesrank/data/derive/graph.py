@@ -74,11 +74,9 @@ class Connectivity:
         """Say in sentences what a model should know about these data; empty if all is well."""
         sentences = []
         if not self.is_connected:
-            shown = [f"{{{quoted(component, 4)}}}" for component in self.components[:4]]
-            more = ", ..." if self.n_components > 4 else ""
             sentences.append(
                 f"The comparison graph has {self.n_components} components "
-                f"({', '.join(shown)}{more}): utilities are comparable only within one. A proper "
+                f"({_shown(self.components)}): utilities are comparable only within one. A proper "
                 f"prior ties them together."
             )
         for found, verb, where in (
@@ -87,33 +85,27 @@ class Connectivity:
         ):
             if len(found) == 1:
                 name = label_repr(found[0])
-                drop = (
-                    f"drop it with rankings.drop_items([{name}])"
-                    if self.source == "rankings"
-                    else "leave out its matches"
-                )
+                drop = "leave out its matches"
+                if self.source == "rankings":
+                    drop = f"drop it with rankings.drop_items([{name}])"
                 sentences.append(
                     f"Item {name} never {verb}: without a prior its utility is {where}. Give it "
                     f"a prior, or {drop}."
                 )
             elif len(found):
-                drop = (
-                    "drop them with rankings.drop_items"
-                    if self.source == "rankings"
-                    else "leave out their matches"
-                )
+                drop = "leave out their matches"
+                if self.source == "rankings":
+                    drop = "drop them with rankings.drop_items"
                 sentences.append(
                     f"{len(found)} items ({quoted(found)}) never {verb[:-1]}: without a prior "
                     f"their utilities are {where}. Give them a prior, or {drop}."
                 )
         if self.is_connected and not self.is_strongly_connected and not sentences:
             groups = self.strong_components
-            shown = [f"{{{quoted(group, 4)}}}" for group in groups[:4]]
-            more = ", ..." if len(groups) > 4 else ""
             sentences.append(
-                f"The items form {len(groups)} groups ({', '.join(shown)}{more}) of which one "
-                f"always beats another: without a prior their utilities are infinitely far apart. "
-                f"Give all items a prior."
+                f"The items form {len(groups)} groups ({_shown(groups)}) of which one always beats "
+                "another: without a prior their utilities are infinitely far apart. Give all "
+                "items a prior."
             )
         return sentences
 
@@ -129,18 +121,16 @@ class Connectivity:
         )
 
 
+def _shown(components: list[pd.Index]) -> str:
+    """List up to four components with up to four items each."""
+    shown = [f"{{{quoted(component, 4)}}}" for component in components[:4]]
+    return ", ".join([*shown, "..."] if len(components) > 4 else shown)
+
+
 def connectivity(
     items: pd.Index, item: NDArray[np.int32], ranks: NDArray[np.int32]
 ) -> Connectivity:
-    """Find the components of the graph of comparisons; see `Connectivity`.
-
-    Parameters
-    ----------
-    items : pandas.Index
-        The item axis.
-    item, ranks : array of int, shape (n_rankings, n_slots)
-        As in `Rankings`.
-    """
+    """Find the components of the graph of comparisons of rankings with these `item` and `ranks`."""
     row, slot = np.nonzero(ranks)
     who, rank = item[row, slot], ranks[row, slot]
     last = ranks.max(axis=1)

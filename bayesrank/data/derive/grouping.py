@@ -1,8 +1,7 @@
 """Grouping: entries brought together by the row that they are of, in little room.
 
-Ten million entries take 40 MB for a column of small integers, and twice that for every array of
-positions that NumPy makes of one. So entries are counted, placed and sorted a stretch at a time:
-what that needs besides the result does not grow with the data, and fits into a cache.
+Entries are counted, placed and sorted a stretch at a time. What that needs besides the result does
+not grow with the data, and fits into a cache.
 
 >>> row = np.array([1, 0, 1, 0], dtype=np.int32)
 >>> group(row, 2)
@@ -52,15 +51,7 @@ class Grouping(NamedTuple):
 
 
 def group(row: Array, n_rows: int) -> Grouping:
-    """Find the entries of each row, in the order in which they come.
-
-    Parameters
-    ----------
-    row : array of int, shape (n_entries,)
-        The row of each entry.
-    n_rows : int
-        How many rows there are.
-    """
+    """Find the entries of each row, in the order in which they come; `row` is that of each."""
     start = starts(row, n_rows)
     parts = (row[a : a + AT_A_TIME + 1] for a in range(0, len(row), AT_A_TIME))
     if all((part[:-1] <= part[1:]).all() for part in parts):
@@ -107,14 +98,8 @@ def distinct_cells(
 ) -> Cells:
     """Sort the cells of each row, and add up the amounts of equal ones; leave out zeros.
 
-    Parameters
-    ----------
-    row : array of int, shape (n_entries,)
-        The row of each entry.
-    columns : sequence of arrays of int, shape (n_entries,)
-        What else tells cells apart, each below its size.
-    amount : array of float, shape (n_entries,), optional
-        What each entry adds.
+    An entry has a row, positions in some columns, each below the size of the column, and perhaps an
+    amount.
     """
     given = starts(row, n_rows)
     found = [grouped(column, row, given, np.int32) for column in columns]

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from bayesrank.data.derive.grouping import Grouping, group, numbers_to, stretches
-from bayesrank.data.read.columns import float_array
+from bayesrank.data.read.columns import check_weights, float_array
 from bayesrank.data.read.entries import Entries
 from bayesrank.data.read.labels import (
     axis_index,
@@ -176,12 +176,7 @@ def _weights(weight: ArrayLike | None, labels: pd.Index) -> NDArray[np.float64]:
     values = float_array(weight, "weight")
     if values.shape != (n,):
         raise ValueError(f"`weight` must have shape ({n},), one per ranking; got {values.shape}.")
-    bad = np.flatnonzero(~((values > 0) & np.isfinite(values)))
-    if len(bad):
-        raise ValueError(
-            f"A weight must be positive and finite; ranking {label_repr(labels[bad[0]])} has "
-            f"{values[bad[0]]}. Leave out rankings that should not count."
-        )
+    check_weights(values, labels, "ranking", "Leave out rankings that should not count.")
     return values
 
 
@@ -190,15 +185,15 @@ def _padded_features(
 ) -> tuple[NDArray[np.float64] | None, pd.Index | None]:
     if entries.features is None:
         return None, None
-    n, given = entries.features.shape[1], entries.feature_names
+    values, given = entries.features
+    n = values.shape[1]
     names = axis_index(range(n) if given is None else given, "feature_names")
     require_one_each(names, n, "`feature_names`", "feature")
-    bad = np.argwhere(~np.isfinite(entries.features))
+    bad = np.argwhere(~np.isfinite(values))
     if len(bad):
         where, column = bad[0]
         raise ValueError(
-            f"Feature {label_repr(names[column])} must be finite; it is "
-            f"{entries.features[where, column]} for item "
-            f"{label_repr(entries.items[entries.item[where]])}."
+            f"Feature {label_repr(names[column])} must be finite; it is {values[where, column]} "
+            f"for item {label_repr(entries.items[entries.item[where]])}."
         )
-    return layout.pad(entries.features), names
+    return layout.pad(values), names

@@ -1,9 +1,7 @@
 """Counts of outcomes summed over all that an item-by-item likelihood cannot tell apart.
 
-Judges, categories and days keep pairs apart. A likelihood that knows nothing but the utilities of
-the items does not: to it, all matches of two items are alike, and without an effect of the order
-a win of the second item is one of the first item of the mirrored pair. To one that knows judges,
-all matches of two items by one judge are alike.
+To a likelihood of utilities alone, all matches of two items are alike. Without an effect of the
+order, a win of the second item is one of the first item of the mirrored pair.
 """
 
 from typing import NamedTuple
@@ -45,12 +43,8 @@ def pair_totals(
 
     Parameters
     ----------
-    first, second : array of int, shape (n_pairs,)
-        Items compared.
-    counts : array of int, shape (n_pairs, n_outcomes)
-        How often first won, second won and, with three columns, the two tied.
-    weight : array of float, shape (n_pairs,)
-        Evidence weight.
+    first, second, counts, weight : array
+        As in `Pairs`; the counts of ties may be left out.
     ordered : bool
         Whether a pair and its mirror image are two.
     group : array of int, shape (n_pairs,), optional

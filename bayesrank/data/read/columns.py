@@ -44,28 +44,41 @@ def finite_numbers(frame: pd.DataFrame, column: str, what: str) -> NDArray[Any]:
     array = numbers(frame[column], what)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         n = int(np.argmin(np.isfinite(array)))
-        row = row_name(frame.index, n)
-        if np.isnan(array[n]):
-            raise ValueError(
-                f"A {what} must be a finite number; column {column!r} is missing in {row}. "
-                f"Leave out rows without one."
-            )
+        has = "is missing" if np.isnan(array[n]) else f"has {array[n]}"
         raise ValueError(
-            f"A {what} must be a finite number; column {column!r} has {array[n]} in {row}."
+            f"A {what} must be a finite number; column {column!r} {has} in "
+            f"{row_name(frame.index, n)}. Leave out rows without one."
         )
     return array
+
+
+def refuse_rows(broken: NDArray[np.bool_], values: pd.Series, must: str, way_out: str = "") -> None:
+    """Refuse a column with rows that are `broken`, and name the first of them."""
+    if broken.any():
+        n = int(broken.argmax())
+        value = values.iloc[n]
+        shown = f"{value:g}" if isinstance(value, float | np.floating) else label_repr(value)
+        raise ValueError(
+            f"{must}; column {values.name!r} has {shown} in {row_name(values.index, n)}. {way_out}"
+        )
 
 
 def amounts(frame: pd.DataFrame, column: str, what: str = "count") -> NDArray[np.float64]:
     """Read a column of counts, or of what else is >= 0."""
     amount = finite_numbers(frame, column, what).astype(np.float64)
-    if (amount < 0).any():
-        row = int((amount < 0).argmax())
-        raise ValueError(
-            f"A {what} must not be negative; column {column!r} has {amount[row]:g} in "
-            f"{row_name(frame.index, row)}."
-        )
+    way_out = "Correct the row, or leave it out."
+    refuse_rows(amount < 0, frame[column], f"A {what} must not be negative", way_out)
     return amount
+
+
+def check_weights(values: NDArray[np.float64], labels: pd.Index, noun: str, way_out: str) -> None:
+    """Refuse weights of rankings, or of other nouns, that are not positive and finite."""
+    bad = np.flatnonzero(~((values > 0) & np.isfinite(values)))
+    if len(bad):
+        raise ValueError(
+            f"A weight must be positive and finite; {noun} {label_repr(labels[bad[0]])} has "
+            f"{values[bad[0]]}. {way_out}"
+        )
 
 
 def numbers(values: pd.Series, what: str) -> NDArray[Any]:
@@ -94,15 +107,7 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 def text_numbers(
     values: pd.Series, what: str, *, decimal: Literal[".", ","] | None = None
 ) -> tuple[pd.Series, bool]:
-    """Read numbers that are written as text.
-
-    Returns
-    -------
-    Series of int or float
-        NaN where the cell is empty.
-    bool
-        Whether decimals follow a comma.
-    """
+    """Read numbers written as text, NaN in empty cells; and say whether decimals follow commas."""
     given = values.dropna()
     if not all(isinstance(value, str) for value in given):
         return pd.Series(numbers(values, what), values.index, name=values.name), False
@@ -114,26 +119,17 @@ def text_numbers(
     wrong = [n for n, text in enumerate(texts) if not _DECIMAL.fullmatch(text)]
     if wrong:
         at = np.isin(code, wrong)
-        row = int(at.argmax())
         way_out = (
             "No value in it is one: name another column."
             if len(wrong) == len(texts)
             else f"Correct the {counted(int(at.sum()), 'row')} without a number, or leave "
             f"{'it' if at.sum() == 1 else 'them'} out."
         )
-        raise ValueError(
-            f"A {what} must be a finite number; column {values.name!r} has "
-            f"{label_repr(values.iloc[row])} in {row_name(values.index, row)}. {way_out}"
-        )
+        refuse_rows(at, values, f"A {what} must be a finite number", way_out)
     exact = [_exact(text) for text in texts]
-    for n, x in enumerate(exact):
-        if not np.isfinite(float(x)) or (x and not float(x)):
-            row = int((code == n).argmax())
-            raise ValueError(
-                f"A {what} must be a number between 1e-308 and 1e308 in size, or 0; column "
-                f"{values.name!r} has {label_repr(distinct[n])} in {row_name(values.index, row)}. "
-                "Correct it, or leave the row out."
-            )
+    beyond = [n for n, x in enumerate(exact) if not np.isfinite(float(x)) or (x and not float(x))]
+    must = f"A {what} must be a number between 1e-308 and 1e308 in size, or 0"
+    refuse_rows(np.isin(code, beyond[:1]), values, must, "Correct it, or leave the row out.")
     whole = all(x == x.to_integral_value() and abs(x) < 2**62 for x in exact)
     read = np.array([int(x) if whole else float(x) for x in exact])
     missing = bool((code < 0).any())

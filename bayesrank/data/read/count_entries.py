@@ -115,21 +115,10 @@ def ordered_pairs(
     value: NDArray[np.float64],
     problem: NDArray[np.int32],
 ) -> OrderedPairs:
-    """All pairs of items of one problem to which a ranker gave different values, high is good.
+    """List the items of a problem to which a ranker gave different values, high is good.
 
-    Parameters
-    ----------
-    ranker, item : array of int, shape (n_ratings,)
-        Who rated what, each pair once.
-    value : array, shape (n_ratings,)
-        The rating.
-    problem : array of int, shape (n_items,)
-        The problem of each item.
-
-    Returns
-    -------
-    OrderedPairs
-        Sorted by ranker, better and worse item.
+    `ranker`, `item` and `value` are those of each rating, and `problem` is that of each item. The
+    pairs are sorted by ranker, better and worse item.
     """
     # What a ranker rated in one problem stands together, in the order of the items.
     order = np.lexsort((item, problem[item], ranker))

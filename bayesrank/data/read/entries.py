@@ -50,6 +50,13 @@ _NOT_A_LABEL = (list, tuple, dict, np.ndarray)
 _NOT_AN_ORDERING = (str, bytes, set, frozenset, Mapping, pd.DataFrame)
 
 
+class Covariates(NamedTuple):
+    """Features of entries, and their names if there are any."""
+
+    values: NDArray[np.float64]  # (n_entries, n_features)
+    names: pd.Index | None
+
+
 @dataclass(frozen=True)
 class Entries:
     """All that makes a collection of rankings, as read and not yet checked."""
@@ -62,8 +69,7 @@ class Entries:
     ranker_idx: NDArray[Any]  # (n_rankings,)
     labels: pd.Index | None = None
     weight: ArrayLike | None = None
-    features: NDArray[np.float64] | None = None  # (n_entries, n_features)
-    feature_names: pd.Index | None = None
+    features: Covariates | None = None
     groups: Mapping[str, Group] = field(default_factory=dict)
 
     def ranking_labels(self) -> pd.Index:
@@ -120,13 +126,14 @@ def from_arrays(
     _check_positions("ranker_idx", who, ranker_axis)
     covariates = None
     if features is not None:
-        covariates = float_array(features, "features")
-        if covariates.ndim != 3 or covariates.shape[:2] != ranks.shape:
+        table = float_array(features, "features")
+        if table.ndim != 3 or table.shape[:2] != ranks.shape:
             raise ValueError(
                 f"`features` must have shape (n_rankings, n_slots, n_features) with the "
-                f"{ranks.shape} of `ranks`; got {covariates.shape}."
+                f"{ranks.shape} of `ranks`; got {table.shape}."
             )
-        covariates = covariates[row, slot]
+        names = None if feature_names is None else plain_index(feature_names)
+        covariates = Covariates(table[row, slot], names)
     return Entries(
         row,
         item[row, slot],
@@ -137,7 +144,6 @@ def from_arrays(
         labels=named,
         weight=weight,
         features=covariates,
-        feature_names=None if feature_names is None else plain_index(feature_names),
     )
 
 
@@ -180,7 +186,6 @@ def from_table(
         if labels.has_duplicates:  # numbered anew for each ranker: name the ranker too
             both = zip(ranker_axis.take(who), labels, strict=True)
             labels = pd.Index([f"{one}/{other}" for one, other in both])
-    covariates, feature_names = item_features(features, axis, position, frame)
     return Entries(
         row,
         position,
@@ -190,8 +195,7 @@ def from_table(
         ranker_idx=who,
         labels=None if labels is None else axis_index(labels, "ranking"),
         weight=None if weight is None else _weight_per_ranking(frame, weight, row, len(who)),
-        features=covariates,
-        feature_names=feature_names,
+        features=item_features(features, axis, position, frame),
         groups={name: _group_of_rankings(frame, name, row, len(who)) for name in by},
     )
 
@@ -223,7 +227,6 @@ def from_wide(
         position = locate(pd.Index(listed.labels, tupleize_cols=False), axis, "item")
     elif (last <= lengths).all():  # else there are gaps, which are refused later
         _refuse_lengths(lengths.tolist(), "Rows of ranks")
-    covariates, feature_names = item_features(features, axis, position)
     return Entries(
         row,
         position,
@@ -232,8 +235,7 @@ def from_wide(
         rankers=ranker_axis,
         ranker_idx=who,
         weight=per_row(weight, rows, "weight"),
-        features=covariates,
-        feature_names=feature_names,
+        features=item_features(features, axis, position),
     )
 
 
@@ -275,7 +277,6 @@ def from_orderings(
         raise ValueError(f"Ordering {row[labels.isna().argmax()]} has a missing label.")
     position, axis = encode(labels, given, "item")
     who, ranker_axis = who_ranked(rankers, len(listed.lengths))
-    covariates, feature_names = item_features(features, axis, position)
     return Entries(
         row,
         position,
@@ -284,30 +285,19 @@ def from_orderings(
         rankers=ranker_axis,
         ranker_idx=who,
         weight=per_row(weight, rows, "weight"),
-        features=covariates,
-        feature_names=feature_names,
+        features=item_features(features, axis, position),
     )
 
 
 def _read_orderings(orderings: Any) -> Listed:
-    if isinstance(orderings, pd.DataFrame):
+    labelled = has_labels(orderings) and not isinstance(orderings, pd.Series)
+    if labelled or isinstance(orderings, (str, *_BLOCK)) or not isinstance(orderings, Iterable):
+        found = f"a {type(orderings).__name__}" if labelled else label_repr(orderings)
         raise ValueError(
-            "from_orderings reads lists; for a table use Rankings.from_ratings, "
-            "Rankings.from_long_ranks or Rankings.from_ranks."
-        )
-    if isinstance(orderings, (str, *_BLOCK)) or not isinstance(orderings, Iterable):
-        raise ValueError(
-            f"`orderings` must hold one list of items per ranking; got {label_repr(orderings)}."
-        )
-    if isinstance(orderings, Mapping):
-        raise ValueError(
-            "`orderings` is a mapping, and must be a list of orderings or a Series of them, whose "
-            "index says who ranked: give pandas.Series(orderings)."
-        )
-    if has_labels(orderings) and not isinstance(orderings, pd.Series):
-        raise ValueError(
-            f"`orderings` is a {type(orderings).__name__}, whose labels would be lost: give a list "
-            "of lists, or a Series of lists, whose index says who ranked."
+            f"`orderings` must be a list with one list of items per ranking, or a Series of such "
+            f"lists, whose index says who ranked (pandas.Series(orderings) of a mapping); got "
+            f"{found}. For a table use Rankings.from_ratings, Rankings.from_long_ranks or "
+            f"Rankings.from_ranks."
         )
     labels: list[Any] = []
     places: list[int] = []
@@ -360,18 +350,14 @@ def _with_rest(
     rows: Mapping[str, pd.Index],
 ) -> Listed:
     """Append the presented items that an ordering leaves out as its last block."""
-    if isinstance(rest, str):
-        if rest != "items":
-            raise ValueError(f"`rest` must be 'items' or collections of labels; got {rest!r}.")
-        presented = list(dict.fromkeys(listed.labels if axis is None else axis))
-    else:
-        presented = list(rest)
-    n = len(listed.lengths)
-    if isinstance(rest, Mapping):
+    if isinstance(rest, Mapping) or (isinstance(rest, str) and rest != "items"):
         raise ValueError(
-            "`rest` must be a list of labels, or a list or Series with one collection of labels "
-            "for each ordering; got a mapping. Give pandas.Series(rest)."
+            f"`rest` must be 'items', a list of labels, or a list or Series with one collection of "
+            f"labels for each ordering; got {label_repr(rest)}."
         )
+    everything = listed.labels if axis is None else axis
+    presented = list(dict.fromkeys(everything) if isinstance(rest, str) else rest)
+    n = len(listed.lengths)
     if presented and all(isinstance(p, (list, *_BLOCK, np.ndarray)) for p in presented):
         if isinstance(rest, pd.Series):
             presented = list(per_row(rest, rows, "rest"))
@@ -411,8 +397,7 @@ def from_judged(letor: Letor) -> Entries:
         items=pd.Index([f"{q}/{n}" for q, n in zip(letor.qid, within, strict=True)]),
         rankers=queries,
         ranker_idx=np.arange(len(queries)),
-        features=letor.features,
-        feature_names=pd.RangeIndex(1, letor.features.shape[1] + 1),
+        features=Covariates(letor.features, pd.RangeIndex(1, letor.features.shape[1] + 1)),
     )
 
 
@@ -535,10 +520,10 @@ def item_features(
     axis: pd.Index,
     position: NDArray[Any],
     frame: pd.DataFrame | None = None,
-) -> tuple[NDArray[np.float64] | None, pd.Index | None]:
+) -> Covariates | None:
     """Read covariates of each entry from columns, a table by item, or an aligned array."""
     if features is None:
-        return None, None
+        return None
     if isinstance(features, pd.DataFrame):
         row = axis_index(features.index, "features.index").get_indexer(axis)
         if (row < 0).any():
@@ -548,14 +533,14 @@ def item_features(
         table = np.empty(features.shape)
         for k in range(features.shape[1]):
             table[:, k] = numbers(features.iloc[:, k], "feature")
-        return table[row][position], plain_index(features.columns)
+        return Covariates(table[row][position], plain_index(features.columns))
     if isinstance(features, str):
         raise ValueError(f"`features` must be a list of columns; write [{features!r}].")
     if isinstance(features, list | tuple) and all(isinstance(name, str) for name in features):
         if frame is None or not features:
             raise ValueError("`features` must be a DataFrame indexed by item or an array here.")
         columns = [finite_numbers(frame, name, "feature") for name in features]
-        return np.column_stack(columns).astype(np.float64), pd.Index(list(features))
+        return Covariates(np.column_stack(columns).astype(np.float64), pd.Index(list(features)))
     table = float_array(features, "features")
     if table.ndim != 2 or len(table) != len(axis):
         raise ValueError(
@@ -563,4 +548,4 @@ def item_features(
             f"{counted(len(axis), 'item')}; got {table.shape}. A DataFrame indexed by item needs "
             f"no order."
         )
-    return table[position], None
+    return Covariates(table[position], None)

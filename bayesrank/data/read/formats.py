@@ -92,10 +92,6 @@ def read_table(
     ValueError
         If the file is empty, of another kind, does not parse, lacks a column, or a cell of
         `numbers` is no number.
-
-    Examples
-    --------
-    >>> read_table("ratings.csv", columns=["user"], numbers=["stars"])  # doctest: +SKIP
     """
     table = table_with_findings(path, encoding=encoding, separator=separator)
     frame, numbers = table.frame, list(numbers)
@@ -224,11 +220,6 @@ def read_letor(path: str | Path, *, n_features: int | None = None) -> Letor:
         If there is no such file.
     ValueError
         If the file is empty, does not parse, or lacks a qid.
-
-    Examples
-    --------
-    >>> read_letor("S1.txt").features.shape  # doctest: +SKIP
-    (2933, 46)
     """
     # Here, and not above: it takes longer to import than all else that tables need.
     from sklearn.datasets import load_svmlight_file
@@ -287,11 +278,6 @@ def read_preflib(path: str | Path) -> PreflibOrders:
         If there is no such file.
     ValueError
         If the file is of another kind, empty, cut off, or has a row that does not parse.
-
-    Examples
-    --------
-    >>> read_preflib("00014-00000001.soc").voters[:2]  # doctest: +SKIP
-    [3, 2]
     """
     path = existing(path)
     if kind_of(path) not in PREFLIB:

@@ -297,7 +297,7 @@ def _of_python(labels: pd.Index) -> pd.Index:
 
 def _check_hashable(values: pd.Series | pd.Index, what: str) -> None:
     for n, label in enumerate(values):
-        if not _is_hashable(label):
+        if not pd.api.types.is_hashable(label):
             raise ValueError(
                 f"{_name(values, what)} has {label_repr(label)} {_place(values, n)}, which cannot "
                 f"be a label; write labels as text or numbers."
@@ -325,11 +325,3 @@ def _place(values: pd.Series | pd.Index, n: int) -> str:
     return (
         f"in {row_name(values.index, n)}" if isinstance(values, pd.Series) else f"at position {n}"
     )
-
-
-def _is_hashable(label: Any) -> bool:
-    try:
-        hash(label)
-    except TypeError:
-        return False
-    return True

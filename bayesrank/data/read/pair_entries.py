@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from bayesrank.data.read.aligned import aligned
-from bayesrank.data.read.columns import amounts, finite_numbers, float_array
+from bayesrank.data.read.columns import amounts, finite_numbers, float_array, refuse_rows
 from bayesrank.data.read.labels import (
     axis_index,
     encode,
@@ -82,13 +82,8 @@ def results(frame: pd.DataFrame, column: str) -> NDArray[np.int8]:
     except TypeError:  # a value that cannot be hashed is no outcome
         fine = [isinstance(value, str) and value in OUTCOMES for value in frame[column]]
         result = np.array(fine).astype(np.int8) - 1
-    if (result < 0).any():
-        row = int((result < 0).argmax())
-        raise ValueError(
-            f"An outcome must be one of {quoted(OUTCOMES)}; column {column!r} has "
-            f"{label_repr(frame[column].iloc[row])} in {row_name(frame.index, row)}. Translate the "
-            f"column: frame[{column!r}].map({{...}})."
-        )
+    way_out = f"Translate the column: frame[{column!r}].map({{...}})."
+    refuse_rows(result < 0, values, f"An outcome must be one of {quoted(OUTCOMES)}", way_out)
     return result
 
 
@@ -97,12 +92,7 @@ def whole_counts(
 ) -> NDArray[np.float64]:
     """Read a column of whole numbers >= 0."""
     times = amounts(frame, column)
-    broken = np.flatnonzero(times % 1)
-    if len(broken):
-        raise ValueError(
-            f"A count must be a whole number; column {column!r} has {times[broken[0]]:g} in "
-            f"{row_name(frame.index, int(broken[0]))}. {way_out}"
-        )
+    refuse_rows(times % 1 != 0, frame[column], "A count must be a whole number", way_out)
     return times
 
 
@@ -154,15 +144,7 @@ def differences(frame: pd.DataFrame, columns: Mapping[str, Sequence[str]]) -> ND
 def distinct_rows(
     codes: Sequence[tuple[NDArray[Any], int]],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sort the distinct combinations of codes.
-
-    Returns
-    -------
-    row : array of int, shape (n_distinct,)
-        A row that has the combination.
-    pair : array of int, shape (n_rows,)
-        The combination that a row has.
-    """
+    """Sort the distinct combinations of codes: a row of each, and the combination of each row."""
     key, radix = codes[0][0].astype(np.int64), codes[0][1]
     for code, size in codes[1:]:
         if radix > np.iinfo(np.int64).max // size:  # no room: number what there is so far

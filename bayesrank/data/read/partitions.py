@@ -1,8 +1,7 @@
-"""Tables in partitions, of which only the counts come home: dask data frames.
+"""Tables in partitions: dask data frames, of which only counts of distinct rows are collected.
 
-Outcomes of matches and counts of preferences are sufficient: a hundred million rows of a hundred
-systems are some thousands of distinct ones. Each partition is counted where it is, and counts are
-added up along a tree, so that no process ever holds more than a few tables of distinct rows.
+Each partition is counted where it is. Counts are added up along a tree, so that no process holds
+more than a few tables of distinct rows.
 """
 
 from collections.abc import Iterable
@@ -19,13 +18,7 @@ TOGETHER = 16  # tables that are added up at a time
 
 
 def count_partitions(frame: Any, keys: Iterable[str | None], count: str | None) -> pd.DataFrame:
-    """Count the distinct rows of some columns of a dask data frame; None is no column.
-
-    Returns
-    -------
-    DataFrame
-        The keys, and `count`, or else "times".
-    """
+    """Count the distinct rows of some columns of a dask data frame, in `count` or else "times"."""
     if not hasattr(frame, "to_delayed"):
         raise TypeError(
             f"Expected a dask DataFrame; got {type(frame).__name__}. from_frame reads a table of "

@@ -98,7 +98,6 @@ def weak_orders(
             f"each pair as a match in `Pairs`, where they may contradict each other."
         ) from None
     _warn_of_losses(row, block[edge[0]] == block[edge[1]], edge[0], n_rankers)
-    covariates, feature_names = item_features(features, axis, item)
     return Entries(
         row,
         item,
@@ -106,8 +105,7 @@ def weak_orders(
         items=axis,
         rankers=axis_index(said.rankers, "rankers"),
         ranker_idx=np.arange(n_rankers),
-        features=covariates,
-        feature_names=feature_names,
+        features=item_features(features, axis, item),
     )
 
 
@@ -124,16 +122,11 @@ def read_preferences(preferences: Any, better: str, worse: str, ranker: str | No
             f"`ranker` names a column of a table, but `preferences` is none; give a mapping from "
             f"rankers to pairs, and leave ranker={ranker!r} out."
         )
-    if isinstance(preferences, pd.Series):
-        raise ValueError(
-            "`preferences` is a Series, and whether its index says who ranked is not known. If it "
-            "does, give preferences.groupby(level=0).agg(list).to_dict(); if all are of one "
-            "ranker, preferences.tolist()."
-        )
-    if isinstance(preferences, str) or not isinstance(preferences, Iterable):
+    if isinstance(preferences, str | pd.Series) or not isinstance(preferences, Iterable):
         raise ValueError(
             f"`preferences` must be a table, pairs (better, worse), or a mapping from rankers to "
-            f"such pairs; got {label_repr(preferences)}."
+            f"such pairs; got {label_repr(preferences)}. Of a Series by ranker give "
+            f"preferences.groupby(level=0).agg(list).to_dict()."
         )
     each = preferences if isinstance(preferences, Mapping) else {0: preferences}
     pairs: list[Any] = []
@@ -183,17 +176,8 @@ def _warn_of_losses(row: Ints, lost: NDArray[np.bool_], better: Ints, n_rankers:
 def blocks(row: Ints, *, better: Ints, worse: Ints) -> Ints:
     """Find the maximal ordered partition of each of some partial orders.
 
-    Parameters
-    ----------
-    row : array of int, (n_nodes,)
-        The partial order that each node is of, ascending.
-    better, worse : array of int, (n_preferences,)
-        Nodes of the same partial order; each preference once.
-
-    Returns
-    -------
-    array of int, (n_nodes,)
-        Blocks, numbered on from one partial order to the next, best first.
+    `row` is the partial order of each node, ascending; `better` and `worse` are nodes of one. The
+    blocks of the nodes are numbered on from one partial order to the next, best first.
     """
     n = len(row)
     above: dict[int, list[int]] = {k: [] for k in range(n)}

@@ -1,10 +1,8 @@
 """Tables in files: the columns that are asked for, read by pyarrow a batch at a time.
 
-Labels become categories, and numbers take the narrowest type that holds them exactly, so that no
-row is ever an object of Python. Ten million ratings then take 84 MB.
-
-What is read is what `read_table` would read: cells of text stay text, only an empty one is missing,
-and Parquet has types of its own. Rows are counted on from file to file.
+Labels become categories, and numbers take the narrowest type that holds them exactly. The result
+is that of `read_table`: cells of text stay text, only an empty one is missing, and Parquet has
+types of its own. Rows are counted on from file to file.
 """
 
 import time
@@ -44,6 +42,8 @@ _BUFFERED = ds.ParquetFragmentScanOptions(
 )
 
 _PLAIN = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating)
+_WHOLE = (np.int8, np.int16, np.int32)
+_NARROWER = {"i": _WHOLE, "u": _WHOLE, "f": (np.float16, np.float32)}
 _BROKEN = (pa.ArrowException, OSError, ValueError)
 
 
@@ -54,23 +54,12 @@ def table_of(
     labels: Iterable[str | None],
     numbers: Iterable[str | None] = (),
 ) -> pd.DataFrame:
-    """Read columns of a table that is not in memory; one that is stays as it is.
+    """Read columns of labels and of numbers; a table in memory stays as it is.
 
-    Parameters
-    ----------
-    source : DataFrame, path, sequence of paths, or pyarrow.dataset.Dataset
-        A path is that of a file (.parquet; or text, .csv, .tsv, .txt, .dat, also compressed), of a
-        folder of such files of one kind, in the order of their names, or a URL that fsspec knows,
-        such as ``s3://bucket/ratings/``. A part ``season=2025`` of a path is a column.
-    noun : str
-        What its rows are, for messages.
-    labels, numbers : iterable of str
-        Columns of labels and of numbers; None is left out.
-
-    Returns
-    -------
-    DataFrame
-        Labels are categories, sorted unless the file has an order of its own.
+    A path is that of a file (.parquet; or text, .csv, .tsv, .txt, .dat, also compressed), of a
+    folder of such files of one kind, in the order of their names, or a URL that fsspec knows, such
+    as ``s3://bucket/ratings/``. A part ``season=2025`` of a path is a column. Labels become
+    categories, sorted unless the file has an order of its own. Messages call the rows by `noun`.
     """
     label_names = [*dict.fromkeys(name for name in labels if name is not None)]
     number_names = [*dict.fromkeys(x for x in numbers if x is not None and x not in label_names)]
@@ -417,15 +406,9 @@ class _Numbers:
 
 def _narrow(values: NDArray[Any]) -> NDArray[Any]:
     """Return a copy of the numbers, in the narrowest type of their kind."""
-    if values.dtype.kind in "iu" and len(values):
-        low, high = int(values.min()), int(values.max())
-        for whole in (np.int8, np.int16, np.int32):
-            if np.iinfo(whole).min <= low and high <= np.iinfo(whole).max:
-                return values.astype(whole)
-    if values.dtype.kind == "f":
-        for real in (np.float16, np.float32):
-            with np.errstate(over="ignore"):
-                fewer = values.astype(real)
-            if np.array_equal(fewer, values, equal_nan=True):
-                return fewer
+    for dtype in _NARROWER.get(values.dtype.kind, ()):
+        with np.errstate(over="ignore"):
+            fewer = values.astype(dtype)
+        if np.array_equal(fewer, values, equal_nan=True):
+            return fewer
     return values.copy()

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from bayesrank.data.read.labels import label_repr, quoted
 
-__all__ = ["UNITS", "are_instants", "label_times", "time_coordinates"]
-
 UNITS = {"second": 1.0, "hour": 3600.0, "day": 86400.0, "week": 7 * 86400.0, "year": 365.25 * 86400}
 """Seconds in a unit of time; a year is 365.25 days."""
 
@@ -20,17 +18,10 @@ _SEASON = re.compile(r"(\d{4})[-/](\d{2})")
 
 
 def label_times(labels: pd.Index, name: str, unit: str = "year") -> NDArray[np.float64]:
-    """Read labels of a group as times.
+    """Read labels of the group `name` as times.
 
-    Parameters
-    ----------
-    labels : Index
-        Numbers, which are times as they are (a year, a round); or dates, with hours or without, as
-        such or as text like "2024-05-31" or "2024-05-31 15:00".
-    name : str
-        Of the group, for messages.
-    unit : str
-        What dates are counted in, from the first of 1970: a key of `UNITS`.
+    Numbers are times as they are (a year, a round). Dates, or text like "2024-05-31" or
+    "2024-05-31 15:00", are counted from the first of 1970 in a unit of `UNITS`.
     """
     if unit not in UNITS:
         raise ValueError(f"`unit` is {unit!r}; it must be one of {', '.join(UNITS)}.")
