@@ -132,8 +132,7 @@ def audit(
     board = _Board(pairs, time, order_effect, np.random.default_rng(seed), drawn)
     found = [PROBES[name](board) for name in names]
     columns = ["fires", "value", "expected", "p", "says"]
-    rows = [(f.fires, f.value, f.expected, f.p, f.says) for f in found]
-    return pd.DataFrame(rows, columns=columns, index=pd.Index(names, name="probe"))
+    return pd.DataFrame(found, index=pd.Index(names, name="probe"))[columns]
 
 
 @dataclass(frozen=True)
@@ -146,14 +145,21 @@ class _Found:
     p: float = np.nan
     fires: bool = False
 
-    @classmethod
-    def tested(
-        cls, what: str, consequence: str, z: float, p: float, *, otherwise: str = ".",
-        fires: bool | None = None,
-    ) -> "_Found":  # fmt: skip
-        """Say what a standardised number is, and the consequence if it fires: p is rare."""
-        fires = bool(p < RARE if fires is None else fires)
-        return cls(what + (f": {consequence}." if fires else otherwise), z, 0.0, p, fires)
+
+def _found(
+    what: str,
+    consequence: str,
+    value: float,
+    expected: float = 0.0,
+    p: float = np.nan,
+    *,
+    fires: bool | None = None,
+    otherwise: str = ".",
+) -> _Found:
+    """Say what was found, and the consequence if the probe fires: by default, if p is rare."""
+    fires = bool(p < RARE if fires is None else fires)
+    says = f"{what}: {consequence}." if fires else what + otherwise
+    return _Found(says, float(value), float(expected), float(p), fires)
 
 
 class _Board:
@@ -228,11 +234,26 @@ class _Board:
         tail = t.sf(np.abs(z), len(self.drawn) - 1)
         return np.asarray(np.sign(z) * norm.isf(np.maximum(tail, np.finfo(float).tiny)))
 
+    def most_extreme(self, off: Floats, variance: Floats) -> tuple[int, float, float] | None:
+        """Find the sum that is furthest off: its position, z, and a bound of p among all sums."""
+        tests = int((variance >= ENOUGH).sum())
+        if not tests:
+            return None
+        z = self.z(off, variance)
+        k = int(np.abs(z).argmax())
+        return k, float(z[k]), min(1.0, tests * 2 * float(norm.sf(abs(z[k]))))
+
     @staticmethod
     def moments(p: Floats) -> tuple[Floats, Floats]:
         """Mean and variance of the points of a match: a half, minus a half, or nothing."""
         mean = (p[:, 0] - p[:, 1]) / 2
         return mean, (p[:, 0] + p[:, 1]) / 4 - mean**2
+
+    def single_matches(self, *, once: bool = False) -> tuple[Ints, Ints]:
+        """Row and outcome of each match, or of equal ones `once`."""
+        row, outcome = np.nonzero(self.pairs.counts)
+        times = 1 if once else self.pairs.counts[row, outcome]
+        return np.repeat(row, times), np.repeat(outcome, times)
 
     def name(self, item: int) -> str:
         return str(self.pairs.items[item])
@@ -256,11 +277,9 @@ def _connection(board: _Board) -> _Found:
     n_parts, part = connected_components(table > 0, directed=False)
     if n_parts > 1:
         small = [board.name(i) for i in played[part != np.bincount(part).argmax()]]
-        return _Found(
-            f"The board falls into {n_parts} parts that never met: nothing but the prior compares "
-            f"{_some(small)} with the others.",
-            0.0, ACROSS, fires=True,
-        )  # fmt: skip
+        what = f"The board falls into {n_parts} parts that never met"
+        consequence = f"nothing but the prior compares {_some(small)} with the others"
+        return _found(what, consequence, 0.0, ACROSS, fires=True)
     if len(played) < 4:
         return _Found("There are fewer than four items: no two groups to be told apart.")
     # along the second eigenvector of the normalised Laplacian lie the sparsest cuts
@@ -273,12 +292,15 @@ def _connection(board: _Board) -> _Found:
     across = float(crossing[k - 2])
     sides = [[board.name(i) for i in played[side]] for side in (order[:k], order[k:])]
     small = min(sides, key=len)
-    return _Found(
-        f"{across:,.0f} of {board.n.sum():,} matches join {_some(small)} to the other "
-        f"{len(played) - len(small)} items"
-        + (": how the two groups compare hangs on these." if across < ACROSS else "."),
-        across, ACROSS, fires=across < ACROSS,
-    )  # fmt: skip
+    others = len(played) - len(small)
+    return _found(
+        f"{across:,.0f} of {board.n.sum():,} matches join {_some(small)} to the other {others} "
+        "items",
+        "how the two groups compare hangs on these",
+        across,
+        ACROSS,
+        fires=across < ACROSS,
+    )
 
 
 def _selection(board: _Board) -> _Found:
@@ -293,19 +315,20 @@ def _selection(board: _Board) -> _Found:
     spread = 1.4826 * np.median(np.abs(relative - centre))
     apart = (centre - relative) / max(spread, 0.1)
     k = int(apart.argmax())
-    item, p = int(enough[k]), float(min(1.0, len(enough) * norm.sf(apart[k])))
-    fires = p < RARE
+    item, p = int(enough[k]), min(1.0, len(enough) * norm.sf(apart[k]))
+    fires = bool(p < RARE)
     if fires:  # unless that happens by chance, with few matches
         others = np.where(np.arange(len(board.matches)) == item, 0.0, board.matches)
         drawn = board.rng.multinomial(int(board.matches[item]), others / others.sum(), size=200)
         by_chance = np.log([_effective(times) for times in drawn])
         z = (by_chance.mean() - relative[k]) / max(by_chance.std(), 1e-3)
         fires = bool(z > norm.isf(RARE / len(enough)))
-    return _Found.tested(
+    what = (
         f"{board.name(item)} met as many opponents as if it had met {count[k]:.1f} of them "
-        f"equally often; the median of all items is {np.exp(centre):.1f}",
-        "its place rests on a selection of opponents", float(apart[k]), p, fires=fires,
-    )  # fmt: skip
+        f"equally often; the median of all items is {np.exp(centre):.1f}"
+    )
+    consequence = "its place rests on a selection of opponents"
+    return _found(what, consequence, apart[k], p=p, fires=fires)
 
 
 def _duplicates(board: "_Board") -> _Found:
@@ -314,17 +337,15 @@ def _duplicates(board: "_Board") -> _Found:
     if not groups:
         return _Found("Nothing tells matches of the same two items apart: name users or prompts.")
     key = board.first * board.pairs.n_items + board.second
-    rows, outcome = np.nonzero(board.pairs.counts)
-    times = board.pairs.counts[rows, outcome]
-    match = np.repeat(np.arange(len(rows)), times)
-    what = 3 * key[rows][match] + outcome[match]
-    who = np.zeros(len(what), dtype=np.int64)
+    row, outcome = board.single_matches()
+    ended = 3 * key[row] + outcome
+    who = np.zeros(len(ended), dtype=np.int64)
     for labels, idx in groups.values():
-        _, who = np.unique(who * len(labels) + idx[rows][match], return_inverse=True)
+        _, who = np.unique(who * len(labels) + idx[row], return_inverse=True)
     n_who = int(who.max()) + 1
 
     def repeats(whose: Ints) -> int:
-        cell = np.sort(what * n_who + whose)
+        cell = np.sort(ended * n_who + whose)
         return int((cell[1:] == cell[:-1]).sum())
 
     value = repeats(who)
@@ -332,12 +353,12 @@ def _duplicates(board: "_Board") -> _Found:
     mean, sd = permuted.mean(), max(permuted.std(ddof=1), np.sqrt(permuted.mean() + 1))
     z = (value - mean) / sd
     p = float(norm.sf(z))
-    fires = bool(p < RARE and value - mean > SHARE * len(what))
-    return _Found.tested(
-        f"{value:,} of {len(what):,} matches repeat another with the same "
-        f"{_some(['items', 'outcome', *groups], 99)}; {mean:,.0f} would by chance",
-        "votes may have been counted twice", float(z), p, fires=fires,
-    )  # fmt: skip
+    what = (
+        f"{value:,} of {len(ended):,} matches repeat another with the same "
+        f"{_some(['items', 'outcome', *groups], 99)}; {mean:,.0f} would by chance"
+    )
+    fires = bool(p < RARE and value - mean > SHARE * len(ended))
+    return _found(what, "votes may have been counted twice", z, p=p, fires=fires)
 
 
 # How they ended
@@ -395,11 +416,10 @@ def _cycles(board: _Board) -> _Found:
         "standard errors or more"
     )
     consequence = (
-        f"; a board without cycles has {typical:.1f} there: one scale of strength does not "
-        "describe these."
+        f"a board without cycles has {typical:.1f} there, and one scale of strength does not "
+        "describe these"
     )
-    fires = rarity < RARE
-    return _Found(what + (consequence if fires else CHANCE), value, typical, rarity, fires)
+    return _found(what, consequence, value, typical, rarity, otherwise=CHANCE)
 
 
 def _order(board: _Board) -> _Found:
@@ -421,7 +441,7 @@ def _order(board: _Board) -> _Found:
             f"{100 * (expit(value) - 0.5):+.1f} % to the share of decided matches of equal items"
         )
         consequence = "a model without an order effect is wrong about those who often stand first"
-    return _Found.tested(what, consequence, z, float(2 * norm.sf(abs(z))), otherwise=CHANCE)
+    return _found(what, consequence, z, p=2 * norm.sf(abs(z)), otherwise=CHANCE)
 
 
 def _ties(board: _Board) -> _Found:
@@ -432,21 +452,22 @@ def _ties(board: _Board) -> _Found:
     if not groups:
         return _Found("There is one judge and no group of few labels: nobody to compare.")
     tied = np.tile([0.0, 0.0, 1.0], (board.pairs.n_pairs, 1))
-    names, z = [], []
-    for name, (labels, idx) in groups.items():
-        variance = board.n * board.p[:, 2] * (1 - board.p[:, 2])
-        sums, width = board.sums([idx], [1.0], len(labels), tied, variance)
-        for k in np.flatnonzero(width >= ENOUGH).tolist():
-            names.append(str(labels[k]) if name == "judge" else f"{name} {labels[k]}")
-            z.append(float(board.z(sums, width)[k]))
-    if not names:
+    variance = board.n * board.p[:, 2] * (1 - board.p[:, 2])
+    sums = [board.sums([i], [1.0], len(x), tied, variance) for x, i in groups.values()]
+    names = [
+        str(label) if name == "judge" else f"{name} {label}"
+        for name, (labels, _) in groups.items()
+        for label in labels
+    ]
+    most = board.most_extreme(*np.concatenate(sums, axis=1))
+    if most is None:
         return _Found("Nobody has matches enough to compare their ties.")
-    k = int(np.abs(z).argmax())
-    return _Found.tested(
-        f"{names[k]} calls ties {'more' if z[k] > 0 else 'less'} often than the closeness of its "
-        f"matches explains, by {abs(z[k]):.1f} standard errors",
-        "what a tie is differs by who judges", z[k], _at_least_one(z[k], len(z)), otherwise=CHANCE,
-    )  # fmt: skip
+    k, z, p = most
+    what = (
+        f"{names[k]} calls ties {'more' if z > 0 else 'less'} often than the closeness of its "
+        f"matches explains, by {abs(z):.1f} standard errors"
+    )
+    return _found(what, "what a tie is differs by who judges", z, p=p, otherwise=CHANCE)
 
 
 def _judges(board: _Board) -> _Found:
@@ -459,29 +480,27 @@ def _judges(board: _Board) -> _Found:
     # matches that are decided: how readily a judge calls ties is another question
     first, second = board.pairs.counts[:, 0], board.pairs.counts[:, 1]
     wins = board.p[:, 0] / (board.p[:, 0] + board.p[:, 1])
-    off = np.stack([1 - wins, -wins, np.zeros_like(wins)], axis=1)
+    points = np.stack([1 - wins, -wins, np.zeros_like(wins)], axis=1)
     variance = (first + second) * wins * (1 - wins)
     lead = board.lead
-    against, width = board.sums([idx], [1.0], n_judges, lead[:, None] * off, lead**2 * variance)
+    weights = lead[:, None] * points
+    against, width = board.sums([idx], [1.0], n_judges, weights, lead**2 * variance)
     cells = [idx * n_items + side for side in (board.first, board.second)]
-    favour, spread = board.sums(cells, [1.0, -1.0], n_judges * n_items, off, variance)
-    widths = np.concatenate([width, spread])
-    z = board.z(np.concatenate([against, favour]), widths)
-    tests = int((widths >= ENOUGH).sum())
-    if not tests:
+    favour, spread = board.sums(cells, [1.0, -1.0], n_judges * n_items, points, variance)
+    off, widths = np.concatenate([against, favour]), np.concatenate([width, spread])
+    most = board.most_extreme(off, widths)
+    if most is None:
         return _Found("No judge has matches enough to be compared with the others.")
-    k = int(np.abs(z).argmax())
+    k, z, p = most
     if k < n_judges:
-        how = "more against" if z[k] < 0 else "more closely with"
+        how = "more against" if z < 0 else "more closely with"
         what = f"{labels[k]} votes {how} the order of all others than chance explains"
     else:
         judge, item = divmod(k - n_judges, n_items)
-        how = "favours" if z[k] > 0 else "disfavours"
+        how = "favours" if z > 0 else "disfavours"
         what = f"{labels[judge]} {how} {board.name(item)}"
-    return _Found.tested(
-        f"{what}, by {abs(z[k]):.1f} standard errors", "look at the ranks without this judge",
-        float(z[k]), _at_least_one(z[k], tests), otherwise=CHANCE,
-    )  # fmt: skip
+    what = f"{what}, by {abs(z):.1f} standard errors"
+    return _found(what, "look at the ranks without this judge", z, p=p, otherwise=CHANCE)
 
 
 def _answers(board: _Board) -> _Found:
@@ -499,20 +518,19 @@ def _answers(board: _Board) -> _Found:
     each = np.bincount(board.pairs.judge_idx, (counts * log_p).sum(axis=1), len(judges))[same]
     n = said[same].sum(axis=1)
     k = int(np.where(n >= CERTAIN, each, 0.0).argmin()) if n.max() >= CERTAIN else int(n.argmax())
-    p = float(min(1.0, said.size * np.exp(each[k])))
-    fires = bool(n[k] >= CERTAIN and p < RARE)
+    p = min(1.0, said.size * np.exp(each[k]))
     answer = ["the first", "the second", "a tie"][int(said[same[k]].argmax())]
     others = f", and {len(same) - 1} more give one answer each" if len(same) > 1 else ""
-    return _Found(
-        f"Judge {judges[same[k]]} answers {answer!r} in all {n[k]:,.0f} matches{others}"
-        + (
-            ": that says next to nothing of its care, so its adherence is hardly known but from "
-            "the prior. Look at the ranks without it."
-            if fires
-            else CHANCE
-        ),
-        float(n[k]), CERTAIN - 1, p, fires,
-    )  # fmt: skip
+    return _found(
+        f"Judge {judges[same[k]]} answers {answer!r} in all {n[k]:,.0f} matches{others}",
+        "this says almost nothing of its care, so the prior decides its adherence. Look at the "
+        "ranks without it",
+        n[k],
+        CERTAIN - 1,
+        p,
+        fires=n[k] >= CERTAIN and p < RARE,
+        otherwise=CHANCE,
+    )
 
 
 def _clusters(board: _Board) -> _Found:
@@ -529,10 +547,7 @@ def _clusters(board: _Board) -> _Found:
 
 def _together(board: _Board, name: str, idx: Ints, n_labels: int, tests: int) -> _Found:
     """Compare the agreement of votes inside a group with that of votes of anybody."""
-    rows, outcome = np.nonzero(board.pairs.counts)
-    times = 1 if board.duplicates.fires else board.pairs.counts[rows, outcome]
-    match = np.repeat(np.arange(len(rows)), times)
-    row, ended = rows[match], outcome[match]
+    row, ended = board.single_matches(once=board.duplicates.fires)
     mean, _ = board.moments(board.p)
     value = board.sign[row] * (np.array([0.5, -0.5, 0.0])[ended] - mean[row])
     met, who = board.meeting[row], idx[row]
@@ -542,14 +557,17 @@ def _together(board: _Board, name: str, idx: Ints, n_labels: int, tests: int) ->
         return _Found(f"No {name} votes twice on the same two items.", p=1.0)
     excess, variance = _agreement(value, met, cell)
     z = excess / max(float(np.sqrt(variance)), 1e-12)
-    p = float(min(1.0, tests * norm.sf(z)))
+    p = min(1.0, tests * norm.sf(z))
     share = excess / max(float((value**2).sum()), 1e-12)
-    return _Found.tested(
+    what = (
         f"Votes of one {name} on the same two items agree more than votes of several, by "
-        f"{z:.1f} standard errors",
+        f"{z:.1f} standard errors"
+    )
+    consequence = (
         f"together they vary {1 + share:.1f} times as much as independent ones, and intervals that "
-        "take them for independent are too narrow", z, p, otherwise=CHANCE,
-    )  # fmt: skip
+        "take them for independent are too narrow"
+    )
+    return _found(what, consequence, z, p=p, otherwise=CHANCE)
 
 
 def _agreement(value: Floats, met: Ints, cell: Ints) -> tuple[float, float]:
@@ -611,15 +629,14 @@ def _drift(board: _Board) -> _Found:
     covariance = sum(contrasts @ fit.solve(contrasts.T) for fit in fits)
     apart = moved[:-1] - moved[-1]
     value, degrees = float(apart @ np.linalg.solve(covariance, apart)), len(apart)
-    p = float(chi2.sf(value, degrees))
     most = int(np.abs(moved).argmax())
-    return _Found(
+    what = (
         f"Strengths before and after {board.pairs.group_labels(board.time)[cut]} differ by "
-        f"{value:.0f} where {degrees} is expected; {board.name(both[most])} "
-        f"moved most, {moved[most]:+.2f}"
-        + (": one strength for all times does not describe them." if p < RARE else "."),
-        value, float(degrees), p, p < RARE,
-    )  # fmt: skip
+        f"{value:.0f} where {degrees} is expected; {board.name(both[most])} moved most, "
+        f"{moved[most]:+.2f}"
+    )
+    consequence = "one strength for all times does not describe them"
+    return _found(what, consequence, value, degrees, chi2.sf(value, degrees))
 
 
 def _fragility(board: _Board) -> _Found:
@@ -643,18 +660,15 @@ def _fragility(board: _Board) -> _Found:
         if removed is not None:
             fewest, other = removed, rival
     if other < 0:
-        return _Found(
-            f"Another leader than {name} needs more than half of its matches taken away.",
-            np.inf,
-            least,
-        )
+        says = f"Another leader than {name} needs more than half of its matches taken away."
+        return _Found(says, np.inf, least)
+    matches = "match" if fewest == 1 else "matches"
+    what = (
+        f"Without {fewest:,} {matches} of {board.n.sum():,}, {board.name(other)} would lead "
+        f"instead of {name}"
+    )
     fires = fewest < least or fewest <= 2
-    return _Found(
-        f"Without {fewest:,} {'match' if fewest == 1 else 'matches'} of {board.n.sum():,}, "
-        f"{board.name(other)} would lead instead of {name}"
-        + (": that is very few." if fires else "."),
-        float(fewest), least, fires=fires,
-    )  # fmt: skip
+    return _found(what, "that is very few", fewest, least, fires=fires)
 
 
 def _removed(board: _Board, leader: int, rows: Ints, outcome: Ints, limit: int) -> int | None:
@@ -702,32 +716,20 @@ def _pooled(pairs: Pairs) -> Pairs:
 def _predicted(pairs: Pairs, posterior: xr.DataTree, var: str) -> NDArray[np.integer]:
     """Read the matches that a posterior predicts: (draws, n_pairs, 3)."""
     kept, drawn = predicted_counts(posterior, var, DRAWS)
-    n_outcomes = drawn.shape[2]
-    groups = [  # a model may know of fewer judges than the pairs
-        name
-        for name in sorted(kept.groups.keys() & {"judge", *pairs.groups})
-        if {*map(str, kept.labels(name))} == {*map(str, pairs.coords[name])}
-    ]
-    labels = np.asarray(pairs.coords["item"])
+    labels, n_outcomes = np.asarray(pairs.coords["item"]), drawn.shape[2]
     items = labels if kept.items is None else kept.items.to_numpy()
-    counts = kept[COUNTS].to_numpy()
-    theirs = [*(items[kept[side].to_numpy()] for side in (FIRST, SECOND)), *counts.T]
-    theirs += [kept.labels(name)[kept.codes(name)] for name in groups]
     mine = [labels[pairs.first], labels[pairs.second], *pairs.counts[:, :n_outcomes].T]
-    mine += [pairs.coords[name][pairs.group_idx(name)] for name in groups]
-    asked, known = (
-        pd.MultiIndex.from_arrays([np.asarray(x).astype(str) for x in rows])
-        for rows in (mine, theirs)
-    )
-    order = np.arange(len(asked))
-    if not asked.equals(known):
-        matched = len(asked) == len(known) and asked.is_unique and known.is_unique
-        order = known.get_indexer(asked) if matched else np.array([-1])
-    if (order < 0).any():
+    theirs = [*(items[kept[side].to_numpy()] for side in (FIRST, SECOND)), *kept[COUNTS].values.T]
+    for name in sorted(kept.groups.keys() & {"judge", *pairs.groups}):
+        known, asked = kept.labels(name), pairs.coords[name]
+        if {*map(str, known)} == {*map(str, asked)}:  # a model may know of fewer judges
+            mine.append(asked[pairs.group_idx(name)])
+            theirs.append(known[kept.codes(name)])
+    order = _numbered(theirs).get_indexer(_numbered(mine))
+    if (order < 0).any() or len(order) != drawn.shape[1]:
         raise ValueError(
-            f"The posterior is of other matches ({len(known):,} rows of {counts.sum():,} matches) "
-            f"than these pairs ({len(asked):,} rows of {pairs.counts[:, :n_outcomes].sum():,}), or "
-            "equal rows are in another order. Give the pairs that its model observes."
+            f"The posterior is of other matches ({drawn.shape[1]:,} rows) than these pairs "
+            f"({len(order):,} rows). Give the pairs that its model observes."
         )
     if pairs.counts[:, n_outcomes:].any():
         raise ValueError(
@@ -736,16 +738,18 @@ def _predicted(pairs: Pairs, posterior: xr.DataTree, var: str) -> NDArray[np.int
     return np.pad(drawn[:, order], [(0, 0), (0, 0), (0, 3 - n_outcomes)])
 
 
+def _numbered(columns: Sequence[Any]) -> pd.MultiIndex:
+    """Index rows by what they hold, equal ones by their order as well."""
+    table = pd.DataFrame({k: np.asarray(x).astype(str) for k, x in enumerate(columns)})
+    table["n"] = table.groupby([*table.columns]).cumcount()
+    return pd.MultiIndex.from_frame(table)
+
+
 def _played(pairs: Pairs) -> Floats:
     """How many matches each item is in."""
     n = pairs.counts.sum(axis=1)
     first, second = (np.bincount(side, n, pairs.n_items) for side in (pairs.first, pairs.second))
     return np.asarray(first + second)
-
-
-def _at_least_one(z: float, tests: int) -> float:
-    """Probability, or a bound of it, that one of so many normals is so far from 0."""
-    return float(min(1.0, tests * 2 * norm.sf(abs(z))))
 
 
 def _tail(value: float, drawn: Floats) -> float:

@@ -50,14 +50,8 @@ def board(table, rng):
         judge=np.array(JUDGES)[table["judge"]],
         outcome=np.array(["first", "second", "tie"])[table["outcome"]],
     )
-    return br.Pairs.from_frame(
-        named,
-        first="first",
-        second="second",
-        outcome="outcome",
-        judge="judge",
-        by=["prompt", "day"],
-    )
+    names = {name: name for name in ("first", "second", "outcome", "judge")}
+    return br.Pairs.from_frame(named, **names, by=["prompt", "day"])
 
 
 def clean(rng):
@@ -156,31 +150,12 @@ def fragility(rng):
     return table
 
 
-PLANTED = {
-    f.__name__: f
-    for f in (
-        connection,
-        cycles,
-        order,
-        ties,
-        judges,
-        answers,
-        clusters,
-        selection,
-        duplicates,
-        drift,
-        fragility,
-    )
-}
+PLANTED = {name: globals()[name] for name in PROBES}
 
 
 def audited(defect, seed=1):
     rng = np.random.default_rng(seed)
     return br.audit(board(defect(rng), rng), time="day")
-
-
-def test_every_probe_has_a_board():
-    assert list(PLANTED) == list(PROBES)
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -215,6 +190,19 @@ def test_false_alarms_are_as_rare_as_stated():
     assert fired <= 11
 
 
+COLUMNS = {"first": "x", "second": "y", "outcome": "won"}
+
+
+def probed(pairs, probe, *, order_effect=False):
+    """Audit by one probe."""
+    return br.audit(pairs, order_effect=order_effect, probes=[probe]).loc[probe]
+
+
+def judged(table):
+    """Read matches of x and y, won by either, judged by who."""
+    return br.Pairs.from_frame(table, **COLUMNS, judge="who")
+
+
 def small(**columns):
     table = {"first": list("aab"), "second": list("bcc"), "outcome": ["first"] * 3, **columns}
     options = {"judge": "judge"} if "judge" in columns else {}
@@ -239,15 +227,14 @@ def test_what_the_data_do_not_allow_is_said():
 
 def test_a_board_in_one_order_has_no_circle():
     pairs = br.Pairs.from_matrix([[0, 20, 30], [2, 0, 20], [1, 2, 0]])
-    found = br.audit(pairs, order_effect=False, probes=["cycles"]).loc["cycles"]
+    found = probed(pairs, "cycles")
     assert found["value"] < 0
     assert found["says"] == "No three items beat one another in a circle."
 
 
 def test_parts_that_never_met():
-    table = pd.DataFrame({"first": list("ac"), "second": list("bd"), "outcome": ["first"] * 2})
-    pairs = br.Pairs.from_frame(table, first="first", second="second", outcome="outcome")
-    found = br.audit(pairs, probes=["connection"]).loc["connection"]
+    table = pd.DataFrame({"x": list("ac"), "y": list("bd"), "won": "first"})
+    found = probed(br.Pairs.from_frame(table, **COLUMNS), "connection")
     assert found["fires"]
     assert found["value"] == 0
     assert "falls into 2 parts that never met" in found["says"]
@@ -262,9 +249,7 @@ def test_a_judge_with_one_answer_is_named(answer, n, fires, order):
     table = pd.DataFrame({"x": list("abcd") * 10, "y": list("bcda") * 10})
     table["who"], table["won"] = "ann", np.resize(["first", "second", "tie"], 40)
     table = pd.concat([table, table.tail(n).assign(who="zed", won=answer)])
-    columns = {"first": "x", "second": "y", "outcome": "won", "judge": "who"}
-    pairs = br.Pairs.from_frame(table, **columns)
-    found = br.audit(pairs, order_effect=order, probes=["answers"]).loc["answers"]
+    found = probed(judged(table), "answers", order_effect=order)
     assert found["value"] == n
     assert found["fires"] == fires
     said = "a tie" if answer == "tie" else f"the {answer}"
@@ -273,13 +258,9 @@ def test_a_judge_with_one_answer_is_named(answer, n, fires, order):
 
 def test_winners_in_the_first_column_are_no_answer():
     table = pd.DataFrame({"x": list("abcd") * 20, "y": list("bcda") * 20})
-    table["who"], table["won"] = (
-        ["ann"] * 40 + ["zed"] * 40,
-        ["first"] * 30 + ["tie"] * 10 + ["first"] * 40,
-    )
-    columns = {"first": "x", "second": "y", "outcome": "won", "judge": "who"}
-    pairs = br.Pairs.from_frame(table, **columns)
-    found = br.audit(pairs, order_effect=False, probes=["answers"]).loc["answers"]
+    table["who"] = ["ann"] * 40 + ["zed"] * 40
+    table["won"] = ["first"] * 30 + ["tie"] * 10 + ["first"] * 40
+    found = probed(judged(table), "answers")
     assert found["value"] == 0
     assert found["says"] == "No judge gives one answer in all matches."
 
@@ -289,9 +270,7 @@ def test_a_judge_whose_answers_are_expected_is_not_named():
     table = pd.DataFrame({"x": ["a"] * 400, "y": ["b"] * 400, "won": "first", "who": "ann"})
     table.loc[:3, "won"] = "second"
     table.loc[380:, "who"] = "zed"
-    columns = {"first": "x", "second": "y", "outcome": "won", "judge": "who"}
-    pairs = br.Pairs.from_frame(table, **columns)
-    found = br.audit(pairs, order_effect=False, probes=["answers"]).loc["answers"]
+    found = probed(judged(table), "answers")
     assert found["value"] == 20
     assert not found["fires"]
     assert found["says"] == "Judge zed answers 'the first' in all 20 matches, which may be chance."
@@ -299,7 +278,7 @@ def test_a_judge_whose_answers_are_expected_is_not_named():
 
 def test_two_votes_decide():
     pairs = br.Pairs.from_matrix([[0, 6], [5, 0]], items=["a", "b"])
-    found = br.audit(pairs, order_effect=False, probes=["fragility"]).loc["fragility"]
+    found = probed(pairs, "fragility")
     assert found["fires"]
     assert "Without 2 matches of 11, b would lead instead of a" in found["says"]
 
@@ -311,24 +290,17 @@ def test_weights_are_not_votes():
     pd.testing.assert_frame_equal(br.audit(pairs), br.audit(light))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"probes": ["luck"]}, "There is no probe 'luck'; they are connection, cycles"),
-        ({"time": "day"}, "There is no group 'day'"),
-    ],
-)
-def test_refusals(options, message):
-    with pytest.raises(ValueError, match=message):
-        br.audit(small(), **options)
-
-
-def test_nothing_played():
-    table = pd.DataFrame({"x": ["a"], "y": ["b"], "outcome": ["first"], "n": [0]})
+def test_refusals():
+    table = pd.DataFrame({"x": ["a"], "y": ["b"], "won": ["first"], "n": [0]})
     with pytest.warns(br.data.UncomparedItemWarning):
-        pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="outcome", count="n")
-    with pytest.raises(ValueError, match="no match was played"):
-        br.audit(pairs)
+        empty = br.Pairs.from_frame(table, **COLUMNS, count="n")
+    for pairs, options, message in (
+        (small(), {"probes": ["luck"]}, "There is no probe 'luck'; they are connection, cycles"),
+        (small(), {"time": "day"}, "There is no group 'day'"),
+        (empty, {}, "no match was played"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            br.audit(pairs, **options)
 
 
 def test_agreement_is_that_of_all_permutations():
@@ -348,12 +320,9 @@ def test_agreement_is_that_of_all_permutations():
 
 
 def test_a_board_that_one_scale_does_not_describe_need_not_have_a_circle():
-    each = [("a", "b", "first"), ("b", "a", "tie"), ("b", "c", "first"), ("c", "a", "second"),
-            ("c", "b", "first")]  # fmt: skip
-    columns = ["first", "second", "outcome"]
-    votes = pd.DataFrame(each * 130, columns=columns)
-    pairs = br.Pairs.from_frame(votes, **{name: name for name in columns})
-    found = br.audit(pairs, probes=["cycles"]).loc["cycles"]
+    votes = pd.DataFrame({"x": list("abbcc") * 130, "y": list("bacab") * 130})
+    votes["won"] = ["first", "tie", "first", "second", "first"] * 130
+    found = probed(br.Pairs.from_frame(votes, **COLUMNS), "cycles", order_effect=True)
     assert found["value"] < 0
     assert found["p"] < 0.001
     assert not found["fires"]
@@ -406,7 +375,9 @@ def test_what_is_of_no_model_stays_beside_a_posterior(honest):
 
 def test_a_posterior_of_other_matches_is_refused(honest):
     pairs, posterior = honest
-    with pytest.raises(ValueError, match=r"of other matches \(.* equal rows are in another order"):
+    with pytest.raises(
+        ValueError, match=r"of other matches \(.* Give the pairs that its model observes"
+    ):
         br.audit(replace(pairs, counts=pairs.counts[::-1]), posterior)
     with pytest.raises(ValueError, match="must be observed as Pairs and predicted"):
         br.audit(pairs, posterior.drop_nodes("posterior_predictive"))

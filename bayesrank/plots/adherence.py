@@ -65,29 +65,18 @@ def plot_adherence(
 
     Parameters
     ----------
-    data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw and `dim`.
-    var : str
-        The variable, not negative.
-    dim : str
-        The dim of the rankers; its name, such as judge, is what they are called.
+    data, var, dim
+        Posterior, variable and dim of the rankers, whose name, such as judge, is written.
     prob : float
         Probability of the thin interval, in (0, 1).
-    factor, outlier_prob : float
+    factor, outlier_prob, relative, contrary
         As in `adherence_summary`.
     rankers : sequence of labels, optional
         Show these only, from top to bottom; they are still compared with the median of all.
     max_rankers : int, optional
         Show only so many: the highest half and the lowest half; not together with `rankers`.
-    relative : bool or float
-        True divides the adherences of every draw by the largest, a number q in (0, 1] by their
-        quantile q: 0.5 by the median.
-    contrary : bool
-        Whether adherences may be negative, as in `adherence_summary`.
-    plot_collection : PlotCollection, optional
-        What to draw on, with panels by the further dims; default a new figure.
-    **pc_kwargs
-        Passed to `PlotCollection.wrap`, such as ``figure_kwargs={"figsize": (8, 6)}`` in inches.
+    plot_collection, **pc_kwargs
+        As in `plot_ranks`.
 
     Returns
     -------
@@ -97,8 +86,7 @@ def plot_adherence(
     Raises
     ------
     ValueError
-        As `adherence_summary`; if `rankers` holds an unknown or repeated label or none, or
-        `max_rankers` is less than 1, or both are given, or `plot_collection` has other panels.
+        As `adherence_summary`; if rankers or panels do not fit.
 
     Examples
     --------
@@ -250,14 +238,10 @@ def _handles(
         ABOVE: f"follows closely: > {factor:.3g} × median, P ≥ {outlier_prob:g}",
         OTHER: f"{others}{dim}s",
     }
-    handles = [
-        handle(
-            f"{words[colour]} ({counts[colour]})" if counted else words[colour],
-            colour, marker=marker, linestyle="-",
-        )
-        for colour, marker in MARKERS.items()
-        if colour in counts
-    ]  # fmt: skip
+    handles = []
+    for colour in [colour for colour in words if colour in counts]:
+        text = f"{words[colour]} ({counts[colour]})" if counted else words[colour]
+        handles.append(handle(text, colour, marker=MARKERS[colour], linestyle="-"))
     handles.append(handle(f"median {dim}", DARK, 0.9, linestyle="--"))
     if factor > 1:
         text = f"{1 / factor:.3g} × and {factor:.3g} × the median"

@@ -105,22 +105,13 @@ def plot_match_checks(
 
     Parameters
     ----------
-    data : DataTree or DataFrame
-        As in `match_checks`, or the table that it returned.
-    figure_kwargs : dict, optional
-        Passed to the figure, such as ``{"figsize": (10, 8)}`` in inches.
-    **options
-        Passed to `match_checks`; none with a table.
+    data, figure_kwargs, **options
+        As in `plot_ranking_checks`, of `match_checks`.
 
     Returns
     -------
     PlotCollection
         With one panel per statistic.
-
-    Raises
-    ------
-    ValueError
-        As `match_checks`.
 
     Examples
     --------

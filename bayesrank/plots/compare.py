@@ -49,10 +49,8 @@ def plot_compare(
     table : DataFrame
         From `bayesrank.compare`: a row per model with elpd_diff and dse, best first, and diag_elpd
         if there is something to say.
-    plot_collection : PlotCollection, optional
-        What to draw on, with one panel; default a new figure.
-    **pc_kwargs
-        Passed to `PlotCollection.wrap`, such as ``figure_kwargs={"figsize": (8, 6)}`` in inches.
+    plot_collection, **pc_kwargs
+        As in `plot_ranks`.
 
     Returns
     -------

@@ -62,10 +62,8 @@ def plot_history(
         highest probability to be best at any. The picture says how many there are.
     prob : float
         Probability of the bands, in (0, 1).
-    plot_collection : PlotCollection, optional
-        What to draw on, with one panel; default a new figure.
-    **pc_kwargs
-        Passed to `PlotCollection.wrap`, such as ``figure_kwargs={"figsize": (8, 6)}`` in inches.
+    plot_collection, **pc_kwargs
+        As in `plot_ranks`.
 
     Returns
     -------

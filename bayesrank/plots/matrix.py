@@ -47,23 +47,13 @@ def plot_places(
     """Draw the probability of every place for every item, best mean rank on top.
 
     The darker a cell the more probable the place; a place that the item has in no draw is blank.
-    Up to 15 items the cells have numbers. Beyond 50 items not every one has its name beside it,
-    which the picture says. Further dims, such as a category, have one panel per label; the items
-    are in the same order in all of them, that of the mean rank averaged over the panels.
+    Up to 15 items the cells have numbers. Beyond 50 items some names are left out, which the
+    picture says. Further dims have panels as in `plot_ranks`.
 
     Parameters
     ----------
-    data, var, dim
-        Posterior, variable and dim of the items, as in `rank_draws`.
-    items : sequence of labels, optional
-        Show these only, from top to bottom; their places are still those among all items.
-    max_items : int, optional
-        Show only the first so many; the picture says how many there are. Places that none of
-        those shown can have are left out at the right.
-    plot_collection : PlotCollection, optional
-        What to draw on, with panels by the further dims; default a new figure.
-    **pc_kwargs
-        Passed to `PlotCollection.wrap`, such as ``figure_kwargs={"figsize": (8, 6)}`` in inches.
+    data, var, dim, items, max_items, plot_collection, **pc_kwargs
+        As in `plot_ranks`. Places that no item shown can have are left out at the right.
 
     Returns
     -------
@@ -119,25 +109,15 @@ def plot_wins(
 ) -> PlotCollection:
     """Draw the probability that one item beats another, for every pair: row beats column.
 
-    Purple is above one half, orange below, white undecided. Up to 15 items the cells have
-    numbers. Beyond 50 items not every one has its name beside it, which the picture says. Further
-    dims, such as a category, have one panel per label; the items are in the same order in all of
-    them, that of the mean rank averaged over the panels.
+    Purple is above one half, orange below, white undecided. Cells, names and panels are as in
+    `plot_places`.
 
     Parameters
     ----------
-    data, var, dim
-        Posterior, variable and dim of the items, as in `rank_draws`.
+    data, var, dim, items, max_items, plot_collection, **pc_kwargs
+        As in `plot_ranks`.
     of : {"utility", "match"}
         Which probability, as in `win_probability`: of being better, or of winning the next match.
-    items : sequence of labels, optional
-        Show these only, from top to bottom and from left to right.
-    max_items : int, optional
-        Show only the first so many by mean rank among all; the picture says how many there are.
-    plot_collection : PlotCollection, optional
-        What to draw on, with panels by the further dims; default a new figure.
-    **pc_kwargs
-        Passed to `PlotCollection.wrap`, such as ``figure_kwargs={"figsize": (8, 6)}`` in inches.
 
     Returns
     -------

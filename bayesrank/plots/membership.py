@@ -40,10 +40,8 @@ def plot_membership(
         From `bayesrank.membership`: the dims of the kinds and of the rankers or rankings.
     dim : str
         Dim of the kinds, 8 at most.
-    plot_collection : PlotCollection, optional
-        What to draw on, with one panel; default a new figure.
-    **pc_kwargs
-        Passed to `PlotCollection.wrap`, such as ``figure_kwargs={"figsize": (8, 6)}`` in inches.
+    plot_collection, **pc_kwargs
+        As in `plot_ranks`.
 
     Returns
     -------
@@ -105,17 +103,13 @@ def plot_membership(
 
 def _checked(membership: xr.DataArray, dim: str) -> xr.DataArray:
     """Return the memberships as units by kinds."""
-    if not isinstance(membership, xr.DataArray) or dim not in membership.dims:
-        dims = getattr(membership, "dims", type(membership).__name__)
+    dims = list(getattr(membership, "dims", ()))
+    others = [d for d in dims if d != dim]
+    if dim not in dims or len(others) != 1:
         raise ValueError(
-            f"`membership` has no dim {dim!r}, but {dims}: pass what bayesrank.membership "
-            "returned, and name the dim of the kinds with dim=."
-        )
-    others = [d for d in membership.dims if d != dim]
-    if len(others) != 1:
-        raise ValueError(
-            f"`membership` has the dims {list(membership.dims)}: besides {dim!r} there must be "
-            "one, of the rankers or rankings."
+            f"`membership` has the dims {dims}; it must have {dim!r} and one other, of the rankers "
+            "or rankings. Pass what bayesrank.membership returned, and name the dim of the kinds "
+            "with dim=."
         )
     if membership.sizes[dim] > len(COLOURS):
         raise ValueError(
@@ -123,12 +117,11 @@ def _checked(membership: xr.DataArray, dim: str) -> xr.DataArray:
             "told apart: draw some of them."
         )
     values = membership.transpose(others[0], dim).rename("membership")
-    wrong = ~np.isclose(values.sum(dim).to_numpy(), 1)
-    if wrong.any():
-        label = labels_of(values, others[0]).tolist()[int(wrong.argmax())]
+    total = values.sum(dim).to_numpy()
+    for row in np.flatnonzero(~np.isclose(total, 1))[:1]:
+        label = labels_of(values, others[0]).tolist()[row]
         raise ValueError(
-            f"The probabilities of {others[0]} {label!r} sum to "
-            f"{float(values[int(wrong.argmax())].sum()):.3g}, and not to one."
+            f"The probabilities of {others[0]} {label!r} sum to {total[row]:.3g}, and not to one."
         )
     return values
 

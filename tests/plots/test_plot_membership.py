@@ -61,8 +61,8 @@ def test_names_can_be_read(n):
 
 def test_what_is_no_membership_raises():
     for said, arguments in [
-        ("has no dim 'taste'", {"dim": "taste"}),
-        ("besides 'kind' there must be one", {"membership": memberships().expand_dims("draw")}),
+        ("it must have 'taste' and one other", {"dim": "taste"}),
+        ("it must have 'kind' and one other", {"membership": memberships().expand_dims("draw")}),
         ("There are 9 kinds", {"membership": memberships(np.eye(4, 9), kinds=range(9))}),
         (r"of ranker 'bob' sum to 0.5", {"membership": memberships(P * [[1], [0.5], [1], [1]])}),
     ]:
