@@ -81,8 +81,8 @@ MUTANTS = (
         ("tests/likelihoods/mallows/test_stages.py",),
     ),
     Mutant(
-        "steps: an exchange is judged by the order before it",
-        MALLOWS,
+        "steps: a leap is judged by the order before it",
+        "bayesrank/inference/mixtures",
         "if log_u < after - current:",
         "if log_u < current - after:",
         ("tests/inference/test_leap_and_shift.py",),

@@ -23,26 +23,24 @@ from bayesrank.distributions.by_name import (
     labels_along,
     rankings_axes,
 )
-from bayesrank.distributions.generalized_mallows import (
-    GeneralizedMallowsRV,
-    check_lists,
-    of_known_stages,
-)
-from bayesrank.distributions.mallows import (
+from bayesrank.distributions.generalized_mallows import of_known_stages
+from bayesrank.distributions.mallows_variables import (
     STAGE,
+    GeneralizedMallowsRV,
     MallowsRV,
-    ObservedMallowsRV,
     are_ranks,
     checked,
+    distance_number,
     is_full,
+    name_of_distance,
     of_items,
 )
 from bayesrank.distributions.observed import same_value
+from bayesrank.distributions.observed_mallows import ObservedMallowsRV, check_lists
 from bayesrank.distributions.orders import fits
 from bayesrank.distributions.plackett_luce import STAGES, PlackettLuceRV
 from bayesrank.distributions.pmop import PMOPRV, PartitionSettings
 from bayesrank.likelihoods.mallows import (
-    DISTANCES,
     known_items,
     log_normaliser,
     log_sum_of_completions,
@@ -315,7 +313,7 @@ class MallowsComponent(Component):
 
     @classmethod
     def _distance(cls, p: SimpleNamespace) -> str:
-        return DISTANCES[int(p.distance.data)]
+        return name_of_distance(p.distance)
 
 
 class GeneralizedMallowsComponent(Component):
@@ -327,7 +325,8 @@ class GeneralizedMallowsComponent(Component):
 
     @classmethod
     def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
-        if inputs[-1].type.shape[-1] != 0:
+        *_, sizes, _ = inputs
+        if sizes.type.shape[-1] != 0:
             raise TypeError(_brought(given.name, "GeneralizedMallows", "sizes"))
         consensus = of_items(given.of_items("consensus"), given.rankings.n_items)
         readings = {(STAGE,): "one per stage", (COMPONENT, STAGE): "one per component and stage"}
@@ -357,7 +356,9 @@ class GeneralizedMallowsComponent(Component):
     def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
         n = known_items(p.consensus)
         consensus = pt.specify_shape(p.consensus[:, data.item], (None, None, n))
-        return GeneralizedMallowsRV.rv_op(consensus, p.alpha[:, None, :], data.sizes, rng=rng)
+        distance = distance_number("kendall")
+        more = data.where, data.sizes, pt.constant(n)
+        return GeneralizedMallowsRV.rv_op(consensus, p.alpha[:, None, :], distance, *more, rng=rng)
 
 
 FAMILIES = (

@@ -9,109 +9,39 @@ one for every stage: people may agree on the first places and not on the last on
 0.1224
 """
 
-from collections.abc import Mapping, Sequence
-from types import SimpleNamespace
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 import numpy as np
-import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.distributions.distribution import Discrete
 from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
-from bayesrank.distributions.by_name import Named, in_rows, in_slots
-from bayesrank.distributions.mallows import (
-    OUTCOME,
-    STAGE,
-    MallowsRV,
-    SummedOutRV,
-    alpha_by_name,
+from bayesrank.distributions.by_name import Named
+from bayesrank.distributions.mallows import consensus_parameters, logp_of_rows
+from bayesrank.distributions.mallows_variables import (
+    GeneralizedMallowsRV,
     are_ranks,
     checked,
-    consensus_by_name,
-    described,
-    of_items,
-    whole_ranks,
+    is_full,
 )
 from bayesrank.distributions.observed import (
     DistOptions,
     Options,
-    Record,
     as_double,
-    check_length,
     is_labelled,
-    is_observed,
     known_value,
-    observe,
     observed_options,
     refuse_single_precision,
-    signature,
     with_given,
 )
-from bayesrank.distributions.orders import (
-    ObservedRankingsRV,
-    batch_shape,
-    fits,
-    observed_orders,
-    ranks_from_scores,
-)
-from bayesrank.likelihoods.mallows import (
-    check_summed_out,
-    draw_by_stages,
-    known_items,
-    stages_logp,
-    summed_out_stages_logp,
-)
-from bayesrank.schema import ITEM
+from bayesrank.distributions.observed_mallows import alpha_by_name, observe_stages
+from bayesrank.distributions.orders import fits, observed_orders, ranks_from_scores
+from bayesrank.likelihoods.mallows import known_items, stages_logp
 
-__all__ = ["GeneralizedMallows", "GeneralizedMallowsRV", "check_lists", "of_known_stages"]
-
-# Blocks of length 0: full rankings
-PARAMETERS = {"consensus": "slot", "alpha": STAGE, "sizes": "block"}
-SUMMED_OUT = {"alpha": STAGE, "item": "ranking,slot", "sizes": "row,block"}
-
-
-class GeneralizedMallowsRV(MallowsRV):
-    """Draw one seed per ranking, and a ranking of it, stage by stage."""
-
-    name = "generalized_mallows"
-    drawn_by = tuple(PARAMETERS)
-    extended_signature = signature(PARAMETERS, "slot")
-    _print_name = ("GeneralizedMallows", "\\operatorname{GeneralizedMallows}")
-
-    @classmethod
-    def _consensus(cls, p: SimpleNamespace, size: Any, rng: Any) -> tuple[Any, TensorVariable, Any]:
-        parts = (p.consensus, p.alpha) + (() if p.sizes.type.shape[-1] == 0 else (p.sizes,))
-        return rng, p.consensus, batch_shape(*parts) if size is None else tuple(size)
-
-    @classmethod
-    def _drawn(
-        cls, consensus: TensorVariable, p: SimpleNamespace, seed: Any, batch: Any
-    ) -> TensorVariable:
-        return draw_by_stages(consensus, p.alpha, seed, shape=batch)
-
-    @classmethod
-    def _shown(cls, ranks: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        if p.sizes.type.shape[-1] == 0:
-            return ranks
-        return ranks_from_scores(-ranks, pt.ones_like(ranks, dtype=bool), p.sizes)
-
-
-class StagesSummedOutRV(SummedOutRV):
-    """Draw one consensus, and rankings around it."""
-
-    name = "generalized_mallows_summed_out"
-    drawn_by = tuple(SUMMED_OUT)
-    extended_signature = signature(SUMMED_OUT, "ranking,slot")
-    _print_name = GeneralizedMallowsRV._print_name
-
-    @classmethod
-    def _drawn(
-        cls, consensus: TensorVariable, p: SimpleNamespace, seed: Any, batch: Any
-    ) -> TensorVariable:
-        return draw_by_stages(consensus, p.alpha, seed, shape=batch)
+__all__ = ["GeneralizedMallows", "of_known_stages"]
 
 
 class GeneralizedMallows(Discrete):
@@ -206,8 +136,15 @@ class GeneralizedMallows(Discrete):
         options: dict[str, Any] = dict(kwargs)
         options |= {} if sizes is None else {"sizes": sizes}
         if isinstance(observed, Rankings):
-            dims = {"consensus_dims": consensus_dims}
-            return _observe(name, consensus, alpha, observed, options | dims)
+            _, options = observed_options(
+                "GeneralizedMallows",
+                observed,
+                options | {"consensus_dims": consensus_dims},
+                takes=("consensus_dims",),
+                brings=("sizes",),
+            )
+            by_name = _alpha_by_name(name, alpha, observed, options.get("dims"))
+            return observe_stages(name, (consensus, consensus_dims), by_name, observed, options)
         if consensus_dims is not None:
             raise TypeError(
                 "GeneralizedMallows got consensus_dims= without rankings: it goes with Rankings."
@@ -256,163 +193,26 @@ class GeneralizedMallows(Discrete):
                 "observed=Rankings..., or a consensus."
             )
         given = {"consensus": consensus, "alpha": alpha}
-        consensus = pt.atleast_1d(whole_ranks(consensus))
-        alpha = _of_stages("GeneralizedMallows", alpha, known_items(consensus))
-        sizes = np.zeros(0, np.int64) if sizes is None else sizes
         _check_sizes(sizes)
-        sizes = pt.cast(pt.as_tensor_variable(sizes), "int64")
-        return with_given(super().dist([consensus, alpha, sizes], **kwargs), **given)
+        consensus, *more = consensus_parameters(consensus, "kendall", None, sizes)
+        alpha = _of_stages("GeneralizedMallows", alpha, known_items(consensus))
+        return with_given(super().dist([consensus, alpha, *more], **kwargs), **given)
 
-    def support_point(
-        rv: TensorVariable, size: Any, consensus: Any, alpha: Any, sizes: Any
-    ) -> TensorVariable:
+    def support_point(rv: TensorVariable, size: Any, *parameters: Any) -> TensorVariable:
         """Return the consensus, as far as it is seen."""
-        return pt.zeros_like(rv) + GeneralizedMallowsRV._shown(
-            consensus, SimpleNamespace(sizes=sizes)
-        )
+        consensus, _, _, where, sizes, _ = parameters
+        return pt.zeros_like(rv) + ranks_from_scores(-consensus, where, sizes)
 
-    def logp(value: Any, consensus: Any, alpha: Any, sizes: Any) -> TensorVariable:
+    def logp(value: Any, consensus: Any, alpha: Any, *more: Any) -> TensorVariable:
         """One log-probability per ranking."""
+        _, where, sizes, _ = more
         n = known_items(consensus)
-        shape = batch_shape(value, consensus, alpha)
-        ranks, rho = (pt.broadcast_to(x, (*shape, n)).reshape((-1, n)) for x in (value, consensus))
-        n_stages = alpha.type.shape[-1]
-        of_each = pt.broadcast_to(alpha, (*shape, n_stages)).reshape((-1, n_stages))
-        logp = stages_logp(ranks, rho, of_each)
-        logp = logp.reshape(shape) if shape else logp[0]
-        possible = _is_possible(value, sizes, n)
+        logp = logp_of_rows(stages_logp, value, consensus, alpha)
+        possible = are_ranks(value, n) if is_full(where, sizes) else fits(value, where, sizes)
         return checked(pt.switch(possible, logp, -pt.inf), alpha, are_ranks(consensus, n))
 
 
-# ---------------------------------------------------------------------------------------------
-# Observed rankings
-# ---------------------------------------------------------------------------------------------
-
-
-class _ObservedRV(ObservedRankingsRV):
-    """Rankings of all items, with ties in the last block only."""
-
-    @classmethod
-    def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
-        check_lists(name, data)
-        return super().record(name, data, p)
-
-
-class ObservedStagesRV(_ObservedRV, GeneralizedMallowsRV):
-    """Rankings observed around a consensus."""
-
-    rows_apart = True
-    parameters = PARAMETERS | {"ranks": "slot", "weight": "", "is_ranking": ""}
-    gathered = ("consensus", "alpha")
-    value_axes = "slot"
-
-    @classmethod
-    def check_new(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> None:
-        if p.alpha.ndim > 1:
-            check_length(name, "alpha", p.alpha, data.n_rankings, cls.noun, "of them")
-
-    @classmethod
-    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        return pt.zeros_like(rv) + cls._shown(p.consensus, p)
-
-    @classmethod
-    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        logp = stages_logp(value, p.consensus, p.alpha)
-        if not is_observed(value, p.ranks):
-            logp = pt.switch(_is_possible(value, p.sizes, known_items(p.consensus)), logp, -pt.inf)
-        return p.weight * checked(logp, p.alpha, p.is_ranking)
-
-
-class ObservedStagesSummedOutRV(_ObservedRV, StagesSummedOutRV):
-    """Rankings observed, and the consensus summed out."""
-
-    parameters = SUMMED_OUT | {"ranks": "ranking,slot", "weight": "ranking"}
-    gathered = ("item",)
-    value_axes = "ranking,slot"
-
-    @classmethod
-    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        return cls._shown(pt.cumsum(pt.ones_like(rv), axis=-1), p)
-
-    @classmethod
-    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        if value.ndim != 2:
-            raise ValueError(
-                "A Mallows model without a consensus has the log-probability of one matrix of "
-                f"rankings at a time; the value has {value.ndim} axes."
-            )
-        n = known_items(p.item)
-        rows = pt.arange(p.item.shape[0])[:, None]
-        by_item = pt.zeros_like(p.item)[rows, p.item].set(pt.cast(value, "int64"))
-        logp = summed_out_stages_logp(pt.specify_shape(by_item, (None, n)), p.alpha, p.weight)
-        if not is_observed(value, p.ranks):
-            logp = pt.switch(pt.all(_is_possible(value, p.sizes, n)), logp, -pt.inf)
-        return checked(logp, p.alpha)
-
-
-def _observe(
-    name: str, consensus: Any, alpha: Any, rankings: Rankings, options: Mapping[str, Any]
-) -> TensorVariable:
-    """Add rankings and the variable that observes them to the model in context."""
-    own, options = observed_options(
-        "GeneralizedMallows", rankings, options, takes=("consensus_dims",), brings=("sizes",)
-    )
-    n, dims = rankings.n_items, options.get("dims")
-    alpha_of = _of_rankings(name, alpha, rankings, dims)
-
-    def data_of(data: SimpleNamespace) -> dict[str, TensorVariable]:
-        return {
-            "alpha": in_rows(alpha_of, vars(data)),
-            "sizes": pt.cast(data.sizes, "int64"),
-            "ranks": pt.cast(data.ranks, "int64"),
-            "weight": data.weight,
-        }
-
-    if consensus is None:
-        check_summed_out("kendall", n)
-        if alpha_of.axes != (STAGE,):
-            raise ValueError(
-                f"The alpha of {name!r} is by {' and '.join(alpha_of.axes)}; without a consensus "
-                "it is by stage. Give a consensus."
-            )
-        if options.get("total_size") is not None:
-            raise ValueError(
-                f"{name!r} has total_size=: without a consensus the rankings have one "
-                "log-probability together, which rows do not add up to. Give a consensus."
-            )
-        return observe(
-            ObservedStagesSummedOutRV,
-            name,
-            rankings,
-            {},
-            lambda data: data_of(data) | {"item": of_items(data.item, n)},
-            outcome=OUTCOME,
-            **options,
-        )
-    by_name, is_ranking = consensus_by_name(
-        name, consensus, rankings, own.get("consensus_dims"), dims
-    )
-    return observe(
-        ObservedStagesRV,
-        name,
-        rankings,
-        {},
-        lambda data: (
-            data_of(data)
-            | {"consensus": of_items(in_slots(by_name, vars(data)), n), "is_ranking": is_ranking}
-        ),
-        outcome=OUTCOME,
-        items_known=ITEM in by_name.axes,
-        **options,
-    )
-
-
-# ---------------------------------------------------------------------------------------------
-# Parameters and values
-# ---------------------------------------------------------------------------------------------
-
-
-def _of_rankings(name: str, alpha: Any, rankings: Rankings, dims: Any) -> Named:
+def _alpha_by_name(name: str, alpha: Any, rankings: Rankings, dims: Any) -> Named:
     """Read concentrations by stage, and by what rankings differ in."""
     if alpha is None or (np.ndim(alpha) == 0 and not is_labelled(alpha)):
         _of_stages(name, alpha, rankings.n_items)
@@ -444,23 +244,10 @@ def _of_stages(name: str, alpha: Any, n_items: int) -> TensorVariable:
     return x
 
 
-def check_lists(name: str, rankings: Rankings) -> None:
-    """Raise where a ranking is neither full nor a top-k list of all items."""
-    # so many items were chosen before the last block as there are ranks before it
-    last = rankings.ranks.max(axis=1, keepdims=True)
-    chosen = (rankings.mask & (rankings.ranks < last)).sum(axis=1)
-    bad = (rankings.mask.sum(axis=1) < rankings.n_items) | (chosen != last[:, 0] - 1)
-    if bad.any():
-        raise ValueError(
-            f"{name!r} is of rankings that have all items, and ties in the last block only: "
-            f"{described(rankings, int(bad.argmax()))}. Say by from_orderings(..., rest=) "
-            "that what is left out comes last, or take br.Mallows(..., distance='kendall')."
-        )
-
-
 def _check_sizes(sizes: Any) -> None:
     """Raise where known block sizes are not ones and then what is left."""
-    known: NDArray[Any] | None = known_value(pt.as_tensor_variable(sizes))
+    known: NDArray[Any] | None
+    known = None if sizes is None else known_value(pt.as_tensor_variable(sizes))
     if known is None or known.size == 0:
         return
     rows = np.atleast_2d(known)
@@ -470,10 +257,3 @@ def _check_sizes(sizes: Any) -> None:
             f"`sizes` is {np.array2string(known, threshold=6)}; of a generalised Mallows model "
             "blocks have one item, but for the last, which is what is left."
         )
-
-
-def _is_possible(value: Any, sizes: Any, n: int) -> TensorVariable:
-    """Whether values are rankings with blocks of these sizes, (...)."""
-    if sizes.type.shape[-1] == 0:
-        return are_ranks(value, n)
-    return fits(value, pt.ones_like(value, dtype=bool), sizes)

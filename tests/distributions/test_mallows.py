@@ -287,6 +287,13 @@ def test_draws_without_a_consensus_agree_with_one_that_is_drawn_anew():
     assert ((count - 1000) ** 2 / 1000).sum() < 50  # chi-square with five degrees of freedom
 
 
+def test_variables_that_are_not_observed_begin_at_the_consensus():
+    for family, alpha in ((br.Mallows, 1.0), (br.GeneralizedMallows, [1.0])):
+        with pm.Model() as model:
+            family("y", [1, 3, 2], alpha, shape=(2, 3))
+        np.testing.assert_array_equal(model.initial_point()["y"], [[1, 3, 2]] * 2)
+
+
 @for_each("consensus", [None, CONSENSUS])
 def test_predictive_draws_are_in_the_slots_of_the_rankings(consensus):
     with pm.Model(coords=R.coords) as model:
@@ -374,7 +381,7 @@ def test_rankings_with_ties_or_gaps_are_refused_where_the_consensus_is_summed_ou
 @for_each(
     ("orderings", "consensus", "distance", "message"),
     [
-        ([["a", "b"]], None, "kendall", "of rankings of all items: ranking 0 has 2 of the 3"),
+        ([["a", "b"]], None, "kendall", "over rankings of all items: ranking 0 has 2 of the 3"),
     ],
 )
 def test_partial_rankings_without_a_sum_are_refused(orderings, consensus, distance, message):

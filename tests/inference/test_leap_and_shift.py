@@ -7,7 +7,7 @@ import pytest
 
 import bayesrank as br
 from bayesrank.inference import LeapAndShift
-from bayesrank.inference.mixtures.leap_and_shift import _leap
+from bayesrank.inference.mixtures.metropolis import move_to
 from bayesrank.likelihoods.mallows import PLACES, consensus_costs
 from bayesrank.likelihoods.mallows.order_kernels import places_of_orders
 from tests.likelihoods.loops import for_each
@@ -37,7 +37,7 @@ def test_an_item_leaps_and_those_between_shift():
         (1, 1, [2, 1, 3, 4, 5]),
     ):
         ranks = np.arange(1, 6)
-        _leap(ranks, item, there)
+        move_to(ranks, item, there)
         assert ranks.tolist() == expected
 
 

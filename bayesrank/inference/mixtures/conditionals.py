@@ -1,16 +1,16 @@
-r"""The conditional distribution of a consensus that is a parameter, given all else.
+r"""The conditional distribution of a consensus that is a parameter, given everything else.
 
 A step method of a consensus and the EM algorithm both need it. The graph of the model says which
 rankings depend on each row of the variable; their sufficient statistics are read once. Under a
 mixture the component of a ranking is unknown: a step draws components with their probabilities, and
 EM takes these as weights.
 
-====================  =======================================================================
-`Statistics`          the rankings that depend on one row
-`Conditional`         the distribution of that row, given concentrations and weights
-`MallowsData`, ...    an observed variable: the statistics of all its rows, and the graphs of
-                      its concentrations
-====================  =======================================================================
+=============================  ==================================================================
+`Statistics`                   the rankings that depend on one row
+`Conditional`                  the distribution of that row, given concentrations and weights
+`MallowsData`, `MixtureData`   an observed variable: the statistics of all its rows, and the graphs
+                               of its concentrations
+=============================  ==================================================================
 """
 
 import functools
@@ -26,26 +26,23 @@ from pytensor.graph.traversal import ancestors
 from scipy.optimize import linear_sum_assignment
 
 from bayesrank.distributions.components import GeneralizedMallowsComponent, MallowsComponent
-from bayesrank.distributions.generalized_mallows import ObservedStagesRV
 from bayesrank.distributions.mixture import MixtureRV
+from bayesrank.distributions.observed_mallows import ObservedMallowsRV
+from bayesrank.inference.mixtures.metropolis import climb, metropolis_sweep
 from bayesrank.likelihoods.kinds import joint_of
 from bayesrank.likelihoods.mallows import COST_KIND, DISTANCES, PAIRS, PLACES
+from bayesrank.likelihoods.mallows.completion_kernels import completions_kernel
 from bayesrank.likelihoods.mallows.stage_kernels import stage_pairs_kernel
 from bayesrank.likelihoods.mallows.step_kernels import (
     cheapest_order_kernel,
-    climb_sweep_kernel,
     consensus_sweep_kernel,
-    leap_sweep_kernel,
-    place_costs_kernel,
 )
 
 __all__ = [
     "Conditional",
     "ConsensusData",
-    "GeneralizedMallowsData",
     "MallowsData",
     "MixtureData",
-    "StageStatistics",
     "Statistics",
     "combined",
     "depending",
@@ -53,12 +50,10 @@ __all__ = [
 ]
 
 MODE = "FAST_COMPILE"
-WITH_CONSENSUS = (
-    MallowsComponent,
-    GeneralizedMallowsComponent,
-)  # families of which kinds have an order
+WITH_CONSENSUS = (MallowsComponent, GeneralizedMallowsComponent)
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+NONE = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -68,56 +63,42 @@ class Statistics:
     Attributes
     ----------
     ranks, item : array of int, (n_rankings, n_slots)
-        Dense ranks from 1, 0 of empty slots, and which item of the consensus each slot has.
+        Dense ranks from 1, 0 of empty slots, and which item of the consensus each slot has. By item
+        where costs are known.
     distance : int
         Position in `DISTANCES`.
     kind : int or None
-        Of the costs, if all rankings are full and their distance is a sum over items or pairs.
+        Of the costs, if the distance of all rankings is a sum over items or pairs.
+    n_stages : int
+        Of a generalised model, 0 otherwise.
     """
 
     ranks: Ints
     item: Ints
     distance: int
     kind: int | None
+    n_stages: int = 0
 
-    def costs(self, t: Floats, n: int) -> Floats:
-        """Costs (n, n) of the consensus, of what a step costs each ranking, times its weight."""
-        out = np.zeros((1, n, n))
-        there = t != 0
-        ranks, item = self.ranks[there], self.item[there]
-        place_costs_kernel(t[there], ranks, np.zeros_like(item), item, self.distance, out)
-        return out[0]
+    def costs(self, weight: Floats) -> Any:
+        """Return the costs of the consensus for a unit step, (1 or n_stages, n, n)."""
+        if self.n_stages:
+            return stage_pairs_kernel(np.zeros(self.n_stages), self.ranks, weight)
+        used = weight != 0
+        ranks, weight, n = self.ranks[used], weight[used], self.ranks.shape[1]
+        if self.kind == PAIRS:  # how often an item is ranked before another
+            return np.array([[weight @ (own[:, None] < ranks) for own in ranks.T]])
+        cell = np.arange(n) * n + ranks - 1
+        often = np.bincount(cell.ravel(), np.repeat(weight, n), n * n).reshape(n, n)
+        apart = abs(np.subtract.outer(np.arange(n), np.arange(n)))
+        return (often @ apart ** (1 + self.distance))[None]  # footrule 0, Spearman 1
 
-    def conditional(self, row: int, t: Any, weight: Floats, n: int) -> "Conditional":
-        """Return the conditional, given the cost of a step, one number or one per ranking."""
-        each = np.broadcast_to(t, weight.shape)
-        cost = None if self.kind is None else self.costs(each * weight, n)
-        return Conditional(row, self, each, weight, cost)
-
-
-@dataclass(frozen=True)
-class StageStatistics(Statistics):
-    """The same of full rankings and top-k lists, by item, with a concentration for every stage.
-
-    Attributes
-    ----------
-    n_stages : int
-    """
-
-    n_stages: int
-
-    def pairs(self, weight: Floats) -> Any:
-        """Pairs by stage, (n_stages, n, n), of which the costs are sums."""
-        return stage_pairs_kernel(np.zeros(self.n_stages), self.ranks, weight)
-
-    def conditional(self, row: int, t: Any, weight: Floats, n: int) -> "Conditional":
-        """Return the conditional, given the cost of an item passed over, (n_stages,)."""
-        return self.of_pairs(row, t, self.pairs(weight))
-
-    def of_pairs(self, row: int, t: Any, pairs: Any) -> "Conditional":
-        """Return the conditional from pairs that are counted already."""
-        none = np.zeros(0)
-        return Conditional(row, self, none, none, np.tensordot(t, pairs, 1))
+    def conditional(self, row: int, t: Any, weight: Floats) -> "Conditional":
+        """Return the conditional, given the costs of a step: one, by ranking or by stage."""
+        if self.n_stages:
+            return Conditional(row, self, NONE, NONE, np.tensordot(t, self.costs(weight), 1))
+        by_ranking = np.broadcast_to(t, weight.shape)
+        cost = None if self.kind is None else self.costs(by_ranking * weight)[0]
+        return Conditional(row, self, by_ranking, weight, cost)
 
 
 class Conditional(NamedTuple):
@@ -125,15 +106,16 @@ class Conditional(NamedTuple):
 
     row: int
     statistics: Statistics
-    t: Floats  # (n_rankings,) what a step of distance costs each
+    t: Floats  # (n_rankings,) what a step of distance costs each, unless `cost` says all
     weight: Floats  # (n_rankings,) how often each counts
     cost: Floats | None  # (n, n) of the consensus, if it is a sum over items or pairs
 
-    def sweep(self, rho: Ints, leap: int, seed: int) -> float:
+    def sweep(self, rho: Ints, leap: int, rng: np.random.Generator) -> float:
         """Change a consensus by a sweep of steps, in place; the share that was taken."""
-        if self.cost is not None and self.statistics.kind is not None:
-            return float(consensus_sweep_kernel(self.cost, self.statistics.kind, rho, leap, seed))
-        return float(leap_sweep_kernel(*self._counted(), rho, self.statistics.distance, leap, seed))
+        if self.cost is None:
+            return metropolis_sweep(rho, self.log_likelihood, leap, rng, exchanges=True)
+        seed = int(rng.integers(0, 2**62))
+        return float(consensus_sweep_kernel(self.cost, self.statistics.kind, rho, leap, seed))
 
     def climb(self, rho: Ints) -> None:
         """Change a consensus to one around which the rankings are most probable, in place.
@@ -142,7 +124,7 @@ class Conditional(NamedTuple):
         or, where there are no costs, an exchange of two leads to.
         """
         if self.cost is None:
-            climb_sweep_kernel(*self._counted(), rho, self.statistics.distance)
+            climb(rho, self.log_likelihood)
         elif self.statistics.kind != PLACES:
             cheapest_order_kernel(self.cost, self.statistics.kind, rho)
         else:
@@ -151,22 +133,24 @@ class Conditional(NamedTuple):
             if least < now * (1 - 1e-12):  # of equally good ones stay
                 rho[item] = place + 1
 
-    def _counted(self) -> tuple[Floats, Floats, Ints, Ints]:
-        there = self.weight > 0
-        statistics = self.statistics
-        return self.t[there], self.weight[there], statistics.ranks[there], statistics.item[there]
+    def log_likelihood(self, rho: Ints) -> float:
+        """Log-likelihood of all rankings around a consensus, without normalisers."""
+        used, own = self.weight > 0, self.statistics
+        ranks, consensus = own.ranks[used], rho[own.item[used]]
+        terms, _ = completions_kernel(self.t[used], ranks, consensus, rho.size, own.distance)
+        return float(self.weight[used] @ terms)
 
 
-def combined(given: Sequence[Conditional], n: int) -> Conditional:
+def combined(conditionals: Sequence[Conditional], n: int) -> Conditional:
     """Combine the conditionals of one row: none, one, or several with costs of one kind."""
-    if len(given) == 1:
-        return given[0]
-    if not given:
-        none, no_slots = np.zeros(0), np.zeros((0, n), np.int64)
+    if len(conditionals) == 1:
+        return conditionals[0]
+    if not conditionals:
+        no_slots = np.zeros((0, n), np.int64)
         return Conditional(
-            0, Statistics(no_slots, no_slots, 0, PLACES), none, none, np.zeros((n, n))
+            0, Statistics(no_slots, no_slots, 0, PLACES), NONE, NONE, np.zeros((n, n))
         )
-    return given[0]._replace(cost=np.sum([x.cost for x in given], axis=0))
+    return conditionals[0]._replace(cost=np.sum([x.cost for x in conditionals], axis=0))
 
 
 @dataclass(frozen=True)
@@ -176,9 +160,10 @@ class MallowsData:
     Attributes
     ----------
     graphs : list of one variable
-        Concentration of each ranking, or of all.
+        Concentration of each ranking, or of all; or (n_stages,) of a generalised model.
     rows : list of tuple
-        Rows of the random variable that rankings lie around: which one, those rankings, and they.
+        Rows of the random variable that rankings lie around: which one, those rankings, and their
+        statistics.
     weight : array of float, (n_rankings,)
     n : int
         Items.
@@ -195,55 +180,25 @@ class MallowsData:
         return [statistics for *_, statistics in self.rows]
 
     @functools.cached_property
-    def _costs(self) -> list[Floats | None]:
-        """For a concentration of one, which all rankings have."""
-        each = self.weight / self.n
+    def _costs(self) -> list[Any]:
+        """By row, for concentrations of one."""
         return [
-            None if statistics.kind is None else statistics.costs(each[of], self.n)
-            for _, of, statistics in self.rows
+            None if own.kind is None else own.costs(self.weight[which]) / self.n
+            for _, which, own in self.rows
         ]
 
     def conditionals(self, values: Sequence[Any], rng: Any) -> list[Conditional]:
         """Return the conditional of every row, given concentrations, the values of the graphs."""
-        alpha = np.asarray(values[0], dtype=np.float64)
-        each = np.broadcast_to(alpha / self.n, self.weight.shape)
+        alpha = np.atleast_1d(np.asarray(values[0], dtype=np.float64))
         found = []
-        for (row, of, statistics), cost in zip(self.rows, self._costs, strict=True):
-            t, weight = each[of], self.weight[of]
-            if cost is not None and alpha.size == 1:
-                found.append(Conditional(row, statistics, t, weight, cost * alpha))
+        for (row, which, own), costs in zip(self.rows, self._costs, strict=True):
+            if costs is not None and len(alpha) == len(costs):
+                cost = np.tensordot(alpha, costs, 1)
+                found.append(Conditional(row, own, NONE, NONE, cost))
             else:
-                found.append(statistics.conditional(row, t, weight, self.n))
+                t = np.broadcast_to(alpha / self.n, self.weight.shape)[which]
+                found.append(own.conditional(row, t, self.weight[which]))
         return found
-
-
-@dataclass(frozen=True)
-class GeneralizedMallowsData:
-    """A variable of rankings around one that is random, with a concentration for every stage.
-
-    Attributes
-    ----------
-    graphs : list of one variable
-        Concentrations, (n_stages,).
-    rows : list of tuple
-        Row of the random variable, the rankings, and their pairs by stage, (n_stages, n, n).
-    n : int
-        Items.
-    """
-
-    graphs: list[Any]
-    rows: list[tuple[int, StageStatistics, Floats]]
-    n: int
-
-    @property
-    def statistics(self) -> list[Statistics]:
-        """All rankings, by row."""
-        return [statistics for _, statistics, _ in self.rows]
-
-    def conditionals(self, values: Sequence[Any], rng: Any) -> list[Conditional]:
-        """As `MallowsData`: costs of pairs."""
-        t = np.asarray(values[0], dtype=np.float64) / self.n
-        return [statistics.of_pairs(row, t, pairs) for row, statistics, pairs in self.rows]
 
 
 @dataclass(frozen=True)
@@ -290,12 +245,12 @@ class MixtureData:
     def weighted(self, members: Floats, alpha: Floats) -> list[Conditional]:
         """As `conditionals`, given memberships (n_units, n_kinds) and concentrations."""
         return [
-            statistics.conditional(row, alpha[which] / self.n, members[self.unit, kind], self.n)
-            for row, kind, which, statistics in self.rows
+            own.conditional(row, alpha[which] / self.n, members[self.unit, kind])
+            for row, kind, which, own in self.rows
         ]
 
 
-ConsensusData = MallowsData | GeneralizedMallowsData | MixtureData
+ConsensusData = MallowsData | MixtureData
 
 
 def depending(model: pm.Model, variable: Any) -> list[ConsensusData] | None:
@@ -319,12 +274,10 @@ def depending(model: pm.Model, variable: Any) -> list[ConsensusData] | None:
     for rv in model.basic_RVs:
         if rv is variable or variable not in ancestors([rv]):
             continue
-        op = rv.owner.op
-        if isinstance(op, MixtureRV):
-            part: ConsensusData | None = _mixture_data(model, rv, variable)
-        elif isinstance(op, ObservedStagesRV):
-            part = _generalized_mallows_data(rv, variable)
-        else:
+        part: ConsensusData | None = None
+        if isinstance(rv.owner.op, MixtureRV):
+            part = _mixture_data(model, rv, variable)
+        elif isinstance(rv.owner.op, ObservedMallowsRV):
             part = _mallows_data(rv, variable)
         if part is None:
             return None
@@ -345,42 +298,24 @@ def is_flat(variable: Any) -> bool:
 
 
 def _mallows_data(rv: Any, variable: Any) -> MallowsData | None:
-    """Rankings that a Mallows variable observes, or None if it is another."""
+    """Read the rankings that a variable observes; None if more depends on the consensus."""
     op = rv.owner.op
-    if getattr(op, "name", None) != "mallows" or "is_ranking" not in getattr(op, "parameters", ()):
-        return None
     p = op.named(rv.owner.inputs[2:])
-    if variable in set(ancestors([p.alpha, p.ranks, p.weight])):
-        return None
     entry = _entries(p.consensus, variable)
-    if entry is None:
+    if entry is None or variable in set(ancestors([p.alpha, p.ranks, p.weight])):
+        return None
+    if p.alpha.ndim > 1:  # stages, by ranking
         return None
     ranks, weight = (x.eval(mode=MODE) for x in (p.ranks, p.weight))
     n = _length(variable)
     row, item = divmod(np.broadcast_to(entry, ranks.shape), n)
-    distance = int(p.distance.data)
-    groups = []
-    for each in np.unique(row[:, 0]):
-        of = np.flatnonzero(row[:, 0] == each)
-        groups.append((int(each), of, _statistics(ranks[of], item[of], distance, n)))
-    return MallowsData([p.alpha], groups, np.asarray(weight, dtype=np.float64), n)
-
-
-def _generalized_mallows_data(rv: Any, variable: Any) -> GeneralizedMallowsData | None:
-    """Rankings that a generalised Mallows variable observes."""
-    p = rv.owner.op.named(rv.owner.inputs[2:])
-    entry = _entries(p.consensus, variable)
-    if entry is None or p.alpha.ndim > 1 or variable in set(ancestors([p.alpha])):
-        return None
-    ranks, weight = (x.eval(mode=MODE) for x in (p.ranks, p.weight))
-    n = _length(variable)
-    row, item = divmod(np.broadcast_to(entry, ranks.shape), n)
-    found = []
-    for each in np.unique(row[:, 0]):
-        of = row[:, 0] == each
-        statistics = _stage_statistics(ranks[of], item[of], p.alpha)
-        found.append((int(each), statistics, statistics.pairs(np.asarray(weight[of], np.float64))))
-    return GeneralizedMallowsData([p.alpha], found, n)
+    n_stages = p.alpha.type.shape[-1] if op.by_stage else 0
+    rows = []
+    for own in np.unique(row[:, 0]):
+        which = np.flatnonzero(row[:, 0] == own)
+        statistics = _statistics(ranks[which], item[which], int(p.distance.data), n, n_stages)
+        rows.append((int(own), which, statistics))
+    return MallowsData([p.alpha], rows, np.asarray(weight, dtype=np.float64), n)
 
 
 def _mixture_data(model: pm.Model, rv: Any, variable: Any) -> MixtureData | None:
@@ -403,14 +338,12 @@ def _mixture_data(model: pm.Model, rv: Any, variable: Any) -> MixtureData | None
             if entry is None or not issubclass(family, WITH_CONSENSUS):
                 return None
             row, places = divmod(entry, n)
-            size = own.alpha.type.shape[1] if own.alpha.ndim > 1 else 1
+            n_stages = own.alpha.type.shape[1] if own.alpha.ndim > 1 else 0
+            size = max(n_stages, 1)
+            distance = DISTANCES.index("kendall") if n_stages else int(own.distance.data)
             for g in range(n_kinds):
                 item_of = places[g][item]
-                statistics = (
-                    _stage_statistics(ranks, item_of, own.alpha)
-                    if issubclass(family, GeneralizedMallowsComponent)
-                    else _statistics(ranks, item_of, int(own.distance.data), n)
-                )
+                statistics = _statistics(ranks, item_of, distance, n, n_stages)
                 rows.append((int(row[g, 0]), first + g, slice(which, which + size), statistics))
                 which += size
             alphas.append(own.alpha)
@@ -424,18 +357,15 @@ def _mixture_data(model: pm.Model, rv: Any, variable: Any) -> MixtureData | None
     return MixtureData([joint_of(terms), *alphas], rows, unit, np.asarray(weight, np.float64), n)
 
 
-def _statistics(ranks: Any, item: Any, distance: int, n: int) -> Statistics:
+def _statistics(ranks: Any, item: Any, distance: int, n: int, n_stages: int) -> Statistics:
     ranks, item = (np.ascontiguousarray(x, dtype=np.int64) for x in (ranks, item))
     full = ranks.shape[1] == n and bool((np.sort(ranks, axis=1) == np.arange(1, n + 1)).all())
-    kind = COST_KIND[DISTANCES[distance]] if full else None
-    return Statistics(ranks, item, distance, kind)
-
-
-def _stage_statistics(ranks: Any, item: Any, alpha: Any) -> StageStatistics:
-    by_item = np.empty(ranks.shape, np.int64)
+    if not full and not n_stages:
+        return Statistics(ranks, item, distance, None)
+    by_item = np.empty_like(ranks)
     np.put_along_axis(by_item, item, ranks, axis=1)
-    own = np.broadcast_to(np.arange(ranks.shape[1]), ranks.shape)
-    return StageStatistics(by_item, own, DISTANCES.index("kendall"), PAIRS, alpha.type.shape[-1])
+    items = np.broadcast_to(np.arange(n), ranks.shape)
+    return Statistics(by_item, items, distance, COST_KIND[DISTANCES[distance]], n_stages)
 
 
 def _entries(consensus: Any, variable: Any) -> Ints | None:

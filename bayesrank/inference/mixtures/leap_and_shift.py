@@ -25,6 +25,7 @@ from bayesrank.inference.mixtures.conditionals import (
     combined,
     depending,
 )
+from bayesrank.inference.mixtures.metropolis import metropolis_sweep
 
 __all__ = ["LeapAndShift"]
 
@@ -138,32 +139,19 @@ class LeapAndShift(ArrayStepShared):
             values = values[n:]
         for row, rho in enumerate(ranks):
             of_row = [x for x in conditionals if x.row == row]
-            seed = int(self.rng.integers(0, 2**62))
-            taken.append(combined(of_row, self.shape[-1]).sweep(rho, self.leap, seed))
+            taken.append(combined(of_row, self.shape[-1]).sweep(rho, self.leap, self.rng))
         flat = ranks.ravel().astype(q0.data.dtype)
         return RaveledVars(flat, q0.point_map_info), [{"accepted": float(np.mean(taken))}]
 
     def _by_logp(self, q0: RaveledVars) -> tuple[RaveledVars, list[dict[str, float]]]:
         """Leap by the log-probability of the model."""
         flat = q0.data.copy()
-        ranks = flat.reshape(-1, self.shape[-1])  # a view
-        n_rows, n = ranks.shape
-        current, accepted = float(self.evaluate(flat)[0]), 0
-        for row in range(n_rows):
-            for item in self.rng.permutation(n):
-                here = ranks[row, item]
-                there = here + self.rng.integers(1, self.leap + 1) * self.rng.choice((-1, 1))
-                log_u = np.log(self.rng.random())
-                if not 1 <= there <= n:
-                    continue
-                before = ranks[row].copy()
-                _leap(ranks[row], item, there)
-                proposed = float(self.evaluate(flat)[0])
-                if log_u < proposed - current:
-                    current, accepted = proposed, accepted + 1
-                else:
-                    ranks[row] = before
-        return RaveledVars(flat, q0.point_map_info), [{"accepted": accepted / (n_rows * n)}]
+        rows = flat.reshape(-1, self.shape[-1])  # views
+        taken = [
+            metropolis_sweep(row, lambda _: float(self.evaluate(flat)[0]), self.leap, self.rng)
+            for row in rows
+        ]
+        return RaveledVars(flat, q0.point_map_info), [{"accepted": float(np.mean(taken))}]
 
     @staticmethod
     def competence(var: Any, has_grad: bool) -> Competence:
@@ -179,13 +167,3 @@ def _compiled(model: pm.Model, value: Any) -> list[ConsensusData] | None:
     # several are one if they are costs of the same kind
     kinds = {statistics.kind for part in parts for statistics in part.statistics}
     return parts if len(parts) < 2 or (len(kinds) == 1 and None not in kinds) else None
-
-
-def _leap(ranks: Any, item: int, there: int) -> None:
-    """Move an item to another place, and those between by one, in place."""
-    here = ranks[item]
-    if there > here:
-        ranks[(ranks > here) & (ranks <= there)] -= 1
-    else:
-        ranks[(ranks < here) & (ranks >= there)] += 1
-    ranks[item] = there

@@ -17,15 +17,21 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from pytensor.graph.traversal import ancestors
 
-from bayesrank.distributions.mallows import SummedOutRV
+from bayesrank.distributions.observed_mallows import ObservedSummedOutRV
 from bayesrank.likelihoods.mallows import (
     COST_KIND,
     DISTANCES,
     consensus_costs,
-    log_normaliser,
+    log_normaliser_given_sizes,
     log_normaliser_of_stages,
+    n_chosen,
 )
-from bayesrank.likelihoods.mallows.posterior_kernels import consensus_kernel, without_each_kernel
+from bayesrank.likelihoods.mallows.order_kernels import (
+    draw_order_kernel,
+    log_total_of_orders,
+    places_of_orders,
+    table_of_sets,
+)
 from bayesrank.likelihoods.mallows.stage_kernels import stage_pairs_kernel
 from bayesrank.schema import Kept
 
@@ -43,15 +49,15 @@ class _SummedOut:
     def __init__(self, data: xr.DataTree, var: str, model: pm.Model | None) -> None:
         model = pm.modelcontext(model)
         node: Any = getattr(model.named_vars.get(var), "owner", None)
-        if not isinstance(getattr(node, "op", None), SummedOutRV) or not hasattr(node.op, "named"):
+        if not isinstance(getattr(node, "op", None), ObservedSummedOutRV):
             raise ValueError(
                 f"{var!r} is no Mallows model of the model that observes Rankings and sums its "
                 "consensus out. Name it with var=; a consensus that is a parameter is among the "
                 "draws of the posterior."
             )
         p = node.op.named(node.inputs[2:])
-        self.by_stage = not hasattr(p, "distance")
-        self.distance = "kendall" if self.by_stage else DISTANCES[int(p.distance.data)]
+        self.by_stage = node.op.by_stage
+        self.distance = DISTANCES[int(p.distance.data)]
         self.kind = COST_KIND[self.distance]
         ranks, item, weight, sizes = (
             x.eval(mode=MODE) for x in (p.ranks, p.item, p.weight, p.sizes)
@@ -94,55 +100,47 @@ class _SummedOut:
 
     @functools.cached_property
     def costs(self) -> Floats:
-        """What each ranking adds for a concentration of one, (n_rankings, n, n)."""
-        each = consensus_costs(self.by_item, self.distance).eval(mode=MODE)
-        return np.asarray(each * self.weight[:, None, None] / self.n)
-
-    @functools.cached_property
-    def pairs(self) -> Floats:
-        """Costs by the stage at which they are paid, (n_rankings, n_stages, n, n)."""
-        stages = np.zeros(self.alpha.shape[1])
-        rows = zip(self.by_item[:, None], self.weight[:, None], strict=True)
-        return np.array([stage_pairs_kernel(stages, *row) for row in rows]) / self.n
+        """What each ranking adds for concentrations of one, (n_rankings, 1 or n_stages, n, n)."""
+        if self.by_stage:
+            stages = np.zeros(self.alpha.shape[1])
+            rows = zip(self.by_item[:, None], self.weight[:, None], strict=True)
+            return np.array([stage_pairs_kernel(stages, *row) for row in rows]) / self.n
+        costs = consensus_costs(self.by_item, self.distance).eval(mode=MODE)
+        return np.asarray(costs * self.weight[:, None, None] / self.n)[:, None]
 
     @property
     def is_shared(self) -> bool:
-        """Whether all rankings have one concentration."""
-        return not self.by_stage and self.alpha.shape[1] == 1
+        """Whether all rankings have the same concentrations."""
+        return self.by_stage or self.alpha.shape[1] == 1
 
     def costs_at(self, alpha: Floats) -> Floats:
         """Costs of each ranking in a draw, (n_rankings, n, n)."""
-        if self.by_stage:
-            return np.asarray(np.einsum("j,rjik->rik", alpha, self.pairs))
-        return np.asarray(alpha[:, None, None] * self.costs)
+        if self.is_shared:
+            return np.asarray(np.einsum("k,rkij->rij", alpha, self.costs))
+        return np.asarray(alpha[:, None, None] * self.costs[:, 0])
 
     @property
     def total_costs(self) -> Floats:
-        """Of all rankings in each draw, (n_draws, n, n)."""
-        if self.by_stage:
-            return np.tensordot(self.alpha, self.pairs.sum(axis=0), 1)
-        if self.is_shared:
-            return self.alpha[:, :, None] * self.costs.sum(axis=0)
-        return np.tensordot(self.alpha, self.costs, 1)
+        """Costs of all rankings in each draw, (n_draws, n, n)."""
+        costs = self.costs.sum(axis=0) if self.is_shared else self.costs[:, 0]
+        return np.tensordot(self.alpha, costs, 1)
+
+    def log_ratios(self, total: Floats, costs: Floats) -> list[float]:
+        """Log ratios of the sums over orders with all rankings and without each."""
+        most = log_total_of_orders(total, self.kind)
+        rest = np.maximum(total - costs, 0.0)
+        return [most - log_total_of_orders(cost, self.kind) for cost in rest]
 
     def log_z(self) -> Floats:
-        """Logarithm of what the rankings are divided by, (n_draws, 1 or n_rankings)."""
+        """Log normalisers of the rankings in each draw, (n_draws, 1 or n_rankings)."""
+        alpha = pt.tensor("alpha", dtype="float64", shape=self.alpha.shape[1:])
         if self.by_stage:
-            of_sizes = pt.lvector("chosen"), pt.dvector("alpha")
-            z = log_normaliser_of_stages(
-                pt.specify_shape(of_sizes[1], self.alpha.shape[1]), self.n, of_sizes[0]
-            )
-            f = pm.compile(list(of_sizes), z, mode=MODE)
-            n_blocks = (self.sizes > 0).sum(axis=1)
-            chosen = np.where(self.sizes.max(axis=1) > 1, n_blocks - 1, self.n)
-            return np.array([f(chosen, alpha) for alpha in self.alpha])
-        found = np.asarray(log_normaliser(self.alpha, self.n, self.distance).eval(mode=MODE))
-        for b in range(2, self.sizes.max(initial=1) + 1):  # orders within blocks
-            n_blocks = (self.sizes == b).sum(axis=1)
-            if n_blocks.any():
-                of_block = log_normaliser(self.alpha * b / self.n, b, self.distance)
-                found = found - n_blocks * of_block.eval(mode=MODE)
-        return found
+            log_z = log_normaliser_of_stages(alpha, self.n, n_chosen(self.by_item))
+        else:
+            sizes = self.sizes if self.sizes.size else None
+            log_z = log_normaliser_given_sizes(alpha, self.n, self.distance, sizes)
+        f = pm.compile([alpha], log_z, mode=MODE)
+        return np.array([f(x) for x in self.alpha])
 
     def shaped(self, values: NDArray[Any], dims: tuple[str, ...]) -> xr.DataArray:
         """Give draws their names."""
@@ -218,12 +216,21 @@ def consensus_posterior(
             [0.806, 0.18 , 0.015]]])
     """
     of = _SummedOut(data, var, model)
-    seeds = np.random.default_rng(random_seed).integers(0, 2**62, size=of.n_draws)
-    ranks, places = consensus_kernel(of.total_costs, seeds, of.kind)
+    seeds = np.random.default_rng(random_seed).integers(0, 2**62, size=of.n_draws).astype(np.uint64)
+    ranks, places = np.empty((of.n_draws, of.n), np.int64), np.empty((of.n_draws, of.n, of.n))
+    before = table = reduced = None
+    for draw, cost in enumerate(of.total_costs):
+        if before is not None and np.array_equal(cost, before):
+            places[draw] = places[draw - 1]
+        else:
+            table, reduced, _ = table_of_sets(cost, of.kind)
+            places[draw] = places_of_orders(cost, of.kind)
+        before = cost
+        draw_order_kernel(table, reduced, of.kind, seeds[draw : draw + 1], ranks[draw])
     probability = of.shaped(places, (of.item, "place"))
     return xr.Dataset(
         {
-            "consensus": of.shaped(ranks, (of.item,)),
+            "consensus": of.shaped(ranks + 1, (of.item,)),
             "place_probability": probability.assign_coords(place=np.arange(1, of.n + 1)),
         }
     )
@@ -277,19 +284,19 @@ def consensus_log_likelihood(
     >>> az.loo(idata)  # doctest: +SKIP
     """
     of = _SummedOut(data, var, model)
-    if of.is_shared:
+    if of.alpha.shape[1] == 1:
         rows = np.column_stack([of.by_item, of.weight])
         _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        total, own = of.costs.sum(axis=0), of.costs[first]
+        total, own = of.costs.sum(axis=0)[0], of.costs[first, 0]
 
         def ratios(alpha: Floats) -> Floats:
-            return np.array([without_each_kernel(a * total, a * own, of.kind) for a in alpha])
+            return np.array([of.log_ratios(a * total, a * own) for a in alpha])
 
         each = _interpolated(ratios, of.alpha[:, 0])[:, which.ravel()]
     else:
         each = np.array(
             [
-                without_each_kernel(total, of.costs_at(alpha), of.kind)
+                of.log_ratios(total, of.costs_at(alpha))
                 for total, alpha in zip(of.total_costs, of.alpha, strict=True)
             ]
         )

@@ -18,13 +18,13 @@ from bayesrank.likelihoods.mallows.op import (
     log_normaliser_given_sizes,
     log_sum_of_completions,
     mallows_logp,
+    n_chosen,
     partial_logp,
     summed_out_along_curve,
     summed_out_logp,
 )
 from bayesrank.likelihoods.mallows.order_kernels import PAIRS, PLACES
 from bayesrank.likelihoods.mallows.stages import (
-    draw_by_stages,
     log_normaliser_of_stages,
     stages_logp,
     summed_out_stages_logp,
@@ -42,7 +42,6 @@ __all__ = [
     "consensus_costs",
     "consensus_curve",
     "curve_value",
-    "draw_by_stages",
     "draw_rankings",
     "interpolated",
     "known_items",
@@ -51,6 +50,7 @@ __all__ = [
     "log_normaliser_of_stages",
     "log_sum_of_completions",
     "mallows_logp",
+    "n_chosen",
     "partial_logp",
     "stages_logp",
     "summed_out_along_curve",

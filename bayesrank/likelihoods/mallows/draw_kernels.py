@@ -4,8 +4,7 @@ A permutation is drawn around the identity, and then given to the items by their
 consensus.
 
 =========  =====================================================================================
-stages     the item chosen at a stage passes over v of those left, with weight exp(-t v)
-kendall    stages of one cost
+kendall    by stages: the item chosen passes over v of those left, with weight exp(-t v)
 footrule   back through the scan of positions, then uniformly among the ways of each step
 spearman   item by item, from the last place to the first, by the sums over sets of items; of more
            than 22 items by a chain of exchanges, a hundred for each item, which is not exact
@@ -28,7 +27,7 @@ from bayesrank.likelihoods.mallows.order_kernels import (
 from bayesrank.likelihoods.mallows.spearman import exchange_kernel
 from bayesrank.likelihoods.ops.splitmix import uniform
 
-__all__ = ["draw_rankings_kernel", "draw_stages_kernel"]
+__all__ = ["draw_rankings_kernel"]
 
 EXCHANGES = 100  # of a chain, for each item
 ALMOST_INFINITE = 1e300  # what an infinite cost is replaced by: it draws the consensus itself
@@ -125,46 +124,13 @@ def _give(permutation, consensus, ranks):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _finite(t):  # type: ignore[no-untyped-def]
-    if np.isnan(t).any():
-        raise ValueError("alpha must be a number, to draw a ranking.")
-    return np.minimum(t, ALMOST_INFINITE)
-
-
-@numba.njit(cache=True, error_model="numpy")
-def draw_stages_kernel(t, consensus, seed):  # type: ignore[no-untyped-def]
-    """Draw a ranking for each row, (r, n), stage by stage.
-
-    Parameters
-    ----------
-    t : ndarray of float, (r, j)
-        Cost of an item that is passed over, by stage.
-    consensus : ndarray of int, (r, n)
-        Ranks, 1 to n.
-    seed : ndarray of int, (1,)
-
-    Raises
-    ------
-    ValueError
-        If a cost is not a number, or a consensus does not hold the ranks 1 to n.
-    """
-    t, ranks = _finite(t), np.empty(consensus.shape, np.int64)
-    state = np.array([np.uint64(seed[0])])
-    permutation = np.empty(consensus.shape[1], np.int64)
-    for r in range(consensus.shape[0]):
-        _by_stages(t[r], state, permutation)
-        _give(permutation, consensus[r], ranks[r])
-    return ranks
-
-
-@numba.njit(cache=True, error_model="numpy")
 def draw_rankings_kernel(t, consensus, seed, n, kind):  # type: ignore[no-untyped-def]
     """Draw a ranking for each row, (r, s).
 
     Parameters
     ----------
-    t : ndarray of float, (r,)
-        Cost of a step of distance.
+    t : ndarray of float, (r, j)
+        Cost of a step of distance: one, or one per stage under Kendall's distance.
     consensus : ndarray of int, (r, s)
         Ranks from 1, of all items or of some.
     seed : ndarray of int, (1,)
@@ -178,24 +144,26 @@ def draw_rankings_kernel(t, consensus, seed, n, kind):  # type: ignore[no-untype
     ValueError
         If a cost is not a number, or a consensus does not hold the ranks 1 to n.
     """
-    t, ranks = _finite(t), np.empty(consensus.shape, np.int64)
+    if np.isnan(t).any():
+        raise ValueError("alpha must be a number, to draw a ranking.")
+    t, ranks = np.minimum(t, ALMOST_INFINITE), np.empty(consensus.shape, np.int64)
     state = np.array([np.uint64(seed[0])])
     permutation = np.empty(n, np.int64)
     table, sets, reduced = np.empty((0, 0)), np.empty(0), np.empty((0, 0))
     for r in range(consensus.shape[0]):
-        is_new = r == 0 or t[r] != t[r - 1]  # tables are of the cost alone
+        is_new = r == 0 or t[r, 0] != t[r - 1, 0]  # tables depend on the cost only
         if kind == KENDALL:
-            _by_stages(np.full(n, t[r]), state, permutation)
+            _by_stages(t[r], state, permutation)
         elif kind == FOOTRULE:
             if is_new:
-                table = footrule_table(t[r], n)
+                table = footrule_table(t[r, 0], n)
             _footrule(table, state, permutation)
         elif n > MOST_ITEMS:
             permutation[:] = np.arange(n)
-            exchange_kernel(t[r], permutation, EXCHANGES * n, state)
+            exchange_kernel(t[r, 0], permutation, EXCHANGES * n, state)
         else:
             if is_new:
-                sets, reduced = _spearman_table(t[r], n)
+                sets, reduced = _spearman_table(t[r, 0], n)
             draw_order_kernel(sets, reduced, PLACES, state, permutation)
         _give(permutation, consensus[r], ranks[r])
     return ranks

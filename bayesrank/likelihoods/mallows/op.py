@@ -27,7 +27,6 @@ it, `partial_logp`.
 import functools
 import math
 import warnings
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -99,28 +98,6 @@ class LogSumOverOrders(CompiledOp):
     def constants(self) -> tuple[int]:
         return (self.kind,)
 
-    def graph(self, cost: Any) -> TensorVariable:
-        return _log_sum_over_orders(cost, self.kind)
-
-
-def _log_sum_over_orders(cost: TensorVariable, kind: int) -> TensorVariable:
-    """Sum over orders as a graph, for JAX: one size of sets after the other."""
-    n = cost.type.shape[-1]
-    f = cost[:, 0, :1] * 0.0
-    position: dict[tuple[int, ...], int] = {(): 0}
-    for size in range(1, n + 1):
-        sets = list(combinations(range(n), size))
-        last = np.array(sets)
-        before = np.array([[position[s[:i] + s[i + 1 :]] for i in range(size)] for s in sets])
-        if kind == PLACES:
-            own = cost[:, last, size - 1]
-        else:
-            others = np.array([[s[:i] + s[i + 1 :] for i in range(size)] for s in sets], dtype=int)
-            own = pt.sum(cost[:, last[..., None], others], axis=-1)
-        f = pt.logsumexp(f[:, before] - own, axis=-1)
-        position = {s: i for i, s in enumerate(sets)}
-    return f[:, 0]
-
 
 class LogSumOfCompletions(CompiledOp):
     """Logarithm of a sum over full rankings, (r,), of t, (r,), ranks and consensus, (r, s) each."""
@@ -143,9 +120,9 @@ class RankingsDraw(KernelOp):
 
     __props__ = ("n_items", "kind")
     kernel = staticmethod(draw_rankings_kernel)
-    signature = "(r),(r,s),(1)->(r,s)"
+    signature = "(r,j),(r,s),(1)->(r,s)"
     dtype = "int64"
-    version = 5
+    version = 6
 
     def __init__(self, n_items: int, kind: int) -> None:
         self.n_items, self.kind = n_items, kind
@@ -177,6 +154,7 @@ class PassedOver(CompiledOp):
 
 def n_chosen(ranks: Any) -> TensorVariable:
     """How many items were chosen one by one, (...): all, or those before the last block."""
+    ranks = pt.as_tensor_variable(ranks)
     last = pt.max(ranks, axis=-1)
     n_last = pt.sum(pt.eq(ranks, last[..., None]), axis=-1)
     return pt.switch(pt.eq(n_last, 1), last, last - 1)
@@ -409,7 +387,14 @@ def check_partial(distance: str, ranks: Any, n_items: int) -> int | None:
 
 
 def draw_rankings(
-    consensus: Any, alpha: Any, seed: Any, *, shape: Any, distance: str, n_items: int | None = None
+    consensus: Any,
+    alpha: Any,
+    seed: Any,
+    *,
+    shape: Any,
+    distance: str,
+    n_items: int | None = None,
+    by_stage: bool = False,
 ) -> TensorVariable:
     """Draw full rankings, exactly; under Spearman's distance with more than 22 items by a chain.
 
@@ -417,8 +402,8 @@ def draw_rankings(
     ----------
     consensus : tensor_like of int, (..., n_slots)
         Ranks from 1, of all items or of some.
-    alpha : tensor_like of float, (...)
-        Concentration.
+    alpha : tensor_like of float, (...) or (..., n_stages)
+        Concentration, or with `by_stage` concentrations of the stages of Kendall's distance.
     seed : tensor_like of int, scalar
     shape : tuple
         How many rankings; `consensus` and `alpha` broadcast to it.
@@ -426,6 +411,8 @@ def draw_rankings(
         One of `DISTANCES`.
     n_items : int, optional
         Number of items of the consensus; default the slots.
+    by_stage : bool
+        Whether the last axis of `alpha` is stages.
 
     Returns
     -------
@@ -438,14 +425,17 @@ def draw_rankings(
     [[3, 1, 2], [3, 1, 2]]
     """
     check_distance(distance)
-    consensus, zero = pt.as_tensor_variable(consensus), pt.zeros(shape)
+    consensus, alpha = pt.as_tensor_variable(consensus), pt.as_tensor_variable(alpha)
+    zero = pt.zeros(shape)[..., None]
     n = known_items(consensus) if n_items is None else n_items
-    t = (pt.cast(pt.as_tensor_variable(alpha), "float64") / n + zero).reshape((-1,))
-    rows = pt.cast(consensus, "int64") + pt.cast(zero, "int64")[..., None]
-    flat = rows.reshape((-1, rows.shape[-1]))
-    return RankingsDraw(n, DISTANCES.index(distance))(t, flat, pt.as_tensor(seed)[None]).reshape(
-        rows.shape
-    )
+    if not by_stage:
+        n_stages = max(n - 1, 1) if distance == "kendall" else 1
+        alpha = alpha[..., None] + np.zeros(n_stages)
+    t = pt.cast(alpha, "float64") / n + zero
+    rows = pt.cast(consensus, "int64") + pt.cast(zero, "int64")
+    flat = [x.reshape((-1, x.shape[-1])) for x in (t, rows)]
+    drawn = RankingsDraw(n, DISTANCES.index(distance))(*flat, pt.as_tensor(seed)[None])
+    return drawn.reshape(rows.shape)
 
 
 def known_items(*ranks: TensorVariable) -> int:

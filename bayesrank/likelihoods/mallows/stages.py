@@ -21,7 +21,6 @@ import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 from scipy.special import gammaln
 
-from bayesrank.likelihoods.mallows.draw_kernels import draw_stages_kernel
 from bayesrank.likelihoods.mallows.op import (
     LogSumOverOrders,
     PassedOver,
@@ -35,8 +34,6 @@ from bayesrank.likelihoods.ops import KernelOp
 
 __all__ = [
     "StagePairs",
-    "StagesDraw",
-    "draw_by_stages",
     "log_normaliser_of_stages",
     "stages_logp",
     "summed_out_stages_logp",
@@ -48,15 +45,6 @@ class StagePairs(KernelOp):
 
     kernel = staticmethod(stage_pairs_kernel)
     signature = "(j),(r,n),(r)->(j,n,n)"
-
-
-class StagesDraw(KernelOp):
-    """Rankings (r, n); the inputs of `draw_stages_kernel`."""
-
-    kernel = staticmethod(draw_stages_kernel)
-    signature = "(r,j),(r,n),(1)->(r,n)"
-    dtype = "int64"
-    version = 2
 
 
 def _log_z_of_stages(t: Any, n: int) -> TensorVariable:
@@ -168,33 +156,3 @@ def summed_out_stages_logp(ranks: Any, alpha: Any, weight: Any = None) -> Tensor
     log_z = log_normaliser_of_stages(alpha, n, n_chosen(ranks))
     total = LogSumOverOrders(PAIRS)(pt.specify_shape(cost, (n, n))[None])[0]
     return total - gammaln(n + 1.0) - pt.sum(weight * log_z)
-
-
-def draw_by_stages(consensus: Any, alpha: Any, seed: Any, *, shape: Any) -> TensorVariable:
-    """Draw full rankings, exactly: stage by stage.
-
-    Parameters
-    ----------
-    consensus : tensor_like of int, (..., n)
-        Ranks, 1 to n.
-    alpha : tensor_like of float, (..., n_stages)
-        Concentrations.
-    seed : tensor_like of int, scalar
-    shape : tuple
-        How many rankings; `consensus` and `alpha` broadcast to it.
-
-    Returns
-    -------
-    TensorVariable of int64, (..., n)
-
-    Examples
-    --------
-    >>> draw_by_stages([3, 1, 2], [1e6, 1e6], 1, shape=(2,)).eval().tolist()
-    [[3, 1, 2], [3, 1, 2]]
-    """
-    consensus, zero = pt.as_tensor_variable(consensus), pt.zeros(shape)[..., None]
-    n = known_items(consensus)
-    t = pt.cast(pt.as_tensor_variable(alpha), "float64") / n + zero
-    rows = pt.cast(consensus, "int64") + pt.cast(zero, "int64")
-    flat = [x.reshape((-1, x.shape[-1])) for x in (t, rows)]
-    return StagesDraw()(*flat, pt.as_tensor(seed)[None]).reshape(rows.shape)

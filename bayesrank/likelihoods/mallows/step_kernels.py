@@ -10,10 +10,7 @@ exp(-cost), of costs as `bayesrank.likelihoods.mallows.order_kernels` has them. 
 *leap*    an item leaps to another place, and those between shift by one (Vitelli et al., JMLR
           2018), with what that costs counted from the items that move.
 
-Partial rankings are no such sum: there leaps, and exchanges of two items, are
-judged by the log-probabilities of all rankings.
-
-The same moves, of which only those are made that gain, lead to the orders that EM looks for.
+Leaps of which only those are made that gain lead to the orders that EM looks for.
 """
 
 import math
@@ -21,52 +18,16 @@ import math
 import numba
 import numpy as np
 
-from bayesrank.likelihoods.mallows.completion_kernels import completions_kernel
 from bayesrank.likelihoods.mallows.order_kernels import PAIRS, draw_order_kernel, table_of_sets
 from bayesrank.likelihoods.ops.splitmix import uniform
 
 __all__ = [
     "WINDOW",
     "cheapest_order_kernel",
-    "climb_sweep_kernel",
     "consensus_sweep_kernel",
-    "leap_sweep_kernel",
-    "place_costs_kernel",
 ]
 
 WINDOW = 8  # items that are drawn at once: 256 sets
-
-
-@numba.njit(cache=True, error_model="numpy")
-def place_costs_kernel(t, ranks, row, item, kind, cost):  # type: ignore[no-untyped-def]
-    """Add what full rankings cost each consensus.
-
-    Parameters
-    ----------
-    t : ndarray of float, (r,)
-        What a step of distance costs, times the weight of the ranking.
-    ranks, row, item : ndarray of int, (r, n)
-        Ranks of the slots from 1, and which item of which consensus each slot has.
-    kind : int
-        Position of the distance in `DISTANCES`.
-    cost : ndarray of float, (n_rows, n, n)
-        Added to.
-    """
-    n = ranks.shape[1]
-    for r in range(ranks.shape[0]):
-        for s in range(n):
-            own = cost[row[r, s], item[r, s]]
-            if kind == 2:  # Kendall: after another that it is ranked before
-                for other in range(n):
-                    if ranks[r, s] < ranks[r, other]:
-                        own[item[r, other]] += t[r]
-                continue
-            for place in range(n):
-                apart = ranks[r, s] - 1 - place
-                if kind == 0:
-                    own[place] += t[r] * abs(apart)
-                else:
-                    own[place] += t[r] * apart * apart
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -208,108 +169,3 @@ def cheapest_order_kernel(cost, kind, ranks):  # type: ignore[no-untyped-def]
                 _leap(order, here, to)
                 gained = True
     _ranks_of(order, ranks)
-
-
-# ---------------------------------------------------------------------------------------------
-# What is no sum over items or pairs
-# ---------------------------------------------------------------------------------------------
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _log_likelihood(t, weight, ranks, item, rho, n, kind):  # type: ignore[no-untyped-def]
-    """Of all rankings around one consensus, up to the normaliser."""
-    consensus = rho[item]
-    total = 0.0
-    found, _ = completions_kernel(t, ranks, consensus, n, kind)
-    for r in range(t.size):
-        total += weight[r] * found[r]
-    return total
-
-
-@numba.njit(cache=True, error_model="numpy")
-def leap_sweep_kernel(t, weight, ranks, item, rho, kind, leap, seed):  # type: ignore[no-untyped-def]
-    """Change a consensus by one sweep of leaps and exchanges; the share of them that were taken.
-
-    Parameters
-    ----------
-    t, weight : ndarray of float, (r,)
-        What a step of distance costs each ranking, and how often it counts.
-    ranks, item : ndarray of int, (r, s)
-        Dense ranks of the slots from 1, 0 of those that are empty, and which item each has.
-    rho : ndarray of int, (n,)
-        The consensus, ranks from 1; overwritten.
-    kind : int
-        Position of the distance in `DISTANCES`.
-    leap : int
-        The longest leap.
-    seed : int
-        64 bits.
-    """
-    n = rho.size
-    state = np.empty(1, np.uint64)
-    state[0] = np.uint64(seed)
-    order, proposed, before = np.empty(n, np.int64), np.empty(n, np.int64), rho.copy()
-    _order_of(rho, order)
-    current = _log_likelihood(t, weight, ranks, item, rho, n, kind)
-    taken = 0
-    for move in range(2 * n):
-        here = min(int(uniform(state) * n), n - 1)
-        if move % 2:  # exchange two items, of any places
-            there = min(int(uniform(state) * n), n - 1)
-        else:
-            there = here + 1 + min(int(uniform(state) * leap), leap - 1)
-            if uniform(state) < 0.5:
-                there = 2 * here - there
-        log_u = math.log(uniform(state))
-        if there < 0 or there >= n or there == here:
-            continue
-        proposed[:] = order
-        if move % 2:
-            proposed[here], proposed[there] = order[there], order[here]
-        else:
-            _leap(proposed, here, there)
-        _ranks_of(proposed, rho)
-        after = _log_likelihood(t, weight, ranks, item, rho, n, kind)
-        if log_u < after - current:
-            current, taken = after, taken + 1
-            order[:], before[:] = proposed, rho
-        else:
-            rho[:] = before
-    return taken / (2 * n)
-
-
-@numba.njit(cache=True, error_model="numpy")
-def climb_sweep_kernel(t, weight, ranks, item, rho, kind):  # type: ignore[no-untyped-def]
-    """Change a consensus by leaps and exchanges that gain, until none does.
-
-    Parameters
-    ----------
-    t, weight, ranks, item, rho, kind
-        As `leap_sweep_kernel` has them; `rho` is overwritten.
-    """
-    n = rho.size
-    order, proposed, before = np.empty(n, np.int64), np.empty(n, np.int64), rho.copy()
-    _order_of(rho, order)
-    current = _log_likelihood(t, weight, ranks, item, rho, n, kind)
-    enough = 1e-10 * (1.0 + abs(current))
-    since, move = 0, 0  # moves since one gained
-    n_moves = 2 * n * n
-    while since < n_moves:
-        swap, pair = move % 2, move // 2
-        here, there = pair // n, pair % n
-        move, since = (move + 1) % n_moves, since + 1
-        # neighbours change places either way; an exchange is one from either side
-        if here == there or (swap and there <= here + 1):
-            continue
-        proposed[:] = order
-        if swap:
-            proposed[here], proposed[there] = order[there], order[here]
-        else:
-            _leap(proposed, here, there)
-        _ranks_of(proposed, rho)
-        after = _log_likelihood(t, weight, ranks, item, rho, n, kind)
-        if after > current + enough:
-            current, since = after, 0
-            order[:], before[:] = proposed, rho
-        else:
-            rho[:] = before

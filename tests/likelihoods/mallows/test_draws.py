@@ -5,7 +5,6 @@ import pytest
 from scipy.stats import chisquare
 
 from bayesrank.likelihoods.mallows import DISTANCES, draw_rankings, log_normaliser
-from bayesrank.likelihoods.mallows.draw_kernels import draw_rankings_kernel
 from tests.likelihoods.loops import for_each
 from tests.likelihoods.mallows.permutations import (
     distances,
@@ -18,10 +17,9 @@ FALSE_ALARM = 1e-8
 
 
 def draws(distance, n, alpha, number, consensus=None, seed=1):
-    consensus = np.arange(1, n + 1) if consensus is None else np.array(consensus)
-    t = np.broadcast_to(np.divide(alpha, n), number).copy()
-    rows, kind = np.tile(consensus, (number, 1)), DISTANCES.index(distance)
-    return draw_rankings_kernel(t, rows, np.array([seed]), n, kind)
+    consensus = np.arange(1, n + 1) if consensus is None else consensus
+    drawn = draw_rankings(consensus, alpha, seed, shape=(number,), distance=distance)
+    return drawn.eval(mode="FAST_COMPILE")
 
 
 @for_each("distance", DISTANCES)

@@ -8,8 +8,13 @@ import pytensor.tensor as pt
 import pytest
 from scipy.special import gammaln
 
-from bayesrank.likelihoods.mallows import DISTANCES, PLACES, curve_value, log_normaliser
-from bayesrank.likelihoods.mallows.draw_kernels import draw_rankings_kernel
+from bayesrank.likelihoods.mallows import (
+    DISTANCES,
+    PLACES,
+    curve_value,
+    draw_rankings,
+    log_normaliser,
+)
 from bayesrank.likelihoods.mallows.footrule import footrule_table
 from bayesrank.likelihoods.mallows.order_kernels import log_sum_of_orders
 from bayesrank.likelihoods.mallows.spearman import estimated_normaliser
@@ -143,8 +148,8 @@ def test_the_normaliser_of_thirty_items_says_its_error():
     assert estimate.error.max() < 0.02
     np.testing.assert_allclose(value, other(alpha / 30)[0], atol=8 * estimate.error.max())
     # distances of draws, which are chains from another start
-    consensus = np.tile(np.arange(1, 31), (2000, 1))
+    consensus = np.arange(1, 31)
     for a, s in zip(alpha, slope, strict=True):
-        drawn = draw_rankings_kernel(np.full(2000, a / 30), consensus, np.array([1]), 30, 1)
+        drawn = draw_rankings(consensus, a, 1, shape=(2000,), distance="spearman").eval()
         d = ((drawn - consensus) ** 2).sum(axis=1)
         assert abs(d.mean() + 30 * s) < 5.5 * d.std() / np.sqrt(2000) + 0.01 * d.mean()

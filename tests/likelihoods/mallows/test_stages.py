@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from scipy.stats import chisquare
 
 from bayesrank.likelihoods.mallows import (
-    draw_by_stages,
+    draw_rankings,
     mallows_logp,
     stages_logp,
     summed_out_logp,
@@ -113,7 +113,9 @@ def test_with_equal_concentrations_the_sum_is_that_of_kendalls_distance(rng):
 @for_each("alpha", [[2.0, 0.0, 1.0], [3.0]])
 def test_draws_have_the_frequencies_of_their_probabilities(alpha):
     number, rho = 20_000, np.array([3, 1, 4, 2])
-    drawn = draw_by_stages(rho, alpha, 1, shape=(number,)).eval(mode=MODE)
+    drawn = draw_rankings(rho, alpha, 1, shape=(number,), distance="kendall", by_stage=True).eval(
+        mode=MODE
+    )
     ranks = every_ranking(4)
     index = {tuple(x): i for i, x in enumerate(ranks.tolist())}
     observed = np.bincount([index[tuple(x)] for x in drawn.tolist()], minlength=24)

@@ -1,0 +1,479 @@
+"""Observed rankings of Mallows models and of generalised ones."""
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytensor.tensor as pt
+from pytensor.scalar.basic import Cast
+from pytensor.tensor import TensorVariable
+from pytensor.tensor.elemwise import Elemwise
+from pytensor.tensor.shape import SpecifyShape
+
+from bayesrank.data import Rankings
+from bayesrank.data.read import label_repr
+from bayesrank.distributions.by_name import (
+    Named,
+    by_axes,
+    by_row,
+    in_rows,
+    in_slots,
+    rankings_axes,
+    utility_by_name,
+)
+from bayesrank.distributions.mallows_variables import (
+    NO_BLOCKS,
+    PARAMETERS,
+    STAGE,
+    SUMMED_OUT,
+    GeneralizedMallowsRV,
+    MallowsRV,
+    StagesSummedOutRV,
+    SummedOutRV,
+    are_ranks,
+    checked,
+    distance_number,
+    name_of_distance,
+    of_items,
+    refuse_no_ranks,
+)
+from bayesrank.distributions.observed import (
+    Record,
+    check_length,
+    is_observed,
+    known_value,
+    observe,
+)
+from bayesrank.distributions.orders import ObservedRankingsRV, fits, ranks_from_scores
+from bayesrank.likelihoods.mallows import (
+    Curve,
+    check_partial,
+    check_summed_out,
+    consensus_costs,
+    consensus_curve,
+    known_items,
+    mallows_logp,
+    partial_logp,
+    stages_logp,
+    summed_out_along_curve,
+)
+from bayesrank.schema import ITEM, RANKER
+
+__all__ = [
+    "ObservedMallowsRV",
+    "ObservedStagesRV",
+    "alpha_by_name",
+    "check_lists",
+    "observe_mallows",
+    "observe_stages",
+    "refuse_real_numbers",
+]
+
+RANKING = "ranking"
+OUTCOME = "weak orders given their block sizes"  # of which full rankings are some
+
+
+class _ObservedRV(ObservedRankingsRV, MallowsRV):
+    """Observed rankings, with a check that the model has a sum for them."""
+
+    @classmethod
+    def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
+        cls.check(name, data, name_of_distance(p.distance))
+        return super().record(name, data, p)
+
+    @classmethod
+    def check(cls, name: str, data: Rankings, distance: str) -> None:
+        """Raise where a ranking has no sum."""
+        raise NotImplementedError
+
+    @classmethod
+    def check_new(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> None:
+        if p.alpha.ndim > cls.by_stage and p.alpha.type.shape != (1,):
+            check_length(name, "alpha", p.alpha, data.n_rankings, cls.noun, "of them")
+
+
+# ---------------------------------------------------------------------------------------------
+# Around a consensus
+# ---------------------------------------------------------------------------------------------
+
+
+class ObservedMallowsRV(_ObservedRV):
+    """Full and partial rankings observed around a consensus."""
+
+    parameters = PARAMETERS | {"ranks": "slot", "weight": "", "is_ranking": ""}
+    gathered = ("consensus", "alpha")
+    value_axes = "slot"
+
+    @classmethod
+    def check(cls, name: str, data: Rankings, distance: str) -> None:
+        row = check_partial(distance, data.ranks, data.n_items)
+        if row is not None:
+            raise ValueError(
+                f"{name!r} sums over the full rankings that complete partial ones, and under "
+                f"distance={distance!r} the sum has more than 2^22 terms: {_described(data, row)}. "
+                "Use the footrule, which has no limit for rankings without ties, or drop items by "
+                "drop_items()."
+            )
+
+    @classmethod
+    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        return pt.zeros_like(rv) + ranks_from_scores(-p.consensus, p.where, p.sizes)
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        logp = cls.logp_around(value, p, int(p.n_items.data))
+        if not is_observed(value, p.ranks):
+            logp = pt.switch(fits(value, p.where, p.sizes), logp, -pt.inf)
+        return p.weight * checked(logp, p.alpha, p.is_ranking)
+
+    @classmethod
+    def logp_around(cls, value: TensorVariable, p: SimpleNamespace, n: int) -> TensorVariable:
+        """Log-probability of each ranking, which is possible."""
+        distance = name_of_distance(p.distance)
+        return partial_logp(value, p.consensus, p.alpha, distance=distance, n_items=n)
+
+
+class ObservedFullRV(ObservedMallowsRV):
+    """Full rankings observed around a consensus, whose distances need no sum."""
+
+    @classmethod
+    def check(cls, name: str, data: Rankings, distance: str) -> None:
+        if (row := _first_partial(data)) is not None:
+            raise ValueError(
+                f"{name!r} was made with full rankings without ties: {_described(data, row)}. Make "
+                "the model anew with partial rankings, which it then allows."
+            )
+
+    @classmethod
+    def _shown(cls, ranks: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        return ranks
+
+    @classmethod
+    def logp_around(cls, value: TensorVariable, p: SimpleNamespace, n: int) -> TensorVariable:
+        consensus = of_items(p.consensus, n)
+        return mallows_logp(value, consensus, p.alpha, distance=name_of_distance(p.distance))
+
+
+class ObservedStagesRV(ObservedMallowsRV, GeneralizedMallowsRV):
+    """Full rankings and top-k lists observed around a consensus, chosen stage by stage."""
+
+    rows_apart = True
+    parameters = ObservedMallowsRV.parameters | {"alpha": STAGE}
+    value_axes = "slot"
+
+    @classmethod
+    def check(cls, name: str, data: Rankings, distance: str) -> None:
+        check_lists(name, data)
+
+    @classmethod
+    def logp_around(cls, value: TensorVariable, p: SimpleNamespace, n: int) -> TensorVariable:
+        return stages_logp(value, of_items(p.consensus, n), p.alpha)
+
+
+# ---------------------------------------------------------------------------------------------
+# Without a consensus
+# ---------------------------------------------------------------------------------------------
+
+
+class ObservedSummedOutRV(_ObservedRV, SummedOutRV):
+    """Rankings of all items observed, and the consensus summed out."""
+
+    parameters = SUMMED_OUT | {"ranks": "ranking,slot", "weight": "ranking"}
+    gathered = ("alpha", "item")
+    value_axes = "ranking,slot"
+
+    @classmethod
+    def check(cls, name: str, data: Rankings, distance: str) -> None:
+        row: int | None
+        if distance == "kendall":
+            left_out = data.n_items - data.mask.sum(axis=1)
+            row = int(left_out.argmax()) if left_out.any() else None
+            taken = "rankings of all items"
+        else:
+            row = _first_partial(data)
+            taken = f"full rankings without ties under distance={distance!r}"
+        if row is not None:
+            raise ValueError(
+                f"{name!r} marginalises its consensus over {taken}: {_described(data, row)}. Give "
+                "a consensus, such as br.PlackettLuce('consensus', zeros, dims='item') with "
+                "br.LeapAndShift for its steps. Under 'kendall', from_orderings(..., rest=) says "
+                "that items left out come last; otherwise leave items out by drop_items()."
+            )
+
+    @classmethod
+    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        return cls._shown(pt.cumsum(pt.ones_like(rv), axis=-1), p)
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        return cls.joint_logp(value, p, p.weight, known=is_observed(value, p.ranks))
+
+
+class ObservedStagesSummedOutRV(ObservedSummedOutRV, StagesSummedOutRV):
+    """Full rankings and top-k lists observed, and the consensus summed out."""
+
+    parameters = ObservedSummedOutRV.parameters | {"alpha": STAGE}
+    value_axes = "ranking,slot"
+
+    @classmethod
+    def check(cls, name: str, data: Rankings, distance: str) -> None:
+        check_lists(name, data)
+
+
+class SharedSummedOutRV(ObservedSummedOutRV):
+    """The same with one concentration, by which the sum over orders is interpolated."""
+
+    parameters = ObservedSummedOutRV.parameters | {
+        "cost": "of,at",
+        "series": "piece,power",
+        "axis": "number",
+    }
+    derives_weights = True
+
+    @classmethod
+    def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
+        found = super().record(name, data, p)
+        by_item = _by_item(data.item, data.ranks)
+        cost, curve = consensus_curve(by_item, data.weight, name_of_distance(p.distance))
+        return found._replace(derived={"cost": cost, **curve._asdict()})
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        if not is_observed(value, p.ranks) or not _is_current(p):
+            return super().logp(value, p)
+        logp = summed_out_along_curve(
+            p.alpha[0],
+            Curve(p.series, p.axis),
+            p.weight,
+            n_items=known_items(p.item),
+            distance=name_of_distance(p.distance),
+            sizes=None if p.sizes.type.shape[-1] == 0 else p.sizes,
+        )
+        return checked(logp, p.alpha)
+
+
+def _by_item(item: Any, ranks: Any) -> Any:
+    """Ranks (n_rankings, n_items) from those of slots."""
+    out = np.empty(ranks.shape, np.int64)
+    np.put_along_axis(out, item.astype(np.int64), ranks.astype(np.int64), axis=1)
+    return out
+
+
+def _is_current(p: SimpleNamespace) -> bool:
+    """Whether the costs are those of the data that the model now holds.
+
+    Where data were replaced, such as by rows of them, the sum over orders is taken anew at every
+    evaluation.
+    """
+    item, ranks, weight, cost = map(_known, (p.item, p.ranks, p.weight, p.cost))
+    if item is None or ranks is None or weight is None or cost is None:
+        return False
+    distance = name_of_distance(p.distance)
+    each = consensus_costs(_by_item(item, ranks), distance).eval(mode="FAST_COMPILE")
+    return np.array_equal(np.tensordot(weight, each, 1), cost)
+
+
+def _known(x: TensorVariable) -> Any:
+    """Value of data under the casts and the shapes that PyMC and we put on them, in any order."""
+    while x.owner is not None and isinstance(x.owner.op, SpecifyShape | Elemwise):
+        if isinstance(x.owner.op, Elemwise) and not isinstance(x.owner.op.scalar_op, Cast):
+            return None
+        x = x.owner.inputs[0]
+    return known_value(x)
+
+
+# ---------------------------------------------------------------------------------------------
+# Into a model
+# ---------------------------------------------------------------------------------------------
+
+
+def observe_mallows(
+    name: str,
+    around: tuple[Any, Any],
+    alpha: Named,
+    rankings: Rankings,
+    distance: str,
+    options: dict[str, Any],
+) -> TensorVariable:
+    """Add rankings and the `Mallows` variable that observes them to the model in context.
+
+    `around` are the consensus, or None, and its dims; `options` are those of `observe`.
+    """
+    is_partial = _first_partial(rankings) is not None
+    if around[0] is None:
+        summed_out = ObservedSummedOutRV if alpha.axes else SharedSummedOutRV
+        return _observe_jointly(summed_out, name, alpha, rankings, distance, is_partial, options)
+    kind = ObservedMallowsRV if is_partial else ObservedFullRV
+    return _observe_around(kind, name, around, alpha, rankings, distance, options)
+
+
+def observe_stages(
+    name: str, around: tuple[Any, Any], alpha: Named, rankings: Rankings, options: dict[str, Any]
+) -> TensorVariable:
+    """Add rankings and the `GeneralizedMallows` variable that observes them to the model."""
+    if around[0] is not None:
+        kind = ObservedStagesRV
+        return _observe_around(kind, name, around, alpha, rankings, "kendall", options)
+    if alpha.axes != (STAGE,):
+        raise ValueError(
+            f"The alpha of {name!r} is by {' and '.join(alpha.axes)}; without a consensus "
+            "it is by stage. Give a consensus."
+        )
+    summed_out = ObservedStagesSummedOutRV
+    return _observe_jointly(summed_out, name, alpha, rankings, "kendall", True, options)
+
+
+def _observe_around(
+    kind: type[ObservedMallowsRV],
+    name: str,
+    around: tuple[Any, Any],
+    alpha: Named,
+    rankings: Rankings,
+    distance: str,
+    options: dict[str, Any],
+) -> TensorVariable:
+    given = {"distance": distance_number(distance)}
+    by_name, is_ranking = _consensus_by_name(name, *around, rankings, options.get("dims"))
+
+    def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
+        return {
+            "consensus": pt.cast(in_slots(by_name, vars(data)), "int64"),
+            "alpha": in_rows(alpha, vars(data)),
+            "where": data.ranks > 0,
+            "sizes": pt.cast(data.sizes, "int64"),
+            "n_items": rankings.n_items,
+            "is_ranking": is_ranking,
+            "ranks": pt.cast(data.ranks, "int64"),
+            "weight": data.weight,
+        }
+
+    return observe(
+        kind,
+        name,
+        rankings,
+        given,
+        with_data,
+        outcome=OUTCOME,
+        items_known=ITEM in by_name.axes,
+        **options,
+    )
+
+
+def _observe_jointly(
+    kind: type[ObservedSummedOutRV],
+    name: str,
+    alpha: Named,
+    rankings: Rankings,
+    distance: str,
+    has_blocks: bool,
+    options: dict[str, Any],
+) -> TensorVariable:
+    n = rankings.n_items
+    check_summed_out(distance, n)
+    if options.get("total_size") is not None:
+        raise ValueError(
+            f"{name!r} has total_size=: without a consensus the rankings have one "
+            "log-probability together, which rows do not add up to. Give a consensus."
+        )
+
+    def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
+        return {
+            "sizes": pt.cast(data.sizes, "int64") if has_blocks else pt.constant(NO_BLOCKS),
+            "alpha": pt.atleast_1d(in_rows(alpha, vars(data))),
+            "item": of_items(data.item, n),
+            "ranks": pt.cast(data.ranks, "int64"),
+            "weight": data.weight,
+        }
+
+    given = {"distance": distance_number(distance)}
+    return observe(kind, name, rankings, given, with_data, outcome=OUTCOME, **options)
+
+
+def _consensus_by_name(
+    name: str, consensus: Any, said: Any, rankings: Rankings, dims: Any
+) -> tuple[Named, TensorVariable]:
+    """Read what a consensus is by, and whether it holds the ranks of all items."""
+    refuse_real_numbers(consensus)
+    by_name = utility_by_name(
+        name, consensus, rankings, utility_dims=said, dims=dims, what="consensus"
+    )
+    own_axis = [axis for axis, of in enumerate(by_name.axes) if of in (ITEM, "slot")]
+    if not own_axis:
+        raise ValueError(
+            f"The consensus of {name!r} is by {' and '.join(by_name.axes)}, and not by item."
+        )
+    known = known_value(by_name.value)
+    if known is not None:
+        refuse_no_ranks(np.moveaxis(known, own_axis[0], -1).astype(np.int64))
+    by_row = pt.moveaxis(by_name.value, own_axis[0], -1)
+    return by_name, pt.all(are_ranks(by_row, rankings.n_items))
+
+
+def refuse_real_numbers(consensus: Any) -> None:
+    """Raise for a consensus of real numbers, which are no ranks."""
+    if isinstance(consensus, Mapping):
+        consensus = pd.Series(dict(consensus)).apply(pd.Series)
+    elif not hasattr(consensus, "dtype") and not hasattr(consensus, "dtypes"):
+        consensus = pt.as_tensor_variable(consensus)
+    dtypes = consensus.dtypes if hasattr(consensus, "dtypes") else consensus.dtype
+    if any(str(dtype).lower().startswith("float") for dtype in np.atleast_1d(np.asarray(dtypes))):
+        raise TypeError(
+            "`consensus` holds real numbers; it is the ranks of the items, whole numbers from 1. "
+            "Utilities are turned into ranks by bayesrank.rank_draws, or are those of PlackettLuce."
+        )
+
+
+def alpha_by_name(
+    name: str, alpha: Any, rankings: Rankings, said: Any, dims: Any, *, by_stage: bool = False
+) -> Named:
+    """Read what a concentration is by: by ranking, ranker or groups, and by stage or not."""
+    last = (STAGE,) if by_stage else ()
+    return by_axes(
+        name,
+        "alpha",
+        alpha,
+        {last: "one per stage" if by_stage else "one for all"} | by_row(rankings, *last),
+        rankings_axes(
+            rankings,
+            dims,
+            {STAGE: np.arange(1, max(rankings.n_items, 2))} if by_stage else {},
+            says=not by_stage,
+            first=last,
+        ),
+        also=(RANKING, RANKER, *rankings.groups),
+        said=said,
+    )
+
+
+def check_lists(name: str, rankings: Rankings) -> None:
+    """Raise where a ranking is neither full nor a top-k list of all items."""
+    # so many items were chosen before the last block as there are ranks before it
+    last = rankings.ranks.max(axis=1, keepdims=True)
+    chosen = (rankings.mask & (rankings.ranks < last)).sum(axis=1)
+    bad = (rankings.mask.sum(axis=1) < rankings.n_items) | (chosen != last[:, 0] - 1)
+    if bad.any():
+        raise ValueError(
+            f"{name!r} is of rankings that have all items, and ties in the last block only: "
+            f"{_described(rankings, int(bad.argmax()))}. Say by from_orderings(..., rest=) "
+            "that what is left out comes last, or take br.Mallows(..., distance='kendall')."
+        )
+
+
+def _first_partial(data: Rankings) -> int | None:
+    """Position of the first ranking that is not full; None if all are."""
+    if data.n_slots < data.n_items:
+        return 0
+    partial = (data.ranks != np.arange(1, data.n_items + 1)).any(axis=1)
+    return int(partial.argmax()) if partial.any() else None
+
+
+def _described(data: Rankings, row: int) -> str:
+    """Say how many items a ranking has, and on how many ranks."""
+    ranked, n_ranks = int(data.mask[row].sum()), int(data.ranks[row].max())
+    return (
+        f"ranking {label_repr(data.labels[row])} has {ranked} of the {data.n_items} items, on "
+        f"{n_ranks} different ranks"
+    )
