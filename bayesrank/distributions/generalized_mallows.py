@@ -20,12 +20,9 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.distributions.by_name import Named
-from bayesrank.distributions.mallows import consensus_parameters, logp_of_rows
+from bayesrank.distributions.mallows import consensus_parameters
 from bayesrank.distributions.mallows_variables import (
     GeneralizedMallowsRV,
-    are_ranks,
-    checked,
-    is_full,
 )
 from bayesrank.distributions.observed import (
     DistOptions,
@@ -38,8 +35,8 @@ from bayesrank.distributions.observed import (
     with_given,
 )
 from bayesrank.distributions.observed_mallows import alpha_by_name, observe_stages
-from bayesrank.distributions.orders import fits, observed_orders, ranks_from_scores
-from bayesrank.likelihoods.mallows import known_items, stages_logp
+from bayesrank.distributions.orders import observed_orders
+from bayesrank.likelihoods.mallows import known_items
 
 __all__ = ["GeneralizedMallows", "of_known_stages"]
 
@@ -197,19 +194,6 @@ class GeneralizedMallows(Discrete):
         consensus, *more = consensus_parameters(consensus, "kendall", None, sizes)
         alpha = _of_stages("GeneralizedMallows", alpha, known_items(consensus))
         return with_given(super().dist([consensus, alpha, *more], **kwargs), **given)
-
-    def support_point(rv: TensorVariable, size: Any, *parameters: Any) -> TensorVariable:
-        """Return the consensus, as far as it is seen."""
-        consensus, _, _, where, sizes, _ = parameters
-        return pt.zeros_like(rv) + ranks_from_scores(-consensus, where, sizes)
-
-    def logp(value: Any, consensus: Any, alpha: Any, *more: Any) -> TensorVariable:
-        """One log-probability per ranking."""
-        _, where, sizes, _ = more
-        n = known_items(consensus)
-        logp = logp_of_rows(stages_logp, value, consensus, alpha)
-        possible = are_ranks(value, n) if is_full(where, sizes) else fits(value, where, sizes)
-        return checked(pt.switch(possible, logp, -pt.inf), alpha, are_ranks(consensus, n))
 
 
 def _alpha_by_name(name: str, alpha: Any, rankings: Rankings, dims: Any) -> Named:

@@ -13,29 +13,21 @@ priori, and the rankings have one log-probability together.
 0.1789
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from types import SimpleNamespace
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 import numpy as np
 import pytensor.tensor as pt
 from pymc.distributions.distribution import Discrete
-from pytensor.graph.utils import MissingInputError
-from pytensor.tensor import TensorConstant, TensorVariable
-from pytensor.xtensor.type import XTensorType
+from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.distributions.mallows_variables import (
     NO_BLOCKS,
     MallowsRV,
     SummedOutRV,
-    are_ranks,
-    checked,
     distance_number,
-    is_full,
-    name_of_distance,
-    refuse_no_ranks,
+    whole_ranks,
 )
 from bayesrank.distributions.observed import (
     DistOptions,
@@ -43,24 +35,20 @@ from bayesrank.distributions.observed import (
     as_double,
     known_value,
     observed_options,
-    refuse_labelled,
     refuse_single_precision,
     with_given,
 )
 from bayesrank.distributions.observed_mallows import (
     alpha_by_name,
     observe_mallows,
-    refuse_real_numbers,
 )
-from bayesrank.distributions.orders import batch_shape, fits, observed_orders, ranks_from_scores
+from bayesrank.distributions.orders import observed_orders
 from bayesrank.likelihoods.mallows import (
     check_summed_out,
     known_items,
-    mallows_logp,
-    partial_logp,
 )
 
-__all__ = ["Mallows", "consensus_parameters", "logp_of_rows"]
+__all__ = ["Mallows", "consensus_parameters"]
 
 
 class Mallows(Discrete):
@@ -254,34 +242,12 @@ class Mallows(Discrete):
         parameters = [consensus, as_double(alpha, "`alpha`"), *more]
         return with_given(super().dist(parameters, **kwargs), **given)
 
-    def support_point(rv: TensorVariable, size: Any, *parameters: Any) -> TensorVariable:
-        """Return the consensus, as far as it is seen."""
-        consensus, _, _, where, sizes, _ = parameters
-        return pt.zeros_like(rv) + ranks_from_scores(-consensus, where, sizes)
-
-    def logp(value: Any, consensus: Any, alpha: Any, *more: Any) -> TensorVariable:
-        """One log-probability per ranking."""
-        distance, where, sizes, n_items = name_of_distance(more[0]), *more[1:]
-        n = int(n_items.data)
-        if is_full(where, sizes):
-            logp = mallows_logp(value, consensus, alpha, distance=distance)
-            possible = are_ranks(value, n)
-        else:
-            logp = logp_of_rows(
-                lambda y, rho, a: partial_logp(y, rho, a[:, 0], distance=distance, n_items=n),
-                value,
-                consensus,
-                alpha[..., None],
-            )
-            possible = fits(value, where, sizes)
-        return checked(pt.switch(possible, logp, -pt.inf), alpha, are_ranks(consensus, n))
-
 
 def consensus_parameters(
     consensus: Any, distance: str, where: Any, sizes: Any
 ) -> list[TensorVariable]:
     """Return the parameters of rankings around a consensus but alpha, with defaults."""
-    consensus = pt.atleast_1d(_whole_ranks(consensus))
+    consensus = pt.atleast_1d(whole_ranks(consensus))
     n = known_items(consensus)
     where = np.ones(n, bool) if where is None else where
     sizes = np.zeros(0, np.int64) if sizes is None else sizes
@@ -292,24 +258,6 @@ def consensus_parameters(
         pt.cast(pt.as_tensor_variable(sizes), "int64"),
         pt.constant(n),
     ]
-
-
-def logp_of_rows(
-    f: Callable[..., TensorVariable], value: Any, consensus: Any, alpha: Any
-) -> TensorVariable:
-    """Apply a log-probability of rows to rankings of any shape, (...).
-
-    `alpha` has an axis of stages, of length one where all stages have one concentration.
-    """
-    n = known_items(consensus)
-    shape = batch_shape(value, consensus, alpha)
-    lengths = (n, n, alpha.type.shape[-1])
-    rows = [
-        pt.broadcast_to(x, (*shape, length)).reshape((-1, length))
-        for x, length in zip((value, consensus, alpha), lengths, strict=True)
-    ]
-    logp = f(*rows)
-    return logp.reshape(shape) if shape else logp[0]
 
 
 class _SummedOut(Discrete):
@@ -339,15 +287,6 @@ class _SummedOut(Discrete):
         params = [alpha, item, distance_number(distance), pt.constant(NO_BLOCKS)]
         return super().dist(params, shape=tuple(shape), **kwargs)
 
-    def support_point(rv: TensorVariable, *_: Any) -> TensorVariable:
-        """Return the order of the items."""
-        return pt.cumsum(pt.ones_like(rv), axis=-1)
-
-    def logp(value: Any, *parameters: Any) -> TensorVariable:
-        """One log-probability of all rankings."""
-        p = SimpleNamespace(**dict(zip(SummedOutRV.drawn_by, parameters, strict=True)))
-        return SummedOutRV.joint_logp(value, p)
-
 
 def _refuse_slots(where: Any, sizes: Any) -> None:
     if where is not None or sizes is not None:
@@ -360,19 +299,3 @@ def _refuse_slots(where: Any, sizes: Any) -> None:
 def _needs(alpha: Any) -> None:
     if alpha is None:
         raise TypeError("Mallows needs alpha=, the concentration of the rankings.")
-
-
-def _whole_ranks(consensus: Any) -> TensorVariable:
-    """Return a consensus as whole numbers, if it is one of them."""
-    refuse_labelled("`consensus`", consensus)
-    if isinstance(getattr(consensus, "type", None), XTensorType):
-        consensus = consensus.values
-    refuse_real_numbers(consensus)
-    x = pt.as_tensor_variable(consensus)
-    if isinstance(x, TensorConstant):
-        refuse_no_ranks(x.data)
-    if x.ndim and x.type.shape[-1] is None:
-        with suppress(MissingInputError):  # of data and of variables with dims it is known
-            n = int(x.shape[-1].eval(mode="FAST_COMPILE"))
-            x = pt.specify_shape(x, (*x.type.shape[:-1], n))
-    return pt.cast(x, "int64")

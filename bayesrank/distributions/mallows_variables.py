@@ -3,24 +3,31 @@
 A generalised Mallows model is one under Kendall's distance, with an axis of stages in `alpha`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.distributions.dist_math import check_parameters
-from pytensor.tensor import TensorVariable
+from pytensor.graph.utils import MissingInputError
+from pytensor.tensor import TensorConstant, TensorVariable
+from pytensor.xtensor.type import XTensorType
 
 from bayesrank.distributions.drawn import DrawnRV
-from bayesrank.distributions.observed import known_value, signature
+from bayesrank.distributions.observed import is_observed, known_value, refuse_labelled
 from bayesrank.distributions.orders import batch_shape, fits, ranks_from_scores
 from bayesrank.likelihoods.mallows import (
     DISTANCES,
     check_distance,
     draw_rankings,
     known_items,
+    mallows_logp,
+    partial_logp,
+    stages_logp,
     summed_out_logp,
     summed_out_stages_logp,
 )
@@ -41,6 +48,8 @@ __all__ = [
     "name_of_distance",
     "of_items",
     "refuse_no_ranks",
+    "refuse_real_numbers",
+    "whole_ranks",
 ]
 
 STAGE = "stage"
@@ -70,14 +79,13 @@ class MallowsRV(DrawnRV):
     """Draw full rankings around a consensus, and show the order of the slots in use, in blocks."""
 
     name = "mallows"
-    drawn_by: ClassVar[Sequence[str]] = tuple(PARAMETERS)
-    extended_signature = signature(PARAMETERS, "slot")
+    parameters: ClassVar[Mapping[str, str]] = PARAMETERS
+    value_axes = "slot"
     _print_name = ("Mallows", "\\operatorname{Mallows}")
     by_stage: ClassVar[bool] = False
 
     @classmethod
-    def draw(cls, rng: Any, size: Any, *parameters: Any) -> tuple[Any, TensorVariable]:
-        p = SimpleNamespace(**dict(zip(cls.drawn_by, parameters, strict=False)))
+    def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
         seed_rng, consensus, batch = cls._consensus(p, size, rng)
         next_rng, seed = pt.random.integers(0, 2**62, rng=seed_rng, return_next_rng=True)
         ranks = draw_rankings(
@@ -110,22 +118,52 @@ class MallowsRV(DrawnRV):
             return ranks
         return ranks_from_scores(-ranks, p.where, p.sizes)
 
+    @classmethod
+    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """Return the consensus, as far as it is seen."""
+        return pt.zeros_like(rv) + ranks_from_scores(-p.consensus, p.where, p.sizes)
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """One log-probability per ranking."""
+        n = cls._n_items(p)
+        full = is_full(p.where, p.sizes)
+        possible = are_ranks(value, n) if full else fits(value, p.where, p.sizes)
+        logp = pt.switch(possible, cls._logp_of_possible(value, p, full), -pt.inf)
+        return checked(logp, p.alpha, are_ranks(p.consensus, n))
+
+    @classmethod
+    def _logp_of_possible(cls, value: Any, p: SimpleNamespace, full: bool) -> TensorVariable:
+        distance, n = name_of_distance(p.distance), cls._n_items(p)
+        if full:
+            return mallows_logp(value, p.consensus, p.alpha, distance=distance)
+        return _logp_of_rows(
+            lambda y, rho, alpha: partial_logp(y, rho, alpha[:, 0], distance=distance, n_items=n),
+            value,
+            p.consensus,
+            p.alpha[..., None],
+        )
+
 
 class GeneralizedMallowsRV(MallowsRV):
     """Draw rankings stage by stage, with a concentration for each."""
 
     name = "generalized_mallows"
-    extended_signature = signature(PARAMETERS | {"alpha": STAGE}, "slot")
+    parameters = PARAMETERS | {"alpha": STAGE}
     _print_name = ("GeneralizedMallows", "\\operatorname{GeneralizedMallows}")
     by_stage = True
+
+    @classmethod
+    def _logp_of_possible(cls, value: Any, p: SimpleNamespace, full: bool) -> TensorVariable:
+        return _logp_of_rows(stages_logp, value, p.consensus, p.alpha)
 
 
 class SummedOutRV(MallowsRV):
     """Draw one consensus, and rankings around it."""
 
     name = "mallows_summed_out"
-    drawn_by = tuple(SUMMED_OUT)
-    extended_signature = signature(SUMMED_OUT, "ranking,slot")
+    parameters = SUMMED_OUT
+    value_axes = "ranking,slot"
 
     @classmethod
     def _consensus(cls, p: SimpleNamespace, size: Any, rng: Any) -> tuple[Any, TensorVariable, Any]:
@@ -146,10 +184,15 @@ class SummedOutRV(MallowsRV):
         return ranks_from_scores(-ranks, pt.ones_like(ranks, dtype=bool), p.sizes)
 
     @classmethod
-    def joint_logp(
-        cls, value: Any, p: SimpleNamespace, weight: Any = None, *, known: bool = False
-    ) -> TensorVariable:
-        """Log-probability of all rankings together; `known` ones are not checked."""
+    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """Return the order of the items, as far as it is seen."""
+        return cls._shown(pt.cumsum(pt.ones_like(rv), axis=-1), p)
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """One log-probability of all rankings together."""
+        weight = getattr(p, "weight", None)
+        known = weight is not None and is_observed(value, p.ranks)
         if value.ndim != 2:
             raise ValueError(
                 "A Mallows model without a consensus has the log-probability of one matrix of "
@@ -175,7 +218,7 @@ class StagesSummedOutRV(SummedOutRV):
     """Draw one consensus, and rankings around it, stage by stage."""
 
     name = "generalized_mallows_summed_out"
-    extended_signature = signature(SUMMED_OUT | {"alpha": STAGE}, "ranking,slot")
+    parameters = SUMMED_OUT | {"alpha": STAGE}
     _print_name = GeneralizedMallowsRV._print_name
     by_stage = True
 
@@ -183,6 +226,24 @@ class StagesSummedOutRV(SummedOutRV):
 # ---------------------------------------------------------------------------------------------
 # Parameters and values
 # ---------------------------------------------------------------------------------------------
+
+
+def _logp_of_rows(
+    f: Callable[..., TensorVariable], value: Any, consensus: Any, alpha: Any
+) -> TensorVariable:
+    """Apply a log-probability of rows to rankings of any shape, (...).
+
+    `alpha` has an axis of stages, of length one where all stages have one concentration.
+    """
+    n = known_items(consensus)
+    shape = batch_shape(value, consensus, alpha)
+    lengths = (n, n, alpha.type.shape[-1])
+    rows = [
+        pt.broadcast_to(x, (*shape, length)).reshape((-1, length))
+        for x, length in zip((value, consensus, alpha), lengths, strict=True)
+    ]
+    logp = f(*rows)
+    return logp.reshape(shape) if shape else logp[0]
 
 
 def is_full(where: Any, sizes: Any) -> bool:
@@ -216,6 +277,36 @@ def refuse_no_ranks(known: NDArray[Any]) -> None:
         raise ValueError(
             f"`consensus` is {np.array2string(known, threshold=6)}; it holds every rank from 1 "
             f"to {known.shape[-1]} once."
+        )
+
+
+def whole_ranks(consensus: Any) -> TensorVariable:
+    """Return a consensus as whole numbers, if it is one of them."""
+    refuse_labelled("`consensus`", consensus)
+    if isinstance(getattr(consensus, "type", None), XTensorType):
+        consensus = consensus.values
+    refuse_real_numbers(consensus)
+    x = pt.as_tensor_variable(consensus)
+    if isinstance(x, TensorConstant):
+        refuse_no_ranks(x.data)
+    if x.ndim and x.type.shape[-1] is None:
+        with suppress(MissingInputError):  # of data and of variables with dims it is known
+            n = int(x.shape[-1].eval(mode="FAST_COMPILE"))
+            x = pt.specify_shape(x, (*x.type.shape[:-1], n))
+    return pt.cast(x, "int64")
+
+
+def refuse_real_numbers(consensus: Any) -> None:
+    """Raise for a consensus of real numbers, which are no ranks."""
+    if isinstance(consensus, Mapping):
+        consensus = pd.Series(dict(consensus)).apply(pd.Series)
+    elif not hasattr(consensus, "dtype") and not hasattr(consensus, "dtypes"):
+        consensus = pt.as_tensor_variable(consensus)
+    dtypes = consensus.dtypes if hasattr(consensus, "dtypes") else consensus.dtype
+    if any(str(dtype).lower().startswith("float") for dtype in np.atleast_1d(np.asarray(dtypes))):
+        raise TypeError(
+            "`consensus` holds real numbers; it is the ranks of the items, whole numbers from 1. "
+            "Utilities are turned into ranks by bayesrank.rank_draws, or are those of PlackettLuce."
         )
 
 

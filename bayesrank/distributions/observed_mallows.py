@@ -1,11 +1,9 @@
 """Observed rankings of Mallows models and of generalised ones."""
 
-from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pymc as pm
 import pytensor.tensor as pt
 from pytensor.scalar.basic import Cast
@@ -39,6 +37,7 @@ from bayesrank.distributions.mallows_variables import (
     name_of_distance,
     of_items,
     refuse_no_ranks,
+    refuse_real_numbers,
 )
 from bayesrank.distributions.observed import (
     Record,
@@ -47,7 +46,7 @@ from bayesrank.distributions.observed import (
     known_value,
     observe,
 )
-from bayesrank.distributions.orders import ObservedRankingsRV, fits, ranks_from_scores
+from bayesrank.distributions.orders import ObservedRankingsRV, fits
 from bayesrank.likelihoods.mallows import (
     Curve,
     check_partial,
@@ -69,14 +68,13 @@ __all__ = [
     "check_lists",
     "observe_mallows",
     "observe_stages",
-    "refuse_real_numbers",
 ]
 
 RANKING = "ranking"
 OUTCOME = "weak orders given their block sizes"  # of which full rankings are some
 
 
-class _ObservedRV(ObservedRankingsRV, MallowsRV):
+class _ObservedRV(MallowsRV, ObservedRankingsRV):
     """Observed rankings, with a check that the model has a sum for them."""
 
     @classmethod
@@ -119,10 +117,6 @@ class ObservedMallowsRV(_ObservedRV):
             )
 
     @classmethod
-    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        return pt.zeros_like(rv) + ranks_from_scores(-p.consensus, p.where, p.sizes)
-
-    @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         logp = cls.logp_around(value, p, int(p.n_items.data))
         if not is_observed(value, p.ranks):
@@ -157,7 +151,7 @@ class ObservedFullRV(ObservedMallowsRV):
         return mallows_logp(value, consensus, p.alpha, distance=name_of_distance(p.distance))
 
 
-class ObservedStagesRV(ObservedMallowsRV, GeneralizedMallowsRV):
+class ObservedStagesRV(GeneralizedMallowsRV, ObservedMallowsRV):
     """Full rankings and top-k lists observed around a consensus, chosen stage by stage."""
 
     rows_apart = True
@@ -178,7 +172,7 @@ class ObservedStagesRV(ObservedMallowsRV, GeneralizedMallowsRV):
 # ---------------------------------------------------------------------------------------------
 
 
-class ObservedSummedOutRV(_ObservedRV, SummedOutRV):
+class ObservedSummedOutRV(SummedOutRV, _ObservedRV):
     """Rankings of all items observed, and the consensus summed out."""
 
     parameters = SUMMED_OUT | {"ranks": "ranking,slot", "weight": "ranking"}
@@ -203,16 +197,8 @@ class ObservedSummedOutRV(_ObservedRV, SummedOutRV):
                 "that items left out come last; otherwise leave items out by drop_items()."
             )
 
-    @classmethod
-    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        return cls._shown(pt.cumsum(pt.ones_like(rv), axis=-1), p)
 
-    @classmethod
-    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        return cls.joint_logp(value, p, p.weight, known=is_observed(value, p.ranks))
-
-
-class ObservedStagesSummedOutRV(ObservedSummedOutRV, StagesSummedOutRV):
+class ObservedStagesSummedOutRV(StagesSummedOutRV, ObservedSummedOutRV):
     """Full rankings and top-k lists observed, and the consensus summed out."""
 
     parameters = ObservedSummedOutRV.parameters | {"alpha": STAGE}
@@ -410,20 +396,6 @@ def _consensus_by_name(
         refuse_no_ranks(np.moveaxis(known, own_axis[0], -1).astype(np.int64))
     by_row = pt.moveaxis(by_name.value, own_axis[0], -1)
     return by_name, pt.all(are_ranks(by_row, rankings.n_items))
-
-
-def refuse_real_numbers(consensus: Any) -> None:
-    """Raise for a consensus of real numbers, which are no ranks."""
-    if isinstance(consensus, Mapping):
-        consensus = pd.Series(dict(consensus)).apply(pd.Series)
-    elif not hasattr(consensus, "dtype") and not hasattr(consensus, "dtypes"):
-        consensus = pt.as_tensor_variable(consensus)
-    dtypes = consensus.dtypes if hasattr(consensus, "dtypes") else consensus.dtype
-    if any(str(dtype).lower().startswith("float") for dtype in np.atleast_1d(np.asarray(dtypes))):
-        raise TypeError(
-            "`consensus` holds real numbers; it is the ranks of the items, whole numbers from 1. "
-            "Utilities are turned into ranks by bayesrank.rank_draws, or are those of PlackettLuce."
-        )
 
 
 def alpha_by_name(
