@@ -10,6 +10,7 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any, ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytensor.tensor as pt
 from pymc.distributions.dist_math import check_parameters
@@ -212,7 +213,7 @@ class MixtureRV(ObservedRankingsRV, DrawnRV):
         if size is not None:
             raise ValueError("A mixture of observed rankings has their size, and no other.")
         # by noise, as rankings are drawn: the highest log weight + Gumbel noise
-        n_units = cls._units_like(p).shape[0]
+        n_units = (p.turns if cls.by_ranker else p.ranks).shape[0]
         next_rng, noise = pt.random.gumbel(
             0, 1, size=(n_units, p.weights.shape[-1]), rng=rng, return_next_rng=True
         )
@@ -227,10 +228,6 @@ class MixtureRV(ObservedRankingsRV, DrawnRV):
         if cls.by_ranker:
             ranks = pt.zeros_like(p.turns)[p.ranker, p.turn].set(ranks)
         return next_rng, ranks
-
-    @classmethod
-    def _units_like(cls, p: SimpleNamespace) -> TensorVariable:
-        return p.ranks
 
     @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
@@ -266,8 +263,10 @@ class MixtureRV(ObservedRankingsRV, DrawnRV):
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        joint = safe_log(p.weights) + cls._units(cls._kinds_logp(value, p), p)
-        logp = mixture_logp(joint)
+        of_units = cls._kinds_logp(value, p)
+        if cls.by_ranker:
+            of_units = segment_sum(of_units, (p.ranker,), (p.turns.shape[0],))
+        logp = mixture_logp(safe_log(p.weights) + of_units)
         return check_parameters(
             cls.unit_weight(p) * logp,
             pt.all(p.weights >= 0),
@@ -285,11 +284,6 @@ class MixtureRV(ObservedRankingsRV, DrawnRV):
             for family, of_kinds in cls.components(p)
         ]
         return found[0] if len(found) == 1 else pt.concatenate(found, axis=1)
-
-    @classmethod
-    def _units(cls, logp: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """Sum over the rankings of a unit."""
-        return logp
 
     @classmethod
     def unit_weight(cls, p: SimpleNamespace) -> TensorVariable:
@@ -311,13 +305,9 @@ class RankerMixtureRV(MixtureRV):
 
     @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
-        of_ranker = np.bincount(data.ranker_idx, minlength=len(data.rankers))
         # how many rankings the ranker of each has before it
-        order = np.argsort(data.ranker_idx, kind="stable")
-        first = np.concatenate([[0], np.cumsum(of_ranker)[:-1]])
-        turn = np.empty(data.n_rankings, dtype=np.int64)
-        turn[order] = np.arange(data.n_rankings) - first[data.ranker_idx[order]]
-        turns = np.zeros((len(of_ranker), of_ranker.max(), data.n_slots), dtype=data.ranks.dtype)
+        turn = pd.Series(data.ranker_idx).groupby(data.ranker_idx).cumcount().to_numpy()
+        turns = np.zeros((len(data.rankers), turn.max() + 1, data.n_slots), data.ranks.dtype)
         turns[data.ranker_idx, turn] = data.ranks
 
         record = super().record(name, data, p)
@@ -333,14 +323,6 @@ class RankerMixtureRV(MixtureRV):
     def check_new(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> None:
         for group in {*cls._followed(model, name, p)} & {*data.groups}:
             _check_of_rankers(name, group, data)
-
-    @classmethod
-    def _units_like(cls, p: SimpleNamespace) -> TensorVariable:
-        return p.turns
-
-    @classmethod
-    def _units(cls, logp: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        return segment_sum(logp, (p.ranker,), (p.turns.shape[0],))
 
     @classmethod
     def unit_weight(cls, p: SimpleNamespace) -> TensorVariable:

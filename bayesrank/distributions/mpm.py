@@ -25,7 +25,7 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorVariable
 
 from bayesrank.data import PairCounts, UninformativeRankingWarning
-from bayesrank.data.read import has_labels
+from bayesrank.data.read import has_labels, quoted
 from bayesrank.distributions.by_name import Axes, by_axes, dims_of, flat_places, has_dims
 from bayesrank.distributions.drawn import DrawnRV
 from bayesrank.distributions.observed import (
@@ -777,10 +777,9 @@ def _warn_of_empty(name: str, counts: PairCounts) -> None:
     """Warn of rankers without counts."""
     empty = counts.rankers[counts.total() == 0]
     if len(empty):
-        shown = ", ".join(map(repr, empty[:5])) + (", ..." if len(empty) > 5 else "")
         warnings.warn(
             f"{len(empty)} of the {len(counts.rankers)} rankers of {name!r} preferred nothing to "
-            f"anything ({shown}): their adherence is its prior.",
+            f"anything ({quoted(empty)}): their adherence is its prior.",
             UninformativeRankingWarning,
             skip_file_prefixes=(_PACKAGE,),
         )
