@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal, localcontext
 from itertools import permutations, product
 from math import comb
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -138,6 +139,15 @@ def log_set_weights(
         return out
     padded = np.append(log_weight, np.full(w.size, -np.inf))
     return out + padded[n - 1]
+
+
+def each_ranking(
+    logp: Callable[..., float], utility: np.ndarray, rankings: Any, **options: Any
+) -> np.ndarray:
+    """Log-probability of every ranking, given one utility per item; empty slots do not count."""
+    rows = zip(rankings.item, rankings.ranks, strict=True)
+    used = ((utility[item[ranks > 0]], ranks[ranks > 0]) for item, ranks in rows)
+    return np.array([logp(u, ranks, **options) for u, ranks in used])
 
 
 def partition_logp(

@@ -14,6 +14,7 @@ from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderLogp
 from tests.cases import RANKINGS
 from tests.likelihoods.mallows.permutations import log_probability
 from tests.oracles import (
+    each_ranking,
     frequency_p_value,
     gradient,
     partition_logp,
@@ -45,12 +46,7 @@ WEIGHTS = np.array([0.3, 0.7])
 
 def of_each(logp, utility=UTILITY, rankings=BY_RANKER):
     """Log-probability of every ranking under every kind, (n_rankings, n_kinds)."""
-    return np.array(
-        [
-            [logp(u[item[ranks > 0]], ranks[ranks > 0]) for u in utility]
-            for item, ranks in zip(rankings.item, rankings.ranks, strict=True)
-        ]
-    )
+    return np.stack([each_ranking(logp, u, rankings) for u in utility], axis=1)
 
 
 def exact_logp(unit, weights=WEIGHTS, utility=UTILITY, rankings=BY_RANKER, logp=weak_order_logp):

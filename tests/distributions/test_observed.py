@@ -13,7 +13,7 @@ import bayesrank as br
 from bayesrank.likelihoods.plackett_luce.per_item import RankingLogp, StageTotal
 from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderLogp
 from tests.cases import RANKINGS
-from tests.oracles import gradient
+from tests.oracles import each_ranking, gradient
 from tests.oracles import weak_order_logp as sum_over_orderings
 from tests.verbs import FAMILIES
 
@@ -25,11 +25,7 @@ UTILITY = np.array([0.4, -1.2, 2.0, 0.1, -0.7, 5.0])
 
 def exact_logp(utility, rankings=RANKINGS):
     """Log-probability of every ranking times its weight."""
-    logp = [
-        sum_over_orderings(utility[item[ranks > 0]], ranks[ranks > 0])
-        for item, ranks in zip(rankings.item, rankings.ranks, strict=True)
-    ]
-    return rankings.weight * np.array(logp)
+    return rankings.weight * each_ranking(sum_over_orderings, utility, rankings)
 
 
 def exact_total(utility):

@@ -11,7 +11,7 @@ from pymc.sampling.jax import get_jaxified_logp
 
 import bayesrank as br
 from tests.cases import RANKINGS
-from tests.oracles import gradient, partition_logp
+from tests.oracles import each_ranking, gradient, partition_logp
 
 UTILITY = np.array([0.4, -1.2, 2.0, 0.1, -0.7, 5.0])
 PREVALENCE = np.array([0.6, 1.5])  # of blocks of two and three, the largest that are observed
@@ -28,17 +28,8 @@ FORMS = {
 def exact_logp(utility, rankings=RANKINGS, *, aggregate, given_sizes=False, tie_prevalence=None):
     """Log-probability of every ranking times its weight."""
     log_weight = None if tie_prevalence is None else np.append(0.0, np.log(tie_prevalence))
-    logp = [
-        partition_logp(
-            utility[item[ranks > 0]],
-            ranks[ranks > 0],
-            aggregate,
-            given_sizes=given_sizes,
-            log_weight=log_weight,
-        )
-        for item, ranks in zip(rankings.item, rankings.ranks, strict=True)
-    ]
-    return rankings.weight * np.array(logp)
+    options = {"aggregate": aggregate, "given_sizes": given_sizes, "log_weight": log_weight}
+    return rankings.weight * each_ranking(partition_logp, utility, rankings, **options)
 
 
 def model_of(per="item", rankings=RANKINGS, **options):

@@ -20,7 +20,7 @@ from bayesrank.likelihoods.plackett_luce.per_item import (
 from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_logp
 from tests.cases import RANKINGS
 from tests.likelihoods.loops import for_each
-from tests.oracles import gradient
+from tests.oracles import each_ranking, gradient
 from tests.oracles import weak_order_logp as sum_over_orderings
 
 BACKENDS = ("FAST_COMPILE", "JAX")
@@ -30,12 +30,7 @@ UTILITY = np.array([0.4, -1.2, 2.0, 0.1, -0.7, 5.0])
 
 def exact_logp(utility):
     """Log-probability of every ranking, without its weight."""
-    return np.array(
-        [
-            sum_over_orderings(utility[item[ranks > 0]], ranks[ranks > 0])
-            for item, ranks in zip(RANKINGS.item, RANKINGS.ranks, strict=True)
-        ]
-    )
+    return each_ranking(sum_over_orderings, utility, RANKINGS)
 
 
 def exact_total(utility):
