@@ -10,7 +10,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import jax
 import numpy as np
@@ -24,25 +24,19 @@ SAME = 1e-9  # relative difference of log densities of the same data, on other d
 
 
 class Checkpoint:
-    """The file of a search, which is known by the shapes of its variables and its first density."""
+    """The file of a search, which is known by the shapes of its variables and its first density.
 
-    def __init__(self, path: Path | None, shapes: str, logp: float) -> None:
-        self.path, self.shapes, self.logp = path, shapes, logp
+    Without a path nothing is read or written.
+    """
 
-    @classmethod
-    def of(
-        cls,
-        path: str | os.PathLike[str] | None,
-        density: LogDensity,
-        data: Mapping[str, Any],
-    ) -> Self:
-        """Describe a search; without a path nothing is read or written."""
-        if path is None:
-            return cls(None, "", 0.0)
-        at = density.start()
-        shapes = {name: list(np.shape(x)) for name, x in at.items()}
-        logp = float(jax.jit(density.logp)(at, dict(data)))
-        return cls(Path(path), json.dumps(shapes), logp)
+    def __init__(
+        self, path: str | os.PathLike[str] | None, density: LogDensity, data: Mapping[str, Any]
+    ) -> None:
+        self.path = None if path is None else Path(path)
+        if path is not None:
+            start = density.start()
+            self.shapes = json.dumps({name: list(np.shape(x)) for name, x in start.items()})
+            self.logp = float(jax.jit(density.logp)(start, dict(data)))
 
     def read(self, begin: Any) -> Any:
         """Return the state in the file, or the one to begin with."""
@@ -64,14 +58,11 @@ class Checkpoint:
         """Replace the file, completely or not at all."""
         if self.path is None or jax.process_index() != 0:
             return
-        leaves: dict[str, Any] = {
-            f"leaf_{k}": np.asarray(x) for k, x in enumerate(jax.tree.leaves(state))
-        }
-        with tempfile.NamedTemporaryFile(
-            dir=self.path.parent, prefix=f".{self.path.name}.", delete=False
-        ) as file:
+        leaves = {f"leaf_{k}": np.asarray(x) for k, x in enumerate(jax.tree.leaves(state))}
+        folder, prefix = self.path.parent, f".{self.path.name}."
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=prefix, delete=False) as file:
             try:
-                np.savez(file, shapes=self.shapes, logp=self.logp, **leaves)
+                np.savez(file, shapes=self.shapes, logp=self.logp, **leaves)  # type: ignore[arg-type]
                 file.flush()
                 os.fsync(file.fileno())
                 Path(file.name).replace(self.path)

@@ -119,8 +119,8 @@ class LogDensity:
     def __init__(self, model: pm.Model, rows: str, chunk: int, mesh: Mesh | None) -> None:
         self.model, self.rows, self.chunk, self.mesh = model, rows, chunk, mesh
         self.names = [x.name for x in model.value_vars]
-        found = {rv: _by_row(model, rv, rows) for rv in model.observed_RVs}
-        graphs = {rv: graph for rv, graph in found.items() if graph is not None}
+        by_row = [rv for rv in model.observed_RVs if _dims(model, rv)[:1] == (rows,)]
+        graphs = {rv: _by_row(model, rv, rows) for rv in by_row}
         if not graphs:
             raise ValueError(
                 f"The model has no observed variable whose first dim is {rows!r}; it observes "
@@ -133,27 +133,20 @@ class LogDensity:
         _refuse_constants(model, rows, total)
         rest = model.logp(vars=[x for x in model.basic_RVs if x not in graphs] + model.potentials)
         data = [x for x in ancestors([total]) if _is_data(x)]
+        others = [x for x in ancestors([rest]) if _is_data(x)]
         self._axis = {x.name: x for x in data if _is_by_row(model, x, rows, graphs)}
-        if scattered := [
-            x.name for x in ancestors([rest]) if getattr(x, "name", None) in self._axis
-        ]:
+        if scattered := [x.name for x in others if x.name in self._axis]:
             raise ValueError(
                 f"A potential, or a variable that is not by {rows!r}, depends on {scattered}, "
                 f"which are: the log density is no sum over {rows}s and a rest."
             )
-        others = {x.name: x for x in [*data, *filter(_is_data, ancestors([rest]))]}
-        self._whole = {name: x for name, x in others.items() if name not in self._axis}
-        shared = [*self._axis.values(), *self._whole.values()]
-        inputs = [*model.value_vars, *shared]
-        self._each = _jaxified(total, inputs)
-        self._rest = _jaxified(rest, [*model.value_vars, *self._whole.values()])
-        # of values in order and data: one pass over the rows, for the gradient, too
+        self._whole = {x.name: x for x in [*data, *others] if x.name not in self._axis}
+        whole = self._whole.values()
+        self._each = _jaxified(total, [*model.value_vars, *self._axis.values(), *whole])
+        self._rest = _jaxified(rest, [*model.value_vars, *whole])
+        # a function of values in order and data: one pass over the rows, for the gradient as well
         self.ordered_logp = jax.custom_vjp(self._value)
         self.ordered_logp.defvjp(self._forward, self._backward)
-
-    # ---------------------------------------------------------------------------------------------
-    # Data
-    # ---------------------------------------------------------------------------------------------
 
     def put(self, data: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Put data on the devices, in blocks.
@@ -176,29 +169,9 @@ class LogDensity:
         ValueError
             If parts have different numbers of rows, or do not fit the model.
         """
-        given = self.rows_of(data or {})
-        n = len(next(iter(given.values())))
-        n_devices = 1 if self.mesh is None else self.mesh.local_mesh.size
-        size = min(self.chunk, -(-n // n_devices))
-        n_blocks = -(-n // (size * n_devices))  # of a device
-        if jax.process_count() > 1:  # blocks are alike everywhere
-            both = multihost_utils.process_allgather(np.array([size, -(-n // n_devices)]))
-            size = int(both[:, 0].max())
-            n_blocks = int(-(-both[:, 1].max() // size))
-        n_all = size * n_blocks * n_devices
-        # copies of a row that is there, so that everything is finite
-        row = np.r_[0:n, np.zeros(n_all - n, dtype=np.int64)]
-        out = {name: x[row] for name, x in given.items()}
-        out[IS_ROW] = np.arange(n_all) < n
-        return {
-            name: self._on_devices(x.reshape(-1, size, *x.shape[1:])) for name, x in out.items()
-        }
-
-    def rows_of(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Give the arrays of the rows, by name, as they are before `put` cuts them up."""
         given = {name: np.asarray(x.get_value()) for name, x in self._axis.items()}
-        for name, value in data.items():
-            given.update(self._parts(name, value))
+        for name, value in (data or {}).items():
+            given |= self._parts(name, value)
         lengths = {name: len(x) for name, x in given.items()}
         n = next(iter(lengths.values()))
         if set(lengths.values()) != {n}:
@@ -208,7 +181,21 @@ class LogDensity:
             )
         if n == 0:
             raise ValueError(f"There are no {self.rows}s in the data.")
-        return given
+        n_devices = 1 if self.mesh is None else self.mesh.local_mesh.size
+        size = min(self.chunk, -(-n // n_devices))
+        n_blocks = -(-n // (size * n_devices))  # of a device
+        if jax.process_count() > 1:  # all processes have blocks of the same size and number
+            both = multihost_utils.process_allgather(np.array([size, -(-n // n_devices)]))
+            size = int(both[:, 0].max())
+            n_blocks = int(-(-both[:, 1].max() // size))
+        n_all = size * n_blocks * n_devices
+        # the last blocks are filled up with copies of the first row, so that everything is finite
+        row = np.r_[0:n, np.zeros(n_all - n, dtype=np.int64)]
+        out = {name: x[row] for name, x in given.items()}
+        out[IS_ROW] = np.arange(n_all) < n
+        return {
+            name: self._on_devices(x.reshape(-1, size, *x.shape[1:])) for name, x in out.items()
+        }
 
     def _parts(self, name: str, value: Any) -> dict[str, Any]:
         rv = self._kinds.get(name)
@@ -226,11 +213,8 @@ class LogDensity:
         record = kind.record(name, value, p)
         parts = {name_of(name, part): x.value for part, x in record.parts.items()}
         parts |= {f"{name}_{field}": x for field, x in record.derived.items()}
-        return {
-            part: np.asarray(x, dtype=self._axis[part].type.dtype)
-            for part, x in parts.items()
-            if part in self._axis
-        }
+        dtypes = {part: x.type.dtype for part, x in self._axis.items() if part in parts}
+        return {part: np.asarray(parts[part], dtype=dtype) for part, dtype in dtypes.items()}
 
     def _on_devices(self, x: Any) -> jax.Array:
         if self.mesh is None:
@@ -239,10 +223,6 @@ class LogDensity:
         if jax.process_count() > 1:
             return jax.make_array_from_process_local_data(sharding, x)
         return jax.device_put(x, sharding)
-
-    # ---------------------------------------------------------------------------------------------
-    # Functions
-    # ---------------------------------------------------------------------------------------------
 
     def start(self) -> dict[str, Any]:
         """Give the values where PyMC begins."""
@@ -277,12 +257,15 @@ class LogDensity:
         flat, unravel = ravel_pytree(self.in_order(values))
         direction, _ = ravel_pytree(self.in_order(along))
 
-        def of_rows(x: Any, block: Any) -> Any:
-            slope = jax.grad(lambda x: self._total(unravel(x), block))
-            return jax.jvp(slope, (x,), (direction,))[1]
+        def product(logp: Callable[..., Any]) -> Callable[..., Any]:
+            def times(x: Any, *block: Any) -> Any:
+                slope = jax.grad(lambda x: logp(unravel(x), *block))
+                return jax.jvp(slope, (x,), (direction,))[1]
 
-        rest = jax.jvp(jax.grad(lambda x: self._of_rest(unravel(x))), (flat,), (direction,))[1]
-        found = rest + self._summed(of_rows, flat.size)(flat, dict(data))
+            return times
+
+        rows = self._summed(product(self._total), flat.size)(flat, dict(data))
+        found = product(self._of_rest)(flat) + rows
         return dict(zip(self.names, unravel(found), strict=True))
 
     def numpyro_model(self, data: Rows) -> None:
@@ -324,10 +307,6 @@ class LogDensity:
         shown = [x for x in shown if x.name in free]
         return self.model.compile_fn(shown, mode="FAST_COMPILE"), [x.name for x in shown]
 
-    # ---------------------------------------------------------------------------------------------
-    # One pass
-    # ---------------------------------------------------------------------------------------------
-
     def in_order(self, values: Values) -> list[Any]:
         """Give values in the order of the model's variables."""
         if missing := [name for name in self.names if name not in values]:
@@ -365,33 +344,23 @@ class LogDensity:
             check_vma=False,
         )
 
-    def of_rows(self, flat: Any, unravel: Any, block: Any) -> Any:
-        """Sum of the log-probabilities of a block, and its gradient: (1 + n,), beside each other.
-
-        What devices add up is one array.
-        """
-        value, slope = jax.value_and_grad(lambda x: self._total(unravel(x), block))(flat)
-        return jnp.concatenate([value[None], slope])
-
-    def of_all_rows(self, flat: Any, unravel: Any, data: Rows) -> Any:
-        """Give the same of all rows."""
-        each = self._summed(lambda x, block: self.of_rows(x, unravel, block), flat.size + 1)
-        return each(flat, dict(data))
-
-    def of_rest(self, flat: Any, unravel: Any) -> Any:
-        """Give the same of what is not by row."""
-        value, slope = jax.value_and_grad(lambda x: self._of_rest(unravel(x)))(flat)
-        return jnp.concatenate([value[None], slope])
-
     def _value_and_slope(self, flat: Any, unravel: Any, data: Rows) -> Any:
-        return self.of_rest(flat, unravel) + self.of_all_rows(flat, unravel, data)
+        """Log density and gradient in one array, (1 + n,), which is all that devices exchange."""
+
+        def with_slope(logp: Callable[..., Any]) -> Callable[..., Any]:
+            def both(x: Any, *block: Any) -> Any:
+                value, slope = jax.value_and_grad(lambda x: logp(unravel(x), *block))(x)
+                return jnp.concatenate([value[None], slope])
+
+            return both
+
+        rows = self._summed(with_slope(self._total), flat.size + 1)(flat, dict(data))
+        return with_slope(self._of_rest)(flat) + rows
 
     def _value(self, ordered: list[Any], data: Rows) -> Any:
-        def of_rows(x: Any, block: Any) -> Any:
-            return self._total(unravel(x), block)[None]
-
         flat, unravel = ravel_pytree(ordered)
-        return self._of_rest(ordered) + self._summed(of_rows, 1)(flat, dict(data))[0]
+        rows = self._summed(lambda x, block: self._total(unravel(x), block)[None], 1)
+        return self._of_rest(ordered) + rows(flat, dict(data))[0]
 
     def _forward(self, ordered: list[Any], data: Rows) -> Any:
         flat, unravel = ravel_pytree(ordered)
@@ -411,20 +380,16 @@ def _no_slope(x: Any) -> Any:
     return np.zeros(x.shape, dtype=jax.dtypes.float0)
 
 
-# ---------------------------------------------------------------------------------------------
-# Models
-# ---------------------------------------------------------------------------------------------
-
-
 def _is_data(x: Any) -> bool:
     return isinstance(x, SharedVariable) and not isinstance(x.type, RandomType)
 
 
+def _dims(model: pm.Model, x: Any) -> tuple[Any, ...]:
+    return tuple(model.named_vars_to_dims.get(x.name) or ())
+
+
 def _by_row(model: pm.Model, rv: Any, rows: str) -> Any:
-    """Log-probability of an observed variable for each row, as a graph; None if it has none."""
-    dims = model.named_vars_to_dims.get(rv.name)
-    if not dims or dims[0] != rows:
-        return None
+    """Log-probability of an observed variable for each row, as a graph."""
     op = rv.owner.op
     if isinstance(op, ObservedRV) and not op.rows_apart:
         raise ValueError(
@@ -443,9 +408,8 @@ def _by_row(model: pm.Model, rv: Any, rows: str) -> Any:
 
 def _is_by_row(model: pm.Model, x: Any, rows: str, graphs: Mapping[Any, Any]) -> bool:
     """Whether data have one entry for each row, by their dims, or as their family says."""
-    dims = model.named_vars_to_dims.get(x.name)
-    if dims is not None:
-        return bool(dims) and dims[0] == rows
+    if model.named_vars_to_dims.get(x.name) is not None:
+        return _dims(model, x)[:1] == (rows,)
     for rv in graphs:
         op = rv.owner.op
         if isinstance(op, ObservedRV):
@@ -457,7 +421,7 @@ def _is_by_row(model: pm.Model, x: Any, rows: str, graphs: Mapping[Any, Any]) ->
 
 def _refuse_divided(model: pm.Model, rows: str) -> None:
     for rv in model.free_RVs:
-        if rows in model.named_vars_to_dims.get(rv.name, ()):
+        if rows in _dims(model, rv):
             raise ValueError(
                 f"{rv.name!r} is by {rows!r}, and so would have to be divided with the data, which "
                 "is not done. Sum it out; or give it a dim of its own, whole on every device, and "
@@ -483,17 +447,17 @@ def _refuse_constants(model: pm.Model, rows: str, total: Any) -> None:
 
 
 def _jaxified(output: Any, inputs: list[Any]) -> Callable[..., Any]:
-    """Translate a graph for JAX; shared variables among the inputs become arguments."""
-    free = [x.type() if isinstance(x, SharedVariable) else x for x in inputs]
-    # of any length: with types of the data at hand, lengths of one would be taken to broadcast
-    free = [_of_any_length(x, y) for x, y in zip(inputs, free, strict=True)]
+    """Translate a graph for JAX; shared variables among the inputs become arguments.
+
+    Their lengths are left open: lengths of one in the data at hand would be taken to broadcast.
+    """
+    free = [
+        pt.tensor(dtype=x.type.dtype, shape=(None,) * x.type.ndim, name=x.name)
+        if isinstance(x, SharedVariable)
+        else x
+        for x in inputs
+    ]
     (output,) = clone_replace([output], dict(zip(inputs, free, strict=True)), rebuild_strict=False)
     graph = FunctionGraph(free, [output], clone=True)
     get_mode("JAX").optimizer.rewrite(graph)
     return jax_funcify(graph)
-
-
-def _of_any_length(x: Any, free: Any) -> Any:
-    if isinstance(x, SharedVariable):
-        return pt.tensor(dtype=x.type.dtype, shape=(None,) * x.type.ndim, name=x.name)
-    return free

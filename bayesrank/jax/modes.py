@@ -98,7 +98,7 @@ def find_map(
     array([ 0.202, -0.202])
     """
     first, unravel = ravel_pytree(density.in_order(start or density.start()))
-    kept = Checkpoint.of(checkpoint, density, data)
+    kept = Checkpoint(checkpoint, density, data)
     begin, climb = _climbing(lambda x, data: density.ordered_logp(unravel(x), data), tolerance)
     climb = jax.jit(climb)
     found = kept.read(jax.tree.map(np.asarray, begin(first)))

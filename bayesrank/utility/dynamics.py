@@ -27,7 +27,7 @@ process regression models, MLSP 2010; Maystre et al., Pairwise comparisons with 
 time-dynamics, KDD 2019.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +35,8 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["PARTS", "Dynamics", "Part"]
 
-Matrix = list[list[Any]]  # rows of arrays, or of symbols
+Floats = NDArray[np.float64]
+Transitions = tuple[Floats, Floats, Floats]  # F and Q, (n, size, size), and P, (size, size)
 
 
 class Part(NamedTuple):
@@ -43,64 +44,57 @@ class Part(NamedTuple):
 
     hyperparameters: dict[str, tuple[float, float]]  # median where times span 1, power of the span
     size: int  # of the state
-    transitions: Callable[..., tuple[Matrix, Matrix, Matrix]]
+    transitions: Callable[..., Transitions]  # from the gaps, (n,), and the hyperparameters
 
 
-def _constant(exp: Any, gap: Any, scale: Any) -> tuple[Matrix, Matrix, Matrix]:
-    return [[1.0]], [[0.0]], [[scale**2]]
+def _matrices(gap: Floats, rows: list[list[Any]]) -> Floats:
+    """Make a matrix for every gap, of rows of numbers and of arrays (n,)."""
+    return np.stack([np.stack([x + 0.0 * gap for x in row], axis=-1) for row in rows], axis=-2)
 
 
-def _random_walk(exp: Any, gap: Any, scale: Any, drift: Any) -> tuple[Matrix, Matrix, Matrix]:
-    return [[1.0]], [[drift**2 * gap]], [[scale**2]]
+def _random_walk(gap: Floats, scale: float, drift: float = 0.0) -> Transitions:
+    return _matrices(gap, [[1.0]]), _matrices(gap, [[drift**2 * gap]]), np.array([[scale**2]])
 
 
 def _trend(
-    exp: Any, gap: Any, scale: Any, drift: Any, slope: Any, slope_drift: Any
-) -> tuple[Matrix, Matrix, Matrix]:
+    gap: Floats, scale: float, drift: float, slope: float, slope_drift: float
+) -> Transitions:
     q = slope_drift**2
     level, both = drift**2 * gap + q * gap**3 / 3, q * gap**2 / 2
-    noise = [[level, both], [both, q * gap]]
-    return [[1.0, gap], [0.0, 1.0]], noise, [[scale**2, 0.0], [0.0, slope**2]]
+    F, Q = _matrices(gap, [[1.0, gap], [0.0, 1.0]]), [[level, both], [both, q * gap]]
+    return F, _matrices(gap, Q), np.diag([scale**2, slope**2])
 
 
-def _matern12(exp: Any, gap: Any, scale: Any, length: Any) -> tuple[Matrix, Matrix, Matrix]:
-    F, P = [[exp(-gap / length)]], [[scale**2]]
-    return F, _stationary(F, P), P
+def _matern12(gap: Floats, scale: float, length: float) -> Transitions:
+    return _stationary(_matrices(gap, [[np.exp(-gap / length)]]), scale**2 * np.eye(1))
 
 
-def _matern32(exp: Any, gap: Any, scale: Any, length: Any) -> tuple[Matrix, Matrix, Matrix]:
+def _matern32(gap: Floats, scale: float, length: float) -> Transitions:
     x = 3**0.5 * gap / length
-    e, v = exp(-x), scale**2
-    F, P = [[e * (1 + x), e * x], [-e * x, e * (1 - x)]], [[v, 0.0], [0.0, v]]
-    return F, _stationary(F, P), P
+    F = np.exp(-x)[:, None, None] * _matrices(gap, [[1 + x, x], [-x, 1 - x]])
+    return _stationary(F, scale**2 * np.eye(2))
 
 
-def _matern52(exp: Any, gap: Any, scale: Any, length: Any) -> tuple[Matrix, Matrix, Matrix]:
+def _matern52(gap: Floats, scale: float, length: float) -> Transitions:
     # exp(A x) = exp(-x) (1 + N x + N² x² / 2), where N = A + 1 and N³ = 0
     x = 5**0.5 * gap / length
-    e, v, h = exp(-x), scale**2, x * x / 2
-    F = [
-        [e * (1 + x + h), e * (x + 2 * h), e * h],
-        [-e * h, e * (1 + x - 2 * h), e * (x - h)],
-        [e * (h - x), e * (2 * h - 3 * x), e * (1 - 2 * x + h)],
-    ]
-    P = [[v, 0.0, -v / 3], [0.0, v / 3, 0.0], [-v / 3, 0.0, v]]
-    return F, _stationary(F, P), P
+    h = x * x / 2
+    rows = [[1 + x + h, x + 2 * h, h], [-h, 1 + x - 2 * h, x - h]]
+    rows.append([h - x, 2 * h - 3 * x, 1 - 2 * x + h])
+    P = scale**2 * np.array([[1, 0, -1 / 3], [0, 1 / 3, 0], [-1 / 3, 0, 1]])
+    return _stationary(np.exp(-x)[:, None, None] * _matrices(gap, rows), P)
 
 
-def _stationary(F: Matrix, P: Matrix) -> Matrix:
-    """Noise that keeps the covariance as it is: P - F P F'."""
-    n = range(len(P))
-    return [
-        [P[i][j] - sum(F[i][k] * P[k][m] * F[j][m] for k in n for m in n) for j in n] for i in n
-    ]
+def _stationary(F: Floats, P: Floats) -> Transitions:
+    """Add the noise that keeps the covariance as it is: P - F P F'."""
+    return F, P - F @ P @ F.transpose(0, 2, 1), P
 
 
 SCALE = {"scale": (1.0, 0.0)}
 DRIFT = {"drift": (0.5, -0.5)}
 LENGTH = {"length": (0.3, 1.0)}
 PARTS = {
-    "constant": Part(SCALE, 1, _constant),
+    "constant": Part(SCALE, 1, _random_walk),
     "random_walk": Part(SCALE | DRIFT, 1, _random_walk),
     "trend": Part(SCALE | DRIFT | {"slope": (0.5, -1.0), "slope_drift": (0.5, -1.5)}, 2, _trend),
     "matern12": Part(SCALE | LENGTH, 1, _matern12),
@@ -165,7 +159,7 @@ class Dynamics:
     def __repr__(self) -> str:
         return f"Dynamics({self.text!r})"
 
-    def medians(self, span: float) -> NDArray[np.float64]:
+    def medians(self, span: float) -> Floats:
         """Return the medians of the prior of the hyperparameters.
 
         The span from the first time to the last, positive, makes it free of the unit of time.
@@ -186,31 +180,19 @@ class Dynamics:
         half_normal = x - np.exp(2 * x) * HALF_NORMAL_MEDIAN**2 / 2
         return float(np.where(self.is_length, -((x / LENGTH_SD) ** 2) / 2, half_normal).sum())
 
-    def entries(self, values: Sequence[Any], gap: Any, exp: Any) -> list[Any]:
-        """Give F, Q and P of every part, as rows of numbers or of symbols.
+    def transitions(self, values: ArrayLike, gap: Floats) -> Transitions:
+        """Compute F and Q, (n, size, size), and P, (size, size), of the whole state.
 
-        `values` are hyperparameters in the order of `names`, `gap` (n,) is the time since the one
-        before, and `exp` is the exponential function for their types.
+        `values` are hyperparameters in the order of `names`, and `gap`, (n,), is the time since the
+        node before.
         """
-        found, first = [], 0
-        for part in self.parts:
-            n = len(PARTS[part].hyperparameters)
-            found.append(PARTS[part].transitions(exp, gap, *values[first : first + n]))
-            first += n
-        return found
-
-    def transitions(
-        self, values: ArrayLike, gap: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Compute F and Q (n, size, size), and P (size, size), of the whole state."""
         F, Q = np.zeros((2, gap.size, self.size, self.size))
         P = np.zeros((self.size, self.size))
-        first = 0
-        for of_part in self.entries(list(np.asarray(values, dtype=float)), gap, np.exp):
-            at = slice(first, first + len(of_part[2]))
-            for whole, rows in zip((F[:, at, at], Q[:, at, at], P[at, at]), of_part, strict=True):
-                for i, row in enumerate(rows):
-                    for j, entry in enumerate(row):
-                        whole[..., i, j] = entry
-            first = at.stop
+        rest, first = [*np.asarray(values, dtype=float)], 0
+        for name in self.parts:
+            part = PARTS[name]
+            n, block = len(part.hyperparameters), slice(first, first + part.size)
+            found = part.transitions(gap, *rest[:n])
+            F[:, block, block], Q[:, block, block], P[block, block] = found
+            rest, first = rest[n:], block.stop
         return F, Q, P

@@ -18,7 +18,7 @@ from bayesrank.inference.dynamic.chains import (
     posterior_draws,
     row_moments,
 )
-from bayesrank.inference.dynamic.forward import rows_between
+from bayesrank.inference.dynamic.forward import _taken
 from bayesrank.inference.dynamic.histories import History, Problem, history, learned
 from bayesrank.inference.dynamic.observations import observations_of
 from bayesrank.results import ParetoKWarning
@@ -396,7 +396,8 @@ def test_new_data_move_the_mode_of_every_node():
 def test_forward_validation_averages_over_few_hyperparameters_of_the_same_moments():
     pairs = few_matches()
     dynamics = Dynamics("random_walk")
-    first = rows_between(Problem.read(pairs, "when", "year", None, True, False, {}), 0, 32)
+    whole = Problem.read(pairs, "when", "year", None, True, False, {})
+    first = _taken(whole, np.arange(32))
     found = learned(first, dynamics, {}, 1)
     few, weight = found.few()
     assert len(few) == 4
@@ -459,7 +460,7 @@ def test_forward_validation_of_rankings_beats_chance_where_there_is_an_order():
         ({"hyperparameters": {"drift": -1}}, "'drift' is -1; it must be positive"),
         ({"likelihood": "bradley_terry"}, "The pairs have ties, and bradley_terry has none"),
         ({"likelihood": "plackett_luce"}, "must be one of"),
-        ({"data": made_up_rankings(), "likelihood": "davidson"}, "must be 'plackett_luce'"),
+        ({"data": made_up_rankings(), "likelihood": "davidson"}, "must be one of 'plackett_luce'"),
         ({"covariates": {"rest": np.zeros(3)}}, "covariate 'rest' must be finite numbers"),
         (
             {"covariates": {"rest": pd.Series(1.0, range(1, 4))}},
@@ -508,7 +509,7 @@ def test_a_covariate_and_newcomers_are_learned():
     assert "newcomer" in draws
     table = fit.predict([0, 0], [1, 1], covariates={"rest": [3.0, -3.0]})
     assert table["p_first"][0] > 0.9 > 0.1 > table["p_first"][1]
-    with pytest.raises(ValueError, match="the covariates 'rest'; give those"):
+    with pytest.raises(ValueError, match="have the covariates 'rest'; got none"):
         fit.predict([0], [1])
     coming = pd.DataFrame({"first": [0, 0], "second": [1, 1], "rest": [3.0, -3.0]}, index=[5, 3])
     both = [coming["first"], coming["second"]]
@@ -553,7 +554,7 @@ def test_new_days_are_observed_as_if_they_had_been_there():
     np.testing.assert_allclose(back.mode.x, fit.mode.x, atol=5e-3)
     with pytest.raises(TypeError, match="is of Pairs, and cannot observe Rankings"):
         fit.with_data(made_up_rankings())
-    with pytest.raises(ValueError, match="had the covariates none, these have 'rest'"):
+    with pytest.raises(ValueError, match="have the covariates none; got 'rest'"):
         fit.with_data(whole, covariates={"rest": np.zeros(whole.n_pairs)})
 
 

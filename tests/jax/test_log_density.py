@@ -195,9 +195,9 @@ def test_a_climb_that_was_cut_off_ends_as_if_it_had_not_been(both, tmp_path, mon
             np.testing.assert_array_equal(other.values[name], x)
 
 
-def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
-    path = tmp_path / "kept.npz"
-    kept = checkpoints.Checkpoint(path, "a search", 1.0)
+def test_a_file_is_written_whole_or_not_at_all(both, tmp_path, monkeypatch):
+    _, density = both
+    kept = checkpoints.Checkpoint(tmp_path / "kept.npz", density, density.put())
     kept.write({"x": np.arange(3), "n": 1})
 
     def cut(file, **arrays):

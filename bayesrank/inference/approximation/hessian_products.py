@@ -34,7 +34,6 @@ __all__ = ["likelihoods_of", "many_products"]
 
 Floats = NDArray[np.float64]
 _IGNORED: Any = {"disconnected_inputs": "ignore"}
-_IGNORED_OUTPUTS: Any = {"disconnected_outputs": "ignore", "return_disconnected": "zero"}
 
 
 def likelihoods_of(logp: Any) -> list[Apply]:

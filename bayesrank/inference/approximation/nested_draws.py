@@ -39,19 +39,35 @@ GOOD_K = 0.7  # Pareto k from which weights cannot be trusted
 
 def mixture_draws(nodes: HyperNodes, joint: Joint, n_draws: int, rng: np.random.Generator) -> Draws:
     """Draw from the mixture over the nodes, in random order."""
-    node = node_of_draws(nodes.log_weight, n_draws, rng)
     mean = np.exp(nodes.log_weight) @ nodes.hyper
     values, vectors = np.linalg.eigh(nodes.jitter)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
+    shrunken = nodes.hyper + (nodes.shrink - 1) * (nodes.hyper - mean)
+    return _draws_at(shrunken, nodes, joint, root, n_draws, rng)
+
+
+def _draws_at(
+    hyper: Floats, nodes: HyperNodes, joint: Joint, root: Floats, n_draws: int,
+    rng: np.random.Generator, *, heavy: bool = False,
+) -> Draws:  # fmt: skip
+    """Draw around `hyper`, (n_nodes, n_hyper): normals, or t distributions with `heavy` tails."""
+    node = node_of_draws(nodes.log_weight, n_draws, rng)
+    at_once = n_draws if heavy else AT_ONCE
     found = np.empty((n_draws, joint.start.size))
     for k, inner in enumerate(nodes.inner):
         rows = np.flatnonzero(node == k)
-        towards_mean = (nodes.shrink - 1) * (nodes.hyper[k] - mean)
-        for some in np.split(rows, np.arange(AT_ONCE, rows.size, AT_ONCE)):
-            moved = towards_mean + rng.normal(size=(some.size, mean.size)) @ root.T
-            drawn = joint.draw(inner, some.size, rng)
+        for some in np.split(rows, np.arange(at_once, rows.size, at_once)):
+            n = some.size
+            moved = rng.normal(size=(n, joint.hyper.size)) @ root.T
+            if heavy:
+                moved /= _t_divisor(n, rng)
+            moved += hyper[k] - nodes.hyper[k]
+            noise = inner.precision.noise(n, rng).T
+            if heavy:
+                noise *= WIDE / _t_divisor(n, rng)
+            drawn = np.tile(inner.x, (n, 1))
             drawn[:, joint.hyper] += moved
-            drawn[:, joint.latent] += moved @ inner.shift.T
+            drawn[:, joint.latent] += noise + moved @ inner.shift.T
             found[some] = drawn
     return found, node
 
@@ -72,7 +88,8 @@ def resampled_draws(
         root = np.linalg.cholesky(nodes.jitter * (JITTER_SCALE if nodes.shrink else 1.0))
     except np.linalg.LinAlgError:  # one node has all the weight
         return None
-    found, node = _proposals(nodes, joint, root, PROPOSALS * n_draws, rng)
+    n_proposals = PROPOSALS * n_draws
+    found, node = _draws_at(nodes.hyper, nodes, joint, root, n_proposals, rng, heavy=True)
     log_weight = _log_density(joint, found) - _log_proposal(nodes, joint, root, found)
     log_weight = np.maximum(log_weight - log_weight.max(), np.log(np.finfo(float).tiny))
     smooth, k = xr.DataArray(-log_weight, dims="draw").azstats.psislw(dim="draw")
@@ -90,31 +107,13 @@ def _is_normal(nodes: HyperNodes, joint: Joint, rng: np.random.Generator) -> boo
     return bool(np.std(_log_density(joint, pilot) + (z**2).sum(axis=1) / 2) < NORMAL)
 
 
-def _proposals(
-    nodes: HyperNodes, joint: Joint, root: Floats, n_draws: int, rng: np.random.Generator
-) -> Draws:
-    """Draw from a mixture of t distributions, one at each node."""
-    node = node_of_draws(nodes.log_weight, n_draws, rng)
-    found = np.empty((n_draws, joint.start.size))
-    for k, inner in enumerate(nodes.inner):
-        rows = np.flatnonzero(node == k)
-        moved = rng.normal(size=(rows.size, joint.hyper.size)) @ root.T
-        moved /= _t_divisor(rows.size, rng)
-        noise = WIDE * inner.precision.noise(rows.size, rng).T / _t_divisor(rows.size, rng)
-        drawn = np.tile(inner.x, (rows.size, 1))
-        drawn[:, joint.hyper] += moved
-        drawn[:, joint.latent] += noise + moved @ inner.shift.T
-        found[rows] = drawn
-    return found, node
-
-
 def _t_divisor(n: int, rng: np.random.Generator) -> Floats:
     """Draw what a normal is divided by to be one of a t distribution, (n, 1)."""
     return np.sqrt(rng.chisquare(TAIL, size=(n, 1)) / TAIL)
 
 
 def _log_proposal(nodes: HyperNodes, joint: Joint, root: Floats, points: Floats) -> Floats:
-    """Log density of `_proposals`, up to a constant."""
+    """Log density of the proposals, up to a constant."""
     out = np.empty((len(nodes.inner), len(points)))
     for k, inner in enumerate(nodes.inner):
         moved = points[:, joint.hyper] - nodes.hyper[k]

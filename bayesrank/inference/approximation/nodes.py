@@ -8,7 +8,7 @@ way, and `bayesrank.inference.history` over the hyperparameters of a dynamics.
 import itertools
 import math
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +30,6 @@ STEP = 0.2  # of differences in logarithms of scales: far above the noise of log
 KNOWN = 0.06  # deviation of all scales' logarithms at which their mode alone stands for nodes
 
 
-class HasDensity(Protocol):
-    """What is found at a node."""
-
-    @property
-    def log_marginal(self) -> float:
-        """Log density of the numbers at the node, but for a constant."""
-        ...
-
-
 class Laid(NamedTuple):
     """Where nodes are laid, in coordinates along axes: half a normal on either side of a centre."""
 
@@ -56,15 +47,15 @@ class Laid(NamedTuple):
         return np.asarray(-((off / side / WIDER) ** 2 / 2 + np.log(side)).sum(axis=1))
 
 
-def weighted_nodes[Found: HasDensity](
+def weighted_nodes(
     peak: Floats,
     covariance: Floats,
     top: float,
     height: Callable[[Floats], float],
-    found_at: Callable[[Floats, Found | None], Found],
+    found_at: Callable[[Floats, Any], Any],
     *,
     rounds: int = MOST_TIMES,
-) -> tuple[Floats, Floats, list[Found], Floats]:
+) -> tuple[Floats, Floats, list[Any], Floats]:
     """Lay nodes around the mode, and weigh them.
 
     A scale that may be near zero has a long tail to that side in logarithms: along each axis of the
@@ -85,7 +76,8 @@ def weighted_nodes[Found: HasDensity](
     height : callable
         The log density elsewhere, but for the same constant.
     found_at : callable
-        What a node is, given the numbers there and what was found at the nearest node so far.
+        From the numbers at a node and the result at the nearest node so far, or None, to a result
+        with the attribute ``log_marginal``, the log density there.
     rounds : int
         How often nodes are laid, at most.
 
@@ -110,7 +102,7 @@ def weighted_nodes[Found: HasDensity](
     n_nodes = NODES.get(n, 32)
     z = WIDER * norm.ppf(qmc.Sobol(n, seed=0).random(n_nodes) * (1 - 1e-3) + 5e-4)
     z = z[np.argsort((z**2).sum(axis=1))]  # from the middle outwards: each search starts near
-    at, found, every = np.empty((0, n)), list[Found](), list[Laid]()
+    at, found, every = np.empty((0, n)), list[Any](), list[Laid]()
     for _ in range(rounds):
         every.append(laid)
         for new in laid.points(z):

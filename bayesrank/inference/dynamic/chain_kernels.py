@@ -1,15 +1,16 @@
 r"""Kalman filter and Rauch-Tung-Striebel smoother of many chains of states, in numba.
 
-A *chain* is an item, and a *node* one of the times at which it is seen. Nodes of a chain stand
-beside each other, in the order of time. States of different chains are independent in the prior.
-Given the precision :math:`w_k \ge 0` of an observation of the utility at every node,
-`rts_smooth` multiplies vectors over nodes by
+A *chain* is an item, and a *node* one of the times at which it is seen. The nodes of a chain are
+adjacent and in the order of time. The state at a node is F times the state at the node before it,
+plus noise of covariance Q. At the first node of a chain F is zero and Q is the prior covariance,
+so chains are independent. Given the precision :math:`w_k \ge 0` of an observation of the utility at
+every node, `rts_smooth` multiplies vectors over nodes by
 
 .. math:: S = (K^{-1} + \operatorname{diag} w)^{-1},
 
-where K is the prior covariance of the utilities at the nodes. It is linear in the nodes. No
-covariance is inverted, so that times may be arbitrarily close and parts may have no noise. With
-w = 0 it multiplies by K.
+where K is the prior covariance of the utilities at the nodes. Time is linear in the nodes. No
+covariance is inverted, so times may be arbitrarily close and parts may have no noise. With w = 0
+the product is that with K.
 
 References
 ----------
@@ -25,152 +26,120 @@ _kernel = numba.njit(cache=True, error_model="numpy", fastmath=False)
 
 
 @_kernel
-def kalman_filter(start, F, Q, P, readout, weight):  # type: ignore[no-untyped-def]
+def _add_product(matrices, k, x, out):  # type: ignore[no-untyped-def]
+    """Add the product of a matrix, ``matrices[k]``, and x, (d, m), to `out`."""
+    d, m = out.shape
+    for i in range(d):
+        for e in range(d):
+            for j in range(m):
+                out[i, j] += matrices[k, i, e] * x[e, j]
+
+
+@_kernel
+def kalman_filter(F, Q, readout, weight):  # type: ignore[no-untyped-def]
     """Filter the covariances.
 
     Parameters
     ----------
-    start : ndarray of int, (n_chains + 1,)
-        First node of every chain.
     F, Q : ndarray, (n_nodes, d, d)
-        Transitions to every node from the one before it; those of the first of a chain are not
-        read.
-    P : ndarray, (n_chains, d, d)
-        Covariance of the first state of every chain.
+        Transitions to every node, and the covariances of their noise.
     readout : ndarray, (d,)
     weight : ndarray, (n_nodes,)
 
     Returns
     -------
     gain : ndarray, (n_nodes, d)
-        Covariance of the state and the utility, before the node's own weight.
+        Covariance of the state and the utility, before the node's observation.
     shrink : ndarray, (n_nodes,)
         1 / (1 + w v), where v is the variance of the utility then.
     log_det : float
         log |1 + K diag(w)|.
     """
     n, d = weight.size, readout.size
-    gain, shrink, log_det = np.empty((n, d)), np.empty(n), 0.0
-    C, half = np.empty((d, d)), np.empty((d, d))
-    for c in range(start.size - 1):
-        for k in range(start[c], start[c + 1]):
-            if k == start[c]:
-                C[:] = P[c]
-            else:
-                for i in range(d):
-                    for j in range(d):
-                        half[i, j] = 0.0
-                        for m in range(d):
-                            half[i, j] += F[k, i, m] * C[m, j]
-                for i in range(d):
-                    for j in range(d):
-                        C[i, j] = Q[k, i, j]
-                        for m in range(d):
-                            C[i, j] += half[i, m] * F[k, j, m]
-            v = 0.0
-            for i in range(d):
-                gain[k, i] = 0.0
-                for j in range(d):
-                    gain[k, i] += C[i, j] * readout[j]
-                v += readout[i] * gain[k, i]
-            shrink[k] = 1.0 / (1.0 + weight[k] * v)
-            log_det -= np.log(shrink[k])
-            known = weight[k] * shrink[k]
-            for i in range(d):
-                for j in range(d):
-                    C[i, j] -= known * gain[k, i] * gain[k, j]
+    gain, shrink, log_det = np.zeros((n, d)), np.empty(n), 0.0
+    C, half = np.zeros((d, d)), np.empty((d, d))
+    for k in range(n):
+        half[:] = 0.0
+        _add_product(F, k, C, half)
+        for i in range(d):
+            for j in range(d):
+                C[i, j] = Q[k, i, j]
+                for e in range(d):
+                    C[i, j] += half[i, e] * F[k, j, e]
+        v = 0.0
+        for i in range(d):
+            for j in range(d):
+                gain[k, i] += C[i, j] * readout[j]
+            v += readout[i] * gain[k, i]
+        shrink[k] = 1.0 / (1.0 + weight[k] * v)
+        log_det -= np.log(shrink[k])
+        for i in range(d):
+            for j in range(d):
+                C[i, j] -= weight[k] * shrink[k] * gain[k, i] * gain[k, j]
     return gain, shrink, log_det
 
 
 @_kernel
-def rts_smooth(  # type: ignore[no-untyped-def]
-    start, F, readout, weight, gain, shrink, b, out, innovation
-):
+def rts_smooth(F, readout, weight, gain, shrink, b, out, innovation):  # type: ignore[no-untyped-def]
     """Multiply the columns of `b`, (n_nodes, m), by S into `out`.
 
-    The others are those of `kalman_filter`. `innovation`, (n_nodes, m), is overwritten with what
-    every node adds to the nodes before it.
+    The others are those of `kalman_filter`. `innovation`, (n_nodes, m), is overwritten.
     """
-    d, m = readout.size, b.shape[1]
-    mean, other = np.zeros((d, m)), np.zeros((d, m))
-    for c in range(start.size - 1):
-        for k in range(start[c], start[c + 1]):
-            if k == start[c]:
-                mean[:] = 0.0
-            else:
-                for i in range(d):
-                    for j in range(m):
-                        other[i, j] = 0.0
-                    for e in range(d):
-                        for j in range(m):
-                            other[i, j] += F[k, i, e] * mean[e, j]
-                mean, other = other, mean
+    n, m = b.shape
+    d = readout.size
+    mean, other = np.zeros((d, m)), np.empty((d, m))
+    for k in range(n):
+        other[:] = 0.0
+        _add_product(F, k, mean, other)
+        mean, other = other, mean
+        out[k] = 0.0
+        for i in range(d):
             for j in range(m):
-                out[k, j] = 0.0
-            for i in range(d):
-                for j in range(m):
-                    out[k, j] += readout[i] * mean[i, j]
+                out[k, j] += readout[i] * mean[i, j]
+        for j in range(m):
+            innovation[k, j] = (b[k, j] - weight[k] * out[k, j]) * shrink[k]
+        for i in range(d):
             for j in range(m):
-                innovation[k, j] = (b[k, j] - weight[k] * out[k, j]) * shrink[k]
+                mean[i, j] += gain[k, i] * innovation[k, j]
+    back, F_transposed = other, F.transpose(0, 2, 1)
+    back[:] = 0.0
+    for k in range(n - 1, -1, -1):
+        for j in range(m):
+            later = 0.0  # the correction of this utility by the nodes after it
             for i in range(d):
-                for j in range(m):
-                    mean[i, j] += gain[k, i] * innovation[k, j]
-        back, before = mean, other
-        back[:] = 0.0
-        for k in range(start[c + 1] - 1, start[c] - 1, -1):
-            known = weight[k] * shrink[k]
-            for j in range(m):  # what later nodes say of this utility, in units of it
-                later = 0.0
-                for i in range(d):
-                    later += gain[k, i] * back[i, j]
-                residual = innovation[k, j] - known * later
-                out[k, j] += later
-                for i in range(d):
-                    out[k, j] += gain[k, i] * readout[i] * residual
-                    back[i, j] += readout[i] * residual
-            # the state before the node, from what is said of the one at the node
-            if k > start[c]:
-                for i in range(d):
-                    for j in range(m):
-                        before[i, j] = 0.0
-                    for e in range(d):
-                        for j in range(m):
-                            before[i, j] += F[k, e, i] * back[e, j]
-                back, before = before, back
-        mean, other = back, before
+                later += gain[k, i] * back[i, j]
+            residual = innovation[k, j] - weight[k] * shrink[k] * later
+            out[k, j] += later
+            for i in range(d):
+                out[k, j] += gain[k, i] * readout[i] * residual
+                back[i, j] += readout[i] * residual
+        mean[:] = 0.0
+        _add_product(F_transposed, k, back, mean)
+        back, mean = mean, back
 
 
 @_kernel
-def prior_draws(start, F, noise_root, first_root, readout, noise):  # type: ignore[no-untyped-def]
+def prior_draws(F, noise_root, readout, noise):  # type: ignore[no-untyped-def]
     """Draw utilities from the prior, (n_nodes, m).
 
     Parameters
     ----------
-    start, F, readout
+    F, readout
         As in `kalman_filter`.
     noise_root : ndarray, (n_nodes, d, d)
         Roots of the covariances Q.
-    first_root : ndarray, (n_chains, d, d)
-        And of P.
     noise : ndarray, (n_nodes, d, m)
         Standard normal.
     """
     n, d, m = noise.shape
     out = np.zeros((n, m))
-    state, other = np.zeros((d, m)), np.zeros((d, m))
-    for c in range(start.size - 1):
-        for k in range(start[c], start[c + 1]):
-            first = k == start[c]
-            for i in range(d):
-                for j in range(m):
-                    other[i, j] = 0.0
-                for e in range(d):
-                    root = first_root[c, i, e] if first else noise_root[k, i, e]
-                    along = 0.0 if first else F[k, i, e]
-                    for j in range(m):
-                        other[i, j] += along * state[e, j] + root * noise[k, e, j]
-            state, other = other, state
-            for i in range(d):
-                for j in range(m):
-                    out[k, j] += readout[i] * state[i, j]
+    state, other = np.zeros((d, m)), np.empty((d, m))
+    for k in range(n):
+        other[:] = 0.0
+        _add_product(F, k, state, other)
+        _add_product(noise_root, k, noise[k], other)
+        state, other = other, state
+        for i in range(d):
+            for j in range(m):
+                out[k, j] += readout[i] * state[i, j]
     return out

@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import eigh_tridiagonal
 from scipy.sparse import csr_array
 
 from bayesrank.inference.dynamic.chain_kernels import (
@@ -44,6 +43,7 @@ __all__ = [
     "Information",
     "Mode",
     "beyond_laplace",
+    "covariance_root",
     "find_mode",
     "log_evidence",
     "posterior_draws",
@@ -74,39 +74,54 @@ class Chains:
     """
 
     def __init__(self, nodes: Nodes, common: Any, dynamics: Dynamics, values: ArrayLike) -> None:
-        n_items, n_common, d = len(nodes.start) - 1, len(common), dynamics.size
+        n_common, d = len(common), dynamics.size
         F, Q, P = dynamics.transitions(values, nodes.gap)
-        self.start = np.append(nodes.start, nodes.item.size + 1 + np.arange(n_common))
+        first = nodes.start[:-1]
+        F[first], Q[first] = 0.0, P
         self.F = np.concatenate([F, np.zeros((n_common, d, d))])
         self.Q = np.concatenate([Q, np.zeros((n_common, d, d))])
-        self.P = np.concatenate([np.tile(P, (n_items, 1, 1)), np.zeros((n_common, d, d))])
-        self.P[n_items:, 0, 0] = [one.sd**2 for one in common]
+        self.Q[nodes.item.size :, 0, 0] = [one.sd**2 for one in common]
         self.readout = dynamics.readout
         self.n = len(self.F)
-        self._prior = kalman_filter(
-            self.start, self.F, self.Q, self.P, self.readout, np.zeros(self.n)
-        )
+        self._prior = self.filtered(np.zeros(self.n))
+
+    def filtered(self, weight: Floats) -> "Filtered":
+        """Filter the covariances, given the precision of an observation at every node, (n,)."""
+        return Filtered(self, weight, *kalman_filter(self.F, self.Q, self.readout, weight))
 
     def covariance(self, b: Floats) -> Floats:
         """Multiply the columns of b, (n, m), by K."""
-        gain, shrink, _ = self._prior
-        b = np.ascontiguousarray(b)
-        out, room = np.empty_like(b), np.empty_like(b)
-        nothing = np.zeros(self.n)
-        rts_smooth(self.start, self.F, self.readout, nothing, gain, shrink, b, out, room)
-        return out
+        return self._prior.smooth(b)
 
     def draw(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Draw from the prior, (n, n_draws), and give the noise, (n, size of a state, n_draws)."""
         noise = rng.standard_normal((self.n, self.readout.size, n_draws))
-        return prior_draws(self.start, self.F, *self._roots, self.readout, noise), noise
+        return prior_draws(self.F, self._noise_root, self.readout, noise), noise
 
     @cached_property
-    def _roots(self) -> tuple[Floats, Floats]:
-        return _root(self.Q), _root(self.P)
+    def _noise_root(self) -> Floats:
+        return covariance_root(self.Q)
 
 
-def _root(covariance: Floats) -> Floats:
+class Filtered(NamedTuple):
+    """Kalman gains given precisions w: what the smoother S = (K^-1 + diag w)^-1 needs."""
+
+    chains: Chains
+    weight: Floats  # (n,) w
+    gain: Floats  # (n, size of a state)
+    shrink: Floats  # (n,)
+    log_det: float  # log |1 + K diag(w)|
+
+    def smooth(self, b: Floats) -> Floats:
+        """Multiply the columns of b, (n, m), by S."""
+        b = np.ascontiguousarray(b)
+        out, innovation = np.empty_like(b), np.empty_like(b)
+        c = self.chains
+        rts_smooth(c.F, c.readout, self.weight, self.gain, self.shrink, b, out, innovation)
+        return out
+
+
+def covariance_root(covariance: Floats) -> Floats:
     """Root of covariances, which rounding may have made a little indefinite."""
     if covariance.shape[-1] == 1:
         return np.sqrt(np.maximum(covariance, 0.0))
@@ -130,16 +145,7 @@ class Information:
         Z = observations.design
         self.H = (Z.T @ (observations.block_diagonal(curvature) @ Z)).tocsr()
         self.weight = np.maximum(self.H.diagonal(), 0.0)
-        self.gain, self.shrink, self.log_det = kalman_filter(
-            chains.start, chains.F, chains.Q, chains.P, chains.readout, self.weight
-        )
-
-    def smooth(self, b: Floats) -> Floats:
-        """Multiply the columns of b, (n, m), by S."""
-        c, b = self.chains, np.ascontiguousarray(b)
-        out, innovation = np.empty_like(b), np.empty_like(b)
-        rts_smooth(c.start, c.F, c.readout, self.weight, self.gain, self.shrink, b, out, innovation)
-        return out
+        self.filtered = chains.filtered(self.weight)
 
     def solve(self, b: Floats, tolerance: float) -> tuple[Floats, Floats]:
         """Solve A x = b for the columns of b, (n, m), by preconditioned conjugate gradients.
@@ -155,7 +161,7 @@ class Information:
         S_direction, S_x = np.zeros_like(residual), np.zeros_like(residual)
         size, enough = np.zeros(b.shape[1]), None
         for _ in range(MOST_SOLVING):
-            z = self.smooth(residual)
+            z = self.filtered.smooth(residual)
             size, before = column_dots(residual, z), size
             enough = tolerance**2 * size if enough is None else enough
             if (size <= enough).all():
@@ -180,7 +186,7 @@ class Information:
         out = np.empty_like(self.curvature)
         for n in np.unique(sizes):
             at = first[sizes == n, None] + np.arange(n * n)
-            out[at] = _root(self.curvature[at].reshape(-1, n, n)).reshape(at.shape)
+            out[at] = covariance_root(self.curvature[at].reshape(-1, n, n)).reshape(at.shape)
         return o.block_diagonal(out)
 
     def noise(self, n_draws: int, rng: np.random.Generator) -> Floats:
@@ -227,16 +233,12 @@ def find_mode(
         found = o.evaluate(o.rows(x))
         return float(found.logp.sum() - x @ dual / 2), found
 
-    x = start = np.zeros(chains.n)
-    value, found = height(x, start)
-    if dual is not None:  # where the prior is now much wider, the same numbers are far away
-        warm = chains.covariance(dual[:, None])[:, 0]
-        there, found_there = height(warm, dual)
-        if there > value:
-            x, value, found = warm, there, found_there
-        else:
-            dual = None
-    dual = start if dual is None else dual
+    # from the dual of a much narrower prior the search may be further away than from the prior mean
+    starts = []
+    for start in [np.zeros(chains.n)] if dual is None else [np.zeros(chains.n), dual]:
+        x = chains.covariance(start[:, None])[:, 0]
+        starts.append((x, start, *height(x, start)))
+    x, dual, value, found = max(starts, key=lambda start: start[2])
     for _ in range(MOST_STEPS):
         information = Information(chains, o, found.curvature)
         slope = o.design.T @ found.slope - dual
@@ -281,7 +283,7 @@ def log_evidence(mode: Mode, *, probes: int | None = None, seed: int = 1) -> Evi
     if probes is None:
         probes = next(some for most, some in PROBES.items() if mode.x.size <= most)
     by_probe = _log_det_coupling(information, probes, rng)
-    log_det = information.log_det + by_probe.mean()
+    log_det = information.filtered.log_det + by_probe.mean()
     value = mode.logp - mode.x @ mode.dual / 2 - log_det / 2
     return Evidence(float(value), float(by_probe.std(ddof=1) / 2 / np.sqrt(probes)))
 
@@ -321,7 +323,7 @@ def _log_det_coupling(information: Information, probes: int, rng: np.random.Gene
     squared = column_dots(noise.reshape(-1, probes), noise.reshape(-1, probes))
     noisy = root * rng.standard_normal(f.shape)
     b = w * f + noisy
-    smoothed = information.smooth(b)
+    smoothed = information.filtered.smooth(b)
     squared = squared - column_dots(f, w * f) - 2 * column_dots(f, noisy) + column_dots(b, smoothed)
     length = np.sqrt(squared)
 
@@ -335,7 +337,7 @@ def _log_det_coupling(information: Information, probes: int, rng: np.random.Gene
         alpha = column_dots(y, E_y)
         diagonal.append(alpha)
         new_a, new_c = -alpha * a, E_y - alpha * c
-        new_y = root * information.smooth(root * E_y) - alpha * y
+        new_y = root * information.filtered.smooth(root * E_y) - alpha * y
         if before is not None:
             beta, old_a, old_c, old_y = before
             new_a, new_c, new_y = new_a - beta * old_a, new_c - beta * old_c, new_y - beta * old_y
@@ -347,15 +349,13 @@ def _log_det_coupling(information: Information, probes: int, rng: np.random.Gene
         off_diagonal.append(beta)
         before = beta, a, c, y
         a, c, y = new_a / beta, new_c / beta, new_y / beta
-    out = np.empty(probes)
-    for k in range(probes):
-        values, vectors = eigh_tridiagonal(
-            np.array([x[k] for x in diagonal]), np.array([x[k] for x in off_diagonal])
-        )
-        # the trace of X is zero: what a probe says of it is noise
-        parts = vectors[0] ** 2 * (np.log1p(np.maximum(values, -1 + 1e-12)) - values)
-        out[k] = squared[k] * parts.sum()
-    return out
+    T, k = np.zeros((probes, len(diagonal), len(diagonal))), np.arange(len(diagonal))
+    T[:, k, k] = np.transpose(diagonal)
+    T[:, k[1:], k[:-1]] = np.transpose(off_diagonal[: len(k) - 1]).reshape(probes, len(k) - 1)
+    values, vectors = np.linalg.eigh(T)  # which reads the lower triangle
+    # the trace of X is zero, so that of a probe is noise
+    parts = vectors[:, 0] ** 2 * (np.log1p(np.maximum(values, -1 + 1e-12)) - values)
+    return np.asarray(squared * parts.sum(axis=1))
 
 
 def posterior_draws(

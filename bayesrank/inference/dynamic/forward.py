@@ -1,11 +1,11 @@
 r"""Forward validation: learn from the past, predict what comes next, and go on.
 
-Of matches in the order of time, the first part is learned from, hyperparameters included. Then, day
-after day, the matches of the day are predicted from all that was before it, the mode is found again
-from where it was, and the day joins the past. What is measured is what a forecaster would have had:
+The first part of the data, in the order of time, gives the hyperparameters. Then, day after day,
+the matches of the day are predicted from all matches before it, the mode is found again from the
+last one, and the day joins the past. The score is that of a forecaster:
 
 .. math:: \text{log loss} = -\frac1n \sum_k \log \int p(y_k \mid \theta)\,
-          p(\theta \mid \text{what was before the day of } k)\, \mathrm d\theta
+          p(\theta \mid \text{data before the day of } k)\, \mathrm d\theta
 """
 
 from collections.abc import Mapping
@@ -21,10 +21,11 @@ from bayesrank.data import Pairs, Rankings
 from bayesrank.inference.approximation.nodes import node_of_draws
 from bayesrank.inference.dynamic.chains import Chains, find_mode, row_moments
 from bayesrank.inference.dynamic.histories import (
+    Moments,
     Problem,
     checked_hyperparameters,
     learned,
-    mixed_matches,
+    mixed_probabilities,
     moved_dual,
 )
 from bayesrank.likelihoods.plackett_luce.per_slot_kernel import per_slot_kernel
@@ -40,16 +41,16 @@ OUTCOMES = ("first", "second", "tie")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ForwardValidation:
-    """Predictions made before what they are of; see `forward_validation`, which makes it.
+    """Predictions of later data from earlier data, from `forward_validation`.
 
     Attributes
     ----------
     predictions : DataFrame
-        A row per match or ranking, in the order of time: of matches first, second, the time,
-        p_first, p_second, p_tie (in models of ties), outcome, count and log_p; of rankings the
+        A row per match or ranking, in the order of time. Matches have first, second, the time,
+        p_first, p_second, p_tie (in models of ties), outcome, count and log_p. Rankings have the
         label, the time, log_p and at_random, the log-probability if all orders were as probable.
     hyperparameters : dict
-        Those of the dynamics, from the first part.
+        Hyperparameters of the dynamics, from the first part.
     """
 
     predictions: pd.DataFrame
@@ -57,7 +58,7 @@ class ForwardValidation:
 
     @property
     def log_loss(self) -> float:
-        """Mean of minus the log-probability of what came, of a match or a ranking."""
+        """Mean of minus the log-probability of a match or a ranking."""
         return -float(np.average(self.predictions["log_p"], weights=self._counts))
 
     @property
@@ -76,38 +77,30 @@ class ForwardValidation:
         return float(np.average(right, weights=self._counts))
 
     def calibration(self, bins: int = 10) -> pd.DataFrame:
-        """Set predicted probabilities against how often what they are of came.
+        """Compare predicted probabilities with the shares of outcomes that came.
 
         Parameters
         ----------
         bins : int
-            About equally many predictions are in each.
+            Number of bins, each with about equally many predictions.
 
         Returns
         -------
         DataFrame
             A row per bin with the mean of the probabilities, the share of those that came, its
-            standard error were the probabilities right, and their number; every outcome of every
+            standard error if the probabilities are right, and their number; every outcome of every
             match is a prediction.
         """
         probability, came = self._of_matches()
         n_outcomes = probability.shape[1]
-        table = pd.DataFrame(
-            {
-                "predicted": probability.to_numpy().ravel(),
-                "came": (came[:, None] == np.arange(n_outcomes)).ravel().astype(float),
-                "n": np.repeat(self._counts.to_numpy(), n_outcomes),
-            }
+        p, n = probability.to_numpy().ravel(), np.repeat(self._counts.to_numpy(), n_outcomes)
+        is_outcome = (came[:, None] == np.arange(n_outcomes)).ravel()
+        sums = pd.DataFrame(
+            {"predicted": n * p, "came": n * is_outcome, "error": n * p * (1 - p), "n": n}
         )
-        table["bin"] = pd.qcut(table["predicted"], bins, labels=False, duplicates="drop")
-        for name in ("predicted", "came"):
-            table[name] *= table["n"]
-        table["spread"] = table["predicted"] * (1 - table["predicted"] / table["n"])
-        found = table.groupby("bin").sum()
-        for name in ("predicted", "came"):
-            found[name] /= found["n"]
-        found["error"] = np.sqrt(found.pop("spread")) / found["n"]
-        return found[["predicted", "came", "error", "n"]]
+        found = sums.groupby(pd.qcut(p, bins, labels=False, duplicates="drop")).sum()
+        found["error"] = np.sqrt(found["error"])
+        return found.div(found["n"], axis=0).assign(n=found["n"]).rename_axis("bin")
 
     @property
     def _counts(self) -> pd.Series:
@@ -138,7 +131,6 @@ def forward_validation(
     hyperparameters: Mapping[str, float] | None = None,
     unit: str = "year",
     step: float = 0.0,
-    window: float = np.inf,
     order_effect: bool = True,
     newcomers: bool = False,
     covariates: Mapping[str, ArrayLike] | None = None,
@@ -149,19 +141,14 @@ def forward_validation(
     Parameters
     ----------
     data, time, dynamics, likelihood, hyperparameters, unit
-        As of `history`; hyperparameters are learned from what is before `start`. Predictions
-        average over two values per hyperparameter, and take as many times as long as with
-        hyperparameters that are given.
+        As in `history`; hyperparameters are learned from the data before `start`. Predictions
+        average over two values for each of them.
     start : float below 1, or date
-        The share of the matches or rankings that the first part has, about, or the first time that
-        is predicted.
+        The share of the matches or rankings in the first part, or the first time to predict.
     step : float
         Predict this long at a time, in units of time; by default from one label to the next.
-    window : float
-        Learn from what is at most this old, in units of time: where there are very many matches, a
-        few lengths of the dynamics say all there is.
     order_effect, newcomers, covariates, seed
-        As of `history`.
+        As in `history`.
 
     Returns
     -------
@@ -183,58 +170,40 @@ def forward_validation(
     >>> bool(found.log_loss < np.log(2))
     True
     """
-    problem = in_order(
-        Problem.read(data, time, unit, likelihood, order_effect, newcomers, covariates or {})
-    )
+    problem = Problem.read(data, time, unit, likelihood, order_effect, newcomers, covariates or {})
+    problem = _taken(problem, np.argsort(problem.time, kind="stable"))
     when = problem.time
     n_first = _first_part(problem, start)
     shape = Dynamics(dynamics)
-    first = rows_between(problem, 0, n_first)
+    first = _taken(problem, np.arange(n_first))
     found = learned(first, shape, checked_hyperparameters(hyperparameters or {}, shape), seed)
     old, (nodes, weight) = first.observations(), found.few()
     rng = np.random.default_rng(seed)
-    tables = []
-    n = n_first
+    tables, n = [], n_first
     while n < len(when):
         end = int(np.searchsorted(when, when[n] + step, side="right" if step == 0 else "left"))
-        oldest = int(np.searchsorted(when, when[n] - window))
-        part = rows_between(problem, oldest, end)
+        part = _taken(problem, np.arange(end))
         whole = part.observations()
-        known = whole.head(n - oldest)
-        to_come, moments = whole.tail(n - oldest), []
+        known, to_come, moments = whole.head(n), whole.tail(n), []
         for k, node in enumerate(nodes):
             chains = Chains(whole.nodes, whole.common, shape, node.values)
             mode = find_mode(chains, known, moved_dual(old, node.dual, whole))
             nodes[k] = node._replace(dual=mode.dual)
             moments.append(row_moments(mode, to_come))
         old = whole
-        tables.append(_predicted(part, n - oldest, moments, weight, rng))
+        tables.append(_predicted(part, n, moments, weight, rng))
         n = end
-    given = dict(zip(shape.names, found.values.tolist(), strict=True))
-    return ForwardValidation(pd.concat(tables, ignore_index=True), given)
-
-
-def in_order(problem: Problem) -> Problem:
-    """Put what is observed in the order of time."""
-    return _taken(problem, np.argsort(problem.time, kind="stable"))
-
-
-def rows_between(problem: Problem, first: int, end: int) -> Problem:
-    """Keep some of what is observed."""
-    return _taken(problem, np.arange(first, end))
+    best = dict(zip(shape.names, found.values.tolist(), strict=True))
+    return ForwardValidation(pd.concat(tables, ignore_index=True), best)
 
 
 def _taken(problem: Problem, rows: NDArray[Any]) -> Problem:
+    """Keep some of the rows, in this order."""
     data: Any = problem.data
     if isinstance(data, Pairs):
-        data = replace(
-            data,
-            **{
-                name: getattr(data, name)[rows]
-                for name in ("first", "second", "counts", "weight", "judge_idx")
-            },
-            groups={name: group.take(rows) for name, group in data.groups.items()},
-        )
+        names = ("first", "second", "counts", "weight", "judge_idx")
+        groups = {name: group.take(rows) for name, group in data.groups.items()}
+        data = replace(data, **{name: getattr(data, name)[rows] for name in names}, groups=groups)
     else:
         data = data.subset(rows)
     covariates = {name: x[rows] for name, x in problem.covariates.items()}
@@ -258,33 +227,28 @@ def _first_part(problem: Problem, start: Any) -> int:
 
 
 def _predicted(
-    problem: Problem,
-    n: int,
-    moments: list[tuple[Floats, list[Floats]]],
-    weight: Floats,
-    rng: np.random.Generator,
+    problem: Problem, n: int, moments: list[Moments], weight: Floats, rng: np.random.Generator
 ) -> pd.DataFrame:
+    """Predict the rows from the n-th on."""
     data: Any = problem.data
     group = data.groups[problem.group]
     time = group.labels.take(group.idx[n:])
     if isinstance(data, Pairs):
-        probability = mixed_matches(moments, weight, problem.likelihood).probability
+        probability = mixed_probabilities(moments, weight, problem.likelihood)
         return _predicted_matches(data, n, time, probability)
     ranks, mask = data.ranks[n:], data.mask[n:]
     node = node_of_draws(np.log(weight), DRAWS, rng)
-    first, log_p = 0, []
+    ends, log_p = np.append(0, mask.sum(axis=1).cumsum()), []
     for k, (here, row) in enumerate(zip(mask, ranks, strict=True)):
-        size = int(here.sum())
         utility = np.zeros((DRAWS, len(row)))
-        for of, (mean, covariance) in enumerate(moments):
+        for number, (mean, covariance) in enumerate(moments):
             values, vectors = np.linalg.eigh(covariance[k])
-            noise = rng.normal(size=((node == of).sum(), size))
-            utility[np.ix_(node == of, here)] = (
-                mean[first : first + size] + (noise * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+            noise = rng.normal(size=((node == number).sum(), len(values)))
+            utility[np.ix_(node == number, here)] = (
+                mean[ends[k] : ends[k + 1]] + (noise * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
             )
         found, _ = per_slot_kernel(utility, np.tile(row.astype(np.int64), (DRAWS, 1)))
         log_p.append(logsumexp(found) - np.log(DRAWS))
-        first += size
     sizes = data.block_sizes[n:]
     random = gammaln(sizes + 1.0).sum(axis=1) - gammaln(sizes.sum(axis=1) + 1.0)
     return pd.DataFrame(
@@ -293,16 +257,16 @@ def _predicted(
 
 
 def _predicted_matches(pairs: Pairs, n: int, time: Any, probability: Floats) -> pd.DataFrame:
-    counts = pairs.counts[n:]
-    row, outcome = np.nonzero(counts)
-    table = {
-        "first": pairs.items.take(pairs.first[n:])[row],
-        "second": pairs.items.take(pairs.second[n:])[row],
-        "time": time[row],
-    }
-    for k in range(probability.shape[1]):
-        table[f"p_{OUTCOMES[k]}"] = probability[row, k]
+    row, outcome = np.nonzero(pairs.counts[n:])
+    table = pd.DataFrame(
+        {
+            "first": pairs.items.take(pairs.first[n:])[row],
+            "second": pairs.items.take(pairs.second[n:])[row],
+            "time": time[row],
+        }
+    )
+    table[[f"p_{name}" for name in OUTCOMES[: probability.shape[1]]]] = probability[row]
     table["outcome"] = np.array(OUTCOMES)[outcome]
-    table["count"] = counts[row, outcome]
+    table["count"] = pairs.counts[n:][row, outcome]
     table["log_p"] = np.log(probability[row, outcome])
-    return pd.DataFrame(table)
+    return table

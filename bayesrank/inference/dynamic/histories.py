@@ -1,36 +1,24 @@
-r"""Strengths that change: the posterior of utilities over time, from what has dates.
+r"""Strengths that change: the posterior of utilities over time, from data with dates.
 
-An item has a utility at every time at which it is seen. It changes as a dynamics says, a Gaussian
-process such as a random walk (`bayesrank.utility.Dynamics`), and what is observed at a time depends
+An item has a utility at every time at which it is seen. It changes by a dynamics, a Gaussian
+process such as a random walk (`bayesrank.utility.Dynamics`), and an observation at a time depends
 on the utilities at that time:
 
 .. math:: u_i(\cdot) \sim \text{dynamics}, \qquad
           y_k \sim \text{Davidson}\bigl(u_{i_k}(t_k) - u_{j_k}(t_k) + \delta, \nu\bigr)
 
 Given the hyperparameters of the dynamics, `history` finds the mode of all utilities by Newton's
-method and takes the posterior for normal around it, all covariances included. The hyperparameters
-have a weak prior (`Dynamics.log_prior`). Their mode is found by Laplace's approximation of the
-evidence, and nodes are laid around it (`approximation.nodes`). A node has hyperparameters, a
-mode, and a weight: the evidence, corrected by draws, times the prior. Draws and predictions are
-those of the mixture over the nodes. With the best hyperparameters alone intervals would be too
-narrow.
+method and takes the normal around it as their posterior (`bayesrank.inference.dynamic.chains`).
+The hyperparameters have a weak prior (`Dynamics.log_prior`). Their mode is found by Laplace's
+approximation of the evidence, and weighted nodes are laid around it (`approximation.nodes`). The
+weight of a node is the evidence, corrected by draws, times the prior. Draws and predictions come
+from the mixture over 8 to 64 nodes, or one where all hyperparameters are given or known well.
 
 Time and memory are linear in the matches (in rankings, in their squared lengths) and in the times
-at which items are seen. There are 8 to 64 nodes, or one where all hyperparameters are given or are
-known well. Each takes one more search for a mode. A draw takes as long as from one node;
-predictions take as long as from one node times the number of nodes. How all that goes:
-`bayesrank.inference.dynamic.chains`.
-
->>> import bayesrank as br
->>> table = pd.DataFrame({"home": [*"abab"], "away": [*"baba"], "won": ["first"] * 4})
->>> table["day"] = ["2024-01-01", "2024-02-01", "2024-06-01", "2024-09-01"]
->>> pairs = br.Pairs.from_frame(table, first="home", second="away", outcome="won", by="day")
->>> fit = history(pairs, time="day", dynamics="random_walk")
->>> fit.predict(["a"], ["b"], at="2024-10-01")["p_first"].item() > 0.5
-True
+at which items are seen. Predictions take time proportional to the number of nodes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -42,7 +30,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from pymc.backends.arviz import coords_and_dims_for_inferencedata
 from scipy.optimize import minimize
-from scipy.special import gammaln, log_softmax
+from scipy.special import expit, gammaln, softmax
 
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import (
@@ -70,12 +58,13 @@ from bayesrank.inference.dynamic.chains import (
     Information,
     Mode,
     beyond_laplace,
+    covariance_root,
     find_mode,
     log_evidence,
     posterior_draws,
     row_moments,
 )
-from bayesrank.inference.dynamic.observations import TIE_VALUE, TIES, Observations, observations_of
+from bayesrank.inference.dynamic.observations import TIES, Observations, observations_of
 from bayesrank.utility.dynamics import Dynamics
 
 __all__ = ["History", "history"]
@@ -83,14 +72,14 @@ __all__ = ["History", "history"]
 Floats = NDArray[np.float64]
 
 RANKINGS_OF = "plackett_luce"
-FAMILIES: dict[str, tuple[Any, dict[str, float]]] = {  # with some parameter of ties
-    "bradley_terry": (BradleyTerry, {}),
-    "davidson": (Davidson, {"nu": 1.0}),
-    "rao_kupper": (RaoKupper, {"theta": 2.0}),
-    RANKINGS_OF: (PlackettLuce, {}),
+FAMILIES: dict[str, Any] = {
+    "bradley_terry": BradleyTerry,
+    "davidson": Davidson,
+    "rao_kupper": RaoKupper,
+    RANKINGS_OF: PlackettLuce,
 }
-NEAR = 0.03  # to where the logarithms of hyperparameters are searched for
-MOST_TRIED = 100
+NEAR = 0.03  # precision of the mode of the log hyperparameters, far below their uncertainty
+MOST_TRIED = 100  # hyperparameters in the search for their mode
 LEAST_BEND = 0.5  # smallest curvature assumed at the mode; about that of the prior
 POINTS = 21  # of the quadrature over the lead of a match, and over ties
 
@@ -113,8 +102,8 @@ def history(
     Parameters
     ----------
     data : Pairs or Rankings
-        Grouped by time: ``by=`` of `Pairs.from_frame`, or `Rankings.grouped`. All of a label, such
-        as a day, are at the same time.
+        Grouped by time: ``by=`` of `Pairs.from_frame`, or `Rankings.grouped`. All rows of a label,
+        such as a day, are at the same time.
     time : str
         The group whose labels are dates, or numbers, which are times as they are.
     dynamics : str
@@ -123,20 +112,20 @@ def history(
         "davidson", "rao_kupper" or "bradley_terry" of pairs (by default the first if any tie, else
         the last), "plackett_luce" of rankings.
     hyperparameters : mapping of str to float, optional
-        Of the dynamics, positive: these are not learned.
+        Positive hyperparameters of the dynamics, which are then not learned.
     unit : str
-        What dates are counted in: "year", "week", "day", "hour" or "second". Lengths are in this
-        unit, and drifts per root of it.
+        Unit in which dates are counted: "year", "week", "day", "hour" or "second". Lengths are in
+        this unit, and drifts per root of it.
     order_effect : bool
         Whether the first item of a pair may have an advantage: Normal(0, 0.5).
     newcomers : bool
-        Whether items that were not there at the first time have a mean of their own, such as of
-        promoted teams: Normal(0, 1).
+        Whether items that enter after the first time, such as promoted teams, have a mean of their
+        own: Normal(0, 1).
     covariates : mapping of str to array, optional
-        What adds to the lead of the first item, (n_pairs,), or to the utility in every slot,
+        Values that add to the lead of the first item, (n_pairs,), or to the utility in every slot,
         (n_rankings, n_slots), times a coefficient: Normal(0, 1).
     seed : int
-        Of the probes of the evidence.
+        Random seed of the evidence.
 
     Returns
     -------
@@ -146,27 +135,26 @@ def history(
     ------
     ValueError
         If labels are no times, an item is in two matches at the same instant (a time with hours),
-        the data have ties and the likelihood none, weights or hyperparameters are not as they must
-        be, or names do not fit.
+        the data have ties and the likelihood none, a hyperparameter is not positive, a covariate
+        does not fit, or a name is unknown.
 
     Notes
     -----
-    Utilities of an item begin where it is first seen, with the prior of the dynamics, whose mean is
-    0 (or that of newcomers).
+    The utility of an item begins where it is first seen, with the prior of the dynamics, whose mean
+    is 0 (or that of newcomers).
 
-    The posterior averages over the hyperparameters that are not given. At each of some nodes it is
-    the normal around the mode, so intervals are still too narrow where nearly all matches are won
-    by the better item: there the posterior is far from normal.
+    The posterior averages over the hyperparameters that are not given. Given these it is normal, so
+    intervals are too narrow where nearly all matches are won by the better item.
 
     Examples
     --------
     >>> import bayesrank as br
-    >>> races = br.load_nascar()
-    >>> races = races.grouped({"race": np.arange(races.n_rankings)})
-    >>> fit = br.history(races, time="race", dynamics="random_walk",
-    ...                  hyperparameters={"scale": 1.0, "drift": 0.05})
-    >>> fit.draws(draws=100)["posterior"]["utility"].dims
-    ('chain', 'draw', 'item')
+    >>> table = pd.DataFrame({"home": [*"abab"], "away": [*"baba"], "won": ["first"] * 4})
+    >>> table["day"] = ["2024-01-01", "2024-02-01", "2024-06-01", "2024-09-01"]
+    >>> pairs = br.Pairs.from_frame(table, first="home", second="away", outcome="won", by="day")
+    >>> fit = history(pairs, time="day", dynamics="random_walk")
+    >>> fit.predict(["a"], ["b"], at="2024-10-01")["p_first"].item() > 0.5
+    True
     """
     problem = Problem.read(data, time, unit, likelihood, order_effect, newcomers, covariates or {})
     shape = Dynamics(dynamics)
@@ -177,7 +165,7 @@ def history(
 
 @dataclass(frozen=True)
 class Problem:
-    """What is observed, with times as numbers."""
+    """The observed data, with times as numbers."""
 
     data: Pairs | Rankings
     group: str
@@ -208,33 +196,16 @@ class Problem:
                 f"add it with Rankings.grouped."
             )
         times = label_times(data.groups[group].labels, group, unit)
-        if isinstance(data, Pairs):
-            ties = bool(data.counts[:, 2].any())
-            likelihood = likelihood or ("davidson" if ties else "bradley_terry")
-            if likelihood not in TIES:
-                raise ValueError(
-                    f"`likelihood` of pairs is {likelihood!r}; it must be one of {quoted(TIES)}."
-                )
-            if ties and likelihood == "bradley_terry":
-                raise ValueError(
-                    "The pairs have ties, and bradley_terry has none: take davidson or "
-                    "rao_kupper, or pairs.split_ties()."
-                )
-            shape: tuple[int, ...] = (data.n_pairs,)
-        else:
-            if likelihood not in (None, RANKINGS_OF):
-                raise ValueError(
-                    f"`likelihood` of rankings is {likelihood!r}; it must be {RANKINGS_OF!r}."
-                )
-            likelihood, shape = RANKINGS_OF, data.ranks.shape
+        likelihood = _checked_likelihood(likelihood, data)
+        pairs = isinstance(data, Pairs)
+        noun, shape = ("pair", (data.n_pairs,)) if pairs else ("ranking", data.ranks.shape)
         read = {}
         for name, values in covariates.items():
-            noun = "pair" if isinstance(data, Pairs) else "ranking"
-            read[name] = float_array(per_row(values, {noun: data.labels}, name), name)
-            if read[name].shape != shape or not np.isfinite(read[name]).all():
+            x = read[name] = float_array(per_row(values, {noun: data.labels}, name), name)
+            if x.shape != shape or not np.isfinite(x).all():
                 raise ValueError(
                     f"The covariate {name!r} must be finite numbers of the shape {shape}; it has "
-                    f"the shape {read[name].shape}."
+                    f"the shape {x.shape}."
                 )
         problem = cls(data, group, unit, times, likelihood, order_effect, newcomers, read)
         problem._refuse_two_at_once()
@@ -263,23 +234,54 @@ class Problem:
         """Time of every pair or ranking."""
         return self.times[self.data.groups[self.group].idx]
 
-    def observations(self, also: Any = None, n: int | None = None) -> Observations:
-        """Lay out what is observed, with further nodes."""
-        found = observations_of(
-            self.data,
-            self.time,
-            self.likelihood,
-            order_effect=self.order_effect and isinstance(self.data, Pairs),
-            newcomers=self.newcomers,
-            covariates=self.covariates,
-            also=also,
-        )
-        return found if n is None else found.head(n)
+    def observations(self, also: tuple[Any, Floats] | None = None) -> Observations:
+        """Lay out the design matrix, with nodes of further items and times."""
+        return observations_of(
+            self.data, self.time, self.likelihood, order_effect=self.order_effect,
+            newcomers=self.newcomers, covariates=self.covariates, also=also,
+        )  # fmt: skip
 
-    def read_times(self, at: Any) -> tuple[Floats, Any]:
-        """Read one time or several: numbers, and what to call them."""
-        labels = plain_index([at] if isinstance(at, str) or np.ndim(at) == 0 else at, "at")
-        return label_times(labels, self.group, self.unit), labels
+    def read_times(self, at: Any) -> tuple[Floats, pd.Index]:
+        """Read one time or several, by default the last one: numbers and labels."""
+        if at is None:
+            group = self.data.groups[self.group]
+            at = group.labels[group.idx[np.argmax(self.time)]]
+        labels = plain_index([at] if _is_one(at) else at, "at")
+        distinct, code = np.unique(labels, return_inverse=True)
+        return label_times(plain_index(distinct), self.group, self.unit)[code], labels
+
+    def check_covariates(self, names: Iterable[str]) -> None:
+        """Raise unless these are the names of the covariates."""
+        if set(names) != set(self.covariates):
+            raise ValueError(
+                f"The data have the covariates {quoted(self.covariates) or 'none'}; got "
+                f"{quoted(names) or 'none'}. Give the same ones."
+            )
+
+
+def _is_one(at: Any) -> bool:
+    """Whether this is one time, and not a sequence of them."""
+    return at is None or isinstance(at, str) or np.ndim(at) == 0
+
+
+def _checked_likelihood(likelihood: str | None, data: Pairs | Rankings) -> str:
+    """Return the likelihood, or the default one; raise if the data cannot have it."""
+    if isinstance(data, Rankings):
+        noun, possible, default, ties = "rankings", [RANKINGS_OF], RANKINGS_OF, False
+    else:
+        ties = bool(data.counts[:, 2].any())
+        noun, possible, default = "pairs", [*TIES], "davidson" if ties else "bradley_terry"
+    likelihood = likelihood or default
+    if likelihood not in possible:
+        raise ValueError(
+            f"`likelihood` of {noun} is {likelihood!r}; it must be one of {quoted(possible)}."
+        )
+    if ties and likelihood == "bradley_terry":
+        raise ValueError(
+            "The pairs have ties, and bradley_terry has none: take davidson or rao_kupper, or "
+            "pairs.split_ties()."
+        )
+    return likelihood
 
 
 def checked_hyperparameters(given: Mapping[str, float], dynamics: Dynamics) -> dict[str, float]:
@@ -298,7 +300,7 @@ class Node(NamedTuple):
     """Values of the hyperparameters, and the mode of the utilities given them."""
 
     values: Floats  # (n_hyperparameters,)
-    log_marginal: float  # of the logarithms of the hyperparameters, but for a constant
+    log_marginal: float  # of the logarithms of the hyperparameters, up to a constant
     dual: Floats
 
 
@@ -319,16 +321,16 @@ class Learned(NamedTuple):
         x, weight = np.log([node.values for node in self.nodes]), np.exp(self.log_weight)
         mean = weight @ x
         values, vectors = np.linalg.eigh(((x - mean).T * weight) @ (x - mean))
-        free = values > 1e-9  # of those that are given nothing varies
+        free = values > 1e-9  # given hyperparameters do not vary
         n = int(free.sum())
         if len(self.nodes) <= max(1, 2 * n):
             return list(self.nodes), weight
         axes = (vectors[:, free] * np.sqrt(n * values[free])).T
         points = np.concatenate([mean + axes, mean - axes])
-        near = ((points[:, None] - x) ** 2).sum(axis=2).argmin(axis=1).tolist()
+        nearest = ((points[:, None] - x) ** 2).sum(axis=2).argmin(axis=1)
         few = [
             self.nodes[k]._replace(values=np.exp(point))
-            for k, point in zip(near, points, strict=True)
+            for k, point in zip(nearest, points, strict=True)
         ]
         return few, np.full(2 * n, 1 / (2 * n))
 
@@ -336,72 +338,67 @@ class Learned(NamedTuple):
 def learned(problem: Problem, dynamics: Dynamics, given: Mapping[str, float], seed: int) -> Learned:
     """Find the hyperparameters of the highest density, and nodes around them.
 
-    The log density of their logarithms is the evidence and the prior. Where some are given, nodes
-    differ in the others alone.
+    The log density of their logarithms is the evidence and the prior. Given hyperparameters are the
+    same in all nodes.
     """
     observations = problem.observations()
     span = float(np.ptp(observations.time)) or 1.0
     medians = dynamics.medians(span)
     start = np.log([given.get(name, m) for name, m in zip(dynamics.names, medians, strict=True)])
     free = np.array([name not in given for name in dynamics.names])
-    last: list[Any] = [None]
+    last: Floats | None = None  # the dual of the last mode, where the next search starts
 
-    def whole(part: Floats) -> Floats:
+    def fit(part: Floats, dual: Floats | None) -> tuple[Floats, Mode, float]:
         x = start.copy()
         x[free] = part
-        return x
-
-    def at(x: Floats, dual: Floats | None) -> Mode:
         chains = Chains(observations.nodes, observations.common, dynamics, np.exp(x))
-        return find_mode(chains, observations, dual)
+        mode = find_mode(chains, observations, dual)
+        return np.exp(x), mode, log_evidence(mode, seed=seed).value + dynamics.log_prior(x, span)
 
-    def log_density(x: Floats, mode: Mode) -> float:
-        return log_evidence(mode, seed=seed).value + dynamics.log_prior(x, span)
-
-    def height(part: Floats) -> float:
-        x = whole(part)
-        mode = at(x, last[0])
-        last[0] = mode.dual
-        return log_density(x, mode)
+    def log_density(part: Floats) -> float:
+        nonlocal last
+        _, mode, value = fit(part, last)
+        last = mode.dual
+        return value
 
     def node(part: Floats, near: Node | None) -> Node:
-        x = whole(part)
-        mode = at(x, last[0] if near is None else near.dual)
-        density = log_density(x, mode) + beyond_laplace(mode, seed=seed)
-        return Node(np.exp(x), density, mode.dual)
+        values, mode, value = fit(part, last if near is None else near.dual)
+        return Node(values, value + beyond_laplace(mode, seed=seed), mode.dual)
 
+    peak, top = start[free], 0.0
+    if (
+        free.any()
+    ):  # by a quadratic model, which the noise of a thousandth of a nat does not mislead
+        options = {"initial_tr_radius": 0.5, "final_tr_radius": NEAR, "maxfev": MOST_TRIED}
+        found: Any = minimize(  # type: ignore[call-overload]
+            lambda part: -log_density(part), peak, method="COBYQA", options=options
+        )
+        peak, top = found.x, -float(found.fun)
+    values, mode, _ = fit(peak, last)
+    alone = Learned(values, mode, (Node(values, 0.0, mode.dual),), np.zeros(1))
     if not free.any():
-        mode = at(start, None)
-        values = np.exp(start)
-        return Learned(values, mode, (Node(values, 0.0, mode.dual),), np.zeros(1))
-    # by a quadratic model: a thousandth of a nat is noise
-    options = {"initial_tr_radius": 0.5, "final_tr_radius": NEAR, "maxfev": MOST_TRIED}
-    found: Any = minimize(  # type: ignore[call-overload]
-        lambda part: -height(part), start[free], method="COBYQA", options=options
-    )
-    peak = found.x
-    values, mode = np.exp(whole(peak)), at(whole(peak), last[0])
-    last[0] = mode.dual
-    _, curvature = curvature_of(height, peak, -float(found.fun))
-    bend, along = np.linalg.eigh(curvature)
-    covariance = (along / np.maximum(bend, LEAST_BEND)) @ along.T
+        return alone
+    last = mode.dual
+    _, curvature = curvature_of(log_density, peak, top)
+    bend, axes = np.linalg.eigh(curvature)
+    covariance = (axes / np.maximum(bend, LEAST_BEND)) @ axes.T
     if np.diag(covariance).max() < KNOWN**2:
-        return Learned(values, mode, (Node(values, 0.0, mode.dual),), np.zeros(1))
-    _, log_weight, nodes, _ = weighted_nodes(peak, covariance, -float(found.fun), height, node)
+        return alone
+    _, log_weight, nodes, _ = weighted_nodes(peak, covariance, top, log_density, node)
     return Learned(values, mode, tuple(nodes), log_weight)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class History:
-    """The posterior of utilities that change with time; see `history`, which makes it.
+    """The posterior of utilities that change with time, from `history`.
 
     Attributes
     ----------
     dynamics : Dynamics
     hyperparameters : dict
-        Those of the dynamics: the best ones, or those that were given.
+        Hyperparameters of the dynamics: the best ones, or the given ones.
     mode : Mode
-        Of the utilities at all times at which items are seen, given these hyperparameters.
+        The utilities at all times at which items are seen, given these hyperparameters.
     """
 
     _problem: Problem
@@ -414,12 +411,12 @@ class History:
 
     @property
     def data(self) -> Pairs | Rankings:
-        """What is observed."""
+        """The observed data."""
         return self._problem.data
 
     @property
     def likelihood(self) -> str:
-        """What it is observed by."""
+        """The name of the likelihood."""
         return self._problem.likelihood
 
     @property
@@ -432,7 +429,7 @@ class History:
 
     @property
     def observations(self) -> Observations:
-        """How what is observed depends on the utilities."""
+        """How the data depend on the utilities."""
         return self.mode.information.observations
 
     @property
@@ -472,21 +469,21 @@ class History:
         since : date or number, optional
             Leave out items that were last seen before.
         draws, chains : int
-            Draws are independent; chains differ by chance alone.
+            Draws are independent; chains differ by chance only.
         seed : int
         log_likelihood : bool
-            Whether to add the log-likelihood of every pair or ranking, and what was observed, for
-            `br.compare` with other models of the same data. All utilities are kept meanwhile: 8
+            Whether to add the log-likelihood of every pair or ranking and the observed data, for
+            `br.compare` with other models of the same data. This keeps all utilities in memory: 8
             bytes for each draw of every item at every time at which it is seen.
 
         Returns
         -------
         DataTree
             Its posterior has ``utility`` (chain, draw, item), or with the dim of the times before
-            the last if `at` is a sequence, less the mean of the items in each draw; and what is the
-            same at all times. An item that is not there yet at the (last) time is left out; at an
-            earlier one before it comes in its utility is NaN. Its sample_stats have ``node``: the
-            row of `nodes` whose hyperparameters a draw has.
+            the last if `at` is a sequence, centred over the items in each draw; and the effects
+            that are the same at all times. Items that enter after the (last) time are left out; the
+            utility is NaN at times before an item enters. Its sample_stats have ``node``: the row
+            of `nodes` whose hyperparameters a draw has.
 
         Raises
         ------
@@ -501,87 +498,85 @@ class History:
         >>> pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="round")
         >>> given = {"scale": 1.0, "drift": 0.3}
         >>> fit = br.history(pairs, time="round", dynamics="random_walk", hyperparameters=given)
-        >>> br.rank_summary(fit.draws(at=5)).index.tolist()  # doctest: +SKIP
-        ['c', 'a', 'b']
         >>> dict(fit.draws(at=[1, 3, 5])["posterior"]["utility"].sizes)
         {'chain': 4, 'draw': 250, 'round': 3, 'item': 3}
         """
         p = self._problem
-        one = at is None or isinstance(at, str) or np.ndim(at) == 0
-        if at is None:
-            at = self._last_label()
         times, labels = p.read_times(at)
-        order = np.argsort(times)
         entry, last = self._seen()
         items = np.flatnonzero(entry <= times.max())
         if since is not None:
             items = items[last[items] >= p.read_times(since)[0][0]]
         if not len(items):
-            raise ValueError(f"No item is there at {quoted(labels[order[-1:]])}.")
+            raise ValueError(f"No item is there at {quoted(labels[[np.argmax(times)]])}.")
         item, when = np.repeat(items, len(times)), np.tile(times, len(items))
         there = when >= entry[item]
         wider = p.observations((item[there], when[there]))
-        rng = np.random.default_rng(seed)
-        n_nodes = wider.nodes.item.size
         places = wider.nodes.places(item[there], when[there])
-        keep: Any = np.append(places, n_nodes + np.arange(len(wider.common)))
-        whole = slice(None) if log_likelihood else keep
-        node = node_of_draws(self._log_weight, draws * chains, rng)
-        found = np.empty((wider.n if log_likelihood else len(keep), node.size))
-        for k, one_node in enumerate(self._nodes):
-            mine = np.flatnonzero(node == k)
-            if mine.size:
-                mode = self._moved(one_node, wider)
-                found[:, mine] = posterior_draws(mode, mine.size, rng, keep=whole)
-        everywhere, found = found, found[keep] if log_likelihood else found
+        n_common = len(wider.common)
+        keep: Any = np.append(places, wider.nodes.item.size + np.arange(n_common))
+        x, node = self._draw(wider, draws * chains, seed, slice(None) if log_likelihood else keep)
+        kept = x[keep] if log_likelihood else x
+
         utility: Any = np.full((item.size, draws * chains), np.nan)
-        utility[there] = found[: len(places)]
+        utility[there] = kept[: len(places)]
         utility = utility.reshape(len(items), len(times), -1).transpose(2, 1, 0)
         utility -= np.nanmean(utility, axis=2, keepdims=True)
-
-        names = p.data.coords["item"][items]
-        values: dict[str, Any] = {"utility": utility[:, 0] if one else utility}
-        for k, what in enumerate(wider.common):
-            x = found[len(places) + k] + what.mean
-            values[what.name] = TIE_VALUE.get(what.name, lambda x: x)(x)
-        dims = {"utility": ["item"] if one else [p.group, "item"]}
-        coords = {"item": names} | ({} if one else {p.group: time_coordinates(labels, p.group)})
+        values = {"utility": utility[:, 0] if _is_one(at) else utility}
+        for effect, drawn in zip(wider.common, kept[len(places) :], strict=True):
+            values[effect.name] = effect.value(drawn + effect.mean)
+        groups = {"posterior": values, "sample_stats": {"node": node}}
+        coords = {"item": p.data.coords["item"][items], p.group: time_coordinates(labels, p.group)}
         out = az.from_dict(
-            {"posterior": {k: v.reshape(chains, draws, *v.shape[1:]) for k, v in values.items()}},
-            coords=coords,
-            dims=dims,
+            {
+                group: {name: y.reshape(chains, draws, *y.shape[1:]) for name, y in some.items()}
+                for group, some in groups.items()
+            },
+            coords={"item": coords["item"]} if _is_one(at) else coords,
+            dims={"utility": ["item"] if _is_one(at) else [p.group, "item"]},
         )
-        out["sample_stats"] = xr.DataTree(
-            xr.Dataset(
-                {"node": (("chain", "draw"), node.reshape(chains, draws))},
-                coords={"chain": np.arange(chains), "draw": np.arange(draws)},
+        when_label = labels[0] if at is None else at
+        for group in groups:
+            out[group].attrs.update(
+                inference_library="bayesrank", approximation="Laplace", at=str(when_label)
             )
-        )
-        said = {"inference_library": "bayesrank", "approximation": "Laplace", "at": str(at)}
-        for group in ("posterior", "sample_stats"):
-            out[group].attrs.update(said)
-        return self._with_log_likelihood(out, wider, everywhere) if log_likelihood else out
+        return self._with_log_likelihood(out, wider, x) if log_likelihood else out
+
+    def _draw(
+        self, wider: Observations, n_draws: int, seed: int, keep: Any
+    ) -> tuple[Floats, NDArray[np.int64]]:
+        """Draw the unknowns of `keep` from the mixture, (n_kept, n_draws), and the node of each."""
+        rng = np.random.default_rng(seed)
+        node = node_of_draws(self._log_weight, n_draws, rng)
+        found = np.empty((np.arange(wider.n)[keep].size, n_draws))
+        for k, one in enumerate(self._nodes):
+            mine = np.flatnonzero(node == k)
+            if mine.size:
+                mode = self._moved(one, wider)
+                found[:, mine] = posterior_draws(mode, mine.size, rng, keep=keep)
+        return found, node
 
     def _with_log_likelihood(self, out: xr.DataTree, o: Observations, x: Floats) -> xr.DataTree:
-        """Add what `pymc.compute_log_likelihood` would, from utilities at all nodes."""
+        """Add the groups that `pymc.compute_log_likelihood` would, from utilities at all nodes."""
         data = self.data
         logp = np.stack([o.evaluate(o.rows(draw)).logp for draw in x.T])
-        if isinstance(data, Pairs):  # outcomes of a pair in whatever order
+        if isinstance(data, Pairs):  # the outcomes of a pair in any order
             n = data.counts
-            ways = gammaln(n.sum(axis=1) + 1.0) - gammaln(n + 1.0).sum(axis=1)
-            logp += data.weight * ways
-        family, tie = FAMILIES[self.likelihood]
+            logp += data.weight * (gammaln(n.sum(axis=1) + 1.0) - gammaln(n + 1.0).sum(axis=1))
+        tie = TIES.get(self.likelihood)
+        any_tie = {} if tie is None else {tie.name: tie.value(0.0)}
         with pm.Model(coords=data.coords) as model:
-            family("y", np.zeros(data.n_items), observed=data, **tie)
+            FAMILIES[self.likelihood]("y", np.zeros(data.n_items), observed=data, **any_tie)
         coords, _ = coords_and_dims_for_inferencedata(model)
-        kept = {name: xr.DataTree(group) for name, group in data_groups(model).items()}
         sizes = out["posterior"].sizes
-        logp = logp.reshape(sizes["chain"], sizes["draw"], -1)
-        each = model.named_vars_to_dims["y"][0]
-        of_rows = az.from_dict(
-            {"log_likelihood": {"y": logp}}, coords={each: coords[each]}, dims={"y": [each]}
+        row = model.named_vars_to_dims["y"][0]
+        added = az.from_dict(
+            {"log_likelihood": {"y": logp.reshape(sizes["chain"], sizes["draw"], -1)}},
+            coords={row: coords[row]},
+            dims={"y": [row]},
         )
-        out.update({**of_rows.children, **kept})
+        groups = {name: xr.DataTree(group) for name, group in data_groups(model).items()}
+        out.update({**added.children, **groups})
         return out
 
     def with_data(
@@ -589,8 +584,8 @@ class History:
     ) -> "History":
         """Observe other data, such as those of today in addition, with the same hyperparameters.
 
-        Nodes keep their weights. The mode of each is looked for from where it was, so that a day
-        more takes a step or two.
+        Nodes keep their weights. The search for the mode of each starts from the mode before, so a
+        further day takes a step or two.
 
         Parameters
         ----------
@@ -598,7 +593,7 @@ class History:
             All that is known now, of the same kind and grouped by the same times. There may be new
             items and new times; what is left out is forgotten.
         covariates : mapping of str to array, optional
-            Of all of them, under the names that there were.
+            Values for all of them, under the same names.
 
         Returns
         -------
@@ -630,11 +625,7 @@ class History:
                 f"The history is of {type(p.data).__name__}, and cannot observe "
                 f"{type(data).__name__}."
             )
-        if set(covariates or {}) != set(p.covariates):
-            raise ValueError(
-                f"The data had the covariates {quoted(p.covariates) or 'none'}, these have "
-                f"{quoted(covariates or {}) or 'none'}: give the same."
-            )
+        p.check_covariates(covariates or {})
         problem = Problem.read(
             data, p.group, p.unit, p.likelihood, p.order_effect, p.newcomers, covariates or {}
         )
@@ -666,14 +657,14 @@ class History:
         at : date or number, or a sequence of them, optional
             When; by default at the last time of the data.
         covariates : mapping of str to array, (n,), optional
-            As those of the data.
+            Values of the covariates of the data.
 
         Returns
         -------
         DataFrame
             A row per match: first, second, the time, p_first, p_second and, in models of ties,
-            p_tie: averages over the posterior, which is the wider the longer an item was not seen;
-            and the mean and sd of the lead of the first item. All average over the nodes.
+            p_tie, and the mean and sd of the lead of the first item. All are averages over the
+            posterior, which is wider the longer an item was not seen.
 
         Raises
         ------
@@ -697,44 +688,26 @@ class History:
                 "`first`, `second`, `at` and the covariates are Series with different indexes. "
                 "Take them from one table, or give arrays in one order."
             )
-        one, other = (
-            locate(plain_index(x, "items"), p.data.items, "item") for x in (first, second)
-        )
-        times, labels = (
-            p.read_times(self._last_label() if at is None else at)
-            if (at is None or isinstance(at, str) or np.ndim(at) == 0)
-            else self._each_time(at, n)
-        )
-        ahead = _with_matches(p, one, other, np.broadcast_to(times, n), covariates or {})
+        times, labels = p.read_times(at)
+        if not _is_one(at) and len(labels) != n:
+            raise ValueError(f"`at` has {len(labels)} times for {counted(n, 'match')}.")
+        items = (locate(plain_index(x, "items"), p.data.items, "item") for x in (first, second))
+        ahead = _with_matches(p, *items, np.broadcast_to(times, n), covariates or {})
         whole, old = ahead.observations(), p.data.n_pairs
         known, to_come = whole.head(old), whole.tail(old)
         moments = [row_moments(self._moved(node, known), to_come) for node in self._nodes]
-        found = mixed_matches(moments, np.exp(self._log_weight), p.likelihood)
+        weight = np.exp(self._log_weight)
         table = pd.DataFrame(
             {"first": list(first), "second": list(second), p.group: np.broadcast_to(labels, n)}
         )
-        names = ("p_first", "p_second", "p_tie")
-        for name, column in zip(names, found.probability.T, strict=False):
-            table[name] = column
-        table["lead"], table["lead_sd"] = found.lead, found.lead_sd
+        probability = mixed_probabilities(moments, weight, p.likelihood)
+        names = ["p_first", "p_second", "p_tie"][: probability.shape[1]]
+        table[names] = probability
+        table["lead"], table["lead_sd"] = _lead_moments(moments, weight)
         return table
 
-    def _each_time(self, at: Any, n: int) -> tuple[Floats, Any]:
-        labels = plain_index(at, "at")
-        if len(labels) != n:
-            raise ValueError(f"`at` has {len(labels)} times for {counted(n, 'match')}.")
-        distinct, code = np.unique(labels, return_inverse=True)
-        return label_times(plain_index(distinct, "at"), self._problem.group, self._problem.unit)[
-            code
-        ], labels
-
-    def _last_label(self) -> Any:
-        labels = self.data.groups[self._problem.group].labels
-        used = np.unique(self.data.groups[self._problem.group].idx)
-        return labels[used[np.argmax(self._problem.times[used])]]
-
     def _seen(self) -> tuple[Floats, Floats]:
-        """First and last time of every item; infinite for one that is never there."""
+        """Return the first and last time of every item; infinite for one that is never there."""
         nodes = self.observations.nodes
         first, last = np.full(self.data.n_items, np.inf), np.full(self.data.n_items, -np.inf)
         np.minimum.at(first, nodes.item, nodes.time)
@@ -755,33 +728,28 @@ def moved_dual(
 ) -> Floats:
     """Put numbers of nodes on other nodes: those of new ones are 0.
 
-    Where the items are others, `item` says which of them each old one is, -1 of none.
+    If the items are others, `item` gives the new code of each old one, -1 for none.
     """
     out = np.zeros(other.n)
     n = old.nodes.item.size
     which = old.nodes.item if item is None else item[old.nodes.item]
     place = other.nodes.places(which, old.nodes.time)
     out[place[place >= 0]] = dual[:n][place >= 0]
-    names = [what.name for what in other.common]
-    for k, what in enumerate(old.common):
-        if what.name in names:
-            out[other.nodes.item.size + names.index(what.name)] = dual[n + k]
+    names = [effect.name for effect in other.common]
+    for effect, value in zip(old.common, dual[n:], strict=True):
+        if effect.name in names:
+            out[other.nodes.item.size + names.index(effect.name)] = value
     return out
 
 
 def _with_matches(
     p: Problem, first: Any, second: Any, times: Floats, covariates: Mapping[str, ArrayLike]
 ) -> Problem:
-    """Add matches that nobody won, which say nothing."""
+    """Add matches that nobody won, which carry no information."""
     pairs: Any = p.data
     n = len(first)
-    if set(covariates) != set(p.covariates):
-        raise ValueError(
-            f"The data have the covariates {quoted(p.covariates) or 'none'}; give those of the "
-            f"matches to predict, not {quoted(covariates) or 'none'}."
-        )
-    both = np.concatenate([p.time, times])
-    distinct, idx = np.unique(both, return_inverse=True)
+    p.check_covariates(covariates)
+    distinct, idx = np.unique(np.concatenate([p.time, times]), return_inverse=True)
     grown = replace(
         pairs,
         first=np.append(pairs.first, first).astype(np.int32),
@@ -798,25 +766,22 @@ def _with_matches(
     return replace(p, data=grown, times=distinct, covariates=more)
 
 
-class Matches(NamedTuple):
-    """What is to be expected of matches, averaged over nodes."""
-
-    probability: Floats  # (n, n_outcomes)
-    lead: Floats  # (n,)
-    lead_sd: Floats  # (n,)
+Moments = tuple[Floats, list[Floats]]  # of the rows of matches to come, from `row_moments`
 
 
-def mixed_matches(
-    moments: Sequence[tuple[Floats, list[Floats]]], weight: Floats, likelihood: str
-) -> Matches:
-    """Average match probabilities over nodes with given moments and weights."""
-    probability = [match_probabilities(*each, likelihood) for each in moments]
-    n = len(probability[0])
+def _lead_moments(moments: Sequence[Moments], weight: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of the leads of matches, over the nodes: (n,) each."""
+    n = len(moments[0][1])
     lead = np.stack([mean.reshape(n, -1)[:, 0] if n else mean for mean, _ in moments])
     variance = np.array([[block[0, 0] for block in blocks] for _, blocks in moments])
     mean = weight @ lead
-    sd = np.sqrt(weight @ (variance + (lead - mean) ** 2))
-    return Matches(np.tensordot(weight, np.stack(probability), 1), mean, sd)
+    return mean, np.sqrt(weight @ (variance + (lead - mean) ** 2))
+
+
+def mixed_probabilities(moments: Sequence[Moments], weight: Floats, likelihood: str) -> Floats:
+    """Average the probabilities of outcomes over the nodes, (n, 2) or (n, 3)."""
+    each = [match_probabilities(mean, blocks, likelihood) for mean, blocks in moments]
+    return np.tensordot(weight, np.stack(each), 1)
 
 
 def match_probabilities(mean: Floats, covariance: Sequence[Floats], likelihood: str) -> Floats:
@@ -834,32 +799,20 @@ def match_probabilities(mean: Floats, covariance: Sequence[Floats], likelihood: 
     array, (n, 2) or (n, 3)
         Of the first, the second and a tie.
     """
-    nodes, weights = np.polynomial.hermite_e.hermegauss(POINTS)
-    weights = weights / weights.sum()
     n = len(covariance)
     if not n:
         return np.zeros((0, 3))
-    C = np.stack(covariance)
-    mean = mean.reshape(n, -1)
-    sd = np.sqrt(np.maximum(C[:, 0, 0], 0.0))
-    lead = mean[:, :1] + sd[:, None] * nodes  # (n, nodes)
+    points, weights = np.polynomial.hermite_e.hermegauss(POINTS)
+    weights = weights / weights.sum()
+    root = covariance_root(np.stack(covariance))
     if likelihood == "bradley_terry":
-        log_p = log_softmax(np.stack([lead, np.zeros_like(lead)], axis=-1), axis=-1)
-        return np.einsum("k,nkr->nr", weights, np.exp(log_p))
-    # what the parameter of ties is given the lead: nearly always it is known much better
-    along = np.divide(C[:, 0, 1], sd, out=np.zeros(n), where=sd > 0)
-    rest = np.sqrt(np.maximum(C[:, 1, 1] - along**2, 0.0))
-    tie = (
-        mean[:, 1, None, None]
-        + along[:, None, None] * nodes[:, None]
-        + (rest[:, None, None] * nodes)
-    )
-    lead = lead[:, :, None]
+        lead = mean[:, None] + root[:, 0] * points
+        return np.stack([expit(lead), expit(-lead)], axis=-1).transpose(0, 2, 1) @ weights
+    z = np.stack(np.meshgrid(points, points), axis=-1).reshape(-1, 2)
+    lead, tie = np.moveaxis(mean.reshape(n, 1, 2) + z @ root.transpose(0, 2, 1), -1, 0)
     if likelihood == "davidson":
-        z = np.stack(np.broadcast_arrays(lead / 2, -lead / 2, tie), axis=-1)
-        p = np.exp(log_softmax(z, axis=-1))
+        p = softmax(np.stack([lead / 2, -lead / 2, tie], axis=-1), axis=-1)
     else:
-        kappa = np.exp(tie)
-        one, other = (1 / (1 + np.exp(kappa - side)) for side in (lead, -lead))
-        p = np.stack([one, other, 1 - one - other], axis=-1)
-    return np.einsum("k,m,nkmr->nr", weights, weights, p)
+        first, second = expit(lead - np.exp(tie)), expit(-lead - np.exp(tie))
+        p = np.stack([first, second, 1 - first - second], axis=-1)
+    return p.transpose(0, 2, 1) @ np.outer(weights, weights).ravel()

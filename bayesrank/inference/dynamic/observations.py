@@ -26,23 +26,21 @@ Ints = NDArray[np.int64]
 
 
 class Common(NamedTuple):
-    """An effect that is the same at all times: a name, and the mean and sd of its normal prior."""
+    """An effect that is the same at all times, with a normal prior."""
 
     name: str
     mean: float
     sd: float
+    value: Callable[[Any], Any] = lambda x: x  # of the parameter in the results
 
 
 ORDER = Common("order_effect", 0.0, 0.5)
 NEWCOMER = Common("newcomer", 0.0, 1.0)
-TIES = {  # by likelihood: the parameter in the results, whose transform is normal
+STEP = 1e-4  # of differences of gradients, whose errors are then below 1e-7
+TIES = {  # by likelihood
     "bradley_terry": None,
-    "davidson": Common("nu", 0.0, 1.0),
-    "rao_kupper": Common("theta", -0.5, 1.0),
-}
-TIE_VALUE: Mapping[str, Callable[[Any], Any]] = {
-    "nu": np.exp,
-    "theta": lambda x: np.exp(np.exp(x)),
+    "davidson": Common("nu", 0.0, 1.0, np.exp),
+    "rao_kupper": Common("theta", -0.5, 1.0, lambda x: np.exp(np.exp(x))),
 }
 
 
@@ -166,90 +164,66 @@ def observations_of(
     -------
     Observations
     """
-    also = also or (np.zeros(0, dtype=np.int64), np.zeros(0))
-    if isinstance(data, Pairs):
-        return _of_pairs(data, time, likelihood, order_effect, newcomers, covariates or {}, also)
-    return _of_rankings(data, time, newcomers, covariates or {}, also)
-
-
-def _of_pairs(
-    pairs: Pairs,
-    time: Floats,
-    likelihood: str,
-    order_effect: bool,
-    newcomers: bool,
-    covariates: Mapping[str, Floats],
-    also: tuple[Ints, Floats],
-) -> Observations:
-    n = pairs.n_pairs
-    item = np.concatenate([pairs.first, pairs.second, also[0]]).astype(np.int64)
-    nodes, place = nodes_of(item, np.concatenate([time, time, also[1]]))
-    first, second = place[:n], place[n : 2 * n]
-
-    one = np.ones(n)
-    entries: list[tuple[Ints, Any]] = [(first, one), (second, -one)]
+    item, sign, when = _rows_of_items(data, time)
+    extra_item, extra_time = also or (np.zeros(0, dtype=np.int64), np.zeros(0))
+    nodes, place = nodes_of(
+        np.append(item.ravel(), extra_item).astype(np.int64),
+        np.append(np.repeat(when, item.shape[1]), extra_time),
+    )
+    columns, values = [place[: item.size].reshape(item.shape)], [np.tile(sign, (len(item), 1))]
     common: list[Common] = []
 
-    def add(what: Common, values: Any) -> None:
-        entries.append((np.full(n, nodes.item.size + len(common)), values))
-        common.append(what)
+    def add(effect: Common, value: Any) -> None:
+        columns.append(np.full((len(item), 1), nodes.item.size + len(common)))
+        values.append(np.broadcast_to(value, len(item))[:, None])
+        common.append(effect)
 
-    if order_effect:
-        add(ORDER, one)
+    if order_effect and isinstance(data, Pairs):
+        add(ORDER, 1.0)
     if newcomers and (late := _late(nodes)).any():
-        add(NEWCOMER, 1.0 * late[pairs.first] - late[pairs.second])
-    for name, values in covariates.items():
-        add(Common(name, 0.0, 1.0), np.asarray(values, dtype=float))
-    counts = pairs.counts * pairs.weight[:, None]
-    tie, davidson = TIES[likelihood], likelihood != "rao_kupper"
-    n_rows = 1 if tie is None else 2
+        add(NEWCOMER, late[item] @ sign)
+    for name, x in (covariates or {}).items():
+        add(Common(name, 0.0, 1.0), x if isinstance(data, Pairs) else x[data.mask])
+    tie = TIES.get(likelihood)
     if tie is not None:
-        entries.append((np.full(n, nodes.item.size + len(common)), one))
-        common.append(tie)
-    node, value = (np.stack(each, axis=1) for each in zip(*entries, strict=True))
-    per_pair = node.shape[1]
-    pointer = np.arange(n + 1) * per_pair
+        add(tie, 1.0)
+    column, value = np.concatenate(columns, axis=1), np.concatenate(values, axis=1)
+    pointer = np.arange(len(item) + 1) * column.shape[1]
     if tie is not None:  # the last entry is a row of its own
-        pointer = np.append(
-            np.stack([pointer[:-1], pointer[:-1] + per_pair - 1], axis=1), n * per_pair
-        )
+        pointer = np.append(np.stack([pointer[:-1], pointer[1:] - 1], axis=1), column.size)
+    shape = (pointer.size - 1, nodes.item.size + len(common))
+    design = csr_array((value.ravel(), column.ravel(), pointer), shape=shape)
+    if isinstance(data, Pairs):
+        evaluate = _evaluate_pairs(data, 1 if tie is None else 2, likelihood != "rao_kupper")
+        first_row = np.arange(data.n_pairs + 1) * (1 if tie is None else 2)
+    else:
+        evaluate, first_row = _evaluate_rankings(data), np.append(0, data.mask.sum(axis=1).cumsum())
+    return Observations(nodes, tuple(common), design, first_row, time, evaluate)
+
+
+def _rows_of_items(data: Pairs | Rankings, time: Floats) -> tuple[Ints, Floats, Floats]:
+    """Return the items in every lead or slot, (n, 2) or (n, 1), their signs, and the times."""
+    if isinstance(data, Pairs):
+        return np.stack([data.first, data.second], axis=1), np.array([1.0, -1.0]), time
+    row, _ = np.nonzero(data.mask)
+    return data.item[data.mask][:, None], np.array([1.0]), time[row]
+
+
+def _evaluate_pairs(pairs: Pairs, n_rows: int, davidson: bool) -> Callable[..., Evaluated]:
+    counts = pairs.counts * pairs.weight[:, None]
 
     def evaluate(rows: Floats, of: Any = slice(None)) -> Evaluated:
         parts = rows.reshape(-1, n_rows)
-        ties = parts[0, 1] if tie is not None and len(parts) else -np.inf
-        logp, slope, curvature = outcome_curvature_kernel(
-            np.ascontiguousarray(parts[:, 0]), ties, counts[of], davidson
-        )
+        tie = parts[0, 1] if n_rows == 2 and len(parts) else -np.inf
+        lead = np.ascontiguousarray(parts[:, 0])
+        logp, slope, curvature = outcome_curvature_kernel(lead, tie, counts[of], davidson)
         return Evaluated(logp, slope[:, :n_rows].ravel(), curvature[:, :n_rows, :n_rows].ravel())
 
-    shape = (n * n_rows, nodes.item.size + len(common))
-    design = csr_array((value.ravel(), node.ravel(), pointer), shape=shape)
-    return Observations(nodes, tuple(common), design, np.arange(n + 1) * n_rows, time, evaluate)
+    return evaluate
 
 
-def _of_rankings(
-    rankings: Rankings,
-    time: Floats,
-    newcomers: bool,
-    covariates: Mapping[str, Floats],
-    also: tuple[Ints, Floats],
-) -> Observations:
+def _evaluate_rankings(rankings: Rankings) -> Callable[..., Evaluated]:
     mask = rankings.mask
-    row, _ = np.nonzero(mask)
-    item = np.concatenate([rankings.item[mask], also[0]]).astype(np.int64)
-    nodes, place = nodes_of(item, np.concatenate([time[row], also[1]]))
-    place = place[: row.size]
-    entries: list[tuple[Ints, Any]] = [(place, np.ones(place.size))]
-    common: list[Common] = []
-    if newcomers and (late := _late(nodes)).any():
-        entries.append((np.full(place.size, nodes.item.size), 1.0 * late[rankings.item[mask]]))
-        common.append(NEWCOMER)
-    for name, values in covariates.items():
-        entries.append((np.full(place.size, nodes.item.size + len(common)), values[mask]))
-        common.append(Common(name, 0.0, 1.0))
-    node, value = (np.stack(each, axis=1) for each in zip(*entries, strict=True))
-    size = mask.sum(axis=1)
-    first_row = np.append(0, size.cumsum())
 
     def evaluate(rows: Floats, of: Any = slice(None)) -> Evaluated:
         here, weight = mask[of], rankings.weight[of]
@@ -258,36 +232,23 @@ def _of_rankings(
         utility = np.zeros(here.shape)
         utility[here] = rows
         logp, slope = per_slot_kernel(utility, ranks)
-        bent = _bend(utility, ranks, here, -weight)
+        hessian = np.empty((*here.shape, here.shape[1]))
+        for j in range(here.shape[1]):
+            step = np.zeros(here.shape)
+            step[:, j] = STEP * here[:, j]
+            ahead, behind = (
+                per_slot_kernel(at, ranks)[1] for at in (utility + step, utility - step)
+            )
+            hessian[:, :, j] = (ahead - behind) / (2 * STEP)
+        curvature = -weight[:, None, None] * (hessian + hessian.transpose(0, 2, 1)) / 2
         both = here[:, :, None] & here[:, None, :]
-        return Evaluated(weight * logp, (slope * weight[:, None])[here], bent[both])
+        return Evaluated(weight * logp, (slope * weight[:, None])[here], curvature[both])
 
-    pointer = np.arange(len(row) + 1) * node.shape[1]
-    shape = (len(row), nodes.item.size + len(common))
-    design = csr_array((value.ravel(), node.ravel(), pointer), shape=shape)
-    return Observations(nodes, tuple(common), design, first_row, time, evaluate)
-
-
-STEP = 1e-4  # of differences of gradients; their errors are below 1e-7
-
-
-def _bend(
-    utility: Floats, ranks: NDArray[np.int64], here: NDArray[np.bool_], weight: Floats
-) -> Floats:
-    """Weighted second derivatives of every ranking, (n_rankings, n_slots, n_slots)."""
-    n_rankings, n_slots = here.shape
-    bent = np.empty((n_rankings, n_slots, n_slots))
-    for j in range(n_slots):
-        step = np.zeros(here.shape)
-        step[:, j] = STEP * here[:, j]
-        ahead = per_slot_kernel(utility + step, ranks)[1]
-        behind = per_slot_kernel(utility - step, ranks)[1]
-        bent[:, :, j] = (ahead - behind) / (2 * STEP)
-    return weight[:, None, None] * (bent + bent.transpose(0, 2, 1)) / 2
+    return evaluate
 
 
 def _late(nodes: Nodes) -> NDArray[np.bool_]:
-    """Which items are not there at the first time."""
+    """Return which items are not there at the first time."""
     entry = nodes.start[:-1]
     late = np.zeros(nodes.item.max() + 1, dtype=bool)
     late[nodes.item[entry]] = nodes.time[entry] > nodes.time.min()

@@ -165,13 +165,12 @@ def kfold(
     units = _units(model, var, by)
     fold = _folds(units, k, folds, seed, by or units.rows)
     n_folds = int(fold.max()) + 1
-    settings = {"draws": draws, "tune": tune, "chains": chains}
-    method = _by_steps if any(map(_is_discrete, model.free_RVs)) else _by_nuts
     alone = n_workers(n_jobs, client) == 1
+    settings = {"draws": draws, "tune": tune, "chains": chains, "initvals": initvals}
     if not alone:  # processes side by side, and chains one after the other
         settings["cores"] = 1
-    bar = progressbar and alone
-    prepare = partial(_Folds, method, model, var, units.of_row, settings, initvals, nuts, bar)
+    sampler = _Sampler(settings, nuts or {}, progressbar and alone)
+    prepare = partial(_Folds, model, var, units.of_row, sampler)
     problems = {f: (f, fold == f, seed + f) for f in range(n_folds)}
 
     elpd_i = np.empty(len(units.labels))
@@ -230,21 +229,21 @@ def _units(model: pm.Model, var: str, by: str | None) -> _Units:
             f"br.label_outcomes({var!r})."
         )
     kept = _kept(model, name)
-    labels = kept.rows().to_numpy()
-    rows = str(kept.rows().name)
-    outcome = str(kept.outcome_of_two)
+    labels, rows, outcome = kept.rows().to_numpy(), str(kept.rows().name), str(kept.outcome_of_two)
     contents = None if kept.items is None else kept.contents(kept.items)
+
+    def of_group(labels: Any, codes: Any, of_row: Any, dim: str) -> _Units:
+        content = {} if contents is None else {CONTENT: joined(contents, codes, len(labels))}
+        return _Units(labels, of_row, dim, outcome, content)
+
     by = None if by == rows else by
     axes = groups_of(name, model.named_vars_to_dims, rows)
-    each = str(model.named_vars_to_dims.get(name, (rows,))[0])
-    if each != rows and each in axes.values() and by in (None, each):
+    dim = str(model.named_vars_to_dims.get(name, (rows,))[0])
+    if dim != rows and dim in axes.values() and by in (None, dim):
         # in a mixture, all rankings of a ranker have one log-likelihood
-        group = next(group for group, axis in axes.items() if axis == each)
+        group = next(group for group, axis in axes.items() if axis == dim)
         labels = kept.labels(group)
-        beside = {}
-        if contents is not None:
-            beside[CONTENT] = joined(contents, kept.codes(group), len(labels))
-        return _Units(labels, np.arange(len(labels)), each, outcome, beside)
+        return of_group(labels, kept.codes(group), np.arange(len(labels)), dim)
     if by is None:
         beside = {group: kept.labels(group)[kept.codes(group)] for group in axes}
         if contents is not None:
@@ -256,10 +255,7 @@ def _units(model: pm.Model, var: str, by: str | None) -> _Units:
         there = f"there is {', '.join(map(repr, axes))}" if axes else "it has no groups"
         raise ValueError(f"{name!r} is not grouped by {by!r}: {there}.")
     present, of_row = np.unique(kept.codes(by), return_inverse=True)
-    beside = {}
-    if contents is not None:
-        beside[CONTENT] = joined(contents, of_row, len(present))
-    return _Units(kept.labels(by)[present], of_row, rows, outcome, beside)
+    return of_group(kept.labels(by)[present], of_row, of_row, rows)
 
 
 def _kept(model: pm.Model, name: str) -> Kept:
@@ -309,10 +305,6 @@ def _sorted(units: _Units) -> NDArray[np.intp]:
     return np.lexsort(codes[::-1])
 
 
-# from the rows left out, (n_rows,), and a seed to a posterior
-Fit = Callable[[NDArray[np.bool_], int], xr.Dataset]
-
-
 class _Fold(NamedTuple):
     """Result of a fold."""
 
@@ -320,22 +312,25 @@ class _Fold(NamedTuple):
     worst_rhat: float  # NaN with one chain
 
 
+class _Sampler(NamedTuple):
+    settings: dict[str, Any]  # as `pm.sample` takes them
+    nuts: Mapping[str, Any]
+    progressbar: bool
+
+
+# from the rows left out, (n_rows,), and a seed to a posterior
+Fit = Callable[[NDArray[np.bool_], int], xr.Dataset]
+
+
 class _Folds:
     """A model in a worker: fitted without a fold, it predicts the fold."""
 
     def __init__(
-        self,
-        method: Callable[..., Fit],
-        model: pm.Model,
-        var: str,
-        of_row: NDArray[np.int64],
-        settings: Mapping[str, Any],
-        initvals: Any,
-        nuts: Any,
-        bar: bool,
+        self, model: pm.Model, var: str, of_row: NDArray[np.int64], sampler: _Sampler
     ) -> None:
-        self.var, self.of_row, self.chains = var, of_row, settings["chains"]
-        self.fit_without = method(model, var, len(of_row), settings, initvals, nuts, bar)
+        self.var, self.of_row, self.chains = var, of_row, sampler.settings["chains"]
+        method = _by_steps if any(map(_is_discrete, model.free_RVs)) else _by_nuts
+        self.fit_without = method(model, var, len(of_row), sampler)
         self.are_kinds = name_of(model.name_for(var), KINDS) in model.named_vars
         self.log_likelihood = at_draws(model, var)
 
@@ -346,47 +341,41 @@ class _Folds:
         logp = np.array(list(self.log_likelihood(fit)))  # (n_draws, n_rows)
         if np.isnan(logp[:, left_out]).any():
             raise ValueError(
-                f"The log-likelihood of {self.var!r} is NaN in fold {f}: see to the model."
+                f"The log-likelihood of {self.var!r} is NaN in fold {f}. Check the model."
             )
         per_unit = np.zeros((len(logp), len(inside)))
         np.add.at(per_unit.T, self.of_row, logp.T)
         elpd_i = logsumexp(per_unit[:, inside], axis=0) - np.log(len(logp))
         if self.chains == 1:
             return _Fold(elpd_i, np.nan)
-        of_chains = _without_names(logp, left_out, fit) if self.are_kinds else fit
-        return _Fold(elpd_i, _worst_rhat(of_chains))
+        rhat = az.rhat(_without_names(logp, left_out, fit) if self.are_kinds else fit)
+        return _Fold(elpd_i, max(float(rhat[name].max()) for name in rhat.data_vars))
 
 
-def _by_nuts(
-    model: pm.Model, var: str, n_rows: int, settings: Any, initvals: Any, nuts: Any, bar: bool
-) -> Fit:
+def _by_nuts(model: pm.Model, var: str, n_rows: int, sampler: _Sampler) -> Fit:
     """Fit continuous parameters by nutpie: one function for all folds."""
     training = _training_model(model, var, n_rows)
+    settings = dict(sampler.settings)
     compiled = nutpie.compile_pymc_model(
         training,
         var_names=[rv.name for rv in training.free_RVs],
         freeze_model=False,
-        initial_points=initvals,
+        initial_points=settings.pop("initvals"),
     )
+    options = {"progress_bar": sampler.progressbar, "save_warmup": False, **settings}
 
     def fit(left_out: NDArray[np.bool_], seed: int) -> xr.Dataset:
         data = compiled.with_data(**{training.name_for(MASK): ~left_out})
-        found = nutpie.sample(
-            data, seed=seed, progress_bar=bar, save_warmup=False, **settings, **(nuts or {})
-        )
-        return found["posterior"].dataset
+        return nutpie.sample(data, seed=seed, **options, **sampler.nuts)["posterior"].dataset
 
     return fit
 
 
-def _by_steps(
-    model: pm.Model, var: str, n_rows: int, settings: Any, initvals: Any, nuts: Any, bar: bool
-) -> Fit:
+def _by_steps(model: pm.Model, var: str, n_rows: int, sampler: _Sampler) -> Fit:
     """Fit by NUTS, compiled once, and steps of the rankings among the parameters."""
     name = model.name_for(var)
     _check_rankings(model, name)
     training = clone_model(model)  # its own data
-    names = [rv.name for rv in training.free_RVs]
     rankings = [rv for rv in training.free_RVs if _is_discrete(rv)]
     others = [rv for rv in training.free_RVs if not _is_discrete(rv)]
     weight = training[name_of(name, WEIGHT)].get_value()
@@ -394,21 +383,19 @@ def _by_steps(
     by_ranker = name_of(name, TURNS) in training.named_vars
     row = training[name_of(name, RANKER)].get_value() if by_ranker else np.arange(n_rows)
     with training:
-        steps = [pm.NUTS(others, **(nuts or {}))] if others else []
+        steps = [pm.NUTS(others, **sampler.nuts)] if others else []
+    settings = sampler.settings | {
+        "cores": 1,
+        "var_names": [rv.name for rv in training.free_RVs],
+        "progressbar": sampler.progressbar,
+        "compute_convergence_checks": False,
+    }
 
     def fit(left_out: NDArray[np.bool_], seed: int) -> xr.Dataset:
         training.set_data(name_of(name, WEIGHT), weight * ~left_out[row])
         with training:
-            found = pm.sample(
-                step=[*(LeapAndShift([rv]) for rv in rankings), *steps],
-                random_seed=seed,
-                initvals=initvals,
-                var_names=names,
-                progressbar=bar,
-                compute_convergence_checks=False,
-                **settings | {"cores": 1},
-            )
-        return found["posterior"].dataset
+            all_steps = [*(LeapAndShift([rv]) for rv in rankings), *steps]
+            return pm.sample(step=all_steps, random_seed=seed, **settings)["posterior"].dataset
 
     return fit
 
@@ -458,11 +445,6 @@ def _without_names(
     parts = {"left out": left_out, "rest": ~left_out}
     sums = {name: logp[:, rows].sum(axis=1).reshape(shape) for name, rows in parts.items()}
     return xr.Dataset({name: (("chain", "draw"), x) for name, x in sums.items()})
-
-
-def _worst_rhat(posterior: xr.Dataset) -> float:
-    rhat = az.rhat(posterior)
-    return max(float(rhat[name].max()) for name in rhat.data_vars)
 
 
 def _disagree(bad: dict[int, float], n_folds: int) -> str:
