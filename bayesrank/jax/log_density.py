@@ -1,8 +1,8 @@
 r"""Log densities as JAX functions of values and data.
 
-The log density of a model is a sum over rows (rankings, pairs, rankers) and a rest, which the data
-of the rows do not enter: priors, other observations, potentials. Rows are evaluated in blocks of
-equal size, one after the other on each device, and what devices found is added up once:
+The log density of a model is a sum over rows (rankings, pairs, rankers) and a rest that does not
+depend on the data of the rows: priors, other observations, potentials. Each device evaluates its
+rows in blocks of equal size, one after the other, and the sums of the devices are added once:
 
 .. math:: \log p(\theta) = r(\theta) + \sum_{\text{devices}} \sum_{\text{blocks}}
           \sum_{i \in \text{block}} \ell_i(\theta; x_i)
@@ -34,6 +34,7 @@ from pytensor.tensor import TensorConstant
 from pytensor.tensor.random.type import RandomType
 
 from bayesrank.distributions.observed import ObservedRV, uncast
+from bayesrank.inference.approximation.modes import compile_values
 from bayesrank.schema import name_of
 
 __all__ = ["LogDensity", "compile"]
@@ -61,10 +62,10 @@ def compile(
         With at least one observed variable whose first dim is `rows`. A few rows of the data are
         enough: `LogDensity.put` takes others.
     rows : str
-        The dim along which the data are cut up, such as "ranking" or "pair".
+        The dim along which the data are divided, such as "ranking" or "pair".
     chunk : int
-        How many rows a device evaluates at a time, positive: memory grows with it, not with the
-        data.
+        Number of rows that a device evaluates at a time, positive: memory grows with it, not with
+        the data.
     mesh : jax.sharding.Mesh, optional
         Devices, along one axis, among which the rows are divided; they may be those of several
         processes, after ``jax.distributed.initialize``. Default: one device.
@@ -76,10 +77,10 @@ def compile(
     Raises
     ------
     ValueError
-        If no observed variable has the dim, if free variables have it (they would have to be
-        divided as well: give them a dim of their own, whole on every device, and pick those of the
-        rows by a `pm.Data` of codes), if potentials depend on its data, if an array along it is not
-        `pm.Data`, or if a variable is scaled by ``total_size``.
+        If no observed variable has the dim; if a free variable has it (give it a dim of its own,
+        and pick the values of the rows by a `pm.Data` of codes); if a potential depends on data of
+        the rows; if an array along the dim is not `pm.Data`; or if a variable is scaled by
+        ``total_size``.
 
     See Also
     --------
@@ -112,8 +113,8 @@ def compile(
 class LogDensity:
     """The log density of a model: a function of values of its free variables, and of data.
 
-    Values are those of the sampler's space, where nothing is bounded, by the names of PyMC's value
-    variables, such as ``scale_log__``. Made by `compile`.
+    Values are in the unbounded space of the sampler, by the names of PyMC's value variables, such
+    as ``scale_log__``. Made by `compile`.
     """
 
     def __init__(self, model: pm.Model, rows: str, chunk: int, mesh: Mesh | None) -> None:
@@ -154,15 +155,14 @@ class LogDensity:
         Parameters
         ----------
         data : mapping, optional
-            What the observed variables are to observe, by their names, as `set_observed` takes it,
-            and values for other data variables along the rows. What is not named stays as the
-            model has it. With several processes, each gives its own part.
+            New data of observed variables, by their names, as `set_observed` takes them, and values
+            of other data variables along the rows. Default the data of the model. With several
+            processes, each gives its own part.
 
         Returns
         -------
         dict of str to jax.Array
-            For `logp` and the others: as many blocks for each device, the last of which are filled
-            up by rows that do not count.
+            For `logp` and the others: equally many blocks for each device.
 
         Raises
         ------
@@ -225,7 +225,7 @@ class LogDensity:
         return jax.device_put(x, sharding)
 
     def start(self) -> dict[str, Any]:
-        """Give the values where PyMC begins."""
+        """Return PyMC's initial values."""
         point = self.model.initial_point()
         return {name: jnp.asarray(point[name]) for name in self.names}
 
@@ -235,7 +235,7 @@ class LogDensity:
         Parameters
         ----------
         values : mapping of str to array
-            Of all free variables, in the space of the sampler.
+            Values of all free variables, in the space of the sampler.
         data : dict
             From `put`.
 
@@ -269,7 +269,7 @@ class LogDensity:
         return dict(zip(self.names, unravel(found), strict=True))
 
     def numpyro_model(self, data: Rows) -> None:
-        """Be a NumPyro model, of the values of the sampler's space: ``NUTS(f.numpyro_model)``.
+        """Declare a NumPyro model in the space of the sampler: ``NUTS(f.numpyro_model)``.
 
         Parameters
         ----------
@@ -286,29 +286,15 @@ class LogDensity:
         numpyro.factor("log_density", self.logp(values, data))
 
     def posterior_values(self, values: Values) -> dict[str, Any]:
-        """Give the free variables and deterministics of the model, from values as samplers know.
-
-        Parameters
-        ----------
-        values : mapping of str to array
-            Of one draw.
-
-        Returns
-        -------
-        dict of str to ndarray
-        """
-        point = {name: np.asarray(values[name]) for name in self.names}
-        return dict(zip(self._shown[1], self._shown[0](point), strict=True))
+        """Compute the free variables and deterministics of the model from values."""
+        return self._values_of({name: np.asarray(values[name]) for name in self.names})
 
     @cached_property
-    def _shown(self) -> tuple[Any, list[str]]:
-        shown = self.model.unobserved_value_vars
-        free = {rv.name for rv in self.model.unobserved_RVs}
-        shown = [x for x in shown if x.name in free]
-        return self.model.compile_fn(shown, mode="FAST_COMPILE"), [x.name for x in shown]
+    def _values_of(self) -> Callable[[Any], dict[str, Any]]:
+        return compile_values(self.model, mode="FAST_COMPILE")
 
     def in_order(self, values: Values) -> list[Any]:
-        """Give values in the order of the model's variables."""
+        """Return values in the order of the model's variables."""
         if missing := [name for name in self.names if name not in values]:
             raise ValueError(f"Values of {missing} are missing; the model has {self.names}.")
         return [jnp.asarray(values[name], dtype=float) for name in self.names]
@@ -325,7 +311,7 @@ class LogDensity:
         return jnp.where(block[IS_ROW], each, 0.0).sum()
 
     def _summed(self, of_block: Callable[[Any, Any], Any], size: int) -> Callable[..., Any]:
-        """Sum what blocks give, a vector of some size, over the blocks of all devices."""
+        """Sum a function of values and a block, (size,), over the blocks of all devices."""
 
         def of_device(x: Any, blocks: Any) -> Any:
             def add(total: Any, block: Any) -> Any:

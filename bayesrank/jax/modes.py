@@ -61,16 +61,16 @@ def find_map(
     data : dict
         From its `LogDensity.put`.
     start : mapping of str to array, optional
-        Values to start from; default PyMC's initial point.
+        Starting values; default PyMC's initial point.
     max_iterations : int
-        Where each of the two ends at the latest.
+        Largest number of iterations of each of the two.
     tolerance : float
-        How much higher in log density the mode may be than where the search ends, positive. By
-        default a thousandth of a standard deviation.
+        How much higher in log density the mode may be than the end of the search, positive. The
+        default is a thousandth of a standard deviation.
     checkpoint : path, optional
-        A file that is written every 20 iterations and at the end, by the first process. If it is
-        there, the search continues from it and ends where it would have ended: to the last digit in
-        one process, and up to rounding with several.
+        A file that the first process writes every 20 iterations and at the end. If it exists, the
+        search continues from it and ends where it would have ended: to the last digit in one
+        process, and up to rounding with several.
 
     Returns
     -------

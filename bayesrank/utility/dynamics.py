@@ -1,12 +1,10 @@
 r"""How a utility changes with time: Gaussian processes as states with exact transitions.
 
-A *dynamics* is a sum of parts. Each part has a state s of a few numbers, and between two times that
-are :math:`\Delta` apart
+A *dynamics* is a sum of parts. Each part has a state s of a few numbers. Between two times that are
+:math:`\Delta` apart, and at the time when an item enters,
 
 .. math:: s' = F(\Delta) s + \varepsilon, \qquad \varepsilon \sim N(0, Q(\Delta)), \qquad
           s_1 \sim N(0, P), \qquad u = \sum_{\text{parts}} s_{[0]}
-
-where :math:`s_1` is the state when an item enters. The transitions are exact for any gap.
 
 ============= ============================== ====================================================
 part          hyperparameters                what it says

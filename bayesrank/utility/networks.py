@@ -48,7 +48,7 @@ class WeightSpec(NamedTuple):
 
 
 def weight_coords(specs: Mapping[str, WeightSpec]) -> dict[str, range]:
-    """Coordinates of weights: ``pm.Model(coords={**weight_coords(specs), **rankings.coords})``.
+    """Return coordinates of weights, for ``pm.Model(coords={**weight_coords(specs), ...})``.
 
     >>> weight_coords(dense_weights(2, (16, 8)))
     {'feature': range(0, 2), 'score_0': range(0, 16), 'score_1': range(0, 8)}
@@ -90,11 +90,11 @@ def weight(weights: Mapping[str, Any], name: str) -> TensorVariable:
 
 
 def in_precision(x: Any, dtype: str | None) -> TensorVariable:
-    """Make a tensor of it, of the precision that a network computes in: its own by default."""
+    """Make a tensor in the precision of the network."""
     if dtype not in (None, "float32"):
         raise ValueError(
-            f"`dtype` must be None or 'float32'; got {dtype!r}. It is the precision of the network "
-            "alone, whose utilities are always double."
+            f"`dtype` must be None or 'float32'; got {dtype!r}. It is the precision inside the "
+            "network; utilities are always double."
         )
     x = pt.as_tensor_variable(x)
     return x if dtype is None else pt.cast(x, dtype)
@@ -115,14 +115,11 @@ def read_weights(
     return {name: in_precision(value, dtype) for name, value in weights.items()}
 
 
-# Dense layers
-
-
 class Activation(NamedTuple):
     """A row of `ACTIVATIONS`."""
 
     function: Callable[[TensorVariable], TensorVariable]
-    gain: float  # what keeps a signal's size from layer to layer, times 1 / sqrt(inputs)
+    gain: float  # scale of weights times sqrt(inputs) that keeps the size of a signal
 
 
 def _selu(x: TensorVariable) -> TensorVariable:
@@ -197,10 +194,8 @@ def dense_weights(
         dims = (name,) if units else ()
         if context and not specs:  # the item and the context have an equal share in the signal
             size /= 2**0.5
-            beside, n_beside = context
-            specs[f"{name}_V"] = WeightSpec(
-                (n_beside, *units), (beside, *dims), size / n_beside**0.5
-            )
+            axis, n = context
+            specs[f"{name}_V"] = WeightSpec((n, *units), (axis, *dims), size / n**0.5)
         specs[f"{name}_W"] = WeightSpec((n_in, *units), (dim, *dims), size / n_in**0.5)
         if units:
             specs[f"{name}_b"] = WeightSpec(units, dims, 1.0)
@@ -286,7 +281,7 @@ def _product(x: TensorVariable, weights: Mapping[str, Any], name: str) -> Tensor
     if n_in is not None and expected is not None and n_in != expected:
         raise ValueError(
             f"Weight '{name}' expects {expected} features; got {n_in}. Give the features that the "
-            f"weights were made for."
+            "weights were made for."
         )
     ones = [axis for axis, is_one in enumerate(x.type.broadcastable[:-1]) if is_one]
     if ones and x.ndim > 2:  # left aside: joining them takes lengths that JAX would not know
@@ -319,9 +314,6 @@ def _leading_lengths(*tensors: TensorVariable | None) -> list[Any]:
         known = [t.type.shape[axis] for t in long if t.type.shape[axis] is not None]
         lengths.append(known[0] if known else long[0].shape[axis] if long else 1)
     return lengths
-
-
-# Padded sets
 
 
 def padded_set(

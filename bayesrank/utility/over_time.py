@@ -1,7 +1,7 @@
 """Utilities over time as parts of a PyMC model: a random walk, a trend, Matérn processes.
 
-These are the dynamics of `bayesrank.utility.dynamics` for your own models, not centred, on the grid
-of all times and items. `bayesrank.history` finds the same posterior for far more of them.
+These are non-centred versions of `bayesrank.utility.dynamics`, on the grid of all times and items.
+`bayesrank.history` finds the same posterior for larger data.
 
 >>> import bayesrank as br, pandas as pd
 >>> table = pd.DataFrame({"x": [*"abc"], "y": [*"bca"], "won": ["first"] * 3})
@@ -92,13 +92,12 @@ def trend(
     Returns
     -------
     TensorVariable, (n_times, n_items)
-
     """
     grid = _Grid.read(name, dims, data, unit)
     level = grid.walk(grid.noise(f"{name}_steps"), scale, drift)
     slopes = grid.walk(grid.noise(f"{name}_turns"), slope, slope_drift)
     before = pt.concatenate([slopes[:1], slopes[:-1]])
-    # what the slope does between two times: its mean of both, and what is not known of it
+    # integral of the slope between two times: the mean of its ends, and the noise around it
     between = grid.gap * (before + slopes) / 2
     between += slope_drift * np.sqrt(grid.gap**3 / 12) * grid.noise(f"{name}_bends")
     return grid.named(name, level + pt.cumsum(pt.where(grid.begun, between, 0.0), axis=0))
@@ -143,7 +142,7 @@ def matern(
 
 
 class _Grid(NamedTuple):
-    """Times in their order, and where in it every item comes in."""
+    """Times in their order, and the place in it at which every item enters."""
 
     dims: tuple[str, ...]
     order: NDArray[np.int64]  # of the labels
@@ -163,7 +162,7 @@ class _Grid(NamedTuple):
         return pm.Normal(name, 0, 1, dims=self.dims)[self.order]
 
     def walk(self, noise: TensorVariable, scale: Any, drift: Any) -> TensorVariable:
-        """Walk at random; before an item comes in, its value is that with which it does."""
+        """Walk at random; before an item enters, its value is the one at its entry."""
         start = pt.sum(pt.where(self.begins, noise, 0.0), axis=0)
         steps = pt.where(self.begun, drift * np.sqrt(self.gap) * noise, 0.0)
         return scale * start + pt.cumsum(steps, axis=0)
@@ -175,7 +174,7 @@ class _Grid(NamedTuple):
 def _times(
     name: str, dims: Sequence[str], data: Any, unit: str
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Read the times of a grid, and where in their order every item comes in."""
+    """Read the times of a grid, and the place in their order at which every item enters."""
     model = pm.modelcontext(None)
     dims = (dims,) if isinstance(dims, str) else tuple(dims)
     labels = [model.coords.get(dim) for dim in dims]

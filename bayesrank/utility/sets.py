@@ -1,17 +1,15 @@
 r"""Utilities that depend on the set that an item is presented in: FATE and FETA.
 
-FATE, "first aggregate then evaluate", scores an item in view of the mean of the embedded set Q:
+FATE, "first aggregate then evaluate", scores an item given the mean of the embedded set Q. FETA,
+"first evaluate then aggregate", compares it with each of the others C:
 
-.. math:: U(x, Q) = \mathrm{score}\Bigl(x, \frac1{|Q|} \sum_{y \in Q} \varphi(y)\Bigr)
+.. math:: U(x, Q) = \mathrm{score}\Bigl(x, \frac1{|Q|} \sum_{y \in Q} \varphi(y)\Bigr), \qquad
+          U(x, C) = U_0(x) + \frac1{|C|} \sum_{y \in C} U_1(x, y)
 
-FETA, "first evaluate then aggregate", compares it with each of the others C:
-
-.. math:: U(x, C) = U_0(x) + \frac1{|C|} \sum_{y \in C} U_1(x, y)
-
-The cost of FATE is linear in the size of a set, that of FETA grows with its square. FETA's second
-order (eq. 3 of the paper) adds the mean of :math:`U_2(x, y, z)` over pairs of others, at a cost
-that grows with the cube. In the authors' program :math:`U_1` is bounded, a logistic function of the
-last layer, and sees a pair from both sides (``mirrored``), with h the last hidden layer:
+The cost of FATE is linear in the size of a set, that of FETA quadratic. FETA's second order (eq. 3
+of the paper) adds the mean of :math:`U_2(x, y, z)` over pairs of others, at a cubic cost. In the
+authors' program :math:`U_1` is bounded, a logistic function of the last layer, and sees a pair from
+both sides (``mirrored``), with h the last hidden layer:
 
 .. math:: U_1(x, y) = \sigma(w \cdot h(x, y) + m \cdot h(y, x) + b).
 
@@ -87,7 +85,7 @@ def fate_utility(
     activation: str = "relu",
     dtype: str | None = None,
 ) -> TensorVariable:
-    r"""Evaluate items in view of the mean of the embedded set, as a graph.
+    r"""Score items given the mean of the embedded set, as a graph.
 
     Parameters
     ----------
@@ -143,8 +141,8 @@ def feta_weights(
 
     Parameters
     ----------
-    n_features : int
-        Number of features of an item.
+    n_features, activation
+        As in `fate_weights`.
     item_widths : sequence of int, or None
         Units of the layers of U_0; None leaves it out.
     pair_widths : sequence of int
@@ -155,8 +153,6 @@ def feta_weights(
         Whether U_1 and U_2 are bounded; only then their last layers have biases.
     mirrored : bool
         Whether U_1 sees each pair from both sides, by the weights ``pair_out_M``.
-    activation : str
-        One of `ACTIVATIONS`, on which the scales depend.
 
     Returns
     -------
@@ -197,7 +193,7 @@ def feta_utility(
     activation: str = "relu",
     dtype: str | None = None,
 ) -> TensorVariable:
-    r"""Evaluate items beside each of the others and take the mean, as a graph.
+    r"""Compare items with each of the others and take the mean, as a graph.
 
     Parameters
     ----------

@@ -1,19 +1,18 @@
-r"""Precisions whose variables fall into a few that meet all others, and many that meet their own.
+r"""Precisions of many small blocks that meet only their own variables, and of a few that meet all.
 
-With judges of a parameter or three each, those of two judges never meet in the log posterior, and
-its Hessian has the shape of an arrow: the blocks D of the judges along the diagonal, and C and R of
-the few others, utilities and scales, along the edge,
+Parameters of two judges never meet in the log posterior. Its Hessian is an arrow: the blocks D of
+the judges along the diagonal, and C and R of the other variables along the edge,
 
 .. math:: Q = \begin{pmatrix} D & C \\ C^\top & R \end{pmatrix}
             = L L^\top, \qquad
           L = \begin{pmatrix} D^{1/2} & 0 \\ H^\top & S^{1/2} \end{pmatrix}, \quad
           H = D^{-1/2} C, \quad S = R - H^\top H .
 
-Time and memory are linear in the judges. Where the parameters sum to zero over the judges, Q is
-that of numbers that are free, and what is wanted is their distribution given the sums: with A the
-rows of these sums, of length one, :math:`\lvert Q \rvert` becomes :math:`\lvert Q \rvert \,
-\lvert A Q^{-1} A^\top \rvert`, and draws and solutions are moved by :math:`Q^{-1} A^\top
-(A Q^{-1} A^\top)^{-1} A` of them (Rue & Held, Gaussian Markov Random Fields, 2005, section 2.3.3).
+Time and memory are linear in the judges. If the parameters sum to zero over the judges, Q is that
+of free numbers, conditioned on the sums. With A the rows of these sums, of length one,
+:math:`\lvert Q \rvert` becomes :math:`\lvert Q \rvert \, \lvert A Q^{-1} A^\top \rvert`, and
+draws and solutions are moved by :math:`Q^{-1} A^\top (A Q^{-1} A^\top)^{-1} A` times themselves
+(Rue & Held, Gaussian Markov Random Fields, 2005, section 2.3.3).
 """
 
 from collections.abc import Sequence

@@ -1,16 +1,15 @@
 r"""Products of a model's Hessian with many directions.
 
-Differences of gradients take two passes over the data for each direction. Where a compiled
-likelihood f gives its second derivatives by its own inputs :math:`\theta(x)` (its method
-``hessian``, see `bayesrank.likelihoods.pairs.total`), one pass is enough for all directions
-v of the variables x:
+Differences of gradients take two passes over the data for each direction. If a compiled likelihood
+f has second derivatives by its inputs :math:`\theta(x)` (its method ``hessian``, see
+`bayesrank.likelihoods.pairs.total`), one pass is enough for all directions v of the variables x:
 
 .. math:: \nabla^2_x \log p \; v = J^\top \nabla^2_\theta f \, (J v)
           + \nabla^2_x \bigl[\log p - f + \langle \nabla_\theta f, \theta(x) \rangle\bigr]\, v,
           \qquad J = \partial \theta / \partial x,
 
-the slopes in the brackets being constants. What is left to differentiate are the priors and how
-inputs are made of the variables, which does not grow with the data.
+where the slopes in the brackets are constants. The rest is the Hessian of the priors and of
+:math:`\theta(x)`, whose cost does not grow with the data.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +36,7 @@ _IGNORED: Any = {"disconnected_inputs": "ignore"}
 
 
 def likelihoods_of(logp: Any) -> list[Apply]:
-    """Find what gives its second derivatives whole, in the graph of a log density."""
+    """Find the compiled likelihoods with second derivatives in the graph of a log density."""
     owners = {x.owner: None for x in ancestors([logp]) if x.owner is not None}
     return [owner for owner in owners if hasattr(owner.op, "hessian")]
 

@@ -72,8 +72,7 @@ def hyper_mode(joint: Joint, names: Sequence[str]) -> HyperMode:
 def _climb(joint: Joint, names: Sequence[str]) -> tuple[Floats, InnerGaussian, Floats]:
     """Climb to the mode of the log marginal, and return minus the Hessian there.
 
-    Hyperparameters hardly meet, so Newton steps take each by itself, with differences of the log
-    marginal. The last step takes all together.
+    Newton steps use the diagonal of the Hessian, by differences; the last step uses all of it.
     """
     hyper = joint.start[joint.hyper]
     given = joint.gaussian(hyper)

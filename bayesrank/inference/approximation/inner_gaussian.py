@@ -1,16 +1,16 @@
 r"""The inner Gaussian of nested Laplace: the latent variables given the hyperparameters.
 
 Given hyperparameters :math:`\theta`, the latent variables x are about normal around their inner
-mode :math:`\hat x(\theta)`, with the precision :math:`-H(\theta)`. With it Laplace's approximation
-of the marginal of the hyperparameters is
+mode :math:`\hat x(\theta)`, with the precision :math:`-H(\theta)`. Laplace's approximation of the
+marginal of the hyperparameters is
 
 .. math:: \log \tilde p(\theta \mid y) = \log p(y, \hat x(\theta), \theta)
           - \tfrac12 \log \lvert -H(\theta) \rvert + \text{const}.
 
-Where latent variables multiply each other, the mode is not the mean. `Joint.averaged` moves the
-normal towards the one of least Kullback-Leibler divergence from the posterior. Averaged over that
-normal the gradient is zero, and minus the Hessian is its precision. Its bound of the evidence
-replaces Laplace's approximation.
+If latent variables multiply each other, the mode is not the mean. `Joint.averaged` moves the normal
+towards the one of least Kullback-Leibler divergence from the posterior, over which the gradient
+averages to zero and minus the Hessian to the precision. Its bound of the evidence replaces that of
+Laplace.
 
 References
 ----------
@@ -36,8 +36,8 @@ Floats = NDArray[np.float64]
 
 MOST_STEPS = 40  # of the search for the inner mode
 ENOUGH = 1e-5  # nats that the last step to the inner mode promises: far below any Monte Carlo error
-N_PAIRS = 32  # antithetic draws over which the gradient is averaged: enough for a tenth of a nat
-N_ENTRIES = 300  # of averaged diagonals of Hessians: with many variables one pair is enough
+N_PAIRS = 32  # antithetic pairs of draws for averages: enough for a tenth of a nat
+N_ENTRIES = 300  # entries of averaged diagonals of Hessians: with many variables one pair is enough
 MOST_ROUNDS = 16  # of `averaged`, each with a new precision and a step of the mean
 SETTLED = 0.05  # nats that a step of the mean promises, at which `averaged` ends
 
@@ -92,8 +92,8 @@ class Joint:
         if blocks is None:
             self.directions = np.eye(start.size)
             return
-        # One direction for each variable outside blocks, and one for a variable of all blocks. The
-        # latter come twice, with other weights of the blocks, which shows whether blocks meet.
+        # One direction for each variable outside blocks, and two for a variable of all blocks: with
+        # equal and with other weights of the blocks, which shows whether blocks meet.
         self.outside = np.setdiff1d(self.latent, blocks.places)
         single = np.concatenate([self.outside, hyper])
         n_single, size = len(single), blocks.places.shape[1]

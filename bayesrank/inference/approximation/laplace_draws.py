@@ -1,7 +1,4 @@
-r"""Laplace's approximation: a normal posterior around the mode.
-
-The normal is that of the unconstrained variables, the space of the samplers: logarithms of what is
-positive. Its precision is minus the Hessian of the log posterior, by differences of gradients.
+r"""Laplace's approximation: a normal posterior around the mode, in the space of the samplers.
 
 >>> import pymc as pm
 >>> with pm.Model() as model:
@@ -23,21 +20,16 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from bayesrank.inference.approximation.modes import (
     Point,
     climb,
-    constrained,
+    converter,
     gradient_change,
     objective,
+    tree_of,
 )
 
 __all__ = ["factor_of", "hessian", "laplace"]
 
 
-def laplace(
-    model: pm.Model,
-    *,
-    mode: Point | None = None,
-    draws: int = 1000,
-    seed: int = 1,
-) -> Any:
+def laplace(model: pm.Model, *, mode: Point | None = None, draws: int = 1000, seed: int = 1) -> Any:
     """Draw from the normal approximation around the posterior mode.
 
     Parameters
@@ -48,9 +40,8 @@ def laplace(
         Unconstrained values of the free variables at the mode, as `posterior_modes` returns them;
         by default it is searched for.
     draws : int
-        Number of draws, of one chain: they are independent.
+        Number of independent draws, in one chain.
     seed : int
-        Of the draws.
 
     Returns
     -------
@@ -65,7 +56,7 @@ def laplace(
 
     See Also
     --------
-    bayesrank.inference.quick_posterior : For models that learn scales, too.
+    bayesrank.inference.quick_posterior : Also for models that learn scales.
     """
     logp, start = objective(model)
     if mode is None:
@@ -76,11 +67,11 @@ def laplace(
     factor = factor_of(-hessian(lambda x: logp(x)[1], x))
     noise = np.random.default_rng(seed).normal(size=(x.size, draws))
     found = x + solve_triangular(factor, noise, lower=True, trans="T").T
-    return constrained(model, start, found)
+    return tree_of(model, converter(model, start, 1, draws)(found))
 
 
 def factor_of(precision: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Lower triangle L of ``precision = L L'``; a full sentence if there is none."""
+    """Return the Cholesky factor, (n, n), or raise a ValueError in a full sentence."""
     precision = (precision + precision.T) / 2
     try:
         return cholesky(precision, lower=True)
@@ -94,7 +85,7 @@ def factor_of(precision: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def hessian(slope: Any, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Hessian by central differences of the gradient.
+    """Return the Hessian, by central differences of the gradient.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
-r"""Posterior modes: L-BFGS along a path of settings, such as prior scales, and noisy gradients.
+r"""Posterior modes: L-BFGS and Newton's method for many settings, and Adam for noisy gradients.
 
-L-BFGS stops where it gains little, which is far from the mode where variables have scales of their
-own, as coefficients of raw features do. Newton's method takes over from there: its steps solve
-:math:`-H p = g` by conjugate gradients, for which products with the Hessian H are differences of
-the gradient g, and :math:`g \cdot p / 2` is how much higher the mode is, whatever the scales.
+L-BFGS stops where it gains little, which is far from the mode if variables have different scales.
+Newton's method continues from there. Its steps solve :math:`-H p = g` by conjugate gradients, whose
+products with the Hessian H are differences of the gradient g. :math:`g \cdot p / 2` estimates how
+much higher the mode is, whatever the scales.
 
-A scale chosen on validation data needs a mode for each candidate. The model keeps its scales in
-data variables, and then everything is compiled once; `pymc.find_MAP` compiles at every call.
+To choose a scale on validation data, keep it in a data variable of the model: all settings then
+share one compilation.
 
 >>> import pymc as pm
 >>> with pm.Model() as model:
@@ -51,7 +51,7 @@ __all__ = [
     "Point",
     "adam",
     "climb",
-    "constrained",
+    "compile_values",
     "converter",
     "data_groups",
     "density_with_slope",
@@ -65,7 +65,9 @@ __all__ = [
     "tree_of",
 ]
 
-Point = Mapping[str, NDArray[np.float64]]  # values of the free variables, by name
+Floats = NDArray[np.float64]
+Point = Mapping[str, Floats]  # values of the free variables, by name
+Density = Callable[[Floats], tuple[Any, Floats]]  # from (n,) to log density and gradient, (n,)
 
 
 def objective(model: pm.Model, *, jitter: float = 0.0, seed: int = 1) -> tuple[Any, RaveledVars]:
@@ -74,19 +76,18 @@ def objective(model: pm.Model, *, jitter: float = 0.0, seed: int = 1) -> tuple[A
     Parameters
     ----------
     model : pm.Model
-        What to compile.
     jitter : float
         Standard deviation of the noise added to the initial point, 0 or more. Some models have a
         saddle there, which no gradient leaves.
     seed : int
-        Of the noise.
+        Seed of the noise.
 
     Returns
     -------
     callable
-        From the free variables, ravelled, (n,), to the log density and its gradient, (n,).
+        From the ravelled free variables, (n,), to the log density and its gradient, (n,).
     RaveledVars
-        The start, ravelled, with what it takes to make it a point again.
+        The ravelled start, with the shapes of the variables.
     """
     point = model.initial_point()
     start = DictToArrayBijection.map(point)
@@ -97,12 +98,12 @@ def objective(model: pm.Model, *, jitter: float = 0.0, seed: int = 1) -> tuple[A
 
 
 def density_with_slope(model: pm.Model) -> list[TensorVariable]:
-    """Log posterior of the values of the free variables, and its gradient by them, ravelled.
+    """Return graphs of the log posterior and of its ravelled gradient.
 
     Raises
     ------
     ValueError
-        If a variable is discrete, and has no gradient.
+        If a variable is discrete.
     """
     for value in model.value_vars:
         if not str(value.dtype).startswith("float"):
@@ -111,7 +112,6 @@ def density_with_slope(model: pm.Model) -> list[TensorVariable]:
                 f"The free variable {name!r} is discrete: the log posterior has no gradient by it. "
                 "Sum it out, or sample with pm.sample."
             )
-    # without bounds that the values cannot leave, and sums as their own graphs: before the gradient
     logp = rewrite_pregrad(model.logp())
     slopes = pytensor.grad(logp, model.value_vars, disconnected_inputs="ignore")
     return [logp, pt.concatenate([slope.ravel() for slope in slopes])]
@@ -120,25 +120,10 @@ def density_with_slope(model: pm.Model) -> list[TensorVariable]:
 def join_inputs(
     point: Point, outputs: Sequence[Variable], inputs: Sequence[TensorVariable]
 ) -> tuple[list[Any], TensorVariable]:
-    """Make graphs of several inputs graphs of one vector, of which they are parts.
+    """Replace several inputs of graphs by parts of one vector, in their order.
 
-    As PyMC's `join_nonshared_inputs`, but where parts begin, and their shapes, are data: what is
-    compiled does for models of all sizes, so that the next table finds it on disk.
-
-    Parameters
-    ----------
-    point : mapping
-        Values of the inputs, by name, of which the shapes are taken.
-    outputs : sequence of variables
-    inputs : sequence of variables
-        In the order in which they are parts.
-
-    Returns
-    -------
-    list of variables
-        The outputs, made of the vector.
-    TensorVariable
-        The vector.
+    Unlike PyMC's `join_nonshared_inputs`, the shapes of the inputs (those of `point`) are data, so
+    models of all sizes share one compiled function.
     """
     shapes = [np.shape(point[x.name]) for x in inputs]
     ends = pytensor.shared(np.cumsum([0, *map(math.prod, shapes)]), "ends")
@@ -155,7 +140,7 @@ def join_inputs(
 
 
 def hessian_product(model: pm.Model) -> Any:
-    """Return the Hessian of the log posterior times a direction, by differences of gradients.
+    """Compile products of a direction and the Hessian, by differences of gradients.
 
     Parameters
     ----------
@@ -164,8 +149,7 @@ def hessian_product(model: pm.Model) -> Any:
     Returns
     -------
     callable
-        From the free variables and a direction, both ravelled as `objective` does, (n,), to the
-        change of the gradient along it, (n,).
+        From the free variables and a direction, both ravelled, (n,), to the product, (n,).
 
     Examples
     --------
@@ -197,28 +181,23 @@ def posterior_modes(
     settings : list of dict
         Values for data variables of the model, in turn; by default those it has.
     warm : bool
-        Start each search where the last one ended, and not all at the same point. Quicker where
-        there is one mode; where there are several, a mode then depends on the settings before it.
-    jitter : float
-        Standard deviation of the noise added to the initial point, 0 or more.
-    seed : int
-        Of the noise.
-    max_iterations : int
-        Where each search ends at the latest.
-    tolerance : float
-        How much higher in log density the mode may be than where a search ends, positive; see
-        `climb`.
+        Start each search where the last one ended. This is quicker; if there are several modes, the
+        one found depends on the settings before.
+    jitter, seed
+        As in `objective`.
+    max_iterations, tolerance
+        As in `climb`.
 
     Returns
     -------
     list of dict
         Values of the free variables for each of the settings, in the space of the sampler (the
-        logarithm of what is positive).
+        logarithm of a positive variable).
 
     Warns
     -----
     UserWarning
-        Where a search ends before it is as near as that.
+        If a search ends further from the mode than the tolerance.
     """
     logp, start = objective(model, jitter=jitter, seed=seed)
     found, x = [], start.data
@@ -231,29 +210,28 @@ def posterior_modes(
 
 
 def climb(
-    logp: Callable[[NDArray[np.float64]], tuple[Any, NDArray[np.float64]]],
-    start: NDArray[np.float64],
+    logp: Density,
+    start: Floats,
     *,
     max_iterations: int = 15_000,
     least_gain: float = 2.2e-9,
     tolerance: float = 1e-6,
-) -> NDArray[np.float64]:
-    """Climb to where a log density is highest, by L-BFGS and then by Newton's method.
+) -> Floats:
+    """Climb to the highest point of a log density, by L-BFGS and then by Newton's method.
 
     Parameters
     ----------
     logp : callable
-        From where one is, (n,), to the log density and its gradient, (n,): see `objective`.
+        From a point, (n,), to the log density and its gradient, (n,): see `objective`.
     start : array, (n,)
-        Where to start.
     max_iterations : int
-        Where each of the two ends at the latest.
+        Largest number of iterations of each of the two.
     least_gain : float
-        Relative gain in log density of a step of L-BFGS that is taken to be its last.
+        Relative gain in log density of a step at which L-BFGS ends.
     tolerance : float
-        How much higher in log density the mode may be than where the search ends, positive: half
-        of what Newton's last step promises. By default a thousandth of a standard deviation.
-        Infinite: L-BFGS alone, and wherever it ends.
+        How much higher in log density the mode may be than the end of the search, positive: half
+        of the gain that Newton's last step promises. The default is a thousandth of a standard
+        deviation. With infinity, L-BFGS alone, without a warning.
 
     Returns
     -------
@@ -263,7 +241,7 @@ def climb(
     Warns
     -----
     UserWarning
-        Where the search ends before it is as near as that.
+        If the search ends further from the mode than the tolerance.
 
     Examples
     --------
@@ -272,7 +250,7 @@ def climb(
     array([2., 2.])
     """
 
-    def loss(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def loss(x: Floats) -> tuple[float, Floats]:
         value, slope = logp(x)
         return -float(value), -slope
 
@@ -297,41 +275,23 @@ def climb(
     return x
 
 
-MOST_STEPS = 100  # of Newton's method: each is worth many of L-BFGS
-FEW = 200  # variables of which each is asked for its scale; of more, L-BFGS has learned some
+MOST_STEPS = 100  # of Newton's method; each is worth many of L-BFGS
+FEW = 200  # most variables whose scales are measured one by one; else L-BFGS has learned them
 STEP = 1e-3  # of differences, in standard deviations
 RESIDUAL = 1e-2  # of the linear system, whose solution the next step improves
 
 
 def newton(
-    logp: Callable[[NDArray[np.float64]], tuple[Any, NDArray[np.float64]]],
-    x: NDArray[np.float64],
-    learned: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    logp: Density,
+    x: Floats,
+    learned: Callable[[Floats], Floats],
     max_iterations: int,
     tolerance: float,
-) -> tuple[NDArray[np.float64], float]:
-    """Climb by Newton's method from where L-BFGS has ended; the second half of `climb`.
+) -> tuple[Floats, float]:
+    """Climb by Newton's method from the end of L-BFGS; the second half of `climb`.
 
-    Parameters
-    ----------
-    logp : callable
-        As of `climb`.
-    x : array, (n,)
-        Where to start.
-    learned : callable
-        From a gradient, (n,), to about that times the inverse of minus the Hessian, (n,). Of a few
-        variables each is asked for its scale instead.
-    max_iterations : int
-        How many steps at most.
-    tolerance : float
-        As of `climb`.
-
-    Returns
-    -------
-    array, (n,)
-        Where it ends.
-    float
-        How much higher the mode may be: infinite where that is not known.
+    `learned` multiplies a gradient by about the inverse of minus the Hessian. Returned are the end
+    of the search and how much higher the mode may be, infinite if that is not known.
     """
     inverse = learned if x.size > FEW else _by_axis(logp, x)
     value, slope = logp(x)
@@ -356,10 +316,8 @@ def newton(
     return x, missing
 
 
-def _by_axis(
-    logp: Callable[[NDArray[np.float64]], tuple[Any, NDArray[np.float64]]], x: NDArray[np.float64]
-) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """Take the curvature along each axis for the whole of it, whatever the units are."""
+def _by_axis(logp: Density, x: Floats) -> Callable[[Floats], Floats]:
+    """Divide gradients by the curvature along each axis, whatever the units are."""
     curvature = np.ones(x.size)
     for i, axis in enumerate(np.eye(x.size)):
         found = abs(gradient_change(lambda x: logp(x)[1], x, axis, guess=1.0)[i])
@@ -369,15 +327,15 @@ def _by_axis(
 
 
 def _newton_step(
-    slope: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    x: NDArray[np.float64],
-    here: NDArray[np.float64],
-    inverse: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-) -> tuple[NDArray[np.float64], bool]:
-    """Solve ``-H p = here`` by conjugate gradients, H being the Hessian of what has the `slope`.
+    slope: Callable[[Floats], Floats],
+    x: Floats,
+    here: Floats,
+    inverse: Callable[[Floats], Floats],
+) -> tuple[Floats, bool]:
+    """Solve ``-H p = here`` by conjugate gradients; `inverse` is about the inverse of -H.
 
-    Returns p, and whether H curves downwards along all that was tried. Where it does not, p is what
-    was found until then, or that direction. `inverse` is about the inverse of -H.
+    Returns p, and whether H curves downwards along all directions tried. If it does not, p is the
+    solution so far, or that direction.
     """
     step, left = np.zeros_like(x), here.copy()
     along = inverse(left)
@@ -401,15 +359,12 @@ def _newton_step(
 
 
 def gradient_change(
-    slope: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    x: NDArray[np.float64],
-    along: NDArray[np.float64],
+    slope: Callable[[Floats], Floats],
+    x: Floats,
+    along: Floats,
     guess: float = 1.0,
-) -> NDArray[np.float64]:
-    """Hessian times a direction, whose curvature is about the `guess`, by differences.
-
-    The step is a thousandth of the standard deviation in that direction.
-    """
+) -> Floats:
+    """Multiply the Hessian and a direction, whose curvature is about the `guess`."""
     step = STEP / math.sqrt(guess)
     for _ in range(5):  # until it is about that many standard deviations in that direction
         change = (slope(x + step * along) - slope(x - step * along)) / (2 * step)
@@ -429,11 +384,10 @@ _let_others_set = getattr(OpenBLASController, "clear_controlling_thread", lambda
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep linear algebra to one thread, as a context.
+    """Keep linear algebra to one thread, as a context: several would wait busily for each other.
 
-    Vectors and matrices here are too small for several, which would wait busily for each other:
-    up to 100 times slower beside other work. The number belongs to the process. If contexts of
-    several threads overlap, the first one sets it, and the last one restores it.
+    The number belongs to the process. If contexts of several threads overlap, the first one sets
+    it, and the last one restores it.
     """
     with _entering:
         if _within:
@@ -459,33 +413,31 @@ def _pools() -> Any:
 
 
 def adam(
-    slope: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    start: NDArray[np.float64],
+    slope: Callable[[Floats], Floats],
+    start: Floats,
     *,
     n_steps: int,
     learning_rate: float = 0.05,
-    after: Callable[[int, NDArray[np.float64]], bool] | None = None,
-) -> NDArray[np.float64]:
-    """Climb by Adam, the gradient being known up to noise, as from a minibatch.
+    after: Callable[[int, Floats], bool] | None = None,
+) -> Floats:
+    """Climb by Adam, with a noisy gradient, as from a minibatch.
 
     Parameters
     ----------
     slope : callable
-        From where one is, (n,), to an estimate of the gradient there, (n,). Called once per step.
+        From a point, (n,), to an estimate of the gradient there, (n,). Called once per step.
     start : array, (n,)
-        Where to start.
     n_steps : int
-        How many steps.
     learning_rate : float
-        Of the first step, positive: about how far each coordinate moves in it. It falls to zero
-        along a half cosine, so that the noise dies out.
+        Positive: about how far each coordinate moves in the first step. It falls to zero along a
+        half cosine, so that the noise dies out.
     after : callable, optional
-        Called after every step with its number and where it ended; true to stop there.
+        Called after every step with its number and its end; true to stop there.
 
     Returns
     -------
     array, (n,)
-        Where the last step ends.
+        The end of the last step.
 
     References
     ----------
@@ -512,7 +464,7 @@ def adam(
 
 
 def data_groups(model: pm.Model) -> dict[str, xr.Dataset]:
-    """Return what a model observes and its data, as groups of the DataTree of its posterior."""
+    """Return the observations and data of a model, as groups of the DataTree of its posterior."""
     coords, dims = coords_and_dims_for_inferencedata(model)
     groups = {"constant_data": find_constants(model), "observed_data": find_observations(model)}
     groups = {name: group for name, group in groups.items() if group}
@@ -520,48 +472,39 @@ def data_groups(model: pm.Model) -> dict[str, xr.Dataset]:
     return {str(name): group.to_dataset() for name, group in tree.children.items()}
 
 
-def constrained(
-    model: pm.Model,
-    start: RaveledVars,
-    found: NDArray[np.float64],
-    *,
-    chains: int = 1,
-    with_data: bool = True,
-) -> Any:
-    """Put unconstrained draws (n_draws, n) into a DataTree of the model's variables.
-
-    As PyMC does, together with what was observed and the data of the model.
-    """
-    convert = converter(model, start, chains, len(found) // chains)
-    return tree_of(model, convert(found), with_data=with_data)
+def compile_values(model: pm.Model, **options: Any) -> Callable[[Any], dict[str, NDArray[Any]]]:
+    """Compile a function from a point to the free variables and deterministics, by name."""
+    names = {rv.name for rv in model.unobserved_RVs}
+    shown = [x for x in model.unobserved_value_vars if x.name in names]  # without transformed ones
+    compiled = model.compile_fn(shown, inputs=model.value_vars, point_fn=True, **options)
+    return lambda point: {
+        str(x.name): np.asarray(value) for x, value in zip(shown, compiled(point), strict=True)
+    }
 
 
 def converter(
     model: pm.Model, start: RaveledVars, chains: int, most: int
-) -> Callable[[NDArray[np.float64]], dict[str, NDArray[Any]]]:
-    """Compile what makes unconstrained draws the model's variables, some draws after others.
+) -> Callable[[Floats], dict[str, NDArray[Any]]]:
+    """Compile a function that turns unconstrained draws into the model's variables.
 
-    From some more, (chains * draws, n), to all so far, (chain, draw, ...) each, of which there are
-    `most` draws of a chain at most.
+    Each call takes further draws, (chains * draws, n), and returns all draws so far by name,
+    (chain, draw, ...). There are at most `most` draws of each chain.
     """
-    names = {rv.name for rv in model.unobserved_RVs}
-    shown = [x for x in model.unobserved_value_vars if x.name in names]  # without transformed ones
-    compiled = model.compile_fn(shown, inputs=model.value_vars, point_fn=True)
-
+    values_of = compile_values(model)
     values: dict[str, Any] = {}
     done = 0
 
-    def convert(found: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+    def convert(found: Floats) -> dict[str, NDArray[Any]]:
         nonlocal done
-        first, more = done, len(found) // chains
+        more = len(found) // chains
         for k, row in enumerate(found):
             chain, draw = divmod(k, more)
-            point = compiled(DictToArrayBijection.rmap(start._replace(data=row)))
-            for x, value in zip(shown, point, strict=True):
-                if x.name not in values:
-                    values[x.name] = np.empty((chains, most, *value.shape), value.dtype)
-                values[x.name][chain, first + draw] = value
-        done = first + more
+            point = values_of(DictToArrayBijection.rmap(start._replace(data=row)))
+            for name, value in point.items():
+                if name not in values:
+                    values[name] = np.empty((chains, most, *value.shape), value.dtype)
+                values[name][chain, done + draw] = value
+        done += more
         return {name: x[:, :done] for name, x in values.items()}
 
     return convert

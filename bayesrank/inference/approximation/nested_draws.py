@@ -1,9 +1,9 @@
 """Draws of nested Laplace: from the mixture over the nodes, and corrected by importance sampling.
 
-Few data leave the latent variables skewed even where the hyperparameters are known. Importance
-sampling corrects this in small models: proposals come from the nodes, with the tails of a t
-distribution, and are resampled by the exact density over that of the mixture (Vehtari, Simpson,
-Gelman, Yao & Gabry, Pareto smoothed importance sampling, JMLR 25, 2024).
+Given the hyperparameters, latent variables with few data are skewed. In small models, importance
+sampling corrects this: proposals come from the nodes, with the tails of a t distribution, and are
+resampled by the exact density over that of the mixture (Vehtari, Simpson, Gelman, Yao & Gabry,
+Pareto smoothed importance sampling, JMLR 25, 2024).
 """
 
 from typing import cast

@@ -1,8 +1,7 @@
-"""Nodes over a few numbers whose log density can be computed, such as the logarithms of scales.
+"""Weighted nodes over a few numbers with a known log density, such as logarithms of scales.
 
-The nodes are laid around the mode and weighed by importance: a mixture over them integrates over
-the numbers. `bayesrank.inference.quick_posterior` integrates over the scales of a model in this
-way, and `bayesrank.inference.history` over the hyperparameters of a dynamics.
+The nodes are laid around the mode and weighed by importance, so that a mixture over them integrates
+over the numbers: scales in `quick_posterior`, hyperparameters of a dynamics in `history`.
 """
 
 import itertools
@@ -18,30 +17,30 @@ __all__ = ["KNOWN", "MOST_TIMES", "Laid", "curvature_of", "node_of_draws", "weig
 
 Floats = NDArray[np.float64]
 
-MOST_AXES = 8  # along which nodes are laid around the mode: those that are known least
+MOST_AXES = 8  # axes with nodes: those that are known least
 NODES = {1: 8, 2: 16}  # number of nodes by number of axes; 32 for more axes
 WIDER = 1.2  # standard deviations of the nodes, in those of the approximation around the mode
-MOST = 2.0  # times as wide, or as narrow, one side may be
-ASIDE = 0.3  # deviations from the middle of nodes to their mean, from which more are laid there
-SPREAD = 1.4  # times as wide, or as narrow, as they were laid, from which more are laid as wide
-MOST_TIMES = 6  # that they are laid
-LEAST = 1e-3  # weight below which a node is forgotten
+MOST = 2.0  # largest ratio by which a side is wider or narrower than the approximation
+ASIDE = 0.3  # deviations between the mean and the middle of the nodes, from which more are laid
+SPREAD = 1.4  # ratio of the deviation and that of the nodes, from which more are laid
+MOST_TIMES = 6  # rounds of nodes
+LEAST = 1e-3  # weight below which a node is dropped
 STEP = 0.2  # of differences in logarithms of scales: far above the noise of log densities
-KNOWN = 0.06  # deviation of all scales' logarithms at which their mode alone stands for nodes
+KNOWN = 0.06  # deviation of all logarithms of scales at which one node, their mode, is enough
 
 
 class Laid(NamedTuple):
-    """Where nodes are laid, in coordinates along axes: half a normal on either side of a centre."""
+    """Density of nodes in coordinates along axes: half a normal on either side of a centre."""
 
     centre: Floats  # (n_axes,)
     sides: Floats  # (2, n_axes) deviations below and above it
 
     def points(self, z: Floats) -> Floats:
-        """Put standard normals there."""
+        """Transform standard normals."""
         return self.centre + z * np.where(z < 0, self.sides[0], self.sides[1])
 
     def log_density(self, at: Floats) -> Floats:
-        """Log density of the points, but for a constant; each side has half of them."""
+        """Log density of the points, up to a constant; each side has half of them."""
         off = at - self.centre
         side = np.where(off < 0, self.sides[0], self.sides[1])
         return np.asarray(-((off / side / WIDER) ** 2 / 2 + np.log(side)).sum(axis=1))
@@ -58,12 +57,11 @@ def weighted_nodes(
 ) -> tuple[Floats, Floats, list[Any], Floats]:
     """Lay nodes around the mode, and weigh them.
 
-    A scale that may be near zero has a long tail to that side in logarithms: along each axis of the
-    covariance both sides have a deviation of their own, from how far the log density falls. Where
-    the weights say that the nodes were laid aside, too near one another or too far, more are laid
-    as they say, and all are weighed together, by the density over the mean of those from which they
-    are (Cornuet, Marin, Mira & Robert, Adaptive multiple importance sampling, Scandinavian Journal
-    of Statistics 39, 2012).
+    Scales near zero have a long tail in logarithms, so each side of each axis of the covariance has
+    a deviation of its own, from the fall of the log density. If the weights show that the nodes are
+    off-centre, too close or too far apart, more are laid accordingly. All are weighed by the
+    density over the mean of the densities they are laid by (Cornuet, Marin, Mira & Robert, Adaptive
+    multiple importance sampling, Scandinavian Journal of Statistics 39, 2012).
 
     Parameters
     ----------
@@ -72,23 +70,23 @@ def weighted_nodes(
     covariance : array, (n, n)
         Of the normal approximation there.
     top : float
-        The log density at the mode, but for a constant.
+        The log density at the mode, up to a constant.
     height : callable
-        The log density elsewhere, but for the same constant.
+        The log density elsewhere, up to the same constant.
     found_at : callable
         From the numbers at a node and the result at the nearest node so far, or None, to a result
         with the attribute ``log_marginal``, the log density there.
     rounds : int
-        How often nodes are laid, at most.
+        Most rounds of nodes.
 
     Returns
     -------
     numbers : array, (n_nodes, n)
     log_weight : array, (n_nodes,)
     found : list
-        What `found_at` returned for each node.
+        The result of `found_at` for each node.
     rest : array, (n, n)
-        Covariance along the axes that have no nodes, because there are more than eight.
+        Covariance along the axes without nodes, if there are more than eight.
     """
     values, vectors = np.linalg.eigh(covariance)
     axes = vectors * np.sqrt(values)  # the longest last
@@ -131,19 +129,7 @@ def weighted_nodes(
 
 
 def node_of_draws(log_weight: Floats, total: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Choose the node of every draw, in random order: as many as its weight says, but for rounding.
-
-    Parameters
-    ----------
-    log_weight : array, (n_nodes,)
-    total : int
-        Number of draws.
-    rng : Generator
-
-    Returns
-    -------
-    array, (total,)
-    """
+    """Choose the node of every draw, (total,), in random order and in proportion to the weights."""
     weight = np.exp(log_weight)
     node = np.searchsorted(np.cumsum(weight), (np.arange(total) + rng.uniform()) / total)
     return rng.permutation(np.minimum(node, weight.size - 1))
@@ -152,23 +138,9 @@ def node_of_draws(log_weight: Floats, total: int, rng: np.random.Generator) -> N
 def curvature_of(
     log_density: Callable[[Floats], float], x: Floats, top: float, *, diagonal: bool = False
 ) -> tuple[Floats, Floats]:
-    """Find the gradient and minus the Hessian by central differences.
+    """Compute the gradient and minus the Hessian by differences; `top` is the log density at x.
 
-    Parameters
-    ----------
-    log_density : callable
-    x : array, (n,)
-    top : float
-        The log density at x.
-    diagonal : bool
-        Find the diagonal of the Hessian only.
-
-    Returns
-    -------
-    array, (n,)
-        The gradient.
-    array, (n, n)
-        Minus the Hessian.
+    With `diagonal`, only the diagonal of the Hessian is computed.
     """
     steps = STEP * np.eye(x.size)
     ahead = np.array([log_density(x + step) for step in steps])

@@ -1,15 +1,14 @@
 r"""The normal posterior of many chains of states, given observations of several chains at once.
 
 With K the prior covariance of the utilities at the nodes, block by block, and H the curvature of
-what is observed, Newton steps, draws and evidence need the matrix
-:math:`A = K^{-1} + H`. Its factors are dense where many items play each other: they would have as
-many numbers as there are nodes times items. Nothing here has a factor. `Chains.solve` is conjugate
-gradients with the smoother :math:`S = (K^{-1} + W)^{-1}` of every item by itself, W being the
-diagonal of H, and with it
+the observations, Newton steps, draws and evidence need the matrix :math:`A = K^{-1} + H`. Its
+factors are dense where many items play each other, so it is never factored. `Information.solve` is
+conjugate gradients, preconditioned by the smoother :math:`S = (K^{-1} + W)^{-1}` of each item by
+itself, where W is the diagonal of H:
 
 * a Newton step towards the mode is one solution;
-* a draw is :math:`f - A^{-1} (H f + H^{1/2} \varepsilon)` with f from the prior, another one;
-* :math:`\log |1 + K H|` is :math:`\log |1 + K W|`, which the filters have, plus
+* a draw is :math:`f - A^{-1} (H f + H^{1/2} \varepsilon)` with f from the prior, one solution;
+* :math:`\log |1 + K H|` is :math:`\log |1 + K W|`, from the filters, plus
   :math:`\log |1 + R^{1/2} E R^{1/2}|` with :math:`R = W^{1/2} S W^{1/2}` and
   :math:`E = W^{-1/2} H W^{-1/2} - 1`, by stochastic Lanczos quadrature.
 
@@ -54,20 +53,20 @@ Floats = NDArray[np.float64]
 
 MOST_STEPS = 50  # of Newton's method
 MOST_SOLVING = 500  # steps of conjugate gradients
-LANCZOS = 12  # steps of the evidence, as many as solutions need
+LANCZOS = 12  # steps of Lanczos' method, about as many as solutions need
 AT_ONCE = 16  # draws that are solved for together
-PAIRS = 32  # of draws, from which is estimated what Laplace's approximation leaves out
-PROBES = {20_000: 16, np.inf: 4}  # by the most nodes: of many, the evidence is sharper
+PAIRS = 32  # antithetic pairs of draws that correct Laplace's approximation
+PROBES = {20_000: 16, np.inf: 4}  # by the most nodes: with many, the evidence is sharper
 
 
 class Chains:
-    """The prior of what is not known: items with a dynamics, and normals behind them.
+    """The prior: items with a dynamics, then effects that are the same at all times.
 
     Parameters
     ----------
     nodes : Nodes
     common : sequence of Common
-        What is the same at all times: chains of one node.
+        The effects, chains of one node each.
     dynamics : Dynamics
     values : array
         Its hyperparameters.
@@ -130,15 +129,7 @@ def covariance_root(covariance: Floats) -> Floats:
 
 
 class Information:
-    """The Fisher information of the observations at a point, and what solves with A needs.
-
-    Parameters
-    ----------
-    chains : Chains
-    observations : Observations
-    curvature : array
-        From `Evaluated`.
-    """
+    """The Fisher information H of the observations, from the `curvature` of `Evaluated`."""
 
     def __init__(self, chains: Chains, observations: Observations, curvature: Floats) -> None:
         self.chains, self.observations, self.curvature = chains, observations, curvature
@@ -150,9 +141,9 @@ class Information:
     def solve(self, b: Floats, tolerance: float) -> tuple[Floats, Floats]:
         """Solve A x = b for the columns of b, (n, m), by preconditioned conjugate gradients.
 
-        It ends when the residuals have shrunk by `tolerance`, in the norm of S. Returns x, and the
-        product of x with the inverse of K. The latter follows from products with the inverse of S,
-        which are known, because K may be singular.
+        It ends when the residuals have shrunk by `tolerance`, in the norm of S. Returns x and the
+        product of x and the inverse of K, from known products with the inverse of S: K may be
+        singular.
         """
         w = self.weight[:, None]
         residual = np.array(b)
@@ -201,11 +192,11 @@ def column_dots(a: Floats, b: Floats) -> Floats:
 
 
 class Mode(NamedTuple):
-    """Where the posterior is highest, given the hyperparameters."""
+    """The mode of the posterior given the hyperparameters."""
 
-    x: Floats  # (n,) utilities at the nodes, then what is common less its mean
-    dual: Floats  # (n,) the same times the inverse of K
-    logp: float  # of what is observed
+    x: Floats  # (n,) utilities at the nodes, then common effects less their means
+    dual: Floats  # (n,) the product of x and the inverse of K
+    logp: float  # of the observations
     information: Information
 
 
@@ -219,7 +210,7 @@ def find_mode(
     chains : Chains
     observations : Observations
     dual : array, optional
-        Where to start: of a mode for other hyperparameters, or with fewer observations.
+        Where to start: of a mode for other hyperparameters or fewer observations.
     tolerance : float
         How much higher in log density the mode may be.
 
@@ -274,10 +265,7 @@ class Evidence(NamedTuple):
 
 
 def log_evidence(mode: Mode, *, probes: int | None = None, seed: int = 1) -> Evidence:
-    """Integrate over what is not known, given the hyperparameters, by Laplace's method.
-
-    The same seed uses the same random numbers, so that differences have much smaller errors.
-    """
+    """Approximate the evidence; equal seeds make the errors of differences much smaller."""
     information = mode.information
     rng = np.random.default_rng(seed)
     if probes is None:
@@ -291,9 +279,8 @@ def log_evidence(mode: Mode, *, probes: int | None = None, seed: int = 1) -> Evi
 def beyond_laplace(mode: Mode, *, pairs: int = PAIRS, seed: int = 1) -> float:
     r"""Estimate what Laplace's approximation of the log evidence leaves out.
 
-    With z from the normal around the mode, the log density differs by r(z) from the one of the
-    normal, and what is left out is :math:`\log E\, e^{r(z)}`. Its mean is taken over pairs,
-    z and -z. The same seed uses the same random numbers.
+    With z from the normal around the mode, the log density differs by r(z) from that of the normal,
+    and Laplace leaves out :math:`\log E\, e^{r(z)}`. The mean is over pairs, z and -z.
     """
     o, rng = mode.information.observations, np.random.default_rng(seed)
     centre = o.rows(mode.x)
@@ -313,8 +300,8 @@ def beyond_laplace(mode: Mode, *, pairs: int = PAIRS, seed: int = 1) -> float:
 def _log_det_coupling(information: Information, probes: int, rng: np.random.Generator) -> Floats:
     """Estimate log |1 + X|, X = R^(1/2) E R^(1/2), from each of some probes.
 
-    A probe v is not formed. Its product with R^(1/2), from a draw of the chains, and its length are
-    enough. Vectors of Lanczos' method are a v + R^(1/2) c with numbers a and vectors c.
+    A probe v is never formed: its length and its product with R^(1/2), from a draw of the chains,
+    are enough. Vectors of Lanczos' method are a v + R^(1/2) c with numbers a and vectors c.
     """
     w = information.weight[:, None]
     root = np.sqrt(w)
@@ -367,24 +354,11 @@ def posterior_draws(
     at_once: int = AT_ONCE,
     tolerance: float = 1e-2,
 ) -> Floats:
-    """Draw from the normal around the mode.
+    """Draw from the normal around the mode, (n_kept, n_draws).
 
-    Parameters
-    ----------
-    mode : Mode
-    n_draws : int
-    rng : Generator
-    keep : array of int, optional
-        Of what draws are kept: of all nodes they may be many gigabytes.
-    at_once : int
-        Draws that are solved for together.
-    tolerance : float
-        Of the solutions: a hundredth of a draw's distance from the mode changes a variance by a
-        ten thousandth.
-
-    Returns
-    -------
-    array, (n_kept, n_draws)
+    Only the nodes of `keep` are kept: draws of all nodes may take many gigabytes. `tolerance` is
+    that of `Information.solve`: an error of a hundredth of a draw's distance from the mode changes
+    a variance by a ten thousandth.
     """
     information = mode.information
     out = np.empty((mode.x[keep].size, n_draws))
@@ -400,22 +374,17 @@ def posterior_draws(
 def row_moments(
     mode: Mode, ahead: Observations, *, at_once: int = 32, tolerance: float = 1e-3
 ) -> tuple[Floats, list[Floats]]:
-    """Mean and covariance of the rows of other observations, which are on the same nodes.
+    """Compute the means, (n_rows,), and the covariances of the rows of later observations.
 
     Parameters
     ----------
     mode : Mode
     ahead : Observations
+        On the same nodes.
     at_once : int
         Rows that are solved for together.
     tolerance : float
-        Of the solutions.
-
-    Returns
-    -------
-    mean : array, (n_rows,)
-    covariance : list of array, (n_rows of the observation, the same)
-        One for each observation.
+        As of `Information.solve`.
     """
     information, chains = mode.information, mode.information.chains
     Z = ahead.design

@@ -197,8 +197,8 @@ class Problem:
             )
         times = label_times(data.groups[group].labels, group, unit)
         likelihood = _checked_likelihood(likelihood, data)
-        pairs = isinstance(data, Pairs)
-        noun, shape = ("pair", (data.n_pairs,)) if pairs else ("ranking", data.ranks.shape)
+        noun = "pair" if isinstance(data, Pairs) else "ranking"
+        shape = (data.n_pairs,) if isinstance(data, Pairs) else data.ranks.shape
         read = {}
         for name, values in covariates.items():
             x = read[name] = float_array(per_row(values, {noun: data.labels}, name), name)
@@ -508,7 +508,7 @@ class History:
         if since is not None:
             items = items[last[items] >= p.read_times(since)[0][0]]
         if not len(items):
-            raise ValueError(f"No item is there at {quoted(labels[[np.argmax(times)]])}.")
+            raise ValueError(f"No item is there at {quoted(labels[[int(np.argmax(times))]])}.")
         item, when = np.repeat(items, len(times)), np.tile(times, len(items))
         there = when >= entry[item]
         wider = p.observations((item[there], when[there]))
@@ -691,8 +691,10 @@ class History:
         times, labels = p.read_times(at)
         if not _is_one(at) and len(labels) != n:
             raise ValueError(f"`at` has {len(labels)} times for {counted(n, 'match')}.")
-        items = (locate(plain_index(x, "items"), p.data.items, "item") for x in (first, second))
-        ahead = _with_matches(p, *items, np.broadcast_to(times, n), covariates or {})
+        one, other = (
+            locate(plain_index(x, "items"), p.data.items, "item") for x in (first, second)
+        )
+        ahead = _with_matches(p, one, other, np.broadcast_to(times, n), covariates or {})
         whole, old = ahead.observations(), p.data.n_pairs
         known, to_come = whole.head(old), whole.tail(old)
         moments = [row_moments(self._moved(node, known), to_come) for node in self._nodes]

@@ -1,10 +1,10 @@
 """Matches and rankings as observations of utilities over time.
 
 Every observation has *rows* of a design matrix: the lead and the parameter of ties of a match, or
-the utilities in the slots of a ranking. Its columns are the unknowns: the utilities at the *nodes*,
-an item at a time at which it is seen, and then the effects that are *common* to all times, such as
-the order effect. The log-probability of an observation is a function of its rows, with a slope and
-a curvature, a small matrix for each observation.
+the utilities in the slots of a ranking. The columns are the unknowns: the utilities at the *nodes*,
+an item at a time at which it is seen, and the effects that are *common* to all times, such as the
+order effect. The log-probability of an observation is a function of its rows, with a gradient and a
+curvature, a small matrix for each observation.
 """
 
 from collections.abc import Callable, Mapping
@@ -144,25 +144,16 @@ def observations_of(
     covariates: Mapping[str, Floats] | None = None,
     also: tuple[Ints, Floats] | None = None,
 ) -> Observations:
-    """Lay out what is observed.
+    """Lay out the design matrix and the log-probabilities.
 
     Parameters
     ----------
     data : Pairs or Rankings
     time : array, (n_pairs,) or (n_rankings,)
-    likelihood : str
-        "bradley_terry", "davidson" or "rao_kupper" of pairs, "plackett_luce" of rankings.
-    order_effect, newcomers : bool
-        Whether the first item has an advantage, and whether items that are not there at the first
-        time have a mean of their own.
-    covariates : mapping of str to array, (n_pairs,) or (n_rankings, n_slots), optional
-        What adds to the lead or to the utility in a slot, times a coefficient.
+    likelihood, order_effect, newcomers, covariates
+        As in `history`.
     also : tuple of array, optional
-        Items and times that shall be nodes, too.
-
-    Returns
-    -------
-    Observations
+        Further items and times that are nodes.
     """
     item, sign, when = _rows_of_items(data, time)
     extra_item, extra_time = also or (np.zeros(0, dtype=np.int64), np.zeros(0))
@@ -201,7 +192,7 @@ def observations_of(
     return Observations(nodes, tuple(common), design, first_row, time, evaluate)
 
 
-def _rows_of_items(data: Pairs | Rankings, time: Floats) -> tuple[Ints, Floats, Floats]:
+def _rows_of_items(data: Pairs | Rankings, time: Floats) -> tuple[Any, Floats, Floats]:
     """Return the items in every lead or slot, (n, 2) or (n, 1), their signs, and the times."""
     if isinstance(data, Pairs):
         return np.stack([data.first, data.second], axis=1), np.array([1.0, -1.0]), time

@@ -1,4 +1,4 @@
-r"""K-fold cross-validation: predict what was left out, by refitting; one model, compiled once.
+r"""K-fold cross-validation: predict left-out data by refitting; one model, compiled once.
 
 .. math:: \widehat{\mathrm{elpd}} = \sum_u \log \frac1S \sum_s
           p\bigl(y_u \mid \theta^{(s)}_{-f(u)}\bigr)
@@ -6,9 +6,9 @@ r"""K-fold cross-validation: predict what was left out, by refitting; one model,
 where a unit :math:`u` is a ranking, or all rankings of a ranker, and :math:`\theta_{-f}` are draws
 of the posterior given all units but those of fold :math:`f`.
 
-The log posterior masks what is left out, so every fold has the same parameters, shapes and compiled
-code. The parameters of a ranker without other rankings come from their prior. A consensus parameter
-has no gradient: there the left-out rankings have weight zero, and `LeapAndShift` makes its steps.
+The log posterior masks the left-out units, so every fold has the same parameters, shapes and
+compiled code. The parameters of a ranker without other rankings come from their prior. A consensus
+parameter has no gradient: there left-out rankings have weight zero, and `LeapAndShift` makes steps.
 """
 
 import warnings
@@ -25,15 +25,12 @@ import pytensor.tensor as pt
 import xarray as xr
 from arviz import ELPDDataLOOKFold
 from numpy.typing import ArrayLike, NDArray
-from pymc.backends.arviz import (
-    coords_and_dims_for_inferencedata,
-    find_constants,
-    find_observations,
-)
+from pymc.backends.arviz import coords_and_dims_for_inferencedata
 from pymc.model.fgraph import clone_model
 from scipy.special import logsumexp
 
 from bayesrank.data.read import per_row
+from bayesrank.inference.approximation.modes import data_groups
 from bayesrank.inference.mixtures.evaluate_posterior import at_draws
 from bayesrank.inference.mixtures.leap_and_shift import LeapAndShift
 from bayesrank.inference.validation.workers import n_workers, on_workers
@@ -93,29 +90,27 @@ def kfold(
     var : str
         The observed variable.
     by : str, optional
-        What is left out together: "ranker", "judge", or a group of the `Pairs`. Default each row
-        that has a log-likelihood: a ranking, a pair or the counts of a ranker.
+        Units that are left out together: "ranker", "judge", or a group of the `Pairs`. Default each
+        row that has a log-likelihood: a ranking, a pair or the counts of a ranker.
     k : int
         Number of folds, 2 or more. With as many folds as units this is exact leave-one-out.
     folds : array of int, (n_units,), optional
         The fold of every unit, 0, 1, ...; default k random ones of equal size, up to one. With
         `by`, units are in the order of the group's labels, without those that have no data.
     draws, tune, chains : int
-        Of every fold, as in `pm.sample`.
+        For every fold, as in `pm.sample`.
     seed : int
-        Of the folds and of the sampler. Two models get the same folds, as `bayesrank.compare`
-        requires, in whatever order their data are.
+        Seed of the folds and of the sampler. Two models get the same folds, as `bayesrank.compare`
+        requires, whatever the order of their data.
     initvals : dict, optional
-        Where the chains start, by variable, as in `pm.sample`: for a mixture
-        ``find_kinds(model).initvals``, so that all chains climb the same mode.
+        Starting values, as in `pm.sample`: for a mixture ``find_kinds(model).initvals``, so that
+        all chains climb the same mode.
     nuts : dict, optional
         Passed to nutpie, such as ``{"adaptation": "low_rank", "target_accept": 0.95}``, or to
         `pm.NUTS` if rankings are among the parameters.
-    n_jobs : int, optional
-        Number of processes, as in `map_fits`; it does not change results. Default one process,
-        with the chains of a fold side by side.
-    client : dask.distributed.Client, optional
-        Fit folds on the workers of its cluster, as in `map_fits`.
+    n_jobs, client
+        As in `map_fits`; they do not change results. Default one process, with the chains of a fold
+        side by side.
     progressbar : bool
         Show the progress of the sampler or, with several processes, of the folds.
 
@@ -260,12 +255,11 @@ def _units(model: pm.Model, var: str, by: str | None) -> _Units:
 
 def _kept(model: pm.Model, name: str) -> Kept:
     """Read what the model keeps of the data, as its results will have it."""
-    groups = {"constant_data": find_constants(model), "observed_data": find_observations(model)}
-    coords, dims = coords_and_dims_for_inferencedata(model)
-    tree = az.from_dict(groups, coords=coords, dims=dims, sample_dims=[])
+    coords, _ = coords_and_dims_for_inferencedata(model)
     items = {ITEM: coords[ITEM]} if ITEM in coords else {}
-    tree["posterior"] = xr.DataTree(xr.Dataset(coords=items))
-    return Kept(tree, name)
+    return Kept(
+        xr.DataTree.from_dict({"posterior": xr.Dataset(coords=items), **data_groups(model)}), name
+    )
 
 
 def _folds(

@@ -19,7 +19,7 @@ from pymc.pytensorf import compile as compile_pytensor
 
 from bayesrank.data.read import label_repr
 from bayesrank.distributions import set_observed
-from bayesrank.inference.approximation.modes import climb, objective
+from bayesrank.inference.approximation.modes import climb, compile_values, objective
 from bayesrank.inference.validation.workers import WorkersDiedError, on_workers
 
 __all__ = ["FitWarning", "map_fits"]
@@ -48,21 +48,16 @@ def map_fits(
     model : pm.Model
         It observes one of them, or other data on the same items. It is not changed.
     problems : mapping of label to data, or sequence of data
-        What `var` observes in each problem, as for `set_observed`: `Rankings`, `Pairs`,
+        The data that `var` observes in each problem, as for `set_observed`: `Rankings`, `Pairs`,
         `PairCounts` or `Interactions` on the model's items. Or a dict of values for data variables
-        of the model, as for `pm.set_data`. It also holds new data under the name of `var`, in all
-        problems or in none. A sequence has the labels 0, 1, ...
+        of the model, as for `pm.set_data`, with new data under the name of `var` in all problems or
+        in none. A sequence has the labels 0, 1, ...
     var : str
         The observed variable.
     done : Dataset, optional
-        Fits of an earlier call: problems whose labels it has, and which did not fail there, are
-        not fitted again.
-    n_jobs : int, optional
-        How many processes: 1 for this one alone, -1 for one per core. By default what
-        `joblib.parallel_config` says, and else this process alone.
-    client : dask.distributed.Client, optional
-        Fit on the workers of its cluster, which need bayesrank and one thread each (PyTensor does
-        not compile in several threads at a time).
+        Result of an earlier call. Problems with a fit there are not fitted again.
+    n_jobs, client
+        As in `on_workers`.
     max_iterations, tolerance
         As in `posterior_modes`.
     progressbar : bool
@@ -72,14 +67,13 @@ def map_fits(
     -------
     Dataset
         The free variables and deterministics of the model at the mode, with the dim problem before
-        their own; ``log_density``, of the mode in the space of the sampler; and ``problem``, the
-        labels, all of them. What could not be fitted is NaN and says why in ``failed``, which is
-        empty otherwise.
+        their own; ``log_density``, of the mode in the space of the sampler; and ``failed``, empty,
+        or the reason why a problem has no fit and its values are NaN.
 
     Raises
     ------
     ValueError
-        If there are no problems, or some of them have data for `var` and others have none.
+        If there are no problems, or only some of them have data for `var`.
     Exception
         Any error before the first fit, such as that of a model that does not compile.
 
@@ -152,16 +146,13 @@ class _Fit(NamedTuple):
 
 
 class _Fitter:
-    """A model in a worker: its log density, and what turns a point into values."""
+    """A model in a worker: its log density, and a function from points to values."""
 
     def __init__(self, model: pm.Model, var: str, max_iterations: int, tolerance: float) -> None:
         self.model, self.var = model, var
         self.max_iterations, self.tolerance = max_iterations, tolerance
         self.logp, self.start = objective(model)
-        names = {rv.name for rv in model.unobserved_RVs}
-        shown = [x for x in model.unobserved_value_vars if x.name in names]
-        self.convert = model.compile_fn(shown, inputs=model.value_vars, point_fn=True)
-        self.shown = [x.name for x in shown]
+        self.values_of = compile_values(model)
 
     def __call__(self, data: Any) -> _Fit:
         try:
@@ -192,9 +183,8 @@ class _Fitter:
             mode = climb(
                 self.logp, start.data, max_iterations=self.max_iterations, tolerance=self.tolerance
             )
-        point = self.convert(DictToArrayBijection.rmap(start._replace(data=mode)))
-        shown = dict(zip(self.shown, map(np.asarray, point), strict=True))
-        return _Fit(shown, float(self.logp(mode)[0]), "")
+        values = self.values_of(DictToArrayBijection.rmap(start._replace(data=mode)))
+        return _Fit(values, float(self.logp(mode)[0]), "")
 
 
 def _check_problems(problems: Mapping[Hashable, Any], var: str) -> None:
@@ -265,8 +255,8 @@ def _labels(problems: Mapping[Hashable, Any]) -> NDArray[Any]:
     """Return labels as an axis; tuples are labels too."""
     labels = np.empty(len(problems), dtype=object)
     labels[:] = list(problems)
-    kinds = {type(label) for label in problems}
-    return np.array(list(problems)) if kinds in ({int}, {str}) else labels
+    is_plain = {type(label) for label in problems} in ({int}, {str})
+    return np.array(list(problems)) if is_plain else labels
 
 
 def _warn_of_failures(out: xr.Dataset, interrupted: bool) -> None:

@@ -1,6 +1,6 @@
-"""Many problems of one kind on processes of this machine or of a cluster, each compiling once.
+"""Many problems on processes of this machine or of a cluster, each compiling once.
 
-The function that prepares is pickled and sent with every few problems. A worker knows it by a
+The function that prepares is pickled and sent with every few problems. A worker recognises it by a
 digest of the pickle and prepares once. Workers are joblib's, or those of a dask cluster.
 
 >>> import math
@@ -71,22 +71,21 @@ def on_workers(
         Called once in every process: it compiles, and returns a function of a problem. Workers
         import it, or get it by cloudpickle.
     problems : mapping of label to problem
-        What that function takes.
     n_jobs : int, optional
-        How many processes: 1 for this one alone, -1 for one per core. By default what
-        `joblib.parallel_config` says, and else this process alone.
+        Number of processes: 1 for this one only, -1 for one per core. Default the setting of
+        `joblib.parallel_config`, or else this process only.
     client : dask.distributed.Client, optional
         Solve on the workers of its cluster, which need bayesrank and one thread each (PyTensor does
         not compile in several threads at a time).
     what : str
-        What the progress bar says.
+        Text of the progress bar.
     progressbar : bool
         Whether to show one, on a terminal.
 
     Yields
     ------
     dict
-        From some of the labels to what the function returned, as they come in.
+        From some of the labels to the results of the function, as they come in.
 
     Raises
     ------
@@ -103,7 +102,7 @@ def on_workers(
     parts = [labels[k : k + size] for k in range(0, len(labels), size)]
 
     def until_one_dies(waiting: deque[list[Hashable]]) -> _Attempt:
-        """Solve what waits; if a process dies, return what was under way, and the error."""
+        """Solve what waits; if a process dies, return the labels under way, and the error."""
         under_way: dict[Hashable, None] = {}
 
         def tasks() -> Iterator[Any]:
@@ -140,16 +139,18 @@ def on_workers(
         if lost:
             raise WorkersDiedError(lost)
 
-    backend: Any = joblib.parallel_config("dask", client=client) if client else nullcontext()
-    with backend:
+    with _backend(client):
         yield from track(attempts(), what, len(parts), transient=True, disable=not progressbar)
 
 
 def n_workers(n_jobs: int | None, client: Any) -> int:
-    """How many processes there are."""
-    backend: Any = joblib.parallel_config("dask", client=client) if client else nullcontext()
-    with backend:
+    """Return the number of processes."""
+    with _backend(client):
         return joblib.effective_n_jobs(-1 if client else n_jobs)
+
+
+def _backend(client: Any) -> Any:
+    return joblib.parallel_config("dask", client=client) if client else nullcontext()
 
 
 _prepared: dict[str, Solve] = {}  # in a worker, by digest: one, the last
