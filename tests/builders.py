@@ -1,4 +1,4 @@
-"""Results of sampling that several test modules build, and where the sources are.
+"""Data and results of sampling that several test modules build, and where the sources are.
 
 >>> import numpy as np
 >>> tree = results({"item": ["a", "b"]}, posterior={"utility": ("item", np.zeros((1, 50, 2)))})
@@ -12,14 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
+
+import bayesrank as br
 
 __all__ = [
     "GALLERY",
     "PACKAGE",
     "ROOT",
     "imports_of",
+    "matches",
     "modules",
+    "outcomes",
     "results",
 ]
 
@@ -48,6 +53,31 @@ def imports_of(source: str, module: str) -> Iterator[str]:
             above = package[: len(package) - node.level + 1] if node.level else []
             start = ".".join([*above, *filter(None, [node.module])])
             yield from (f"{start}.{alias.name}" for alias in node.names)
+
+
+# Data
+
+
+def matches(
+    first: Any, second: Any, won: Any, *, judge: Any = None, options: Any = None, **groups: Any
+) -> br.Pairs:
+    """Build pairs of outcomes "first", "second" or "tie", grouped by columns such as ``when=``.
+
+    `options` are those of `Pairs.from_frame`, such as ``{"items": range(3)}``.
+    """
+    table = pd.DataFrame({"x": first, "y": second, "won": won, **groups})
+    names: dict[str, Any] = {"first": "x", "second": "y", "outcome": "won"}
+    if groups:
+        names["by"] = list(groups)
+    if judge is not None:
+        table["judge"] = judge
+        names["judge"] = "judge"
+    return br.Pairs.from_frame(table, **names | (options or {}))
+
+
+def outcomes(rng: np.random.Generator, p_first: np.ndarray) -> np.ndarray:
+    """Draw "first" with the given probabilities, and "second" otherwise."""
+    return np.where(rng.random(p_first.shape) < p_first, "first", "second")
 
 
 # Results of sampling

@@ -23,6 +23,7 @@ from bayesrank.inference.dynamic.histories import History, Problem, history, lea
 from bayesrank.inference.dynamic.observations import observations_of
 from bayesrank.results import ParetoKWarning
 from bayesrank.utility import Dynamics
+from tests.builders import matches, outcomes
 
 DYNAMICS = {
     "random_walk": [1.0, 0.5],
@@ -38,15 +39,9 @@ QUARTILE = stats.norm.ppf(0.75)  # the median of a half-normal of scale one
 def made_up(n=60, n_items=5, ties=True, seed=1):
     rng = np.random.default_rng(seed)
     first = rng.integers(n_items, size=n)
-    table = pd.DataFrame(
-        {
-            "x": first,
-            "y": (first + rng.integers(1, n_items, size=n)) % n_items,
-            "won": OUTCOMES[rng.integers(2 + ties, size=n)],
-            "when": np.sort(rng.uniform(0, 4, size=n).round(1)),
-        }
-    )
-    return br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="when")
+    second = (first + rng.integers(1, n_items, size=n)) % n_items
+    won = OUTCOMES[rng.integers(2 + ties, size=n)]
+    return matches(first, second, won, when=np.sort(rng.uniform(0, 4, size=n).round(1)))
 
 
 def made_up_rankings(n=12, seed=2):
@@ -131,24 +126,6 @@ def test_slopes_and_curvatures_are_derivatives():
             np.testing.assert_allclose(block[:, j], bend, atol=1e-7)
 
 
-def test_log_probabilities_are_those_of_the_distributions():
-    pairs = made_up(30)
-    for likelihood, family, tie in (
-        ("davidson", br.Davidson, "nu"),
-        ("rao_kupper", br.RaoKupper, "theta"),
-    ):
-        rows = np.random.default_rng(4).normal(size=(pairs.n_pairs, 2))
-        rows[:, 1] = 0.3
-        value = np.exp(0.3) if tie == "nu" else np.exp(np.exp(0.3))
-        utility = np.stack([rows[:, 0], np.zeros(len(rows))], axis=1)
-        once = np.minimum(pairs.counts, 1)  # so that there is one order
-        once[np.arange(len(once)), once.argmax(axis=1)] = 2
-        once = once // 2
-        wanted = pm.logp(family.dist(utility, **{tie: value}), once).eval(mode="FAST_COMPILE")
-        o = observations_of(replace(pairs, counts=once), time_of(pairs), likelihood)
-        np.testing.assert_allclose(o.evaluate(rows.ravel()).logp, wanted, atol=1e-12)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_the_posterior_is_that_of_dense_matrices(name):
     o, chains, mode = CASES[name]()
@@ -191,8 +168,7 @@ def test_draws_have_the_covariance_of_the_posterior():
 
 
 def test_extreme_data_have_a_mode():
-    table = pd.DataFrame({"x": ["a"] * 300, "y": "b", "won": "first", "when": np.arange(300.0)})
-    pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="when")
+    pairs = matches(["a"] * 300, "b", "first", when=np.arange(300.0))
     fit = history(pairs, time="when", hyperparameters={"scale": 2.0, "drift": 0.05})
     assert fit.predict(["a"], ["b"])["p_first"].item() > 0.97
     assert fit.predict(["a"], ["b"], at=1e6)["p_first"].item() < 0.7
@@ -217,15 +193,8 @@ def test_predictions_widen_with_time_and_sum_to_one():
 
 
 def test_items_come_in_when_they_are_first_seen():
-    table = pd.DataFrame(
-        {
-            "x": [*"aab"],
-            "y": [*"bbc"],
-            "won": "first",
-            "day": ["2020-01-01", "2021-01-01", "2022-01-01"],
-        }
-    )
-    pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="day")
+    days = ["2020-01-01", "2021-01-01", "2022-01-01"]
+    pairs = matches([*"aab"], [*"bbc"], "first", day=days)
     fit = history(pairs, time="day", hyperparameters={"scale": 1.0, "drift": 0.5})
     assert fit.draws(at="2021-06-01")["posterior"]["item"].values.tolist() == ["a", "b"]
     assert fit.draws(since="2022-01-01")["posterior"]["item"].values.tolist() == ["b", "c"]
@@ -306,14 +275,18 @@ def few_matches():
     """40 matches of three items, which say little of hyperparameters."""
     rng = np.random.default_rng(12)
     first = rng.integers(3, size=40)
-    table = pd.DataFrame({"x": first, "y": (first + rng.integers(1, 3, size=40)) % 3})
-    table["won"] = np.where(
-        rng.random(40) < 1 / (1 + np.exp(table["x"] - table["y"])), *OUTCOMES[:2]
-    )
-    table["when"] = np.repeat(np.arange(5.0), 8)
+    second = (first + rng.integers(1, 3, size=40)) % 3
+    won = outcomes(rng, 1 / (1 + np.exp(first - second)))
+    options = {"items": range(3), "collapse": False}
+    return matches(first, second, won, options=options, when=np.repeat(np.arange(5.0), 8))
+
+
+def part_of(table, items=None):
+    """Read some rows of the table of pairs again."""
     return br.Pairs.from_frame(
-        table, first="x", second="y", outcome="won", by="when", items=range(3), collapse=False
-    )
+        table, first="first", second="second", outcome="outcome", count="count", by="when",
+        items=items,
+    )  # fmt: skip
 
 
 def test_draws_and_predictions_integrate_over_the_hyperparameters():
@@ -377,10 +350,7 @@ def test_hyperparameters_that_are_known_have_one_node(monkeypatch):
 def test_new_data_move_the_mode_of_every_node():
     pairs = few_matches()
     table = pairs.to_frame()
-    known = br.Pairs.from_frame(
-        table[table["when"] < 4], first="first", second="second", outcome="outcome",
-        count="count", by="when", items=range(3),
-    )  # fmt: skip
+    known = part_of(table[table["when"] < 4], range(3))
     fit = history(known, time="when")
     moved = fit.with_data(pairs)
     pd.testing.assert_frame_equal(moved.nodes, fit.nodes)
@@ -425,10 +395,7 @@ def test_forward_validation_predicts_as_a_fit_of_the_past_does():
     found = br.forward_validation(pairs, time="when", start=0.6, hyperparameters=given)
     row = found.predictions.iloc[-1]
     table = pairs.to_frame()
-    past = br.Pairs.from_frame(
-        table[table["when"] < row["time"]], first="first", second="second", outcome="outcome",
-        count="count", by="when", items=pairs.items,
-    )  # fmt: skip
+    past = part_of(table[table["when"] < row["time"]], pairs.items)
     one = history(past, time="when", likelihood="davidson", hyperparameters=given)
     wanted = one.predict([row["first"]], [row["second"]], at=row["time"]).iloc[0]
     for name in ("p_first", "p_second", "p_tie"):
@@ -480,16 +447,13 @@ def test_a_forward_validation_needs_a_past():
 
 
 def test_an_item_is_in_one_match_at_an_instant_and_in_several_on_a_day():
-    table = pd.DataFrame({"x": [*"aa"], "y": [*"bc"], "won": "first", "day": "2024-01-01"})
     given = {"scale": 1.0, "drift": 0.3}
-
-    def read():
-        return br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="day")
-
-    assert history(read(), time="day", hyperparameters=given).data.n_pairs == 2
-    table["day"] = "2024-01-01 15:00"
+    played = [[*"aa"], [*"bc"], "first"]
+    pairs = matches(*played, day="2024-01-01")
+    assert history(pairs, time="day", hyperparameters=given).data.n_pairs == 2
+    pairs = matches(*played, day="2024-01-01 15:00")
     with pytest.raises(ValueError, match="Item 'a' is in two matches at 2024-01-01 15:00"):
-        history(read(), time="day", hyperparameters=given)
+        history(pairs, time="day", hyperparameters=given)
 
 
 def test_a_covariate_and_newcomers_are_learned():
@@ -533,21 +497,15 @@ def test_new_days_are_observed_as_if_they_had_been_there():
     table = pairs.to_frame()
     table["first"], table["second"] = table["second"], table["first"]  # other items come first
     given = {"scale": 1.0, "drift": 0.3}
-
-    def read(rows):
-        return br.Pairs.from_frame(
-            rows, first="first", second="second", outcome="outcome", count="count", by="when"
-        )
-
-    whole = read(table)
+    whole = part_of(table)
     days = table["when"].drop_duplicates().sort_values()
     known = table["when"] < days.iloc[-3]
     newcomer = table["when"] == days.iloc[-1]
     table.loc[newcomer, "first"] = -1  # sorted before all others, so that their codes move
-    known = read(table[known])
+    known = part_of(table[known])
     fit = history(known, time="when", likelihood="davidson", hyperparameters=given)
-    moved = fit.with_data(read(table))
-    anew = history(read(table), time="when", likelihood="davidson", hyperparameters=given)
+    moved = fit.with_data(part_of(table))
+    anew = history(part_of(table), time="when", likelihood="davidson", hyperparameters=given)
     np.testing.assert_allclose(moved.mode.x, anew.mode.x, atol=5e-3)
     assert moved.log_evidence == pytest.approx(anew.log_evidence, abs=5e-3)
     back = moved.with_data(known)
@@ -573,16 +531,21 @@ def test_histories_are_compared_by_leaving_out(data):
     assert set(table.index) == {"a", "b", "random ranking"}
 
 
-def test_the_log_likelihood_of_draws_is_that_of_the_distributions():
+@pytest.mark.parametrize(
+    ("likelihood", "family", "tie"),
+    [("davidson", br.Davidson, "nu"), ("rao_kupper", br.RaoKupper, "theta")],
+)
+def test_the_log_likelihood_of_draws_is_that_of_the_distributions(likelihood, family, tie):
     pairs = made_up(30)
-    fit = history(pairs, time="when", dynamics="constant", hyperparameters={"scale": 1.0})
+    fit = history(
+        pairs, time="when", dynamics="constant", hyperparameters={"scale": 1.0},
+        likelihood=likelihood,
+    )  # fmt: skip
     tree = fit.draws(draws=3, chains=1, log_likelihood=True)
     draw = tree["posterior"].isel(chain=0, draw=1)
+    effects = {name: float(draw[name]) for name in (tie, "order_effect")}
     with pm.Model(coords=pairs.coords) as model:
-        br.Davidson(
-            "y", pm.Flat("utility", dims="item"), nu=float(draw["nu"]),
-            order_effect=float(draw["order_effect"]), observed=pairs,
-        )  # fmt: skip
+        family("y", pm.Flat("utility", dims="item"), observed=pairs, **effects)
     logp = model.compile_fn(model.logp(sum=False)[-1], mode="FAST_COMPILE")
     wanted = logp({"utility": draw["utility"].to_numpy()})
     np.testing.assert_allclose(tree["log_likelihood"]["y"][0, 1], wanted, atol=1e-10)

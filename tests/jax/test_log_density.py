@@ -1,7 +1,9 @@
 """Log densities on JAX: those of PyMC, whatever the blocks and the devices."""
 
 import json
+import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -10,15 +12,17 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pandas as pd
 import pymc as pm
 import pytensor.tensor as pt
 import pytest
 
 import bayesrank as br
+from bayesrank.inference import posterior_modes
 from bayesrank.jax import checkpoints, modes
 from models.howto import shards
+from tests.builders import matches
 from tests.cases import RANKINGS
+from tests.jax.two_processes import part
 from tests.verbs import FAMILIES
 
 ROOT = Path(__file__).parents[2]
@@ -29,17 +33,10 @@ def pairs_of(*, ties=False, n=23):
     rng = np.random.default_rng(3)
     first = rng.integers(0, 5, n)
     second = (first + rng.integers(1, 5, n)) % 5
-    outcome = rng.integers(0, 3 if ties else 2, n)
-    frame = pd.DataFrame(
-        {
-            "first": [f"i{k}" for k in first],
-            "second": [f"i{k}" for k in second],
-            "judge": [f"j{k % 3}" for k in range(n)],
-            "outcome": [("first", "second", "tie")[k] for k in outcome],
-        }
-    )
-    columns = {"first": "first", "second": "second", "outcome": "outcome", "judge": "judge"}
-    return br.Pairs.from_frame(frame, **columns)
+    won = np.array(["first", "second", "tie"])[rng.integers(0, 3 if ties else 2, n)]
+    names = np.array([f"i{k}" for k in range(5)])
+    judge = [f"j{k % 3}" for k in range(n)]
+    return matches(names[first], names[second], won, judge=judge)
 
 
 PAIRS = pairs_of()
@@ -132,8 +129,6 @@ def test_the_program_does_not_grow_with_the_data(both):
 def test_the_mode_is_that_of_pymc_models(both):
     model, density = both
     found = br.jax.find_map(density, density.put(), tolerance=1e-10)
-    from bayesrank.inference import posterior_modes
-
     (mode,) = posterior_modes(model, tolerance=1e-10)
     for name, x in found.values.items():
         np.testing.assert_allclose(x, mode[name], atol=1e-4)
@@ -156,8 +151,6 @@ def test_the_mode_is_reached_whatever_the_scales(recwarn):
         br.PlackettLuce("y", pm.Deterministic("utility", utility, dims="item"), observed=rankings)
     density = br.jax.compile(model)
     found = br.jax.find_map(density, density.put())
-    from bayesrank.inference import posterior_modes
-
     (mode,) = posterior_modes(model)
     assert model.compile_logp()(mode) - found.log_density < 1e-6
     assert not recwarn
@@ -328,29 +321,27 @@ def test_two_devices_tell_each_other_one_sum():
 
 @pytest.mark.slow
 def test_two_processes_find_the_mode_of_one():
-    script = ROOT / "tests" / "jax" / "two_processes.py"
-    processes = two_processes(script)
+    processes = two_processes()
     assert [code for code, _, _ in processes] == [0, 0], processes
     said = [(out, error) for _, out, error in processes]
     one, other = (json.loads(out.splitlines()[-1]) for out, _ in said)  # Gloo speaks first
     assert one == other
-    model = model_of_two_processes()
-    from bayesrank.inference import posterior_modes
-
+    rankings = part(0, 1)
+    with pm.Model(coords=rankings.coords) as model:
+        br.PlackettLuce("y", pm.Normal("utility", dims="item"), observed=rankings)
     (mode,) = posterior_modes(model, tolerance=1e-10)
     np.testing.assert_allclose(one["utility"], mode["utility"], atol=1e-4)
 
 
 @pytest.mark.slow
 def test_a_lost_process_ends_the_other_which_goes_on_from_its_checkpoint(tmp_path):
-    script = ROOT / "tests" / "jax" / "lost_process.py"
     never = "-1"
-    whole = two_processes(script, (tmp_path / "whole", never), (tmp_path / "whole", never))
+    whole = two_processes((tmp_path / "whole", never), (tmp_path / "whole", never))
     assert [code for code, _, _ in whole] == [0, 0], whole
 
     cut = tmp_path / "cut"
     begin = time.monotonic()
-    (code, _, error), (killed, _, _) = two_processes(script, (cut, never), (cut, "4"))
+    (code, _, error), (killed, _, _) = two_processes((cut, never), (cut, "4"))
     assert time.monotonic() - begin < 240  # with importing and compiling
     assert killed == -signal.SIGKILL
     assert code not in (0, None), error
@@ -360,7 +351,7 @@ def test_a_lost_process_ends_the_other_which_goes_on_from_its_checkpoint(tmp_pat
     with np.load(cut / "0" / "mode.npz") as kept:
         assert "shapes" in kept.files
 
-    again = two_processes(script, (cut, never), (cut, never))
+    again = two_processes((cut, never), (cut, never))
     assert [code for code, _, _ in again] == [0, 0], again
     ended = [json.loads(out.splitlines()[-1]) for _, out, _ in (*whole, *again)]
     for other in ended[1:]:
@@ -369,9 +360,9 @@ def test_a_lost_process_ends_the_other_which_goes_on_from_its_checkpoint(tmp_pat
             np.testing.assert_allclose(other[name], x, rtol=1e-6, atol=1e-8)
 
 
-def two_processes(script, *arguments):
+def two_processes(*arguments):
     """Run both to their end: return code, what was put out, and errors of each."""
-    port = free_port()
+    port, script = free_port(), ROOT / "tests" / "jax" / "two_processes.py"
     given = arguments or ((), ())
     started = [
         subprocess.Popen(
@@ -389,15 +380,6 @@ def two_processes(script, *arguments):
         for process in started:
             process.kill()
     return [(process.returncode, *texts) for process, texts in zip(started, said, strict=True)]
-
-
-def model_of_two_processes():
-    from tests.jax.two_processes import part
-
-    rankings = part(0, 1)
-    with pm.Model(coords=rankings.coords) as model:
-        br.PlackettLuce("y", pm.Normal("utility", dims="item"), observed=rankings)
-    return model
 
 
 @pytest.mark.slow
@@ -423,15 +405,11 @@ def run(command, more):
 
 
 def environment(more):
-    import os
-
     kept = {name: x for name, x in os.environ.items() if name != "XLA_FLAGS"}
     return kept | {"PYTHONPATH": str(ROOT)} | more
 
 
 def free_port():
-    import socket
-
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]

@@ -11,6 +11,7 @@ import bayesrank as br
 from bayesrank.inference.dynamic.chains import Chains
 from bayesrank.inference.dynamic.observations import observations_of
 from bayesrank.utility import Dynamics, matern, random_walk, trend
+from tests.builders import matches, outcomes
 
 DIMS = ("year", "item")
 CASES = {
@@ -23,9 +24,8 @@ CASES = {
 
 
 def made_up():
-    table = pd.DataFrame({"x": [*"aacab"], "y": [*"bbbcc"], "won": "first"})
-    table["year"] = [2001.0, 2001.5, 2003.0, 2004.0, 2008.0]
-    return br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="year")
+    years = [2001.0, 2001.5, 2003.0, 2004.0, 2008.0]
+    return matches([*"aacab"], [*"bbbcc"], "first", year=years)
 
 
 @pytest.mark.parametrize("text", CASES)
@@ -85,9 +85,7 @@ def test_nuts_agrees_with_the_history():
     when, first = rng.integers(6, size=300), rng.integers(4, size=300)
     second = (first + rng.integers(1, 4, size=300)) % 4
     lead = truth[when, first] - truth[when, second]
-    won = np.where(rng.random(300) < 1 / (1 + np.exp(-lead)), "first", "second")
-    table = pd.DataFrame({"x": first, "y": second, "won": won, "year": years[when]})
-    data = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="year")
+    data = matches(first, second, outcomes(rng, 1 / (1 + np.exp(-lead))), year=years[when])
     given = {"scale": 0.8, "drift": 0.4}
     fit = br.history(data, time="year", hyperparameters=given, order_effect=False)
     one = fit.draws(at=years.tolist(), draws=1000)["posterior"]["utility"]

@@ -8,13 +8,13 @@ model of all simulations has independent posteriors and compiles once.
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
 
 import bayesrank as br
 from bayesrank.utility import random_walk
+from tests.builders import matches, outcomes
 from tests.distributions.calibration import bins_by_weight, bins_of_ranks, sample, uniformity
 
 YEARS = np.array([2001.0, 2002.0, 2002.5, 2006.0])
@@ -50,26 +50,19 @@ def played(truth, seed, *, each=4):
     """Matches of all items that are there, every two of them so often: a Pairs."""
     rng = np.random.default_rng(seed)
     n = len(truth.utility)
-    rows = []
+    x, y, won, years = [], [], [], []
     for k, there in enumerate(THERE):
         items = np.flatnonzero(there)
         for i in items:
             for j in items[items > i]:
                 lead = truth.utility[:, k, i] - truth.utility[:, k, j]
-                won = rng.random((each, n)) < 1 / (1 + np.exp(-lead))
-                rows.append(
-                    pd.DataFrame(
-                        {
-                            "x": np.tile(np.arange(n) * N_ITEMS + i, each),
-                            "y": np.tile(np.arange(n) * N_ITEMS + j, each),
-                            "won": np.where(won, "first", "second").ravel(),
-                            "year": YEARS[k],
-                        }
-                    )
-                )
-    return br.Pairs.from_frame(
-        pd.concat(rows), first="x", second="y", outcome="won", by="year", items=range(n * N_ITEMS)
-    )
+                p = np.broadcast_to(1 / (1 + np.exp(-lead)), (each, n))
+                won.append(outcomes(rng, p).ravel())
+                x.append(np.tile(np.arange(n) * N_ITEMS + i, each))
+                y.append(np.tile(np.arange(n) * N_ITEMS + j, each))
+                years.append(np.full(each * n, YEARS[k]))
+    columns = map(np.concatenate, (x, y, won))
+    return matches(*columns, options={"items": range(n * N_ITEMS)}, year=np.concatenate(years))
 
 
 def ranked(truth, seed, *, each=4):
@@ -182,11 +175,8 @@ def test_intervals_contain_the_truth_as_often_as_they_say(n_items, n_matches, n_
         second = (first + rng.integers(1, n_items, size=n_matches)) % n_items
         day = np.append(rng.integers(n_days, size=n_matches - 1), n_days - 1)
         p = 1 / (1 + np.exp(u[day, second] - u[day, first]))
-        won = np.where(rng.random(n_matches) < p, "first", "second")
-        table = pd.DataFrame({"x": first, "y": second, "won": won, "day": days[day]})
-        pairs = br.Pairs.from_frame(
-            table, first="x", second="y", outcome="won", by="day", items=range(n_items)
-        )
+        options = {"items": range(n_items)}
+        pairs = matches(first, second, outcomes(rng, p), options=options, day=days[day])
         found[k] = seen_in(days, u, br.history(pairs, time="day", order_effect=False), prob)
     error = found.std() / np.sqrt(n_tables)
     assert abs(found.mean() - prob) < 2 * error

@@ -20,10 +20,9 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from bayesrank.inference.approximation.modes import (
     Point,
     climb,
-    converter,
+    constrained,
     gradient_change,
     objective,
-    tree_of,
 )
 
 __all__ = ["factor_of", "hessian", "laplace"]
@@ -67,7 +66,7 @@ def laplace(model: pm.Model, *, mode: Point | None = None, draws: int = 1000, se
     factor = factor_of(-hessian(lambda x: logp(x)[1], x))
     noise = np.random.default_rng(seed).normal(size=(x.size, draws))
     found = x + solve_triangular(factor, noise, lower=True, trans="T").T
-    return tree_of(model, converter(model, start, 1, draws)(found))
+    return constrained(model, start, found)
 
 
 def factor_of(precision: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -52,6 +52,7 @@ __all__ = [
     "adam",
     "climb",
     "compile_values",
+    "constrained",
     "converter",
     "data_groups",
     "density_with_slope",
@@ -480,6 +481,11 @@ def compile_values(model: pm.Model, **options: Any) -> Callable[[Any], dict[str,
     return lambda point: {
         str(x.name): np.asarray(value) for x, value in zip(shown, compiled(point), strict=True)
     }
+
+
+def constrained(model: pm.Model, start: RaveledVars, found: Floats) -> Any:
+    """Put unconstrained draws of one chain, (n_draws, n), into a DataTree, as PyMC does."""
+    return tree_of(model, converter(model, start, 1, len(found))(found))
 
 
 def converter(
