@@ -1,15 +1,14 @@
 """Precisions with blocks against dense ones, and the models in which the blocks are found."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-import bayesrank as br
 from bayesrank.inference.approximation import inner_gaussian
 from bayesrank.inference.approximation.block_precision import Arrow, Dense
 from bayesrank.inference.approximation.modes import hessian_product, objective
 from bayesrank.inference.approximation.nested import _by_blocks, _joint, learned_scales
 from bayesrank.leaderboard import leaderboard_model
+from tests.builders import matches
 
 N_BLOCKS, SIZE, N_REST = 7, 3, 4
 N = N_BLOCKS * SIZE + N_REST
@@ -71,11 +70,9 @@ def judged(rng, n_judges):
     """Matches of four items, 15 by each judge, a fifth of them ties."""
     n = 15 * n_judges
     first = rng.integers(0, 4, n)
-    rows = pd.DataFrame({"first": first, "second": (first + rng.integers(1, 4, n)) % 4})
-    rows["outcome"] = rng.choice(["first", "second", "tie"], n, p=[0.5, 0.3, 0.2])
-    rows["judge"] = np.arange(n) % n_judges
-    columns = {"first": "first", "second": "second", "outcome": "outcome"}
-    return br.Pairs.from_frame(rows, **columns, judge="judge")
+    second = (first + rng.integers(1, 4, n)) % 4
+    outcome = rng.choice(["first", "second", "tie"], n, p=[0.5, 0.3, 0.2])
+    return matches(first, second, outcome, judge=np.arange(n) % n_judges)
 
 
 @pytest.mark.slow

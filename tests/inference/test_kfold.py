@@ -12,6 +12,7 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank.inference import FoldWarning, kfold
+from tests.builders import matches
 from tests.likelihoods.loops import for_each
 from tests.likelihoods.mallows.permutations import every_ranking
 
@@ -88,28 +89,25 @@ class Exact:
         return np.array(out).T
 
 
-@pytest.mark.slow  # by ranker is the same, of fewer folds
-def test_as_many_folds_as_rankings_are_leave_one_out_exactly(once):
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("by", "units", "labels"),
+    [
+        ("ranking", [[row] for row in range(5)], range(5)),
+        ("ranker", [[0], [1, 2], [3, 4]], ["ann", "bob", "cy"]),
+    ],
+)
+def test_as_many_folds_as_units_leave_one_out_exactly(once, by, units, labels):
     observed = rankings()
-    found = kfold(model_of(observed), k=5, **SAMPLING)
-    exact, spread = Exact(observed).left_out([[row] for row in range(5)])
+    found = kfold(model_of(observed), by=by, k=len(units), **SAMPLING)
+    assert found.elpd_i.dims == (by,)
+    assert found.elpd_i[by].values.tolist() == list(labels)
+    exact, spread = Exact(observed).left_out(units)
     error = np.abs(found.elpd_i.to_numpy() - exact)
     assert (error < 5.5 * spread / np.sqrt(LEAST_EFFECTIVE)).all()
     assert found.elpd == pytest.approx(found.elpd_i.sum())
-    assert found.se == pytest.approx(np.sqrt(5 * found.elpd_i.to_numpy().var(ddof=1)))
+    assert found.se == pytest.approx(np.sqrt(len(units) * found.elpd_i.to_numpy().var(ddof=1)))
     assert found.elpd_i.attrs["outcome"] == "weak orders given their block sizes"
-
-
-@pytest.mark.slow
-def test_by_ranker_all_rankings_of_one_are_predicted_together_from_those_of_the_others(once):
-    observed = rankings()
-    model = model_of(observed)
-    found = kfold(model, by="ranker", k=3, **SAMPLING)
-    assert found.elpd_i.dims == ("ranker",)
-    assert found.elpd_i["ranker"].values.tolist() == ["ann", "bob", "cy"]
-    exact, spread = Exact(observed).left_out([[0], [1, 2], [3, 4]])
-    error = np.abs(found.elpd_i.to_numpy() - exact)
-    assert (error < 5.5 * spread / np.sqrt(LEAST_EFFECTIVE)).all()
 
 
 def test_all_folds_share_one_compiled_model_which_is_left_as_it_was(once, monkeypatch):
@@ -158,13 +156,9 @@ def test_folds_are_the_same_on_processes_and_on_a_cluster():
 
 @pytest.mark.slow
 def test_matches_are_left_out_by_judge_whose_adherence_is_then_its_prior():
-    rows = [("a", "b", "first", "ann"), ("b", "c", "second", "ann"), ("a", "c", "first", "bob")]
-    rows += [("c", "a", "second", "bob"), ("b", "a", "first", "cy")]
-
-    frame = pd.DataFrame(rows, columns=["first", "second", "outcome", "judge"])
-    pairs = br.Pairs.from_frame(
-        frame, first="first", second="second", outcome="outcome", judge="judge"
-    )
+    won = ["first", "second", "first", "second", "first"]
+    judges = ["ann", "ann", "bob", "bob", "cy"]
+    pairs = matches([*"abacb"], [*"bccaa"], won, judge=judges)
     with pm.Model(coords=pairs.coords) as model:
         utility = pm.ZeroSumNormal("utility", 1.0, dims="item")
         care = pm.LogNormal("care", 0, 1, dims="judge")[pairs.judge_idx]

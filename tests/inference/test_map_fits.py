@@ -111,26 +111,52 @@ def test_done_fits_are_not_done_again(model, problems, fits, monkeypatch):
     xr.testing.assert_identical(found, fits)
 
 
-def test_what_is_fitted_is_kept_when_interrupted(model, problems, fits, monkeypatch):
+@pytest.fixture
+def fail_at(monkeypatch):
+    """Raise an error where a problem is sent to a process."""
     some = workers._solve_some
 
-    def until(digest, pickled, part):
-        if part[0][0] == "query 5":
-            raise KeyboardInterrupt
-        return some(digest, pickled, part)
+    def fail_at(label, error):
+        def until(digest, pickled, part):
+            if part[0][0] == label:
+                raise error
+            return some(digest, pickled, part)
 
-    monkeypatch.setattr(workers, "_solve_some", until)
-    with pytest.warns(FitWarning, match="were interrupted or failed"):
+        monkeypatch.setattr(workers, "_solve_some", until)
+
+    return fail_at
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "why"),
+    [
+        (KeyboardInterrupt(), "were interrupted or failed", "interrupted"),
+        (
+            OSError("no space left"),
+            "7 of 12 fits failed, the first of them 'query 5': not fitted: OSError: no space left",
+            "OSError: no space left",
+        ),
+    ],
+)
+def test_what_is_fitted_is_kept(model, problems, fits, fail_at, error, message, why):
+    fail_at("query 5", error)
+    with pytest.warns(FitWarning, match=message):
         found = map_fits(model, problems, progressbar=False)
     xr.testing.assert_identical(found.isel(problem=slice(0, 5)), fits.isel(problem=slice(0, 5)))
-    assert (found["failed"][5:] == "not fitted: interrupted").all()
+    assert np.isnan(found["utility"][5:]).all()
+    assert (found["failed"][5:] == f"not fitted: {why}").all()
 
 
-def test_interrupted_before_the_first_fit_everything_is_nan(model, problems, fits, monkeypatch):
-    def at_once(digest, pickled, part):
-        raise KeyboardInterrupt
+def test_an_error_before_the_first_fit_is_raised(model, problems, fail_at):
+    fail_at("query 5", OSError("no space left"))
+    with pytest.raises(OSError, match="no space left"):  # there is nothing to keep
+        map_fits(model, {"query 5": problems["query 5"]}, progressbar=False)
 
-    monkeypatch.setattr(workers, "_solve_some", at_once)
+
+def test_interrupted_before_the_first_fit_everything_is_nan(
+    model, problems, fits, fail_at, monkeypatch
+):
+    fail_at("query 0", KeyboardInterrupt())
     with pytest.warns(FitWarning, match="12 of 12 fits were interrupted or failed"):
         found = map_fits(model, problems, progressbar=False)
     monkeypatch.undo()
@@ -140,24 +166,6 @@ def test_interrupted_before_the_first_fit_everything_is_nan(model, problems, fit
         assert found[name].dims == fits[name].dims
         assert np.isnan(found[name]).all()
     xr.testing.assert_identical(map_fits(model, problems, done=found, progressbar=False), fits)
-
-
-def test_an_error_outside_of_the_fits_keeps_what_is_fitted(model, problems, fits, monkeypatch):
-    some = workers._solve_some
-
-    def until(digest, pickled, part):
-        if part[0][0] == "query 5":
-            raise OSError("no space left")
-        return some(digest, pickled, part)
-
-    monkeypatch.setattr(workers, "_solve_some", until)
-    first = "7 of 12 fits failed, the first of them 'query 5': not fitted: OSError: no space left"
-    with pytest.warns(FitWarning, match=first):
-        found = map_fits(model, problems, progressbar=False)
-    xr.testing.assert_identical(found.isel(problem=slice(0, 5)), fits.isel(problem=slice(0, 5)))
-    assert np.isnan(found["utility"][5:]).all()
-    with pytest.raises(OSError, match="no space left"):  # there is nothing to keep
-        map_fits(model, {"query 5": problems["query 5"]}, progressbar=False)
 
 
 def test_a_problem_of_another_shape_is_named_and_the_others_are_kept(problems):

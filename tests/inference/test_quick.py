@@ -17,6 +17,7 @@ from bayesrank.inference import learned_scales, quick_matches, quick_posterior, 
 from bayesrank.inference.approximation.hyper_marginal import hyper_mode
 from bayesrank.inference.approximation.nodes import WIDER, Laid
 from bayesrank.leaderboard import leaderboard_model, nuts_settings
+from tests.builders import matches
 
 
 def groups_model(y, centred):
@@ -44,33 +45,29 @@ def exact_groups(y):
     return mean, np.sqrt(weight @ (grid - mean) ** 2), weight @ (spread**2 / (1 + spread**2)) * y
 
 
+def check_groups(posterior, y):
+    """Given the spread all is normal: what is left are the nodes, and the noise of 8,000 draws."""
+    mean, sd, means = exact_groups(y)
+    log_spread = np.log(posterior["spread"].to_numpy())
+    assert abs(log_spread.mean() - mean) < 0.15 * sd
+    assert log_spread.std() == pytest.approx(sd, rel=0.1)
+    found = posterior["mean"].mean(("chain", "draw")).to_numpy()
+    np.testing.assert_allclose(found, means, atol=0.1)
+
+
 @pytest.mark.parametrize("centred", [True, False])
 def test_a_spread_is_integrated_and_not_taken_at_the_joint_mode(centred):
     y = np.random.default_rng(2).normal(0, 1.7, size=30)
-    posterior = quick_posterior(groups_model(y, centred), draws=2000)["posterior"]
-    mean, sd, means = exact_groups(y)
-    log_spread = np.log(posterior["spread"].to_numpy())
-    # given the spread all is normal: what is left are the nodes, and the noise of 8,000 draws
-    assert abs(log_spread.mean() - mean) < 0.15 * sd
-    assert log_spread.std() == pytest.approx(sd, rel=0.1)
-    found = posterior["mean"].mean(("chain", "draw")).to_numpy()
-    np.testing.assert_allclose(found, means, atol=0.1)
+    check_groups(quick_posterior(groups_model(y, centred), draws=2000)["posterior"], y)
 
 
 def test_a_spread_that_is_all_but_known_needs_one_node(monkeypatch):
-    monkeypatch.setattr(
-        "bayesrank.inference.approximation.hyper_marginal.KNOWN", 0.2
-    )  # else hundreds of groups
+    name = "bayesrank.inference.approximation.hyper_marginal.KNOWN"
+    monkeypatch.setattr(name, 0.2)  # else hundreds of groups
     y = np.random.default_rng(3).normal(0, 1.7, size=40)
     out = quick_posterior(groups_model(y, centred=False), draws=2000)
     assert not out["sample_stats"]["node"].any()
-    posterior = out["posterior"]
-    mean, sd, means = exact_groups(y)
-    log_spread = np.log(posterior["spread"].to_numpy())
-    assert abs(log_spread.mean() - mean) < 0.15 * sd
-    assert log_spread.std() == pytest.approx(sd, rel=0.1)
-    found = posterior["mean"].mean(("chain", "draw")).to_numpy()
-    np.testing.assert_allclose(found, means, atol=0.1)
+    check_groups(out["posterior"], y)
 
 
 def test_the_result_is_one_of_pymc_with_its_groups_dims_and_attributes():
@@ -212,13 +209,6 @@ def test_of_factors_that_meet_the_mean_is_found_and_not_the_mode():
         assert 0.8 < float(found[name].std()) / sd < 1.25
 
 
-def test_summaries_take_it():
-    frame, columns = judged()
-    out = quick_posterior(leaderboard_model(br.Pairs.from_frame(frame, **columns)), draws=100)
-    assert set(br.rank_summary(out).index) == {"a", "b", "c"}
-    assert br.win_probability(out).sizes["item"] == 3
-
-
 # What is refused
 
 
@@ -230,15 +220,12 @@ def test_a_discrete_variable_is_refused():
         quick_posterior(model)
 
 
-def test_too_many_scales_are_refused():
+def test_bad_scales_are_refused():
     with pm.Model() as model:
         local = pm.HalfCauchy("local", 1, shape=13)
         pm.Normal("y", local * pm.Normal("b", 0, 1, shape=13), 1, observed=np.ones(13))
     with pytest.raises(ValueError, match=r"learns 13 scales, local; up to 12"):
         quick_posterior(model)
-
-
-def test_an_unknown_scale_is_refused():
     with pytest.raises(ValueError, match=r"`scales` has 'tau'; the free variables are \['spread'"):
         quick_posterior(groups_model(np.ones(3), centred=True), scales=["tau"])
 
@@ -365,11 +352,9 @@ def votes_by_prompt_and_judge(seed, n_votes):
     chance = np.stack([np.exp(lead / 2), np.exp(-lead / 2), np.full(n_votes, 0.6)], axis=1)
     chance = (chance / chance.sum(axis=1, keepdims=True)).cumsum(axis=1)
     won = (rng.random(n_votes)[:, None] > chance[:, :2]).sum(axis=1)
-    table = pd.DataFrame({"x": one, "y": other, "judge": judge, "prompt": prompt, "length": length})
-    table["won"] = np.array(["first", "second", "tie"])[won]
-    return br.Pairs.from_frame(
-        table, first="x", second="y", outcome="won", judge="judge", by="prompt", features=["length"]
-    )
+    won = np.array(["first", "second", "tie"])[won]
+    options = {"by": "prompt", "features": ["length"]}
+    return matches(one, other, won, judge=judge, options=options, prompt=prompt, length=length)
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ import xarray as xr
 import bayesrank as br
 from bayesrank.utility import random_walk
 from tests.builders import matches, outcomes
-from tests.distributions.calibration import bins_by_weight, bins_of_ranks, sample, uniformity
+from tests.distributions.calibration import bins_of_ranks, sample, uniformity
 
 YEARS = np.array([2001.0, 2002.0, 2002.5, 2006.0])
 N_ITEMS, LATE = 3, 2  # the last item comes in at the third time
@@ -180,26 +180,3 @@ def test_intervals_contain_the_truth_as_often_as_they_say(n_items, n_matches, n_
         found[k] = seen_in(days, u, br.history(pairs, time="day", order_effect=False), prob)
     error = found.std() / np.sqrt(n_tables)
     assert abs(found.mean() - prob) < 2 * error
-
-
-def test_weighted_draws_of_the_prior_are_calibrated():
-    truth = worlds(100, seed=5, learned=True)
-    data, n = played(truth, 6), 2000
-    coords = {"year": YEARS, "item": range(N_ITEMS)}
-    one = played(worlds(1, seed=1, learned=True), 1)  # who is there when
-    with pm.Model(coords=coords) as model:
-        scale, drift = pm.HalfNormal("scale", 1), pm.HalfNormal("drift", 1)
-        random_walk("utility", scale, drift, dims=("year", "item"), data=one)
-    names = ("scale", "drift", "utility")
-    drawn = model.compile_fn(
-        [model[name] for name in names], inputs=[], mode="FAST_COMPILE", random_seed=3
-    )
-    prior = [np.stack(x) for x in zip(*(drawn({}) for _ in range(n)), strict=True)]
-    logp = np.zeros((100, n))
-    when = data.group_idx("year")
-    lead = prior[2][:, when, data.first % N_ITEMS] - prior[2][:, when, data.second % N_ITEMS]
-    for sign, counts in ((1, data.counts[:, 0]), (-1, data.counts[:, 1])):
-        np.add.at(logp, data.first // N_ITEMS, -(counts * np.logaddexp(0, -sign * lead)).T)
-    prior[2] = prior[2][:, THERE]
-    bins = bins_by_weight((truth.scale, truth.drift, truth.utility[:, THERE]), prior, logp)
-    assert (uniformity(bins) > FALSE_ALARM).all()

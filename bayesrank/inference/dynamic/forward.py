@@ -19,7 +19,7 @@ from scipy.special import gammaln, logsumexp
 
 from bayesrank.data import Pairs, Rankings
 from bayesrank.inference.approximation.nodes import node_of_draws
-from bayesrank.inference.dynamic.chains import Chains, find_mode, row_moments
+from bayesrank.inference.dynamic.chains import Chains, covariance_root, find_mode, row_moments
 from bayesrank.inference.dynamic.histories import (
     Moments,
     Problem,
@@ -242,11 +242,9 @@ def _predicted(
     for k, (here, row) in enumerate(zip(mask, ranks, strict=True)):
         utility = np.zeros((DRAWS, len(row)))
         for number, (mean, covariance) in enumerate(moments):
-            values, vectors = np.linalg.eigh(covariance[k])
-            noise = rng.normal(size=((node == number).sum(), len(values)))
-            utility[np.ix_(node == number, here)] = (
-                mean[ends[k] : ends[k + 1]] + (noise * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-            )
+            root = covariance_root(covariance[k][None])[0]
+            noise = rng.normal(size=((node == number).sum(), len(root)))
+            utility[np.ix_(node == number, here)] = mean[ends[k] : ends[k + 1]] + noise @ root.T
         found, _ = per_slot_kernel(utility, np.tile(row.astype(np.int64), (DRAWS, 1)))
         log_p.append(logsumexp(found) - np.log(DRAWS))
     sizes = data.block_sizes[n:]
