@@ -396,8 +396,10 @@ def row_moments(
         rows = Z[some[0] : some[-1]]
         K = chains.covariance(np.asarray(rows.toarray(), dtype=float).T)
         HK = information.H @ K
-        solved, _ = information.solve(HK, tolerance)
-        whole: Any = rows @ K - K.T @ (HK - information.H @ solved)
+        x, dual = information.solve(HK, tolerance)
+        # HK' A^-1 HK, in a form whose error is the square of that of the solution
+        A_x = dual + information.H @ x
+        whole: Any = rows @ K - K.T @ HK + x.T @ HK + HK.T @ x - x.T @ A_x
         covariance += [
             whole[a:b, a:b] for a, b in zip(some[:-1] - some[0], some[1:] - some[0], strict=True)
         ]
