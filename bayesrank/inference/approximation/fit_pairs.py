@@ -1,8 +1,8 @@
 r"""Matches of one judge: mode and Laplace posterior from their counts, in closed form.
 
 The model is that of `bayesrank.leaderboard.leaderboard_model` without judges and categories:
-Davidson, or Bradley-Terry where nothing ties. A pair of items met n times, with the lead
-:math:`d = w_i - w_j + o` of the first; its outcomes have the probabilities
+Davidson, or Bradley-Terry without ties. Two items meet n times, with the lead
+:math:`d = w_i - w_j + o` of the first. The outcomes have the probabilities
 
 .. math:: (p_1, p_2, p_t) \propto (e^{d/2},\, e^{-d/2},\, \nu),
 
@@ -10,8 +10,7 @@ the gradient by d is :math:`\tfrac12 (c_1 - c_2 - n (p_1 - p_2))`, by :math:`\et
 :math:`c_t - n p_t`, and the second derivatives are minus n times the (co)variances of the two
 statistics. Newton's method takes some ten passes over the pairs, and nothing is compiled.
 
-The likelihood and the prior know utilities apart from their sum; draws that have their mean
-subtracted are those of a prior whose sum is zero.
+Likelihood and prior determine utilities up to their sum; draws are centred.
 """
 
 from dataclasses import dataclass
@@ -50,8 +49,7 @@ def quick_matches(
     Parameters
     ----------
     pairs : Pairs
-        Matches of one judge; other groupings make no difference. With ties among them the model is
-        `Davidson`, without any `BradleyTerry`.
+        Matches of one judge. With ties the model is `Davidson`, without any `BradleyTerry`.
     utility_scale : float
         Standard deviation of the utilities, positive.
     order_effect : bool
@@ -62,8 +60,8 @@ def quick_matches(
     Returns
     -------
     DataTree
-        Group ``posterior`` with ``utility`` (the sum zero), and where the model has them
-        ``order_effect`` and ``nu``: draws of the normal around the mode, nu's in its logarithm.
+        Group ``posterior`` with ``utility`` (the sum zero), and if the model has them
+        ``order_effect`` and ``nu``: draws of the normal around the mode, for log nu.
 
     Raises
     ------
@@ -101,12 +99,11 @@ def fit_matches(
     Parameters
     ----------
     pairs : Pairs
-        Matches; by whom they were judged makes no difference.
+        Matches, whose judges do not matter.
     utility_scale, order_effect
         As in `quick_matches`.
     near : MatchFit, optional
-        Of nearly the same matches, where the search starts: a fit of all before some were taken
-        away.
+        A fit of nearly the same matches, where the search starts.
 
     Returns
     -------
@@ -145,7 +142,7 @@ class MatchFit:
     factor : array, shape (n, n)
         Cholesky factor of the precision.
     n_items : int
-        How many of them are utilities.
+        Number of utilities.
     order, ties : bool
         Whether there is an order effect, and nu.
     """
@@ -186,28 +183,18 @@ class MatchFit:
         return np.stack(_outcomes(d, self.mode[-1] if self.ties else -np.inf)[2:], axis=-1)
 
     def influence(self, pairs: Pairs, one: int, other: int) -> Floats:
-        """By how much, in one step of Newton, a match adds to the lead of one over the other.
+        """Change of the lead of one item over another by a match, in one Newton step.
 
-        Parameters
-        ----------
-        pairs : Pairs
-            Those that were fitted.
-        one, other : int
-            Numbers of items.
-
-        Returns
-        -------
-        array, shape (n_pairs, 3)
-            For each outcome that a match of the pair may have.
+        Returned are the changes, (n_pairs, 3), for each outcome of a match of the fitted pairs.
         """
         contrast = np.zeros(self.mode.size)
         contrast[one], contrast[other] = 1.0, -1.0
-        told = self.solve(contrast)
+        change = self.solve(contrast)
         p = self.probabilities(self.utility[pairs.first] - self.utility[pairs.second])
-        along = told[pairs.first] - told[pairs.second]
-        along = along + (told[self.n_items] if self.order else 0.0)
+        along = change[pairs.first] - change[pairs.second]
+        along = along + (change[self.n_items] if self.order else 0.0)
         points = np.array([0.5, -0.5, 0.0]) - (p[:, :1] - p[:, 1:2]) / 2
-        tied = (np.array([0.0, 0.0, 1.0]) - p[:, 2:]) * (told[-1] if self.ties else 0.0)
+        tied = (np.array([0.0, 0.0, 1.0]) - p[:, 2:]) * (change[-1] if self.ties else 0.0)
         return along[:, None] * points + tied
 
 

@@ -1,9 +1,8 @@
 r"""Nested Laplace approximation (INLA): a quick posterior of models that learn scales.
 
-A normal around the joint mode is wrong where a model learns a scale, such as that of a utility that
-varies by judge. With effects in units of the scale the joint mode has the scale that its prior
-allows, and with others it has a scale of zero. So the hyperparameters (logarithms of scales) are
-kept apart from the latent variables, of which there may be thousands:
+A normal around the joint mode is wrong if a model learns a scale, such as that of a utility that
+varies by judge: the joint mode has a scale of zero, or the one that its prior allows. So the
+hyperparameters (logarithms of scales) are kept apart from the latent variables:
 
 * `inner_gaussian`: given the hyperparameters the latent variables are about normal around their
   inner mode, which gives the marginal of the hyperparameters by Laplace's approximation;
@@ -11,9 +10,9 @@ kept apart from the latent variables, of which there may be thousands:
 * `nested_draws`: draws from the mixture over the nodes, corrected by importance sampling if the
   model is small.
 
-Of more than eight hyperparameters nodes lie along the eight directions that are known least. Where
-many data determine the hyperparameters, their mode is the only node. Where judges have parameters
-of their own, time is linear in the judges (`block_precision`).
+Of more than eight hyperparameters, nodes lie along the eight directions that are known least. If
+the data determine the hyperparameters, their mode is the only node. If judges have parameters of
+their own, time is linear in the judges (`block_precision`).
 
 >>> import pymc as pm
 >>> with pm.Model() as model:
@@ -27,6 +26,7 @@ of their own, time is linear in the judges (`block_precision`).
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import arviz as az
 import numpy as np
 import pymc as pm
 import xarray as xr
@@ -76,27 +76,24 @@ def quick_posterior(
     model : pm.Model
         With continuous free variables only.
     scales : sequence of str, optional
-        Free variables, scales or other numbers on which the spread of others depends, that are
-        integrated over nodes: up to twelve numbers. By default those that `learned_scales` finds;
-        none for a plain Laplace approximation around the joint mode.
+        Free variables, such as scales, on which the spread of others depends: up to twelve numbers,
+        which are integrated over nodes. By default those that `learned_scales` finds; none for a
+        plain Laplace approximation around the joint mode.
     draws : int
-        Of each chain, at most.
+        Number of draws of each chain, at most.
     chains : int
-        Draws are independent, so that chains differ by chance alone; several make summaries and
-        diagnostics that want chains work.
+        Draws are independent, so chains differ by chance only; several make diagnostics work.
     seed : int
-        Of the draws.
     enough : callable, optional
-        Given the posterior so far, says whether it suffices, as of `bayesrank.inference.sample`:
-        it is asked when every chain has 250 draws, 500, 1,000 and so on.
+        From the posterior so far to whether it suffices, as in `bayesrank.inference.sample`. It is
+        asked when every chain has 250 draws, 500, 1,000 and so on.
 
     Returns
     -------
     DataTree
-        Like that of `pymc.sample`: ``posterior`` with the variables and deterministics,
-        ``observed_data``, ``constant_data``, and in the place of the sampler's ``sample_stats`` the
-        node of every draw and the logarithm of the density of that node; its attributes, and those
-        of the posterior, say that it is an approximation.
+        As from `pymc.sample`: ``posterior``, ``observed_data``, ``constant_data``, and in
+        ``sample_stats`` the node of every draw and its log weight. The attribute ``approximation``
+        names the method.
 
     Raises
     ------
@@ -111,27 +108,17 @@ def quick_posterior(
     means are off by up to one standard deviation where five or more scales are learned.
 
     Small models, with at most 30 free numbers and no parameters in blocks, are corrected by
-    importance sampling unless they are about normal given the scales. The attribute
-    ``approximation`` then ends with "with importance sampling". If the Pareto k of the weights is
-    0.7 or more, the draws stay as they are.
+    importance sampling unless they are about normal given the scales or the Pareto k of the weights
+    is 0.7 or more. ``approximation`` then ends with "with importance sampling".
 
-    Larger models keep the skewness of the utilities given the scales, which few data leave, or an
-    item that nearly always wins or loses. Use `pm.sample` where judges are consistent to the last
-    pair, so that only priors keep utilities finite.
+    In larger models the utilities are normal given the scales. Use `pm.sample` if few data or an
+    item that nearly always wins make them skewed, or if judges are nearly deterministic.
 
     See Also
     --------
     bayesrank.inference.approximation.laplace_draws : A normal around the joint mode.
-
-    References
-    ----------
-    Rue, Martino & Chopin, Approximate Bayesian inference for latent Gaussian models by using
-    integrated nested Laplace approximations, JRSS B 71, 2009.
-
-    Opper & Archambeau, The variational Gaussian approximation revisited, Neural Computation 21,
-    2009.
+    bayesrank.inference.approximation.inner_gaussian : References.
     """
-    _refuse_discrete(model)
     names = learned_scales(model) if scales is None else list(scales)
     settings: dict[str, Any] = {
         "draws": draws, "chains": chains, "seed": seed, "enough": enough,
@@ -172,7 +159,7 @@ def _approximate(
     seed: int,
     enough: Callable[[xr.Dataset], bool] | None,
 ) -> xr.DataTree:
-    """Find the quick posterior; variables of the `blocks` of a dim meet their own only."""
+    """Find the quick posterior; labels of `blocks`, variables with a common dim, do not meet."""
     logp, start = objective(model)
     joint = _joint(model, logp, start, names, blocks)
     nodes = hyper_nodes(joint, names)
@@ -194,12 +181,7 @@ def _approximate(
             break
     out, node = tree_of(model, values), node[:, :n]
     stats = {"node": node, "node_log_weight": nodes.log_weight[node]}
-    out["sample_stats"] = xr.DataTree(
-        xr.Dataset(
-            {name: (("chain", "draw"), x) for name, x in stats.items()},
-            coords={"chain": np.arange(chains), "draw": np.arange(n)},
-        )
-    )
+    out["sample_stats"] = az.from_dict({"sample_stats": stats})["sample_stats"]
     approximation = f"Laplace, nested over {', '.join(names)}" if names else "Laplace"
     if resampled is not None:
         approximation += ", with importance sampling"
@@ -214,7 +196,6 @@ def learned_scales(model: pm.Model) -> list[str]:
     Parameters
     ----------
     model : pm.Model
-        Whose graph is looked at.
 
     Returns
     -------
@@ -269,15 +250,6 @@ def _reached(inputs: Sequence[Variable], free: Sequence[Variable]) -> set[Variab
     return set(ancestors(inputs, blockers=free)) & set(free)
 
 
-def _refuse_discrete(model: pm.Model) -> None:
-    names = [rv.name for rv in model.free_RVs if not str(rv.dtype).startswith("float")]
-    if names:
-        raise ValueError(
-            f"The free variable {names[0]!r} is discrete, and has no mode to be normal around. Sum "
-            "it out, or sample with pm.sample."
-        )
-
-
 def _places(start: Any, names: Sequence[str]) -> NDArray[np.int64]:
     """Positions of variables, by their names without that of the transformation, in `start`."""
     first, places, known = 0, {}, []
@@ -299,9 +271,9 @@ def _sums_to_zero(rv: Variable) -> bool:
 def _by_blocks(model: pm.Model, scales: Sequence[str]) -> tuple[pm.Model, list[str]]:
     """Find the dim whose labels have variables that do not meet those of other labels.
 
-    A likelihood says which of its inputs are such (`separate`). Returned are the variables, of most
-    numbers, and the model with sums of zero taken for what the numbers are, and not for how many
-    of them are free; without such a dim, or if most variables are others, no names.
+    A likelihood names such inputs (`separate`). Returned are the model without transforms of sums
+    to zero, and the names of the variables of the dim with most numbers; without such a dim, or if
+    most numbers are others, the model and no names.
     """
     logp = rewrite_pregrad(model.logp())
     together: set[Any] = set()

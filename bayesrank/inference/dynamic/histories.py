@@ -605,19 +605,6 @@ class History:
             As `history`, or if covariates have other names.
         TypeError
             If the data are of another kind.
-
-        Examples
-        --------
-        >>> import bayesrank as br
-        >>> table = pd.DataFrame({"x": [*"abab"], "y": [*"baba"], "won": ["first"] * 4,
-        ...                       "round": [1, 2, 3, 4]})
-        >>> def read(rows):
-        ...     return br.Pairs.from_frame(table[:rows], first="x", second="y", outcome="won",
-        ...                                by="round")
-        >>> given = {"scale": 1.0, "drift": 0.3}
-        >>> fit = br.history(read(3), time="round", hyperparameters=given)
-        >>> fit.with_data(read(4)).data.n_pairs
-        4
         """
         p = self._problem
         if not isinstance(data, type(p.data)):
