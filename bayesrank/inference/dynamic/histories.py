@@ -348,22 +348,25 @@ def learned(problem: Problem, dynamics: Dynamics, given: Mapping[str, float], se
     free = np.array([name not in given for name in dynamics.names])
     last: Floats | None = None  # the dual of the last mode, where the next search starts
 
-    def fit(part: Floats, dual: Floats | None) -> tuple[Floats, Mode, float]:
+    def fit(part: Floats, dual: Floats | None) -> tuple[Floats, Mode]:
         x = start.copy()
         x[free] = part
         chains = Chains(observations.nodes, observations.common, dynamics, np.exp(x))
-        mode = find_mode(chains, observations, dual)
-        return np.exp(x), mode, log_evidence(mode, seed=seed).value + dynamics.log_prior(x, span)
+        return x, find_mode(chains, observations, dual)
+
+    def evaluate(x: Floats, mode: Mode) -> float:
+        return log_evidence(mode, seed=seed).value + dynamics.log_prior(x, span)
 
     def log_density(part: Floats) -> float:
         nonlocal last
-        _, mode, value = fit(part, last)
+        x, mode = fit(part, last)
         last = mode.dual
-        return value
+        return evaluate(x, mode)
 
     def node(part: Floats, near: Node | None) -> Node:
-        values, mode, value = fit(part, last if near is None else near.dual)
-        return Node(values, value + beyond_laplace(mode, seed=seed), mode.dual)
+        x, mode = fit(part, last if near is None else near.dual)
+        value = evaluate(x, mode) + beyond_laplace(mode, seed=seed)
+        return Node(np.exp(x), value, mode.dual)
 
     peak, top = start[free], 0.0
     if (
@@ -374,7 +377,8 @@ def learned(problem: Problem, dynamics: Dynamics, given: Mapping[str, float], se
             lambda part: -log_density(part), peak, method="COBYQA", options=options
         )
         peak, top = found.x, -float(found.fun)
-    values, mode, _ = fit(peak, last)
+    x, mode = fit(peak, last)
+    values = np.exp(x)
     alone = Learned(values, mode, (Node(values, 0.0, mode.dual),), np.zeros(1))
     if not free.any():
         return alone
