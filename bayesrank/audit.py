@@ -132,7 +132,7 @@ def audit(
     board = _Board(pairs, time, order_effect, np.random.default_rng(seed), drawn)
     found = [PROBES[name](board) for name in names]
     columns = ["fires", "value", "expected", "p", "says"]
-    return pd.DataFrame(found, index=pd.Index(names, name="probe"))[columns]
+    return pd.DataFrame(found, pd.Index(names, name="probe"), columns)
 
 
 @dataclass(frozen=True)

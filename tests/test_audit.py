@@ -211,6 +211,12 @@ def small(**columns):
     return br.Pairs.from_frame(pd.DataFrame(table), **names, by=by, **options)
 
 
+def test_no_probes_find_nothing():
+    table = pd.DataFrame({"a": ["x"], "b": ["y"], "won": ["first"]})
+    pairs = br.Pairs.from_frame(table, first="a", second="b", outcome="won")
+    assert br.audit(pairs, probes=[])["fires"].tolist() == []
+
+
 def test_what_the_data_do_not_allow_is_said():
     found = br.audit(small(), order_effect=False)
     assert not found["fires"].drop(["fragility", "connection"]).any()
