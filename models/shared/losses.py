@@ -105,12 +105,8 @@ def rank_net_loss(
 
     Parameters
     ----------
-    utility : tensor_like of float, (..., n_slots)
-        Utilities w; any value in empty slots.
-    ranks : tensor_like of int, (..., n_slots)
-        1 = best, equal = tied (no pair), 0 = empty slot.
-    pairs : WeakOrderPairs, optional
-        The pairs of a matrix of ranks, which then are not looked at; ties cost nothing.
+    utility, ranks, pairs
+        As in `hinge_rank_loss`.
 
     Returns
     -------
@@ -138,12 +134,8 @@ def exponential_rank_loss(
 
     Parameters
     ----------
-    utility : tensor_like of float, (..., n_slots)
-        Utilities w; any value in empty slots.
-    ranks : tensor_like of int, (..., n_slots)
-        1 = best, equal = tied (no pair), 0 = empty slot.
-    pairs : WeakOrderPairs, optional
-        The pairs of a matrix of ranks, which then are not looked at; ties cost nothing.
+    utility, ranks, pairs
+        As in `hinge_rank_loss`.
 
     Returns
     -------
@@ -171,10 +163,8 @@ def squared_rank_loss(
 
     Parameters
     ----------
-    utility : tensor_like of float, (..., n_slots)
-        Utilities w; any value in empty slots.
-    ranks : tensor_like of int, (..., n_slots)
-        1 = best, equal = tied, 0 = empty slot.
+    utility, ranks
+        As in `hinge_rank_loss`.
     pairs : WeakOrderPairs, optional
         The pairs of a matrix of ranks, which then are not looked at; those that are tied may be
         among them or not.
@@ -258,10 +248,8 @@ def list_net_loss(utility: Any, ranks: Any, *, k: int = 1) -> TensorVariable:
 
     Parameters
     ----------
-    utility : tensor_like of float, (..., n_slots)
-        Utilities w; any value in empty slots.
-    ranks : tensor_like of int, (..., n_slots)
-        1 = best, equal = tied, 0 = empty slot.
+    utility, ranks
+        As in `hinge_rank_loss`.
     k : int
         Number of ranks that count, positive. At least the number of items less one: all, which is
         ListMLE.
@@ -319,10 +307,8 @@ def expected_rank_loss(utility: Any, ranks: Any) -> TensorVariable:
 
     Parameters
     ----------
-    utility : tensor_like of float, (..., n_slots)
-        Utilities w; any value in empty slots.
-    ranks : tensor_like of int, (..., n_slots)
-        1 = best, equal = tied, 0 = empty slot.
+    utility, ranks
+        As in `hinge_rank_loss`.
 
     Returns
     -------
@@ -354,10 +340,8 @@ def attention_rank_loss(utility: Any, ranks: Any, *, labels: Any = None) -> Tens
 
     Parameters
     ----------
-    utility : tensor_like of float, (..., n_slots)
-        Utilities w; any value in empty slots.
-    ranks : tensor_like of int, (..., n_slots)
-        1 = best, equal = tied, 0 = empty slot.
+    utility, ranks
+        As in `hinge_rank_loss`.
     labels : tensor_like of float, (..., n_slots), optional
         Grades l; any value in empty slots. By default the number of blocks below, :math:`M - r_i`.
 

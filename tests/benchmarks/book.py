@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -53,6 +53,14 @@ def seconds(call: Callable[[], object], number: int = 1) -> Seconds:
     for _ in range(number):
         call()
     return Seconds((time.process_time() - cpu) / number, (time.perf_counter() - wall) / number)
+
+
+def time_text(s: float) -> str:
+    """Write seconds with three digits in a readable unit."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if s >= size:
+            return f"{s / size:.3g} {unit}"
+    return f"{s / 1e-6:.3g} µs"
 
 
 class Book:
@@ -99,6 +107,36 @@ class Book:
     def once(self, call: Callable[[], object]) -> Seconds:
         """Time a single call."""
         return self.benchmark.pedantic(seconds, args=(call,), rounds=1)
+
+    def cost(
+        self,
+        what: str,
+        call: Callable[[], object],
+        *,
+        rounds: int = 9,
+        at_most: float = np.inf,
+        peer: str = "",
+    ) -> Seconds:
+        """Write the least time of several calls, or of one call, and demand it."""
+        least = self.race(call, rounds, min)["ours"] if rounds > 1 else self.once(call)
+        self.budget(what, least.cpu, time_text, wall=least.wall, at_most=at_most, peer=peer)
+        return least
+
+    def beat(
+        self,
+        what: str,
+        ours: Callable[[], object],
+        name: str,
+        peer: Callable[[], object],
+        *,
+        rounds: int = 9,
+        pick: Callable[[Iterable[float]], float] = median,
+        at_least: float = 0.0,
+    ) -> dict[str, Seconds]:
+        """Time two contenders in turn, write how many times faster ours is, and demand it."""
+        times = self.race(ours, rounds, pick, peer=peer)
+        self.ratio(what, times["ours"], times["peer"], name, at_least=at_least)
+        return times
 
     def ratio(
         self, what: str, ours: Seconds, peer: Seconds, name: str, *, at_least: float = 0.0
@@ -147,6 +185,22 @@ class Book:
         )
         assert met, f"{what}: {unit(value)} misses the {demand} (two Zen 4 cores)."
 
+    def exponent(
+        self,
+        what: str,
+        sizes: Sequence[int],
+        figures: Sequence[float],
+        *,
+        unit: Callable[[float], str] = time_text,
+        at_least: float = -np.inf,
+        at_most: float = np.inf,
+    ) -> None:
+        """Write the power of the size that fits the figures best, and demand it."""
+        power = float(np.polyfit(np.log(sizes), np.log(figures), 1)[0])
+        bounds = {"at_least": at_least, "at_most": at_most}
+        peer = ", ".join(map(unit, figures))
+        self.budget(f"{what}: exponent", power, "{:.2f}".format, peer=peer, **bounds)
+
     def note(self, what: str, cpu: str, wall: str) -> None:
         """Write a part of what is measured, of which nothing is demanded."""
         self._write(what, cpu, wall, "", "", "", True)
@@ -155,14 +209,6 @@ class Book:
         row = Row(what, *cells)
         self.rows.append(row)
         self.benchmark.extra_info[what] = {k: v for k, v in vars(row).items() if k != "what" and v}
-
-
-def time_text(s: float) -> str:
-    """Write seconds with three digits in a readable unit."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if s >= size:
-            return f"{s / size:.3g} {unit}"
-    return f"{s / 1e-6:.3g} µs"
 
 
 def megabytes(n: float) -> str:

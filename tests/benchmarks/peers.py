@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 import choix
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytensor
 import pytensor.tensor as pt
@@ -174,6 +175,25 @@ def choix_map(rankings: br.Rankings, *, tol: float = 1e-10) -> np.ndarray:
     1 / alpha).
     """
     return choix.opt_rankings(rankings.n_items, orderings(rankings), alpha=0.5, tol=tol)
+
+
+def random_matches(n_matches: int, n_systems: int) -> pd.DataFrame:
+    """Draw matches of Bradley-Terry's model, and judgements of which a fifth are ties."""
+    rng = np.random.default_rng(1)
+    worth = rng.normal(size=n_systems)
+    one = rng.integers(0, n_systems, n_matches)
+    other = (one + rng.integers(1, n_systems, n_matches)) % n_systems
+    won = rng.random(n_matches) < 1 / (1 + np.exp(worth[other] - worth[one]))
+    names = np.array([f"system {i:03d}" for i in range(n_systems)])
+    table = pd.DataFrame({"left": names[one], "right": names[other]})
+    table["winner"] = np.where(won, "first", "second")
+    table["judged"] = np.where(rng.random(n_matches) < 0.2, "tie", table["winner"])
+    return table
+
+
+def read_matches(table: pd.DataFrame, outcome: str = "judged") -> br.Pairs:
+    """Read them."""
+    return br.Pairs.from_frame(table, first="left", second="right", outcome=outcome)
 
 
 def random_rankings(

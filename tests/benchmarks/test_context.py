@@ -15,7 +15,7 @@ from models.context.fate import fate_network
 from models.context.model import build
 from models.context.simulate import simulate_medoid
 from models.context.study import train
-from tests.benchmarks.book import Book, time_text
+from tests.benchmarks.book import Book
 
 jax = pytest.importorskip("jax", reason="needs JAX, to train with and to compare with")
 jnp = jax.numpy
@@ -112,6 +112,5 @@ def test_a_step_is_about_as_fast_as_by_hand(book: Book, dtype: str):
 
 
 def test_the_medoid_is_learned_in_a_minute(book: Book):
-    cost = book.once(lambda: train("FATE", "medoid", 1))
     what = "FATE, medoid, 10,000 sets, 100 epochs, compilation included"
-    book.budget(what, cost.cpu, time_text, wall=cost.wall, at_most=60.0)
+    book.cost(what, lambda: train("FATE", "medoid", 1), rounds=1, at_most=60.0)

@@ -3,30 +3,15 @@
 import time
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import bayesrank as br
 from bayesrank.inference import quick_matches, quick_posterior
 from bayesrank.leaderboard import leaderboard_model
 from tests.benchmarks.book import Book, run_fresh, time_text
+from tests.benchmarks.peers import random_matches, read_matches
 
 N_SYSTEMS, N_MATCHES = 150, 1_000_000
-
-
-def matches() -> pd.DataFrame:
-    rng = np.random.default_rng(1)
-    worth = rng.normal(size=N_SYSTEMS)
-    one = rng.integers(0, N_SYSTEMS, N_MATCHES)
-    other = (one + rng.integers(1, N_SYSTEMS, N_MATCHES)) % N_SYSTEMS
-    won = rng.random(N_MATCHES) < 1 / (1 + np.exp(worth[other] - worth[one]))
-    names = np.array([f"system {i:03d}" for i in range(N_SYSTEMS)])
-    outcome = np.where(rng.random(N_MATCHES) < 0.2, "tie", np.where(won, "first", "second"))
-    return pd.DataFrame({"left": names[one], "right": names[other], "outcome": outcome})
-
-
-def read(table: pd.DataFrame) -> br.Pairs:
-    return br.Pairs.from_frame(table, first="left", second="right", outcome="outcome")
 
 
 @pytest.mark.parametrize("form", ["normal", "per item", "per slot", "mean", "harmonic"])
@@ -40,9 +25,9 @@ def test_pymc_compiles_second_derivatives_of_a_small_model_in_seconds(form, book
 
 
 def test_from_a_million_rows_to_scores_and_intervals(book: Book):
-    table = matches()
-    mine = book.once(lambda: br.rank_summary(quick_matches(read(table))))
-    pairs = read(table)
+    table = random_matches(N_MATCHES, N_SYSTEMS)
+    mine = book.once(lambda: br.rank_summary(quick_matches(read_matches(table))))
+    pairs = read_matches(table)
     quick_posterior(leaderboard_model(pairs), draws=10)  # compiles the kernels
     start = time.process_time()
     quick_posterior(leaderboard_model(pairs))

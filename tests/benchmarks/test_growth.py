@@ -27,21 +27,10 @@ SIZES = (10_000, 60_000, 360_000)  # rankings
 N_SLOTS = 10
 
 
-def slope(figures: list[float], sizes: tuple[int, ...] = SIZES) -> float:
-    """Exponent of the power of the size that fits best."""
-    return float(np.polyfit(np.log(sizes), np.log(figures), 1)[0])
-
-
 def check(book: Book, what: str, figures: list[float], unit) -> None:
-    steps = ", ".join(unit(x) for x in figures)
     entries = ", ".join(f"{n * N_SLOTS:,}" for n in SIZES)
-    book.budget(
-        f"{what}: exponent over {entries} entries",
-        slope(figures),
-        "{:.2f}".format,
-        at_least=0.7,
-        at_most=1.3,
-        peer=steps,
+    book.exponent(
+        f"{what}, {entries} entries", SIZES, figures, unit=unit, at_least=0.7, at_most=1.3
     )
 
 
@@ -90,14 +79,9 @@ def test_how_long_a_search_for_the_mode_takes(book: Book, ties: str, n_entries: 
         asked.clear()
         climb(lambda x: asked.append(None) or logp(x), start.data)
 
-    least = book.race(search, 3, min)["ours"]
-    book.budget(
-        f"search for the mode, {n_entries:,} entries, {ties}",
-        least.cpu,
-        time_text,
-        wall=least.wall,
-        peer=f"{len(asked)} values and gradients",
-    )
+    search()
+    peer = f"{len(asked)} values and gradients"
+    book.cost(f"search for the mode, {n_entries:,} entries, {ties}", search, rounds=3, peer=peer)
 
 
 def test_memory_is_linear_in_the_entries(book: Book, ties: str):
@@ -131,8 +115,7 @@ def test_ten_million_rows_become_a_mode_in_linear_time(book: Book, kind: str, tm
         book.note(f"{kind}: {step}", ", ".join(map(time_text, figures)), "")
     total = [run["read"] + run["build"] + run["mode"] for run in runs]
     growing = [x - run["least"] for x, run in zip(total, runs, strict=True)]
-    last = f"{slope(growing[1:], ROWS[1:]):.2f}"
-    book.note(f"{kind}: exponent from {ROWS[1]:,} to {ROWS[2]:,} rows", last, "")
+    book.exponent(f"{kind}, from {ROWS[1]:,} to {ROWS[2]:,} rows", ROWS[1:], growing[1:])
     peaks = [run["peak"] for run in runs]
     each = ", ".join(map(megabytes, peaks))
     book.budget(f"{kind}, file to mode: memory", peaks[-1], megabytes, at_most=8e9, peer=each)
@@ -143,10 +126,5 @@ def test_ten_million_rows_become_a_mode_in_linear_time(book: Book, kind: str, tm
         at_most=3.0,
         peer=f"{megabytes(runs[-1]['reading'])} for {megabytes(runs[-1]['held'])}",
     )
-    book.budget(
-        f"{kind}, file to mode: exponent over {', '.join(f'{n:,}' for n in ROWS)} rows",
-        slope(growing, ROWS),
-        "{:.2f}".format,
-        at_most=1.1,
-        peer=", ".join(map(time_text, total)),
-    )
+    what = f"{kind}, file to mode, {', '.join(f'{n:,}' for n in ROWS)} rows"
+    book.exponent(what, ROWS, growing, at_most=1.1)

@@ -80,8 +80,5 @@ def test_time_is_linear_in_the_matches(book: Book):
             cost.append(seconds(lambda one=one: (one.log_evidence, one.draws(draws=50))).cpu)
 
     book.once(measure)
-    slope = float(np.polyfit(np.log(sizes), np.log(cost), 1)[0])
-    book.budget(
-        "evidence and 200 draws: exponent over 5,000 to 80,000 matches", slope, "{:.2f}".format,
-        at_most=1.3, peer=", ".join(map(time_text, cost)),
-    )  # fmt: skip
+    what = "evidence and 200 draws of 5,000 to 80,000 matches"
+    book.exponent(what, sizes, cost, at_most=1.3)

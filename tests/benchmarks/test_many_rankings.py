@@ -1,5 +1,6 @@
 """Full rankings: many of many items, where no two agree, and many of few, where most stages do."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -36,14 +37,8 @@ def test_value_and_gradient_take_at_most_one_and_a_half_times_the_plain_graph(
     for mine, its in zip(ours(utility), graph(utility), strict=True):
         np.testing.assert_allclose(mine, its, rtol=1e-10, atol=1e-10)
 
-    times = book.race(lambda: ours(utility), graph=lambda: graph(utility))
-    book.ratio(
-        "value and gradient, 100,000 rankings of 10 of 5,000",
-        times["ours"],
-        times["graph"],
-        "plain padded graph",
-        at_least=1 / 1.5,
-    )
+    what, peer = "value and gradient, 100,000 rankings of 10 of 5,000", "plain padded graph"
+    book.beat(what, lambda: ours(utility), peer, lambda: graph(utility), at_least=1 / 1.5)
 
 
 def test_the_map_takes_one_point_three_seconds_again(book: Book, item: np.ndarray):
@@ -84,22 +79,15 @@ def test_the_first_map_of_a_process_takes_seven_seconds(book: Book, item: np.nda
 
 def test_the_sushi_map_takes_four_tenths_of_a_second(book: Book, sushi: br.Rankings):
     model = our_model(sushi, pm.ZeroSumNormal)
-    warm = book.race(lambda: pm.find_MAP(**MAP, model=model), pick=min)["ours"]
-    book.budget("MAP, sushi, warm", warm.cpu, time_text, wall=warm.wall, at_most=0.4)
+    book.cost("MAP, sushi, warm", lambda: pm.find_MAP(**MAP, model=model), at_most=0.4)
 
 
 def test_the_sushi_gradient_evaluates_distinct_stages(book: Book, sushi: br.Rankings):
     ours = gradient_function(our_model(sushi, pm.ZeroSumNormal))
     graph = gradient_function(plain_model(sushi, pm.ZeroSumNormal))
     utility = np.random.default_rng(1).normal(size=sushi.n_items - 1)
-    times = book.race(lambda: ours(utility), graph=lambda: graph(utility))
-    book.ratio(
-        "value and gradient, sushi: 5,000 rankings of 10",
-        times["ours"],
-        times["graph"],
-        "plain padded graph",
-        at_least=10,
-    )
+    what, peer = "value and gradient, sushi: 5,000 rankings of 10", "plain padded graph"
+    book.beat(what, lambda: ours(utility), peer, lambda: graph(utility), at_least=10)
 
 
 def test_the_nascar_map_is_that_of_choix(book: Book, nascar: br.Rankings):
@@ -112,8 +100,8 @@ def test_the_nascar_map_is_that_of_choix(book: Book, nascar: br.Rankings):
     exact = choix_map(nascar)
     loose = np.abs(utility() - exact).max()
     tight = np.abs(utility(**TIGHT) - exact).max()
-    times = book.race(lambda: utility(**TIGHT), 1, choix=lambda: choix_map(nascar))
-    book.ratio("MAP, NASCAR, tight tolerances", times["ours"], times["choix"], "choix")
+    theirs = partial(choix_map, nascar)
+    book.beat("MAP, NASCAR, tight tolerances", lambda: utility(**TIGHT), "choix", theirs, rounds=1)
     book.budget(
         "MAP, NASCAR, largest difference from choix's optimiser",
         tight,
@@ -140,13 +128,12 @@ def test_a_utility_for_each_of_six_regions_costs_less_than_twice_one_for_all(
     difference = functions["ours"](beside)[1].reshape(6, 10).sum(0) - functions["one"](utility)[1]
     np.testing.assert_allclose(difference, -5 * utility, atol=1e-8)  # five more priors
 
-    least = book.race(
-        lambda: functions["ours"](beside), 300, min, one=lambda: functions["one"](utility)
-    )
-    book.ratio(
+    book.beat(
         "value and gradient, 5,000 sushi rankings in 6 regions",
-        least["ours"],
-        least["one"],
+        lambda: functions["ours"](beside),
         "one utility for all",
+        lambda: functions["one"](utility),
+        rounds=300,
+        pick=min,
         at_least=1 / 2,
     )

@@ -18,43 +18,24 @@ import pytest
 import bayesrank as br
 from bayesrank.inference import climb, fit_matches, objective
 from tests.benchmarks.book import Book, gradient_function, seconds, time_text
+from tests.benchmarks.peers import random_matches, read_matches
 
 N_SYSTEMS, N_MATCHES = 200, 1_000_000
-TIES = 0.2  # share of the matches, in the table that has them
 
 
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
-    """One row per match, labels as text, a fifth of them ties in the column `judged`."""
-    rng = np.random.default_rng(1)
-    worth = rng.normal(size=N_SYSTEMS)
-    one = rng.integers(0, N_SYSTEMS, N_MATCHES)
-    other = (one + rng.integers(1, N_SYSTEMS, N_MATCHES)) % N_SYSTEMS
-    won = rng.random(N_MATCHES) < 1 / (1 + np.exp(worth[other] - worth[one]))
-    names = np.array([f"system {i:03d}" for i in range(N_SYSTEMS)])
-    winner = np.where(won, "first", "second")
-    return pd.DataFrame(
-        {
-            "left": names[one],
-            "right": names[other],
-            "winner": winner,
-            "judged": np.where(rng.random(N_MATCHES) < TIES, "tie", winner),
-        }
-    )
-
-
-def read(table: pd.DataFrame, outcome: str) -> br.Pairs:
-    return br.Pairs.from_frame(table, first="left", second="right", outcome=outcome)
+    return random_matches(N_MATCHES, N_SYSTEMS)
 
 
 @pytest.fixture(scope="module")
 def decided(table: pd.DataFrame) -> br.Pairs:
-    return read(table, "winner")
+    return read_matches(table, "winner")
 
 
 @pytest.fixture(scope="module")
 def tied(table: pd.DataFrame) -> br.Pairs:
-    return read(table, "judged")
+    return read_matches(table)
 
 
 def davidson(pairs: br.Pairs, order_effect: bool = False) -> pm.Model:
@@ -75,9 +56,8 @@ def bradley_terry(pairs: br.Pairs, order_effect: bool = False) -> pm.Model:
 
 
 def test_a_million_rows_are_read(book: Book, table: pd.DataFrame):
-    cost = book.race(partial(read, table, "judged"), 3, min)["ours"]
     what = "a million matches of 200 systems, rows to counts"
-    book.budget(what, cost.cpu, time_text, wall=cost.wall, at_most=3.0)
+    book.cost(what, partial(read_matches, table), rounds=3, at_most=3.0)
 
 
 @pytest.mark.parametrize("order_effect", [False, True], ids=["", "order effect"])
@@ -89,10 +69,9 @@ def test_a_gradient_takes_less_than_a_millisecond(
     function = gradient_function(model)
     start = model.initial_point()
     point = np.concatenate([np.ravel(start[rv.name]) for rv in model.value_vars])
-    cost = book.race(lambda: function(point), 9, min)["ours"]
     name = "Bradley-Terry" if family is bradley_terry else "Davidson, with nu"
     what = f"a million matches, {name}{', order effect' if order_effect else ''}"
-    book.budget(what, cost.cpu, time_text, wall=cost.wall, at_most=1e-3)
+    book.cost(what, lambda: function(point), at_most=1e-3)
 
 
 def test_the_maximum_is_that_of_choix(book: Book, table: pd.DataFrame, decided: br.Pairs):
@@ -112,9 +91,8 @@ def test_the_maximum_is_that_of_choix(book: Book, table: pd.DataFrame, decided: 
     mine, its = ours(), theirs()
     error = np.abs((mine - mine.mean()) - (its - its.mean())).max()
     assert error < 1e-6
-    cost = book.race(ours, choix=theirs)
     what = f"maximum of Bradley-Terry, a million matches, within {error:.1e} of choix"
-    book.ratio(what, cost["ours"], cost["choix"], "choix.ilsr_pairwise_dense")
+    book.beat(what, ours, "choix.ilsr_pairwise_dense", theirs)
 
 
 def test_the_same_from_a_table_where_choix_has_its_list(book: Book, table: pd.DataFrame):
@@ -131,20 +109,14 @@ def test_the_same_from_a_table_where_choix_has_its_list(book: Book, table: pd.Da
     pairs = list(zip(better, worse, strict=True))
 
     def ours() -> np.ndarray:
-        logp, start = objective(bradley_terry(read(table, "winner")))
+        logp, start = objective(bradley_terry(read_matches(table, "winner")))
         return climb(logp, start.data, least_gain=1e-15, tolerance=np.inf)
 
     ours()
-    mine = book.once(ours)
-    a_hundredth = seconds(lambda: choix.opt_pairwise(N_SYSTEMS, pairs, alpha=1e-6))
-    book.budget(
-        "a million rows to their maximum, model built and compiled",
-        mine.cpu,
-        time_text,
-        wall=mine.wall,
-        peer=f"choix.opt_pairwise on a hundredth of the rows: {time_text(a_hundredth.cpu)}",
-        at_most=10.0,
-    )
+    a_hundredth = seconds(lambda: choix.opt_pairwise(N_SYSTEMS, pairs, alpha=1e-6)).cpu
+    what = "a million rows to their maximum, model built and compiled"
+    peer = f"choix.opt_pairwise on a hundredth of the rows: {time_text(a_hundredth)}"
+    book.cost(what, ours, rounds=1, at_most=10.0, peer=peer)
 
 
 def arena_rank_scores(table: pd.DataFrame) -> Callable[[], dict[str, Any]]:
@@ -179,7 +151,7 @@ def test_rows_to_scores_and_intervals(book: Book, table: pd.DataFrame, name: str
     peer = {"evalica": evalica_scores, "arena-rank": arena_rank_scores}[name](table)
 
     def ours() -> pd.DataFrame:
-        return br.rank_summary(br.quick_matches(read(table, "judged"), order_effect=False))
+        return br.rank_summary(br.quick_matches(read_matches(table), order_effect=False))
 
     mean = ours()["mean"]
     if name == "evalica":

@@ -9,7 +9,7 @@ import bayesrank as br
 from bayesrank.inference import climb, objective
 from models.metasearch.data import read_aggregation_parts
 from models.metasearch.model import build, modes, to_counts
-from tests.benchmarks.book import Book, gradient_function, time_text
+from tests.benchmarks.book import Book, gradient_function
 
 THETA = np.linspace(0.2, 0.9, 25)  # of the engines
 
@@ -22,9 +22,8 @@ def counts(data_dir: Path) -> br.PairCounts:
 def test_the_gradient_of_all_queries(book: Book, counts: br.PairCounts):
     model = build(counts, THETA)
     function, point = gradient_function(model), model.initial_point()["z"]
-    cost = book.race(lambda: function(point), 9, min)["ours"]
     what = "value and gradient, MQ2008-agg (784 queries, 15,211 documents, 25 engines)"
-    book.budget(what, cost.cpu, time_text, wall=cost.wall, at_most=0.02)
+    book.cost(what, lambda: function(point), at_most=0.02)
 
 
 def test_the_scores_of_all_queries_take_less_than_a_second(book: Book, counts: br.PairCounts):
@@ -32,13 +31,12 @@ def test_the_scores_of_all_queries_take_less_than_a_second(book: Book, counts: b
     climb(
         logp, start.data, max_iterations=1, tolerance=np.inf
     )  # makes the machine code of the kernels
-    cost = book.race(lambda: climb(logp, start.data), 5, min)["ours"]
     what = "scores of the 784 queries by MPM with given adherences, one search for all"
-    book.budget(what, cost.cpu, time_text, wall=cost.wall, at_most=1.0)
+    book.cost(what, lambda: climb(logp, start.data), rounds=5, at_most=1.0)
 
 
 def test_five_sets_of_adherences_share_one_compilation(book: Book, counts: br.PairCounts):
     model = build(counts, THETA)
-    cost = book.once(lambda: modes(model, [THETA**power for power in (0.5, 1, 1.5, 2, 3)]))
+    thetas = [THETA**power for power in (0.5, 1, 1.5, 2, 3)]
     what = "the same for five sets of adherences, compilation included"
-    book.budget(what, cost.cpu, time_text, wall=cost.wall, at_most=30.0)
+    book.cost(what, lambda: modes(model, thetas), rounds=1, at_most=30.0)

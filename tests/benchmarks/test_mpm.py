@@ -15,7 +15,7 @@ from bayesrank.likelihoods.mpm.kernels import (
     pair_normalisers_kernel,
     pair_normalisers_pullback_kernel,
 )
-from tests.benchmarks.book import Book, Seconds, gradient_function, plain, seconds, time_text
+from tests.benchmarks.book import Book, Seconds, gradient_function, seconds
 
 N_DIRECT = 4  # rankers of which the double sum is timed
 RANKERS, ITEMS = (100, 400, 1600, 6400), (100, 300, 900, 2700)
@@ -122,30 +122,12 @@ def sweep(n_items: int, n_rankers: int, unequal: bool) -> float:
 
 
 @pytest.mark.parametrize("unequal", [False, True], ids=["equal variances", "variances"])
-def test_the_cost_by_the_number_of_rankers(book: Book, unequal: bool):
+def test_the_cost_by_the_numbers_of_rankers_and_of_items(book: Book, unequal: bool):
     book.once(lambda: sweep(10, 10, unequal))
+    variances = "variances" if unequal else "equal variances"
     figures = [sweep(500, n, unequal) for n in RANKERS]
-    exponent = np.polyfit(np.log(RANKERS), np.log(figures), 1)[0]
-    book.budget(
-        f"log Z of 500 items, {', '.join(map(str, RANKERS))} rankers, "
-        f"{'' if unequal else 'equal '}variances: exponent",
-        float(exponent),
-        plain,
-        at_most=1.1,
-        peer=", ".join(map(time_text, figures)),
-    )
-
-
-@pytest.mark.parametrize("unequal", [False, True], ids=["equal variances", "variances"])
-def test_the_cost_by_the_number_of_items(book: Book, unequal: bool):
-    book.once(lambda: sweep(10, 10, unequal))
+    what = f"log Z of 500 items, {', '.join(map(str, RANKERS))} rankers, {variances}"
+    book.exponent(what, RANKERS, figures, at_most=1.1)
     figures = [sweep(n, 943, unequal) for n in ITEMS]
-    exponent = np.polyfit(np.log(ITEMS), np.log(figures), 1)[0]
-    book.budget(
-        f"log Z of {', '.join(map(str, ITEMS))} items, 943 rankers, "
-        f"{'' if unequal else 'equal '}variances: exponent",
-        float(exponent),
-        plain,
-        at_most=2.1 if unequal else 1.1,
-        peer=", ".join(map(time_text, figures)),
-    )
+    what = f"log Z of {', '.join(map(str, ITEMS))} items, 943 rankers, {variances}"
+    book.exponent(what, ITEMS, figures, at_most=2.1 if unequal else 1.1)

@@ -24,9 +24,8 @@ def utility() -> xr.DataArray:
 @pytest.mark.parametrize("simultaneous", [False, True])
 def test_a_summary_takes_seconds(book: Book, utility: xr.DataArray, simultaneous: bool):
     summary = partial(br.rank_summary, utility, simultaneous=simultaneous)
-    cost = book.race(summary, 5, min)["ours"]
-    what = f"rank_summary{' with simultaneous intervals' if simultaneous else ''}, {SIZE}"
-    book.budget(what, cost.cpu, time_text, wall=cost.wall, at_most=10.0)
+    how = " with simultaneous intervals" if simultaneous else ""
+    book.cost(f"rank_summary{how}, {SIZE}", summary, rounds=5, at_most=10.0)
 
 
 @pytest.mark.parametrize("simultaneous", [False, True])
@@ -44,8 +43,8 @@ def test_ranks_take_less_time_than_scipys_draw_by_draw(book: Book, utility: xr.D
         return np.array([rankdata(-draw, method="min") for draw in draws])
 
     np.testing.assert_array_equal(br.rank_draws(utility).values.reshape(-1, 2_000), theirs())
-    cost = book.race(partial(br.rank_draws, utility), 5, scipy=theirs)
-    book.ratio(f"rank_draws, {SIZE}", cost["ours"], cost["scipy"], "rankdata", at_least=1.2)
+    ours = partial(br.rank_draws, utility)
+    book.beat(f"rank_draws, {SIZE}", ours, "rankdata", theirs, rounds=5, at_least=1.2)
 
 
 def test_places_and_the_leaders_set_take_seconds(book: Book, utility: xr.DataArray):
@@ -65,14 +64,12 @@ def test_all_pairs_take_less_time_than_comparing_utilities(book: Book, utility: 
     off_diagonal = ~np.eye(500, dtype=bool)
     ours = br.win_probability(some).values
     np.testing.assert_allclose(ours[off_diagonal], plain()[off_diagonal])
-    cost = book.race(partial(br.win_probability, some), 3, plain=plain)
-    what = "win_probability, 4,000 draws of 500 items"
-    book.ratio(what, cost["ours"], cost["plain"], "(w > v).mean(1)", at_least=1.2)
+    what, ours = "win_probability, 4,000 draws of 500 items", partial(br.win_probability, some)
+    book.beat(what, ours, "(w > v).mean(1)", plain, rounds=3, at_least=1.2)
 
 
 def test_the_longest_cycle_that_is_ordered_exactly_takes_less_than_a_second(book: Book):
     circle = np.array([np.roll(np.arange(18, 0.0, -1.0), k) for k in range(18)])
     u = xr.DataArray(circle[None], dims=("chain", "draw", "item"))
-    cost = book.race(partial(consensus_ordering, u, method="kendall"), 3, min)["ours"]
     what = "consensus_ordering, kendall, 18 items in a cycle"
-    book.budget(what, cost.cpu, time_text, wall=cost.wall, at_most=1.0)
+    book.cost(what, partial(consensus_ordering, u, method="kendall"), rounds=3, at_most=1.0)

@@ -13,7 +13,7 @@ from bayesrank.data import UninformativeRankingWarning
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, set_normaliser_kernel
 from models.pmop_sampling.model import SET_FUNCTIONS
 from models.pmop_sampling.sampling import metropolis_sets
-from tests.benchmarks.book import Book, gradient_function, plain, seconds, time_text
+from tests.benchmarks.book import Book, gradient_function, seconds
 
 LENGTHS = (10, 30, 100, 300, 1000)
 SAMPLES = 1_000  # of the paper's Monte Carlo estimate of a gradient
@@ -39,16 +39,15 @@ def by_sampling(w: np.ndarray, seed: int) -> np.ndarray:
 @pytest.mark.parametrize("n", [10, 30, 100])
 def test_the_geometric_mean_is_faster_than_a_thousand_samples_and_exact(book: Book, n: int):
     w = np.random.default_rng(n).normal(size=n)
-    times = book.race(lambda: exact(w, "geometric"), 5, sampling=lambda: by_sampling(w, 0))
     gradient = exact(w, "geometric")[1]
     estimates = [by_sampling(w, seed) - gradient for seed in range(20)]
     error = np.sqrt(np.mean(np.square(estimates))) / np.sqrt(np.mean(gradient**2))
-    what = f"value and gradient of log Z, geometric mean of {n}"
-    book.ratio(
-        what,
-        times["ours"],
-        times["sampling"],
+    book.beat(
+        f"value and gradient of log Z, geometric mean of {n}",
+        lambda: exact(w, "geometric"),
         f"Metropolis-Hastings, 1,000 samples, gradient only, error {error:.0%}",
+        lambda: by_sampling(w, 0),
+        rounds=5,
         at_least=10,
     )
 
@@ -61,14 +60,9 @@ def test_the_cost_of_a_remainder_by_its_length(book: Book, aggregate: str):
         w = np.random.default_rng(n).normal(size=n)
         number = max(1, 20_000 // n**2)
         figures.append(min(seconds(lambda w=w: exact(w, aggregate), number).cpu for _ in range(3)))
-    exponent = np.polyfit(np.log(LENGTHS[1:]), np.log(figures[1:]), 1)[0]
-    book.budget(
-        f"log Z and gradient, {aggregate} of {', '.join(map(str, LENGTHS))}: exponent",
-        float(exponent),
-        plain,
-        at_most=2.1 if aggregate == "geometric" else 1.3,
-        peer=", ".join(map(time_text, figures)),
-    )
+    what = f"log Z and gradient, {aggregate} of {', '.join(map(str, LENGTHS[1:]))}"
+    at_most = 2.1 if aggregate == "geometric" else 1.3
+    book.exponent(what, LENGTHS[1:], figures[1:], at_most=at_most)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +85,6 @@ def test_the_documents_of_mq2008(book: Book, queries: br.Rankings, aggregate: st
         br.PMOP("y", utility, aggregate=aggregate, given_sizes=given_sizes, observed=queries)
     function = gradient_function(model)
     point = np.random.default_rng(0).normal(size=queries.n_items)
-    cost = book.race(lambda: function(point), 5, min)["ours"]
     sizes = "sizes given" if given_sizes else "free"
     what = f"value and gradient, MQ2008 (784 queries, 15,211 documents), {aggregate}, {sizes}"
-    book.budget(what, cost.cpu, time_text, wall=cost.wall, at_most=0.2)
+    book.cost(what, lambda: function(point), rounds=5, at_most=0.2)

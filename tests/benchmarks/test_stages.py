@@ -13,24 +13,19 @@ import pandas as pd
 import pytest
 
 from tests.benchmarks.book import Book, run_fresh, time_text
+from tests.benchmarks.peers import random_matches
 
 BUSY = 0.5  # processes that are waiting for each core, from which the machine is busy
 
 
 def matches(file: Path, n: int, n_items: int, n_judges: int) -> list[str]:
     """Write made-up matches, and say how they are read."""
-    rng = np.random.default_rng(1)
-    worth = rng.normal(size=n_items)
-    one = rng.integers(0, n_items, n)
-    other = (one + rng.integers(1, n_items, n)) % n_items
-    won = rng.random(n) < 1 / (1 + np.exp(worth[other] - worth[one]))
-    outcome = np.where(rng.random(n) < 0.2, "tie", np.where(won, "first", "second"))
-    table = pd.DataFrame({"left": one, "right": other, "result": outcome})
-    columns = ["--first", "left", "--second", "right", "--outcome", "result"]
+    table = random_matches(n, n_items)
+    columns = ["--first", "left", "--second", "right", "--outcome", "judged"]
     if n_judges > 1:
-        table["judge"] = rng.integers(0, n_judges, n)
+        table["judge"] = np.random.default_rng(2).integers(0, n_judges, n)
         columns += ["--judge", "judge"]
-    table.to_csv(file, index=False)
+    table.drop(columns="winner").to_csv(file, index=False)
     return ["matches", str(file), *columns]
 
 

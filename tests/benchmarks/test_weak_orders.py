@@ -75,14 +75,9 @@ def test_the_papers_rule_on_every_block(book: Book, movielens: br.Rankings, stag
         remainder = flat_item[row * n_slots + slot : row * n_slots + length[row]]
         blocks.append(utility[stages.block_item[start:end]] - logsumexp(utility[remainder]))
     ours = gradient_function(our_model(movielens, pm.Normal))
-    times = book.race(lambda: ours(utility), 1, rule=lambda: [paper_rule(w) for w in blocks])
-    book.ratio(
-        f"value and gradient, {WHAT}",
-        times["ours"],
-        times["rule"],
-        "paper's rule, value only",
-        at_least=100,
-    )
+    what, peer = f"value and gradient, {WHAT}", "paper's rule, value only"
+    theirs = lambda: [paper_rule(w) for w in blocks]  # noqa: E731
+    book.beat(what, lambda: ours(utility), peer, theirs, rounds=1, at_least=100)
 
 
 def test_memory_above_the_data_is_at_most_200_megabytes(book: Book, data_dir: Path):

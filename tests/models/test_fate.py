@@ -82,3 +82,16 @@ def test_an_empty_set_and_a_feature_that_is_no_number_raise(begun):
         predict(begun, NETWORK, np.zeros((2, 2, 2)), [[True, True], [False, False]])
     with pytest.raises(ValueError, match=r"^Feature 1 must be finite; it is nan for the item in "):
         predict(begun, NETWORK, [[[0.0, np.nan], [0.0, 1.0]]])
+
+
+# Studies
+
+
+@pytest.mark.slow
+def test_a_mask_is_removal(fitted, rng):
+    x = rng.uniform(size=(2, 5, 2))
+    x[:, 3:] = np.nan
+    mask = np.arange(5) < 3
+    u = predict(fitted, NETWORK, x, np.tile(mask, (2, 1)))
+    np.testing.assert_allclose(u[:, :3], predict(fitted, NETWORK, x[:, :3]), rtol=1e-10)
+    assert (u[:, 3:] == 0).all()

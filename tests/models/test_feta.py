@@ -1,5 +1,6 @@
 """FETA as a model: both forms, sets of any size."""
 
+import numpy as np
 import pytest
 
 from models.context.fate import PRIOR_SCALE
@@ -44,3 +45,19 @@ def test_only_the_bounded_form_has_a_bias_of_its_bound():
         for b, n in FORMS.items()
     }
     assert names[True] - names[False] == {"pair_out_b"}
+
+
+# Studies
+
+
+@pytest.mark.slow
+def test_sets_of_any_size_in_any_order_are_predicted(form, rng):
+    network, fitted = form
+    for n_items in (1, 2, 7):
+        x, order = rng.uniform(size=(3, n_items, 2)), rng.permutation(n_items)
+        u = predict(fitted, network, x)
+        again = predict(fitted, network, x[:, order])
+        np.testing.assert_allclose(again, u[:, order], rtol=1e-9, atol=1e-12)
+        padded = np.pad(x, ((0, 0), (0, 2), (0, 0)), constant_values=np.nan)  # a mask is removal
+        masked = predict(fitted, network, padded, np.tile(np.arange(n_items + 2) < n_items, (3, 1)))
+        np.testing.assert_allclose(masked[:, :n_items], u, rtol=1e-9, atol=1e-12)

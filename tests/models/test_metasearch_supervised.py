@@ -10,6 +10,7 @@ from models.metasearch import supervised as ms
 from models.metasearch.data import read_aggregation_parts
 from models.metasearch.metrics import evaluate
 from models.shared.letor import folds, turns
+from tests.models.normal_draws import normal_posteriors
 from tests.models.searched import searched
 
 
@@ -80,3 +81,33 @@ def test_mq2008_is_ranked_as_well_as_by_lambdarank(data_dir):
     mean = evaluate(table, tested["PMOP mean"]).mean() * 100
     assert mean["ndcg@1"] > 41.5
     assert mean["ndcg@5"] == pytest.approx(49.5, abs=0.4)
+
+
+SAMPLING = {"draws": 200, "tune": 200, "chains": 1, "cores": 1, "progressbar": False}
+
+
+# Studies
+
+
+@pytest.mark.slow
+def test_the_weights_of_engines_have_a_posterior_to_read(table):
+    draws = ms.posterior(table, 0.3, **SAMPLING)
+    assert draws.shape == (200, 8)
+    found = ms.summarise(draws)
+    assert found.index.to_list() == ["engine1", "engine2", "engine3", "engine4"]
+    halved = found["halved rank"]
+    assert halved["mean"].idxmax() in ("engine1", "engine2")
+    assert halved.loc["engine1", "low"] > 0 > halved.loc["engine4", "low"]
+    assert found.loc["engine1", ("listed", "mean")] > found.loc["engine4", ("listed", "mean")]
+    assert (found["listed"]["low"] < found["listed"]["high"]).all()
+
+
+@pytest.mark.slow
+def test_weights_are_those_of_the_utility(table):
+    # the coefficients of standardised columns over their standard deviations, listed for unlisted
+    four = table.assign(engine1=4 * table["engine1"])
+    with normal_posteriors():
+        draws, again = (ms.posterior(one, 0.3, **SAMPLING) for one in (table, four))
+    rank, listed = draws["engine1", "halved rank"], draws["engine1", "listed"]
+    assert np.corrcoef(rank, listed)[0, 1] < 0.9
+    np.testing.assert_allclose(again.mean(), draws.mean(), atol=1e-6)

@@ -113,3 +113,25 @@ def test_movielens_has_the_papers_best_movies_in_its_order(data_dir):
         "Silence of the Lambs, The (1991)",
         "Shawshank Redemption, The (1994)",
     ]
+
+
+# Studies
+
+
+@pytest.mark.slow
+def test_movielens_with_variances_has_the_papers_worst_movies(data_dir):
+    ratings, titles = mpm_movielens.read(data_dir / "ml-100k")
+    counts = mpm_movielens.to_counts(ratings).pooled()
+    scales = mpm_movielens.SCORE_SCALE, mpm_movielens.LOG_VARIANCE_SCALE
+    with mpm.build(counts, score_scale=scales[0], log_variance_scale=scales[1]):
+        found = mode()
+    order = titles[counts.items[np.argsort(-found["score"])]].to_list()
+    assert {*order[-5:]} == {
+        "Island of Dr. Moreau, The (1996)",
+        "Jungle2Jungle (1997)",
+        "Very Brady Sequel, A (1996)",
+        "Striptease (1996)",
+        "Cable Guy, The (1996)",
+    }
+    n_ratings = ratings.groupby("movie").size()[counts.items]
+    assert spearmanr(n_ratings, found["variance"]).statistic < -0.9

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bayesrank.results import borda
 from models.metasearch import study
-from models.metasearch.metrics import evaluate
-from models.metasearch.model import to_counts
+from models.metasearch.metrics import LETOR, evaluate
+from models.metasearch.model import ranked, to_counts
 from models.shared.letor import turns
 from tests.models.searched import searched
 
@@ -70,3 +71,36 @@ def test_the_study_in_its_reduced_size(data_dir):
     assert script.loc["MPM, supervised, last", "N@5"] == pytest.approx(46.16, abs=0.3)
     np.testing.assert_allclose(script["N@1"], text["N@1"])
     assert (script["MAP"] > text["MAP"] + 15).all()
+
+
+# Studies
+
+
+@pytest.mark.slow
+def test_an_engine_that_is_mostly_wrong_is_turned_round(table):
+    wrong = table.assign(engine1=40 - table["engine1"])  # of the best engine, the opposite
+    right = gain(table, study.by_supervised_mpm(table, unlisted="missing")[0])
+    turned = gain(table, study.by_supervised_mpm(wrong, unlisted="missing")[0])
+    assert turned == pytest.approx(right, abs=0.002)
+    straight = study.by_supervised_mpm(wrong, unlisted="missing", form="a")[0]
+    assert gain(table, straight) < right - 0.05
+
+
+@pytest.mark.slow
+def test_the_metrics_of_the_script_are_those_of_the_published_table(data_dir):
+    table = study.read(data_dir / "MQ2008-agg", quick=False)
+    (score,) = study.METHODS["SVD, missing"](table)
+    found = 100 * evaluate(table, score, **LETOR).mean()[study.METRICS]
+    published = study.PUBLISHED.loc["SVD, missing"].to_numpy()
+    checked = np.isfinite(published)
+    assert checked.sum() == 7
+    np.testing.assert_allclose(found[checked], published[checked], atol=0.15)
+
+
+@pytest.mark.slow
+def test_what_an_unlisted_document_means_is_most_of_it(data_dir):
+    mq2008 = study.read(data_dir / "MQ2008-agg", quick=False)
+    missing = borda(ranked(mq2008, "missing")).fillna(-1)
+    last = borda(ranked(mq2008, "last")).fillna(-1)
+    assert evaluate(mq2008, missing)["ndcg@5"].mean() == pytest.approx(0.3116, abs=0.001)
+    assert evaluate(mq2008, last)["ndcg@5"].mean() == pytest.approx(0.4604, abs=0.001)

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pandas as pd
+import pymc as pm
 import pytest
 from scipy.special import logsumexp
 from scipy.stats import kendalltau
 
-from models.pmop_collaborative.model import build, fit_map, observe, predict
+from models.pmop_collaborative.model import build, fit_adam, fit_map, observe, predict
 from models.pmop_collaborative.protocol import split, to_rankings
 from models.shared.rating_factors import item_mean
 from tests.models.rated import QUICK, TWO, six, six_objective, taste
@@ -88,3 +89,18 @@ def test_tied_denominators_leave_tied_items_in_each_others_remainder():
         )
     )
     assert float(logp["y"]) == pytest.approx(ann + bo, rel=1e-12)
+
+
+# Studies
+
+
+@pytest.mark.slow
+def test_adam_on_minibatches_finds_the_mode_of_l_bfgs():
+    rankings, model = six()
+    scales = {"ranker_scale": 0.05, "item_scale": 0.05}  # factors vanish: one mode
+    (by_newton,) = fit_map(model, [scales])
+    by_steps = fit_adam(model, rankings, batch_size=2, n_epochs=400, learning_rate=0.05)
+    pm.set_data({"ranker_scale": 0.5, "item_scale": 1.0}, model=model)
+    for name in ("item_bias", "ranker_level", "ranker_factor"):
+        np.testing.assert_allclose(by_steps[name], by_newton[name], atol=0.01)
+    assert np.ptp(by_newton["item_bias"]) > 0.2

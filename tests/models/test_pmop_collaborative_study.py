@@ -2,10 +2,12 @@
 
 import numpy as np
 import pandas as pd
+import pytensor
 import pytest
 
 import models.pmop_collaborative.study as study
 from models.pmop_collaborative import protocol
+from models.pmop_collaborative.model import predict
 from tests.models.rated import TWO, taste
 
 
@@ -49,3 +51,20 @@ def test_the_study_in_its_reduced_size(data_dir):
     np.testing.assert_allclose(rows["NDCG@5"].astype(float), expected, atol=0.005)
     expected = [0.6858, 0.6803, 0.6777, 0.7035, 0.6849]
     np.testing.assert_allclose(tables["fifty"].rows["NDCG@5"].astype(float), expected, atol=0.01)
+
+
+# Studies
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", study.METHODS)
+def test_every_method_of_the_table_learns_what_all_users_like(method):
+    ratings = taste(12, 6).assign(rating=lambda frame: 1 + frame["movie"] % 5)
+    rankings = protocol.to_rankings(ratings, pd.Index(range(6)))
+    fit, scales = study.METHODS[method]
+    with pytensor.config.change_flags(mode="FAST_COMPILE"):
+        found = fit(rankings, scales[-2:])
+    assert len(found) == min(2, len(scales))
+    for point in found:
+        utility = predict(point, np.arange(12)[:, None], np.arange(6))
+        assert (np.diff(utility[:, :5], axis=1) > 0).all()

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytensor
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
@@ -15,6 +16,7 @@ from models.pmop_documents.model import (
     METHODS,
     build,
     map_path,
+    posterior_mean,
 )
 from models.pmop_documents.study import compare, evaluate, main
 from models.shared.letor import Part, folds, read_parts
@@ -160,3 +162,27 @@ def test_on_mq2008_the_mode_of_pmop_does_what_was_measured(data_dir):
     assert blind["ndcg@5"] < 0.25
     assert found["ndcg@5"] == pytest.approx(0.4452, abs=0.003)
     assert found["err"] == pytest.approx(0.3013, abs=0.003)
+
+
+QUIET = {"draws": 200, "tune": 200, "chains": 2, "cores": 1, "progressbar": False}
+
+
+# Studies
+
+
+@pytest.mark.slow
+def test_the_posterior_mean_of_a_normal_model_is_its_mode(fold):
+    model = build(fold.train, "regression on grades")
+    (mode,) = map_path(model, [0.1])
+    model.set_data("coefficient_scale", 9.0)  # whatever it was before
+    # standard deviations are 0.07 and less, those of means of 400 draws 0.004
+    found = posterior_mean(model, 0.1, **QUIET)
+    np.testing.assert_allclose(found, mode, atol=0.02)
+
+
+@pytest.mark.slow
+def test_the_features_are_chosen_on_the_validation_part(documents):
+    noise = make_column_transformer(("passthrough", ["x2", "x3"]))
+    options = {"method": "regression on grades", "scales": [0.01, 0.1]}
+    chosen = compare(documents, prepare=[noise, StandardScaler()], **options)
+    pd.testing.assert_frame_equal(chosen, compare(documents, **options))

@@ -10,7 +10,7 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
-from models.ties.model import MODELS, build, fitted
+from models.ties.model import MODELS, build, fitted, summary, tie_check
 from tests.models.normal_draws import normal_posteriors
 
 PUDDING = json.loads((Path(__file__).parents[1] / "published/pudding.json").read_text("utf-8"))
@@ -76,3 +76,36 @@ def test_leave_one_out_finds_the_model_that_made_the_ties(name, made):
         table = br.compare(fitted(made(), prior_scale=2.0, **SHORT | {"draws": 200}))
     assert table.index[0] == name
     assert -table.iloc[1]["elpd_diff"] > 2 * table.iloc[1]["dse"]
+
+
+# Studies
+
+
+@pytest.mark.slow
+def test_equal_puddings_tie_as_often_under_both(puddings):
+    table = summary(puddings)
+    # 202 of 745 are 0.271, and the brands are almost equal
+    np.testing.assert_allclose(table.xs("mean", axis=1, level=1).loc["equal_tie"], 0.272, atol=0.01)
+    davidson = table["Davidson"]["mean"]
+    assert davidson["nu"] / (2 + davidson["nu"]) == pytest.approx(davidson["equal_tie"], abs=1e-3)
+    assert table.index[:6].tolist() == [1, 2, 3, 4, 5, 6]
+    assert np.isnan(table.loc["nu", ("Rao-Kupper", "mean")])
+
+
+@pytest.mark.slow
+def test_the_worst_and_the_best_brand_are_those_of_the_estimate(puddings):
+    for name in MODELS:
+        ranks = br.rank_summary(puddings[name])
+        assert (ranks.index[0], ranks.index[-1]) == (6, 1)
+
+
+@pytest.mark.slow
+def test_the_models_draw_as_many_ties_as_there_are(puddings):
+    for name in MODELS:
+        check = tie_check(puddings[name])
+        assert check.loc["ties", "observed"] == 202
+        # the sampling error of the posterior mean of nu is some 7% of 202
+        assert check.loc["ties", "expected"] == pytest.approx(202, abs=4)
+        assert (check["low"] < check["observed"]).all()
+        assert (check["observed"] < check["high"]).all()
+        assert check["p_value"].between(0.05, 0.95).all()
