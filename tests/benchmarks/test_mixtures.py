@@ -5,7 +5,7 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
-from bayesrank.inference import kinds
+from bayesrank.inference.mixtures import em as kinds
 from tests.benchmarks.book import Book
 from tests.inference.plain_em import plain_em
 
