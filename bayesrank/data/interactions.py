@@ -112,13 +112,6 @@ class Interactions(Frozen):
             If the same user has the same item in several rows, which counts once.
         UninformativeUserWarning
             If a user has all items. Such users are kept and contribute nothing.
-
-        Examples
-        --------
-        >>> import bayesrank as br
-        >>> clicks = pd.DataFrame({"user": [7, 9], "page": ["b", "a"]})
-        >>> br.Interactions.from_frame(clicks, user="user", item="page", items=list("abc"))
-        Interactions: 2 of 2 users with 3 items, 1 item each
         """
         if rating is not None:
             raise ValueError(
@@ -129,8 +122,9 @@ class Interactions(Frozen):
         frame = table_of(frame, "interactions", labels=[user, item])
         user_idx, user_axis = encode(frame[user], users, user, "user")
         item_idx, item_axis = encode(frame[item], items, item)
-        del frame
-        return cls._of(user_axis, item_axis, user_idx, item_idx)
+        codes = [user_idx, item_idx]
+        del frame, user_idx, item_idx
+        return cls._of(user_axis, item_axis, codes)
 
     @classmethod
     def from_ratings(
@@ -197,7 +191,7 @@ class Interactions(Frozen):
                 f"{at_least:g} or more. They are kept, without items.",
                 UninformativeUserWarning,
             )
-        return cls._of(user_axis, item_axis, user_idx[high], item_idx[high])
+        return cls._of(user_axis, item_axis, [user_idx[high], item_idx[high]])
 
     @classmethod
     def from_rankings(cls, rankings: Rankings) -> Self:
@@ -241,19 +235,25 @@ class Interactions(Frozen):
                     f"Ranking {label_repr(rankings.labels[int(broken.argmax())])} {what}"
                 )
         row, slot = np.nonzero(rankings.ranks == 1)
-        user_idx, item_idx = rankings.ranker_idx[row], rankings.item[row, slot]
-        return cls._of(rankings.rankers, rankings.items, user_idx, item_idx)
+        codes = [rankings.ranker_idx[row], rankings.item[row, slot]]
+        return cls._of(rankings.rankers, rankings.items, codes)
 
     @classmethod
-    def _of(
-        cls, users: pd.Index, items: pd.Index, user_idx: NDArray[Any], item_idx: NDArray[Any]
-    ) -> Self:
-        """Take the users and items of the interactions, in any order."""
+    def _of(cls, users: pd.Index, items: pd.Index, codes: list[NDArray[Any]]) -> Self:
+        """Take the users and items of the interactions, in any order.
+
+        The list is emptied: of very many, these would be as large as all else.
+        """
+        user_idx, item_idx = codes
+        codes.clear()
         start, (item,), _ = distinct_cells(user_idx, [item_idx], [len(items)], len(users), None)
-        n_again = len(item_idx) - len(item)
+        n_rows = len(item_idx)
+        del user_idx, item_idx
+        item = item.astype(np.int32, copy=False)
+        n_again = n_rows - len(item)
         if n_again:
             warn(
-                f"{counted(n_again, 'row')} of {len(item_idx)} repeat an interaction that is there "
+                f"{counted(n_again, 'row')} of {n_rows} repeat an interaction that is there "
                 f"already; a user has an item once.",
                 RepeatedInteractionWarning,
             )
@@ -304,27 +304,13 @@ class Interactions(Frozen):
         return replace(new, start=start, item=item)
 
     def items_of(self, user: Hashable) -> pd.Index:
-        """Labels of the items of one user; raise a ValueError if there is no such user.
-
-        Examples
-        --------
-        >>> r = Rankings.from_orderings([[{"a", "b"}, "c"]], rankers=["Ann"])
-        >>> Interactions.from_rankings(r).items_of("Ann").tolist()
-        ['a', 'b']
-        """
+        """Labels of the items of one user; raise a ValueError if there is no such user."""
         wanted = pd.Index([user], tupleize_cols=False)
         u = int(locate(wanted, self.users, "user")[0])
         return self.items.take(self.item[self.start[u] : self.start[u + 1]])
 
     def to_matrix(self) -> NDArray[np.bool_]:
-        """Write out up to 20 million cells, (n_users, n_items): whether the user has the item.
-
-        Examples
-        --------
-        >>> r = Rankings.from_orderings([[{"a", "b"}, "c"]])
-        >>> Interactions.from_rankings(r).to_matrix()
-        array([[ True,  True, False]])
-        """
+        """Write out up to 20 million cells, (n_users, n_items): whether the user has the item."""
         self._check_small(self.n_users * self.n_items, "cells of users times items")
         cells = np.zeros((self.n_users, self.n_items), dtype=bool)
         cells[self.user_idx, self.item] = True

@@ -167,13 +167,6 @@ class PairCounts(Frozen):
         ValueError
             For a missing column or label, an unknown item, an item preferred to itself, a count
             that is negative, not finite or not whole, or a problem with one item.
-
-        Examples
-        --------
-        >>> import bayesrank as br
-        >>> table = pd.DataFrame({"winner": ["a", "b"], "loser": ["b", "a"], "games": [3, 1]})
-        >>> br.PairCounts.from_frame(table, first="winner", second="loser", count="games").net()
-        array([[ 2., -2.]])
         """
         named = [first, second, ranker, problem]
         frame = table_of(frame, "counts", labels=named, numbers=[count])
@@ -215,13 +208,6 @@ class PairCounts(Frozen):
             Column with how much; once for each row by default.
         items, **columns
             As in `from_frame`, with the columns `first`, `second`, `ranker` and `problem`.
-
-        Raises
-        ------
-        ValueError
-            As `from_frame` does; rows are those of the table of distinct ones.
-        TypeError
-            If `frame` is not in partitions.
         """
         table = count_partitions(frame, columns.values(), count)
         options: dict[str, Any] = {"items": items, **columns}
@@ -348,7 +334,7 @@ class PairCounts(Frozen):
         size = [len(axis.items)] * 2
         cells = distinct_cells(ranker, (better, worse), size, len(rankers), step)
         who = np.repeat(np.arange(len(rankers), dtype=np.int32), np.diff(cells.start))
-        one, other = cells.columns
+        one, other = (column.astype(np.int32, copy=False) for column in cells.columns)
         return cls.of_pairs(axis, rankers, OrderedPairs(who, one, other, cells.amount))
 
     @classmethod
@@ -381,17 +367,7 @@ class PairCounts(Frozen):
     # Coordinates and tables
 
     def layout(self) -> ProblemLayout:
-        """Items of each problem in slots, and whether a slot is in use.
-
-        Examples
-        --------
-        >>> table = pd.DataFrame({"q": [1, 2, 2], "x": list("aab"), "y": list("bbc"), "n": 1})
-        >>> import bayesrank as br
-        >>> c = br.PairCounts.from_frame(table, first="x", second="y", count="n", problem="q")
-        >>> c.layout().item
-        array([[0, 1, 0],
-               [2, 3, 4]], dtype=int32)
-        """
+        """Items of each problem in slots, and whether a slot is in use."""
         size = np.bincount(self.problem_idx, minlength=len(self.problems))
         where = np.arange(size.max(initial=0)) < size[:, None]
         item = np.zeros(where.shape, dtype=np.int32)
@@ -551,12 +527,6 @@ class PairCounts(Frozen):
         ------
         ValueError
             If a label is unknown or nothing is kept.
-
-        Examples
-        --------
-        >>> c = PairCounts.from_matrix([[[0, 3], [1, 0]], [[0, 0], [2, 0]]], rankers=["u", "v"])
-        >>> c.subset(rankers=["v"]).count
-        array([2.])
         """
         stays = {}
         for noun, wanted in (("ranker", rankers), ("problem", problems)):
@@ -683,17 +653,7 @@ class PairCounts(Frozen):
         )
 
     def won_lost(self) -> pd.DataFrame:
-        """How much each item was preferred to others, and others to it, by all rankers.
-
-        Examples
-        --------
-        >>> import bayesrank as br
-        >>> br.Rankings.from_orderings([["b", "a", "c"]]).counts("binary").won_lost()
-           won  lost
-        a  1.0   1.0
-        b  2.0   0.0
-        c  0.0   2.0
-        """
+        """How much each item was preferred to others, and others to it, by all rankers."""
         n = len(self.items)
         columns = {
             "won": np.bincount(self.first, self.count, n),

@@ -188,16 +188,6 @@ class Pairs(Frozen):
         -----
         UncomparedItemWarning
             If items of the axis are in no match. They are kept.
-
-        Examples
-        --------
-        >>> import bayesrank as br
-        >>> table = pd.DataFrame({"x": ["a", "a", "a"], "y": ["b", "b", "c"]})
-        >>> table["winner"] = ["second", "tie", "first"]
-        >>> matches = br.Pairs.from_frame(table, first="x", second="y", outcome="winner")
-        >>> matches.counts
-        array([[0, 1, 1],
-               [1, 0, 0]])
         """
         by = [by] if isinstance(by, str) else list(by)
         check_names(by, PAIR_NAMES, "pairs")
@@ -227,8 +217,8 @@ class Pairs(Frozen):
         if collapse:
             codes = [(one, len(axis)), (other, len(axis)), (who, len(judges))]
             codes += [(code, len(labels)) for code, labels in apart.values()]
-            for each in (*([] if evidence is None else [evidence]), *ahead.T):
-                levels, code = np.unique(each, return_inverse=True)
+            for values in (*([] if evidence is None else [evidence]), *ahead.T):
+                levels, code = np.unique(values, return_inverse=True)
                 codes.append((code, len(levels)))
             row, pair = distinct_rows(codes)
         else:
@@ -273,13 +263,6 @@ class Pairs(Frozen):
             As the table of `from_frame`, of any length: distinct rows must fit into memory.
         count, by, features, items, **columns
             As in `from_frame`, with the columns `first`, `second`, `outcome`, `judge` and `weight`.
-
-        Raises
-        ------
-        ValueError
-            As `from_frame` does; rows are those of the table of distinct ones.
-        TypeError
-            If `frame` is not in partitions.
         """
         by = [by] if isinstance(by, str) else list(by)
         sides = feature_columns(features, (*PAIR_NAMES, *by)).values()
@@ -395,11 +378,6 @@ class Pairs(Frozen):
         several: "a - b by Ann, category maths, weight 0.5"; and with the features where the names
         would not differ without them. The numbers 0, 1, 2, ... if pairs are not collapsed, if names
         do not differ, or beyond 100,000 pairs.
-
-        Examples
-        --------
-        >>> Pairs.from_matrix([[0, 3], [1, 0]], items=["a", "b"]).labels.tolist()
-        ['a - b']
         """
         numbers = pd.RangeIndex(self.n_pairs)
         if not self.collapsed or self.n_pairs > MOST_NAMED:
@@ -456,23 +434,11 @@ class Pairs(Frozen):
     # Who judged, and what else keeps pairs apart
 
     def group_labels(self, name: str) -> pd.Index:
-        """Labels of "judge" or of a group, its axis; raise a ValueError if there is no such group.
-
-        Examples
-        --------
-        >>> Pairs.from_matrix([[0, 3], [1, 0]]).group_labels("judge").tolist()
-        ['all']
-        """
+        """Labels of "judge" or of a group; raise a ValueError if there is no such group."""
         return self._group(name).labels
 
     def group_idx(self, name: str) -> NDArray[np.int32]:
-        """Position of each pair on the axis of "judge" or of a group, (n_pairs,).
-
-        Examples
-        --------
-        >>> Pairs.from_matrix([[0, 3], [1, 0]]).group_idx("judge")
-        array([0], dtype=int32)
-        """
+        """Position of each pair on the axis of "judge" or of a group, (n_pairs,)."""
         return self._group(name).idx
 
     def _group(self, name: str) -> Group:

@@ -111,17 +111,6 @@ class Rankings(Frozen):
     UninformativeRankingWarning
         If rankings hold one item or one block. They are kept and contribute zero, unless block
         sizes are part of a model.
-
-    Examples
-    --------
-    >>> r = Rankings([[0, 1, 2], [2, 0, 0]], [[2, 1, 1], [1, 2, 0]], items=["a", "b", "c"])
-    >>> r.to_frame()[["ranking", "item", "rank"]]
-       ranking item  rank
-    0        0    b     1
-    1        0    c     1
-    2        0    a     2
-    3        1    c     1
-    4        1    a     2
     """
 
     AXES: ClassVar = {
@@ -758,12 +747,6 @@ class Rankings(Frozen):
         ------
         ValueError
             If a weight is not a whole number.
-
-        Examples
-        --------
-        >>> import bayesrank as br
-        >>> len(br.Rankings.from_orderings([["a", "b"], ["b", "a"]], weight=[3, 1]).expand())
-        4
         """
         times = self.weight.astype(np.int64)
         broken = np.flatnonzero(times != self.weight)
@@ -800,11 +783,6 @@ class Rankings(Frozen):
         Connectivity
             Weak and strong components, the items that never win or never lose, and what that
             means in sentences. The order inside a block is unknown: ties connect nothing.
-
-        Examples
-        --------
-        >>> Rankings.from_orderings([["a", "b"], ["c", "d"]]).connectivity().n_components
-        2
         """
         return connectivity(self.items, self.item, self.ranks)
 

@@ -86,49 +86,6 @@ def test_an_axis_has_no_levels_categories_or_name(labels, plain):
     assert (index.inferred_type == "integer") == (plain == [2, 1])
 
 
-# What is refused
-
-
-def test_unknown_items_are_named_beside_the_axis():
-    with pytest.raises(ValueError, match=r"Unknown item 'd': the items are 'a', 'b', 'c'\."):
-        from_stars(items=["a", "b", "c"])
-    with pytest.raises(ValueError, match="Unknown item 'b': the items are 1, 2"):
-        Rankings.from_orderings([["b"]], items=[1, 2])
-
-
-@pytest.mark.parametrize("column", ["user", "film"])
-def test_missing_labels_are_refused(column):
-    frame = STARS.copy()
-    frame.loc[2, column] = None
-    with pytest.raises(ValueError, match=f"Column '{column}' has a missing label in row 2"):
-        from_stars(frame)
-
-
-def test_axes_are_distinct_labels():
-    with pytest.raises(ValueError, match="`items` must be distinct, but 'a' occurs twice"):
-        Rankings.from_orderings([["a"]], items=["a", "b", "a"])
-    with pytest.raises(ValueError, match=r"must differ when written down; 1, '1' do not\. Give"):
-        Rankings.from_orderings([[1, "1"]])  # one name in a netCDF file
-    with pytest.raises(ValueError, match="`items` has a missing label at position 1"):
-        Rankings.from_orderings([["a"]], items=["a", None])
-    with pytest.raises(ValueError, match=r"`items` must be a list of labels; write \['ab'\]"):
-        Rankings.from_orderings([["a"]], items="ab")
-
-
-def test_labels_that_cannot_be_labels_are_named():
-    frame = STARS.assign(film=[["a"], ["b"], ["c"], ["a"], ["b"], ["c"], ["d"]])
-    with pytest.raises(ValueError, match=r"Column 'film' has \['a'\] in row 0, which cannot be a"):
-        from_stars(frame)
-    with pytest.raises(ValueError, match="`items` must be a list of labels; got 2"):
-        from_stars(items=2)
-
-
-@pytest.mark.parametrize("rankers", [["x", None], pd.Categorical(["x", None])])
-def test_a_missing_label_in_a_list_is_named_by_position(rankers):
-    with pytest.raises(ValueError, match="`rankers` has a missing label at position 1"):
-        Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=rankers)
-
-
 @pytest.mark.parametrize("dtype", ["string[pyarrow]", "int64[pyarrow]"])
 def test_labels_of_arrow_become_those_of_python(dtype):
     labels = pd.array([1, 2, 1, 2], dtype="int64[pyarrow]").astype(dtype)
@@ -144,20 +101,41 @@ def test_labels_of_arrow_become_those_of_python(dtype):
     assert again == r
 
 
-def test_true_beside_1_is_refused():
-    frame = pd.DataFrame({"user": [1, 1], "film": [True, 1], "stars": [1, 2]}, dtype=object)
-    with pytest.raises(ValueError, match="has the labels True and 1, which Python takes for one"):
-        from_stars(frame.astype({"stars": int}))
-    with pytest.raises(ValueError, match="has the labels False and 0, which Python takes for one"):
-        Rankings.from_orderings([["a"]], items=["a", False, 0])
+# What is refused
+
+LISTS = STARS.assign(film=[["a"], ["b"], ["c"], ["a"], ["b"], ["c"], ["d"]])
+MIXED = pd.DataFrame({"user": 1, "film": pd.Series([True, 1], dtype=object), "stars": [1, 2]})
+ONE, TWO = [["a"]], [["a", "b"], ["b", "a"]]
 
 
-def test_lists_are_no_labels():
-    with pytest.raises(
-        ValueError, match=r"`items` has \['a'\] at position 1, which cannot be a lab"
-    ):
-        Rankings.from_orderings([["b"]], items=["b", ["a"]])
-    with pytest.raises(
-        ValueError, match=r"`items` has \['a'\] at position 0, which cannot be a lab"
-    ):
-        Rankings.from_orderings([["b"]], items=[["a"], ["b"]])
+@pytest.mark.parametrize(
+    ("read", "argument", "message"),
+    [
+        (from_stars, {"items": list("abc")}, r"Unknown item 'd': the items are 'a', 'b', 'c'\."),
+        (from_stars, {"items": 2}, "`items` must be a list of labels; got 2"),
+        (from_stars, {"frame": LISTS}, r"Column 'film' has \['a'\] in row 0, which cannot be a"),
+        (from_stars, {"frame": MIXED}, "has the labels True and 1, which Python takes for one"),
+        (ONE, {"items": [1, 2]}, "Unknown item 'a': the items are 1, 2"),
+        (ONE, {"items": ["a", "b", "a"]}, "`items` must be distinct, but 'a' occurs twice"),
+        (ONE, {"items": ["a", None]}, "`items` has a missing label at position 1"),
+        (ONE, {"items": "ab"}, r"`items` must be a list of labels; write \['ab'\]"),
+        (ONE, {"items": ["a", False, 0]}, "has the labels False and 0, which Python takes for one"),
+        (ONE, {"items": ["b", ["a"]]}, r"`items` has \['a'\] at position 1, which cannot be a lab"),
+        (ONE, {"items": [["a"], ["b"]]}, r"`items` has \['a'\] at position 0, which cannot be a"),
+        # one name in a netCDF file
+        ([[1, "1"]], {}, r"must differ when written down; 1, '1' do not\. Give"),
+        (TWO, {"rankers": ["x", None]}, "`rankers` has a missing label at position 1"),
+        (TWO, {"rankers": pd.Categorical(["x", None])}, "`rankers` has a missing label at posit"),
+    ],
+)
+def test_what_cannot_be_a_label_is_named(read, argument, message):
+    with pytest.raises(ValueError, match=message):
+        read(**argument) if callable(read) else Rankings.from_orderings(read, **argument)
+
+
+@pytest.mark.parametrize("column", ["user", "film"])
+def test_missing_labels_are_refused(column):
+    frame = STARS.copy()
+    frame.loc[2, column] = None
+    with pytest.raises(ValueError, match=f"Column '{column}' has a missing label in row 2"):
+        from_stars(frame)

@@ -117,101 +117,61 @@ def test_combinations_are_numbered_in_their_order(size):
 
 # Bad tables
 
-
-@pytest.mark.parametrize(
-    ("values", "row", "shown"),
-    [
-        (["first", "draw", "home"], 1, "'draw'"),
-        (["first", None, "tie"], 1, "(None|nan)"),
-        ([0, 1, 2], 0, "0"),
-        (["tie", "first", ["second"]], 2, r"\['second'\]"),
-    ],
-)
-def test_the_outcome_is_one_of_three(values, row, shown):
-    frame = pd.DataFrame({"home": ["a"] * 3, "away": ["b"] * 3, "result": values})
-    message = (
-        f"must be one of 'first', 'second', 'tie'; column 'result' has {shown} in row {row}. "
-        f"Translate the column"
-    )
-    with pytest.raises(ValueError, match=message):
-        matches(frame)
-
-
-def test_an_item_is_not_compared_with_itself():
-    frame = MATCHES.assign(away=["a", "a", "b", "a", "c"])
-    with pytest.raises(ValueError, match="'home' and 'away' compare item 'a' with itself in row 1"):
-        matches(frame)
+NO_OUTCOME = r"must be one of 'first', 'second', 'tie'; column 'result' has {}\. Translate the col"
+COUNT, WEIGHT = {"count": "times"}, {"weight": "worth"}
+NOT_FINITE = "must be a finite number; column"
 
 
 @pytest.mark.parametrize(
-    ("times", "message"),
+    ("change", "options", "message"),
     [
-        ([1, -2, 1, 1, 1], "A count must not be negative; column 'times' has -2 in row 1"),
-        ([1, np.nan, 1, 1, 1], "A count must be a finite number; column 'times' is missing in row"),
-        ([1, 1, np.inf, 1, 1], "A count must be a finite number; column 'times' has inf in row 2"),
+        ({"result": ["first", "draw", *"xyz"]}, {}, NO_OUTCOME.format("'draw' in row 1")),
+        ({"result": ["tie", None, *"xyz"]}, {}, NO_OUTCOME.format("(None|nan) in row 1")),
+        ({"result": range(5)}, {}, NO_OUTCOME.format("0 in row 0")),
+        ({"result": ["tie", ["tie"], *"xyz"]}, {}, NO_OUTCOME.format(r"\['tie'\] in row 1")),
+        ({"away": list("aabac")}, {}, "'home' and 'away' compare item 'a' with itself in row 1"),
         (
-            [1, 1, 1, 0.5, 1],
+            {"times": [1, -2, 1, 1, 1]},
+            COUNT,
+            "must not be negative; column 'times' has -2 in row 1",
+        ),
+        ({"times": [1, np.nan, 1, 1, 1]}, COUNT, f"{NOT_FINITE} 'times' is missing in row 1"),
+        ({"times": [1, 1, np.inf, 1, 1]}, COUNT, f"{NOT_FINITE} 'times' has inf in row 2"),
+        (
+            {"times": [1, 1, 1, 0.5, 1]},
+            COUNT,
             "A count must be a whole number; column 'times' has 0.5 in row 3. .* weight= of "
             "from_frame, and half a win for each tie is what Pairs.split_ties makes",
         ),
-        ([1, 1, 1, 1, 1e300], r"counts in column 'times' add up to 1e\+300; more than 2\^53"),
-        (["1", "2", "x", "1", "1"], "A count must be a finite number; column 'times' has 'x' in"),
+        ({"times": [1, 1, 1, 1, 1e300]}, COUNT, r"'times' add up to 1e\+300; more than 2\^53"),
+        ({"times": ["1", "2", "x", "1", "1"]}, COUNT, f"A count {NOT_FINITE} 'times' has 'x' in"),
+        (
+            {"worth": -0.5},
+            WEIGHT,
+            "A weight must not be negative; column 'worth' has -0.5 in row 0",
+        ),
+        ({"worth": np.inf}, WEIGHT, f"A weight {NOT_FINITE} 'worth' has inf in row 0"),
+        ({"worth": np.nan}, WEIGHT, f"A weight {NOT_FINITE} 'worth' is missing in row 0"),
+        ({"home": ["b", "a", None, *"bb"]}, {}, "Column 'home' has a missing label in row 2"),
+        ({"away": [None, *"cbac"]}, {}, "Column 'away' has a missing label in row 0"),
+        ({"season": [1, 1, 1, np.nan, 1]}, {"judge": "season"}, "'season' has a missing .* row 3"),
+        ({"sky": ["sun"] * 4 + [None]}, {"by": "sky"}, "'sky' has a missing label in row 4"),
+        ({}, {"items": ["a", "b"]}, "Unknown item 'c': the items are 'a', 'b'"),
+        *(
+            ({}, {option: "who"}, "no column 'who'; its columns are 'home', 'away'")
+            for option in ("judge", "by", "weight", "count")
+        ),
+        ({}, {"by": ["sky", "sky"]}, "`by` names column 'sky' twice; name it once"),
+        ({}, {"by": [7]}, "`by` must hold names of columns; got 7"),
+        *(
+            ({name: "x"}, {"by": ["sky", name]}, f"`by` cannot name a column '{name}': pairs have")
+            for name in ("item", "pair", "judge", "result", "first", "count", "weight")
+        ),
     ],
 )
-def test_counts_are_whole_and_not_negative(times, message):
+def test_a_table_of_matches_is_checked(change, options, message):
     with pytest.raises(ValueError, match=message):
-        matches(MATCHES.assign(times=times), count="times")
-
-
-@pytest.mark.parametrize(
-    ("worth", "message"),
-    [
-        (-0.5, "A weight must not be negative; column 'worth' has -0.5 in row 0"),
-        (np.inf, "A weight must be a finite number; column 'worth' has inf in row 0"),
-        (np.nan, "A weight must be a finite number; column 'worth' is missing in row 0"),
-    ],
-)
-def test_weights_are_finite_and_not_negative(worth, message):
-    with pytest.raises(ValueError, match=message):
-        matches(MATCHES.assign(worth=worth), weight="worth")
-
-
-def test_labels_are_not_missing():
-    with pytest.raises(ValueError, match="Column 'home' has a missing label in row 2"):
-        matches(MATCHES.assign(home=["b", "a", None, "b", "b"]))
-    with pytest.raises(ValueError, match="Column 'away' has a missing label in row 0"):
-        matches(MATCHES.assign(away=[None, "c", "b", "a", "c"]))
-    with pytest.raises(ValueError, match="Column 'season' has a missing label in row 3"):
-        matches(MATCHES.assign(season=[1, 1, 1, np.nan, 1]), judge="season")
-    with pytest.raises(ValueError, match="Column 'sky' has a missing label in row 4"):
-        matches(MATCHES.assign(sky=["sun"] * 4 + [None]), by="sky")
-
-
-def test_items_are_those_of_the_axis():
-    with pytest.raises(ValueError, match="Unknown item 'c': the items are 'a', 'b'"):
-        matches(items=["a", "b"])
-
-
-@pytest.mark.parametrize(
-    "columns", [{"judge": "who"}, {"by": ["sky", "who"]}, {"weight": "who"}, {"count": "who"}]
-)
-def test_columns_are_there(columns):
-    with pytest.raises(ValueError, match="no column 'who'; its columns are 'home', 'away'"):
-        matches(**columns)
-
-
-@pytest.mark.parametrize("name", ["item", "pair", "judge", "result", "first", "count", "weight"])
-def test_a_group_does_not_take_the_name_of_an_axis_or_a_column(name):
-    message = f"`by` cannot name a column '{name}': pairs have an axis or a column of that name"
-    with pytest.raises(ValueError, match=message):
-        matches(MATCHES.assign(**{name: MATCHES["result"]}), by=["sky", name])
-
-
-def test_groups_are_named_once_and_by_name():
-    with pytest.raises(ValueError, match="`by` names column 'sky' twice; name it once"):
-        matches(by=["sky", "sky"])
-    with pytest.raises(ValueError, match="`by` must hold names of columns; got 7"):
-        matches(by=[7])
+        matches(MATCHES.assign(**change), **options)
 
 
 WINS = [[0, 2, 0], [1, 0, 3], [0, 0, 0]]
@@ -465,14 +425,6 @@ def test_a_tie_is_split_into_half_a_win_of_each():
     np.testing.assert_array_equal(half.counts, [[8, 4, 0], [2, 0, 0], [1, 1, 0]])
     np.testing.assert_array_equal(half.weight, [0.5, 0.5, 0.5])
     assert half.labels.tolist() == p.labels.tolist()
-
-
-def test_split_ties_add_up_to_the_matches_with_their_weights():
-    p = read(random_matches(1))
-    half = p.split_ties()
-    before, after = (x.weight[:, None] * x.counts for x in (p, half))
-    np.testing.assert_array_equal(after.sum(axis=1), before.sum(axis=1))
-    np.testing.assert_array_equal(after[:, 0] - after[:, 1], before[:, 0] - before[:, 1])
 
 
 # Connectivity

@@ -74,13 +74,6 @@ def test_remainders_of_one_size_stand_in_the_order_of_their_weights():
     assert s.node_weight[size == 3].tolist() == [-2.0, -4.0]  # acd, then bcd
 
 
-def test_one_remainder_split_differently_makes_different_stages():
-    s = table(Rankings.from_orderings([["a", "b", "c"], [{"a", "b"}, "c"], ["a", {"b", "c"}]]))
-    # a | bc (twice), b | c, ab | c
-    assert s.n_stages == 3
-    assert sorted(s.stage_weight.tolist()) == [1.0, 1.0, 2.0]
-
-
 # In general
 
 
@@ -201,14 +194,6 @@ def test_sushi_has_962_remainders_of_two_and_more_and_3684_stages(data_dir):
     seen = {frozenset(row[j:].tolist()) for row in r.item for j in range(9)}
     assert len(seen) == 962
     assert len({(row[j], frozenset(row[j:].tolist())) for row in r.item for j in range(9)}) == 3684
-
-
-def test_the_same_ranking_again_adds_weight_and_nothing_else():
-    once = table(Rankings.from_orderings([["a", "b", {"c", "d"}]]))
-    thrice = table(Rankings.from_orderings([["a", "b", {"c", "d"}]] * 3))
-    assert thrice.n_stages == once.n_stages == 2
-    assert thrice.n_nodes == once.n_nodes == 3
-    assert thrice.stage_weight.tolist() == [3.0, 3.0]
 
 
 def test_each_remainder_begins_where_its_slot_says(rng):

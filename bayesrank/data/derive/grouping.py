@@ -89,7 +89,7 @@ class Cells(NamedTuple):
     """Distinct cells of a sparse table, row by row and sorted."""
 
     start: NDArray[np.int64]  # (n_rows + 1,) where those of each row begin, and the last ones end
-    columns: list[NDArray[np.int32]]  # (n_cells,) each, what tells the cells of a row apart
+    columns: list[Array]  # (n_cells,) each, what tells the cells of a row apart
     amount: Array  # (n_cells,), or none
 
 
@@ -102,7 +102,7 @@ def distinct_cells(
     amount.
     """
     given = starts(row, n_rows)
-    found = [grouped(column, row, given, np.int32) for column in columns]
+    found = [grouped(column, row, given) for column in columns]
     total = np.empty(0) if amount is None else grouped(amount, row, given)
     start, end = np.zeros_like(given), 0
     for first, last in stretches(given):  # what is kept takes the place of what was given

@@ -93,21 +93,8 @@ class Stages(NamedTuple):
 def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items: int) -> Stages:
     """Find the distinct remainders and stages of weak orders.
 
-    Parameters
-    ----------
-    item : ndarray of int, (n_rankings, n_slots)
-        Item index per slot, slots sorted best first, used slots in front.
-    ranks : ndarray of int, (n_rankings, n_slots)
-        Dense ranks, 0 in empty slots.
-    weight : ndarray of float, (n_rankings,)
-        Multiplicity of each ranking.
-    n_items : int
-        Number of items, ranked or not.
-
-    Returns
-    -------
-    Stages
-        Every array C-contiguous; time and memory grow as the number of slots.
+    `item`, `ranks` and `weight` are those of `Rankings`. Every array is C-contiguous; time and
+    memory grow as the number of slots.
     """
     n_rankings, n_slots = ranks.shape
     used = ranks > 0

@@ -207,20 +207,7 @@ class Letor(NamedTuple):
 
 
 def read_letor(path: str | Path, *, n_features: int | None = None) -> Letor:
-    """Read SVMlight lines ``label qid:1 1:0.5 2:0.1 ...``.
-
-    Returns
-    -------
-    Letor
-        Labels and qids, shape (n_rows,), and features, shape (n_rows, n_features).
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the file is empty, does not parse, or lacks a qid.
-    """
+    """Read SVMlight lines ``label qid:1 1:0.5 2:0.1 ...``; see `Rankings.from_letor`."""
     # Here, and not above: it takes longer to import than all else that tables need.
     from sklearn.datasets import load_svmlight_file
 
@@ -270,15 +257,7 @@ _BLOCK = re.compile(r"\s*(?:\{([\d\s,]*)\}|(\d+))\s*(?:,|$)")
 
 
 def read_preflib(path: str | Path) -> PreflibOrders:
-    """Read a PrefLib file of orders (soc, soi, toc, toi).
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the file is of another kind, empty, cut off, or has a row that does not parse.
-    """
+    """Read a PrefLib file of orders (soc, soi, toc, toi); see `Rankings.from_preflib`."""
     path = existing(path)
     if kind_of(path) not in PREFLIB:
         raise ValueError(f"{path} is none of the PrefLib orders known: .soc, .soi, .toc or .toi.")
