@@ -152,6 +152,9 @@ def test_the_posterior_is_that_of_dense_matrices(name):
     Z, k = o.design.toarray(), 3
     rows = slice(o.first_row[k], o.first_row[k + 1])
     np.testing.assert_allclose(covariance[k], (Z @ C @ Z.T)[rows, rows], atol=1e-6)
+    # the error is the square of that of the solution
+    for rough, exact in zip(row_moments(mode, o)[1], covariance, strict=True):
+        np.testing.assert_allclose(rough, exact, atol=1e-4)
 
 
 def test_draws_have_the_covariance_of_the_posterior():

@@ -58,16 +58,8 @@ def many_products(
     Returns
     -------
     callable
-        From the free variables, ravelled as `objective` does, (n,), to a function from directions,
-        (n_directions, n), to the Hessian times each, (n_directions, n).
-
-    Examples
-    --------
-    >>> from bayesrank.inference import objective
-    >>> with pm.Model() as model:
-    ...     x = pm.Normal("x", 0, [1.0, 2.0])
-    >>> many_products(model, objective(model)[0])(np.zeros(2))(np.ones((1, 2))).round(6)
-    array([[-1.  , -0.25]])
+        From the ravelled free variables, (n,), to a function from directions, (n_directions, n), to
+        the Hessian times each, (n_directions, n).
     """
     logp = rewrite_pregrad(model.logp())
     nodes = likelihoods_of(logp)
