@@ -13,7 +13,7 @@ from pymc.pytensorf import normalize_rng_param
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
-__all__ = ["DrawnRV", "NamedRV", "logp_by_name", "signature", "support_point_by_name"]
+__all__ = ["DrawnRV", "signature"]
 
 
 def signature(parameters: Mapping[str, str], value: str) -> str:
@@ -28,46 +28,21 @@ def signature(parameters: Mapping[str, str], value: str) -> str:
     return f"[rng],[size],{inputs}->[rng],({value})"
 
 
-class NamedRV(SymbolicRandomVariable):
-    """A random variable with names of its parameters.
+class DrawnRV(SymbolicRandomVariable):
+    """A random variable with names of its parameters; the last of them may be missing.
 
-    `parameters` has the axes of each, and `value_axes` are the axes of a draw.
+    `parameters` has the axes of each, `value_axes` are the axes of a draw, and `outcomes` is the
+    label of the outcome space.
     """
 
     parameters: ClassVar[Mapping[str, str]] = MappingProxyType({})
     value_axes: ClassVar[str] = ""
+    outcomes: ClassVar[str] = ""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "parameters" in vars(cls) and "extended_signature" not in vars(cls):
+        if "parameters" in vars(cls):
             cls.extended_signature = signature(cls.parameters, cls.value_axes)
-
-    @classmethod
-    def named(cls, parameters: Sequence[Any]) -> SimpleNamespace:
-        """Give the parameters their names; those that are missing are None."""
-        known = dict(zip(cls.parameters, parameters, strict=False))
-        return SimpleNamespace(**dict.fromkeys(cls.parameters) | known)
-
-    @classmethod
-    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """One log-probability per draw, given the parameters by their names."""
-        raise NotImplementedError
-
-    @classmethod
-    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """Return some value."""
-        return pt.zeros_like(rv)
-
-
-class DrawnRV(NamedRV):
-    """A random variable that `draw` draws; the last of its parameters may be missing."""
-
-    outcomes: ClassVar[str] = ""
-
-    @classmethod
-    def outcome(cls, *parameters: Any) -> str:
-        """Return the label of the outcome space: what the log-probability is one of."""
-        return cls.outcomes
 
     @classmethod
     def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
@@ -83,22 +58,41 @@ class DrawnRV(NamedRV):
         return op(rng, size, *params)
 
     @classmethod
+    def named(cls, parameters: Sequence[Any]) -> SimpleNamespace:
+        """Give the parameters their names; those that are missing are None."""
+        known = dict(zip(cls.parameters, parameters, strict=False))
+        return SimpleNamespace(**dict.fromkeys(cls.parameters) | known)
+
+    @classmethod
     def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
         """Return the next generator and a draw; `size` is None or lengths of leading axes."""
         raise NotImplementedError
 
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """One log-probability per draw, given the parameters by their names."""
+        raise NotImplementedError
 
-@_logprob.register(NamedRV)
-def logp_by_name(
-    op: NamedRV, values: Any, rng: Any, size: Any, *parameters: Any, **kwargs: Any
+    @classmethod
+    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """Return some value."""
+        return pt.zeros_like(rv)
+
+    @classmethod
+    def outcome(cls, *parameters: Any) -> str:
+        """Return the label of the outcome space: what the log-probability is one of."""
+        return cls.outcomes
+
+
+@_logprob.register(DrawnRV)
+def _logp(
+    op: DrawnRV, values: Any, rng: Any, size: Any, *parameters: Any, **kwargs: Any
 ) -> TensorVariable:
-    """Return the log-probability of PyMC's registry."""
     return maybe_resize(op.logp(values[0], op.named(parameters)), size)
 
 
-@_support_point.register(NamedRV)
-def support_point_by_name(
-    op: NamedRV, rv: TensorVariable, rng: Any, size: Any, *parameters: Any
+@_support_point.register(DrawnRV)
+def _some_value(
+    op: DrawnRV, rv: TensorVariable, rng: Any, size: Any, *parameters: Any
 ) -> TensorVariable:
-    """Return the support point of PyMC's registry."""
     return op.support_point(rv, op.named(parameters))

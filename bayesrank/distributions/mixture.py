@@ -28,7 +28,6 @@ from bayesrank.distributions.by_name import (
     labels_along,
 )
 from bayesrank.distributions.components import COMPONENT, COMPONENTS, Component, Given
-from bayesrank.distributions.drawn import DrawnRV
 from bayesrank.distributions.observed import (
     DistOptions,
     Options,
@@ -41,7 +40,7 @@ from bayesrank.distributions.observed import (
     refuse_labels,
     refuse_single_precision,
 )
-from bayesrank.distributions.orders import ObservedRankingsRV
+from bayesrank.distributions.orders import ObservedRankingsRV, WeakOrderRV
 from bayesrank.likelihoods.kinds import mixture_logp
 from bayesrank.likelihoods.ops import safe_log, segment_sum
 from bayesrank.schema import ITEM, KINDS, RANKER, RANKS, TURNS, groups_of, name_of
@@ -190,13 +189,12 @@ class Mixture:
         return pm.Mixture.dist(w=weights, comp_dists=components, **kwargs)
 
 
-class MixtureRV(ObservedRankingsRV, DrawnRV):
+class MixtureRV(ObservedRankingsRV, WeakOrderRV):
     """Observed rankings under a mixture; subclasses have components, from `_mixture_of`."""
 
     name = "ranking_mixture"
     _print_name = ("Mixture", "\\operatorname{Mixture}")
     parameters: ClassVar[Mapping[str, str]] = MappingProxyType(DATA)
-    value_axes = "slot"
     families: ClassVar[tuple[type[Component], ...]] = ()
     by_ranker: ClassVar[bool] = False
 

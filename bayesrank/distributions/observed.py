@@ -31,9 +31,7 @@ import pytensor
 import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import NDArray
-from pymc.distributions.distribution import _support_point as support_point_of
 from pymc.logprob.abstract import MeasurableOp
-from pymc.logprob.abstract import _logprob as logprob_of
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant, Variable, equal_computations
 from pytensor.graph.traversal import ancestors, graph_inputs
@@ -45,7 +43,7 @@ from pytensor.xtensor.type import XTensorType
 
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
 from bayesrank.data.read import has_labels, label_repr
-from bayesrank.distributions.drawn import NamedRV, logp_by_name, signature, support_point_by_name
+from bayesrank.distributions.drawn import DrawnRV
 from bayesrank.distributions.outcomes import SCALED, write_outcome
 from bayesrank.schema import ITEM, OUTCOME, OUTCOMES, WEIGHT, groups_of, name_of
 
@@ -78,7 +76,6 @@ __all__ = [
     "same_labels",
     "same_value",
     "set_observed",
-    "signature",
     "uncast",
     "with_given",
 ]
@@ -135,7 +132,7 @@ class PartOfObserved(TensorSharedVariable):
         super().set_value(new_value, borrow=borrow)
 
 
-class ObservedRV(NamedRV):
+class ObservedRV(DrawnRV):
     """A random variable with what was observed among its parameters; a family is a subclass."""
 
     data_types: ClassVar[tuple[type, ...]] = ()
@@ -197,11 +194,6 @@ def _structured(kind: Any, parameters: tuple[Any, ...], structure: tuple[Any, ..
 
 def _is_random(x: Variable) -> bool:
     return x.owner is not None and isinstance(x.owner.op, MeasurableOp)
-
-
-# before what PyMC registers for the families
-logprob_of.register(ObservedRV, logp_by_name)
-support_point_of.register(ObservedRV, support_point_by_name)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -404,10 +404,6 @@ class ObservedRankingsRV(ObservedRV):
             "weight": data.weight,
         }
 
-    @classmethod
-    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        return slot_order_ranks(rv, p.where, p.sizes)
-
 
 def _labels_of(model: pm.Model, name: str, part: str) -> Any:
     """Labels of the axis of what a model keeps."""
