@@ -528,14 +528,10 @@ class PairCounts(Frozen):
         ValueError
             If a label is unknown or nothing is kept.
         """
-        stays = {}
-        for noun, wanted in (("ranker", rankers), ("problem", problems)):
-            axis = self.rankers if noun == "ranker" else self.problems
-            stays[noun] = (
-                np.ones(len(axis), dtype=bool) if wanted is None else _chosen(wanted, axis, noun)
-            )
-        item = stays["problem"][self.problem_idx]
-        entry = stays["ranker"][self.ranker_idx] & item[self.first]
+        ranker = _chosen(rankers, self.rankers, "ranker")
+        problem = _chosen(problems, self.problems, "problem")
+        item = problem[self.problem_idx]
+        entry = ranker[self.ranker_idx] & item[self.first]
 
         def moved(index: NDArray[np.int32], kept: NDArray[np.bool_]) -> NDArray[np.int32]:
             return (np.cumsum(kept, dtype=np.int32) - np.int32(1))[index]
@@ -543,15 +539,15 @@ class PairCounts(Frozen):
         return replace(
             self,
             items=self.items[item],
-            rankers=self.rankers[stays["ranker"]],
-            problems=self.problems[stays["problem"]],
-            problem_idx=moved(self.problem_idx[item], stays["problem"]),
-            ranker_idx=moved(self.ranker_idx[entry], stays["ranker"]),
+            rankers=self.rankers[ranker],
+            problems=self.problems[problem],
+            problem_idx=moved(self.problem_idx[item], problem),
+            ranker_idx=moved(self.ranker_idx[entry], ranker),
             first=moved(self.first[entry], item),
             second=moved(self.second[entry], item),
             count=self.count[entry],
-            weight=self.weight[stays["ranker"]],
-            groups={n: group.take(stays["ranker"]) for n, group in self.groups.items()},
+            weight=self.weight[ranker],
+            groups={n: group.take(ranker) for n, group in self.groups.items()},
         )
 
     # Sums, of the counts as they are: `weight` does not enter
@@ -679,8 +675,10 @@ class PairCounts(Frozen):
         )
 
 
-def _chosen(labels: Iterable[Hashable], axis: pd.Index, noun: str) -> NDArray[np.bool_]:
-    """Mark the labels on an axis."""
+def _chosen(labels: Iterable[Hashable] | None, axis: pd.Index, noun: str) -> NDArray[np.bool_]:
+    """Mark the labels on an axis, by default all."""
+    if labels is None:
+        return np.ones(len(axis), dtype=bool)
     wanted = locate(axis_index(labels, f"{noun}s"), axis, noun)
     if not len(wanted):
         raise ValueError(f"No {noun} is kept: counts need at least one.")

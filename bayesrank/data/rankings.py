@@ -85,21 +85,15 @@ class Rankings(Frozen):
 
     Attributes
     ----------
-    items, rankers, labels : pandas.Index
-        Axes of the items, the rankers and the rankings.
-    item, ranks : array of int32, shape (n_rankings, n_slots)
-        Item in each slot and its rank, 0 in empty slots.
+    items, rankers, labels, item, ranks, ranker_idx, weight, features, feature_names
+        As given, with the slots best first; labels are a pandas Index.
     mask : array of bool, shape (n_rankings, n_slots)
         Whether the slot is in use.
     block_sizes : array of int32, shape (n_rankings, n_blocks)
         Sizes of the blocks, 0 after the last.
-    ranker_idx, weight : array, shape (n_rankings,)
-        The ranker and the multiplicity of each ranking.
     groups : mapping of str to Group
         Other groups of the rankings (season, region): ``labels``, a pandas Index, and ``idx``,
         array of int32, shape (n_rankings,).
-    features, feature_names : array, shape (n_rankings, n_slots, n_features), and Index, or None
-        Covariates and their names.
 
     Raises
     ------

@@ -168,18 +168,6 @@ def test_remainders_whose_first_fingerprints_agree_are_told_apart_by_the_second(
     assert first.tolist() == [0, 1, 2, 5]
 
 
-def test_the_table_grows_as_the_entries_where_nothing_is_shared(rng):
-    item = np.argsort(rng.random((300, 50)), axis=1)[:, :20]
-    ranks = np.tile(np.arange(1, 21), (300, 1))
-    sizes = []
-    for n in (100, 200, 300):
-        s = stage_table(item[:n], ranks[:n], np.ones(n), 50)
-        sizes.append(sum(np.asarray(field).size for field in s))
-    # from one third to all of the rankings: three times as much, up to what chance shares
-    assert 2.9 < sizes[2] / sizes[0] < 3.0
-    assert sizes[1] < sizes[2] < 14 * item.size
-
-
 def test_sushi_has_962_remainders_of_two_and_more_and_3684_stages(data_dir):
     r = load_sushi("a", data_dir / "sushi3")
     s = table(r)

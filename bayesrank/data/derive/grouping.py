@@ -25,8 +25,7 @@ class Stretch(NamedTuple):
     """Some rows, and their entries."""
 
     first: int  # the first row
-    last: int  # the one after the last
-    begin: Array  # (last - first,) where the entries of each row begin among these
+    begin: Array  # (n_rows,) where the entries of each row begin among these
     entry: Array  # (n_entries,) the entries, row by row
     own: Array  # (n_entries,) the row of each, counted from the first
 
@@ -43,7 +42,6 @@ class Grouping(NamedTuple):
             a, b = self.start[first], self.start[last]
             yield Stretch(
                 first,
-                last,
                 self.start[first:last] - a,
                 np.arange(a, b) if self.order is None else self.order[a:b],
                 np.repeat(np.arange(last - first), np.diff(self.start[first : last + 1])),

@@ -51,7 +51,7 @@ def lay_out(item: Array, cost: Array, rankings: Grouping) -> Layout:
     padded_item = np.zeros(shape, dtype=np.int32)
     padded_rank = np.zeros(shape, dtype=np.int32)
     order = rankings.order
-    for first, _, begin, entry, own in rankings.stretches():
+    for first, begin, entry, own in rankings.stretches():
         its_item, its_cost = item[entry], cost[entry]
         by = _sorting(own, its_cost, its_item)
         if by is not None:
@@ -147,7 +147,7 @@ def arrange(entries: Entries, *, must_be_dense: bool = False) -> dict[str, Any]:
 def _first_duplicate(item: Array, n_items: int, rankings: Grouping) -> int | None:
     """Return the first entry whose item its ranking already has, if there is one."""
     found = []
-    for _, _, _, entry, own in rankings.stretches():
+    for _, _, entry, own in rankings.stretches():
         key = own * n_items + item[entry]
         in_order = np.sort(key)
         if (in_order[1:] == in_order[:-1]).any():

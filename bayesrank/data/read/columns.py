@@ -133,16 +133,15 @@ def text_numbers(
     whole = all(x == x.to_integral_value() and abs(x) < 2**62 for x in exact)
     read = np.array([int(x) if whole else float(x) for x in exact])
     missing = bool((code < 0).any())
-    floats = read.astype(np.float64).tolist()
-    if (missing or not whole) and len(set(floats)) < len(set(exact)):
+    if missing or not whole:  # written as floats
         seen: dict[float, Decimal] = {}
-        one, other = next(
-            (seen[x], e) for x, e in zip(floats, exact, strict=True) if seen.setdefault(x, e) != e
-        )
-        raise ValueError(
-            f"Column {values.name!r} has the numbers {label_repr(str(one))} and "
-            f"{label_repr(str(other))}, which agree in the first 16 digits: a {what} holds no more."
-        )
+        for x, number in zip(read.astype(np.float64).tolist(), exact, strict=True):
+            if seen.setdefault(x, number) != number:
+                raise ValueError(
+                    f"Column {values.name!r} has the numbers {label_repr(str(seen[x]))} and "
+                    f"{label_repr(str(number))}, which agree in the first 16 digits: a {what} "
+                    "holds no more."
+                )
     if missing:
         read = np.append(read.astype(np.float64), np.nan)
     return pd.Series(read[code] if len(read) else np.nan, values.index, name=values.name), commas

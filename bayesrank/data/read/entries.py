@@ -497,10 +497,8 @@ def grouped(
     for name, labels in groups.items():
         if has_labels(labels):
             way_out = (
-                f"Labels are read by ranker. Give those of the {noun}s as an array in their order, "
-                f"such as rankings.align(values, 'ranking')."
-                if noun == "ranking"
-                else "Leave out those of others, and check spelling and type of the labels."
+                "Labels are read by ranker: check their spelling and type, or give an array with "
+                f"one for each {noun}, in their order."
             )
             if isinstance(labels, Mapping):  # of more rankers than these, perhaps
                 labels = {label: labels[label] for label in rankers if label in labels}
