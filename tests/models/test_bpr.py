@@ -134,3 +134,25 @@ def test_factors_find_held_out_movies_as_well_as_cornac_does(data_dir):
     assert not have.to_matrix()[pairs[:, 0], pairs[:, 2]].any()
     assert test.to_matrix()[pairs[:, 0], pairs[:, 1]].all()
     assert -0.18 < np.log(preferred(fit.utility()[None], pairs)).mean() < -0.1
+
+
+# Studies
+
+
+@pytest.mark.slow
+def test_of_a_posterior_a_new_user_is_uncertain_as_the_curvature_says():
+    tree = mode().copy()
+    tree["posterior"] = mode()["posterior"].dataset.isel(draw=[0] * 4000)
+    w = fold_in(tree, ["p0", "p4"])
+    H = mode()["posterior"]["item_factor"].values[0, 0]
+    b = mode()["posterior"]["item_bias"].values[0, 0]
+    center = fold_in(mode(), ["p0", "p4"])[0]
+    x, weight = H @ center + b, float(mode()["constant_data"]["pair_weight"])
+    precision = np.eye(2)
+    for i in (0, 4):
+        for j in set(range(10)) - {0, 4}:
+            p, d = expit(x[i] - x[j]), H[i] - H[j]
+            precision += weight * p * (1 - p) * np.outer(d, d)
+    np.testing.assert_allclose(w.mean(axis=0), center, atol=0.06)
+    np.testing.assert_allclose(np.cov(w.T), np.linalg.inv(precision), atol=0.06)
+    np.testing.assert_array_equal(w, fold_in(tree, ["p0", "p4"]))

@@ -60,3 +60,25 @@ def test_the_study_in_its_reduced_size(data_dir):
     assert rows.loc["popularity", "AUC"] == pytest.approx(0.83, abs=0.05)
     assert rows["stars NDCG@5"].idxmin() in ("popularity", "BPR, factors, by NDCG")
     assert set(tables["compared"].figures) == {"recommendation.png"}
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory):
+    """The same world, where each watches the ten that they like most."""
+    ratings = stars().sample(frac=1, random_state=1)  # in any order
+    liked = ratings.groupby("user")["rating"].rank(method="first", ascending=False) <= 10
+    return split_of(tmp_path_factory.mktemp("liked"), ratings[liked])
+
+
+# Studies
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in METHODS if name.startswith("BPR")])
+def test_every_form_of_bpr_is_better_than_chance(watched, name, monkeypatch):
+    monkeypatch.setattr(study, "N_FACTORS", 4)
+    if name == "BPR, ADVI":
+        monkeypatch.setitem(METHODS, name, lambda s, seed: study.advi(s, seed, n_steps=20))
+    row = judge(watched, name, 1)
+    assert row["AUC"] > 0.55
+    assert -5 < row["log score"] < 0

@@ -5,7 +5,9 @@ import pandas as pd
 import pymc as pm
 import pytest
 
+import bayesrank as br
 from models.metasearch import model as ms
+from models.metasearch.metrics import evaluate
 from tests.models.searched import searched
 
 
@@ -52,3 +54,18 @@ def test_learned_adherences_find_the_engine_at_random(counts):
     theta = mode["posterior"]["adherence"].to_numpy().ravel()
     assert theta[:2].min() > theta[2] > 3 * theta[3]
     assert float((mode["posterior"]["score"] ** 2).mean()) == pytest.approx(1.0)
+
+
+# Studies
+
+
+@pytest.mark.slow
+def test_the_posterior_has_scores_and_adherences(table):
+    some = table[table["query"] < 10]
+    found = ms.posterior(
+        ms.to_counts(some, "below"), draws=100, tune=200, chains=1, cores=1, progressbar=False
+    )
+    summary = br.adherence_summary(found)
+    assert summary.index[-1] == "engine4"
+    score = found["posterior"]["score"].mean(("chain", "draw")).to_numpy()
+    assert evaluate(some, score)["ndcg@5"].mean() > 0.7
