@@ -12,6 +12,8 @@ import bayesrank as br
 import models.bradley_terry
 from models.bradley_terry import study, sushi
 from models.bradley_terry.model import build, with_new_items
+from models.bradley_terry.study import sampled
+from models.bradley_terry.sushi import sushi_features, sushi_matches, without
 
 LN2 = np.log(2)
 FEATURES = pd.DataFrame({"price": [1.0, 0.0], "year": [0.5, -0.5]}, index=["a", "b"])
@@ -123,3 +125,31 @@ def test_the_studies_in_their_reduced_size(data_dir):
     assert 0.2 < home["home advantage"] < 0.36
     assert unmet["correlation of told and played"] > 0.9
     assert -0.63 < unmet["log score of their matches, told"] < -0.59
+
+
+QUIET = {"progressbar": False, "compute_convergence_checks": False}
+SHORT = {"draws": 200, "tune": 300, "cores": 1, **QUIET}
+
+
+# Studies
+
+
+@pytest.mark.slow
+def test_features_tell_of_sushi_whose_matches_were_taken_away(data_dir):
+    rankings = br.load_sushi("b", data_dir / "sushi3")
+    features = sushi_features(data_dir / "sushi3", rankings.items)
+    np.testing.assert_allclose(features.mean(), 0, atol=1e-12)
+    assert features["eaten"].idxmax() == "maguro (tuna)"
+    pairs = sushi_matches(rankings)
+    assert pairs.n_matches == 25_000
+    new = rankings.items[np.random.default_rng(1).permutation(100)[:20]]
+    found = sampled(build(without(pairs, new), features), **SHORT)
+    assert found["posterior"]["prior_scale"].mean() == pytest.approx(0.2, abs=0.04)
+    utility = with_new_items(found, features.loc[new])["utility"].mean(("chain", "draw"))
+    # what their matches say: log odds of winning against all others, half a win added
+    wins, games = np.zeros(100), np.zeros(100)
+    for idx, column in ((pairs.first, 0), (pairs.second, 1)):
+        np.add.at(wins, idx, pairs.counts[:, column])
+        np.add.at(games, idx, pairs.counts.sum(axis=1))
+    odds = pd.Series(np.log((wins + 0.5) / (games - wins + 0.5)), rankings.items)
+    assert np.corrcoef(utility.sel(item=list(new)), odds[new])[0, 1] > 0.9

@@ -2,9 +2,13 @@
 
 import numpy as np
 import pandas as pd
+import pymc as pm
 import pytest
 
 import bayesrank as br
+from bayesrank.inference import posterior_modes
+from models.context.fate import fate_network
+from models.context.model import build
 from models.context.sushi import density, judge
 from models.context.sushi_menus import (
     build_kinds,
@@ -77,3 +81,39 @@ def test_company_is_found_where_it_matters_and_not_where_it_does_not(toy, effect
     gain, error = (seeing - alone).mean(), (seeing - alone).std() / np.sqrt(len(test))
     assert least < gain < most
     assert (gain > 5 * error) == (effect > 0)
+
+
+# Studies
+
+
+@pytest.mark.slow
+def test_an_item_has_a_worth_of_its_own_beside_its_features(toy):
+    network = fate_network(3, set_widths=(2,), score_widths=(2,))
+    sets = toy[0].subset(np.arange(30))
+    model = build(sets, network, item_scale=2.0)
+    assert model.named_vars_to_dims["worth"] == ("item",)
+    # with weights of zero it is all there is
+    point = {name: np.zeros_like(x) for name, x in model.initial_point().items()}
+    logp = model.compile_logp(vars=model["y"], mode="FAST_COMPILE")
+    expected = density(toy[1][sets.item], sets.ranks).sum()
+    assert logp(point | {"worth": toy[1]}) == pytest.approx(expected)
+    assert "worth" not in build(sets, network).named_vars
+    with pytest.raises(ValueError, match=r"^`item_scale` is -1; it must be positive"):
+        build(sets, network, item_scale=-1)
+
+
+@pytest.mark.slow
+def test_items_alone_are_fitted_to_about_the_mode(toy):
+    sets = planted(*toy, 0.0, like=KINDS)
+    train, test = sets.split(0.7, seed=1)
+    with pm.Model(coords=train.coords) as model:
+        utility = pm.Normal("utility", 0, 1, dims="item")
+        br.PlackettLuce("y", utility, observed=train)
+    mode = posterior_modes(model)[0]["utility"]
+    exact = density(mode[test.item], test.ranks)
+    settings = {"prior_scale": 1.0, "learning_rate": 0.03, **TOY}
+    held_back, found, utility = judge("items", train, test, **settings)
+    # but for the tenth that is held back
+    assert found.mean() == pytest.approx(exact.mean(), abs=0.005)
+    assert held_back == pytest.approx(exact.mean(), abs=0.3)
+    np.testing.assert_allclose(density(utility, test.ranks), found, rtol=1e-10)

@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 
 import models.multilabel.study as study
-from models.multilabel.study import summary
+from models.multilabel.data import Multilabel
+from models.multilabel.study import figures_of_test, held_back, load, summary
 
 
 def test_the_summary_has_means_and_deviations_in_percent():
@@ -42,3 +43,20 @@ def test_the_study_in_its_reduced_size(data_dir):
     # from 600 samples little is learned, but far more than which labels are frequent
     assert all(float(cell.split()[0]) > 15 for cell in rows["P@1"])
     assert "±" not in rows.to_string()
+
+
+# Studies
+
+
+@pytest.mark.slow
+def test_the_study_runs_on_a_part_of_the_published_data(data_dir, monkeypatch):
+    monkeypatch.setattr(study, "EPOCHS", {1e-2: 2})
+    train, test = (
+        Multilabel(data.features[:200], data.labels[:200])
+        for data in (load(data_dir, "bibtex", part) for part in ("train", "test"))
+    )
+    assert held_back(train).tolist()[-2:] == [180, 190]
+    row = figures_of_test(train, test, objective="exact", learning_rate=1e-2, seed=1, n_units=4)
+    assert list(row)[:2] == ["precision@1", "precision@3"]
+    assert all(0 <= value <= 1 for name, value in row.items() if "@" in name)
+    assert row["epochs"] == 2

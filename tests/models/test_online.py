@@ -7,6 +7,7 @@ import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
+from scipy.special import logsumexp
 
 import bayesrank as br
 import models.online
@@ -14,7 +15,9 @@ from models.online.model import (
     build,
     drifted,
     follow,
+    forecast,
     from_draws,
+    set_day,
     simulate,
     start,
 )
@@ -141,3 +144,110 @@ def test_the_file_runs(capsys):
     scores = [float(line.split()[-1]) for line in lines[:5]]
     assert int(np.argmax(scores)) in (1, 2, 3)  # made with a drift of 0.1, the third
     assert len(lines) == 5 + 3 + 6
+
+
+def by_history(days, drift):
+    """Look at all days at once."""
+    table = pd.concat([day.to_frame().assign(day=float(k)) for k, day in enumerate(days)])
+    pairs = br.Pairs.from_frame(
+        table, first="first", second="second", outcome="outcome", count="count", by="day"
+    )
+    given = {"scale": 1.0, "drift": drift}
+    return br.history(pairs, time="day", likelihood="davidson", hyperparameters=given)
+
+
+def lead_of(fit):
+    """Mean and standard deviation of the lead of item 0 by a history."""
+    row = fit.predict(["item 0"], ["item 1"]).iloc[0]
+    order = float(fit.mode.x[-2])
+    utility = fit.draws(draws=2000, seed=2)["posterior"]["utility"]
+    lead = utility.sel(item="item 0") - utility.sel(item="item 1")
+    return row["lead"] - order, float(lead.std())
+
+
+def on_a_grid(days, drift):
+    """Mean and standard deviation of the lead of item 0 on the last day."""
+    lead, order, log_nu = np.ogrid[-8:8:201j, -2:2:17j, -3:3:19j]
+    p = np.exp(-(lead**2) / 4 - order**2 / 0.5 - log_nu**2 / 2)
+    step = np.exp(-((lead[:, 0] - lead[:, 0].T) ** 2) / (4 * drift**2))
+    step /= step.sum(axis=0)
+    for number, day in enumerate(days):
+        p = np.tensordot(step, p, 1) if number else p
+        log_p = np.log(p)
+        for first, counts in zip(day.items[day.first], day.counts, strict=True):
+            z = lead * (1 if first == "item 0" else -1) + order
+            weights = np.broadcast_arrays(z / 2, -z / 2, log_nu)
+            log_p = log_p + np.tensordot(counts, weights - logsumexp(weights, axis=0), 1)
+        p = np.exp(log_p - log_p.max())
+        p /= p.sum()
+    mean = (p * lead).sum()
+    return mean, np.sqrt((p * lead**2).sum() - mean**2)
+
+
+# Studies
+
+
+@pytest.mark.slow
+def test_with_drift_a_changing_item_is_followed():
+    days, utility = simulate(8, 40, 60, drift=0.2, seed=2)
+    slow, fast = (list(follow(days, drift=drift)) for drift in (0.0, 0.2))
+    scores = [sum(map(forecast, states, days[1:])) for states in (slow, fast)]
+    assert scores[1] > scores[0] + 10
+    contrast = np.eye(8) - 1 / 8
+    errors = {}
+    for name, states in (("slow", slow), ("fast", fast)):
+        scaled = []
+        for state, truth in zip(states[10:], utility[10:], strict=True):
+            order = [int(item.split()[1]) for item in state.items]
+            sd = np.sqrt(np.diag(contrast @ state.covariance[:8, :8] @ contrast))
+            scaled.append(contrast @ (state.mean[:8] - truth[order]) / sd)
+        errors[name] = np.sqrt(np.mean(np.square(scaled)))
+    # with the drift that made the season the intervals are right, without they are far too narrow
+    assert 0.75 < errors["fast"] < 1.25
+    assert errors["slow"] > 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_filter_and_smoother_agree_on_the_last_day_and_with_what_is_exact(seed):
+    days, _ = simulate(2, 20, 8, drift=0.2, seed=seed)
+    mean, sd = on_a_grid(days, 0.2)
+    state = last(follow(days, drift=0.2))
+    contrast = np.append(np.where(state.items == "item 0", 1.0, -1.0), [0, 0])
+    found, spread = contrast @ state.mean, np.sqrt(contrast @ state.covariance @ contrast)
+    assert abs(found - mean) < 0.3 * sd
+    assert spread == pytest.approx(sd, rel=0.06)
+    # both are modes; the filter took a normal in the place of every day before
+    smoothed, spread_smoothed = lead_of(by_history(days, 0.2))
+    assert abs(found - smoothed) < 0.1 * sd
+    assert spread == pytest.approx(spread_smoothed, rel=0.06)
+    # a mode is not a mean: with these matches some tenths of a standard deviation lie between them
+    assert abs(smoothed - mean) < 0.25 * sd
+    assert spread_smoothed == pytest.approx(sd, rel=0.06)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n_days", "n_matches", "most"), [(10, 100, 0.2), (60, 40, 0.2), (200, 2, 0.3)]
+)
+@pytest.mark.parametrize("drift", [0.05, 0.2])
+def test_filter_and_smoother_agree_on_eight_items(n_days, n_matches, most, drift):
+    days, _ = simulate(8, n_days, n_matches, drift=drift)
+    state = last(follow(days, drift=drift))
+    draws = by_history(days, drift).draws(draws=1000)["posterior"]["utility"]
+    draws = draws.sel(item=list(state.items))
+    contrast = np.eye(8) - 1 / 8  # the mean of all is known to neither
+    sd = np.sqrt(np.diag(contrast @ state.covariance[:8, :8] @ contrast))
+    smoothed = draws.mean(["chain", "draw"]).to_numpy()
+    assert abs((contrast @ state.mean[:8] - smoothed) / sd).max() < most
+    np.testing.assert_allclose(draws.std(["chain", "draw"]) / sd, 1, atol=most / 2)
+
+
+@pytest.mark.slow
+def test_a_day_may_be_sampled_in_the_model_of_another(season, followed):
+    first, second = season[0][:2]
+    model = build(start(first.items), first)
+    set_day(model, followed[0], second)
+    with model:
+        state = from_draws(pm.sample(**SHORT | {"draws": 2000}))
+    assert abs(apart(state, followed[1])).max() < 0.35
