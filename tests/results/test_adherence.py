@@ -83,16 +83,12 @@ def test_names_dims_and_their_order_are_free():
 
 
 def test_negative_adherences_raise():
-    with pytest.raises(
-        ValueError, match=r"^'adherence' of ranker bob is -0\.5 in one draw; .* with var=\.$"
-    ):
+    with pytest.raises(ValueError, match=r"^'adherence' of ranker bob is -0\.5 .* with var=\.$"):
         adherence_summary(posterior([[1.0, -0.5, 0.3]]))
 
 
 def test_more_dims_than_one_of_rankers_raise():
-    with pytest.raises(
-        ValueError, match=r"^'adherence' has the further dims \['year'\]: .*\.isel\(year=0\)\.$"
-    ):
+    with pytest.raises(ValueError, match=r"further dims \['year'\]: .*\.isel\(year=0\)\.$"):
         adherence_summary(xr.concat([BY_HAND, BY_HAND], "year"))
 
 
@@ -146,9 +142,7 @@ def test_effective_judges_are_all_of_them_or_the_families_and_what_a_simulation_
 def test_effective_judges_need_families_and_the_spreads_of_a_model():
     with pytest.raises(ValueError, match=r"^`families` is empty"):
         effective_judges(spreads(0.5, 0.5), {})
-    with pytest.raises(
-        ValueError, match=r"has no 'kin_spread': it is that of leaderboard_model wi"
-    ):
+    with pytest.raises(ValueError, match=r"has no 'kin_spread': it is that of leaderboard_model"):
         effective_judges(spreads(0.5, 0.5), {"a": "x"}, family="kin")
 
 

@@ -1,10 +1,11 @@
 """Log-likelihoods summed by judge, so that LOO leaves out judges."""
 
+import arviz as az
 import numpy as np
 import pytest
 import xarray as xr
 
-from bayesrank.results import group_log_likelihood
+from bayesrank.results import compare, group_log_likelihood
 from tests.builders import results
 
 
@@ -50,6 +51,28 @@ def test_the_total_stays_and_so_does_the_rest():
     assert data["log_likelihood"]["y"].dims == ("chain", "draw", "pair")  # untouched
 
 
+def test_models_are_compared_by_judge():
+    rng, models = np.random.default_rng(1), {}
+    for name, better in {"worse": 0.0, "better": 0.5}.items():
+        models[name] = results(
+            {"judge": np.arange(20), "y_outcome": ["pair outcomes given the pairs"]},
+            posterior={"x": ("i", rng.normal(size=(2, 200, 2)))},
+            log_likelihood={"y": ("pair", better - 2 + 0.1 * rng.normal(size=(2, 200, 60)))},
+            constant_data={
+                "y_judge": ("pair", np.arange(60) % 20),
+                "y_judge_matches": ("judge", np.full(20, 3)),
+                "y_counts": (("pair", "result"), np.tile([1, 0], (60, 1))),
+                "y_outcomes": ("y_outcome", [60]),
+            },
+        )
+    table = compare(models, group="judge")
+    assert table.index.tolist() == ["random ranking", "better", "worse"]
+    assert table.loc["random ranking", "elpd"] == pytest.approx(-60 * np.log(2))
+    alone = az.loo(group_log_likelihood(models["better"], "judge"), var_name="y")
+    assert table.loc["better", "elpd"] == pytest.approx(alone.elpd, abs=1e-9)
+    assert alone.n_data_points == 20
+
+
 def rankings():
     """Four rankings by rankers y, x, y, y; z ranked nothing."""
     logp = np.random.default_rng(0).normal(-1, 0.1, size=(2, 3, 4))
@@ -67,23 +90,13 @@ def rankings():
     return found, logp
 
 
-def test_items_are_no_group_of_rankings():
-    data, _ = rankings()
-    with pytest.raises(ValueError, match=r"^'y' is not grouped by 'item': there is 'ranker'\.$"):
-        group_log_likelihood(data, "item")
-
-
-def test_what_is_one_number_per_ranker_already_stays():
+def test_one_number_per_ranker_stays_and_more_axes_or_items_are_refused():
     data, _ = rankings()
     assert group_log_likelihood(data, "ranking") is data
-
-
-def test_log_likelihoods_of_more_than_one_axis_are_refused():
-    data, _ = rankings()
+    with pytest.raises(ValueError, match=r"^'y' is not grouped by 'item': there is 'ranker'\.$"):
+        group_log_likelihood(data, "item")
     data["log_likelihood"] = data["log_likelihood"].dataset.expand_dims("fold", -1)
-    with pytest.raises(
-        ValueError, match=r"'y' has the dims \['chain', 'draw', 'ranking', 'fold'\]"
-    ):
+    with pytest.raises(ValueError, match=r"dims \['chain', 'draw', 'ranking', 'fold'\]"):
         group_log_likelihood(data, "ranker")
 
 

@@ -118,9 +118,7 @@ def test_kinds_that_are_right_pass_and_a_kind_of_two_fails():
 
 def test_what_is_not_of_the_same_draws_is_refused():
     data, who, _, model = checked()
-    with pytest.raises(
-        ValueError, match="has no memberships by draw, of observed and of predicted"
-    ):
+    with pytest.raises(ValueError, match="has no memberships by draw, of observed and of"):
         br.kind_checks(data, br.membership(model, data))
     with pytest.raises(ValueError, match="is of other draws than the predictions"):
         br.kind_checks(data, who.isel(draw=slice(5)))

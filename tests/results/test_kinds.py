@@ -76,9 +76,7 @@ def test_what_is_missing_or_of_another_model_raises():
         relabel(posterior(), var="taste")
     with pytest.raises(ValueError, match="has no dim 'cluster'"):
         relabel(posterior(), dim="cluster")
-    with pytest.raises(
-        ValueError, match="has 2 kinds of 3 numbers in 'utility', and the posterior"
-    ):
+    with pytest.raises(ValueError, match="has 2 kinds of 3 numbers in 'utility', and the"):
         relabel(posterior(), reference(TRUTH[:2]))
 
 

@@ -54,6 +54,13 @@ def test_err_of_equal_scores_is_the_mean_over_their_orders():
     assert err(GRADES, np.zeros(5)) == pytest.approx(all_tied, rel=1e-14)
 
 
+def test_err_of_a_thousand_equal_scores_is_that_of_random_orders(rng):
+    grades = rng.integers(0, 3, size=1000)
+    drawn = [err(rng.permutation(grades), k=20) for _ in range(2000)]
+    expected = err(grades, np.zeros(1000), k=20)
+    assert abs(np.mean(drawn) - expected) < 4 * np.std(drawn) / np.sqrt(2000)
+
+
 # NDCG
 
 

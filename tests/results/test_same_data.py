@@ -100,9 +100,7 @@ def test_names_that_both_have_stand_for_the_same():
     orders, moved = ORDERS[:3], [ORDERS[i] for i in (1, 2, 0)]
     one = results(model_of(rankings(orders=orders, who=["x", "y", "z"])))
     swapped = results(model_of(rankings(orders=moved, who=["x", "y", "z"])))
-    with pytest.raises(
-        ValueError, match=r"the rankings are the same, but their labels or ranker differ"
-    ):
+    with pytest.raises(ValueError, match=r"the rankings are the same, but their labels or ranker"):
         compare({"one": one, "swapped": swapped})
     in_part = results(model_of(rankings(orders=moved, who=["x", "y", "w"])))
     with pytest.raises(ValueError, match=r"are the same, but their labels or ranker differ"):
@@ -141,24 +139,18 @@ def test_counts_are_matched_by_what_they_say():
     one, other = (results(model_of(each, br.MPM)) for each in counts)
     same(one, other)
     others = rankings([4, 0, 5], who=[*WHO[:5], "bob"]).counts()
-    with pytest.raises(
-        ValueError, match=r"different data: 'others' lacks 'a' -4, 'b' \+4, ranker 'bob' of 'one'"
-    ):
+    with pytest.raises(ValueError, match=r"'others' lacks 'a' -4, 'b' \+4, ranker 'bob' of 'one'"):
         compare({"one": one, "others": results(model_of(others, br.MPM))})
 
 
 def test_a_variable_may_have_another_name_in_one_model():
     one, other = results(model_of(rankings())), results(model_of(rankings(MOVED), name="z"))
-    with pytest.raises(
-        ValueError, match=r"'other' have no log-likelihood of 'y', but of 'z': name"
-    ):
+    with pytest.raises(ValueError, match=r"'other' have no log-likelihood of 'y', but of 'z':"):
         compare({"one": one, "other": other})
     table = compare({"other": other, "one": one}, var={"other": "z"})
     assert table.loc["random ranking", "elpd"] == pytest.approx(-4 * np.log(6) - np.log(3 * 2))
     assert table.loc["one", "elpd_diff"] == pytest.approx(table.loc["other", "elpd_diff"])
-    with pytest.raises(
-        ValueError, match=r"^var= names the variable of 'two', but there is no such"
-    ):
+    with pytest.raises(ValueError, match=r"^var= names the variable of 'two', but there is no"):
         compare({"one": one}, var={"two": "z"})
 
 
@@ -323,9 +315,7 @@ def test_arrays_of_other_families_have_the_outcomes_of_their_data():
             {"orders": orders, "given": results(array_model(BY_ITEM, br.PMOP, given_sizes=True))}
         )
     weighed = array_model(BY_ITEM, br.PMOP, rank_weights=[1.0, 0.5, 0.1])
-    with pytest.raises(
-        ValueError, match=r"^'x' describes nothing: rank_weights make a pseudo-like"
-    ):
+    with pytest.raises(ValueError, match=r"^'x' describes nothing: rank_weights make a"):
         compare({"x": results(weighed)})
 
     matches = pairs()
@@ -365,9 +355,7 @@ def pmop(utility, where):
 def test_a_mixture_of_our_distributions_is_a_model_of_their_outcomes():
     model = mixture(plackett_luce, pmop)
     whole = results(model_of(rankings(orders=FULL)))
-    with pytest.raises(
-        ValueError, match=r"^'mix' does not say .* ask br\.label_outcomes in a model"
-    ):
+    with pytest.raises(ValueError, match=r"^'mix' does not say .* ask br\.label_outcomes in a"):
         compare({"one": whole, "mix": results(model)})
     assert br.label_outcomes("y", model=model) == "weak orders given their block sizes"
     assert br.label_outcomes("y", model=model) == "weak orders given their block sizes"
@@ -377,17 +365,12 @@ def test_a_mixture_of_our_distributions_is_a_model_of_their_outcomes():
 
 def test_what_a_mixture_is_a_model_of_must_be_one_thing():
     free = mixture(plackett_luce, lambda utility, where: br.PMOP.dist(utility, where=where))
-    with pytest.raises(
-        ValueError,
-        match=r"^The components of 'y' have different outcomes: weak orders; weak orders ",
-    ):
+    with pytest.raises(ValueError, match=r"^The components of 'y' have different outcomes: weak"):
         br.label_outcomes("y", model=free)
     with pm.Model() as model:
         kinds = [pm.Normal.dist(0, 1), pm.Normal.dist(1, 1)]
         pm.Mixture("y", [0.5, 0.5], kinds, observed=[0.1, 0.2])
-    with pytest.raises(
-        ValueError, match=r"^'y' is not made of distributions of bayesrank alone, an"
-    ):
+    with pytest.raises(ValueError, match=r"^'y' is not made of distributions of bayesrank alone,"):
         br.label_outcomes("y", model=model)
     with pytest.raises(ValueError, match=r"^The model observes no 'z'; it observes \['y'\]\.$"):
         br.label_outcomes("z", model=model)
@@ -467,9 +450,7 @@ def test_arrays_and_mixtures_have_folds(not_fitted):
     whole = folds(model_of(rankings(orders=FULL)), folds=by_array.elpd_i.attrs["folds"])
     same(by_array, whole)
     model = mixture(plackett_luce, pmop)
-    with pytest.raises(
-        ValueError, match=r"^'y' does not observe rankings, .*br\.label_outcomes\('y'"
-    ):
+    with pytest.raises(ValueError, match=r"^'y' does not observe .*br\.label_outcomes\('y'"):
         br.kfold(model)
     br.label_outcomes("y", model=model)
     mixed = folds(model)
@@ -494,9 +475,7 @@ def test_what_is_not_an_axis_cannot_be_left_out():
     model = array_model(BY_ITEM[0])
     with pytest.raises(ValueError, match=r"^'y' is observed as a single value without an axis of"):
         br.kfold(model)
-    with pytest.raises(
-        ValueError, match=r"besides chain and draw there must be one, of the rankin"
-    ):
+    with pytest.raises(ValueError, match=r"besides chain and draw there must be one, of the"):
         compare({"x": results(model)})
     with pytest.raises(ValueError, match=r"^'y' is observed as a single value without an axis of"):
         random_elpd(results(model))

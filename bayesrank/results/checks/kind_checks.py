@@ -12,13 +12,12 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesrank.results.checks.ranking_checks import (
-    Found,
     check_table,
     compared,
     found_rankings,
     places,
 )
-from bayesrank.results.checks.statistics import KendallDistance, Lists, PairOrders, TopItem
+from bayesrank.results.checks.statistics import Found, KendallDistance, PairOrders, TopItem
 from bayesrank.results.draws import SAMPLE, check_probability, check_whole
 from bayesrank.schema import RANKER, TURNS, Kept
 
@@ -49,13 +48,13 @@ def kind_checks(
 
     ==================  ========================================================================
     share               of the rankings that are of the component
-    top item            share of those with an item that put it first; k items on the first place
-                        count 1/k each
+    top item            share of those of two items or more with an item that put it first; k items
+                        on the first place count 1/k each
     pair order          share of those with both items that put i above j ("i > j"); a tie counts
                         one half
     Kendall distance    share of the pairs of a ranking that are not in the order of the component
-    in
-                        that draw, a tie counting one half: "mean" and standard deviation, "spread"
+                        in that draw, a tie counting one half: "mean" and standard deviation,
+                        "spread"
     ==================  ========================================================================
 
     Parameters
@@ -102,11 +101,10 @@ def kind_checks(
     found = found_rankings(data, var, None)
     weights, kinds = _weights(membership, data, var, found)
     orders = _orders(data, membership, order, found, kinds)
-    lists = Lists(found.item, found.used, found.weight, found.items)
-    pairs = PairOrders(lists, max_pairs)
-    statistics: list[Any] = [Share(found.weight.sum()), TopItem(lists), pairs]
+    pairs = PairOrders(found, max_pairs)
+    statistics: list[Any] = [Share(found.weight.sum()), TopItem(found), pairs]
     if orders is not None:
-        statistics.append(KendallDistance(lists, by_length=False))
+        statistics.append(KendallDistance(found, by_length=False))
 
     columns = []
     for k in range(len(kinds)):

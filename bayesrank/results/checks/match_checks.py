@@ -33,8 +33,8 @@ def match_checks(
 ) -> pd.DataFrame:
     r"""Compare observed matches with those that the posterior predicts.
 
-    For a statistic :math:`T`, the observed :math:`T(y)` is placed among the :math:`T(y_t)` of
-    matches drawn with each draw t of the posterior. The statistics are
+    The observed statistic :math:`T(y)` is placed among the :math:`T(y_t)` of matches drawn with
+    each draw t of the posterior. The statistics are
 
     =============  =============================================================================
     points         of each item: the share of its matches that it won, a tie counting one half
@@ -55,10 +55,10 @@ def match_checks(
     prob : float
         Probability of the intervals, in (0, 1): equal tails.
     max_pairs : int
-        Check so many pairs of items, those that met most often; and of a group so many labels, and
-        so many items at a label, those with the most matches.
+        Number of pairs of items to check, those that met most often; also of labels of a group and
+        of items at a label.
     draws : int, optional
-        Use so many draws, evenly spaced; None uses all.
+        Number of draws to use, evenly spaced; None uses all.
     by : sequence of str
         Groups of the matches, such as judge and category.
 
@@ -72,11 +72,6 @@ def match_checks(
     ValueError
         If predictions are missing, the variable was not observed as pairs, there is no such group,
         or `prob`, `max_pairs` or `draws` are out of range.
-
-    References
-    ----------
-    Gelman, Meng and Stern, Posterior predictive assessment of model fitness via realized
-    discrepancies, Statistica Sinica 1996.
 
     Examples
     --------

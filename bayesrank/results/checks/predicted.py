@@ -33,8 +33,7 @@ def predicted_ranks(
     .. math:: \text{rank}_{t,r,i} = y_{t,r,s} \quad\text{where slot } s \text{ of ranking } r
               \text{ holds item } i
 
-    An item that was not in a ranking has NaN there, not 0: a rank of 0 would be the best of all in
-    every mean, quantile or picture, and xarray's and ArviZ's leave NaN out.
+    An item that was not in a ranking has NaN there, which means and pictures leave out.
 
     Parameters
     ----------
@@ -49,15 +48,13 @@ def predicted_ranks(
     Returns
     -------
     DataArray of float, (chain, draw, ranking, item)
-        Called `var`; dense ranks from 1, equal ones tied. It has as many numbers as draws times
-        rankings times items: select some rankings by `Rankings.subset` and `set_observed`, or some
-        draws, where those are too many.
+        Called `var`; dense ranks from 1, equal ones tied.
 
     Raises
     ------
     ValueError
-        If the group or the variable is not there, the variable is no rankings, or the data beside
-        it are not those that it was drawn for.
+        If the group or the variable is missing, the variable does not hold rankings, or the data
+        beside it are not those that it was drawn for.
     TypeError
         If `data` is not a DataTree.
 

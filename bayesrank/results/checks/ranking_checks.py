@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from bayesrank.results.checks.predicted import item_names, ranks_in
 from bayesrank.results.checks.statistics import (
     BlockSizes,
+    Found,
     KendallDistance,
-    Lists,
     PairOrders,
     TopItem,
 )
@@ -54,8 +54,8 @@ def ranking_checks(
 ) -> pd.DataFrame:
     r"""Compare observed rankings with those that the posterior predicts.
 
-    For a statistic :math:`T`, the observed :math:`T(y)` is placed among the :math:`T(y_t)` of
-    rankings drawn with each draw t of the posterior. The statistics are
+    The observed statistic :math:`T(y)` is placed among the :math:`T(y_t)` of rankings drawn with
+    each draw t of the posterior. The statistics are
 
     ==================  ========================================================================
     top item            share of the lists with an item that put it in the first block; a first
@@ -78,9 +78,9 @@ def ranking_checks(
     var : str
         The observed variable.
     consensus : str or sequence of labels, optional
-        The order from which distances are taken: a variable with the dims chain, draw and items,
-        in each draw by its order there; or all items, best first. By default "utility" if there is
-        such a variable, else the mean place of items in the predicted lists.
+        The order from which distances are taken: a variable of the posterior by item, in each draw
+        by its order there; or all items, best first. By default "utility" if there is such a
+        variable, else the mean place of items in the predicted lists.
     prob : float
         Probability of the intervals, in (0, 1): equal tails.
     max_pairs : int
@@ -95,23 +95,17 @@ def ranking_checks(
     -------
     DataFrame
         Indexed by statistic, label and n_items ("all", a length or a range such as "5 to 8"),
-        with the columns
-
-        - observed : the statistic of the observed rankings;
-        - mean, sd, low, high : of the predicted ones, with the ends of their interval;
-        - p : two-sided tail probability of the observed among the predicted, equal ones counting
-          half;
-        - surprising : whether the observed lies outside the interval;
-        - note : "given, not predicted" for block sizes that are no part of the outcome; they have
-          no p.
-
-        Its ``attrs`` are n_draws, prob, consensus (the source of the order) and n_pairs (of all).
+        with the columns observed; mean, sd, low and high of the predicted, with the ends of their
+        interval; p, the two-sided tail probability, equal values counting half; surprising, whether
+        the observed lies outside the interval; and note, "given, not predicted" for block sizes
+        that are no part of the outcome, which have no p. Its ``attrs`` are n_draws, prob, consensus
+        (the source of the order) and n_pairs (of all).
 
     Raises
     ------
     ValueError
         If predictions, observations or the variable are missing, they are not rankings, a
-        predicted one is no weak order, `consensus` is no order of the items, or `prob`,
+        predicted one is not a weak order, `consensus` is not an order of the items, or `prob`,
         `max_pairs` or `draws` are out of range.
     TypeError
         If `data` is not a DataTree.
@@ -119,11 +113,9 @@ def ranking_checks(
     Notes
     -----
     Distances to the order of a draw are compared in that draw (a realised discrepancy):
-    ``observed`` is the mean of those of the observed rankings over the draws, and ``mean``, ``low``
-    and ``high`` are that plus the differences in each draw.
-
-    The model has seen the data it is checked with: checks of a right model are surprising less
-    often than 1 - `prob`.
+    ``observed`` is their mean over the draws, and ``mean``, ``low`` and ``high`` are that plus the
+    differences in each draw. The model has seen the data it is checked with, so checks of a right
+    model are surprising less often than 1 - `prob`.
 
     References
     ----------
@@ -142,11 +134,11 @@ def ranking_checks(
 
     # items are numbered in the order of the consensus
     best_first = place.argsort()
-    lists = Lists(place[found.item], found.used, found.weight, found.items[best_first])
-    pairs, distance = PairOrders(lists, max_pairs), KendallDistance(lists, by_length)
+    found = found._replace(item=place[found.item], items=found.items[best_first])
+    pairs, distance = PairOrders(found, max_pairs), KendallDistance(found, by_length)
     order = np.arange(len(place))[:, None] if by_draw is None else by_draw[:, best_first].T
     weights = found.weight[:, None], found.weight[:, None]
-    others: list[Any] = [TopItem(lists), pairs, BlockSizes(lists)]
+    others: list[Any] = [TopItem(found), pairs, BlockSizes(found)]
     columns = [compared(statistic, found, weights) for statistic in others]
     columns.append(compared(distance, found, weights, order))
     observed, predicted = (np.concatenate(x) for x in zip(*columns, strict=True))
@@ -160,7 +152,7 @@ def ranking_checks(
 
 
 def compared(
-    statistic: Callable[..., Floats], found: "Found", weights: tuple[Floats, Floats], *places: Any
+    statistic: Callable[..., Floats], found: Found, weights: tuple[Floats, Floats], *places: Any
 ) -> tuple[Floats, Floats]:
     """Compute a statistic of observed rankings (n_rows,) and of predicted ones (n_rows, n_draws).
 
@@ -299,19 +291,6 @@ def check_table(
 
 
 # What the checks need of a DataTree: rankings, their predictions and a consensus
-
-
-class Found(NamedTuple):
-    """Rankings in a DataTree, slots in the order they have there."""
-
-    item: NDArray[np.int64]  # (n_rankings, n_slots)
-    used: NDArray[np.bool_]  # (n_rankings, n_slots)
-    weight: Floats  # (n_rankings,)
-    observed: NDArray[Any]  # (n_rankings, n_slots)
-    predicted: NDArray[Any]  # (n_rankings, n_slots, n_draws)
-    draws: NDArray[np.intp]  # (n_draws,) which they are of all predictions
-    items: pd.Index
-    sizes_given: bool
 
 
 def found_rankings(data: xr.DataTree, var: str, draws: int | None) -> Found:

@@ -7,8 +7,7 @@ its rows, (label, length of lists). Calling it on ranks and on the weights of th
 column.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,8 +16,8 @@ from scipy.sparse import csc_array, triu
 
 __all__ = [
     "BlockSizes",
+    "Found",
     "KendallDistance",
-    "Lists",
     "PairOrders",
     "TopItem",
 ]
@@ -33,14 +32,17 @@ Ranks = NDArray[np.integer]
 Label = tuple[Any, Any]
 
 
-@dataclass(frozen=True)
-class Lists:
-    """What was presented to whom."""
+class Found(NamedTuple):
+    """Rankings in a DataTree, slots in the order they have there."""
 
-    item: NDArray[np.int64]  # (n_rankings, n_slots), numbered in the order in which pairs are named
+    item: NDArray[np.int64]  # (n_rankings, n_slots)
     used: NDArray[np.bool_]  # (n_rankings, n_slots)
     weight: Floats  # (n_rankings,)
+    observed: NDArray[Any]  # (n_rankings, n_slots)
+    predicted: NDArray[Any]  # (n_rankings, n_slots, n_draws)
+    draws: NDArray[np.intp]  # (n_draws,) which they are of all predictions
     items: pd.Index  # labels
+    sizes_given: bool
 
     @property
     def length(self) -> NDArray[np.int64]:
@@ -64,15 +66,14 @@ class TopItem:
 
     name = "top item"
 
-    def __init__(self, lists: Lists) -> None:
-        self._compared = lists.compared
-        row, slot = np.nonzero(lists.used & lists.compared[:, None])
-        entry, shape = row * lists.item.shape[1] + slot, (lists.item.size, len(lists.items))
-        sums = csc_array((np.ones(len(row)), (entry, lists.item[row, slot])), shape=shape)
-        held = lists.by_item(np.ones(lists.item.shape)).multiply(lists.compared[:, None])
-        shown = np.flatnonzero(held.T @ lists.weight)
+    def __init__(self, found: Found) -> None:
+        row, slot = np.nonzero(found.used & found.compared[:, None])
+        entry, shape = row * found.item.shape[1] + slot, (found.item.size, len(found.items))
+        sums = csc_array((np.ones(len(row)), (entry, found.item[row, slot])), shape=shape)
+        held = found.by_item(np.ones(found.item.shape)).multiply(found.compared[:, None])
+        shown = np.flatnonzero(held.T @ found.weight)
         self._sums, self._held = sums[:, shown].T.tocsr(), held.tocsc()[:, shown].T.tocsr()
-        self.labels: list[Label] = [(item, ALL) for item in lists.items[shown]]
+        self.labels: list[Label] = [(item, ALL) for item in found.items[shown]]
 
     def __call__(self, ranks: Ranks, weight: Floats) -> Floats:
         """Return one row per label."""
@@ -86,19 +87,19 @@ class PairOrders:
 
     name = "pair order"
 
-    def __init__(self, lists: Lists, max_pairs: int) -> None:
-        present = lists.by_item(np.ones(lists.item.shape))
-        together = triu(present.T @ present.multiply(lists.weight[:, None]), k=1).tocoo()
+    def __init__(self, found: Found, max_pairs: int) -> None:
+        present = found.by_item(np.ones(found.item.shape))
+        together = triu(present.T @ present.multiply(found.weight[:, None]), k=1).tocoo()
         # of equally frequent pairs neighbours in the consensus first: their order is least sure
         order = np.lexsort((together.row, together.col - together.row, -together.data))
         self.n_pairs = together.nnz
         self.labels: list[Label] = []
         self._pairs = []
-        slots = lists.by_item(np.broadcast_to(np.arange(lists.item.shape[1]), lists.item.shape))
+        slots = found.by_item(np.broadcast_to(np.arange(found.item.shape[1]), found.item.shape))
         for k in order[:max_pairs]:
             i, j = together.row[k], together.col[k]
             self._pairs.append(_both(slots, i, j))
-            self.labels.append((f"{lists.items[i]} > {lists.items[j]}", ALL))
+            self.labels.append((f"{found.items[i]} > {found.items[j]}", ALL))
 
     def __call__(self, ranks: Ranks, weight: Floats) -> Floats:
         """Return one row per label."""
@@ -115,8 +116,8 @@ class BlockSizes:
 
     name = "block size"
 
-    def __init__(self, lists: Lists) -> None:
-        self._length = lists.length
+    def __init__(self, found: Found) -> None:
+        self._length = found.length
         longest = int(self._length.max())
         self._largest = min(longest, LARGEST)
         names = ["1 item", *(f"{size} items" for size in range(2, self._largest + 1))]
@@ -144,11 +145,11 @@ class KendallDistance:
 
     name = "Kendall distance"
 
-    def __init__(self, lists: Lists, by_length: bool) -> None:
-        self._lists, self._length = lists, lists.length
-        self._groups = [(ALL, lists.compared)]
+    def __init__(self, found: Found, by_length: bool) -> None:
+        self._found, self._length = found, found.length
+        self._groups = [(ALL, found.compared)]
         if by_length:
-            self._groups += _lengths(self._length, lists.compared)
+            self._groups += _lengths(self._length, found.compared)
         self.labels: list[Label] = [
             (label, group) for label in ("mean", "spread") for group, _ in self._groups
         ]
@@ -161,7 +162,7 @@ class KendallDistance:
 
     def _distances(self, ranks: Ranks, places: Places) -> Floats:
         """Share of the pairs of each list that are the other way round, (n_rankings, n_draws)."""
-        item, used = self._lists.item, self._lists.used
+        item, used = self._found.item, self._found.used
         order = np.where(used[:, :, None], places[item], len(places))
         ranks = np.take_along_axis(ranks, order.argsort(axis=1, kind="stable"), 1)
         n_slots = ranks.shape[1]

@@ -46,8 +46,7 @@ def compare(
 ) -> pd.DataFrame:
     """Compare models by the expected log predictive density of what is left out.
 
-    That is a ranking, a pair or a ranker's counts; or, with `group`, all rankings of a ranker, all
-    pairs of a judge, a prompt or a day.
+    That is a ranking, a pair or a ranker's counts; or, with `group`, all that belongs together.
 
     Parameters
     ----------
@@ -91,8 +90,7 @@ def compare(
     Notes
     -----
     Rankings that have no labels and say the same are matched in order. If a model tells them apart,
-    by covariates of a ranking say, label them, such as by ``rankers=`` of
-    `Rankings.from_orderings`.
+    label them, such as by ``rankers=`` of `Rankings.from_orderings`.
 
     Examples
     --------

@@ -39,7 +39,6 @@ def group_log_likelihood(data: xr.DataTree, group: str, *, var: str = "y") -> xr
 
     Examples
     --------
-    >>> import arviz as az
     >>> az.loo(group_log_likelihood(posterior, "judge"))  # doctest: +SKIP
     """
     pointwise = pointwise_log_likelihood(data, var)

@@ -41,11 +41,10 @@ def relabel(
 ) -> xr.DataTree:
     r"""Give the components of all draws the same order.
 
-    Draw by draw, the permutation :math:`\sigma` of the components that is nearest to the reference,
+    Every variable that has their dim is permuted, draw by draw, by the permutation :math:`\sigma`
+    that is nearest to the reference, found by linear assignment:
 
-    .. math:: \min_\sigma \sum_g \lVert x_{\sigma(g)} - x^*_g \rVert^2 ,
-
-    is found by linear assignment, and every variable that has their dim is permuted by it.
+    .. math:: \min_\sigma \sum_g \lVert x_{\sigma(g)} - x^*_g \rVert^2 .
 
     Parameters
     ----------
@@ -78,8 +77,7 @@ def relabel(
 
     Notes
     -----
-    Only variables with the dim are permuted. A softmax with a reference component, for one, does
-    not follow: give every component coefficients.
+    A softmax with a reference component does not follow: give every component coefficients.
 
     References
     ----------
@@ -197,11 +195,6 @@ def compare_kinds(
     ------
     ValueError
         If nothing is given, or as `bayesrank.compare`.
-
-    Notes
-    -----
-    elpd is about predictions of new rankers; BIC approximates which number of components is most
-    probable. Where two numbers predict as well, the smaller is easier to explain.
 
     Examples
     --------

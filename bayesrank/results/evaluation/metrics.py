@@ -68,8 +68,8 @@ def err(
     Raises
     ------
     ValueError
-        If there is no document, a grade is negative or above `max_grade`, a score is NaN, the
-        lengths differ, or `k` is not positive.
+        If there is no document, a grade is negative or above `max_grade`, a score is not finite,
+        the lengths or labels differ, or `k` is not positive.
 
     References
     ----------
@@ -114,8 +114,6 @@ def ndcg(
     .. math:: DCG@k = \sum_{r=1}^k \frac{2^{g_r} - 1}{d_r}, \qquad d_r = \log_2(1 + r), \qquad
               NDCG@k = \frac{DCG@k}{\text{the highest possible } DCG@k}
 
-    Documents with equal scores have the mean of their gains: the expected value over their orders.
-
     Parameters
     ----------
     relevance : array, shape (n_documents,)
@@ -139,8 +137,7 @@ def ndcg(
     Raises
     ------
     ValueError
-        If there is no document, a grade is negative, a score is NaN or infinite, the lengths
-        differ, `k` is not positive, or there is no such discount.
+        As `err`; if there is no such discount.
 
     References
     ----------
@@ -151,10 +148,6 @@ def ndcg(
     --------
     >>> round(ndcg([0, 2, 1], [0.3, 0.9, 1.7], k=2), 4)
     0.7967
-    >>> round(ndcg([0, 2, 1], [0.3, 0.9, 1.7], k=2, discount="letor"), 4)
-    1.0
-    >>> ndcg([0, 0], [1.0, 2.0])
-    0.0
     """
     grades, starts = _ranked(relevance, score)
     depth = _depth(k, len(grades))

@@ -40,12 +40,8 @@ def adherence_summary(
 
     Parameters
     ----------
-    data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw and `dim` and no others.
-    var : str
-        The variable, not negative.
-    dim : str
-        The dim of the rankers.
+    data, var, dim
+        Posterior, variable and dim of the rankers, as in `rank_draws`, without further dims.
     prob : float
         Probability of the interval, in (0, 1): equal tails.
     factor : float

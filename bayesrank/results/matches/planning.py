@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr, rel_entr
 from threadpoolctl import threadpool_limits
@@ -66,9 +67,9 @@ def next_matches(
         Number of matches to choose, 1 or more. The same two items may meet more than once.
     top : int
         The best k items are sought: 1 for the leader alone; fewer than all items.
-    cost : DataFrame, dict of dicts or array_like of float, shape (n_items, n_items), optional
-        Cost of a match of the two items, positive and symmetric; the diagonal is ignored. A
-        DataFrame or a dict of dicts is read by the labels of the items. By default all cost the
+    cost : DataFrame, DataArray, dict of dicts or array, shape (n_items, n_items), optional
+        Cost of a match of the two items, positive and symmetric; the diagonal is ignored. All but
+        an array are read by the labels of the items. By default all cost the
         same. Matches are chosen by gain per cost.
     seed : int
         Seed of the simulated outcomes of the matches that are chosen already.
@@ -88,7 +89,6 @@ def next_matches(
 
     Examples
     --------
-    >>> import xarray as xr
     >>> rng = np.random.default_rng(0)
     >>> draws = xr.DataArray(rng.normal([2.0, 1.5, 1.4, -2.0], 0.3, (1, 2000, 4)),
     ...                      dims=("chain", "draw", "item"), coords={"item": list("abcd")})
@@ -140,21 +140,17 @@ def _prices(cost: ArrayLike | pd.DataFrame | Mapping[Any, Any] | None, labels: A
     n_items = len(labels)
     if cost is None:
         return np.ones((n_items, n_items))
-    if isinstance(cost, Mapping):
-        cost = pd.DataFrame(cost).T
-    if isinstance(cost, pd.DataFrame):
-        for side, given in (("index", cost.index), ("columns", cost.columns)):
-            if sorted(map(str, given)) != sorted(map(str, labels)) or not given.isin(labels).all():
+    frame = cost.to_pandas() if isinstance(cost, xr.DataArray) else cost
+    frame = pd.DataFrame(cost).T if isinstance(cost, Mapping) else frame
+    if isinstance(frame, pd.DataFrame):
+        for side, given in (("index", frame.index), ("columns", frame.columns)):
+            if len(given) != n_items or {*given} != {*labels}:
                 raise ValueError(
                     f"The {side} of `cost` must be the labels of the {n_items} items, each once; "
                     f"it is {given.tolist()}."
                 )
-        cost = cost.loc[list(labels), list(labels)]
-    elif hasattr(cost, "dims"):
-        raise ValueError(
-            "`cost` is a DataArray, whose labels would be lost. Give cost.to_pandas()."
-        )
-    found = np.asarray(cost, dtype=np.float64)
+        frame = frame.loc[list(labels), list(labels)]
+    found = np.asarray(frame, dtype=np.float64)
     if found.shape != (n_items, n_items):
         raise ValueError(f"`cost` has the shape {found.shape}; it must be {(n_items, n_items)}.")
     i, j = np.triu_indices(n_items, 1)
@@ -288,7 +284,6 @@ def matches_to_settle(
 
     Examples
     --------
-    >>> import xarray as xr
     >>> rng = np.random.default_rng(0)
     >>> draws = xr.DataArray(rng.normal([1.0, 0.6, -1.0], 0.3, (1, 2000, 3)),
     ...                      dims=("chain", "draw", "item"), coords={"item": list("abc")})

@@ -10,7 +10,7 @@ its normalised rank: one for the best, zero for the last, with :math:`\bar r_{ni
 those who ranked it.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,13 +19,7 @@ from scipy.sparse import csr_array
 
 from bayesrank.data import PairCounts, Rankings
 
-
-class Shares(NamedTuple):
-    """Shares of the others beaten, one per item in a ranking."""
-
-    item: NDArray[Any]
-    share: NDArray[np.float64]
-    weight: NDArray[np.float64]
+Shares = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]  # item, share, weight
 
 
 def borda(data: Rankings | PairCounts) -> pd.Series:
@@ -76,7 +70,7 @@ def _of_rankings(rankings: Rankings) -> Shares:
     tied = rankings.block_sizes[row, block] - 1
     above = np.cumsum(rankings.block_sizes, axis=1)[row, block] - tied - 1
     share = (others - above - tied / 2) / others
-    return Shares(rankings.item[row, slot], share, rankings.weight[row])
+    return rankings.item[row, slot], share, rankings.weight[row]
 
 
 def _of_counts(counts: PairCounts) -> Shares:
@@ -91,4 +85,4 @@ def _of_counts(counts: PairCounts) -> Shares:
 
     cell = ranker.astype(np.int64) * len(counts.problems) + counts.problem_idx[item]
     others = np.bincount(cell)[cell] - 1
-    return Shares(item, (1 + lead.data / others) / 2, counts.weight[ranker])
+    return item, (1 + lead.data / others) / 2, counts.weight[ranker]

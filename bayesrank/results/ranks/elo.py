@@ -31,14 +31,11 @@ def elo_scale(
 
     Parameters
     ----------
-    data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw and `dim`, of a model in which the log odds that one item
-        beats another are the difference of their utilities: Bradley-Terry, Davidson, Rao-Kupper,
-        Plackett-Luce, or `leaderboard_model`, where they are those with a typical judge.
-    var : str
-        The utilities.
-    dim : str
-        The dim of the items.
+    data, var, dim
+        Posterior, variable and dim of the items, as in `rank_draws`, of a model in which the log
+        odds that one item beats another are the difference of their utilities: Bradley-Terry,
+        Davidson, Rao-Kupper, Plackett-Luce, or `leaderboard_model`, where they are those with a
+        typical judge.
     anchor : label, optional
         The item that has `at` points in every draw; by default the mean of all items has. The
         spread of a rating is that of its distance from the anchor.
@@ -48,17 +45,12 @@ def elo_scale(
     Returns
     -------
     DataArray
-        Ratings in every draw, with the dims of the utilities, called "elo". Ranks are the same:
-        `rank_summary` takes it as it is.
+        Ratings in every draw, with the dims of the utilities, called "elo".
 
     Raises
     ------
     ValueError
         As `rank_draws`; if there is no such item, or `at` is not finite.
-
-    References
-    ----------
-    Elo, The Rating of Chessplayers, Past and Present, 1978.
 
     Examples
     --------

@@ -105,9 +105,9 @@ def win_probability(
 ) -> xr.DataArray:
     r"""Probability that one item beats another, for every pair.
 
-    Two questions are easily confused. ``of="utility"`` is about the items: the posterior
-    probability that :math:`w_i > w_j`, which goes to 0 or 1 as data come in. ``of="match"`` is
-    about the next comparison: the posterior mean of :math:`1/(1 + e^{w_j - w_i})`, which does not.
+    ``of="utility"`` is the posterior probability that :math:`w_i > w_j`, which goes to 0 or 1 as
+    data come in. ``of="match"`` is about the next comparison: the posterior mean of
+    :math:`1/(1 + e^{w_j - w_i})`, which does not.
 
     Parameters
     ----------

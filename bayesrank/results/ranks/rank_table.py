@@ -45,7 +45,7 @@ def rank_draws(data: Any, var: str = "utility", *, dim: str = "item") -> xr.Data
     Parameters
     ----------
     data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw and `dim`.
+        Posterior with dims chain, draw, `dim`, and perhaps others, such as groups.
     var : str
         The variable to rank, highest first.
     dim : str
