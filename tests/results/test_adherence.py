@@ -82,40 +82,32 @@ def test_names_dims_and_their_order_are_free():
     pd.testing.assert_frame_equal(found, adherence_summary(BY_HAND), check_names=False)
 
 
-def test_negative_adherences_raise():
-    with pytest.raises(ValueError, match=r"^'adherence' of ranker bob is -0\.5 .* with var=\.$"):
-        adherence_summary(posterior([[1.0, -0.5, 0.3]]))
-
-
-def test_more_dims_than_one_of_rankers_raise():
-    with pytest.raises(ValueError, match=r"further dims \['year'\]: .*\.isel\(year=0\)\.$"):
-        adherence_summary(xr.concat([BY_HAND, BY_HAND], "year"))
+NOBODY = posterior([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
 
 
 @pytest.mark.parametrize(
-    ("option", "message"),
+    ("data", "option", "message"),
     [
-        ({"prob": 94}, r"^`prob` is 94; it must lie between 0\.0 and 1\.$"),
-        ({"outlier_prob": 0.5}, r"^`outlier_prob` is 0\.5; it must lie between 0\.5 and 1\.$"),
-        ({"factor": 0.5}, r"^`factor` is 0\.5; it must be finite, 1 or more\.$"),
-        ({"factor": math.inf}, r"^`factor` is inf; it must be finite"),
-        ({"factor": math.nan}, r"^`factor` is nan; it must be finite"),
-        ({"relative": 95}, r"^`relative` is 95; it is True, False or the quantile"),
-        ({"relative": 0.0}, r"^`relative` is 0\.0; it is True"),
+        (posterior([[1, -0.5, 0.3]]), {}, r"'adherence' of ranker bob is -0\.5 .* with var=\.$"),
+        (xr.concat([BY_HAND, BY_HAND], "year"), {}, r"dims \['year'\]: .*\.isel\(year=0\)\.$"),
+        (BY_HAND, {"prob": 94}, r"^`prob` is 94; it must lie between 0\.0 and 1\.$"),
+        (BY_HAND, {"outlier_prob": 0.5}, r"^`outlier_prob` is 0\.5; it must lie between 0\.5 and"),
+        (BY_HAND, {"factor": 0.5}, r"^`factor` is 0\.5; it must be finite, 1 or more\.$"),
+        (BY_HAND, {"factor": math.inf}, r"^`factor` is inf; it must be finite"),
+        (BY_HAND, {"factor": math.nan}, r"^`factor` is nan; it must be finite"),
+        (BY_HAND, {"relative": 95}, r"^`relative` is 95; it is True, False or the quantile"),
+        (BY_HAND, {"relative": 0.0}, r"^`relative` is 0\.0; it is True"),
+        (NOBODY, {"relative": 0.5}, r"^The 0\.5 quantile of adherences is 0 in one draw: "),
+        (0 * NOBODY, {"relative": True}, r"^The largest adherence is 0 in one draw: "),
     ],
 )
-def test_bad_numbers_raise(option, message):
+def test_bad_draws_and_numbers_raise(data, option, message):
     with pytest.raises(ValueError, match=message):
-        adherence_summary(BY_HAND, **option)
+        adherence_summary(data, **option)
 
 
-def test_nothing_is_relative_to_zero():
-    nobody = posterior([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
-    with pytest.raises(ValueError, match=r"^The 0\.5 quantile of adherences is 0 in one draw: "):
-        adherence_summary(nobody, relative=0.5)
-    with pytest.raises(ValueError, match=r"^The largest adherence is 0 in one draw: "):
-        adherence_summary(0 * nobody, relative=True)
-    assert adherence_summary(nobody, relative=True)["mean"].tolist() == [1.0, 0.5, 0.5]
+def test_what_one_ranker_alone_has_is_relative_to_the_largest():
+    assert adherence_summary(NOBODY, relative=True)["mean"].tolist() == [1.0, 0.5, 0.5]
 
 
 # How many judges of their own minds

@@ -328,29 +328,45 @@ def test_ties_that_are_rare_are_caught_by_block_sizes_unless_the_model_knows():
 # Bad input.
 
 
-def test_data_without_predictions_say_how_to_get_them():
-    data = tree()
-    del data["posterior_predictive"]
-    with pytest.raises(ValueError, match=r"no posterior_predictive.*extend_inferencedata=True"):
-        ranking_checks(data)
-    data = tree()
-    del data["observed_data"]
-    with pytest.raises(ValueError, match="no observed_data; it has"):
-        ranking_checks(data)
-    with pytest.raises(TypeError, match=r"Expected a DataTree .* got Dataset"):
-        ranking_checks(tree()["observed_data"].to_dataset())
+def without(group, part=None, **options):
+    data = tree(**options)
+    if part:
+        data[group] = data[group].to_dataset().drop_vars(part)
+    else:
+        del data[group]
+    return data
 
 
-def test_an_unknown_variable_is_answered_with_those_there_are():
-    with pytest.raises(ValueError, match=r"no variable 'x'; it has \['y'\]"):
-        ranking_checks(tree(), var="x")
+PAIRS = {"outcome": "pair outcomes given the pairs"}
+REFUSED = [
+    (without("posterior_predictive"), {}, r"no posterior_predictive.*extend_inferencedata=True"),
+    (without("observed_data"), {}, "no observed_data; it has"),
+    (tree()["observed_data"].to_dataset(), {}, r"Expected a DataTree .* got Dataset"),
+    (tree(), {"var": "x"}, r"no variable 'x'; it has \['y'\]"),
+    (
+        without("constant_data", "y_item", **PAIRS),
+        {},
+        "not observed as rankings. It holds pair out",
+    ),
+    (tree(drawn=np.array(DRAWN)[:, :2]), {}, "predict the rankings that were observed"),
+    (tree(drawn=np.ones((1, 0, 3, 3), int)), {}, "hold no draw"),
+    *(
+        (tree(), {name: value}, f"`{name}` is {value}; it must be a whole number")
+        for name in ("max_pairs", "draws")
+        for value in (0, 1.5)
+    ),
+    (tree(), {"prob": 1.2}, r"`prob` is 1\.2"),
+    *(
+        (tree(), {"consensus": wrong}, "each of the 3 items once, best first; it holds")
+        for wrong in (["a", "b"], ["a", "b", "b"], ["a", "b", "x"])
+    ),
+]
 
 
-def test_pairs_are_not_rankings():
-    data = tree(outcome="pair outcomes given the pairs")
-    data["constant_data"] = data["constant_data"].to_dataset().drop_vars("y_item")
-    with pytest.raises(ValueError, match=r"not observed as rankings\. It holds pair outcome"):
-        ranking_checks(data)
+@pytest.mark.parametrize(("data", "options", "said"), REFUSED)
+def test_what_cannot_be_checked_is_refused(data, options, said):
+    with pytest.raises((ValueError, TypeError), match=said):
+        ranking_checks(data, **options)
 
 
 @pytest.mark.parametrize(
@@ -369,32 +385,13 @@ def test_predictions_must_be_weak_orders(ranks, told):
         ranking_checks(tree(drawn=drawn))
 
 
-def test_predictions_of_other_rankings_are_refused():
-    with pytest.raises(ValueError, match="predict the rankings that were observed"):
-        ranking_checks(tree(drawn=np.array(DRAWN)[:, :2]))
-    with pytest.raises(ValueError, match="hold no draw"):
-        ranking_checks(tree(drawn=np.ones((1, 0, 3, 3), int)))
-
-
-def test_a_consensus_is_an_order_of_all_items_or_a_variable():
-    for wrong in (["a", "b"], ["a", "b", "b"], ["a", "b", "x"]):
-        with pytest.raises(ValueError, match="each of the 3 items once, best first; it holds"):
-            ranking_checks(tree(), consensus=wrong)
+def test_a_consensus_is_a_variable_by_item_or_else_the_predictions():
     data = tree()
     data["posterior"] = xr.Dataset({"sd": (("chain", "draw"), np.ones((1, 4)))})
     for wrong in ("skill", "sd"):
         with pytest.raises(ValueError, match=rf"no variable '{wrong}' with one .* it has \['sd'\]"):
             ranking_checks(data, consensus=wrong)
     assert ranking_checks(data).attrs["consensus"].startswith("mean place")
-
-
-def test_settings_out_of_range_are_refused():
-    for name in ("max_pairs", "draws"):
-        for value in (0, 1.5):
-            with pytest.raises(ValueError, match=f"`{name}` is {value}; it must be a whole number"):
-                ranking_checks(tree(), **{name: value})
-    with pytest.raises(ValueError, match=r"`prob` is 1\.2"):
-        ranking_checks(tree(), prob=1.2)
 
 
 # What checks say altogether

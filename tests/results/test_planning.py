@@ -103,21 +103,6 @@ def test_costs_decide_between_matches_that_tell_alike_and_are_read_by_label():
         br.next_matches(posterior(utility[None]), 1, cost=cost.rename({"i0": "x"}))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n": 0}, "`n` is 0; it must be a whole number"),
-        ({"top": 2}, "`top` is 2; of 2 items fewer than 2 can be sought"),
-        ({"cost": np.ones(2)}, r"`cost` has the shape \(2,\); it must be \(2, 2\)"),
-        ({"cost": np.zeros((2, 2))}, "`cost` must be positive and finite"),
-        ({"cost": [[1, 2], [3, 1]]}, "must be symmetric: a match of 0 and 1 costs 2"),
-    ],
-)
-def test_bad_choices(options, message):
-    with pytest.raises(ValueError, match=message):
-        br.next_matches(posterior([[[1.0, 2.0], [2.0, 1.0]]]), **options)
-
-
 def play(rng, pairs, strength, n_items):
     """Results of matches as counts of wins."""
     wins = np.zeros((n_items, n_items), int)
@@ -212,14 +197,19 @@ def test_what_settling_says(draws, options, text):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("plan", "options", "message"),
     [
-        ({"at_most": 0}, "`at_most` is 0; it must be a whole number"),
-        ({"among": "some"}, "`among` is 'some'; it must be 'all' or 'tied'"),
-        ({"at": (5, 2)}, "it must hold ascending whole numbers"),
-        ({"power": 1.0}, "`power` is 1.0"),
+        (br.next_matches, {"n": 0}, "`n` is 0; it must be a whole number"),
+        (br.next_matches, {"top": 2}, "`top` is 2; of 2 items fewer than 2 can be sought"),
+        (br.next_matches, {"cost": np.ones(2)}, r"has the shape \(2,\); it must be \(2, 2\)"),
+        (br.next_matches, {"cost": np.zeros((2, 2))}, "`cost` must be positive and finite"),
+        (br.next_matches, {"cost": [[1, 2], [3, 1]]}, "symmetric: a match of 0 and 1 costs 2"),
+        (br.matches_to_settle, {"at_most": 0}, "`at_most` is 0; it must be a whole number"),
+        (br.matches_to_settle, {"among": "some"}, "is 'some'; it must be 'all' or 'tied'"),
+        (br.matches_to_settle, {"at": (5, 2)}, "it must hold ascending whole numbers"),
+        (br.matches_to_settle, {"power": 1.0}, "`power` is 1.0"),
     ],
 )
-def test_bad_settling(options, message):
+def test_bad_plans(plan, options, message):
     with pytest.raises(ValueError, match=message):
-        br.matches_to_settle(posterior([[[1.0, 2.0], [2.0, 1.0]]]), **options)
+        plan(posterior([[[1.0, 2.0], [2.0, 1.0]]]), **options)

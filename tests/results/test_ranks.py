@@ -117,16 +117,14 @@ def test_what_the_samplers_of_pymc_return_is_read_with_names_of_ones_own():
     assert float(p.sel(player="ben", player_other="ann")) == 1
 
 
-@pytest.mark.parametrize("prob", [0, 1, -0.1, 94, np.nan])
-def test_a_probability_out_of_range_raises(prob):
-    with pytest.raises(ValueError, match=rf"^`prob` is {prob}; it must lie between 0.0 and 1\.$"):
-        rank_summary(posterior(), prob=prob)
-
-
-@pytest.mark.parametrize("prob", [0.5, 1, 95])
-def test_a_probability_of_ties_out_of_range_raises(prob):
-    with pytest.raises(ValueError, match=rf"^`tied_prob` is {prob}; it must lie between 0.5 and 1"):
-        rank_summary(posterior(), tied_prob=prob)
+@pytest.mark.parametrize(("name", "lowest"), [("prob", 0.0), ("tied_prob", 0.5)])
+@pytest.mark.parametrize("prob", [-0.1, 1, 94, np.nan, "lowest"])
+def test_a_probability_out_of_range_raises(name, lowest, prob):
+    prob = lowest if prob == "lowest" else prob
+    with pytest.raises(
+        ValueError, match=rf"^`{name}` is {prob}; it must lie between {lowest} and 1"
+    ):
+        rank_summary(posterior(), **{name: prob})
 
 
 # Size
