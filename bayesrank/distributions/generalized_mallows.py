@@ -50,13 +50,11 @@ class GeneralizedMallows(Discrete):
 
     where :math:`V_j` counts the items that are left at stage j and stand before the chosen one in
     the consensus :math:`\rho`. The sum of the :math:`V_j` is Kendall's distance: equal
-    concentrations make `Mallows` of it. Without a consensus it is summed out, all orders of the
+    concentrations make `Mallows` of it. Without a consensus it is marginalised, all orders of the
     items being equally likely a priori.
 
-    ========  ==================================================================
-    Support   full rankings and top-k lists (given k)
-    Axes      the last one is items or slots; the ones before it are rankings
-    ========  ==================================================================
+    Values are full rankings and top-k lists, given k, on the last axis; the axes before it are
+    rankings.
 
     Parameters
     ----------
@@ -88,15 +86,8 @@ class GeneralizedMallows(Discrete):
     Raises
     ------
     ValueError
-        If a consensus does not hold the ranks 1 to n, there are too many stages or items, or a
-        ranking leaves items out, or has ties before its last block.
-    TypeError
-        On unknown arguments, without `alpha`, or if a consensus holds no whole numbers.
-
-    Notes
-    -----
-    Other ties, and items that are left out, would take sums over sets and are refused: `Mallows`,
-    which has one concentration for all stages, takes them.
+        If there are too many stages or items, or a ranking leaves items out, or has ties before its
+        last block, which `Mallows` takes.
 
     References
     ----------
@@ -164,17 +155,8 @@ class GeneralizedMallows(Discrete):
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
-        Parameters
-        ----------
-        consensus, alpha, sizes
-            As of the class; the consensus is needed.
-        **kwargs
-            As PyMC's distributions have them.
-
-        Returns
-        -------
-        TensorVariable of int
-            Ranks, by item.
+        The parameters are those of the class, and PyMC's shape, size and rng; the consensus is
+        needed.
 
         Examples
         --------

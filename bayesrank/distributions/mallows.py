@@ -58,7 +58,7 @@ class Mallows(Discrete):
               \frac{\exp(-\frac{\alpha}{n} d(\pi, \rho))}{Z_n(\alpha)}
 
     where :math:`\rho` is the consensus of the n items and the normaliser is exact. Without a
-    consensus it is summed out, all orders of the items being equally likely a priori:
+    consensus it is marginalised, all orders of the items being equally likely a priori:
 
     .. math:: P(\pi_1, \dots, \pi_N \mid \alpha) =
               \frac{1}{n!} \sum_\rho \prod_m P(\pi_m \mid \rho, \alpha_m)
@@ -68,10 +68,7 @@ class Mallows(Discrete):
 
     .. math:: P(y \mid \rho, \alpha) = \sum_{\pi \text{ completes } y} P(\pi \mid \rho, \alpha)
 
-    ========  ==================================================================
-    Support   weak orders of the slots in use (given their block sizes)
-    Axes      the last one is items or slots; the ones before it are rankings
-    ========  ==================================================================
+    Values are weak orders of the slots in use, on the last axis; the axes before it are rankings.
 
     =============  =====================================  =================================
     distance       :math:`d(\pi, \rho)`                   items
@@ -98,11 +95,11 @@ class Mallows(Discrete):
     name : str
         Name of the variable.
     consensus : tensor_like of int, (..., n) or, with a `Rankings`, (n_items,), optional
-        Ranks of the items, 1 to n. With a `Rankings` it is by item, ``dims="item"``, or by ranker
-        or ranking as well, and a Series or dict is aligned by its labels. A random consensus is a
-        variable of rankings, such as a `PlackettLuce` of equal utilities; sample it with
-        `bayesrank.LeapAndShift`. None marginalises it, in time :math:`2^n n` (0.04 s at 20 items):
-        at every evaluation, or where `alpha` is one number, only when the model is made.
+        Ranks of the items, 1 to n. With a `Rankings` it is by item, or by ranker or ranking as
+        well. A random consensus is a variable of rankings, such as a `PlackettLuce` of equal
+        utilities; sample it with `bayesrank.LeapAndShift`. None marginalises it, in time
+        :math:`2^n n` (0.04 s at 20 items): at every evaluation, or where `alpha` is one number,
+        only when the model is made.
     alpha : tensor_like of float, (...), or variable with dims
         Concentration, not negative; at zero all rankings are equally likely. One for all rankings,
         one for each, or with a `Rankings` by ranker, ``dims="ranker"``, and by their groups.
@@ -128,10 +125,8 @@ class Mallows(Discrete):
     Raises
     ------
     ValueError
-        If the distance is unknown, there are too many items for it, a consensus does not hold the
-        ranks 1 to n, or a ranking has ties or leaves items out for which the tables have no sum.
-    TypeError
-        On unknown arguments, without `alpha`, or if a consensus holds no whole numbers.
+        If there are too many items for the distance, a consensus does not hold the ranks 1 to n, or
+        a ranking has ties or leaves items out for which the tables have no sum.
 
     References
     ----------
@@ -213,17 +208,8 @@ class Mallows(Discrete):
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
-        Parameters
-        ----------
-        consensus, alpha, distance, where, sizes
-            As of `Mallows`; the consensus has the rank of every item.
-        shape, size, rng
-            As in PyMC; without a consensus the shape (n_rankings, n_items) is needed.
-
-        Returns
-        -------
-        TensorVariable of int, (..., n_items)
-            Ranks, by item.
+        The parameters are those of the class, and PyMC's shape, size and rng; without a consensus
+        the shape (n_rankings, n_items) is needed.
 
         Examples
         --------

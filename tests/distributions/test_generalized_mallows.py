@@ -1,6 +1,5 @@
 """Generalised Mallows models as distributions: observed rankings, draws, steps, what is refused."""
 
-import arviz as az
 import numpy as np
 import pymc as pm
 import pytensor
@@ -11,9 +10,8 @@ from pymc.logprob.utils import ParameterValueError
 from scipy.special import logsumexp
 
 import bayesrank as br
-from bayesrank.inference import LeapAndShift
 from bayesrank.likelihoods.mallows import summed_out_stages_logp
-from tests.distributions.calibration import bins_by_weight, sample, uniformity
+from tests.distributions.calibration import bins_by_weight, uniformity
 from tests.likelihoods.loops import for_each
 from tests.likelihoods.mallows.permutations import every_ranking, staged_logp
 from tests.oracles import gradient
@@ -77,26 +75,6 @@ def test_draws_are_rankings_with_the_blocks_of_the_observed_ones(consensus):
         np.testing.assert_array_equal(by_item, np.minimum(RHO, R.ranks.max(axis=1)[:, None]))
 
 
-@for_each(
-    ("consensus", "alpha", "more", "shape"),
-    [
-        ([1, 2, 3], [1.0], {}, (3,)),
-        ([1, 2, 3], [1.0, 2.0], {"size": 4}, (4, 3)),
-        ([[1, 2, 3], [3, 2, 1]], [1.0], {}, (2, 3)),
-        ([1, 2, 3], [[1.0], [2.0]], {}, (2, 3)),
-        ([1], [1.0], {}, (1,)),
-        ([1, 2, 3], [1.0], {"sizes": [1, 2]}, (3,)),
-    ],
-)
-def test_shapes_follow_from_the_parameters(consensus, alpha, more, shape):
-    dist = br.GeneralizedMallows.dist(consensus, alpha, **more)
-    draw = pm.draw(dist, random_seed=1)
-    assert draw.shape == tuple(dist.shape.eval()) == shape
-    logp = pm.logp(dist, draw).eval(mode="FAST_COMPILE")
-    assert logp.shape == shape[:-1]
-    assert np.isfinite(logp).all()
-
-
 def test_arrays_are_observed_too():
     tops = np.array([[1, 2, 2], [2, 1, 2]])
     with pm.Model() as model:
@@ -126,26 +104,6 @@ def test_the_consensus_that_was_summed_out_has_its_posterior_and_rankings_are_pr
             rest = np.delete(np.arange(4), m)
             expected = summed(alpha) - summed(alpha, RANKS[rest], R.weight[rest])
             assert float(pointwise[0, draw, m]) == pytest.approx(expected, abs=1e-9)
-
-
-@pytest.mark.slow  # others are tested in test_leap_and_shift.py
-def test_steps_have_the_posterior_of_the_consensus():
-    with pm.Model(coords=R.coords) as model:
-        consensus = br.PlackettLuce("consensus", np.zeros(4), dims="item")
-        br.GeneralizedMallows("y", consensus, ALPHA, observed=R)
-        step = LeapAndShift([consensus], rng=np.random.default_rng(3))
-    assert step.parts is not None
-    point, draws = model.initial_point(), np.empty((2000, 4), int)
-    for draw in draws:
-        point, _ = step.step(point)
-        draw[:] = point["consensus"]
-    every = every_ranking(4)
-    each = [R.weight @ [staged_logp(x, rho, ALPHA) for x in RANKS] for rho in every]
-    share = np.exp(each - logsumexp(each))
-    for item in range(4):
-        for place in range(1, 5):
-            here, exact = (draws[:, item] == place).mean(), share @ (every[:, item] == place)
-            assert abs(here - exact) < 5.5 * np.sqrt(exact * (1 - exact) / 2000) + 1e-3
 
 
 # Kinds
@@ -204,32 +162,6 @@ def test_posteriors_of_the_concentrations_are_calibrated(rng):
     each = np.array([[f(own, a) for a in prior] for own in ranks])
     bins = bins_by_weight([truth], [prior], each)
     assert uniformity(bins).min() > 1e-7
-
-
-@pytest.mark.slow
-def test_nuts_samples_what_steps_and_nuts_sample_together(data_dir):
-    sushi = br.load_sushi("a", data_dir / "sushi3").subset(range(300))
-    priors = {"sigma": 5.0, "dims": "stage"}
-    coords = sushi.coords | {"stage": range(1, 10)}
-    with pm.Model(coords=coords) as model:
-        alpha = pm.HalfNormal("alpha", **priors)
-        br.GeneralizedMallows("y", alpha=alpha, observed=sushi)
-        exact = sample(600, tune=400)
-    with pm.Model(coords=coords):
-        alpha = pm.HalfNormal("alpha", **priors)
-        consensus = br.PlackettLuce("consensus", np.zeros(10), dims="item")
-        br.GeneralizedMallows("y", consensus, alpha, observed=sushi)
-        found = pm.sample(
-            600, tune=400, chains=2, cores=1, step=LeapAndShift([consensus]), random_seed=1,
-            progressbar=False, compute_convergence_checks=False,
-        )  # fmt: skip
-    for stage in range(1, 10):
-        one, other = (x["posterior"]["alpha"].sel(stage=stage) for x in (exact, found))
-        error = np.hypot(float(az.mcse(one, method="mean")), float(az.mcse(other, method="mean")))
-        assert abs(float(one.mean() - other.mean())) < 5.5 * error
-    few = exact.isel(draw=slice(None, None, 50))
-    places = br.consensus_posterior(few, model=model, random_seed=1)["place_probability"]
-    assert float(places.mean(("chain", "draw")).sel(item="toro (fatty tuna)", place=1)) > 0.99
 
 
 # What is refused

@@ -56,7 +56,27 @@ PAIRS = [
     ({"utility": np.zeros((0, 2))}, (0,), 1),
     ({"utility": np.zeros((2, 2)), "total": 4}, (2,), 4),
 ]
+MALLOWS = [
+    ({"consensus": [1, 2, 3], "alpha": 1.0}, (3,)),
+    ({"consensus": [1, 2, 3], "alpha": [1.0, 2.0]}, (2, 3)),
+    ({"consensus": [[1, 2, 3], [3, 2, 1]], "alpha": 1.0}, (2, 3)),
+    ({"consensus": [1, 2, 3], "alpha": 1.0, "size": 4}, (4, 3)),
+    ({"consensus": [1, 2, 3], "alpha": 1.0, "shape": (5, 2, 3)}, (5, 2, 3)),
+    ({"consensus": [1], "alpha": 1.0}, (1,)),
+    ({"alpha": 1.0, "shape": (4, 3)}, (4, 3)),
+    ({"alpha": [1.0, 2.0], "shape": (2, 3)}, (2, 3)),
+]
+STAGES = [
+    ({"consensus": [1, 2, 3], "alpha": [1.0]}, (3,)),
+    ({"consensus": [1, 2, 3], "alpha": [1.0, 2.0], "size": 4}, (4, 3)),
+    ({"consensus": [[1, 2, 3], [3, 2, 1]], "alpha": [1.0]}, (2, 3)),
+    ({"consensus": [1, 2, 3], "alpha": [[1.0], [2.0]]}, (2, 3)),
+    ({"consensus": [1], "alpha": [1.0]}, (1,)),
+    ({"consensus": [1, 2, 3], "alpha": [1.0], "sizes": [1, 2]}, (3,)),
+]
 CASES = [
+    *((br.Mallows, *case, None) for case in MALLOWS),
+    *((br.GeneralizedMallows, *case, None) for case in STAGES),
     *((br.PlackettLuce, *case, None) for case in PLACKETT_LUCE),
     *((br.PMOP, *case, None) for case in PMOP),
     *((br.MPM, {"score": SCORE} | own, shape, total) for own, shape, total in MPM),

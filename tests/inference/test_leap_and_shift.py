@@ -1,9 +1,12 @@
 """Steps of a consensus, against its exact posterior."""
 
+from itertools import product
+
 import arviz as az
 import numpy as np
 import pymc as pm
 import pytest
+from scipy.special import softmax
 
 import bayesrank as br
 from bayesrank.inference import LeapAndShift
@@ -61,10 +64,9 @@ def test_steps_have_the_posterior_of_the_consensus(compiled):
 
 
 def check_places(draws, exact):
-    """Compare shares of draws (n_draws, n) with the probabilities of places, (n, n)."""
-    n = draws.shape[1]
-    for item in range(n):
-        for place in range(1, n + 1):
+    """Compare shares of draws (n_draws, n_items) with the probabilities of places."""
+    for item in range(draws.shape[1]):
+        for place in range(1, exact.shape[1] + 1):
             here = (draws[:, item] == place).astype(float)
             if 0 < here.mean() < 1:
                 error = float(az.mcse(here[None], method="mean"))
@@ -82,23 +84,32 @@ def drawn_by(step, point, n_draws):
     return draws
 
 
-def test_steps_of_partial_rankings_have_theirs():
-    n = 4
-    some = br.Rankings.from_orderings(
-        [["a", "b", {"c", "d"}], ["d", "a"], [{"a", "b"}, "c", "d"], ["b", {"a", "c", "d"}]],
-        items=list("abcd"), weight=[1, 2, 1, 1], rest=())  # fmt: skip
+@for_each("alpha", [2.5, [3.0, 1.0, 0.5]])
+def test_steps_of_partial_rankings_have_theirs(alpha):
+    orderings = [["a", "b", {"c", "d"}], list("dacb"), ["b", {"a", "c", "d"}]]
+    if np.ndim(alpha) == 0:  # of which no costs are known
+        orderings += [["d", "a"], [{"a", "b"}, "c", "d"]]
+    some = br.Rankings.from_orderings(orderings, weight=[1, 2, 1, 1, 1][: len(orderings)], rest=())
     with pm.Model(coords=some.coords) as model:
-        consensus = br.PlackettLuce("consensus", np.zeros(n), dims="item")
-        br.Mallows("y", consensus, 2.5, distance="kendall", observed=some)
+        consensus = br.PlackettLuce("consensus", np.zeros(4), dims="item")
+        if np.ndim(alpha):
+            br.GeneralizedMallows("y", consensus, alpha, observed=some)
+        else:
+            br.Mallows("y", consensus, alpha, distance="kendall", observed=some)
         step = LeapAndShift([consensus], rng=np.random.default_rng(3), leap=2)
     assert step.parts is not None
-    every = every_ranking(n)
-    logp = model.compile_logp()
-    each = np.array([float(logp({"consensus": rho})) for rho in every])
-    share = np.exp(each - each.max())
-    share /= share.sum()
-    exact = [[share @ (every[:, i] == r) for r in range(1, n + 1)] for i in range(n)]
-    check_places(drawn_by(step, model.initial_point(), 2000), np.array(exact))
+    exact = exact_orders(model, 1)
+    check_places(drawn_by(step, model.initial_point(), 2000), exact)
+
+
+def exact_orders(model, n_rows):
+    """Probabilities of places, (n_rows * n, n), from those of all orders of all rows."""
+    n = model["consensus"].type.shape[-1] or len(model.coords["item"])
+    logp, rows = model.compile_logp(), list(product(every_ranking(n), repeat=n_rows))
+    shape = (n_rows, n) if n_rows > 1 else (n,)
+    share = softmax([float(logp({"consensus": np.reshape(rho, shape)})) for rho in rows])
+    flat = np.array(rows).reshape(len(rows), -1)
+    return np.array([[share @ (item == r) for r in range(1, n + 1)] for item in flat.T])
 
 
 @pytest.mark.slow
@@ -116,20 +127,8 @@ def test_steps_of_kinds_have_the_posterior_of_their_orders(distance):
         br.Mixture("y", [0.6, 0.4], kinds, observed=rankings)
         step = LeapAndShift([consensus], rng=np.random.default_rng(3))
     assert step.parts is not None
-    every = every_ranking(3)
-    logp = model.compile_logp()
-    pairs = [np.stack([one, other]) for one in every for other in every]
-    each = np.array([float(logp({"consensus": rho})) for rho in pairs])
-    share = np.exp(each - each.max())
-    share /= share.sum()
-    draws = drawn_by(step, model.initial_point(), 3000).reshape(-1, 6)
-    flat = np.array(pairs).reshape(-1, 6)
-    exact = np.array([[share @ (flat[:, i] == r) for r in range(1, 4)] for i in range(6)])
-    for i in range(6):
-        for r in range(3):
-            here = (draws[:, i] == r + 1).astype(float)
-            error = float(az.mcse(here[None], method="mean"))
-            assert abs(here.mean() - exact[i, r]) < 5.5 * error
+    exact = exact_orders(model, 2)
+    check_places(drawn_by(step, model.initial_point(), 3000).reshape(-1, 6), exact)
 
 
 THRICE = br.Rankings.from_orderings(

@@ -60,17 +60,10 @@ NONE = np.zeros(0)
 class Statistics:
     """Sufficient statistics of the rankings around one row of a variable.
 
-    Attributes
-    ----------
-    ranks, item : array of int, (n_rankings, n_slots)
-        Dense ranks from 1, 0 of empty slots, and which item of the consensus each slot has. By item
-        where costs are known.
-    distance : int
-        Position in `DISTANCES`.
-    kind : int or None
-        Of the costs, if the distance of all rankings is a sum over items or pairs.
-    n_stages : int
-        Of a generalised model, 0 otherwise.
+    `ranks` (n_rankings, n_slots) are dense from 1, and 0 of empty slots; `item` is which item of
+    the consensus each slot has. Both are by item where costs are known: where `kind`, that of the
+    costs, is not None. `distance` is a position in `DISTANCES`, and `n_stages` is 0 but for
+    generalised models.
     """
 
     ranks: Ints
@@ -155,18 +148,11 @@ def combined(conditionals: Sequence[Conditional], n: int) -> Conditional:
 
 @dataclass(frozen=True)
 class MallowsData:
-    """A variable of rankings around one that is random.
+    """An observed variable of rankings around one that is random.
 
-    Attributes
-    ----------
-    graphs : list of one variable
-        Concentration of each ranking, or of all; or (n_stages,) of a generalised model.
-    rows : list of tuple
-        Rows of the random variable that rankings lie around: which one, those rankings, and their
-        statistics.
-    weight : array of float, (n_rankings,)
-    n : int
-        Items.
+    `graphs` is its concentration: of each ranking, of all, or (n_stages,) of a generalised model.
+    `rows` are the row of the random variable, the rankings around it, and their statistics;
+    `weight` is how often each ranking counts, and `n` the number of items.
     """
 
     graphs: list[Any]
@@ -205,17 +191,10 @@ class MallowsData:
 class MixtureData:
     """A mixture of which components lie around a variable that is random.
 
-    Attributes
-    ----------
-    graphs : list of variables
-        Log-probability of each unit with each kind, and the concentrations of the components.
-    rows : list of tuple
-        Row of the random variable, kind, its part of the concentrations, and the rankings.
-    unit : array of int, (n_rankings,)
-        Whose each ranking is.
-    weight : array of float, (n_units,)
-    n : int
-        Items.
+    `graphs` are the log-probability of each unit with each kind, and the concentrations of the
+    components. `rows` are the row of the random variable, the kind, its part of the concentrations,
+    and the rankings. `unit` (n_rankings,) is whose each ranking is, `weight` (n_units,) how often a
+    unit counts, and `n` the number of items.
     """
 
     graphs: list[Any]
@@ -254,19 +233,10 @@ ConsensusData = MallowsData | MixtureData
 
 
 def depending(model: pm.Model, variable: Any) -> list[ConsensusData] | None:
-    """Find what depends on a variable of rankings; None if that is not all known.
+    """Return what depends on a variable of full rankings; None if that is not all known.
 
-    Parameters
-    ----------
-    model : pm.Model
-    variable : random variable of the model
-        Of full rankings.
-
-    Returns
-    -------
-    list or None
-        None if the rankings are not equally likely a priori, or anything else depends on them than
-        rankings around them.
+    It is None if the rankings are not equally likely a priori, or if anything but rankings around
+    them depends on them.
     """
     if not is_flat(variable) or any(variable in ancestors([x]) for x in model.potentials):
         return None

@@ -1,27 +1,23 @@
-r"""Kinds of rankers: the best mode of a mixture from many starts, and who is of which kind.
+r"""Mixtures: the best mode from many starts by EM, and the component of each ranker.
 
-The posterior of a mixture has many modes: permutations of the kinds, which say the same, and
-others, which are worse. A sampler stays in the one where it begins. So the mode is looked for
-first, from many starts, by the EM algorithm. Given the membership probabilities
+The posterior of a mixture has many modes: permutations of the components, which say the same, and
+others, which are worse. A sampler stays in the one where it begins. Given the responsibilities
 
 .. math:: r_{ug} = P(\text{u is of kind g} \mid y_u, \theta)
 
-its M-step climbs :math:`Q(\theta) = \log p(\theta) + \sum_{ug} r_{ug} \ell_{ug}(\theta)`, with
+the M-step climbs :math:`Q(\theta) = \log p(\theta) + \sum_{ug} r_{ug} \ell_{ug}(\theta)`, with
 :math:`\ell` of `bayesrank.likelihoods.kinds`, by a few steps of L-BFGS. Each raises the log
-posterior (Dempster, Laird & Rubin 1977), whatever the families and the priors. Near a mode, where
-EM is slow, L-BFGS climbs the log posterior itself (Redner & Walker 1984).
+posterior (Dempster, Laird & Rubin 1977). Near a mode, where EM is slow, L-BFGS climbs the log
+posterior itself (Redner & Walker 1984).
 
-The consensus of a Mallows component has no gradient. Given memberships the rankings of a kind are
-weighted ones around it, and the best order for them is found by itself: exactly where the distance
-is a sum over items, by leaps of items elsewhere (Murphy & Martin 2003). Of whole orders there are
-many at which that ends: an order that is better for everybody may be worse for those who are of the
-kind as long as it has the old one. So at the end neighbours in an order are exchanged wherever that
-raises the log posterior itself.
+The consensus of a Mallows component has no gradient. Given responsibilities, the best order of each
+component is found by itself (Murphy & Martin 2003). At the end neighbours in an order are exchanged
+wherever that raises the log posterior.
 """
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -36,7 +32,7 @@ from pymc.pytensorf import join_nonshared_inputs
 from pytensor.graph.replace import clone_replace
 
 from bayesrank.inference.approximation.modes import Point, climb, constrained
-from bayesrank.inference.mixtures.conditionals import Conditional, MixtureData, depending
+from bayesrank.inference.mixtures.conditionals import MixtureData, depending
 from bayesrank.inference.mixtures.evaluate_posterior import at_draws
 from bayesrank.likelihoods.kinds import joint_of, membership_of
 from bayesrank.likelihoods.ops import stop_gradient
@@ -117,18 +113,17 @@ class KindsFound:
 def find_kinds(
     model: pm.Model, *, var: str = "y", n_starts: int = 20, seed: int = 1, mode: str | None = None
 ) -> KindsFound:
-    r"""Find the best mode of a mixture from many starts, by EM.
+    """Find the best mode of a mixture from many starts, by EM.
 
-    A start gives every unit to the nearest of some centres, which are units themselves: each is
-    drawn with a probability proportional to the squared distance from the nearest centre so far
-    (k-means++), between mean places of the items.
+    A start gives every unit to the nearest of some centres by the mean places of the items. Centres
+    are units, drawn with a probability proportional to the squared distance from the nearest centre
+    so far (k-means++).
 
     Parameters
     ----------
     model : pm.Model
         With a `Mixture` that observes `Rankings`. Free variables are continuous, or rankings, all
-        equally likely, around which the components lie: the consensus of a `Mallows` or
-        `GeneralizedMallows` component.
+        equally likely: the consensus of a `Mallows` or `GeneralizedMallows` component.
     var : str
         The mixture.
     n_starts : int
@@ -142,27 +137,24 @@ def find_kinds(
     -------
     KindsFound
         The best mode, where the posterior density of the variables as they are (not as the sampler
-        sees them) is highest; how many starts reached it; BIC. The order of the kinds means
-        nothing.
+        sees them) is highest. The order of the kinds means nothing.
 
     Raises
     ------
     ValueError
-        If the model has no such mixture or other discrete variables, there are more kinds than
-        units, or `n_starts` is not positive.
+        If the model has no such mixture or other discrete variables, or there are more kinds than
+        units.
 
     Warns
     -----
     KindsWarning
-        If only one of several starts reached the best mode, so that there may be better ones; if a
-        kind is empty there; if all units are the same, which cannot be of different kinds; or if
-        the climb to the best mode had not ended.
+        If only one of several starts reached the best mode, a kind is empty there, all units are
+        the same, or the climb to the best mode had not ended.
 
     Notes
     -----
     Sample components of Mallows models from the mode on with NUTS and `LeapAndShift`, and relabel
-    them by their consensus: ``br.relabel(posterior, found.mode, var="consensus")``. EM for orders
-    ends in more local modes than EM for utilities; a start costs little after compilation.
+    them by their consensus: ``br.relabel(posterior, found.mode, var="consensus")``.
 
     References
     ----------
@@ -186,13 +178,6 @@ def find_kinds(
             f"{var!r} has {n_kinds} kinds of {n_units} {mixture.rows}s: there are no more kinds "
             f"than {mixture.rows}s. Give it fewer components."
         )
-    if (mixture.scores == mixture.scores[0]).all() and n_kinds > 1:
-        warnings.warn(
-            f"All {n_units} {mixture.rows}s of {var!r} are the same: nothing tells one kind from "
-            "another, and only the prior speaks.",
-            KindsWarning,
-            stacklevel=2,
-        )
     em = _compile(model, var, mode)
     rng = np.random.default_rng(seed)
     starts = [_memberships(mixture.scores, n_kinds, rng) for _ in range(n_starts)]
@@ -212,17 +197,11 @@ def find_kinds(
         n_reached=int((heights > heights[0] - SAME).sum()),
         share=mixture.kinds.copy(data=members.sum(axis=0) / members.sum()),
         log_likelihood=float(log_likelihood),
-        n_parameters=x.size - sum(of.n_more for of in em.orders),
+        n_parameters=x.size - sum(orders.n_redundant for orders in em.orders),
         n_units=float(members.sum()),
     )
-    _warn(found, var, mixture.rows)
-    if (missing := em.missing(x)) > SAME:
-        warnings.warn(
-            f"The climb to the best mode of {var!r} had not ended: the log posterior is "
-            f"{missing:.2g} higher a few steps on. Priors that say more make modes sharper.",
-            KindsWarning,
-            stacklevel=2,
-        )
+    for doubt in _doubts(found, mixture, var, em.missing(x)):
+        warnings.warn(doubt, KindsWarning, stacklevel=2)
     return found
 
 
@@ -254,12 +233,6 @@ def membership(
         With `predicted` a Dataset of two with the dims chain and draw as well, observed and
         predicted.
 
-    Raises
-    ------
-    ValueError
-        If the model has no such mixture, or the posterior not all of its variables; or, with
-        `predicted`, there are no predictions of its draws.
-
     Examples
     --------
     >>> br.membership(model, posterior).idxmax("kind")  # doctest: +SKIP
@@ -278,26 +251,23 @@ def membership(
     if predicted:
         new = _predicted(data, posterior, model, var)
         posterior = posterior.sel(chain=new["chain"], draw=new["draw"])
-    evaluate = at_draws(model, var, lambda terms: membership_of(joint_of(terms)))
     shape = (posterior.sizes["chain"], posterior.sizes["draw"])
-    if not predicted:
-        total = sum(evaluate(posterior))
-        share = np.asarray(total) / np.prod(shape)
-        return xr.DataArray(share, dims=dims, coords=coords, name="membership")
 
-    of_new = at_draws(model, var, lambda terms: membership_of(joint_of(terms)), value=new)
-    both = {
-        name: np.stack(list(each))
-        for name, each in (("observed", evaluate(posterior)), ("predicted", of_new(posterior)))
-    }
+    def by_draw(value: Any = None) -> Iterator[Floats]:
+        return at_draws(model, var, lambda terms: membership_of(joint_of(terms)), value=value)(
+            posterior
+        )
+
+    if not predicted:
+        share = np.asarray(sum(by_draw())) / np.prod(shape)
+        return xr.DataArray(share, dims=dims, coords=coords, name="membership")
+    both = {"observed": np.stack([*by_draw()]), "predicted": np.stack([*by_draw(new)])}
     coords |= {dim: new[dim] for dim in ("chain", "draw")}
-    return xr.Dataset(
-        {
-            name: (("chain", "draw", *dims), x.reshape(*shape, *x.shape[1:]))
-            for name, x in both.items()
-        },
-        coords=coords,
-    )
+    arrays = {
+        name: (("chain", "draw", *dims), x.reshape(*shape, *x.shape[1:]))
+        for name, x in both.items()
+    }
+    return xr.Dataset(arrays, coords=coords)
 
 
 def _predicted(data: xr.DataTree, posterior: xr.Dataset, model: pm.Model, var: str) -> Any:
@@ -390,8 +360,8 @@ class _Orders(NamedTuple):
     alpha: Any  # x -> concentrations of the rows
 
     @property
-    def n_more(self) -> int:
-        """How many numbers a row has more than one."""
+    def n_redundant(self) -> int:
+        """Numbers beyond one for each row, which constraints fix."""
         return (self.where.stop - self.where.start) // self.shape[-1] * (self.shape[-1] - 1)
 
     def start(self, x: Floats, members: Floats, scores: Floats) -> None:
@@ -406,9 +376,8 @@ class _Orders(NamedTuple):
     def climb(self, x: Floats, members: Floats) -> None:
         """Put the best order for the members of each kind in the place of its consensus."""
         ranks = self._ranks(x)
-        given: list[Conditional] = self.kinds.weighted(members, np.asarray(self.alpha(x)))
-        for each in given:
-            each.climb(ranks[each.row])
+        for conditional in self.kinds.weighted(members, np.asarray(self.alpha(x))):
+            conditional.climb(ranks[conditional.row])
         x[self.where] = ranks.ravel()
 
     def exchange(self, x: Floats, height: Callable[[Floats], float]) -> bool:
@@ -457,8 +426,8 @@ class _EM(NamedTuple):
     def climb(self, members: Floats, scores: Floats) -> Floats:
         """Climb to a mode from memberships, and what units say of the items."""
         x = self.start.data.copy()
-        for of in self.orders:
-            of.start(x, members, scores)
+        for orders in self.orders:
+            orders.start(x, members, scores)
         x = self.from_memberships(x, members, 10 * M_STEPS)
         height = -np.inf
         for _ in range(EM_STEPS):
@@ -469,18 +438,20 @@ class _EM(NamedTuple):
             x = self.from_memberships(x, members, M_STEPS)
         for _ in range(EM_STEPS if self.orders else RESTARTS):
             before, _, _, members = self.e_step(x)
-            for of in self.orders:
-                of.climb(x, members)
+            for orders in self.orders:
+                orders.climb(x, members)
             x = climb(self.height, x, least_gain=1e-11, tolerance=np.inf)
-            exchanged = [of.exchange(x, lambda x: float(self.height(x)[0])) for of in self.orders]
+            exchanged = [
+                orders.exchange(x, lambda x: float(self.height(x)[0])) for orders in self.orders
+            ]
             if not any(exchanged) and not self.height(x)[0] - before > SAME / 10:
                 break
         return x
 
     def from_memberships(self, x: Floats, members: Floats, n_steps: int) -> Floats:
         """Take an M-step."""
-        for of in self.orders:
-            of.climb(x, members)
+        for orders in self.orders:
+            orders.climb(x, members)
         step = functools.partial(self.m_step, members)
         return climb(step, x, max_iterations=n_steps, tolerance=np.inf)
 
@@ -492,8 +463,8 @@ class _EM(NamedTuple):
     def missing(self, x: Floats) -> float:
         """How much higher L-BFGS still comes from where a climb ended.
 
-        Newton's promise, on which `climb` decides elsewhere, is not to be had: of an empty kind
-        the data say nothing, its weight falls for ever, and there the density is flat.
+        The curvature cannot tell: the weight of an empty kind falls for ever, where the density is
+        flat.
         """
         after = climb(self.height, x, max_iterations=FURTHER, least_gain=0.0, tolerance=np.inf)
         return float(self.height(after)[0] - self.height(x)[0])
@@ -515,7 +486,7 @@ def _compile(model: pm.Model, var: str, mode: str | None) -> _EM:
     members = stop_gradient(pt.switch(are_own, weighted, given))
 
     point = model.initial_point()
-    alphas = [pt.concatenate([x.ravel() for x in of.graphs[1:]]) for _, of in dependent]
+    alphas = [pt.concatenate([x.ravel() for x in data.graphs[1:]]) for _, data in dependent]
     outputs = [prior + log_likelihood, prior + _expected(members, joint)]
     outputs += [log_likelihood, weighted, *model.replace_rvs_by_values(alphas)]
     outputs, joined = join_nonshared_inputs(point, outputs, model.value_vars)
@@ -530,10 +501,10 @@ def _compile(model: pm.Model, var: str, mode: str | None) -> _EM:
     orders, first = [], 0
     for name in order:
         size, shape = point[name].size, point[name].shape
-        for (rv, of), alpha in zip(dependent, alphas, strict=True):
+        for (rv, data), alpha in zip(dependent, alphas, strict=True):
             if model.rvs_to_values[rv].name == name:
                 found = pytensor.function([x], alpha, mode=SMALL, on_unused_input="ignore")
-                orders.append(_Orders(slice(first, first + size), shape, of, found))
+                orders.append(_Orders(slice(first, first + size), shape, data, found))
         first += size
     kinds, rows = (model.named_vars_to_dims[x][0] for x in (name_of(y.name, KINDS), y.name))
     nobody = np.zeros((len(model.coords[rows]), len(model.coords[kinds])))
@@ -558,22 +529,29 @@ def _expected(members: Any, joint: Any) -> Any:
     return pt.sum(pt.switch(there, members * pt.switch(there, joint, 0.0), 0.0))
 
 
-def _warn(found: KindsFound, var: str, rows: str) -> None:
-    n_starts = len(found.log_posterior)
+def _doubts(found: KindsFound, mixture: _Mixture, var: str, missing: float) -> Iterator[str]:
+    """Say why the best mode may not be what was looked for."""
+    n_starts, rows = len(found.log_posterior), mixture.rows
+    if (mixture.scores == mixture.scores[0]).all() and found.share.size > 1:
+        yield (
+            f"All {len(mixture.scores)} {rows}s of {var!r} are the same: nothing tells one kind "
+            "from another, and only the prior speaks."
+        )
     if n_starts > 1 and found.n_reached == 1:
-        warnings.warn(
+        yield (
             f"The best mode of {var!r} was reached from 1 of {n_starts} starts: there may be "
-            "better ones. Raise n_starts.",
-            KindsWarning,
-            stacklevel=3,
+            "better ones. Raise n_starts."
         )
     expected = found.share.to_numpy() * found.n_units
     if (expected < EMPTY).any():
         g = int(expected.argmin())
         label = found.share[found.share.dims[0]].to_numpy().tolist()[g]
-        warnings.warn(
+        yield (
             f"Kind {label!r} of {var!r} is empty at the best mode: {expected[g]:.2g} of "
-            f"{found.n_units:g} {rows}s are expected to be of it. Fewer kinds say the same.",
-            KindsWarning,
-            stacklevel=3,
+            f"{found.n_units:g} {rows}s are expected to be of it. Fewer kinds say the same."
+        )
+    if missing > SAME:
+        yield (
+            f"The climb to the best mode of {var!r} had not ended: the log posterior is "
+            f"{missing:.2g} higher a few steps on. Priors that say more make modes sharper."
         )

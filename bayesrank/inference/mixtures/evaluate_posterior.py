@@ -24,7 +24,6 @@ def at_draws(
     Parameters
     ----------
     model : pm.Model
-        It is not changed.
     var : str
         The observed variable.
     of : callable

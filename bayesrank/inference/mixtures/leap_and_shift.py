@@ -1,12 +1,8 @@
-r"""A step method for a ranking among the parameters of a model, such as a consensus.
+"""A step method for a ranking among the parameters of a model, such as a consensus.
 
 NUTS samples what is continuous, and PyMC's Metropolis, which adds whole numbers to ranks, never
-proposes another ranking. This one does: an item leaps to another place, and the items between shift
-by one to make room (Vitelli et al. 2018). Any model with a variable of full rankings can take it.
-
-If only rankings around it depend on the variable, a step is compiled as a whole. For full rankings
-the data reduce to a matrix of costs: a step takes microseconds and redraws windows of places
-exactly. Under a mixture the components of the rankings are drawn first.
+proposes another ranking. Where only full rankings around it depend on the variable, the data reduce
+to a matrix of costs, and a compiled step redraws windows of places exactly.
 """
 
 from typing import Any, ClassVar
@@ -35,10 +31,11 @@ MODE = "FAST_COMPILE"
 class LeapAndShift(ArrayStepShared):
     r"""Metropolis steps of a full ranking: an item leaps, the items between shift.
 
-    Each of the n items is given a chance in turn: a leap of 1 to `leap` places up or down, both
-    equally likely, which is refused if it ends beyond the first or the last place. To leap back is
-    as likely, so a step is accepted with probability :math:`\min(1, p(\rho') / p(\rho))`. One step
-    takes n + 1 evaluations of the log-probability of the model.
+    Each of the n items is proposed in turn a leap of 1 to `leap` places up or down, both equally
+    likely, which is refused if it ends beyond the first or the last place. A step is accepted with
+    probability :math:`\min(1, p(\rho') / p(\rho))`. It takes n + 1 evaluations of the
+    log-probability of the model, and microseconds where only full rankings of a Mallows model
+    depend on it.
 
     Parameters
     ----------
@@ -49,18 +46,16 @@ class LeapAndShift(ArrayStepShared):
     model : pm.Model, optional
         Default the model in context.
     initial_point, compile_kwargs, blocked, rng
-        As PyMC's step methods have them.
-
-    Raises
-    ------
-    ValueError
-        If there is more than one variable, its first value holds no ranks, or `leap` is less than
-        one.
+        Parameters of PyMC's step methods.
 
     Notes
     -----
     Steps are local: check R-hat and the effective sample size of the ranks. Up to 22 items
     `Mallows` without a consensus needs no such chain. Make the step anew where data are replaced.
+
+    References
+    ----------
+    Vitelli et al., Probabilistic preference learning with the Mallows rank model, JMLR 2018.
 
     Examples
     --------

@@ -35,17 +35,8 @@ def metropolis_sweep(
 ) -> float:
     """Propose a leap of every item, in place; return the share of proposals that were accepted.
 
-    Parameters
-    ----------
-    ranks : array of int, (n,)
-        Ranks from 1, overwritten.
-    log_density : callable
-        Of ranks, up to a constant.
-    leap : int
-        The longest leap; one beyond the first or the last place is refused.
-    rng : Generator
-    exchanges : bool
-        Whether an exchange with the item of any place follows each leap.
+    `ranks` (n,) from 1 are overwritten, and `log_density` is a function of them. A leap goes up to
+    `leap` places up or down; with `exchanges`, an exchange with the item of any place follows it.
     """
     n, current, accepted = len(ranks), log_density(ranks), 0
     for item in rng.permutation(n):

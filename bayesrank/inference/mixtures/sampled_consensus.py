@@ -1,8 +1,7 @@
-r"""What a model that sums its consensus out says of it after all: draws, places, predictions.
+"""The consensus of a model that marginalises it: draws, places, predictions.
 
 `Mallows` without a consensus sums over all orders of the items, which leaves its concentration to
-the sampler. Given a draw of that, the consensus has an exact posterior over the same sums, from
-which orders are drawn and the probabilities of all places are read; nothing is approximate.
+the sampler. Given a draw of that, the consensus has an exact posterior over the same sums.
 """
 
 import functools
@@ -166,13 +165,12 @@ def _posterior(data: xr.DataTree) -> xr.Dataset:
 def consensus_posterior(
     data: xr.DataTree, *, var: str = "y", model: pm.Model | None = None, random_seed: Any = None
 ) -> xr.Dataset:
-    r"""Draw the consensus that a Mallows model has summed out: exact, one for each draw.
+    r"""Draw the consensus that a Mallows model has marginalised: exact, one for each draw.
 
     .. math:: P(\rho \mid \alpha, \pi_1, \dots, \pi_N) \propto
               \exp\Bigl(-\sum_m \frac{\alpha_m}{n} d(\pi_m, \rho)\Bigr)
 
-    from the last place to the first, by the sums over sets of items that the log-probability is
-    made of. At 20 items a draw takes 0.1 s; take every tenth where the draws are many.
+    At 20 items a draw takes 0.1 s; take every tenth where the draws are many.
 
     Parameters
     ----------
@@ -195,12 +193,7 @@ def consensus_posterior(
             them its negative: ``br.rank_summary(-found["consensus"])``.
         place_probability (item, place)
             Exact probability of every place given that draw's concentration; its mean over the
-            draws is the posterior probability, with less noise than shares of the draws.
-
-    Raises
-    ------
-    ValueError
-        If `var` sums no consensus out, or the posterior has not what its concentration is made of.
+            draws is the posterior probability.
 
     Examples
     --------
@@ -239,7 +232,7 @@ def consensus_posterior(
 def consensus_log_likelihood(
     data: xr.DataTree, *, var: str = "y", model: pm.Model | None = None
 ) -> xr.DataTree:
-    r"""Add the log-probability of every ranking given all the others, the consensus summed out.
+    r"""Add the log-probability of every ranking given all the others, the consensus marginalised.
 
     .. math:: \log P(\pi_m \mid \pi_{-m}, \alpha) =
               \log \frac{\sum_\rho e^{-\sum_l t_l d(\pi_l, \rho)}}
@@ -247,31 +240,21 @@ def consensus_log_likelihood(
               \qquad t_m = \alpha_m / n
 
     Without a consensus rankings depend on each other, and `pymc.compute_log_likelihood` finds one
-    number for all. This is the predictive probability of a ranking given the others and the
-    concentration, which `arviz.loo` and `compare` take.
+    number for all. This is the predictive probability which `arviz.loo` and `compare` take.
 
     Parameters
     ----------
-    data : DataTree
-        What `pm.sample` returned. It is not changed.
-    var, model
-        As in `consensus_posterior`.
+    data, var, model
+        As in `consensus_posterior`. The data are not changed.
 
     Returns
     -------
     DataTree
         The same with `var` in the group log_likelihood, (chain, draw, ranking).
 
-    Raises
-    ------
-    ValueError
-        As `consensus_posterior` does.
-
-    Notes
-    -----
-    Where all rankings have one concentration, this is a smooth function of it, which is computed at
-    Chebyshev nodes and interpolated to 1e-9; otherwise at every draw. Each takes one sum over
-    orders for every distinct ranking.
+    Notes ----- Where all rankings have one concentration, this is a smooth function of it, which is
+    computed at Chebyshev nodes and interpolated to 1e-9. Each takes one sum over orders for every
+    distinct ranking.
 
     References
     ----------

@@ -356,16 +356,9 @@ def completions_kernel(t, ranks, consensus, n, kind):  # type: ignore[no-untyped
         Dense ranks from 1, 0 of slots that are empty.
     consensus : ndarray of int, (r, s)
         Places in the consensus, 1 to n; any of empty slots.
-    n : int
-        Items.
-    kind : int
-        Position of the distance in `DISTANCES`.
-
-    Returns
-    -------
-    ndarray of float
-        -inf of what is no partial ranking.
-    ndarray of float
+    n, kind : int
+        Items, and the position of the distance in `DISTANCES`. The value is -inf of what is no
+        ranking.
     """
     n_rows = ranks.shape[0]
     value, slope = np.full(n_rows, -np.inf), np.zeros(n_rows)

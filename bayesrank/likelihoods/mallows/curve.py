@@ -39,20 +39,7 @@ class Curve(NamedTuple):
 
 
 def interpolated(f: Callable[[Floats], Floats], scale: float, last: float) -> Curve:
-    """Interpolate a function of t.
-
-    Parameters
-    ----------
-    f : callable
-        From points (n_points,) to values (n_points,).
-    scale : float
-        Below it the function is a polynomial of low degree in t.
-    last : float
-        Beyond it the function is constant.
-
-    Returns
-    -------
-    Curve
+    """Interpolate a function of t that is smooth on the scale `scale` and constant from `last` on.
 
     Examples
     --------
@@ -69,15 +56,7 @@ def interpolated(f: Callable[[Floats], Floats], scale: float, last: float) -> Cu
 
 
 def curve_value(t: Any, series: Any, axis: Any) -> TensorVariable:
-    """Evaluate a curve, shape of `t`, differentiable by `t`.
-
-    Parameters
-    ----------
-    t : tensor_like of float, (...)
-        Not negative.
-    series, axis : tensor_like
-        The parts of a `Curve`.
-    """
+    """Evaluate the parts of a `Curve` at `t`, which is not negative; differentiable by `t`."""
     t, series, axis = (pt.as_tensor_variable(x) for x in (t, series, axis))
     scale, width, multiple = axis[0], axis[1], axis[2]
     last = series.shape[0] - 1
@@ -90,19 +69,9 @@ def curve_value(t: Any, series: Any, axis: Any) -> TensorVariable:
 
 
 def curve_of_orders(cost: Floats, kind: int) -> Curve:
-    """Interpolate the log sum over all orders of exp(-t cost).
+    """Interpolate the log sum over all orders of exp(-t cost), of costs (n, n) of a kind.
 
-    Parameters
-    ----------
-    cost : array of float, (n, n)
-        For t of one.
-    kind : {PLACES, PAIRS}
-        Which costs.
-
-    Returns
-    -------
-    Curve
-        Its multiple of t is the cost of the cheapest order.
+    The multiple of t is the cost of the cheapest order.
     """
 
     def mean_cost(t: float) -> float:

@@ -134,15 +134,8 @@ def draw_rankings_kernel(t, consensus, seed, n, kind):  # type: ignore[no-untype
     consensus : ndarray of int, (r, s)
         Ranks from 1, of all items or of some.
     seed : ndarray of int, (1,)
-    n : int
-        Items.
-    kind : int
-        Position of the distance in `DISTANCES`.
-
-    Raises
-    ------
-    ValueError
-        If a cost is not a number, or a consensus does not hold the ranks 1 to n.
+    n, kind : int
+        Items, and the position of the distance in `DISTANCES`.
     """
     if np.isnan(t).any():
         raise ValueError("alpha must be a number, to draw a ranking.")

@@ -27,6 +27,7 @@ it, `partial_logp`.
 import functools
 import math
 import warnings
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -98,38 +99,57 @@ class LogSumOverOrders(CompiledOp):
     def constants(self) -> tuple[int]:
         return (self.kind,)
 
+    def graph(self, cost: Any) -> TensorVariable:
+        return _log_sum_over_orders(cost, self.kind)
 
-class LogSumOfCompletions(CompiledOp):
+
+def _log_sum_over_orders(cost: TensorVariable, kind: int) -> TensorVariable:
+    """Sum over orders as a graph, for JAX: one size of sets after the other."""
+    n = cost.type.shape[-1]
+    f = cost[:, 0, :1] * 0.0
+    position: dict[tuple[int, ...], int] = {(): 0}
+    for size in range(1, n + 1):
+        sets = list(combinations(range(n), size))
+        last = np.array(sets)
+        before = np.array([[position[s[:i] + s[i + 1 :]] for i in range(size)] for s in sets])
+        if kind == PLACES:
+            own = cost[:, last, size - 1]
+        else:
+            others = np.array([[s[:i] + s[i + 1 :] for i in range(size)] for s in sets], dtype=int)
+            own = pt.sum(cost[:, last[..., None], others], axis=-1)
+        f = pt.logsumexp(f[:, before] - own, axis=-1)
+        position = {s: i for i, s in enumerate(sets)}
+    return f[:, 0]
+
+
+class _DistanceOp(KernelOp):
+    """What depends on the number of items and the position of the distance in `DISTANCES`."""
+
+    __props__: tuple[str, ...] = ("n_items", "kind")
+
+    def __init__(self, n_items: int, kind: int) -> None:
+        self.n_items, self.kind = n_items, kind
+
+    @property
+    def constants(self) -> tuple[int, int]:
+        return self.n_items, self.kind
+
+
+class LogSumOfCompletions(_DistanceOp, CompiledOp):
     """Logarithm of a sum over full rankings, (r,), of t, (r,), ranks and consensus, (r, s) each."""
 
-    __props__ = ("n_items", "kind")
     kernel = staticmethod(completions_kernel)
     signature = "(r),(r,s),(r,s)->(r)"
     version = 4
 
-    def __init__(self, n_items: int, kind: int) -> None:
-        self.n_items, self.kind = n_items, kind
 
-    @property
-    def constants(self) -> tuple[int, int]:
-        return self.n_items, self.kind
-
-
-class RankingsDraw(KernelOp):
+class RankingsDraw(_DistanceOp):
     """Rankings (r, s); the inputs of `draw_rankings_kernel`."""
 
-    __props__ = ("n_items", "kind")
     kernel = staticmethod(draw_rankings_kernel)
     signature = "(r,j),(r,s),(1)->(r,s)"
     dtype = "int64"
     version = 6
-
-    def __init__(self, n_items: int, kind: int) -> None:
-        self.n_items, self.kind = n_items, kind
-
-    @property
-    def constants(self) -> tuple[int, int]:
-        return self.n_items, self.kind
 
 
 class PassedOver(CompiledOp):
@@ -166,31 +186,10 @@ def n_chosen(ranks: Any) -> TensorVariable:
 
 
 def log_normaliser(alpha: Any, n_items: int, distance: str) -> TensorVariable:
-    r"""Logarithm of the normaliser :math:`Z_n(\alpha / n)`.
+    r"""Logarithm of the normaliser :math:`Z_n(\alpha / n)`, shape of `alpha`.
 
-    Parameters
-    ----------
-    alpha : tensor_like of float, (...)
-        Concentration, finite and not negative.
-    n_items : int
-        How many items are ranked.
-    distance : {"footrule", "spearman", "kendall"}
-        Which one.
-
-    Returns
-    -------
-    TensorVariable, (...)
-
-    Raises
-    ------
-    ValueError
-        If the distance is unknown.
-
-    Warns
-    -----
-    UserWarning
-        Under Spearman's distance with more than 22 items, where it is estimated by Markov chains
-        once in a process, in ten seconds; the warning says the standard error.
+    Under Spearman's distance with more than 22 items it is estimated by Markov chains once in a
+    process, in ten seconds, and a UserWarning has the standard error.
 
     References
     ----------
@@ -258,28 +257,15 @@ def check_distance(distance: str) -> None:
 def mallows_logp(
     ranks: Any, consensus: Any, alpha: Any, *, distance: str = "footrule"
 ) -> TensorVariable:
-    r"""Log-probability of full rankings, :math:`-\frac{\alpha}{n} d(\pi, \rho) - \log Z_n`.
+    r"""Log-probability of full rankings, :math:`-\frac{\alpha}{n} d(\pi, \rho) - \log Z_n`, (...).
 
     Parameters
     ----------
-    ranks : tensor_like of int, (..., n)
-        Ranks from 1 of all items, in any order of the items.
-    consensus : tensor_like of int, (..., n)
-        Ranks of the same items; leading axes broadcast. The number of items must be known.
+    ranks, consensus : tensor_like of int, (..., n)
+        Ranks from 1 of the same items; leading axes broadcast. The number of items must be known.
     alpha : tensor_like of float, (...)
         Concentration, not negative: of each ranking, or of all.
     distance : {"footrule", "spearman", "kendall"}
-        Which one.
-
-    Returns
-    -------
-    TensorVariable, (...)
-        One number per ranking; of what is no ranking of all items, any.
-
-    Raises
-    ------
-    ValueError
-        As `log_normaliser` does, and if the number of items is not known.
 
     Examples
     --------
@@ -313,12 +299,12 @@ def _distance(ranks: Any, consensus: Any, n: int, distance: str) -> TensorVariab
 def partial_logp(
     ranks: Any, consensus: Any, alpha: Any, *, distance: str, n_items: int
 ) -> TensorVariable:
-    r"""Log-probability of partial rankings: that of all full rankings that complete them.
+    r"""Log-probability of partial rankings, (n_rankings,): that of all that complete them.
 
     .. math:: \log \sum_{\pi \text{ completes } y} e^{-\frac{\alpha}{n} d(\pi, \rho)} - \log Z_n
 
     A full ranking completes a partial one if it puts the items of this in the same order, those
-    that are tied in any; what is left out may be anywhere.
+    that are tied in any; what is left out may be anywhere. It is -inf of what is no ranking.
 
     Parameters
     ----------
@@ -327,16 +313,10 @@ def partial_logp(
     consensus : tensor_like of int, (n_rankings, n_slots)
         Ranks of the same items among all n; any of empty slots.
     alpha : tensor_like of float, () or (n_rankings,)
-        Concentration, not negative.
-    distance : {"footrule", "spearman", "kendall"}
-        Which one; `check_partial` says up to where.
+    distance : str
+        `check_partial` returns what has no sum.
     n_items : int
         Number of items of the consensus.
-
-    Returns
-    -------
-    TensorVariable, (n_rankings,)
-        -inf of what is no partial ranking.
 
     Examples
     --------
@@ -354,27 +334,16 @@ def partial_logp(
 def log_sum_of_completions(
     ranks: Any, consensus: Any, alpha: Any, *, distance: str, n_items: int
 ) -> TensorVariable:
-    """Give the sum of `partial_logp`, of the same arguments, without the normaliser."""
+    """Return the sum of `partial_logp`, of the same arguments, without the normaliser."""
     ranks, consensus = (pt.cast(pt.as_tensor_variable(x), "int64") for x in (ranks, consensus))
     t = alpha / n_items + pt.zeros_like(ranks[:, 0], dtype="float64")
     return LogSumOfCompletions(n_items, DISTANCES.index(distance))(t, ranks, consensus)
 
 
 def check_partial(distance: str, ranks: Any, n_items: int) -> int | None:
-    """Say which ranking cannot be summed over its completions, the first; None if all can.
+    """Return the position of the first ranking whose sum over completions is too long, or None.
 
-    Parameters
-    ----------
-    distance : str
-        One of `DISTANCES`.
-    ranks : array of int, (n_rankings, n_slots)
-        Dense ranks from 1, 0 of slots that are empty.
-    n_items : int
-
-    Returns
-    -------
-    int or None
-        Position of the ranking.
+    `ranks`, (n_rankings, n_slots), are dense from 1, and 0 of slots that are empty.
     """
     of_block = (ranks[:, :, None] == np.arange(1, ranks.shape[1] + 1)).sum(axis=1)  # sizes
     n_out = n_items - (ranks > 0).sum(axis=1)
@@ -396,7 +365,9 @@ def draw_rankings(
     n_items: int | None = None,
     by_stage: bool = False,
 ) -> TensorVariable:
-    """Draw full rankings, exactly; under Spearman's distance with more than 22 items by a chain.
+    """Draw full rankings, (..., n_slots), of ranks among all items.
+
+    Draws are exact, except under Spearman's distance with more than 22 items.
 
     Parameters
     ----------
@@ -408,16 +379,10 @@ def draw_rankings(
     shape : tuple
         How many rankings; `consensus` and `alpha` broadcast to it.
     distance : str
-        One of `DISTANCES`.
     n_items : int, optional
         Number of items of the consensus; default the slots.
     by_stage : bool
         Whether the last axis of `alpha` is stages.
-
-    Returns
-    -------
-    TensorVariable of int64, (..., n_slots)
-        Their ranks among all items.
 
     Examples
     --------
@@ -439,7 +404,7 @@ def draw_rankings(
 
 
 def known_items(*ranks: TensorVariable) -> int:
-    """Give the length of the last axis; raise where it is not known."""
+    """Return the length of the last axis; raise where it is not known."""
     for x in ranks:
         if (n := x.type.shape[-1]) is not None:
             return n
@@ -455,19 +420,11 @@ def known_items(*ranks: TensorVariable) -> int:
 
 
 def consensus_costs(ranks: Any, distance: str) -> TensorVariable:
-    """Give what each ranking adds to the costs of a consensus.
+    """Return what each ranking adds to the costs of a consensus, (n_rankings, n, n).
 
-    Parameters
-    ----------
-    ranks : tensor_like of int, (n_rankings, n)
-        Ranks from 1 of all items, by item.
-    distance : {"footrule", "spearman", "kendall"}
-
-    Returns
-    -------
-    TensorVariable of float, (n_rankings, n, n)
-        Distance of an item's rank from each place; for Kendall, whether the item of the row is
-        ranked before that of the column, after which a consensus would put it.
+    It is the distance of an item's rank from each place; under Kendall's, whether the item of the
+    row is ranked before that of the column, after which a consensus would put it. `ranks`,
+    (n_rankings, n), are those of all items, by item.
     """
     ranks = pt.as_tensor_variable(ranks)
     if distance == "kendall":
@@ -481,7 +438,7 @@ def consensus_costs(ranks: Any, distance: str) -> TensorVariable:
 def summed_out_logp(
     ranks: Any, alpha: Any, *, distance: str = "footrule", weight: Any = None, sizes: Any = None
 ) -> TensorVariable:
-    r"""Log-probability of all rankings together, the consensus summed out: all are equally likely.
+    r"""Log-probability of all rankings together, the consensus marginalised over a flat prior.
 
     .. math:: P(\pi_1, \dots, \pi_N \mid \alpha) = \frac{1}{n!} \sum_\rho
               \prod_m \frac{e^{-t_m d(\pi_m, \rho)}}{Z_n(t_m)}
@@ -498,21 +455,11 @@ def summed_out_logp(
     alpha : tensor_like of float, () or (1,) or (n_rankings,)
         Concentration, not negative: of all rankings, or of each.
     distance : {"footrule", "spearman", "kendall"}
-        Which one.
     weight : tensor_like of float, (n_rankings,), optional
         How often each ranking counts; default once.
     sizes : tensor_like of int, (n_rankings, n_blocks), optional
         Block sizes of rankings with ties, 0 of blocks that are not there; under Kendall's distance
         only, where pairs that are tied cost nothing, whatever the consensus.
-
-    Returns
-    -------
-    TensorVariable, scalar
-
-    Raises
-    ------
-    ValueError
-        If the distance is unknown, or the items are too many.
 
     Examples
     --------
@@ -537,23 +484,10 @@ def summed_out_logp(
 
 
 def consensus_curve(ranks: Any, weight: Any, distance: str) -> tuple[Any, Curve]:
-    """Sum over all consensus orders, interpolated by the one concentration of all rankings.
+    """Return the costs of a consensus for t of one, (n, n), and the log sum over orders by t.
 
-    Parameters
-    ----------
-    ranks : array of int, (n_rankings, n)
-        Ranks from 1 of all items, by item.
-    weight : array of float, (n_rankings,)
-        How often each counts.
-    distance : {"footrule", "spearman", "kendall"}
-        Which one.
-
-    Returns
-    -------
-    array of float, (n, n)
-        Costs of a consensus, for t of one.
-    Curve
-        Logarithm of the sum over orders, by t.
+    `ranks` (n_rankings, n) are by item; all rankings have one concentration, and count `weight`
+    times.
     """
     each = consensus_costs(ranks, distance).eval(mode="FAST_COMPILE")
     cost = np.tensordot(weight, each, 1)
@@ -563,25 +497,9 @@ def consensus_curve(ranks: Any, weight: Any, distance: str) -> tuple[Any, Curve]
 def summed_out_along_curve(
     alpha: Any, curve: Curve, weight: Any, *, n_items: int, distance: str, sizes: Any = None
 ) -> TensorVariable:
-    """Log-probability of all rankings together, as `summed_out_logp`, of one concentration.
+    """Log-probability of all rankings together, as `summed_out_logp`, by the curve of one `alpha`.
 
-    Parameters
-    ----------
-    alpha : tensor_like of float, scalar
-        Concentration, not negative.
-    curve : Curve
-        From `consensus_curve`; variables may stand for its arrays.
-    weight : tensor_like of float, (n_rankings,)
-        How often each ranking counts.
-    n_items : int
-    distance : {"footrule", "spearman", "kendall"}
-        Which one.
-    sizes : tensor_like of int, (n_rankings, n_blocks), optional
-        As of `summed_out_logp`.
-
-    Returns
-    -------
-    TensorVariable, scalar
+    Variables may stand for the arrays of the `Curve`.
     """
     total = curve_value(alpha / n_items, *curve)
     log_z = pt.sum(weight * log_normaliser_given_sizes(alpha, n_items, distance, sizes))
@@ -591,22 +509,11 @@ def summed_out_along_curve(
 def log_normaliser_given_sizes(
     alpha: Any, n_items: int, distance: str, sizes: Any
 ) -> TensorVariable:
-    r"""Logarithm of what probabilities of rankings with ties are divided by, given block sizes.
+    r"""Logarithm of the normaliser of rankings with ties, given block sizes, () or (n_rankings,).
 
     Under Kendall's distance :math:`Z_n / \prod_j Z_{b_j}` of the block sizes b: the orders within
-    a block sum to as much whatever the consensus.
-
-    Parameters
-    ----------
-    alpha : TensorVariable of float, () or (1,) or (n_rankings,)
-    n_items : int
-    distance : str
-    sizes : tensor_like of int, (n_rankings, n_blocks), or None
-        None if no ranking has ties.
-
-    Returns
-    -------
-    TensorVariable, () or (n_rankings,)
+    a block sum to as much whatever the consensus. `alpha` is (), (1,) or (n_rankings,); `sizes`
+    (n_rankings, n_blocks), or None if no ranking has ties.
     """
     total = log_normaliser(alpha, n_items, distance)
     if sizes is None:

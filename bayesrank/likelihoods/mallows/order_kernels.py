@@ -99,23 +99,10 @@ def _prices(cost):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def reduced_costs(cost, kind):  # type: ignore[no-untyped-def]
-    """Costs less what every order pays, and that amount; of three items or more.
+    """Return the costs (m, m) without what every order pays, not negative, and that amount.
 
-    Items are added that can only come last, in their own order, where there are fewer than three.
-
-    Parameters
-    ----------
-    cost : ndarray of float, (n, n)
-        Finite. Of item and place, or of an item and one before it.
-    kind : {PLACES, PAIRS}
-        Which of the two.
-
-    Returns
-    -------
-    ndarray of float, (max(n, 3), max(n, 3))
-        Not negative.
-    float
-        What every order pays.
+    Where there are fewer than three items, some are added that can only come last, in their own
+    order.
     """
     n = cost.shape[0]
     m = max(n, LOW)
@@ -376,36 +363,32 @@ def _log_frequencies(table, cost, kind, counted):  # type: ignore[no-untyped-def
 
 
 @numba.njit(cache=True, error_model="numpy")
-def log_sum_of_orders(cost, kind):  # type: ignore[no-untyped-def]
-    """Logarithm of the sum over orders of exp(-cost), and its gradient by the costs.
-
-    Parameters
-    ----------
-    cost : ndarray of float, (n, n)
-        Of item and place, or of an item and one before it.
-    kind : {PLACES, PAIRS}
-        Which of the two.
-
-    Returns
-    -------
-    float
-        -inf where a cost is not finite.
-    ndarray of float, (n, n)
-        Less the probability that an item has a place, or stands after another.
-    """
+def _sum_and_shares(cost, kind, counted):  # type: ignore[no-untyped-def]
+    """Log sum over orders, and how often an item has a place, or stands after another."""
     n = cost.shape[0]
-    if not np.isfinite(cost).all():
-        return -np.inf, np.zeros((n, n))
     reduced, paid = reduced_costs(cost, kind)
     lane, mid, top = _weights(reduced, kind)
     table = _forward(lane, mid, top)
     total = table[-1, -1]
     if total > SMALLEST:
         by_lane, by_mid, by_top = _backward(table, lane, mid, top, kind)
-        slope = -_frequencies(by_lane, by_mid, by_top, kind)[:n, :n] / total
-        return math.log(total) - paid, slope
+        share = _frequencies(by_lane, by_mid, by_top, counted) / total
+        return math.log(total) - paid, share[:n, :n]
     logs = _log_forward(reduced, kind)
-    return logs[-1] - paid, -_log_frequencies(logs, reduced, kind, kind)[:n, :n]
+    return logs[-1] - paid, _log_frequencies(logs, reduced, kind, counted)[:n, :n]
+
+
+@numba.njit(cache=True, error_model="numpy")
+def log_sum_of_orders(cost, kind):  # type: ignore[no-untyped-def]
+    """Logarithm of the sum over orders of exp(-cost), and its gradient by the costs, (n, n).
+
+    The gradient is minus the probability that an item has a place, or stands after another. The sum
+    is -inf where a cost is not finite.
+    """
+    if not np.isfinite(cost).all():
+        return -np.inf, np.zeros(cost.shape)
+    value, share = _sum_and_shares(cost, kind, kind)
+    return value, -share
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -432,16 +415,7 @@ def log_total_of_orders(cost, kind):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, error_model="numpy")
 def places_of_orders(cost, kind):  # type: ignore[no-untyped-def]
     """Probability that an item has a place, (n, n), under orders in proportion to exp(-cost)."""
-    n = cost.shape[0]
-    reduced, _ = reduced_costs(cost, kind)
-    lane, mid, top = _weights(reduced, kind)
-    table = _forward(lane, mid, top)
-    total = table[-1, -1]
-    if total > SMALLEST:
-        by_lane, by_mid, by_top = _backward(table, lane, mid, top, kind)
-        return _frequencies(by_lane, by_mid, by_top, PLACES)[:n, :n] / total
-    logs = _log_forward(reduced, kind)
-    return _log_frequencies(logs, reduced, kind, PLACES)[:n, :n]
+    return _sum_and_shares(cost, kind, PLACES)[1]
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -459,16 +433,8 @@ def table_of_sets(cost, kind):  # type: ignore[no-untyped-def]
 def draw_order_kernel(table, cost, kind, state, place):  # type: ignore[no-untyped-def]
     """Draw an order in proportion to exp(-cost), from the last item to the first.
 
-    Parameters
-    ----------
-    table, cost : ndarray
-        From `table_of_sets`.
-    kind : {PLACES, PAIRS}
-        Which costs.
-    state : ndarray of uint64, (1,)
-        Of the generator; advanced.
-    place : ndarray of int, (n,)
-        Overwritten: with the place of every item, from 0.
+    `table` and `cost` are those of `table_of_sets`; `state` (1,) of the generator is advanced, and
+    `place` (n,) is overwritten with the place of every item, from 0.
     """
     s = table.size - 1
     for k in range(cost.shape[0] - 1, -1, -1):

@@ -42,18 +42,10 @@ class Estimate(NamedTuple):
 
 @numba.njit(cache=True, error_model="numpy")
 def exchange_kernel(t, x, n_exchanges, state):  # type: ignore[no-untyped-def]
-    """Metropolis' exchanges of two places; the mean distance on the way.
+    """Exchange two places as Metropolis does, so many times; return the mean distance on the way.
 
-    Parameters
-    ----------
-    t : float
-        Cost of a step of distance.
-    x : ndarray of int, (n,)
-        A permutation, which is changed.
-    n_exchanges : int
-        How many are proposed.
-    state : ndarray of uint64, (1,)
-        Of the generator; advanced.
+    `t` is the cost of a step of distance, `x` (n,) a permutation, which is changed, and `state`
+    (1,) that of the generator, which is advanced.
     """
     n = x.size
     # exchanges go about as far as items are from their places
@@ -89,18 +81,7 @@ def _mean_distances(t, n, n_batches, n_exchanges, seed):  # type: ignore[no-unty
 
 @functools.cache
 def estimated_normaliser(n: int, seed: int = 1) -> Estimate:
-    """Estimate the log normaliser of Spearman's distance for all concentrations.
-
-    Parameters
-    ----------
-    n : int
-        Items, 4 or more.
-    seed : int
-        Of the chains.
-
-    Returns
-    -------
-    Estimate
+    """Estimate the log normaliser of Spearman's distance of n items, 4 or more.
 
     Examples
     --------

@@ -24,19 +24,9 @@ def _choices(ranks, slots):  # type: ignore[no-untyped-def]
 def passed_over_kernel(t, ranks, consensus):  # type: ignore[no-untyped-def]
     """Count the items left at each stage that stand before the chosen one, (r, j).
 
-    Parameters
-    ----------
-    t : ndarray of float, (j,)
-        Of the stages, for their number.
-    ranks : ndarray of int, (r, n)
-        Dense ranks from 1 of all items; the last block may have several, others have one.
-    consensus : ndarray of int, (r, n)
-        Ranks of the same items, 1 to n.
-
-    Returns
-    -------
-    ndarray of float
-        0 at stages after the last choice.
+    `t` (j,) has as many entries as there are stages. `ranks` (r, n) are dense from 1, and the last
+    block may have several items; `consensus` (r, n) are ranks of the same items. It is 0 at stages
+    after the last choice.
     """
     n_rows, n = ranks.shape
     out = np.zeros((n_rows, t.size))
@@ -51,16 +41,10 @@ def passed_over_kernel(t, ranks, consensus):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def stage_pairs_kernel(t, ranks, weight):  # type: ignore[no-untyped-def]
-    """How often an item was chosen at a stage while another was left, (j, n, n).
+    """Count how often an item was chosen at a stage while another was left, (j, n, n).
 
-    Parameters
-    ----------
-    t : ndarray of float, (j,)
-        Of the stages, for their number.
-    ranks : ndarray of int, (r, n)
-        As of `passed_over_kernel`, by item.
-    weight : ndarray of float, (r,)
-        How often each ranking counts.
+    `t` and `ranks` are those of `passed_over_kernel`, by item; `weight` (r,) is how often each
+    ranking counts.
     """
     n_rows, n = ranks.shape
     out = np.zeros((t.size, n, n))

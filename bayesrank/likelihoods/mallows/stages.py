@@ -56,7 +56,7 @@ def _log_z_of_stages(t: Any, n: int) -> TensorVariable:
 
 
 def stages_logp(ranks: Any, consensus: Any, alpha: Any) -> TensorVariable:
-    """Log-probability of full rankings and top-k lists; the formula above.
+    """Log-probability of full rankings and top-k lists, (n_rankings,); the formula above.
 
     Parameters
     ----------
@@ -66,11 +66,6 @@ def stages_logp(ranks: Any, consensus: Any, alpha: Any) -> TensorVariable:
         Ranks of the same items. The number of items must be known.
     alpha : tensor_like of float, (n_stages,) or (n_rankings, n_stages)
         Concentrations, not negative, of the first stages; later ones have none.
-
-    Returns
-    -------
-    TensorVariable, (n_rankings,)
-        Of what is no such ranking, any number.
 
     References
     ----------
@@ -93,19 +88,10 @@ def stages_logp(ranks: Any, consensus: Any, alpha: Any) -> TensorVariable:
 
 
 def log_normaliser_of_stages(alpha: Any, n_items: int, chosen: Any) -> TensorVariable:
-    """Logarithm of the normaliser of each ranking: the product over its stages.
+    """Logarithm of the normaliser of each ranking, (n_rankings,): the product over its stages.
 
-    Parameters
-    ----------
-    alpha : tensor_like of float, (n_stages,) or (n_rankings, n_stages)
-        Concentrations.
-    n_items : int
-    chosen : tensor_like of int, (n_rankings,)
-        How many items each has chosen, k or n.
-
-    Returns
-    -------
-    TensorVariable, (n_rankings,)
+    `alpha` is (n_stages,) or (n_rankings, n_stages), and `chosen` how many items each ranking
+    chooses, k or n.
     """
     alpha = pt.as_tensor_variable(alpha)
     n_stages = min(alpha.type.shape[-1], n_items - 1)
@@ -118,28 +104,11 @@ def log_normaliser_of_stages(alpha: Any, n_items: int, chosen: Any) -> TensorVar
 
 
 def summed_out_stages_logp(ranks: Any, alpha: Any, weight: Any = None) -> TensorVariable:
-    r"""Log-probability of all rankings together, the consensus summed out: all are equally likely.
+    r"""Log-probability of all rankings together, the consensus marginalised over a flat prior.
 
     What the rankings cost a consensus is a sum over pairs: that i comes after k in it costs
-    :math:`\sum_j t_j` times how often i was chosen at stage j while k was left.
-
-    Parameters
-    ----------
-    ranks : tensor_like of int, (n_rankings, n)
-        As in `stages_logp`, by item; the number of items must be known.
-    alpha : tensor_like of float, (n_stages,)
-        Concentrations.
-    weight : tensor_like of float, (n_rankings,), optional
-        How often each ranking counts; default once.
-
-    Returns
-    -------
-    TensorVariable, scalar
-
-    Raises
-    ------
-    ValueError
-        If the items are too many.
+    :math:`\sum_j t_j` times how often i was chosen at stage j while k was left. `ranks` are those
+    of `stages_logp`, by item, `alpha` (n_stages,), and `weight` how often each ranking counts.
 
     Examples
     --------

@@ -88,7 +88,7 @@ def _redraw(cost, kind, order, places, state):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def consensus_sweep_kernel(cost, kind, ranks, leap, seed):  # type: ignore[no-untyped-def]
-    """Change a consensus by one sweep; the share of leaps that were taken.
+    """Change a consensus by one sweep, in place; return the share of leaps that were taken.
 
     Parameters
     ----------
@@ -137,16 +137,9 @@ def consensus_sweep_kernel(cost, kind, ranks, leap, seed):  # type: ignore[no-un
 
 @numba.njit(cache=True, error_model="numpy")
 def cheapest_order_kernel(cost, kind, ranks):  # type: ignore[no-untyped-def]
-    """Change a consensus by the best leap of an item after the other, until none costs less.
+    """Change a consensus by the best leap of each item in turn, until none costs less, in place.
 
-    Parameters
-    ----------
-    cost : ndarray of float, (n, n)
-        Of item and place, or of an item and one before it.
-    kind : {PLACES, PAIRS}
-        Which of the two.
-    ranks : ndarray of int, (n,)
-        The consensus, ranks from 1; overwritten.
+    The parameters are those of `consensus_sweep_kernel`.
     """
     n = ranks.size
     order = np.empty(n, np.int64)

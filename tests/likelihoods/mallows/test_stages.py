@@ -95,14 +95,6 @@ def test_the_consensus_is_summed_out():
         np.testing.assert_allclose(slope, gradient(exact, np.array(a)), atol=1e-6)
 
 
-@pytest.mark.slow
-def test_the_consensus_of_eight_items_is_summed_out(rng):
-    ranks, alpha = rng.permuted(np.tile(np.arange(1, 9), (2, 1)), axis=1), [6.0, 3.0, 2.0, 0.5]
-    each = [sum(by_stages(x, rho, alpha) for x in ranks) for rho in every_ranking(8)]
-    found = summed_out_stages_logp(ranks, alpha).eval(mode=MODE)
-    assert found == pytest.approx(logsumexp(each) - np.log(len(each)), abs=1e-10)
-
-
 def test_with_equal_concentrations_the_sum_is_that_of_kendalls_distance(rng):
     ranks = rng.permuted(np.tile(np.arange(1, 9), (6, 1)), axis=1)
     found = summed_out_stages_logp(ranks, np.full(7, 2.5)).eval(mode=MODE)
