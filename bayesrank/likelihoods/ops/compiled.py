@@ -55,9 +55,12 @@ from typing import Any
 import numpy as np
 import pytensor.tensor as pt
 from numba.core.dispatcher import Dispatcher
+from pytensor.compile.mode import optdb
 from pytensor.gradient import DisconnectedType, disconnected_type
 from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import Op
+from pytensor.graph.rewriting.basic import graph_rewriter
 from pytensor.link.numba.cache import compile_numba_function_src
 from pytensor.link.numba.dispatch.basic import (
     default_hash_key_from_props,
@@ -80,16 +83,12 @@ from bayesrank.likelihoods.ops.signatures import (
     rules_of,
     sentence,
 )
-from bayesrank.likelihoods.ops.with_jax import with_jax
 
 __all__ = ["CompiledOp", "FirstInput", "KernelOp", "Pullback", "SecondDerivatives"]
 
 
 class KernelOp(Op):
-    """An Op of one output that a kernel evaluates; without a gradient unless a subclass has one.
-
-    JAX calls the kernel on the host, unless a subclass has a translation of its own.
-    """
+    """An Op of one output that a kernel evaluates; without a gradient unless a subclass has one."""
 
     __props__: tuple[str, ...] = ()
     kernel: Callable[..., Any]
@@ -133,6 +132,10 @@ class KernelOp(Op):
         """Raise `LengthError` where known lengths of the inputs disagree."""
         rules = self.rules([len(shape) for shape in shapes])
         check(rules, shapes, type(self).__name__, self.input_names)
+
+    def in_jax(self) -> Callable[..., Any] | None:
+        """Return the function for JAX; None: JAX calls the kernel on the host."""
+        return None
 
     def call(self, *inputs: Any) -> Any:
         """Return what the kernel returns of arrays, after comparing their lengths."""
@@ -433,6 +436,10 @@ def _numba_first(op: FirstInput, node: Apply, **kwargs: Any) -> tuple[Any, int]:
     return first, 2
 
 
-@with_jax
-def _translate_to_jax() -> None:
+@graph_rewriter
+def translate_to_jax(fgraph: FunctionGraph) -> None:
+    """Register the translations before JAX's mode needs them: to import JAX takes a second."""
     importlib.import_module("bayesrank.likelihoods.ops.jax_dispatch")
+
+
+optdb.register("translate_to_jax", translate_to_jax, "jax", position=-1)

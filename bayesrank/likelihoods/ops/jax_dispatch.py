@@ -1,4 +1,4 @@
-"""Translations of this wing's Ops to JAX; imported as soon as PyTensor's own translations are.
+"""Translations of compiled Ops to JAX, imported by the first function that is compiled for JAX.
 
 A `CompiledOp` becomes its graph, or if that is missing a call of its kernel on the host. Gradients
 are then JAX's. Lengths are compared before, as for every other backend.
@@ -59,7 +59,7 @@ def _refused(op: Refused, **kwargs: Any) -> Function:
 
 @jax_funcify.register(KernelOp)
 def _kernel(op: KernelOp, **kwargs: Any) -> Function:
-    return partial(_call_kernel, op)
+    return op.in_jax() or partial(_call_kernel, op)
 
 
 def _call_kernel(op: KernelOp, *inputs: Any) -> Any:

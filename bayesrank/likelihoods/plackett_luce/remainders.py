@@ -20,7 +20,6 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import NOTHING
 from bayesrank.likelihoods.ops.compiled import KernelOp
-from bayesrank.likelihoods.ops.with_jax import with_jax
 
 __all__ = ["LogRemainder", "log_remainder"]
 
@@ -47,6 +46,11 @@ class LogRemainder(KernelOp):
     signature = "(...,s)->(...,s)"
     version = 3
     wrt = (0,)
+
+    def in_jax(self) -> Any:
+        import jax
+
+        return lambda x: jax.lax.cumlogsumexp(x, axis=x.ndim - 1, reverse=True)
 
     def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
         # x̄_i = Σ_{j≤i} C̄_j exp(x_i − C_j): the same sum from the other end, in log space,
@@ -88,13 +92,3 @@ def log_remainder(x: Any) -> TensorVariable:
     [1000.6931, 1000.0]
     """
     return _log_remainder(x)
-
-
-@with_jax
-def _translations() -> None:
-    import jax
-    from pytensor.link.jax.dispatch import jax_funcify
-
-    @jax_funcify.register(LogRemainder)
-    def _jax_log_remainder(op: LogRemainder, **kwargs: Any) -> Any:
-        return lambda x: jax.lax.cumlogsumexp(x, axis=x.ndim - 1, reverse=True)

@@ -21,7 +21,6 @@ from pytensor.tensor import TensorVariable
 from bayesrank.likelihoods.ops.arrays import NOTHING
 from bayesrank.likelihoods.ops.compiled import KernelOp
 from bayesrank.likelihoods.ops.stable import softplus
-from bayesrank.likelihoods.ops.with_jax import with_jax
 from bayesrank.likelihoods.pmop.subset_kernels import tilts_kernel
 
 __all__ = ["Tilt", "log_elementary_symmetric"]
@@ -38,6 +37,9 @@ class Tilt(KernelOp):
     kernel = staticmethod(tilts_kernel)
     signature = "(...,i),(...,i),(...)->(...)"  # of one shape: whatever broadcasts does so before
     version = 3
+
+    def in_jax(self) -> Any:
+        return _halved_bracket
 
 
 _tilt = Tilt()
@@ -88,30 +90,24 @@ def log_elementary_symmetric(v: Any, member: Any, m: Any, *, nodes: int = 48) ->
     return pt.switch(inside, some, pt.switch(pt.eq(m, n) & (n > 0), every, NOTHING))
 
 
-@with_jax
-def _translations() -> None:
+def _halved_bracket(v: Any, member: Any, m: Any) -> Any:
+    """Find the tilt by bisection, in JAX."""
     import jax
     import jax.numpy as jnp
-    from pytensor.link.jax.dispatch import jax_funcify
 
-    @jax_funcify.register(Tilt)
-    def _jax_tilt(op: Tilt, **kwargs: Any) -> Any:
-        def tilts(v: Any, member: Any, m: Any) -> Any:
-            v, n = jax.lax.stop_gradient(v), member.sum(-1)
-            inside = (m > 0) & (m < n)
-            size = jnp.where(inside, m, 0.5)
-            odds = jnp.log(size / (jnp.where(inside, n, 1) - size))
-            low = odds - jnp.where(member, v, -jnp.inf).max(-1)
-            high = odds - jnp.where(member, v, jnp.inf).min(-1)
+    v, n = jax.lax.stop_gradient(v), member.sum(-1)
+    inside = (m > 0) & (m < n)
+    size = jnp.where(inside, m, 0.5)
+    odds = jnp.log(size / (jnp.where(inside, n, 1) - size))
+    low = odds - jnp.where(member, v, -jnp.inf).max(-1)
+    high = odds - jnp.where(member, v, jnp.inf).min(-1)
 
-            def halve(_: Any, bracket: Any) -> Any:
-                low, high = bracket
-                middle = 0.5 * (low + high)
-                expected = jnp.where(member, jax.nn.sigmoid(v + middle[..., None]), 0.0).sum(-1)
-                above = expected > size
-                return jnp.where(above, low, middle), jnp.where(above, middle, high)
+    def halve(_: Any, bracket: Any) -> Any:
+        low, high = bracket
+        middle = 0.5 * (low + high)
+        expected = jnp.where(member, jax.nn.sigmoid(v + middle[..., None]), 0.0).sum(-1)
+        above = expected > size
+        return jnp.where(above, low, middle), jnp.where(above, middle, high)
 
-            low, high = jax.lax.fori_loop(0, STEPS, halve, (low, high))
-            return jnp.where(inside, 0.5 * (low + high), 0.0)
-
-        return tilts
+    low, high = jax.lax.fori_loop(0, STEPS, halve, (low, high))
+    return jnp.where(inside, 0.5 * (low + high), 0.0)

@@ -1,4 +1,4 @@
-"""Translations to JAX: there when PyTensor's are imported, and JAX is not imported before."""
+"""Translations to JAX: there for JAX's mode, and JAX is not imported before."""
 
 import subprocess
 import sys
