@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bayesrank.data import Pairs, Rankings
-from bayesrank.likelihoods.pairs import outcome_curvature_kernel
+from bayesrank.likelihoods.pairs import outcome_curvature
 from bayesrank.likelihoods.plackett_luce.per_slot_kernel import per_slot_kernel
 
 __all__ = ["Common", "Evaluated", "Nodes", "Observations", "observations_of"]
@@ -206,8 +206,7 @@ def _evaluate_pairs(pairs: Pairs, n_rows: int, davidson: bool) -> Callable[..., 
     def evaluate(rows: Floats, of: Any = slice(None)) -> Evaluated:
         parts = rows.reshape(-1, n_rows)
         tie = parts[0, 1] if n_rows == 2 and len(parts) else -np.inf
-        lead = np.ascontiguousarray(parts[:, 0])
-        logp, slope, curvature = outcome_curvature_kernel(lead, tie, counts[of], davidson)
+        logp, slope, curvature = outcome_curvature(parts[:, 0], tie, counts[of], davidson)
         return Evaluated(logp, slope[:, :n_rows].ravel(), curvature[:, :n_rows, :n_rows].ravel())
 
     return evaluate

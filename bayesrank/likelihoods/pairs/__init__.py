@@ -3,7 +3,7 @@
 This wing may import the wing ops.
 """
 
-from bayesrank.likelihoods.pairs.curvature_kernel import outcome_curvature_kernel
+from bayesrank.likelihoods.pairs.curvature import outcome_curvature
 from bayesrank.likelihoods.pairs.graph import (
     FIRST,
     SECOND,
@@ -39,7 +39,7 @@ __all__ = [
     "bradley_terry_log_probabilities",
     "davidson_log_probabilities",
     "outcome_counts_logp",
-    "outcome_curvature_kernel",
+    "outcome_curvature",
     "outcome_logp",
     "pairs_logp",
     "rao_kupper_log_probabilities",

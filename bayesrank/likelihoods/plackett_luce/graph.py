@@ -22,7 +22,7 @@ These graphs serve JAX and tests; `bayesrank.likelihoods.plackett_luce.per_slot`
 and `per_item` evaluate the same numbers in one compiled pass.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
@@ -33,8 +33,6 @@ from bayesrank.likelihoods.plackett_luce.quadrature import PADDING, block_logp
 from bayesrank.likelihoods.plackett_luce.remainders import log_remainder
 
 __all__ = [
-    "BestFirst",
-    "best_first",
     "logp_of_matrix",
     "need_quadrature",
     "plackett_luce_logp",
@@ -83,33 +81,6 @@ def need_quadrature(ranks: TensorVariable) -> TensorVariable:
     return pt.any(tied & (ordered[..., 1:] < pt.max(ranks, axis=-1, keepdims=True)))
 
 
-class BestFirst(NamedTuple):
-    """Slots of a matrix of rankings, best first, empty ones last; (n_rankings, n_slots) all."""
-
-    rank: TensorVariable
-    utility: TensorVariable  # NOTHING in empty slots
-    row: TensorVariable
-    block: tuple[TensorVariable, TensorVariable]  # of each slot: row, and rank - 1
-    shape: tuple[TensorVariable, TensorVariable]
-    sizes: TensorVariable  # of the blocks
-
-
-def best_first(utility: TensorVariable, ranks: TensorVariable) -> BestFirst:
-    """Sort slots by their ranks."""
-    key = pt.cast(ranks, "int64")
-    # By index, because take_along_axis has no JAX form here
-    row = pt.cumsum(pt.ones_like(ranks, dtype="int64"), axis=0) - 1
-    after = pt.max(key, axis=-1, keepdims=True) + 1
-    order = pt.argsort(pt.switch(ranks > 0, key, after), axis=-1)
-    rank = ranks[row, order]
-    u = pt.switch(rank > 0, utility[row, order], NOTHING)
-
-    n_rows, n_slots = ranks.shape
-    index, shape = (row, pt.clip(rank - 1, 0, n_slots - 1)), (n_rows, n_slots)
-    sizes = segment_sum(pt.cast(rank > 0, "float64"), index, shape)
-    return BestFirst(rank, u, row, index, shape, sizes)
-
-
 def logp_of_matrix(
     utility: TensorVariable, ranks: TensorVariable, *, nodes: int = 48, quadrature: bool = True
 ) -> TensorVariable:
@@ -117,10 +88,18 @@ def logp_of_matrix(
 
     Without quadrature where `need_quadrature` says that it is not needed.
     """
-    rank, u, row, index, shape, sizes = best_first(utility, ranks)
-    used, n_slots = rank > 0, shape[1]
+    # Slots best first, empty ones last; by index, because take_along_axis has no JAX form here
+    row = pt.cumsum(pt.ones_like(ranks, dtype="int64"), axis=0) - 1
+    after = pt.max(ranks, axis=-1, keepdims=True) + 1
+    order = pt.argsort(pt.switch(ranks > 0, ranks, after), axis=-1)
+    rank = ranks[row, order]
+    used = rank > 0
+    u = pt.switch(used, utility[row, order], NOTHING)
 
     # Sizes of the blocks, and where each slot's block ends
+    n_rows, n_slots = ranks.shape
+    index, shape = (row, pt.clip(rank - 1, 0, n_slots - 1)), (n_rows, n_slots)
+    sizes = segment_sum(pt.cast(used, "float64"), index, shape)
     size = sizes[index]
     end = pt.cast(pt.cumsum(sizes, axis=1)[index], "int64")
     last = end >= pt.sum(used, axis=1, keepdims=True)

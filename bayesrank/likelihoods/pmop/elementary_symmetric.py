@@ -12,20 +12,49 @@ its law is the Fourier inverse of :math:`\prod_i (1 + p_i (e^{i\theta} - 1))` on
 11.0
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
+from scipy.special import expit
 
 from bayesrank.likelihoods.ops.arrays import NOTHING
 from bayesrank.likelihoods.ops.compiled import KernelOp
 from bayesrank.likelihoods.ops.stable import softplus
-from bayesrank.likelihoods.pmop.subset_kernels import tilts_kernel
 
 __all__ = ["Tilt", "log_elementary_symmetric"]
 
-STEPS = 60  # halvings of the bracket under JAX
+STEPS = 60  # halvings of the bracket
+
+
+def _repeat(first: int, last: int, step: Callable[..., Any], state: Any) -> Any:
+    """Do what `jax.lax.fori_loop` does."""
+    for i in range(first, last):
+        state = step(i, state)
+    return state
+
+
+def _bisect(
+    v: Any, member: Any, m: Any, xp: Any = np, sigmoid: Any = expit, repeat: Any = _repeat
+) -> Any:
+    """Find the tilts, in NumPy or, given its functions, in JAX."""
+    n = member.sum(-1)
+    inside = (m > 0) & (m < n)
+    size = xp.where(inside, m, 0.5)
+    odds = xp.log(size / (xp.where(inside, n, 1) - size))
+    low = odds - xp.where(member, v, -xp.inf).max(-1)
+    high = odds - xp.where(member, v, xp.inf).min(-1)
+
+    def halve(_: Any, bracket: Any) -> Any:
+        low, high = bracket
+        middle = xp.where(inside, 0.5 * (low + high), 0.0)
+        above = xp.where(member, sigmoid(v + middle[..., None]), 0.0).sum(-1) > size
+        return xp.where(above, low, middle), xp.where(above, middle, high)
+
+    low, high = repeat(0, STEPS, halve, (low, high))
+    return xp.where(inside, 0.5 * (low + high), 0.0)
 
 
 class Tilt(KernelOp):
@@ -34,12 +63,15 @@ class Tilt(KernelOp):
     It is 0 where m is not between 1 and the number of members less one: there is no tilt then.
     """
 
-    kernel = staticmethod(tilts_kernel)
+    kernel = staticmethod(_bisect)
     signature = "(...,i),(...,i),(...)->(...)"  # of one shape: whatever broadcasts does so before
-    version = 3
+    version = 4
 
     def in_jax(self) -> Any:
-        return _halved_bracket
+        import jax
+
+        parts = jax.numpy, jax.nn.sigmoid, jax.lax.fori_loop
+        return lambda v, member, m: _bisect(jax.lax.stop_gradient(v), member, m, *parts)
 
 
 _tilt = Tilt()
@@ -88,26 +120,3 @@ def log_elementary_symmetric(v: Any, member: Any, m: Any, *, nodes: int = 48) ->
     some = total + pt.log(pt.switch(inside, count, 1.0))
     every = pt.sum(pt.switch(member, v, 0.0), axis=-1)
     return pt.switch(inside, some, pt.switch(pt.eq(m, n) & (n > 0), every, NOTHING))
-
-
-def _halved_bracket(v: Any, member: Any, m: Any) -> Any:
-    """Find the tilt by bisection, in JAX."""
-    import jax
-    import jax.numpy as jnp
-
-    v, n = jax.lax.stop_gradient(v), member.sum(-1)
-    inside = (m > 0) & (m < n)
-    size = jnp.where(inside, m, 0.5)
-    odds = jnp.log(size / (jnp.where(inside, n, 1) - size))
-    low = odds - jnp.where(member, v, -jnp.inf).max(-1)
-    high = odds - jnp.where(member, v, jnp.inf).min(-1)
-
-    def halve(_: Any, bracket: Any) -> Any:
-        low, high = bracket
-        middle = 0.5 * (low + high)
-        expected = jnp.where(member, jax.nn.sigmoid(v + middle[..., None]), 0.0).sum(-1)
-        above = expected > size
-        return jnp.where(above, low, middle), jnp.where(above, middle, high)
-
-    low, high = jax.lax.fori_loop(0, STEPS, halve, (low, high))
-    return jnp.where(inside, 0.5 * (low + high), 0.0)

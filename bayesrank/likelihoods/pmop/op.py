@@ -30,7 +30,7 @@ class OrderedPartitionLogp(CompiledOp):
     __props__ = ("aggregate", "given_sizes", "nodes")
     kernel = staticmethod(ordered_partitions_kernel)
     signature = "(r,s),(r,s),(r,z),(r,t)->(r)"
-    version = 5
+    version = 6
     wrt = (0, 2)
 
     def __init__(self, aggregate: str, given_sizes: bool, nodes: int = 48) -> None:
@@ -62,7 +62,7 @@ class OrderedPartitionDraw(KernelOp):
     __props__ = ("aggregate",)
     kernel = staticmethod(draw_partitions_kernel)
     signature = "(...,s),(...,s),(...,b),(...,z),(...)->(...,s)"
-    version = 6
+    version = 7
     dtype = "int64"
 
     def __init__(self, aggregate: str) -> None:

@@ -5,7 +5,7 @@ r"""The five set functions and their normalisers in numba: values and gradients 
 over those of a given size; see `bayesrank.likelihoods.pmop.graph` for the formulas.
 
 Time per remainder of n items: mean O(n), maximum and minimum O(n log n), harmonic mean O(n),
-geometric mean O(n) for each size that matters, about :math:`\sqrt n` of them in a large remainder.
+geometric mean O(n m) for each size m that matters, about :math:`\sqrt n` of them.
 With a size given, or sizes weighted, the harmonic mean takes as long as about 60 sizes of the
 geometric one.
 """

@@ -9,13 +9,8 @@ sums over all subsets of :math:`m` items. For any tilt :math:`\lambda`, with
                         + \log P\left(\textstyle\sum_i B_i = m\right).
 
 At the tilt where :math:`\sum_i p_i = m` the last probability is near its mode and neither vanishes
-nor loses digits. Two routes evaluate it, chosen by cost, and must agree:
-
-* `count_by_recursion`, item after item, forward and backward: O(n m), exact, nothing is subtracted;
-* `count_by_contour`, Fourier inversion of the characteristic function
-  :math:`\prod_i (1 + p_i (e^{i\theta} - 1))`, of which
-  :math:`|\cdot| \le e^{-V (1 - \cos\theta)}` with :math:`V = \sum_i p_i (1 - p_i)`: the trapezoidal
-  rule needs about 13 nodes however large n is.
+nor loses digits. A recursion over the items finds it, forward and backward: O(n m), and nothing is
+subtracted.
 
 The gradient of :math:`\log e_m` by :math:`v_i` is the probability that item i is in a random subset
 of size m, drawn with probability proportional to its product (conditional Bernoulli sampling).
@@ -38,16 +33,13 @@ __all__ = [
     "NEGLIGIBLE",
     "RUN",
     "bits",
-    "count_by_contour",
     "count_by_recursion",
     "elementary_symmetric_kernel",
     "log_binomial",
     "log_sum",
     "tilt_kernel",
-    "tilts_kernel",
 ]
 
-FEW = 32  # sizes up to this are counted by the recursion: it is faster there
 RUN = 512  # factors from 1/2 to 1 in one logarithm
 NEGLIGIBLE = 40.0  # logarithm of what is lost in double precision
 # Sums of positive terms, several at once
@@ -90,20 +82,6 @@ def tilt_kernel(v, m):  # type: ignore[no-untyped-def]
         if not low < x < high:
             x = 0.5 * (low + high)
     return x
-
-
-@numba.njit(cache=True, error_model="numpy")
-def tilts_kernel(v, member, m):  # type: ignore[no-untyped-def]
-    """Tilts of many rows (..., n_items), 0 where m is not between 1 and the members less one."""
-    n = v.shape[-1]
-    v = np.ascontiguousarray(v).reshape(m.size, n)
-    member = np.ascontiguousarray(member).reshape(m.size, n)
-    sizes = np.ascontiguousarray(m).reshape(m.size)
-    out = np.zeros(m.size)
-    for row in range(m.size):
-        if 0 < sizes[row] < member[row].sum():
-            out[row] = tilt_kernel(v[row][member[row]], sizes[row])
-    return out.reshape(m.shape)
 
 
 @_reordered
@@ -160,39 +138,6 @@ def count_by_recursion(p, q, m, share, wanted):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def count_by_contour(p, q, m, share, wanted):  # type: ignore[no-untyped-def]
-    """`count_by_recursion` by Fourier inversion; the expected count has to be near m."""
-    n = p.size
-    variance = 0.0
-    for i in range(n):
-        variance += p[i] * q[i]
-        share[i] = 0.0
-    # Counts that are `nodes` apart are taken for one another. An even number of midpoints keeps off
-    # the half turn, where a factor can vanish.
-    nodes = 2 * int(math.ceil(0.5 * (9.0 * math.sqrt(variance) + 16.0)))
-    count = 0.0
-    for k in range(nodes // 2):  # the other half is conjugate
-        angle = (k + 0.5) * 2.0 * math.pi / nodes
-        if variance * (1.0 - math.cos(angle)) > NEGLIGIBLE:
-            break
-        c, s = math.cos(angle), math.sin(angle)
-        re, im = math.cos(m * angle), -math.sin(m * angle)
-        for i in range(n):
-            f, g = q[i] + p[i] * c, p[i] * s
-            re, im = re * f - im * g, re * g + im * f
-        count += re
-        if wanted:
-            for i in range(n):
-                # Re(e^{iθ} product / factor_i), the product without bit i and with it set
-                f, g = q[i] + p[i] * c, p[i] * s
-                share[i] += ((re * c - im * s) * f + (re * s + im * c) * g) / (f * f + g * g)
-    if wanted:
-        for i in range(n):
-            share[i] *= p[i] / count
-    return 2.0 * count / nodes
-
-
-@numba.njit(cache=True, error_model="numpy")
 def elementary_symmetric_kernel(v, m, share, work, wanted):  # type: ignore[no-untyped-def]
     """Logarithm of the elementary symmetric polynomial e_m(exp(v)), and its gradient.
 
@@ -212,7 +157,7 @@ def elementary_symmetric_kernel(v, m, share, work, wanted):  # type: ignore[no-u
     Returns
     -------
     float
-        ``log e_m``. Time O(n min(m, n - m)) for few or nearly all, else O(n).
+        ``log e_m``. Time O(n min(m, n - m)).
     """
     n = v.size
     if m == n:
@@ -237,9 +182,7 @@ def _of_the_smaller_part(v, m, share, work, wanted):  # type: ignore[no-untyped-
     p, q = work[0, :n], work[1, :n]
     x = tilt_kernel(v, m)
     out = bits(v, x, p, q) - m * x
-    if m <= FEW:
-        return out + math.log(count_by_recursion(p, q, m, share, wanted))
-    return out + math.log(count_by_contour(p, q, m, share, wanted))
+    return out + math.log(count_by_recursion(p, q, m, share, wanted))
 
 
 @_reordered
