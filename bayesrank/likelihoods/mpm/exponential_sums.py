@@ -19,7 +19,7 @@ import math
 import numba
 import numpy as np
 
-__all__ = ["add_exactly", "chebyshev_moments", "coefficients", "n_terms", "odd_series", "series"]
+__all__ = ["chebyshev_moments", "coefficients", "n_terms", "odd_series", "series"]
 
 BLOCK = 256  # points at a time: their polynomials stay in the nearest cache
 # Reassociation lets sums use vector registers; nothing else is relaxed.
@@ -57,7 +57,7 @@ def coefficients(a, out):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
-def add_exactly(totals, moments, lost):  # type: ignore[no-untyped-def]
+def _add_exactly(totals, moments, lost):  # type: ignore[no-untyped-def]
     """Add, and keep what rounding loses: thousands of blocks would cost two digits."""
     for m in range(moments.size):
         y = totals[m] - lost[m]
@@ -91,7 +91,7 @@ def chebyshev_moments(x, terms):  # type: ignore[no-untyped-def]
                     odd[i] = two_x[i] * even[i] - odd[i]
                     total += odd[i]
                 totals[m + 1] = total
-        add_exactly(totals, moments, lost)
+        _add_exactly(totals, moments, lost)
     return moments
 
 

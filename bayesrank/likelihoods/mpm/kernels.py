@@ -20,7 +20,6 @@ import numba
 import numpy as np
 
 from bayesrank.likelihoods.mpm.exponential_sums import (
-    add_exactly,
     chebyshev_moments,
     coefficients,
     n_terms,
@@ -36,7 +35,6 @@ __all__ = [
 ]
 
 EXPONENTIAL = 6  # terms of a series that take as long as one exponential, measured
-PAIRS = 4_096  # at a time, or those of an item, if it has more
 
 _kernel = numba.njit(cache=True, error_model="numpy", nogil=True)
 
@@ -76,11 +74,10 @@ def pair_normalisers_kernel(score, variance, adherence, where, needed):  # type:
                 Z = sums[n, 0] * sums[n, 1] - s.size * math.exp(-2.0 * a)
                 out[p, who[n]] = 2.0 * a + math.log(Z)
         else:
-            g = variance[p][used]
-            reach, moments = _moments_of_all(s, g, rate)
-            log_Z = _log_of_pairs(s, g, reach, rate, moments)
+            x, reach = _scaled_differences(s, variance[p][used])
+            sums = _pair_sums(x, reach * rate, _pair_moments(x, reach * rate))
             for n in range(rate.size):
-                out[p, who[n]] = log_Z[n]
+                out[p, who[n]] = reach * rate[n] + math.log(2.0 * sums[n, 0])
     return out
 
 
@@ -101,9 +98,14 @@ def pair_normalisers_pullback_kernel(score, variance, adherence, where, needed, 
             by_s = _pull_to_items(s, rate, bar[p][who], by_rate)
         else:
             g = variance[p][used]
-            reach, moments = _moments_of_all(s, g, rate)
-            by_rate, weight, total = _pull_to_rates(s, g, reach, rate, bar[p][who], moments)
-            by_s, by_g = _pull_to_pairs(s, g, reach, rate, weight, total)
+            x, reach = _scaled_differences(s, g)
+            moments = _pair_moments(x, reach * rate)
+            sums = _pair_sums(x, reach * rate, moments)
+            by_rate = bar[p][who] * reach * sums[:, 1] / sums[:, 0]
+            weight = bar[p][who] * rate / sums[:, 0]
+            by_s, by_g = _pull_differences(
+                g, reach, x, _slopes(x, reach * rate, weight, moments.size)
+            )
             for j in range(used.size):
                 by_variance[p, used[j]] = by_g[j]
         for j in range(used.size):
@@ -225,147 +227,85 @@ def _pull_to_items(s, rate, bar, by_rate):  # type: ignore[no-untyped-def]
 # -----------------------------------------------------------------------------------------------
 
 
-# Pairs i < j are evaluated row by row, some thousand at a time, so that memory stays small.
-
-
 @_kernel
-def _largest_difference(s, g):  # type: ignore[no-untyped-def]
-    """Largest |D_ij|, by which differences are scaled to [-1, 1]."""
-    reach, total = 0.0, 0.0
+def _scaled_differences(s, g):  # type: ignore[no-untyped-def]
+    """Differences of the pairs i < j, scaled to [-1, 1], and the largest |D_ij|."""
+    x, k = np.empty(s.size * (s.size - 1) // 2), 0
     for i in range(s.size):
         for j in range(i + 1, s.size):
-            difference = abs((s[i] - s[j]) / (g[i] + g[j]))
-            reach = max(reach, difference)
-            total += difference
-    return reach if total == total else np.nan  # which `max` does not tell
+            x[k] = (s[i] - s[j]) / (g[i] + g[j])
+            k += 1
+    reach = np.nan if np.isnan(x).any() else np.abs(x).max()
+    if reach > 0.0:
+        x /= reach
+    return x, reach
 
 
 @_kernel
-def _n_even_terms(largest, n_points, n_rates):  # type: ignore[no-untyped-def]
-    """Count the terms of a series up to the largest rate, or 0 where exponentials are less work.
-
-    They are those of cosh, which has the even ones.
-    """
-    expands = _expands(largest, 0.5, n_points, n_rates)
-    return (n_terms(largest) + 1) // 2 if expands else 0
-
-
-@_kernel
-def _next_rows(s, g, reach, x, first):  # type: ignore[no-untyped-def]
-    """Write scaled differences of rows from the first on, and return the row to go on with."""
-    n, i = 0, first
-    while i < s.size and n + s.size - 1 - i <= x.size:
-        for j in range(i + 1, s.size):
-            x[n] = (s[i] - s[j]) / (g[i] + g[j]) / reach if reach > 0.0 else 0.0
-            n += 1
-        i += 1
-    return i, n
+def _pair_moments(x, rate):  # type: ignore[no-untyped-def]
+    """Sum T_2m of the scaled differences; nothing where exponentials are less work."""
+    largest = _largest(rate)
+    if not _expands(largest, 0.5, x.size, rate.size):
+        return np.empty(0)
+    terms = (n_terms(largest) + 1) // 2  # those of cosh, which has the even ones
+    return chebyshev_moments(2.0 * x * x - 1.0, terms)  # T_2m(x) = T_m(2 x^2 - 1)
 
 
 @_kernel
-def _pair_moments(s, g, reach, terms):  # type: ignore[no-untyped-def]
-    """Sum T_2m of the scaled differences."""
-    moments, lost, x = np.zeros(terms), np.zeros(terms), np.empty(max(PAIRS, s.size))
-    first = 0
-    while first < s.size:
-        first, n = _next_rows(s, g, reach, x, first)
-        # T_2m(x) = T_m(2 x^2 - 1)
-        for k in range(n):
-            x[k] = 2.0 * x[k] * x[k] - 1.0
-        add_exactly(chebyshev_moments(x[:n], terms), moments, lost)
-    return moments
-
-
-@_kernel
-def _pair_sums(s, g, reach, rate, moments):  # type: ignore[no-untyped-def]
+def _pair_sums(x, rate, moments):  # type: ignore[no-untyped-def]
     """Sum over the pairs e^-a cosh(a x) and x e^-a sinh(a x), a row for each rate a.
 
     With moments, by these; without, an exponential for each pair and rate.
     """
-    out, terms = np.zeros((rate.size, 2)), moments.size
-    if terms == 0:
-        x, first = np.empty(max(PAIRS, s.size)), 0
-        while first < s.size:
-            first, n = _next_rows(s, g, reach, x, first)
-            for r in range(rate.size):
-                for z in x[:n]:
-                    up, down = math.exp(rate[r] * (z - 1.0)), math.exp(-rate[r] * (z + 1.0))
-                    out[r, 0] += 0.5 * (up + down)
-                    out[r, 1] += 0.5 * z * (up - down)
-        return out
-    c = np.empty(2 * terms)
+    out = np.zeros((rate.size, 2))
+    c = np.empty(2 * moments.size)
     for n in range(rate.size):
+        if moments.size == 0:
+            for z in x:
+                up, down = math.exp(rate[n] * (z - 1.0)), math.exp(-rate[n] * (z + 1.0))
+                out[n, 0] += 0.5 * (up + down)
+                out[n, 1] += 0.5 * z * (up - down)
+            continue
         coefficients(rate[n], c)
         out[n, 0] = c[0] * moments[0]
         out[n, 1] = 0.5 * c[1] * moments[0]  # the derivatives of the coefficients by a
-        for m in range(1, terms):
+        for m in range(1, moments.size):
             out[n, 0] += c[2 * m] * moments[m]
             out[n, 1] += 0.5 * (c[2 * m - 1] + c[2 * m + 1]) * moments[m]
     return out
 
 
 @_kernel
-def _log_of_pairs(s, g, reach, rate, moments):  # type: ignore[no-untyped-def]
-    """Log normaliser at every rate."""
-    sums = _pair_sums(s, g, reach, reach * rate, moments)
-    return reach * rate + np.log(2.0 * sums[:, 0])
+def _slopes(x, rate, weight, terms):  # type: ignore[no-untyped-def]
+    """Weighted sum over the rates of e^-a sinh(a x), for every pair; by a series of `terms`."""
+    out, total, c = np.zeros(x.size), np.zeros(terms), np.empty(2 * terms)
+    for n in range(rate.size):
+        if terms == 0:
+            for k in range(x.size):
+                up, down = math.exp(rate[n] * (x[k] - 1.0)), math.exp(-rate[n] * (x[k] + 1.0))
+                out[k] += 0.5 * weight[n] * (up - down)
+            continue
+        coefficients(rate[n], c)
+        for m in range(terms):
+            total[m] += weight[n] * c[2 * m + 1]  # sinh has the odd ones
+    if terms > 0:
+        odd_series(x, total, out)
+    return out
 
 
 @_kernel
-def _pull_to_rates(s, g, reach, rate, bar, moments):  # type: ignore[no-untyped-def]
-    """Gradient by the rates, their weights, and the series of the slopes by the differences."""
-    sums = _pair_sums(s, g, reach, reach * rate, moments)
-    weight, total = bar * rate / sums[:, 0], np.zeros(moments.size)
-    c = np.empty(2 * moments.size)
-    if moments.size:
-        for n in range(rate.size):
-            coefficients(reach * rate[n], c)
-            for m in range(moments.size):
-                total[m] += weight[n] * c[2 * m + 1]  # sinh has the odd ones
-    return bar * reach * sums[:, 1] / sums[:, 0], weight, total
-
-
-@_kernel
-def _pull_to_pairs(s, g, reach, rate, weight, total):  # type: ignore[no-untyped-def]
-    """Gradients by scores and variances, by the pairs."""
-    by_s, by_g = np.zeros(s.size), np.zeros(s.size)
-    x, by_D = np.empty(max(PAIRS, s.size)), np.empty(max(PAIRS, s.size))
-    first = 0
-    while first < s.size:
-        begin = first
-        first, n = _next_rows(s, g, reach, x, begin)
-        if total.size:
-            odd_series(x[:n], total, by_D[:n])
-        else:
-            by_D[:n] = 0.0
-            for r in range(rate.size):
-                a = reach * rate[r]
-                for k in range(n):
-                    up, down = math.exp(a * (x[k] - 1.0)), math.exp(-a * (x[k] + 1.0))
-                    by_D[k] += 0.5 * weight[r] * (up - down)
-        k = 0
-        for i in range(begin, first):
-            row_s, row_g = 0.0, 0.0
-            for j in range(i + 1, s.size):
-                slope = by_D[k] / (g[i] + g[j])
-                by_s[j] -= slope
-                by_g[j] -= slope * x[k] * reach
-                row_s += slope
-                row_g -= slope * x[k] * reach
-                k += 1
-            by_s[i] += row_s
-            by_g[i] += row_g
+def _pull_differences(g, reach, x, by_D):  # type: ignore[no-untyped-def]
+    """Gradients by scores and variances from those by the differences of the pairs."""
+    by_s, by_g, k = np.zeros(g.size), np.zeros(g.size), 0
+    for i in range(g.size):
+        for j in range(i + 1, g.size):
+            slope = by_D[k] / (g[i] + g[j])
+            by_s[i] += slope
+            by_s[j] -= slope
+            by_g[i] -= slope * x[k] * reach
+            by_g[j] -= slope * x[k] * reach
+            k += 1
     return by_s, by_g
-
-
-@_kernel
-def _moments_of_all(s, g, rate):  # type: ignore[no-untyped-def]
-    """Find the largest difference, and the moments by which rates have their sums, if any."""
-    reach, n_points = _largest_difference(s, g), s.size * (s.size - 1) // 2
-    terms = _n_even_terms(reach * _largest(rate), n_points, rate.size)
-    if terms == 0:
-        return reach, np.empty(0)
-    return reach, _pair_moments(s, g, reach, terms)
 
 
 # -----------------------------------------------------------------------------------------------

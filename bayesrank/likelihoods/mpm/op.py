@@ -44,7 +44,7 @@ class LogNormalisers(CompiledOp):
     pullback_kernel = staticmethod(pair_normalisers_pullback_kernel)
     signature = "(p,k),(q,l),(n),(p,k),(u,v)->(p,n)"
     or_length = (("q", "p", 1), ("l", "k", 0), ("u", "p", 1), ("v", "n", 0))
-    version = 5
+    version = 6
     wrt = (0, 1, 2)
 
     def graph(

@@ -44,17 +44,18 @@ def _bisect(
     inside = (m > 0) & (m < n)
     size = xp.where(inside, m, 0.5)
     odds = xp.log(size / (xp.where(inside, n, 1) - size))
-    low = odds - xp.where(member, v, -xp.inf).max(-1)
-    high = odds - xp.where(member, v, xp.inf).min(-1)
+    low = xp.where(inside, odds - xp.where(member, v, -xp.inf).max(-1), 0.0)
+    high = xp.where(inside, odds - xp.where(member, v, xp.inf).min(-1), 0.0)
 
     def halve(_: Any, bracket: Any) -> Any:
         low, high = bracket
-        middle = xp.where(inside, 0.5 * (low + high), 0.0)
+        middle = 0.5 * (low + high)
         above = xp.where(member, sigmoid(v + middle[..., None]), 0.0).sum(-1) > size
-        return xp.where(above, low, middle), xp.where(above, middle, high)
+        low = xp.where(inside & ~above, middle, low)
+        return low, xp.where(inside & above, middle, high)
 
     low, high = repeat(0, STEPS, halve, (low, high))
-    return xp.where(inside, 0.5 * (low + high), 0.0)
+    return 0.5 * (low + high)
 
 
 class Tilt(KernelOp):
