@@ -7,7 +7,7 @@ each with probability mean worth / (sum of the mean worths of all sets of what i
 
 from collections.abc import Callable, Iterator
 from decimal import Decimal, localcontext
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 from math import comb
 from typing import Any
 
@@ -272,3 +272,15 @@ def gradient(f: Callable[[np.ndarray], float], x: np.ndarray, step: float = 1e-5
         columns.append((np.asarray(f(x + shift)) - np.asarray(f(x - shift))) / (2 * step))
     out = np.stack(columns, axis=-1)
     return out.reshape(*out.shape[:-1], *x.shape)
+
+
+def listed_pairs(ranks, ties):
+    """Pairs of rankings by the definition: (ranking, better slot, worse slot, outcome)."""
+    out = []
+    for n, row in enumerate(ranks):
+        for i, j in combinations(np.flatnonzero(row), 2):
+            if row[i] == row[j] and ties == "keep":
+                out.append((n, i, j, 2))
+            elif row[i] != row[j]:
+                out.append((n, i, j, 0) if row[i] < row[j] else (n, j, i, 0))
+    return sorted(out)

@@ -59,11 +59,11 @@ from bayesrank.inference import Point, adam, objective, posterior_modes
 from bayesrank.likelihoods.ops import NOTHING
 from bayesrank.likelihoods.pairs import (
     bradley_terry_log_probabilities,
-    pairs_logp,
     weak_order_pairs,
 )
 from bayesrank.likelihoods.plackett_luce import log_remainder
 from bayesrank.utility import factor_utility
+from models.shared.pairs_of_rankings import pairs_logp
 from models.shared.rating_factors import ratings_of
 
 Scales = Mapping[str, float]

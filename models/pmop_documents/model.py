@@ -48,7 +48,6 @@ from bayesrank.likelihoods.pairs import (
     LogProbabilities,
     bradley_terry_log_probabilities,
     davidson_log_probabilities,
-    pairs_logp,
     rao_kupper_log_probabilities,
     thurstone_log_probabilities,
     weak_order_pairs,
@@ -62,6 +61,7 @@ from models.shared.losses import (
     hinge_rank_loss,
     squared_rank_loss,
 )
+from models.shared.pairs_of_rankings import pairs_logp
 
 # ---------------------------------------------------------------------------------------------
 # Methods: what the utilities of the slots say about the grades

@@ -34,25 +34,19 @@ def _pick(cumulative, state):  # type: ignore[no-untyped-def]
 
 
 @_kernel
-def _draw_pairs(s, g, theta, total, state, counts):  # type: ignore[no-untyped-def]
-    """Add `total` draws to `counts`: (n_items, n_items), or (n_items, 1) for net counts."""
-    dense = counts.shape[1] > 1
+def _draw_pairs(s, g, theta, total, state):  # type: ignore[no-untyped-def]
+    """Preferred and other items of `total` draws, (2, total)."""
     if not (np.isfinite(theta) and np.isfinite(s).all() and (g > 0.0).all()):
         raise ValueError(
             "MPM can only draw with scores and adherences that are finite and variances > 0."
         )
+    pairs = np.zeros((2, total), np.int64)
     if g.size == 0:
         better, worse = _cumulative(theta * s), _cumulative(-theta * s)
-        for _ in range(total):
-            i = j = 0
-            while i == j:  # at most half of the time, whatever the scores
-                i, j = _pick(better, state), _pick(worse, state)
-            if dense:
-                counts[i, j] += 1
-            else:
-                counts[i, 0] += 1
-                counts[j, 0] -= 1
-        return
+        for t in range(total):
+            while pairs[0, t] == pairs[1, t]:  # at most half of the time, whatever the scores
+                pairs[0, t], pairs[1, t] = _pick(better, state), _pick(worse, state)
+        return pairs
     rows = np.empty(s.size)
     for i in range(s.size):
         x = theta * (s[i] - s) / (g[i] + g)
@@ -60,20 +54,19 @@ def _draw_pairs(s, g, theta, total, state, counts):  # type: ignore[no-untyped-d
         rows[i] = x.max()
         rows[i] += np.log(np.sum(np.exp(x - rows[i])))
     of_rows = _cumulative(rows)
-    won = np.zeros(s.size, np.int64)
-    for _ in range(total):
-        won[_pick(of_rows, state)] += 1
-    for row in np.flatnonzero(won):
-        x = theta * (s[row] - s) / (g[row] + g)
-        x[row] = -np.inf
-        of_items = _cumulative(x)
-        for _ in range(won[row]):
-            j = _pick(of_items, state)
-            if dense:
-                counts[row, j] += 1
-            else:
-                counts[row, 0] += 1
-                counts[j, 0] -= 1
+    for t in range(total):
+        pairs[0, t] = _pick(of_rows, state)
+    pairs[0].sort()  # one table of items for each row
+    last = -1
+    of_items = of_rows
+    for t in range(total):
+        row = pairs[0, t]
+        if row != last:
+            x = theta * (s[row] - s) / (g[row] + g)
+            x[row] = -np.inf
+            of_items, last = _cumulative(x), row
+        pairs[1, t] = _pick(of_items, state)
+    return pairs
 
 
 @_kernel
@@ -98,8 +91,9 @@ def draw_counts_kernel(score, variance, adherence, total, seed):  # type: ignore
     for row in range(n):
         state[0] = np.uint64(seed[row])
         if k > 1:
-            g = variance[row]
-            _draw_pairs(score[row], g, adherence[row], total[row], state, counts[row])
+            pairs = _draw_pairs(score[row], variance[row], adherence[row], total[row], state)
+            for t in range(total[row]):
+                counts[row, pairs[0, t], pairs[1, t]] += 1
     return counts
 
 
@@ -140,8 +134,8 @@ def draw_net_counts_kernel(score, variance, rate, item, where, cells, seed, like
         if total == 0 or used.size < 2:
             continue
         g = variance if variance.size == 0 else variance[used]
-        counts = np.zeros((used.size, 1), np.int64)
-        _draw_pairs(score[used], g, rate[k], total, state, counts)
-        for j in range(used.size):
-            net[n, used[j] % net.shape[1]] += counts[j, 0]
+        pairs = _draw_pairs(score[used], g, rate[k], total, state)
+        for t in range(total):
+            net[n, used[pairs[0, t]] % net.shape[1]] += 1
+            net[n, used[pairs[1, t]] % net.shape[1]] -= 1
     return net

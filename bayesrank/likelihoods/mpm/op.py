@@ -92,7 +92,7 @@ class CountsDraw(KernelOp):
     kernel = staticmethod(draw_counts_kernel)
     signature = "(n,k),(n,l),(n),(n),(n)->(n,k,k)"
     or_length = (("l", "k", 0),)
-    version = 3
+    version = 4
     dtype = "int64"
 
 
@@ -102,7 +102,7 @@ class NetCountsDraw(KernelOp):
     kernel = staticmethod(draw_net_counts_kernel)
     signature = "(g),(l),(r),(p,s),(p,s),(4,c),(n),(n,k)->(n,k)"
     or_length = (("l", "g", 0),)
-    version = 4
+    version = 5
     dtype = "int64"
 
 

@@ -103,32 +103,30 @@ def output_shape(signature: str, shapes: Sequence[Any]) -> tuple[Any, ...]:
 def rules_of(signature: str, or_length: Alternatives, ndims: tuple[int, ...]) -> list[Rule]:
     """List the comparisons that inputs with `ndims` axes must pass."""
     taken, _ = axes_of(signature)
-    places: dict[str, list[tuple[int, int]]] = {}  # input and axis, by the name of the axis
+    others = {axis: (base, allowed) for axis, base, allowed in or_length}
+    places: list[tuple[str, tuple[int, int]]] = []  # name, input and axis
     for which, (axes, ndim) in enumerate(zip(taken, ndims, strict=True)):
-        for name, own in _places(axes, ndim).items():
-            for k, axis in enumerate(own):
-                key = f"...{k}" if name == "..." else name
-                places.setdefault(key, []).append((which, axis))
+        for name, found in _places(axes, ndim).items():
+            keys = [f"...{k}" if name == "..." else name for k in range(len(found))]
+            places += [(key, (which, axis)) for key, axis in zip(keys, found, strict=True)]
+    length_of: dict[str, tuple[int, int]] = {}
+    for key, place in places:
+        if key not in others and "+" not in key:
+            length_of.setdefault(key, place)
 
     rules = []
-    optional = {axis for axis, *_ in or_length}
-    for name, (first, *others) in places.items():
-        base, _, more = name.partition("+")
-        if base.isdigit():
-            rules += [Rule(*place, None, more=int(base)) for place in (first, *others)]
-        elif more:
-            rules += [Rule(*place, *places[base][0], int(more)) for place in (first, *others)]
-        elif name not in optional:
-            rules += [Rule(*place, *first) for place in others]
     alike: dict[str, list[tuple[int, int]]] = {}  # optional axes that are like no other
-    for name, base, allowed in or_length:
-        for place in places[name]:
-            if base in places:
-                rules.append(Rule(*place, *places[base][0], allowed=allowed))
-            else:
-                before = alike.setdefault(base, [])
-                rules += [Rule(*place, *other, allowed=allowed, either=True) for other in before]
-                before.append(place)
+    for key, place in places:
+        name, _, more = key.partition("+")
+        base, allowed = others.get(name, (name, None))
+        if base.isdigit():
+            rules.append(Rule(*place, None, more=int(base)))
+        elif base not in length_of:
+            before = alike.setdefault(base, [])
+            rules += [Rule(*place, *other, allowed=allowed, either=True) for other in before]
+            before.append(place)
+        elif place != length_of[base]:
+            rules.append(Rule(*place, *length_of[base], int(more or 0), allowed))
     return rules
 
 

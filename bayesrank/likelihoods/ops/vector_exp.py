@@ -35,12 +35,12 @@ LOG_2_HIGH, LOG_2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 WHOLE = 1.5 * 2.0**52
 FARTHEST = 700.0  # where both functions may be called, on either side of zero
 BIAS, MANTISSA = 1023, 52  # of the exponent of a double
-C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1 / math.factorial(i) for i in range(2, 14))
+EXP_TERMS = tuple(1 / math.factorial(i) for i in range(13, 1, -1))  # highest power first
 
 
 # The exponent of what is above this has one added, so that what is left is from 1 / sqrt 2 on
 HALF_OCTAVE = 0x3FE6A09E667F3BCD  # bits of 1 / sqrt 2
-L1, L2, L3, L4, L5, L6, L7, L8, L9, L10 = (2 / (2 * i + 1) for i in range(1, 11))
+LOG_TERMS = tuple(2 / (2 * i + 1) for i in range(10, 0, -1))
 
 
 @intrinsic
@@ -121,16 +121,9 @@ def vector_log(x):  # type: ignore[no-untyped-def]
     k = np.float64(np.int32(octaves))  # of 32 bits, because most processors convert no others
     s = (m - 1.0) / (m + 1.0)
     z = s * s
-    p = L10
-    p = p * z + L9
-    p = p * z + L8
-    p = p * z + L7
-    p = p * z + L6
-    p = p * z + L5
-    p = p * z + L4
-    p = p * z + L3
-    p = p * z + L2
-    p = p * z + L1
+    p = 0.0
+    for c in LOG_TERMS:
+        p = p * z + c
     return k * LOG_2_HIGH + (k * LOG_2_LOW + (p * z * s + 2.0 * s))
 
 
@@ -144,18 +137,9 @@ def _octaves(x):  # type: ignore[no-untyped-def]
 @numba.njit(inline="always", error_model="numpy", fastmath=False)
 def _rest(r):  # type: ignore[no-untyped-def]
     """Give exp(r) - 1 - r."""
-    p = C13
-    p = p * r + C12
-    p = p * r + C11
-    p = p * r + C10
-    p = p * r + C9
-    p = p * r + C8
-    p = p * r + C7
-    p = p * r + C6
-    p = p * r + C5
-    p = p * r + C4
-    p = p * r + C3
-    p = p * r + C2
+    p = 0.0
+    for c in EXP_TERMS:
+        p = p * r + c
     return p * r * r
 
 

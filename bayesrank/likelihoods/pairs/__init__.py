@@ -18,7 +18,7 @@ from bayesrank.likelihoods.pairs.graph import (
     times_odds,
     triple_logp,
 )
-from bayesrank.likelihoods.pairs.of_rankings import WeakOrderPairs, pairs_logp, weak_order_pairs
+from bayesrank.likelihoods.pairs.of_rankings import WeakOrderPairs, weak_order_pairs
 from bayesrank.likelihoods.pairs.total import (
     DavidsonTotal,
     PairTotal,
@@ -41,7 +41,6 @@ __all__ = [
     "outcome_counts_logp",
     "outcome_curvature",
     "outcome_logp",
-    "pairs_logp",
     "rao_kupper_log_probabilities",
     "thurstone_log_probabilities",
     "times_odds",

@@ -1,28 +1,19 @@
-"""Rankings as pairs: a pairwise model or loss summed over the pairs of each ranking.
+"""Rankings as pairs.
 
-This is a composite likelihood. The pairs of one ranking are not independent (a before b and b
-before c leave no choice for a and c), so its sum over all weak orders is not one, its posteriors
-are too narrow, and LOO may not compare it with models of whole rankings.
-
->>> from bayesrank.likelihoods.pairs.graph import bradley_terry_log_probabilities
->>> pairs = weak_order_pairs([[1, 2, 2]], ties="drop")
->>> logp = pairs_logp([[1.0, 0.0, 0.5]], pairs, bradley_terry_log_probabilities)
->>> float(logp.eval()[0].round(4))
--0.7873
+A pairwise model of the pairs of each ranking is a composite likelihood. The pairs of one ranking
+are not independent (a before b and b before c leave no choice for a and c), so its sum over all
+weak orders is not one, its posteriors are too narrow, and LOO may not compare it with models of
+whole rankings.
 """
 
-from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import pytensor.tensor as pt
 from numpy.typing import ArrayLike
-from pytensor.tensor import TensorVariable
 
-from bayesrank.likelihoods.ops.arrays import segment_sum
-from bayesrank.likelihoods.pairs.graph import FIRST, TIE, LogProbabilities, outcome_logp
+from bayesrank.likelihoods.pairs.graph import FIRST, TIE
 
-__all__ = ["WeakOrderPairs", "pairs_logp", "weak_order_pairs"]
+__all__ = ["WeakOrderPairs", "weak_order_pairs"]
 
 
 class WeakOrderPairs(NamedTuple):
@@ -86,25 +77,3 @@ def weak_order_pairs(ranks: ArrayLike, *, ties: Literal["keep", "drop"] = "keep"
     kept = (lead != 0) | (ties == "keep")
     outcome = np.where(lead[kept] == 0, TIE, FIRST)
     return WeakOrderPairs(row[one[kept]], slot[one[kept]], slot[other[kept]], outcome)
-
-
-def pairs_logp(
-    utility: Any,
-    pairs: WeakOrderPairs,
-    log_probabilities: Callable[[TensorVariable], LogProbabilities],
-) -> TensorVariable:
-    r"""Sum of a pairwise log-probability over the pairs of each ranking.
-
-    .. math:: \sum_{(i, j)} \log P(y_{ij} \mid w_i - w_j)
-
-    A composite likelihood: fit with it, but compare it by LOO with nothing.
-
-    Utilities are (n_rankings, n_slots), any value in empty slots. `log_probabilities` returns those
-    of all outcomes at a lead, such as `bradley_terry_log_probabilities`. A ranking without pairs
-    has zero.
-    """
-    utility = pt.as_tensor_variable(utility)
-    ranking, first, second, outcome = (pt.as_tensor_variable(x) for x in pairs)
-    lead = utility[ranking, first] - utility[ranking, second]
-    terms = outcome_logp(outcome, log_probabilities(lead))
-    return segment_sum(terms, (ranking,), (utility.shape[0],))

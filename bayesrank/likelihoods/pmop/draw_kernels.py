@@ -29,13 +29,14 @@ from bayesrank.likelihoods.pmop.set_kernels import (
     MEAN,
     MIN,
     STEP,
+    exponents,
+    harmonic_node,
     harmonic_window,
     harmonic_window_of_size,
     set_normaliser_kernel,
     subset_count_kernel,
 )
 from bayesrank.likelihoods.pmop.subset_kernels import (
-    elementary_symmetric_kernel,
     log_binomial,
     tilt_kernel,
 )
@@ -49,36 +50,24 @@ __all__ = [
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _harmonic_log_q(w, centre, y):  # type: ignore[no-untyped-def]
-    r"""Logarithms of :math:`q_i = \exp(-t e^{-w_i})` at node y of the harmonic mean."""
-    return -np.exp(np.minimum(centre + y - math.exp(-y) - w, 7.0))
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _log_step(centre, y):  # type: ignore[no-untyped-def]
-    """Logarithm of dt/dy at node y of the harmonic mean."""
-    jump = math.exp(-y)
-    return centre + y - jump + math.log1p(jump)
-
-
-@numba.njit(cache=True, error_model="numpy")
 def harmonic_nodes(w, m):  # type: ignore[no-untyped-def]
     """Centre, first node and log weights of all, for subsets of size m or of any size."""
-    n = w.size
-    share, work = np.empty(n), np.empty((2, n))
+    tau, share, work = np.empty(w.size), np.empty(w.size), np.empty((2, w.size))
     down = np.sort(w)[::-1]
     centre, low, nodes = harmonic_window(w) if m == FREE else harmonic_window_of_size(w, down, m)
     log_f = np.empty(nodes)
     for k in range(nodes):
-        y = low + k * STEP
-        log_q = _harmonic_log_q(w, centre, y)
-        if m == FREE:
-            q = np.exp(log_q)
-            total = np.log1p(q).sum() + math.log(max((q / (1.0 + q)).sum(), 1e-300))
-        else:
-            total = math.log(m) + elementary_symmetric_kernel(log_q, m, share, work, False)
-        log_f[k] = _log_step(centre, y) + total
+        log_f[k] = harmonic_node(w, m, centre, low + k * STEP, tau, share, work, False)
     return centre, low, log_f
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _harmonic_log_q(w, m, state):  # type: ignore[no-untyped-def]
+    r"""Draw a node of the harmonic mean: logarithms of :math:`q_i = \exp(-t e^{-w_i})`."""
+    centre, low, log_f = harmonic_nodes(w, m)
+    y, tau = low + _pick(log_f, state) * STEP, np.empty(w.size)
+    exponents(tau, centre + y - math.exp(-y), w)
+    return -tau
 
 
 # ---------------------------------------------------------------------------------------------
@@ -213,8 +202,7 @@ def draw_subset_kernel(w, aggregate, size, log_weight, state):  # type: ignore[n
         m = _pick_size(k, 1, size, log_weight, state)
         _add_uniformly(member, order[:k], m - 1, state)
     elif aggregate == HARMONIC and size == FREE and log_weight.size == 0:
-        centre, low, log_f = harmonic_nodes(w, FREE)
-        log_q = _harmonic_log_q(w, centre, low + _pick(log_f, state) * STEP)
+        log_q = _harmonic_log_q(w, FREE, state)
         log_share = log_q - np.log1p(np.exp(log_q))
         anchor = _pick(log_share, state)
         for i in range(n):
@@ -226,9 +214,7 @@ def draw_subset_kernel(w, aggregate, size, log_weight, state):  # type: ignore[n
         elif m == n:
             member[:] = True
         else:
-            centre, low, log_f = harmonic_nodes(w, m)
-            log_q = _harmonic_log_q(w, centre, low + _pick(log_f, state) * STEP)
-            _add_by_product(member, log_q, m, state)
+            _add_by_product(member, _harmonic_log_q(w, m, state), m, state)
     return member
 
 

@@ -116,7 +116,7 @@ def set_normaliser_kernel(w, aggregate, size, log_weight, gradient, chances):  #
     if aggregate in (MAX, MIN):
         return _extreme(w, aggregate, size, log_weight, gradient, chances)
     if aggregate == HARMONIC and size == FREE and log_weight.size == 0:
-        return _harmonic(w, gradient)
+        return _harmonic(w, w, FREE, gradient, np.empty(n), np.empty((2, 0)))
     return _by_size(w, aggregate, size, log_weight, gradient, chances)
 
 
@@ -201,7 +201,7 @@ def _of_size(w, down, aggregate, m, gradient, share, work):  # type: ignore[no-u
         return score_kernel(w, MEAN, gradient) + math.log(w.size)
     if m == w.size:
         return score_kernel(w, HARMONIC, gradient)
-    return _harmonic_of_size(w, down, m, gradient, share, work)
+    return _harmonic(w, down, m, gradient, share, work)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -233,24 +233,17 @@ def harmonic_window_of_size(w, down, m):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _harmonic(w, gradient):  # type: ignore[no-untyped-def]
-    r"""Harmonic mean, subsets of all sizes.
+def _harmonic(w, down, m, gradient, share, work):  # type: ignore[no-untyped-def]
+    r"""Harmonic mean, subsets of size m, or of all sizes where m is `FREE`.
 
-    .. math:: Z = \int_0^\infty \prod_i (1 + q_i) \sum_j \frac{q_j}{1 + q_j}\, dt,
-              \qquad q_i = \exp(-t e^{-w_i})
+    .. math:: Z = \int_0^\infty \prod_i (1 + q_i) \sum_j \frac{q_j}{1 + q_j}\, dt, \qquad
+              Z_m = \int_0^\infty m\, e_m(q)\, dt, \qquad q_i = \exp(-t e^{-w_i})
     """
-    n = w.size
-    centre, low, nodes = harmonic_window(w)
-    peak, mass = -np.inf, 0.0
+    centre, low, nodes = harmonic_window(w) if m == FREE else harmonic_window_of_size(w, down, m)
+    peak, mass, tau = -np.inf, 0.0, np.empty(w.size)
     gradient[:] = 0.0
-    share, tau = np.empty(n), np.empty(n)
     for k in range(nodes):
-        y = low + k * STEP
-        jump = math.exp(-y)
-        x = centre + y - jump
-        exponents(tau, x, w)
-        total, log_product = shares(share, tau)
-        log_f = x + math.log1p(jump) + log_product + math.log(total)
+        log_f = harmonic_node(w, m, centre, low + k * STEP, tau, share, work, True)
         if log_f > peak:
             shrink = math.exp(peak - log_f)
             gradient *= shrink
@@ -258,10 +251,30 @@ def _harmonic(w, gradient):  # type: ignore[no-untyped-def]
             peak = log_f
         p = math.exp(log_f - peak)
         mass += p
-        for i in range(n):
-            gradient[i] += p * tau[i] * share[i] * (1.0 + (1.0 - share[i]) / total)
+        for i in range(w.size):
+            gradient[i] += p * tau[i] * share[i]
     gradient /= mass
     return peak + math.log(mass * STEP)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def harmonic_node(w, m, centre, y, tau, share, work, wanted):  # type: ignore[no-untyped-def]
+    """Logarithm of the integrand by y; `tau` is filled with t exp(-w).
+
+    If `wanted`, `share` is filled with minus the slopes by `tau`.
+    """
+    jump = math.exp(-y)
+    x = centre + y - jump
+    exponents(tau, x, w)
+    log_step = x + math.log1p(jump)
+    if m != FREE:
+        log_e = elementary_symmetric_kernel(-tau, m, share, work, wanted)
+        return log_step + math.log(m) + log_e
+    total, log_product = shares(share, tau)
+    if wanted:
+        for i in range(w.size):
+            share[i] *= 1.0 + (1.0 - share[i]) / total
+    return log_step + log_product + math.log(total)
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=False)  # for `vector_exp`
@@ -285,36 +298,6 @@ def shares(share, tau):  # type: ignore[no-untyped-def]
             product *= 1.0 - share[i]  # 1 / (1 + q)
         log_product -= math.log(product)
     return total, log_product
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _harmonic_of_size(w, down, m, gradient, share, work):  # type: ignore[no-untyped-def]
-    r"""Harmonic mean, subsets of size m: :math:`Z_m = \int_0^\infty m\, e_m(q(t))\, dt`."""
-    n = w.size
-    centre, low, nodes = harmonic_window_of_size(w, down, m)
-    peak, mass = -np.inf, 0.0
-    gradient[:] = 0.0
-    log_q = np.empty(n)
-    for k in range(nodes):
-        y = low + k * STEP
-        jump = math.exp(-y)
-        x = centre + y - jump
-        exponents(log_q, x, w)
-        for i in range(n):
-            log_q[i] = -log_q[i]
-        log_e = elementary_symmetric_kernel(log_q, m, share, work, True)
-        log_f = x + math.log1p(jump) + math.log(m) + log_e
-        if log_f > peak:
-            shrink = math.exp(peak - log_f)
-            gradient *= shrink
-            mass *= shrink
-            peak = log_f
-        p = math.exp(log_f - peak)
-        mass += p
-        for i in range(n):
-            gradient[i] -= p * log_q[i] * share[i]
-    gradient /= mass
-    return peak + math.log(mass * STEP)
 
 
 @numba.njit(cache=True, error_model="numpy")
