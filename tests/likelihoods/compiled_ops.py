@@ -19,7 +19,7 @@ from bayesrank.likelihoods.mallows.op import (
     PassedOver,
     RankingsDraw,
 )
-from bayesrank.likelihoods.mallows.stages import StagePairs, StagesDraw
+from bayesrank.likelihoods.mallows.stages import StagePairs
 from bayesrank.likelihoods.mpm.op import Agreement, CountsDraw, LogNormalisers, NetCountsDraw
 from bayesrank.likelihoods.ops import stop_gradient, with_sum
 from bayesrank.likelihoods.pairs import DavidsonTotal, RaoKupperTotal, ThurstoneTotal
@@ -81,13 +81,10 @@ EXAMPLES = {
         [np.zeros(2), [[1, 3, 2, 4], [2, 1, 3, 3]], [[4, 1, 2, 3], [1, 2, 3, 4]]],
     ),
     "RankingsDraw": Example(
-        RankingsDraw(4, 0), [RNG.random(3), [[1, 3, 2], [2, 1, 4], [4, 3, 2]], [7]]
+        RankingsDraw(4, 0), [RNG.random((3, 1)), [[1, 3, 2], [2, 1, 4], [4, 3, 2]], [7]]
     ),
     "StagePairs": Example(
         StagePairs(), [np.zeros(2), [[1, 3, 2, 4], [2, 1, 3, 3]], np.array([2.0, 1.0])]
-    ),
-    "StagesDraw": Example(
-        StagesDraw(), [RNG.random((3, 2)), [[1, 3, 2, 4], [2, 1, 3, 4], [4, 3, 2, 1]], [7]]
     ),
     "RankingLogp": Example(RankingLogp(), [np.stack([PER_ITEM, -PER_ITEM]), *FIELDS], (0,)),
     "StageTotal": Example(StageTotal(), [PER_ITEM, *in_total(STAGES)], (0,)),

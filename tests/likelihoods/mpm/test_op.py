@@ -85,26 +85,6 @@ def test_normalisers_and_their_derivatives_are_those_of_the_graph(mode, unequal)
     assert (outputs[1][~WHERE] == 0).all()
 
 
-@for_each("unequal", [False, True])
-def test_second_derivatives_are_differences_of_the_kernels_gradients(unequal):
-    variance = VARIANCE if unequal else EQUAL
-
-    def sum_of_sines(s, theta, *g):
-        pulled = pair_normalisers_pullback_kernel(
-            s, g[0] if g else EQUAL, theta, WHERE, EVERYONE, BAR
-        )
-        return sum(np.sin(x).sum() for x in pulled)
-
-    # not at zero, where the slope by the adherence has a kink
-    adherence = np.where(ADHERENCE == 0.0, 0.6, ADHERENCE)
-    x = [SCORE, adherence, *([VARIANCE] if unequal else [])]
-    *_, by_score, by_theta = function(QUICK, unequal)(SCORE, VARIANCE, adherence)[-len(x) :][:2]
-    exact = slopes(sum_of_sines, x)
-    np.testing.assert_allclose(by_score, exact[0], atol=1e-6)
-    np.testing.assert_allclose(by_theta, exact[1], atol=1e-6)
-    assert variance.size == 0 or np.abs(exact[2]).max() > 0.1
-
-
 # The two routes of the kernels
 
 

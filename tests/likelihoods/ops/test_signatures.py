@@ -32,7 +32,6 @@ OPS = [
     mallows.RankingsDraw(4, 0),
     mallows.PassedOver(),
     stages.StagePairs(),
-    stages.StagesDraw(),
     mpm.LogNormalisers(),
     mpm.Agreement(),
     mpm.CountsDraw(),

@@ -10,14 +10,12 @@ from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors
 
 from bayesrank.data.derive import Stages, stage_table
-from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
 from bayesrank.likelihoods.plackett_luce.per_item import (
     TABLE,
     RankingLogp,
     StageTotal,
     ranking_logp,
 )
-from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_logp
 from tests.cases import RANKINGS
 from tests.likelihoods.loops import for_each
 from tests.oracles import each_ranking, gradient
@@ -80,31 +78,6 @@ def test_any_function_of_the_rankings_has_its_gradient(mode):
     np.testing.assert_allclose(slope, exact, atol=1e-6)
 
 
-@functools.cache
-def hessian_products(mode):
-    """H v for the total of the stages, for the Op on slots, and (JAX compiles fast) its graph."""
-    utility, v = pt.dvector("utility"), pt.dvector("v")
-    items, ranks = pt.constant(RANKINGS.item), pt.constant(RANKINGS.ranks)
-    costs = [
-        rewrite_graph(ranking_logp(utility, table(constant=mode == "JAX")).sum()),
-        (RANKINGS.weight * weak_order_logp(utility[items], ranks)).sum(),
-    ]
-    if mode == "JAX":
-        costs.append((RANKINGS.weight * plackett_luce_logp(utility[items], ranks)).sum())
-    outputs = [pt.grad((pt.grad(cost, utility) * v).sum(), utility) for cost in costs]
-    return pytensor.function([utility, v], outputs, mode=mode)
-
-
-@pytest.mark.slow
-@for_each("mode", BACKENDS)
-def test_hessians_of_both_ops_and_of_the_graph_agree_with_differences(mode):
-    exact = gradient(lambda u: per_item("FAST_COMPILE")(u)[2], UTILITY, step=1e-4)
-    columns = [hessian_products(mode)(UTILITY, v) for v in np.eye(6)]
-    for hessian in np.array(columns).swapaxes(0, 1):
-        np.testing.assert_allclose(hessian, exact, atol=1e-6)
-        np.testing.assert_allclose(hessian, hessian.T, atol=1e-12)
-
-
 @pytest.mark.parametrize("scale", [1.0, 400.0], ids=["near", "far"])
 def test_the_whole_hessian_is_the_change_of_the_gradient(scale):
     stages = stage_table(RANKINGS.item, RANKINGS.ranks, RANKINGS.weight, RANKINGS.n_items)
@@ -159,36 +132,12 @@ def test_what_is_no_plain_sum_is_left_alone():
         assert StageTotal not in rewritten
 
 
-def test_the_total_is_linear_in_its_weights():
-    utility, factor = pt.dvector("utility"), pt.dvector("factor")
-    stages = table()
-    weights = stages.item_weight, stages.node_weight, stages.block_weight
-    scaled = [f * w for f, w in zip((factor[0], factor[1], factor[2]), weights, strict=True)]
-    fields = [getattr(stages, name) for name in TABLE]
-    f = pytensor.function([utility, factor], StageTotal()(utility, *scaled, *fields))
-    terms = [float(f(UTILITY, weight)) for weight in np.eye(3)]
-    assert float(f(UTILITY, np.ones(3))) == pytest.approx(exact_total(UTILITY), abs=1e-9)
-    assert sum(terms) == pytest.approx(exact_total(UTILITY), abs=1e-9)
-    assert terms[0] == pytest.approx(sum_of_single_utilities(), abs=1e-12)
-    mixed = float(f(UTILITY, np.array([2.0, -1.0, 0.5])))
-    assert mixed == pytest.approx(2.0 * terms[0] - terms[1] + 0.5 * terms[2], abs=1e-9)
-
-
 def test_the_weights_of_the_total_are_data():
     utility, stages = pt.dvector("utility"), table()
     weights = stages.item_weight, stages.node_weight, stages.block_weight
     total = StageTotal()(utility, *weights, *(getattr(stages, name) for name in TABLE))
     with pytest.raises(pytensor.gradient.DisconnectedInputError):
         pt.grad(total, weights[0])
-
-
-def sum_of_single_utilities():
-    total = 0.0
-    for item, ranks, weight in zip(RANKINGS.item, RANKINGS.ranks, RANKINGS.weight, strict=True):
-        for m in range(1, ranks.max()):
-            if (ranks == m).sum() == 1:
-                total += weight * UTILITY[item[ranks == m][0]]
-    return total
 
 
 def test_utilities_beyond_one_scale_of_exponentials_are_as_exact():
@@ -218,16 +167,3 @@ def test_a_wide_and_a_narrow_scale_meet_continuously():
 def test_a_utility_that_is_no_number_makes_no_number(bad):
     _, total, _, _ = per_item("FAST_COMPILE")(np.where(np.arange(6) == 2, bad, UTILITY))
     assert not np.isfinite(total) or np.isnan(total)
-
-
-def test_shapes_are_known_without_values():
-    utility = pt.dvector("utility")
-    shape = ranking_logp(utility, table()).shape
-    f = pytensor.function([utility], shape, mode="FAST_COMPILE")
-    assert RankingLogp not in {type(node.op) for node in f.maker.fgraph.toposort()}
-
-
-def test_ops_of_different_nodes_differ():
-    assert StageTotal(48) == StageTotal(48)
-    assert StageTotal(48) != StageTotal(24)
-    assert StageTotal(48) != RankingLogp(48)

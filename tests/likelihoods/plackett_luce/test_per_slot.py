@@ -8,50 +8,17 @@ import pytest
 from bayesrank.likelihoods.plackett_luce.graph import (
     logp_of_matrix,
     need_quadrature,
-    plackett_luce_logp,
 )
 from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderLogp, weak_order_logp
-from tests.likelihoods.loops import for_each
-from tests.oracles import gradient
 
 UTILITY = np.array([[0.4, -1.2, 2.0, 0.1, -0.7, 5.0], [0.3, 0.0, -0.9, 1.1, -2.0, 0.5]])
 RANKS = np.array([[2, 1, 1, 3, 0, 1], [1, 2, 3, 4, 4, 2]])
-
-
-@pytest.mark.slow
-@for_each("mode", ["FAST_COMPILE", "JAX"])
-def test_values_are_those_of_the_graph_and_two_derivatives_those_of_differences(rng, mode):
-    # JAX has to know the shapes of what a graph in a graph computes
-    u, w, ranks = pt.dmatrix("u"), pt.dmatrix("w"), pt.constant(RANKS)
-    terms = weak_order_logp(u, ranks)
-    by_u = pt.grad(pt.sum(terms**2), u)
-    f = pytensor.function([u, w], [terms, by_u, pt.grad(pt.sum(by_u * w), u)], mode=mode)
-    v = rng.normal(size=UTILITY.shape)
-    logp, slope, product = f(UTILITY, v)
-    np.testing.assert_allclose(logp, plackett_luce_logp(UTILITY, RANKS).eval(), rtol=1e-9)
-    numeric = gradient(lambda u: float((f(u, v)[0] ** 2).sum()), UTILITY)
-    np.testing.assert_allclose(slope, numeric, atol=1e-6)
-    along = gradient(lambda u: float((f(u, v)[1] * v).sum()), UTILITY, step=1e-4)
-    np.testing.assert_allclose(product, along, atol=1e-5)
-
-
-def test_shapes_are_known_without_values():
-    matrix, ranks = pt.dmatrix("matrix"), pt.lmatrix("ranks")
-    f = pytensor.function(
-        [matrix, ranks], weak_order_logp(matrix, ranks).shape, mode="FAST_COMPILE"
-    )
-    assert WeakOrderLogp not in {type(node.op) for node in f.maker.fgraph.toposort()}
 
 
 def test_the_op_takes_matrices_only():
     axes = r"the axes \(r,s\),\(r,s\); got \[1, 1\] dimensions\.$"
     with pytest.raises(TypeError, match=rf"^WeakOrderLogp takes inputs with {axes}"):
         WeakOrderLogp()(pt.dvector(), pt.lvector())
-
-
-def test_ops_of_different_nodes_differ():
-    assert WeakOrderLogp(48) == WeakOrderLogp(48)
-    assert WeakOrderLogp(48) != WeakOrderLogp(24)
 
 
 def test_jax_needs_no_quadrature_but_for_ties_and_asks_every_time():

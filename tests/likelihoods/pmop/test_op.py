@@ -9,7 +9,7 @@ import pytest
 
 from bayesrank.likelihoods.ops.arrays import broadcast_batch
 from bayesrank.likelihoods.pmop.op import OrderedPartitionLogp, pmop_logp
-from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, ordered_partitions_kernel
+from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
 from tests.likelihoods.loops import for_each
 from tests.oracles import gradient, partition_logp
 
@@ -97,54 +97,6 @@ def test_values_and_gradients_are_those_of_choices_among_sets(mode, aggregate, k
     np.testing.assert_allclose(by_utility, numeric, atol=1e-6)
     numeric = gradient(lambda d: squares(zero[0], d), zero[1]) if kind == WEIGHTED else 0.0
     np.testing.assert_allclose(by_weight, numeric, atol=1e-6)
-
-
-@functools.cache
-def hessian_product(mode, aggregate, kind):
-    """Derivatives, by utilities and by weights, of the gradient along a direction in both."""
-    utility, log_weight = pt.dmatrix("utility"), pt.dmatrix("log_weight")
-    v, d = pt.dmatrix("v"), pt.dmatrix("d")
-    logp = pmop_logp(
-        utility, pt.constant(RANKS), aggregate=aggregate, **settings(kind, log_weight)
-    ).sum()
-    wrt = [utility, log_weight] if kind == WEIGHTED else [utility]
-    slopes = pytensor.grad(logp, wrt)
-    along = sum((slope * x).sum() for slope, x in zip(slopes, (v, d), strict=False))
-    products = pytensor.grad(along, wrt)
-    return pytensor.function(
-        [utility, log_weight, v, d], products, mode=mode, on_unused_input="ignore"
-    )
-
-
-@pytest.mark.slow
-@for_each(
-    ("mode", "aggregate", "kind"),
-    [
-        # of one graph in both: JAX, which takes long to compile, has some of each kind
-        *(("FAST_COMPILE", a, WEIGHTED) for a in ("mean", "max", "geometric")),
-        ("FAST_COMPILE", "max", GIVEN),
-        ("FAST_COMPILE", "harmonic", FREE),
-        ("JAX", "min", WEIGHTED),
-        ("JAX", "geometric", GIVEN),
-    ],
-)
-def test_hessians_are_differences_of_the_kernels_gradients(mode, aggregate, kind, rng):
-    v = rng.normal(size=UTILITY.shape)
-    d = rng.normal(size=LOG_WEIGHT.shape) * (kind == WEIGHTED)
-    code, ones = AGGREGATES.index(aggregate), np.ones(RANKS.shape)
-
-    def slopes(h):
-        weights = LOG_WEIGHT + h * d if kind == WEIGHTED else np.zeros((4, 0))
-        return ordered_partitions_kernel(
-            UTILITY + h * v, RANKS, weights, ones, code, kind == GIVEN
-        )[1:]
-
-    step = 1e-4
-    exact = [(a - b) / (2 * step) for a, b in zip(slopes(step), slopes(-step), strict=True)]
-    products = hessian_product(mode, aggregate, kind)(UTILITY, LOG_WEIGHT, v, d)
-    for product, numeric in zip(products, exact, strict=False):
-        np.testing.assert_allclose(product, numeric, atol=1e-6)
-    assert np.abs(exact[0]).max() > 0.1  # there is something to be seen
 
 
 # Shapes
