@@ -70,14 +70,8 @@ class MixtureLogp(CompiledOp):
 def mixture_logp(joint: Any) -> TensorVariable:
     r"""Log-probability of units of unknown kinds, :math:`\log \sum_g e^{\ell_{ug}}`.
 
-    Parameters
-    ----------
-    joint : tensor_like of float, (n_units, n_kinds)
-        :math:`\ell_{ug} = \log \pi_g + \log p_g(y_u)`; -inf where impossible.
-
-    Returns
-    -------
-    TensorVariable, (n_units,)
+    The joint log-probabilities :math:`\ell_{ug} = \log \pi_g + \log p_g(y_u)` are
+    (n_units, n_kinds), -inf where impossible; the result is (n_units,).
 
     References
     ----------
@@ -101,20 +95,10 @@ def membership_of(joint: Any) -> TensorVariable:
 def joint_of(terms: TensorVariable) -> TensorVariable:
     """Find, in the graph of a log-likelihood, what the mixture in it sums over kinds.
 
-    Parameters
-    ----------
-    terms : TensorVariable
-        A graph with one `mixture_logp`.
-
-    Returns
-    -------
-    TensorVariable, (n_units, n_kinds)
-        Its argument.
-
     Raises
     ------
     ValueError
-        If there is none in the graph, or there are several.
+        If the graph does not have one `mixture_logp`.
     """
     nodes = {x.owner for x in ancestors([terms]) if x.owner is not None}
     found = [node.inputs[0] for node in nodes if isinstance(node.op, MixtureLogp)]

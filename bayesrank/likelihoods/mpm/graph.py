@@ -39,15 +39,7 @@ __all__ = [
 def differences(score: Any, variance: Any = None) -> TensorVariable:
     r"""Standardised differences :math:`D_{ij} = (s_i - s_j) / (\gamma_i + \gamma_j)`.
 
-    Parameters
-    ----------
-    score : tensor_like of float, (..., n_items)
-    variance : tensor_like of float, (..., n_items), optional
-        Positive; default 1/2.
-
-    Returns
-    -------
-    TensorVariable, (..., n_items, n_items)
+    Scores and variances (by default 1/2) are (..., n_items), the result (..., n_items, n_items).
     """
     s = pt.as_tensor_variable(score)
     D = s[..., :, None] - s[..., None, :]
@@ -116,19 +108,8 @@ def interpolated_log_normaliser(
     evaluated at `nodes` points between 0 and the largest adherence. The error falls geometrically,
     the slower the larger :math:`\theta_{max} \max |D|`.
 
-    Parameters
-    ----------
-    score, variance : tensor_like of float, (..., n_items)
-    adherence : tensor_like of float, (n_rankers,)
-        Not negative.
-    where : tensor_like of bool, (..., n_items), optional
-        Items of the problem; default all.
-    nodes : int
-        Number of normalisers that are evaluated.
-
-    Returns
-    -------
-    TensorVariable, (..., n_rankers)
+    Parameters are those of `log_pair_normaliser`; adherences and the last axis of the result are
+    (n_rankers,).
 
     References
     ----------
@@ -156,13 +137,7 @@ def interpolated_log_normaliser(
 def log_multinomial(counts: Any) -> TensorVariable:
     r"""Logarithm of the number of orders of the draws, :math:`\log T! - \sum \log C_{ij}!`.
 
-    Parameters
-    ----------
-    counts : tensor_like, (..., n_items, n_items)
-
-    Returns
-    -------
-    TensorVariable, (...)
+    Counts are (..., n_items, n_items).
     """
     C = pt.cast(pt.as_tensor_variable(counts), "float64")
     return pt.gammaln(pt.sum(C, axis=(-2, -1)) + 1.0) - pt.sum(pt.gammaln(C + 1.0), axis=(-2, -1))
@@ -209,14 +184,7 @@ def mpm_given_pairs_logp(
 
     which is Bradley-Terry with doubled scores.
 
-    Parameters
-    ----------
-    counts, score, adherence, variance
-        As in `mpm_logp`.
-
-    Returns
-    -------
-    TensorVariable, (...)
+    Parameters and result are those of `mpm_logp`.
     """
     C, theta = pt.cast(pt.as_tensor_variable(counts), "float64"), pt.as_tensor_variable(adherence)
     both = C + pt.swapaxes(C, -1, -2)

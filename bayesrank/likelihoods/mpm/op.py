@@ -106,11 +106,6 @@ class NetCountsDraw(KernelOp):
     dtype = "int64"
 
 
-# ---------------------------------------------------------------------------------------------
-# Graphs
-# ---------------------------------------------------------------------------------------------
-
-
 def log_normaliser_table(
     score: Any,
     adherence: Any,
@@ -155,19 +150,8 @@ def log_normaliser_table(
 def agreement(score: Any, variance: Any, entries: Sequence[Any], *, like: Any) -> TensorVariable:
     """Agreement of the counts of every ranker with the scores, compiled.
 
-    Parameters
-    ----------
-    score : tensor_like of float, (n_items,)
-    variance : tensor_like of float, (n_items,), optional
-        Positive; default 1/2, all equal.
-    entries : four tensor_like, (n_entries,)
-        Ranker, preferred item, other item and count of each entry.
-    like : tensor_like, (n_rankers,)
-        Says how many rankers there are.
-
-    Returns
-    -------
-    TensorVariable, (n_rankers,)
+    Scores and variances (by default 1/2) are (n_items,). The four `entries` (n_entries,) are the
+    ranker, the preferred item, the other item and the count. The result is of the length of `like`.
     """
     score = pt.cast(pt.as_tensor_variable(score), "float64")
     variance = pt.constant(np.zeros(0)) if variance is None else variance

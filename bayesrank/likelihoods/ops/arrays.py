@@ -75,45 +75,11 @@ def every_row(x: TensorVariable, n: Any, axis: int = 0) -> TensorVariable:
 
     Compiled code does not check indices: it would read memory beyond a shorter parameter.
 
-    Parameters
-    ----------
-    x : TensorVariable
-        The parameter.
-    n : int or scalar tensor
-        How many rows there are. Another length is a ValueError when the parameter is evaluated.
-    axis : int
-        The axis of the rows.
-
-    Returns
-    -------
-    TensorVariable, (n,)
+    `n` is the number of rows, and `axis` that of the rows in the parameter. Another length is a
+    ValueError when the parameter is evaluated.
     """
     length = x.shape[axis]
     return pt.arange(RowsAgree(ValueError, DIFFERENT)(length, pt.eq(length, n)))
-
-
-def over_rows(
-    logp: Callable[[TensorVariable, TensorVariable], TensorVariable], utility: Any, ranks: Any
-) -> TensorVariable:
-    """Apply a function of matrices (rows, n_slots) to arguments with any leading axes."""
-    utility = pt.cast(pt.as_tensor_variable(utility), "float64")
-    ranks = pt.as_tensor_variable(ranks).astype("int64")  # kernels are compiled for each type
-    if utility.broadcastable != ranks.broadcastable:
-        # sums broadcast where broadcast_arrays would compute shapes, which JAX cannot
-        utility, ranks = utility + pt.zeros_like(ranks), ranks + pt.zeros_like(utility, ranks.dtype)
-    if ranks.ndim == 2:
-        return logp(utility, ranks)
-    batch, n_slots = ranks.shape[:-1], ranks.shape[-1]
-    return logp(utility.reshape((-1, n_slots)), ranks.reshape((-1, n_slots))).reshape(batch)
-
-
-def valid_ranks(ranks: TensorVariable) -> TensorVariable:
-    """Whether the used ranks (> 0) of each row are dense: 1, 2, ... without gaps."""
-    ordered = pt.sort(ranks, axis=-1)
-    step = pt.diff(ordered, axis=-1)
-    return (
-        pt.all((step >= 0) & (step <= 1), axis=-1) & (ordered[..., 0] >= 0) & (ordered[..., 0] <= 1)
-    )
 
 
 def broadcast_batch(*inputs: TensorVariable) -> list[TensorVariable]:
@@ -132,6 +98,35 @@ def broadcast_batch(*inputs: TensorVariable) -> list[TensorVariable]:
         x if whole else x + pt.cast(zero, x.dtype)[..., None]
         for x, whole in zip(inputs, complete, strict=True)
     ]
+
+
+def over_rows(
+    logp: Callable[..., TensorVariable], utility: Any, ranks: Any, *others: Any
+) -> TensorVariable:
+    """Apply a function of matrices (rows, ...) to arguments with any leading axes."""
+    utility = pt.cast(pt.as_tensor_variable(utility), "float64")
+    ranks = pt.as_tensor_variable(ranks).astype("int64")  # kernels are compiled for each type
+    # ranks first, which are data: their shape needs no computing
+    ranks, utility, *others = broadcast_batch(ranks, utility, *others)
+    if ranks.ndim == 2:
+        return logp(utility, ranks, *others)
+    utility, *others = (_rows(x, ranks) for x in (utility, *others))
+    return logp(utility, _rows(ranks, ranks), *others).reshape(ranks.shape[:-1])
+
+
+def _rows(x: TensorVariable, like: TensorVariable) -> TensorVariable:
+    if x.type.shape[-1] == 0:  # reshape cannot tell how many rows without columns there are
+        return pt.cast(_rows(like, like)[:, :0], x.dtype)
+    return x.reshape((-1, x.shape[-1]))
+
+
+def valid_ranks(ranks: TensorVariable) -> TensorVariable:
+    """Whether the used ranks (> 0) of each row are dense: 1, 2, ... without gaps."""
+    ordered = pt.sort(ranks, axis=-1)
+    step = pt.diff(ordered, axis=-1)
+    return (
+        pt.all((step >= 0) & (step <= 1), axis=-1) & (ordered[..., 0] >= 0) & (ordered[..., 0] <= 1)
+    )
 
 
 def rows_times(rows: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:

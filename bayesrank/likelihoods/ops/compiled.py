@@ -166,10 +166,7 @@ class KernelOp(Op):
 class CompiledOp(KernelOp):
     """A `KernelOp` with a gradient, and with a graph of the same values.
 
-    Parameters
-    ----------
-    nodes : int
-        Of whatever quadrature the graph has.
+    `nodes` are those of whatever quadrature the graph has.
     """
 
     __props__: tuple[str, ...] = ("nodes",)
@@ -229,11 +226,6 @@ class Pullback(KernelOp):
     """Pull the cotangent of a `CompiledOp` back to its inputs `wrt`, by its pullback kernel.
 
     Inputs: those of the Op and then the cotangent. Outputs: one gradient for each of `wrt`.
-
-    Parameters
-    ----------
-    forward : CompiledOp
-        The Op.
     """
 
     __props__ = ("name", "props")  # texts and numbers, which PyTensor makes the cache's key of
@@ -277,11 +269,6 @@ class SecondDerivatives(Op):
 
     Inputs: those of the Op, the cotangent, and a direction for each of `wrt`. Outputs: one like f,
     and one for each of `wrt`. Relative errors are about 1e-7. JAX differentiates the graph.
-
-    Parameters
-    ----------
-    forward : CompiledOp
-        The Op.
     """
 
     __props__ = ("forward",)
@@ -377,11 +364,6 @@ def _plain(x: Any) -> Any:
 def _by_row(bar: Any, slope: Any) -> Any:
     """Give `bar`, one number per row, the axes of `slope`."""
     return bar[(..., *[None] * (slope.ndim - bar.ndim))] if slope.ndim > bar.ndim else bar
-
-
-# ---------------------------------------------------------------------------------------------
-# Backends
-# ---------------------------------------------------------------------------------------------
 
 
 @register_funcify_and_cache_key(KernelOp)

@@ -52,11 +52,6 @@ def _refused(op: Refused, **kwargs: Any) -> Function:
     raise ValueError(op.msg)  # a check is skipped by JAX
 
 
-# ---------------------------------------------------------------------------------------------
-# Kernels on the host
-# ---------------------------------------------------------------------------------------------
-
-
 @jax_funcify.register(KernelOp)
 def _kernel(op: KernelOp, **kwargs: Any) -> Function:
     return op.in_jax() or partial(_call_kernel, op)
@@ -98,11 +93,6 @@ def _kernel_with_gradient(op: CompiledOp) -> Function:
     slope = _with_derivative(partial(_output_of_kernel, op, 1), _unknown)
     value = _with_derivative(partial(_output_of_kernel, op, 0), slope)
     return lambda *inputs: (value(*inputs), slope(*inputs))
-
-
-# ---------------------------------------------------------------------------------------------
-# Graphs
-# ---------------------------------------------------------------------------------------------
 
 
 @jax_funcify.register(CompiledOp)

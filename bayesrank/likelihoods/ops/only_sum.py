@@ -33,13 +33,7 @@ __all__ = ["OnlySum", "only_sum"]
 
 
 class OnlySum(FirstInput):
-    """The first input, of which only the sum may leave a function; use `only_sum`.
-
-    Parameters
-    ----------
-    sentence : str
-        What is raised otherwise.
-    """
+    """The first input, of which only the sum may leave a function; use `only_sum`."""
 
     __props__: tuple[str, ...] = ("sentence",)
 
@@ -63,17 +57,7 @@ class Refused(CheckAndRaise):
 def only_sum(terms: Any, sentence: str) -> TensorVariable:
     """Return terms that are of no use one by one.
 
-    Parameters
-    ----------
-    terms : tensor_like of float
-        Any tensor.
-    sentence : str
-        The ValueError of a function that gives them back.
-
-    Returns
-    -------
-    TensorVariable
-        The terms.
+    A function that gives them back raises the sentence as a ValueError.
     """
     return OnlySum(sentence)(terms)
 

@@ -46,12 +46,7 @@ Alternatives = tuple[tuple[str, str, int], ...]  # an axis, another, and a lengt
 class LengthError(ValueError):
     """Raised where arrays of different lengths meet in a compiled Op.
 
-    Parameters
-    ----------
-    text : str
-        The message, with two places for lengths.
-    *lengths : int
-        What is put there.
+    The text has two places for the lengths.
     """
 
     def __init__(self, text: str, *lengths: int) -> None:

@@ -54,15 +54,7 @@ def log_ndtr(z: Any) -> TensorVariable:
     Below -30, where :math:`\Phi` soon underflows, it is the asymptotic series of Mills' ratio
     (its error there is 2e-14), which unlike `erfcx` every backend has.
 
-    Parameters
-    ----------
-    z : tensor_like of float
-        Any number, infinite ones too.
-
-    Returns
-    -------
-    TensorVariable
-        As exact as the backend's `erfc`.
+    It is as exact as the backend's `erfc`.
 
     Examples
     --------

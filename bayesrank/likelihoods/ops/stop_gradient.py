@@ -40,16 +40,5 @@ _stop_gradient = StopGradient()
 
 
 def stop_gradient(x: Any) -> TensorVariable:
-    """Return `x` as a constant of every gradient: numba, C and JAX, inside a model or not.
-
-    Parameters
-    ----------
-    x : tensor_like
-        Any tensor.
-
-    Returns
-    -------
-    TensorVariable
-        The same values; derivatives do not flow through it.
-    """
+    """Return `x` as a constant of every gradient: numba, C and JAX, inside a model or not."""
     return _stop_gradient(x)

@@ -73,32 +73,14 @@ def _double(context: Any, x: Any) -> Any:
 
 @numba.njit(inline="always", error_model="numpy", fastmath=False)
 def vector_exp(x):  # type: ignore[no-untyped-def]
-    """Exponential function of numbers from -708 to 709; nan of nan, anything of all others.
-
-    Parameters
-    ----------
-    x : float
-
-    Returns
-    -------
-    float
-    """
+    """Exponential function of numbers from -708 to 709; nan of nan, anything of all others."""
     k, r = _octaves(x)
     return (_rest(r) + r + 1.0) * _power_of_two(k)
 
 
 @numba.njit(inline="always", error_model="numpy", fastmath=False)
 def vector_expm1(x):  # type: ignore[no-untyped-def]
-    """Exponential function less one, as exact near zero, of numbers from -708 to 709.
-
-    Parameters
-    ----------
-    x : float
-
-    Returns
-    -------
-    float
-    """
+    """Exponential function less one, as exact near zero, of numbers from -708 to 709."""
     k, r = _octaves(x)
     power = _power_of_two(k)
     return (_rest(r) + r) * power + (power - 1.0)
@@ -106,16 +88,7 @@ def vector_expm1(x):  # type: ignore[no-untyped-def]
 
 @numba.njit(inline="always", error_model="numpy", fastmath=False)
 def vector_log(x):  # type: ignore[no-untyped-def]
-    """Logarithm of positive numbers from 2.3e-308 to infinity, which excluded; anything of others.
-
-    Parameters
-    ----------
-    x : float
-
-    Returns
-    -------
-    float
-    """
+    """Logarithm of finite numbers from 2.3e-308 on; anything of others."""
     octaves = (_bits(x) - HALF_OCTAVE) >> MANTISSA
     m = _double(_bits(x) - (octaves << MANTISSA))
     k = np.float64(np.int32(octaves))  # of 32 bits, because most processors convert no others

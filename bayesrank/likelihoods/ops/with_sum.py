@@ -46,17 +46,8 @@ _with_sum = WithSum()
 def with_sum(terms: Any, total: Any) -> TensorVariable:
     """Return terms that know another graph of their sum.
 
-    Parameters
-    ----------
-    terms : tensor_like of float
-        Any tensor.
-    total : tensor_like of float, scalar
-        Must be equal to the sum of the terms, whatever the inputs of the two graphs.
-
-    Returns
-    -------
-    TensorVariable
-        The terms; where only their sum is used, `total` is evaluated instead.
+    Where only the sum of the terms is used, the scalar `total` is evaluated instead. It must be
+    equal to that sum, whatever the inputs of the two graphs.
     """
     return _with_sum(terms, total)
 

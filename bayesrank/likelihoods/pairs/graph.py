@@ -50,11 +50,6 @@ FIRST, SECOND, TIE = 0, 1, 2  # codes of the outcomes, as in `Pairs`
 LogProbabilities = tuple[TensorVariable, ...]  # of the outcomes in the order of their codes
 
 
-# ---------------------------------------------------------------------------------------------
-# All outcomes of a pair
-# ---------------------------------------------------------------------------------------------
-
-
 def bradley_terry_log_probabilities(lead: Any) -> LogProbabilities:
     r"""Log-probabilities that the first and that the second item wins, under Bradley-Terry.
 
@@ -142,11 +137,6 @@ def times_odds(tie: Any, log_times: Any, least: float = 0.0) -> TensorVariable:
     """
     log_times = pt.clip(pt.as_tensor_variable(log_times), -FARTHEST, FARTHEST)
     return least + (pt.as_tensor_variable(tie) - least) * pt.exp(log_times)
-
-
-# ---------------------------------------------------------------------------------------------
-# One outcome, counts, and triples
-# ---------------------------------------------------------------------------------------------
 
 
 def outcome_logp(outcome: Any, log_probabilities: LogProbabilities) -> TensorVariable:

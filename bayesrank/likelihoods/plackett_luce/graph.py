@@ -132,21 +132,9 @@ def stage_terms(
 ) -> tuple[TensorVariable, TensorVariable]:
     r"""Remainders and block stages of a collection of rankings.
 
-    Parameters
-    ----------
-    utility : TensorVariable, (n_kinds, n_items)
-        Log worth of every item, for one or more kinds of rankers.
-    block_item, ..., node_slot : TensorVariable of int
-        Fields of `bayesrank.data.derive.stages.Stages`.
-    nodes : int
-        Quadrature nodes per block.
-
-    Returns
-    -------
-    log_total : TensorVariable, (n_kinds, n_nodes)
-        Log worth of every distinct remainder.
-    block_logp : TensorVariable, (n_kinds, n_blocks)
-        Log-probability of every distinct block over its remainder.
+    Utilities are (n_kinds, n_items), the other arguments fields of
+    `bayesrank.data.derive.stages.Stages`. Returns the log worth of every distinct remainder,
+    (n_kinds, n_nodes), and the log-probability of every distinct block over its remainder.
     """
     u = pt.switch(slot_rank > 0, utility[:, slot_item], NOTHING)
     n_kinds, n_slots = utility.shape[0], slot_rank.shape[1]

@@ -216,11 +216,6 @@ def _pull_log_worths(gradient, node_bar, log_total, utility, table):  # type: ig
             node_bar[child[n]] += node_bar[n] * math.exp(log_total[child[n]] - log_total[n])
 
 
-# ---------------------------------------------------------------------------------------------
-# Kernels of the Ops, which get the whole table of stages
-# ---------------------------------------------------------------------------------------------
-
-
 @_kernel
 def stage_total_kernel(  # type: ignore[no-untyped-def]
     utility, item_weight, node_weight, block_weight,

@@ -34,22 +34,9 @@ class WeakOrderLogp(CompiledOp):
 
 
 def weak_order_logp(utility: Any, ranks: Any, *, nodes: int = 48) -> TensorVariable:
-    """Log-probability of weak orders, compiled; the arguments of `plackett_luce_logp`.
+    """Log-probability of weak orders, compiled; arguments and result of `plackett_luce_logp`.
 
-    Parameters
-    ----------
-    utility : tensor_like of float, (..., n_slots)
-        Log worth of the item in each slot.
-    ranks : tensor_like of int, (..., n_slots)
-        Dense ranks, 0 in empty slots.
-    nodes : int
-        Quadrature nodes of the graph used by JAX; the kernel spaces its
-        own to 1e-11.
-
-    Returns
-    -------
-    TensorVariable, (...)
-        One number per ranking, -inf where the ranks are not dense.
+    JAX runs the graph with this number of nodes; the kernel spaces its own to 1e-11.
 
     Examples
     --------

@@ -13,9 +13,9 @@ recursion in log space: an Op of its own, because PyTensor has none.
 
 from typing import Any
 
-import numba
 import numpy as np
 import pytensor.tensor as pt
+from numpy.typing import NDArray
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import NOTHING
@@ -24,19 +24,9 @@ from bayesrank.likelihoods.ops.compiled import KernelOp
 __all__ = ["LogRemainder", "log_remainder"]
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=False)
-def log_remainder_kernel(x):  # type: ignore[no-untyped-def]
+def log_remainder_kernel(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Reverse cumulative logsumexp along the last axis."""
-    n = x.shape[-1]
-    rows = np.ascontiguousarray(x).reshape((x.size // max(n, 1), n))
-    out = np.empty_like(rows)
-    for row in range(len(rows)):
-        total = -np.inf
-        for j in range(n - 1, -1, -1):
-            high, low = max(total, rows[row, j]), min(total, rows[row, j])
-            total = high + np.log1p(np.exp(low - high))
-            out[row, j] = total
-    return out.reshape(x.shape)
+    return np.ascontiguousarray(np.logaddexp.accumulate(x[..., ::-1], axis=-1)[..., ::-1])
 
 
 class LogRemainder(KernelOp):
@@ -44,7 +34,7 @@ class LogRemainder(KernelOp):
 
     kernel = staticmethod(log_remainder_kernel)
     signature = "(...,s)->(...,s)"
-    version = 3
+    version = 4
     wrt = (0,)
 
     def in_jax(self) -> Any:
@@ -76,15 +66,7 @@ _log_remainder = LogRemainder()
 def log_remainder(x: Any) -> TensorVariable:
     r"""Reverse cumulative logsumexp along the last axis, :math:`C_j = \log \sum_{i\ge j} e^{x_i}`.
 
-    Parameters
-    ----------
-    x : tensor_like of float, (..., n)
-        Finite values; an absent slot is `NOTHING` (-1e30).
-
-    Returns
-    -------
-    TensorVariable, (..., n)
-        The running sums from the end, in logarithms.
+    Values (..., n) are finite; an absent slot is `NOTHING` (-1e30).
 
     Examples
     --------

@@ -70,11 +70,6 @@ def _harmonic_log_q(w, m, state):  # type: ignore[no-untyped-def]
     return -tau
 
 
-# ---------------------------------------------------------------------------------------------
-# Draws
-# ---------------------------------------------------------------------------------------------
-
-
 @numba.njit(cache=True, error_model="numpy")
 def _pick(log_weight, state):  # type: ignore[no-untyped-def]
     """Position drawn in proportion to exp(log_weight)."""

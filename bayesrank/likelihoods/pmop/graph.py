@@ -119,19 +119,7 @@ def pmop_logp_of_matrix(
 def log_score(w: TensorVariable, member: TensorVariable, aggregate: str) -> TensorVariable:
     r"""Logarithm of the set function, :math:`\log \Phi(S)`.
 
-    Parameters
-    ----------
-    w : TensorVariable of float, (..., n_items)
-        Utilities, finite everywhere.
-    member : TensorVariable of bool, (..., n_items)
-        The block.
-    aggregate : str
-        One of the five.
-
-    Returns
-    -------
-    TensorVariable, (...)
-        Anything where the block is empty.
+    Utilities (..., n_items) are finite everywhere; the result is anything where the block is empty.
     """
     n = pt.maximum(pt.sum(member, axis=-1), 1)
     if aggregate == "mean":
@@ -164,25 +152,9 @@ def log_set_normaliser(
 ) -> TensorVariable:
     r"""Logarithm of the sum of the set function over subsets, :math:`\log Z(R)`.
 
-    Parameters
-    ----------
-    w : TensorVariable of float, (..., n_items)
-        Utilities, finite everywhere.
-    member : TensorVariable of bool, (..., n_items)
-        The remainder.
-    aggregate : str
-        One of the five.
-    size : TensorVariable of int, (...), or None
-        Size of the subsets; None for all.
-    log_weight : TensorVariable of float, (..., n_sizes)
-        As in `pmop_logp_of_matrix`; without effect where the size is given.
-    nodes : int
-        As in `pmop_logp_of_matrix`.
-
-    Returns
-    -------
-    TensorVariable, (...)
-        Finite, and of no meaning where there is no such subset.
+    The subsets of the members are those of a size (...), or all of them where `size` is None. Then
+    log_weight (..., n_sizes) weighs them as in `pmop_logp_of_matrix`. The result is finite, and
+    means nothing where there is no such subset.
     """
     n = pt.sum(member, axis=-1)
     if aggregate == "mean":

@@ -10,7 +10,7 @@ import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorVariable
 
-from bayesrank.likelihoods.ops.arrays import broadcast_batch
+from bayesrank.likelihoods.ops.arrays import over_rows
 from bayesrank.likelihoods.ops.compiled import CompiledOp, KernelOp
 from bayesrank.likelihoods.pmop.draw_kernels import draw_partitions_kernel
 from bayesrank.likelihoods.pmop.graph import pmop_logp_of_matrix
@@ -115,25 +115,12 @@ def pmop_logp(
     >>> float(pmop_logp([0.0, 0.0], [1, 1]).exp().eval().round(6))
     0.333333
     """
-    utility = pt.cast(pt.as_tensor_variable(utility), "float64")
+    utility = pt.as_tensor_variable(utility)
     log_weight = pt.zeros((0,)) if log_weight is None else pt.as_tensor_variable(log_weight)
     stage_weight = (
-        pt.ones_like(utility) if stage_weight is None else pt.as_tensor_variable(stage_weight)
+        pt.ones_like(utility, dtype="float64")
+        if stage_weight is None
+        else pt.as_tensor_variable(stage_weight)
     )
     op = OrderedPartitionLogp(aggregate, given_sizes, nodes)
-    ranks = pt.as_tensor_variable(ranks).astype("int64")  # kernels are compiled for each type
-    # ranks first, which are data: their shape needs no computing
-    ranks, *rest = broadcast_batch(ranks, utility, log_weight, stage_weight)
-    utility, log_weight, stage_weight = rest
-    if ranks.ndim == 2:
-        return op(utility, ranks, log_weight, stage_weight)
-    batch = ranks.shape[:-1]
-    utility, ranks, stage_weight = map(_rows, (utility, ranks, stage_weight))
-    # reshape cannot tell how many rows without columns there are
-    no_weights = log_weight.type.shape[-1] == 0
-    log_weight = utility[:, :0] if no_weights else _rows(log_weight)
-    return op(utility, ranks, log_weight, stage_weight).reshape(batch)
-
-
-def _rows(x: TensorVariable) -> TensorVariable:
-    return x.reshape((-1, x.shape[-1]))
+    return over_rows(op, utility, ranks, log_weight, stage_weight)
