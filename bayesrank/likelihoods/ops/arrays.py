@@ -107,11 +107,11 @@ def over_rows(
     utility = pt.cast(pt.as_tensor_variable(utility), "float64")
     ranks = pt.as_tensor_variable(ranks).astype("int64")  # kernels are compiled for each type
     # ranks first, which are data: their shape needs no computing
-    ranks, utility, *others = broadcast_batch(ranks, utility, *others)
+    ranks, *inputs = broadcast_batch(ranks, utility, *others)
     if ranks.ndim == 2:
-        return logp(utility, ranks, *others)
-    utility, *others = (_rows(x, ranks) for x in (utility, *others))
-    return logp(utility, _rows(ranks, ranks), *others).reshape(ranks.shape[:-1])
+        return logp(inputs[0], ranks, *inputs[1:])
+    rows = [_rows(x, ranks) for x in inputs]
+    return logp(rows[0], _rows(ranks, ranks), *rows[1:]).reshape(ranks.shape[:-1])
 
 
 def _rows(x: TensorVariable, like: TensorVariable) -> TensorVariable:
