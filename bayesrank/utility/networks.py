@@ -321,8 +321,7 @@ def padded_set(
 ) -> tuple[TensorVariable, TensorVariable]:
     """Set the features of empty slots to zero: NaN there would reach the gradient."""
     x = in_precision(features, dtype)
-    used = pt.ones_like(x[..., 0], dtype="bool") if mask is None else pt.as_tensor_variable(mask)
-    used = pt.cast(used, "bool")
+    used = pt.ones_like(x[..., 0], dtype="bool") if mask is None else pt.cast(mask, "bool")
     return pt.switch(used[..., None], x, 0.0), used
 
 

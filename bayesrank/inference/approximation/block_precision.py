@@ -76,16 +76,6 @@ class Arrow:
     ------
     ValueError
         If it is not positive definite.
-
-    Examples
-    --------
-    >>> arrow = Arrow(
-    ...     np.full((3, 1, 1), 2.0), [np.full((1, 3), 0.5)], np.eye(1),
-    ...     np.arange(3)[:, None], np.array([3]), np.array([True]),
-    ... )
-    >>> solution = arrow.solve(np.array([1.0, -1.0, 3.0, 0.0]))  # the sum of the first three is 0
-    >>> bool(np.allclose(solution, [0.0, -1.0, 1.0, 0.0]))
-    True
     """
 
     def __init__(

@@ -493,17 +493,6 @@ class History:
         ------
         ValueError
             If no item is there at the time.
-
-        Examples
-        --------
-        >>> import bayesrank as br
-        >>> table = pd.DataFrame({"x": [*"abc"], "y": [*"bca"], "won": ["first"] * 3,
-        ...                       "round": [1, 2, 3]})
-        >>> pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="round")
-        >>> given = {"scale": 1.0, "drift": 0.3}
-        >>> fit = br.history(pairs, time="round", dynamics="random_walk", hyperparameters=given)
-        >>> dict(fit.draws(at=[1, 3, 5])["posterior"]["utility"].sizes)
-        {'chain': 4, 'draw': 250, 'round': 3, 'item': 3}
         """
         p = self._problem
         times, labels = p.read_times(at)
