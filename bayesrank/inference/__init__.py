@@ -5,7 +5,7 @@
 `climb` and `adam`; `laplace`, `quick_posterior` and `quick_matches` approximate posteriors.
 `history` and `forward_validation` are for utilities that change with time. `map_fits` fits many
 problems and `kfold` all folds, by `on_workers` on several processes. `train` finds modes by
-minibatches, and `given` fixes variables. `find_kinds` and `membership` are for mixtures,
+minibatches. `find_kinds` and `membership` are for mixtures,
 `consensus_posterior`, `consensus_log_likelihood` and `LeapAndShift` for consensus orders.
 
 This room may import arviz, cloudpickle, joblib, numba, numpy, nutpie, pandas, pymc, pytensor, rich,
@@ -32,7 +32,6 @@ from bayesrank.inference.mixtures.sampled_consensus import (
     consensus_log_likelihood,
     consensus_posterior,
 )
-from bayesrank.inference.sampling.conditional import given
 from bayesrank.inference.sampling.nutpie_model import compile_density
 from bayesrank.inference.sampling.nuts import nuts_seconds, sample
 from bayesrank.inference.sampling.training import train
@@ -59,7 +58,6 @@ __all__ = [
     "find_kinds",
     "fit_matches",
     "forward_validation",
-    "given",
     "hessian",
     "hessian_product",
     "history",

@@ -9,7 +9,7 @@ where data are few. Three of them are compared with the mode:
 - ADVI, independent normals for all weights, by batches from the mode, with three seeds.
 
 The last layer is linear in the hidden units, which are constants once all else is fixed
-(`bayesrank.inference.given`): NUTS takes seconds.
+(`models.context.conditional.given`): NUTS takes seconds.
 
 `models.context.study` has them in its table of posteriors.
 """
@@ -27,9 +27,10 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 import bayesrank as br
-from bayesrank.inference import given, laplace
+from bayesrank.inference import laplace
 from bayesrank.likelihoods.plackett_luce import weak_order_logp
 from bayesrank.utility import WeightSpec, draw_weights, fate_utility, fate_weights, weight_coords
+from models.context.conditional import given
 from models.context.simulate import simulate_medoid
 
 __all__ = ["build", "compare", "fit_advi", "fit_last_layer", "held_out"]

@@ -6,8 +6,9 @@ import pytest
 import xarray as xr
 
 import bayesrank as br
-from bayesrank.inference import given, laplace
+from bayesrank.inference import laplace
 from bayesrank.utility import dense_utility, dense_weights, draw_weights, weight_coords
+from models.context.conditional import given
 
 N = 200
 
