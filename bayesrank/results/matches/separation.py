@@ -34,6 +34,7 @@ __all__ = [
 
 AT = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 TRUTHS = 1000  # draws in which matches are simulated
+ROWS = 32  # tables of counts at a time, whose weights stay in the cache
 FEW = 20.0
 """Effective draws behind a typical entry under which the table is called rough."""
 
@@ -319,12 +320,16 @@ def _separated(
     # many draws share a table of counts, above all where n is small
     distinct, which = np.unique(counts, axis=0, return_inverse=True)
     log_p = np.log(np.maximum(p, np.finfo(float).tiny)).T
-    # weights of numbers at most one, to six digits
-    log_weight = distinct @ log_p
-    weight = np.exp((log_weight - log_weight.max(axis=1, keepdims=True)).astype(np.float32))
-    total = weight.sum(axis=1)
-    belief = (weight @ better.astype(np.float32) / total)[which]
-    effective = (total**2 / np.einsum("ij,ij->i", weight, weight))[which]
+    belief, effective = np.empty(len(distinct)), np.empty(len(distinct))
+    for start in range(0, len(distinct), ROWS):
+        rows = slice(start, start + ROWS)
+        log_weight = distinct[rows] @ log_p
+        log_weight -= log_weight.max(axis=1, keepdims=True)
+        weight = np.exp(log_weight.astype(np.float32))  # of numbers at most one, to six digits
+        total = weight.sum(axis=1)
+        belief[rows] = weight @ better.astype(np.float32) / total
+        effective[rows] = total**2 / np.einsum("ij,ij->i", weight, weight)
+    belief, effective = belief[which], effective[which]
     known_better, known_worse = belief >= prob, belief <= 1 - prob
     right = (known_better & (better[true] == 1)) | (known_worse & (better[true] == 0))
     separated = known_better | known_worse
