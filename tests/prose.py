@@ -1,0 +1,158 @@
+"""The sentences of the project, and the words that they avoid.
+
+`python -m tests.prose docs --seed 3` draws 100 sentences of the documentation. It takes `docs`,
+`messages` (with the help texts) or `docstrings`. Read them aloud: a native reader should stumble
+over five at most.
+"""
+
+import argparse
+import ast
+import io
+import random
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+
+PATTERNS = {
+    r"\b(?:of|for|by|in|to|with) whom\b": "name the person: 'a judge whose votes ...'",
+    r"(?<!, )\b(?:some|most|all|many|none|two) of which\b": "two sentences",
+    r"\bfor who\b|\bof who\b|\bto who\b": "'for people who'",
+    r"\bmade-up\b|\bmade up (?:data|matches|boards)\b": "simulated",
+    r"\bbeside\b": "next to, besides, compared with",
+    r"\bin the place of\b": "instead of",
+    r"\bsum(?:s|med|ming)? out\b|\bsummed over all\b": "marginalise",
+    r"\bfound out\b|\bfinds? out\b": "detect, determine",
+    r"\bthe folder that you are in\b": "the current directory",
+    r"\bso far as\b": "to the extent that",
+    r"\bis no (?!longer\b|more\b|less\b)\w+": "is not a",
+    r"\bare no (?!longer\b|more\b|less\b)\w+": "are not",
+    r", too\b": "also",
+    r"\bby chance alone\b": "by chance",
+    r"\bas (?:of|from) those\b": "repeat the noun",
+    r"\b(?:has|have|had) a \w+ of (?:its|their|his|her) own\b": "has a separate ...",
+    r"\bkinds? of (?:rankers|people|users|judges)\b": "component",
+    r"\bnothing is known of\b|\bis known of\b": "we know about",
+    r"\bwith it\b\.": "say with what",
+    r"\bwhat there is\b|\bwhat is there\b": "name it",
+}
+"""What the text avoids, and what it says instead."""
+
+
+class Sentence(NamedTuple):
+    """A sentence and where it stands."""
+
+    text: str
+    place: str
+
+
+def documentation() -> Iterator[Sentence]:
+    """Yield the sentences of the Markdown pages, without code, tables and headings."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "models").rglob("*.md")]
+    for page in sorted(pages):
+        if page.name in ("CHANGELOG.md", "RESULTS.md"):
+            continue
+        text = page.read_text(encoding="utf-8")
+        text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+        text = re.sub(r"^(?:#|\||!\[).*$", "", text, flags=re.M)
+        for number, paragraph in _paragraphs(text):
+            yield from _sentences(paragraph, f"{page.relative_to(ROOT)}:{number}")
+
+
+def docstrings() -> Iterator[Sentence]:
+    """Yield the sentences of the package's docstrings, without examples and tables."""
+    for file, tree in _modules():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                text = ast.get_docstring(node) or ""
+                text = re.sub(r"^ *(?:>>>|\.\.\. ).*(?:\n.+)*$", "", text, flags=re.M)
+                text = re.sub(r"^.*(?:===|---).*$", "\n", text, flags=re.M)
+                text = re.sub(r"^[\w, *]+ : .*$", "\n", text, flags=re.M)
+                line = getattr(node, "lineno", 1)
+                for _, paragraph in _paragraphs(text):
+                    yield from _sentences(paragraph, f"{file}:{line}")
+
+
+def messages() -> Iterator[Sentence]:
+    """Yield the sentences of messages and help texts: long strings that are not docstrings."""
+    for file, tree in _modules():
+        for node in _strings(tree):
+            text = _text_of(node)
+            if len(text.split()) >= 4:
+                yield from _sentences(text, f"{file}:{node.lineno}")
+
+
+def comments() -> Iterator[Sentence]:
+    """Yield the comments of the package."""
+    for file, _ in _modules():
+        source = (ROOT / file).read_text(encoding="utf-8")
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.COMMENT:
+                yield Sentence(token.string.lstrip("# "), f"{file}:{token.start[0]}")
+
+
+SOURCES = {
+    "docs": documentation,
+    "messages": messages,
+    "docstrings": docstrings,
+    "comments": comments,
+}
+
+
+def _modules() -> Iterator[tuple[Path, ast.Module]]:
+    for file in sorted((ROOT / "bayesrank").rglob("*.py")):
+        yield file.relative_to(ROOT), ast.parse(file.read_text(encoding="utf-8"))
+
+
+def _strings(tree: ast.Module) -> Iterator[ast.JoinedStr | ast.Constant]:
+    """Yield the strings of a module, those inside f-strings as parts of them."""
+    skip: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            skip.add(node.value)  # a docstring
+        if isinstance(node, ast.JoinedStr):
+            skip.update(node.values)
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if node not in skip and (is_text or isinstance(node, ast.JoinedStr)):
+            yield node
+
+
+def _text_of(node: ast.JoinedStr | ast.Constant) -> str:
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    parts = (x.value if isinstance(x, ast.Constant) else "{...}" for x in node.values)
+    return "".join(map(str, parts))
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
+    line = 1
+    for part in re.split(r"(\n\s*\n)", text):
+        if part.strip():
+            yield line, part
+        line += part.count("\n")
+
+
+def _sentences(paragraph: str, place: str) -> Iterator[Sentence]:
+    text = " ".join(paragraph.split())
+    for sentence in re.split(r"(?<=[.!?])[)*\"]?\s+(?=[A-Z`*\[(])", text):
+        if len(sentence.split()) >= 4:
+            yield Sentence(sentence, place)
+
+
+def main() -> None:
+    """Draw sentences at random."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("source", choices=SOURCES)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("-n", type=int, default=100)
+    given = parser.parse_args()
+    found = sorted(SOURCES[given.source]())
+    for text, place in random.Random(given.seed).sample(found, min(given.n, len(found))):
+        print(f"{place}\n    {text}")
+
+
+if __name__ == "__main__":
+    main()
