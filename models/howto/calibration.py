@@ -1,34 +1,32 @@
-r"""How do I know that the posterior of a model of my own is right?
+r"""How do I check that the posterior of my own model is calibrated?
 
-That is asked by simulation-based calibration.
+Use simulation-based calibration.
 
-Story: utilities drawn from the prior, rankings drawn from the utilities, and the posterior of the
-utilities given these rankings. Over many such worlds the true utility is as often in the lowest
-tenth of its posterior as in any other: its rank among L draws is uniform. Where a model, its
-parameters or its sampler are wrong, ranks pile up at the ends (posteriors too narrow, or off) or in
-the middle (too wide).
+Story: draw utilities from the prior, draw rankings given the utilities, and compute the posterior
+given these rankings. Over many simulations, the rank of the true utility among L posterior draws is
+uniform. If the model or the sampler is wrong, ranks pile up at the ends (the posterior is too
+narrow or biased) or in the middle (too wide).
 
     scale        ~ HalfNormal(1)
     utility[i]   = scale Normal(0, 1), summing to zero
     ranking      ~ PlackettLuce(utility)
 
-Two ways. `by_simuk` hands a model to `simuk`, which takes any of PyMC's, of observed `Rankings`,
-too, and asks PyMC to compile it for every world: some 3 s each. `calibrate` takes a model whose
-ranks are `pm.Data`: nutpie compiles it once, and takes other ranks for every world by `with_data`;
-with ``n_jobs`` or a dask ``client`` once in every process, among which worlds are dealt.
-Draws are thinned until they are nearly independent, for which the uniform law holds; simuk ranks
-among all of them.
+There are two ways. `by_simuk` passes a PyMC model to `simuk`, which compiles it for every
+simulation; this takes about 3 s each. `calibrate` takes a model whose ranks are `pm.Data`. nutpie
+compiles it once and replaces the ranks by `with_data`; with ``n_jobs`` or a dask ``client``, once
+per process. It thins the draws until they are nearly independent, which the uniform distribution
+requires. simuk does not.
 
 References
 ----------
 Talts et al., Validating Bayesian inference algorithms with simulation-based calibration, 2018.
 Modrak et al., Simulation-based calibration checking for Bayesian computation: the choice of test
-quantities shapes sensitivity, Bayesian Analysis 20, 2025: why to rank the log-likelihood, too (make
-it a `pm.Deterministic`).
+quantities shapes sensitivity, Bayesian Analysis 20, 2025. They recommend to rank the log-likelihood
+as well (make it a `pm.Deterministic`).
 
-Run ``python -m models.howto.calibration``: 200 worlds, counts by tenths, and their p-values; with
-``simuk`` and a number, so many worlds by simuk (``pip install simuk``, which is no part of
-bayesrank).
+Run ``python -m models.howto.calibration`` for 200 simulations: counts by tenths, and their
+p-values. Add ``simuk`` and a number to use simuk (``pip install simuk``, which is not a dependency
+of bayesrank).
 """
 
 import sys

@@ -1,23 +1,23 @@
-r"""How did strengths change from day to day, by who won?
+r"""How did strengths change from day to day?
 
-Story: matches are on days that are not equally far apart. A strength is a smooth function of time:
-a Gaussian process per item, by PyMC's approximation in Hilbert space, which is a sum of as many
-waves as `m` says and costs the same however many days there are. What PyMC has of Gaussian
-processes, periods and trends included, so becomes a strength over time.
+Story: matches take place on days that are not equally spaced. A strength is a smooth function of
+time: one Gaussian process per item, in PyMC's Hilbert space approximation. The approximation is a
+sum of `m` waves and costs the same for any number of days. All Gaussian processes of PyMC can be
+used, including periods and trends.
 
     weight[i, k]   ~ Normal(0, 1)
     utility[t, i]  = sum_k wave[k](t) sqrt(spectrum[k]) weight[i, k]
     eta, length    ~ HalfNormal(1.5), InverseGamma(mean 1, sd 0.5), in years
     first wins     ~ BradleyTerry(utility[day, first] - utility[day, second])
 
-`br.history` has Matérn processes without the approximation, at the days alone at which an item
-plays, and learns its two numbers instead of sampling them: the same posterior for thousands of
-matches in seconds. With `pm.gp.HSGP` the process may be any, and part of any model.
+`br.history` uses Matérn processes without this approximation, only at the days on which an item
+plays. It optimises two hyperparameters instead of sampling them, so thousands of matches take
+seconds. Use `pm.gp.HSGP` for any other process, or as part of a larger model.
 
-How many waves? Enough for the shortest length that is likely: `pm.gp.hsgp_approx` has
-``approx_hsgp_hyperparams``, which says how many and how far beyond the data (`c`) they must go.
+Choose enough waves for the shortest plausible length. ``approx_hsgp_hyperparams`` in
+`pm.gp.hsgp_approx` computes their number and how far they must extend beyond the data (`c`).
 
-Run ``python -m models.howto.days``: three made-up years of four items, by both.
+Run ``python -m models.howto.days`` for three simulated years of four items.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ WAVES, BEYOND = 20, 1.5  # m and c: good for lengths from 0.3 of the years to 3
 
 
 def simulate(n_days: int = 60, n_each: int = 8, *, seed: int = 1) -> tuple[br.Pairs, xr.DataArray]:
-    """Make up matches of four items on days of three years, and the utilities behind them."""
+    """Simulate matches of four items on days of three years, and the utilities behind them."""
     rng = np.random.default_rng(seed)
     start, items = pd.Timestamp("2021-01-01"), list("abcd")
     days = start + pd.to_timedelta(np.sort(rng.choice(3 * 365, n_days, replace=False)), "D")

@@ -1,7 +1,8 @@
-r"""Do groups of rankers want different things, and how different are rankers of one group?
+r"""Do groups of rankers want different things, and how much do rankers of one group differ?
 
-Story: items have a consensus; regions deviate from it, and rankers from their region. How much they
-do is learned, so that a region or a ranker of whom little is known is close to what is above.
+Story: items have a common utility. Regions deviate from it, and rankers deviate from their region.
+The model learns the size of these deviations, so a region or ranker with little data stays close to
+the level above.
 
     between, within     ~ HalfNormal(1)
     consensus[i]        ~ Normal(0, 1), summing to zero, as do the others over the items
@@ -9,15 +10,15 @@ do is learned, so that a region or a ranker of whom little is known is close to 
     utility[r, i]       = by_region[region[r], i] + Normal(0, within)
     ranking of ranker r ~ PlackettLuce(utility[r])
 
-The utility has the dims ranker and item, and every ranking gets that of its own ranker: nothing is
-gathered by hand. If all that differs is by group, leave the last level out, and give a utility with
-``dims=("region", "item")``: the likelihood knows the groups of the rankings by their names.
+The utility has the dims ranker and item, so every ranking uses the utility of its ranker. If only
+groups differ, omit the last level and use a utility with ``dims=("region", "item")``: the
+likelihood knows the group of each ranking by name.
 
 A covariate of the rankers, such as their age, enters as ``pm.Data("age", rankings.align(age,
-"ranker"), dims="ranker")``. Rankers stand in order of first appearance and ``groupby`` sorts them.
-Without ``align`` they would get the ages of others.
+"ranker"), dims="ranker")``. Rankers are in order of first appearance, whereas ``groupby`` sorts
+them. Without ``align``, rankers would get the ages of others.
 
-Run ``python -m models.howto.groups``: two made-up regions of ten rankers each.
+Run ``python -m models.howto.groups`` for two simulated regions of ten rankers each.
 """
 
 import numpy as np
@@ -31,7 +32,7 @@ import bayesrank as br
 def simulate(
     n_rankers: int = 20, n_each: int = 5, *, seed: int = 1
 ) -> tuple[br.Rankings, xr.Dataset]:
-    """Make up rankings of six items by rankers of two regions, and what they come from."""
+    """Simulate rankings of six items by rankers of two regions, and the true parameters."""
     rng = np.random.default_rng(seed)
     items, regions = list("abcdef"), ["north", "south"]
     region = np.arange(n_rankers) % 2

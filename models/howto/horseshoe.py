@@ -1,8 +1,8 @@
-r"""Many features of items, of which few matter: which ones?
+r"""Which of many features of the items matter?
 
-Story: the utility of an item is a linear function of its features, most of which have no effect.
-The regularised horseshoe shrinks what the rankings do not ask for to nothing, and leaves large
-effects alone.
+Story: the utility of an item is a linear function of its features, and most features have no
+effect. The regularised horseshoe prior shrinks small effects towards zero and leaves large effects
+alone.
 
     shrinkage        ~ HalfCauchy(m0 / (n_features - m0) / sqrt(n_rankings)), m0 guessed as relevant
     local[f]         ~ HalfCauchy(1)
@@ -11,16 +11,16 @@ effects alone.
     coefficient[f]   ~ Normal(0, width[f])
     utility[i]       = sum_f features[i, f] coefficient[f]
 
-Features are standardised, so that widths mean the same for all of them. Many items per feature are
-needed to tell correlated features apart, not only many rankings. An effect of each item beside its
-features (see ``models/plackett_luce``) takes up what features leave unexplained.
+Standardise the features, so that widths have the same meaning for all of them. To separate
+correlated features you need many items per feature, not only many rankings. Add an effect per item
+(see ``models/plackett_luce``) if features leave much unexplained.
 
 References
 ----------
 Piironen and Vehtari, Sparsity information and regularization in the horseshoe and other shrinkage
 priors, Electronic Journal of Statistics 11, 2017.
 
-Run ``python -m models.howto.horseshoe``: 20 made-up features, of which three matter.
+Run ``python -m models.howto.horseshoe`` for 20 simulated features, of which three matter.
 """
 
 import numpy as np
@@ -35,7 +35,7 @@ EFFECTS = {"x0": 1.2, "x1": -0.8, "x2": 0.6}
 def simulate(
     n_rankings: int = 100, n_features: int = 20, *, seed: int = 1
 ) -> tuple[br.Rankings, pd.DataFrame]:
-    """Make up rankings of six out of 40 items, and the features of which `EFFECTS` matter."""
+    """Simulate rankings of six out of 40 items, and the features of which `EFFECTS` matter."""
     rng = np.random.default_rng(seed)
     names = [f"x{f}" for f in range(n_features)]
     items = pd.Index([f"item {i}" for i in range(40)], name="item")

@@ -1,24 +1,23 @@
-r"""More rankings than fit into a gradient: how to learn from a few at a time?
+r"""How do I learn from minibatches of rankings?
 
-Story: utilities of items, and many rankings. `pm.Minibatch` picks some rankings at every step, and
-``total_size`` weighs them up, so that the gradient is right on average; ADVI needs no more.
+Story: there are utilities of items, and many rankings. `pm.Minibatch` selects some rankings at
+every step, and ``total_size`` rescales them, so that the gradient is unbiased. ADVI needs nothing
+else.
 
     utility[i]   ~ Normal(0, 1)
     ranking      ~ PlackettLuce(utility)
 
-Rows of arrays are picked, so that the rankings go in as arrays: the items of every slot and their
-ranks, both from a `Rankings`. The utility is gathered into the slots by hand, and ``where`` says
-which slots are in use. Rankings with a weight are repeated first (`Rankings.expand`).
+Minibatches select rows of arrays, so pass the rankings as arrays: the items of every slot and their
+ranks, both from a `Rankings`. The example gathers the utility into the slots, and ``where`` marks
+the slots in use. Repeat weighted rankings first (`Rankings.expand`).
 
-When it pays: a gradient of all rankings at once is cheap (100,000 rankings of 10 items take 9 ms),
-and NUTS gives the whole posterior, so that minibatches are for what is dear beside the likelihood:
-a network of features for every slot, or data that do not fit into memory. Mean-field ADVI gives
-standard deviations that are too small where utilities are correlated, and its means keep moving
-with the batches, here by up to 0.08 about the mode of all rankings: lower the learning rate, or
-take more at a time, until that is small beside the standard deviations. The mode alone, with early
-stopping and of any model with its data in `pm.Data`, is `br.train`.
+Use minibatches if evaluating the utilities is expensive, for example with a neural network, or if
+the data do not fit into memory. Otherwise use NUTS, because the gradient of all rankings is cheap.
+Mean-field ADVI underestimates the standard deviations of correlated utilities, and its means keep
+moving with the batches. Lower the learning rate or enlarge the batches until this movement is small
+compared with the standard deviations. For the mode only, with early stopping, use `br.train`.
 
-Run ``python -m models.howto.minibatches``: 5,000 made-up rankings, 100 at a time.
+Run ``python -m models.howto.minibatches`` for 5,000 simulated rankings, 100 at a time.
 """
 
 import numpy as np
@@ -29,7 +28,7 @@ import bayesrank as br
 
 
 def simulate(n_rankings: int = 5000, *, seed: int = 1) -> tuple[br.Rankings, pd.Series]:
-    """Make up rankings of three to five of ten items, and the utilities they come from."""
+    """Simulate rankings of three to five of ten items, and the utilities they come from."""
     rng = np.random.default_rng(seed)
     utility = pd.Series(np.linspace(1.5, -1.5, 10), index=list("abcdefghij"))
     orderings = []

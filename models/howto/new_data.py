@@ -1,27 +1,25 @@
 r"""What will be ranked first in a new set, with new items, by a new ranker?
 
-Story: utilities are a function of features, an effect of the item, and a taste of the ranker.
+Story: a utility is a function of features, plus an effect of the item and a taste of the ranker.
 
     utility[r, i]   = sum_f features[i, f] coefficient[f] + effect_scale effect[i] + taste[r, i]
     effect[i]       ~ Normal(0, 1)
     taste[r, i]     ~ Normal(0, taste_scale)
 
-Whoever will be asked about has a label on the axes of the model from the start: `Rankings.reindex`
-puts on them items and rankers without any rankings. What is not known of them, effect and taste,
-then has its prior in the posterior, with the scales that the others taught; features do the rest.
-Three kinds of question are one recipe:
+Give everything that you will ask about a label on the axes of the model: `Rankings.reindex` adds
+items and rankers without rankings. In the posterior, their effects and tastes follow the prior,
+with the scales learned from the others. Then predict in four steps:
 
-1. write down the sets, as full rankings in any order: `Rankings.from_orderings`;
-2. put them into the model, `br.set_observed`: labels are checked, and nothing is compiled again;
-3. draw, ``pm.sample_posterior_predictive(posterior, predictions=True)``;
-4. read the draws back by item, since slots stand in the order that was written down:
-   ``br.predicted_ranks(drawn, group="predictions")``.
+1. Write down the sets as full rankings in any order: `Rankings.from_orderings`.
+2. Put them into the model with `br.set_observed`. It checks the labels and compiles nothing.
+3. Draw with ``pm.sample_posterior_predictive(posterior, predictions=True)``.
+4. Read the draws by item: ``br.predicted_ranks(drawn, group="predictions")``.
 
-What nobody thought of before comes by a second model, `build` on the new data, whose variables have
-the same names: those that are by item or ranker are drawn anew, ``sample_vars=``, the others are
-taken from the posterior. See `of_strangers`.
+For items that the first model does not include, build a second model on the new data, with the same
+names of variables. ``sample_vars=`` draws the variables by item or ranker again, and takes the
+others from the posterior. See `of_strangers`.
 
-Run ``python -m models.howto.new_data``: who wins among two known items and a new one.
+Run ``python -m models.howto.new_data``: who wins among two known items and a new one?
 """
 
 import numpy as np
@@ -38,7 +36,7 @@ COEFFICIENT = np.array([1.5, -1.0])
 def simulate(
     n_items: int = 12, n_rankers: int = 10, n_each: int = 6, *, seed: int = 1
 ) -> tuple[br.Rankings, pd.DataFrame]:
-    """Make up rankings of five out of some items, and features of two items more."""
+    """Simulate rankings of five out of some items, and features of two items more."""
     rng = np.random.default_rng(seed)
     items = pd.Index([*(f"item {i:02}" for i in range(n_items)), "new", "newer"], name="item")
     features = pd.DataFrame(rng.normal(size=(n_items + 2, 2)), items, FEATURES)

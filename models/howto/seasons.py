@@ -1,21 +1,23 @@
 r"""How did utilities change from season to season?
 
-Story: in every season there are a few rankings. An item is about as good as in the season before;
-how much it changes is learned. Two priors say so: a random walk, and a smooth function of time,
-here a Gaussian process by PyMC's approximation of Hilbert space, which is cheap and interpolates.
+Story: every season has a few rankings. An item is about as good as in the season before, and the
+model learns how much it changes. Two priors describe this: a random walk, and a smooth function of
+time. The smooth function is a Gaussian process in PyMC's Hilbert space approximation, which is
+cheap and interpolates.
 
     walk      utility[i, 0]   ~ Normal(0, 1)
               utility[i, t]   ~ Normal(utility[i, t - 1], step),          step ~ HalfNormal(0.5)
     smooth    utility[i, :]   ~ GP(0, eta^2 Matern52(length)),            eta ~ HalfNormal(1.5)
     ranking in season t       ~ PlackettLuce(utility[:, t])
 
-The utility has the dims item and season, in the order that `pm.GaussianRandomWalk` wants, time
-last; the likelihood reads them by name.
+The utility has the dims item and season, in the order that `pm.GaussianRandomWalk` requires. The
+likelihood reads dims by name.
 
-Which one? The walk where form changes from one season to the next, as after transfers; the smooth
-one where seasons are many or not equally far apart. `br.compare` tells by LOO.
+Use the walk if form changes from one season to the next, for example after transfers. Use the
+smooth function if there are many seasons or if they are not equally spaced. `br.compare` compares
+both by LOO.
 
-Run ``python -m models.howto.seasons``: ten made-up seasons of five items by both.
+Run ``python -m models.howto.seasons`` for ten simulated seasons of five items.
 """
 
 from typing import Literal
@@ -31,7 +33,7 @@ import bayesrank as br
 def simulate(
     n_seasons: int = 10, n_each: int = 20, *, seed: int = 1
 ) -> tuple[br.Rankings, xr.DataArray]:
-    """Make up rankings of five items in every season, and the utilities they come from."""
+    """Simulate rankings of five items in every season, and the utilities they come from."""
     rng = np.random.default_rng(seed)
     items, seasons = list("abcde"), np.arange(2001, 2001 + n_seasons)
     steps = rng.normal(size=(5, n_seasons)) * np.where(np.arange(n_seasons), 0.5, 1.0)

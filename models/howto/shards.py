@@ -1,33 +1,33 @@
-r"""More rankings than one device takes: how to divide them?
+r"""How do I divide rankings among devices?
 
-Story: utilities of items, and rankings that lie in parts, one part with each process. Every process
-builds the same model on a few rankings and puts its own part on its own devices. What devices tell
-each other in an evaluation is one sum, of a number and a gradient.
+Story: there are utilities of items, and rankings in parts, one part per process. Every process
+builds the same model on a few rankings and puts its part on its own devices. An evaluation
+exchanges one sum between devices: a number and a gradient.
 
     utility[i]   ~ Normal(0, 1)
     ranking      ~ PlackettLuce(utility)
 
-From there on: the mode (`br.jax.find_map`), normals around it by NumPyro's SVI, and NUTS by NumPyro
-or blackjax. They take the log density as a function of values and data. Data are arguments, never
-constants. Keys are made inside compiled functions, because no process can put them on the devices
-of another.
-The mode keeps checkpoints: if a process is lost, the others end after the heartbeat's time, and all
-start again from the file.
+Then find the mode (`br.jax.find_map`), fit normals around it with NumPyro's SVI, or sample with the
+NUTS of NumPyro or blackjax. All of them take the log density as a function of values and data. Pass
+data as arguments, never as constants. Create random keys inside compiled functions, because no
+process can put them on the devices of another.
 
-Independent normals have standard deviations of each variable given all others, which are too small
-where variables are correlated. Their means can move by half the learning rate times the number of
-steps: begin at the mode.
+The search for the mode saves checkpoints. If a process is lost, the others stop after the heartbeat
+timeout, and all of them start again from the file.
 
-Parameters of rankers or judges are whole on every device, a million of them 8 MB, and so are found
-and sampled like any others. What has the dim of the rows themselves is refused: give it a dim of
-its own, and pick each row's by a `pm.Data` of codes. Dividing parameters, too, would pay beyond
-some ten million of them, and L-BFGS, Adam and NUTS would have to divide their own vectors as well.
+Independent normals have conditional standard deviations, which are too small for correlated
+variables. Their means move by at most half the learning rate times the number of steps, so start at
+the mode.
 
-Run ``python -m models.howto.shards``: 20,000 made-up rankings on the devices of one process. On a
-cluster the same in every process, such as ``srun -N 4 --ntasks-per-node 1 python -m
-models.howto.shards slurm`` (jax finds out about Slurm, Open MPI and Cloud TPU by itself); by hand
-``python -m models.howto.shards HOST:PORT N K`` in the K-th of N processes. To be seen on one
-machine: ``XLA_FLAGS=--xla_force_host_platform_device_count=2``.
+Parameters of rankers or judges are stored on every device; a million of them need 8 MB. A parameter
+with the dim of the rows is refused: give it a separate dim, and select each row's value with a
+`pm.Data` of codes.
+
+Run ``python -m models.howto.shards`` for 20,000 simulated rankings on the devices of one process.
+On a cluster, run it in every process, for example ``srun -N 4 --ntasks-per-node 1 python -m
+models.howto.shards slurm``; JAX detects Slurm, Open MPI and Cloud TPU. Without them, run ``python
+-m models.howto.shards HOST:PORT N K`` in the K-th of N processes. To try it on one machine, set
+``XLA_FLAGS=--xla_force_host_platform_device_count=2``.
 """
 
 import sys
@@ -47,7 +47,7 @@ HEARTBEAT = 60  # seconds after which a lost process is noticed where collective
 
 
 def part(process: int, n_processes: int, n_rankings: int = 20_000) -> br.Rankings:
-    """Make up a part of the rankings, as a process would read its own file."""
+    """Simulate a part of the rankings, as a process would read its own file."""
     utility = np.linspace(1.5, -1.5, len(ITEMS))
     rng = np.random.default_rng(process)
     n = len(range(process, n_rankings, n_processes))

@@ -1,16 +1,17 @@
-r"""Many small problems on a GPU: how to find all their modes at once?
+r"""How do I find the modes of many small problems at once on a GPU?
 
-Story: a utility of each item in each of many queries, and as many rankings in every query.
+Story: each of many queries has the same number of rankings, and its own utility for each item.
 
     utility[q, i]   ~ Normal(0, 1)
     ranking         ~ PlackettLuce(utility[q])
 
-`br.map_fits` fits one problem after another, in as many processes as asked, and takes problems of
-any shape. On a GPU `jax.vmap` makes one program of all problems with the same number of rows and
-slots: the log density of `br.jax.compile` is a function of values and data, which get another axis.
-Newton's method with step halving suits it: a few utilities, and the same steps for all problems.
+`br.map_fits` fits the problems one after another, in as many processes as you like, and accepts
+problems of any shape. On a GPU, `jax.vmap` compiles one program for all problems with the same
+number of rows and slots: the log density of `br.jax.compile` is a function of values and data, and
+both get another axis. Newton's method with step halving is a good choice for few utilities, because
+all problems take the same steps.
 
-Run ``python -m models.howto.vmapped``: 100 simulated queries, side by side.
+Run ``python -m models.howto.vmapped`` for 100 simulated queries.
 """
 
 from collections.abc import Hashable, Mapping
