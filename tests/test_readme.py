@@ -103,6 +103,13 @@ def test_the_tutorials_run_one_after_another_and_show_what_they_claim(few_draws)
     assert set(names["checks"].index.levels[0]) >= {"top item", "pair order"}
 
 
+def test_parameters_of_another_model_are_ranked(few_draws):
+    (block,) = blocks("python", PAGES["howto/results.md"])
+    summary = run(block, {})["summary"]
+    assert summary.index.name == "school"
+    assert summary["tied_with_leader"].all()
+
+
 def test_its_matches_run_and_show_what_it_claims(few_draws, capsys):
     names = run(blocks("python")[1], {})
     assert set(names["br"].rank_summary(names["posterior"]).index) == {"Alder", "Birch", "Cedar"}
@@ -123,7 +130,7 @@ def test_pages_show_the_examples_of_the_readme_and_no_others_that_are_not_run():
     assert shown.pop("start/model.md")[0] == first
     assert shown.pop("families/pairs.md") == [second]
     run_above = {"start/checks.md", "families/mixtures.md", "families/mpm.md", "history.md"}
-    run_above |= {"families/plackett_luce.md"}
+    run_above |= {"families/plackett_luce.md", "howto/results.md"}
     run_above |= {"howto/arena.md", *DRAWN}
     assert {name for name, code in shown.items() if code} == run_above
 
